@@ -1,0 +1,126 @@
+/* base.h: the supervisor's toolbox: memory, strings, vectors, errors, messages, files.
+ *
+ * Runs in the supervisor only; the runtime has its own, since it may use neither malloc nor stdio.
+ * Running out of memory ends the supervisor with one line (exit 3): nothing useful can be done then. */
+#ifndef HD_BASE_H
+#define HD_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HD_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* ---- errors ---- */
+
+/* Every class of mistake, with the exit code it leads to. HD_E<ID> is the negative exit code. */
+#define HD_ERROR_MAP(X)                                                                              \
+  X(USAGE, 2)    /* the user asked for something impossible */                                       \
+  X(ENV, 3)      /* the environment: no permission, no memory, a missing file of ours */             \
+  X(INTERNAL, 4) /* a bug of ours */
+
+enum hd_error_code {
+  HD_OK = 0,
+#define X(id, exit_code) HD_E##id = -(exit_code),
+  HD_ERROR_MAP(X)
+#undef X
+};
+
+struct hd_err {
+  int code; /* HD_E* */
+  char text[1024];
+};
+
+/* Fills in `err` and returns `code`, so that a caller can `return hd_fail(...)`. */
+int hd_fail(struct hd_err *err, int code, const char *fmt, ...) HD_PRINTF(3, 4);
+
+/* Says the error on standard error and returns the exit code that belongs to it. */
+int hd_err_exit(const struct hd_err *err);
+
+/* A bug of ours: says where and ends with exit code 4. On in release builds too. */
+#define HD_BUG_ON(cond)                                                                              \
+  do {                                                                                               \
+    if (__builtin_expect(!!(cond), 0)) hd_bug(__FILE__, __LINE__, #cond);                            \
+  } while (0)
+_Noreturn void hd_bug(const char *file, int line, const char *cond);
+
+/* ---- messages on standard error, each one line that starts with "heddle: " ---- */
+
+void hd_say(const char *fmt, ...) HD_PRINTF(1, 2);
+void hd_warn(const char *fmt, ...) HD_PRINTF(1, 2);
+
+/* Shows `line` as the live line at the bottom of the terminal; NULL takes it away. Messages move it. */
+void hd_live_line(const char *line);
+
+/* ---- memory; these never return NULL ---- */
+
+void *hd_alloc(size_t size); /* zeroed */
+void *hd_realloc(void *p, size_t size);
+char *hd_strdup(const char *s);
+char *hd_strndup(const char *s, size_t n);
+char *hd_sprintf(const char *fmt, ...) HD_PRINTF(1, 2); /* the caller frees */
+
+/* ---- vectors: HD_VEC(int) v = {0}; hd_vec_push(&v, 3); v.v[0]; v.n; hd_vec_free(&v) ---- */
+
+#define HD_VEC(type)                                                                                 \
+  struct {                                                                                           \
+    type *v;                                                                                         \
+    size_t n, cap;                                                                                   \
+  }
+#define hd_vec_push(vec, item)                                                                       \
+  ((vec)->v = hd_vec_grow((vec)->v, &(vec)->cap, (vec)->n + 1, sizeof *(vec)->v),                    \
+   (vec)->v[(vec)->n++] = (item))
+#define hd_vec_free(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
+void *hd_vec_grow(void *v, size_t *cap, size_t need, size_t item);
+
+/* ---- string buffer; `s` is always a C string ---- */
+
+struct hd_str {
+  char *s;
+  size_t n, cap;
+};
+
+void hd_str_init(struct hd_str *b);
+void hd_str_fini(struct hd_str *b);
+void hd_str_clear(struct hd_str *b);
+void hd_str_add(struct hd_str *b, const char *s);
+void hd_str_addn(struct hd_str *b, const char *s, size_t n);
+void hd_str_addc(struct hd_str *b, char c);
+void hd_str_addf(struct hd_str *b, const char *fmt, ...) HD_PRINTF(2, 3);
+void hd_str_vaddf(struct hd_str *b, const char *fmt, va_list ap);
+char *hd_str_take(struct hd_str *b); /* the caller frees; the buffer is empty again */
+
+/* Reads a whole word as a number; false when it is not one or is larger than `max`. */
+bool hd_parse_u64(const char *s, int base, uint64_t max, uint64_t *out);
+
+/* Shell-quotes `word` if it needs it. */
+void hd_str_add_quoted(struct hd_str *b, const char *word);
+
+/* ---- files ---- */
+
+/* Reads the file whole (at most `max` bytes, more is an error); *data is NUL-terminated, the caller frees. */
+int hd_read_file(const char *path, size_t max, char **data, size_t *len, struct hd_err *err);
+
+/* Writes the file and syncs nothing: for files inside a folder that becomes visible by rename. */
+int hd_write_file(const char *path, const void *data, size_t len, struct hd_err *err);
+
+/* Writes `path` so that others see the old content or the new one, never half of it. */
+int hd_write_file_atomic(const char *path, const void *data, size_t len, struct hd_err *err);
+
+/* Writes all of it, whatever the kernel takes at a time. */
+int hd_write_all(int fd, const void *data, size_t len);
+
+/* Removes a folder and the plain files in it (no subfolders). */
+void hd_remove_folder(const char *path);
+
+/* `name` as an absolute path below the folder `cwd`, with "." components dropped; the caller frees. */
+char *hd_absolute(const char *cwd, const char *name);
+
+/* The current folder; the caller frees. NULL when it no longer exists. */
+char *hd_cwd(void);
+
+/* Seconds on a clock that only goes forward. */
+double hd_now(void);
+
+#endif

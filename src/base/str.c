@@ -1,0 +1,133 @@
+/* str.c: memory, vectors and string buffers. Runs in the supervisor. */
+#include "base/base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static _Noreturn void no_memory(void) {
+  static const char text[] = "heddle: out of memory\n";
+  hd_write_all(STDERR_FILENO, text, sizeof text - 1);
+  _exit(-HD_EENV);
+}
+
+void *hd_alloc(size_t size) {
+  void *p = calloc(1, size ? size : 1);
+  if (!p) no_memory();
+  return p;
+}
+
+void *hd_realloc(void *p, size_t size) {
+  p = realloc(p, size ? size : 1);
+  if (!p) no_memory();
+  return p;
+}
+
+char *hd_strndup(const char *s, size_t n) {
+  char *p = strndup(s, n);
+  if (!p) no_memory();
+  return p;
+}
+
+char *hd_strdup(const char *s) { return hd_strndup(s, strlen(s)); }
+
+char *hd_sprintf(const char *fmt, ...) {
+  struct hd_str b;
+  va_list ap;
+  hd_str_init(&b);
+  va_start(ap, fmt);
+  hd_str_vaddf(&b, fmt, ap);
+  va_end(ap);
+  return hd_str_take(&b);
+}
+
+void *hd_vec_grow(void *v, size_t *cap, size_t need, size_t item) {
+  if (need <= *cap) return v;
+  size_t next = *cap ? *cap * 2 : 8;
+  if (next < need) next = need;
+  size_t bytes;
+  if (__builtin_mul_overflow(next, item, &bytes)) no_memory();
+  *cap = next;
+  return hd_realloc(v, bytes);
+}
+
+void hd_str_init(struct hd_str *b) {
+  *b = (struct hd_str){0};
+  hd_str_addn(b, "", 0);
+}
+
+void hd_str_fini(struct hd_str *b) {
+  free(b->s);
+  *b = (struct hd_str){0};
+}
+
+void hd_str_clear(struct hd_str *b) {
+  b->n = 0;
+  b->s[0] = '\0';
+}
+
+void hd_str_addn(struct hd_str *b, const char *s, size_t n) {
+  b->s = hd_vec_grow(b->s, &b->cap, b->n + n + 1, 1);
+  memcpy(b->s + b->n, s, n);
+  b->n += n;
+  b->s[b->n] = '\0';
+}
+
+void hd_str_add(struct hd_str *b, const char *s) { hd_str_addn(b, s, strlen(s)); }
+
+void hd_str_addc(struct hd_str *b, char c) { hd_str_addn(b, &c, 1); }
+
+void hd_str_vaddf(struct hd_str *b, const char *fmt, va_list ap) {
+  va_list again;
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  HD_BUG_ON(n < 0);
+  b->s = hd_vec_grow(b->s, &b->cap, b->n + (size_t)n + 1, 1);
+  vsnprintf(b->s + b->n, (size_t)n + 1, fmt, again);
+  b->n += (size_t)n;
+  va_end(again);
+}
+
+void hd_str_addf(struct hd_str *b, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  hd_str_vaddf(b, fmt, ap);
+  va_end(ap);
+}
+
+char *hd_str_take(struct hd_str *b) {
+  char *s = b->s;
+  hd_str_init(b);
+  return s;
+}
+
+void hd_str_add_quoted(struct hd_str *b, const char *word) {
+  static const char plain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,@%^";
+  if (*word && strspn(word, plain) == strlen(word)) {
+    hd_str_add(b, word);
+    return;
+  }
+  hd_str_addc(b, '\'');
+  for (; *word; word++) {
+    if (*word == '\'')
+      hd_str_add(b, "'\\''");
+    else
+      hd_str_addc(b, *word);
+  }
+  hd_str_addc(b, '\'');
+}
+
+bool hd_parse_u64(const char *s, int base, uint64_t max, uint64_t *out) {
+  /* strtoull takes signs, blanks and "0x"; a number in our files and options is digits only. */
+  const char *digits = base == 16 ? "0123456789abcdef" : "0123456789";
+  size_t len = strlen(s);
+  if (len == 0 || strspn(s, digits) != len) return false;
+  errno = 0;
+  unsigned long long v = strtoull(s, NULL, base);
+  if (errno || v > max) return false;
+  *out = v;
+  return true;
+}

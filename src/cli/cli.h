@@ -1,0 +1,286 @@
+/* cli.h: what the files of the command line share.
+ *
+ * Runs in the supervisor. In reading order: options say what the user wants; a program is the checked
+ * executable; a control is the shared memory of one tested process; a process is started and watched by
+ * supervise.c; a search is processes one after the other with their findings; a store is the folder
+ * .heddle/N that a finding is kept in. */
+#ifndef HD_CLI_H
+#define HD_CLI_H
+
+#include "abi/abi.h"
+#include "base/base.h"
+#include "report/report.h"
+
+#include <sys/types.h>
+
+/* ---- verbs: argv[0] is the verb; the result is the exit code ---- */
+
+int hd_cmd_cc(int argc, char **argv);
+int hd_cmd_cxx(int argc, char **argv);
+int hd_cmd_run(int argc, char **argv);
+int hd_cmd_check(int argc, char **argv);
+int hd_cmd_replay(int argc, char **argv);
+
+/* ---- paths.c ---- */
+
+/* The folder of libheddle_rt.so and of include/heddle.h. */
+const char *hd_libdir(void);
+
+/* ---- options.c ---- */
+
+enum hd_verb { HD_VERB_RUN = 1, HD_VERB_CHECK = 2, HD_VERB_REPLAY = 4 };
+
+struct hd_options {
+  const char *strategy;
+  uint64_t seed;
+  uint64_t max_executions; /* 0: no limit */
+  bool max_given;
+  double time; /* seconds, 0: none */
+  uint64_t max_length;
+  double hang_timeout;
+  uint64_t ignore; /* bit per enum hd_kind */
+  uint32_t restart;
+  bool all, spurious, leaks, thread_leaks, exit_status, quiet;
+  const char *suppressions, *json, *out;
+  uint64_t times;
+  bool help;
+  int nargs;   /* the words that are no options: program and its arguments, or the folder */
+  char **args; /* ends with NULL */
+};
+
+/* Reads the command line of `verb` (argv[0] is its name). */
+int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err);
+
+/* The lines of --help for the options of `verb`. */
+void hd_options_help(struct hd_str *out, enum hd_verb verb);
+
+/* A list of kind names ("leak,hang") as bits; used by --ignore and by schedule files. */
+int hd_kinds_parse(const char *list, uint64_t *bits, struct hd_err *err);
+bool hd_kind_by_name(const char *name, size_t len, enum hd_kind *kind);
+
+/* Fills in everything of `c` that comes from options. */
+void hd_options_config(const struct hd_options *o, struct hd_config *c);
+
+/* ---- help.c ---- */
+
+void hd_help_verb(const char *verb);
+int hd_help(int argc, char **argv);
+
+/* ---- suppress.c ---- */
+
+struct hd_suppressions;
+int hd_suppressions_load(const char *path, struct hd_suppressions **out, struct hd_err *err);
+bool hd_suppressed(const struct hd_suppressions *s, const struct hd_finding *f);
+void hd_suppressions_free(struct hd_suppressions *s);
+
+/* ---- program.c ---- */
+
+struct hd_program {
+  char *path; /* absolute */
+  uint64_t size;
+  uint64_t hash; /* XXH64 of the file */
+  char build_id[80];  /* hex; "" if it has none */
+  bool runtime_found; /* the library is where the program looks for it */
+};
+
+/* Finds `name` like execvp would and checks that it was built with heddle cc. */
+int hd_program_open(const char *name, const char *path_env, const char *cwd, struct hd_program *p,
+                    struct hd_err *err);
+void hd_program_fini(struct hd_program *p);
+
+/* Size, hash and build-id of the file at p->path. */
+int hd_program_identify(struct hd_program *p, struct hd_err *err);
+
+/* What is started: program, arguments, environment, folder. */
+struct hd_command {
+  struct hd_program program;
+  char **argv, **envp;
+  char *cwd;
+};
+
+/* The command for `argv` in the current folder and environment. */
+int hd_command_init(struct hd_command *c, char **argv, struct hd_err *err);
+/* If the program cannot find the runtime, its environment is told where it is. */
+int hd_command_find_runtime(struct hd_command *c, struct hd_err *err);
+void hd_command_fini(struct hd_command *c);
+
+/* ---- control.c: the shared memory ---- */
+
+struct hd_control {
+  int fd;
+  struct hd_ctl *ctl;
+};
+
+int hd_control_init(struct hd_control *c, const struct hd_config *config, struct hd_err *err);
+void hd_control_fini(struct hd_control *c);
+void *hd_control_area(const struct hd_control *c, uint64_t offset);
+
+/* A finding copied out of the shared memory, with its schedule. */
+struct hd_capture {
+  struct hd_finding_rec *rec; /* owned */
+  hd_step *step;              /* owned */
+  size_t nsteps;
+  uint64_t *visible; /* owned */
+  size_t nvisible;
+};
+void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size_t index);
+/* The finding the supervisor makes itself when the process died during an execution. */
+void hd_capture_death(struct hd_capture *out, const struct hd_control *c, enum hd_kind kind, int signal,
+                      int status);
+void hd_capture_fini(struct hd_capture *c);
+
+/* ---- stream.c: input and output of the tested process ---- */
+
+enum hd_output { HD_OUTPUT_NULL, HD_OUTPUT_SHOW, HD_OUTPUT_KEEP };
+
+#define HD_OUTPUT_MAX (1u << 20) /* bytes kept of the output of a finding */
+
+struct hd_input {
+  int fd;   /* memfd with all of it, or -1: none */
+  size_t size;
+  bool inherit; /* the terminal (or an open pipe) itself */
+};
+int hd_input_init(struct hd_input *in, bool may_inherit, struct hd_err *err);
+int hd_input_from_file(struct hd_input *in, const char *path, struct hd_err *err);
+void hd_input_fini(struct hd_input *in);
+
+struct hd_streams {
+  int in, out, err;      /* given to the child */
+  int pipe[2];           /* read ends that are forwarded or kept, -1: none */
+  int target[2];         /* where pipe[i] is forwarded to; -1: into `kept` */
+  struct hd_str *kept;   /* HD_OUTPUT_KEEP: grows up to HD_OUTPUT_MAX */
+  bool own_group;        /* false when the child must be able to read from the terminal */
+};
+int hd_streams_open(struct hd_streams *s, const struct hd_input *in, enum hd_output how,
+                    struct hd_str *kept, struct hd_err *err);
+void hd_streams_child_started(struct hd_streams *s); /* closes the child's ends */
+bool hd_streams_pump(struct hd_streams *s, int i);   /* moves what is there; false at the end */
+void hd_streams_close(struct hd_streams *s);
+
+/* ---- supervise.c: one tested process ---- */
+
+enum hd_end {
+  HD_END_DONE,  /* the runtime finished what it was asked for */
+  HD_END_ERROR, /* it gave up: status.error */
+  HD_END_DIED,  /* a signal, or exit by itself */
+  HD_END_HUNG,  /* killed by the watchdog */
+  HD_END_STOPPED, /* killed since it did not stop when told to */
+  HD_END_START,   /* died before the runtime was ready */
+};
+
+struct hd_outcome {
+  enum hd_end end;
+  int signal, status; /* DIED: the signal, or 0 and the exit status */
+};
+
+struct hd_watch {
+  double hang_timeout;
+  double deadline;            /* on the clock of hd_now, 0: none */
+  void (*tick)(void *arg);    /* called about 10 times a second; may be NULL */
+  void *arg;
+};
+
+/* Starts the command and watches it until it has ended. */
+int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struct hd_streams *streams,
+                 const struct hd_watch *watch, struct hd_outcome *out, struct hd_err *err);
+
+/* SIGINT, SIGTERM and SIGHUP from now on ask the search to end; the number of them so far. */
+void hd_interrupt_catch(void);
+int hd_interrupts(void);
+
+/* ---- store.c, schedule.c: the folder of a finding ---- */
+
+struct hd_schedule {
+  char strategy[32];
+  uint64_t seed, execution, max_length, ignore, key;
+  uint32_t restart; /* HD_RESTART_MEMORY or HD_RESTART_FORK */
+  bool spurious, leaks, thread_leaks, exit_status, partial;
+  enum hd_kind kind;
+  hd_step *step; /* owned */
+  size_t nsteps;
+  uint64_t *visible; /* owned */
+  size_t nvisible;
+};
+
+void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s);
+/* `name` is the file's name for messages. */
+int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char *name, struct hd_err *err);
+void hd_schedule_fini(struct hd_schedule *s);
+void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c);
+
+/* Events as text: one line each, without newline. */
+struct hd_event_lines {
+  char **line; /* owned */
+  size_t n;
+};
+void hd_events_lines(struct hd_event_lines *out, const struct hd_event *ev, size_t n);
+void hd_events_format(struct hd_str *out, const struct hd_event_lines *lines);
+int hd_events_parse(struct hd_event_lines *out, char *text, size_t len, const char *name, struct hd_err *err);
+void hd_events_fini(struct hd_event_lines *e);
+
+/* The fields of one event line, for messages and comparisons. */
+struct hd_event_text {
+  char thread[64], op[24], object[64], flags[16];
+  uint64_t size, pc;
+};
+bool hd_event_line_split(const char *line, struct hd_event_text *out);
+
+struct hd_store {
+  char *dir; /* ".heddle" or --out */
+};
+/* Checks that findings can be stored before a search begins; leaves nothing behind. */
+int hd_store_init(struct hd_store *s, const char *dir, struct hd_err *err);
+void hd_store_fini(struct hd_store *s);
+
+/* What is written for one finding. */
+struct hd_record {
+  struct hd_finding *finding;
+  const struct hd_schedule *schedule;
+  const struct hd_event_lines *events;
+  const struct hd_command *command;
+  const struct hd_input *input;
+  const struct hd_str *output;
+};
+/* Writes the folder with the next free number; sets finding->id and ->folder. */
+int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err);
+
+/* What is read back for a replay. */
+struct hd_stored {
+  struct hd_schedule schedule;
+  struct hd_event_lines events;
+  struct hd_command command; /* program identity as recorded */
+  char *title;
+  char *input_path; /* NULL: none */
+};
+int hd_store_read(const char *dir, struct hd_stored *out, struct hd_err *err);
+void hd_stored_fini(struct hd_stored *s);
+
+/* ---- rerun.c: running a schedule again ---- */
+
+struct hd_rerun {
+  struct hd_outcome outcome;
+  bool found;             /* some finding */
+  struct hd_capture capture;
+  struct hd_event_lines events;
+  struct hd_module *module; /* owned */
+  size_t nmodules;
+  struct hd_status status;
+};
+/* Follows the schedule in a fresh process. */
+int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+                      enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
+                      struct hd_err *err);
+void hd_rerun_fini(struct hd_rerun *r);
+/* Whether it gave the finding of the schedule; if not, says in `why` what happened instead. */
+bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why);
+
+/* "called sem_wait at x.c:12 (worker)": why the runtime gave up. */
+void hd_runtime_error_text(struct hd_str *out, const struct hd_ctl *ctl, const char *cwd);
+int hd_runtime_error_code(uint32_t error);
+
+/* ---- search.c ---- */
+
+/* Searches as the options say, reports, stores, and returns the exit code. */
+int hd_search(const struct hd_options *o, enum hd_verb verb);
+
+#endif

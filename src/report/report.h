@@ -1,0 +1,153 @@
+/* report.h: a finding as the user sees it, and the ways to show it.
+ *
+ * Runs in the supervisor. A raw record of the runtime (struct hd_finding_rec: numbers and addresses)
+ * becomes a struct hd_finding (names, source locations); text, JSON and the later formats are printed
+ * from that value and from nothing else.
+ *
+ *   symbolizer   turns addresses of the tested process into functions, lines and variable names
+ *   place        one site of a finding: a thread, what it did, on what, and its call stack
+ *   replays      whether running the schedule again gave the same finding */
+#ifndef HD_REPORT_H
+#define HD_REPORT_H
+
+#include "abi/abi.h"
+#include "base/base.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* ---- names ---- */
+
+/* T0 is the first thread, its n-th child is Tn, the n-th child of T1 is T1.n. `threads` says who made whom.
+ * A number beyond `n` is written "#number". The caller frees. */
+char *hd_thread_name(const struct hd_thread_rec *threads, size_t n, unsigned number);
+
+/* "SIGSEGV" and the like; "signal 99" for the others. */
+const char *hd_signal_name(int signal);
+
+/* ---- symbolizer ---- */
+
+struct hd_frame {
+  char *function;   /* NULL if unknown */
+  char *file;       /* NULL if unknown; relative when below the working folder */
+  char *path;       /* the file to open for quoting; NULL if unknown */
+  int line, column; /* 0 if unknown */
+  uint64_t pc;
+  bool inlined;
+};
+
+struct hd_symbolizer;
+
+/* Reads the debug information of `modules` (from their files). `cwd` is where relative paths begin. */
+struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *cwd);
+void hd_symbolizer_free(struct hd_symbolizer *s);
+
+/* Appends the frames of one program counter (several when calls were inlined) to a growing array. */
+struct hd_frames {
+  struct hd_frame *v;
+  size_t n, cap;
+};
+void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd_frames *out);
+void hd_frames_free(struct hd_frames *f);
+
+/* "counter", "table+16": the variable at `addr`, or NULL. The caller frees. */
+char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr);
+
+/* ---- findings ---- */
+
+struct hd_place {
+  enum hd_role role;
+  enum hd_op_kind op;
+  unsigned thread_no;
+  char *thread;          /* "T1" */
+  char *peer;            /* WAITS: who holds the object, or NULL */
+  char *object;          /* its name without quotes, or NULL if it has none */
+  uint64_t object_addr;  /* 0: no object */
+  uint32_t size;
+  bool atomic;
+  struct hd_frames stack; /* innermost first; never a frame of ours */
+};
+
+struct hd_finding {
+  unsigned id; /* number of its folder; 0: not stored */
+  enum hd_kind kind;
+  char *title;
+  char *detail; /* text of the runtime, or NULL */
+  int signal, status;
+  bool partial;
+  uint64_t key, execution, seed, fault_addr;
+  uint64_t leaked_bytes, leaked_blocks;
+  size_t steps; /* of its schedule */
+  struct hd_place *place;
+  size_t nplaces;
+  char *folder;     /* ".heddle/1", or NULL */
+  bool replays;
+  char *no_replay;  /* what happened instead, when it does not replay */
+};
+
+/* Builds the value from a record. `s` may be NULL (no locations then). The caller frees. */
+struct hd_finding *hd_finding_new(const struct hd_finding_rec *rec, struct hd_symbolizer *s);
+void hd_finding_free(struct hd_finding *f);
+
+/* Kind and sorted source locations: two findings with equal identities are one. The caller frees. */
+char *hd_finding_identity(const struct hd_finding *f);
+
+/* ---- what a whole search has to say ---- */
+
+enum hd_verdict { HD_VERDICT_BUG, HD_VERDICT_CLEAN, HD_VERDICT_BOUNDED };
+
+/* What ended the search. */
+enum hd_stop {
+  HD_STOP_FINISHED,    /* the strategy has nothing left, or the executions asked for are done */
+  HD_STOP_FOUND,       /* the first finding ended it */
+  HD_STOP_TIME,        /* --time */
+  HD_STOP_INTERRUPTED, /* Ctrl-C or SIGTERM */
+  HD_STOP_CRASH_LOOP,  /* the tested process died again and again */
+  HD_STOP_ERROR,       /* the runtime gave up */
+};
+
+struct hd_summary {
+  char *const *command;
+  const char *strategy;
+  uint64_t seed;
+  enum hd_stop stop;
+  bool complete;
+  bool only_time;     /* --time was the amount of work asked for */
+  uint64_t asked;     /* executions asked for, 0: no limit */
+  double time_limit;  /* seconds, 0: none */
+  uint64_t executions, blocked, cut, events, switches;
+  uint32_t threads;
+  uint32_t restart;   /* enum hd_restart: the mode chosen */
+  unsigned processes; /* tested processes started */
+  uint64_t suppressed, dropped;
+  double seconds;
+  const char *error;  /* what the runtime gave up on, or NULL */
+  struct hd_finding **findings;
+  size_t nfindings;
+};
+
+enum hd_verdict hd_summary_verdict(const struct hd_summary *s);
+
+/* ---- output ---- */
+
+/* Colours for `fd`: a terminal, and NO_COLOR not set. */
+bool hd_text_colour(int fd);
+
+void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour);
+void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour);
+
+/* "12.3k", "4.5M": a rate or count in at most 6 characters. */
+void hd_text_count(char out[16], double n);
+
+/* Where an error of the runtime happened: its stack, as lines. */
+void hd_text_stack(struct hd_str *out, const struct hd_frames *stack, bool colour);
+
+json_t *hd_json_finding(const struct hd_finding *f);
+json_t *hd_json_summary(const struct hd_summary *s);
+
+/* ---- inside src/report ---- */
+
+/* Line `line` of a source file without its newline; NULL if it cannot be read. Valid until the next call. */
+const char *hd__source_line(const char *path, int line);
+
+#endif
