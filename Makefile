@@ -1,0 +1,66 @@
+# The commands of the repository. CMake and Ninja do the building; this file only names the jobs.
+#
+#   make build                                  leaves ./build/heddle
+#   make build BUILD=build-clang CC=clang       another compiler, another folder
+#   make build BUILD=build-asan SANITIZE=1      the tool (not the runtime) under ASan and UBSan
+#   make install PREFIX=/usr/local DESTDIR=     bin/heddle, lib/heddle, include/heddle.h
+#
+# Every job first installs what is missing from Debian's packages (scripts/setup.sh), so each of them
+# works alone on a fresh machine that has git and make.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+BUILD_TYPE ?= Release
+SANITIZE ?= 0
+ifdef CI
+WERROR ?= 1
+endif
+WERROR ?= 0
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+export CI
+
+CONFIG := -DCMAKE_C_COMPILER=$(CC) -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DHEDDLE_WERROR=$(WERROR) \
+          -DHEDDLE_SANITIZE=$(SANITIZE)
+
+.PHONY: all build configure demo test bench install format format-check layers setup clean
+
+all: build
+
+setup:
+	@sh scripts/setup.sh
+
+# Configures again only when the settings differ from those of last time.
+configure: setup
+	@mkdir -p $(BUILD)
+	@if [ ! -f $(BUILD)/build.ninja ] || [ "$$(cat $(BUILD)/.config 2>/dev/null)" != "$(CONFIG)" ]; then \
+	  cmake -S . -B $(BUILD) -G Ninja $(CONFIG) && echo "$(CONFIG)" > $(BUILD)/.config; \
+	fi
+
+build: configure
+	@cmake --build $(BUILD)
+
+demo: build
+	@HEDDLE="$(abspath $(BUILD))/heddle" sh examples/demo.sh
+
+test: build
+	@python3 scripts/test.py --build $(BUILD)
+
+bench: build
+	@python3 bench/bench.py --build $(BUILD)
+
+install: build
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))"
+
+format:
+	@sh scripts/format.sh
+
+format-check:
+	@sh scripts/format.sh --check
+
+layers:
+	@sh scripts/check-layers.sh
+
+clean:
+	rm -rf $(BUILD)

@@ -1,0 +1,35 @@
+#!/bin/sh
+# check-layers.sh: the folders of src/ may include each other in one direction only.
+#
+#   base <- abi <- model <- explore <- analysis <- report <- cli, and runtime on abi, model, explore.
+#
+# What ends up in libheddle_rt.so (abi, model, explore, runtime) must not use base, which allocates and
+# prints. An optional argument names another root to check (the tests of this script use it).
+set -u
+cd "${1:-$(dirname "$0")/..}" || exit 4
+
+find src -name '*.[chS]' | LC_ALL=C sort | xargs -r awk '
+  BEGIN {
+    allow["base"] = " base "
+    allow["abi"] = " abi "
+    allow["model"] = " abi model "
+    allow["explore"] = " abi model explore "
+    allow["runtime"] = " abi model explore runtime "
+    allow["analysis"] = " base abi model explore analysis "
+    allow["report"] = " base abi model explore analysis report "
+    allow["cli"] = " base abi model explore analysis report cli "
+  }
+  function complain(why) { printf "%s:%d: %s\n", FILENAME, FNR, why; bad = 1 }
+  FNR == 1 {
+    split(FILENAME, part, "/")
+    from = part[2]
+    if (!(from in allow)) complain("folder src/" from " has no rule in scripts/check-layers.sh")
+  }
+  /^[ \t]*#[ \t]*include[ \t]*"/ {
+    split($0, q, "\"")
+    if (q[2] ~ /\.\./) { complain("include \"" q[2] "\": write the path from src/"); next }
+    if (split(q[2], to, "/") < 2) next   # heddle.h, or a file of the same folder
+    if ((from in allow) && index(allow[from], " " to[1] " ") == 0)
+      complain("src/" from " may not include \"" q[2] "\" (it may use:" allow[from] ")")
+  }
+  END { exit bad }'

@@ -1,0 +1,60 @@
+#!/bin/sh
+# setup.sh: installs what is missing from Debian's packages; costs a few milliseconds when nothing is.
+#
+# Exit status: 0 everything is there, 3 something is missing and may not be installed (the list and the
+# one command to run are printed).
+set -u
+
+packages="gcc g++ clang libclang-rt-dev clang-format cmake ninja-build pkg-config python3
+  libdw-dev libelf-dev libjansson-dev libxxhash-dev libcmocka-dev autoconf automake"
+commands="gcc g++ clang cmake ninja pkg-config python3"
+libraries="libdw jansson libxxhash cmocka"
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+  # Not Debian: nothing can be installed by name, but what is needed can be named.
+  missing=""
+  for c in $commands; do command -v "$c" >/dev/null 2>&1 || missing="$missing $c"; done
+  if command -v pkg-config >/dev/null 2>&1; then
+    for l in $libraries; do pkg-config --exists "$l" || missing="$missing $l"; done
+  fi
+  [ -z "$missing" ] && exit 0
+  echo "setup: this is not a Debian system; install these first, with headers:$missing" >&2
+  exit 3
+fi
+
+missing=""
+installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $packages 2>/dev/null)
+for p in $packages; do
+  case "
+$installed
+" in
+  *"
+$p installed
+"*) ;;
+  *) missing="$missing $p" ;;
+  esac
+done
+[ -z "$missing" ] && exit 0
+
+install="apt-get install -y --no-install-recommends$missing"
+refuse() {
+  echo "setup: $1. Packages missing:$missing" >&2
+  echo "setup: run this as root, then try again: $install" >&2
+  exit 3
+}
+
+as_root=""
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null 2>&1 || refuse "not root, and there is no sudo"
+  # Without a terminal nobody can type a password, so do not wait for one.
+  if [ -t 0 ]; then as_root="sudo"; else as_root="sudo -n"; fi
+  $as_root true 2>/dev/null || refuse "not root, and sudo refused"
+fi
+
+echo "setup: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq"
+# A failed update (no network) is not the end: the packages may be in the cache.
+$apt update || echo "setup: apt-get update failed; trying with the package lists there are" >&2
+# shellcheck disable=SC2086
+$apt install -y --no-install-recommends $missing >/dev/null || refuse "apt-get could not install them"
