@@ -1,0 +1,375 @@
+/* cc_args.c: reads a gcc or clang command line, to know what it will do.
+ *
+ * Runs in the supervisor. Rules:
+ *  1. It decides four things only: does this line compile, does it link, does it merely ask, and does it
+ *     want something Heddle cannot do. Whatever it does not know goes to the compiler as it is.
+ *  2. A response file (@file) is looked into but passed on as @file, unless a word in it must be dropped.
+ *  3. Words are dropped only where they would bring in ThreadSanitizer's own runtime. */
+#include "cli/cc_args.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RESPONSE_MAX   (64u << 20) /* bytes of one response file */
+#define RESPONSE_DEPTH 20          /* files in files; the compilers stop at some depth, too */
+
+static bool starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
+
+static bool in_list(const char *s, const char *const *list) {
+  for (; *list; list++)
+    if (strcmp(s, *list) == 0) return true;
+  return false;
+}
+
+/* ---- knowledge about options ---- */
+
+/* Options whose argument may be the next word. Those that can also be joined (-Idir) are here for the
+ * case that the word is exactly the option. */
+static const char *const with_argument[] = {"-o",
+                                            "-x",
+                                            "-I",
+                                            "-L",
+                                            "-D",
+                                            "-U",
+                                            "-l",
+                                            "-u",
+                                            "-T",
+                                            "-z",
+                                            "-e",
+                                            "-A",
+                                            "-B",
+                                            "-F",
+                                            "-G",
+                                            "-J",
+                                            "-MF",
+                                            "-MT",
+                                            "-MQ",
+                                            "-MJ",
+                                            "-include",
+                                            "-imacros",
+                                            "-include-pch",
+                                            "-isystem",
+                                            "-idirafter",
+                                            "-iquote",
+                                            "-iprefix",
+                                            "-iwithprefix",
+                                            "-iwithprefixbefore",
+                                            "-isysroot",
+                                            "-imultilib",
+                                            "-imultiarch",
+                                            "-iwithsysroot",
+                                            "-iframework",
+                                            "-ivfsoverlay",
+                                            "-cxx-isystem",
+                                            "-Xlinker",
+                                            "-Xassembler",
+                                            "-Xpreprocessor",
+                                            "-Xclang",
+                                            "-Xanalyzer",
+                                            "-Xopenmp-target",
+                                            "-mllvm",
+                                            "-target",
+                                            "-arch",
+                                            "-aux-info",
+                                            "-dumpbase",
+                                            "-dumpdir",
+                                            "-dumpbase-ext",
+                                            "-wrapper",
+                                            "-specs",
+                                            "-framework",
+                                            "-rpath",
+                                            "-Tbss",
+                                            "-Tdata",
+                                            "-Ttext",
+                                            "-working-directory",
+                                            "-serialize-diagnostics",
+                                            "-gcc-toolchain",
+                                            "-resource-dir",
+                                            "-fplugin-arg",
+                                            "--param",
+                                            "--sysroot",
+                                            "--output",
+                                            "--language",
+                                            "--include",
+                                            "--imacros",
+                                            "--define-macro",
+                                            "--undefine-macro",
+                                            "--include-directory",
+                                            "--include-directory-after",
+                                            "--include-prefix",
+                                            "--include-with-prefix",
+                                            "--include-with-prefix-after",
+                                            "--include-with-prefix-before",
+                                            "--library-directory",
+                                            "--assert",
+                                            "--prefix",
+                                            "--entry",
+                                            "--force-link",
+                                            "--for-assembler",
+                                            "--for-linker",
+                                            "--serialize-diagnostics",
+                                            "--config",
+                                            NULL};
+
+/* No linking takes place. */
+static const char *const stop_early[] = {"-c",
+                                         "-S",
+                                         "-E",
+                                         "-M",
+                                         "-MM",
+                                         "-fsyntax-only",
+                                         "--compile",
+                                         "--assemble",
+                                         "--preprocess",
+                                         "--dependencies",
+                                         "--user-dependencies",
+                                         "--analyze",
+                                         "--precompile",
+                                         "-emit-ast",
+                                         "-emit-pch",
+                                         "-emit-interface-stubs",
+                                         NULL};
+
+/* Sanitizers with a runtime or a memory layout of their own. What is not listed (undefined and its many
+ * parts, coverage) is a matter of the code alone and goes through. */
+static const char *const bad_sanitizers[] = {
+    "address",   "kernel-address",   "pointer-compare", "pointer-subtract",
+    "hwaddress", "kernel-hwaddress", "memory",          "kernel-memory",
+    "leak",      "dataflow",         "safe-stack",      "fuzzer",
+    "scudo",     "memtag",           "memtag-stack",    "memtag-heap",
+    "type",      "realtime",         "numerical",       NULL};
+
+static bool is_query(const char *w) {
+  if (starts(w, "--help") || starts(w, "--target-help") || strcmp(w, "--version") == 0) return true;
+  if (starts(w, "-print-") || starts(w, "--print-")) return true;
+  return starts(w, "-dump") && !starts(w, "-dumpbase") && !starts(w, "-dumpdir");
+}
+
+static bool is_debug_option(const char *w) {
+  static const char *const families[] = {"-ggdb",  "-gdwarf",    "-gstabs", "-gline-", "-gmlt",
+                                         "-gbtf",  "-gctf",      "-glldb",  "-gsce",   "-gdbx",
+                                         "-gfull", "-gcodeview", "-gused",  NULL};
+  if (!starts(w, "-g")) return strcmp(w, "--debug") == 0;
+  if (w[2] == '\0' || isdigit((unsigned char)w[2])) return true;
+  for (const char *const *f = families; *f; f++)
+    if (starts(w, *f)) return true;
+  return false;
+}
+
+/* ---- knowledge about inputs ---- */
+
+enum input { SOURCE, HEADER, ASSEMBLER, OBJECT };
+
+static enum input by_language(const char *lang) {
+  if (strcmp(lang, "assembler") == 0) return ASSEMBLER;
+  size_t n = strlen(lang);
+  return n > 7 && strcmp(lang + n - 7, "-header") == 0 ? HEADER : SOURCE;
+}
+
+static enum input by_name(const char *path) {
+  static const char *const sources[] = {"c",   "i",  "ii", "cc",  "cp",   "cxx", "cpp", "CPP",
+                                        "c++", "C",  "m",  "mi",  "mm",   "M",   "mii", "S",
+                                        "sx",  "ll", "bc", "ixx", "cppm", NULL};
+  static const char *const headers[] = {"h", "hh", "H", "hp", "hxx", "hpp", "HPP", "h++", "tcc", NULL};
+  if (strcmp(path, "-") == 0) return SOURCE;
+  const char *dot = strrchr(path, '.');
+  if (!dot || strchr(dot, '/')) return OBJECT;
+  if (in_list(dot + 1, sources)) return SOURCE;
+  if (in_list(dot + 1, headers)) return HEADER;
+  return strcmp(dot, ".s") == 0 ? ASSEMBLER : OBJECT;
+}
+
+/* ---- response files ---- */
+
+/* One word at *p, with quotes and backslashes as the compilers read them; NULL at the end. */
+static char *next_word(const char **p) {
+  const char *s = *p;
+  while (isspace((unsigned char)*s)) s++;
+  if (!*s) return NULL;
+  struct hd_str word;
+  hd_str_init(&word);
+  char quote = 0;
+  for (; *s && (quote || !isspace((unsigned char)*s)); s++) {
+    if (*s == '\\' && s[1])
+      hd_str_addc(&word, *++s);
+    else if (quote ? *s == quote : *s == '"' || *s == '\'')
+      quote = quote ? 0 : *s;
+    else
+      hd_str_addc(&word, *s);
+  }
+  *p = s;
+  return hd_str_take(&word);
+}
+
+/* Appends `word` to `flat`; a readable @file is replaced by what it holds. True if it was one. */
+static bool expand(struct hd_cc_args *a, hd_words *flat, char *word, int depth) {
+  char *text = NULL;
+  size_t len;
+  struct hd_err ignored;
+  struct stat st;
+  /* Only a plain file can be read twice, by us and by the compiler. */
+  if (word[0] != '@' || depth > RESPONSE_DEPTH || stat(word + 1, &st) != 0 || !S_ISREG(st.st_mode) ||
+      hd_read_file(word + 1, RESPONSE_MAX, &text, &len, &ignored) != 0) {
+    hd_vec_push(flat, word);
+    return false;
+  }
+  const char *p = text;
+  for (char *w; (w = next_word(&p));) {
+    hd_vec_push(&a->pool, w);
+    expand(a, flat, w, depth + 1);
+  }
+  free(text);
+  return true;
+}
+
+/* ---- reading the line ---- */
+
+/* Reads the list of -fsanitize=. Returns the word to use instead: without "thread" if `drop` is set, NULL
+ * if nothing is left of it. */
+static char *read_sanitizers(struct hd_cc_args *a, char *word, bool drop) {
+  struct hd_str rest;
+  hd_str_init(&rest);
+  bool found = false;
+  for (const char *s = strchr(word, '=') + 1; *s;) {
+    size_t n = strcspn(s, ",");
+    char *name = hd_strndup(s, n);
+    hd_vec_push(&a->pool, name);
+    if (strcmp(name, "thread") == 0) {
+      found = true;
+      a->uninstrumented = false;
+    } else {
+      hd_str_add(&rest, rest.n ? "," : "-fsanitize=");
+      hd_str_add(&rest, name);
+    }
+    if (!a->bad_sanitizer && in_list(name, bad_sanitizers)) a->bad_sanitizer = name;
+    s += n + (s[n] == ',');
+  }
+  if (!found || !drop) {
+    hd_str_fini(&rest);
+    return word;
+  }
+  if (!rest.n) {
+    hd_str_fini(&rest);
+    return NULL;
+  }
+  char *shorter = hd_str_take(&rest);
+  hd_vec_push(&a->pool, shorter);
+  return shorter;
+}
+
+/* Whether -fno-sanitize=LIST switches thread instrumentation off. */
+static bool switches_off(const char *word) {
+  for (const char *s = strchr(word, '=') + 1; *s;) {
+    size_t n = strcspn(s, ",");
+    if ((n == 6 && strncmp(s, "thread", n) == 0) || (n == 3 && strncmp(s, "all", n) == 0)) return true;
+    s += n + (s[n] == ',');
+  }
+  return false;
+}
+
+/* Whether words for the linker ("-r,-o,x") ask for a relocatable object. */
+static bool asks_relocatable(const char *s) {
+  static const char *const names[] = {"-r", "-i", "-Ur", "--relocatable", NULL};
+  while (*s) {
+    size_t n = strcspn(s, ",");
+    for (const char *const *name = names; *name; name++)
+      if (strlen(*name) == n && strncmp(s, *name, n) == 0) return true;
+    s += n + (s[n] == ',');
+  }
+  return false;
+}
+
+void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv) {
+  static const char option[] = "--heddle-compiler";
+  memset(a, 0, sizeof *a);
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--help") == 0) a->help = true;
+    if (starts(argv[i], option) && argv[i][sizeof option - 1] == '=')
+      a->compiler = argv[i] + sizeof option;
+    else if (strcmp(argv[i], option) == 0 && i + 1 < argc)
+      a->compiler = argv[++i];
+    else
+      hd_vec_push(&a->words, argv[i]);
+  }
+}
+
+void hd__cc_args_analyse(struct hd_cc_args *a, bool clang) {
+  hd_words flat = {0}, kept = {0};
+  bool stops = false, relocatable = false, changed = false, only_inputs = false;
+  bool headers = false, others = false; /* inputs that are headers; inputs that end up in a program */
+  const char *language = NULL;          /* -x */
+
+  for (size_t i = 0; i < a->words.n; i++) expand(a, &flat, a->words.v[i], 0);
+
+  for (size_t i = 0; i < flat.n; i++) {
+    char *w = flat.v[i];
+    if (only_inputs || w[0] != '-' || w[1] == '\0') {
+      a->inputs = true;
+      enum input kind = language ? by_language(language) : by_name(w);
+      if (kind == SOURCE || kind == HEADER) a->compiles = true;
+      if (kind == HEADER)
+        headers = true;
+      else
+        others = true;
+      hd_vec_push(&kept, w);
+      continue;
+    }
+
+    const char *arg = NULL; /* of the option, when it is the next word */
+    if (in_list(w, with_argument) && i + 1 < flat.n) arg = flat.v[i + 1];
+
+    if (clang && strcmp(w, "--") == 0) only_inputs = true;
+    if (is_query(w)) a->query = true;
+    if (in_list(w, stop_early)) stops = true;
+    if (is_debug_option(w)) a->debug = true;
+    if (strcmp(w, "-r") == 0) relocatable = true;
+    if (strcmp(w, "-static") == 0 || strcmp(w, "--static") == 0 || strcmp(w, "-static-pie") == 0)
+      a->is_static = w;
+    if (strcmp(w, "-m32") == 0 || strcmp(w, "-mx32") == 0 || strcmp(w, "-m16") == 0) a->other_arch = w;
+    if (strcmp(w, "-m64") == 0) a->other_arch = NULL;
+
+    if (starts(w, "-x") || strcmp(w, "--language") == 0) {
+      language = arg ? arg : w + 2;
+      if (strcmp(language, "none") == 0) language = NULL;
+    } else if (starts(w, "-l")) {
+      a->inputs = others = true;
+    } else if (starts(w, "-Wl,")) {
+      if (asks_relocatable(w + 4)) relocatable = true;
+      if (w[4] != '-') a->inputs = others = true;
+    } else if (strcmp(w, "-Xlinker") == 0 && arg) {
+      if (asks_relocatable(arg)) relocatable = true;
+      if (arg[0] != '-') a->inputs = others = true;
+    } else if (starts(w, "-fno-sanitize=") && switches_off(w)) {
+      a->uninstrumented = true;
+    } else if (starts(w, "-fsanitize=")) {
+      /* clang's instrumentation is asked for in another way (cmd_cc.c), since the driver would link its
+       * runtime; gcc may keep the word. */
+      char *instead = read_sanitizers(a, w, clang);
+      if (instead != w) changed = true;
+      w = instead;
+    } else if (strcmp(w, "-static-libtsan") == 0) {
+      changed = true;
+      w = NULL;
+    }
+
+    if (w) hd_vec_push(&kept, w);
+    if (arg) hd_vec_push(&kept, flat.v[++i]);
+  }
+  a->links = a->inputs && !stops && !relocatable && (others || !headers);
+
+  if (changed) {
+    hd_vec_free(&a->words);
+    a->words.v = kept.v, a->words.n = kept.n, a->words.cap = kept.cap;
+  } else {
+    hd_vec_free(&kept);
+  }
+  hd_vec_free(&flat);
+}
+
+void hd__cc_args_fini(struct hd_cc_args *a) {
+  for (size_t i = 0; i < a->pool.n; i++) free(a->pool.v[i]);
+  hd_vec_free(&a->pool);
+  hd_vec_free(&a->words);
+}

@@ -1,0 +1,34 @@
+/* cc_args.h: what `heddle cc` has to know about a compiler's command line. Private to cmd_cc.c and
+ * cc_args.c. */
+#ifndef HD_CC_ARGS_H
+#define HD_CC_ARGS_H
+
+#include "base/base.h"
+
+typedef HD_VEC(char *) hd_words;
+
+struct hd_cc_args {
+  /* What is passed on: the user's words, as they were given wherever possible. */
+  hd_words words; /* the strings are owned by `pool` or by argv */
+  hd_words pool;
+  const char *compiler; /* --heddle-compiler=, or NULL */
+  bool help;            /* --help */
+
+  bool query;             /* asks the compiler about itself: pass the line on untouched */
+  bool inputs;            /* names any file or library */
+  bool compiles;          /* at least one input goes through the compiler proper or the preprocessor */
+  bool links;             /* ends with a program or a shared library */
+  bool debug;             /* has an option about debug information */
+  bool uninstrumented;    /* the last word on it was -fno-sanitize=thread or =all */
+  const char *is_static;  /* the option that asks for a static program */
+  const char *other_arch; /* -m32 and the like */
+  char *bad_sanitizer;    /* the sanitizer that cannot be combined; in `pool` */
+};
+
+/* Reads the words after "cc". `clang` says whose rules to follow where they differ. Never fails: what is
+ * not understood is the compiler's to judge. */
+void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv);
+void hd__cc_args_analyse(struct hd_cc_args *a, bool clang);
+void hd__cc_args_fini(struct hd_cc_args *a);
+
+#endif

@@ -1,0 +1,272 @@
+/* cmd_cc.c: `heddle cc` and `heddle c++`, drop-in compilers over gcc and clang.
+ *
+ * Runs in the supervisor binary, which becomes the real compiler (exec), so output and exit status are the
+ * compiler's own. Rules:
+ *  1. Compiling adds the compiler's thread instrumentation: a call before every access that may be shared.
+ *     A read-modify-write stays two accesses, and volatile accesses are told apart, with both compilers.
+ *  2. Linking puts libheddle_rt.so first, so that it comes before libc in the search order, and keeps
+ *     ThreadSanitizer's own runtime out.
+ *  3. Nothing is added to a line that only asks a question, and nothing that the line has no use for (clang
+ *     warns about unused options). Heddle's words come first, so that the user's win. */
+#include "cli/cc_args.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct compiler {
+  hd_words words; /* as given: "gcc", or "ccache gcc" */
+  char *path;     /* of words[0] */
+  bool clang;
+};
+
+static const char help[] =
+    "usage: heddle %s [--heddle-compiler=NAME] [compiler options] files\n"
+    "\n"
+    "Compiles and links like gcc (or clang), and makes the program one that `heddle check` can control.\n"
+    "Started on its own, such a program is an ordinary program.\n"
+    "\n"
+    "  --heddle-compiler=NAME   the compiler to use: gcc, clang, gcc-12, /opt/bin/clang++, \"ccache gcc\"\n"
+    "  --help                   this text\n"
+    "\n"
+    "Everything else goes to the compiler as it is. Not possible are -static (a static program cannot be\n"
+    "controlled), 32-bit code, and sanitizers with a runtime of their own (-fsanitize=address and the like;\n"
+    "-fsanitize=undefined is fine). A file compiled with -fno-sanitize=thread is not instrumented: Heddle\n"
+    "then sees its locks and threads, but not its memory accesses.\n"
+    "\n"
+    "Environment: HEDDLE_CC is the compiler for `heddle cc`, HEDDLE_CXX the one for `heddle c++`. Defaults are\n"
+    "gcc and g++. As one word, for build systems that need one: heddle-cc and heddle-c++.\n";
+
+/* ---- choosing the compiler ---- */
+
+static hd_words split_words(const char *s) {
+  hd_words out = {0};
+  for (;;) {
+    s += strspn(s, " \t");
+    size_t n = strcspn(s, " \t");
+    if (!n) return out;
+    hd_vec_push(&out, hd_strndup(s, n));
+    s += n;
+  }
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* The C++ compiler that belongs to the C compiler in `spec` (gcc-12 to g++-12), or NULL. */
+static char *cxx_sibling(const char *spec) {
+  static const struct {
+    const char *cc, *cxx;
+  } pairs[] = {{"clang", "clang++"}, {"gcc", "g++"}, {"cc", "c++"}};
+  size_t last = strlen(spec);
+  while (last && spec[last - 1] != '/' && spec[last - 1] != ' ') last--;
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    const char *at = strstr(spec + last, pairs[i].cc);
+    if (!at) continue;
+    const char *tail = at + strlen(pairs[i].cc);
+    if (tail[0] == '+') return NULL; /* is one already */
+    return hd_sprintf("%.*s%s%s", (int)(at - spec), spec, pairs[i].cxx, tail);
+  }
+  return NULL;
+}
+
+static char *find_in_path(const char *name) {
+  if (strchr(name, '/')) return access(name, X_OK) == 0 ? hd_strdup(name) : NULL;
+  const char *path = getenv("PATH");
+  if (!path) path = "/usr/local/bin:/usr/bin:/bin";
+  for (;;) {
+    size_t n = strcspn(path, ":");
+    char *full = hd_sprintf("%.*s%s%s", (int)n, path, n ? "/" : "./", name);
+    if (access(full, X_OK) == 0) return full;
+    free(full);
+    if (!path[n]) return NULL;
+    path += n + 1;
+  }
+}
+
+/* Asks a compiler whose name says nothing ("cc") whether it is clang. */
+static bool says_clang(const struct compiler *c) {
+  int fds[2];
+  if (pipe(fds) != 0) return false;
+  pid_t pid = fork();
+  if (pid == 0) {
+    hd_words args = {0};
+    for (size_t i = 0; i < c->words.n; i++) hd_vec_push(&args, c->words.v[i]);
+    hd_vec_push(&args, (char *)"--version");
+    hd_vec_push(&args, NULL);
+    dup2(fds[1], 1);
+    close(fds[0]);
+    close(fds[1]);
+    execv(c->path, args.v);
+    _exit(127);
+  }
+  close(fds[1]);
+  struct hd_str text;
+  hd_str_init(&text);
+  char buf[512];
+  for (ssize_t n; (n = read(fds[0], buf, sizeof buf)) > 0;) hd_str_addn(&text, buf, (size_t)n);
+  close(fds[0]);
+  if (pid > 0) waitpid(pid, NULL, 0);
+  bool yes = strstr(text.s, "clang") != NULL;
+  hd_str_fini(&text);
+  return yes;
+}
+
+static bool is_clang(const struct compiler *c) {
+  for (size_t i = c->words.n; i-- > 0;) { /* "ccache gcc": the last word is the compiler */
+    const char *name = base_name(c->words.v[i]);
+    if (strstr(name, "clang")) return true;
+    if (strstr(name, "gcc") || strstr(name, "g++")) return false;
+  }
+  return says_clang(c);
+}
+
+/* Command line, then environment, then gcc; fills in `c`. */
+static int choose_compiler(struct compiler *c, const char *option, bool cxx, struct hd_err *err) {
+  const char *variable = cxx ? "HEDDLE_CXX" : "HEDDLE_CC";
+  const char *spec = option;
+  char *sibling = NULL;
+  if (spec && cxx && (sibling = cxx_sibling(spec))) spec = sibling;
+  if (!spec) spec = getenv(variable);
+  if ((!spec || !*spec) && cxx && (spec = getenv("HEDDLE_CC")) && *spec) spec = sibling = cxx_sibling(spec);
+  if (!option && (!spec || !*spec)) spec = cxx ? "g++" : "gcc";
+
+  c->words = split_words(spec);
+  free(sibling);
+  if (!c->words.n) return hd_fail(err, HD_EUSAGE, "--heddle-compiler= needs the name of a compiler");
+  c->path = find_in_path(c->words.v[0]);
+  if (!c->path) {
+    return hd_fail(err, HD_EENV,
+                   "compiler %s not found; install it, or name another one with %s or --heddle-compiler=",
+                   c->words.v[0], variable);
+  }
+  char *mine = realpath("/proc/self/exe", NULL), *its = realpath(c->path, NULL);
+  bool self = mine && its && strcmp(mine, its) == 0;
+  free(mine);
+  free(its);
+  if (self) {
+    return hd_fail(err, HD_EUSAGE,
+                   "%s is heddle itself; name the real compiler with %s or --heddle-compiler=", c->words.v[0],
+                   variable);
+  }
+  c->clang = is_clang(c);
+  return 0;
+}
+
+/* ---- the command ---- */
+
+static void add(hd_words *out, const char *const *list) {
+  for (; *list; list++) hd_vec_push(out, (char *)*list);
+}
+
+static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool clang, const char *libdir) {
+  if (!a->debug) hd_vec_push(out, (char *)"-g");
+  hd_vec_push(out, (char *)"-idirafter");
+  hd_vec_push(out, hd_sprintf("%s/include", libdir));
+  /* Handed to the compiler proper only: clang's driver, if it knew, would link its own runtime. */
+  static const char *const for_clang[] = {"-Xclang", "-fsanitize=thread",
+                                          "-mllvm",  "-tsan-instrument-read-before-write=1",
+                                          "-mllvm",  "-tsan-distinguish-volatile=1",
+                                          NULL};
+  /* -Wtsan says that fences are not supported, which is true of ThreadSanitizer only. */
+  static const char *const for_gcc[] = {"--param=tsan-distinguish-volatile=1", "-Wno-tsan", NULL};
+  if (!clang)
+    add(out, for_gcc);
+  else if (!a->uninstrumented)
+    add(out, for_clang);
+}
+
+static void add_link_flags(hd_words *out, bool clang, const char *libdir) {
+  if (!clang) {
+    /* Where gcc finds the empty libtsan_preinit.o (-B) and libtsan (-L, ahead of the user's). */
+    hd_vec_push(out, hd_sprintf("-B%s/gcc/", libdir));
+    hd_vec_push(out, hd_sprintf("-L%s/gcc", libdir));
+  }
+  /* -Xlinker instead of -Wl, since a path may have a comma in it. */
+  static const char *const before[] = {"-Wl,--push-state,--no-as-needed", "-Xlinker", NULL};
+  static const char *const after[] = {"-Wl,--pop-state", "-Xlinker", "-rpath", "-Xlinker", NULL};
+  add(out, before);
+  hd_vec_push(out, hd_sprintf("%s/libheddle_rt.so", libdir));
+  add(out, after);
+  hd_vec_push(out, hd_strdup(libdir));
+}
+
+static int check_possible(const struct hd_cc_args *a, struct hd_err *err) {
+  if (a->links && a->is_static) {
+    return hd_fail(err, HD_EUSAGE,
+                   "%s: a static program cannot be controlled by Heddle; link it without that option",
+                   a->is_static);
+  }
+  if (a->bad_sanitizer) {
+    return hd_fail(
+        err, HD_EUSAGE,
+        "-fsanitize=%s cannot be combined with Heddle, which brings a runtime of its own; leave it out",
+        a->bad_sanitizer);
+  }
+  if (a->other_arch)
+    return hd_fail(err, HD_EUSAGE, "%s: Heddle controls 64-bit programs only; leave it out", a->other_arch);
+  return 0;
+}
+
+static int build_command(hd_words *out, const struct compiler *c, const struct hd_cc_args *a,
+                         struct hd_err *err) {
+  for (size_t i = 0; i < c->words.n; i++) hd_vec_push(out, c->words.v[i]);
+  if (a->inputs && !a->query) {
+    int rc = check_possible(a, err);
+    if (rc) return rc;
+    const char *libdir = hd_libdir();
+    char *runtime = libdir ? hd_sprintf("%s/libheddle_rt.so", libdir) : NULL;
+    bool there = runtime && access(runtime, R_OK) == 0;
+    if (!there)
+      rc = hd_fail(err, HD_EENV, "%s not found; build or install Heddle again",
+                   runtime ? runtime : "libheddle_rt.so");
+    free(runtime);
+    if (rc) return rc;
+    /* gcc needs it for linking, too: with -flto the code is made then. */
+    if (!c->clang && (a->compiles || a->links)) hd_vec_push(out, (char *)"-fsanitize=thread");
+    if (a->compiles) add_compile_flags(out, a, c->clang, libdir);
+    if (a->links) add_link_flags(out, c->clang, libdir);
+  }
+  for (size_t i = 0; i < a->words.n; i++) hd_vec_push(out, a->words.v[i]);
+  hd_vec_push(out, NULL);
+  return 0;
+}
+
+int hd_cmd_cc(int argc, char **argv) {
+  bool cxx = strcmp(argv[0], "c++") == 0;
+  struct hd_err err;
+  struct hd_cc_args args;
+  hd__cc_args_init(&args, argc, argv);
+  if (args.help) {
+    printf(help, argv[0]);
+    hd__cc_args_fini(&args);
+    return 0;
+  }
+  struct compiler compiler = {0};
+  hd_words command = {0};
+  int rc = choose_compiler(&compiler, args.compiler, cxx, &err);
+  if (rc == 0) {
+    hd__cc_args_analyse(&args, compiler.clang);
+    rc = build_command(&command, &compiler, &args, &err);
+  }
+  if (rc == 0) {
+    execv(compiler.path, command.v);
+    hd_fail(&err, HD_EENV, "cannot start %s: %s", compiler.path, strerror(errno));
+  }
+  /* The process ends here; what the command line was made of goes with it. */
+  return hd_err_exit(&err);
+}
+
+int hd_cmd_cxx(int argc, char **argv) { return hd_cmd_cc(argc, argv); }
+
+int hd_cc_by_name(const char *argv0) {
+  const char *name = base_name(argv0);
+  if (strcmp(name, "heddle-cc") == 0) return 1;
+  return strcmp(name, "heddle-c++") == 0 ? 2 : 0;
+}
