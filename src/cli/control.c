@@ -1,0 +1,106 @@
+/* control.c: the shared memory of one tested process, and findings copied out of it. Runs in the supervisor.
+ *
+ * The tested process may be wrong in any way, wild writes over the shared memory included: every count
+ * read from it is clamped to its area before it is used. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+int hd_control_init(struct hd_control *c, const struct hd_config *config, struct hd_err *err) {
+  c->ctl = NULL;
+  c->fd = memfd_create("heddle", MFD_CLOEXEC);
+  if (c->fd < 0 || ftruncate(c->fd, (off_t)HD_SHM_SIZE)) {
+    int saved = errno;
+    hd_control_fini(c);
+    return hd_fail(err, HD_EENV, "cannot create shared memory: %s", strerror(saved));
+  }
+  /* At the address the runtime uses; a second control (of a rerun) lands elsewhere, which is fine
+   * since the supervisor follows no pointers. */
+  void *p = mmap((void *)HD_SHM_BASE, HD_SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
+  if (p == MAP_FAILED) {
+    int saved = errno;
+    hd_control_fini(c);
+    return hd_fail(err, HD_EENV, "cannot map %llu GiB of shared memory: %s; see ulimit -v",
+                   HD_SHM_SIZE >> 30, strerror(saved));
+  }
+  c->ctl = p;
+  c->ctl->magic = HD_CTL_MAGIC;
+  c->ctl->abi = HD_ABI_VERSION;
+  c->ctl->size = sizeof(struct hd_ctl);
+  c->ctl->config = *config;
+  return HD_OK;
+}
+
+void hd_control_fini(struct hd_control *c) {
+  if (c->ctl) munmap(c->ctl, HD_SHM_SIZE);
+  if (c->fd >= 0) close(c->fd);
+  c->ctl = NULL;
+  c->fd = -1;
+}
+
+void *hd_control_area(const struct hd_control *c, uint64_t offset) { return (char *)c->ctl + offset; }
+
+static size_t clamp(uint64_t n, uint64_t max) { return (size_t)(n < max ? n : max); }
+
+static void *copy(const void *p, size_t n, size_t item) {
+  void *out = hd_alloc(n * item);
+  memcpy(out, p, n * item);
+  return out;
+}
+
+static void copy_paths(struct hd_capture *out, const struct hd_control *c, const hd_step *step) {
+  out->nsteps = out->rec->path_len;
+  out->step = copy(step, out->nsteps, sizeof *step);
+  out->nvisible = out->rec->visible_count;
+  out->visible = copy(hd_control_area(c, HD_SHM_VISIBLE), out->nvisible, sizeof(uint64_t));
+}
+
+void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size_t index) {
+  HD_BUG_ON(index >= HD_MAX_FINDINGS);
+  struct hd_finding_rec *r = copy(&c->ctl->finding[index], 1, sizeof *r);
+  if (r->kind == HD_KIND_NONE || r->kind >= HD_KIND_COUNT) r->kind = HD_KIND_CRASH, r->partial = 1;
+  r->nsites = (uint32_t)clamp(r->nsites, HD_MAX_SITES);
+  r->nthreads = (uint32_t)clamp(r->nthreads, HD_MAX_THREAD_RECS);
+  r->path_off = clamp(r->path_off, HD_FPATH_CAP);
+  r->path_len = clamp(r->path_len, HD_FPATH_CAP - r->path_off);
+  r->visible_count = clamp(r->visible_count, HD_VISIBLE_CAP);
+  r->text[sizeof r->text - 1] = '\0';
+  for (uint32_t i = 0; i < r->nsites; i++) {
+    struct hd_site *s = &r->site[i];
+    s->npc = (uint16_t)clamp(s->npc, HD_MAX_STACK);
+    if (s->op >= HD_OP_COUNT) s->op = HD_OP_NONE;
+  }
+  *out = (struct hd_capture){.rec = r};
+  copy_paths(out, c, (hd_step *)hd_control_area(c, HD_SHM_FPATH) + r->path_off);
+}
+
+void hd_capture_death(struct hd_capture *out, const struct hd_control *c, enum hd_kind kind, int signal,
+                      int status) {
+  const struct hd_status *st = &c->ctl->status;
+  struct hd_finding_rec *r = hd_alloc(sizeof *r);
+  r->kind = kind;
+  r->signal = signal;
+  r->status = status;
+  r->partial = 1;
+  r->execution = st->execution;
+  r->seed = c->ctl->config.seed;
+  r->path_len = clamp(st->path_len, HD_PATH_CAP);
+  r->visible_count = clamp(st->visible_at_start, HD_VISIBLE_CAP);
+  int32_t identity[3] = {(int32_t)kind, signal, status};
+  r->key = XXH64(identity, sizeof identity, 0);
+  *out = (struct hd_capture){.rec = r};
+  copy_paths(out, c, hd_control_area(c, HD_SHM_PATH));
+}
+
+void hd_capture_fini(struct hd_capture *c) {
+  free(c->rec);
+  free(c->step);
+  free(c->visible);
+  *c = (struct hd_capture){0};
+}

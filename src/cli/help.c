@@ -1,0 +1,82 @@
+/* help.c: the texts of `heddle help`. Runs in the supervisor. Options come from the table in options.c. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char cc_help[] =
+    "The compiler's own options pass through unchanged; Heddle adds its instrumentation\n"
+    "and, when linking, its runtime. Use it as CC in make, CMake and configure.\n\n"
+    "  --heddle-compiler=PATH      the compiler to drive (default gcc or g++)\n"
+    "  HEDDLE_CC, HEDDLE_CXX       the same, in the environment\n";
+
+static const char search_exit[] =
+    "Exit codes:\n"
+    "  0  nothing found, and all that was asked for was done: the executions of\n"
+    "     --max-executions, the time of --time (when it is given alone), or every schedule\n"
+    "  1  a finding\n"
+    "  2  wrong usage; also a program that was not built with heddle cc\n"
+    "  3  environment: no permission, no memory, an unsupported call in the program\n"
+    "  4  a bug in heddle\n"
+    "  5  the search ended before what was asked for was done: Ctrl-C, or --time before\n"
+    "     --max-executions, or a program that kills its process again and again\n";
+
+static const char replay_exit[] =
+    "Exit codes:\n"
+    "  1  the finding was reproduced\n"
+    "  2  wrong usage; also a folder that is damaged or not a finding of Heddle\n"
+    "  3  not reproduced, and the reason is known: the program was rebuilt, the environment\n"
+    "  4  not reproduced for no known reason, or with other events\n"
+    "  5  ended by Ctrl-C\n";
+
+static const struct {
+  const char *name, *usage, *first;
+  enum hd_verb options; /* 0: none of the table */
+  const char *text;
+} verbs[] = {
+    {"cc", "heddle cc [compiler options] FILE...", "compile and link a C program for Heddle", 0, cc_help},
+    {"c++", "heddle c++ [compiler options] FILE...", "compile and link a C++ program for Heddle", 0, cc_help},
+    {"run", "heddle run [options] -- PROGRAM [ARGS]", "run a program once under Heddle's control",
+     HD_VERB_RUN, search_exit},
+    {"check", "heddle check [options] -- PROGRAM [ARGS]", "search for a schedule in which a program fails",
+     HD_VERB_CHECK, search_exit},
+    {"replay", "heddle replay DIR [options]", "run a stored failure again, the same way every time",
+     HD_VERB_REPLAY, replay_exit},
+};
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+static bool verb_help(const char *name) {
+  for (size_t i = 0; i < COUNT(verbs); i++) {
+    if (strcmp(verbs[i].name, name) != 0) continue;
+    struct hd_str out;
+    hd_str_init(&out);
+    hd_str_addf(&out, "%s: %s\n\nUsage: %s\n\n", name, verbs[i].first, verbs[i].usage);
+    if (verbs[i].options) {
+      hd_str_add(&out, "Options:\n");
+      hd_options_help(&out, verbs[i].options);
+      hd_str_addc(&out, '\n');
+    }
+    hd_str_add(&out, verbs[i].text);
+    fputs(out.s, stdout);
+    hd_str_fini(&out);
+    return true;
+  }
+  return false;
+}
+
+void hd_help_verb(const char *verb) { HD_BUG_ON(!verb_help(verb)); }
+
+int hd_help(int argc, char **argv) {
+  if (argc > 1) {
+    if (verb_help(argv[1])) return 0;
+    struct hd_err err;
+    hd_fail(&err, HD_EUSAGE, "unknown verb '%s'; see `heddle help`", argv[1]);
+    return hd_err_exit(&err);
+  }
+  printf("heddle %s: finds the schedules in which threaded C and C++ programs fail\n\n", HD_VERSION);
+  for (size_t i = 0; i < COUNT(verbs); i++) printf("  heddle %-8s  %s\n", verbs[i].name, verbs[i].first);
+  printf("\n`heddle help VERB` tells more; `heddle --version` prints the version.\n"
+         "\n  heddle cc -g test.c -o test && heddle check -- ./test\n");
+  return 0;
+}

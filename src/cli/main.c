@@ -1,0 +1,37 @@
+/* main.c: finds the verb and calls it. Runs in the supervisor. Nothing else belongs here. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int version(int argc, char **argv) {
+  (void)argc, (void)argv;
+  printf("heddle %s\n", HD_VERSION);
+  return 0;
+}
+
+static const struct {
+  const char *name;
+  int (*run)(int argc, char **argv);
+} verbs[] = {
+    {"cc", hd_cmd_cc},         {"c++", hd_cmd_cxx},     {"run", hd_cmd_run},   {"check", hd_cmd_check},
+    {"replay", hd_cmd_replay}, {"help", hd_help},       {"--help", hd_help},   {"-h", hd_help},
+    {"--version", version},    {"-V", version},
+};
+
+int main(int argc, char **argv) {
+  struct hd_err err;
+  int compiler = argc > 0 ? hd_cc_by_name(argv[0]) : 0;
+  if (compiler) {
+    argv[0] = (char *)(compiler == 2 ? "c++" : "cc");
+    return hd_cmd_cc(argc, argv);
+  }
+  if (argc < 2) {
+    hd_fail(&err, HD_EUSAGE, "no verb given; see `heddle help`");
+    return hd_err_exit(&err);
+  }
+  for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+    if (strcmp(argv[1], verbs[i].name) == 0) return verbs[i].run(argc - 1, argv + 1);
+  hd_fail(&err, HD_EUSAGE, "unknown verb '%s'; see `heddle help`", argv[1]);
+  return hd_err_exit(&err);
+}

@@ -1,0 +1,244 @@
+/* options.c: every option of the verbs that run a program, in one table. Runs in the supervisor.
+ *
+ * The parser and --help both read the table, so an option cannot be accepted and undocumented. Both
+ * `--opt value` and `--opt=value` work. The program begins after `--` or at the first word that is no
+ * option; nothing after that is looked at. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum option_id {
+  OPT_STRATEGY, OPT_SEED, OPT_MAX_EXECUTIONS, OPT_TIME, OPT_ALL, OPT_IGNORE, OPT_SUPPRESSIONS,
+  OPT_RESTART, OPT_SPURIOUS, OPT_LEAKS, OPT_THREAD_LEAKS, OPT_EXIT_STATUS, OPT_MAX_LENGTH,
+  OPT_HANG_TIMEOUT, OPT_JSON, OPT_OUT, OPT_QUIET, OPT_TIMES, OPT_HELP,
+};
+
+#define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
+#define EVERY (SEARCH | HD_VERB_REPLAY)
+
+static const struct {
+  enum option_id id;
+  const char *name;
+  const char *arg; /* NULL: a flag */
+  unsigned verbs;
+  const char *help;
+} options[] = {
+    {OPT_STRATEGY, "strategy", "NAME", SEARCH, "how schedules are chosen: random (default)"},
+    {OPT_SEED, "seed", "N", SEARCH, "seed of the strategy (default 1)"},
+    {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_CHECK,
+     "executions to run (default 10000, no limit when --time is given)"},
+    {OPT_TIME, "time", "90s|5m|2h", HD_VERB_CHECK, "stop after this time"},
+    {OPT_ALL, "all", NULL, HD_VERB_CHECK, "go on after the first finding"},
+    {OPT_IGNORE, "ignore", "KIND", SEARCH, "do not look for this kind of finding (repeatable, comma list)"},
+    {OPT_SUPPRESSIONS, "suppressions", "FILE", SEARCH,
+     "do not report findings that match a line kind:glob of the file"},
+    {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how an execution begins again (default auto)"},
+    {OPT_SPURIOUS, "spurious", NULL, SEARCH, "let condition variables wake spuriously"},
+    {OPT_LEAKS, "leaks", NULL, SEARCH, "report memory that is not freed at exit"},
+    {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
+    {OPT_EXIT_STATUS, "exit-status", NULL, SEARCH, "report an exit status other than 0"},
+    {OPT_MAX_LENGTH, "max-length", "N", SEARCH, "cut an execution after N steps (default 100000)"},
+    {OPT_HANG_TIMEOUT, "hang-timeout", "TIME", EVERY, "report a hang after this time (default 10s)"},
+    {OPT_JSON, "json", "FILE", SEARCH, "write the result as JSON; - is standard output"},
+    {OPT_OUT, "out", "DIR", SEARCH, "store findings here (default .heddle)"},
+    {OPT_TIMES, "times", "N", HD_VERB_REPLAY, "replay N times and compare (default 1)"},
+    {OPT_QUIET, "quiet", NULL, EVERY, "say nothing but findings and errors"},
+    {OPT_HELP, "help", NULL, EVERY, "show this help"},
+};
+
+/* Strategies the runtime knows; the first is the default. */
+static const char *const strategies[] = {"random"};
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+bool hd_kind_by_name(const char *name, size_t len, enum hd_kind *kind) {
+  for (int k = 1; k < HD_KIND_COUNT; k++) {
+    if (strlen(hd_kind_name[k]) == len && memcmp(hd_kind_name[k], name, len) == 0) {
+      *kind = (enum hd_kind)k;
+      return true;
+    }
+  }
+  return false;
+}
+
+int hd_kinds_parse(const char *list, uint64_t *bits, struct hd_err *err) {
+  for (const char *p = list;;) {
+    size_t len = strcspn(p, ",");
+    enum hd_kind kind;
+    if (!hd_kind_by_name(p, len, &kind)) {
+      struct hd_str known;
+      hd_str_init(&known);
+      for (int k = 1; k < HD_KIND_COUNT; k++) hd_str_addf(&known, "%s%s", k > 1 ? ", " : "", hd_kind_name[k]);
+      hd_fail(err, HD_EUSAGE, "unknown kind of finding '%.*s'; known are: %s", (int)len, p, known.s);
+      hd_str_fini(&known);
+      return err->code;
+    }
+    *bits |= 1ull << kind;
+    if (!p[len]) return HD_OK;
+    p += len + 1;
+  }
+}
+
+static int parse_strategy(const char *value, const char **out, struct hd_err *err) {
+  struct hd_str known;
+  hd_str_init(&known);
+  for (size_t i = 0; i < COUNT(strategies); i++) {
+    if (strcmp(strategies[i], value) == 0) {
+      hd_str_fini(&known);
+      *out = strategies[i];
+      return HD_OK;
+    }
+    hd_str_addf(&known, "%s%s", i ? ", " : "", strategies[i]);
+  }
+  hd_fail(err, HD_EUSAGE, "unknown strategy '%s'; known are: %s", value, known.s);
+  hd_str_fini(&known);
+  return err->code;
+}
+
+static int parse_number(const char *name, const char *value, uint64_t min, uint64_t *out,
+                        struct hd_err *err) {
+  if (hd_parse_u64(value, 10, UINT64_MAX, out) && *out >= min) return HD_OK;
+  return hd_fail(err, HD_EUSAGE, "--%s needs a whole number of at least %llu, not '%s'", name,
+                 (unsigned long long)min, value);
+}
+
+/* 90s, 5m, 2h, 1.5h; a bare number is seconds. */
+static int parse_time(const char *name, const char *value, double *out, struct hd_err *err) {
+  size_t digits = strspn(value, "0123456789.");
+  char *end = NULL;
+  double v = digits ? strtod(value, &end) : 0;
+  double unit = 0;
+  if (digits && end == value + digits) {
+    if (strcmp(end, "") == 0 || strcmp(end, "s") == 0) unit = 1;
+    if (strcmp(end, "m") == 0) unit = 60;
+    if (strcmp(end, "h") == 0) unit = 3600;
+  }
+  if (unit == 0 || v <= 0 || v * unit > 1e9)
+    return hd_fail(err, HD_EUSAGE, "--%s needs a time such as 90s, 5m or 2h, not '%s'", name, value);
+  *out = v * unit;
+  return HD_OK;
+}
+
+static int parse_restart(const char *value, uint32_t *out, struct hd_err *err) {
+  if (strcmp(value, "auto") == 0) return *out = HD_RESTART_AUTO, HD_OK;
+  if (strcmp(value, "memory") == 0) return *out = HD_RESTART_MEMORY, HD_OK;
+  if (strcmp(value, "fork") == 0) return *out = HD_RESTART_FORK, HD_OK;
+  return hd_fail(err, HD_EUSAGE, "--restart is memory, fork or auto, not '%s'", value);
+}
+
+static int set_option(struct hd_options *o, enum option_id id, const char *name, const char *value,
+                      struct hd_err *err) {
+  switch (id) {
+    case OPT_STRATEGY: return parse_strategy(value, &o->strategy, err);
+    case OPT_SEED: return parse_number(name, value, 0, &o->seed, err);
+    case OPT_MAX_EXECUTIONS: o->max_given = true; return parse_number(name, value, 1, &o->max_executions, err);
+    case OPT_TIME: return parse_time(name, value, &o->time, err);
+    case OPT_ALL: o->all = true; return HD_OK;
+    case OPT_IGNORE: return hd_kinds_parse(value, &o->ignore, err);
+    case OPT_SUPPRESSIONS: o->suppressions = value; return HD_OK;
+    case OPT_RESTART: return parse_restart(value, &o->restart, err);
+    case OPT_SPURIOUS: o->spurious = true; return HD_OK;
+    case OPT_LEAKS: o->leaks = true; return HD_OK;
+    case OPT_THREAD_LEAKS: o->thread_leaks = true; return HD_OK;
+    case OPT_EXIT_STATUS: o->exit_status = true; return HD_OK;
+    case OPT_MAX_LENGTH: return parse_number(name, value, 1, &o->max_length, err);
+    case OPT_HANG_TIMEOUT: return parse_time(name, value, &o->hang_timeout, err);
+    case OPT_JSON: o->json = value; return HD_OK;
+    case OPT_OUT: o->out = value; return HD_OK;
+    case OPT_QUIET: o->quiet = true; return HD_OK;
+    case OPT_TIMES: return parse_number(name, value, 1, &o->times, err);
+    case OPT_HELP: o->help = true; return HD_OK;
+  }
+  return HD_OK;
+}
+
+int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
+  *o = (struct hd_options){.strategy = strategies[0], .seed = 1, .max_length = 100000,
+                           .hang_timeout = 10, .times = 1};
+  const char *verb_name = argv[0];
+  int i = 1;
+  while (i < argc) {
+    const char *word = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];
+    if (strcmp(word, "--") == 0) {
+      i++;
+      break;
+    }
+    bool option = word[0] == '-' && word[1];
+    if (!option) {
+      /* `replay DIR --times 3` puts the folder first; a program ends the options. */
+      if (verb != HD_VERB_REPLAY) break;
+      argv[1 + o->nargs++] = argv[i];
+      i++;
+      continue;
+    }
+    const char *eq = strchr(word, '=');
+    size_t len = eq ? (size_t)(eq - word) : strlen(word);
+    size_t k = 0;
+    for (; k < COUNT(options); k++) {
+      const char *name = options[k].name;
+      if ((options[k].verbs & verb) && word[1] == '-' && strlen(name) == len - 2 &&
+          memcmp(name, word + 2, len - 2) == 0)
+        break;
+    }
+    if (k == COUNT(options))
+      return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; see `heddle help %s`", (int)len, word, verb_name);
+    const char *value = NULL;
+    if (options[k].arg) {
+      value = eq ? eq + 1 : i + 1 < argc ? argv[++i] : NULL;
+      if (!value || !*value)
+        return hd_fail(err, HD_EUSAGE, "--%s needs a value: --%s %s", options[k].name, options[k].name,
+                       options[k].arg);
+    } else if (eq) {
+      return hd_fail(err, HD_EUSAGE, "--%s takes no value", options[k].name);
+    }
+    int rc = set_option(o, options[k].id, options[k].name, value, err);
+    if (rc != HD_OK) return rc;
+    i++;
+  }
+  if (verb == HD_VERB_REPLAY) {
+    while (i < argc) argv[1 + o->nargs++] = argv[i++];
+    o->args = argv + 1;
+    o->args[o->nargs] = NULL;
+  } else {
+    o->args = argv + i;
+    o->nargs = argc - i;
+  }
+  if (verb == HD_VERB_RUN)
+    o->max_executions = 1;
+  else if (!o->max_given && o->time == 0)
+    o->max_executions = 10000;
+  return HD_OK;
+}
+
+void hd_options_help(struct hd_str *out, enum hd_verb verb) {
+  for (size_t k = 0; k < COUNT(options); k++) {
+    if (!(options[k].verbs & verb)) continue;
+    struct hd_str left;
+    hd_str_init(&left);
+    hd_str_addf(&left, "--%s%s%s", options[k].name, options[k].arg ? " " : "",
+                options[k].arg ? options[k].arg : "");
+    if (left.n > 26)
+      hd_str_addf(out, "  %s\n  %26s  %s\n", left.s, "", options[k].help);
+    else
+      hd_str_addf(out, "  %-26s  %s\n", left.s, options[k].help);
+    hd_str_fini(&left);
+  }
+}
+
+void hd_options_config(const struct hd_options *o, struct hd_config *c) {
+  *c = (struct hd_config){
+      .restart = o->restart,
+      .seed = o->seed,
+      .max_executions = o->max_executions,
+      .first_execution = 1,
+      .max_length = o->max_length,
+      .ignore = o->ignore,
+      .all = o->all,
+      .spurious = o->spurious,
+      .leaks = o->leaks,
+      .thread_leaks = o->thread_leaks,
+      .exit_status = o->exit_status,
+  };
+  strncpy(c->strategy, o->strategy, sizeof c->strategy - 1);
+}

@@ -1,0 +1,301 @@
+/* program.c: is this an executable built with heddle cc, and which one is it? Runs in the supervisor.
+ *
+ * Every way in which the program can be the wrong thing is told apart here, before anything is started,
+ * so that the user reads one line that says what to do. */
+#include "cli/cli.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define REBUILD "rebuild it with `heddle cc` (or `heddle c++`)"
+
+extern char **environ;
+
+/* Like execvp: a name without a slash is looked up in PATH. NULL with `err` set if there is none. */
+static char *find_program(const char *name, const char *path_env, const char *cwd, struct hd_err *err) {
+  struct stat st;
+  if (strchr(name, '/')) {
+    char *path = hd_absolute(cwd, name);
+    if (stat(path, &st) == 0) return path;
+    hd_fail(err, errno == EACCES ? HD_EENV : HD_EUSAGE, errno == ENOENT ? "%s: no such program" : "%s: %s",
+            name, strerror(errno));
+    free(path);
+    return NULL;
+  }
+  const char *p = path_env ? path_env : "/bin:/usr/bin";
+  for (;;) {
+    size_t len = strcspn(p, ":");
+    char *folder = len ? hd_strndup(p, len) : hd_strdup(".");
+    char *joined = hd_sprintf("%s/%s", folder, name);
+    char *path = hd_absolute(cwd, joined);
+    free(folder);
+    free(joined);
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0) return path;
+    free(path);
+    if (!p[len]) break;
+    p += len + 1;
+  }
+  char *here = hd_absolute(cwd, name);
+  bool is_here = stat(here, &st) == 0;
+  free(here);
+  if (is_here)
+    hd_fail(err, HD_EUSAGE, "%s: no such program in PATH; for the one in this folder write ./%s", name, name);
+  else
+    hd_fail(err, HD_EUSAGE, "%s: no such program in PATH", name);
+  return NULL;
+}
+
+/* One entry of DT_RUNPATH or DT_RPATH with $ORIGIN expanded: is the runtime there? */
+static bool runtime_in(const char *entry, size_t len, const char *origin) {
+  struct hd_str path;
+  hd_str_init(&path);
+  for (size_t i = 0; i < len;) {
+    size_t left = len - i;
+    size_t token = left >= 9 && memcmp(entry + i, "${ORIGIN}", 9) == 0 ? 9
+                   : left >= 7 && memcmp(entry + i, "$ORIGIN", 7) == 0 ? 7
+                                                                       : 0;
+    if (token) {
+      hd_str_add(&path, origin);
+      i += token;
+    } else {
+      hd_str_addc(&path, entry[i++]);
+    }
+  }
+  hd_str_add(&path, "/" HD_RUNTIME_SONAME);
+  bool found = access(path.s, R_OK) == 0;
+  hd_str_fini(&path);
+  return found;
+}
+
+static bool runtime_on_path(const char *runpath, const char *program) {
+  char *origin = hd_strndup(program, (size_t)(strrchr(program, '/') - program));
+  bool found = false;
+  for (const char *p = runpath; !found;) {
+    size_t len = strcspn(p, ":");
+    found = len > 0 && runtime_in(p, len, origin);
+    if (!p[len]) break;
+    p += len + 1;
+  }
+  free(origin);
+  return found;
+}
+
+static void read_build_id(Elf *elf, char out[80]) {
+  out[0] = '\0';
+  size_t n = 0;
+  elf_getphdrnum(elf, &n);
+  for (size_t i = 0; i < n; i++) {
+    GElf_Phdr ph;
+    if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_NOTE) continue;
+    Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)ph.p_offset, ph.p_filesz,
+                                          ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+    GElf_Nhdr note;
+    size_t name, desc, off = 0;
+    while (data && (off = gelf_getnote(data, off, &note, &name, &desc)) > 0) {
+      if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || note.n_descsz > 39 ||
+          memcmp((char *)data->d_buf + name, "GNU", 4) != 0)
+        continue;
+      for (size_t k = 0; k < note.n_descsz; k++)
+        sprintf(out + 2 * k, "%02x", ((unsigned char *)data->d_buf)[desc + k]);
+    }
+  }
+}
+
+/* What the dynamic section says. */
+struct dynamic {
+  bool present, needs_anything;
+  char *runtime; /* the soname it needs, or NULL */
+  char *runpath;
+};
+
+static void read_dynamic(Elf *elf, struct dynamic *d) {
+  Elf_Scn *scn = NULL;
+  while ((scn = elf_nextscn(elf, scn))) {
+    GElf_Shdr sh;
+    if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNAMIC || !sh.sh_entsize) continue;
+    d->present = true;
+    Elf_Data *data = elf_getdata(scn, NULL);
+    for (size_t i = 0; data && i < sh.sh_size / sh.sh_entsize; i++) {
+      GElf_Dyn dyn;
+      if (!gelf_getdyn(data, (int)i, &dyn)) break;
+      if (dyn.d_tag != DT_NEEDED && dyn.d_tag != DT_RUNPATH && dyn.d_tag != DT_RPATH) continue;
+      const char *s = elf_strptr(elf, sh.sh_link, dyn.d_un.d_val);
+      if (!s) continue;
+      char **slot = NULL;
+      if (dyn.d_tag == DT_NEEDED) {
+        d->needs_anything = true;
+        if (strncmp(s, "libheddle_rt.so", 15) == 0) slot = &d->runtime;
+      } else {
+        slot = &d->runpath;
+      }
+      if (slot) {
+        free(*slot);
+        *slot = hd_strdup(s);
+      }
+    }
+  }
+}
+
+static bool has_interpreter(Elf *elf) {
+  size_t n = 0;
+  elf_getphdrnum(elf, &n);
+  for (size_t i = 0; i < n; i++) {
+    GElf_Phdr ph;
+    if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_INTERP) return true;
+  }
+  return false;
+}
+
+static int check_elf(const char *name, Elf *elf, struct hd_program *p, struct hd_err *err) {
+  GElf_Ehdr eh;
+  if (!gelf_getehdr(elf, &eh))
+    return hd_fail(err, HD_EUSAGE, "%s: damaged ELF file; %s", name, REBUILD);
+  if (eh.e_machine != EM_X86_64 || gelf_getclass(elf) != ELFCLASS64)
+    return hd_fail(err, HD_EUSAGE, "%s: built for another machine; Heddle runs 64-bit x86 programs", name);
+  if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)
+    return hd_fail(err, HD_EUSAGE, "%s: not an executable (an object file?); link it with `heddle cc`", name);
+  struct dynamic d = {0};
+  read_dynamic(elf, &d);
+  int rc = HD_OK;
+  if (!has_interpreter(elf) && d.needs_anything)
+    rc = hd_fail(err, HD_EUSAGE, "%s: a shared library, not a program", name);
+  else if (!has_interpreter(elf))
+    rc = hd_fail(err, HD_EUSAGE, "%s: statically linked; link it with `heddle cc` and without -static", name);
+  else if (!d.runtime)
+    rc = hd_fail(err, HD_EUSAGE, "%s: not built with heddle cc; %s", name, REBUILD);
+  else if (strcmp(d.runtime, HD_RUNTIME_SONAME) != 0)
+    rc = hd_fail(err, HD_EENV, "%s: built by an incompatible version of heddle (needs %s, this is %s); %s",
+                 name, d.runtime, HD_RUNTIME_SONAME, REBUILD);
+  if (rc == HD_OK) {
+    p->runtime_found = d.runpath && runtime_on_path(d.runpath, p->path);
+    read_build_id(elf, p->build_id);
+  }
+  free(d.runtime);
+  free(d.runpath);
+  return rc;
+}
+
+static int check_program(const char *name, struct hd_program *p, struct hd_err *err) {
+  struct stat st;
+  if (stat(p->path, &st)) return hd_fail(err, HD_EUSAGE, "%s: %s", name, strerror(errno));
+  if (S_ISDIR(st.st_mode)) return hd_fail(err, HD_EUSAGE, "%s: a folder, not a program", name);
+  if (!S_ISREG(st.st_mode)) return hd_fail(err, HD_EUSAGE, "%s: not a program", name);
+  if (!(st.st_mode & 0111)) return hd_fail(err, HD_EUSAGE, "%s: not executable; see chmod +x", name);
+  if (access(p->path, X_OK)) return hd_fail(err, HD_EENV, "%s: %s", name, strerror(errno));
+  int fd = open(p->path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return hd_fail(err, HD_EENV, "%s: %s", name, strerror(errno));
+  char head[4] = {0};
+  ssize_t n = pread(fd, head, sizeof head, 0);
+  int rc;
+  if (n >= 2 && head[0] == '#' && head[1] == '!') {
+    rc = hd_fail(err, HD_EUSAGE, "%s: a script; name the program it starts, built with `heddle cc`", name);
+  } else if (n < 4 || memcmp(head, ELFMAG, SELFMAG) != 0) {
+    rc = hd_fail(err, HD_EUSAGE, "%s: not an ELF executable; name a program built with `heddle cc`", name);
+  } else {
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    rc = elf ? check_elf(name, elf, p, err)
+             : hd_fail(err, HD_EUSAGE, "%s: damaged ELF file; %s", name, REBUILD);
+    elf_end(elf);
+  }
+  close(fd);
+  return rc;
+}
+
+int hd_program_identify(struct hd_program *p, struct hd_err *err) {
+  char *data;
+  size_t len;
+  int rc = hd_read_file(p->path, SIZE_MAX, &data, &len, err);
+  if (rc != HD_OK) return rc;
+  p->size = len;
+  p->hash = XXH64(data, len, 0);
+  free(data);
+  return HD_OK;
+}
+
+int hd_program_open(const char *name, const char *path_env, const char *cwd, struct hd_program *p,
+                    struct hd_err *err) {
+  *p = (struct hd_program){0};
+  p->path = find_program(name, path_env, cwd, err);
+  if (!p->path) return err->code;
+  int rc = check_program(name, p, err);
+  if (rc == HD_OK) rc = hd_program_identify(p, err);
+  if (rc != HD_OK) hd_program_fini(p);
+  return rc;
+}
+
+void hd_program_fini(struct hd_program *p) {
+  free(p->path);
+  p->path = NULL;
+}
+
+/* ---- command: a program with its arguments, environment and folder ---- */
+
+static char **copy_words(char **words) {
+  HD_VEC(char *) out = {0};
+  /* The control variable belongs to one run; one from outside must not get in. */
+  for (; *words; words++)
+    if (strncmp(*words, HD_CTL_ENV "=", sizeof HD_CTL_ENV) != 0) hd_vec_push(&out, hd_strdup(*words));
+  hd_vec_push(&out, NULL);
+  return out.v;
+}
+
+int hd_command_init(struct hd_command *c, char **argv, struct hd_err *err) {
+  *c = (struct hd_command){0};
+  c->cwd = hd_cwd();
+  if (!c->cwd) return hd_fail(err, HD_EENV, "the current folder no longer exists; cd to one that does");
+  int rc = hd_program_open(argv[0], getenv("PATH"), c->cwd, &c->program, err);
+  if (rc != HD_OK) {
+    hd_command_fini(c);
+    return rc;
+  }
+  c->argv = copy_words(argv);
+  c->envp = copy_words(environ);
+  rc = hd_command_find_runtime(c, err);
+  if (rc != HD_OK) hd_command_fini(c);
+  return rc;
+}
+
+int hd_command_find_runtime(struct hd_command *c, struct hd_err *err) {
+  if (c->program.runtime_found) return HD_OK;
+  const char *folder = hd_libdir();
+  if (!folder || !runtime_in(folder, strlen(folder), ""))
+    return hd_fail(err, HD_EENV, "%s is neither where %s looks for it nor in %s; install heddle again",
+                   HD_RUNTIME_SONAME, c->program.path, folder ? folder : "lib/heddle beside heddle");
+  static const char name[] = "LD_LIBRARY_PATH=";
+  size_t n = 0, len = strlen(folder);
+  for (; c->envp[n]; n++) {
+    char *old = c->envp[n];
+    if (strncmp(old, name, sizeof name - 1) != 0) continue;
+    const char *value = old + sizeof name - 1;
+    if (strncmp(value, folder, len) == 0 && (value[len] == ':' || !value[len])) return HD_OK;
+    c->envp[n] = hd_sprintf("%s%s%s%s", name, folder, *value ? ":" : "", value);
+    free(old);
+    return HD_OK;
+  }
+  c->envp = hd_realloc(c->envp, (n + 2) * sizeof *c->envp);
+  c->envp[n] = hd_sprintf("%s%s", name, folder);
+  c->envp[n + 1] = NULL;
+  return HD_OK;
+}
+
+static void free_words(char **words) {
+  for (char **w = words; w && *w; w++) free(*w);
+  free(words);
+}
+
+void hd_command_fini(struct hd_command *c) {
+  hd_program_fini(&c->program);
+  free_words(c->argv);
+  free_words(c->envp);
+  free(c->cwd);
+  *c = (struct hd_command){0};
+}

@@ -1,0 +1,387 @@
+/* schedule.c: the files `schedule` and `events` of a finding, as text. Runs in the supervisor.
+ *
+ * Writing and reading are exact inverses (tests/unit/test_store.c). Reading is strict: the first thing
+ * that is not as it would have been written is refused with file, line and what was expected, since a
+ * schedule that is nearly right replays something else. docs/formats.md tells the formats. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEDULE_HEAD "heddle-schedule 1"
+#define EVENTS_HEAD "heddle-events 1"
+#define WRAP 100
+
+/* ---- schedule: writing ---- */
+
+static const char *restart_name(uint32_t restart) { return restart == HD_RESTART_FORK ? "fork" : "memory"; }
+
+static void add_kinds(struct hd_str *out, uint64_t bits) {
+  const char *sep = "";
+  for (int k = 1; k < HD_KIND_COUNT; k++) {
+    if (!(bits >> k & 1)) continue;
+    hd_str_addf(out, "%s%s", sep, hd_kind_name[k]);
+    sep = ",";
+  }
+  if (!*sep) hd_str_add(out, "none");
+}
+
+static void add_visible(struct hd_str *out, const struct hd_schedule *s) {
+  hd_str_addf(out, "visible %zu\n", s->nvisible);
+  for (size_t i = 0; i < s->nvisible;) {
+    size_t k = i + 1;
+    while (k < s->nvisible && s->visible[k] == s->visible[k - 1] + 8) k++;
+    hd_str_addf(out, "visible %llx-%llx\n", (unsigned long long)s->visible[i],
+                (unsigned long long)s->visible[k - 1] + 8);
+    i = k;
+  }
+}
+
+static void add_steps(struct hd_str *out, const struct hd_schedule *s) {
+  hd_str_addf(out, "steps %zu\n", s->nsteps);
+  size_t column = 0;
+  for (size_t i = 0; i < s->nsteps;) {
+    size_t k = i + 1;
+    while (k < s->nsteps && s->step[k] == s->step[i]) k++;
+    char word[48];
+    bool choice = s->step[i] & HD_STEP_CHOICE;
+    int n = snprintf(word, sizeof word, "%s%u", choice ? "c" : "", s->step[i] & ~HD_STEP_CHOICE);
+    if (k - i > 1) n += snprintf(word + n, sizeof word - (size_t)n, "*%zu", k - i);
+    if (column && column + 1 + (size_t)n > WRAP) {
+      hd_str_addc(out, '\n');
+      column = 0;
+    }
+    if (column) {
+      hd_str_addc(out, ' ');
+      column++;
+    }
+    hd_str_addn(out, word, (size_t)n);
+    column += (size_t)n;
+    i = k;
+  }
+  if (column) hd_str_addc(out, '\n');
+  hd_str_add(out, "end\n");
+}
+
+void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s) {
+  hd_str_addf(out, "%s\nheddle %s\nstrategy %s\nseed %llu\nexecution %llu\n", SCHEDULE_HEAD, HD_VERSION,
+              s->strategy, (unsigned long long)s->seed, (unsigned long long)s->execution);
+  hd_str_addf(out, "restart %s\nmax-length %llu\nspurious %d\nleaks %d\nthread-leaks %d\nexit-status %d\nignore ",
+              restart_name(s->restart), (unsigned long long)s->max_length, s->spurious, s->leaks,
+              s->thread_leaks, s->exit_status);
+  add_kinds(out, s->ignore);
+  hd_str_addf(out, "\nkind %s\nkey %016llx\npartial %d\n", hd_kind_name[s->kind], (unsigned long long)s->key,
+              s->partial);
+  add_visible(out, s);
+  add_steps(out, s);
+}
+
+/* ---- reading, line by line ---- */
+
+struct reader {
+  const char *name;
+  char *next; /* rest of the text, NULL at the end */
+  int line;
+  struct hd_err *err;
+};
+
+static int refuse(struct reader *r, const char *what) {
+  return hd_fail(r->err, HD_EUSAGE, "%s:%d: damaged: expected %s", r->name, r->line, what);
+}
+
+/* The next line; NULL at the end of the text. A last line without newline is not one of ours. */
+static char *next_line(struct reader *r) {
+  r->line++;
+  if (!r->next || !*r->next) return NULL;
+  char *line = r->next, *nl = strchr(line, '\n');
+  if (!nl) return NULL;
+  *nl = '\0';
+  r->next = nl + 1;
+  return line;
+}
+
+/* A line "key value": the value, or NULL with the error set. */
+static char *field(struct reader *r, const char *key) {
+  char *line = next_line(r);
+  size_t len = strlen(key);
+  if (line && strncmp(line, key, len) == 0 && line[len] == ' ' && line[len + 1]) return line + len + 1;
+  char what[64];
+  snprintf(what, sizeof what, "\"%s VALUE\"", key);
+  refuse(r, what);
+  return NULL;
+}
+
+static int number_field(struct reader *r, const char *key, int base, uint64_t max, uint64_t *out) {
+  char *v = field(r, key);
+  if (!v) return HD_EUSAGE;
+  if (hd_parse_u64(v, base, max, out)) return HD_OK;
+  char what[96];
+  snprintf(what, sizeof what, "a number up to %llu after \"%s\"", (unsigned long long)max, key);
+  return refuse(r, what);
+}
+
+static int flag_field(struct reader *r, const char *key, bool *out) {
+  uint64_t v = 0;
+  int rc = number_field(r, key, 10, 1, &v);
+  *out = v != 0;
+  return rc;
+}
+
+static int text_problem(struct reader *r, const char *text, size_t len) {
+  if (strlen(text) == len) return HD_OK;
+  return hd_fail(r->err, HD_EUSAGE, "%s: damaged: contains a NUL byte", r->name);
+}
+
+static int head_line(struct reader *r, const char *head) {
+  char *line = next_line(r);
+  if (line && strcmp(line, head) == 0) return HD_OK;
+  size_t word = strcspn(head, " ") + 1;
+  if (line && strncmp(line, head, word) == 0)
+    return hd_fail(r->err, HD_EUSAGE, "%s:%d: written by another version of heddle (\"%s\", this one reads \"%s\")",
+                   r->name, r->line, line, head);
+  char what[64];
+  snprintf(what, sizeof what, "\"%s\"", head);
+  return refuse(r, what);
+}
+
+static int last_line(struct reader *r) {
+  char *line = next_line(r);
+  if (!line || strcmp(line, "end") != 0) return refuse(r, "\"end\"");
+  if (*r->next) {
+    r->line++;
+    return refuse(r, "nothing after \"end\"");
+  }
+  return HD_OK;
+}
+
+static int read_header(struct hd_schedule *s, struct reader *r) {
+  char *v = field(r, "heddle");
+  if (!v || !(v = field(r, "strategy"))) return HD_EUSAGE;
+  if (strlen(v) >= sizeof s->strategy) return refuse(r, "the name of a strategy");
+  strcpy(s->strategy, v);
+  if (number_field(r, "seed", 10, UINT64_MAX, &s->seed)) return HD_EUSAGE;
+  if (number_field(r, "execution", 10, UINT64_MAX, &s->execution)) return HD_EUSAGE;
+  if (!(v = field(r, "restart"))) return HD_EUSAGE;
+  s->restart = strcmp(v, "fork") == 0 ? HD_RESTART_FORK : HD_RESTART_MEMORY;
+  if (strcmp(v, restart_name(s->restart)) != 0) return refuse(r, "\"restart memory\" or \"restart fork\"");
+  if (number_field(r, "max-length", 10, UINT64_MAX, &s->max_length)) return HD_EUSAGE;
+  if (flag_field(r, "spurious", &s->spurious)) return HD_EUSAGE;
+  if (flag_field(r, "leaks", &s->leaks)) return HD_EUSAGE;
+  if (flag_field(r, "thread-leaks", &s->thread_leaks)) return HD_EUSAGE;
+  if (flag_field(r, "exit-status", &s->exit_status)) return HD_EUSAGE;
+  if (!(v = field(r, "ignore"))) return HD_EUSAGE;
+  struct hd_err ignored;
+  if (strcmp(v, "none") != 0 && hd_kinds_parse(v, &s->ignore, &ignored)) return refuse(r, "kinds of findings");
+  if (!(v = field(r, "kind"))) return HD_EUSAGE;
+  if (!hd_kind_by_name(v, strlen(v), &s->kind)) return refuse(r, "a kind of finding");
+  if (number_field(r, "key", 16, UINT64_MAX, &s->key)) return HD_EUSAGE;
+  return flag_field(r, "partial", &s->partial);
+}
+
+static int read_visible(struct hd_schedule *s, struct reader *r) {
+  uint64_t want;
+  if (number_field(r, "visible", 10, HD_VISIBLE_CAP, &want)) return HD_EUSAGE;
+  HD_VEC(uint64_t) all = {0};
+  int rc = HD_OK;
+  while (rc == HD_OK && all.n < want) {
+    char *v = field(r, "visible");
+    char *dash = v ? strchr(v, '-') : NULL;
+    uint64_t from, to;
+    if (dash) *dash = '\0';
+    if (!dash || !hd_parse_u64(v, 16, UINT64_MAX, &from) || !hd_parse_u64(dash + 1, 16, UINT64_MAX, &to) ||
+        to <= from || (to - from) % 8 != 0 || (to - from) / 8 > want - all.n)
+      rc = refuse(r, "\"visible START-END\" within the count above");
+    else
+      for (uint64_t a = from; a < to; a += 8) hd_vec_push(&all, a);
+  }
+  s->visible = all.v;
+  s->nvisible = all.n;
+  return rc;
+}
+
+/* One word of the steps: T, T*N, cK or cK*N. */
+static bool read_step(char *word, size_t room, hd_step *step, size_t *times) {
+  char *star = strchr(word, '*');
+  uint64_t n = 1, v;
+  if (star) *star = '\0';
+  if (star && (!hd_parse_u64(star + 1, 10, room, &n) || n < 2)) return false;
+  bool choice = word[0] == 'c';
+  if (!hd_parse_u64(word + choice, 10, choice ? HD_STEP_CHOICE - 1 : HD_MAX_THREADS - 1, &v)) return false;
+  *step = (hd_step)(choice ? HD_STEP_CHOICE | v : v);
+  *times = n;
+  return n <= room;
+}
+
+static int read_steps(struct hd_schedule *s, struct reader *r) {
+  uint64_t want;
+  if (number_field(r, "steps", 10, HD_PATH_CAP, &want)) return HD_EUSAGE;
+  HD_VEC(hd_step) all = {0};
+  int rc = HD_OK;
+  while (rc == HD_OK && all.n < want) {
+    char *line = next_line(r);
+    if (!line || !*line) {
+      rc = refuse(r, "more steps");
+      break;
+    }
+    for (char *word; rc == HD_OK && (word = strsep(&line, " "));) {
+      hd_step step;
+      size_t times;
+      if (!read_step(word, want - all.n, &step, &times))
+        rc = refuse(r, "steps such as 0, 1*3 or c2, no more than the count above");
+      else
+        while (times--) hd_vec_push(&all, step);
+    }
+  }
+  s->step = all.v;
+  s->nsteps = all.n;
+  return rc;
+}
+
+int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char *name, struct hd_err *err) {
+  *s = (struct hd_schedule){0};
+  struct reader r = {.name = name, .next = text, .err = err};
+  int rc = text_problem(&r, text, len);
+  if (rc == HD_OK) rc = head_line(&r, SCHEDULE_HEAD);
+  if (rc == HD_OK) rc = read_header(s, &r);
+  if (rc == HD_OK) rc = read_visible(s, &r);
+  if (rc == HD_OK) rc = read_steps(s, &r);
+  if (rc == HD_OK) rc = last_line(&r);
+  if (rc != HD_OK) hd_schedule_fini(s);
+  return rc;
+}
+
+void hd_schedule_fini(struct hd_schedule *s) {
+  free(s->step);
+  free(s->visible);
+  *s = (struct hd_schedule){0};
+}
+
+void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
+  *c = (struct hd_config){
+      .mode = HD_MODE_REPLAY,
+      .restart = s->restart,
+      .seed = s->seed,
+      .max_executions = 1,
+      .first_execution = 1,
+      .max_length = s->max_length,
+      .ignore = s->ignore,
+      .detail = 1,
+      .spurious = s->spurious,
+      .leaks = s->leaks,
+      .thread_leaks = s->thread_leaks,
+      .exit_status = s->exit_status,
+      .replay_len = s->nsteps,
+      .replay_visible = s->nvisible,
+  };
+  memcpy(c->strategy, s->strategy, sizeof c->strategy);
+}
+
+/* ---- events ---- */
+
+void hd_events_lines(struct hd_event_lines *out, const struct hd_event *ev, size_t n) {
+  *out = (struct hd_event_lines){.line = hd_alloc(n * sizeof(char *)), .n = n};
+  /* Who created whom stands in the events themselves. */
+  struct hd_thread_rec *threads = hd_alloc(HD_MAX_THREADS * sizeof *threads);
+  uint16_t *children = hd_alloc(HD_MAX_THREADS * sizeof *children);
+  size_t nthreads = 1;
+  char **name = hd_alloc(HD_MAX_THREADS * sizeof *name);
+  name[0] = hd_strdup("T0");
+  for (size_t i = 0; i < n; i++) {
+    const struct hd_event *e = &ev[i];
+    uint64_t o = e->object;
+    if (e->op == HD_OP_CREATE && o == nthreads && o < HD_MAX_THREADS && e->thread < nthreads) {
+      threads[nthreads++] = (struct hd_thread_rec){.parent = e->thread, .nth = ++children[e->thread]};
+      name[o] = hd_thread_name(threads, nthreads, (unsigned)o);
+    }
+    struct hd_str b;
+    hd_str_init(&b);
+    if (e->thread < nthreads)
+      hd_str_add(&b, name[e->thread]);
+    else
+      hd_str_addf(&b, "#%u", e->thread);
+    hd_str_addf(&b, " %s ", e->op < HD_OP_COUNT ? hd_op_text[e->op] : "none");
+    bool thread = e->op < HD_OP_COUNT && hd_op_object[e->op] == HD_OBJ_THREAD;
+    if (thread && o < nthreads)
+      hd_str_add(&b, name[o]);
+    else if (thread)
+      hd_str_addf(&b, "#%llu", (unsigned long long)o);
+    else
+      hd_str_addf(&b, "%llx", (unsigned long long)o);
+    hd_str_addf(&b, " %u %llx %s", e->size, (unsigned long long)e->pc, e->flags & HD_EV_FAILED ? "failed" : "-");
+    out->line[i] = hd_str_take(&b);
+    hd_str_fini(&b);
+  }
+  for (size_t i = 0; i < nthreads; i++) free(name[i]);
+  free(name);
+  free(threads);
+  free(children);
+}
+
+void hd_events_format(struct hd_str *out, const struct hd_event_lines *lines) {
+  hd_str_addf(out, "%s\nevents %zu\n", EVENTS_HEAD, lines->n);
+  for (size_t i = 0; i < lines->n; i++) {
+    hd_str_add(out, lines->line[i]);
+    hd_str_addc(out, '\n');
+  }
+  hd_str_add(out, "end\n");
+}
+
+static bool is_thread(const char *s) {
+  if (s[0] == '#') return s[1] && strspn(s + 1, "0123456789") == strlen(s + 1);
+  return s[0] == 'T' && s[1] && strspn(s + 1, "0123456789.") == strlen(s + 1);
+}
+
+/* The next word of a line into a buffer; false if there is none or it does not fit. */
+static bool take_word(const char **p, char *out, size_t size) {
+  size_t len = strcspn(*p, " ");
+  if (len == 0 || len >= size) return false;
+  memcpy(out, *p, len);
+  out[len] = '\0';
+  *p += len + ((*p)[len] == ' ');
+  return true;
+}
+
+bool hd_event_line_split(const char *line, struct hd_event_text *out) {
+  char size[24], pc[24];
+  const char *p = line;
+  if (!take_word(&p, out->thread, sizeof out->thread) || !take_word(&p, out->op, sizeof out->op) ||
+      !take_word(&p, out->object, sizeof out->object) || !take_word(&p, size, sizeof size) ||
+      !take_word(&p, pc, sizeof pc) || !take_word(&p, out->flags, sizeof out->flags) || *p)
+    return false;
+  bool known = false;
+  for (int k = 0; k < HD_OP_COUNT; k++) known |= strcmp(out->op, hd_op_text[k]) == 0;
+  uint64_t object;
+  return known && is_thread(out->thread) && (is_thread(out->object) || hd_parse_u64(out->object, 16, UINT64_MAX, &object)) &&
+         hd_parse_u64(size, 10, UINT32_MAX, &out->size) && hd_parse_u64(pc, 16, UINT64_MAX, &out->pc) &&
+         (strcmp(out->flags, "-") == 0 || strcmp(out->flags, "failed") == 0);
+}
+
+int hd_events_parse(struct hd_event_lines *out, char *text, size_t len, const char *name, struct hd_err *err) {
+  *out = (struct hd_event_lines){0};
+  struct reader r = {.name = name, .next = text, .err = err};
+  uint64_t want = 0;
+  int rc = text_problem(&r, text, len);
+  if (rc == HD_OK) rc = head_line(&r, EVENTS_HEAD);
+  if (rc == HD_OK) rc = number_field(&r, "events", 10, HD_EVENT_CAP, &want);
+  HD_VEC(char *) all = {0};
+  while (rc == HD_OK && all.n < want) {
+    char *line = next_line(&r);
+    struct hd_event_text ignored;
+    if (!line || !hd_event_line_split(line, &ignored))
+      rc = refuse(&r, "an event: THREAD OPERATION OBJECT SIZE PC FLAGS");
+    else
+      hd_vec_push(&all, hd_strdup(line));
+  }
+  out->line = all.v;
+  out->n = all.n;
+  if (rc == HD_OK) rc = last_line(&r);
+  if (rc != HD_OK) hd_events_fini(out);
+  return rc;
+}
+
+void hd_events_fini(struct hd_event_lines *e) {
+  for (size_t i = 0; i < e->n; i++) free(e->line[i]);
+  free(e->line);
+  *e = (struct hd_event_lines){0};
+}

@@ -1,0 +1,327 @@
+/* store.c: the folder of a finding, .heddle/N: written whole or not at all, read strictly.
+ * Runs in the supervisor.
+ *
+ * A folder is filled as DIR/.tmp-PID and then renamed to the next free number. Whatever cannot be read
+ * back is refused with the file and what is wrong. docs/formats.md tells the formats. */
+#include "cli/cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READ_MAX ((size_t)1 << 31)
+
+/* ---- writing ---- */
+
+int hd_store_init(struct hd_store *s, const char *dir, struct hd_err *err) {
+  s->dir = hd_strdup(dir ? dir : ".heddle");
+  size_t len = strlen(s->dir);
+  while (len > 1 && s->dir[len - 1] == '/') s->dir[--len] = '\0';
+  struct stat st;
+  int rc = HD_OK;
+  if (stat(s->dir, &st) == 0) {
+    if (!S_ISDIR(st.st_mode))
+      rc = hd_fail(err, HD_EENV, "%s is not a folder, so findings cannot be stored; use --out DIR", s->dir);
+    else if (access(s->dir, W_OK | X_OK))
+      rc = hd_fail(err, HD_EENV, "cannot store findings in %s: %s; use --out DIR", s->dir, strerror(errno));
+  } else if (errno != ENOENT) {
+    rc = hd_fail(err, HD_EENV, "cannot store findings in %s: %s; use --out DIR", s->dir, strerror(errno));
+  } else if (mkdir(s->dir, 0777)) {
+    rc = hd_fail(err, HD_EENV, "cannot create %s for findings: %s; use --out DIR", s->dir, strerror(errno));
+  } else {
+    rmdir(s->dir); /* only to see whether it can be done */
+  }
+  if (rc != HD_OK) hd_store_fini(s);
+  return rc;
+}
+
+void hd_store_fini(struct hd_store *s) {
+  free(s->dir);
+  s->dir = NULL;
+}
+
+static json_t *words_json(char *const *words) {
+  json_t *a = json_array();
+  for (; *words; words++) {
+    json_t *s = json_string(*words);
+    /* JSON is UTF-8; other bytes are kept as {"bytes": [..]} so that nothing is lost. */
+    if (!s) {
+      json_t *bytes = json_array();
+      for (const unsigned char *p = (const unsigned char *)*words; *p; p++)
+        json_array_append_new(bytes, json_integer(*p));
+      s = json_pack("{s:o}", "bytes", bytes);
+    }
+    json_array_append_new(a, s);
+  }
+  return a;
+}
+
+static json_t *command_json(const struct hd_command *c) {
+  char hash[20];
+  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)c->program.hash);
+  json_t *cwd = json_string(c->cwd), *path = json_string(c->program.path);
+  if (!cwd || !path) {
+    json_decref(cwd);
+    json_decref(path);
+    return NULL;
+  }
+  return json_pack("{s:s, s:o, s:o, s:o, s:I, s:s, s:s, s:o}", "heddle", HD_VERSION, "argv",
+                   words_json(c->argv), "cwd", cwd, "program", path, "size", (json_int_t)c->program.size,
+                   "build_id", c->program.build_id, "xxh64", hash, "environment", words_json(c->envp));
+}
+
+static int write_part(const char *dir, const char *name, const char *data, size_t len, struct hd_err *err) {
+  char *path = hd_sprintf("%s/%s", dir, name);
+  int rc = hd_write_file(path, data, len, err);
+  free(path);
+  return rc;
+}
+
+static int write_json(const char *dir, const char *name, json_t *json, struct hd_err *err) {
+  char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+  json_decref(json);
+  if (!text) return hd_fail(err, HD_EENV, "%s/%s: a path is not UTF-8 and cannot be stored", dir, name);
+  char *line = hd_sprintf("%s\n", text);
+  int rc = write_part(dir, name, line, strlen(line), err);
+  free(line);
+  free(text);
+  return rc;
+}
+
+static int write_input(const char *dir, const struct hd_input *in, struct hd_err *err) {
+  if (!in || in->fd < 0) return HD_OK;
+  char *data = hd_alloc(in->size);
+  ssize_t n = pread(in->fd, data, in->size, 0);
+  int rc = n == (ssize_t)in->size ? write_part(dir, "input", data, in->size, err)
+                                  : hd_fail(err, HD_EENV, "%s/input: cannot read the kept input", dir);
+  free(data);
+  return rc;
+}
+
+static int write_parts(const char *dir, const struct hd_record *r, struct hd_err *err) {
+  struct hd_str b;
+  hd_str_init(&b);
+  hd_schedule_format(&b, r->schedule);
+  int rc = write_part(dir, "schedule", b.s, b.n, err);
+  hd_str_clear(&b);
+  hd_events_format(&b, r->events);
+  if (rc == HD_OK) rc = write_part(dir, "events", b.s, b.n, err);
+  hd_str_clear(&b);
+  hd_text_finding(&b, r->finding, false);
+  if (rc == HD_OK) rc = write_part(dir, "finding.txt", b.s, b.n, err);
+  hd_str_fini(&b);
+  if (rc == HD_OK) rc = write_part(dir, "output", r->output->s, r->output->n, err);
+  if (rc == HD_OK) rc = write_input(dir, r->input, err);
+  if (rc == HD_OK) rc = write_json(dir, "finding.json", hd_json_finding(r->finding), err);
+  if (rc == HD_OK) rc = write_json(dir, "command.json", command_json(r->command), err);
+  return rc;
+}
+
+/* One more than the highest number in use. */
+static unsigned next_number(const char *dir) {
+  unsigned highest = 0;
+  DIR *d = opendir(dir);
+  for (struct dirent *e; d && (e = readdir(d));) {
+    uint64_t n;
+    if (hd_parse_u64(e->d_name, 10, 1000000000, &n) && n > highest) highest = (unsigned)n;
+  }
+  if (d) closedir(d);
+  return highest + 1;
+}
+
+int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err) {
+  if (mkdir(s->dir, 0777) && errno != EEXIST)
+    return hd_fail(err, HD_EENV, "cannot create %s for findings: %s; use --out DIR", s->dir, strerror(errno));
+  char *tmp = hd_sprintf("%s/.tmp-%d", s->dir, (int)getpid());
+  hd_remove_folder(tmp);
+  if (mkdir(tmp, 0777)) {
+    hd_fail(err, HD_EENV, "cannot store a finding in %s: %s; use --out DIR", s->dir, strerror(errno));
+    free(tmp);
+    return err->code;
+  }
+  struct hd_finding *f = r->finding;
+  int rc;
+  for (;;) {
+    f->id = next_number(s->dir);
+    free(f->folder);
+    f->folder = hd_sprintf("%s/%u", s->dir, f->id);
+    rc = write_parts(tmp, r, err);
+    /* Another heddle may take the number between the look and the rename. */
+    if (rc != HD_OK || rename(tmp, f->folder) == 0) break;
+    if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) continue;
+    rc = hd_fail(err, HD_EENV, "cannot create %s: %s", f->folder, strerror(errno));
+    break;
+  }
+  if (rc != HD_OK) {
+    hd_remove_folder(tmp);
+    free(f->folder);
+    f->folder = NULL;
+    f->id = 0;
+  }
+  free(tmp);
+  return rc;
+}
+
+/* ---- reading ---- */
+
+/* A part that must be there. A missing one means that the folder is not ours, or no longer whole. */
+static int read_part(const char *dir, const char *name, char **data, size_t *len, char **path,
+                     struct hd_err *err) {
+  *path = hd_sprintf("%s/%s", dir, name);
+  struct stat st;
+  if (stat(*path, &st) == 0 && !S_ISREG(st.st_mode))
+    return hd_fail(err, HD_EUSAGE, "not a Heddle finding: %s is not a file", *path);
+  if (hd_read_file(*path, READ_MAX, data, len, err) == HD_OK) return HD_OK;
+  int code = errno == EACCES ? HD_EENV : HD_EUSAGE;
+  char why[1024];
+  snprintf(why, sizeof why, "%s", err->text);
+  return hd_fail(err, code, "not a Heddle finding: %s", why);
+}
+
+static int bad_json(const char *path, const char *key, const char *what, struct hd_err *err) {
+  return hd_fail(err, HD_EUSAGE, "%s: damaged: \"%s\" must be %s", path, key, what);
+}
+
+static char *word_from_json(json_t *w) {
+  if (json_is_string(w)) return hd_strdup(json_string_value(w));
+  json_t *bytes = json_object_get(w, "bytes"), *b;
+  if (!json_is_array(bytes)) return NULL;
+  struct hd_str s;
+  hd_str_init(&s);
+  size_t i;
+  json_array_foreach(bytes, i, b) {
+    json_int_t v = json_is_integer(b) ? json_integer_value(b) : 0;
+    if (v < 1 || v > 255) {
+      hd_str_fini(&s);
+      return NULL;
+    }
+    hd_str_addc(&s, (char)v);
+  }
+  return s.s;
+}
+
+static int words_from_json(json_t *root, const char *key, size_t min, char ***out, const char *path,
+                           struct hd_err *err) {
+  json_t *a = json_object_get(root, key), *w;
+  if (!json_is_array(a) || json_array_size(a) < min) return bad_json(path, key, "a list of strings", err);
+  char **words = hd_alloc((json_array_size(a) + 1) * sizeof *words);
+  *out = words;
+  size_t i;
+  json_array_foreach(a, i, w) {
+    words[i] = word_from_json(w);
+    if (!words[i]) return bad_json(path, key, "a list of strings", err);
+  }
+  return HD_OK;
+}
+
+static int string_from_json(json_t *root, const char *key, char **out, const char *path, struct hd_err *err) {
+  json_t *s = json_object_get(root, key);
+  if (!json_is_string(s)) return bad_json(path, key, "a string", err);
+  *out = hd_strdup(json_string_value(s));
+  return HD_OK;
+}
+
+static int read_command(json_t *root, struct hd_command *c, const char *path, struct hd_err *err) {
+  char *hash = NULL, *id = NULL;
+  json_t *size = json_object_get(root, "size");
+  int rc = words_from_json(root, "argv", 1, &c->argv, path, err);
+  if (rc == HD_OK) rc = words_from_json(root, "environment", 0, &c->envp, path, err);
+  if (rc == HD_OK) rc = string_from_json(root, "cwd", &c->cwd, path, err);
+  if (rc == HD_OK) rc = string_from_json(root, "program", &c->program.path, path, err);
+  if (rc == HD_OK) rc = string_from_json(root, "build_id", &id, path, err);
+  if (rc == HD_OK) rc = string_from_json(root, "xxh64", &hash, path, err);
+  if (rc == HD_OK && !hd_parse_u64(hash, 16, UINT64_MAX, &c->program.hash))
+    rc = bad_json(path, "xxh64", "a hexadecimal number", err);
+  if (rc == HD_OK && (!json_is_integer(size) || json_integer_value(size) < 0))
+    rc = bad_json(path, "size", "a number", err);
+  if (rc == HD_OK && strlen(id) >= sizeof c->program.build_id)
+    rc = bad_json(path, "build_id", "a build-id", err);
+  if (rc == HD_OK && c->program.path[0] != '/') rc = bad_json(path, "program", "an absolute path", err);
+  if (rc == HD_OK && c->cwd[0] != '/') rc = bad_json(path, "cwd", "an absolute path", err);
+  if (rc == HD_OK) {
+    c->program.size = (uint64_t)json_integer_value(size);
+    strcpy(c->program.build_id, id);
+  }
+  free(hash);
+  free(id);
+  return rc;
+}
+
+static int load_json(const char *dir, const char *name, json_t **root, char **path, struct hd_err *err) {
+  char *data = NULL;
+  size_t len;
+  *root = NULL;
+  int rc = read_part(dir, name, &data, &len, path, err);
+  if (rc != HD_OK) return rc;
+  json_error_t e;
+  *root = json_loadb(data, len, JSON_REJECT_DUPLICATES, &e);
+  free(data);
+  if (!*root) return hd_fail(err, HD_EUSAGE, "%s:%d: damaged: %s", *path, e.line, e.text);
+  if (!json_is_object(*root)) {
+    json_decref(*root);
+    *root = NULL;
+    return hd_fail(err, HD_EUSAGE, "%s:1: damaged: expected a JSON object", *path);
+  }
+  return HD_OK;
+}
+
+static int read_text_parts(const char *dir, struct hd_stored *out, struct hd_err *err) {
+  char *data = NULL, *path;
+  size_t len;
+  int rc = read_part(dir, "schedule", &data, &len, &path, err);
+  if (rc == HD_OK) rc = hd_schedule_parse(&out->schedule, data, len, path, err);
+  free(data);
+  free(path);
+  if (rc != HD_OK) return rc;
+  data = NULL;
+  rc = read_part(dir, "events", &data, &len, &path, err);
+  if (rc == HD_OK) rc = hd_events_parse(&out->events, data, len, path, err);
+  free(data);
+  free(path);
+  return rc;
+}
+
+static int read_json_parts(const char *dir, struct hd_stored *out, struct hd_err *err) {
+  json_t *root;
+  char *path;
+  int rc = load_json(dir, "command.json", &root, &path, err);
+  if (rc == HD_OK) rc = read_command(root, &out->command, path, err);
+  json_decref(root);
+  free(path);
+  if (rc != HD_OK) return rc;
+  rc = load_json(dir, "finding.json", &root, &path, err);
+  if (rc == HD_OK) rc = string_from_json(root, "title", &out->title, path, err);
+  json_t *kind = json_object_get(root, "kind");
+  if (rc == HD_OK && (!json_is_string(kind) || strcmp(json_string_value(kind), hd_kind_name[out->schedule.kind]) != 0))
+    rc = bad_json(path, "kind", "the kind that the schedule names", err);
+  json_decref(root);
+  free(path);
+  return rc;
+}
+
+int hd_store_read(const char *dir, struct hd_stored *out, struct hd_err *err) {
+  *out = (struct hd_stored){0};
+  struct stat st;
+  if (stat(dir, &st)) return hd_fail(err, HD_EUSAGE, "%s: %s", dir, strerror(errno));
+  if (!S_ISDIR(st.st_mode)) return hd_fail(err, HD_EUSAGE, "not a Heddle finding: %s is not a folder", dir);
+  int rc = read_text_parts(dir, out, err);
+  if (rc == HD_OK) rc = read_json_parts(dir, out, err);
+  char *input = hd_sprintf("%s/input", dir);
+  if (access(input, F_OK) == 0) out->input_path = hd_strdup(input);
+  free(input);
+  if (rc != HD_OK) hd_stored_fini(out);
+  return rc;
+}
+
+void hd_stored_fini(struct hd_stored *s) {
+  hd_schedule_fini(&s->schedule);
+  hd_events_fini(&s->events);
+  hd_command_fini(&s->command);
+  free(s->title);
+  free(s->input_path);
+  *s = (struct hd_stored){0};
+}

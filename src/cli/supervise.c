@@ -1,0 +1,266 @@
+/* supervise.c: starts one tested process and watches it until it has ended. Runs in the supervisor.
+ *
+ * Rules: no busy waiting (a pidfd and poll, ten ticks a second); whatever the process does, the call
+ * returns: it is told to stop first (ctl->supervisor_stop), and killed when it does not.
+ *
+ * The watchdog: when none of heartbeat, events and executions has changed for the hang timeout, the
+ * runtime is sent HD_SIG_HANG and may record where it is; if nothing changes then either, SIGKILL. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_MS 100
+#define TICK_WITHOUT_PIDFD_MS 10
+#define GRACE 2.0 /* seconds between asking and killing */
+
+static volatile sig_atomic_t interrupts;
+
+static void on_interrupt(int sig) {
+  (void)sig;
+  interrupts++;
+}
+
+void hd_interrupt_catch(void) {
+  struct sigaction sa = {.sa_handler = on_interrupt};
+  sigaction(SIGINT, &sa, NULL);
+  sigaction(SIGTERM, &sa, NULL);
+  sigaction(SIGHUP, &sa, NULL);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+int hd_interrupts(void) { return interrupts; }
+
+/* ---- starting ---- */
+
+/* What the child tells the supervisor when it cannot start; the pipe closes by itself on exec. */
+struct start_error {
+  int error;
+  char step[32];
+};
+
+static _Noreturn void child_fail(int pipe, const char *step) {
+  struct start_error e = {.error = errno};
+  strncpy(e.step, step, sizeof e.step - 1);
+  hd_write_all(pipe, &e, sizeof e);
+  _exit(127);
+}
+
+/* The environment with the control variable at its end; the strings are not copied. */
+static char **child_environment(char **envp) {
+  size_t n = 0;
+  while (envp[n]) n++;
+  char **out = hd_alloc((n + 2) * sizeof *out);
+  memcpy(out, envp, n * sizeof *out);
+  static char control[64];
+  snprintf(control, sizeof control, "%s=%d", HD_CTL_ENV, HD_CTL_FD);
+  out[n] = control;
+  return out;
+}
+
+static _Noreturn void child(const struct hd_command *cmd, char **envp, const struct hd_control *control,
+                            const struct hd_streams *s, int report) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (s->own_group) setpgid(0, 0);
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= HD_CTL_FD) {
+    limit.rlim_cur = HD_CTL_FD + 24;
+    if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  if (chdir(cmd->cwd)) child_fail(report, "chdir");
+  if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0) child_fail(report, "dup2");
+  if (dup2(control->fd, HD_CTL_FD) < 0) child_fail(report, "descriptor 1000");
+  signal(SIGPIPE, SIG_DFL);
+  execve(cmd->program.path, cmd->argv, envp);
+  child_fail(report, "execve");
+}
+
+static int start_failed(const struct hd_command *cmd, const struct start_error *e, struct hd_err *err) {
+  if (strcmp(e->step, "descriptor 1000") == 0)
+    return hd_fail(err, HD_EENV, "the limit of open files is below %d; raise it with ulimit -n", HD_CTL_FD + 24);
+  if (strcmp(e->step, "chdir") == 0)
+    return hd_fail(err, HD_EENV, "cannot enter the folder %s: %s", cmd->cwd, strerror(e->error));
+  return hd_fail(err, HD_EENV, "cannot start %s: %s: %s", cmd->program.path, e->step, strerror(e->error));
+}
+
+/* Address randomisation is inherited over exec, so the supervisor itself need not change. */
+static void warn_about_randomisation(void) {
+  static bool warned;
+  if (!warned)
+    hd_warn("address randomisation cannot be turned off here (%s); replays may diverge", strerror(errno));
+  warned = true;
+}
+
+static int start(const struct hd_command *cmd, const struct hd_control *control, struct hd_streams *s,
+                 pid_t *pid, struct hd_err *err) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC)) return hd_fail(err, HD_EENV, "cannot create a pipe: %s", strerror(errno));
+  char **envp = child_environment(cmd->envp);
+  /* Set here and put back after the fork: a child that is refused could not say so without a message. */
+  int old = personality(0xffffffff);
+  bool fixed = old != -1 && ((old & ADDR_NO_RANDOMIZE) || personality((unsigned)old | ADDR_NO_RANDOMIZE) != -1);
+  if (!fixed) warn_about_randomisation();
+  *pid = fork();
+  if (*pid == 0) {
+    close(report[0]);
+    child(cmd, envp, control, s, report[1]);
+  }
+  int saved = errno;
+  if (fixed) personality((unsigned)old);
+  free(envp);
+  close(report[1]);
+  if (*pid < 0) {
+    close(report[0]);
+    return hd_fail(err, HD_EENV, "cannot start a process: %s", strerror(saved));
+  }
+  if (s->own_group) setpgid(*pid, *pid); /* in both, whichever comes first */
+  struct start_error e;
+  ssize_t n;
+  while ((n = read(report[0], &e, sizeof e)) < 0 && errno == EINTR) {}
+  close(report[0]);
+  hd_streams_child_started(s);
+  if (n == 0) return HD_OK;
+  waitpid(*pid, NULL, 0);
+  return start_failed(cmd, &e, err);
+}
+
+/* ---- watching ---- */
+
+struct progress {
+  uint64_t heartbeat, events, executions, nfindings;
+};
+
+static struct progress progress_of(const struct hd_status *st) {
+  return (struct progress){
+      __atomic_load_n(&st->heartbeat, __ATOMIC_RELAXED),
+      __atomic_load_n(&st->events, __ATOMIC_RELAXED),
+      __atomic_load_n(&st->executions, __ATOMIC_RELAXED),
+      __atomic_load_n(&st->nfindings, __ATOMIC_RELAXED),
+  };
+}
+
+struct watching {
+  pid_t pid;
+  bool group;
+  bool stopping;     /* it has been told to stop */
+  double stop_since;
+  bool alarmed;      /* HD_SIG_HANG has been sent */
+  double changed_at; /* when progress was last seen, or when the alarm was sent */
+  struct progress last;
+  enum hd_end killed_as;
+  bool killed;
+};
+
+static void kill_process(struct watching *w, enum hd_end why) {
+  if (w->killed) return;
+  w->killed = true;
+  w->killed_as = why;
+  kill(w->group ? -w->pid : w->pid, SIGKILL);
+}
+
+/* The alarm goes to the whole group: in fork mode the execution is a child of the process started. */
+static void sound_alarm(struct watching *w, double now) {
+  w->alarmed = true;
+  w->changed_at = now;
+  kill(w->group ? -w->pid : w->pid, HD_SIG_HANG);
+}
+
+static void check_progress(struct watching *w, const struct hd_watch *watch, struct hd_ctl *ctl, double now) {
+  struct progress p = progress_of(&ctl->status);
+  if (memcmp(&p, &w->last, sizeof p) != 0) {
+    w->last = p;
+    w->changed_at = now;
+    w->alarmed = false;
+    return;
+  }
+  if (w->alarmed && now - w->changed_at > GRACE)
+    kill_process(w, HD_END_HUNG);
+  else if (!w->alarmed && now - w->changed_at > watch->hang_timeout)
+    sound_alarm(w, now);
+}
+
+static void check_stop(struct watching *w, const struct hd_watch *watch, struct hd_ctl *ctl, double now) {
+  bool time_over = watch->deadline > 0 && now >= watch->deadline;
+  if (!w->stopping && (time_over || interrupts > 0)) {
+    w->stopping = true;
+    w->stop_since = now;
+    __atomic_store_n(&ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
+  }
+  if (w->stopping && (now - w->stop_since > GRACE || interrupts > 1)) kill_process(w, HD_END_STOPPED);
+}
+
+/* Drains what the process left in the pipes; a grandchild may hold them open, so no waiting. */
+static void drain(struct hd_streams *s) {
+  for (int i = 0; i < 2; i++)
+    while (s->pipe[i] >= 0 && hd_streams_pump(s, i)) {}
+}
+
+static void judge(const struct watching *w, int wstatus, const struct hd_ctl *ctl, struct hd_outcome *out) {
+  *out = (struct hd_outcome){
+      .signal = WIFSIGNALED(wstatus) ? WTERMSIG(wstatus) : 0,
+      .status = WIFEXITED(wstatus) ? WEXITSTATUS(wstatus) : 0,
+  };
+  uint32_t state = ctl->status.state;
+  if (state == HD_ST_DONE)
+    out->end = HD_END_DONE;
+  else if (state == HD_ST_ERROR)
+    out->end = HD_END_ERROR;
+  else if (w->killed)
+    out->end = w->killed_as;
+  else if (w->stopping && (out->signal == SIGINT || out->signal == SIGTERM || out->signal == SIGHUP))
+    out->end = HD_END_STOPPED; /* the terminal sent it to the whole group */
+  else if (state == HD_ST_STARTING)
+    out->end = HD_END_START;
+  else
+    out->end = HD_END_DIED;
+}
+
+int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struct hd_streams *streams,
+                 const struct hd_watch *watch, struct hd_outcome *out, struct hd_err *err) {
+  struct hd_ctl *ctl = control->ctl;
+  ctl->status.state = HD_ST_STARTING;
+  struct watching w = {.group = streams->own_group, .last = progress_of(&ctl->status)};
+  int rc = start(cmd, control, streams, &w.pid, err);
+  if (rc != HD_OK) return rc;
+  w.changed_at = hd_now();
+  int pidfd = pidfd_open(w.pid, 0);
+  int wstatus;
+  for (;;) {
+    struct pollfd p[3] = {
+        {.fd = pidfd, .events = POLLIN},
+        {.fd = streams->pipe[0], .events = POLLIN},
+        {.fd = streams->pipe[1], .events = POLLIN},
+    };
+    poll(p, 3, pidfd >= 0 ? TICK_MS : TICK_WITHOUT_PIDFD_MS);
+    for (int i = 0; i < 2; i++)
+      if (p[1 + i].fd >= 0 && p[1 + i].revents) hd_streams_pump(streams, i);
+    pid_t done = waitpid(w.pid, &wstatus, WNOHANG);
+    if (done == w.pid) break;
+    HD_BUG_ON(done < 0 && errno != EINTR);
+    double now = hd_now();
+    check_stop(&w, watch, ctl, now);
+    check_progress(&w, watch, ctl, now);
+    if (watch->tick) {
+      watch->tick(watch->arg);
+      /* A tick may take long (it may confirm a finding): that is not the process standing still. */
+      double took = hd_now() - now;
+      if (took > 1) w.changed_at += took;
+    }
+  }
+  if (pidfd >= 0) close(pidfd);
+  if (w.group) kill(-w.pid, SIGKILL); /* what it forked and left behind */
+  drain(streams);
+  judge(&w, wstatus, ctl, out);
+  return HD_OK;
+}

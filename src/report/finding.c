@@ -1,0 +1,208 @@
+/* finding.c: from the runtime's record (numbers and addresses) to a finding (names and lines).
+ * Runs in the supervisor. */
+#include "report/report.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *hd_thread_name(const struct hd_thread_rec *threads, size_t n, unsigned number) {
+  if (number == 0) return hd_strdup("T0");
+  if (number >= n) return hd_sprintf("#%u", number);
+  unsigned parent = threads[number].parent;
+  if (parent == 0) return hd_sprintf("T%u", threads[number].nth);
+  if (parent >= number) return hd_sprintf("#%u", number); /* a creator is older than what it creates */
+  char *base = hd_thread_name(threads, n, parent);
+  char *name = hd_sprintf("%s.%u", base, threads[number].nth);
+  free(base);
+  return name;
+}
+
+const char *hd_signal_name(int sig) {
+  static char other[32];
+  const char *abbrev = sigabbrev_np(sig);
+  if (abbrev)
+    snprintf(other, sizeof other, "SIG%s", abbrev);
+  else
+    snprintf(other, sizeof other, "signal %d", sig);
+  return other;
+}
+
+static void fill_place(struct hd_place *p, const struct hd_finding_rec *rec, const struct hd_site *site,
+                       struct hd_symbolizer *s) {
+  p->role = site->role;
+  p->op = site->op;
+  p->thread_no = site->thread;
+  p->thread = hd_thread_name(rec->thread, rec->nthreads, site->thread);
+  if (site->role == HD_ROLE_WAITS && site->peer != 0xffff)
+    p->peer = hd_thread_name(rec->thread, rec->nthreads, site->peer);
+  p->object_addr = site->object;
+  p->size = site->size;
+  p->atomic = site->flags & HD_SITE_ATOMIC;
+  bool is_thread = hd_op_object[site->op] == HD_OBJ_THREAD;
+  if (is_thread && site->op != HD_OP_NONE)
+    p->object = hd_thread_name(rec->thread, rec->nthreads, (unsigned)site->object);
+  else if (s && site->object)
+    p->object = hd_symbolize_object(s, site->object);
+  for (unsigned i = 0; s && i < site->npc; i++)
+    hd_symbolize_pc(s, site->pc[i], i == 0 && (site->flags & HD_SITE_EXACT), &p->stack);
+}
+
+static const struct hd_place *first_with(const struct hd_finding *f, enum hd_role role) {
+  for (size_t i = 0; i < f->nplaces; i++)
+    if (f->place[i].role == role) return &f->place[i];
+  return NULL;
+}
+
+static void add_object(struct hd_str *out, const struct hd_finding *f, const struct hd_place *p) {
+  const struct hd_place *block = first_with(f, HD_ROLE_ALLOC);
+  if (p->object)
+    hd_str_addf(out, "`%s`", p->object);
+  else if (block && p->object_addr >= block->object_addr && block->object_addr && p->object_addr > block->object_addr)
+    hd_str_addf(out, "byte %llu of a heap block of %u bytes",
+                (unsigned long long)(p->object_addr - block->object_addr), block->size);
+  else if (block)
+    hd_str_addf(out, "a heap block of %u bytes", block->size);
+  else
+    hd_str_addf(out, "%#llx", (unsigned long long)p->object_addr);
+}
+
+/* "T1, T2 and T3": the threads that wait. */
+static void add_waiters(struct hd_str *out, const struct hd_finding *f) {
+  size_t n = 0, k = 0;
+  for (size_t i = 0; i < f->nplaces; i++) n += f->place[i].role == HD_ROLE_WAITS;
+  for (size_t i = 0; i < f->nplaces; i++) {
+    if (f->place[i].role != HD_ROLE_WAITS) continue;
+    hd_str_addf(out, "%s%s", k == 0 ? "" : k + 1 == n ? " and " : ", ", f->place[i].thread);
+    k++;
+  }
+  hd_str_add(out, n == 1 ? " waits" : " wait");
+}
+
+/* The operation of the place, as words: "write of 4 bytes". */
+static void add_access(struct hd_str *out, const struct hd_place *p) {
+  if (p->op == HD_OP_NONE) return;
+  hd_str_addf(out, "%s", hd_op_text[p->op]);
+  if (p->size) hd_str_addf(out, " of %u byte%s", p->size, p->size == 1 ? "" : "s");
+  hd_str_add(out, " at ");
+}
+
+static char *make_title(const struct hd_finding *f) {
+  struct hd_str t;
+  hd_str_init(&t);
+  hd_str_add(&t, hd_kind_title[f->kind]);
+  const struct hd_place *at = first_with(f, HD_ROLE_AT);
+  switch (f->kind) {
+    case HD_KIND_DATA_RACE:
+      if (!at) break;
+      hd_str_add(&t, " on ");
+      add_object(&t, f, at);
+      if (at->size) hd_str_addf(&t, " (%u byte%s)", at->size, at->size == 1 ? "" : "s");
+      break;
+    case HD_KIND_DEADLOCK:
+    case HD_KIND_LOST_WAKEUP:
+      if (!first_with(f, HD_ROLE_WAITS)) break;
+      hd_str_add(&t, ": ");
+      add_waiters(&t, f);
+      hd_str_add(&t, f->kind == HD_KIND_DEADLOCK ? " forever" : " on a condition that nobody can signal");
+      break;
+    case HD_KIND_ASSERTION:
+      if (f->detail) hd_str_addf(&t, ": %s", f->detail);
+      break;
+    case HD_KIND_CRASH:
+      if (f->signal) hd_str_addf(&t, ": %s", hd_signal_name(f->signal));
+      if (f->signal == SIGSEGV || f->signal == SIGBUS)
+        if (!f->partial) hd_str_addf(&t, " at address %#llx", (unsigned long long)f->fault_addr);
+      break;
+    case HD_KIND_EXIT:
+      hd_str_clear(&t);
+      hd_str_addf(&t, "%s with status %d", f->partial ? "the program ended its process itself," : "exit", f->status);
+      break;
+    case HD_KIND_LEAK:
+      hd_str_addf(&t, ": %llu byte%s in %llu block%s", (unsigned long long)f->leaked_bytes,
+                  f->leaked_bytes == 1 ? "" : "s", (unsigned long long)f->leaked_blocks,
+                  f->leaked_blocks == 1 ? "" : "s");
+      break;
+    case HD_KIND_USE_AFTER_FREE:
+    case HD_KIND_HEAP_OVERFLOW:
+      if (!at) break;
+      hd_str_add(&t, ": ");
+      add_access(&t, at);
+      add_object(&t, f, at);
+      break;
+    default:
+      if (at && at->object) hd_str_addf(&t, ": `%s`", at->object);
+      break;
+  }
+  char *title = hd_str_take(&t);
+  hd_str_fini(&t);
+  for (char *p = title; *p; p++)
+    if (*p == '\n') *p = ' ';
+  return title;
+}
+
+struct hd_finding *hd_finding_new(const struct hd_finding_rec *rec, struct hd_symbolizer *s) {
+  struct hd_finding *f = hd_alloc(sizeof *f);
+  f->kind = rec->kind;
+  f->signal = rec->signal;
+  f->status = rec->status;
+  f->partial = rec->partial;
+  f->key = rec->key;
+  f->execution = rec->execution;
+  f->seed = rec->seed;
+  f->fault_addr = rec->fault_addr;
+  f->leaked_bytes = rec->leaked_bytes;
+  f->leaked_blocks = rec->leaked_blocks;
+  f->steps = rec->path_len;
+  if (rec->text[0]) f->detail = hd_strdup(rec->text);
+  f->nplaces = rec->nsites;
+  f->place = hd_alloc(f->nplaces * sizeof *f->place);
+  for (size_t i = 0; i < f->nplaces; i++) fill_place(&f->place[i], rec, &rec->site[i], s);
+  f->title = make_title(f);
+  return f;
+}
+
+void hd_finding_free(struct hd_finding *f) {
+  if (!f) return;
+  for (size_t i = 0; i < f->nplaces; i++) {
+    struct hd_place *p = &f->place[i];
+    free(p->thread);
+    free(p->peer);
+    free(p->object);
+    hd_frames_free(&p->stack);
+  }
+  free(f->place);
+  free(f->title);
+  free(f->detail);
+  free(f->folder);
+  free(f->no_replay);
+  free(f);
+}
+
+static int compare_strings(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+char *hd_finding_identity(const struct hd_finding *f) {
+  HD_VEC(char *) where = {0};
+  for (size_t i = 0; i < f->nplaces; i++) {
+    const struct hd_place *p = &f->place[i];
+    if (p->role != HD_ROLE_AT && p->role != HD_ROLE_PREVIOUS && p->role != HD_ROLE_WAITS) continue;
+    if (p->stack.n == 0) continue;
+    const struct hd_frame *top = &p->stack.v[0];
+    hd_vec_push(&where, top->file && top->line ? hd_sprintf("%s:%d", top->file, top->line)
+                                               : hd_sprintf("%llx", (unsigned long long)top->pc));
+  }
+  struct hd_str out;
+  hd_str_init(&out);
+  hd_str_add(&out, hd_kind_name[f->kind]);
+  /* Without locations only the runtime's key can tell findings apart. */
+  if (where.n == 0) hd_str_addf(&out, " %016llx", (unsigned long long)f->key);
+  if (where.n > 0) qsort(where.v, where.n, sizeof *where.v, compare_strings);
+  for (size_t i = 0; i < where.n; i++) {
+    hd_str_addf(&out, " %s", where.v[i]);
+    free(where.v[i]);
+  }
+  hd_vec_free(&where);
+  char *identity = hd_str_take(&out);
+  hd_str_fini(&out);
+  return identity;
+}

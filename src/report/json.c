@@ -1,0 +1,142 @@
+/* json.c: findings and summaries as JSON. Runs in the supervisor.
+ *
+ * The keys are an interface (docs/formats.md): add, never rename. */
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Source files and program output may hold any bytes; JSON is UTF-8. */
+static json_t *text(const char *s) {
+  if (!s) return json_null();
+  json_t *j = json_string(s);
+  if (j) return j;
+  struct hd_str b;
+  hd_str_init(&b);
+  for (; *s; s++) hd_str_addc(&b, *s & 0x80 ? '?' : *s);
+  j = json_string(b.s);
+  hd_str_fini(&b);
+  return j;
+}
+
+static json_t *number_or_null(int n) { return n > 0 ? json_integer(n) : json_null(); }
+
+static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+
+static json_t *frame(const struct hd_frame *f) {
+  json_t *o = json_object();
+  set(o, "function", text(f->function));
+  set(o, "file", text(f->file));
+  set(o, "line", number_or_null(f->line));
+  set(o, "column", number_or_null(f->column));
+  if (f->inlined) set(o, "inlined", json_true());
+  return o;
+}
+
+static const char *const role_name[] = {
+    [HD_ROLE_AT] = "at",       [HD_ROLE_PREVIOUS] = "previous", [HD_ROLE_WAITS] = "waits",
+    [HD_ROLE_HOLDS] = "holds", [HD_ROLE_ALLOC] = "alloc",       [HD_ROLE_FREE] = "free",
+    [HD_ROLE_CREATE] = "create",
+};
+
+static json_t *place(const struct hd_place *p) {
+  json_t *o = json_object();
+  const struct hd_frame unknown = {0};
+  const struct hd_frame *top = p->stack.n ? &p->stack.v[0] : &unknown;
+  set(o, "thread", text(p->thread));
+  set(o, "file", text(top->file));
+  set(o, "line", number_or_null(top->line));
+  set(o, "column", number_or_null(top->column));
+  set(o, "function", text(top->function));
+  set(o, "role", text(p->role <= HD_ROLE_CREATE ? role_name[p->role] : NULL));
+  set(o, "operation", text(p->op == HD_OP_NONE ? NULL : hd_op_text[p->op]));
+  if (p->object) set(o, "object", text(p->object));
+  if (p->object_addr) {
+    char hex[24];
+    snprintf(hex, sizeof hex, "%#llx", (unsigned long long)p->object_addr);
+    set(o, "address", text(hex));
+  }
+  if (p->size) set(o, "size", json_integer(p->size));
+  if (p->peer) set(o, "held_by", text(p->peer));
+  json_t *stack = json_array();
+  for (size_t i = 0; i < p->stack.n; i++) json_array_append_new(stack, frame(&p->stack.v[i]));
+  set(o, "stack", stack);
+  return o;
+}
+
+json_t *hd_json_finding(const struct hd_finding *f) {
+  json_t *o = json_object();
+  set(o, "id", f->id ? json_integer(f->id) : json_null());
+  set(o, "kind", text(hd_kind_name[f->kind]));
+  set(o, "title", text(f->title));
+  json_t *where = json_array();
+  for (size_t i = 0; i < f->nplaces; i++) json_array_append_new(where, place(&f->place[i]));
+  set(o, "where", where);
+  set(o, "execution", json_integer((json_int_t)f->execution));
+  set(o, "replay", text(f->folder));
+  set(o, "replays", json_boolean(f->replays));
+  if (f->no_replay) set(o, "not_replayed", text(f->no_replay));
+  if (f->detail) set(o, "text", text(f->detail));
+  if (f->signal) set(o, "signal", text(hd_signal_name(f->signal)));
+  if (f->kind == HD_KIND_EXIT) set(o, "status", json_integer(f->status));
+  if (f->kind == HD_KIND_LEAK) {
+    set(o, "leaked_bytes", json_integer((json_int_t)f->leaked_bytes));
+    set(o, "leaked_blocks", json_integer((json_int_t)f->leaked_blocks));
+  }
+  set(o, "steps", json_integer((json_int_t)f->steps));
+  set(o, "partial", json_boolean(f->partial));
+  char key[20];
+  snprintf(key, sizeof key, "%016llx", (unsigned long long)f->key);
+  set(o, "key", text(key));
+  return o;
+}
+
+static json_t *bound(const struct hd_summary *s) {
+  if (s->complete) return json_null();
+  if (s->stop == HD_STOP_TIME) return json_pack("{s:f}", "seconds", s->time_limit);
+  return json_pack("{s:I}", "executions", (json_int_t)s->executions);
+}
+
+enum hd_verdict hd_summary_verdict(const struct hd_summary *s) {
+  if (s->nfindings > 0) return HD_VERDICT_BUG;
+  return s->complete ? HD_VERDICT_CLEAN : HD_VERDICT_BOUNDED;
+}
+
+static const char *const stop_name[] = {
+    [HD_STOP_FINISHED] = "finished",       [HD_STOP_FOUND] = "found",
+    [HD_STOP_TIME] = "time",               [HD_STOP_INTERRUPTED] = "interrupted",
+    [HD_STOP_CRASH_LOOP] = "crash-loop",   [HD_STOP_ERROR] = "error",
+};
+
+json_t *hd_json_summary(const struct hd_summary *s) {
+  static const char *const verdict[] = {"bug", "clean", "bounded"};
+  static const char *const restart[] = {"auto", "memory", "fork"};
+  json_t *o = json_object();
+  set(o, "heddle", text(HD_VERSION));
+  json_t *command = json_array();
+  for (char *const *w = s->command; *w; w++) json_array_append_new(command, text(*w));
+  set(o, "command", command);
+  set(o, "strategy", text(s->strategy));
+  set(o, "verdict", text(verdict[hd_summary_verdict(s)]));
+  set(o, "complete", json_boolean(s->complete));
+  set(o, "bound", bound(s));
+  set(o, "stopped", text(stop_name[s->stop]));
+  set(o, "executions", json_integer((json_int_t)s->executions));
+  set(o, "blocked", json_integer((json_int_t)s->blocked));
+  set(o, "cut", json_integer((json_int_t)s->cut));
+  set(o, "events", json_integer((json_int_t)s->events));
+  set(o, "switches", json_integer((json_int_t)s->switches));
+  set(o, "threads", json_integer(s->threads));
+  set(o, "seconds", json_real(round(s->seconds * 1e6) / 1e6));
+  set(o, "executions_per_second", json_real(s->seconds > 0 ? round((double)s->executions / s->seconds * 10) / 10 : 0));
+  set(o, "seed", json_integer((json_int_t)s->seed));
+  set(o, "restart", text(s->restart <= HD_RESTART_FORK ? restart[s->restart] : NULL));
+  set(o, "processes", json_integer(s->processes));
+  set(o, "suppressed", json_integer((json_int_t)s->suppressed));
+  set(o, "dropped", json_integer((json_int_t)s->dropped));
+  if (s->error) set(o, "error", text(s->error));
+  json_t *findings = json_array();
+  for (size_t i = 0; i < s->nfindings; i++) json_array_append_new(findings, hd_json_finding(s->findings[i]));
+  set(o, "findings", findings);
+  return o;
+}

@@ -1,0 +1,238 @@
+/* symbolize.c: addresses of the tested process as functions, source lines and variables, with elfutils'
+ * libdw. Runs in the supervisor.
+ *
+ * Everything is read from the files of the modules, at the load addresses the runtime recorded: the
+ * tested process may be long gone. Nothing is fetched from debug information servers, since a report
+ * must not depend on the network. Frames of Heddle itself are dropped here and nowhere else. */
+#include "report/report.h"
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hd_symbolizer {
+  Dwfl *dwfl;
+  char *cwd;
+};
+
+static const Dwfl_Callbacks callbacks = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+};
+
+struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *cwd) {
+  struct hd_symbolizer *s = hd_alloc(sizeof *s);
+  s->cwd = hd_strdup(cwd ? cwd : "");
+  unsetenv("DEBUGINFOD_URLS");
+  s->dwfl = dwfl_begin(&callbacks);
+  if (!s->dwfl) return s;
+  dwfl_report_begin(s->dwfl);
+  for (size_t i = 0; i < n; i++) {
+    char path[sizeof modules[i].path + 1];
+    memcpy(path, modules[i].path, sizeof modules[i].path);
+    path[sizeof path - 1] = '\0';
+    if (path[0] == '/') dwfl_report_elf(s->dwfl, path, path, -1, modules[i].base, true);
+  }
+  dwfl_report_end(s->dwfl, NULL, NULL);
+  return s;
+}
+
+void hd_symbolizer_free(struct hd_symbolizer *s) {
+  if (!s) return;
+  if (s->dwfl) dwfl_end(s->dwfl);
+  free(s->cwd);
+  free(s);
+}
+
+/* ---- names ---- */
+
+/* C++ names come from the C++ library if there is one; Heddle itself does not link it. */
+static char *demangle(const char *name) {
+  static char *(*cxa)(const char *, char *, size_t *, int *);
+  static bool looked;
+  if (!looked) {
+    looked = true;
+    void *lib = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+    void *symbol = lib ? dlsym(lib, "__cxa_demangle") : NULL;
+    memcpy(&cxa, &symbol, sizeof cxa);
+  }
+  int status = -1;
+  char *out = cxa && name[0] == '_' && name[1] == 'Z' ? cxa(name, NULL, NULL, &status) : NULL;
+  return out && status == 0 ? out : hd_strdup(name);
+}
+
+/* For a function the parameters say nothing that the line does not: std::f<int>(long) is std::f<int>. */
+static char *function_name(const char *linkage) {
+  char *name = demangle(linkage);
+  size_t len = strlen(name);
+  if (strcmp(name, linkage) == 0 || len == 0) return name;
+  char *end = strrchr(name, ')');
+  int depth = 0;
+  for (char *p = end; p && p >= name; p--) {
+    if (*p == ')') depth++;
+    if (*p == '(' && --depth == 0) {
+      /* "operator()" keeps its own parentheses. */
+      if (p - name < 8 || strncmp(p - 8, "operator", 8) != 0) *p = '\0';
+      break;
+    }
+  }
+  return name;
+}
+
+static const char *attr_string(Dwarf_Die *die, unsigned name) {
+  Dwarf_Attribute attr;
+  return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
+}
+
+/* The linkage name tells C++ scopes; C has the plain name only. */
+static char *die_function(Dwarf_Die *die) {
+  const char *linkage = attr_string(die, DW_AT_linkage_name);
+  if (linkage) return function_name(linkage);
+  const char *plain = attr_string(die, DW_AT_name);
+  return plain ? hd_strdup(plain) : NULL;
+}
+
+static bool ours(const char *function) {
+  return function && (strncmp(function, "hd_rt_", 6) == 0 || strncmp(function, "__tsan_", 7) == 0);
+}
+
+/* ---- locations ---- */
+
+/* Takes "a/./b" and "a/x/../b" out of a path, in place. */
+static void clean_path(char *path) {
+  HD_VEC(char *) part = {0};
+  bool absolute = path[0] == '/';
+  char *rest = path, *word;
+  while ((word = strsep(&rest, "/"))) {
+    if (!*word || strcmp(word, ".") == 0) continue;
+    if (strcmp(word, "..") == 0 && part.n > 0 && strcmp(part.v[part.n - 1], "..") != 0)
+      part.n--;
+    else
+      hd_vec_push(&part, word);
+  }
+  struct hd_str out;
+  hd_str_init(&out);
+  for (size_t i = 0; i < part.n; i++) hd_str_addf(&out, "%s%s", i || absolute ? "/" : "", part.v[i]);
+  strcpy(path, out.s); /* never longer than it was */
+  hd_str_fini(&out);
+  hd_vec_free(&part);
+}
+
+static void set_file(struct hd_symbolizer *s, struct hd_frame *f, const char *file, const char *comp_dir) {
+  if (!file) return;
+  bool relative = file[0] != '/';
+  f->path = relative && comp_dir ? hd_sprintf("%s/%s", comp_dir, file) : hd_strdup(file);
+  clean_path(f->path);
+  size_t len = strlen(s->cwd);
+  bool below = len > 1 && strncmp(f->path, s->cwd, len) == 0 && f->path[len] == '/';
+  f->file = hd_strdup(below ? f->path + len + 1 : f->path);
+}
+
+static const char *comp_dir_of(Dwarf_Die *cu) {
+  Dwarf_Attribute attr;
+  return dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attr));
+}
+
+static void add_frame(struct hd_frames *out, struct hd_frame *f) {
+  if (!ours(f->function)) {
+    hd_vec_push(out, *f);
+    return;
+  }
+  free(f->function);
+  free(f->file);
+  free(f->path);
+}
+
+/* Where the inlined call stood: the location of the frame around it. */
+static void set_call_site(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die *cu, Dwarf_Die *inlined) {
+  Dwarf_Attribute attr;
+  Dwarf_Word v;
+  Dwarf_Files *files;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attr), &v) == 0 &&
+      dwarf_getsrcfiles(cu, &files, NULL) == 0)
+    set_file(s, f, dwarf_filesrc(files, v, NULL, NULL), comp_dir_of(cu));
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attr), &v) == 0) f->line = (int)v;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_column, &attr), &v) == 0) f->column = (int)v;
+}
+
+/* Adds the inlined functions at `pc` and the one around them; false if there is no debug information. */
+static bool add_scopes(struct hd_symbolizer *s, Dwfl_Module *mod, uint64_t pc, struct hd_frame *at,
+                       struct hd_frames *out) {
+  Dwarf_Addr bias;
+  Dwarf_Die *cu = dwfl_module_addrdie(mod, pc, &bias);
+  Dwarf_Die *inner = NULL, *scopes = NULL;
+  int n = cu ? dwarf_getscopes(cu, pc - bias, &inner) : 0;
+  int first = 0;
+  while (first < n && dwarf_tag(&inner[first]) != DW_TAG_subprogram &&
+         dwarf_tag(&inner[first]) != DW_TAG_inlined_subroutine)
+    first++;
+  if (first >= n) {
+    free(inner);
+    return false;
+  }
+  /* dwarf_getscopes goes on in the abstract origin; the lexical parents of the concrete one are wanted. */
+  n = dwarf_getscopes_die(&inner[first], &scopes);
+  bool added = false;
+  for (int i = 0; i < n; i++) {
+    int tag = dwarf_tag(&scopes[i]);
+    if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) continue;
+    at->function = die_function(&scopes[i]);
+    at->inlined = tag == DW_TAG_inlined_subroutine;
+    add_frame(out, at);
+    added = true;
+    if (tag == DW_TAG_subprogram) break;
+    *at = (struct hd_frame){.pc = at->pc};
+    set_call_site(s, at, cu, &scopes[i]);
+  }
+  free(scopes);
+  free(inner);
+  return added;
+}
+
+void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd_frames *out) {
+  struct hd_frame f = {.pc = pc};
+  uint64_t addr = exact || pc == 0 ? pc : pc - 1;
+  Dwfl_Module *mod = s->dwfl ? dwfl_addrmodule(s->dwfl, addr) : NULL;
+  if (!mod) {
+    add_frame(out, &f);
+    return;
+  }
+  Dwfl_Line *line = dwfl_module_getsrc(mod, addr);
+  if (line) {
+    const char *file = dwfl_lineinfo(line, NULL, &f.line, &f.column, NULL, NULL);
+    set_file(s, &f, file, dwfl_line_comp_dir(line));
+  }
+  if (add_scopes(s, mod, addr, &f, out)) return;
+  const char *symbol = dwfl_module_addrname(mod, addr);
+  if (symbol) f.function = function_name(symbol);
+  add_frame(out, &f);
+}
+
+void hd_frames_free(struct hd_frames *f) {
+  for (size_t i = 0; i < f->n; i++) {
+    free(f->v[i].function);
+    free(f->v[i].file);
+    free(f->v[i].path);
+  }
+  hd_vec_free(f);
+}
+
+char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr) {
+  Dwfl_Module *mod = s->dwfl ? dwfl_addrmodule(s->dwfl, addr) : NULL;
+  if (!mod) return NULL;
+  GElf_Sym sym;
+  GElf_Off offset;
+  const char *name = dwfl_module_addrinfo(mod, addr, &offset, &sym, NULL, NULL, NULL);
+  if (!name || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || (sym.st_size && offset >= sym.st_size)) return NULL;
+  char *plain = demangle(name);
+  /* A static variable of a function is "name.123" in the symbol table. */
+  char *dot = strchr(plain, '.');
+  if (dot && dot > plain && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1)) *dot = '\0';
+  if (offset == 0) return plain;
+  char *out = hd_sprintf("%s+%llu", plain, (unsigned long long)offset);
+  free(plain);
+  return out;
+}

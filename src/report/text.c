@@ -1,0 +1,254 @@
+/* text.c: findings and summaries for people. Runs in the supervisor.
+ *
+ * Plain text that reads well at 80 columns; colour only adds, it never carries meaning. Each place is
+ * quoted with its source line when the file can be read. */
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WHAT_WIDTH 22  /* room for "T1 write" before the location */
+#define NAME_WIDTH 16  /* room for a function name */
+#define STACK_LINES 8  /* callers shown of one place */
+#define QUOTE_WIDTH 66 /* of a source line */
+
+#define BOLD "\033[1m"
+#define RED "\033[1;31m"
+#define DIM "\033[2m"
+#define PLAIN "\033[0m"
+
+bool hd_text_colour(int fd) {
+  const char *no = getenv("NO_COLOR");
+  return isatty(fd) && !(no && *no);
+}
+
+static void paint(struct hd_str *out, bool colour, const char *how) {
+  if (colour) hd_str_add(out, how);
+}
+
+/* ---- places ---- */
+
+static void add_location(struct hd_str *out, const struct hd_frame *f) {
+  hd_str_addf(out, "%-*s", NAME_WIDTH, f->function ? f->function : "(unknown)");
+  if (f->file && f->line)
+    hd_str_addf(out, " %s:%d", f->file, f->line);
+  else
+    hd_str_addf(out, " %#llx (no debug information)", (unsigned long long)f->pc);
+}
+
+static void add_quote(struct hd_str *out, const struct hd_frame *f, bool colour) {
+  const char *line = hd__source_line(f->path, f->line);
+  if (!line) return;
+  line += strspn(line, " \t");
+  paint(out, colour, DIM);
+  hd_str_addf(out, "      %5d | %.*s", f->line, QUOTE_WIDTH, line);
+  paint(out, colour, PLAIN);
+  hd_str_addc(out, '\n');
+}
+
+static void add_callers(struct hd_str *out, const struct hd_frames *stack) {
+  for (size_t i = 1; i < stack->n; i++) {
+    if (i > STACK_LINES) {
+      hd_str_addf(out, "        and %zu more calls\n", stack->n - i);
+      return;
+    }
+    hd_str_addf(out, "        %-14s", stack->v[i - 1].inlined ? "inlined into" : "called from");
+    add_location(out, &stack->v[i]);
+    hd_str_addc(out, '\n');
+  }
+}
+
+void hd_text_stack(struct hd_str *out, const struct hd_frames *stack, bool colour) {
+  if (stack->n == 0) return;
+  hd_str_add(out, "  ");
+  add_location(out, &stack->v[0]);
+  hd_str_addc(out, '\n');
+  add_quote(out, &stack->v[0], colour);
+  add_callers(out, stack);
+}
+
+static void add_name(struct hd_str *out, const struct hd_place *p) {
+  if (p->object)
+    hd_str_addf(out, "`%s`", p->object);
+  else
+    hd_str_addf(out, "%#llx", (unsigned long long)p->object_addr);
+}
+
+static void add_wait(struct hd_str *out, const struct hd_place *p) {
+  switch (hd_op_object[p->op]) {
+    case HD_OBJ_THREAD: hd_str_addf(out, "%s waits for %s to end", p->thread, p->object ? p->object : "a thread"); return;
+    case HD_OBJ_COND: hd_str_addf(out, "%s waits on the condition ", p->thread); break;
+    case HD_OBJ_NONE: hd_str_addf(out, "%s waits", p->thread); return;
+    default: hd_str_addf(out, "%s waits for ", p->thread); break;
+  }
+  add_name(out, p);
+  if (p->peer) hd_str_addf(out, ", held by %s", p->peer);
+}
+
+/* What the thread did here, in words. */
+static void add_what(struct hd_str *out, const struct hd_place *p) {
+  switch (p->role) {
+    case HD_ROLE_AT:
+    case HD_ROLE_PREVIOUS: hd_str_addf(out, "%s %s", p->thread, p->op == HD_OP_NONE ? "at" : hd_op_text[p->op]); break;
+    case HD_ROLE_WAITS: add_wait(out, p); break;
+    case HD_ROLE_HOLDS:
+      hd_str_addf(out, "%s took ", p->thread);
+      add_name(out, p);
+      break;
+    case HD_ROLE_ALLOC:
+      if (p->size)
+        hd_str_addf(out, "%s allocated %u bytes", p->thread, p->size);
+      else
+        hd_str_addf(out, "%s allocated it", p->thread);
+      break;
+    case HD_ROLE_FREE: hd_str_addf(out, "%s freed it", p->thread); break;
+    case HD_ROLE_CREATE: hd_str_addf(out, "%s created %s", p->thread, p->object ? p->object : "the thread"); break;
+  }
+}
+
+static void add_place(struct hd_str *out, const struct hd_place *p, bool colour) {
+  struct hd_str what;
+  hd_str_init(&what);
+  add_what(&what, p);
+  paint(out, colour, BOLD);
+  hd_str_addf(out, "  %-*s", WHAT_WIDTH, what.s);
+  paint(out, colour, PLAIN);
+  if (p->stack.n > 0) {
+    if (what.n > WHAT_WIDTH) hd_str_addf(out, "\n  %-*s", WHAT_WIDTH, "");
+    hd_str_addc(out, ' ');
+    add_location(out, &p->stack.v[0]);
+  }
+  while (out->n && out->s[out->n - 1] == ' ') out->s[--out->n] = '\0';
+  if (p->role == HD_ROLE_PREVIOUS) hd_str_add(out, "  (previous access)");
+  hd_str_addc(out, '\n');
+  if (p->stack.n > 0) {
+    add_quote(out, &p->stack.v[0], colour);
+    add_callers(out, &p->stack);
+  }
+  hd_str_fini(&what);
+}
+
+/* ---- the cycle of a deadlock ---- */
+
+static const struct hd_place *wait_of(const struct hd_finding *f, const char *thread) {
+  for (size_t i = 0; i < f->nplaces; i++)
+    if (f->place[i].role == HD_ROLE_WAITS && strcmp(f->place[i].thread, thread) == 0) return &f->place[i];
+  return NULL;
+}
+
+static const char *blocker(const struct hd_place *p) {
+  return p->peer ? p->peer : hd_op_object[p->op] == HD_OBJ_THREAD ? p->object : NULL;
+}
+
+/* "T1 -> `b` -> T2 -> `a` -> T1", if the waits lead from a thread back to it. */
+static void add_cycle(struct hd_str *out, const struct hd_finding *f) {
+  for (size_t i = 0; i < f->nplaces; i++) {
+    if (f->place[i].role != HD_ROLE_WAITS) continue;
+    const struct hd_place *p = &f->place[i];
+    struct hd_str line;
+    hd_str_init(&line);
+    hd_str_add(&line, p->thread);
+    bool closed = false;
+    for (size_t hops = 0; p && hops < f->nplaces && !closed; hops++) {
+      const char *next = blocker(p);
+      if (!next) break;
+      hd_str_add(&line, " -> ");
+      if (hd_op_object[p->op] != HD_OBJ_THREAD) {
+        add_name(&line, p);
+        hd_str_add(&line, " -> ");
+      }
+      hd_str_add(&line, next);
+      closed = strcmp(next, f->place[i].thread) == 0;
+      p = wait_of(f, next);
+    }
+    if (closed) hd_str_addf(out, "  cycle: %s\n", line.s);
+    hd_str_fini(&line);
+    if (closed) return;
+  }
+}
+
+/* ---- a finding ---- */
+
+void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour) {
+  paint(out, colour, RED);
+  hd_str_addf(out, "heddle: %s", f->title);
+  paint(out, colour, PLAIN);
+  hd_str_addc(out, '\n');
+  if (f->detail && f->kind != HD_KIND_ASSERTION) {
+    struct hd_str line;
+    hd_str_init(&line);
+    hd_str_add(&line, f->detail);
+    while (line.n && line.s[line.n - 1] == '\n') line.s[--line.n] = '\0';
+    if (line.n) hd_str_addf(out, "  %s\n", line.s);
+    hd_str_fini(&line);
+  }
+  if (f->kind == HD_KIND_DEADLOCK) add_cycle(out, f);
+  for (size_t i = 0; i < f->nplaces; i++) add_place(out, &f->place[i], colour);
+  if (f->partial) hd_str_add(out, "  The process died before it could record where.\n");
+  if (f->no_replay) hd_str_addf(out, "  It did not come out again when its schedule was run: %s\n", f->no_replay);
+  if (f->folder) {
+    hd_str_add(out, "  replay: heddle replay ");
+    hd_str_add_quoted(out, f->folder);
+    hd_str_addc(out, '\n');
+  }
+}
+
+/* ---- a summary ---- */
+
+void hd_text_count(char out[16], double n) {
+  if (n < 9999.5)
+    snprintf(out, 16, "%.0f", n);
+  else if (n < 999.5e3)
+    snprintf(out, 16, "%.1fk", n / 1e3);
+  else if (n < 999.5e6)
+    snprintf(out, 16, "%.1fM", n / 1e6);
+  else
+    snprintf(out, 16, "%.1fG", n / 1e9);
+}
+
+static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool colour) {
+  unsigned long long n = (unsigned long long)s->executions;
+  paint(out, colour, BOLD);
+  if (s->nfindings > 0)
+    hd_str_addf(out, "heddle: %zu finding%s", s->nfindings, s->nfindings == 1 ? "" : "s");
+  else
+    hd_str_add(out, "heddle: nothing found");
+  paint(out, colour, PLAIN);
+  switch (s->stop) {
+    case HD_STOP_FINISHED:
+      if (s->complete)
+        hd_str_add(out, "; complete: every schedule was covered\n");
+      else
+        hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n, n == 1 ? "" : "s",
+                    s->strategy);
+      break;
+    case HD_STOP_FOUND: hd_str_add(out, "; stopped at the first one, --all goes on\n"); break;
+    case HD_STOP_TIME: hd_str_addf(out, "; bounded: stopped by --time after %.1f s, not every schedule\n", s->seconds); break;
+    case HD_STOP_INTERRUPTED: hd_str_add(out, "; stopped: interrupted, not every schedule\n"); break;
+    case HD_STOP_CRASH_LOOP:
+      hd_str_add(out, "; stopped: the program killed its process 5 times in a row before one execution ended\n");
+      break;
+    case HD_STOP_ERROR: hd_str_add(out, "; stopped by an error\n"); break;
+  }
+}
+
+void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour) {
+  char rate[16], events[16];
+  hd_text_count(rate, s->seconds > 0 ? (double)s->executions / s->seconds : 0);
+  hd_text_count(events, (double)s->events);
+  add_verdict(out, s, colour);
+  hd_str_addf(out, "  %llu execution%s in %.2f s (%s per second), %s events, up to %u thread%s",
+              (unsigned long long)s->executions, s->executions == 1 ? "" : "s", s->seconds, rate, events,
+              s->threads, s->threads == 1 ? "" : "s");
+  if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
+  hd_str_addc(out, '\n');
+  if (s->cut)
+    hd_str_addf(out, "  %llu execution%s cut at --max-length: what comes after was not checked\n",
+                (unsigned long long)s->cut, s->cut == 1 ? " was" : "s were");
+  if (s->suppressed) hd_str_addf(out, "  %llu suppressed\n", (unsigned long long)s->suppressed);
+  if (s->dropped)
+    hd_str_addf(out, "  %llu more findings were not kept (room for %d)\n", (unsigned long long)s->dropped, HD_MAX_FINDINGS);
+  if (s->threads == 1 && s->executions > 0)
+    hd_str_add(out, "  the program never started a thread: there is only one schedule to try\n");
+}
