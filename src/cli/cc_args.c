@@ -12,14 +12,28 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define RESPONSE_MAX   (64u << 20) /* bytes of one response file */
-#define RESPONSE_DEPTH 20          /* files in files; the compilers stop at some depth, too */
+#define RESPONSE_MAX (64u << 20) /* bytes of one response file */
+#define RESPONSE_DEPTH 20        /* files in files; the compilers stop at some depth, too */
 
 static bool starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
 
-static bool in_list(const char *s, const char *const *list) {
-  for (; *list; list++)
-    if (strcmp(s, *list) == 0) return true;
+/* Whether the `n` characters at `word` are one of the words of `list`, which are set apart by blanks. */
+static bool listed(const char *word, size_t n, const char *list) {
+  for (; *list; list += strcspn(list, " ")) {
+    list += strspn(list, " ");
+    if (n && strncmp(word, list, n) == 0 && strcspn(list, " ") == n) return true;
+  }
+  return false;
+}
+
+static bool in_list(const char *word, const char *list) { return listed(word, strlen(word), list); }
+
+/* Whether one of the items of `items`, which are set apart by commas, is in `list`. */
+static bool any_listed(const char *items, const char *list) {
+  for (size_t n; *items; items += n + (items[n] == ',')) {
+    n = strcspn(items, ",");
+    if (listed(items, n, list)) return true;
+  }
   return false;
 }
 
@@ -27,119 +41,32 @@ static bool in_list(const char *s, const char *const *list) {
 
 /* Options whose argument may be the next word. Those that can also be joined (-Idir) are here for the
  * case that the word is exactly the option. */
-static const char *const with_argument[] = {"-o",
-                                            "-x",
-                                            "-I",
-                                            "-L",
-                                            "-D",
-                                            "-U",
-                                            "-l",
-                                            "-u",
-                                            "-T",
-                                            "-z",
-                                            "-e",
-                                            "-A",
-                                            "-B",
-                                            "-F",
-                                            "-G",
-                                            "-J",
-                                            "-MF",
-                                            "-MT",
-                                            "-MQ",
-                                            "-MJ",
-                                            "-include",
-                                            "-imacros",
-                                            "-include-pch",
-                                            "-isystem",
-                                            "-idirafter",
-                                            "-iquote",
-                                            "-iprefix",
-                                            "-iwithprefix",
-                                            "-iwithprefixbefore",
-                                            "-isysroot",
-                                            "-imultilib",
-                                            "-imultiarch",
-                                            "-iwithsysroot",
-                                            "-iframework",
-                                            "-ivfsoverlay",
-                                            "-cxx-isystem",
-                                            "-Xlinker",
-                                            "-Xassembler",
-                                            "-Xpreprocessor",
-                                            "-Xclang",
-                                            "-Xanalyzer",
-                                            "-Xopenmp-target",
-                                            "-mllvm",
-                                            "-target",
-                                            "-arch",
-                                            "-aux-info",
-                                            "-dumpbase",
-                                            "-dumpdir",
-                                            "-dumpbase-ext",
-                                            "-wrapper",
-                                            "-specs",
-                                            "-framework",
-                                            "-rpath",
-                                            "-Tbss",
-                                            "-Tdata",
-                                            "-Ttext",
-                                            "-working-directory",
-                                            "-serialize-diagnostics",
-                                            "-gcc-toolchain",
-                                            "-resource-dir",
-                                            "-fplugin-arg",
-                                            "--param",
-                                            "--sysroot",
-                                            "--output",
-                                            "--language",
-                                            "--include",
-                                            "--imacros",
-                                            "--define-macro",
-                                            "--undefine-macro",
-                                            "--include-directory",
-                                            "--include-directory-after",
-                                            "--include-prefix",
-                                            "--include-with-prefix",
-                                            "--include-with-prefix-after",
-                                            "--include-with-prefix-before",
-                                            "--library-directory",
-                                            "--assert",
-                                            "--prefix",
-                                            "--entry",
-                                            "--force-link",
-                                            "--for-assembler",
-                                            "--for-linker",
-                                            "--serialize-diagnostics",
-                                            "--config",
-                                            NULL};
+static const char with_argument[] =
+    "-o -x -I -L -D -U -l -u -T -z -e -A -B -F -G -J -MF -MT -MQ -MJ -include -imacros -include-pch "
+    "-isystem -idirafter -iquote -iprefix -iwithprefix -iwithprefixbefore -isysroot -imultilib "
+    "-imultiarch -iwithsysroot -iframework -ivfsoverlay -cxx-isystem -Xlinker -Xassembler -Xpreprocessor "
+    "-Xclang -Xanalyzer -Xopenmp-target -mllvm -target -arch -aux-info -dumpbase -dumpdir -dumpbase-ext "
+    "-wrapper -specs -framework -rpath -Tbss -Tdata -Ttext -working-directory -serialize-diagnostics "
+    "-gcc-toolchain -resource-dir -fplugin-arg --param --sysroot --output --language --include --imacros "
+    "--define-macro --undefine-macro --include-directory --include-directory-after --include-prefix "
+    "--include-with-prefix --include-with-prefix-after --include-with-prefix-before --library-directory "
+    "--assert --prefix --entry --force-link --for-assembler --for-linker --serialize-diagnostics "
+    "--config";
 
 /* No linking takes place. */
-static const char *const stop_early[] = {"-c",
-                                         "-S",
-                                         "-E",
-                                         "-M",
-                                         "-MM",
-                                         "-fsyntax-only",
-                                         "--compile",
-                                         "--assemble",
-                                         "--preprocess",
-                                         "--dependencies",
-                                         "--user-dependencies",
-                                         "--analyze",
-                                         "--precompile",
-                                         "-emit-ast",
-                                         "-emit-pch",
-                                         "-emit-interface-stubs",
-                                         NULL};
+static const char stop_early[] =
+    "-c -S -E -M -MM -fsyntax-only --compile --assemble --preprocess --dependencies --user-dependencies "
+    "--analyze --precompile -emit-ast -emit-pch -emit-interface-stubs";
+
+/* How the linker is asked for a relocatable object, which is no program yet. */
+static const char relocatable_options[] = "-r -i -Ur --relocatable";
 
 /* Sanitizers with a runtime or a memory layout of their own. What is not listed (undefined and its many
  * parts, coverage) is a matter of the code alone and goes through. */
-static const char *const bad_sanitizers[] = {
-    "address",   "kernel-address",   "pointer-compare", "pointer-subtract",
-    "hwaddress", "kernel-hwaddress", "memory",          "kernel-memory",
-    "leak",      "dataflow",         "safe-stack",      "fuzzer",
-    "scudo",     "memtag",           "memtag-stack",    "memtag-heap",
-    "type",      "realtime",         "numerical",       NULL};
+static const char bad_sanitizers[] =
+    "address kernel-address pointer-compare pointer-subtract hwaddress kernel-hwaddress memory "
+    "kernel-memory leak dataflow safe-stack fuzzer scudo memtag memtag-stack memtag-heap type realtime "
+    "numerical";
 
 static bool is_query(const char *w) {
   if (starts(w, "--help") || starts(w, "--target-help") || strcmp(w, "--version") == 0) return true;
@@ -150,34 +77,35 @@ static bool is_query(const char *w) {
 static bool is_debug_option(const char *w) {
   static const char *const families[] = {"-ggdb",  "-gdwarf",    "-gstabs", "-gline-", "-gmlt",
                                          "-gbtf",  "-gctf",      "-glldb",  "-gsce",   "-gdbx",
-                                         "-gfull", "-gcodeview", "-gused",  NULL};
+                                         "-gfull", "-gcodeview", "-gused"};
   if (!starts(w, "-g")) return strcmp(w, "--debug") == 0;
   if (w[2] == '\0' || isdigit((unsigned char)w[2])) return true;
-  for (const char *const *f = families; *f; f++)
-    if (starts(w, *f)) return true;
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+    if (starts(w, families[i])) return true;
   return false;
 }
 
 /* ---- knowledge about inputs ---- */
 
-enum input { SOURCE, HEADER, ASSEMBLER, OBJECT };
+enum input { SOURCE, HEADER, PREPROCESSED, ASSEMBLER, OBJECT };
 
 static enum input by_language(const char *lang) {
   if (strcmp(lang, "assembler") == 0) return ASSEMBLER;
+  if (strcmp(lang, "ir") == 0 || strstr(lang, "cpp-output")) return PREPROCESSED;
   size_t n = strlen(lang);
   return n > 7 && strcmp(lang + n - 7, "-header") == 0 ? HEADER : SOURCE;
 }
 
 static enum input by_name(const char *path) {
-  static const char *const sources[] = {"c",   "i",  "ii", "cc",  "cp",   "cxx", "cpp", "CPP",
-                                        "c++", "C",  "m",  "mi",  "mm",   "M",   "mii", "S",
-                                        "sx",  "ll", "bc", "ixx", "cppm", NULL};
-  static const char *const headers[] = {"h", "hh", "H", "hp", "hxx", "hpp", "HPP", "h++", "tcc", NULL};
+  static const char sources[] = "c cc cp cxx cpp CPP c++ C m mm M S sx ixx cppm";
+  static const char preprocessed[] = "i ii mi mii ll bc";
+  static const char headers[] = "h hh H hp hxx hpp HPP h++ tcc";
   if (strcmp(path, "-") == 0) return SOURCE;
   const char *dot = strrchr(path, '.');
   if (!dot || strchr(dot, '/')) return OBJECT;
   if (in_list(dot + 1, sources)) return SOURCE;
   if (in_list(dot + 1, headers)) return HEADER;
+  if (in_list(dot + 1, preprocessed)) return PREPROCESSED;
   return strcmp(dot, ".s") == 0 ? ASSEMBLER : OBJECT;
 }
 
@@ -203,8 +131,8 @@ static char *next_word(const char **p) {
   return hd_str_take(&word);
 }
 
-/* Appends `word` to `flat`; a readable @file is replaced by what it holds. True if it was one. */
-static bool expand(struct hd_cc_args *a, hd_words *flat, char *word, int depth) {
+/* Appends `word` to `flat`; a readable @file is replaced by what it holds. */
+static void expand(struct hd_cc_args *a, hd_words *flat, char *word, int depth) {
   char *text = NULL;
   size_t len;
   struct hd_err ignored;
@@ -213,7 +141,7 @@ static bool expand(struct hd_cc_args *a, hd_words *flat, char *word, int depth) 
   if (word[0] != '@' || depth > RESPONSE_DEPTH || stat(word + 1, &st) != 0 || !S_ISREG(st.st_mode) ||
       hd_read_file(word + 1, RESPONSE_MAX, &text, &len, &ignored) != 0) {
     hd_vec_push(flat, word);
-    return false;
+    return;
   }
   const char *p = text;
   for (char *w; (w = next_word(&p));) {
@@ -221,7 +149,6 @@ static bool expand(struct hd_cc_args *a, hd_words *flat, char *word, int depth) 
     expand(a, flat, w, depth + 1);
   }
   free(text);
-  return true;
 }
 
 /* ---- reading the line ---- */
@@ -259,28 +186,6 @@ static char *read_sanitizers(struct hd_cc_args *a, char *word, bool drop) {
   return shorter;
 }
 
-/* Whether -fno-sanitize=LIST switches thread instrumentation off. */
-static bool switches_off(const char *word) {
-  for (const char *s = strchr(word, '=') + 1; *s;) {
-    size_t n = strcspn(s, ",");
-    if ((n == 6 && strncmp(s, "thread", n) == 0) || (n == 3 && strncmp(s, "all", n) == 0)) return true;
-    s += n + (s[n] == ',');
-  }
-  return false;
-}
-
-/* Whether words for the linker ("-r,-o,x") ask for a relocatable object. */
-static bool asks_relocatable(const char *s) {
-  static const char *const names[] = {"-r", "-i", "-Ur", "--relocatable", NULL};
-  while (*s) {
-    size_t n = strcspn(s, ",");
-    for (const char *const *name = names; *name; name++)
-      if (strlen(*name) == n && strncmp(s, *name, n) == 0) return true;
-    s += n + (s[n] == ',');
-  }
-  return false;
-}
-
 void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv) {
   static const char option[] = "--heddle-compiler";
   memset(a, 0, sizeof *a);
@@ -308,7 +213,8 @@ void hd__cc_args_analyse(struct hd_cc_args *a, bool clang) {
     if (only_inputs || w[0] != '-' || w[1] == '\0') {
       a->inputs = true;
       enum input kind = language ? by_language(language) : by_name(w);
-      if (kind == SOURCE || kind == HEADER) a->compiles = true;
+      if (kind == SOURCE || kind == HEADER) a->preprocesses = a->compiles = true;
+      if (kind == PREPROCESSED) a->compiles = true;
       if (kind == HEADER)
         headers = true;
       else
@@ -323,11 +229,11 @@ void hd__cc_args_analyse(struct hd_cc_args *a, bool clang) {
     if (clang && strcmp(w, "--") == 0) only_inputs = true;
     if (is_query(w)) a->query = true;
     if (in_list(w, stop_early)) stops = true;
+    if (in_list(w, "-E -M -MM --preprocess --dependencies --user-dependencies")) a->only_text = true;
     if (is_debug_option(w)) a->debug = true;
     if (strcmp(w, "-r") == 0) relocatable = true;
-    if (strcmp(w, "-static") == 0 || strcmp(w, "--static") == 0 || strcmp(w, "-static-pie") == 0)
-      a->is_static = w;
-    if (strcmp(w, "-m32") == 0 || strcmp(w, "-mx32") == 0 || strcmp(w, "-m16") == 0) a->other_arch = w;
+    if (in_list(w, "-static --static -static-pie")) a->is_static = w;
+    if (in_list(w, "-m32 -mx32 -m16")) a->other_arch = w;
     if (strcmp(w, "-m64") == 0) a->other_arch = NULL;
 
     if (starts(w, "-x") || strcmp(w, "--language") == 0) {
@@ -336,12 +242,12 @@ void hd__cc_args_analyse(struct hd_cc_args *a, bool clang) {
     } else if (starts(w, "-l")) {
       a->inputs = others = true;
     } else if (starts(w, "-Wl,")) {
-      if (asks_relocatable(w + 4)) relocatable = true;
+      if (any_listed(w + 4, relocatable_options)) relocatable = true;
       if (w[4] != '-') a->inputs = others = true;
     } else if (strcmp(w, "-Xlinker") == 0 && arg) {
-      if (asks_relocatable(arg)) relocatable = true;
+      if (in_list(arg, relocatable_options)) relocatable = true;
       if (arg[0] != '-') a->inputs = others = true;
-    } else if (starts(w, "-fno-sanitize=") && switches_off(w)) {
+    } else if (starts(w, "-fno-sanitize=") && any_listed(strchr(w, '=') + 1, "thread all")) {
       a->uninstrumented = true;
     } else if (starts(w, "-fsanitize=")) {
       /* clang's instrumentation is asked for in another way (cmd_cc.c), since the driver would link its

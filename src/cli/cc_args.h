@@ -16,7 +16,9 @@ struct hd_cc_args {
 
   bool query;             /* asks the compiler about itself: pass the line on untouched */
   bool inputs;            /* names any file or library */
-  bool compiles;          /* at least one input goes through the compiler proper or the preprocessor */
+  bool preprocesses;      /* at least one input goes through the preprocessor */
+  bool compiles;          /* at least one input goes through the compiler proper, or would without -E */
+  bool only_text;         /* -E, -M: stops after the preprocessor */
   bool links;             /* ends with a program or a shared library */
   bool debug;             /* has an option about debug information */
   bool uninstrumented;    /* the last word on it was -fno-sanitize=thread or =all */
@@ -25,9 +27,11 @@ struct hd_cc_args {
   char *bad_sanitizer;    /* the sanitizer that cannot be combined; in `pool` */
 };
 
-/* Reads the words after "cc". `clang` says whose rules to follow where they differ. Never fails: what is
- * not understood is the compiler's to judge. */
+/* Takes Heddle's own options out of the words after "cc". */
 void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv);
+
+/* Fills in the rest. `clang` says whose rules to follow where they differ. Never fails: what is not
+ * understood is the compiler's to judge. */
 void hd__cc_args_analyse(struct hd_cc_args *a, bool clang);
 void hd__cc_args_fini(struct hd_cc_args *a);
 

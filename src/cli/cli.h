@@ -17,6 +17,8 @@
 
 int hd_cmd_cc(int argc, char **argv);
 int hd_cmd_cxx(int argc, char **argv);
+/* 1 if heddle was started as heddle-cc, 2 if as heddle-c++, else 0. */
+int hd_cc_by_name(const char *argv0);
 int hd_cmd_run(int argc, char **argv);
 int hd_cmd_check(int argc, char **argv);
 int hd_cmd_replay(int argc, char **argv);

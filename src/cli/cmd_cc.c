@@ -166,9 +166,12 @@ static void add(hd_words *out, const char *const *list) {
 }
 
 static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool clang, const char *libdir) {
-  if (!a->debug) hd_vec_push(out, (char *)"-g");
-  hd_vec_push(out, (char *)"-idirafter");
-  hd_vec_push(out, hd_sprintf("%s/include", libdir));
+  /* With -g, gcc -E would write the working folder into its output. */
+  if (!a->debug && !a->only_text) hd_vec_push(out, (char *)"-g");
+  if (a->preprocesses) {
+    hd_vec_push(out, (char *)"-idirafter");
+    hd_vec_push(out, hd_sprintf("%s/include", libdir));
+  }
   /* Handed to the compiler proper only: clang's driver, if it knew, would link its own runtime. */
   static const char *const for_clang[] = {"-Xclang", "-fsanitize=thread",
                                           "-mllvm",  "-tsan-instrument-read-before-write=1",
