@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every test of the repository and ends with the line 'N passed, N failed'.
 
-Each step is a command. A runner (tests/run.py, tests/cc/run.py) prints its own 'N passed, N failed' as its
+Each step is a command. A runner (tests/run.py and its kin) prints its own 'N passed, N failed' as its
 last such line; a cmocka program is counted by its report; a plain check counts as one. A runner that fails
 without saying how many failed counts as one failure, so nothing can fail silently.
 """
@@ -61,7 +61,7 @@ def main():
     for source in sorted(glob.glob(os.path.join(ROOT, "tests/unit/test_*.c"))):
         name = os.path.splitext(os.path.basename(source))[0]
         steps.append(("unit " + name, [os.path.join(build, "tests/unit", name)], "cmocka"))
-    for runner in ("tests/run.py", "tests/cc/run.py"):
+    for runner in ("tests/frame/run.py", "tests/cc/run.py", "tests/run.py"):
         steps.append((runner, [sys.executable, runner, "--build", build], "runner"))
 
     total_passed = total_failed = 0
