@@ -178,6 +178,7 @@ struct hd_outcome {
 struct hd_watch {
   double hang_timeout;
   double deadline;            /* on the clock of hd_now, 0: none */
+  int interrupts;             /* hd_interrupts() that are already dealt with */
   void (*tick)(void *arg);    /* called about 10 times a second; may be NULL */
   void *arg;
 };
@@ -196,7 +197,7 @@ struct hd_schedule {
   char strategy[32];
   uint64_t seed, execution, max_length, ignore, key;
   uint32_t restart; /* HD_RESTART_MEMORY or HD_RESTART_FORK */
-  bool spurious, leaks, thread_leaks, exit_status, partial;
+  bool all, spurious, leaks, thread_leaks, exit_status, partial;
   enum hd_kind kind;
   hd_step *step; /* owned */
   size_t nsteps;
@@ -266,8 +267,12 @@ struct hd_rerun {
   struct hd_event_lines events;
   struct hd_module *module; /* owned */
   size_t nmodules;
+  char *error; /* why the runtime gave up, or NULL; owned */
   struct hd_status status;
 };
+/* What kind of finding it is when the process died like that. */
+enum hd_kind hd_death_kind(const struct hd_outcome *o);
+
 /* Follows the schedule in a fresh process. */
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                       enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
@@ -276,7 +281,7 @@ void hd_rerun_fini(struct hd_rerun *r);
 /* Whether it gave the finding of the schedule; if not, says in `why` what happened instead. */
 bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why);
 
-/* "called sem_wait at x.c:12 (worker)": why the runtime gave up. */
+/* "the program called sem_wait, which ... at x.c:12 (worker)": why the runtime gave up. */
 void hd_runtime_error_text(struct hd_str *out, const struct hd_ctl *ctl, const char *cwd);
 int hd_runtime_error_code(uint32_t error);
 

@@ -192,12 +192,13 @@ static void check_progress(struct watching *w, const struct hd_watch *watch, str
 
 static void check_stop(struct watching *w, const struct hd_watch *watch, struct hd_ctl *ctl, double now) {
   bool time_over = watch->deadline > 0 && now >= watch->deadline;
-  if (!w->stopping && (time_over || interrupts > 0)) {
+  int asked = interrupts - watch->interrupts;
+  if (!w->stopping && (time_over || asked > 0)) {
     w->stopping = true;
     w->stop_since = now;
     __atomic_store_n(&ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
   }
-  if (w->stopping && (now - w->stop_since > GRACE || interrupts > 1)) kill_process(w, HD_END_STOPPED);
+  if (w->stopping && (now - w->stop_since > GRACE || asked > 1)) kill_process(w, HD_END_STOPPED);
 }
 
 /* Drains what the process left in the pipes; a grandchild may hold them open, so no waiting. */

@@ -1,0 +1,137 @@
+/* rerun.c: follows a schedule in a fresh process, to confirm a finding or to replay a stored one.
+ * Runs in the supervisor. */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The finding of the rerun: the one wanted if it is among them, else the first. */
+static bool pick_finding(const struct hd_control *c, const struct hd_schedule *s, struct hd_capture *out) {
+  size_t n = c->ctl->status.nfindings;
+  if (n > HD_MAX_FINDINGS) n = HD_MAX_FINDINGS;
+  if (n == 0) return false;
+  size_t best = 0;
+  for (size_t i = n; i-- > 0;)
+    if (c->ctl->finding[i].kind == s->kind) best = i;
+  for (size_t i = n; i-- > 0;)
+    if (c->ctl->finding[i].kind == s->kind && c->ctl->finding[i].key == s->key) best = i;
+  hd_capture_finding(out, c, best);
+  return true;
+}
+
+enum hd_kind hd_death_kind(const struct hd_outcome *o) {
+  if (o->end == HD_END_HUNG) return HD_KIND_HANG;
+  if (o->signal == SIGABRT) return HD_KIND_ABORT;
+  return o->signal ? HD_KIND_CRASH : HD_KIND_EXIT;
+}
+
+int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+                      enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
+                      struct hd_err *err) {
+  *out = (struct hd_rerun){0};
+  struct hd_config config;
+  hd_schedule_config(s, &config);
+  struct hd_control c;
+  int rc = hd_control_init(&c, &config, err);
+  if (rc != HD_OK) return rc;
+  memcpy(hd_control_area(&c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
+  memcpy(hd_control_area(&c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
+  struct hd_streams streams;
+  rc = hd_streams_open(&streams, in, how, kept, err);
+  if (rc == HD_OK) {
+    struct hd_watch watch = {.hang_timeout = hang_timeout, .interrupts = hd_interrupts()};
+    rc = hd_supervise(cmd, &c, &streams, &watch, &out->outcome, err);
+    hd_streams_close(&streams);
+  }
+  if (rc == HD_OK) {
+    out->status = c.ctl->status;
+    out->found = pick_finding(&c, s, &out->capture);
+    bool died = out->outcome.end == HD_END_DIED || out->outcome.end == HD_END_HUNG;
+    if (!out->found && died) {
+      hd_capture_death(&out->capture, &c, hd_death_kind(&out->outcome), out->outcome.signal, out->outcome.status);
+      out->found = true;
+    }
+    uint64_t n = out->status.nevents < HD_EVENT_CAP ? out->status.nevents : HD_EVENT_CAP;
+    hd_events_lines(&out->events, hd_control_area(&c, HD_SHM_EVENT), n);
+    out->nmodules = out->status.nmodules < HD_MAX_MODULES ? out->status.nmodules : HD_MAX_MODULES;
+    out->module = hd_alloc(out->nmodules * sizeof *out->module);
+    memcpy(out->module, c.ctl->module, out->nmodules * sizeof *out->module);
+    if (out->outcome.end == HD_END_ERROR) {
+      struct hd_str text;
+      hd_str_init(&text);
+      hd_runtime_error_text(&text, c.ctl, cmd->cwd);
+      out->error = hd_str_take(&text);
+      hd_str_fini(&text);
+    }
+  }
+  hd_control_fini(&c);
+  return rc;
+}
+
+void hd_rerun_fini(struct hd_rerun *r) {
+  hd_capture_fini(&r->capture);
+  hd_events_fini(&r->events);
+  free(r->module);
+  free(r->error);
+  *r = (struct hd_rerun){0};
+}
+
+/* "at step 12 the schedule wants thread 2 ..." */
+static void add_divergence(struct hd_str *why, const struct hd_status *st) {
+  hd_str_addf(why, "at step %llu of the schedule ", (unsigned long long)st->diverge_step);
+  if (st->diverge_want & HD_STEP_CHOICE)
+    hd_str_addf(why, "outcome %u of a choice was not possible", st->diverge_want & ~HD_STEP_CHOICE);
+  else if (st->diverge_op == HD_OP_NONE || st->diverge_op >= HD_OP_COUNT)
+    hd_str_addf(why, "thread number %u was to run, but it had not started or had ended", st->diverge_want);
+  else
+    hd_str_addf(why, "thread number %u was to run, but could not: it was about to %s", st->diverge_want,
+                hd_op_text[st->diverge_op]);
+}
+
+bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why) {
+  if (r->found && r->capture.rec->kind == s->kind &&
+      (s->partial || r->capture.rec->partial || r->capture.rec->key == s->key))
+    return true;
+  if (r->outcome.end == HD_END_ERROR)
+    hd_str_add(why, r->error);
+  else if (r->outcome.end == HD_END_START)
+    hd_str_add(why, "the program did not start");
+  else if (r->outcome.end == HD_END_STOPPED)
+    hd_str_add(why, "it was interrupted");
+  else if (r->status.diverged)
+    add_divergence(why, &r->status);
+  else if (r->found && r->capture.rec->kind == s->kind)
+    hd_str_addf(why, "it ended in another %s", hd_kind_title[s->kind]);
+  else if (r->found)
+    hd_str_addf(why, "it ended in another way: %s", hd_kind_title[r->capture.rec->kind]);
+  else
+    hd_str_add(why, "it ran to its end without a failure");
+  return false;
+}
+
+/* ---- errors of the runtime ---- */
+
+void hd_runtime_error_text(struct hd_str *out, const struct hd_ctl *ctl, const char *cwd) {
+  const struct hd_status *st = &ctl->status;
+  hd_str_addf(out, "%.*s", (int)sizeof st->error_text, st->error_text);
+  const struct hd_site *site = &st->error_site;
+  if (site->npc == 0 || site->npc > HD_MAX_STACK) return;
+  size_t n = st->nmodules < HD_MAX_MODULES ? st->nmodules : HD_MAX_MODULES;
+  struct hd_symbolizer *s = hd_symbolizer_new(ctl->module, n, cwd);
+  struct hd_frames stack = {0};
+  for (unsigned i = 0; i < site->npc && stack.n == 0; i++)
+    hd_symbolize_pc(s, site->pc[i], i == 0 && (site->flags & HD_SITE_EXACT), &stack);
+  if (stack.n > 0) {
+    const struct hd_frame *f = &stack.v[0];
+    if (f->file && f->line)
+      hd_str_addf(out, " at %s:%d", f->file, f->line);
+    else
+      hd_str_addf(out, " at %#llx", (unsigned long long)f->pc);
+    if (f->function) hd_str_addf(out, " (%s)", f->function);
+  }
+  hd_frames_free(&stack);
+  hd_symbolizer_free(s);
+}
+
+int hd_runtime_error_code(uint32_t error) { return error == HD_RTE_INTERNAL ? HD_EINTERNAL : HD_EENV; }

@@ -1,0 +1,431 @@
+/* search.c: the search of `check` and `run`: tested processes one after the other, their findings
+ * confirmed, told apart, stored and reported. Runs in the supervisor.
+ *
+ * The shared memory outlives each tested process, so that the next one goes on where the last one died.
+ * A finding is dealt with as soon as it is seen, while the search goes on: hours of --all are not lost
+ * when the machine is switched off. */
+#include "cli/cli.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CRASH_LOOP 5 /* processes that die one after the other without finishing an execution */
+
+struct search {
+  const struct hd_options *o;
+  enum hd_verb verb;
+  struct hd_command command;
+  struct hd_store store;
+  struct hd_input input;
+  struct hd_suppressions *suppressions;
+  struct hd_control control;
+  HD_VEC(struct hd_finding *) finding;
+  HD_VEC(char *) identity; /* of findings reported or suppressed */
+  HD_VEC(uint64_t) key;    /* the same, by key */
+  size_t seen;             /* findings of the shared memory already dealt with */
+  uint64_t deaths;         /* executions that ended with their process */
+  uint64_t suppressed;
+  unsigned processes;
+  double started, deadline, seconds;
+  double shown_at; /* when the live line was last drawn */
+  bool live;
+  int failed; /* an error while storing: HD_E*, told already */
+};
+
+/* Findings and the summary go to standard output, unless the program or the JSON owns it. */
+static int report_fd(const struct search *s) {
+  bool taken = s->verb == HD_VERB_RUN || (s->o->json && strcmp(s->o->json, "-") == 0);
+  return taken ? STDERR_FILENO : STDOUT_FILENO;
+}
+
+static void report(const struct search *s, const struct hd_str *text) {
+  hd_live_line(NULL);
+  hd_write_all(report_fd(s), text->s, text->n);
+}
+
+static uint64_t executions(const struct search *s) { return s->control.ctl->status.executions + s->deaths; }
+
+static void draw_progress(struct search *s) {
+  double now = hd_now();
+  if (!s->live || now - s->shown_at < 0.09) return;
+  s->shown_at = now;
+  char count[16], rate[16], events[16], line[160];
+  double elapsed = now - s->started;
+  hd_text_count(count, (double)executions(s));
+  hd_text_count(rate, elapsed > 0 ? (double)executions(s) / elapsed : 0);
+  hd_text_count(events, (double)s->control.ctl->status.events);
+  snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate, events,
+           s->finding.n, s->finding.n == 1 ? "" : "s", elapsed);
+  hd_live_line(line);
+}
+
+/* ---- findings ---- */
+
+static void fill_schedule(const struct search *s, const struct hd_capture *c, struct hd_schedule *out) {
+  const struct hd_config *config = &s->control.ctl->config;
+  *out = (struct hd_schedule){
+      .seed = config->seed,
+      .execution = c->rec->execution,
+      .max_length = config->max_length,
+      .ignore = config->ignore,
+      .key = c->rec->key,
+      .restart = s->control.ctl->status.restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY,
+      .all = config->all,
+      .spurious = config->spurious,
+      .leaks = config->leaks,
+      .thread_leaks = config->thread_leaks,
+      .exit_status = config->exit_status,
+      .partial = c->rec->partial,
+      .kind = c->rec->kind,
+      .step = c->step,
+      .nsteps = c->nsteps,
+      .visible = c->visible,
+      .nvisible = c->nvisible,
+  };
+  memcpy(out->strategy, config->strategy, sizeof out->strategy);
+}
+
+static bool known_key(const struct search *s, uint64_t key) {
+  for (size_t i = 0; i < s->key.n; i++)
+    if (s->key.v[i] == key) return true;
+  return false;
+}
+
+/* Remembers the finding; false if one like it is known. */
+static bool remember(struct search *s, const struct hd_finding *f, uint64_t key) {
+  hd_vec_push(&s->key, key);
+  char *identity = hd_finding_identity(f);
+  for (size_t i = 0; i < s->identity.n; i++) {
+    if (strcmp(s->identity.v[i], identity) == 0) {
+      free(identity);
+      return false;
+    }
+  }
+  hd_vec_push(&s->identity, identity);
+  return true;
+}
+
+/* The finding as a value: from the rerun's richer record when that is the same, else from the search's. */
+static struct hd_finding *make_finding(struct search *s, const struct hd_capture *c, const struct hd_rerun *r,
+                                       const struct hd_schedule *schedule) {
+  struct hd_str why;
+  hd_str_init(&why);
+  bool same = hd_rerun_same(r, schedule, &why);
+  /* A death tells nothing about places; whichever record has some is the better one. */
+  bool use_rerun = same && (c->rec->partial || !r->capture.rec->partial);
+  const struct hd_ctl *ctl = s->control.ctl;
+  size_t n = ctl->status.nmodules < HD_MAX_MODULES ? ctl->status.nmodules : HD_MAX_MODULES;
+  struct hd_symbolizer *sym = use_rerun ? hd_symbolizer_new(r->module, r->nmodules, s->command.cwd)
+                                        : hd_symbolizer_new(ctl->module, n, s->command.cwd);
+  struct hd_finding *f = hd_finding_new(use_rerun ? r->capture.rec : c->rec, sym);
+  hd_symbolizer_free(sym);
+  f->execution = c->rec->execution;
+  f->seed = c->rec->seed;
+  f->key = c->rec->key;
+  f->steps = c->nsteps;
+  f->replays = same;
+  if (!same) f->no_replay = hd_strdup(why.s);
+  hd_str_fini(&why);
+  return f;
+}
+
+/* Confirms, tells apart, stores and shows one finding. */
+static void handle(struct search *s, const struct hd_capture *c) {
+  struct hd_err err;
+  if (s->failed || (s->finding.n > 0 && !s->o->all) || known_key(s, c->rec->key)) return;
+  struct hd_schedule schedule;
+  fill_schedule(s, c, &schedule);
+  struct hd_str output;
+  hd_str_init(&output);
+  struct hd_rerun r;
+  int rc = hd_rerun_schedule(&s->command, &schedule, &s->input, HD_OUTPUT_KEEP, &output, s->o->hang_timeout, &r, &err);
+  if (rc != HD_OK) {
+    hd_str_fini(&output);
+    s->failed = rc;
+    hd_err_exit(&err);
+    return;
+  }
+  struct hd_finding *f = make_finding(s, c, &r, &schedule);
+  bool fresh = remember(s, f, c->rec->key);
+  bool hidden = fresh && hd_suppressed(s->suppressions, f);
+  s->suppressed += hidden;
+  if (!fresh || hidden) {
+    hd_finding_free(f);
+  } else {
+    struct hd_record record = {f, &schedule, &r.events, &s->command, &s->input, &output};
+    rc = hd_store_write(&s->store, &record, &err);
+    if (rc != HD_OK) {
+      s->failed = rc;
+      hd_err_exit(&err);
+    }
+    hd_vec_push(&s->finding, f);
+    struct hd_str text;
+    hd_str_init(&text);
+    hd_text_finding(&text, f, hd_text_colour(report_fd(s)));
+    report(s, &text);
+    hd_str_fini(&text);
+  }
+  hd_rerun_fini(&r);
+  hd_str_fini(&output);
+}
+
+/* Looks at what the runtime has recorded since the last time. */
+static void harvest(struct search *s) {
+  uint32_t n = __atomic_load_n(&s->control.ctl->status.nfindings, __ATOMIC_ACQUIRE);
+  if (n > HD_MAX_FINDINGS) n = HD_MAX_FINDINGS;
+  while (s->seen < n) {
+    struct hd_capture c;
+    hd_capture_finding(&c, &s->control, s->seen++);
+    handle(s, &c);
+    hd_capture_fini(&c);
+  }
+  bool enough = s->finding.n > 0 && !s->o->all;
+  if (enough || s->failed) __atomic_store_n(&s->control.ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
+}
+
+static void tick(void *arg) {
+  harvest(arg);
+  draw_progress(arg);
+}
+
+/* The process died: a finding of the supervisor's own, unless the runtime has one for that execution. */
+static void handle_death(struct search *s, const struct hd_outcome *o) {
+  const struct hd_ctl *ctl = s->control.ctl;
+  uint32_t n = ctl->status.nfindings < HD_MAX_FINDINGS ? ctl->status.nfindings : HD_MAX_FINDINGS;
+  s->deaths++;
+  for (uint32_t i = 0; i < n; i++)
+    if (ctl->finding[i].execution == ctl->status.execution) return;
+  enum hd_kind kind = hd_death_kind(o);
+  if (ctl->config.ignore >> kind & 1) return;
+  struct hd_capture c;
+  hd_capture_death(&c, &s->control, kind, o->signal, o->status);
+  handle(s, &c);
+  hd_capture_fini(&c);
+}
+
+/* ---- processes ---- */
+
+/* The program died before the runtime was ready (a missing library, say): once more, to see what it says. */
+static int explain_start(struct search *s, struct hd_err *err) {
+  struct hd_str said;
+  hd_str_init(&said);
+  struct hd_streams streams;
+  struct hd_outcome o;
+  struct hd_watch watch = {.hang_timeout = s->o->hang_timeout, .interrupts = hd_interrupts()};
+  int rc = hd_streams_open(&streams, &s->input, HD_OUTPUT_KEEP, &said, err);
+  if (rc == HD_OK) {
+    rc = hd_supervise(&s->command, &s->control, &streams, &watch, &o, err);
+    hd_streams_close(&streams);
+  }
+  if (rc == HD_OK) {
+    hd_live_line(NULL);
+    hd_write_all(STDERR_FILENO, said.s, said.n);
+    if (o.signal)
+      rc = hd_fail(err, HD_EENV, "%s was killed by %s before main; does it run on its own?", s->command.argv[0],
+                   hd_signal_name(o.signal));
+    else
+      rc = hd_fail(err, HD_EENV, "%s ended with status %d before main; does it run on its own?", s->command.argv[0],
+                   o.status);
+  }
+  hd_str_fini(&said);
+  return rc;
+}
+
+static enum hd_stop why_ended(const struct search *s) {
+  if (s->finding.n > 0 && !s->o->all) return HD_STOP_FOUND;
+  if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
+  uint64_t max = s->control.ctl->config.max_executions;
+  bool done = s->control.ctl->status.complete || (max && executions(s) >= max);
+  if (!done && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
+  return HD_STOP_FINISHED;
+}
+
+/* Runs processes until there is nothing left to do. *end tells the last one's end. */
+static int run_processes(struct search *s, enum hd_stop *stop, struct hd_err *err) {
+  struct hd_ctl *ctl = s->control.ctl;
+  unsigned fruitless = 0;
+  for (;;) {
+    struct hd_streams streams;
+    struct hd_outcome o;
+    uint64_t before = ctl->status.executions;
+    enum hd_output how = s->verb == HD_VERB_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
+    int rc = hd_streams_open(&streams, &s->input, how, NULL, err);
+    if (rc != HD_OK) return rc;
+    struct hd_watch watch = {s->o->hang_timeout, s->deadline, 0, tick, s};
+    double from = hd_now();
+    s->processes++;
+    rc = hd_supervise(&s->command, &s->control, &streams, &watch, &o, err);
+    s->seconds += hd_now() - from;
+    hd_streams_close(&streams);
+    if (rc != HD_OK) return rc;
+    harvest(s);
+    if (s->failed) return s->failed;
+    if (o.end == HD_END_START) return explain_start(s, err);
+    if (o.end == HD_END_ERROR) {
+      *stop = HD_STOP_ERROR;
+      return HD_OK;
+    }
+    if (o.end == HD_END_DONE || o.end == HD_END_STOPPED) break;
+    handle_death(s, &o);
+    if (s->failed) return s->failed;
+    fruitless = ctl->status.executions > before ? 0 : fruitless + 1;
+    if (fruitless >= CRASH_LOOP) {
+      *stop = HD_STOP_CRASH_LOOP;
+      return HD_OK;
+    }
+    if (why_ended(s) != HD_STOP_FINISHED) break;
+    uint64_t next = ctl->status.execution + 1, first = ctl->config.first_execution + 1;
+    ctl->config.first_execution = next > first ? next : first;
+    if (ctl->config.max_executions && ctl->config.first_execution > ctl->config.max_executions) break;
+  }
+  *stop = why_ended(s);
+  return HD_OK;
+}
+
+/* ---- the result ---- */
+
+static int write_json(const struct search *s, const struct hd_summary *sum, struct hd_err *err) {
+  json_t *json = hd_json_summary(sum);
+  char *dump = json_dumps(json, JSON_INDENT(2));
+  char *text = hd_sprintf("%s\n", dump ? dump : "{}");
+  int rc = HD_OK;
+  if (strcmp(s->o->json, "-") != 0)
+    rc = hd_write_file_atomic(s->o->json, text, strlen(text), err);
+  else if (hd_write_all(STDOUT_FILENO, text, strlen(text)))
+    rc = hd_fail(err, HD_EENV, "cannot write to standard output");
+  free(text);
+  free(dump);
+  json_decref(json);
+  return rc;
+}
+
+static int exit_code(const struct hd_summary *sum, const struct hd_status *st) {
+  if (sum->nfindings > 0) return 1;
+  switch (sum->stop) {
+    case HD_STOP_ERROR: return -hd_runtime_error_code(st->error);
+    case HD_STOP_INTERRUPTED:
+    case HD_STOP_CRASH_LOOP: return 5;
+    case HD_STOP_TIME: return sum->only_time ? 0 : 5;
+    default: return 0;
+  }
+}
+
+static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
+  const struct hd_status *st = &s->control.ctl->status;
+  struct hd_str error;
+  hd_str_init(&error);
+  if (stop == HD_STOP_ERROR) hd_runtime_error_text(&error, s->control.ctl, s->command.cwd);
+  struct hd_summary sum = {
+      .command = s->command.argv,
+      .strategy = s->o->strategy,
+      .seed = s->o->seed,
+      .stop = stop,
+      .complete = st->complete,
+      .only_time = s->o->time > 0 && !s->o->max_given,
+      .asked = s->o->max_executions,
+      .time_limit = s->o->time,
+      .executions = executions(s),
+      .blocked = st->blocked,
+      .cut = st->cut,
+      .events = st->events,
+      .switches = st->switches,
+      .threads = st->max_threads,
+      .restart = st->restart,
+      .processes = s->processes,
+      .suppressed = s->suppressed,
+      .dropped = st->findings_dropped,
+      .seconds = s->seconds,
+      .error = stop == HD_STOP_ERROR ? error.s : NULL,
+      .findings = s->finding.v,
+      .nfindings = s->finding.n,
+  };
+  hd_live_line(NULL);
+  if (stop == HD_STOP_ERROR) hd_say("%s", error.s);
+  /* `run` speaks only when there is something to say: its output is the program's. */
+  bool quiet = s->o->quiet || (s->verb == HD_VERB_RUN && (sum.nfindings == 0 || stop == HD_STOP_ERROR));
+  if (!quiet) {
+    struct hd_str text;
+    hd_str_init(&text);
+    hd_text_summary(&text, &sum, hd_text_colour(report_fd(s)));
+    report(s, &text);
+    hd_str_fini(&text);
+  }
+  int rc = s->o->json ? write_json(s, &sum, err) : HD_OK;
+  hd_str_fini(&error);
+  return rc == HD_OK ? exit_code(&sum, st) : hd_err_exit(err);
+}
+
+/* ---- beginning and end ---- */
+
+/* The file of --json must be writable before hours of search, not after. */
+static int check_json(const char *path, struct hd_err *err) {
+  if (!path || strcmp(path, "-") == 0) return HD_OK;
+  struct stat st;
+  bool there = stat(path, &st) == 0;
+  if (there && S_ISDIR(st.st_mode)) return hd_fail(err, HD_EUSAGE, "--json %s: a folder, not a file", path);
+  if (there && !S_ISREG(st.st_mode)) return HD_OK;
+  char *folder = hd_strdup(path);
+  char *slash = strrchr(folder, '/');
+  if (slash) slash[slash == folder] = '\0';
+  const char *where = slash ? folder : ".";
+  int rc = HD_OK;
+  if (access(where, W_OK | X_OK) || (there && access(path, W_OK)))
+    rc = hd_fail(err, HD_EENV, "--json %s: cannot write there; name a file in a folder you may write to", path);
+  free(folder);
+  return rc;
+}
+
+static int begin(struct search *s, struct hd_err *err) {
+  const struct hd_options *o = s->o;
+  int rc = hd_command_init(&s->command, o->args, err);
+  if (rc == HD_OK) rc = check_json(o->json, err);
+  if (rc == HD_OK && o->suppressions) rc = hd_suppressions_load(o->suppressions, &s->suppressions, err);
+  if (rc == HD_OK) rc = hd_store_init(&s->store, o->out, err);
+  if (rc == HD_OK) rc = hd_input_init(&s->input, s->verb == HD_VERB_RUN, err);
+  if (rc != HD_OK) return rc;
+  struct hd_config config;
+  hd_options_config(o, &config);
+  config.mode = s->verb == HD_VERB_RUN ? HD_MODE_RUN : HD_MODE_CHECK;
+  /* A finding that turns out to be suppressed must not have ended the search. */
+  config.all = o->all || s->suppressions;
+  rc = hd_control_init(&s->control, &config, err);
+  s->live = s->verb == HD_VERB_CHECK && !o->quiet && isatty(STDERR_FILENO);
+  s->started = hd_now();
+  s->deadline = o->time > 0 ? s->started + o->time : 0;
+  return rc;
+}
+
+static void end(struct search *s) {
+  hd_live_line(NULL);
+  for (size_t i = 0; i < s->finding.n; i++) hd_finding_free(s->finding.v[i]);
+  for (size_t i = 0; i < s->identity.n; i++) free(s->identity.v[i]);
+  hd_vec_free(&s->finding);
+  hd_vec_free(&s->identity);
+  hd_vec_free(&s->key);
+  hd_control_fini(&s->control);
+  hd_input_fini(&s->input);
+  hd_suppressions_free(s->suppressions);
+  hd_store_fini(&s->store);
+  hd_command_fini(&s->command);
+}
+
+int hd_search(const struct hd_options *o, enum hd_verb verb) {
+  struct search s = {.o = o, .verb = verb, .control.fd = -1, .input.fd = -1};
+  struct hd_err err;
+  enum hd_stop stop = HD_STOP_FINISHED;
+  hd_interrupt_catch();
+  int rc = begin(&s, &err);
+  if (rc == HD_OK) rc = run_processes(&s, &stop, &err);
+  int code;
+  if (rc == HD_OK) {
+    code = conclude(&s, stop, &err);
+  } else {
+    hd_live_line(NULL);
+    code = s.failed ? -s.failed : hd_err_exit(&err);
+  }
+  end(&s);
+  return code;
+}
