@@ -3,7 +3,6 @@
  * The keys are an interface (docs/formats.md): add, never rename. */
 #include "report/report.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Source files and program output may hold any bytes; JSON is UTF-8. */
@@ -20,6 +19,9 @@ static json_t *text(const char *s) {
 }
 
 static json_t *number_or_null(int n) { return n > 0 ? json_integer(n) : json_null(); }
+
+/* Rounded to 1/`unit`, so that no digits are shown that mean nothing. */
+static json_t *rounded(double v, double unit) { return json_real((double)(long long)(v * unit + 0.5) / unit); }
 
 static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 
@@ -127,8 +129,8 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "events", json_integer((json_int_t)s->events));
   set(o, "switches", json_integer((json_int_t)s->switches));
   set(o, "threads", json_integer(s->threads));
-  set(o, "seconds", json_real(round(s->seconds * 1e6) / 1e6));
-  set(o, "executions_per_second", json_real(s->seconds > 0 ? round((double)s->executions / s->seconds * 10) / 10 : 0));
+  set(o, "seconds", rounded(s->seconds, 1e6));
+  set(o, "executions_per_second", rounded(s->seconds > 0 ? (double)s->executions / s->seconds : 0, 10));
   set(o, "seed", json_integer((json_int_t)s->seed));
   set(o, "restart", text(s->restart <= HD_RESTART_FORK ? restart[s->restart] : NULL));
   set(o, "processes", json_integer(s->processes));
