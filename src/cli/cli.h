@@ -197,7 +197,7 @@ struct hd_schedule {
   char strategy[32];
   uint64_t seed, execution, max_length, ignore, key;
   uint32_t restart; /* HD_RESTART_MEMORY or HD_RESTART_FORK */
-  bool all, spurious, leaks, thread_leaks, exit_status, partial;
+  bool spurious, leaks, thread_leaks, exit_status, partial;
   enum hd_kind kind;
   hd_step *step; /* owned */
   size_t nsteps;
@@ -210,6 +210,9 @@ void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s);
 int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char *name, struct hd_err *err);
 void hd_schedule_fini(struct hd_schedule *s);
 void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c);
+/* Whether the key tells this finding from others of its kind: not for a death of the process, nor for a
+ * hang, which is seen wherever the program happens to be. */
+bool hd_schedule_has_key(const struct hd_schedule *s);
 
 /* Events as text: one line each, without newline. */
 struct hd_event_lines {
@@ -282,7 +285,7 @@ void hd_rerun_fini(struct hd_rerun *r);
 bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why);
 
 /* "the program called sem_wait, which ... at x.c:12 (worker)": why the runtime gave up. */
-void hd_runtime_error_text(struct hd_str *out, const struct hd_ctl *ctl, const char *cwd);
+void hd_runtime_error_text(struct hd_str *out, const struct hd_ctl *ctl, const struct hd_command *cmd);
 int hd_runtime_error_code(uint32_t error);
 
 /* ---- search.c ---- */

@@ -25,8 +25,8 @@ struct replay {
 
 static int check_program(struct replay *r, struct hd_err *err) {
   const struct hd_program *then = &r->stored.command.program;
-  int rc = hd_program_open(then->path, NULL, "/", &r->now, err);
-  if (rc != HD_OK) return rc;
+  /* The user named a folder, not this program: that it is gone is no wrong usage. */
+  if (hd_program_open(then->path, NULL, "/", &r->now, err) != HD_OK) return err->code = HD_EENV;
   struct stat st;
   if (stat(r->stored.command.cwd, &st) || !S_ISDIR(st.st_mode))
     return hd_fail(err, HD_EENV, "%s: the folder it was run in is gone; create it to replay", r->stored.command.cwd);
@@ -92,7 +92,7 @@ static const char *likely_cause(const struct replay *r, const char *then, const 
 static void tell_difference(const struct replay *r, const struct hd_rerun *run, size_t at) {
   const struct hd_event_lines *then = &r->stored.events;
   const char *want = at < then->n ? then->line[at] : NULL, *got = at < run->events.n ? run->events.line[at] : NULL;
-  struct hd_symbolizer *sym = hd_symbolizer_new(run->module, run->nmodules, r->stored.command.cwd);
+  struct hd_symbolizer *sym = hd_symbolizer_new(run->module, run->nmodules, r->stored.command.program.path, r->stored.command.cwd);
   struct hd_str a, b;
   hd_str_init(&a);
   hd_str_init(&b);
@@ -111,7 +111,7 @@ static void tell_difference(const struct replay *r, const struct hd_rerun *run, 
 static void show_finding(struct replay *r, const struct hd_rerun *run) {
   if (r->shown) return;
   r->shown = true;
-  struct hd_symbolizer *sym = hd_symbolizer_new(run->module, run->nmodules, r->stored.command.cwd);
+  struct hd_symbolizer *sym = hd_symbolizer_new(run->module, run->nmodules, r->stored.command.program.path, r->stored.command.cwd);
   struct hd_finding *f = hd_finding_new(run->capture.rec, sym);
   struct hd_str text;
   hd_str_init(&text);

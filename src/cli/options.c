@@ -98,7 +98,8 @@ static int parse_strategy(const char *value, const char **out, struct hd_err *er
 
 static int parse_number(const char *name, const char *value, uint64_t min, uint64_t *out,
                         struct hd_err *err) {
-  if (hd_parse_u64(value, 10, UINT64_MAX, out) && *out >= min) return HD_OK;
+  /* JSON has no room for more than this. */
+  if (hd_parse_u64(value, 10, INT64_MAX, out) && *out >= min) return HD_OK;
   return hd_fail(err, HD_EUSAGE, "--%s needs a whole number of at least %llu, not '%s'", name,
                  (unsigned long long)min, value);
 }

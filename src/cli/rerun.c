@@ -60,7 +60,7 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
     if (out->outcome.end == HD_END_ERROR) {
       struct hd_str text;
       hd_str_init(&text);
-      hd_runtime_error_text(&text, c.ctl, cmd->cwd);
+      hd_runtime_error_text(&text, c.ctl, cmd);
       out->error = hd_str_take(&text);
       hd_str_fini(&text);
     }
@@ -91,7 +91,7 @@ static void add_divergence(struct hd_str *why, const struct hd_status *st) {
 
 bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why) {
   if (r->found && r->capture.rec->kind == s->kind &&
-      (s->partial || r->capture.rec->partial || r->capture.rec->key == s->key))
+      (!hd_schedule_has_key(s) || r->capture.rec->partial || r->capture.rec->key == s->key))
     return true;
   if (r->outcome.end == HD_END_ERROR)
     hd_str_add(why, r->error);
@@ -112,23 +112,25 @@ bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct
 
 /* ---- errors of the runtime ---- */
 
-void hd_runtime_error_text(struct hd_str *out, const struct hd_ctl *ctl, const char *cwd) {
+void hd_runtime_error_text(struct hd_str *out, const struct hd_ctl *ctl, const struct hd_command *cmd) {
   const struct hd_status *st = &ctl->status;
+  if (st->error == HD_RTE_INTERNAL) hd_str_add(out, "bug in heddle's runtime, please report it: ");
   hd_str_addf(out, "%.*s", (int)sizeof st->error_text, st->error_text);
   const struct hd_site *site = &st->error_site;
   if (site->npc == 0 || site->npc > HD_MAX_STACK) return;
   size_t n = st->nmodules < HD_MAX_MODULES ? st->nmodules : HD_MAX_MODULES;
-  struct hd_symbolizer *s = hd_symbolizer_new(ctl->module, n, cwd);
+  struct hd_symbolizer *s = hd_symbolizer_new(ctl->module, n, cmd->program.path, cmd->cwd);
   struct hd_frames stack = {0};
   for (unsigned i = 0; i < site->npc && stack.n == 0; i++)
     hd_symbolize_pc(s, site->pc[i], i == 0 && (site->flags & HD_SITE_EXACT), &stack);
   if (stack.n > 0) {
     const struct hd_frame *f = &stack.v[0];
+    hd_str_add(out, st->error == HD_RTE_UNSUPPORTED ? " (called at " : " (at ");
     if (f->file && f->line)
-      hd_str_addf(out, " at %s:%d", f->file, f->line);
+      hd_str_addf(out, "%s:%d", f->file, f->line);
     else
-      hd_str_addf(out, " at %#llx", (unsigned long long)f->pc);
-    if (f->function) hd_str_addf(out, " (%s)", f->function);
+      hd_str_addf(out, "%#llx", (unsigned long long)f->pc);
+    hd_str_addf(out, "%s%s)", f->function ? " in " : "", f->function ? f->function : "");
   }
   hd_frames_free(&stack);
   hd_symbolizer_free(s);

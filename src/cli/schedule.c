@@ -67,8 +67,8 @@ static void add_steps(struct hd_str *out, const struct hd_schedule *s) {
 void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s) {
   hd_str_addf(out, "%s\nheddle %s\nstrategy %s\nseed %llu\nexecution %llu\n", SCHEDULE_HEAD, HD_VERSION,
               s->strategy, (unsigned long long)s->seed, (unsigned long long)s->execution);
-  hd_str_addf(out, "restart %s\nmax-length %llu\nall %d\nspurious %d\nleaks %d\nthread-leaks %d\nexit-status %d\nignore ",
-              restart_name(s->restart), (unsigned long long)s->max_length, s->all, s->spurious, s->leaks,
+  hd_str_addf(out, "restart %s\nmax-length %llu\nspurious %d\nleaks %d\nthread-leaks %d\nexit-status %d\nignore ",
+              restart_name(s->restart), (unsigned long long)s->max_length, s->spurious, s->leaks,
               s->thread_leaks, s->exit_status);
   add_kinds(out, s->ignore);
   hd_str_addf(out, "\nkind %s\nkey %016llx\npartial %d\n", hd_kind_name[s->kind], (unsigned long long)s->key,
@@ -166,7 +166,6 @@ static int read_header(struct hd_schedule *s, struct reader *r) {
   s->restart = strcmp(v, "fork") == 0 ? HD_RESTART_FORK : HD_RESTART_MEMORY;
   if (strcmp(v, restart_name(s->restart)) != 0) return refuse(r, "\"restart memory\" or \"restart fork\"");
   if (number_field(r, "max-length", 10, UINT64_MAX, &s->max_length)) return HD_EUSAGE;
-  if (flag_field(r, "all", &s->all)) return HD_EUSAGE;
   if (flag_field(r, "spurious", &s->spurious)) return HD_EUSAGE;
   if (flag_field(r, "leaks", &s->leaks)) return HD_EUSAGE;
   if (flag_field(r, "thread-leaks", &s->thread_leaks)) return HD_EUSAGE;
@@ -258,6 +257,8 @@ void hd_schedule_fini(struct hd_schedule *s) {
   *s = (struct hd_schedule){0};
 }
 
+bool hd_schedule_has_key(const struct hd_schedule *s) { return !s->partial && s->kind != HD_KIND_HANG; }
+
 void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
   *c = (struct hd_config){
       .mode = HD_MODE_REPLAY,
@@ -267,7 +268,9 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .first_execution = 1,
       .max_length = s->max_length,
       .ignore = s->ignore,
-      .all = s->all,
+      /* With a key, that finding alone ends the replay; without one, nothing on the way may end it. */
+      .all = !hd_schedule_has_key(s),
+      .target_key = hd_schedule_has_key(s) ? s->key : 0,
       .detail = 1,
       .spurious = s->spurious,
       .leaks = s->leaks,

@@ -73,7 +73,6 @@ static void fill_schedule(const struct search *s, const struct hd_capture *c, st
       .ignore = config->ignore,
       .key = c->rec->key,
       .restart = s->control.ctl->status.restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY,
-      .all = config->all,
       .spurious = config->spurious,
       .leaks = config->leaks,
       .thread_leaks = config->thread_leaks,
@@ -118,8 +117,8 @@ static struct hd_finding *make_finding(struct search *s, const struct hd_capture
   bool use_rerun = same && (c->rec->partial || !r->capture.rec->partial);
   const struct hd_ctl *ctl = s->control.ctl;
   size_t n = ctl->status.nmodules < HD_MAX_MODULES ? ctl->status.nmodules : HD_MAX_MODULES;
-  struct hd_symbolizer *sym = use_rerun ? hd_symbolizer_new(r->module, r->nmodules, s->command.cwd)
-                                        : hd_symbolizer_new(ctl->module, n, s->command.cwd);
+  struct hd_symbolizer *sym = use_rerun ? hd_symbolizer_new(r->module, r->nmodules, s->command.program.path, s->command.cwd)
+                                        : hd_symbolizer_new(ctl->module, n, s->command.program.path, s->command.cwd);
   struct hd_finding *f = hd_finding_new(use_rerun ? r->capture.rec : c->rec, sym);
   hd_symbolizer_free(sym);
   f->execution = c->rec->execution;
@@ -289,7 +288,7 @@ static int run_processes(struct search *s, enum hd_stop *stop, struct hd_err *er
 
 static int write_json(const struct search *s, const struct hd_summary *sum, struct hd_err *err) {
   json_t *json = hd_json_summary(sum);
-  char *dump = json_dumps(json, JSON_INDENT(2));
+  char *dump = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
   char *text = hd_sprintf("%s\n", dump ? dump : "{}");
   int rc = HD_OK;
   if (strcmp(s->o->json, "-") != 0)
@@ -317,7 +316,7 @@ static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
   const struct hd_status *st = &s->control.ctl->status;
   struct hd_str error;
   hd_str_init(&error);
-  if (stop == HD_STOP_ERROR) hd_runtime_error_text(&error, s->control.ctl, s->command.cwd);
+  if (stop == HD_STOP_ERROR) hd_runtime_error_text(&error, s->control.ctl, &s->command);
   struct hd_summary sum = {
       .command = s->command.argv,
       .strategy = s->o->strategy,

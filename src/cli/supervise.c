@@ -22,6 +22,7 @@
 
 #define TICK_MS 100
 #define TICK_WITHOUT_PIDFD_MS 10
+#define FORK_EXIT 98 /* see ctl->fork_status */
 #define GRACE 2.0 /* seconds between asking and killing */
 
 static volatile sig_atomic_t interrupts;
@@ -208,6 +209,8 @@ static void drain(struct hd_streams *s) {
 }
 
 static void judge(const struct watching *w, int wstatus, const struct hd_ctl *ctl, struct hd_outcome *out) {
+  /* In fork mode it was the execution's own process that died; its parent passes on how. */
+  if (WIFEXITED(wstatus) && WEXITSTATUS(wstatus) == FORK_EXIT && ctl->fork_status) wstatus = ctl->fork_status;
   *out = (struct hd_outcome){
       .signal = WIFSIGNALED(wstatus) ? WTERMSIG(wstatus) : 0,
       .status = WIFEXITED(wstatus) ? WEXITSTATUS(wstatus) : 0,
@@ -231,6 +234,7 @@ int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struc
                  const struct hd_watch *watch, struct hd_outcome *out, struct hd_err *err) {
   struct hd_ctl *ctl = control->ctl;
   ctl->status.state = HD_ST_STARTING;
+  ctl->fork_status = 0;
   struct watching w = {.group = streams->own_group, .last = progress_of(&ctl->status)};
   int rc = start(cmd, control, streams, &w.pid, err);
   if (rc != HD_OK) return rc;

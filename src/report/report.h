@@ -38,8 +38,10 @@ struct hd_frame {
 
 struct hd_symbolizer;
 
-/* Reads the debug information of `modules` (from their files). `cwd` is where relative paths begin. */
-struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *cwd);
+/* Reads the debug information of `modules` (from their files). The one without a name is `program`; `cwd`
+ * is where relative paths begin. */
+struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *program,
+                                        const char *cwd);
 void hd_symbolizer_free(struct hd_symbolizer *s);
 
 /* Appends the frames of one program counter (several when calls were inlined) to a growing array. */

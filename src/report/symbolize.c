@@ -23,7 +23,8 @@ static const Dwfl_Callbacks callbacks = {
     .section_address = dwfl_offline_section_address,
 };
 
-struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *cwd) {
+struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *program,
+                                        const char *cwd) {
   struct hd_symbolizer *s = hd_alloc(sizeof *s);
   s->cwd = hd_strdup(cwd ? cwd : "");
   unsetenv("DEBUGINFOD_URLS");
@@ -34,6 +35,7 @@ struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t 
     char path[sizeof modules[i].path + 1];
     memcpy(path, modules[i].path, sizeof modules[i].path);
     path[sizeof path - 1] = '\0';
+    if (!path[0]) snprintf(path, sizeof path, "%s", program);
     if (path[0] == '/') dwfl_report_elf(s->dwfl, path, path, -1, modules[i].base, true);
   }
   dwfl_report_end(s->dwfl, NULL, NULL);

@@ -84,6 +84,9 @@ static void add_wait(struct hd_str *out, const struct hd_place *p) {
   }
   add_name(out, p);
   if (p->peer) hd_str_addf(out, ", held by %s", p->peer);
+  /* For a condition the size counts signals that came while nobody waited. */
+  if (hd_op_object[p->op] == HD_OBJ_COND && p->size)
+    hd_str_addf(out, " (signalled %u time%s while nobody waited)", p->size, p->size == 1 ? "" : "s");
 }
 
 /* What the thread did here, in words. */
@@ -127,6 +130,16 @@ static void add_place(struct hd_str *out, const struct hd_place *p, bool colour)
     add_callers(out, &p->stack);
   }
   hd_str_fini(&what);
+}
+
+/* Several threads may wait for one lock; where it was taken is told once. */
+static bool told_before(const struct hd_finding *f, size_t i) {
+  const struct hd_place *p = &f->place[i];
+  for (size_t k = 0; k < i && p->role == HD_ROLE_HOLDS; k++) {
+    const struct hd_place *q = &f->place[k];
+    if (q->role == HD_ROLE_HOLDS && q->thread_no == p->thread_no && q->object_addr == p->object_addr) return true;
+  }
+  return false;
 }
 
 /* ---- the cycle of a deadlock ---- */
@@ -184,7 +197,8 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
     hd_str_fini(&line);
   }
   if (f->kind == HD_KIND_DEADLOCK) add_cycle(out, f);
-  for (size_t i = 0; i < f->nplaces; i++) add_place(out, &f->place[i], colour);
+  for (size_t i = 0; i < f->nplaces; i++)
+    if (!told_before(f, i)) add_place(out, &f->place[i], colour);
   if (f->partial) hd_str_add(out, "  The process died before it could record where.\n");
   if (f->no_replay) hd_str_addf(out, "  It did not come out again when its schedule was run: %s\n", f->no_replay);
   if (f->folder) {
