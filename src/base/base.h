@@ -89,7 +89,7 @@ void hd_str_addn(struct hd_str *b, const char *s, size_t n);
 void hd_str_addc(struct hd_str *b, char c);
 void hd_str_addf(struct hd_str *b, const char *fmt, ...) HD_PRINTF(2, 3);
 void hd_str_vaddf(struct hd_str *b, const char *fmt, va_list ap);
-char *hd_str_take(struct hd_str *b); /* the caller frees; the buffer is empty again */
+char *hd_str_take(struct hd_str *b); /* instead of fini: the caller owns the string */
 
 /* Reads a whole word as a number; false when it is not one or is larger than `max`. */
 bool hd_parse_u64(const char *s, int base, uint64_t max, uint64_t *out);

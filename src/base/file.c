@@ -34,7 +34,6 @@ int hd_read_file(const char *path, size_t max, char **data, size_t *len, struct 
   }
   *len = b.n;
   *data = hd_str_take(&b);
-  hd_str_fini(&b);
   return HD_OK;
 }
 

@@ -99,7 +99,7 @@ void hd_str_addf(struct hd_str *b, const char *fmt, ...) {
 
 char *hd_str_take(struct hd_str *b) {
   char *s = b->s;
-  hd_str_init(b);
+  *b = (struct hd_str){0};
   return s;
 }
 

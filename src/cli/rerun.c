@@ -62,7 +62,6 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
       hd_str_init(&text);
       hd_runtime_error_text(&text, c.ctl, cmd);
       out->error = hd_str_take(&text);
-      hd_str_fini(&text);
     }
   }
   hd_control_fini(&c);

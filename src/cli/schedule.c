@@ -315,7 +315,6 @@ void hd_events_lines(struct hd_event_lines *out, const struct hd_event *ev, size
       hd_str_addf(&b, "%llx", (unsigned long long)o);
     hd_str_addf(&b, " %u %llx %s", e->size, (unsigned long long)e->pc, e->flags & HD_EV_FAILED ? "failed" : "-");
     out->line[i] = hd_str_take(&b);
-    hd_str_fini(&b);
   }
   for (size_t i = 0; i < nthreads; i++) free(name[i]);
   free(name);

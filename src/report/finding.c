@@ -135,7 +135,6 @@ static char *make_title(const struct hd_finding *f) {
       break;
   }
   char *title = hd_str_take(&t);
-  hd_str_fini(&t);
   for (char *p = title; *p; p++)
     if (*p == '\n') *p = ' ';
   return title;
@@ -203,6 +202,5 @@ char *hd_finding_identity(const struct hd_finding *f) {
   }
   hd_vec_free(&where);
   char *identity = hd_str_take(&out);
-  hd_str_fini(&out);
   return identity;
 }

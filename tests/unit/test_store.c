@@ -1,0 +1,311 @@
+/* test_store.c: the folder of a finding: what is written reads back the same, and whatever is not as it
+ * would have been written is refused with file and line. */
+#include "cli/cli.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- schedules ---- */
+
+static hd_step steps[] = {0, 0, 0, 1, 2, 2, HD_STEP_CHOICE | 1, HD_STEP_CHOICE | 1, 0, 1023};
+static uint64_t visible[] = {0x555555558010, 0x555555558018, 0x555555558020, 0x201000000000, 0x555555558000};
+
+static struct hd_schedule example(void) {
+  return (struct hd_schedule){
+      .strategy = "random",
+      .seed = 42,
+      .execution = 17,
+      .max_length = 100000,
+      .ignore = 1ull << HD_KIND_LEAK | 1ull << HD_KIND_HANG,
+      .key = 0xfedcba9876543210,
+      .restart = HD_RESTART_FORK,
+      .leaks = true,
+      .exit_status = true,
+      .kind = HD_KIND_DATA_RACE,
+      .step = steps,
+      .nsteps = sizeof steps / sizeof steps[0],
+      .visible = visible,
+      .nvisible = sizeof visible / sizeof visible[0],
+  };
+}
+
+static char *schedule_text(const struct hd_schedule *s) {
+  struct hd_str b;
+  hd_str_init(&b);
+  hd_schedule_format(&b, s);
+  return b.s;
+}
+
+static void schedule_round_trip(void **state) {
+  (void)state;
+  struct hd_schedule a = example(), b;
+  char *text = schedule_text(&a);
+  assert_non_null(strstr(text, "\n0*3 1 2*2 c1*2 0 1023\nend\n"));
+  assert_non_null(strstr(text, "\nvisible 555555558010-555555558028\n"));
+  char *copy = hd_strdup(text);
+  struct hd_err err = {0};
+  int rc = hd_schedule_parse(&b, copy, strlen(copy), "schedule", &err);
+  assert_string_equal(err.text, "");
+  assert_int_equal(rc, HD_OK);
+  assert_string_equal(b.strategy, a.strategy);
+  assert_true(b.seed == a.seed && b.execution == a.execution && b.max_length == a.max_length);
+  assert_true(b.ignore == a.ignore && b.key == a.key && b.restart == a.restart && b.kind == a.kind);
+  assert_true(b.leaks && b.exit_status && !b.spurious && !b.thread_leaks && !b.partial);
+  assert_int_equal(b.nsteps, a.nsteps);
+  assert_memory_equal(b.step, a.step, sizeof steps);
+  assert_int_equal(b.nvisible, a.nvisible);
+  assert_memory_equal(b.visible, a.visible, sizeof visible);
+  char *again = schedule_text(&b);
+  assert_string_equal(again, text);
+  free(again);
+  free(copy);
+  free(text);
+  hd_schedule_fini(&b);
+}
+
+static void long_schedules_wrap_and_come_back(void **state) {
+  (void)state;
+  enum { N = 5000 };
+  hd_step *many = hd_alloc(N * sizeof *many);
+  for (int i = 0; i < N; i++) {
+    unsigned step = (unsigned)i * 31 % 5;
+    if (i * 7919 % 13 > 10) step = HD_STEP_CHOICE | (unsigned)i % 3;
+    many[i] = (hd_step)step;
+  }
+  struct hd_schedule a = example(), b;
+  a.step = many;
+  a.nsteps = N;
+  char *text = schedule_text(&a);
+  for (char *p = text, *nl; (nl = strchr(p, '\n')); p = nl + 1) assert_true(nl - p <= 100);
+  struct hd_err err;
+  assert_int_equal(hd_schedule_parse(&b, text, strlen(text), "schedule", &err), HD_OK);
+  assert_int_equal(b.nsteps, N);
+  assert_memory_equal(b.step, many, N * sizeof *many);
+  hd_schedule_fini(&b);
+  free(text);
+  free(many);
+}
+
+static void empty_schedules_are_fine(void **state) {
+  (void)state;
+  struct hd_schedule a = example(), b;
+  a.nsteps = a.nvisible = 0;
+  char *text = schedule_text(&a);
+  struct hd_err err;
+  assert_int_equal(hd_schedule_parse(&b, text, strlen(text), "schedule", &err), HD_OK);
+  assert_int_equal(b.nsteps, 0);
+  hd_schedule_fini(&b);
+  free(text);
+}
+
+/* Replaces the first `from` of the text by `to`; the result must be refused with `message`. */
+static void refuse_schedule(const char *from, const char *to, const char *message) {
+  struct hd_schedule a = example(), b;
+  char *text = schedule_text(&a);
+  char *at = strstr(text, from);
+  assert_non_null(at);
+  char *bad = hd_sprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+  struct hd_err err = {0};
+  assert_int_equal(hd_schedule_parse(&b, bad, strlen(bad), "schedule", &err), HD_EUSAGE);
+  if (!strstr(err.text, message)) fail_msg("\"%s\" does not contain \"%s\"", err.text, message);
+  assert_null(b.step);
+  free(bad);
+  free(text);
+}
+
+static void damaged_schedules_are_refused(void **state) {
+  (void)state;
+  refuse_schedule("heddle-schedule 1", "something", "schedule:1: damaged: expected \"heddle-schedule 1\"");
+  refuse_schedule("heddle-schedule 1", "heddle-schedule 2", "another version");
+  refuse_schedule("seed 42", "seed -1", "schedule:4:");
+  refuse_schedule("seed 42\n", "", "expected \"seed VALUE\"");
+  refuse_schedule("restart fork", "restart maybe", "schedule:6:");
+  refuse_schedule("leaks 1", "leaks 2", "schedule:9:");
+  refuse_schedule("ignore leak,hang", "ignore leak,nothing", "kinds of findings");
+  refuse_schedule("kind data-race", "kind love", "a kind of finding");
+  refuse_schedule("visible 5", "visible 4", "expected \"steps VALUE\"");
+  refuse_schedule("visible 5", "visible 6", "visible START-END");
+  refuse_schedule("558010-", "558011-", "visible START-END");
+  refuse_schedule("steps 10", "steps 9", "no more than the count above");
+  refuse_schedule("steps 10", "steps 11", "steps such as");
+  refuse_schedule("0*3", "0*1", "steps such as");
+  refuse_schedule("0*3", "0**3", "steps such as");
+  refuse_schedule("1023", "1024", "steps such as");
+  refuse_schedule("2*2", "x", "steps such as");
+  refuse_schedule("\nend\n", "\n", "expected \"end\"");
+  refuse_schedule("\nend\n", "\nend", "expected \"end\"");
+  refuse_schedule("\nend\n", "\nend\nmore\n", "nothing after");
+}
+
+/* Whatever is cut off, nothing is read beyond the end and nothing half is accepted. */
+static void truncated_schedules_are_refused(void **state) {
+  (void)state;
+  struct hd_schedule a = example(), b;
+  char *text = schedule_text(&a);
+  for (size_t len = 0; len < strlen(text); len++) {
+    char *cut = hd_strndup(text, len);
+    struct hd_err err;
+    assert_int_equal(hd_schedule_parse(&b, cut, len, "schedule", &err), HD_EUSAGE);
+    free(cut);
+  }
+  free(text);
+}
+
+static void replay_config_looks_for_the_finding(void **state) {
+  (void)state;
+  struct hd_schedule s = example();
+  struct hd_config c;
+  hd_schedule_config(&s, &c);
+  assert_int_equal(c.mode, HD_MODE_REPLAY);
+  assert_true(c.detail == 1 && c.max_executions == 1 && c.replay_len == s.nsteps && c.replay_visible == s.nvisible);
+  assert_true(c.target_key == s.key && !c.all);
+  s.partial = true;
+  hd_schedule_config(&s, &c);
+  assert_true(c.target_key == 0 && c.all);
+}
+
+/* ---- events ---- */
+
+static const struct hd_event events[] = {
+    {0, HD_OP_CREATE, 0, 0, 1, 0x401000},  {1, HD_OP_CREATE, 0, 0, 2, 0x401010},
+    {0, HD_OP_CREATE, 0, 0, 3, 0x401000},  {2, HD_OP_WRITE, 0, 4, 0x555555558010, 0x401020},
+    {3, HD_OP_TRYLOCK, HD_EV_FAILED, 0, 0x555555558020, 0x401030}, {0, HD_OP_JOIN, 0, 0, 2, 0x401040},
+};
+#define NEVENTS (sizeof events / sizeof events[0])
+
+static void events_round_trip(void **state) {
+  (void)state;
+  struct hd_event_lines a, b;
+  hd_events_lines(&a, events, NEVENTS);
+  assert_string_equal(a.line[0], "T0 create T1 0 401000 -");
+  assert_string_equal(a.line[1], "T1 create T1.1 0 401010 -");
+  assert_string_equal(a.line[2], "T0 create T2 0 401000 -");
+  assert_string_equal(a.line[3], "T1.1 write 555555558010 4 401020 -");
+  assert_string_equal(a.line[4], "T2 trylock 555555558020 0 401030 failed");
+  assert_string_equal(a.line[5], "T0 join T1.1 0 401040 -");
+  struct hd_str text;
+  hd_str_init(&text);
+  hd_events_format(&text, &a);
+  struct hd_err err;
+  assert_int_equal(hd_events_parse(&b, text.s, text.n, "events", &err), HD_OK);
+  assert_int_equal(b.n, a.n);
+  for (size_t i = 0; i < a.n; i++) assert_string_equal(a.line[i], b.line[i]);
+  hd_events_fini(&a);
+  hd_events_fini(&b);
+  hd_str_fini(&text);
+}
+
+static void damaged_events_are_refused(void **state) {
+  (void)state;
+  static const char *const bad[] = {
+      "",
+      "heddle-events 1\n",
+      "heddle-events 2\nevents 0\nend\n",
+      "heddle-events 1\nevents 0\n",
+      "heddle-events 1\nevents 1\nend\n",
+      "heddle-events 1\nevents 1\nT0 dance 0 0 0 -\nend\n",
+      "heddle-events 1\nevents 1\nX0 yield 0 0 0 -\nend\n",
+      "heddle-events 1\nevents 1\nT0 yield 0 0 0\nend\n",
+      "heddle-events 1\nevents 1\nT0 yield 0 0 0 - -\nend\n",
+      "heddle-events 1\nevents 1\nT0 yield 0 z 0 -\nend\n",
+      "heddle-events 1\nevents 0\nT0 yield 0 0 0 -\nend\n",
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    char *text = hd_strdup(bad[i]);
+    struct hd_event_lines e;
+    struct hd_err err = {0};
+    if (hd_events_parse(&e, text, strlen(text), "events", &err) != HD_EUSAGE) fail_msg("accepted: %s", bad[i]);
+    assert_int_equal(strncmp(err.text, "events:", 7), 0);
+    free(text);
+  }
+}
+
+/* ---- the folder ---- */
+
+static void folder_round_trip(void **state) {
+  (void)state;
+  char root[] = "/tmp/heddle-test-XXXXXX";
+  assert_non_null(mkdtemp(root));
+  char *dir = hd_sprintf("%s/.heddle", root);
+  struct hd_err err;
+  struct hd_store store;
+  assert_int_equal(hd_store_init(&store, dir, &err), HD_OK);
+  assert_int_equal(access(dir, F_OK), -1); /* nothing is left behind by looking */
+
+  char *argv[] = {(char *)"./prog", (char *)"a b", (char *)"\xff\xfe", NULL}, *envp[] = {(char *)"A=1", NULL};
+  struct hd_command command = {
+      .program = {.path = (char *)"/x/prog", .size = 12, .hash = 0xabc, .build_id = "0123"},
+      .argv = argv,
+      .envp = envp,
+      .cwd = (char *)"/x",
+  };
+  struct hd_finding_rec *rec = hd_alloc(sizeof *rec);
+  rec->kind = HD_KIND_DATA_RACE;
+  struct hd_schedule schedule = example();
+  struct hd_event_lines lines;
+  hd_events_lines(&lines, events, NEVENTS);
+  struct hd_str output;
+  hd_str_init(&output);
+  hd_str_add(&output, "hello\n");
+  for (unsigned id = 1; id <= 2; id++) {
+    struct hd_record r = {hd_finding_new(rec, NULL), &schedule, &lines, &command, NULL, &output};
+    assert_int_equal(hd_store_write(&store, &r, &err), HD_OK);
+    assert_int_equal(r.finding->id, id);
+    struct hd_stored back;
+    int rc = hd_store_read(r.finding->folder, &back, &err);
+    if (rc != HD_OK) fail_msg("%s", err.text);
+    assert_string_equal(back.title, "data race");
+    assert_string_equal(back.command.argv[1], "a b");
+    assert_string_equal(back.command.argv[2], "\xff\xfe");
+    assert_null(back.command.argv[3]);
+    assert_string_equal(back.command.envp[0], "A=1");
+    assert_string_equal(back.command.program.path, "/x/prog");
+    assert_string_equal(back.command.program.build_id, "0123");
+    assert_true(back.command.program.hash == 0xabc && back.command.program.size == 12);
+    assert_int_equal(back.events.n, NEVENTS);
+    assert_null(back.input_path);
+    hd_stored_fini(&back);
+    char *part = hd_sprintf("%s/command.json", r.finding->folder);
+    if (id == 2) {
+      assert_int_equal(hd_write_file(part, "{}", 2, &err), HD_OK);
+      assert_int_equal(hd_store_read(r.finding->folder, &back, &err), HD_EUSAGE);
+      assert_non_null(strstr(err.text, "\"argv\" must be"));
+    }
+    free(part);
+    hd_remove_folder(id == 2 ? r.finding->folder : "/nonexistent");
+    hd_finding_free(r.finding);
+  }
+  struct hd_stored back;
+  assert_int_equal(hd_store_read(dir, &back, &err), HD_EUSAGE);
+  assert_int_equal(strncmp(err.text, "not a Heddle finding: ", 22), 0);
+  char *first = hd_sprintf("%s/1", dir);
+  hd_remove_folder(first);
+  hd_remove_folder(dir);
+  hd_remove_folder(root);
+  free(first);
+  hd_str_fini(&output);
+  hd_events_fini(&lines);
+  free(rec);
+  hd_store_fini(&store);
+  free(dir);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(schedule_round_trip),
+      cmocka_unit_test(long_schedules_wrap_and_come_back),
+      cmocka_unit_test(empty_schedules_are_fine),
+      cmocka_unit_test(damaged_schedules_are_refused),
+      cmocka_unit_test(truncated_schedules_are_refused),
+      cmocka_unit_test(replay_config_looks_for_the_finding),
+      cmocka_unit_test(events_round_trip),
+      cmocka_unit_test(damaged_events_are_refused),
+      cmocka_unit_test(folder_round_trip),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
