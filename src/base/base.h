@@ -15,9 +15,9 @@
 /* ---- errors ---- */
 
 /* Every class of mistake, with the exit code it leads to. HD_E<ID> is the negative exit code. */
-#define HD_ERROR_MAP(X)                                                                              \
-  X(USAGE, 2)    /* the user asked for something impossible */                                       \
-  X(ENV, 3)      /* the environment: no permission, no memory, a missing file of ours */             \
+#define HD_ERROR_MAP(X)                                                                  \
+  X(USAGE, 2)    /* the user asked for something impossible */                           \
+  X(ENV, 3)      /* the environment: no permission, no memory, a missing file of ours */ \
   X(INTERNAL, 4) /* a bug of ours */
 
 enum hd_error_code {
@@ -39,9 +39,9 @@ int hd_fail(struct hd_err *err, int code, const char *fmt, ...) HD_PRINTF(3, 4);
 int hd_err_exit(const struct hd_err *err);
 
 /* A bug of ours: says where and ends with exit code 4. On in release builds too. */
-#define HD_BUG_ON(cond)                                                                              \
-  do {                                                                                               \
-    if (__builtin_expect(!!(cond), 0)) hd_bug(__FILE__, __LINE__, #cond);                            \
+#define HD_BUG_ON(cond)                                                   \
+  do {                                                                    \
+    if (__builtin_expect(!!(cond), 0)) hd_bug(__FILE__, __LINE__, #cond); \
   } while (0)
 _Noreturn void hd_bug(const char *file, int line, const char *cond);
 
@@ -63,13 +63,13 @@ char *hd_sprintf(const char *fmt, ...) HD_PRINTF(1, 2); /* the caller frees */
 
 /* ---- vectors: HD_VEC(int) v = {0}; hd_vec_push(&v, 3); v.v[0]; v.n; hd_vec_free(&v) ---- */
 
-#define HD_VEC(type)                                                                                 \
-  struct {                                                                                           \
-    type *v;                                                                                         \
-    size_t n, cap;                                                                                   \
+#define HD_VEC(type) \
+  struct {           \
+    type *v;         \
+    size_t n, cap;   \
   }
-#define hd_vec_push(vec, item)                                                                       \
-  ((vec)->v = hd_vec_grow((vec)->v, &(vec)->cap, (vec)->n + 1, sizeof *(vec)->v),                    \
+#define hd_vec_push(vec, item)                                                    \
+  ((vec)->v = hd_vec_grow((vec)->v, &(vec)->cap, (vec)->n + 1, sizeof *(vec)->v), \
    (vec)->v[(vec)->n++] = (item))
 #define hd_vec_free(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
 void *hd_vec_grow(void *v, size_t *cap, size_t need, size_t item);

@@ -104,8 +104,7 @@ char *hd_str_take(struct hd_str *b) {
 }
 
 void hd_str_add_quoted(struct hd_str *b, const char *word) {
-  static const char plain[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,@%^";
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,@%^";
   if (*word && strspn(word, plain) == strlen(word)) {
     hd_str_add(b, word);
     return;

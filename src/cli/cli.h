@@ -80,7 +80,7 @@ void hd_suppressions_free(struct hd_suppressions *s);
 struct hd_program {
   char *path; /* absolute */
   uint64_t size;
-  uint64_t hash; /* XXH64 of the file */
+  uint64_t hash;      /* XXH64 of the file */
   char build_id[80];  /* hex; "" if it has none */
   bool runtime_found; /* the library is where the program looks for it */
 };
@@ -138,7 +138,7 @@ enum hd_output { HD_OUTPUT_NULL, HD_OUTPUT_SHOW, HD_OUTPUT_KEEP };
 #define HD_OUTPUT_MAX (1u << 20) /* bytes kept of the output of a finding */
 
 struct hd_input {
-  int fd;   /* memfd with all of it, or -1: none */
+  int fd; /* memfd with all of it, or -1: none */
   size_t size;
   bool inherit; /* the terminal (or an open pipe) itself */
 };
@@ -147,14 +147,14 @@ int hd_input_from_file(struct hd_input *in, const char *path, struct hd_err *err
 void hd_input_fini(struct hd_input *in);
 
 struct hd_streams {
-  int in, out, err;      /* given to the child */
-  int pipe[2];           /* read ends that are forwarded or kept, -1: none */
-  int target[2];         /* where pipe[i] is forwarded to; -1: into `kept` */
-  struct hd_str *kept;   /* HD_OUTPUT_KEEP: grows up to HD_OUTPUT_MAX */
-  bool own_group;        /* false when the child must be able to read from the terminal */
+  int in, out, err;    /* given to the child */
+  int pipe[2];         /* read ends that are forwarded or kept, -1: none */
+  int target[2];       /* where pipe[i] is forwarded to; -1: into `kept` */
+  struct hd_str *kept; /* HD_OUTPUT_KEEP: grows up to HD_OUTPUT_MAX */
+  bool own_group;      /* false when the child must be able to read from the terminal */
 };
-int hd_streams_open(struct hd_streams *s, const struct hd_input *in, enum hd_output how,
-                    struct hd_str *kept, struct hd_err *err);
+int hd_streams_open(struct hd_streams *s, const struct hd_input *in, enum hd_output how, struct hd_str *kept,
+                    struct hd_err *err);
 void hd_streams_child_started(struct hd_streams *s); /* closes the child's ends */
 bool hd_streams_pump(struct hd_streams *s, int i);   /* moves what is there; false at the end */
 void hd_streams_close(struct hd_streams *s);
@@ -162,10 +162,10 @@ void hd_streams_close(struct hd_streams *s);
 /* ---- supervise.c: one tested process ---- */
 
 enum hd_end {
-  HD_END_DONE,  /* the runtime finished what it was asked for */
-  HD_END_ERROR, /* it gave up: status.error */
-  HD_END_DIED,  /* a signal, or exit by itself */
-  HD_END_HUNG,  /* killed by the watchdog */
+  HD_END_DONE,    /* the runtime finished what it was asked for */
+  HD_END_ERROR,   /* it gave up: status.error */
+  HD_END_DIED,    /* a signal, or exit by itself */
+  HD_END_HUNG,    /* killed by the watchdog */
   HD_END_STOPPED, /* killed since it did not stop when told to */
   HD_END_START,   /* died before the runtime was ready */
 };
@@ -177,9 +177,9 @@ struct hd_outcome {
 
 struct hd_watch {
   double hang_timeout;
-  double deadline;            /* on the clock of hd_now, 0: none */
-  int interrupts;             /* hd_interrupts() that are already dealt with */
-  void (*tick)(void *arg);    /* called about 10 times a second; may be NULL */
+  double deadline;         /* on the clock of hd_now, 0: none */
+  int interrupts;          /* hd_interrupts() that are already dealt with */
+  void (*tick)(void *arg); /* called about 10 times a second; may be NULL */
   void *arg;
 };
 
@@ -265,7 +265,7 @@ void hd_stored_fini(struct hd_stored *s);
 
 struct hd_rerun {
   struct hd_outcome outcome;
-  bool found;             /* some finding */
+  bool found; /* some finding */
   struct hd_capture capture;
   struct hd_event_lines events;
   struct hd_module *module; /* owned */

@@ -29,12 +29,15 @@ static int check_program(struct replay *r, struct hd_err *err) {
   if (hd_program_open(then->path, NULL, "/", &r->now, err) != HD_OK) return err->code = HD_EENV;
   struct stat st;
   if (stat(r->stored.command.cwd, &st) || !S_ISDIR(st.st_mode))
-    return hd_fail(err, HD_EENV, "%s: the folder it was run in is gone; create it to replay", r->stored.command.cwd);
+    return hd_fail(err, HD_EENV, "%s: the folder it was run in is gone; create it to replay",
+                   r->stored.command.cwd);
   r->rebuilt = r->now.hash != then->hash || r->now.size != then->size;
   if (r->rebuilt)
-    hd_warn("%s was rebuilt since this failure was stored (build-id %s then, %s now): the schedule may not fit; "
-            "run heddle check again",
-            then->path, then->build_id[0] ? then->build_id : "none", r->now.build_id[0] ? r->now.build_id : "none");
+    hd_warn(
+        "%s was rebuilt since this failure was stored (build-id %s then, %s now): the schedule may not fit; "
+        "run heddle check again",
+        then->path, then->build_id[0] ? then->build_id : "none",
+        r->now.build_id[0] ? r->now.build_id : "none");
   r->stored.command.program.runtime_found = r->now.runtime_found;
   return hd_command_find_runtime(&r->stored.command, err);
 }
@@ -64,7 +67,8 @@ static bool same_event(const char *a, const char *b, bool rebuilt) {
   if (strcmp(a, b) == 0) return true;
   struct hd_event_text x, y;
   if (!rebuilt || !hd_event_line_split(a, &x) || !hd_event_line_split(b, &y)) return false;
-  return strcmp(x.thread, y.thread) == 0 && strcmp(x.op, y.op) == 0 && strcmp(x.flags, y.flags) == 0 && x.size == y.size;
+  return strcmp(x.thread, y.thread) == 0 && strcmp(x.op, y.op) == 0 && strcmp(x.flags, y.flags) == 0 &&
+         x.size == y.size;
 }
 
 /* The first event that differs; false if all are the same. */
@@ -91,15 +95,17 @@ static const char *likely_cause(const struct replay *r, const char *then, const 
 
 static void tell_difference(const struct replay *r, const struct hd_rerun *run, size_t at) {
   const struct hd_event_lines *then = &r->stored.events;
-  const char *want = at < then->n ? then->line[at] : NULL, *got = at < run->events.n ? run->events.line[at] : NULL;
-  struct hd_symbolizer *sym = hd_symbolizer_new(run->module, run->nmodules, r->stored.command.program.path, r->stored.command.cwd);
+  const char *want = at < then->n ? then->line[at] : NULL,
+             *got = at < run->events.n ? run->events.line[at] : NULL;
+  struct hd_symbolizer *sym =
+      hd_symbolizer_new(run->module, run->nmodules, r->stored.command.program.path, r->stored.command.cwd);
   struct hd_str a, b;
   hd_str_init(&a);
   hd_str_init(&b);
   add_event(&a, want ? want : "", sym);
   add_event(&b, got ? got : "", sym);
-  hd_say("the replay diverged at event %zu of %zu: expected %s, got %s", at + 1, then->n, want ? a.s : "the end",
-         got ? b.s : "the end");
+  hd_say("the replay diverged at event %zu of %zu: expected %s, got %s", at + 1, then->n,
+         want ? a.s : "the end", got ? b.s : "the end");
   hd_say("likely cause: %s", likely_cause(r, want, got));
   hd_str_fini(&a);
   hd_str_fini(&b);
@@ -111,7 +117,8 @@ static void tell_difference(const struct replay *r, const struct hd_rerun *run, 
 static void show_finding(struct replay *r, const struct hd_rerun *run) {
   if (r->shown) return;
   r->shown = true;
-  struct hd_symbolizer *sym = hd_symbolizer_new(run->module, run->nmodules, r->stored.command.program.path, r->stored.command.cwd);
+  struct hd_symbolizer *sym =
+      hd_symbolizer_new(run->module, run->nmodules, r->stored.command.program.path, r->stored.command.cwd);
   struct hd_finding *f = hd_finding_new(run->capture.rec, sym);
   struct hd_str text;
   hd_str_init(&text);
@@ -125,21 +132,26 @@ static void show_finding(struct replay *r, const struct hd_rerun *run) {
 static int replay_once(struct replay *r, enum hd_output how, enum result *result, struct hd_err *err) {
   struct hd_rerun run;
   struct hd_str why;
-  int rc = hd_rerun_schedule(&r->stored.command, &r->stored.schedule, &r->input, how, NULL, r->o->hang_timeout, &run, err);
+  int rc = hd_rerun_schedule(&r->stored.command, &r->stored.schedule, &r->input, how, NULL,
+                             r->o->hang_timeout, &run, err);
   if (rc != HD_OK) return rc;
   hd_str_init(&why);
   bool same = hd_rerun_same(&run, &r->stored.schedule, &why);
   size_t at;
   /* Events of a process that died may miss the last one or have it: the death itself is what counts. */
   bool partial = r->stored.schedule.partial || (run.found && run.capture.rec->partial);
-  bool differs = first_difference(r, &run.events, &at) && !(same && partial && (at == run.events.n || at == r->stored.events.n));
+  bool differs = first_difference(r, &run.events, &at) &&
+                 !(same && partial && (at == run.events.n || at == r->stored.events.n));
   if (same) show_finding(r, &run);
   if (run.outcome.end == HD_END_START)
     rc = hd_fail(err, HD_EENV, "%s did not start", r->stored.command.program.path);
   else if (!same)
     hd_say("not reproduced: expected %s; %s", r->stored.title, why.s);
   if (rc == HD_OK && differs && run.outcome.end != HD_END_STOPPED) tell_difference(r, &run, at);
-  *result = run.outcome.end == HD_END_ERROR ? RUNTIME_ERROR : !same ? NOT_REPRODUCED : differs ? SAME_OTHER_EVENTS : SAME;
+  *result = run.outcome.end == HD_END_ERROR ? RUNTIME_ERROR
+            : !same                         ? NOT_REPRODUCED
+            : differs                       ? SAME_OTHER_EVENTS
+                                            : SAME;
   hd_str_fini(&why);
   hd_rerun_fini(&run);
   return rc;
@@ -167,8 +179,10 @@ static int replay(struct replay *r, const char *dir, struct hd_err *err) {
     identical += result == SAME;
     if (result > worst) worst = result;
   }
-  if (r->o->times > 1) hd_say("%llu of %llu identical", (unsigned long long)identical, (unsigned long long)i);
-  else if (worst == SAME && !r->o->quiet) hd_say("replayed: the same finding, all %zu events identical", r->stored.events.n);
+  if (r->o->times > 1)
+    hd_say("%llu of %llu identical", (unsigned long long)identical, (unsigned long long)i);
+  else if (worst == SAME && !r->o->quiet)
+    hd_say("replayed: the same finding, all %zu events identical", r->stored.events.n);
   return exit_code(r, worst);
 }
 

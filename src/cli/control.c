@@ -22,12 +22,13 @@ int hd_control_init(struct hd_control *c, const struct hd_config *config, struct
   }
   /* At the address the runtime uses; a second control (of a rerun) lands elsewhere, which is fine
    * since the supervisor follows no pointers. */
-  void *p = mmap((void *)HD_SHM_BASE, HD_SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
+  void *p =
+      mmap((void *)HD_SHM_BASE, HD_SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
   if (p == MAP_FAILED) {
     int saved = errno;
     hd_control_fini(c);
-    return hd_fail(err, HD_EENV, "cannot map %llu GiB of shared memory: %s; see ulimit -v",
-                   HD_SHM_SIZE >> 30, strerror(saved));
+    return hd_fail(err, HD_EENV, "cannot map %llu GiB of shared memory: %s; see ulimit -v", HD_SHM_SIZE >> 30,
+                   strerror(saved));
   }
   c->ctl = p;
   c->ctl->magic = HD_CTL_MAGIC;

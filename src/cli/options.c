@@ -9,9 +9,25 @@
 #include <string.h>
 
 enum option_id {
-  OPT_STRATEGY, OPT_SEED, OPT_MAX_EXECUTIONS, OPT_TIME, OPT_ALL, OPT_IGNORE, OPT_SUPPRESSIONS,
-  OPT_RESTART, OPT_SPURIOUS, OPT_LEAKS, OPT_THREAD_LEAKS, OPT_EXIT_STATUS, OPT_MAX_LENGTH,
-  OPT_HANG_TIMEOUT, OPT_JSON, OPT_OUT, OPT_QUIET, OPT_TIMES, OPT_HELP,
+  OPT_STRATEGY,
+  OPT_SEED,
+  OPT_MAX_EXECUTIONS,
+  OPT_TIME,
+  OPT_ALL,
+  OPT_IGNORE,
+  OPT_SUPPRESSIONS,
+  OPT_RESTART,
+  OPT_SPURIOUS,
+  OPT_LEAKS,
+  OPT_THREAD_LEAKS,
+  OPT_EXIT_STATUS,
+  OPT_MAX_LENGTH,
+  OPT_HANG_TIMEOUT,
+  OPT_JSON,
+  OPT_OUT,
+  OPT_QUIET,
+  OPT_TIMES,
+  OPT_HELP,
 };
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
@@ -133,7 +149,9 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
   switch (id) {
     case OPT_STRATEGY: return parse_strategy(value, &o->strategy, err);
     case OPT_SEED: return parse_number(name, value, 0, &o->seed, err);
-    case OPT_MAX_EXECUTIONS: o->max_given = true; return parse_number(name, value, 1, &o->max_executions, err);
+    case OPT_MAX_EXECUTIONS:
+      o->max_given = true;
+      return parse_number(name, value, 1, &o->max_executions, err);
     case OPT_TIME: return parse_time(name, value, &o->time, err);
     case OPT_ALL: o->all = true; return HD_OK;
     case OPT_IGNORE: return hd_kinds_parse(value, &o->ignore, err);
@@ -155,8 +173,8 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
 }
 
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
-  *o = (struct hd_options){.strategy = strategies[0], .seed = 1, .max_length = 100000,
-                           .hang_timeout = 10, .times = 1};
+  *o = (struct hd_options){
+      .strategy = strategies[0], .seed = 1, .max_length = 100000, .hang_timeout = 10, .times = 1};
   const char *verb_name = argv[0];
   int i = 1;
   while (i < argc) {
@@ -183,7 +201,8 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
         break;
     }
     if (k == COUNT(options))
-      return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; see `heddle help %s`", (int)len, word, verb_name);
+      return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; see `heddle help %s`", (int)len, word,
+                     verb_name);
     const char *value = NULL;
     if (options[k].arg) {
       value = eq ? eq + 1 : i + 1 < argc ? argv[++i] : NULL;

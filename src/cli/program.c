@@ -156,8 +156,7 @@ static bool has_interpreter(Elf *elf) {
 
 static int check_elf(const char *name, Elf *elf, struct hd_program *p, struct hd_err *err) {
   GElf_Ehdr eh;
-  if (!gelf_getehdr(elf, &eh))
-    return hd_fail(err, HD_EUSAGE, "%s: damaged ELF file; %s", name, REBUILD);
+  if (!gelf_getehdr(elf, &eh)) return hd_fail(err, HD_EUSAGE, "%s: damaged ELF file; %s", name, REBUILD);
   if (eh.e_machine != EM_X86_64 || gelf_getclass(elf) != ELFCLASS64)
     return hd_fail(err, HD_EUSAGE, "%s: built for another machine; Heddle runs 64-bit x86 programs", name);
   if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)

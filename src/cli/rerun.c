@@ -49,7 +49,8 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
     out->found = pick_finding(&c, s, &out->capture);
     bool died = out->outcome.end == HD_END_DIED || out->outcome.end == HD_END_HUNG;
     if (!out->found && died) {
-      hd_capture_death(&out->capture, &c, hd_death_kind(&out->outcome), out->outcome.signal, out->outcome.status);
+      hd_capture_death(&out->capture, &c, hd_death_kind(&out->outcome), out->outcome.signal,
+                       out->outcome.status);
       out->found = true;
     }
     uint64_t n = out->status.nevents < HD_EVENT_CAP ? out->status.nevents : HD_EVENT_CAP;

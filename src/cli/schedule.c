@@ -67,7 +67,8 @@ static void add_steps(struct hd_str *out, const struct hd_schedule *s) {
 void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s) {
   hd_str_addf(out, "%s\nheddle %s\nstrategy %s\nseed %llu\nexecution %llu\n", SCHEDULE_HEAD, HD_VERSION,
               s->strategy, (unsigned long long)s->seed, (unsigned long long)s->execution);
-  hd_str_addf(out, "restart %s\nmax-length %llu\nspurious %d\nleaks %d\nthread-leaks %d\nexit-status %d\nignore ",
+  hd_str_addf(out,
+              "restart %s\nmax-length %llu\nspurious %d\nleaks %d\nthread-leaks %d\nexit-status %d\nignore ",
               restart_name(s->restart), (unsigned long long)s->max_length, s->spurious, s->leaks,
               s->thread_leaks, s->exit_status);
   add_kinds(out, s->ignore);
@@ -138,8 +139,9 @@ static int head_line(struct reader *r, const char *head) {
   if (line && strcmp(line, head) == 0) return HD_OK;
   size_t word = strcspn(head, " ") + 1;
   if (line && strncmp(line, head, word) == 0)
-    return hd_fail(r->err, HD_EUSAGE, "%s:%d: written by another version of heddle (\"%s\", this one reads \"%s\")",
-                   r->name, r->line, line, head);
+    return hd_fail(r->err, HD_EUSAGE,
+                   "%s:%d: written by another version of heddle (\"%s\", this one reads \"%s\")", r->name,
+                   r->line, line, head);
   char what[64];
   snprintf(what, sizeof what, "\"%s\"", head);
   return refuse(r, what);
@@ -172,7 +174,8 @@ static int read_header(struct hd_schedule *s, struct reader *r) {
   if (flag_field(r, "exit-status", &s->exit_status)) return HD_EUSAGE;
   if (!(v = field(r, "ignore"))) return HD_EUSAGE;
   struct hd_err ignored;
-  if (strcmp(v, "none") != 0 && hd_kinds_parse(v, &s->ignore, &ignored)) return refuse(r, "kinds of findings");
+  if (strcmp(v, "none") != 0 && hd_kinds_parse(v, &s->ignore, &ignored))
+    return refuse(r, "kinds of findings");
   if (!(v = field(r, "kind"))) return HD_EUSAGE;
   if (!hd_kind_by_name(v, strlen(v), &s->kind)) return refuse(r, "a kind of finding");
   if (number_field(r, "key", 16, UINT64_MAX, &s->key)) return HD_EUSAGE;
@@ -313,7 +316,8 @@ void hd_events_lines(struct hd_event_lines *out, const struct hd_event *ev, size
       hd_str_addf(&b, "#%llu", (unsigned long long)o);
     else
       hd_str_addf(&b, "%llx", (unsigned long long)o);
-    hd_str_addf(&b, " %u %llx %s", e->size, (unsigned long long)e->pc, e->flags & HD_EV_FAILED ? "failed" : "-");
+    hd_str_addf(&b, " %u %llx %s", e->size, (unsigned long long)e->pc,
+                e->flags & HD_EV_FAILED ? "failed" : "-");
     out->line[i] = hd_str_take(&b);
   }
   for (size_t i = 0; i < nthreads; i++) free(name[i]);
@@ -356,12 +360,14 @@ bool hd_event_line_split(const char *line, struct hd_event_text *out) {
   bool known = false;
   for (int k = 0; k < HD_OP_COUNT; k++) known |= strcmp(out->op, hd_op_text[k]) == 0;
   uint64_t object;
-  return known && is_thread(out->thread) && (is_thread(out->object) || hd_parse_u64(out->object, 16, UINT64_MAX, &object)) &&
+  return known && is_thread(out->thread) &&
+         (is_thread(out->object) || hd_parse_u64(out->object, 16, UINT64_MAX, &object)) &&
          hd_parse_u64(size, 10, UINT32_MAX, &out->size) && hd_parse_u64(pc, 16, UINT64_MAX, &out->pc) &&
          (strcmp(out->flags, "-") == 0 || strcmp(out->flags, "failed") == 0);
 }
 
-int hd_events_parse(struct hd_event_lines *out, char *text, size_t len, const char *name, struct hd_err *err) {
+int hd_events_parse(struct hd_event_lines *out, char *text, size_t len, const char *name,
+                    struct hd_err *err) {
   *out = (struct hd_event_lines){0};
   struct reader r = {.name = name, .next = text, .err = err};
   uint64_t want = 0;

@@ -117,8 +117,9 @@ static struct hd_finding *make_finding(struct search *s, const struct hd_capture
   bool use_rerun = same && (c->rec->partial || !r->capture.rec->partial);
   const struct hd_ctl *ctl = s->control.ctl;
   size_t n = ctl->status.nmodules < HD_MAX_MODULES ? ctl->status.nmodules : HD_MAX_MODULES;
-  struct hd_symbolizer *sym = use_rerun ? hd_symbolizer_new(r->module, r->nmodules, s->command.program.path, s->command.cwd)
-                                        : hd_symbolizer_new(ctl->module, n, s->command.program.path, s->command.cwd);
+  struct hd_symbolizer *sym =
+      use_rerun ? hd_symbolizer_new(r->module, r->nmodules, s->command.program.path, s->command.cwd)
+                : hd_symbolizer_new(ctl->module, n, s->command.program.path, s->command.cwd);
   struct hd_finding *f = hd_finding_new(use_rerun ? r->capture.rec : c->rec, sym);
   hd_symbolizer_free(sym);
   f->execution = c->rec->execution;
@@ -140,7 +141,8 @@ static void handle(struct search *s, const struct hd_capture *c) {
   struct hd_str output;
   hd_str_init(&output);
   struct hd_rerun r;
-  int rc = hd_rerun_schedule(&s->command, &schedule, &s->input, HD_OUTPUT_KEEP, &output, s->o->hang_timeout, &r, &err);
+  int rc = hd_rerun_schedule(&s->command, &schedule, &s->input, HD_OUTPUT_KEEP, &output, s->o->hang_timeout,
+                             &r, &err);
   if (rc != HD_OK) {
     hd_str_fini(&output);
     s->failed = rc;
@@ -223,11 +225,11 @@ static int explain_start(struct search *s, struct hd_err *err) {
     hd_live_line(NULL);
     hd_write_all(STDERR_FILENO, said.s, said.n);
     if (o.signal)
-      rc = hd_fail(err, HD_EENV, "%s was killed by %s before main; does it run on its own?", s->command.argv[0],
-                   hd_signal_name(o.signal));
+      rc = hd_fail(err, HD_EENV, "%s was killed by %s before main; does it run on its own?",
+                   s->command.argv[0], hd_signal_name(o.signal));
     else
-      rc = hd_fail(err, HD_EENV, "%s ended with status %d before main; does it run on its own?", s->command.argv[0],
-                   o.status);
+      rc = hd_fail(err, HD_EENV, "%s ended with status %d before main; does it run on its own?",
+                   s->command.argv[0], o.status);
   }
   hd_str_fini(&said);
   return rc;
@@ -372,7 +374,8 @@ static int check_json(const char *path, struct hd_err *err) {
   const char *where = slash ? folder : ".";
   int rc = HD_OK;
   if (access(where, W_OK | X_OK) || (there && access(path, W_OK)))
-    rc = hd_fail(err, HD_EENV, "--json %s: cannot write there; name a file in a folder you may write to", path);
+    rc = hd_fail(err, HD_EENV, "--json %s: cannot write there; name a file in a folder you may write to",
+                 path);
   free(folder);
   return rc;
 }

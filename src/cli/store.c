@@ -296,7 +296,8 @@ static int read_json_parts(const char *dir, struct hd_stored *out, struct hd_err
   rc = load_json(dir, "finding.json", &root, &path, err);
   if (rc == HD_OK) rc = string_from_json(root, "title", &out->title, path, err);
   json_t *kind = json_object_get(root, "kind");
-  if (rc == HD_OK && (!json_is_string(kind) || strcmp(json_string_value(kind), hd_kind_name[out->schedule.kind]) != 0))
+  if (rc == HD_OK &&
+      (!json_is_string(kind) || strcmp(json_string_value(kind), hd_kind_name[out->schedule.kind]) != 0))
     rc = bad_json(path, "kind", "the kind that the schedule names", err);
   json_decref(root);
   free(path);

@@ -101,9 +101,14 @@ static int show(struct hd_streams *s, int i, int fd) {
   return isatty(fd) ? open_pipe(s, i, fd) : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-int hd_streams_open(struct hd_streams *s, const struct hd_input *in, enum hd_output how,
-                    struct hd_str *kept, struct hd_err *err) {
-  *s = (struct hd_streams){.in = -1, .out = -1, .err = -1, .pipe = {-1, -1}, .target = {-1, -1}, .kept = kept,
+int hd_streams_open(struct hd_streams *s, const struct hd_input *in, enum hd_output how, struct hd_str *kept,
+                    struct hd_err *err) {
+  *s = (struct hd_streams){.in = -1,
+                           .out = -1,
+                           .err = -1,
+                           .pipe = {-1, -1},
+                           .target = {-1, -1},
+                           .kept = kept,
                            .own_group = !in->inherit};
   s->in = open_input(in);
   switch (how) {

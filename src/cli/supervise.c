@@ -23,7 +23,7 @@
 #define TICK_MS 100
 #define TICK_WITHOUT_PIDFD_MS 10
 #define FORK_EXIT 98 /* see ctl->fork_status */
-#define GRACE 2.0 /* seconds between asking and killing */
+#define GRACE 2.0    /* seconds between asking and killing */
 
 static volatile sig_atomic_t interrupts;
 
@@ -89,7 +89,8 @@ static _Noreturn void child(const struct hd_command *cmd, char **envp, const str
 
 static int start_failed(const struct hd_command *cmd, const struct start_error *e, struct hd_err *err) {
   if (strcmp(e->step, "descriptor 1000") == 0)
-    return hd_fail(err, HD_EENV, "the limit of open files is below %d; raise it with ulimit -n", HD_CTL_FD + 24);
+    return hd_fail(err, HD_EENV, "the limit of open files is below %d; raise it with ulimit -n",
+                   HD_CTL_FD + 24);
   if (strcmp(e->step, "chdir") == 0)
     return hd_fail(err, HD_EENV, "cannot enter the folder %s: %s", cmd->cwd, strerror(e->error));
   return hd_fail(err, HD_EENV, "cannot start %s: %s: %s", cmd->program.path, e->step, strerror(e->error));
@@ -110,7 +111,8 @@ static int start(const struct hd_command *cmd, const struct hd_control *control,
   char **envp = child_environment(cmd->envp);
   /* Set here and put back after the fork: a child that is refused could not say so without a message. */
   int old = personality(0xffffffff);
-  bool fixed = old != -1 && ((old & ADDR_NO_RANDOMIZE) || personality((unsigned)old | ADDR_NO_RANDOMIZE) != -1);
+  bool fixed =
+      old != -1 && ((old & ADDR_NO_RANDOMIZE) || personality((unsigned)old | ADDR_NO_RANDOMIZE) != -1);
   if (!fixed) warn_about_randomisation();
   *pid = fork();
   if (*pid == 0) {
@@ -154,7 +156,7 @@ static struct progress progress_of(const struct hd_status *st) {
 struct watching {
   pid_t pid;
   bool group;
-  bool stopping;     /* it has been told to stop */
+  bool stopping; /* it has been told to stop */
   double stop_since;
   bool alarmed;      /* HD_SIG_HANG has been sent */
   double changed_at; /* when progress was last seen, or when the alarm was sent */

@@ -58,7 +58,8 @@ static void add_object(struct hd_str *out, const struct hd_finding *f, const str
   const struct hd_place *block = first_with(f, HD_ROLE_ALLOC);
   if (p->object)
     hd_str_addf(out, "`%s`", p->object);
-  else if (block && p->object_addr >= block->object_addr && block->object_addr && p->object_addr > block->object_addr)
+  else if (block && p->object_addr >= block->object_addr && block->object_addr &&
+           p->object_addr > block->object_addr)
     hd_str_addf(out, "byte %llu of a heap block of %u bytes",
                 (unsigned long long)(p->object_addr - block->object_addr), block->size);
   else if (block)
@@ -116,7 +117,8 @@ static char *make_title(const struct hd_finding *f) {
       break;
     case HD_KIND_EXIT:
       hd_str_clear(&t);
-      hd_str_addf(&t, "%s with status %d", f->partial ? "the program ended its process itself," : "exit", f->status);
+      hd_str_addf(&t, "%s with status %d", f->partial ? "the program ended its process itself," : "exit",
+                  f->status);
       break;
     case HD_KIND_LEAK:
       hd_str_addf(&t, ": %llu byte%s in %llu block%s", (unsigned long long)f->leaked_bytes,
@@ -178,7 +180,9 @@ void hd_finding_free(struct hd_finding *f) {
   free(f);
 }
 
-static int compare_strings(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int compare_strings(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 char *hd_finding_identity(const struct hd_finding *f) {
   HD_VEC(char *) where = {0};

@@ -21,7 +21,9 @@ static json_t *text(const char *s) {
 static json_t *number_or_null(int n) { return n > 0 ? json_integer(n) : json_null(); }
 
 /* Rounded to 1/`unit`, so that no digits are shown that mean nothing. */
-static json_t *rounded(double v, double unit) { return json_real((double)(long long)(v * unit + 0.5) / unit); }
+static json_t *rounded(double v, double unit) {
+  return json_real((double)(long long)(v * unit + 0.5) / unit);
+}
 
 static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 
@@ -36,8 +38,8 @@ static json_t *frame(const struct hd_frame *f) {
 }
 
 static const char *const role_name[] = {
-    [HD_ROLE_AT] = "at",       [HD_ROLE_PREVIOUS] = "previous", [HD_ROLE_WAITS] = "waits",
-    [HD_ROLE_HOLDS] = "holds", [HD_ROLE_ALLOC] = "alloc",       [HD_ROLE_FREE] = "free",
+    [HD_ROLE_AT] = "at",         [HD_ROLE_PREVIOUS] = "previous", [HD_ROLE_WAITS] = "waits",
+    [HD_ROLE_HOLDS] = "holds",   [HD_ROLE_ALLOC] = "alloc",       [HD_ROLE_FREE] = "free",
     [HD_ROLE_CREATE] = "create",
 };
 
@@ -105,9 +107,8 @@ enum hd_verdict hd_summary_verdict(const struct hd_summary *s) {
 }
 
 static const char *const stop_name[] = {
-    [HD_STOP_FINISHED] = "finished",       [HD_STOP_FOUND] = "found",
-    [HD_STOP_TIME] = "time",               [HD_STOP_INTERRUPTED] = "interrupted",
-    [HD_STOP_CRASH_LOOP] = "crash-loop",   [HD_STOP_ERROR] = "error",
+    [HD_STOP_FINISHED] = "finished",       [HD_STOP_FOUND] = "found",           [HD_STOP_TIME] = "time",
+    [HD_STOP_INTERRUPTED] = "interrupted", [HD_STOP_CRASH_LOOP] = "crash-loop", [HD_STOP_ERROR] = "error",
 };
 
 json_t *hd_json_summary(const struct hd_summary *s) {

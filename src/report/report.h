@@ -61,10 +61,10 @@ struct hd_place {
   enum hd_role role;
   enum hd_op_kind op;
   unsigned thread_no;
-  char *thread;          /* "T1" */
-  char *peer;            /* WAITS: who holds the object, or NULL */
-  char *object;          /* its name without quotes, or NULL if it has none */
-  uint64_t object_addr;  /* 0: no object */
+  char *thread;         /* "T1" */
+  char *peer;           /* WAITS: who holds the object, or NULL */
+  char *object;         /* its name without quotes, or NULL if it has none */
+  uint64_t object_addr; /* 0: no object */
   uint32_t size;
   bool atomic;
   struct hd_frames stack; /* innermost first; never a frame of ours */
@@ -82,9 +82,9 @@ struct hd_finding {
   size_t steps; /* of its schedule */
   struct hd_place *place;
   size_t nplaces;
-  char *folder;     /* ".heddle/1", or NULL */
+  char *folder; /* ".heddle/1", or NULL */
   bool replays;
-  char *no_replay;  /* what happened instead, when it does not replay */
+  char *no_replay; /* what happened instead, when it does not replay */
 };
 
 /* Builds the value from a record. `s` may be NULL (no locations then). The caller frees. */
@@ -114,16 +114,16 @@ struct hd_summary {
   uint64_t seed;
   enum hd_stop stop;
   bool complete;
-  bool only_time;     /* --time was the amount of work asked for */
-  uint64_t asked;     /* executions asked for, 0: no limit */
-  double time_limit;  /* seconds, 0: none */
+  bool only_time;    /* --time was the amount of work asked for */
+  uint64_t asked;    /* executions asked for, 0: no limit */
+  double time_limit; /* seconds, 0: none */
   uint64_t executions, blocked, cut, events, switches;
   uint32_t threads;
   uint32_t restart;   /* enum hd_restart: the mode chosen */
   unsigned processes; /* tested processes started */
   uint64_t suppressed, dropped;
   double seconds;
-  const char *error;  /* what the runtime gave up on, or NULL */
+  const char *error; /* what the runtime gave up on, or NULL */
   struct hd_finding **findings;
   size_t nfindings;
 };

@@ -77,7 +77,9 @@ static void add_name(struct hd_str *out, const struct hd_place *p) {
 
 static void add_wait(struct hd_str *out, const struct hd_place *p) {
   switch (hd_op_object[p->op]) {
-    case HD_OBJ_THREAD: hd_str_addf(out, "%s waits for %s to end", p->thread, p->object ? p->object : "a thread"); return;
+    case HD_OBJ_THREAD:
+      hd_str_addf(out, "%s waits for %s to end", p->thread, p->object ? p->object : "a thread");
+      return;
     case HD_OBJ_COND: hd_str_addf(out, "%s waits on the condition ", p->thread); break;
     case HD_OBJ_NONE: hd_str_addf(out, "%s waits", p->thread); return;
     default: hd_str_addf(out, "%s waits for ", p->thread); break;
@@ -93,7 +95,9 @@ static void add_wait(struct hd_str *out, const struct hd_place *p) {
 static void add_what(struct hd_str *out, const struct hd_place *p) {
   switch (p->role) {
     case HD_ROLE_AT:
-    case HD_ROLE_PREVIOUS: hd_str_addf(out, "%s %s", p->thread, p->op == HD_OP_NONE ? "at" : hd_op_text[p->op]); break;
+    case HD_ROLE_PREVIOUS:
+      hd_str_addf(out, "%s %s", p->thread, p->op == HD_OP_NONE ? "at" : hd_op_text[p->op]);
+      break;
     case HD_ROLE_WAITS: add_wait(out, p); break;
     case HD_ROLE_HOLDS:
       hd_str_addf(out, "%s took ", p->thread);
@@ -106,7 +110,9 @@ static void add_what(struct hd_str *out, const struct hd_place *p) {
         hd_str_addf(out, "%s allocated it", p->thread);
       break;
     case HD_ROLE_FREE: hd_str_addf(out, "%s freed it", p->thread); break;
-    case HD_ROLE_CREATE: hd_str_addf(out, "%s created %s", p->thread, p->object ? p->object : "the thread"); break;
+    case HD_ROLE_CREATE:
+      hd_str_addf(out, "%s created %s", p->thread, p->object ? p->object : "the thread");
+      break;
   }
 }
 
@@ -137,7 +143,8 @@ static bool told_before(const struct hd_finding *f, size_t i) {
   const struct hd_place *p = &f->place[i];
   for (size_t k = 0; k < i && p->role == HD_ROLE_HOLDS; k++) {
     const struct hd_place *q = &f->place[k];
-    if (q->role == HD_ROLE_HOLDS && q->thread_no == p->thread_no && q->object_addr == p->object_addr) return true;
+    if (q->role == HD_ROLE_HOLDS && q->thread_no == p->thread_no && q->object_addr == p->object_addr)
+      return true;
   }
   return false;
 }
@@ -200,7 +207,8 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
   for (size_t i = 0; i < f->nplaces; i++)
     if (!told_before(f, i)) add_place(out, &f->place[i], colour);
   if (f->partial) hd_str_add(out, "  The process died before it could record where.\n");
-  if (f->no_replay) hd_str_addf(out, "  It did not come out again when its schedule was run: %s\n", f->no_replay);
+  if (f->no_replay)
+    hd_str_addf(out, "  It did not come out again when its schedule was run: %s\n", f->no_replay);
   if (f->folder) {
     hd_str_add(out, "  replay: heddle replay ");
     hd_str_add_quoted(out, f->folder);
@@ -234,14 +242,17 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
       if (s->complete)
         hd_str_add(out, "; complete: every schedule was covered\n");
       else
-        hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n, n == 1 ? "" : "s",
-                    s->strategy);
+        hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n,
+                    n == 1 ? "" : "s", s->strategy);
       break;
     case HD_STOP_FOUND: hd_str_add(out, "; stopped at the first one, --all goes on\n"); break;
-    case HD_STOP_TIME: hd_str_addf(out, "; bounded: stopped by --time after %.1f s, not every schedule\n", s->seconds); break;
+    case HD_STOP_TIME:
+      hd_str_addf(out, "; bounded: stopped by --time after %.1f s, not every schedule\n", s->seconds);
+      break;
     case HD_STOP_INTERRUPTED: hd_str_add(out, "; stopped: interrupted, not every schedule\n"); break;
     case HD_STOP_CRASH_LOOP:
-      hd_str_add(out, "; stopped: the program killed its process 5 times in a row before one execution ended\n");
+      hd_str_add(out,
+                 "; stopped: the program killed its process 5 times in a row before one execution ended\n");
       break;
     case HD_STOP_ERROR: hd_str_add(out, "; stopped by an error\n"); break;
   }
@@ -262,7 +273,8 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
                 (unsigned long long)s->cut, s->cut == 1 ? " was" : "s were");
   if (s->suppressed) hd_str_addf(out, "  %llu suppressed\n", (unsigned long long)s->suppressed);
   if (s->dropped)
-    hd_str_addf(out, "  %llu more findings were not kept (room for %d)\n", (unsigned long long)s->dropped, HD_MAX_FINDINGS);
+    hd_str_addf(out, "  %llu more findings were not kept (room for %d)\n", (unsigned long long)s->dropped,
+                HD_MAX_FINDINGS);
   if (s->threads == 1 && s->executions > 0)
     hd_str_add(out, "  the program never started a thread: there is only one schedule to try\n");
 }

@@ -31,7 +31,8 @@ static void quoting_is_what_a_shell_reads_back(void **state) {
   (void)state;
   static const struct {
     const char *word, *quoted;
-  } cases[] = {{"plain-1.c", "plain-1.c"}, {"", "''"}, {"a b", "'a b'"}, {"it's", "'it'\\''s'"}, {"$x", "'$x'"}};
+  } cases[] = {
+      {"plain-1.c", "plain-1.c"}, {"", "''"}, {"a b", "'a b'"}, {"it's", "'it'\\''s'"}, {"$x", "'$x'"}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct hd_str b;
     hd_str_init(&b);
@@ -58,7 +59,8 @@ static void numbers_are_digits_only(void **state) {
   assert_true(hd_parse_u64("18446744073709551615", 10, UINT64_MAX, &n) && n == UINT64_MAX);
   assert_true(hd_parse_u64("ff", 16, 255, &n) && n == 255);
   static const char *const bad[] = {"", "-1", "+1", " 1", "1 ", "0x1", "1a", "18446744073709551616"};
-  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_false(hd_parse_u64(bad[i], 10, UINT64_MAX, &n));
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    assert_false(hd_parse_u64(bad[i], 10, UINT64_MAX, &n));
   assert_false(hd_parse_u64("11", 10, 10, &n));
   assert_false(hd_parse_u64("FF", 16, 255, &n));
 }
@@ -67,7 +69,11 @@ static void absolute_paths(void **state) {
   (void)state;
   static const struct {
     const char *cwd, *name, *want;
-  } cases[] = {{"/a", "b", "/a/b"}, {"/a", "./b", "/a/b"}, {"/", "b", "/b"}, {"/a", "/b", "/b"}, {"/a", "../b", "/a/../b"}};
+  } cases[] = {{"/a", "b", "/a/b"},
+               {"/a", "./b", "/a/b"},
+               {"/", "b", "/b"},
+               {"/a", "/b", "/b"},
+               {"/a", "../b", "/a/../b"}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     char *got = hd_absolute(cases[i].cwd, cases[i].name);
     assert_string_equal(got, cases[i].want);
@@ -108,9 +114,12 @@ static void errors_carry_code_and_text(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(str_grows_and_stays_terminated), cmocka_unit_test(quoting_is_what_a_shell_reads_back),
-      cmocka_unit_test(vectors_keep_their_items),       cmocka_unit_test(numbers_are_digits_only),
-      cmocka_unit_test(absolute_paths),                 cmocka_unit_test(files_come_back_as_written),
+      cmocka_unit_test(str_grows_and_stays_terminated),
+      cmocka_unit_test(quoting_is_what_a_shell_reads_back),
+      cmocka_unit_test(vectors_keep_their_items),
+      cmocka_unit_test(numbers_are_digits_only),
+      cmocka_unit_test(absolute_paths),
+      cmocka_unit_test(files_come_back_as_written),
       cmocka_unit_test(errors_carry_code_and_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

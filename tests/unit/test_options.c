@@ -74,7 +74,8 @@ static void wrong_options_are_named(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     assert_int_equal(parse(HD_VERB_CHECK, cases[i].line), HD_EUSAGE);
-    if (!strstr(err.text, cases[i].message)) fail_msg("\"%s\" does not contain \"%s\"", err.text, cases[i].message);
+    if (!strstr(err.text, cases[i].message))
+      fail_msg("\"%s\" does not contain \"%s\"", err.text, cases[i].message);
   }
 }
 
@@ -90,7 +91,7 @@ static void help_lists_every_option_of_the_verb(void **state) {
 
 static void threads_are_named_after_their_creators(void **state) {
   (void)state;
-  struct hd_thread_rec t[] = {{.parent = 0}, {.parent = 0, .nth = 1}, {.parent = 1, .nth = 1},
+  struct hd_thread_rec t[] = {{.parent = 0},           {.parent = 0, .nth = 1}, {.parent = 1, .nth = 1},
                               {.parent = 0, .nth = 2}, {.parent = 2, .nth = 4}, {.parent = 9, .nth = 1}};
   static const char *const want[] = {"T0", "T1", "T1.1", "T2", "T1.1.4", "#5", "#6"};
   for (unsigned i = 0; i < 7; i++) {

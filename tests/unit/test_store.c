@@ -162,7 +162,8 @@ static void replay_config_looks_for_the_finding(void **state) {
   struct hd_config c;
   hd_schedule_config(&s, &c);
   assert_int_equal(c.mode, HD_MODE_REPLAY);
-  assert_true(c.detail == 1 && c.max_executions == 1 && c.replay_len == s.nsteps && c.replay_visible == s.nvisible);
+  assert_true(c.detail == 1 && c.max_executions == 1 && c.replay_len == s.nsteps &&
+              c.replay_visible == s.nvisible);
   assert_true(c.target_key == s.key && !c.all);
   s.partial = true;
   hd_schedule_config(&s, &c);
@@ -172,9 +173,12 @@ static void replay_config_looks_for_the_finding(void **state) {
 /* ---- events ---- */
 
 static const struct hd_event events[] = {
-    {0, HD_OP_CREATE, 0, 0, 1, 0x401000},  {1, HD_OP_CREATE, 0, 0, 2, 0x401010},
-    {0, HD_OP_CREATE, 0, 0, 3, 0x401000},  {2, HD_OP_WRITE, 0, 4, 0x555555558010, 0x401020},
-    {3, HD_OP_TRYLOCK, HD_EV_FAILED, 0, 0x555555558020, 0x401030}, {0, HD_OP_JOIN, 0, 0, 2, 0x401040},
+    {0, HD_OP_CREATE, 0, 0, 1, 0x401000},
+    {1, HD_OP_CREATE, 0, 0, 2, 0x401010},
+    {0, HD_OP_CREATE, 0, 0, 3, 0x401000},
+    {2, HD_OP_WRITE, 0, 4, 0x555555558010, 0x401020},
+    {3, HD_OP_TRYLOCK, HD_EV_FAILED, 0, 0x555555558020, 0x401030},
+    {0, HD_OP_JOIN, 0, 0, 2, 0x401040},
 };
 #define NEVENTS (sizeof events / sizeof events[0])
 
@@ -219,7 +223,8 @@ static void damaged_events_are_refused(void **state) {
     char *text = hd_strdup(bad[i]);
     struct hd_event_lines e;
     struct hd_err err = {0};
-    if (hd_events_parse(&e, text, strlen(text), "events", &err) != HD_EUSAGE) fail_msg("accepted: %s", bad[i]);
+    if (hd_events_parse(&e, text, strlen(text), "events", &err) != HD_EUSAGE)
+      fail_msg("accepted: %s", bad[i]);
     assert_int_equal(strncmp(err.text, "events:", 7), 0);
     free(text);
   }
