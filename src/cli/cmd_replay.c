@@ -89,7 +89,7 @@ static const char *likely_cause(const struct replay *r, const char *then, const 
   struct hd_event_text x, y;
   if (then && now && hd_event_line_split(then, &x) && hd_event_line_split(now, &y) &&
       strcmp(x.thread, y.thread) == 0 && strcmp(x.op, y.op) == 0 && x.pc == y.pc)
-    return "the same operation on another address: memory was laid out differently (a library or the kernel changed)";
+    return "the same operation on another address: a library or the kernel changed since";
   return "the program read something that differs between runs: a file, the network, or the time";
 }
 

@@ -1,0 +1,249 @@
+/* test_report.c: from records to findings: this test symbolizes itself. */
+#include "report/report.h"
+
+#include <link.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct hd_module modules[HD_MAX_MODULES];
+static size_t nmodules;
+static char self[HD_PATH_MAX];
+static struct hd_symbolizer *sym;
+
+int hd_test_table[8]; /* a global with a symbol of its own */
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size, (void)arg;
+  struct hd_module *m = &modules[nmodules++];
+  m->base = info->dlpi_addr;
+  strncpy(m->path, info->dlpi_name, sizeof m->path - 1);
+  return nmodules == HD_MAX_MODULES;
+}
+
+static int setup(void **state) {
+  (void)state;
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (n < 0) return -1;
+  dl_iterate_phdr(add_module, NULL);
+  sym = hd_symbolizer_new(modules, nmodules, self, "/nowhere");
+  return 0;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  hd_symbolizer_free(sym);
+  return 0;
+}
+
+__attribute__((always_inline)) static inline uint64_t inlined_here(void) {
+  uint64_t pc;
+  __asm__ volatile("lea 0(%%rip), %0\n\tnop" : "=r"(pc)); /* the address of the nop */
+  return pc;
+}
+
+__attribute__((noinline)) static uint64_t outer(void) { return inlined_here(); }
+__attribute__((noinline)) static uint64_t hd_rt_outer(void) { return inlined_here(); }
+
+static const char *base_name(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
+
+static void inlined_calls_are_frames(void **state) {
+  (void)state;
+  struct hd_frames f = {0};
+  hd_symbolize_pc(sym, outer(), true, &f);
+  assert_int_equal(f.n, 2);
+  assert_string_equal(f.v[0].function, "inlined_here");
+  assert_true(f.v[0].inlined);
+  assert_string_equal(f.v[1].function, "outer");
+  assert_false(f.v[1].inlined);
+  assert_string_equal(base_name(f.v[0].file), "test_report.c");
+  assert_string_equal(base_name(f.v[1].file), "test_report.c");
+  assert_true(f.v[1].line > f.v[0].line);
+  hd_frames_free(&f);
+}
+
+static void our_own_frames_are_dropped(void **state) {
+  (void)state;
+  struct hd_frames f = {0};
+  hd_symbolize_pc(sym, hd_rt_outer(), true, &f);
+  assert_int_equal(f.n, 1);
+  assert_string_equal(f.v[0].function, "inlined_here");
+  hd_frames_free(&f);
+}
+
+static void unknown_addresses_stay_frames(void **state) {
+  (void)state;
+  struct hd_frames f = {0};
+  hd_symbolize_pc(sym, 0x10, false, &f);
+  assert_int_equal(f.n, 1);
+  assert_null(f.v[0].function);
+  assert_null(f.v[0].file);
+  hd_frames_free(&f);
+}
+
+static void objects_have_names(void **state) {
+  (void)state;
+  char *name = hd_symbolize_object(sym, (uint64_t)hd_test_table);
+  assert_string_equal(name, "hd_test_table");
+  free(name);
+  name = hd_symbolize_object(sym, (uint64_t)&hd_test_table[4]);
+  assert_string_equal(name, "hd_test_table+16");
+  free(name);
+  int local = 0;
+  assert_null(hd_symbolize_object(sym, (uint64_t)&local));
+}
+
+static void add_site(struct hd_finding_rec *r, int role, int op, unsigned thread, int peer, uint64_t object) {
+  struct hd_site *s = &r->site[r->nsites++];
+  *s = (struct hd_site){.role = (uint8_t)role,
+                        .op = (uint8_t)op,
+                        .thread = (uint16_t)thread,
+                        .peer = (uint16_t)peer,
+                        .size = 4,
+                        .object = object,
+                        .npc = 1,
+                        .flags = HD_SITE_EXACT};
+  s->pc[0] = outer();
+}
+
+static struct hd_finding_rec *record(enum hd_kind kind) {
+  struct hd_finding_rec *r = hd_alloc(sizeof *r);
+  r->kind = kind;
+  r->nthreads = 3;
+  r->thread[1] = (struct hd_thread_rec){.parent = 0, .nth = 1};
+  r->thread[2] = (struct hd_thread_rec){.parent = 0, .nth = 2};
+  return r;
+}
+
+/* The text of the finding contains `want`. */
+static void shows(const struct hd_finding_rec *r, const char *want) {
+  struct hd_finding *f = hd_finding_new(r, sym);
+  struct hd_str text;
+  hd_str_init(&text);
+  hd_text_finding(&text, f, false);
+  if (!strstr(text.s, want)) fail_msg("\"%s\" not in:\n%s", want, text.s);
+  hd_str_fini(&text);
+  hd_finding_free(f);
+}
+
+static void a_race_names_both_accesses(void **state) {
+  (void)state;
+  struct hd_finding_rec *r = record(HD_KIND_DATA_RACE);
+  add_site(r, HD_ROLE_AT, HD_OP_WRITE, 1, 0xffff, (uint64_t)hd_test_table);
+  add_site(r, HD_ROLE_PREVIOUS, HD_OP_READ, 2, 0xffff, (uint64_t)hd_test_table);
+  shows(r, "heddle: data race on `hd_test_table` (4 bytes)\n");
+  shows(r, "  T1 write ");
+  shows(r, "  T2 read ");
+  shows(r, "(previous access)");
+  free(r);
+}
+
+static void a_deadlock_names_its_cycle(void **state) {
+  (void)state;
+  struct hd_finding_rec *r = record(HD_KIND_DEADLOCK);
+  add_site(r, HD_ROLE_WAITS, HD_OP_JOIN, 0, 1, 1);
+  add_site(r, HD_ROLE_WAITS, HD_OP_LOCK, 1, 2, (uint64_t)hd_test_table);
+  add_site(r, HD_ROLE_HOLDS, HD_OP_LOCK, 2, 0xffff, (uint64_t)hd_test_table);
+  add_site(r, HD_ROLE_WAITS, HD_OP_LOCK, 2, 1, (uint64_t)&hd_test_table[2]);
+  shows(r, "deadlock: T0, T1 and T2 wait forever");
+  shows(r, "cycle: T1 -> `hd_test_table` -> T2 -> `hd_test_table+8` -> T1\n");
+  shows(r, "  T0 waits for T1 to end");
+  shows(r, "  T1 waits for `hd_test_table`, held by T2");
+  shows(r, "  T2 took `hd_test_table`");
+  free(r);
+}
+
+static void titles_of_other_kinds(void **state) {
+  (void)state;
+  struct hd_finding_rec *r = record(HD_KIND_CRASH);
+  r->signal = SIGSEGV;
+  r->fault_addr = 0x10;
+  shows(r, "heddle: crash: SIGSEGV at address 0x10\n");
+  r->partial = 1;
+  shows(r, "heddle: crash: SIGSEGV\n");
+  free(r);
+  r = record(HD_KIND_ASSERTION);
+  strcpy(r->text, "x == 2");
+  shows(r, "heddle: assertion failed: x == 2\n");
+  free(r);
+  r = record(HD_KIND_EXIT);
+  r->status = 3;
+  shows(r, "heddle: exit with status 3\n");
+  free(r);
+  r = record(HD_KIND_LEAK);
+  r->leaked_bytes = 32;
+  r->leaked_blocks = 1;
+  shows(r, "heddle: memory leak: 32 bytes in 1 block\n");
+  free(r);
+}
+
+static void identity_does_not_depend_on_the_order_of_threads(void **state) {
+  (void)state;
+  struct hd_finding_rec *a = record(HD_KIND_DATA_RACE), *b = record(HD_KIND_DATA_RACE);
+  add_site(a, HD_ROLE_AT, HD_OP_WRITE, 1, 0xffff, 8);
+  add_site(a, HD_ROLE_PREVIOUS, HD_OP_READ, 2, 0xffff, 8);
+  a->site[1].pc[0] = (uint64_t)titles_of_other_kinds;
+  add_site(b, HD_ROLE_AT, HD_OP_READ, 2, 0xffff, 8);
+  add_site(b, HD_ROLE_PREVIOUS, HD_OP_WRITE, 1, 0xffff, 8);
+  b->site[0].pc[0] = (uint64_t)titles_of_other_kinds;
+  struct hd_finding *x = hd_finding_new(a, sym), *y = hd_finding_new(b, sym);
+  char *i = hd_finding_identity(x), *j = hd_finding_identity(y);
+  assert_string_equal(i, j);
+  assert_int_equal(strncmp(i, "data-race ", 10), 0);
+  free(i);
+  free(j);
+  hd_finding_free(x);
+  hd_finding_free(y);
+  free(a);
+  free(b);
+}
+
+static void json_has_the_documented_keys(void **state) {
+  (void)state;
+  struct hd_finding_rec *r = record(HD_KIND_DATA_RACE);
+  add_site(r, HD_ROLE_AT, HD_OP_WRITE, 1, 0xffff, (uint64_t)hd_test_table);
+  struct hd_finding *f = hd_finding_new(r, sym);
+  char *command[] = {(char *)"./p", NULL};
+  struct hd_summary sum = {
+      .command = command, .strategy = "random", .executions = 5, .findings = &f, .nfindings = 1};
+  json_t *o = hd_json_summary(&sum);
+  static const char *const keys[] = {"heddle",   "command", "strategy",   "verdict",
+                                     "complete", "bound",   "executions", "blocked",
+                                     "events",   "threads", "seconds",    "executions_per_second",
+                                     "seed",     "findings"};
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) assert_non_null(json_object_get(o, keys[i]));
+  assert_string_equal(json_string_value(json_object_get(o, "verdict")), "bug");
+  json_t *where =
+      json_array_get(json_object_get(json_array_get(json_object_get(o, "findings"), 0), "where"), 0);
+  assert_string_equal(json_string_value(json_object_get(where, "thread")), "T1");
+  assert_string_equal(json_string_value(json_object_get(where, "function")), "inlined_here");
+  assert_string_equal(json_string_value(json_object_get(where, "role")), "at");
+  assert_int_equal(json_array_size(json_object_get(where, "stack")), 2);
+  json_decref(o);
+  sum.nfindings = 0;
+  assert_int_equal(hd_summary_verdict(&sum), HD_VERDICT_BOUNDED);
+  sum.complete = true;
+  assert_int_equal(hd_summary_verdict(&sum), HD_VERDICT_CLEAN);
+  hd_finding_free(f);
+  free(r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(inlined_calls_are_frames),
+      cmocka_unit_test(our_own_frames_are_dropped),
+      cmocka_unit_test(unknown_addresses_stay_frames),
+      cmocka_unit_test(objects_have_names),
+      cmocka_unit_test(a_race_names_both_accesses),
+      cmocka_unit_test(a_deadlock_names_its_cycle),
+      cmocka_unit_test(titles_of_other_kinds),
+      cmocka_unit_test(identity_does_not_depend_on_the_order_of_threads),
+      cmocka_unit_test(json_has_the_documented_keys),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
