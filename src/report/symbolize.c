@@ -160,13 +160,29 @@ static void set_call_site(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die
   if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_column, &attr), &v) == 0) f->column = (int)v;
 }
 
+/* The compilation unit of `pc`. libdw finds it by .debug_aranges, which clang does not write; then every unit
+ * of the module is asked. */
+static Dwarf_Die *find_unit(Dwfl_Module *mod, uint64_t pc, Dwarf_Addr *bias) {
+  Dwarf_Die *cu = dwfl_module_addrdie(mod, pc, bias);
+  if (cu) return cu;
+  while ((cu = dwfl_module_nextcu(mod, cu, bias)))
+    if (dwarf_haspc(cu, pc - *bias) == 1) return cu;
+  return NULL;
+}
+
+static void set_line(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die *cu, uint64_t addr) {
+  Dwarf_Line *line = dwarf_getsrc_die(cu, addr);
+  if (!line) return;
+  dwarf_lineno(line, &f->line);
+  dwarf_linecol(line, &f->column);
+  set_file(s, f, dwarf_linesrc(line, NULL, NULL), comp_dir_of(cu));
+}
+
 /* Adds the inlined functions at `pc` and the one around them; false if there is no debug information. */
-static bool add_scopes(struct hd_symbolizer *s, Dwfl_Module *mod, uint64_t pc, struct hd_frame *at,
+static bool add_scopes(struct hd_symbolizer *s, Dwarf_Die *cu, uint64_t addr, struct hd_frame *at,
                        struct hd_frames *out) {
-  Dwarf_Addr bias;
-  Dwarf_Die *cu = dwfl_module_addrdie(mod, pc, &bias);
   Dwarf_Die *inner = NULL, *scopes = NULL;
-  int n = cu ? dwarf_getscopes(cu, pc - bias, &inner) : 0;
+  int n = dwarf_getscopes(cu, addr, &inner);
   int first = 0;
   while (first < n && dwarf_tag(&inner[first]) != DW_TAG_subprogram &&
          dwarf_tag(&inner[first]) != DW_TAG_inlined_subroutine)
@@ -202,12 +218,12 @@ void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd
     add_frame(out, &f);
     return;
   }
-  Dwfl_Line *line = dwfl_module_getsrc(mod, addr);
-  if (line) {
-    const char *file = dwfl_lineinfo(line, NULL, &f.line, &f.column, NULL, NULL);
-    set_file(s, &f, file, dwfl_line_comp_dir(line));
+  Dwarf_Addr bias;
+  Dwarf_Die *cu = find_unit(mod, addr, &bias);
+  if (cu) {
+    set_line(s, &f, cu, addr - bias);
+    if (add_scopes(s, cu, addr - bias, &f, out)) return;
   }
-  if (add_scopes(s, mod, addr, &f, out)) return;
   const char *symbol = dwfl_module_addrname(mod, addr);
   if (symbol) f.function = function_name(symbol);
   add_frame(out, &f);

@@ -48,7 +48,10 @@ __attribute__((always_inline)) static inline uint64_t inlined_here(void) {
 }
 
 __attribute__((noinline)) static uint64_t outer(void) { return inlined_here(); }
-__attribute__((noinline)) static uint64_t hd_rt_outer(void) { return inlined_here(); }
+__attribute__((noinline)) static uint64_t hd_rt_outer(void) {
+  __asm__ volatile("nop"); /* or else the compiler makes one function of both */
+  return inlined_here();
+}
 
 static const char *base_name(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
 
