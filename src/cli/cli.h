@@ -211,7 +211,7 @@ int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char 
 void hd_schedule_fini(struct hd_schedule *s);
 void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c);
 /* Whether the key tells this finding from others of its kind: not for a death of the process, nor for a
- * hang, which is seen wherever the program happens to be. */
+ * hang, which is seen wherever the program happens to be, nor for leaks, which are one finding together. */
 bool hd_schedule_has_key(const struct hd_schedule *s);
 
 /* Events as text: one line each, without newline. */

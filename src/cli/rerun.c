@@ -6,6 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* With detail the runtime makes one record for each place that leaks; to the user they are one finding. */
+static void add_leak(struct hd_finding_rec *to, const struct hd_control *c, size_t index) {
+  struct hd_capture more;
+  hd_capture_finding(&more, c, index);
+  to->leaked_bytes += more.rec->leaked_bytes;
+  to->leaked_blocks += more.rec->leaked_blocks;
+  for (uint32_t i = 0; i < more.rec->nsites && to->nsites < HD_MAX_SITES; i++)
+    to->site[to->nsites++] = more.rec->site[i];
+  hd_capture_fini(&more);
+}
+
 /* The finding of the rerun: the one wanted if it is among them, else the first. */
 static bool pick_finding(const struct hd_control *c, const struct hd_schedule *s, struct hd_capture *out) {
   size_t n = c->ctl->status.nfindings;
@@ -17,6 +28,9 @@ static bool pick_finding(const struct hd_control *c, const struct hd_schedule *s
   for (size_t i = n; i-- > 0;)
     if (c->ctl->finding[i].kind == s->kind && c->ctl->finding[i].key == s->key) best = i;
   hd_capture_finding(out, c, best);
+  if (s->kind == HD_KIND_LEAK)
+    for (size_t i = best + 1; i < n; i++)
+      if (c->ctl->finding[i].kind == HD_KIND_LEAK) add_leak(out->rec, c, i);
   return true;
 }
 

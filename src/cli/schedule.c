@@ -260,7 +260,9 @@ void hd_schedule_fini(struct hd_schedule *s) {
   *s = (struct hd_schedule){0};
 }
 
-bool hd_schedule_has_key(const struct hd_schedule *s) { return !s->partial && s->kind != HD_KIND_HANG; }
+bool hd_schedule_has_key(const struct hd_schedule *s) {
+  return !s->partial && s->kind != HD_KIND_HANG && s->kind != HD_KIND_LEAK;
+}
 
 void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
   *c = (struct hd_config){

@@ -88,6 +88,17 @@ static void add_access(struct hd_str *out, const struct hd_place *p) {
   hd_str_add(out, " at ");
 }
 
+/* Of "file:line: function: `x == 2'" the expression; the rest stands below it anyway. */
+static void add_expression(struct hd_str *out, const char *detail) {
+  if (!detail) return;
+  const char *from = strchr(detail, '`'), *to = strrchr(detail, '\'');
+  hd_str_add(out, ": ");
+  if (from && to > from)
+    hd_str_addn(out, from + 1, (size_t)(to - from - 1));
+  else
+    hd_str_add(out, detail);
+}
+
 static char *make_title(const struct hd_finding *f) {
   struct hd_str t;
   hd_str_init(&t);
@@ -107,8 +118,9 @@ static char *make_title(const struct hd_finding *f) {
       add_waiters(&t, f);
       hd_str_add(&t, f->kind == HD_KIND_DEADLOCK ? " forever" : " on a condition that nobody can signal");
       break;
-    case HD_KIND_ASSERTION:
-      if (f->detail) hd_str_addf(&t, ": %s", f->detail);
+    case HD_KIND_ASSERTION: add_expression(&t, f->detail); break;
+    case HD_KIND_THREAD_LEFT:
+      if (f->nplaces > 0) hd_str_addf(&t, ": %s", f->place[0].thread);
       break;
     case HD_KIND_CRASH:
       if (f->signal) hd_str_addf(&t, ": %s", hd_signal_name(f->signal));
@@ -184,12 +196,18 @@ static int compare_strings(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static bool is_principal(const struct hd_place *p) {
+  return p->role == HD_ROLE_AT || p->role == HD_ROLE_PREVIOUS || p->role == HD_ROLE_WAITS;
+}
+
 char *hd_finding_identity(const struct hd_finding *f) {
   HD_VEC(char *) where = {0};
+  /* A leak has only the places of its allocations, a thread left over that of its creation. */
+  bool principal = false;
+  for (size_t i = 0; i < f->nplaces; i++) principal |= is_principal(&f->place[i]);
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];
-    if (p->role != HD_ROLE_AT && p->role != HD_ROLE_PREVIOUS && p->role != HD_ROLE_WAITS) continue;
-    if (p->stack.n == 0) continue;
+    if ((principal && !is_principal(p)) || p->stack.n == 0) continue;
     const struct hd_frame *top = &p->stack.v[0];
     hd_vec_push(&where, top->file && top->line ? hd_sprintf("%s:%d", top->file, top->line)
                                                : hd_sprintf("%llx", (unsigned long long)top->pc));

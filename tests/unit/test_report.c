@@ -171,7 +171,7 @@ static void titles_of_other_kinds(void **state) {
   shows(r, "heddle: crash: SIGSEGV\n");
   free(r);
   r = record(HD_KIND_ASSERTION);
-  strcpy(r->text, "x == 2");
+  strcpy(r->text, "a.c:3: f: `x == 2'");
   shows(r, "heddle: assertion failed: x == 2\n");
   free(r);
   r = record(HD_KIND_EXIT);
