@@ -110,9 +110,7 @@ static void add_what(struct hd_str *out, const struct hd_place *p) {
         hd_str_addf(out, "%s allocated it", p->thread);
       break;
     case HD_ROLE_FREE: hd_str_addf(out, "%s freed it", p->thread); break;
-    case HD_ROLE_CREATE:
-      hd_str_addf(out, "%s created %s", p->thread, p->object ? p->object : "the thread");
-      break;
+    case HD_ROLE_CREATE: hd_str_addf(out, "%s was created", p->thread); break;
   }
 }
 
