@@ -1,0 +1,26 @@
+/* heddle.h: what a test may tell Heddle. The only header a test includes.
+ *
+ * Every function here does nothing, or the obvious thing, in a program that is not run by Heddle; the
+ * program needs no library for that. */
+#ifndef HEDDLE_H
+#define HEDDLE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Provided by the runtime when the program was built with `heddle cc`. */
+int hd_rt_choose(int n) __attribute__((weak));
+int hd_rt_controlled(void) __attribute__((weak));
+
+/* One of 0 .. n-1. Heddle tries all of them; elsewhere it is 0. */
+static inline int hd_choose(int n) { return hd_rt_choose ? hd_rt_choose(n) : 0; }
+
+/* Whether Heddle decides which thread goes next. */
+static inline int hd_controlled(void) { return hd_rt_controlled ? hd_rt_controlled() : 0; }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,239 @@
+/* abi.h: what crosses the border between the supervisor (`heddle`) and the tested process
+ * (libheddle_rt.so).
+ *
+ * Both map one shared memory file at the same fixed address. The supervisor fills in `config`
+ * before it starts the tested process; the runtime writes everything else. Whatever the tested
+ * process had recorded when it died is therefore still there for the next one.
+ *
+ * Rules: plain data only, no pointers except into the file itself, every field written by one side.
+ * A change of anything in this folder bumps HD_ABI_VERSION. */
+#ifndef HD_ABI_H
+#define HD_ABI_H
+
+#include <stdint.h>
+
+#define HD_VERSION "0.1.0"
+#define HD_ABI_VERSION 1
+#define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
+#define HD_RUNTIME_SONAME "libheddle_rt.so.1"
+
+/* The environment variable that turns control on: "HEDDLE_CTL=<fd>", always this descriptor, so that
+ * the length of the environment (and with it every stack address) is the same in every process. */
+#define HD_CTL_ENV "HEDDLE_CTL"
+#define HD_CTL_FD 1000
+
+/* Sent by the supervisor when the execution makes no progress: the runtime records where it is. */
+#define HD_SIG_HANG 16 /* SIGSTKFLT: no program uses it */
+
+/* ---- operations and kinds of findings ---- */
+
+enum hd_op_kind {
+#define HD_OP(id, text, obj, eff) HD_OP_##id,
+#include "abi/ops.def"
+#undef HD_OP
+  HD_OP_COUNT
+};
+
+enum hd_obj_kind { HD_OBJ_NONE, HD_OBJ_THREAD, HD_OBJ_MEMORY, HD_OBJ_MUTEX, HD_OBJ_COND, HD_OBJ_ONCE };
+
+enum hd_effect { HD_EFF_NONE, HD_EFF_READ, HD_EFF_WRITE, HD_EFF_ACQUIRE, HD_EFF_RELEASE };
+
+enum hd_kind {
+#define HD_KIND(id, name, title) HD_KIND_##id,
+#include "abi/kinds.def"
+#undef HD_KIND
+  HD_KIND_COUNT
+};
+
+/* Names and properties of the above, indexed by enum value. */
+extern const char *const hd_op_text[HD_OP_COUNT];
+extern const uint8_t hd_op_object[HD_OP_COUNT];
+extern const uint8_t hd_op_effect[HD_OP_COUNT];
+extern const char *const hd_kind_name[HD_KIND_COUNT];
+extern const char *const hd_kind_title[HD_KIND_COUNT];
+
+/* ---- limits ---- */
+
+#define HD_MAX_THREADS 1024   /* created in one execution */
+#define HD_MAX_STACK 48       /* program counters kept of one call stack */
+#define HD_MAX_SITES 48       /* places named in one finding */
+#define HD_MAX_FINDINGS 256   /* kept in one search; more are counted */
+#define HD_MAX_MODULES 128
+#define HD_PATH_MAX 4096
+
+/* ---- a step of a schedule: which thread goes next, or which outcome a choice has ---- */
+
+#define HD_STEP_CHOICE 0x8000u            /* | outcome */
+typedef uint16_t hd_step;                 /* a thread number, or HD_STEP_CHOICE | outcome */
+
+/* ---- one executed visible operation (kept only when `detail` is on) ---- */
+
+struct hd_event {
+  uint16_t thread;
+  uint8_t op;      /* enum hd_op_kind */
+  uint8_t flags;   /* HD_EV_* */
+  uint32_t size;   /* bytes, for memory operations */
+  uint64_t object; /* address, or thread number */
+  uint64_t pc;
+};
+#define HD_EV_FAILED 1 /* trylock that found the lock taken, timed operation that timed out, CAS that lost */
+
+/* ---- findings ---- */
+
+enum hd_role {
+  HD_ROLE_AT,       /* where it happened */
+  HD_ROLE_PREVIOUS, /* the other access of a race */
+  HD_ROLE_WAITS,    /* a blocked thread, and what it waits for */
+  HD_ROLE_HOLDS,    /* where the thread took the lock that somebody waits for */
+  HD_ROLE_ALLOC,    /* where the block was allocated */
+  HD_ROLE_FREE,     /* where it was freed */
+  HD_ROLE_CREATE,   /* where a thread was created */
+};
+
+struct hd_site {
+  uint8_t role;    /* enum hd_role */
+  uint8_t op;      /* enum hd_op_kind, or HD_OP_NONE */
+  uint16_t thread;
+  uint16_t peer;   /* WAITS: the thread that holds the object, or 0xffff; HOLDS: unused */
+  uint16_t npc;    /* entries of pc[] in use; pc[0] is innermost */
+  uint32_t size;   /* bytes accessed, or size of the block */
+  uint32_t flags;  /* HD_SITE_* */
+  uint64_t object; /* address of the lock, variable, block */
+  uint64_t pc[HD_MAX_STACK]; /* return addresses, except pc[0] of a crash (HD_SITE_EXACT) */
+};
+#define HD_SITE_EXACT 1  /* pc[0] is the instruction itself, not a return address */
+#define HD_SITE_ATOMIC 2 /* an atomic access */
+
+struct hd_thread_rec {
+  uint16_t parent; /* thread number of its creator; the first thread names itself */
+  uint16_t nth;    /* n-th thread its parent created, from 1 */
+  uint32_t state;  /* HD_TS_* at the moment of the finding */
+  uint64_t start;  /* address of its start routine */
+};
+enum { HD_TS_RUNNABLE, HD_TS_BLOCKED, HD_TS_DONE };
+#define HD_MAX_THREAD_RECS 256
+
+struct hd_finding_rec {
+  uint32_t kind;
+  uint32_t nsites;
+  uint32_t nthreads;
+  int32_t signal;         /* for crash */
+  int32_t status;         /* for exit */
+  uint32_t partial;       /* 1: the process died; the runtime could not finish the record */
+  uint64_t key;           /* equal keys are the same finding */
+  uint64_t execution;     /* number of the execution, from 1 */
+  uint64_t seed;          /* of the strategy, for this search */
+  uint64_t path_off;      /* steps: index into the finding-path area */
+  uint64_t path_len;
+  uint64_t visible_count; /* entries of the visible log that were known when the execution began */
+  uint64_t fault_addr;
+  uint64_t leaked_bytes, leaked_blocks;
+  char text[512];         /* assert expression and the like; never empty for assertion */
+  struct hd_site site[HD_MAX_SITES];
+  struct hd_thread_rec thread[HD_MAX_THREAD_RECS];
+};
+
+/* ---- control block ---- */
+
+enum hd_mode { HD_MODE_CHECK, HD_MODE_RUN, HD_MODE_REPLAY };
+enum hd_restart { HD_RESTART_AUTO, HD_RESTART_MEMORY, HD_RESTART_FORK };
+
+struct hd_config {
+  uint32_t mode;
+  uint32_t restart;
+  char strategy[32];
+  uint64_t seed;
+  uint64_t max_executions;  /* 0: no limit */
+  uint64_t first_execution; /* number of the first execution of this process, from 1 */
+  uint64_t max_length;      /* steps of one execution before it is cut */
+  uint64_t ignore;          /* bit per enum hd_kind: do not stop at and do not report */
+  uint32_t all;             /* go on after a finding */
+  uint32_t detail;          /* record events and full stacks (slow; for replay) */
+  uint32_t spurious;        /* condition variables may wake spuriously */
+  uint32_t leaks;           /* report leaks at exit */
+  uint32_t thread_leaks;    /* report threads running or unjoined at exit */
+  uint32_t exit_status;     /* report a non-zero exit status */
+  uint64_t replay_len;      /* REPLAY: steps in the path area to follow, then any order */
+  uint64_t replay_visible;  /* REPLAY: entries of the visible log to take over */
+  uint64_t target_key;      /* REPLAY: the finding looked for; others are passed over (0: any) */
+};
+
+enum hd_run_state { HD_ST_STARTING, HD_ST_RUNNING, HD_ST_DONE, HD_ST_ERROR };
+
+/* Why the runtime gave up (status.error); each has its text in status.error_text. */
+enum hd_rt_error {
+  HD_RTE_NONE,
+  HD_RTE_UNSUPPORTED,   /* the program called something a controlled run cannot do */
+  HD_RTE_NONDETERMINISM,/* the same schedule gave other events, also in fork mode */
+  HD_RTE_ENVIRONMENT,   /* no memory for stacks, a system call refused, ... */
+  HD_RTE_INTERNAL,      /* a bug of ours */
+};
+
+struct hd_status {
+  uint32_t state;
+  uint32_t error;
+  char error_text[512];
+  struct hd_site error_site;
+  uint64_t executions; /* maximal executions finished */
+  uint64_t blocked;    /* redundant ones given up */
+  uint64_t cut;        /* cut at max_length */
+  uint64_t events;     /* visible operations executed in all */
+  uint64_t switches;
+  uint64_t heartbeat;  /* changes while anything happens */
+  uint64_t execution;  /* number of the execution under way */
+  uint64_t path_len;   /* steps of it so far, in the path area */
+  uint64_t visible_at_start; /* visible log entries known when it began */
+  uint64_t visible_count;
+  uint32_t max_threads;
+  uint32_t restart;    /* the mode chosen: HD_RESTART_MEMORY or _FORK */
+  uint32_t complete;   /* the strategy has nothing left */
+  uint32_t nfindings;
+  uint64_t findings_dropped;
+  uint32_t diverged;   /* REPLAY: the schedule asked for something impossible */
+  uint32_t diverge_pad;
+  uint64_t diverge_step;
+  uint32_t diverge_want; /* the step wanted */
+  uint32_t diverge_op;   /* what that thread was about to do, HD_OP_NONE if it does not exist or has ended */
+  uint64_t nevents;      /* entries of the event area */
+  uint64_t event_hash;   /* of the last execution */
+  int32_t exit_status;   /* of the last execution */
+  uint32_t nmodules;
+};
+
+struct hd_module {
+  uint64_t base, start, end; /* load bias, lowest and highest address */
+  char path[240];
+};
+
+struct hd_ctl {
+  uint64_t magic;
+  uint32_t abi;
+  uint32_t size; /* sizeof(struct hd_ctl) */
+  uint64_t supervisor_stop; /* set by the supervisor: finish the execution under way and end */
+  uint64_t fork_grow;       /* runtime: from a forked execution to its parent */
+  int32_t fork_status;      /* wait status of a forked execution that destroyed itself; the parent exits with 98 */
+  int32_t pad;
+  struct hd_config config;
+  struct hd_status status;
+  struct hd_module module[HD_MAX_MODULES];
+  struct hd_finding_rec finding[HD_MAX_FINDINGS];
+};
+
+/* ---- the shared file: areas at fixed offsets, all sparse ---- */
+
+#define HD_SHM_BASE 0x380000000000ull
+#define HD_SHM_CTL 0ull                    /* struct hd_ctl */
+#define HD_SHM_PATH (1ull << 28)           /* hd_step[]: schedule of the execution under way, or to replay */
+#define HD_SHM_VISIBLE (2ull << 28)        /* uint64_t[]: addresses (8-byte granules) learned to be visible */
+#define HD_SHM_FPATH (3ull << 28)          /* hd_step[]: schedules of the findings */
+#define HD_SHM_EVENT (4ull << 28)          /* struct hd_event[] of the execution under detail */
+#define HD_SHM_SEARCH (16ull << 28)        /* the strategy's memory */
+#define HD_SHM_SIZE (64ull << 28)          /* 16 GiB of address space */
+
+#define HD_PATH_CAP ((1ull << 28) / sizeof(hd_step))
+#define HD_VISIBLE_CAP ((1ull << 28) / sizeof(uint64_t))
+#define HD_FPATH_CAP ((1ull << 28) / sizeof(hd_step))
+#define HD_EVENT_CAP ((12ull << 28) / sizeof(struct hd_event))
+#define HD_SEARCH_CAP (48ull << 28)
+
+#endif

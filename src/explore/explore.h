@@ -1,0 +1,87 @@
+/* explore.h: the search. A strategy decides, before each visible operation, which thread goes next.
+ *
+ * A strategy is four functions:
+ *   begin   a new execution starts; returns 0 when there is nothing left to explore. It may be called twice
+ *           for the same execution (when the first try had to be given up for lack of a thread identity),
+ *           so it must not consume anything: that is end's job.
+ *   pick    who goes next, from the enabled threads; HD_PICK_GIVE_UP when all that is left is redundant.
+ *   choose  the outcome of a choice with n outcomes (which waiter a signal wakes, hd_choose).
+ *   end     the execution is over; returns 0 when the search is complete.
+ * A strategy keeps what must survive the death of the process in the search area of the shared file. */
+#ifndef HD_EXPLORE_H
+#define HD_EXPLORE_H
+
+#include "abi/abi.h"
+#include "model/model.h"
+
+#define HD_SET_WORDS (HD_MAX_THREADS / 64)
+
+/* A set of thread numbers; `words` bounds the words in use. */
+struct hd_set {
+  uint64_t w[HD_SET_WORDS];
+};
+static inline void hd_set_add(struct hd_set *s, unsigned i) { s->w[i >> 6] |= 1ull << (i & 63); }
+static inline void hd_set_del(struct hd_set *s, unsigned i) { s->w[i >> 6] &= ~(1ull << (i & 63)); }
+static inline int hd_set_has(const struct hd_set *s, unsigned i) { return (s->w[i >> 6] >> (i & 63)) & 1; }
+
+/* The pending operation of one thread. */
+struct hd_op {
+  uint8_t kind; /* enum hd_op_kind */
+  uint8_t pad;
+  uint16_t thread;
+  uint32_t size;
+  uint64_t object;
+  uint64_t pc;
+};
+
+/* What the strategy sees at a scheduling point. */
+struct hd_point {
+  const struct hd_set *enabled;
+  unsigned nenabled;             /* >= 1 */
+  unsigned words;                /* words of `enabled` in use */
+  unsigned current;              /* the thread that ran last */
+  const struct hd_op *const *op; /* op[t] is the pending operation of thread t */
+};
+
+enum { HD_PICK_GIVE_UP = -1, HD_PICK_DIVERGED = -2 };
+
+struct hd_search {
+  const struct hd_config *config;
+  struct hd_status *status;
+  uint64_t execution; /* number of the execution under way, from 1 */
+  struct hd_rng rng;
+  const hd_step *replay; /* schedule to follow */
+  uint64_t replay_len, replay_pos;
+};
+
+struct hd_strategy {
+  const char *name;
+  int skip_forced; /* do not ask it when only one thread is enabled */
+  int (*begin)(struct hd_search *s);
+  int (*pick)(struct hd_search *s, const struct hd_point *p);
+  int (*choose)(struct hd_search *s, unsigned n);
+  int (*end)(struct hd_search *s);
+};
+
+extern const struct hd_strategy hd_strategy_random;
+extern const struct hd_strategy hd_strategy_replay;
+
+/* Returns the strategy of that name, or NULL. */
+const struct hd_strategy *hd_strategy_find(const char *name);
+
+/* The k-th member of a set, k from 0. pre: k < number of members. */
+static inline unsigned hd_set_nth(const struct hd_set *s, unsigned k)
+{
+  for (unsigned i = 0;; i++) {
+    uint64_t w = s->w[i];
+    unsigned c = (unsigned)__builtin_popcountll(w);
+    if (k < c) {
+      while (k--)
+        w &= w - 1;
+      return i * 64 + (unsigned)__builtin_ctzll(w);
+    }
+    k -= c;
+  }
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* strategies.c: the list of strategies by name. Runs in the tested process. */
+#include "explore/explore.h"
+
+static const struct hd_strategy *const all[] = {&hd_strategy_random, &hd_strategy_replay};
+
+static int same(const char *a, const char *b)
+{
+  while (*a && *a == *b)
+    a++, b++;
+  return *a == *b;
+}
+
+const struct hd_strategy *hd_strategy_find(const char *name)
+{
+  for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+    if (same(all[i]->name, name))
+      return all[i];
+  return 0;
+}

@@ -1,0 +1,26 @@
+/* strategy_random.c: uniform choice among the enabled threads at every step. Runs in the tested process.
+ *
+ * The stream of random numbers depends on the seed and the number of the execution only, so an execution
+ * can be run again without running those before it. Never complete. */
+#include "explore/explore.h"
+
+static int begin(struct hd_search *s)
+{
+  hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  return 1;
+}
+
+static int pick(struct hd_search *s, const struct hd_point *p)
+{
+  return (int)hd_set_nth(p->enabled, hd_rng_below(&s->rng, p->nenabled));
+}
+
+static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
+
+static int end(struct hd_search *s)
+{
+  (void)s;
+  return 1;
+}
+
+const struct hd_strategy hd_strategy_random = {"random", 1, begin, pick, choose, end};

@@ -1,0 +1,18 @@
+/* api.c: the runtime's side of include/heddle.h. Runs in the tested process. */
+#include "runtime/rt.h"
+
+HD_EXPORT int hd_rt_choose(int n);
+HD_EXPORT int hd_rt_controlled(void);
+
+int hd_rt_choose(int n)
+{
+  if (!hot.active || n <= 1)
+    return 0;
+  uint64_t pc = HD_CALLER;
+  if (n > 0x7fff)
+    hd__fail(HD_RTE_UNSUPPORTED, pc, "hd_choose: at most 32767 outcomes");
+  hd__point(HD_OP_CHOOSE, 0, (uint32_t)n, pc);
+  return (int)hd__choose((unsigned)n, pc);
+}
+
+int hd_rt_controlled(void) { return hot.active; }

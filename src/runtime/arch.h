@@ -1,0 +1,32 @@
+/* arch.h: everything that depends on the processor. One implementation per architecture
+ * (arch_x86_64.S, arch_x86_64.h); a port is those two files again. Runs in the tested process. */
+#ifndef HD_ARCH_H
+#define HD_ARCH_H
+
+#include <stdint.h>
+
+/* A suspended flow of control: its stack pointer (callee-saved registers and floating-point modes are
+ * saved on the stack) and the thread pointer it runs with. */
+struct hd_ctx {
+  void *sp;
+  uint64_t tp;
+};
+
+/* Saves the caller into `from` and continues `to`; returns when somebody switches back. */
+void hd_arch_switch(struct hd_ctx *from, const struct hd_ctx *to);
+/* Continues `to` and forgets the caller. */
+_Noreturn void hd_arch_jump(const struct hd_ctx *to);
+/* post: switching to `c` calls entry(arg) on the stack that ends at `top`; entry never returns. */
+void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg);
+/* Finds out what the processor and the kernel offer. */
+void hd_arch_init(void);
+uint64_t hd_arch_tp(void);
+void hd_arch_set_tp(uint64_t tp);
+
+#if defined(__x86_64__)
+#include "runtime/arch_x86_64.h"
+#else
+#error "Heddle has no port for this processor yet: see runtime/arch.h"
+#endif
+
+#endif

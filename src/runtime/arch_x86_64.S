@@ -1,0 +1,106 @@
+/* arch_x86_64.S: switching between flows of control. See arch.h for the contract.
+ *
+ * Frame of a suspended flow, from its stack pointer up:
+ *   mxcsr (4), x87 control word (4), r15, r14, r13, r12, rbx, rbp, return address */
+	.text
+
+	.globl	hd_arch_switch
+	.hidden	hd_arch_switch
+	.type	hd_arch_switch, @function
+hd_arch_switch:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_adjust_cfa_offset 8
+	pushq	%rbx
+	.cfi_adjust_cfa_offset 8
+	pushq	%r12
+	.cfi_adjust_cfa_offset 8
+	pushq	%r13
+	.cfi_adjust_cfa_offset 8
+	pushq	%r14
+	.cfi_adjust_cfa_offset 8
+	pushq	%r15
+	.cfi_adjust_cfa_offset 8
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	stmxcsr	(%rsp)
+	fnstcw	4(%rsp)
+	movl	(%rsp), %eax
+	movzwl	4(%rsp), %edx
+	movq	%rsp, (%rdi)
+	movq	(%rsi), %rsp
+	jmp	.Lload
+	.cfi_endproc
+	.size	hd_arch_switch, .-hd_arch_switch
+
+	.globl	hd_arch_jump
+	.hidden	hd_arch_jump
+	.type	hd_arch_jump, @function
+hd_arch_jump:
+	.cfi_startproc
+	movq	%rdi, %rsi
+	movq	(%rsi), %rsp
+	.cfi_def_cfa %rsp, 64
+	movl	$-1, %eax
+	xorl	%edx, %edx
+.Lload:
+	movq	8(%rsi), %rdi
+	cmpb	$0, hd_arch_fsgsbase(%rip)
+	je	.Lslow_tp
+	wrfsbase %rdi
+.Lmodes:
+	cmpl	(%rsp), %eax
+	jne	.Lload_modes
+	cmpw	4(%rsp), %dx
+	jne	.Lload_modes
+.Lpop:
+	addq	$8, %rsp
+	popq	%r15
+	popq	%r14
+	popq	%r13
+	popq	%r12
+	popq	%rbx
+	popq	%rbp
+	ret
+.Lload_modes:
+	ldmxcsr	(%rsp)
+	fldcw	4(%rsp)
+	jmp	.Lpop
+.Lslow_tp:
+	movl	%eax, %r8d
+	movl	%edx, %r9d
+	movq	%rdi, %rsi
+	movl	$0x1002, %edi		/* ARCH_SET_FS */
+	movl	$158, %eax		/* arch_prctl */
+	syscall
+	movl	%r8d, %eax
+	movl	%r9d, %edx
+	jmp	.Lmodes
+	.cfi_endproc
+	.size	hd_arch_jump, .-hd_arch_jump
+
+	/* First code of a prepared flow: r12 = entry, r13 = argument. The undefined return address
+	 * ends every backtrace and every forced unwinding here. */
+	.globl	hd_arch_entry
+	.hidden	hd_arch_entry
+	.type	hd_arch_entry, @function
+hd_arch_entry:
+	.cfi_startproc
+	.cfi_undefined %rip
+	movq	%r13, %rdi
+	xorl	%ebp, %ebp
+	callq	*%r12
+	ud2
+	.cfi_endproc
+	.size	hd_arch_entry, .-hd_arch_entry
+
+	.globl	hd_arch_sigreturn
+	.hidden	hd_arch_sigreturn
+	.type	hd_arch_sigreturn, @function
+hd_arch_sigreturn:
+	movl	$15, %eax		/* rt_sigreturn */
+	syscall
+	ud2
+	.size	hd_arch_sigreturn, .-hd_arch_sigreturn
+
+	.section .note.GNU-stack,"",@progbits

@@ -1,0 +1,40 @@
+/* arch_x86_64.h: system calls and signal contexts on x86-64. Included by arch.h only. */
+#ifndef HD_ARCH_X86_64_H
+#define HD_ARCH_X86_64_H
+
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+/* A system call that touches neither errno nor the thread pointer. Returns -errno on failure. */
+static inline long hd_sys6(long n, long a, long b, long c, long d, long e, long f)
+{
+  long ret;
+  register long r10 __asm__("r10") = d;
+  register long r8 __asm__("r8") = e;
+  register long r9 __asm__("r9") = f;
+  __asm__ volatile("syscall"
+                   : "=a"(ret)
+                   : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return ret;
+}
+#define hd_sys3(n, a, b, c) hd_sys6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define hd_sys4(n, a, b, c, d) hd_sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+/* The return path of our signal handlers; lies in our text, where system calls are not intercepted. */
+void hd_arch_sigreturn(void);
+
+static inline uint64_t hd_sig_pc(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RIP]; }
+static inline uint64_t hd_sig_sp(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RSP]; }
+static inline int hd_sig_is_write(const ucontext_t *u) { return (u->uc_mcontext.gregs[REG_ERR] & 2) != 0; }
+static inline long hd_sig_sysno(const ucontext_t *u) { return (long)u->uc_mcontext.gregs[REG_RAX]; }
+static inline void hd_sig_sysargs(const ucontext_t *u, long a[6])
+{
+  const greg_t *g = u->uc_mcontext.gregs;
+  a[0] = g[REG_RDI], a[1] = g[REG_RSI], a[2] = g[REG_RDX];
+  a[3] = g[REG_R10], a[4] = g[REG_R8], a[5] = g[REG_R9];
+}
+static inline void hd_sig_set_result(ucontext_t *u, long r) { u->uc_mcontext.gregs[REG_RAX] = r; }
+
+#endif

@@ -1,0 +1,305 @@
+/* drive.c: the loop over executions. Runs in the tested process, on a stack of its own.
+ *
+ * An execution starts on the first thread's real stack, just below the frames of libc's start-up code, and
+ * ends by a jump back to here. In memory mode everything is then put back; in fork mode the execution runs in
+ * a child that shares nothing but the shared file. */
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "runtime/rt.h"
+
+#define SCHED_STACK (1ull << 20)
+
+static struct {
+  int (*main_fn)(int, char **, char **);
+  int argc;
+  char **argv, **envp;
+} program;
+static char *stack_lo, *stack_hi; /* of the first thread: frames above lo belong to the start-up code */
+static uint64_t stack_limit;      /* how far it may grow, less a margin */
+static struct hd_ctx start_ctx;
+static bool fork_mode;
+
+_Noreturn static void leave(void)
+{
+  rt.status->state = HD_ST_DONE;
+  for (;;)
+    hd_sys3(SYS_exit_group, 0, 0, 0);
+}
+
+/* First code of thread 0. */
+static void hd_rt_main(void *unused)
+{
+  (void)unused;
+  hd__event(0);
+  hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));
+}
+
+static void take_snapshot(void)
+{
+  hd__heap_mark();
+  hd__keys_mark();
+  hd__exit_mark();
+  if (hd__snapshot_take(stack_lo, stack_hi))
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "cannot record the program's memory (mprotect or /proc/self/maps refused)");
+}
+
+static void put_back(void)
+{
+  hd__snapshot_restore();
+  hd__heap_restore();
+  hd__ident_reset();
+  hd__signals_begin();
+  hd__sysguard_begin();
+  hd__keys_begin();
+  hd__exit_begin();
+}
+
+static void grow_identities(void)
+{
+  unsigned have = hd__ident_count(rt.grow_stack);
+  hd__snapshot_drop();
+  if (hd__ident_grow(rt.grow_stack, have ? have : 4)) {
+    char text[200];
+    hd__format(text, sizeof text, "the system has no room for the stacks of more than %u threads", (uint64_t)have);
+    hd__fail(HD_RTE_ENVIRONMENT, 0, text);
+  }
+  take_snapshot();
+}
+
+/* Runs the execution once. Returns why it ended (enum hd_end). */
+static int run_once(void)
+{
+  hd__sched_begin();
+  hd__sites_reset();
+  if (!rt.strategy->begin(&rt.search))
+    return HD_END_BLOCKED;
+  struct hd_thread *t = hd__thread_new(NULL);
+  hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
+  hd__run();
+  rt.status->events += rt.events;
+  rt.status->event_hash = rt.event_hash;
+  rt.status->exit_status = rt.exit_status;
+  return rt.end_reason;
+}
+
+/* The same in a child process. What it learned and found stands in the shared file. */
+static int run_forked(void)
+{
+  uint64_t known = rt.status->visible_count;
+  long pid = hd_sys6(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
+  if (pid < 0)
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "fork failed: too many processes, or no memory");
+  if (pid == 0) {
+    hd__sysguard_enable(); /* not inherited */
+    int reason = run_once();
+    rt.ctl->fork_grow = rt.grow_stack;
+    for (;;)
+      hd_sys3(SYS_exit_group, 100 + reason, 0, 0);
+  }
+  int status = 0;
+  while (hd_sys4(SYS_wait4, pid, &status, 0, 0) == -4 /* EINTR */)
+    ;
+  rt.epoch++;
+  hd__shadow_learn(known, rt.status->visible_count);
+  if (rt.status->state == HD_ST_ERROR)
+    for (;;)
+      hd_sys3(SYS_exit_group, 3, 0, 0);
+  rt.grow_stack = rt.ctl->fork_grow;
+  if (WIFEXITED(status) && WEXITSTATUS(status) >= 100)
+    return WEXITSTATUS(status) - 100;
+  return -1 - status; /* it destroyed itself */
+}
+
+/* One execution, whatever it takes: again with more identities if there were too few. */
+static int run_execution(uint64_t number)
+{
+  rt.search.execution = number;
+  rt.status->execution = number;
+  rt.status->visible_at_start = rt.status->visible_count;
+  for (;;) {
+    int reason = fork_mode ? run_forked() : run_once();
+    if (reason < 0) {
+      /* Only in fork mode: die the same way, so that the supervisor sees what it sees in memory mode. */
+      rt.ctl->fork_status = -1 - reason;
+      for (;;)
+        hd_sys3(SYS_exit_group, 98, 0, 0);
+    }
+    if (!fork_mode)
+      put_back();
+    if (reason != HD_END_GROW)
+      return reason;
+    grow_identities();
+  }
+}
+
+/* Unlearns what an execution taught, so that it can be run again from the same knowledge. */
+static void unlearn(uint64_t known)
+{
+  for (uint64_t i = known; i < rt.status->visible_count; i++) {
+    struct hd_cell *c = hd__cell(rt.visible[i]);
+    *c = (struct hd_cell){0};
+  }
+  rt.status->visible_count = known;
+}
+
+struct probe {
+  uint64_t hash, events;
+  int reason, status;
+};
+
+static struct probe probe(uint64_t number, uint64_t known)
+{
+  unlearn(known);
+  uint64_t before = rt.status->events;
+  int reason = run_execution(number);
+  struct probe p = {rt.status->event_hash, rt.status->events - before, reason, rt.status->exit_status};
+  rt.status->events = before;
+  return p;
+}
+
+static bool same(struct probe a, struct probe b)
+{
+  return a.hash == b.hash && a.events == b.events && a.reason == b.reason && a.status == b.status;
+}
+
+/* The program does not do the same thing twice: says where it first differed. */
+_Noreturn static void nondeterminism(uint64_t number, uint64_t known)
+{
+  struct hd_event *ev = (struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT);
+  char text[400];
+  hot.detail = hot.log = 1;
+  rt.status->nevents = 0;
+  probe(number, known);
+  uint64_t n = rt.status->nevents;
+  probe(number, known);
+  uint64_t m = rt.status->nevents - n, i = 0;
+  while (i < n && i < m && ev[i].thread == ev[n + i].thread && ev[i].op == ev[n + i].op &&
+         ev[i].object == ev[n + i].object)
+    i++;
+  const struct hd_event *a = i < n ? &ev[i] : NULL, *b = i < m ? &ev[n + i] : NULL;
+  hd__format(text, sizeof text,
+             "the program is not deterministic: under the same schedule, event %u was %s of T%u in one run and %s of "
+             "T%u in the next (real time, addresses, random numbers or leftovers of the last run decide something)",
+             i + 1, a ? hd_op_text[a->op] : "the end", (uint64_t)(a ? a->thread : 0), b ? hd_op_text[b->op] : "the end",
+             (uint64_t)(b ? b->thread : 0));
+  uint64_t pc = a ? a->pc : b ? b->pc : 0;
+  rt.cur = NULL;
+  rt.status->error_site.pc[0] = pc;
+  hd__fail(HD_RTE_NONDETERMINISM, 0, text);
+}
+
+static bool probed; /* how to restart is decided */
+
+/* Decides how to restart, by running an execution twice (both are one execution to the user). An execution
+ * with a finding does not count; the next one is tried then. Returns the outcome of the execution. */
+static int probe_execution(uint64_t number)
+{
+  uint64_t known = rt.status->visible_count, before = rt.status->events;
+  unsigned findings = rt.status->nfindings;
+  int reason = run_execution(number);
+  if (rt.status->nfindings > findings)
+    return reason;
+  probed = true;
+  struct probe a = {rt.status->event_hash, rt.status->events - before, reason, rt.status->exit_status};
+  struct probe b = probe(number, known);
+  if (!same(a, b)) {
+    fork_mode = true;
+    rt.status->restart = HD_RESTART_FORK;
+    a = probe(number, known);
+    b = probe(number, known);
+    if (!same(a, b))
+      nondeterminism(number, known);
+  }
+  rt.status->events = before + b.events;
+  return b.reason;
+}
+
+static void count(int reason)
+{
+  struct hd_status *st = rt.status;
+  switch (reason) {
+  case HD_END_BLOCKED:
+    st->blocked++;
+    break;
+  case HD_END_CUT:
+    st->cut++;
+    st->executions++;
+    break;
+  default:
+    st->executions++;
+  }
+  st->heartbeat++;
+}
+
+static void search(void *unused)
+{
+  (void)unused;
+  const struct hd_config *c = rt.config;
+  struct hd_status *st = rt.status;
+  uint64_t number = c->first_execution ? c->first_execution : 1;
+  if (!st->restart) /* else a predecessor of this process has decided */
+    st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
+  else
+    probed = true;
+  probed |= c->restart != HD_RESTART_AUTO || c->mode != HD_MODE_CHECK;
+  fork_mode = st->restart == HD_RESTART_FORK;
+  rt.main_tp = hd_arch_tp();
+  if (hd__ident_grow(0, 4))
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no room for the stacks of 4 threads");
+  hd__signals_init();
+  hd__sysguard_init();
+  hd__modules_record();
+  hd__shadow_learn(0, st->visible_count);
+  take_snapshot();
+  st->state = HD_ST_RUNNING;
+  for (;; number++) {
+    if (rt.ctl->supervisor_stop || (c->max_executions && number > c->max_executions))
+      break;
+    unsigned findings = st->nfindings;
+    int reason = probed ? run_execution(number) : probe_execution(number);
+    count(reason);
+    if (reason == HD_END_DIVERGED)
+      break;
+    if (!rt.strategy->end(&rt.search)) {
+      st->complete = c->mode == HD_MODE_CHECK;
+      break;
+    }
+    if (st->nfindings > findings && !c->all)
+      break;
+  }
+  leave();
+}
+
+_Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp)
+{
+  program.main_fn = main_fn;
+  program.argc = argc;
+  program.argv = argv;
+  program.envp = envp;
+  /* Everything above a page boundary below this frame is start-up code, arguments and environment. */
+  stack_lo = (char *)(((uint64_t)__builtin_frame_address(0) - 512) & ~(HD_PAGE - 1));
+  pthread_attr_t a;
+  void *lo;
+  size_t size;
+  hd__private_depth++;
+  if (pthread_getattr_np(pthread_self(), &a) || pthread_attr_getstack(&a, &lo, &size))
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "cannot find the stack of the first thread");
+  stack_hi = (char *)lo + size;
+  stack_limit = (uint64_t)(stack_lo - (char *)lo) > (64u << 10) ? (uint64_t)(stack_lo - (char *)lo) - (64u << 10) : 0;
+  pthread_attr_destroy(&a);
+  hd__private_depth--;
+  char *st = hd__map(SCHED_STACK);
+  if (!st)
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the scheduler");
+  hd_arch_prepare(&start_ctx, st + SCHED_STACK, hd_arch_tp(), search, NULL);
+  hd_arch_jump(&start_ctx);
+}
+
+void hd__scan_first_stack(char *sp, void (*f)(char *lo, char *hi)) { f(sp, stack_lo); }
+
+bool hd__first_stack_overflow(uint64_t addr, uint64_t sp)
+{
+  return addr < (uint64_t)stack_lo && sp < (uint64_t)stack_lo && sp > (uint64_t)stack_lo - (1ull << 40) &&
+         addr + 65536 > sp && addr < sp + 65536 && (uint64_t)stack_lo - addr > stack_limit;
+}

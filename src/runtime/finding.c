@@ -1,0 +1,299 @@
+/* finding.c: records what went wrong, in the shared file. Runs in the tested process, on the stack of the
+ * thread at fault (or the scheduler's, for a deadlock found there). The supervisor reads and speaks. */
+#include <link.h>
+
+#include "runtime/rt.h"
+
+/* ---- call stacks kept for later (only with detail) ---- */
+
+static uint64_t *depot; /* [n, pc...] one after the other; a site is an index, 0 is none */
+static uint64_t depot_next = 1;
+#define DEPOT_WORDS (1ull << 29)
+
+void hd__sites_reset(void) { depot_next = 1; }
+
+static unsigned walk(struct hd_thread *t, uint64_t pc, uint64_t *out, unsigned max)
+{
+  unsigned n = 0;
+  struct hd_frame *f = t == rt.cur ? hot.frame : t->frame;
+  if (pc)
+    out[n++] = pc;
+  while (f > t->frames && n < max) {
+    f--;
+    out[n++] = f->pc;
+  }
+  return n;
+}
+
+uint64_t hd__site_here(uint64_t pc)
+{
+  if (!hot.detail)
+    return pc;
+  if (!depot)
+    depot = hd__map(DEPOT_WORDS * 8);
+  if (!depot || depot_next + HD_MAX_STACK + 1 > DEPOT_WORDS)
+    return 0;
+  uint64_t at = depot_next;
+  depot[at] = walk(rt.cur, pc, depot + at + 1, HD_MAX_STACK);
+  depot_next += depot[at] + 1;
+  return at;
+}
+
+uint64_t hd__site_pc(uint64_t site) { return hot.detail ? (site && depot && depot[site] ? depot[site + 1] : 0) : site; }
+
+void hd__site_stored(struct hd_site *s, uint64_t site)
+{
+  if (!hot.detail) {
+    s->npc = site != 0;
+    s->pc[0] = site;
+  } else if (site && depot) {
+    s->npc = (uint16_t)depot[site];
+    hd__copy(s->pc, depot + site + 1, depot[site] * 8);
+  }
+}
+
+void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc)
+{
+  s->npc = (uint16_t)walk(t, pc, s->pc, HD_MAX_STACK);
+}
+
+/* ---- modules ---- */
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+  (void)size, (void)arg;
+  struct hd_status *st = rt.status;
+  if (st->nmodules == HD_MAX_MODULES)
+    return 1;
+  struct hd_module *m = &rt.ctl->module[st->nmodules];
+  *m = (struct hd_module){.base = info->dlpi_addr, .start = ~0ull};
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    if (p->p_type != PT_LOAD)
+      continue;
+    uint64_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
+    m->start = lo < m->start ? lo : m->start;
+    m->end = hi > m->end ? hi : m->end;
+  }
+  hd__format(m->path, sizeof m->path, "%s", info->dlpi_name);
+  st->nmodules++;
+  return 0;
+}
+
+void hd__modules_record(void)
+{
+  rt.status->nmodules = 0;
+  dl_iterate_phdr(add_module, NULL);
+}
+
+/* A program counter in a form that is the same in every process, wherever the module was loaded. */
+static uint64_t stable(uint64_t pc)
+{
+  for (unsigned i = 0; i < rt.status->nmodules; i++) {
+    const struct hd_module *m = &rt.ctl->module[i];
+    if (pc >= m->start && pc < m->end)
+      return hd_mix64(i * 0x10001ull + pc - m->base);
+  }
+  return hd_mix64(pc);
+}
+
+/* ---- findings ---- */
+
+static uint64_t key_of(unsigned kind, uint64_t pc1, uint64_t pc2)
+{
+  uint64_t a = stable(pc1), b = pc2 ? stable(pc2) : 0, k;
+  k = hd_mix64((a < b ? a * 3 + b : b * 3 + a) + kind * 0x9e3779b97f4a7c15ull);
+  return k ? k : 1;
+}
+
+struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2)
+{
+  struct hd_status *st = rt.status;
+  uint64_t key = key_of(kind, pc1, pc2);
+  if (rt.config->ignore >> kind & 1)
+    return NULL;
+  if (rt.config->target_key && rt.config->target_key != key)
+    return NULL;
+  for (unsigned i = 0; i < st->nfindings; i++)
+    if (rt.ctl->finding[i].key == key)
+      return NULL;
+  if (st->nfindings == HD_MAX_FINDINGS) {
+    st->findings_dropped++;
+    return NULL;
+  }
+  struct hd_finding_rec *f = &rt.ctl->finding[st->nfindings];
+  hd__zero(f, offsetof(struct hd_finding_rec, site));
+  f->kind = kind;
+  f->key = key;
+  f->execution = rt.search.execution;
+  f->seed = rt.config->seed;
+  f->visible_count = st->visible_at_start;
+  return f;
+}
+
+struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsigned thread, unsigned op)
+{
+  static struct hd_site spare;
+  struct hd_site *s = f->nsites < HD_MAX_SITES ? &f->site[f->nsites++] : &spare;
+  hd__zero(s, sizeof *s);
+  s->role = (uint8_t)role;
+  s->op = (uint8_t)op;
+  s->thread = (uint16_t)thread;
+  s->peer = HD_NOBODY;
+  return s;
+}
+
+void hd__site_block(struct hd_finding_rec *f, uint64_t addr)
+{
+  struct hd_block b;
+  if (!hd__heap_block(addr, &b))
+    return;
+  struct hd_site *s = hd__finding_site(f, HD_ROLE_ALLOC, b.thread, HD_OP_NONE);
+  s->object = b.base;
+  s->size = (uint32_t)b.size;
+  if (hot.detail)
+    hd__site_stored(s, b.alloc_site);
+  if (!b.live) {
+    s = hd__finding_site(f, HD_ROLE_FREE, b.thread, HD_OP_FREE);
+    s->object = b.base;
+    s->size = (uint32_t)b.size;
+    if (hot.detail)
+      hd__site_stored(s, b.free_site);
+  }
+}
+
+void hd__finding_done(struct hd_finding_rec *f, bool fatal)
+{
+  static uint64_t fpath_next;
+  struct hd_status *st = rt.status;
+  hd_step *fpath = (hd_step *)(HD_SHM_BASE + HD_SHM_FPATH);
+  for (unsigned i = 0; i < st->nfindings; i++) { /* a process started again goes on behind its predecessor */
+    uint64_t e = rt.ctl->finding[i].path_off + rt.ctl->finding[i].path_len;
+    fpath_next = e > fpath_next ? e : fpath_next;
+  }
+  if (fpath_next + rt.path_len <= HD_FPATH_CAP) {
+    hd__copy(fpath + fpath_next, rt.path, rt.path_len * sizeof *fpath);
+    f->path_off = fpath_next;
+    f->path_len = rt.path_len;
+    fpath_next += rt.path_len;
+  }
+  f->nthreads = rt.nthreads < HD_MAX_THREAD_RECS ? rt.nthreads : HD_MAX_THREAD_RECS;
+  for (unsigned i = 0; i < f->nthreads; i++) {
+    const struct hd_thread *t = &rt.thread[i];
+    f->thread[i] = (struct hd_thread_rec){t->parent, t->nth,
+                                          t->state == HD_T_DONE      ? HD_TS_DONE
+                                          : t->state == HD_T_BLOCKED ? HD_TS_BLOCKED
+                                                                     : HD_TS_RUNNABLE,
+                                          (uint64_t)t->start};
+  }
+  rt.finding_here = true;
+  __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
+  if (fatal || !rt.config->all)
+    hd__end(HD_END_FINDING);
+}
+
+void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal)
+{
+  struct hd_finding_rec *f = hd__finding(kind, pc, 0);
+  if (f) {
+    struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_NONE);
+    hd__site_stack(s, rt.cur, pc);
+    s->object = object;
+    hd__format(f->text, sizeof f->text, "%s", text ? text : "");
+    hd__finding_done(f, fatal);
+  }
+  if (fatal)
+    hd__end(HD_END_FINDING);
+}
+
+/* ---- nobody can go on ---- */
+
+static unsigned holder(const struct hd_thread *t)
+{
+  if (t->op.kind == HD_OP_JOIN)
+    return (unsigned)t->op.object;
+  const struct hd_obj *o = t->wait;
+  return o && o->kind != HD_OBJ_COND ? o->owner : HD_NOBODY;
+}
+
+void hd__report_deadlock(void)
+{
+  /* A thread that waits for a condition nobody is left to signal is what holds the others up, unless there
+   * is a cycle of locks. */
+  bool cycle = false, cond = false;
+  for (unsigned i = 0; i < rt.nthreads && !cycle; i++) {
+    unsigned at = i, n = 0;
+    while (at != HD_NOBODY && rt.thread[at].state == HD_T_BLOCKED && n++ <= rt.nthreads)
+      at = holder(&rt.thread[at]);
+    cycle = n > rt.nthreads;
+  }
+  uint64_t sum = 0, first = 0;
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state == HD_T_BLOCKED) {
+      const struct hd_thread *t = &rt.thread[i];
+      if (t->wait && t->wait->kind == HD_OBJ_COND)
+        cond = true;
+      sum += stable(t->op.pc); /* the same set of places is the same deadlock */
+      first = t->op.pc;
+    }
+  (void)first;
+  unsigned kind = !cycle && cond ? HD_KIND_LOST_WAKEUP : HD_KIND_DEADLOCK;
+  struct hd_finding_rec *f = hd__finding(kind, sum, 0);
+  if (!f)
+    return;
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    if (t->state != HD_T_BLOCKED)
+      continue;
+    struct hd_site *s = hd__finding_site(f, HD_ROLE_WAITS, i, t->op.kind);
+    hd__site_stack(s, t, t->op.pc);
+    s->object = t->wait ? t->wait->addr : t->op.object;
+    s->peer = (uint16_t)holder(t);
+    s->size = t->wait ? t->wait->signals : 0;
+    if (t->wait && t->wait->kind != HD_OBJ_COND && s->peer != HD_NOBODY) {
+      struct hd_site *h = hd__finding_site(f, HD_ROLE_HOLDS, s->peer, HD_OP_LOCK);
+      h->object = t->wait->addr;
+      hd__site_stored(h, t->wait->site);
+    }
+  }
+  hd__finding_done(f, true);
+}
+
+/* ---- the search cannot go on ---- */
+
+_Noreturn static void die(void)
+{
+  for (;;)
+    hd_sys3(SYS_exit_group, 3, 0, 0);
+}
+
+_Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text)
+{
+  struct hd_status *st = rt.status;
+  st->error = error;
+  hd__format(st->error_text, sizeof st->error_text, "%s", text);
+  hd__zero(&st->error_site, sizeof st->error_site);
+  st->error_site.peer = HD_NOBODY;
+  if (pc && rt.cur) {
+    st->error_site.thread = rt.cur->id;
+    hd__site_stack(&st->error_site, rt.cur, pc);
+  }
+  st->state = HD_ST_ERROR;
+  die();
+}
+
+_Noreturn void hd__unsupported(const char *function, uint64_t pc)
+{
+  char text[300];
+  hd__format(text, sizeof text, "%s is not supported in a controlled run yet", function);
+  hd__fail(HD_RTE_UNSUPPORTED, pc, text);
+}
+
+_Noreturn void hd__bug(const char *cond, const char *file, int line)
+{
+  if (!rt.status)
+    die();
+  char text[400];
+  hd__format(text, sizeof text, "%s:%d: %s", file, (int64_t)line, cond);
+  hd__fail(HD_RTE_INTERNAL, 0, text);
+}

@@ -1,0 +1,415 @@
+/* heap.c: the program's heap. Runs in the tested process.
+ *
+ * Each tested thread allocates from a stretch of addresses of its own (a slot), so that an address depends
+ * on what the thread did and not on the interleaving. A slot is cut into chunks of 64 KiB; a chunk holds
+ * blocks of one stride, or is part of a run of chunks that holds one large block. From any address the block
+ * around it is found in a few instructions, which is what catches uses of freed memory and overflows.
+ *
+ * Invariants
+ *  1. Memory beyond the bump pointer of a chunk is zero.
+ *  2. A freed block is not handed out again before QUARANTINE bytes of the same thread have been freed after it,
+ *     and never to another thread; blocks freed by other threads are not reused in the same execution.
+ *  3. hd__heap_restore gives back exactly the state at hd__heap_mark; the contents of chunks that existed then
+ *     are restored by snapshot.c like any other memory. */
+#include <sys/mman.h>
+
+#include "runtime/rt.h"
+
+#define CHUNK_SHIFT 16
+#define CHUNK (1ull << CHUNK_SHIFT)
+#define SLOT_SIZE (256ull << 20)
+#define NSLOTS 1024
+#define BIG_BASE (HD_HEAP_BASE + SLOT_SIZE * NSLOTS) /* what does not fit into a slot */
+#define NCHUNKS ((HD_HEAP_END - HD_HEAP_BASE) >> CHUNK_SHIFT)
+#define NCLASSES 40
+#define QUARANTINE (32ull << 20)
+#define MIN_GAP 8 /* bytes after a block that never belong to one */
+
+struct header {
+  uint32_t size;       /* low 32 bits; large blocks: see chunk.size */
+  uint32_t alloc_site;
+  uint32_t free_site;
+  uint16_t off;        /* user address - block, in units of 16 */
+  uint8_t thread_lo;
+  uint8_t state;
+};
+enum { B_NONE = 0, B_LIVE = 0xa1, B_FREED = 0xf3 };
+
+struct chunk {
+  uint32_t stride; /* 0: unused; 1: large */
+  uint32_t recip;  /* ceil(2^32 / stride) */
+  uint32_t first;  /* large: first chunk of the run */
+  uint32_t used;   /* bytes handed out (bump) */
+  uint64_t size;   /* large: bytes the program asked for */
+  uint16_t slot;
+};
+
+struct slot {
+  uint32_t next_chunk; /* relative to the slot */
+  uint32_t open[NCLASSES];  /* chunk with room, +1 */
+  struct header *free_first[NCLASSES], *free_last[NCLASSES];
+  uint64_t quarantined;
+};
+
+static struct chunk *chunks;
+static struct slot *slots;
+static uint64_t big_next;
+static uint32_t *log_chunk; /* chunks taken since the mark, in order */
+static uint32_t nlog;
+static bool marked;
+static uint32_t touched[NSLOTS]; /* slots used since the mark */
+static uint32_t ntouched;
+static struct {
+  uint32_t nchunks;
+  uint32_t *chunk, *used;
+  struct slot slot0;
+  uint64_t big_next;
+} mark;
+
+/* Strides: 32..512 by 32, then powers of two with three steps between, up to a quarter of a chunk. */
+static const uint32_t stride_of[] = {32,  64,  96,  128, 160,  192,  224,  256,  288,  320,  352,  384,  416,   448,
+                                     480, 512, 640, 768, 1024, 1280, 1536, 2048, 2560, 3072, 4096, 5120, 6144,  8192,
+                                     10240, 12288, 16384};
+#define NSTRIDES (sizeof stride_of / sizeof *stride_of)
+
+static unsigned class_of(uint64_t n)
+{
+  if (n <= 512)
+    return (unsigned)((n + 31) / 32 - 1);
+  unsigned k = 16;
+  while (stride_of[k] < n)
+    k++;
+  return k;
+}
+
+int hd__heap_init(void)
+{
+  long p = hd_sys6(SYS_mmap, (long)HD_HEAP_BASE, (long)(HD_HEAP_END - HD_HEAP_BASE), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (p != (long)HD_HEAP_BASE)
+    return -1;
+  hd_sys3(SYS_madvise, HD_HEAP_BASE, HD_HEAP_END - HD_HEAP_BASE, MADV_NOHUGEPAGE);
+  chunks = hd__map(NCHUNKS * sizeof *chunks);
+  slots = hd__map(NSLOTS * sizeof *slots);
+  log_chunk = hd__map(NCHUNKS * sizeof *log_chunk);
+  big_next = BIG_BASE;
+  return chunks && slots && log_chunk ? 0 : -1;
+}
+
+static uint64_t chunk_addr(uint32_t c) { return HD_HEAP_BASE + ((uint64_t)c << CHUNK_SHIFT); }
+static uint32_t chunk_of(uint64_t a) { return (uint32_t)((a - HD_HEAP_BASE) >> CHUNK_SHIFT); }
+
+/* The slot of a thread: fixed by its place in the tree of creations, not by when it was created. */
+static unsigned slot_of(const struct hd_thread *t)
+{
+  if (!t || t->id == 0)
+    return 0;
+  if (t->parent == 0)
+    return t->nth < NSLOTS / 2 ? t->nth : 1 + hd_mix64(t->nth) % (NSLOTS - 1);
+  return 1 + hd_mix64(slot_of(&rt.thread[t->parent]) * 1000003ull + t->nth) % (NSLOTS - 1);
+}
+
+static uint32_t take_chunks(unsigned s, uint64_t n)
+{
+  struct slot *sl = &slots[s];
+  uint32_t c;
+  if (sl->next_chunk + n <= SLOT_SIZE >> CHUNK_SHIFT) {
+    c = chunk_of(HD_HEAP_BASE + s * SLOT_SIZE) + sl->next_chunk;
+    sl->next_chunk += (uint32_t)n;
+  } else {
+    if (n > (HD_HEAP_END - big_next) >> CHUNK_SHIFT)
+      return 0xffffffffu;
+    c = chunk_of(big_next);
+    big_next += n << CHUNK_SHIFT;
+  }
+  for (uint64_t i = 0; i < n; i++) {
+    chunks[c + i] = (struct chunk){.first = c, .slot = (uint16_t)s};
+    log_chunk[nlog++] = c + (uint32_t)i;
+  }
+  return c;
+}
+
+static struct header *header_of(uint64_t addr, struct chunk **out)
+{
+  uint32_t c = chunk_of(addr);
+  struct chunk *ch = &chunks[c];
+  *out = ch;
+  if (ch->stride == 0)
+    return NULL;
+  if (ch->stride == 1) {
+    *out = &chunks[ch->first];
+    return (struct header *)chunk_addr(ch->first);
+  }
+  uint64_t off = addr & (CHUNK - 1);
+  if (off >= ch->used)
+    return NULL;
+  uint64_t i = off * ch->recip >> 32;
+  return (struct header *)(chunk_addr(c) + i * ch->stride);
+}
+
+static uint64_t user_of(const struct header *h) { return (uint64_t)h + (uint64_t)h->off * 16; }
+static uint64_t size_of(const struct header *h, const struct chunk *c) { return c->stride == 1 ? c->size : h->size; }
+
+static struct header *take_small(unsigned s, unsigned cls)
+{
+  struct slot *sl = &slots[s];
+  struct header *h = sl->free_first[cls];
+  if (h && sl->quarantined > QUARANTINE) {
+    struct header *next = *(struct header **)user_of(h);
+    sl->free_first[cls] = next;
+    if (!next)
+      sl->free_last[cls] = NULL;
+    sl->quarantined -= stride_of[cls];
+    hd__shadow_forget((uint64_t)h, stride_of[cls]);
+    return h;
+  }
+  uint32_t stride = stride_of[cls];
+  struct chunk *c = sl->open[cls] ? &chunks[sl->open[cls] - 1] : NULL;
+  if (!c || c->used + stride > CHUNK) {
+    uint32_t n = take_chunks(s, 1);
+    if (n == 0xffffffffu)
+      return NULL;
+    c = &chunks[n];
+    c->stride = stride;
+    c->recip = (uint32_t)((0x100000000ull + stride - 1) / stride);
+    sl->open[cls] = n + 1;
+  }
+  h = (struct header *)(chunk_addr((uint32_t)(c - chunks)) + c->used);
+  c->used += stride;
+  return h;
+}
+
+void *hd__heap_alloc(size_t size, size_t align, uint64_t pc)
+{
+  struct hd_thread *t = hot.active ? rt.cur : NULL;
+  unsigned s = slot_of(t);
+  if (align < 16)
+    align = 16;
+  if (size > (1ull << 46) || align > CHUNK)
+    return NULL;
+  if (slots[s].next_chunk == 0 && marked && s)
+    touched[ntouched++] = s;
+  uint64_t need = size + MIN_GAP + align; /* the header takes at most `align` */
+  struct header *h;
+  if (need <= stride_of[NSTRIDES - 1]) {
+    h = take_small(s, class_of(need));
+    if (!h)
+      return NULL;
+  } else {
+    uint64_t n = (need + CHUNK - 1) >> CHUNK_SHIFT;
+    uint32_t c = take_chunks(s, n);
+    if (c == 0xffffffffu)
+      return NULL;
+    for (uint64_t i = 0; i < n; i++)
+      chunks[c + i].stride = 1;
+    chunks[c].size = size;
+    h = (struct header *)chunk_addr(c);
+  }
+  uint64_t user = ((uint64_t)h + sizeof *h + align - 1) & ~(align - 1);
+  *h = (struct header){(uint32_t)size, 0, 0, (uint16_t)((user - (uint64_t)h) >> 4), t ? (uint8_t)t->id : 0, B_LIVE};
+  if (HD_UNLIKELY(hot.detail) && t)
+    h->alloc_site = (uint32_t)hd__site_here(pc);
+  return (void *)user;
+}
+
+static void bad_free(unsigned kind, uint64_t p, uint64_t pc)
+{
+  struct hd_finding_rec *f = hd__finding(kind, pc, 0);
+  if (!f)
+    return;
+  struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_FREE);
+  hd__site_stack(s, rt.cur, pc);
+  s->object = p;
+  hd__site_block(f, p);
+  hd__finding_done(f, false);
+}
+
+void hd__heap_free(void *ptr, uint64_t pc)
+{
+  uint64_t p = (uint64_t)ptr;
+  struct chunk *c;
+  struct header *h = header_of(p, &c);
+  if (!h || h->state == B_NONE || user_of(h) != p) {
+    if (hot.active)
+      bad_free(HD_KIND_INVALID_FREE, p, pc);
+    return;
+  }
+  if (h->state != B_LIVE) {
+    if (hot.active)
+      bad_free(HD_KIND_DOUBLE_FREE, p, pc);
+    return;
+  }
+  if (hot.active) {
+    /* Freeing is a write to every byte: it races with any access that is not ordered before it. */
+    uint64_t size = size_of(h, c);
+    if (size && rt.nthreads > 1) {
+      hd__access_slow(p, size, HD_A_WRITE | HD_A_FREE, pc);
+      if (h->state != B_LIVE) { /* somebody else freed it at the scheduling point */
+        bad_free(HD_KIND_DOUBLE_FREE, p, pc);
+        return;
+      }
+    }
+    hd__new_segment(rt.cur); /* no fast path of ours may still hit the block */
+    if (HD_UNLIKELY(hot.detail))
+      h->free_site = (uint32_t)hd__site_here(pc);
+  }
+  h->state = B_FREED;
+  unsigned s = c->slot;
+  if (c->stride > 1 && s == slot_of(hot.active ? rt.cur : NULL) && h->off == 1) {
+    unsigned cls = class_of(c->stride);
+    struct slot *sl = &slots[s];
+    *(struct header **)p = NULL;
+    if (sl->free_last[cls])
+      *(struct header **)user_of(sl->free_last[cls]) = h;
+    else
+      sl->free_first[cls] = h;
+    sl->free_last[cls] = h;
+    sl->quarantined += c->stride;
+  }
+}
+
+void hd__heap_free_foreign(void *p, uint64_t pc) { bad_free(HD_KIND_INVALID_FREE, (uint64_t)p, pc); }
+
+size_t hd__heap_size(void *p)
+{
+  struct chunk *c;
+  struct header *h = header_of((uint64_t)p, &c);
+  return h && h->state == B_LIVE ? size_of(h, c) : 0;
+}
+
+bool hd__heap_block(uint64_t addr, struct hd_block *b)
+{
+  if (!hd__heap_owns(addr))
+    return false;
+  struct chunk *c;
+  struct header *h = header_of(addr, &c);
+  if (!h || h->state == B_NONE)
+    return false;
+  *b = (struct hd_block){user_of(h), size_of(h, c), h->thread_lo, h->state == B_LIVE, h->alloc_site, h->free_site};
+  return true;
+}
+
+static void bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
+{
+  struct hd_finding_rec *f = hd__finding(kind, pc, 0);
+  if (!f)
+    return;
+  struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, flags & HD_A_WRITE ? HD_OP_WRITE : HD_OP_READ);
+  hd__site_stack(s, rt.cur, pc);
+  s->object = addr;
+  s->size = (uint32_t)size;
+  hd__site_block(f, addr);
+  hd__finding_done(f, false);
+}
+
+void hd__heap_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
+{
+  struct chunk *c;
+  struct header *h = header_of(addr, &c);
+  if (HD_UNLIKELY(!h || h->state == B_NONE)) {
+    bad_access(HD_KIND_HEAP_OVERFLOW, addr, size, flags, pc);
+    return;
+  }
+  uint64_t user = user_of(h);
+  if (HD_UNLIKELY(h->state == B_FREED))
+    bad_access(HD_KIND_USE_AFTER_FREE, addr, size, flags, pc);
+  else if (HD_UNLIKELY(addr < user || addr + size > user + size_of(h, c)))
+    bad_access(HD_KIND_HEAP_OVERFLOW, addr, size, flags, pc);
+}
+
+/* ---- restart ---- */
+
+void hd__heap_mark(void)
+{
+  mark.nchunks = nlog;
+  mark.chunk = hd__map((nlog + 1) * sizeof *mark.chunk);
+  mark.used = hd__map((nlog + 1) * sizeof *mark.used);
+  HD_BUG_ON(!mark.chunk || !mark.used);
+  for (uint32_t i = 0; i < nlog; i++) {
+    mark.chunk[i] = log_chunk[i];
+    mark.used[i] = chunks[log_chunk[i]].used;
+  }
+  mark.slot0 = slots[0];
+  mark.big_next = big_next;
+  marked = true;
+  ntouched = 0;
+}
+
+void hd__heap_restore(void)
+{
+  for (uint32_t i = mark.nchunks; i < nlog; i++) {
+    uint32_t c = log_chunk[i];
+    struct chunk *ch = &chunks[c];
+    if (ch->stride == 1) {
+      if (ch->first == c) { /* the whole run at once */
+        uint64_t n = 1;
+        while (i + n < nlog && chunks[log_chunk[i + n]].stride == 1 && chunks[log_chunk[i + n]].first == c)
+          n++;
+        if (n == 1)
+          hd__zero((void *)chunk_addr(c), CHUNK);
+        else
+          hd_sys3(SYS_madvise, chunk_addr(c), n << CHUNK_SHIFT, MADV_DONTNEED);
+      }
+    } else if (ch->used) {
+      hd__zero((void *)chunk_addr(c), ch->used);
+    }
+    *ch = (struct chunk){0};
+  }
+  nlog = mark.nchunks;
+  for (uint32_t i = 0; i < mark.nchunks; i++)
+    chunks[mark.chunk[i]].used = mark.used[i];
+  for (uint32_t i = 0; i < ntouched; i++)
+    hd__zero(&slots[touched[i]], sizeof *slots);
+  ntouched = 0;
+  slots[0] = mark.slot0;
+  big_next = mark.big_next;
+}
+
+void hd__heap_each_range(void (*f)(char *lo, char *hi))
+{
+  for (uint32_t i = 0; i < nlog; i++) {
+    char *a = (char *)chunk_addr(log_chunk[i]);
+    f(a, a + CHUNK);
+  }
+}
+
+void hd__heap_each_block(void (*f)(const struct hd_block *b))
+{
+  for (uint32_t i = mark.nchunks; i < nlog; i++) {
+    uint32_t c = log_chunk[i];
+    const struct chunk *ch = &chunks[c];
+    uint32_t step = ch->stride == 1 ? (uint32_t)CHUNK : ch->stride;
+    if (ch->stride == 1 && ch->first != c)
+      continue;
+    for (uint32_t off = 0; step && (off < ch->used || (ch->stride == 1 && off == 0)); off += step) {
+      struct hd_block b;
+      if (hd__heap_block(chunk_addr(c) + off, &b))
+        f(&b);
+    }
+  }
+}
+
+/* ---- the runtime's own memory, never put back ---- */
+
+int hd__private_depth;
+static char *private_base, *private_next, *private_end;
+
+void *hd__private_alloc(size_t size, size_t align)
+{
+  if (!private_base) {
+    private_base = private_next = hd__map(1ull << 30);
+    if (!private_base)
+      return NULL;
+    private_end = private_base + (1ull << 30);
+  }
+  if (align < 16)
+    align = 16;
+  char *p = (char *)(((uint64_t)private_next + 16 + align - 1) & ~(align - 1));
+  if (p + size > private_end)
+    return NULL;
+  ((uint64_t *)p)[-1] = size;
+  private_next = p + size;
+  return p;
+}
+
+bool hd__private_owns(uint64_t a) { return a - (uint64_t)private_base < (uint64_t)(private_end - private_base); }

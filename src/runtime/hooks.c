@@ -1,0 +1,174 @@
+/* hooks.c: what the compilers' thread sanitizer instrumentation calls: memory accesses and function
+ * entries. Runs in the tested process. hooks_atomic.c has the atomic operations.
+ *
+ * The fast path is the product's speed: an access that this thread has already made in this segment costs
+ * one load and one comparison (shadow.c, invariant 2). */
+#include "runtime/rt.h"
+
+static inline __attribute__((always_inline)) void access_fast(uint64_t addr, unsigned size, bool write, uint64_t pc)
+{
+  if (HD_UNLIKELY(!hot.active))
+    return;
+  const struct hd_cell *c = hd__cell(addr);
+  uint64_t mask = ((1ull << size) - 1) << (addr & 7);
+  uint64_t care = ~0xffull | mask, want = hot.tag | mask;
+  if (HD_LIKELY((c->w & care) == want))
+    return;
+  if (!write && HD_LIKELY((c->r & care) == want))
+    return;
+  hd__access_slow(addr, size, write ? HD_A_WRITE : 0, pc);
+}
+
+static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
+{
+  if (hot.active && size)
+    hd__access_slow(addr, size, flags, pc);
+}
+
+#define U(p) ((uint64_t)(p))
+#define HOOK(n)                                                                                                 \
+  HD_EXPORT void __tsan_read##n(void *p);                                                                       \
+  HD_EXPORT void __tsan_write##n(void *p);                                                                      \
+  HD_EXPORT void __tsan_read_write##n(void *p);                                                                 \
+  HD_EXPORT void __tsan_read##n##_pc(void *p, void *pc);                                                        \
+  HD_EXPORT void __tsan_write##n##_pc(void *p, void *pc);                                                       \
+  HD_EXPORT void __tsan_volatile_read##n(void *p);                                                              \
+  HD_EXPORT void __tsan_volatile_write##n(void *p);                                                             \
+  void __tsan_read##n(void *p) { access_fast(U(p), n, false, HD_CALLER); }                                      \
+  void __tsan_write##n(void *p) { access_fast(U(p), n, true, HD_CALLER); }                                      \
+  void __tsan_read_write##n(void *p)                                                                            \
+  {                                                                                                             \
+    access_fast(U(p), n, false, HD_CALLER);                                                                     \
+    access_fast(U(p), n, true, HD_CALLER);                                                                      \
+  }                                                                                                             \
+  void __tsan_read##n##_pc(void *p, void *pc) { access_fast(U(p), n, false, U(pc)); }                           \
+  void __tsan_write##n##_pc(void *p, void *pc) { access_fast(U(p), n, true, U(pc)); }                           \
+  void __tsan_volatile_read##n(void *p) { access_any(U(p), n, HD_A_VOLATILE, HD_CALLER); }                      \
+  void __tsan_volatile_write##n(void *p) { access_any(U(p), n, HD_A_WRITE | HD_A_VOLATILE, HD_CALLER); }
+
+HOOK(1)
+HOOK(2)
+HOOK(4)
+HOOK(8)
+
+#define HOOK_SLOW(name, n, flags)                                                                               \
+  HD_EXPORT void __tsan_##name##n(void *p);                                                                     \
+  void __tsan_##name##n(void *p) { access_any(U(p), n, flags, HD_CALLER); }
+
+HOOK_SLOW(read, 16, 0)
+HOOK_SLOW(write, 16, HD_A_WRITE)
+HOOK_SLOW(volatile_read, 16, HD_A_VOLATILE)
+HOOK_SLOW(volatile_write, 16, HD_A_WRITE | HD_A_VOLATILE)
+
+#define HOOK_UNALIGNED(n)                                                                                       \
+  HOOK_SLOW(unaligned_read, n, 0)                                                                               \
+  HOOK_SLOW(unaligned_write, n, HD_A_WRITE)                                                                     \
+  HOOK_SLOW(unaligned_volatile_read, n, HD_A_VOLATILE)                                                          \
+  HOOK_SLOW(unaligned_volatile_write, n, HD_A_WRITE | HD_A_VOLATILE)                                            \
+  HD_EXPORT void __tsan_unaligned_read_write##n(void *p);                                                       \
+  void __tsan_unaligned_read_write##n(void *p)                                                                  \
+  {                                                                                                             \
+    access_any(U(p), n, 0, HD_CALLER);                                                                          \
+    access_any(U(p), n, HD_A_WRITE, HD_CALLER);                                                                 \
+  }
+
+HOOK_UNALIGNED(2)
+HOOK_UNALIGNED(4)
+HOOK_UNALIGNED(8)
+HOOK_UNALIGNED(16)
+
+HD_EXPORT void __tsan_read_write16(void *p);
+void __tsan_read_write16(void *p)
+{
+  access_any(U(p), 16, 0, HD_CALLER);
+  access_any(U(p), 16, HD_A_WRITE, HD_CALLER);
+}
+
+HD_EXPORT void __tsan_read_range(void *p, uint64_t n);
+HD_EXPORT void __tsan_write_range(void *p, uint64_t n);
+HD_EXPORT void __tsan_read_range_pc(void *p, uint64_t n, void *pc);
+HD_EXPORT void __tsan_write_range_pc(void *p, uint64_t n, void *pc);
+void __tsan_read_range(void *p, uint64_t n) { access_any(U(p), n, 0, HD_CALLER); }
+void __tsan_write_range(void *p, uint64_t n) { access_any(U(p), n, HD_A_WRITE, HD_CALLER); }
+void __tsan_read_range_pc(void *p, uint64_t n, void *pc) { access_any(U(p), n, 0, U(pc)); }
+void __tsan_write_range_pc(void *p, uint64_t n, void *pc) { access_any(U(p), n, HD_A_WRITE, U(pc)); }
+
+/* A constructor or destructor sets the table pointer of an object; storing the same value again is no change. */
+HD_EXPORT void __tsan_vptr_update(void **vptr, void *value);
+void __tsan_vptr_update(void **vptr, void *value)
+{
+  if (*vptr != value)
+    access_fast(U(vptr), 8, true, HD_CALLER);
+}
+HD_EXPORT void __tsan_vptr_read(void **vptr);
+void __tsan_vptr_read(void **vptr) { access_fast(U(vptr), 8, false, HD_CALLER); }
+
+/* ---- the call stack ---- */
+
+HD_EXPORT void __tsan_func_entry(void *pc);
+HD_EXPORT void __tsan_func_exit(void);
+
+void __tsan_func_entry(void *pc)
+{
+  if (HD_UNLIKELY(!hot.active))
+    return;
+  struct hd_frame *f = hot.frame;
+  uint64_t sp = U(__builtin_frame_address(0));
+  /* Frames that a longjmp or an exception left behind lie below us on the stack. */
+  while (HD_UNLIKELY(f > rt.cur->frames && f[-1].sp <= sp))
+    f--;
+  if (HD_UNLIKELY(f == hot.frame_end)) {
+    rt.cur->nframes_lost++;
+    return;
+  }
+  f->pc = U(pc);
+  f->sp = sp;
+  hot.frame = f + 1;
+}
+
+void __tsan_func_exit(void)
+{
+  if (HD_UNLIKELY(!hot.active))
+    return;
+  if (HD_UNLIKELY(rt.cur->nframes_lost)) {
+    rt.cur->nframes_lost--;
+    return;
+  }
+  if (HD_LIKELY(hot.frame > rt.cur->frames))
+    hot.frame--;
+}
+
+/* ---- the rest of the interface ---- */
+
+HD_EXPORT void __tsan_init(void);
+void __tsan_init(void) {}
+
+HD_EXPORT void __tsan_ignore_thread_begin(void);
+HD_EXPORT void __tsan_ignore_thread_end(void);
+void __tsan_ignore_thread_begin(void)
+{
+  if (hot.active)
+    rt.cur->ignore++;
+}
+void __tsan_ignore_thread_end(void)
+{
+  if (hot.active && rt.cur->ignore)
+    rt.cur->ignore--;
+}
+
+/* Annotations that programs use to tell ThreadSanitizer about orders of their own. */
+HD_EXPORT void __tsan_acquire(void *addr);
+HD_EXPORT void __tsan_release(void *addr);
+void __tsan_acquire(void *addr)
+{
+  if (hot.active)
+    hd__acquire(&hd__obj(U(addr), HD_OBJ_NONE)->vc);
+}
+void __tsan_release(void *addr)
+{
+  if (!hot.active)
+    return;
+  struct hd_obj *o = hd__obj(U(addr), HD_OBJ_NONE);
+  hd_vc_join(&rt.arena, &o->vc, &rt.cur->vc);
+  hd__new_segment(rt.cur);
+}

@@ -1,0 +1,132 @@
+/* ident.c: borrowed thread identities. Runs in the tested process.
+ *
+ * For each tested thread there is a real thread that waits forever. The tested thread runs on the main kernel
+ * thread, but on the stack of the real one and with its thread pointer, so thread-local variables, errno,
+ * pthread_self() and the stack bounds are true. An identity is used again after its thread has ended; taking
+ * it copies back its thread-local storage and control block as they were when it was new. */
+#include <errno.h>
+
+#include "runtime/rt.h"
+
+#define MAX_IDENTS 2048
+#define HOOK_ROOM (64u << 10) /* our hooks run on the thread's stack too */
+
+static struct hd_ident ident[MAX_IDENTS];
+static unsigned nidents;
+static struct hd_ident *idle;
+
+/* Body of the real thread. What it leaves on its stack above stack_top is never touched again by it. */
+static _Noreturn void *park(void *arg)
+{
+  struct hd_ident *id = arg;
+  pthread_attr_t a;
+  void *lo = NULL;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &a) == 0) {
+    pthread_attr_getstack(&a, &lo, &size);
+    pthread_attr_getguardsize(&a, &id->guard);
+    pthread_attr_destroy(&a);
+  }
+  id->stack_lo = lo;
+  id->stack_hi = (char *)lo + size;
+  id->stack_top = (char *)(((uint64_t)__builtin_frame_address(0) - 1024) & ~63ull);
+  __atomic_store_n(&id->tp, (uint64_t)pthread_self(), __ATOMIC_RELEASE);
+  hd_sys6(SYS_futex, (long)&id->tp, 1 /* FUTEX_WAKE */, 1, 0, 0, 0);
+  static int never;
+  for (;;)
+    hd_sys6(SYS_futex, (long)&never, 0 /* FUTEX_WAIT */, 0, 0, 0, 0);
+}
+
+static int make(size_t stack_size)
+{
+  if (nidents == MAX_IDENTS)
+    return -1;
+  struct hd_ident *id = &ident[nidents];
+  pthread_attr_t a;
+  sigset_t all, old;
+  pthread_t th;
+  int e;
+  hd__private_depth++;
+  pthread_attr_init(&a);
+  if (stack_size)
+    pthread_attr_setstacksize(&a, stack_size + HOOK_ROOM);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  e = real_pthread_create(&th, &a, park, id);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  pthread_attr_destroy(&a);
+  hd__private_depth--;
+  if (e)
+    return -1;
+  uint64_t tp;
+  while (!(tp = __atomic_load_n(&id->tp, __ATOMIC_ACQUIRE)))
+    hd_sys6(SYS_futex, (long)&id->tp, 0 /* FUTEX_WAIT */, 0, 0, 0, 0);
+  if (!id->stack_lo)
+    return -1;
+  id->want_size = stack_size;
+  size_t n = (size_t)(id->stack_hi - id->stack_top);
+  id->image = hd__private_alloc(n, 64);
+  if (!id->image)
+    return -1;
+  hd__copy(id->image, id->stack_top, n);
+  nidents++;
+  return 0;
+}
+
+void hd__ident_reset(void)
+{
+  idle = NULL;
+  for (unsigned i = nidents; i-- > 0;) {
+    ident[i].next = idle;
+    idle = &ident[i];
+  }
+}
+
+int hd__ident_grow(size_t stack_size, unsigned n)
+{
+  while (n--)
+    if (make(stack_size)) {
+      hd__ident_reset();
+      return -1;
+    }
+  hd__ident_reset();
+  return 0;
+}
+
+unsigned hd__ident_count(size_t stack_size)
+{
+  unsigned n = 0;
+  for (unsigned i = 0; i < nidents; i++)
+    n += ident[i].want_size == stack_size;
+  return n;
+}
+
+struct hd_ident *hd__ident_take(size_t stack_size)
+{
+  for (struct hd_ident **p = &idle; *p; p = &(*p)->next)
+    if ((*p)->want_size == stack_size) {
+      struct hd_ident *id = *p;
+      *p = id->next;
+      hd__copy(id->stack_top, id->image, (size_t)(id->stack_hi - id->stack_top));
+      return id;
+    }
+  return NULL;
+}
+
+/* Kept in the order of creation, so that the next taker gets the same one whoever gave first. */
+void hd__ident_give(struct hd_ident *id)
+{
+  struct hd_ident **p = &idle;
+  while (*p && *p < id)
+    p = &(*p)->next;
+  id->next = *p;
+  *p = id;
+}
+
+bool hd__ident_owns(uint64_t addr)
+{
+  for (unsigned i = 0; i < nidents; i++)
+    if (addr >= (uint64_t)ident[i].stack_lo - ident[i].guard && addr < (uint64_t)ident[i].stack_hi)
+      return true;
+  return false;
+}

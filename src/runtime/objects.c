@@ -1,0 +1,101 @@
+/* objects.c: locks, condition variables and the like, found by address. Runs in the tested process.
+ *
+ * What the program can see of an object (is it locked, how often) stands in the object's own memory, in
+ * libc's layout; here is only what the scheduler needs besides. Entries of earlier executions are
+ * recognised by their epoch and count as empty, so that a restart costs nothing. */
+#include "runtime/rt.h"
+
+struct slot {
+  uint64_t addr;
+  uint32_t epoch;
+  struct hd_obj *obj;
+};
+static struct slot *table;
+static size_t cap, used;
+static uint32_t used_epoch;
+
+static struct slot *probe(struct slot *t, size_t n, uint64_t addr)
+{
+  size_t i = (addr * 0x9e3779b97f4a7c15ull >> 20) & (n - 1);
+  while (t[i].epoch == rt.epoch && t[i].addr != addr)
+    i = (i + 1) & (n - 1);
+  return &t[i];
+}
+
+static void grow(void)
+{
+  size_t n = cap ? cap * 2 : 1024;
+  struct slot *t = hd__map(n * sizeof *t);
+  if (!t)
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the table of locks");
+  for (size_t i = 0; i < cap; i++)
+    if (table[i].epoch == rt.epoch)
+      *probe(t, n, table[i].addr) = table[i];
+  if (cap)
+    hd_sys3(SYS_munmap, table, cap * sizeof *t, 0);
+  table = t;
+  cap = n;
+}
+
+struct hd_obj *hd__obj_find(uint64_t addr)
+{
+  if (!cap)
+    return NULL;
+  struct slot *s = probe(table, cap, addr);
+  return s->epoch == rt.epoch ? s->obj : NULL;
+}
+
+struct hd_obj *hd__obj(uint64_t addr, unsigned kind)
+{
+  if (HD_UNLIKELY(used_epoch != rt.epoch)) {
+    used_epoch = rt.epoch;
+    used = 0;
+  }
+  if (HD_UNLIKELY(used * 2 >= cap))
+    grow();
+  struct slot *s = probe(table, cap, addr);
+  if (s->epoch == rt.epoch && s->obj->kind == kind)
+    return s->obj;
+  if (s->epoch != rt.epoch) {
+    used++;
+    s->addr = addr;
+    s->epoch = rt.epoch;
+    s->obj = hd_arena_get(&rt.arena, sizeof *s->obj);
+    HD_BUG_ON(!s->obj);
+  } /* else: other use of the same memory; it starts anew */
+  hd__zero(s->obj, sizeof *s->obj);
+  s->obj->addr = addr;
+  s->obj->kind = (uint8_t)kind;
+  s->obj->owner = HD_NOBODY;
+  return s->obj;
+}
+
+void hd__pend(struct hd_obj *o, struct hd_thread *t)
+{
+  t->wait = o;
+  t->next_pend = o->pend;
+  o->pend = t;
+}
+
+void hd__unpend(struct hd_obj *o, struct hd_thread *t)
+{
+  for (struct hd_thread **p = &o->pend; *p; p = &(*p)->next_pend)
+    if (*p == t) {
+      *p = t->next_pend;
+      break;
+    }
+  t->wait = NULL;
+}
+
+void hd__enable_pending(struct hd_obj *o)
+{
+  for (struct hd_thread *t = o->pend; t; t = t->next_pend)
+    hd__enable(t);
+}
+
+void hd__disable_pending(struct hd_obj *o, struct hd_thread *except)
+{
+  for (struct hd_thread *t = o->pend; t; t = t->next_pend)
+    if (t != except)
+      hd__disable(t);
+}

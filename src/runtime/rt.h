@@ -1,0 +1,403 @@
+/* rt.h: the runtime inside the tested process, private to this folder.
+ *
+ * Reading order: arch.h (switching), ident.c (borrowed threads), sched.c (who goes next), shadow.c (who
+ * touched what), heap.c, snapshot.c (putting memory back), drive.c (the loop over executions), then the
+ * wrappers, one wrap_*.c per family.
+ *
+ * Rules of this folder
+ *  1. One kernel thread runs everything, so nothing here needs a lock or an atomic operation.
+ *  2. No malloc and no stdio of the process we live in; no printing at all: findings and errors are
+ *     recorded in the shared file and the supervisor speaks.
+ *  3. The runtime's own memory is never put back by a restart; the program's always is.
+ *  4. While hot.active is 0 the process is an ordinary one: every wrapper goes straight to the original. */
+#ifndef HD_RT_H
+#define HD_RT_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "abi/abi.h"
+#include "explore/explore.h"
+#include "model/model.h"
+#include "runtime/arch.h"
+
+#define HD_EXPORT __attribute__((visibility("default")))
+#define HD_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HD_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HD_CALLER ((uint64_t)__builtin_return_address(0))
+#define HD_BUG_ON(c) (HD_UNLIKELY(c) ? hd__bug(#c, __FILE__, __LINE__) : (void)0)
+#define HD_PAGE 4096ull
+
+/* ---- borrowed thread identities (ident.c) ---- */
+
+/* A real thread that sleeps forever; a tested thread runs on its stack with its thread pointer. */
+struct hd_ident {
+  uint64_t tp;           /* thread pointer, which is also its pthread_t */
+  char *stack_lo;        /* lowest usable address */
+  char *stack_top;       /* where a fiber's stack starts */
+  char *stack_hi;        /* end: between stack_top and here lie TLS and the thread control block */
+  size_t guard;
+  size_t want_size;      /* the stack size it was asked for, 0 = default */
+  char *image;           /* copy of [stack_top, stack_hi) as it was when the thread was new */
+  struct hd_ident *next; /* free list */
+};
+
+/* Makes sure there are `n` idle identities with that stack size. pre: between executions.
+ * Returns 0, or -1 when the system has no memory or threads left. */
+int hd__ident_grow(size_t stack_size, unsigned n);
+/* Returns an identity as good as new, or NULL when the pool has none of that size. */
+struct hd_ident *hd__ident_take(size_t stack_size);
+void hd__ident_give(struct hd_ident *id);
+/* All identities are idle again (an execution was given up). */
+void hd__ident_reset(void);
+unsigned hd__ident_count(size_t stack_size);
+bool hd__ident_owns(uint64_t addr);
+
+/* ---- call stacks as the instrumentation tells them ---- */
+
+struct hd_frame {
+  uint64_t pc; /* return address into the caller */
+  uint64_t sp; /* stack pointer inside the callee; smaller ones above it are dead (longjmp) */
+};
+#define HD_FRAMES 4096 /* deeper calls are not recorded, only counted */
+
+/* ---- tested threads ---- */
+
+enum hd_tstate {
+  HD_T_READY,   /* its pending operation is enabled */
+  HD_T_BLOCKED, /* its pending operation is not */
+  HD_T_DONE,
+};
+
+struct hd_obj;
+
+struct hd_thread {
+  struct hd_ctx ctx;
+  struct hd_op op;        /* pending operation */
+  uint64_t tag;           /* segment of the thread, as it stands in shadow words */
+  struct hd_frame *frame; /* top of its call stack, while it is not running */
+  struct hd_frame *frames;
+  uint16_t id, parent, nth, children;
+  uint8_t state;
+  bool joined, detached, exiting;
+  bool timed, timed_out, woken;
+  uint64_t deadline;      /* virtual nanoseconds, while `timed` */
+  struct hd_thread *next_pend; /* others that want the same object */
+  struct hd_obj *wait;    /* object it is queued at */
+  struct hd_obj *wait2;   /* mutex to take again after a wait */
+  struct hd_vc vc;
+  struct hd_vc fence_rel; /* clock at the last release fence */
+  struct hd_vc fence_acq; /* clocks seen by relaxed loads, for the next acquire fence */
+  struct hd_ident *ident; /* NULL for the first thread */
+  void *(*start)(void *);
+  void *arg, *ret;
+  void *cleanup;          /* innermost C cleanup buffer (wrap_cleanup.c) */
+  struct hd_tls_dtor *tls_dtors;
+  struct hd_thread *joiner; /* who waits for its end */
+  uint32_t nframes_lost;
+  uint64_t held;          /* mutexes held, for reports */
+  uint64_t create_site;   /* detail: call stack of its creation */
+  int ignore;             /* nesting of ignore regions */
+  uint64_t clock_read;    /* last time it saw */
+};
+
+/* ---- objects: locks and the like, by address, for one execution ---- */
+
+struct hd_obj {
+  uint64_t addr;
+  uint32_t epoch;  /* execution it belongs to; others are empty */
+  uint8_t kind;    /* enum hd_obj_kind */
+  uint16_t owner;  /* thread number, HD_NOBODY */
+  uint32_t count;
+  struct hd_thread *pend;  /* threads whose pending operation takes it */
+  struct hd_thread *queue; /* condition waiters, first to last */
+  struct hd_thread *queue_last;
+  uint32_t nqueue;
+  struct hd_vc vc;         /* what its last release published */
+  uint64_t site;           /* where it was taken: program counter, or call stack when detail is on */
+  uint32_t signals;        /* condition: signals that found nobody waiting */
+};
+#define HD_NOBODY 0xffff
+
+/* ---- the few words every hook needs ---- */
+
+struct hd_hot {
+  uint64_t tag;           /* of the running thread */
+  struct hd_frame *frame; /* top of the running thread's call stack */
+  struct hd_frame *frame_end;
+  uint8_t active;         /* controlled run, and a tested thread is running */
+  uint8_t detail;         /* keep whole call stacks */
+  uint8_t log;            /* keep every event */
+  uint8_t selector;       /* system-call interception, see sysguard.c */
+};
+extern struct hd_hot hot;
+
+struct hd_rt {
+  struct hd_ctl *ctl;
+  struct hd_config *config;
+  struct hd_status *status;
+  hd_step *path;          /* of the execution under way */
+  uint64_t path_len;
+  uint64_t *visible;      /* log of visible granules */
+  const struct hd_strategy *strategy;
+  struct hd_search search;
+  struct hd_arena arena;  /* for one execution */
+  struct hd_thread *cur;
+  struct hd_thread *thread; /* [HD_MAX_THREADS] */
+  const struct hd_op *op[HD_MAX_THREADS];
+  unsigned nthreads;      /* created in this execution */
+  unsigned nalive;
+  struct hd_set enabled;
+  unsigned nenabled;
+  unsigned ntimed;
+  uint32_t epoch;         /* number of executions begun in this process */
+  uint32_t seg_next, seg_base;
+  uint64_t now;           /* virtual time, nanoseconds */
+  uint64_t event_hash;
+  uint64_t events;
+  struct hd_ctx sched;    /* where executions are started from */
+  uint64_t main_tp;
+  int end_reason;         /* enum hd_end */
+  size_t grow_stack;
+  int exit_status;
+  bool in_exit;           /* exit handlers are running */
+  bool finding_here;      /* this execution has a finding */
+  bool own_handlers_ready;
+};
+extern struct hd_rt rt;
+
+enum hd_end {
+  HD_END_EXIT,     /* the program ended */
+  HD_END_FINDING,  /* it cannot go on */
+  HD_END_GROW,     /* not enough identities: try again */
+  HD_END_BLOCKED,  /* redundant */
+  HD_END_CUT,      /* too long */
+  HD_END_DIVERGED,
+  HD_END_ERROR,    /* unsupported and the like: the search ends */
+};
+
+/* ---- sched.c ---- */
+
+int hd__sched_init(void);
+/* A new execution: no threads, no clocks. */
+void hd__sched_begin(void);
+/* Runs the execution; returns when it is over. pre: thread 0 exists. */
+void hd__run(void);
+struct hd_thread *hd__thread_new(struct hd_thread *parent);
+/* The running thread is about to do this operation, which is enabled: somebody (perhaps another thread)
+ * goes first; returns when the operation may be executed. */
+void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc);
+/* One decision: the next thread runs. Returns when the caller is picked again. */
+void hd__step(void);
+void hd__enable(struct hd_thread *t);
+void hd__disable(struct hd_thread *t);
+unsigned hd__choose(unsigned n, uint64_t pc);
+/* The running thread has finished; does not return. */
+_Noreturn void hd__thread_gone(void);
+/* Ends the execution; does not return to the program. */
+_Noreturn void hd__end(int reason);
+void hd__release(struct hd_vc *into);        /* publish the running thread's clock */
+void hd__acquire(const struct hd_vc *from);  /* learn */
+void hd__new_segment(struct hd_thread *t);
+/* Whether that segment of this execution happened before the running thread's next action. */
+bool hd__happened_before(uint32_t seg);
+unsigned hd__segment_thread(uint32_t seg);
+/* The pending operation of the running thread was executed; HD_EV_* flags. hd__point does this itself. */
+void hd__event(unsigned flags);
+/* hd__point without the event, for operations whose outcome is known only afterwards. */
+void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc);
+/* Leaves the wait it is in because its time has come (timed operations). */
+void hd__time_out(struct hd_thread *t);
+
+/* ---- objects.c ---- */
+
+struct hd_obj *hd__obj(uint64_t addr, unsigned kind);
+struct hd_obj *hd__obj_find(uint64_t addr);
+void hd__pend(struct hd_obj *o, struct hd_thread *t);
+void hd__unpend(struct hd_obj *o, struct hd_thread *t);
+void hd__enable_pending(struct hd_obj *o);
+void hd__disable_pending(struct hd_obj *o, struct hd_thread *except);
+
+/* ---- shadow.c ---- */
+
+#define HD_A_WRITE 1u
+#define HD_A_ATOMIC 2u
+#define HD_A_VOLATILE 4u
+#define HD_A_FREE 8u
+#define HD_A_RMW 16u
+#define HD_A_CAS 32u
+
+struct hd_cell {
+  uint64_t w, r;     /* last write and last read: segment << 32 | flags << 8 | byte mask */
+  uint64_t wpc, rpc; /* where; bit 63 of wpc: the granule is visible */
+};
+#define HD_CELL_INFLATED (1ull << 8)
+#define HD_CELL_ATOMIC (1ull << 9)
+#define HD_CELL_VISIBLE (1ull << 63)
+#define HD_PC_MASK ((1ull << 48) - 1)
+
+#define HD_SHADOW_BASE 0x300000000000ull
+#define HD_SHADOW_ADDR_MASK ((1ull << 40) - 1)
+static inline struct hd_cell *hd__cell(uint64_t addr)
+{
+  return (struct hd_cell *)(HD_SHADOW_BASE + ((addr & HD_SHADOW_ADDR_MASK & ~7ull) << 2));
+}
+
+int hd__shadow_init(void);
+/* A new execution: everything recorded before is stale. */
+void hd__shadow_begin(void);
+/* Takes over entries [from, to) of the visible log. */
+void hd__shadow_learn(uint64_t from, uint64_t to);
+void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+struct hd_cas {
+  const void *at, *expected;
+  unsigned size;
+};
+/* The same for a compare-and-swap, which is a write only if it is going to succeed. */
+void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas);
+/* The block [addr, addr+size) is new: forget who touched its addresses before. */
+void hd__shadow_forget(uint64_t addr, uint64_t size);
+/* Whether an atomic or volatile access there is a scheduling point. */
+bool hd__shadow_visible(uint64_t addr, uint64_t size);
+
+/* ---- heap.c ---- */
+
+#define HD_HEAP_BASE 0x201000000000ull
+#define HD_HEAP_END 0x20f000000000ull
+static inline bool hd__heap_owns(uint64_t a) { return a - HD_HEAP_BASE < HD_HEAP_END - HD_HEAP_BASE; }
+
+struct hd_block {
+  uint64_t base, size; /* what the program sees */
+  uint16_t thread;
+  bool live;
+  uint32_t alloc_site, free_site;
+};
+
+int hd__heap_init(void);
+void *hd__heap_alloc(size_t size, size_t align, uint64_t pc);
+void hd__heap_free(void *p, uint64_t pc);
+size_t hd__heap_size(void *p);
+/* Reports an access to [addr, addr+size) that is not inside a live block. */
+void hd__heap_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+bool hd__heap_block(uint64_t addr, struct hd_block *b);
+void hd__heap_mark(void);    /* the state to come back to */
+void hd__heap_restore(void);
+/* Calls f for every stretch of heap memory in use. */
+void hd__heap_each_range(void (*f)(char *lo, char *hi));
+/* Calls f for every block, live or freed, allocated since hd__heap_mark. */
+void hd__heap_each_block(void (*f)(const struct hd_block *b));
+/* Memory of the runtime's own that real libc functions asked for. */
+void *hd__private_alloc(size_t size, size_t align);
+bool hd__private_owns(uint64_t a);
+extern int hd__private_depth; /* > 0: malloc serves the runtime, not the program */
+
+/* free() of something that was never on a heap. */
+void hd__heap_free_foreign(void *p, uint64_t pc);
+extern bool hd__heap_on; /* malloc serves from our heap */
+void hd__heap_start(void);
+
+/* ---- snapshot.c ---- */
+
+/* Records all writable memory; [stack_lo, stack_hi) is the part of the first thread's stack that is in use. */
+int hd__snapshot_take(char *stack_lo, char *stack_hi);
+void hd__snapshot_restore(void);
+/* A write fault at addr: returns true when it was one of ours and the write may be tried again. */
+bool hd__snapshot_fault(uint64_t addr);
+/* Makes [addr, addr+size) writable for the kernel (a system call is about to write there). */
+void hd__snapshot_touch(uint64_t addr, uint64_t size);
+/* Puts everything in the state before hd__snapshot_take, and forgets it. pre: just restored. */
+void hd__snapshot_drop(void);
+/* Calls f for every recorded stretch of memory. */
+void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
+
+/* ---- drive.c ---- */
+
+/* Runs the search instead of main, and ends the process. */
+_Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp);
+
+/* Calls f for the first thread's stack from sp up. */
+void hd__scan_first_stack(char *sp, void (*f)(char *lo, char *hi));
+bool hd__first_stack_overflow(uint64_t addr, uint64_t sp);
+
+/* ---- finding.c ---- */
+
+/* Call stacks kept for reports: 0 is none. Without detail a site is just a program counter. */
+uint64_t hd__site_here(uint64_t pc);
+void hd__sites_reset(void);
+
+/* Begins a finding; NULL when it is ignored, known already, or not the one looked for.
+ * The caller adds sites and calls hd__finding_done. */
+struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2);
+struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsigned thread, unsigned op);
+void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc);
+void hd__site_stored(struct hd_site *s, uint64_t site);
+void hd__site_block(struct hd_finding_rec *f, uint64_t addr);
+/* Stores the finding with the schedule so far. With `fatal`, or unless --all, ends the execution. */
+void hd__finding_done(struct hd_finding_rec *f, bool fatal);
+uint64_t hd__site_pc(uint64_t site);
+void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal);
+void hd__report_deadlock(void);
+void hd__report_leaks(void); /* leaks.c */
+/* The search cannot go on: records why and ends it. */
+_Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text);
+_Noreturn void hd__unsupported(const char *function, uint64_t pc);
+_Noreturn void hd__bug(const char *cond, const char *file, int line);
+void hd__modules_record(void);
+
+/* ---- signals.c, sysguard.c ---- */
+
+void hd__signals_init(void);
+void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *));
+/* The program sends itself a signal: a finding if that would kill it. */
+void hd__self_signal(int sig, uint64_t pc);
+void hd__signals_begin(void); /* the program's handlers are those of the start again */
+void hd__sysguard_init(void);
+void hd__sysguard_begin(void); /* undo what the last execution left in the kernel */
+void hd__sysguard_enable(void);
+
+/* ---- util.c ---- */
+
+void *hd__map(size_t size); /* zeroed memory of our own, NULL on failure */
+bool hd__map_owns(uint64_t lo, uint64_t hi); /* whether that range lies in such memory */
+void hd__copy(void *to, const void *from, size_t n);
+void hd__zero(void *to, size_t n);
+size_t hd__strlen(const char *s);
+bool hd__streq(const char *a, const char *b);
+/* Appends to a bounded string: %s %d %u %x (64-bit arguments) only. Returns the new length. */
+size_t hd__format(char *buf, size_t cap, const char *fmt, ...);
+
+/* ---- between the wrappers ---- */
+
+bool hd__mutex_owned(const pthread_mutex_t *m); /* by the running thread */
+bool hd__mutex_free(uint64_t m);
+void hd__mutex_leave(pthread_mutex_t *m);
+void hd__mutex_return(pthread_mutex_t *m, uint64_t pc);
+void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc);
+void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);
+void hd__timer_clear(struct hd_thread *t);
+
+_Noreturn void hd__program_exit(int status);
+void hd__run_thread_dtors(struct hd_thread *t);
+_Noreturn void hd__thread_exit(void *ret);
+/* Finds out whether leaving the program runs anything (destructors, atexit handlers). */
+void hd__exit_mark(void);
+void hd__exit_begin(void);
+void hd__exit_register_last(void);
+void hd__keys_mark(void);
+_Noreturn void hd__exit_now(int status); /* as _exit */
+void hd__keys_begin(void);
+
+/* ---- the originals (real.c) ---- */
+
+#define HD_REAL(ret, name, args) extern ret(*real_##name) args;
+#include "runtime/real.def"
+#undef HD_REAL
+void hd__real_init(void);
+
+#endif

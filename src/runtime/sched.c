@@ -1,0 +1,269 @@
+/* sched.c: who goes next. Runs in the tested process, on the stack of the thread that reached the point.
+ *
+ * Invariants
+ *  1. A thread is in rt.enabled exactly when its pending operation can be executed now.
+ *  2. A step picks one enabled thread; that thread executes its pending operation and everything up to its
+ *     next one. Nobody else runs in between.
+ *  3. Every step and every choice is appended to rt.path before it takes effect, so the path area holds the
+ *     schedule even if the process dies the next moment.
+ *  4. Nothing here depends on real time, addresses of the runtime, or anything outside the tested program. */
+#include "runtime/rt.h"
+
+struct hd_hot hot;
+struct hd_rt rt;
+
+struct segment {
+  uint32_t clock;
+  uint32_t thread;
+};
+static struct segment *segments; /* of this execution, from rt.seg_base */
+#define MAX_SEGMENTS (1u << 26)
+
+static int sched_init(void)
+{
+  if (segments)
+    return 0;
+  segments = hd__map((size_t)MAX_SEGMENTS * sizeof *segments);
+  rt.thread = hd__map(sizeof *rt.thread * HD_MAX_THREADS);
+  struct hd_frame *frames = hd__map(sizeof *frames * HD_FRAMES * HD_MAX_THREADS);
+  if (!segments || !rt.thread || !frames || hd_arena_init(&rt.arena, 8ull << 30))
+    return -1;
+  for (unsigned i = 0; i < HD_MAX_THREADS; i++) {
+    rt.thread[i].id = (uint16_t)i;
+    rt.thread[i].frames = frames + (size_t)i * HD_FRAMES;
+    rt.op[i] = &rt.thread[i].op;
+  }
+  rt.seg_next = rt.seg_base = 1;
+  return 0;
+}
+
+bool hd__happened_before(uint32_t seg)
+{
+  const struct segment *s = &segments[seg - rt.seg_base];
+  return hd_vc_get(&rt.cur->vc, s->thread) >= s->clock;
+}
+
+unsigned hd__segment_thread(uint32_t seg) { return segments[seg - rt.seg_base].thread; }
+
+void hd__new_segment(struct hd_thread *t)
+{
+  uint32_t seg = rt.seg_next++;
+  if (HD_UNLIKELY(seg - rt.seg_base >= MAX_SEGMENTS))
+    hd__end(HD_END_CUT);
+  uint32_t clock = hd_vc_get(&t->vc, t->id) + 1;
+  hd_vc_set(&rt.arena, &t->vc, t->id, clock);
+  segments[seg - rt.seg_base] = (struct segment){clock, t->id};
+  t->tag = (uint64_t)seg << 32;
+  if (t == rt.cur)
+    hot.tag = t->tag;
+}
+
+void hd__release(struct hd_vc *into)
+{
+  hd_vc_copy(&rt.arena, into, &rt.cur->vc);
+  hd__new_segment(rt.cur);
+}
+
+void hd__acquire(const struct hd_vc *from) { hd_vc_join(&rt.arena, &rt.cur->vc, from); }
+
+void hd__enable(struct hd_thread *t)
+{
+  if (t->state == HD_T_READY)
+    return;
+  t->state = HD_T_READY;
+  hd_set_add(&rt.enabled, t->id);
+  rt.nenabled++;
+}
+
+void hd__disable(struct hd_thread *t)
+{
+  if (t->state != HD_T_READY)
+    return;
+  t->state = HD_T_BLOCKED;
+  hd_set_del(&rt.enabled, t->id);
+  rt.nenabled--;
+}
+
+struct hd_thread *hd__thread_new(struct hd_thread *parent)
+{
+  unsigned id = rt.nthreads;
+  if (id >= HD_MAX_THREADS)
+    return NULL;
+  rt.nthreads++;
+  struct hd_thread *t = &rt.thread[id];
+  struct hd_frame *frames = t->frames;
+  hd__zero(t, sizeof *t);
+  t->id = (uint16_t)id;
+  t->frames = t->frame = frames;
+  t->state = HD_T_BLOCKED;
+  t->op = (struct hd_op){.kind = HD_OP_START, .thread = (uint16_t)id, .object = id};
+  if (parent) {
+    t->parent = parent->id;
+    t->nth = ++parent->children;
+    hd_vc_copy(&rt.arena, &t->vc, &parent->vc);
+  }
+  hd__new_segment(t);
+  rt.nalive++;
+  if (rt.nthreads > rt.status->max_threads)
+    rt.status->max_threads = rt.nthreads;
+  hd__enable(t);
+  return t;
+}
+
+int hd__sched_init(void) { return sched_init(); }
+
+void hd__sched_begin(void)
+{
+  for (unsigned i = 0; i <= rt.nthreads >> 6 && i < HD_SET_WORDS; i++)
+    rt.enabled.w[i] = 0;
+  rt.nenabled = rt.nthreads = rt.nalive = rt.ntimed = 0;
+  rt.path_len = 0;
+  rt.now = 0;
+  rt.event_hash = 0;
+  rt.events = 0;
+  rt.in_exit = rt.finding_here = false;
+  rt.exit_status = 0;
+  rt.cur = NULL;
+  rt.epoch++;
+  hd_arena_reset(&rt.arena);
+  if (rt.seg_next > 0xf0000000u) { /* numbers run out: start again with a clean shadow */
+    hd__shadow_begin();
+    rt.seg_next = 1;
+  }
+  rt.seg_base = rt.seg_next++; /* the base itself belongs to nobody: shadow.c marks inflated cells with it */
+}
+
+void hd__event(unsigned flags)
+{
+  const struct hd_op *op = &rt.cur->op;
+  rt.events++;
+  rt.event_hash = (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *
+                  0x9e3779b97f4a7c15ull;
+  rt.event_hash ^= rt.event_hash >> 29;
+  if (HD_UNLIKELY(hot.log) && rt.status->nevents < HD_EVENT_CAP) {
+    struct hd_event *e = (struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT) + rt.status->nevents++;
+    *e = (struct hd_event){op->thread, op->kind, (uint8_t)flags, op->size, op->object, op->pc};
+  }
+}
+
+/* Nothing is enabled: time passes, or the program is stuck. */
+static void idle(void)
+{
+  while (rt.nenabled == 0) {
+    struct hd_thread *first = NULL;
+    if (rt.ntimed)
+      for (unsigned i = 0; i < rt.nthreads; i++) {
+        struct hd_thread *t = &rt.thread[i];
+        if (t->timed && (!first || t->deadline < first->deadline))
+          first = t;
+      }
+    if (!first) {
+      hd__report_deadlock();
+      hd__end(HD_END_FINDING);
+    }
+    if (first->deadline > rt.now)
+      rt.now = first->deadline;
+    hd__time_out(first);
+  }
+}
+
+static struct hd_thread *decide(void)
+{
+  if (HD_UNLIKELY(rt.nenabled == 0))
+    idle();
+  if (HD_UNLIKELY(rt.path_len >= rt.config->max_length))
+    hd__end(HD_END_CUT);
+  int next;
+  if (rt.nenabled == 1 && rt.strategy->skip_forced) {
+    next = (int)hd_set_nth(&rt.enabled, 0);
+  } else {
+    struct hd_point p = {&rt.enabled, rt.nenabled, (rt.nthreads + 63) >> 6, rt.cur ? rt.cur->id : 0, rt.op};
+    next = rt.strategy->pick(&rt.search, &p);
+    if (HD_UNLIKELY(next < 0))
+      hd__end(next == HD_PICK_DIVERGED ? HD_END_DIVERGED : HD_END_BLOCKED);
+  }
+  rt.path[rt.path_len++] = (hd_step)next;
+  rt.status->path_len = rt.path_len;
+  return &rt.thread[next];
+}
+
+static inline void load(struct hd_thread *t)
+{
+  rt.cur = t;
+  hot.tag = t->tag;
+  hot.frame = t->frame;
+  hot.frame_end = t->frames + HD_FRAMES;
+}
+
+void hd__step(void)
+{
+  struct hd_thread *me = rt.cur, *next = decide();
+  if (next == me)
+    return;
+  me->frame = hot.frame;
+  rt.status->switches++;
+  load(next);
+  hd_arch_switch(&me->ctx, &next->ctx);
+}
+
+/* The first step of an execution, from the scheduler's own stack. Returns when the execution is over. */
+void hd__run(void)
+{
+  struct hd_thread *next = decide();
+  load(next);
+  hot.active = 1;
+  hot.selector = 1;
+  hd_arch_switch(&rt.sched, &next->ctx);
+}
+
+void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc)
+{
+  struct hd_thread *t = rt.cur;
+  t->op = (struct hd_op){(uint8_t)kind, 0, t->id, size, object, pc};
+  hd__step();
+}
+
+void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc)
+{
+  hd__point_open(kind, object, size, pc);
+  hd__event(0);
+}
+
+unsigned hd__choose(unsigned n, uint64_t pc)
+{
+  (void)pc;
+  if (n <= 1)
+    return 0;
+  int k = rt.strategy->choose(&rt.search, n);
+  if (k < 0)
+    hd__end(HD_END_DIVERGED);
+  rt.path[rt.path_len++] = (hd_step)(HD_STEP_CHOICE | (unsigned)k);
+  rt.status->path_len = rt.path_len;
+  return (unsigned)k;
+}
+
+_Noreturn void hd__thread_gone(void)
+{
+  struct hd_thread *me = rt.cur;
+  hd__disable(me);
+  me->state = HD_T_DONE;
+  rt.nalive--;
+  if (me->joiner)
+    hd__enable(me->joiner);
+  if (me->detached && me->ident) {
+    hd__ident_give(me->ident);
+    me->ident = NULL;
+  }
+  struct hd_thread *next = decide();
+  rt.status->switches++;
+  load(next);
+  hd_arch_jump(&next->ctx);
+}
+
+_Noreturn void hd__end(int reason)
+{
+  rt.end_reason = reason;
+  hot.active = 0;
+  hot.selector = 0;
+  hd_arch_jump(&rt.sched);
+}

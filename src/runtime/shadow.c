@@ -1,0 +1,345 @@
+/* shadow.c: who touched what, and in which order; races; which memory is worth a scheduling point.
+ * Runs in the tested process.
+ *
+ * Per granule (8 bytes) one cell with the last write and the last read, as segment + byte mask: FastTrack
+ * (Flanagan and Freund, PLDI 2009) with byte masks. Differences: where one word is not enough (concurrent
+ * reads, different bytes by different threads, mixed atomic and plain accesses) the cell is inflated to a
+ * list, so nothing is ever dropped: no race is missed because of the representation, none is invented.
+ *
+ * Invariants
+ *  1. A word is valid when its segment is >= rt.seg_base; anything older is from an earlier execution.
+ *  2. The fast path of a hook (hooks.c) returns only when the word says that this thread, in this very
+ *     segment, has accessed these bytes in the same or a stronger way. Recording it again changes nothing.
+ *  3. A visible granule is always inflated when valid, so that the fast path never hits it.
+ *  4. A granule becomes visible when two accesses conflict and neither happened before the other, in any
+ *     execution. Accesses that are ordered in every execution follow from the order of the other operations
+ *     and need no scheduling point of their own (docs/soundness.md has the argument).
+ *  5. Entry e of a list is dropped only when the new access n has e happened-before n, covers e's bytes, is
+ *     at least as strong (a write, or e is a read), and is plain or e is atomic: whatever races with e then
+ *     races with n too. */
+#include <sys/mman.h>
+
+#include "runtime/rt.h"
+
+struct access {
+  uint32_t seg;
+  uint16_t thread;
+  uint8_t mask;
+  uint8_t flags; /* HD_A_WRITE, HD_A_ATOMIC */
+  uint64_t pc;
+};
+
+struct list {
+  uint32_t n, cap;
+  struct access *a;
+};
+
+#define SHADOW_SIZE ((HD_SHADOW_ADDR_MASK + 1) << 2)
+
+int hd__shadow_init(void)
+{
+  long p = hd_sys6(SYS_mmap, (long)HD_SHADOW_BASE, (long)SHADOW_SIZE, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (p != (long)HD_SHADOW_BASE)
+    return -1;
+  hd_sys3(SYS_madvise, HD_SHADOW_BASE, SHADOW_SIZE, MADV_NOHUGEPAGE);
+  hd_sys3(SYS_madvise, HD_SHADOW_BASE, SHADOW_SIZE, MADV_DONTDUMP);
+  return 0;
+}
+
+void hd__shadow_begin(void)
+{
+  hd_sys3(SYS_madvise, HD_SHADOW_BASE, SHADOW_SIZE, MADV_DONTNEED);
+  hd__shadow_learn(0, rt.status->visible_count);
+}
+
+void hd__shadow_learn(uint64_t from, uint64_t to)
+{
+  for (uint64_t i = from; i < to; i++)
+    hd__cell(rt.visible[i])->wpc |= HD_CELL_VISIBLE;
+}
+
+static void make_visible(struct hd_cell *c, uint64_t granule)
+{
+  if (c->wpc & HD_CELL_VISIBLE)
+    return;
+  c->wpc |= HD_CELL_VISIBLE;
+  if (rt.status->visible_count < HD_VISIBLE_CAP)
+    rt.visible[rt.status->visible_count++] = granule;
+}
+
+static inline bool valid(uint64_t word) { return (uint32_t)(word >> 32) >= rt.seg_base; }
+
+/* ---- lists ---- */
+
+static struct list *list_of(struct hd_cell *c) { return (struct list *)(rt.arena.base + ((c->r & 0xffffffffu) << 4)); }
+
+static void list_add(struct list *l, struct access a)
+{
+  if (l->n == l->cap) {
+    uint32_t cap = l->cap ? l->cap * 2 : 4;
+    struct access *n = hd_arena_get(&rt.arena, cap * sizeof *n);
+    HD_BUG_ON(!n);
+    for (uint32_t i = 0; i < l->n; i++)
+      n[i] = l->a[i];
+    l->a = n;
+    l->cap = cap;
+  }
+  l->a[l->n++] = a;
+}
+
+static struct access from_word(uint64_t word, uint64_t pc, unsigned write)
+{
+  uint32_t seg = (uint32_t)(word >> 32);
+  return (struct access){seg, (uint16_t)hd__segment_thread(seg), (uint8_t)word,
+                         (uint8_t)(write | (word & HD_CELL_ATOMIC ? HD_A_ATOMIC : 0)), pc & HD_PC_MASK};
+}
+
+static struct list *inflate(struct hd_cell *c)
+{
+  if (valid(c->w) && (c->w & HD_CELL_INFLATED))
+    return list_of(c);
+  struct list *l = hd_arena_get(&rt.arena, sizeof *l);
+  HD_BUG_ON(!l);
+  *l = (struct list){0};
+  if (valid(c->w))
+    list_add(l, from_word(c->w, c->wpc, HD_A_WRITE));
+  if (valid(c->r))
+    list_add(l, from_word(c->r, c->rpc, 0));
+  c->w = (uint64_t)rt.seg_base << 32 | HD_CELL_INFLATED;
+  c->r = (uint64_t)((char *)l - rt.arena.base) >> 4;
+  return l;
+}
+
+/* ---- races ---- */
+
+static unsigned op_of(unsigned flags)
+{
+  bool w = flags & HD_A_WRITE;
+  if (flags & HD_A_FREE)
+    return HD_OP_FREE;
+  if (flags & HD_A_RMW)
+    return flags & HD_A_CAS ? HD_OP_ACAS : HD_OP_ARMW;
+  if (flags & HD_A_ATOMIC)
+    return w ? HD_OP_ASTORE : HD_OP_ALOAD;
+  if (flags & HD_A_VOLATILE)
+    return w ? HD_OP_VWRITE : HD_OP_VREAD;
+  return w ? HD_OP_WRITE : HD_OP_READ;
+}
+
+static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct access *prev)
+{
+  struct hd_finding_rec *f = hd__finding(HD_KIND_DATA_RACE, pc, hd__site_pc(prev->pc));
+  if (!f)
+    return;
+  struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, op_of(flags));
+  hd__site_stack(s, rt.cur, pc);
+  s->object = addr;
+  s->size = (uint32_t)size;
+  s->flags |= flags & HD_A_ATOMIC ? HD_SITE_ATOMIC : 0;
+  struct hd_site *q = hd__finding_site(f, HD_ROLE_PREVIOUS, prev->thread, op_of(prev->flags));
+  hd__site_stored(q, prev->pc);
+  q->object = (addr & ~7ull) + (unsigned)__builtin_ctz(prev->mask | 0x100u);
+  q->size = (uint32_t)__builtin_popcount(prev->mask);
+  q->flags |= prev->flags & HD_A_ATOMIC ? HD_SITE_ATOMIC : 0;
+  hd__site_block(f, addr);
+  hd__finding_done(f, false);
+}
+
+/* The current access conflicts with `prev`, unordered. Returns whether the granule is new as a visible one. */
+struct clash {
+  bool any;
+  bool race;
+  struct access with;
+};
+
+static inline void clash_with(struct clash *k, const struct access *e, unsigned flags)
+{
+  bool race = !((flags & HD_A_ATOMIC) && (e->flags & HD_A_ATOMIC));
+  if (!k->any || (race && !k->race))
+    *k = (struct clash){true, race, *e};
+}
+
+static bool conflicts(uint32_t seg, unsigned emask, bool ewrite, unsigned mask, unsigned flags)
+{
+  return (emask & mask) && (ewrite || (flags & HD_A_WRITE)) && hd__segment_thread(seg) != rt.cur->id &&
+         !hd__happened_before(seg);
+}
+
+static void find_clash(struct hd_cell *c, unsigned mask, unsigned flags, struct clash *k)
+{
+  if (valid(c->w) && (c->w & HD_CELL_INFLATED)) {
+    struct list *l = list_of(c);
+    for (uint32_t i = 0; i < l->n; i++) {
+      struct access *e = &l->a[i];
+      if ((e->mask & mask) && ((e->flags | flags) & HD_A_WRITE) && e->thread != rt.cur->id &&
+          !hd__happened_before(e->seg))
+        clash_with(k, e, flags);
+    }
+    return;
+  }
+  if (valid(c->w) && conflicts((uint32_t)(c->w >> 32), c->w & 0xff, true, mask, flags)) {
+    struct access e = from_word(c->w, c->wpc, HD_A_WRITE);
+    clash_with(k, &e, flags);
+  }
+  if (valid(c->r) && conflicts((uint32_t)(c->r >> 32), c->r & 0xff, false, mask, flags)) {
+    struct access e = from_word(c->r, c->rpc, 0);
+    clash_with(k, &e, flags);
+  }
+}
+
+/* ---- recording ---- */
+
+/* Invariant 5. */
+static bool covers(unsigned mask, unsigned flags, unsigned emask, unsigned eflags)
+{
+  return !(emask & ~mask) && ((flags & HD_A_WRITE) || !(eflags & HD_A_WRITE)) &&
+         (!(flags & HD_A_ATOMIC) || (eflags & HD_A_ATOMIC));
+}
+
+static void record_list(struct list *l, unsigned mask, unsigned flags, uint64_t site)
+{
+  uint32_t seg = (uint32_t)(hot.tag >> 32), keep = 0;
+  for (uint32_t i = 0; i < l->n; i++) {
+    struct access *e = &l->a[i];
+    if (e->seg == seg && !(mask & ~e->mask) && e->flags == flags)
+      return; /* known */
+    if (!(covers(mask, flags, e->mask, e->flags) && (e->thread == rt.cur->id || hd__happened_before(e->seg))))
+      l->a[keep++] = *e;
+  }
+  l->n = keep;
+  list_add(l, (struct access){seg, rt.cur->id, (uint8_t)mask, (uint8_t)flags, site});
+}
+
+/* Whether the word's access may be replaced by (mask, flags) of the running thread. */
+static bool replaceable(uint64_t word, unsigned eflags, unsigned mask, unsigned flags)
+{
+  if (!valid(word))
+    return true;
+  uint32_t seg = (uint32_t)(word >> 32);
+  if (word & HD_CELL_ATOMIC)
+    eflags |= HD_A_ATOMIC;
+  return covers(mask, flags, word & 0xff, eflags) &&
+         (hd__segment_thread(seg) == rt.cur->id || hd__happened_before(seg));
+}
+
+static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t site)
+{
+  uint64_t atomic = flags & HD_A_ATOMIC ? HD_CELL_ATOMIC : 0;
+  uint64_t word = hot.tag | atomic | mask;
+  flags &= HD_A_WRITE | HD_A_ATOMIC;
+  if (!(c->wpc & HD_CELL_VISIBLE) && !(valid(c->w) && (c->w & HD_CELL_INFLATED))) {
+    if (flags & HD_A_WRITE) {
+      if ((c->w & ~0xffull) == (word & ~0xffull)) { /* same segment, more bytes */
+        c->w |= mask;
+        return;
+      }
+      if (replaceable(c->w, HD_A_WRITE, mask, flags)) {
+        if (valid(c->r) && replaceable(c->r, 0, mask, flags))
+          c->r = 0;
+        c->w = word;
+        c->wpc = site;
+        return;
+      }
+    } else {
+      if ((c->r & ~0xffull) == (word & ~0xffull)) {
+        c->r |= mask;
+        return;
+      }
+      if (replaceable(c->r, 0, mask, flags)) {
+        c->r = word;
+        c->rpc = site;
+        return;
+      }
+    }
+  }
+  record_list(inflate(c), mask, flags, site);
+}
+
+static unsigned granule_mask(uint64_t addr, uint64_t end, uint64_t granule)
+{
+  unsigned m = 0xff;
+  if (addr > granule)
+    m &= 0xffu << (addr - granule);
+  if (end < granule + 8)
+    m &= 0xffu >> (granule + 8 - end);
+  return m & 0xff;
+}
+
+bool hd__shadow_visible(uint64_t addr, uint64_t size)
+{
+  for (uint64_t g = addr & ~7ull; g < addr + size; g += 8)
+    if (hd__cell(g)->wpc & HD_CELL_VISIBLE)
+      return true;
+  return false;
+}
+
+/* A compare-and-swap writes only if it will succeed, which can change whenever others run. */
+static unsigned outcome(unsigned flags, const struct hd_cas *cas)
+{
+  if (!cas)
+    return flags;
+  for (unsigned i = 0; i < cas->size; i++)
+    if (((const char *)cas->at)[i] != ((const char *)cas->expected)[i])
+      return flags & ~HD_A_WRITE;
+  return flags | HD_A_WRITE;
+}
+
+/* Every access that the fast path did not recognise. The hook comes before the access itself, so whoever
+ * runs at a scheduling point in here runs before it. */
+void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
+{
+  hd__access_cas(addr, size, flags, pc, NULL);
+}
+
+void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas)
+{
+  uint64_t end = addr + size;
+  bool heap = hd__heap_owns(addr) && !(flags & HD_A_FREE), point = false;
+  rt.status->heartbeat++;
+  if (HD_UNLIKELY(rt.cur->ignore))
+    return;
+  if (heap)
+    hd__heap_check(addr, size, flags, pc);
+  if (rt.nalive > 1 && hd__shadow_visible(addr, size)) {
+    point = true;
+    hd__point_open(op_of(flags), addr, (uint32_t)size, pc);
+    hd__event(outcome(flags, cas) == flags ? 0 : HD_EV_FAILED);
+    if (heap) /* it may have been freed meanwhile */
+      hd__heap_check(addr, size, flags, pc);
+  }
+  flags = outcome(flags, cas);
+  for (uint64_t g = addr & ~7ull; g < end && rt.nthreads > 1; g += 8) {
+    struct hd_cell *c = hd__cell(g);
+    struct clash k = {0};
+    find_clash(c, granule_mask(addr, end, g), flags, &k);
+    if (!k.any)
+      continue;
+    bool fresh = !(c->wpc & HD_CELL_VISIBLE);
+    inflate(c);
+    make_visible(c, g);
+    if (k.race)
+      report_race(addr, size, flags, pc, &k.with);
+    if (fresh && !point && rt.nalive > 1) { /* contended for the first time: here is a choice already now */
+      point = true;
+      hd__point(op_of(flags), addr, (uint32_t)size, pc);
+      if (heap)
+        hd__heap_check(addr, size, flags, pc);
+      flags = outcome(flags, cas);
+      g = (addr & ~7ull) - 8; /* others ran: look again */
+    }
+  }
+  uint64_t site = HD_UNLIKELY(hot.detail) ? hd__site_here(pc) : pc & HD_PC_MASK;
+  for (uint64_t g = addr & ~7ull; g < end; g += 8)
+    record(hd__cell(g), granule_mask(addr, end, g), flags, site);
+}
+
+void hd__shadow_forget(uint64_t addr, uint64_t size)
+{
+  for (uint64_t g = addr & ~7ull; g < addr + size; g += 8) {
+    struct hd_cell *c = hd__cell(g);
+    if (valid(c->w))
+      c->w = 0;
+    c->r = 0;
+  }
+}

@@ -1,0 +1,252 @@
+/* snapshot.c: puts the program's memory back to the moment before main. Runs in the tested process, on the
+ * scheduler's stack or in the fault handler.
+ *
+ * Invariants
+ *  1. Every page of a recorded region is either clean (read-only, never written since the snapshot) or dirty
+ *     (writable, with a copy of its original).
+ *  2. The first write to a clean page faults once in the life of the process; from then on the page is copied
+ *     back at every restart. After a few executions there are no more faults, and a restart costs one copy
+ *     for each page that the program really dirties.
+ *  3. The kernel writes into the first thread's control block (restartable sequences): those pages are dirty
+ *     from the start, since a fault there would kill the process. */
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include "runtime/rt.h"
+
+struct region {
+  uint64_t lo, hi;
+  int prot;
+  uint32_t ndirty;
+  uint64_t *dirty; /* bit per page */
+};
+
+struct page {
+  char *at, *copy;
+};
+
+#define MAX_REGIONS 4096
+static struct region region[MAX_REGIONS];
+static unsigned nregions;
+static struct page *page;
+static size_t npages, page_cap;
+static char *copy_next, *copy_end;
+
+static char *copy_room(void)
+{
+  if (copy_next == copy_end) {
+    copy_next = hd__map(4 << 20);
+    HD_BUG_ON(!copy_next);
+    copy_end = copy_next + (4 << 20);
+  }
+  char *p = copy_next;
+  copy_next += HD_PAGE;
+  return p;
+}
+
+static bool is_dirty(const struct region *r, uint64_t addr)
+{
+  uint64_t i = (addr - r->lo) / HD_PAGE;
+  return r->dirty[i >> 6] >> (i & 63) & 1;
+}
+
+static void make_dirty(struct region *r, uint64_t addr)
+{
+  addr &= ~(HD_PAGE - 1);
+  if (is_dirty(r, addr))
+    return;
+  uint64_t i = (addr - r->lo) / HD_PAGE;
+  r->dirty[i >> 6] |= 1ull << (i & 63);
+  r->ndirty++;
+  if (npages == page_cap) {
+    size_t cap = page_cap ? page_cap * 2 : 65536;
+    struct page *p = hd__map(cap * sizeof *p);
+    HD_BUG_ON(!p);
+    hd__copy(p, page, npages * sizeof *p);
+    page = p;
+    page_cap = cap;
+  }
+  struct page *p = &page[npages++];
+  p->at = (char *)addr;
+  p->copy = copy_room();
+  hd__copy(p->copy, p->at, HD_PAGE);
+  hd_sys3(SYS_mprotect, addr, HD_PAGE, r->prot);
+}
+
+static struct region *region_of(uint64_t addr)
+{
+  for (unsigned i = 0; i < nregions; i++)
+    if (addr >= region[i].lo && addr < region[i].hi)
+      return &region[i];
+  return NULL;
+}
+
+bool hd__snapshot_fault(uint64_t addr)
+{
+  struct region *r = region_of(addr);
+  if (!r || is_dirty(r, addr))
+    return false;
+  /* Many scattered pages would use up the kernel's limit on mappings: give up page by page then. */
+  if (npages > 20000 && r->ndirty > 64)
+    for (uint64_t a = r->lo; a < r->hi; a += HD_PAGE)
+      make_dirty(r, a);
+  else
+    make_dirty(r, addr);
+  return true;
+}
+
+void hd__snapshot_touch(uint64_t addr, uint64_t size)
+{
+  for (uint64_t a = addr & ~(HD_PAGE - 1); size && a < addr + size; a += HD_PAGE) {
+    struct region *r = region_of(a);
+    if (r)
+      make_dirty(r, a);
+  }
+}
+
+static void add_region(uint64_t lo, uint64_t hi, int prot)
+{
+  lo &= ~(HD_PAGE - 1);
+  hi = (hi + HD_PAGE - 1) & ~(HD_PAGE - 1);
+  if (lo >= hi || nregions == MAX_REGIONS)
+    return;
+  struct region *r = &region[nregions];
+  *r = (struct region){lo, hi, prot, 0, NULL};
+  r->dirty = hd__private_alloc(((hi - lo) / HD_PAGE + 63) / 64 * 8, 16);
+  HD_BUG_ON(!r->dirty);
+  hd__zero(r->dirty, ((hi - lo) / HD_PAGE + 63) / 64 * 8);
+  nregions++;
+}
+
+static void add_heap(char *lo, char *hi) { add_region((uint64_t)lo, (uint64_t)hi, PROT_READ | PROT_WRITE); }
+
+/* ---- which memory is the program's ---- */
+
+static uint64_t own_lo, own_hi; /* our own data segment */
+
+static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
+{
+  (void)size, (void)arg;
+  uint64_t here = (uint64_t)&hot;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    uint64_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
+    if (p->p_type == PT_LOAD && here >= lo && here < hi) {
+      own_lo = lo & ~(HD_PAGE - 1);
+      own_hi = (hi + HD_PAGE - 1) & ~(HD_PAGE - 1);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static uint64_t parse_hex(const char **s)
+{
+  uint64_t v = 0;
+  for (;; (*s)++) {
+    char c = **s;
+    if (c >= '0' && c <= '9')
+      v = v * 16 + (uint64_t)(c - '0');
+    else if (c >= 'a' && c <= 'f')
+      v = v * 16 + (uint64_t)(c - 'a' + 10);
+    else
+      return v;
+  }
+}
+
+static bool ours(uint64_t lo, uint64_t hi)
+{
+  return (lo < own_hi && hi > own_lo) || hd__map_owns(lo, hi) || hd__heap_owns(lo) ||
+         (lo >= HD_SHM_BASE && lo < HD_SHM_BASE + HD_SHM_SIZE) ||
+         (lo >= HD_SHADOW_BASE && lo < HD_SHADOW_BASE + ((HD_SHADOW_ADDR_MASK + 1) << 2));
+}
+
+/* A line of /proc/self/maps: "lo-hi perms offset dev inode path". Adjacent mappings of several owners can be
+ * shown as one, so what is ours is cut out page by page where a line touches it. */
+static void add_line(const char *s, uint64_t stack_lo, uint64_t stack_hi)
+{
+  uint64_t lo = parse_hex(&s);
+  s++;
+  uint64_t hi = parse_hex(&s);
+  if (s[1] != 'r' || s[2] != 'w' || s[4] != 'p')
+    return;
+  int prot = PROT_READ | PROT_WRITE | (s[3] == 'x' ? PROT_EXEC : 0);
+  if (stack_lo >= lo && stack_lo < hi) {
+    add_region(stack_lo, stack_hi, prot);
+    return;
+  }
+  uint64_t from = lo;
+  for (uint64_t a = lo; a < hi; a += HD_PAGE)
+    if (ours(a, a + HD_PAGE) || hd__ident_owns(a)) {
+      add_region(from, a, prot);
+      from = a + HD_PAGE;
+      if (hd__heap_owns(a) || (a >= HD_SHADOW_BASE && a < HD_SHM_BASE))
+        return; /* terabytes of it */
+    }
+  add_region(from, hi, prot);
+}
+
+static int protect(const struct region *r)
+{
+  for (uint64_t lo = r->lo; lo < r->hi;) {
+    uint64_t hi = lo;
+    while (hi < r->hi && !is_dirty(r, hi))
+      hi += HD_PAGE;
+    if (hi > lo && hd_sys3(SYS_mprotect, lo, hi - lo, r->prot & ~PROT_WRITE) < 0)
+      return -1;
+    lo = hi + HD_PAGE;
+  }
+  return 0;
+}
+
+int hd__snapshot_take(char *stack_lo, char *stack_hi)
+{
+  nregions = 0;
+  npages = 0;
+  dl_iterate_phdr(find_own, NULL);
+  long fd = hd_sys4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0)
+    return -1;
+  static char buf[1 << 20];
+  size_t len = 0;
+  for (long n; (n = hd_sys3(SYS_read, fd, buf + len, sizeof buf - 1 - len)) > 0;)
+    len += (size_t)n;
+  hd_sys3(SYS_close, fd, 0, 0);
+  buf[len] = 0;
+  for (char *p = buf; *p;) {
+    char *nl = p;
+    while (*nl && *nl != '\n')
+      nl++;
+    if (*nl)
+      *nl++ = 0;
+    add_line(p, (uint64_t)stack_lo, (uint64_t)stack_hi);
+    p = nl;
+  }
+  hd__heap_each_range(add_heap);
+  hd__snapshot_touch(rt.main_tp, HD_PAGE); /* invariant 3: before anything is protected */
+  for (unsigned i = 0; i < nregions; i++)
+    if (protect(&region[i]))
+      return -1;
+  return 0;
+}
+
+void hd__snapshot_restore(void)
+{
+  for (size_t i = 0; i < npages; i++)
+    hd__copy(page[i].at, page[i].copy, HD_PAGE);
+}
+
+void hd__snapshot_drop(void)
+{
+  for (unsigned i = 0; i < nregions; i++)
+    hd_sys3(SYS_mprotect, region[i].lo, region[i].hi - region[i].lo, region[i].prot);
+  nregions = 0;
+  npages = 0;
+}
+
+void hd__snapshot_each_range(void (*f)(char *lo, char *hi))
+{
+  for (unsigned i = 0; i < nregions; i++)
+    f((char *)region[i].lo, (char *)region[i].hi);
+}

@@ -1,0 +1,127 @@
+/* util.c: the few helpers that replace libc inside the runtime. Runs in the tested process. */
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#include "runtime/rt.h"
+
+#define MAX_MAPS 4096
+static struct {
+  uint64_t lo, hi;
+} maps[MAX_MAPS];
+static unsigned nmaps;
+
+void *hd__map(size_t size)
+{
+  size = (size + HD_PAGE - 1) & ~(HD_PAGE - 1);
+  long p = hd_sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if ((p < 0 && p > -4096) || nmaps == MAX_MAPS)
+    return NULL;
+  maps[nmaps].lo = (uint64_t)p;
+  maps[nmaps++].hi = (uint64_t)p + size;
+  return (void *)p;
+}
+
+bool hd__map_owns(uint64_t lo, uint64_t hi)
+{
+  for (unsigned i = 0; i < nmaps; i++)
+    if (lo < maps[i].hi && hi > maps[i].lo)
+      return true;
+  return false;
+}
+
+void hd__copy(void *to, const void *from, size_t n)
+{
+  if (HD_LIKELY(real_memcpy != NULL)) {
+    real_memcpy(to, from, n);
+    return;
+  }
+  char *d = to;
+  const char *s = from;
+  while (n--)
+    *d++ = *s++;
+}
+
+void hd__zero(void *to, size_t n)
+{
+  if (HD_LIKELY(real_memset != NULL)) {
+    real_memset(to, 0, n);
+    return;
+  }
+  char *d = to;
+  while (n--)
+    *d++ = 0;
+}
+
+size_t hd__strlen(const char *s)
+{
+  size_t n = 0;
+  while (s[n])
+    n++;
+  return n;
+}
+
+bool hd__streq(const char *a, const char *b)
+{
+  while (*a && *a == *b)
+    a++, b++;
+  return *a == *b;
+}
+
+static size_t put(char *buf, size_t cap, size_t at, char c)
+{
+  if (at + 1 < cap)
+    buf[at] = c;
+  return at + 1;
+}
+
+static size_t put_number(char *buf, size_t cap, size_t at, uint64_t v, unsigned base)
+{
+  char digits[24];
+  unsigned n = 0;
+  do
+    digits[n++] = "0123456789abcdef"[v % base];
+  while (v /= base);
+  while (n)
+    at = put(buf, cap, at, digits[--n]);
+  return at;
+}
+
+size_t hd__format(char *buf, size_t cap, const char *fmt, ...)
+{
+  size_t at = 0;
+  va_list ap;
+  va_start(ap, fmt);
+  for (; *fmt; fmt++) {
+    if (*fmt != '%') {
+      at = put(buf, cap, at, *fmt);
+      continue;
+    }
+    switch (*++fmt) {
+    case 's': {
+      const char *s = va_arg(ap, const char *);
+      for (s = s ? s : "(null)"; *s; s++)
+        at = put(buf, cap, at, *s);
+      break;
+    }
+    case 'd': {
+      int64_t v = va_arg(ap, int64_t);
+      if (v < 0)
+        at = put(buf, cap, at, '-');
+      at = put_number(buf, cap, at, v < 0 ? -(uint64_t)v : (uint64_t)v, 10);
+      break;
+    }
+    case 'u':
+      at = put_number(buf, cap, at, va_arg(ap, uint64_t), 10);
+      break;
+    case 'x':
+      at = put_number(buf, cap, at, va_arg(ap, uint64_t), 16);
+      break;
+    default:
+      at = put(buf, cap, at, *fmt);
+    }
+  }
+  va_end(ap);
+  if (cap)
+    buf[at < cap ? at : cap - 1] = 0;
+  return at;
+}

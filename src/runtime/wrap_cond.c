@@ -1,0 +1,175 @@
+/* wrap_cond.c: condition variables. Runs in the tested process.
+ *
+ * A wait is two steps: WAIT gives the mutex back and queues the thread; WAKE, enabled once the thread was
+ * woken and the mutex is free, takes the mutex again. Which waiter a signal wakes is a choice. A spurious
+ * wake-up (option) is a choice at the WAIT: not to sleep at all; since the thread can be delayed as long as
+ * one likes before its WAKE, that covers a wake-up at any later moment too. */
+#include <errno.h>
+
+#include "runtime/rt.h"
+
+static void enqueue(struct hd_obj *o, struct hd_thread *t)
+{
+  t->wait = o;
+  t->next_pend = NULL;
+  if (o->queue)
+    o->queue_last->next_pend = t;
+  else
+    o->queue = t;
+  o->queue_last = t;
+  o->nqueue++;
+}
+
+static void dequeue(struct hd_obj *o, struct hd_thread *t)
+{
+  struct hd_thread *prev = NULL;
+  for (struct hd_thread *q = o->queue; q; prev = q, q = q->next_pend)
+    if (q == t) {
+      if (prev)
+        prev->next_pend = t->next_pend;
+      else
+        o->queue = t->next_pend;
+      if (o->queue_last == t)
+        o->queue_last = prev;
+      o->nqueue--;
+      break;
+    }
+  t->wait = NULL;
+  t->next_pend = NULL;
+}
+
+/* The thread no longer waits for the condition: now it wants its mutex. */
+static void to_mutex(struct hd_thread *t)
+{
+  struct hd_obj *m = t->wait2;
+  t->op.kind = HD_OP_WAKE;
+  t->op.object = m->addr;
+  hd__pend(m, t);
+  if (hd__mutex_free(m->addr))
+    hd__enable(t);
+}
+
+void hd__time_out(struct hd_thread *t)
+{
+  hd__timer_clear(t);
+  t->timed_out = true;
+  struct hd_obj *o = t->wait;
+  if (o && o->kind == HD_OBJ_COND) {
+    dequeue(o, t);
+    to_mutex(t);
+  } else {
+    hd__enable(t);
+  }
+}
+
+static int wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc)
+{
+  struct hd_thread *t = rt.cur;
+  if (hd__heap_owns((uint64_t)c))
+    hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  if (!hd__mutex_owned(m)) {
+    hd__mutex_not_owned(m, pc);
+    return EPERM;
+  }
+  if (at && (at->tv_nsec < 0 || at->tv_nsec >= 1000000000))
+    return EINVAL;
+  struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
+  hd__point(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, 0, pc);
+  unsigned count = m->__data.__count; /* a recursive mutex is given back whole */
+  t->wait2 = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  hd__disable(t);
+  hd__mutex_leave(m);
+  if (rt.config->spurious && hd__choose(2, pc) == 1) {
+    to_mutex(t);
+  } else {
+    enqueue(o, t);
+    if (at)
+      hd__timer_set(t, clock, at);
+  }
+  hd__step();
+  hd__timer_clear(t);
+  bool late = t->timed_out;
+  t->timed_out = false;
+  hd__event(late ? HD_EV_FAILED : 0);
+  hd__mutex_return(m, pc);
+  m->__data.__count = count;
+  return late ? ETIMEDOUT : 0;
+}
+
+static void wake(struct hd_obj *o, unsigned k)
+{
+  struct hd_thread *t = o->queue;
+  while (k--)
+    t = t->next_pend;
+  dequeue(o, t);
+  hd__timer_clear(t);
+  to_mutex(t);
+}
+
+static int signal_one(pthread_cond_t *c, uint64_t pc)
+{
+  if (hd__heap_owns((uint64_t)c))
+    hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__point(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
+  struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
+  if (o->nqueue)
+    wake(o, hd__choose(o->nqueue, pc));
+  else
+    o->signals++;
+  return 0;
+}
+
+static int signal_all(pthread_cond_t *c, uint64_t pc)
+{
+  if (hd__heap_owns((uint64_t)c))
+    hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__point(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
+  struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
+  if (!o->nqueue)
+    o->signals++;
+  while (o->nqueue)
+    wake(o, 0);
+  return 0;
+}
+
+static clockid_t clock_of(const pthread_cond_t *c) { return c->__data.__wrefs & 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME; }
+
+HD_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a) { return real_pthread_cond_init(c, a); }
+
+HD_EXPORT int pthread_cond_destroy(pthread_cond_t *c)
+{
+  if (!hot.active)
+    return real_pthread_cond_destroy(c);
+  uint64_t pc = HD_CALLER;
+  hd__point(HD_OP_CDESTROY, (uint64_t)c, 0, pc);
+  if (hd__obj((uint64_t)c, HD_OBJ_COND)->nqueue) {
+    hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)c, pc, "a thread waits on the condition variable", false);
+    return EBUSY;
+  }
+  return 0;
+}
+
+HD_EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+  return hot.active ? wait(c, m, 0, NULL, HD_CALLER) : real_pthread_cond_wait(c, m);
+}
+
+HD_EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *at)
+{
+  return hot.active ? wait(c, m, clock_of(c), at, HD_CALLER) : real_pthread_cond_timedwait(c, m, at);
+}
+
+HD_EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at)
+{
+  return hot.active ? wait(c, m, clock, at, HD_CALLER) : real_pthread_cond_clockwait(c, m, clock, at);
+}
+
+HD_EXPORT int pthread_cond_signal(pthread_cond_t *c)
+{
+  return hot.active ? signal_one(c, HD_CALLER) : real_pthread_cond_signal(c);
+}
+
+HD_EXPORT int pthread_cond_broadcast(pthread_cond_t *c)
+{
+  return hot.active ? signal_all(c, HD_CALLER) : real_pthread_cond_broadcast(c);
+}

@@ -1,0 +1,202 @@
+/* wrap_exit.c: how a program ends: exit and friends, abort, failed assertions. Runs in the tested process.
+ *
+ * exit() really runs atexit handlers and destructors, on the thread that called it, with the others still
+ * scheduled; a handler registered before all others runs last and ends the execution instead of the process.
+ * Where there is nothing to run (no handler, no destructor: most C programs), that walk through the dynamic
+ * linker is skipped. */
+#include <assert.h>
+#include <link.h>
+#include <stdlib.h>
+
+#include "runtime/rt.h"
+
+static unsigned nhandlers, nhandlers_mark; /* registered by the program and its libraries */
+static bool has_fini;
+
+/* ---- leaving ---- */
+
+static void check_threads_left(void)
+{
+  for (unsigned i = 1; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    bool running = t->state != HD_T_DONE;
+    if (t == rt.cur || (!running && (t->joined || t->detached)) || (running && t->detached))
+      continue;
+    uint64_t made = hd__site_pc(t->create_site);
+    struct hd_finding_rec *f = hd__finding(HD_KIND_THREAD_LEFT, made, 0);
+    if (!f)
+      continue;
+    struct hd_site *s = hd__finding_site(f, HD_ROLE_CREATE, t->id, HD_OP_CREATE);
+    hd__site_stored(s, t->create_site);
+    hd__format(f->text, sizeof f->text, running ? "still running at exit" : "ended, but never joined or detached");
+    hd__finding_done(f, false);
+  }
+}
+
+_Noreturn static void finish(void)
+{
+  if (rt.config->thread_leaks)
+    check_threads_left();
+  if (rt.config->leaks)
+    hd__report_leaks();
+  if (rt.config->exit_status && rt.exit_status) {
+    struct hd_finding_rec *f = hd__finding(HD_KIND_EXIT, (uint64_t)rt.exit_status + 1, 0);
+    if (f) {
+      f->status = rt.exit_status;
+      hd__site_stack(hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_EXIT), rt.cur, 0);
+      hd__finding_done(f, true);
+    }
+  }
+  hd__end(HD_END_EXIT);
+}
+
+static void last_handler(void *unused)
+{
+  (void)unused;
+  if (!hot.active)
+    return;
+  if (rt.config->mode != HD_MODE_CHECK)
+    real_fflush(NULL);
+  finish();
+}
+
+_Noreturn void hd__program_exit(int status)
+{
+  struct hd_thread *t = rt.cur;
+  rt.exit_status = status & 0xff;
+  if (rt.in_exit) /* exit in an exit handler: undefined; as in libc the rest of the handlers is skipped */
+    finish();
+  rt.in_exit = true;
+  if (!t->exiting) {
+    t->exiting = true;
+    hd__run_thread_dtors(t);
+  }
+  if (nhandlers || has_fini) {
+    real_exit(status);
+    __builtin_unreachable();
+  }
+  last_handler(NULL);
+  __builtin_unreachable();
+}
+
+static int look_for_fini(struct dl_phdr_info *info, size_t size, void *arg)
+{
+  (void)size;
+  bool *found = arg;
+  const char *n = info->dlpi_name;
+  bool system = n[0] == '/' && ((n[1] == 'l' && n[2] == 'i' && n[3] == 'b') ||
+                                (n[1] == 'u' && n[2] == 's' && n[3] == 'r' && n[5] == 'l' && n[6] == 'i'));
+  if (system)
+    return 0;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+      const ElfW(Dyn) *d = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+      for (; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_FINI_ARRAYSZ && d->d_un.d_val > sizeof(void *)) /* the one is the compiler's own */
+          *found = true;
+    }
+  return 0;
+}
+
+void hd__exit_mark(void)
+{
+  nhandlers_mark = nhandlers;
+  has_fini = false;
+  dl_iterate_phdr(look_for_fini, &has_fini);
+}
+
+void hd__exit_begin(void) { nhandlers = nhandlers_mark; }
+
+void hd__exit_register_last(void) { real___cxa_atexit(last_handler, NULL, NULL); }
+
+HD_EXPORT int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
+int __cxa_atexit(void (*fn)(void *), void *arg, void *dso)
+{
+  hd__real_init();
+  nhandlers++;
+  return real___cxa_atexit(fn, arg, dso);
+}
+
+HD_EXPORT int on_exit(void (*fn)(int, void *), void *arg)
+{
+  hd__real_init();
+  nhandlers++;
+  return real_on_exit(fn, arg);
+}
+
+HD_EXPORT void exit(int status)
+{
+  if (!hot.active) {
+    real_exit(status);
+    __builtin_unreachable();
+  }
+  hd__program_exit(status);
+}
+
+HD_EXPORT void _exit(int status)
+{
+  if (!hot.active) {
+    real__exit(status);
+    __builtin_unreachable();
+  }
+  hd__exit_now(status);
+}
+
+_Noreturn void hd__exit_now(int status)
+{
+  rt.exit_status = status & 0xff;
+  finish();
+}
+
+HD_EXPORT void _Exit(int status) { _exit(status); }
+
+HD_EXPORT void quick_exit(int status)
+{
+  if (!hot.active) {
+    real_quick_exit(status);
+    __builtin_unreachable();
+  }
+  rt.exit_status = status & 0xff;
+  real_quick_exit(status); /* runs its handlers, then _exit: a system call that sysguard.c sees */
+  __builtin_unreachable();
+}
+
+/* ---- giving up ---- */
+
+HD_EXPORT void abort(void)
+{
+  if (!hot.active) {
+    real_abort();
+    __builtin_unreachable();
+  }
+  hd__report_simple(HD_KIND_ABORT, 0, HD_CALLER, "abort() was called", true);
+  __builtin_unreachable();
+}
+
+_Noreturn static void assertion(const char *what, const char *file, unsigned line, const char *function, uint64_t pc)
+{
+  char text[400];
+  hd__format(text, sizeof text, "%s:%u: %s: `%s'", file, (uint64_t)line, function ? function : "?", what);
+  hd__report_simple(HD_KIND_ASSERTION, 0, pc, text, true);
+  __builtin_unreachable();
+}
+
+HD_EXPORT void __assert_fail(const char *what, const char *file, unsigned line, const char *function)
+{
+  if (!hot.active) {
+    real___assert_fail(what, file, line, function);
+    __builtin_unreachable();
+  }
+  assertion(what, file, line, function, HD_CALLER);
+}
+
+HD_EXPORT void __assert_perror_fail(int e, const char *file, unsigned line, const char *function)
+{
+  if (!hot.active) {
+    real___assert_perror_fail(e, file, line, function);
+    __builtin_unreachable();
+  }
+  char what[40];
+  hd__format(what, sizeof what, "error %d", (int64_t)e);
+  assertion(what, file, line, function, HD_CALLER);
+}

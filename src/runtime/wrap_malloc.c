@@ -1,0 +1,134 @@
+/* wrap_malloc.c: malloc and its relatives. Runs in the tested process; heap.c does the work.
+ *
+ * Memory handed out before the runtime was ready is libc's. It is never given back in a controlled run. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/rt.h"
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+extern void __libc_free(void *);
+
+bool hd__heap_on;
+static char *libc_heap_end; /* what libc had handed out by then lies below */
+#define LIBC_HEAP (4 << 20)
+
+static void *get(size_t n, size_t align, uint64_t pc)
+{
+  void *p = hd__private_depth ? hd__private_alloc(n, align) : hd__heap_alloc(n, align, pc);
+  if (!p)
+    errno = ENOMEM;
+  return p;
+}
+
+static size_t old_size(void *p)
+{
+  uint64_t a = (uint64_t)p;
+  if (hd__heap_owns(a))
+    return hd__heap_size(p);
+  if (hd__private_owns(a))
+    return ((uint64_t *)p)[-1];
+  return (((uint64_t *)p)[-1] & ~7ull) - 8; /* libc's own header */
+}
+
+static void give(void *p, uint64_t pc)
+{
+  if (!p)
+    return;
+  if (hd__heap_owns((uint64_t)p))
+    hd__heap_free(p, pc);
+  else if (!hd__heap_on)
+    __libc_free(p);
+  else if (hot.active && !hd__private_owns((uint64_t)p) && (char *)p - libc_heap_end >= 0)
+    hd__heap_free_foreign(p, pc);
+  else if (hot.active && !hd__private_owns((uint64_t)p) && libc_heap_end - (char *)p > LIBC_HEAP)
+    hd__heap_free_foreign(p, pc);
+}
+
+void hd__heap_start(void)
+{
+  libc_heap_end = sbrk(0);
+  hd__heap_on = true;
+}
+
+HD_EXPORT void *malloc(size_t n) { return hd__heap_on ? get(n, 16, HD_CALLER) : __libc_malloc(n); }
+
+HD_EXPORT void free(void *p) { give(p, HD_CALLER); }
+HD_EXPORT void cfree(void *p);
+void cfree(void *p) { give(p, HD_CALLER); }
+
+HD_EXPORT void *calloc(size_t n, size_t m)
+{
+  if (!hd__heap_on)
+    return __libc_calloc(n, m);
+  size_t size;
+  if (__builtin_mul_overflow(n, m, &size)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  void *p = get(size, 16, HD_CALLER);
+  if (p)
+    hd__zero(p, size);
+  return p;
+}
+
+static void *resize(void *p, size_t n, uint64_t pc)
+{
+  if (!hd__heap_on)
+    return __libc_realloc(p, n);
+  if (!p)
+    return get(n, 16, pc);
+  if (n == 0) {
+    give(p, pc);
+    return NULL;
+  }
+  size_t old = old_size(p);
+  void *q = get(n, 16, pc);
+  if (q) {
+    hd__copy(q, p, old < n ? old : n);
+    give(p, pc);
+  }
+  return q;
+}
+
+HD_EXPORT void *realloc(void *p, size_t n) { return resize(p, n, HD_CALLER); }
+
+HD_EXPORT void *reallocarray(void *p, size_t n, size_t m)
+{
+  size_t size;
+  if (__builtin_mul_overflow(n, m, &size)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  return resize(p, size, HD_CALLER);
+}
+
+static void *aligned(size_t align, size_t n, uint64_t pc)
+{
+  return hd__heap_on ? get(n, align, pc) : __libc_memalign(align, n);
+}
+
+HD_EXPORT void *memalign(size_t align, size_t n) { return aligned(align, n, HD_CALLER); }
+HD_EXPORT void *aligned_alloc(size_t align, size_t n) { return aligned(align, n, HD_CALLER); }
+HD_EXPORT void *valloc(size_t n) { return aligned(HD_PAGE, n, HD_CALLER); }
+HD_EXPORT void *pvalloc(size_t n) { return aligned(HD_PAGE, (n + HD_PAGE - 1) & ~(HD_PAGE - 1), HD_CALLER); }
+
+HD_EXPORT int posix_memalign(void **out, size_t align, size_t n)
+{
+  if (align < sizeof(void *) || (align & (align - 1)))
+    return EINVAL;
+  int saved = errno;
+  void *p = aligned(align, n, HD_CALLER);
+  errno = saved;
+  if (!p)
+    return ENOMEM;
+  *out = p;
+  return 0;
+}
+
+HD_EXPORT size_t malloc_usable_size(void *p) { return p ? old_size(p) : 0; }

@@ -1,0 +1,140 @@
+/* wrap_time.c: time is virtual in a controlled run. Runs in the tested process.
+ *
+ * A sleeper, or a timed wait, ends when nothing else can run; the clock then jumps to its deadline. Reading
+ * the clock moves it a little for the reading thread only, so that loops which wait for time to pass end, and
+ * a thread's readings do not depend on what the others do. */
+#include <errno.h>
+
+#include "runtime/rt.h"
+
+#define SECOND 1000000000ull
+#define START_REALTIME (1700000000ull * SECOND)
+#define START_MONOTONIC (1000ull * SECOND)
+#define TICK 1000ull
+
+static uint64_t offset(clockid_t clock)
+{
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ? START_REALTIME
+                                                                                         : START_MONOTONIC;
+}
+
+void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at)
+{
+  uint64_t abs = at->tv_sec < 0 ? 0 : (uint64_t)at->tv_sec * SECOND + (uint64_t)at->tv_nsec, off = offset(clock);
+  t->deadline = abs > off ? abs - off : 0;
+  if (!t->timed)
+    rt.ntimed++;
+  t->timed = true;
+}
+
+void hd__timer_clear(struct hd_thread *t)
+{
+  if (t->timed)
+    rt.ntimed--;
+  t->timed = false;
+}
+
+static uint64_t read_clock(clockid_t clock)
+{
+  struct hd_thread *t = rt.cur;
+  if (t->clock_read < rt.now)
+    t->clock_read = rt.now;
+  return (t->clock_read += TICK) + offset(clock);
+}
+
+static void sleep_for(uint64_t ns, uint64_t pc)
+{
+  struct hd_thread *t = rt.cur;
+  hd__point(HD_OP_SLEEP, 0, 0, pc);
+  struct timespec at = {0, 0};
+  hd__timer_set(t, CLOCK_MONOTONIC, &at);
+  uint64_t from = t->clock_read > rt.now ? t->clock_read : rt.now;
+  t->deadline = ns > UINT64_MAX / 2 - from ? UINT64_MAX / 2 : from + ns;
+  hd__disable(t);
+  hd__step();
+  hd__timer_clear(t);
+  t->timed_out = false;
+}
+
+static bool bad(const struct timespec *d) { return d->tv_sec < 0 || d->tv_nsec < 0 || d->tv_nsec >= (long)SECOND; }
+
+HD_EXPORT int clock_gettime(clockid_t clock, struct timespec *out)
+{
+  if (!hot.active)
+    return real_clock_gettime(clock, out);
+  uint64_t v = read_clock(clock);
+  out->tv_sec = (time_t)(v / SECOND);
+  out->tv_nsec = (long)(v % SECOND);
+  return 0;
+}
+
+HD_EXPORT int gettimeofday(struct timeval *restrict tv, void *restrict tz)
+{
+  if (!hot.active)
+    return real_gettimeofday(tv, tz);
+  uint64_t v = read_clock(CLOCK_REALTIME);
+  tv->tv_sec = (time_t)(v / SECOND);
+  tv->tv_usec = (suseconds_t)(v % SECOND / 1000);
+  return 0;
+}
+
+HD_EXPORT time_t time(time_t *out)
+{
+  if (!hot.active)
+    return real_time(out);
+  time_t v = (time_t)(read_clock(CLOCK_REALTIME) / SECOND);
+  if (out)
+    *out = v;
+  return v;
+}
+
+HD_EXPORT int nanosleep(const struct timespec *d, struct timespec *left)
+{
+  if (!hot.active)
+    return real_nanosleep(d, left);
+  if (bad(d)) {
+    errno = EINVAL;
+    return -1;
+  }
+  sleep_for((uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec, HD_CALLER);
+  return 0;
+}
+
+HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct timespec *left)
+{
+  if (!hot.active)
+    return real_clock_nanosleep(clock, flags, d, left);
+  if (bad(d))
+    return EINVAL;
+  uint64_t ns = (uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec;
+  if (flags & TIMER_ABSTIME) {
+    uint64_t at = rt.now + offset(clock);
+    ns = ns > at ? ns - at : 0;
+  }
+  sleep_for(ns, HD_CALLER);
+  return 0;
+}
+
+HD_EXPORT int usleep(unsigned us)
+{
+  if (!hot.active)
+    return real_usleep(us);
+  sleep_for(us * 1000ull, HD_CALLER);
+  return 0;
+}
+
+HD_EXPORT unsigned sleep(unsigned s)
+{
+  if (!hot.active)
+    return real_sleep(s);
+  sleep_for(s * SECOND, HD_CALLER);
+  return 0;
+}
+
+HD_EXPORT int sched_yield(void)
+{
+  if (!hot.active)
+    return real_sched_yield();
+  hd__point(HD_OP_YIELD, 0, 0, HD_CALLER);
+  return 0;
+}
