@@ -57,15 +57,17 @@ static _Noreturn void child_fail(int pipe, const char *step) {
   _exit(127);
 }
 
-/* The environment with the control variable at its end; the strings are not copied. */
+/* The environment with the control variable at its end; the strings are not copied. LD_BIND_NOW saves the
+ * program from binding its functions again in every execution; the runtime takes both variables out again. */
 static char **child_environment(char **envp) {
   size_t n = 0;
   while (envp[n]) n++;
-  char **out = hd_alloc((n + 2) * sizeof *out);
+  char **out = hd_alloc((n + 3) * sizeof *out);
   memcpy(out, envp, n * sizeof *out);
   static char control[64];
   snprintf(control, sizeof control, "%s=%d", HD_CTL_ENV, HD_CTL_FD);
-  out[n] = control;
+  out[n] = "LD_BIND_NOW=1";
+  out[n + 1] = control;
   return out;
 }
 
@@ -141,7 +143,7 @@ static int start(const struct hd_command *cmd, const struct hd_control *control,
 /* ---- watching ---- */
 
 struct progress {
-  uint64_t heartbeat, events, executions, nfindings;
+  uint64_t heartbeat, events, executions, nfindings, path_len;
 };
 
 static struct progress progress_of(const struct hd_status *st) {
@@ -150,6 +152,7 @@ static struct progress progress_of(const struct hd_status *st) {
       __atomic_load_n(&st->events, __ATOMIC_RELAXED),
       __atomic_load_n(&st->executions, __ATOMIC_RELAXED),
       __atomic_load_n(&st->nfindings, __ATOMIC_RELAXED),
+      __atomic_load_n(&st->path_len, __ATOMIC_RELAXED),
   };
 }
 
