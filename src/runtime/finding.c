@@ -59,6 +59,38 @@ void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc)
 
 /* ---- modules ---- */
 
+static struct {
+  uint64_t lo, hi;
+} user_text[HD_MAX_MODULES]; /* code of the program and its own libraries */
+static unsigned nuser_text;
+
+bool hd__system_path(const char *n)
+{
+  static const char *const prefix[] = {"/lib", "/usr/lib", "linux-vdso"};
+  for (unsigned i = 0; i < sizeof prefix / sizeof *prefix; i++) {
+    const char *p = prefix[i], *q = n;
+    while (*p && *p == *q)
+      p++, q++;
+    if (!*p)
+      return true;
+  }
+  return false;
+}
+
+uint64_t hd__user_pc(uint64_t pc, uint64_t sp)
+{
+  const uint64_t *word = (const uint64_t *)(sp & ~7ull);
+  for (unsigned k = 0; k < 512; k++) {
+    uint64_t v = k ? word[k - 1] : pc;
+    for (unsigned i = 0; i < nuser_text; i++)
+      if (v >= user_text[i].lo && v < user_text[i].hi)
+        return v;
+    if (((uint64_t)&word[k] & (HD_PAGE - 1)) == 0 && rt.cur->ident && (char *)&word[k] >= rt.cur->ident->stack_top)
+      break;
+  }
+  return pc;
+}
+
 static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
   (void)size, (void)arg;
@@ -74,6 +106,12 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
     uint64_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
     m->start = lo < m->start ? lo : m->start;
     m->end = hi > m->end ? hi : m->end;
+    if ((p->p_flags & PF_X) && !hd__system_path(info->dlpi_name) && !((uint64_t)add_module >= lo && (uint64_t)add_module < hi)) {
+      if (nuser_text == HD_MAX_MODULES)
+        continue;
+      user_text[nuser_text].lo = lo;
+      user_text[nuser_text++].hi = hi;
+    }
   }
   hd__format(m->path, sizeof m->path, "%s", info->dlpi_name);
   st->nmodules++;
@@ -82,7 +120,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 
 void hd__modules_record(void)
 {
-  rt.status->nmodules = 0;
+  rt.status->nmodules = nuser_text = 0;
   dl_iterate_phdr(add_module, NULL);
 }
 
@@ -281,6 +319,8 @@ _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text)
   st->state = HD_ST_ERROR;
   die();
 }
+
+uint64_t hd__innermost(void) { return hot.syscall_pc; }
 
 _Noreturn void hd__unsupported(const char *function, uint64_t pc)
 {

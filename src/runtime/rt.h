@@ -135,6 +135,7 @@ struct hd_hot {
   uint8_t detail;         /* keep whole call stacks */
   uint8_t log;            /* keep every event */
   uint8_t selector;       /* system-call interception, see sysguard.c */
+  uint64_t syscall_pc;    /* where the program made the last one that was intercepted */
 };
 extern struct hd_hot hot;
 
@@ -346,6 +347,12 @@ void hd__report_deadlock(void);
 void hd__report_leaks(void); /* leaks.c */
 /* The search cannot go on: records why and ends it. */
 _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text);
+/* Where the running thread was last known to be, for calls that come from code without hooks. */
+uint64_t hd__innermost(void);
+/* The call in the program's own code that led to pc, found on the stack at sp. */
+uint64_t hd__user_pc(uint64_t pc, uint64_t sp);
+/* Whether a path names a library of the system rather than one of the user's. */
+bool hd__system_path(const char *path);
 _Noreturn void hd__unsupported(const char *function, uint64_t pc);
 _Noreturn void hd__bug(const char *cond, const char *file, int line);
 void hd__modules_record(void);

@@ -83,10 +83,7 @@ static int look_for_fini(struct dl_phdr_info *info, size_t size, void *arg)
 {
   (void)size;
   bool *found = arg;
-  const char *n = info->dlpi_name;
-  bool system = n[0] == '/' && ((n[1] == 'l' && n[2] == 'i' && n[3] == 'b') ||
-                                (n[1] == 'u' && n[2] == 's' && n[3] == 'r' && n[5] == 'l' && n[6] == 'i'));
-  if (system)
+  if (hd__system_path(info->dlpi_name))
     return 0;
   for (int i = 0; i < info->dlpi_phnum; i++)
     if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {

@@ -1,0 +1,70 @@
+/* wrap_unsupported.c: functions that block or start something and that a controlled run cannot handle yet.
+ * Runs in the tested process. Each is noticed by name, with the place of the call, instead of hanging. */
+#include <dlfcn.h>
+
+#include "runtime/rt.h"
+
+/* Goes to the original in an ordinary process. The argument lists do not matter: at most six words. Defined
+ * under another name in C, since the headers declare the real prototypes. */
+#define UNSUPPORTED(name)                                                                                       \
+  HD_EXPORT long hd_rt_un_##name(long a, long b, long c, long d, long e, long f) __asm__(#name);                \
+  long hd_rt_un_##name(long a, long b, long c, long d, long e, long f)                                          \
+  {                                                                                                             \
+    static long (*real)(long, long, long, long, long, long);                                                    \
+    if (hot.active)                                                                                             \
+      hd__unsupported(#name, HD_CALLER);                                                                        \
+    if (!real)                                                                                                  \
+      *(void **)&real = dlsym(RTLD_NEXT, #name);                                                                \
+    return real(a, b, c, d, e, f);                                                                              \
+  }
+
+UNSUPPORTED(pthread_rwlock_rdlock)
+UNSUPPORTED(pthread_rwlock_wrlock)
+UNSUPPORTED(pthread_rwlock_tryrdlock)
+UNSUPPORTED(pthread_rwlock_trywrlock)
+UNSUPPORTED(pthread_rwlock_timedrdlock)
+UNSUPPORTED(pthread_rwlock_timedwrlock)
+UNSUPPORTED(pthread_rwlock_clockrdlock)
+UNSUPPORTED(pthread_rwlock_clockwrlock)
+UNSUPPORTED(pthread_rwlock_unlock)
+UNSUPPORTED(pthread_barrier_wait)
+UNSUPPORTED(pthread_spin_lock)
+UNSUPPORTED(pthread_spin_trylock)
+UNSUPPORTED(pthread_spin_unlock)
+UNSUPPORTED(sem_wait)
+UNSUPPORTED(sem_trywait)
+UNSUPPORTED(sem_timedwait)
+UNSUPPORTED(sem_clockwait)
+UNSUPPORTED(sem_post)
+UNSUPPORTED(pthread_cancel)
+UNSUPPORTED(pthread_kill)
+UNSUPPORTED(pthread_tryjoin_np)
+UNSUPPORTED(pthread_timedjoin_np)
+UNSUPPORTED(pthread_clockjoin_np)
+UNSUPPORTED(pthread_mutex_consistent)
+UNSUPPORTED(thrd_create)
+UNSUPPORTED(thrd_join)
+UNSUPPORTED(thrd_detach)
+UNSUPPORTED(thrd_exit)
+UNSUPPORTED(thrd_sleep)
+UNSUPPORTED(thrd_yield)
+UNSUPPORTED(mtx_lock)
+UNSUPPORTED(mtx_trylock)
+UNSUPPORTED(mtx_timedlock)
+UNSUPPORTED(mtx_unlock)
+UNSUPPORTED(cnd_wait)
+UNSUPPORTED(cnd_timedwait)
+UNSUPPORTED(cnd_signal)
+UNSUPPORTED(cnd_broadcast)
+UNSUPPORTED(call_once)
+UNSUPPORTED(fork)
+UNSUPPORTED(vfork)
+UNSUPPORTED(system)
+UNSUPPORTED(popen)
+UNSUPPORTED(posix_spawn)
+UNSUPPORTED(posix_spawnp)
+UNSUPPORTED(execve)
+UNSUPPORTED(execv)
+UNSUPPORTED(execvp)
+UNSUPPORTED(execvpe)
+UNSUPPORTED(fexecve)
