@@ -111,11 +111,22 @@ void hd_command_fini(struct hd_command *c);
 struct hd_control {
   int fd;
   struct hd_ctl *ctl;
+  struct hd_config config; /* what was put there; the tested process may not change it */
+  struct hd_status good;   /* status when it was last seen sane */
 };
 
 int hd_control_init(struct hd_control *c, const struct hd_config *config, struct hd_err *err);
 void hd_control_fini(struct hd_control *c);
 void *hd_control_area(const struct hd_control *c, uint64_t offset);
+
+/* Whether the shared memory can be believed: a wild write of the program may have hit it. */
+bool hd_control_sane(const struct hd_control *c);
+/* Remembers the counters. pre: sane. */
+void hd_control_save(struct hd_control *c);
+/* Empties the shared memory and puts back the configuration and the counters last saved. */
+int hd_control_repair(struct hd_control *c, struct hd_err *err);
+/* The next process begins with this execution. */
+void hd_control_set_first(struct hd_control *c, uint64_t number);
 
 /* A finding copied out of the shared memory, with its schedule. */
 struct hd_capture {
@@ -126,7 +137,8 @@ struct hd_capture {
   size_t nvisible;
 };
 void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size_t index);
-/* The finding the supervisor makes itself when the process died during an execution. */
+/* The finding the supervisor makes itself when the process died during an execution. Its schedule is empty
+ * if the shared memory is not sane. */
 void hd_capture_death(struct hd_capture *out, const struct hd_control *c, enum hd_kind kind, int signal,
                       int status);
 void hd_capture_fini(struct hd_capture *c);
@@ -274,7 +286,7 @@ struct hd_rerun {
   struct hd_status status;
 };
 /* What kind of finding it is when the process died like that. */
-enum hd_kind hd_death_kind(const struct hd_outcome *o);
+enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *c);
 
 /* Follows the schedule in a fresh process. */
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,

@@ -12,6 +12,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+static void fill_header(struct hd_control *c) {
+  c->ctl->magic = HD_CTL_MAGIC;
+  c->ctl->abi = HD_ABI_VERSION;
+  c->ctl->size = sizeof(struct hd_ctl);
+  c->ctl->config = c->config;
+}
+
 int hd_control_init(struct hd_control *c, const struct hd_config *config, struct hd_err *err) {
   c->ctl = NULL;
   c->fd = memfd_create("heddle", MFD_CLOEXEC);
@@ -31,11 +38,37 @@ int hd_control_init(struct hd_control *c, const struct hd_config *config, struct
                    strerror(saved));
   }
   c->ctl = p;
-  c->ctl->magic = HD_CTL_MAGIC;
-  c->ctl->abi = HD_ABI_VERSION;
-  c->ctl->size = sizeof(struct hd_ctl);
-  c->ctl->config = *config;
+  c->config = *config;
+  c->good = (struct hd_status){0};
+  fill_header(c);
   return HD_OK;
+}
+
+bool hd_control_sane(const struct hd_control *c) {
+  const struct hd_ctl *ctl = c->ctl;
+  const struct hd_status *st = &ctl->status;
+  return ctl->magic == HD_CTL_MAGIC && ctl->abi == HD_ABI_VERSION && ctl->size == sizeof *ctl &&
+         memcmp(&ctl->config, &c->config, sizeof c->config) == 0 && st->state <= HD_ST_ERROR &&
+         st->restart <= HD_RESTART_FORK && st->nfindings <= HD_MAX_FINDINGS &&
+         st->nmodules <= HD_MAX_MODULES && st->max_threads <= HD_MAX_THREADS && st->path_len <= HD_PATH_CAP &&
+         st->visible_count <= HD_VISIBLE_CAP && st->nevents <= HD_EVENT_CAP;
+}
+
+void hd_control_save(struct hd_control *c) { c->good = c->ctl->status; }
+
+int hd_control_repair(struct hd_control *c, struct hd_err *err) {
+  if (ftruncate(c->fd, 0) || ftruncate(c->fd, (off_t)HD_SHM_SIZE))
+    return hd_fail(err, HD_EENV, "cannot empty shared memory: %s", strerror(errno));
+  fill_header(c);
+  c->ctl->status = c->good;
+  /* What the counts refer to is gone. */
+  c->ctl->status.nfindings = c->ctl->status.nmodules = 0;
+  c->ctl->status.visible_count = c->ctl->status.visible_at_start = c->ctl->status.path_len = 0;
+  return HD_OK;
+}
+
+void hd_control_set_first(struct hd_control *c, uint64_t number) {
+  c->config.first_execution = c->ctl->config.first_execution = number;
 }
 
 void hd_control_fini(struct hd_control *c) {
@@ -83,17 +116,22 @@ void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size
 
 void hd_capture_death(struct hd_capture *out, const struct hd_control *c, enum hd_kind kind, int signal,
                       int status) {
-  const struct hd_status *st = &c->ctl->status;
+  bool sane = hd_control_sane(c);
+  const struct hd_status *st = sane ? &c->ctl->status : &c->good;
   struct hd_finding_rec *r = hd_alloc(sizeof *r);
   r->kind = kind;
-  r->signal = signal;
+  r->signal = sane ? signal : 0;
   r->status = status;
   r->partial = 1;
   r->execution = st->execution;
-  r->seed = c->ctl->config.seed;
-  r->path_len = clamp(st->path_len, HD_PATH_CAP);
-  r->visible_count = clamp(st->visible_at_start, HD_VISIBLE_CAP);
-  int32_t identity[3] = {(int32_t)kind, signal, status};
+  r->seed = c->config.seed;
+  if (sane) {
+    r->path_len = st->path_len;
+    r->visible_count = clamp(st->visible_at_start, st->visible_count);
+  } else {
+    snprintf(r->text, sizeof r->text, "the program wrote over the shared memory of Heddle's runtime");
+  }
+  int32_t identity[3] = {(int32_t)kind, r->signal, sane ? status : 0};
   r->key = XXH64(identity, sizeof identity, 0);
   *out = (struct hd_capture){.rec = r};
   copy_paths(out, c, hd_control_area(c, HD_SHM_PATH));

@@ -34,7 +34,9 @@ static bool pick_finding(const struct hd_control *c, const struct hd_schedule *s
   return true;
 }
 
-enum hd_kind hd_death_kind(const struct hd_outcome *o) {
+enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *c) {
+  /* With the runtime's memory gone it is chance how the process ended. */
+  if (!hd_control_sane(c)) return HD_KIND_CRASH;
   if (o->end == HD_END_HUNG) return HD_KIND_HANG;
   if (o->signal == SIGABRT) return HD_KIND_ABORT;
   return o->signal ? HD_KIND_CRASH : HD_KIND_EXIT;
@@ -49,8 +51,8 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
   struct hd_control c;
   int rc = hd_control_init(&c, &config, err);
   if (rc != HD_OK) return rc;
-  memcpy(hd_control_area(&c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
-  memcpy(hd_control_area(&c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
+  if (s->nsteps) memcpy(hd_control_area(&c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
+  if (s->nvisible) memcpy(hd_control_area(&c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
   struct hd_streams streams;
   rc = hd_streams_open(&streams, in, how, kept, err);
   if (rc == HD_OK) {
@@ -59,20 +61,20 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
     hd_streams_close(&streams);
   }
   if (rc == HD_OK) {
-    out->status = c.ctl->status;
-    out->found = pick_finding(&c, s, &out->capture);
-    bool died = out->outcome.end == HD_END_DIED || out->outcome.end == HD_END_HUNG;
+    bool sane = hd_control_sane(&c);
+    out->status = sane ? c.ctl->status : c.good;
+    out->found = sane && pick_finding(&c, s, &out->capture);
+    bool died = !sane || out->outcome.end == HD_END_DIED || out->outcome.end == HD_END_HUNG;
     if (!out->found && died) {
-      hd_capture_death(&out->capture, &c, hd_death_kind(&out->outcome), out->outcome.signal,
+      hd_capture_death(&out->capture, &c, hd_death_kind(&out->outcome, &c), out->outcome.signal,
                        out->outcome.status);
       out->found = true;
     }
-    uint64_t n = out->status.nevents < HD_EVENT_CAP ? out->status.nevents : HD_EVENT_CAP;
-    hd_events_lines(&out->events, hd_control_area(&c, HD_SHM_EVENT), n);
-    out->nmodules = out->status.nmodules < HD_MAX_MODULES ? out->status.nmodules : HD_MAX_MODULES;
+    hd_events_lines(&out->events, hd_control_area(&c, HD_SHM_EVENT), out->status.nevents);
+    out->nmodules = out->status.nmodules;
     out->module = hd_alloc(out->nmodules * sizeof *out->module);
     memcpy(out->module, c.ctl->module, out->nmodules * sizeof *out->module);
-    if (out->outcome.end == HD_END_ERROR) {
+    if (sane && out->outcome.end == HD_END_ERROR) {
       struct hd_str text;
       hd_str_init(&text);
       hd_runtime_error_text(&text, c.ctl, cmd);
@@ -107,7 +109,7 @@ bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct
   if (r->found && r->capture.rec->kind == s->kind &&
       (!hd_schedule_has_key(s) || r->capture.rec->partial || r->capture.rec->key == s->key))
     return true;
-  if (r->outcome.end == HD_END_ERROR)
+  if (r->error)
     hd_str_add(why, r->error);
   else if (r->outcome.end == HD_END_START)
     hd_str_add(why, "the program did not start");

@@ -46,7 +46,7 @@ static void report(const struct search *s, const struct hd_str *text) {
   hd_write_all(report_fd(s), text->s, text->n);
 }
 
-static uint64_t executions(const struct search *s) { return s->control.ctl->status.executions + s->deaths; }
+static uint64_t executions(const struct search *s) { return s->control.good.executions + s->deaths; }
 
 static void draw_progress(struct search *s) {
   double now = hd_now();
@@ -56,7 +56,7 @@ static void draw_progress(struct search *s) {
   double elapsed = now - s->started;
   hd_text_count(count, (double)executions(s));
   hd_text_count(rate, elapsed > 0 ? (double)executions(s) / elapsed : 0);
-  hd_text_count(events, (double)s->control.ctl->status.events);
+  hd_text_count(events, (double)s->control.good.events);
   snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate, events,
            s->finding.n, s->finding.n == 1 ? "" : "s", elapsed);
   hd_live_line(line);
@@ -65,14 +65,14 @@ static void draw_progress(struct search *s) {
 /* ---- findings ---- */
 
 static void fill_schedule(const struct search *s, const struct hd_capture *c, struct hd_schedule *out) {
-  const struct hd_config *config = &s->control.ctl->config;
+  const struct hd_config *config = &s->control.config;
   *out = (struct hd_schedule){
       .seed = config->seed,
       .execution = c->rec->execution,
       .max_length = config->max_length,
       .ignore = config->ignore,
       .key = c->rec->key,
-      .restart = s->control.ctl->status.restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY,
+      .restart = s->control.good.restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY,
       .spurious = config->spurious,
       .leaks = config->leaks,
       .thread_leaks = config->thread_leaks,
@@ -116,7 +116,7 @@ static struct hd_finding *make_finding(struct search *s, const struct hd_capture
   /* A death tells nothing about places; whichever record has some is the better one. */
   bool use_rerun = same && (c->rec->partial || !r->capture.rec->partial);
   const struct hd_ctl *ctl = s->control.ctl;
-  size_t n = ctl->status.nmodules < HD_MAX_MODULES ? ctl->status.nmodules : HD_MAX_MODULES;
+  size_t n = hd_control_sane(&s->control) ? ctl->status.nmodules : 0;
   struct hd_symbolizer *sym =
       use_rerun ? hd_symbolizer_new(r->module, r->nmodules, s->command.program.path, s->command.cwd)
                 : hd_symbolizer_new(ctl->module, n, s->command.program.path, s->command.cwd);
@@ -175,6 +175,8 @@ static void handle(struct search *s, const struct hd_capture *c) {
 
 /* Looks at what the runtime has recorded since the last time. */
 static void harvest(struct search *s) {
+  if (!hd_control_sane(&s->control)) return;
+  hd_control_save(&s->control);
   uint32_t n = __atomic_load_n(&s->control.ctl->status.nfindings, __ATOMIC_ACQUIRE);
   if (n > HD_MAX_FINDINGS) n = HD_MAX_FINDINGS;
   while (s->seen < n) {
@@ -195,12 +197,12 @@ static void tick(void *arg) {
 /* The process died: a finding of the supervisor's own, unless the runtime has one for that execution. */
 static void handle_death(struct search *s, const struct hd_outcome *o) {
   const struct hd_ctl *ctl = s->control.ctl;
-  uint32_t n = ctl->status.nfindings < HD_MAX_FINDINGS ? ctl->status.nfindings : HD_MAX_FINDINGS;
+  uint32_t n = hd_control_sane(&s->control) ? ctl->status.nfindings : 0;
   s->deaths++;
   for (uint32_t i = 0; i < n; i++)
     if (ctl->finding[i].execution == ctl->status.execution) return;
-  enum hd_kind kind = hd_death_kind(o);
-  if (ctl->config.ignore >> kind & 1) return;
+  enum hd_kind kind = hd_death_kind(o, &s->control);
+  if (s->o->ignore >> kind & 1) return;
   struct hd_capture c;
   hd_capture_death(&c, &s->control, kind, o->signal, o->status);
   handle(s, &c);
@@ -238,8 +240,8 @@ static int explain_start(struct search *s, struct hd_err *err) {
 static enum hd_stop why_ended(const struct search *s) {
   if (s->finding.n > 0 && !s->o->all) return HD_STOP_FOUND;
   if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
-  uint64_t max = s->control.ctl->config.max_executions;
-  bool done = s->control.ctl->status.complete || (max && executions(s) >= max);
+  uint64_t max = s->control.config.max_executions;
+  bool done = s->control.good.complete || (max && executions(s) >= max);
   if (!done && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
   return HD_STOP_FINISHED;
 }
@@ -251,7 +253,7 @@ static int run_processes(struct search *s, enum hd_stop *stop, struct hd_err *er
   for (;;) {
     struct hd_streams streams;
     struct hd_outcome o;
-    uint64_t before = ctl->status.executions;
+    uint64_t before = s->control.good.executions;
     enum hd_output how = s->verb == HD_VERB_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
     int rc = hd_streams_open(&streams, &s->input, how, NULL, err);
     if (rc != HD_OK) return rc;
@@ -264,6 +266,8 @@ static int run_processes(struct search *s, enum hd_stop *stop, struct hd_err *er
     if (rc != HD_OK) return rc;
     harvest(s);
     if (s->failed) return s->failed;
+    bool sane = hd_control_sane(&s->control);
+    if (!sane && o.end != HD_END_STOPPED && o.end != HD_END_HUNG) o.end = HD_END_DIED;
     if (o.end == HD_END_START) return explain_start(s, err);
     if (o.end == HD_END_ERROR) {
       *stop = HD_STOP_ERROR;
@@ -272,15 +276,17 @@ static int run_processes(struct search *s, enum hd_stop *stop, struct hd_err *er
     if (o.end == HD_END_DONE || o.end == HD_END_STOPPED) break;
     handle_death(s, &o);
     if (s->failed) return s->failed;
+    if (!sane && (rc = hd_control_repair(&s->control, err)) != HD_OK) return rc;
+    if (!sane) s->seen = 0;
     fruitless = ctl->status.executions > before ? 0 : fruitless + 1;
     if (fruitless >= CRASH_LOOP) {
       *stop = HD_STOP_CRASH_LOOP;
       return HD_OK;
     }
     if (why_ended(s) != HD_STOP_FINISHED) break;
-    uint64_t next = ctl->status.execution + 1, first = ctl->config.first_execution + 1;
-    ctl->config.first_execution = next > first ? next : first;
-    if (ctl->config.max_executions && ctl->config.first_execution > ctl->config.max_executions) break;
+    uint64_t next = ctl->status.execution + 1, first = s->control.config.first_execution + 1;
+    hd_control_set_first(&s->control, next > first ? next : first);
+    if (s->o->max_executions && s->control.config.first_execution > s->o->max_executions) break;
   }
   *stop = why_ended(s);
   return HD_OK;
@@ -315,7 +321,7 @@ static int exit_code(const struct hd_summary *sum, const struct hd_status *st) {
 }
 
 static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
-  const struct hd_status *st = &s->control.ctl->status;
+  const struct hd_status *st = &s->control.good;
   struct hd_str error;
   hd_str_init(&error);
   if (stop == HD_STOP_ERROR) hd_runtime_error_text(&error, s->control.ctl, &s->command);

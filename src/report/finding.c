@@ -125,7 +125,7 @@ static char *make_title(const struct hd_finding *f) {
     case HD_KIND_CRASH:
       if (f->signal) hd_str_addf(&t, ": %s", hd_signal_name(f->signal));
       if (f->signal == SIGSEGV || f->signal == SIGBUS)
-        if (!f->partial) hd_str_addf(&t, " at address %#llx", (unsigned long long)f->fault_addr);
+        if (!f->partial) hd_str_addf(&t, " at address 0x%llx", (unsigned long long)f->fault_addr);
       break;
     case HD_KIND_EXIT:
       hd_str_clear(&t);

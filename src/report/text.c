@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WHAT_WIDTH 22  /* room for "T1 write" before the location */
+#define WHAT_WIDTH 24  /* room for "T1 write" before the location */
 #define NAME_WIDTH 16  /* room for a function name */
 #define STACK_LINES 8  /* callers shown of one place */
 #define QUOTE_WIDTH 66 /* of a source line */
@@ -42,7 +42,9 @@ static void add_quote(struct hd_str *out, const struct hd_frame *f, bool colour)
   if (!line) return;
   line += strspn(line, " \t");
   paint(out, colour, DIM);
-  hd_str_addf(out, "      %5d | %.*s", f->line, QUOTE_WIDTH, line);
+  int width = (int)strnlen(line, QUOTE_WIDTH);
+  while (width > 0 && line[width - 1] == ' ') width--;
+  hd_str_addf(out, "      %5d | %.*s", f->line, width, line);
   paint(out, colour, PLAIN);
   hd_str_addc(out, '\n');
 }
