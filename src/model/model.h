@@ -33,8 +33,11 @@ struct hd_arena {
   char *base, *next, *end;
 };
 
-/* Reserves `size` bytes of address space; post: returns 0, or -1 when the kernel refuses. */
-int hd_arena_init(struct hd_arena *a, size_t size);
+static inline void hd_arena_init(struct hd_arena *a, void *memory, size_t size)
+{
+  a->base = a->next = memory;
+  a->end = a->base + size;
+}
 /* Returns `size` zero-or-stale bytes, 16-aligned; NULL when the arena is exhausted. */
 static inline void *hd_arena_get(struct hd_arena *a, size_t size)
 {

@@ -35,12 +35,13 @@ static void hd_rt_main(void *unused)
   hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));
 }
 
+/* In fork mode the parent never runs the program, so its memory needs no guarding. */
 static void take_snapshot(void)
 {
   hd__heap_mark();
   hd__keys_mark();
   hd__exit_mark();
-  if (hd__snapshot_take(stack_lo, stack_hi))
+  if (!fork_mode && hd__snapshot_take(stack_lo, stack_hi))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "cannot record the program's memory (mprotect or /proc/self/maps refused)");
 }
 
@@ -185,8 +186,7 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known)
              (uint64_t)(b ? b->thread : 0));
   uint64_t pc = a ? a->pc : b ? b->pc : 0;
   rt.cur = NULL;
-  rt.status->error_site.pc[0] = pc;
-  hd__fail(HD_RTE_NONDETERMINISM, 0, text);
+  hd__fail(HD_RTE_NONDETERMINISM, pc, text);
 }
 
 static bool probed; /* how to restart is decided */
@@ -206,6 +206,7 @@ static int probe_execution(uint64_t number)
   if (!same(a, b)) {
     fork_mode = true;
     rt.status->restart = HD_RESTART_FORK;
+    hd__snapshot_drop();
     a = probe(number, known);
     b = probe(number, known);
     if (!same(a, b))

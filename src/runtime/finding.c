@@ -6,7 +6,7 @@
 
 /* ---- call stacks kept for later (only with detail) ---- */
 
-static uint64_t *depot; /* [n, pc...] one after the other; a site is an index, 0 is none */
+static uint64_t *depot; /* [thread << 32 | n, pc...] one after the other; a site is an index, 0 is none */
 static uint64_t depot_next = 1;
 #define DEPOT_WORDS (1ull << 29)
 
@@ -34,12 +34,18 @@ uint64_t hd__site_here(uint64_t pc)
   if (!depot || depot_next + HD_MAX_STACK + 1 > DEPOT_WORDS)
     return 0;
   uint64_t at = depot_next;
-  depot[at] = walk(rt.cur, pc, depot + at + 1, HD_MAX_STACK);
-  depot_next += depot[at] + 1;
+  unsigned n = walk(rt.cur, pc, depot + at + 1, HD_MAX_STACK);
+  depot[at] = (uint64_t)rt.cur->id << 32 | n;
+  depot_next += n + 1;
   return at;
 }
 
-uint64_t hd__site_pc(uint64_t site) { return hot.detail ? (site && depot && depot[site] ? depot[site + 1] : 0) : site; }
+uint64_t hd__site_pc(uint64_t site)
+{
+  if (!hot.detail)
+    return site;
+  return site && depot && (uint32_t)depot[site] ? depot[site + 1] : 0;
+}
 
 void hd__site_stored(struct hd_site *s, uint64_t site)
 {
@@ -48,13 +54,27 @@ void hd__site_stored(struct hd_site *s, uint64_t site)
     s->pc[0] = site;
   } else if (site && depot) {
     s->npc = (uint16_t)depot[site];
-    hd__copy(s->pc, depot + site + 1, depot[site] * 8);
+    s->thread = (uint16_t)(depot[site] >> 32);
+    hd__copy(s->pc, depot + site + 1, s->npc * 8ull);
   }
 }
 
 void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc)
 {
   s->npc = (uint16_t)walk(t, pc, s->pc, HD_MAX_STACK);
+}
+
+void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp)
+{
+  uint64_t from = hd__user_pc(pc, sp);
+  s->flags |= HD_SITE_EXACT;
+  s->pc[0] = pc;
+  if (from == pc) {
+    s->npc = (uint16_t)walk(rt.cur, pc, s->pc, HD_MAX_STACK);
+    return;
+  }
+  /* In code without hooks: the call that led there is a frame of its own. */
+  s->npc = (uint16_t)(1 + walk(rt.cur, from, s->pc + 1, HD_MAX_STACK - 1));
 }
 
 /* ---- modules ---- */
@@ -315,6 +335,9 @@ _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text)
   if (pc && rt.cur) {
     st->error_site.thread = rt.cur->id;
     hd__site_stack(&st->error_site, rt.cur, pc);
+  } else if (pc) {
+    st->error_site.npc = 1;
+    st->error_site.pc[0] = pc;
   }
   st->state = HD_ST_ERROR;
   die();

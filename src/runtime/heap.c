@@ -389,6 +389,15 @@ void hd__heap_each_block(void (*f)(const struct hd_block *b))
   }
 }
 
+/* An upper bound of the blocks that were there before main. */
+size_t hd__heap_marked_blocks(void)
+{
+  size_t n = 0;
+  for (uint32_t i = 0; i < mark.nchunks; i++)
+    n += mark.used[i] / 32 + 1;
+  return n;
+}
+
 /* ---- the runtime's own memory, never put back ---- */
 
 int hd__private_depth;

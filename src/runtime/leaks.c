@@ -8,8 +8,7 @@ static uint64_t *todo; /* blocks found reachable, not yet scanned */
 static size_t ntodo;
 static uint64_t *seen; /* open hash set of block addresses */
 static size_t seen_mask;
-#define TODO_CAP (1u << 24)
-#define SEEN_CAP (1u << 25)
+static size_t nblocks;
 
 static bool add_seen(uint64_t base)
 {
@@ -34,11 +33,17 @@ static void scan(char *lo, char *hi)
 {
   for (uint64_t *p = (uint64_t *)(((uint64_t)lo + 7) & ~7ull); p + 1 <= (uint64_t *)hi; p++) {
     struct hd_block b;
-    if (hd__heap_owns(*p) && hd__heap_block(*p, &b) && b.live && ntodo < TODO_CAP && add_seen(b.base)) {
+    if (hd__heap_owns(*p) && hd__heap_block(*p, &b) && b.live && add_seen(b.base)) {
       todo[ntodo++] = b.base;
       todo[ntodo++] = b.size;
     }
   }
+}
+
+static void count(const struct hd_block *b)
+{
+  (void)b;
+  nblocks++;
 }
 
 static struct {
@@ -67,16 +72,17 @@ static void check(const struct hd_block *b)
 
 void hd__report_leaks(void)
 {
-  if (!todo) {
-    todo = hd__map((size_t)TODO_CAP * 8 + 64);
-    seen = hd__map((size_t)SEEN_CAP * 8);
-    seen_mask = SEEN_CAP - 1;
-    if (!todo || !seen)
-      return;
-  } else {
-    for (size_t i = 0; i < SEEN_CAP; i += 512)
-      hd__zero(seen + i, 4096);
-  }
+  nblocks = 0;
+  hd__heap_each_block(count);
+  seen_mask = 1024;
+  while (seen_mask < (nblocks + hd__heap_marked_blocks()) * 4)
+    seen_mask *= 2;
+  seen = hd_arena_get(&rt.arena, seen_mask * sizeof *seen);
+  todo = hd_arena_get(&rt.arena, seen_mask * sizeof *todo);
+  if (!seen || !todo)
+    return;
+  hd__zero(seen, seen_mask * sizeof *seen);
+  seen_mask--;
   ntodo = ngroups = 0;
   hd__snapshot_each_range(scan);
   for (unsigned i = 0; i < rt.nthreads; i++) {

@@ -293,6 +293,7 @@ void hd__heap_restore(void);
 void hd__heap_each_range(void (*f)(char *lo, char *hi));
 /* Calls f for every block, live or freed, allocated since hd__heap_mark. */
 void hd__heap_each_block(void (*f)(const struct hd_block *b));
+size_t hd__heap_marked_blocks(void);
 /* Memory of the runtime's own that real libc functions asked for. */
 void *hd__private_alloc(size_t size, size_t align);
 bool hd__private_owns(uint64_t a);
@@ -337,6 +338,8 @@ void hd__sites_reset(void);
 struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2);
 struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsigned thread, unsigned op);
 void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc);
+/* The stack of the running thread at a fault, from the registers in the signal frame. */
+void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp);
 void hd__site_stored(struct hd_site *s, uint64_t site);
 void hd__site_block(struct hd_finding_rec *f, uint64_t addr);
 /* Stores the finding with the schedule so far. With `fatal`, or unless --all, ends the execution. */

@@ -18,16 +18,19 @@ struct segment {
 };
 static struct segment *segments; /* of this execution, from rt.seg_base */
 #define MAX_SEGMENTS (1u << 26)
+#define ARENA_SIZE (8ull << 30)
 
-static int sched_init(void)
+int hd__sched_init(void)
 {
   if (segments)
     return 0;
   segments = hd__map((size_t)MAX_SEGMENTS * sizeof *segments);
   rt.thread = hd__map(sizeof *rt.thread * HD_MAX_THREADS);
   struct hd_frame *frames = hd__map(sizeof *frames * HD_FRAMES * HD_MAX_THREADS);
-  if (!segments || !rt.thread || !frames || hd_arena_init(&rt.arena, 8ull << 30))
+  void *arena = hd__map(ARENA_SIZE);
+  if (!segments || !rt.thread || !frames || !arena)
     return -1;
+  hd_arena_init(&rt.arena, arena, ARENA_SIZE);
   for (unsigned i = 0; i < HD_MAX_THREADS; i++) {
     rt.thread[i].id = (uint16_t)i;
     rt.thread[i].frames = frames + (size_t)i * HD_FRAMES;
@@ -109,8 +112,6 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent)
   hd__enable(t);
   return t;
 }
-
-int hd__sched_init(void) { return sched_init(); }
 
 void hd__sched_begin(void)
 {

@@ -61,8 +61,7 @@ static void fault(int sig, siginfo_t *info, ucontext_t *uc)
   f->signal = sig == HD_SIG_HANG ? 0 : sig;
   f->fault_addr = has_addr ? addr : 0;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_NONE);
-  hd__site_stack(s, rt.cur, pc);
-  s->flags |= HD_SITE_EXACT;
+  hd__site_fault(s, pc, hd_sig_sp(uc));
   s->object = has_addr ? addr : 0;
   if (has_addr)
     hd__site_block(f, addr);
