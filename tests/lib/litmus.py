@@ -1,0 +1,121 @@
+"""Litmus programs: what their first lines say, and the tests made of it.
+
+A program opens with comment lines `// key: value`. Keys before the first `expect` hold for the whole file;
+each `expect` begins a case, and what follows it (args, where, ...) belongs to that case.
+
+  // expect: kind=data-race           check finds exactly one thing, of this kind (a|b: of one of these), it is
+                                      replayed --times N, all identical, and exit status is 1
+  // expect: clean executions=200     nothing is found in 200 executions; the program also ends well natively
+  // expect: goes-on executions=50    with --all: 50 executions are run although the program destroys itself,
+                                      and at least one finding is stored; kinds= limits what it may be
+  // args: --spurious                 more options for check
+  // argv: a b                        arguments of the program
+  // where: function=worker line=@x   a place that must be among those of the finding; @x is the line that has a
+                                      comment with @x in it
+  // says: text                       in what check prints about the finding
+  // compilers: gcc clang             (default both)
+  // opt: -O0 -O2                     (default -O1)
+  // restart: memory fork             (default auto)
+  // cflags: -fexceptions
+  // replays: N                       (default 3)
+  // native: no                       do not run the program on its own
+"""
+import glob
+import os
+import re
+
+HEADER = re.compile(r"//\s*([a-z]+):\s*(.*?)\s*$")
+KEYS = {"expect", "args", "argv", "where", "says", "compilers", "opt", "restart", "cflags", "replays", "native"}
+LISTS = {"args", "where", "says"}  # may be given again and again
+
+
+def parse(path):
+    """The cases of a file: a list of dicts."""
+    common, cases = {}, []
+    with open(path) as f:
+        lines = f.read().splitlines()
+    for line in lines:
+        m = HEADER.match(line)
+        if not m:
+            if line.startswith("//"):
+                continue
+            break
+        key, value = m.groups()
+        if key not in KEYS:
+            raise ValueError("%s: unknown key '%s'" % (path, key))
+        if key == "expect":
+            cases.append(dict({k: list(v) if k in LISTS else v for k, v in common.items()}, expect=value))
+            continue
+        target = cases[-1] if cases else common
+        if key in LISTS:
+            target.setdefault(key, []).append(value)
+        else:
+            target[key] = value
+    if not cases:
+        raise ValueError("%s: no `// expect:` in its first lines" % path)
+    for case in cases:
+        for i, where in enumerate(case.get("where", [])):
+            tag = re.search(r"@\w+", where)
+            if tag:
+                at = [n for n, l in enumerate(lines, 1) if re.search(tag.group() + r"\b", l) and "where:" not in l]
+                if len(at) != 1:
+                    raise ValueError("%s: %s is on %d lines" % (path, tag.group(), len(at)))
+                case["where"][i] = where.replace(tag.group(), str(at[0]))
+    return cases
+
+
+def tests(folder):
+    """(name, function) of every case of every program, with every compiler, level and restart mode."""
+    for path in sorted(glob.glob(os.path.join(folder, "*.c")) + glob.glob(os.path.join(folder, "*.cc"))):
+        name = os.path.splitext(os.path.basename(path))[0]
+        cases = parse(path)
+        for n, case in enumerate(cases):
+            label = name if len(cases) == 1 else "%s.%d" % (name, n + 1)
+            for compiler in case.get("compilers", "gcc clang").split():
+                for opt in case.get("opt", "-O1").split():
+                    for restart in case.get("restart", "auto").split():
+                        yield ("litmus/%s[%s,%s,%s]" % (label, compiler, opt, restart),
+                               lambda s, a=(path, case, compiler, opt, restart): one(s, *a))
+
+
+def one(s, path, case, compiler, opt, restart):
+    flags = [opt, "-I" + os.path.dirname(path), *case.get("cflags", "").split()]
+    s.cc(path, "prog", *flags, compiler=compiler)
+    words = case["expect"].split()
+    what = dict(w.split("=", 1) for w in words if "=" in w)
+    options = ["--restart", restart] + " ".join(case.get("args", [])).split()
+    argv = case.get("argv", "").split()
+    if words[0] == "clean":
+        n = int(what.get("executions", 200))
+        if case.get("native") != "no":
+            s.run(["./prog", *argv])
+        r = s.search("check", "./prog", "--max-executions", str(n), *options, args=argv)
+        s.is_clean(r, n)
+    elif words[0] == "goes-on":
+        n = int(what["executions"])
+        r = s.search("check", "./prog", "--all", "--max-executions", str(n), *options, args=argv)
+        kinds = what["kinds"].split("|")
+        s.is_bug(r, kinds, exactly_one=False)
+        s.same(r["executions"], n, "number of executions")
+        s.check(not r.get("error"), "error: %s" % r.get("error"))
+        if int(case.get("replays", 3)):
+            s.replay(times=int(case.get("replays", 3)))
+    else:
+        r = s.search("check", "./prog", *options, args=argv)
+        f = s.is_bug(r, what["kind"].split("|"))
+        for where in case.get("where", []):
+            wanted = dict(w.split("=", 1) for w in where.split())
+            s.check(any(fits(p, wanted) for p in f["where"]), "no place with %s; there are: %s" % (
+                where, ", ".join("%s:%s %s %s" % (p["function"], p["line"], p["thread"], p["role"]) for p in f["where"])))
+        for text in case.get("says", []):
+            s.check(text in r["out"] + r["err"], "'%s' is not in: %s" % (text, (r["out"] + r["err"]).replace("\n", " | ")))
+        s.replay(times=int(case.get("replays", 3)))
+        s.same(s.findings(), [1], "stored findings")
+
+
+def fits(p, wanted):
+    for key, value in wanted.items():
+        got = p.get(key)
+        if str(got) != value and not (key == "function" and got and re.sub(r"\(.*|<.*", "", got) == value):
+            return False
+    return True

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Tests of the whole tool on small programs. Ends with 'N passed, N failed'.
+
+usage: tests/run.py [--build DIR] [--keep] [--list] [--times] [FILTER...]
+
+A test runs when every FILTER, a piece of its name, is in its name. Litmus programs (litmus/*.c, *.cc) carry
+their expectations in their first lines, see lib/litmus.py. Other tests are the functions test_* of
+wrap/test_*.py, cli/test_*.py and determinism/test_*.py; each gets a Scratch (lib/scratch.py). Every test
+works in a folder of its own, which --keep does not remove.
+"""
+import argparse
+import concurrent.futures
+import glob
+import importlib
+import os
+import shlex
+import sys
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FOLDERS = ("wrap", "cli", "determinism")
+for folder in ("lib",) + FOLDERS:
+    sys.path.insert(0, os.path.join(HERE, folder))
+import litmus  # noqa: E402
+import scratch  # noqa: E402
+
+
+def python_tests():
+    """(name, function) of every test_* function; a list of parameters on it makes one test of each."""
+    for folder in FOLDERS:
+        for path in sorted(glob.glob(os.path.join(HERE, folder, "test_*.py"))):
+            name = os.path.splitext(os.path.basename(path))[0]
+            module = importlib.import_module(name)
+            for key, function in sorted(vars(module).items()):
+                if not key.startswith("test_") or not callable(function):
+                    continue
+                label = "%s/%s:%s" % (folder, name[5:], key[5:])
+                if not hasattr(function, "parameters"):
+                    yield label, function
+                    continue
+                for parameter in function.parameters:
+                    text = parameter if isinstance(parameter, str) else parameter[0]
+                    yield "%s[%s]" % (label, text), (lambda s, f=function, p=parameter: f(s, p))
+
+
+def run_one(job, build, keep):
+    """(name, None or what is wrong, seconds)"""
+    name, function = job
+    began = time.monotonic()
+    problem = None
+    with scratch.Scratch(build, keep) as s:
+        try:
+            function(s)
+        except scratch.Failed as failure:
+            problem = str(failure)
+        except Exception:  # a broken test is a failed test
+            problem = traceback.format_exc()
+        if problem is not None and keep:
+            problem += " (kept: %s)" % s.dir
+    return name, problem, time.monotonic() - began
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build"))
+    parser.add_argument("--keep", action="store_true", help="keep the folders of failed tests")
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    parser.add_argument("--times", action="store_true", help="print the slowest tests")
+    parser.add_argument("filter", nargs="*")
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    jobs = list(litmus.tests(os.path.join(HERE, "litmus"))) + list(python_tests())
+    jobs = [job for job in jobs if all(f in job[0] for f in args.filter)]
+    if args.list:
+        print("\n".join(name for name, _ in jobs))
+        return 0
+    if not os.access(os.path.join(build, "heddle"), os.X_OK):
+        print("%s/heddle is not there; run make build first" % build)
+        return 1
+
+    passed = failed = 0
+    times = []
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(run_one, j, build, args.keep) for j in jobs]):
+            name, problem, seconds = done.result()
+            times.append((seconds, name))
+            if problem is None:
+                passed += 1
+                continue
+            failed += 1
+            print("FAILED %s: %s; again with: tests/run.py --keep --build %s %s"
+                  % (name, " | ".join(filter(None, map(str.strip, problem.splitlines()))), shlex.quote(build),
+                     shlex.quote(name)), flush=True)
+    if args.times:
+        for seconds, name in sorted(times, reverse=True)[:25]:
+            print("%6.2f s  %s" % (seconds, name))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
