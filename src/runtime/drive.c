@@ -41,7 +41,7 @@ static void take_snapshot(void)
   hd__heap_mark();
   hd__keys_mark();
   hd__exit_mark();
-  if (!fork_mode && hd__snapshot_take(stack_lo, stack_hi))
+  if (hd__snapshot_take(stack_lo, stack_hi, !fork_mode))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "cannot record the program's memory (mprotect or /proc/self/maps refused)");
 }
 
@@ -59,7 +59,7 @@ static void put_back(void)
 static void grow_identities(void)
 {
   unsigned have = hd__ident_count(rt.grow_stack);
-  hd__snapshot_drop();
+  hd__snapshot_unguard();
   if (hd__ident_grow(rt.grow_stack, have ? have : 4)) {
     char text[200];
     hd__format(text, sizeof text, "the system has no room for the stacks of more than %u threads", (uint64_t)have);
@@ -206,7 +206,7 @@ static int probe_execution(uint64_t number)
   if (!same(a, b)) {
     fork_mode = true;
     rt.status->restart = HD_RESTART_FORK;
-    hd__snapshot_drop();
+    hd__snapshot_unguard();
     a = probe(number, known);
     b = probe(number, known);
     if (!same(a, b))

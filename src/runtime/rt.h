@@ -306,15 +306,16 @@ void hd__heap_start(void);
 
 /* ---- snapshot.c ---- */
 
-/* Records all writable memory; [stack_lo, stack_hi) is the part of the first thread's stack that is in use. */
-int hd__snapshot_take(char *stack_lo, char *stack_hi);
+/* Records all writable memory, and with `guard` write-protects it, so that it can be put back;
+ * [stack_lo, stack_hi) is the part of the first thread's stack that is in use. */
+int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard);
 void hd__snapshot_restore(void);
 /* A write fault at addr: returns true when it was one of ours and the write may be tried again. */
 bool hd__snapshot_fault(uint64_t addr);
 /* Makes [addr, addr+size) writable for the kernel (a system call is about to write there). */
 void hd__snapshot_touch(uint64_t addr, uint64_t size);
-/* Puts everything in the state before hd__snapshot_take, and forgets it. pre: just restored. */
-void hd__snapshot_drop(void);
+/* Makes all memory writable again; nothing will be put back. pre: just restored. */
+void hd__snapshot_unguard(void);
 /* Calls f for every recorded stretch of memory. */
 void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
 

@@ -29,6 +29,7 @@ struct page {
 #define MAX_REGIONS 4096
 static struct region region[MAX_REGIONS];
 static unsigned nregions;
+static bool guarded;
 static struct page *page;
 static size_t npages, page_cap;
 static char *copy_next, *copy_end;
@@ -84,7 +85,7 @@ static struct region *region_of(uint64_t addr)
 
 bool hd__snapshot_fault(uint64_t addr)
 {
-  struct region *r = region_of(addr);
+  struct region *r = guarded ? region_of(addr) : NULL;
   if (!r || is_dirty(r, addr))
     return false;
   /* Many scattered pages would use up the kernel's limit on mappings: give up page by page then. */
@@ -98,7 +99,7 @@ bool hd__snapshot_fault(uint64_t addr)
 
 void hd__snapshot_touch(uint64_t addr, uint64_t size)
 {
-  for (uint64_t a = addr & ~(HD_PAGE - 1); size && a < addr + size; a += HD_PAGE) {
+  for (uint64_t a = addr & ~(HD_PAGE - 1); guarded && size && a < addr + size; a += HD_PAGE) {
     struct region *r = region_of(a);
     if (r)
       make_dirty(r, a);
@@ -200,10 +201,11 @@ static int protect(const struct region *r)
   return 0;
 }
 
-int hd__snapshot_take(char *stack_lo, char *stack_hi)
+int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard)
 {
   nregions = 0;
   npages = 0;
+  guarded = guard;
   dl_iterate_phdr(find_own, NULL);
   long fd = hd_sys4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0)
@@ -224,6 +226,8 @@ int hd__snapshot_take(char *stack_lo, char *stack_hi)
     p = nl;
   }
   hd__heap_each_range(add_heap);
+  if (!guarded)
+    return 0;
   hd__snapshot_touch(rt.main_tp, HD_PAGE); /* invariant 3: before anything is protected */
   for (unsigned i = 0; i < nregions; i++)
     if (protect(&region[i]))
@@ -237,11 +241,11 @@ void hd__snapshot_restore(void)
     hd__copy(page[i].at, page[i].copy, HD_PAGE);
 }
 
-void hd__snapshot_drop(void)
+void hd__snapshot_unguard(void)
 {
-  for (unsigned i = 0; i < nregions; i++)
+  for (unsigned i = 0; i < nregions && guarded; i++)
     hd_sys3(SYS_mprotect, region[i].lo, region[i].hi - region[i].lo, region[i].prot);
-  nregions = 0;
+  guarded = false;
   npages = 0;
 }
 
