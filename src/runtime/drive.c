@@ -245,7 +245,7 @@ static void search(void *unused)
     probed = true;
   probed |= c->restart != HD_RESTART_AUTO || c->mode != HD_MODE_CHECK;
   fork_mode = st->restart == HD_RESTART_FORK;
-  rt.main_tp = hd_arch_tp();
+  rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no room for the stacks of 4 threads");
   hd__signals_init();

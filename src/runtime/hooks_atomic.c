@@ -76,7 +76,7 @@ static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fai
     return;
   struct hd_cas cas = {(const void *)a, expected, n};
   hd__access_cas(a, n, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, pc, &cas);
-  bool wins = __builtin_memcmp((const void *)a, expected, n) == 0;
+  bool wins = hd__cas_wins(&cas);
   after_load(a, order(wins ? mo : fail_mo));
   if (wins)
     before_store(a, order(mo), true);

@@ -260,6 +260,7 @@ struct hd_cas {
   const void *at, *expected;
   unsigned size;
 };
+bool hd__cas_wins(const struct hd_cas *cas);
 /* The same for a compare-and-swap, which is a write only if it is going to succeed. */
 void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas);
 /* The block [addr, addr+size) is new: forget who touched its addresses before. */

@@ -274,15 +274,20 @@ bool hd__shadow_visible(uint64_t addr, uint64_t size)
   return false;
 }
 
+bool hd__cas_wins(const struct hd_cas *cas)
+{
+  for (unsigned i = 0; i < cas->size; i++)
+    if (((const char *)cas->at)[i] != ((const char *)cas->expected)[i])
+      return false;
+  return true;
+}
+
 /* A compare-and-swap writes only if it will succeed, which can change whenever others run. */
 static unsigned outcome(unsigned flags, const struct hd_cas *cas)
 {
   if (!cas)
     return flags;
-  for (unsigned i = 0; i < cas->size; i++)
-    if (((const char *)cas->at)[i] != ((const char *)cas->expected)[i])
-      return flags & ~HD_A_WRITE;
-  return flags | HD_A_WRITE;
+  return hd__cas_wins(cas) ? flags | HD_A_WRITE : flags & ~HD_A_WRITE;
 }
 
 /* Every access that the fast path did not recognise. The hook comes before the access itself, so whoever

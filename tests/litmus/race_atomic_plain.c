@@ -2,7 +2,7 @@
 // expect: kind=data-race
 #include "litmus.h"
 
-static long value;
+long value;
 
 static void *writer(void *arg)
 {

@@ -3,7 +3,7 @@
 // expect: kind=data-race
 #include "litmus.h"
 
-static struct {
+struct {
   unsigned a : 3;
   unsigned b : 5;
 } flags;

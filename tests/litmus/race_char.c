@@ -3,7 +3,7 @@
 // says: (1 byte)
 #include "litmus.h"
 
-static char c[8];
+char c[8];
 
 static void *one(void *arg)
 {

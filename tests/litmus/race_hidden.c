@@ -3,7 +3,7 @@
 #include "litmus.h"
 
 MUTEX(lock);
-static int value, seen;
+int value, seen;
 
 static void *one(void *arg)
 {

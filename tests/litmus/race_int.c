@@ -7,7 +7,7 @@
 // replays: 10
 #include "litmus.h"
 
-static int counter;
+int counter;
 
 static void *worker(void *arg)
 {

@@ -4,7 +4,7 @@
 // where: thread=T1 function=worker
 #include "litmus.h"
 
-static int value;
+int value;
 
 static void *worker(void *arg)
 {

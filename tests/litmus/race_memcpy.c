@@ -4,8 +4,8 @@
 // where: function=copier line=@copy
 #include "litmus.h"
 
-static char shared[100], from[100];
-static size_t len = 100;
+char shared[100], from[100];
+size_t len = 100;
 
 static void *copier(void *arg)
 {

@@ -2,7 +2,7 @@
 // expect: kind=data-race
 #include "litmus.h"
 
-static union {
+union {
   uint64_t whole;
   char part[8];
 } u;

@@ -4,7 +4,7 @@
 // where: function=writer line=@write
 #include "litmus.h"
 
-static long value;
+long value;
 
 static void *reader(void *arg)
 {

@@ -2,8 +2,8 @@
 // expect: kind=data-race
 #include "litmus.h"
 
-static char name[32];
-static const char *text = "a name";
+char name[32];
+const char *text = "a name";
 
 static void *setter(void *arg)
 {

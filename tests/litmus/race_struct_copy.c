@@ -6,7 +6,7 @@
 struct big {
   int v[32];
 };
-static struct big shared, copy;
+struct big shared, copy;
 
 static void *one(void *arg)
 {

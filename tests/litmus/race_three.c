@@ -3,7 +3,7 @@
 // where: function=odd
 #include "litmus.h"
 
-static int armed, value, quiet[4];
+int armed, value, quiet[4];
 
 static void *even(void *arg)
 {

@@ -4,7 +4,7 @@
 #include "litmus.h"
 
 MUTEX(lock);
-static int counter;
+int counter;
 
 static void *worker(void *arg)
 {

@@ -3,7 +3,7 @@
 // expect: kind=data-race
 #include "litmus.h"
 
-static char buffer[32];
+char buffer[32];
 
 struct __attribute__((packed)) word {
   uint32_t v;

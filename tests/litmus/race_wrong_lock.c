@@ -4,7 +4,7 @@
 
 MUTEX(a);
 MUTEX(b);
-static int counter;
+int counter;
 
 static void *one(void *arg)
 {
