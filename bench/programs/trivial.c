@@ -1,0 +1,2 @@
+/* trivial.c: what `heddle check` costs when the program does nothing. */
+int main(void) { return 0; }
