@@ -1,0 +1,31 @@
+// pthread_exit of main: the others go on, and the process ends with the last of them, atexit handlers and all.
+// restart: memory fork
+// expect: clean executions=200
+// expect: kind=assertion
+// argv: fail
+// where: function=at_end
+#include "litmus.h"
+
+static int finished, fail;
+
+static void *worker(void *arg)
+{
+  for (int i = 0; i < 3; i++) sched_yield();
+  __atomic_fetch_add(&finished, 1, __ATOMIC_SEQ_CST);
+  return arg;
+}
+
+static void at_end(void)
+{
+  assert(peek(&finished) == (fail ? 3 : 2));
+}
+
+int main(int argc, char **argv)
+{
+  (void)argv;
+  fail = argc > 1;
+  atexit(at_end);
+  spawn(worker, NULL);
+  spawn(worker, NULL);
+  pthread_exit(NULL);
+}
