@@ -153,6 +153,8 @@ struct hd_config {
   uint32_t leaks;           /* report leaks at exit */
   uint32_t thread_leaks;    /* report threads running or unjoined at exit */
   uint32_t exit_status;     /* report a non-zero exit status */
+  uint32_t classes;         /* count happens-before classes and final states (costs memory) */
+  uint32_t pad;
   uint64_t replay_len;      /* REPLAY: steps in the path area to follow, then any order */
   uint64_t replay_visible;  /* REPLAY: entries of the visible log to take over */
   uint64_t target_key;      /* REPLAY: the finding looked for; others are passed over (0: any) */
@@ -198,6 +200,10 @@ struct hd_status {
   uint64_t event_hash;   /* of the last execution */
   int32_t exit_status;   /* of the last execution */
   uint32_t nmodules;
+  uint64_t restarts;     /* times a systematic search began anew because more operations proved visible */
+  uint64_t discarded;    /* executions of those that were begun anew */
+  uint64_t classes, class_sum; /* happens-before classes seen, and a checksum of the set */
+  uint64_t states, state_sum;  /* the same for final states */
 };
 
 struct hd_module {
@@ -212,7 +218,7 @@ struct hd_ctl {
   uint64_t supervisor_stop; /* set by the supervisor: finish the execution under way and end */
   uint64_t fork_grow;       /* runtime: from a forked execution to its parent */
   int32_t fork_status;      /* wait status of a forked execution that destroyed itself; the parent exits with 98 */
-  int32_t pad;
+  int32_t search_over;      /* the strategy has nothing left */
   struct hd_config config;
   struct hd_status status;
   struct hd_module module[HD_MAX_MODULES];

@@ -42,7 +42,7 @@ struct hd_options {
   double hang_timeout;
   uint64_t ignore; /* bit per enum hd_kind */
   uint32_t restart;
-  bool all, spurious, leaks, thread_leaks, exit_status, quiet;
+  bool all, classes, spurious, leaks, thread_leaks, exit_status, quiet;
   const char *suppressions, *json, *out;
   uint64_t times;
   bool help;

@@ -18,6 +18,7 @@ enum option_id {
   OPT_SUPPRESSIONS,
   OPT_RESTART,
   OPT_SPURIOUS,
+  OPT_CLASSES,
   OPT_LEAKS,
   OPT_THREAD_LEAKS,
   OPT_EXIT_STATUS,
@@ -43,7 +44,7 @@ static const struct {
     {OPT_STRATEGY, "strategy", "NAME", SEARCH, "how schedules are chosen: random (default)"},
     {OPT_SEED, "seed", "N", SEARCH, "seed of the strategy (default 1)"},
     {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_CHECK,
-     "executions to run (default 10000, no limit when --time is given)"},
+     "executions to run (default 10000 of a random strategy, no limit otherwise)"},
     {OPT_TIME, "time", "90s|5m|2h", HD_VERB_CHECK, "stop after this time"},
     {OPT_ALL, "all", NULL, HD_VERB_CHECK, "go on after the first finding"},
     {OPT_IGNORE, "ignore", "KIND", SEARCH, "do not look for this kind of finding (repeatable, comma list)"},
@@ -51,6 +52,7 @@ static const struct {
      "do not report findings that match a line kind:glob of the file"},
     {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how an execution begins again (default auto)"},
     {OPT_SPURIOUS, "spurious", NULL, SEARCH, "let condition variables wake spuriously"},
+    {OPT_CLASSES, "classes", NULL, SEARCH, "count the happens-before classes seen (systematic strategies)"},
     {OPT_LEAKS, "leaks", NULL, SEARCH, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
     {OPT_EXIT_STATUS, "exit-status", NULL, SEARCH, "report an exit status other than 0"},
@@ -64,7 +66,7 @@ static const struct {
 };
 
 /* Strategies the runtime knows; the first is the default. */
-static const char *const strategies[] = {"random"};
+static const char *const strategies[] = {"random", "dfs", "optimal"};
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
@@ -158,6 +160,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_SUPPRESSIONS: o->suppressions = value; return HD_OK;
     case OPT_RESTART: return parse_restart(value, &o->restart, err);
     case OPT_SPURIOUS: o->spurious = true; return HD_OK;
+    case OPT_CLASSES: o->classes = true; return HD_OK;
     case OPT_LEAKS: o->leaks = true; return HD_OK;
     case OPT_THREAD_LEAKS: o->thread_leaks = true; return HD_OK;
     case OPT_EXIT_STATUS: o->exit_status = true; return HD_OK;
@@ -226,7 +229,7 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
   }
   if (verb == HD_VERB_RUN)
     o->max_executions = 1;
-  else if (!o->max_given && o->time == 0)
+  else if (!o->max_given && o->time == 0 && strcmp(o->strategy, "random") == 0)
     o->max_executions = 10000;
   return HD_OK;
 }
@@ -256,6 +259,7 @@ void hd_options_config(const struct hd_options *o, struct hd_config *c) {
       .ignore = o->ignore,
       .all = o->all,
       .spurious = o->spurious,
+      .classes = o->classes,
       .leaks = o->leaks,
       .thread_leaks = o->thread_leaks,
       .exit_status = o->exit_status,

@@ -1,12 +1,15 @@
 /* explore.h: the search. A strategy decides, before each visible operation, which thread goes next.
  *
- * A strategy is four functions:
- *   begin   a new execution starts; returns 0 when there is nothing left to explore. It may be called twice
- *           for the same execution (when the first try had to be given up for lack of a thread identity),
- *           so it must not consume anything: that is end's job.
+ * A strategy is a handful of functions:
+ *   begin   a new execution starts; returns 0 when there is nothing left to explore. It may be called again
+ *           for the same execution (when a try had to be given up for lack of a thread identity), so it must
+ *           not consume anything: that is end's job.
  *   pick    who goes next, from the enabled threads; HD_PICK_GIVE_UP when all that is left is redundant.
- *   choose  the outcome of a choice with n outcomes (which waiter a signal wakes, hd_choose).
+ *   choose  the outcome of a choice with n outcomes (which waiter a signal wakes, hd_choose); comes after the
+ *           pick of the thread that chooses and before its event.
+ *   event   the operation of the thread picked last was executed, with this outcome. May be NULL.
  *   end     the execution is over; returns 0 when the search is complete.
+ *   forget  the set of visible operations has grown: start the search anew. May be NULL.
  * A strategy keeps what must survive the death of the process in the search area of the shared file. */
 #ifndef HD_EXPLORE_H
 #define HD_EXPLORE_H
@@ -32,6 +35,7 @@ struct hd_op {
   uint32_t size;
   uint64_t object;
   uint64_t pc;
+  uint64_t aux; /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken */
 };
 
 /* What the strategy sees at a scheduling point. */
@@ -45,6 +49,14 @@ struct hd_point {
 
 enum { HD_PICK_GIVE_UP = -1, HD_PICK_DIVERGED = -2 };
 
+/* How an execution ended. */
+enum hd_how {
+  HD_HOW_EXIT,    /* the program ended by itself */
+  HD_HOW_STUCK,   /* nobody could go on */
+  HD_HOW_STOPPED, /* in the middle: a finding, or too long */
+  HD_HOW_BLOCKED, /* given up as redundant */
+};
+
 struct hd_search {
   const struct hd_config *config;
   struct hd_status *status;
@@ -52,19 +64,29 @@ struct hd_search {
   struct hd_rng rng;
   const hd_step *replay; /* schedule to follow */
   uint64_t replay_len, replay_pos;
+  char *memory;          /* the search area: survives the process */
+  uint64_t memory_size;
+  char *scratch;         /* memory that does not (HD_SCRATCH_SIZE) */
+  uint64_t observed;     /* what the program told of its final state (hd_rt_observe) */
 };
+#define HD_SCRATCH_SIZE (8ull << 30)
 
 struct hd_strategy {
   const char *name;
   int skip_forced; /* do not ask it when only one thread is enabled */
+  int systematic;  /* explores every schedule: claims completeness */
   int (*begin)(struct hd_search *s);
   int (*pick)(struct hd_search *s, const struct hd_point *p);
   int (*choose)(struct hd_search *s, unsigned n);
-  int (*end)(struct hd_search *s);
+  void (*event)(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices);
+  int (*end)(struct hd_search *s, const struct hd_point *p, enum hd_how how);
+  void (*forget)(struct hd_search *s);
 };
 
 extern const struct hd_strategy hd_strategy_random;
 extern const struct hd_strategy hd_strategy_replay;
+extern const struct hd_strategy hd_strategy_dfs;
+extern const struct hd_strategy hd_strategy_optimal;
 
 /* Returns the strategy of that name, or NULL. */
 const struct hd_strategy *hd_strategy_find(const char *name);

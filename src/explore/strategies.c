@@ -1,7 +1,8 @@
 /* strategies.c: the list of strategies by name. Runs in the tested process. */
 #include "explore/explore.h"
 
-static const struct hd_strategy *const all[] = {&hd_strategy_random, &hd_strategy_replay};
+static const struct hd_strategy *const all[] = {&hd_strategy_random, &hd_strategy_replay, &hd_strategy_dfs,
+                                               &hd_strategy_optimal};
 
 static int same(const char *a, const char *b)
 {

@@ -17,10 +17,11 @@ static int pick(struct hd_search *s, const struct hd_point *p)
 
 static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
 
-static int end(struct hd_search *s)
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
 {
-  (void)s;
+  (void)s, (void)p, (void)how;
   return 1;
 }
 
-const struct hd_strategy hd_strategy_random = {"random", 1, begin, pick, choose, end};
+const struct hd_strategy hd_strategy_random = {
+    .name = "random", .skip_forced = 1, .begin = begin, .pick = pick, .choose = choose, .end = end};

@@ -46,10 +46,11 @@ static int choose(struct hd_search *s, unsigned n)
   return (int)(want & ~HD_STEP_CHOICE);
 }
 
-static int end(struct hd_search *s)
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
 {
-  (void)s;
+  (void)s, (void)p, (void)how;
   return 0;
 }
 
-const struct hd_strategy hd_strategy_replay = {"replay", 0, begin, pick, choose, end};
+const struct hd_strategy hd_strategy_replay = {
+    .name = "replay", .skip_forced = 0, .begin = begin, .pick = pick, .choose = choose, .end = end};

@@ -137,6 +137,14 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "processes", json_integer(s->processes));
   set(o, "suppressed", json_integer((json_int_t)s->suppressed));
   set(o, "dropped", json_integer((json_int_t)s->dropped));
+  set(o, "restarts", json_integer((json_int_t)s->restarts));
+  set(o, "discarded", json_integer((json_int_t)s->discarded));
+  if (s->classes_counted) {
+    set(o, "classes", json_integer((json_int_t)s->classes));
+    set(o, "class_sum", json_integer((json_int_t)s->class_sum));
+    set(o, "states", json_integer((json_int_t)s->states));
+    set(o, "state_sum", json_integer((json_int_t)s->state_sum));
+  }
   if (s->error) set(o, "error", text(s->error));
   json_t *findings = json_array();
   for (size_t i = 0; i < s->nfindings; i++) json_array_append_new(findings, hd_json_finding(s->findings[i]));

@@ -122,6 +122,9 @@ struct hd_summary {
   uint32_t restart;   /* enum hd_restart: the mode chosen */
   unsigned processes; /* tested processes started */
   uint64_t suppressed, dropped;
+  uint64_t restarts, discarded; /* of a systematic search that began anew */
+  bool classes_counted;
+  uint64_t classes, class_sum, states, state_sum;
   double seconds;
   const char *error; /* what the runtime gave up on, or NULL */
   struct hd_finding **findings;

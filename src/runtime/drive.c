@@ -19,6 +19,7 @@ static char *stack_lo, *stack_hi; /* of the first thread: frames above lo belong
 static uint64_t stack_limit;      /* how far it may grow, less a margin */
 static struct hd_ctx start_ctx;
 static bool fork_mode;
+static bool probing; /* this execution will be run again: the strategy must not go on */
 
 _Noreturn static void leave(void)
 {
@@ -73,6 +74,7 @@ static int run_once(void)
 {
   hd__sched_begin();
   hd__sites_reset();
+  rt.search.observed = 0;
   if (!rt.strategy->begin(&rt.search))
     return HD_END_BLOCKED;
   struct hd_thread *t = hd__thread_new(NULL);
@@ -82,6 +84,18 @@ static int run_once(void)
   rt.status->event_hash = rt.event_hash;
   rt.status->exit_status = rt.exit_status;
   return rt.end_reason;
+}
+
+/* Lets the strategy draw its conclusions. pre: the execution has just ended, nothing is put back yet. */
+static void conclude(int reason)
+{
+  static const uint8_t how[] = {[HD_END_EXIT] = HD_HOW_EXIT,       [HD_END_STUCK] = HD_HOW_STUCK,
+                                [HD_END_FINDING] = HD_HOW_STOPPED, [HD_END_CUT] = HD_HOW_STOPPED,
+                                [HD_END_BLOCKED] = HD_HOW_BLOCKED};
+  struct hd_point p = hd__here();
+  if (reason == HD_END_DIVERGED || reason == HD_END_GROW)
+    return;
+  rt.ctl->search_over = !rt.strategy->end(&rt.search, &p, how[reason]);
 }
 
 /* The same in a child process. What it learned and found stands in the shared file. */
@@ -94,6 +108,8 @@ static int run_forked(void)
   if (pid == 0) {
     hd__sysguard_enable(); /* not inherited */
     int reason = run_once();
+    if (!probing)
+      conclude(reason);
     rt.ctl->fork_grow = rt.grow_stack;
     for (;;)
       hd_sys3(SYS_exit_group, 100 + reason, 0, 0);
@@ -126,8 +142,11 @@ static int run_execution(uint64_t number)
       for (;;)
         hd_sys3(SYS_exit_group, 98, 0, 0);
     }
-    if (!fork_mode)
+    if (!fork_mode) {
+      if (!probing)
+        conclude(reason);
       put_back();
+    }
     if (reason != HD_END_GROW)
       return reason;
     grow_identities();
@@ -189,31 +208,27 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known)
   hd__fail(HD_RTE_NONDETERMINISM, pc, text);
 }
 
-static bool probed; /* how to restart is decided */
-
-/* Decides how to restart, by running an execution twice (both are one execution to the user). An execution
- * with a finding does not count; the next one is tried then. Returns the outcome of the execution. */
-static int probe_execution(uint64_t number)
+/* Decides how to restart: the execution to come is run twice, and must do the same both times. The strategy
+ * does not hear of it. Returns false when a finding has ended the search already. */
+static bool choose_restart(uint64_t number)
 {
-  uint64_t known = rt.status->visible_count, before = rt.status->events;
+  uint64_t known = rt.status->visible_count;
   unsigned findings = rt.status->nfindings;
-  int reason = run_execution(number);
-  if (rt.status->nfindings > findings)
-    return reason;
-  probed = true;
-  struct probe a = {rt.status->event_hash, rt.status->events - before, reason, rt.status->exit_status};
-  struct probe b = probe(number, known);
-  if (!same(a, b)) {
+  probing = true;
+  struct probe a = probe(number, known);
+  if (rt.status->nfindings > findings && !rt.config->all)
+    return false;
+  if (!same(a, probe(number, known))) {
     fork_mode = true;
     rt.status->restart = HD_RESTART_FORK;
     hd__snapshot_unguard();
     a = probe(number, known);
-    b = probe(number, known);
-    if (!same(a, b))
+    if (!same(a, probe(number, known)))
       nondeterminism(number, known);
   }
-  rt.status->events = before + b.events;
-  return b.reason;
+  unlearn(known);
+  probing = false;
+  return true;
 }
 
 static void count(int reason)
@@ -233,17 +248,26 @@ static void count(int reason)
   st->heartbeat++;
 }
 
+/* More operations have proved visible, so the tree explored so far was that of a coarser program. */
+static void begin_anew(void)
+{
+  struct hd_status *st = rt.status;
+  rt.strategy->forget(&rt.search);
+  st->restarts++;
+  st->discarded += st->executions;
+  st->executions = st->blocked = st->cut = 0;
+  rt.ctl->search_over = 0;
+}
+
 static void search(void *unused)
 {
   (void)unused;
   const struct hd_config *c = rt.config;
   struct hd_status *st = rt.status;
   uint64_t number = c->first_execution ? c->first_execution : 1;
-  if (!st->restart) /* else a predecessor of this process has decided */
+  bool decided = st->restart != 0; /* by a predecessor of this process */
+  if (!decided)
     st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
-  else
-    probed = true;
-  probed |= c->restart != HD_RESTART_AUTO || c->mode != HD_MODE_CHECK;
   fork_mode = st->restart == HD_RESTART_FORK;
   rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))
@@ -254,20 +278,26 @@ static void search(void *unused)
   hd__shadow_learn(0, st->visible_count);
   take_snapshot();
   st->state = HD_ST_RUNNING;
+  unsigned findings = st->nfindings;
+  if (!decided && c->restart == HD_RESTART_AUTO && c->mode == HD_MODE_CHECK && !choose_restart(number)) {
+    count(HD_END_FINDING);
+    leave();
+  }
   for (;; number++) {
     if (rt.ctl->supervisor_stop || (c->max_executions && number > c->max_executions))
       break;
-    unsigned findings = st->nfindings;
-    int reason = probed ? run_execution(number) : probe_execution(number);
+    int reason = run_execution(number);
     count(reason);
-    if (reason == HD_END_DIVERGED)
+    if (reason == HD_END_DIVERGED || (st->nfindings > findings && !c->all))
       break;
-    if (!rt.strategy->end(&rt.search)) {
-      st->complete = c->mode == HD_MODE_CHECK;
+    if (rt.strategy->forget && st->visible_count > st->visible_at_start) {
+      begin_anew();
+      continue;
+    }
+    if (rt.ctl->search_over) {
+      st->complete = c->mode == HD_MODE_CHECK && !st->cut;
       break;
     }
-    if (st->nfindings > findings && !c->all)
-      break;
   }
   leave();
 }

@@ -314,7 +314,8 @@ void hd__report_deadlock(void)
       hd__site_stored(h, t->wait->site);
     }
   }
-  hd__finding_done(f, true);
+  hd__finding_done(f, false);
+  hd__end(HD_END_STUCK);
 }
 
 /* ---- the search cannot go on ---- */

@@ -154,6 +154,8 @@ struct hd_rt {
   const struct hd_op *op[HD_MAX_THREADS];
   unsigned nthreads;      /* created in this execution */
   unsigned nalive;
+  unsigned nunjoined;     /* created and not known to be over by everybody: detached ones count for ever */
+  unsigned choice, nchoices; /* of the operation under way */
   struct hd_set enabled;
   unsigned nenabled;
   unsigned ntimed;
@@ -176,6 +178,7 @@ extern struct hd_rt rt;
 enum hd_end {
   HD_END_EXIT,     /* the program ended */
   HD_END_FINDING,  /* it cannot go on */
+  HD_END_STUCK,    /* deadlock */
   HD_END_GROW,     /* not enough identities: try again */
   HD_END_BLOCKED,  /* redundant */
   HD_END_CUT,      /* too long */
@@ -198,7 +201,10 @@ void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc);
 void hd__step(void);
 void hd__enable(struct hd_thread *t);
 void hd__disable(struct hd_thread *t);
-unsigned hd__choose(unsigned n, uint64_t pc);
+/* A choice with n outcomes, part of the operation whose event follows. */
+unsigned hd__choose(unsigned n);
+/* What a strategy sees now. */
+struct hd_point hd__here(void);
 /* The running thread has finished; does not return. */
 _Noreturn void hd__thread_gone(void);
 /* Ends the execution; does not return to the program. */

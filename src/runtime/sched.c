@@ -104,6 +104,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent)
     t->parent = parent->id;
     t->nth = ++parent->children;
     hd_vc_copy(&rt.arena, &t->vc, &parent->vc);
+    rt.nunjoined++;
   }
   hd__new_segment(t);
   rt.nalive++;
@@ -122,6 +123,7 @@ void hd__sched_begin(void)
   rt.now = 0;
   rt.event_hash = 0;
   rt.events = 0;
+  rt.choice = rt.nchoices = rt.nunjoined = 0;
   rt.in_exit = rt.finding_here = false;
   rt.exit_status = 0;
   rt.cur = NULL;
@@ -141,6 +143,9 @@ void hd__event(unsigned flags)
   rt.event_hash = (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *
                   0x9e3779b97f4a7c15ull;
   rt.event_hash ^= rt.event_hash >> 29;
+  if (rt.strategy->event)
+    rt.strategy->event(&rt.search, op, flags, rt.choice, rt.nchoices);
+  rt.choice = rt.nchoices = 0;
   if (HD_UNLIKELY(hot.log) && rt.status->nevents < HD_EVENT_CAP) {
     struct hd_event *e = (struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT) + rt.status->nevents++;
     *e = (struct hd_event){op->thread, op->kind, (uint8_t)flags, op->size, op->object, op->pc};
@@ -160,12 +165,17 @@ static void idle(void)
       }
     if (!first) {
       hd__report_deadlock();
-      hd__end(HD_END_FINDING);
+      hd__end(HD_END_STUCK);
     }
     if (first->deadline > rt.now)
       rt.now = first->deadline;
     hd__time_out(first);
   }
+}
+
+struct hd_point hd__here(void)
+{
+  return (struct hd_point){&rt.enabled, rt.nenabled, (rt.nthreads + 63) >> 6, rt.cur ? rt.cur->id : 0, rt.op};
 }
 
 static struct hd_thread *decide(void)
@@ -178,7 +188,7 @@ static struct hd_thread *decide(void)
   if (rt.nenabled == 1 && rt.strategy->skip_forced) {
     next = (int)hd_set_nth(&rt.enabled, 0);
   } else {
-    struct hd_point p = {&rt.enabled, rt.nenabled, (rt.nthreads + 63) >> 6, rt.cur ? rt.cur->id : 0, rt.op};
+    struct hd_point p = hd__here();
     next = rt.strategy->pick(&rt.search, &p);
     if (HD_UNLIKELY(next < 0))
       hd__end(next == HD_PICK_DIVERGED ? HD_END_DIVERGED : HD_END_BLOCKED);
@@ -220,7 +230,7 @@ void hd__run(void)
 void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc)
 {
   struct hd_thread *t = rt.cur;
-  t->op = (struct hd_op){(uint8_t)kind, 0, t->id, size, object, pc};
+  t->op = (struct hd_op){(uint8_t)kind, 0, t->id, size, object, pc, 0};
   hd__step();
 }
 
@@ -230,9 +240,8 @@ void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc)
   hd__event(0);
 }
 
-unsigned hd__choose(unsigned n, uint64_t pc)
+unsigned hd__choose(unsigned n)
 {
-  (void)pc;
   if (n <= 1)
     return 0;
   int k = rt.strategy->choose(&rt.search, n);
@@ -240,6 +249,8 @@ unsigned hd__choose(unsigned n, uint64_t pc)
     hd__end(HD_END_DIVERGED);
   rt.path[rt.path_len++] = (hd_step)(HD_STEP_CHOICE | (unsigned)k);
   rt.status->path_len = rt.path_len;
+  rt.choice = (unsigned)k;
+  rt.nchoices = n;
   return (unsigned)k;
 }
 

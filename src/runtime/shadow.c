@@ -306,7 +306,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     return;
   if (heap)
     hd__heap_check(addr, size, flags, pc);
-  if (rt.nalive > 1 && hd__shadow_visible(addr, size)) {
+  if (rt.nunjoined && hd__shadow_visible(addr, size)) {
     point = true;
     hd__point_open(op_of(flags), addr, (uint32_t)size, pc);
     hd__event(outcome(flags, cas) == flags ? 0 : HD_EV_FAILED);
@@ -325,7 +325,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     make_visible(c, g);
     if (k.race)
       report_race(addr, size, flags, pc, &k.with);
-    if (fresh && !point && rt.nalive > 1) { /* contended for the first time: here is a choice already now */
+    if (fresh && !point && rt.nunjoined) { /* contended for the first time: here is a choice already now */
       point = true;
       hd__point(op_of(flags), addr, (uint32_t)size, pc);
       if (heap)

@@ -49,6 +49,11 @@ static void attach(void)
   rt.visible = (uint64_t *)(HD_SHM_BASE + HD_SHM_VISIBLE);
   rt.search.config = rt.config;
   rt.search.status = rt.status;
+  rt.search.memory = (char *)(HD_SHM_BASE + HD_SHM_SEARCH);
+  rt.search.memory_size = HD_SEARCH_CAP;
+  rt.search.scratch = hd__map(HD_SCRATCH_SIZE);
+  if (!rt.search.scratch)
+    refuse(97);
   hot.detail = rt.config->detail || rt.config->leaks;
   hot.log = rt.config->detail != 0;
   if (rt.config->mode == HD_MODE_REPLAY) {

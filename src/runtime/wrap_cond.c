@@ -74,12 +74,15 @@ static int wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const st
   if (at && (at->tv_nsec < 0 || at->tv_nsec >= 1000000000))
     return EINVAL;
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
-  hd__point(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, 0, pc);
+  hd__point_open(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, 0, pc);
+  t->op.aux = (uint64_t)m;
+  bool spurious = rt.config->spurious && hd__choose(2) == 1;
+  hd__event(0);
   unsigned count = m->__data.__count; /* a recursive mutex is given back whole */
   t->wait2 = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__disable(t);
   hd__mutex_leave(m);
-  if (rt.config->spurious && hd__choose(2, pc) == 1) {
+  if (spurious) {
     to_mutex(t);
   } else {
     enqueue(o, t);
@@ -96,11 +99,22 @@ static int wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const st
   return late ? ETIMEDOUT : 0;
 }
 
-static void wake(struct hd_obj *o, unsigned k)
+/* The k-th waiter by thread number: in what order they came does not matter to the choice. */
+static struct hd_thread *waiter(const struct hd_obj *o, unsigned k)
 {
-  struct hd_thread *t = o->queue;
-  while (k--)
-    t = t->next_pend;
+  struct hd_thread *best = NULL;
+  for (unsigned round = 0; round <= k; round++) {
+    struct hd_thread *next = NULL;
+    for (struct hd_thread *t = o->queue; t; t = t->next_pend)
+      if ((!best || t->id > best->id) && (!next || t->id < next->id))
+        next = t;
+    best = next;
+  }
+  return best;
+}
+
+static void wake(struct hd_obj *o, struct hd_thread *t)
+{
   dequeue(o, t);
   hd__timer_clear(t);
   to_mutex(t);
@@ -110,10 +124,13 @@ static int signal_one(pthread_cond_t *c, uint64_t pc)
 {
   if (hd__heap_owns((uint64_t)c))
     hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
-  hd__point(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
+  hd__point_open(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
-  if (o->nqueue)
-    wake(o, hd__choose(o->nqueue, pc));
+  struct hd_thread *t = o->nqueue ? waiter(o, hd__choose(o->nqueue)) : NULL;
+  rt.cur->op.aux = t ? t->id + 1u : 0;
+  hd__event(0);
+  if (t)
+    wake(o, t);
   else
     o->signals++;
   return 0;
@@ -123,12 +140,14 @@ static int signal_all(pthread_cond_t *c, uint64_t pc)
 {
   if (hd__heap_owns((uint64_t)c))
     hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
-  hd__point(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
+  hd__point_open(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
+  rt.cur->op.aux = o->nqueue;
+  hd__event(0);
   if (!o->nqueue)
     o->signals++;
   while (o->nqueue)
-    wake(o, 0);
+    wake(o, o->queue);
   return 0;
 }
 

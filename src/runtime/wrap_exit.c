@@ -35,6 +35,8 @@ static void check_threads_left(void)
 
 _Noreturn static void finish(void)
 {
+  if (rt.nalive > 1) /* those still running may go first, or never */
+    hd__point(HD_OP_END, 0, 0, 0);
   if (rt.config->thread_leaks)
     check_threads_left();
   if (rt.config->leaks)

@@ -64,7 +64,7 @@ static void report_owner(unsigned kind, pthread_mutex_t *m, uint64_t pc, const c
 static void want(struct hd_obj *o, pthread_mutex_t *m, unsigned kind, uint64_t pc)
 {
   struct hd_thread *t = rt.cur;
-  t->op = (struct hd_op){(uint8_t)kind, 0, t->id, 0, (uint64_t)m, pc};
+  t->op = (struct hd_op){(uint8_t)kind, 0, t->id, 0, (uint64_t)m, pc, 0};
   hd__pend(o, t);
   if (m->__data.__lock)
     hd__disable(t);

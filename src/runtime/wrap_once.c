@@ -6,16 +6,16 @@
 enum { ONCE_NEW = 0, ONCE_BUSY = 1, ONCE_DONE = 2 };
 
 /* Waits until nobody is initialising. */
-static struct hd_obj *enter(uint64_t addr, uint64_t pc)
+static struct hd_obj *enter(uint64_t addr, uint64_t pc, const uint8_t *state, uint8_t done)
 {
   struct hd_thread *t = rt.cur;
   struct hd_obj *o = hd__obj(addr, HD_OBJ_ONCE);
-  t->op = (struct hd_op){HD_OP_ONCE, 0, t->id, 0, addr, pc};
+  t->op = (struct hd_op){HD_OP_ONCE, 0, t->id, 0, addr, pc, 0};
   hd__pend(o, t);
   if (o->owner != HD_NOBODY)
     hd__disable(t);
   hd__step();
-  hd__event(0);
+  hd__event(*state == done ? HD_EV_FAILED : 0);
   hd__unpend(o, t);
   hd__acquire(&o->vc);
   return o;
@@ -56,7 +56,7 @@ HD_EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void))
   if (!hot.active)
     return real_pthread_once(once, fn);
   uint64_t pc = HD_CALLER;
-  struct hd_obj *o = enter((uint64_t)once, pc);
+  struct hd_obj *o = enter((uint64_t)once, pc, (const uint8_t *)once, ONCE_DONE);
   if (*once == ONCE_DONE)
     return 0;
   begin(o, pc);
@@ -98,7 +98,7 @@ int __cxa_guard_acquire(uint64_t *guard)
   uint64_t pc = HD_CALLER;
   if (__atomic_load_n((uint8_t *)guard, __ATOMIC_ACQUIRE))
     return 0;
-  struct hd_obj *o = enter((uint64_t)guard + 1, pc);
+  struct hd_obj *o = enter((uint64_t)guard + 1, pc, (const uint8_t *)guard, 1);
   if (*(uint8_t *)guard) {
     hd__access_slow((uint64_t)guard, 1, HD_A_ATOMIC, pc);
     return 0;

@@ -191,7 +191,7 @@ HD_EXPORT int pthread_join(pthread_t th, void **ret)
     return EDEADLK;
   if (t->detached || t->joiner)
     return EINVAL;
-  me->op = (struct hd_op){HD_OP_JOIN, 0, me->id, 0, t->id, HD_CALLER};
+  me->op = (struct hd_op){HD_OP_JOIN, 0, me->id, 0, t->id, HD_CALLER, 0};
   t->joiner = me;
   if (t->state != HD_T_DONE)
     hd__disable(me);
@@ -199,6 +199,7 @@ HD_EXPORT int pthread_join(pthread_t th, void **ret)
   hd__event(0);
   t->joiner = NULL;
   t->joined = true;
+  rt.nunjoined--;
   hd__acquire(&t->vc);
   if (ret)
     *ret = t->ret;

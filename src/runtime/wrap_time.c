@@ -50,8 +50,10 @@ static void sleep_for(uint64_t ns, uint64_t pc)
   hd__timer_set(t, CLOCK_MONOTONIC, &at);
   uint64_t from = t->clock_read > rt.now ? t->clock_read : rt.now;
   t->deadline = ns > UINT64_MAX / 2 - from ? UINT64_MAX / 2 : from + ns;
+  t->op.kind = HD_OP_TIMEOUT;
   hd__disable(t);
   hd__step();
+  hd__event(0);
   hd__timer_clear(t);
   t->timed_out = false;
 }

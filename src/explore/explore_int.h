@@ -1,0 +1,77 @@
+/* explore_int.h: private to the search: the trace of one execution with its happens-before order and races.
+ * Runs in the tested process.
+ *
+ * Two operations are dependent when swapping them can change anything (the table below, from abi/ops.def and
+ * the outcomes). Happens-before here is the order of dependent operations and of each thread: two executions
+ * with the same happens-before are the same to the program (one Mazurkiewicz class). It is finer than the
+ * order the race detector uses: relaxed atomics and failed compare-and-swaps order too. */
+#ifndef HD_EXPLORE_INT_H
+#define HD_EXPLORE_INT_H
+
+#include "explore/explore.h"
+
+#define HD_NONE 0xffffffffu
+#define HD__EV_STOP 0x80 /* the execution was stopped in the middle of this event's step */
+
+/* An executed operation. */
+struct hd_ev {
+  struct hd_op op;
+  uint8_t flags;      /* HD_EV_* */
+  uint16_t choice;    /* outcome chosen, while nchoices > 1 */
+  uint16_t nchoices;
+  uint32_t index;     /* n-th of its thread, from 1 */
+  uint32_t prev;      /* previous event of its thread, HD_NONE */
+  const uint32_t *pred;  /* what had happened before it without its own conflicts; [cap] */
+  const uint32_t *clock; /* what happened before it, and itself */
+};
+
+/* Events e and f (e earlier) could have come the other way round; f is the pending operation of `thread`
+ * when it was never executed (f == HD_NONE). */
+struct hd_race {
+  uint32_t e, f;
+  uint16_t thread;
+  struct hd_op op; /* of the second */
+};
+
+struct hd_trace {
+  struct hd_ev *ev;
+  uint32_t n, cap_ev;
+  struct hd_race *race;
+  uint32_t nraces, cap_races;
+  uint32_t nthreads; /* entries of each clock */
+  uint32_t last[HD_MAX_THREADS];   /* last event of each thread */
+  uint32_t cause[HD_MAX_THREADS];  /* event that enabled its pending operation: create, signal */
+  uint64_t waits[HD_MAX_THREADS];  /* condition it is queued at */
+  struct hd_arena arena;
+  struct hd_tobj *table;
+  uint32_t table_cap, table_used;
+  uint32_t epoch;
+  uint32_t barrier; /* last time-out: everything after it comes after everything before it */
+  uint32_t threads_max;
+};
+
+/* pre: memory of at least HD_TRACE_MEMORY bytes that is the trace's own. */
+#define HD_TRACE_MEMORY (4ull << 30)
+void hd__trace_init(struct hd_trace *t, void *memory);
+void hd__trace_begin(struct hd_trace *t);
+/* Appends the event and finds its races. */
+void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices);
+/* The execution was stopped (crash, finding) in the step of its last event: that step is dependent on all. */
+void hd__trace_stop(struct hd_trace *t);
+/* The execution is over: races with operations that were still pending. */
+void hd__trace_end(struct hd_trace *t, const struct hd_point *p);
+/* Whether event a happened before event b. pre: a < b. */
+static inline int hd__before(const struct hd_trace *t, uint32_t a, uint32_t b)
+{
+  return t->ev[b].clock[t->ev[a].op.thread] >= t->ev[a].index;
+}
+/* Whether the two operations, of different threads, are dependent. `failed` as in HD_EV_FAILED. */
+int hd__dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
+/* A number that is the same for all executions of one happens-before class, and no others. */
+uint64_t hd__trace_class(const struct hd_trace *t);
+
+/* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
+void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how);
+void hd__forget_classes(struct hd_search *s);
+
+#endif
