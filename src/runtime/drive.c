@@ -80,6 +80,8 @@ static int run_once(void)
   struct hd_thread *t = hd__thread_new(NULL);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
   hd__run();
+  if (rt.end_reason == HD_END_GROW)
+    return HD_END_GROW; /* as if it had not been tried */
   rt.status->events += rt.events;
   rt.status->event_hash = rt.event_hash;
   rt.status->exit_status = rt.exit_status;

@@ -123,10 +123,10 @@ void hd__ident_give(struct hd_ident *id)
   *p = id;
 }
 
-bool hd__ident_owns(uint64_t addr)
+uint64_t hd__ident_end(uint64_t addr)
 {
   for (unsigned i = 0; i < nidents; i++)
     if (addr >= (uint64_t)ident[i].stack_lo - ident[i].guard && addr < (uint64_t)ident[i].stack_hi)
-      return true;
-  return false;
+      return (uint64_t)ident[i].stack_hi;
+  return 0;
 }

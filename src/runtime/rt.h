@@ -57,7 +57,8 @@ void hd__ident_give(struct hd_ident *id);
 /* All identities are idle again (an execution was given up). */
 void hd__ident_reset(void);
 unsigned hd__ident_count(size_t stack_size);
-bool hd__ident_owns(uint64_t addr);
+/* The end of the identity's stack that addr lies in, 0 if in none. */
+uint64_t hd__ident_end(uint64_t addr);
 
 /* ---- call stacks as the instrumentation tells them ---- */
 
@@ -382,7 +383,7 @@ void hd__sysguard_enable(void);
 /* ---- util.c ---- */
 
 void *hd__map(size_t size); /* zeroed memory of our own, NULL on failure */
-bool hd__map_owns(uint64_t lo, uint64_t hi); /* whether that range lies in such memory */
+uint64_t hd__map_end(uint64_t a); /* the end of the piece of such memory that a lies in, 0 if in none */
 void hd__copy(void *to, const void *from, size_t n);
 void hd__zero(void *to, size_t n);
 size_t hd__strlen(const char *s);

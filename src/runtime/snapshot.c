@@ -156,15 +156,23 @@ static uint64_t parse_hex(const char **s)
   }
 }
 
-static bool ours(uint64_t lo, uint64_t hi)
+/* The end of what is not the program's at `a`, or 0 if that is the program's. */
+static uint64_t not_theirs(uint64_t a)
 {
-  return (lo < own_hi && hi > own_lo) || hd__map_owns(lo, hi) || hd__heap_owns(lo) ||
-         (lo >= HD_SHM_BASE && lo < HD_SHM_BASE + HD_SHM_SIZE) ||
-         (lo >= HD_SHADOW_BASE && lo < HD_SHADOW_BASE + ((HD_SHADOW_ADDR_MASK + 1) << 2));
+  if (a >= own_lo && a < own_hi)
+    return own_hi;
+  if (hd__heap_owns(a))
+    return HD_HEAP_END;
+  if (a >= HD_SHM_BASE && a < HD_SHM_BASE + HD_SHM_SIZE)
+    return HD_SHM_BASE + HD_SHM_SIZE;
+  if (a >= HD_SHADOW_BASE && a < HD_SHADOW_BASE + ((HD_SHADOW_ADDR_MASK + 1) << 2))
+    return HD_SHADOW_BASE + ((HD_SHADOW_ADDR_MASK + 1) << 2);
+  uint64_t end = hd__map_end(a);
+  return end ? end : hd__ident_end(a);
 }
 
 /* A line of /proc/self/maps: "lo-hi perms offset dev inode path". Adjacent mappings of several owners can be
- * shown as one, so what is ours is cut out page by page where a line touches it. */
+ * shown as one, so what is not the program's is cut out. */
 static void add_line(const char *s, uint64_t stack_lo, uint64_t stack_hi)
 {
   uint64_t lo = parse_hex(&s);
@@ -178,14 +186,17 @@ static void add_line(const char *s, uint64_t stack_lo, uint64_t stack_hi)
     return;
   }
   uint64_t from = lo;
-  for (uint64_t a = lo; a < hi; a += HD_PAGE)
-    if (ours(a, a + HD_PAGE) || hd__ident_owns(a)) {
+  for (uint64_t a = lo, end; a < hi; a = end) {
+    end = not_theirs(a);
+    if (end) {
       add_region(from, a, prot);
-      from = a + HD_PAGE;
-      if (hd__heap_owns(a) || (a >= HD_SHADOW_BASE && a < HD_SHM_BASE))
-        return; /* terabytes of it */
+      from = end;
+    } else {
+      end = a + HD_PAGE;
     }
-  add_region(from, hi, prot);
+  }
+  if (from < hi)
+    add_region(from, hi, prot);
 }
 
 static int protect(const struct region *r)

@@ -21,12 +21,12 @@ void *hd__map(size_t size)
   return (void *)p;
 }
 
-bool hd__map_owns(uint64_t lo, uint64_t hi)
+uint64_t hd__map_end(uint64_t a)
 {
   for (unsigned i = 0; i < nmaps; i++)
-    if (lo < maps[i].hi && hi > maps[i].lo)
-      return true;
-  return false;
+    if (a >= maps[i].lo && a < maps[i].hi)
+      return maps[i].hi;
+  return 0;
 }
 
 void hd__copy(void *to, const void *from, size_t n)

@@ -24,7 +24,7 @@ import glob
 import os
 import re
 
-HEADER = re.compile(r"//\s*([a-z]+):\s*(.*?)\s*$")
+HEADER = re.compile(r"// ([a-z]+): (.*?)\s*$")
 KEYS = {"expect", "args", "argv", "where", "says", "compilers", "opt", "restart", "cflags", "replays", "native"}
 LISTS = {"args", "where", "says"}  # may be given again and again
 
