@@ -97,8 +97,11 @@ static char *die_function(Dwarf_Die *die) {
   return plain ? hd_strdup(plain) : NULL;
 }
 
-static bool ours(const char *function) {
-  return function && (strncmp(function, "hd_rt_", 6) == 0 || strncmp(function, "__tsan_", 7) == 0);
+/* The runtime's own frames say nothing about the program. */
+static bool is_runtime(Dwfl_Module *mod) {
+  const char *name = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+  const char *base = name ? strrchr(name, '/') : NULL;
+  return name && strncmp(base ? base + 1 : name, "libheddle_rt.so", 15) == 0;
 }
 
 /* ---- locations ---- */
@@ -138,15 +141,7 @@ static const char *comp_dir_of(Dwarf_Die *cu) {
   return dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attr));
 }
 
-static void add_frame(struct hd_frames *out, struct hd_frame *f) {
-  if (!ours(f->function)) {
-    hd_vec_push(out, *f);
-    return;
-  }
-  free(f->function);
-  free(f->file);
-  free(f->path);
-}
+static void add_frame(struct hd_frames *out, struct hd_frame *f) { hd_vec_push(out, *f); }
 
 /* Where the inlined call stood: the location of the frame around it. */
 static void set_call_site(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die *cu, Dwarf_Die *inlined) {
@@ -218,6 +213,7 @@ void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd
     add_frame(out, &f);
     return;
   }
+  if (is_runtime(mod)) return;
   Dwarf_Addr bias;
   Dwarf_Die *cu = find_unit(mod, addr, &bias);
   if (cu) {

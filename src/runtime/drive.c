@@ -4,6 +4,7 @@
  * ends by a jump back to here. In memory mode everything is then put back; in fork mode the execution runs in
  * a child that shares nothing but the shared file. */
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "runtime/rt.h"
@@ -108,6 +109,7 @@ static int run_forked(void)
   if (pid < 0)
     hd__fail(HD_RTE_ENVIRONMENT, 0, "fork failed: too many processes, or no memory");
   if (pid == 0) {
+    hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
     hd__sysguard_enable(); /* not inherited */
     int reason = run_once();
     if (!probing)

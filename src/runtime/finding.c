@@ -264,6 +264,11 @@ void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *
     hd__end(HD_END_FINDING);
 }
 
+void hd__report_overflow(uint64_t pc)
+{
+  hd__report_simple(HD_KIND_STACK_OVERFLOW, 0, pc, "the thread used more stack than its attributes gave it", true);
+}
+
 /* ---- nobody can go on ---- */
 
 static unsigned holder(const struct hd_thread *t)

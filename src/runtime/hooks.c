@@ -117,6 +117,8 @@ void __tsan_func_entry(void *pc)
   /* Frames that a longjmp or an exception left behind lie below us on the stack. */
   while (HD_UNLIKELY(f > rt.cur->frames && f[-1].sp <= sp))
     f--;
+  if (HD_UNLIKELY(sp < hot.stack_limit))
+    hd__report_overflow(U(pc));
   if (HD_UNLIKELY(f == hot.frame_end)) {
     rt.cur->nframes_lost++;
     return;

@@ -64,6 +64,7 @@ static int make(size_t stack_size)
   if (!id->stack_lo)
     return -1;
   id->want_size = stack_size;
+  id->limit = stack_size ? (uint64_t)id->stack_lo + HOOK_ROOM : 0;
   size_t n = (size_t)(id->stack_hi - id->stack_top);
   id->image = hd__private_alloc(n, 64);
   if (!id->image)

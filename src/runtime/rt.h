@@ -44,6 +44,7 @@ struct hd_ident {
   char *stack_hi;        /* end: between stack_top and here lie TLS and the thread control block */
   size_t guard;
   size_t want_size;      /* the stack size it was asked for, 0 = default */
+  uint64_t limit;        /* below this address lies room for our hooks, not for the program */
   char *image;           /* copy of [stack_top, stack_hi) as it was when the thread was new */
   struct hd_ident *next; /* free list */
 };
@@ -106,6 +107,8 @@ struct hd_thread {
   uint64_t create_site;   /* detail: call stack of its creation */
   int ignore;             /* nesting of ignore regions */
   uint64_t clock_read;    /* last time it saw */
+  uint64_t stack_limit;
+  unsigned unseen;        /* atomic and volatile accesses in a row that were no scheduling points */
 };
 
 /* ---- objects: locks and the like, by address, for one execution ---- */
@@ -132,6 +135,7 @@ struct hd_hot {
   uint64_t tag;           /* of the running thread */
   struct hd_frame *frame; /* top of the running thread's call stack */
   struct hd_frame *frame_end;
+  uint64_t stack_limit;   /* the running thread's stack pointer must stay above */
   uint8_t active;         /* controlled run, and a tested thread is running */
   uint8_t detail;         /* keep whole call stacks */
   uint8_t log;            /* keep every event */
@@ -356,6 +360,7 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal);
 uint64_t hd__site_pc(uint64_t site);
 void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal);
 void hd__report_deadlock(void);
+void hd__report_overflow(uint64_t pc);
 void hd__report_leaks(void); /* leaks.c */
 /* The search cannot go on: records why and ends it. */
 _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text);

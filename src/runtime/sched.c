@@ -204,6 +204,7 @@ static inline void load(struct hd_thread *t)
   hot.tag = t->tag;
   hot.frame = t->frame;
   hot.frame_end = t->frames + HD_FRAMES;
+  hot.stack_limit = t->stack_limit;
 }
 
 void hd__step(void)

@@ -34,6 +34,7 @@ struct list {
   struct access *a;
 };
 
+#define UNSEEN_LIMIT 200
 #define SHADOW_SIZE ((HD_SHADOW_ADDR_MASK + 1) << 2)
 
 int hd__shadow_init(void)
@@ -312,6 +313,13 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     hd__event(outcome(flags, cas) == flags ? 0 : HD_EV_FAILED);
     if (heap) /* it may have been freed meanwhile */
       hd__heap_check(addr, size, flags, pc);
+  }
+  if (point)
+    rt.cur->unseen = 0;
+  else if ((flags & (HD_A_ATOMIC | HD_A_VOLATILE)) && rt.nenabled > 1 && ++rt.cur->unseen >= UNSEEN_LIMIT) {
+    /* Perhaps a loop that waits for somebody who has not been there yet. */
+    rt.cur->unseen = 0;
+    hd__point(HD_OP_YIELD, 0, 0, pc);
   }
   flags = outcome(flags, cas);
   for (uint64_t g = addr & ~7ull; g < end && rt.nthreads > 1; g += 8) {

@@ -2,6 +2,7 @@
  *
  * Memory handed out before the runtime was ready is libc's. It is never given back in a controlled run. */
 #include <errno.h>
+#include <link.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,8 +16,7 @@ extern void *__libc_memalign(size_t, size_t);
 extern void __libc_free(void *);
 
 bool hd__heap_on;
-static char *libc_heap_end; /* what libc had handed out by then lies below */
-#define LIBC_HEAP (4 << 20)
+static char *libc_heap, *libc_heap_end; /* where what libc had handed out by then lies */
 
 static void *get(size_t n, size_t align, uint64_t pc)
 {
@@ -44,15 +44,27 @@ static void give(void *p, uint64_t pc)
     hd__heap_free(p, pc);
   else if (!hd__heap_on)
     __libc_free(p);
-  else if (hot.active && !hd__private_owns((uint64_t)p) && (char *)p - libc_heap_end >= 0)
+  else if (hot.active && !hd__private_owns((uint64_t)p) && ((char *)p < libc_heap || (char *)p >= libc_heap_end))
     hd__heap_free_foreign(p, pc);
-  else if (hot.active && !hd__private_owns((uint64_t)p) && libc_heap_end - (char *)p > LIBC_HEAP)
-    hd__heap_free_foreign(p, pc);
+}
+
+/* libc's first heap lies between the end of the program and the break. */
+static int find_program_end(struct dl_phdr_info *info, size_t size, void *arg)
+{
+  (void)size, (void)arg;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    char *end = (char *)(info->dlpi_addr + p->p_vaddr + p->p_memsz);
+    if (p->p_type == PT_LOAD && end > libc_heap)
+      libc_heap = end;
+  }
+  return 1; /* the program itself comes first */
 }
 
 void hd__heap_start(void)
 {
   libc_heap_end = sbrk(0);
+  dl_iterate_phdr(find_program_end, NULL);
   hd__heap_on = true;
 }
 

@@ -156,6 +156,7 @@ HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(
   t->ident = id;
   t->start = fn;
   t->arg = arg;
+  t->stack_limit = user_stack ? 0 : id->limit;
   t->detached = detached == PTHREAD_CREATE_DETACHED;
   t->create_site = hd__site_here(pc);
   hd_arch_prepare(&t->ctx, user_stack ? user_stack : id->stack_top, id->tp, hd_rt_thread, t);
