@@ -9,7 +9,7 @@
 #include "runtime/rt.h"
 
 #define MAX_IDENTS 2048
-#define HOOK_ROOM (64u << 10) /* our hooks run on the thread's stack too */
+#define HOOK_ROOM (8u << 10) /* our hooks run on the thread's stack too; they need less than half of this */
 
 static struct hd_ident ident[MAX_IDENTS];
 static unsigned nidents;
