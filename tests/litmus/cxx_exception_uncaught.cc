@@ -1,0 +1,18 @@
+// An exception nobody catches, in one schedule, ends in abort.
+// expect: kind=abort
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+static std::atomic<int> state{0};
+
+int main()
+{
+  std::thread a([] { state = 1; });
+  std::thread b([] {
+    if (state == 1) throw std::runtime_error("too late");
+  });
+  a.join();
+  b.join();
+  return 0;
+}

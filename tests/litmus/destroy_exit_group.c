@@ -1,0 +1,30 @@
+// The program ends its process behind everybody's back: an end like any other, with its status.
+// native: no
+// restart: memory fork
+// expect: clean executions=20
+// args: --all
+// expect: goes-on executions=20 kinds=exit
+// args: --exit-status
+// replays: 1
+#include "litmus.h"
+#include <sys/syscall.h>
+
+static int state;
+
+static void *other(void *arg)
+{
+  poke(&state, 1);
+  return arg;
+}
+
+static void *user(void *arg)
+{
+  if (peek(&state)) syscall(SYS_exit_group, 5);
+  return arg;
+}
+
+int main(void)
+{
+  both(other, user);
+  return 0;
+}

@@ -1,0 +1,52 @@
+// A wild write over the runtime's own data.
+// native: no
+// restart: memory fork
+// expect: goes-on executions=20 kinds=crash|abort|hang|exit
+// args: --hang-timeout 2s
+// replays: 0
+#include "litmus.h"
+#include <dlfcn.h>
+#include <link.h>
+
+static uintptr_t data, end;
+static int state;
+
+static int find(struct dl_phdr_info *info, size_t size, void *arg)
+{
+  (void)size;
+  (void)arg;
+  if (!strstr(info->dlpi_name, "libheddle_rt")) return 0;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    if (p->p_type == PT_LOAD && (p->p_flags & PF_W)) {
+      data = info->dlpi_addr + p->p_vaddr;
+      end = data + p->p_memsz;
+    }
+  }
+  return 0;
+}
+
+static void *other(void *arg)
+{
+  poke(&state, 1);
+  return arg;
+}
+
+__attribute__((no_sanitize("thread"))) static void smash(void)
+{
+  for (uintptr_t p = (data + 4095) & ~4095ul; p + 8 <= end; p += 8) *(volatile uint64_t *)p = 0x4141414141414141;
+}
+
+static void *user(void *arg)
+{
+  if (peek(&state)) smash();
+  return arg;
+}
+
+int main(void)
+{
+  dl_iterate_phdr(find, NULL);
+  assert(data);
+  both(other, user);
+  return 0;
+}
