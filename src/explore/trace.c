@@ -322,14 +322,18 @@ static void merge(struct hd_trace *t, uint32_t *c, uint32_t e)
       c[i] = d[i];
 }
 
-/* What orders the operation apart from its conflicts: its thread, what enabled it, the last time-out. */
-static uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op)
+/* What orders the operation apart from its conflicts: its thread, what enabled it, the last time-out. Mostly
+ * that is just the previous event of the thread, whose clock is then shared. */
+static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op)
 {
-  uint32_t prev = t->last[op->thread];
+  uint32_t prev = t->last[op->thread], cause = t->cause[op->thread];
+  int joins = op->kind == HD_OP_JOIN && op->object < t->nthreads;
+  if (prev != HD_NONE && cause == HD_NONE && !joins && (t->barrier == HD_NONE || t->barrier < prev))
+    return t->ev[prev].clock;
   uint32_t *c = new_clock(t, prev == HD_NONE ? NULL : t->ev[prev].clock);
-  merge(t, c, t->cause[op->thread]);
+  merge(t, c, cause);
   merge(t, c, t->barrier);
-  if (op->kind == HD_OP_JOIN && op->object < t->nthreads)
+  if (joins)
     merge(t, c, t->last[op->object]);
   return c;
 }
@@ -338,7 +342,7 @@ static uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op)
 static void widen(struct hd_trace *t, uint32_t n)
 {
   uint32_t old = t->threads_max;
-  t->threads_max = old * 2 > n ? old * 2 : n;
+  t->threads_max = (n + 7) & ~7u;
   for (uint32_t i = 0; i < t->n; i++) {
     uint32_t *c = get(t, t->threads_max * sizeof *c), *p = get(t, t->threads_max * sizeof *p);
     for (uint32_t k = 0; k < t->threads_max; k++) {
@@ -369,7 +373,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
     know_thread(t, (uint32_t)op->object);
   uint32_t f = t->n++, prev = t->last[op->thread];
   struct hd_ev *ev = &t->ev[f];
-  uint32_t *pred = pred_clock(t, op);
+  const uint32_t *pred = pred_clock(t, op);
   *ev = (struct hd_ev){.op = *op,
                        .flags = (uint8_t)flags,
                        .choice = (uint16_t)choice,
@@ -447,7 +451,8 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p)
     }
     enum role role = lock_role(op->kind, 0);
     if (role == ROLE_ACQUIRE) {
-      uint32_t *pred = pred_clock(t, op), *clock = new_clock(t, pred);
+      const uint32_t *pred = pred_clock(t, op);
+      uint32_t *clock = new_clock(t, pred);
       struct work w = {t, HD_NONE, op, 0, pred, clock};
       on_lock(&w, lock_of(op), role);
     }

@@ -29,7 +29,8 @@ static _Noreturn void *park(void *arg)
   }
   id->stack_lo = lo;
   id->stack_hi = (char *)lo + size;
-  id->stack_top = (char *)(((uint64_t)__builtin_frame_address(0) - 1024) & ~63ull);
+  id->frame = (char *)((uint64_t)__builtin_frame_address(0) & ~63ull);
+  id->stack_top = id->frame - 1024; /* the frame of this function lies between */
   __atomic_store_n(&id->tp, (uint64_t)pthread_self(), __ATOMIC_RELEASE);
   hd_sys6(SYS_futex, (long)&id->tp, 1 /* FUTEX_WAKE */, 1, 0, 0, 0);
   static int never;
@@ -65,11 +66,11 @@ static int make(size_t stack_size)
     return -1;
   id->want_size = stack_size;
   id->limit = stack_size ? (uint64_t)id->stack_lo + HOOK_ROOM : 0;
-  size_t n = (size_t)(id->stack_hi - id->stack_top);
+  size_t n = (size_t)(id->stack_hi - id->frame);
   id->image = hd__private_alloc(n, 64);
   if (!id->image)
     return -1;
-  hd__copy(id->image, id->stack_top, n);
+  hd__copy(id->image, id->frame, n);
   nidents++;
   return 0;
 }
@@ -108,7 +109,7 @@ struct hd_ident *hd__ident_take(size_t stack_size)
     if ((*p)->want_size == stack_size) {
       struct hd_ident *id = *p;
       *p = id->next;
-      hd__copy(id->stack_top, id->image, (size_t)(id->stack_hi - id->stack_top));
+      hd__copy(id->frame, id->image, (size_t)(id->stack_hi - id->frame));
       return id;
     }
   return NULL;

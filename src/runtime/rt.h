@@ -41,11 +41,12 @@ struct hd_ident {
   uint64_t tp;           /* thread pointer, which is also its pthread_t */
   char *stack_lo;        /* lowest usable address */
   char *stack_top;       /* where a fiber's stack starts */
-  char *stack_hi;        /* end: between stack_top and here lie TLS and the thread control block */
+  char *frame;           /* frames of its start-up code, then TLS and the thread control block, up to ... */
+  char *stack_hi;        /* ... here */
   size_t guard;
   size_t want_size;      /* the stack size it was asked for, 0 = default */
   uint64_t limit;        /* below this address lies room for our hooks, not for the program */
-  char *image;           /* copy of [stack_top, stack_hi) as it was when the thread was new */
+  char *image;           /* copy of [frame, stack_hi) as it was when the thread was new */
   struct hd_ident *next; /* free list */
 };
 
