@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+"""Writes docs/supported.md: what the runtime does with each function and system call.
+
+usage: scripts/supported.py [--check] [--library build/lib/heddle/libheddle_rt.so]
+
+Everything is read from the sources in src/runtime, after the preprocessor (macros define many of the
+functions): a function is listed when it is exported, its family is what the opening comment of its file says,
+and its status follows from its code. --check writes nothing and exits with 1 when the page is out of date.
+--library also compares the list with the symbols that the built runtime exports.
+"""
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PAGE = os.path.join(ROOT, "docs/supported.md")
+RUNTIME = os.path.join(ROOT, "src/runtime")
+
+CONTROLLED, PASSED, REFUSED = "controlled", "passed through", "refused"
+EXPORT = 'visibility("default")'
+NAME = re.compile(r"(\w+)\s*\((?:[^()]|\([^()]*\))*\)\s*(?:__asm__\s*\(\s*\"(\w+)\"\s*\)\s*)?$")
+
+HEAD = """\
+# Supported functions and system calls
+
+This page is written by `scripts/supported.py` from the sources of the runtime, so it is changed by changing
+those. It says what happens in a controlled run. A program that is started on its own, without `heddle`, calls
+the originals throughout.
+
+- **controlled**: Heddle's own code does the work.
+- **passed through**: the original does the work, and Heddle keeps account of it: the memory it reads and
+  writes counts as accessed, handlers are remembered, what a restart must undo is noted.
+- **refused**: noticed by name. The search ends with a message that names the function and the place of the
+  call, and exit code 3.
+
+The last column says as which operation (`src/abi/ops.def`) a call shows up in schedules and events. A *memory
+access* is a scheduling point only where threads contend for the memory (see
+[soundness.md](soundness.md#which-operations-are-scheduling-points)).
+
+Whatever is not listed runs unchanged, as code without instrumentation does: see
+[soundness.md](soundness.md#code-without-instrumentation). If such a function makes a system call, the list of
+system calls at the end holds for it.
+"""
+
+# Operations that are made in another file of the runtime.
+ELSEWHERE = {"hd__access_": "memory access", "hd__heap_free": "free", "hd__thread_exit": "exit"}
+
+# What serve() in sysguard.c does with a system call, by the call that is found in its code; first match wins.
+ACTIONS = [
+    ("hd__unsupported", "refused"),
+    ("hd__exit_now", "ends the execution, not the process"),
+    ("do_futex", "wake: passed through; wait: refused, unless the value has changed already"),
+    ("wait_call", "asks without waiting; a finite time-out passes at once, an endless one is refused while "
+                  "another thread lives"),
+    ("do_mmap", "passed through; unmapped at a restart"),
+    ("do_munmap", "passed through for what the execution mapped; what was there before `main` stays"),
+    ("do_replace", "passed through; what was there before `main` is put back at a restart"),
+    ("do_kill", "a signal to itself that would kill is a finding; passed through otherwise"),
+    ("brk_moved", "passed through; put back at a restart"),
+    ("opened", "passed through; closed at a restart"),
+    ("fd_before", "passed through for what the execution opened; what was there before `main` stays open"),
+    ("moved", "passed through; the offset of a descriptor from before `main` is put back at a restart"),
+    ("return 0;", "returns at once: time is virtual"),
+]
+
+
+# ---- reading C ----
+
+def preprocessed(path):
+    """The text of the file itself, with its macros expanded and without what it includes."""
+    command = [os.environ.get("CC", "gcc"), "-E", "-D_GNU_SOURCE", "-I" + os.path.join(ROOT, "src"),
+               "-I" + os.path.join(ROOT, "include"), path]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit("supported.py: %s\n%s" % (" ".join(command), done.stderr))
+    out, own = [], True
+    for line in done.stdout.splitlines():
+        marker = re.match(r'# \d+ "(.*?)"', line)
+        if marker:
+            own = os.path.abspath(marker.group(1)) == path
+        elif own and not line.startswith("#"):
+            out.append(line)
+    return "\n".join(out)
+
+
+def skip_literal(text, i):
+    """Behind the string or character literal that begins at i."""
+    quote, i = text[i], i + 1
+    while text[i] != quote:
+        i += 2 if text[i] == "\\" else 1
+    return i + 1
+
+
+def closing(text, i):
+    """Behind the brace or bracket that closes the one at i."""
+    depth = 0
+    while True:
+        c = text[i]
+        if c in "\"'":
+            i = skip_literal(text, i)
+            continue
+        depth += (c in "{(") - (c in "})")
+        i += 1
+        if depth == 0:
+            return i
+
+
+def declarations(text):
+    """(head, body) of everything at the outermost level; body is None for what has no braces."""
+    i = start = 0
+    while i < len(text):
+        c = text[i]
+        if c in "\"'":
+            i = skip_literal(text, i)
+        elif c == "(":
+            i = closing(text, i)
+        elif c == "{":
+            end = closing(text, i)
+            head = text[start:i].strip()
+            if head.endswith(")"):  # a function; else a type or an initialiser
+                yield head, text[i:end]
+                start = end
+            i = end
+        elif c == ";":
+            yield text[start:i].strip(), None
+            i = start = i + 1
+        else:
+            i += 1
+
+
+def without_inactive(body):
+    """The body without what it does in a process that is not controlled."""
+    while True:
+        m = re.search(r"if \(!hot\.active\)\s*", body)
+        if not m:
+            break
+        if body[m.end()] == "{":
+            end = closing(body, m.end())
+        else:
+            end = body.index(";", m.end()) + 1
+        body = body[:m.start()] + body[end:]
+    return re.sub(r"hot\.active[\s),1]*\?([^;:]*):[^;]*;", r"\1;", body)
+
+
+class Source:
+    """The functions of one file of the runtime."""
+
+    def __init__(self, path):
+        self.name = os.path.basename(path)
+        with open(path) as f:
+            opening = re.match(r"/\* %s: (.*?)\*/" % re.escape(self.name), f.read(), re.S)
+        if not opening:
+            sys.exit("supported.py: %s does not open with a comment `%s: ...`" % (path, self.name))
+        text = re.sub(r"\s*\n \*\s*", " ", opening.group(1))
+        self.family = re.match(r".*?(?=[.;] |\.$|: )", text.strip() + " ").group()
+        self.body, self.exported, self.symbol = {}, [], {}
+        for head, body in declarations(preprocessed(path)):
+            bare = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*(?=\w|$)", "", head) if EXPORT in head else head
+            m = NAME.search(bare)
+            if not m:
+                continue
+            name, symbol = m.groups()
+            if EXPORT in head and name not in self.exported:
+                self.exported.append(name)
+                self.symbol[name] = symbol or name
+            if body is not None:
+                self.body[name] = without_inactive(body)
+
+    def reached(self, name):
+        """The code of a function and of those of the same file that it calls, in a controlled run."""
+        seen, todo = [], [name]
+        while todo:
+            at = todo.pop(0)
+            if at in seen or at not in self.body:
+                continue
+            seen.append(at)
+            todo += re.findall(r"\b(\w+)\s*\(", self.body[at])
+        return " ".join(self.body[n] for n in seen)
+
+    def describe(self, name, texts):
+        """(status, operations) of an exported function."""
+        if name not in self.body:
+            sys.exit("supported.py: %s: the definition of %s was not found" % (self.name, name))
+        code = self.reached(name)
+        own = self.body[name]
+        if "hd__unsupported(" in own:
+            return REFUSED, []
+        found = []
+        for text in re.findall(r"(?:\b(?:hd__point(?:_open)?|want)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
+            found += [texts[op] for op in re.findall(r"HD_OP_(\w+)", text) if texts[op] not in found]
+        found += [text for call, text in ELSEWHERE.items() if call in code]
+        timed = [op for op in found if op.startswith("timed")]
+        if timed:  # helpers serve both kinds: the name says which one this is
+            found = timed if re.search("timed|clock", name) else [op for op in found if op not in timed]
+        status = PASSED if re.search(r"\breal_\w+\s*\(", code) else CONTROLLED
+        return status, found
+
+
+# ---- the page ----
+
+def operation_texts():
+    with open(os.path.join(ROOT, "src/abi/ops.def")) as f:
+        return dict(re.findall(r'^HD_OP\((\w+),\s*"([^"]*)"', f.read(), re.M))
+
+
+def grouped(rows):
+    """Names that differ only in a number become one row: __tsan_read{1,2,4,8,16}."""
+    order, sizes = [], {}
+    for name, status, ops in rows:
+        m = re.match(r"(__tsan_\D*?)(\d+)(.*)$", name)
+        key = (m.group(1), m.group(3), status, ops) if m else (name, None, status, ops)
+        if key not in sizes:
+            order.append(key)
+            sizes[key] = []
+        if m:
+            sizes[key].append(int(m.group(2)))
+    for key in order:
+        head, tail, status, ops = key
+        if tail is None:
+            yield "`%s`" % head, status, ops
+        elif len(sizes[key]) == 1:
+            yield "`%s%d%s`" % (head, sizes[key][0], tail), status, ops
+        else:
+            yield "`%s{%s}%s`" % (head, ",".join(map(str, sorted(sizes[key]))), tail), status, ops
+
+
+def table(head, rows):
+    rows = [head] + [tuple(r) for r in rows]
+    width = [max(len(r[i]) for r in rows) for i in range(len(head))]
+    line = "| " + " | ".join("%%-%ds" % w for w in width) + " |"
+    rule = "|" + "|".join("-" * (w + 2) for w in width) + "|"
+    text = [line % rows[0], rule] + [line % r for r in rows[1:]]
+    return "\n".join(text) + "\n"
+
+
+def system_calls():
+    """(calls, what happens) of sysguard.c."""
+    with open(os.path.join(RUNTIME, "sysguard.c")) as f:
+        text = f.read()
+    serve = re.search(r"\nstatic long serve\(.*?\n\}\n", text, re.S).group()
+    group = r"((?:  case SYS_\w+:[ {]*\n)+)(.*?)(?=\n  case |\n  default)"
+    for labels, code in re.findall(group, serve, re.S):
+        names = re.findall(r"SYS_(\w+)", labels)
+        action = next((what for mark, what in ACTIONS if mark in code), None)
+        if not action:
+            sys.exit("supported.py: no words for what sysguard.c does with %s; add them to ACTIONS" % names)
+        yield names, action
+    rows = re.findall(r"\{SYS_(\w+), (\w+), \"", text)
+    yield ([n for n, events in rows if events != "0"],
+           "refused when it would block (descriptor not ready, no `O_NONBLOCK`) while another thread lives")
+    yield ([n for n, events in rows if events == "0"],
+           "refused while another thread lives, passed through otherwise")
+
+
+def system_call_page():
+    out = ["## System calls\n",
+           "Every system call made outside the runtime is seen (`src/runtime/sysguard.c`), whoever makes it.\n"
+           "Some stand in two lines, and both hold. Those not listed are passed through.\n"]
+    actions, order = {}, []
+    for names, action in system_calls():
+        if action not in actions:
+            order.append(action)
+        actions.setdefault(action, []).extend(names)
+    for action in order:
+        line = "- "
+        for i, name in enumerate(actions[action]):
+            word = "`%s`" % name + ("," if i + 1 < len(actions[action]) else ":")
+            if len(line) + len(word) > 108:
+                out.append(line.rstrip())
+                line = "  "
+            line += word + " "
+        for word in action.split():
+            if len(line) + len(word) > 108:
+                out.append(line.rstrip())
+                line = "  "
+            line += word + " "
+        out.append(line.rstrip())
+    return "\n".join(out) + "\n"
+
+
+def page():
+    texts, out, symbols = operation_texts(), [HEAD], set()
+    for path in sorted(glob.glob(os.path.join(RUNTIME, "*.c"))):
+        with open(path) as f:
+            if "HD_EXPORT" not in f.read():
+                continue
+        source = Source(path)
+        rows = []
+        for name in source.exported:
+            status, ops = source.describe(name, texts)
+            symbols.add(source.symbol[name])
+            rows.append((source.symbol[name], status, ", ".join(ops) or "-"))
+        title = source.family
+        name = re.match(r"(\w+)(?:,| and) ", title)
+        if not name or name.group(1) not in source.exported:  # a title may begin with a function
+            title = title[0].upper() + title[1:]
+        out.append("## %s\n\n`src/runtime/%s`\n" % (title, source.name))
+        out.append(table(("function", "status", "shows up as"), grouped(rows)))
+    out.append(system_call_page())
+    return "\n".join(out), symbols
+
+
+def compare(symbols, library):
+    """Whether the page lists exactly what the library exports."""
+    command = ["nm", "-D", "--defined-only", library]
+    lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    built = {line.split()[-1].split("@")[0] for line in lines if " T " in line or " W " in line}
+    for what, names in (("exported but not listed", built - symbols),
+                        ("listed but not exported", symbols - built)):
+        for name in sorted(names):
+            print("supported.py: %s: %s" % (what, name))
+    return built == symbols
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="exit with 1 when the page is out of date")
+    parser.add_argument("--library", help="compare with what this build of the runtime exports")
+    args = parser.parse_args()
+    text, symbols = page()
+    good = not args.library or compare(symbols, args.library)
+    if not args.check:
+        with open(PAGE, "w") as f:
+            f.write(text)
+        return 0 if good else 1
+    try:
+        with open(PAGE) as f:
+            same = f.read() == text
+    except FileNotFoundError:
+        same = False
+    if not same:
+        print("docs/supported.md is out of date: run python3 scripts/supported.py")
+    return 0 if same and good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
