@@ -290,9 +290,21 @@ static void on_end(struct work *w)
       meet(w, w->t->last[i]);
 }
 
+/* Like a lock: whoever took the chance away races with this; what gave it back is ordered before, for good. */
+static void on_spin(struct work *w)
+{
+  const struct hd_op *op = w->op;
+  if (op->disabler && !covered(w, w->pred, op->disabler - 1))
+    add_race(w, op->disabler - 1);
+  if (op->enabler && w->f != HD_NONE)
+    join(w, op->enabler - 1);
+}
+
 static void conflicts(struct work *w)
 {
   const struct hd_op *op = w->op;
+  if (op->kind == HD_OP_SPINWAIT)
+    on_spin(w);
   if (op->kind == HD_OP_END)
     on_end(w);
   if (hd_op_object[op->kind] == HD_OBJ_MEMORY)
@@ -328,13 +340,17 @@ static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op)
 {
   uint32_t prev = t->last[op->thread], cause = t->cause[op->thread];
   int joins = op->kind == HD_OP_JOIN && op->object < t->nthreads;
-  if (prev != HD_NONE && cause == HD_NONE && !joins && (t->barrier == HD_NONE || t->barrier < prev))
+  /* A spin that ended once before it really did could have gone on then: what ended it last is no condition. */
+  uint32_t spins = op->kind == HD_OP_SPINWAIT ? (op->disabler ? op->enabler_before : op->enabler) : 0;
+  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && (t->barrier == HD_NONE || t->barrier < prev))
     return t->ev[prev].clock;
   uint32_t *c = new_clock(t, prev == HD_NONE ? NULL : t->ev[prev].clock);
   merge(t, c, cause);
   merge(t, c, t->barrier);
   if (joins)
     merge(t, c, t->last[op->object]);
+  if (spins)
+    merge(t, c, spins - 1);
   return c;
 }
 
@@ -450,12 +466,12 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p)
       continue;
     }
     enum role role = lock_role(op->kind, 0);
-    if (role == ROLE_ACQUIRE) {
-      const uint32_t *pred = pred_clock(t, op);
-      uint32_t *clock = new_clock(t, pred);
-      struct work w = {t, HD_NONE, op, 0, pred, clock};
+    const uint32_t *pred = pred_clock(t, op);
+    struct work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
+    if (role == ROLE_ACQUIRE)
       on_lock(&w, lock_of(op), role);
-    }
+    else if (op->kind == HD_OP_SPINWAIT)
+      on_spin(&w);
   }
 }
 

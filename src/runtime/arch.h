@@ -20,6 +20,8 @@ _Noreturn void hd_arch_jump(const struct hd_ctx *to);
 void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg);
 /* Finds out what the processor and the kernel offer. */
 void hd_arch_init(void);
+/* Calls hd__spin_check(a, size, pc, sp), with the callee-saved registers stored at sp, below the caller's stack. */
+void hd_arch_spin(uint64_t a, uint32_t size, uint64_t pc);
 uint64_t hd_arch_tp(void);
 void hd_arch_set_tp(uint64_t tp);
 

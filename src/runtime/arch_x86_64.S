@@ -94,6 +94,33 @@ hd_arch_entry:
 	.cfi_endproc
 	.size	hd_arch_entry, .-hd_arch_entry
 
+	.globl	hd_arch_spin
+	.hidden	hd_arch_spin
+	.type	hd_arch_spin, @function
+hd_arch_spin:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_adjust_cfa_offset 8
+	pushq	%rbx
+	.cfi_adjust_cfa_offset 8
+	pushq	%r12
+	.cfi_adjust_cfa_offset 8
+	pushq	%r13
+	.cfi_adjust_cfa_offset 8
+	pushq	%r14
+	.cfi_adjust_cfa_offset 8
+	pushq	%r15
+	.cfi_adjust_cfa_offset 8
+	movq	%rsp, %rcx
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	hd__spin_check
+	addq	$56, %rsp
+	.cfi_adjust_cfa_offset -56
+	ret
+	.cfi_endproc
+	.size	hd_arch_spin, .-hd_arch_spin
+
 	.globl	hd_arch_sigreturn
 	.hidden	hd_arch_sigreturn
 	.type	hd_arch_sigreturn, @function

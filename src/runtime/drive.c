@@ -160,11 +160,15 @@ static int run_execution(uint64_t number)
 /* Unlearns what an execution taught, so that it can be run again from the same knowledge. */
 static void unlearn(uint64_t known)
 {
-  for (uint64_t i = known; i < rt.status->visible_count; i++) {
-    struct hd_cell *c = hd__cell(rt.visible[i]);
-    *c = (struct hd_cell){0};
-  }
+  bool spin = false;
+  for (uint64_t i = known; i < rt.status->visible_count; i++)
+    if (rt.visible[i] & HD_VISIBLE_SPIN)
+      spin = true;
+    else
+      *hd__cell(rt.visible[i]) = (struct hd_cell){0};
   rt.status->visible_count = known;
+  if (spin)
+    hd__spin_relearn();
 }
 
 struct probe {
@@ -330,6 +334,8 @@ _Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char *
   hd_arch_prepare(&start_ctx, st + SCHED_STACK, hd_arch_tp(), search, NULL);
   hd_arch_jump(&start_ctx);
 }
+
+uint64_t hd__first_stack_end(void) { return (uint64_t)stack_lo; }
 
 void hd__scan_first_stack(char *sp, void (*f)(char *lo, char *hi)) { f(sp, stack_lo); }
 

@@ -323,6 +323,28 @@ void hd__report_deadlock(void)
   hd__end(HD_END_STUCK);
 }
 
+/* Somebody spins, and nobody is left who could end it. */
+void hd__report_livelock(void)
+{
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].spinning)
+      sum += stable(rt.thread[i].op.pc);
+  struct hd_finding_rec *f = hd__finding(HD_KIND_LIVELOCK, sum, 0);
+  for (unsigned i = 0; f && i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    if (t->state != HD_T_BLOCKED)
+      continue;
+    struct hd_site *s = hd__finding_site(f, HD_ROLE_WAITS, i, t->op.kind);
+    hd__site_stack(s, t, t->op.pc);
+    s->object = t->wait ? t->wait->addr : t->op.object;
+    s->peer = (uint16_t)holder(t);
+  }
+  if (f)
+    hd__finding_done(f, false);
+  hd__end(HD_END_STUCK);
+}
+
 /* ---- the search cannot go on ---- */
 
 _Noreturn static void die(void)

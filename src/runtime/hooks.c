@@ -21,8 +21,11 @@ static inline __attribute__((always_inline)) void access_fast(uint64_t addr, uns
 
 static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
 {
-  if (hot.active && size)
-    hd__access_slow(addr, size, flags, pc);
+  if (!hot.active || !size)
+    return;
+  if (flags == HD_A_VOLATILE)
+    hd_arch_spin(addr, (uint32_t)size, pc);
+  hd__access_slow(addr, size, flags, pc);
 }
 
 #define U(p) ((uint64_t)(p))

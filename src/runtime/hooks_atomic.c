@@ -48,6 +48,7 @@ static void at_load(uint64_t a, unsigned n, int mo, uint64_t pc)
 {
   if (!hot.active)
     return;
+  hd_arch_spin(a, n, pc);
   hd__access_slow(a, n, HD_A_ATOMIC, pc);
   after_load(a, order(mo));
 }
@@ -75,6 +76,8 @@ static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fai
   if (!hot.active)
     return;
   struct hd_cas cas = {(const void *)a, expected, n};
+  if (!hd__cas_wins(&cas))
+    hd_arch_spin(a, n, pc);
   hd__access_cas(a, n, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, pc, &cas);
   bool wins = hd__cas_wins(&cas);
   after_load(a, order(wins ? mo : fail_mo));

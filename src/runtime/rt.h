@@ -80,6 +80,23 @@ enum hd_tstate {
 
 struct hd_obj;
 
+/* A loop that waits by reading (spin.c). */
+#define HD_SPIN_READS 8
+struct hd_spin_read {
+  uint64_t addr, value;
+  uint32_t size;
+};
+struct hd_spin {
+  uint64_t pc, addr;     /* where the round began */
+  uint64_t state;        /* registers and stack then */
+  uint64_t writes;       /* of the thread so far, to anything but its own stack */
+  uint64_t round_writes; /* at the beginning of the round */
+  unsigned rounds;
+  unsigned nread;        /* more than HD_SPIN_READS: too many to watch */
+  bool armed;            /* reads are being collected */
+  struct hd_spin_read read[HD_SPIN_READS];
+};
+
 struct hd_thread {
   struct hd_ctx ctx;
   struct hd_op op;        /* pending operation */
@@ -109,6 +126,8 @@ struct hd_thread {
   int ignore;             /* nesting of ignore regions */
   uint64_t clock_read;    /* last time it saw */
   uint64_t stack_limit;
+  struct hd_spin spin;
+  bool spinning;          /* its pending operation is a SPINWAIT */
   unsigned unseen;        /* atomic and volatile accesses in a row that were no scheduling points */
 };
 
@@ -164,6 +183,7 @@ struct hd_rt {
   unsigned choice, nchoices; /* of the operation under way */
   struct hd_set enabled;
   unsigned nenabled;
+  unsigned nspinning;
   unsigned ntimed;
   uint32_t epoch;         /* number of executions begun in this process */
   uint32_t seg_next, seg_base;
@@ -280,6 +300,22 @@ void hd__shadow_forget(uint64_t addr, uint64_t size);
 /* Whether an atomic or volatile access there is a scheduling point. */
 bool hd__shadow_visible(uint64_t addr, uint64_t size);
 
+/* Makes the memory visible, if it is not. */
+void hd__shadow_show(uint64_t addr, uint64_t size);
+/* Appends to the log of what was learned: a granule, or the place of a spin loop (HD_VISIBLE_SPIN | pc). */
+void hd__log_visible(uint64_t entry);
+#define HD_VISIBLE_SPIN (1ull << 62)
+
+/* ---- spin.c ---- */
+
+void hd__spin_check(uint64_t a, uint32_t size, uint64_t pc, const uint64_t *sp);
+void hd__spin_read(uint64_t a, uint32_t size);
+void hd__spin_wrote(uint64_t a);
+void hd__spin_update(void);
+void hd__spin_learn(uint64_t pc);
+void hd__spin_relearn(void); /* from the log, which has become shorter */
+void hd__report_livelock(void);
+
 /* ---- heap.c ---- */
 
 #define HD_HEAP_BASE 0x201000000000ull
@@ -338,6 +374,7 @@ void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
 _Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp);
 
 /* Calls f for the first thread's stack from sp up. */
+uint64_t hd__first_stack_end(void);
 void hd__scan_first_stack(char *sp, void (*f)(char *lo, char *hi));
 bool hd__first_stack_overflow(uint64_t addr, uint64_t sp);
 

@@ -123,7 +123,7 @@ void hd__sched_begin(void)
   rt.now = 0;
   rt.event_hash = 0;
   rt.events = 0;
-  rt.choice = rt.nchoices = rt.nunjoined = 0;
+  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = 0;
   rt.in_exit = rt.finding_here = false;
   rt.exit_status = 0;
   rt.cur = NULL;
@@ -136,10 +136,32 @@ void hd__sched_begin(void)
   rt.seg_base = rt.seg_next++; /* the base itself belongs to nobody: shadow.c marks inflated cells with it */
 }
 
+/* Operations a loop may make while it waits, without any effect of its own. */
+static bool quiet(unsigned kind, unsigned flags)
+{
+  switch (kind) {
+  case HD_OP_READ:
+  case HD_OP_VREAD:
+  case HD_OP_ALOAD:
+  case HD_OP_YIELD:
+  case HD_OP_SLEEP:
+  case HD_OP_TIMEOUT:
+  case HD_OP_FENCE:
+    return true;
+  case HD_OP_ACAS:
+  case HD_OP_TRYLOCK:
+    return flags & HD_EV_FAILED;
+  default:
+    return false;
+  }
+}
+
 void hd__event(unsigned flags)
 {
   const struct hd_op *op = &rt.cur->op;
   rt.events++;
+  if (!quiet(op->kind, flags))
+    rt.cur->spin.writes++;
   rt.event_hash = (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *
                   0x9e3779b97f4a7c15ull;
   rt.event_hash ^= rt.event_hash >> 29;
@@ -164,6 +186,8 @@ static void idle(void)
           first = t;
       }
     if (!first) {
+      if (rt.nspinning)
+        hd__report_livelock();
       hd__report_deadlock();
       hd__end(HD_END_STUCK);
     }
@@ -180,6 +204,8 @@ struct hd_point hd__here(void)
 
 static struct hd_thread *decide(void)
 {
+  if (HD_UNLIKELY(rt.nspinning))
+    hd__spin_update();
   if (HD_UNLIKELY(rt.nenabled == 0))
     idle();
   if (HD_UNLIKELY(rt.path_len >= rt.config->max_length))
@@ -231,7 +257,7 @@ void hd__run(void)
 void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc)
 {
   struct hd_thread *t = rt.cur;
-  t->op = (struct hd_op){(uint8_t)kind, 0, t->id, size, object, pc, 0};
+  t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .size = size, .object = object, .pc = pc};
   hd__step();
 }
 

@@ -57,7 +57,16 @@ void hd__shadow_begin(void)
 void hd__shadow_learn(uint64_t from, uint64_t to)
 {
   for (uint64_t i = from; i < to; i++)
-    hd__cell(rt.visible[i])->wpc |= HD_CELL_VISIBLE;
+    if (rt.visible[i] & HD_VISIBLE_SPIN)
+      hd__spin_learn(rt.visible[i] & ~HD_VISIBLE_SPIN);
+    else
+      hd__cell(rt.visible[i])->wpc |= HD_CELL_VISIBLE;
+}
+
+void hd__log_visible(uint64_t entry)
+{
+  if (rt.status->visible_count < HD_VISIBLE_CAP)
+    rt.visible[rt.status->visible_count++] = entry;
 }
 
 static void make_visible(struct hd_cell *c, uint64_t granule)
@@ -65,8 +74,7 @@ static void make_visible(struct hd_cell *c, uint64_t granule)
   if (c->wpc & HD_CELL_VISIBLE)
     return;
   c->wpc |= HD_CELL_VISIBLE;
-  if (rt.status->visible_count < HD_VISIBLE_CAP)
-    rt.visible[rt.status->visible_count++] = granule;
+  hd__log_visible(granule);
 }
 
 static inline bool valid(uint64_t word) { return (uint32_t)(word >> 32) >= rt.seg_base; }
@@ -267,6 +275,14 @@ static unsigned granule_mask(uint64_t addr, uint64_t end, uint64_t granule)
   return m & 0xff;
 }
 
+void hd__shadow_show(uint64_t addr, uint64_t size)
+{
+  for (uint64_t g = addr & ~7ull; g < addr + size; g += 8) {
+    inflate(hd__cell(g));
+    make_visible(hd__cell(g), g);
+  }
+}
+
 bool hd__shadow_visible(uint64_t addr, uint64_t size)
 {
   for (uint64_t g = addr & ~7ull; g < addr + size; g += 8)
@@ -322,6 +338,10 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     hd__point(HD_OP_YIELD, 0, 0, pc);
   }
   flags = outcome(flags, cas);
+  if (flags & HD_A_WRITE)
+    hd__spin_wrote(addr);
+  else
+    hd__spin_read(addr, (uint32_t)size);
   for (uint64_t g = addr & ~7ull; g < end && rt.nthreads > 1; g += 8) {
     struct hd_cell *c = hd__cell(g);
     struct clash k = {0};

@@ -64,7 +64,7 @@ static void report_owner(unsigned kind, pthread_mutex_t *m, uint64_t pc, const c
 static void want(struct hd_obj *o, pthread_mutex_t *m, unsigned kind, uint64_t pc)
 {
   struct hd_thread *t = rt.cur;
-  t->op = (struct hd_op){(uint8_t)kind, 0, t->id, 0, (uint64_t)m, pc, 0};
+  t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = (uint64_t)m, .pc = pc};
   hd__pend(o, t);
   if (m->__data.__lock)
     hd__disable(t);
@@ -133,6 +133,8 @@ static int trylock(pthread_mutex_t *m, uint64_t pc)
     return 0;
   }
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  if (m->__data.__lock)
+    hd_arch_spin((uint64_t)&m->__data.__lock, sizeof m->__data.__lock, pc);
   hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
   bool busy = m->__data.__lock;
   hd__event(busy ? HD_EV_FAILED : 0);

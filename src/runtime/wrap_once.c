@@ -10,7 +10,7 @@ static struct hd_obj *enter(uint64_t addr, uint64_t pc, const uint8_t *state, ui
 {
   struct hd_thread *t = rt.cur;
   struct hd_obj *o = hd__obj(addr, HD_OBJ_ONCE);
-  t->op = (struct hd_op){HD_OP_ONCE, 0, t->id, 0, addr, pc, 0};
+  t->op = (struct hd_op){.kind = HD_OP_ONCE, .thread = t->id, .object = addr, .pc = pc};
   hd__pend(o, t);
   if (o->owner != HD_NOBODY)
     hd__disable(t);

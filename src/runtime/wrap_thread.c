@@ -192,7 +192,7 @@ HD_EXPORT int pthread_join(pthread_t th, void **ret)
     return EDEADLK;
   if (t->detached || t->joiner)
     return EINVAL;
-  me->op = (struct hd_op){HD_OP_JOIN, 0, me->id, 0, t->id, HD_CALLER, 0};
+  me->op = (struct hd_op){.kind = HD_OP_JOIN, .thread = me->id, .object = t->id, .pc = HD_CALLER};
   t->joiner = me;
   if (t->state != HD_T_DONE)
     hd__disable(me);

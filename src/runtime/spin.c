@@ -1,0 +1,197 @@
+/* spin.c: loops that wait for another thread by reading. Runs in the tested process.
+ *
+ * A thread that comes back to the same atomic or volatile read (or failed trylock) with the same registers, the
+ * same stack, without having written anything, and finds the values it read on the way unchanged, will do the
+ * same for ever until somebody changes one of them. It is made to wait for that: its next operation is a
+ * SPINWAIT, enabled exactly while one of the values differs. So a spin neither fills the schedule with useless
+ * steps nor multiplies executions; and when nobody is left who could change anything, that is a livelock.
+ *
+ * Invariants
+ *  1. A wait begins only when the local state is equal, bit for bit, to that of the round before: a loop that
+ *     counts its rounds is never held up.
+ *  2. The first time, a loop must come round four times; then its place is learned (like visible memory, in the
+ *     same log) and one round is enough, in every later execution and in a replay alike.
+ *  3. What the loop reads is visible memory from then on, so that every write to it is an event.
+ *
+ * Not seen: state that only uninstrumented code keeps (a loop that ends by calling rand()). docs/soundness.md. */
+#include "runtime/rt.h"
+
+#define LEARN_ROUNDS 4
+#define KNOWN_CAP 4096 /* a power of two */
+
+static uint64_t known[KNOWN_CAP];
+static unsigned nknown;
+
+static uint64_t *known_slot(uint64_t pc)
+{
+  unsigned i = (unsigned)(hd_mix64(pc) & (KNOWN_CAP - 1));
+  while (known[i] && known[i] != pc)
+    i = (i + 1) & (KNOWN_CAP - 1);
+  return &known[i];
+}
+
+void hd__spin_learn(uint64_t pc)
+{
+  uint64_t *k = known_slot(pc);
+  if (!*k && nknown < KNOWN_CAP / 2) {
+    *k = pc;
+    nknown++;
+  }
+}
+
+void hd__spin_relearn(void)
+{
+  hd__zero(known, sizeof known);
+  nknown = 0;
+  for (uint64_t i = 0; i < rt.status->visible_count; i++)
+    if (rt.visible[i] & HD_VISIBLE_SPIN)
+      hd__spin_learn(rt.visible[i] & ~HD_VISIBLE_SPIN);
+}
+
+static uint64_t value_at(uint64_t a, uint32_t size)
+{
+  switch (size) {
+  case 1:
+    return *(const uint8_t *)a;
+  case 2:
+    return *(const uint16_t *)a;
+  case 4:
+    return *(const uint32_t *)a;
+  case 8:
+    return *(const uint64_t *)a;
+  default: {
+    uint64_t h = 0;
+    for (uint32_t i = 0; i < size; i++)
+      h = h * 31 + ((const uint8_t *)a)[i];
+    return h;
+  }
+  }
+}
+
+static uint64_t stack_end(const struct hd_thread *t)
+{
+  return t->ident ? (uint64_t)t->ident->frame : hd__first_stack_end();
+}
+
+static bool own_stack(const struct hd_thread *t, uint64_t a)
+{
+  uint64_t sp = (uint64_t)__builtin_frame_address(0);
+  return a >= sp && a < stack_end(t);
+}
+
+static uint64_t local_state(const struct hd_thread *t, const uint64_t *sp)
+{
+  uint64_t h = (uint64_t)sp, end = stack_end(t);
+  for (; (uint64_t)sp < end; sp++)
+    h = (h ^ *sp) * 0x9e3779b97f4a7c15ull, h ^= h >> 32;
+  return h;
+}
+
+void hd__spin_read(uint64_t a, uint32_t size)
+{
+  struct hd_thread *t = rt.cur;
+  struct hd_spin *s = &t->spin;
+  if (!s->armed || own_stack(t, a) || size > 16)
+    return;
+  for (unsigned i = 0; i < s->nread && i < HD_SPIN_READS; i++)
+    if (s->read[i].addr == a)
+      return;
+  if (s->nread < HD_SPIN_READS)
+    s->read[s->nread] = (struct hd_spin_read){a, value_at(a, size), size};
+  s->nread++;
+}
+
+void hd__spin_wrote(uint64_t a)
+{
+  if (!own_stack(rt.cur, a))
+    rt.cur->spin.writes++;
+}
+
+static bool changed(const struct hd_spin *s)
+{
+  for (unsigned i = 0; i < s->nread; i++)
+    if (value_at(s->read[i].addr, s->read[i].size) != s->read[i].value)
+      return true;
+  return false;
+}
+
+/* A new round begins at this read. */
+static void start_round(struct hd_thread *t, uint64_t a, uint32_t size)
+{
+  struct hd_spin *s = &t->spin;
+  s->nread = 0;
+  s->armed = true;
+  hd__new_segment(t); /* the fast path must not hide what the loop reads and writes */
+  hd__spin_read(a, size);
+}
+
+static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh)
+{
+  struct hd_spin *s = &t->spin;
+  s->armed = false;
+  if (fresh) {
+    hd__spin_learn(pc);
+    hd__log_visible(pc | HD_VISIBLE_SPIN);
+  }
+  for (unsigned i = 0; i < s->nread; i++)
+    hd__shadow_show(s->read[i].addr, s->read[i].size);
+  t->op = (struct hd_op){.kind = HD_OP_SPINWAIT, .thread = t->id, .object = s->addr, .pc = pc};
+  t->spinning = true;
+  rt.nspinning++;
+  hd__disable(t);
+  hd__step();
+  t->spinning = false;
+  rt.nspinning--;
+  hd__event(0);
+  s->rounds = 0;
+  s->pc = 0;
+}
+
+/* About to read [a, a+size) at pc; `sp` points at the callee-saved registers, the stack lies above them. */
+void hd__spin_check(uint64_t a, uint32_t size, uint64_t pc, const uint64_t *sp)
+{
+  struct hd_thread *t = rt.cur;
+  struct hd_spin *s = &t->spin;
+  bool is_known = nknown && *known_slot(pc);
+  if (s->pc != pc || s->addr != a || s->round_writes != s->writes || (s->armed && changed(s))) {
+    s->pc = pc;
+    s->addr = a;
+    s->round_writes = s->writes;
+    s->rounds = 0;
+    s->armed = false;
+    if (is_known) {
+      s->state = local_state(t, sp);
+      start_round(t, a, size);
+    }
+    return;
+  }
+  s->rounds++;
+  if (!is_known && s->rounds < LEARN_ROUNDS - 2)
+    return;
+  uint64_t now = local_state(t, sp);
+  bool ready = s->armed && now == s->state && s->nread >= 1 && s->nread <= HD_SPIN_READS;
+  s->state = now;
+  if (ready && (is_known || s->rounds >= LEARN_ROUNDS) && rt.nunjoined)
+    wait_for_change(t, pc, !is_known);
+  else
+    start_round(t, a, size);
+}
+
+/* Somebody may have changed what others wait for. Called before every decision while anybody spins. */
+void hd__spin_update(void)
+{
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    if (!t->spinning || t->state == HD_T_DONE)
+      continue;
+    bool on = changed(&t->spin);
+    if (on && t->state == HD_T_BLOCKED) {
+      t->op.enabler = (uint32_t)rt.events;
+      hd__enable(t);
+    } else if (!on && t->state == HD_T_READY) {
+      t->op.disabler = (uint32_t)rt.events;
+      t->op.enabler_before = t->op.enabler;
+      hd__disable(t);
+    }
+  }
+}
