@@ -170,4 +170,5 @@ def anonymise(text, s):
     text = re.sub(r"\b[0-9a-f]{40}\b", "BUILD-ID", text)
     text = re.sub(r"\b[0-9]+(\.[0-9]+)? s\b", "TIME s", text)
     text = re.sub(r"\([0-9,.]+[kM]? per second\)", "(RATE per second)", text)
+    text = re.sub(r"\b[0-9.]+[kM]? events?\b", "N events", text)
     return text

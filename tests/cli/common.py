@@ -1,0 +1,30 @@
+"""What the tests of the command line share."""
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def build(s, name, *flags, out=None):
+    """Builds cli/programs/NAME.c in the test's folder, from a copy there, so that paths in reports are short."""
+    with open(os.path.join(HERE, "programs", name + ".c")) as f:
+        s.write(name + ".c", f.read())
+    s.cc(name + ".c", out or name, *(flags or ("-O1",)))
+    return "./" + (out or name)
+
+
+def refused(s, command, want, *texts, stdout="", **kw):
+    """The command ends with this status and one line on standard error, which has these texts in it."""
+    p = s.run(command, want=want, **kw)
+    lines = p.stderr.splitlines()
+    s.check(len(lines) == 1, "expected one line of message, got %d: %s" % (len(lines), " | ".join(lines)))
+    s.check(lines[0].startswith("heddle: "), "the message does not say who speaks: " + lines[0])
+    for text in texts:
+        s.check(text in lines[0], "'%s' is not in: %s" % (text, lines[0]))
+    if stdout is not None:
+        s.same(p.stdout, stdout, "standard output")
+    return p
+
+
+def snapshot(s, *skip):
+    """The names of all files in the test's folder."""
+    return sorted(os.path.relpath(os.path.join(d, f), s.dir) for d, dirs, files in os.walk(s.dir) for f in files + dirs)
