@@ -9,11 +9,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
-TIMEOUT = 120
+TIMEOUT = 120  # seconds; a command that takes longer hangs, and is killed
 
 # What a benchmarked program may take: steps are not cut, and no detection is slowed down or left out.
 RUN = ["run", "--quiet", "--max-length", "100000000"]
@@ -79,7 +80,10 @@ class Lab:
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             began = time.monotonic()
             p = self.start(command, out, err, env)
+            watchdog = threading.Timer(TIMEOUT, p.kill)
+            watchdog.start()
             _, status, usage = os.wait4(p.pid, 0)
+            watchdog.cancel()
             wall = time.monotonic() - began
             p.returncode = os.waitstatus_to_exitcode(status)
             out.seek(0)
@@ -89,9 +93,10 @@ class Lab:
             raise Failure("exit status %d: %s\n%s" % (r.status, " ".join(command), r.err.decode(errors="replace")))
         return r
 
-    def best(self, commands, repeat, key="cpu", env=None):
-        """Runs {name: command} interleaved, `repeat` times each. Returns {name: best Result}."""
-        best = {}
+    def best(self, commands, repeat, key="cpu", env=None, best=None):
+        """Runs {name: command} interleaved, `repeat` times each. Returns {name: best Result}; `best` is what an
+        earlier call returned, to go on from."""
+        best = best or {}
         for _ in range(repeat):
             for name, command in commands.items():
                 r = self.run(command, env)
