@@ -154,7 +154,7 @@ struct hd_config {
   uint32_t thread_leaks;    /* report threads running or unjoined at exit */
   uint32_t exit_status;     /* report a non-zero exit status */
   uint32_t classes;         /* count happens-before classes and final states (costs memory) */
-  uint32_t pad;
+  uint32_t depth;           /* pct: bug depth looked for */
   uint64_t replay_len;      /* REPLAY: steps in the path area to follow, then any order */
   uint64_t replay_visible;  /* REPLAY: entries of the visible log to take over */
   uint64_t target_key;      /* REPLAY: the finding looked for; others are passed over (0: any) */

@@ -20,8 +20,10 @@ _Noreturn void hd_arch_jump(const struct hd_ctx *to);
 void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg);
 /* Finds out what the processor and the kernel offer. */
 void hd_arch_init(void);
-/* Calls hd__spin_check(a, size, pc, sp), with the callee-saved registers stored at sp, below the caller's stack. */
-void hd_arch_spin(uint64_t a, uint32_t size, uint64_t pc);
+/* The architecture's file also defines the exported entry points at which a loop may wait by reading (atomic
+ * loads and compare-and-swaps, volatile reads, trylock): each saves the caller's registers and goes on in the C
+ * function hd_in_<name>. */
+#define HD_IN(name) hd_in_##name
 uint64_t hd_arch_tp(void);
 void hd_arch_set_tp(uint64_t tp);
 

@@ -94,32 +94,40 @@ hd_arch_entry:
 	.cfi_endproc
 	.size	hd_arch_entry, .-hd_arch_entry
 
-	.globl	hd_arch_spin
-	.hidden	hd_arch_spin
-	.type	hd_arch_spin, @function
-hd_arch_spin:
+	/* Hooks at which a loop may wait by reading: before anything of ours runs, the caller's registers and
+	 * stack pointer go to hot.regs and hot.sp (the first words of struct hd_hot), for spin.c to compare.
+	 * The C side of NAME is hd_in_NAME. */
+	.macro	ENTRY name
+	.globl	\name
+	.type	\name, @function
+\name:
 	.cfi_startproc
-	pushq	%rbp
-	.cfi_adjust_cfa_offset 8
-	pushq	%rbx
-	.cfi_adjust_cfa_offset 8
-	pushq	%r12
-	.cfi_adjust_cfa_offset 8
-	pushq	%r13
-	.cfi_adjust_cfa_offset 8
-	pushq	%r14
-	.cfi_adjust_cfa_offset 8
-	pushq	%r15
-	.cfi_adjust_cfa_offset 8
-	movq	%rsp, %rcx
-	subq	$8, %rsp
-	.cfi_adjust_cfa_offset 8
-	call	hd__spin_check
-	addq	$56, %rsp
-	.cfi_adjust_cfa_offset -56
-	ret
+	leaq	8(%rsp), %rax
+	movq	%rax, hot(%rip)
+	movq	%rbx, hot+8(%rip)
+	movq	%rbp, hot+16(%rip)
+	movq	%r12, hot+24(%rip)
+	movq	%r13, hot+32(%rip)
+	movq	%r14, hot+40(%rip)
+	movq	%r15, hot+48(%rip)
+	jmp	hd_in_\name
 	.cfi_endproc
-	.size	hd_arch_spin, .-hd_arch_spin
+	.size	\name, .-\name
+	.endm
+
+	.irp	bits, 8, 16, 32, 64, 128
+	ENTRY	__tsan_atomic\bits\()_load
+	ENTRY	__tsan_atomic\bits\()_compare_exchange_strong
+	ENTRY	__tsan_atomic\bits\()_compare_exchange_weak
+	ENTRY	__tsan_atomic\bits\()_compare_exchange_val
+	.endr
+	.irp	size, 1, 2, 4, 8, 16
+	ENTRY	__tsan_volatile_read\size
+	.endr
+	.irp	size, 2, 4, 8, 16
+	ENTRY	__tsan_unaligned_volatile_read\size
+	.endr
+	ENTRY	pthread_mutex_trylock
 
 	.globl	hd_arch_sigreturn
 	.hidden	hd_arch_sigreturn

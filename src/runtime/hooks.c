@@ -24,7 +24,7 @@ static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint
   if (!hot.active || !size)
     return;
   if (flags == HD_A_VOLATILE)
-    hd_arch_spin(addr, (uint32_t)size, pc);
+    hd__spin_check(addr, pc);
   hd__access_slow(addr, size, flags, pc);
 }
 
@@ -35,7 +35,7 @@ static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint
   HD_EXPORT void __tsan_read_write##n(void *p);                                                                 \
   HD_EXPORT void __tsan_read##n##_pc(void *p, void *pc);                                                        \
   HD_EXPORT void __tsan_write##n##_pc(void *p, void *pc);                                                       \
-  HD_EXPORT void __tsan_volatile_read##n(void *p);                                                              \
+  void HD_IN(__tsan_volatile_read##n)(void *p);                                                                 \
   HD_EXPORT void __tsan_volatile_write##n(void *p);                                                             \
   void __tsan_read##n(void *p) { access_fast(U(p), n, false, HD_CALLER); }                                      \
   void __tsan_write##n(void *p) { access_fast(U(p), n, true, HD_CALLER); }                                      \
@@ -46,7 +46,7 @@ static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint
   }                                                                                                             \
   void __tsan_read##n##_pc(void *p, void *pc) { access_fast(U(p), n, false, U(pc)); }                           \
   void __tsan_write##n##_pc(void *p, void *pc) { access_fast(U(p), n, true, U(pc)); }                           \
-  void __tsan_volatile_read##n(void *p) { access_any(U(p), n, HD_A_VOLATILE, HD_CALLER); }                      \
+  void HD_IN(__tsan_volatile_read##n)(void *p) { access_any(U(p), n, HD_A_VOLATILE, HD_CALLER); }               \
   void __tsan_volatile_write##n(void *p) { access_any(U(p), n, HD_A_WRITE | HD_A_VOLATILE, HD_CALLER); }
 
 HOOK(1)
@@ -60,13 +60,16 @@ HOOK(8)
 
 HOOK_SLOW(read, 16, 0)
 HOOK_SLOW(write, 16, HD_A_WRITE)
-HOOK_SLOW(volatile_read, 16, HD_A_VOLATILE)
 HOOK_SLOW(volatile_write, 16, HD_A_WRITE | HD_A_VOLATILE)
+
+void HD_IN(__tsan_volatile_read16)(void *p);
+void HD_IN(__tsan_volatile_read16)(void *p) { access_any(U(p), 16, HD_A_VOLATILE, HD_CALLER); }
 
 #define HOOK_UNALIGNED(n)                                                                                       \
   HOOK_SLOW(unaligned_read, n, 0)                                                                               \
   HOOK_SLOW(unaligned_write, n, HD_A_WRITE)                                                                     \
-  HOOK_SLOW(unaligned_volatile_read, n, HD_A_VOLATILE)                                                          \
+  void HD_IN(__tsan_unaligned_volatile_read##n)(void *p);                                                       \
+  void HD_IN(__tsan_unaligned_volatile_read##n)(void *p) { access_any(U(p), n, HD_A_VOLATILE, HD_CALLER); }     \
   HOOK_SLOW(unaligned_volatile_write, n, HD_A_WRITE | HD_A_VOLATILE)                                            \
   HD_EXPORT void __tsan_unaligned_read_write##n(void *p);                                                       \
   void __tsan_unaligned_read_write##n(void *p)                                                                  \

@@ -48,7 +48,7 @@ static void at_load(uint64_t a, unsigned n, int mo, uint64_t pc)
 {
   if (!hot.active)
     return;
-  hd_arch_spin(a, n, pc);
+  hd__spin_check(a, pc);
   hd__access_slow(a, n, HD_A_ATOMIC, pc);
   after_load(a, order(mo));
 }
@@ -76,8 +76,7 @@ static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fai
   if (!hot.active)
     return;
   struct hd_cas cas = {(const void *)a, expected, n};
-  if (!hd__cas_wins(&cas))
-    hd_arch_spin(a, n, pc);
+  hd__spin_check(a, pc);
   hd__access_cas(a, n, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, pc, &cas);
   bool wins = hd__cas_wins(&cas);
   after_load(a, order(wins ? mo : fail_mo));
@@ -86,6 +85,7 @@ static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fai
 }
 
 #define NAME(bits, op) __tsan_atomic##bits##_##op
+#define IN(bits, op) HD_IN(__tsan_atomic##bits##_##op)
 #define RMW(bits, T, op, builtin)                                                                               \
   HD_EXPORT T NAME(bits, op)(volatile T * a, T v, int mo);                                                      \
   T NAME(bits, op)(volatile T * a, T v, int mo)                                                                 \
@@ -95,20 +95,20 @@ static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fai
   }
 
 #define CAS(bits, T)                                                                                            \
-  HD_EXPORT int NAME(bits, compare_exchange_strong)(volatile T * a, T * c, T v, int mo, int fmo);               \
-  HD_EXPORT int NAME(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo);                 \
-  HD_EXPORT T NAME(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo);                      \
-  int NAME(bits, compare_exchange_strong)(volatile T * a, T * c, T v, int mo, int fmo)                          \
+  int IN(bits, compare_exchange_strong)(volatile T * a, T * c, T v, int mo, int fmo);                           \
+  int IN(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo);                             \
+  T IN(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo);                                  \
+  int IN(bits, compare_exchange_strong)(volatile T * a, T * c, T v, int mo, int fmo)                          \
   {                                                                                                             \
     at_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                                                      \
     return cas##bits(a, c, v);                                                                                  \
   }                                                                                                             \
-  int NAME(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo)                            \
+  int IN(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo)                            \
   {                                                                                                             \
     at_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                                                      \
     return cas##bits(a, c, v);                                                                                  \
   }                                                                                                             \
-  T NAME(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo)                                 \
+  T IN(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo)                                 \
   {                                                                                                             \
     at_cas((uint64_t)a, sizeof(T), &c, mo, fmo, HD_CALLER);                                                     \
     cas##bits(a, &c, v);                                                                                        \
@@ -120,9 +120,9 @@ static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fai
   {                                                                                                             \
     return __atomic_compare_exchange_n(a, c, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                         \
   }                                                                                                             \
-  HD_EXPORT T NAME(bits, load)(const volatile T *a, int mo);                                                    \
+  T IN(bits, load)(const volatile T *a, int mo);                                                                \
   HD_EXPORT void NAME(bits, store)(volatile T * a, T v, int mo);                                                \
-  T NAME(bits, load)(const volatile T *a, int mo)                                                               \
+  T IN(bits, load)(const volatile T *a, int mo)                                                                 \
   {                                                                                                             \
     at_load((uint64_t)a, sizeof(T), mo, HD_CALLER);                                                             \
     return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                                \
@@ -166,9 +166,9 @@ static u128 load128(const volatile u128 *a)
   return c;
 }
 
-HD_EXPORT u128 __tsan_atomic128_load(const volatile u128 *a, int mo);
+u128 IN(128, load)(const volatile u128 *a, int mo);
 HD_EXPORT void __tsan_atomic128_store(volatile u128 *a, u128 v, int mo);
-u128 __tsan_atomic128_load(const volatile u128 *a, int mo)
+u128 IN(128, load)(const volatile u128 *a, int mo)
 {
   at_load((uint64_t)a, 16, mo, HD_CALLER);
   return load128(a);

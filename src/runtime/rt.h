@@ -93,7 +93,9 @@ struct hd_spin {
   uint64_t round_writes; /* at the beginning of the round */
   unsigned rounds;
   unsigned nread;        /* more than HD_SPIN_READS: too many to watch */
-  bool armed;            /* reads are being collected */
+  bool armed;            /* reads are being collected, or waited for */
+  bool on;               /* one of the values has changed since */
+  uint32_t enabler, disabler, enabler_before; /* as in struct hd_op */
   struct hd_spin_read read[HD_SPIN_READS];
 };
 
@@ -152,6 +154,7 @@ struct hd_obj {
 /* ---- the few words every hook needs ---- */
 
 struct hd_hot {
+  uint64_t sp, regs[6];   /* of the program, where it entered a hook of arch.h last; known to the assembler */
   uint64_t tag;           /* of the running thread */
   struct hd_frame *frame; /* top of the running thread's call stack */
   struct hd_frame *frame_end;
@@ -183,7 +186,8 @@ struct hd_rt {
   unsigned choice, nchoices; /* of the operation under way */
   struct hd_set enabled;
   unsigned nenabled;
-  unsigned nspinning;
+  unsigned nspinning;     /* threads that wait */
+  unsigned narmed;        /* threads that may be about to */
   unsigned ntimed;
   uint32_t epoch;         /* number of executions begun in this process */
   uint32_t seg_next, seg_base;
@@ -308,7 +312,7 @@ void hd__log_visible(uint64_t entry);
 
 /* ---- spin.c ---- */
 
-void hd__spin_check(uint64_t a, uint32_t size, uint64_t pc, const uint64_t *sp);
+void hd__spin_check(uint64_t a, uint64_t pc);
 void hd__spin_read(uint64_t a, uint32_t size);
 void hd__spin_wrote(uint64_t a);
 void hd__spin_update(void);

@@ -123,7 +123,7 @@ void hd__sched_begin(void)
   rt.now = 0;
   rt.event_hash = 0;
   rt.events = 0;
-  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = 0;
+  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = 0;
   rt.in_exit = rt.finding_here = false;
   rt.exit_status = 0;
   rt.cur = NULL;
@@ -204,7 +204,7 @@ struct hd_point hd__here(void)
 
 static struct hd_thread *decide(void)
 {
-  if (HD_UNLIKELY(rt.nspinning))
+  if (HD_UNLIKELY(rt.narmed))
     hd__spin_update();
   if (HD_UNLIKELY(rt.nenabled == 0))
     idle();

@@ -11,7 +11,10 @@
  *     counts its rounds is never held up.
  *  2. The first time, a loop must come round four times; then its place is learned (like visible memory, in the
  *     same log) and one round is enough, in every later execution and in a replay alike.
- *  3. What the loop reads is visible memory from then on, so that every write to it is an event.
+ *  3. What a thread does here depends on what it has read so far and on nothing else: the memory is not looked
+ *     at except by the enabledness of the SPINWAIT. (Otherwise the search would miss that somebody else's write
+ *     decides.)
+ *  4. What the loop reads is visible memory from then on, so that every write to it is an event.
  *
  * Not seen: state that only uninstrumented code keeps (a loop that ends by calling rand()). docs/soundness.md. */
 #include "runtime/rt.h"
@@ -79,11 +82,14 @@ static bool own_stack(const struct hd_thread *t, uint64_t a)
   return a >= sp && a < stack_end(t);
 }
 
-static uint64_t local_state(const struct hd_thread *t, const uint64_t *sp)
+/* The registers that survive a call, and the stack. */
+static uint64_t local_state(const struct hd_thread *t)
 {
-  uint64_t h = (uint64_t)sp, end = stack_end(t);
-  for (; (uint64_t)sp < end; sp++)
-    h = (h ^ *sp) * 0x9e3779b97f4a7c15ull, h ^= h >> 32;
+  uint64_t h = hot.sp;
+  for (unsigned i = 0; i < 6; i++)
+    h = hd_mix64(h ^ hot.regs[i]);
+  for (const uint64_t *p = (const uint64_t *)hot.sp; (uint64_t)p < stack_end(t); p++)
+    h = (h ^ *p) * 0x9e3779b97f4a7c15ull, h ^= h >> 32;
   return h;
 }
 
@@ -115,83 +121,105 @@ static bool changed(const struct hd_spin *s)
   return false;
 }
 
-/* A new round begins at this read. */
-static void start_round(struct hd_thread *t, uint64_t a, uint32_t size)
+static void disarm(struct hd_spin *s)
+{
+  rt.narmed -= s->armed;
+  s->armed = false;
+}
+
+/* A new round begins. */
+static void start_round(struct hd_thread *t)
 {
   struct hd_spin *s = &t->spin;
-  s->nread = 0;
+  rt.narmed += !s->armed;
   s->armed = true;
+  s->nread = 0;
+  s->on = false;
+  s->enabler = s->disabler = s->enabler_before = 0;
   hd__new_segment(t); /* the fast path must not hide what the loop reads and writes */
-  hd__spin_read(a, size);
 }
 
 static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh)
 {
   struct hd_spin *s = &t->spin;
-  s->armed = false;
   if (fresh) {
     hd__spin_learn(pc);
     hd__log_visible(pc | HD_VISIBLE_SPIN);
   }
   for (unsigned i = 0; i < s->nread; i++)
     hd__shadow_show(s->read[i].addr, s->read[i].size);
-  t->op = (struct hd_op){.kind = HD_OP_SPINWAIT, .thread = t->id, .object = s->addr, .pc = pc};
+  t->op = (struct hd_op){.kind = HD_OP_SPINWAIT, .thread = t->id, .object = s->addr, .pc = pc,
+                         .enabler = s->enabler, .disabler = s->disabler, .enabler_before = s->enabler_before};
   t->spinning = true;
   rt.nspinning++;
-  hd__disable(t);
+  if (!s->on)
+    hd__disable(t);
   hd__step();
   t->spinning = false;
   rt.nspinning--;
   hd__event(0);
+  disarm(s);
   s->rounds = 0;
   s->pc = 0;
 }
 
-/* About to read [a, a+size) at pc; `sp` points at the callee-saved registers, the stack lies above them. */
-void hd__spin_check(uint64_t a, uint32_t size, uint64_t pc, const uint64_t *sp)
+/* About to read at address a, at pc. */
+void hd__spin_check(uint64_t a, uint64_t pc)
 {
   struct hd_thread *t = rt.cur;
   struct hd_spin *s = &t->spin;
   bool is_known = nknown && *known_slot(pc);
-  if (s->pc != pc || s->addr != a || s->round_writes != s->writes || (s->armed && changed(s))) {
+  if (s->pc != pc || s->addr != a || s->round_writes != s->writes) {
     s->pc = pc;
     s->addr = a;
     s->round_writes = s->writes;
     s->rounds = 0;
-    s->armed = false;
+    disarm(s);
     if (is_known) {
-      s->state = local_state(t, sp);
-      start_round(t, a, size);
+      s->state = local_state(t);
+      start_round(t);
     }
     return;
   }
   s->rounds++;
   if (!is_known && s->rounds < LEARN_ROUNDS - 2)
     return;
-  uint64_t now = local_state(t, sp);
+  uint64_t now = local_state(t);
   bool ready = s->armed && now == s->state && s->nread >= 1 && s->nread <= HD_SPIN_READS;
   s->state = now;
   if (ready && (is_known || s->rounds >= LEARN_ROUNDS) && rt.nunjoined)
     wait_for_change(t, pc, !is_known);
   else
-    start_round(t, a, size);
+    start_round(t);
 }
 
-/* Somebody may have changed what others wait for. Called before every decision while anybody spins. */
+/* Somebody may have changed what others read. Called before every decision while anybody may spin: the event
+ * executed last is what changed it. */
 void hd__spin_update(void)
 {
   for (unsigned i = 0; i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
-    if (!t->spinning || t->state == HD_T_DONE)
+    struct hd_spin *s = &t->spin;
+    if (!s->armed || s->nread > HD_SPIN_READS || t->state == HD_T_DONE)
       continue;
-    bool on = changed(&t->spin);
-    if (on && t->state == HD_T_BLOCKED) {
-      t->op.enabler = (uint32_t)rt.events;
-      hd__enable(t);
-    } else if (!on && t->state == HD_T_READY) {
-      t->op.disabler = (uint32_t)rt.events;
-      t->op.enabler_before = t->op.enabler;
-      hd__disable(t);
+    bool on = changed(s);
+    if (on == s->on)
+      continue;
+    s->on = on;
+    if (on) {
+      s->enabler = (uint32_t)rt.events;
+    } else {
+      s->disabler = (uint32_t)rt.events;
+      s->enabler_before = s->enabler;
     }
+    if (!t->spinning)
+      continue;
+    t->op.enabler = s->enabler;
+    t->op.disabler = s->disabler;
+    t->op.enabler_before = s->enabler_before;
+    if (on)
+      hd__enable(t);
+    else
+      hd__disable(t);
   }
 }

@@ -133,13 +133,14 @@ static int trylock(pthread_mutex_t *m, uint64_t pc)
     return 0;
   }
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  if (m->__data.__lock)
-    hd_arch_spin((uint64_t)&m->__data.__lock, sizeof m->__data.__lock, pc);
+  hd__spin_check((uint64_t)&m->__data.__lock, pc);
   hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
   bool busy = m->__data.__lock;
   hd__event(busy ? HD_EV_FAILED : 0);
-  if (busy)
+  if (busy) {
+    hd__spin_read((uint64_t)&m->__data.__lock, sizeof m->__data.__lock);
     return EBUSY;
+  }
   take(o, m, pc);
   return 0;
 }
@@ -206,7 +207,8 @@ HD_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
   return HD_LIKELY(hot.active) ? lock(m, HD_CALLER) : real_pthread_mutex_lock(m);
 }
 
-HD_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
+int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m);
+int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m)
 {
   return HD_LIKELY(hot.active) ? trylock(m, HD_CALLER) : real_pthread_mutex_trylock(m);
 }
