@@ -90,6 +90,10 @@ extern const struct hd_strategy hd_strategy_random;
 extern const struct hd_strategy hd_strategy_replay;
 extern const struct hd_strategy hd_strategy_dfs;
 extern const struct hd_strategy hd_strategy_optimal;
+extern const struct hd_strategy hd_strategy_dpor;
+extern const struct hd_strategy hd_strategy_rdfs;
+extern const struct hd_strategy hd_strategy_pct;
+extern const struct hd_strategy hd_strategy_pos;
 
 /* Returns the strategy of that name, or NULL. */
 const struct hd_strategy *hd_strategy_find(const char *name);

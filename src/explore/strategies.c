@@ -2,7 +2,8 @@
 #include "explore/explore.h"
 
 static const struct hd_strategy *const all[] = {&hd_strategy_random, &hd_strategy_replay, &hd_strategy_dfs,
-                                               &hd_strategy_optimal};
+                                               &hd_strategy_optimal, &hd_strategy_dpor, &hd_strategy_rdfs,
+                                               &hd_strategy_pct,    &hd_strategy_pos};
 
 static int same(const char *a, const char *b)
 {

@@ -1,0 +1,73 @@
+/* strategy_pos.c: partial order sampling. Runs in the tested process.
+ *
+ * Yuan, Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018, algorithm POS. Every pending operation
+ * has a random priority, and the enabled one with the highest goes. After an operation was executed, pending
+ * operations that race with it get new priorities: what was lost to one race says nothing about the next. That
+ * spreads executions over happens-before classes more evenly than a random walk does, which prefers the classes
+ * with many interleavings.
+ *
+ * Difference from the paper: the end of the process conflicts with everything, but only in that what has not
+ * been done by then never will be; its priority is drawn once. Never complete.
+ *
+ * The stream of random numbers depends on the seed and the number of the execution only, so an execution
+ * can be run again without running those before it. */
+#include "explore/explore_int.h"
+
+static uint64_t priority[HD_MAX_THREADS]; /* of the pending operation of each thread; 0: to be drawn */
+static unsigned nthreads;                 /* entries of it in use */
+static struct hd_op last;                 /* executed since the last pick */
+static unsigned last_flags;
+
+static int begin(struct hd_search *s)
+{
+  hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  for (unsigned i = 0; i < nthreads; i++)
+    priority[i] = 0;
+  nthreads = 0;
+  last.kind = HD_OP_NONE;
+  return 1;
+}
+
+static int races_with_last(const struct hd_op *op)
+{
+  return last.kind != HD_OP_NONE && op->kind != HD_OP_END && hd__dependent(&last, last_flags, op, 0);
+}
+
+static int pick(struct hd_search *s, const struct hd_point *p)
+{
+  int best = -1;
+  for (unsigned t = 0; t < nthreads; t++)
+    if (t != last.thread && priority[t] && races_with_last(p->op[t]))
+      priority[t] = 0;
+  for (unsigned w = 0; w < p->words; w++)
+    for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
+      unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
+      if (t >= nthreads)
+        nthreads = t + 1;
+      if (!priority[t])
+        priority[t] = hd_rng_next(&s->rng) | 1;
+      if (best < 0 || priority[t] > priority[best])
+        best = (int)t;
+    }
+  priority[best] = 0; /* its next operation is another one */
+  last.kind = HD_OP_NONE;
+  return best;
+}
+
+static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
+
+static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices)
+{
+  (void)s, (void)choice, (void)nchoices;
+  last = *op;
+  last_flags = flags;
+}
+
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
+{
+  (void)s, (void)p, (void)how;
+  return 1;
+}
+
+const struct hd_strategy hd_strategy_pos = {
+    .name = "pos", .begin = begin, .pick = pick, .choose = choose, .event = event, .end = end};
