@@ -34,6 +34,7 @@ enum hd_verb { HD_VERB_RUN = 1, HD_VERB_CHECK = 2, HD_VERB_REPLAY = 4 };
 
 struct hd_options {
   const char *strategy;
+  uint64_t depth; /* of pct */
   uint64_t seed;
   uint64_t max_executions; /* 0: no limit */
   bool max_given;
@@ -55,6 +56,11 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
 
 /* The lines of --help for the options of `verb`. */
 void hd_options_help(struct hd_str *out, enum hd_verb verb);
+
+/* Whether a strategy covers every schedule and then ends by itself, rather than sampling. */
+bool hd_strategy_systematic(const char *name);
+/* The lines of --help that name the strategies. */
+void hd_strategies_help(struct hd_str *out);
 
 /* A list of kind names ("leak,hang") as bits; used by --ignore and by schedule files. */
 int hd_kinds_parse(const char *list, uint64_t *bits, struct hd_err *err);

@@ -56,6 +56,11 @@ static bool verb_help(const char *name) {
       hd_str_add(&out, "Options:\n");
       hd_options_help(&out, verbs[i].options);
       hd_str_addc(&out, '\n');
+      if (verbs[i].options != HD_VERB_REPLAY) {
+        hd_str_add(&out, "Strategies:\n");
+        hd_strategies_help(&out);
+        hd_str_addc(&out, '\n');
+      }
     }
     hd_str_add(&out, verbs[i].text);
     fputs(out.s, stdout);

@@ -10,6 +10,7 @@
 
 enum option_id {
   OPT_STRATEGY,
+  OPT_DEPTH,
   OPT_SEED,
   OPT_MAX_EXECUTIONS,
   OPT_TIME,
@@ -41,10 +42,11 @@ static const struct {
   unsigned verbs;
   const char *help;
 } options[] = {
-    {OPT_STRATEGY, "strategy", "NAME", SEARCH, "how schedules are chosen: random (default)"},
+    {OPT_STRATEGY, "strategy", "NAME", SEARCH, "how schedules are chosen (see below; default random)"},
+    {OPT_DEPTH, "depth", "N", SEARCH, "pct: ordering constraints that a bug may need (default 3)"},
     {OPT_SEED, "seed", "N", SEARCH, "seed of the strategy (default 1)"},
     {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_CHECK,
-     "executions to run (default 10000 of a random strategy, no limit otherwise)"},
+     "executions to run (default 10000 of a sampling strategy, no limit otherwise)"},
     {OPT_TIME, "time", "90s|5m|2h", HD_VERB_CHECK, "stop after this time"},
     {OPT_ALL, "all", NULL, HD_VERB_CHECK, "go on after the first finding"},
     {OPT_IGNORE, "ignore", "KIND", SEARCH, "do not look for this kind of finding (repeatable, comma list)"},
@@ -65,8 +67,23 @@ static const struct {
     {OPT_HELP, "help", NULL, EVERY, "show this help"},
 };
 
-/* Strategies the runtime knows; the first is the default. */
-static const char *const strategies[] = {"random", "dfs", "optimal"};
+/* Strategies the runtime knows; the first is the default. A systematic one ends by itself, when every schedule is
+ * covered; the others sample until the executions asked for are done. */
+static const struct {
+  const char *name;
+  bool systematic;
+  const char *help;
+} strategies[] = {
+    {"random", false, "samples: any enabled thread, at every step"},
+    {"pct", false,
+     "samples: random priorities that change at --depth minus 1 steps; one execution finds a bug\n"
+     "of depth d with a probability of at least 1/(n k^(d-1)), for n threads and k steps"},
+    {"pos", false, "samples: random priorities of operations, drawn anew after a race was lost"},
+    {"optimal", true, "all schedules: one execution for all that differ in nothing but unrelated steps"},
+    {"dpor", true, "all schedules, by the classic reduction: may begin executions in vain"},
+    {"dfs", true, "all schedules: every interleaving, in order"},
+    {"rdfs", true, "all schedules: every interleaving, in random order"},
+};
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
@@ -102,16 +119,22 @@ static int parse_strategy(const char *value, const char **out, struct hd_err *er
   struct hd_str known;
   hd_str_init(&known);
   for (size_t i = 0; i < COUNT(strategies); i++) {
-    if (strcmp(strategies[i], value) == 0) {
+    if (strcmp(strategies[i].name, value) == 0) {
       hd_str_fini(&known);
-      *out = strategies[i];
+      *out = strategies[i].name;
       return HD_OK;
     }
-    hd_str_addf(&known, "%s%s", i ? ", " : "", strategies[i]);
+    hd_str_addf(&known, "%s%s", i ? ", " : "", strategies[i].name);
   }
   hd_fail(err, HD_EUSAGE, "unknown strategy '%s'; known are: %s", value, known.s);
   hd_str_fini(&known);
   return err->code;
+}
+
+bool hd_strategy_systematic(const char *name) {
+  for (size_t i = 0; i < COUNT(strategies); i++)
+    if (strcmp(strategies[i].name, name) == 0) return strategies[i].systematic;
+  return false;
 }
 
 static int parse_number(const char *name, const char *value, uint64_t min, uint64_t *out,
@@ -150,6 +173,9 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
                       struct hd_err *err) {
   switch (id) {
     case OPT_STRATEGY: return parse_strategy(value, &o->strategy, err);
+    case OPT_DEPTH:
+      if (hd_parse_u64(value, 10, 64, &o->depth) && o->depth >= 1) return HD_OK;
+      return hd_fail(err, HD_EUSAGE, "--depth needs a whole number from 1 to 64, not '%s'", value);
     case OPT_SEED: return parse_number(name, value, 0, &o->seed, err);
     case OPT_MAX_EXECUTIONS:
       o->max_given = true;
@@ -176,8 +202,12 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
 }
 
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
-  *o = (struct hd_options){
-      .strategy = strategies[0], .seed = 1, .max_length = 100000, .hang_timeout = 10, .times = 1};
+  *o = (struct hd_options){.strategy = strategies[0].name,
+                           .depth = 3,
+                           .seed = 1,
+                           .max_length = 100000,
+                           .hang_timeout = 10,
+                           .times = 1};
   const char *verb_name = argv[0];
   int i = 1;
   while (i < argc) {
@@ -229,7 +259,7 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
   }
   if (verb == HD_VERB_RUN)
     o->max_executions = 1;
-  else if (!o->max_given && o->time == 0 && strcmp(o->strategy, "random") == 0)
+  else if (!o->max_given && o->time == 0 && !hd_strategy_systematic(o->strategy))
     o->max_executions = 10000;
   return HD_OK;
 }
@@ -249,10 +279,22 @@ void hd_options_help(struct hd_str *out, enum hd_verb verb) {
   }
 }
 
+void hd_strategies_help(struct hd_str *out) {
+  for (size_t i = 0; i < COUNT(strategies); i++) {
+    hd_str_addf(out, "  %-9s ", strategies[i].name);
+    for (const char *p = strategies[i].help; *p; p++) {
+      hd_str_addc(out, *p);
+      if (*p == '\n') hd_str_addf(out, "%12s", "");
+    }
+    hd_str_addc(out, '\n');
+  }
+}
+
 void hd_options_config(const struct hd_options *o, struct hd_config *c) {
   *c = (struct hd_config){
       .restart = o->restart,
       .seed = o->seed,
+      .depth = (uint32_t)o->depth,
       .max_executions = o->max_executions,
       .first_execution = 1,
       .max_length = o->max_length,

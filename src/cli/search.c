@@ -328,6 +328,7 @@ static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
   struct hd_summary sum = {
       .command = s->command.argv,
       .strategy = s->o->strategy,
+      .systematic = hd_strategy_systematic(s->o->strategy),
       .seed = s->o->seed,
       .stop = stop,
       .complete = st->complete,

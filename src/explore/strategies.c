@@ -1,21 +1,17 @@
 /* strategies.c: the list of strategies by name. Runs in the tested process. */
 #include "explore/explore.h"
 
-static const struct hd_strategy *const all[] = {&hd_strategy_random, &hd_strategy_replay, &hd_strategy_dfs,
-                                               &hd_strategy_optimal, &hd_strategy_dpor, &hd_strategy_rdfs,
-                                               &hd_strategy_pct,    &hd_strategy_pos};
+static const struct hd_strategy *const all[] = {&hd_strategy_random,  &hd_strategy_replay, &hd_strategy_dfs,
+                                                &hd_strategy_optimal, &hd_strategy_dpor,   &hd_strategy_rdfs,
+                                                &hd_strategy_pct,     &hd_strategy_pos};
 
-static int same(const char *a, const char *b)
-{
-  while (*a && *a == *b)
-    a++, b++;
+static int same(const char *a, const char *b) {
+  while (*a && *a == *b) a++, b++;
   return *a == *b;
 }
 
-const struct hd_strategy *hd_strategy_find(const char *name)
-{
+const struct hd_strategy *hd_strategy_find(const char *name) {
   for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
-    if (same(all[i]->name, name))
-      return all[i];
+    if (same(all[i]->name, name)) return all[i];
   return 0;
 }

@@ -33,10 +33,10 @@ struct sleeper {
 };
 
 struct node {
-  uint16_t thread;         /* the branch being explored */
-  uint16_t choice;         /* and its outcome, if it has a choice */
+  uint16_t thread; /* the branch being explored */
+  uint16_t choice; /* and its outcome, if it has a choice */
   uint32_t nsleep;
-  struct sleeper *sleep;   /* allocated on the sleep stack, in the order of the nodes */
+  struct sleeper *sleep; /* allocated on the sleep stack, in the order of the nodes */
   struct hd_set enabled;
   struct hd_set backtrack; /* threads that need a branch, those that had theirs included */
 };
@@ -55,12 +55,12 @@ static struct hd_trace trace;
 
 static struct dpor *state(struct hd_search *s) { return (struct dpor *)s->memory; }
 
-static void lay_out(struct hd_search *s)
-{
+static void lay_out(struct hd_search *s) {
   struct dpor *d = state(s);
   char *m = s->memory + 4096;
   uint64_t size = s->memory_size / 2 - 4096;
-  *d = (struct dpor){.ready = 1, .node = (struct node *)m, .node_cap = (uint32_t)(size / 2 / sizeof *d->node)};
+  *d =
+      (struct dpor){.ready = 1, .node = (struct node *)m, .node_cap = (uint32_t)(size / 2 / sizeof *d->node)};
   m += size / 2;
   d->sleep_next = (struct sleeper *)m;
   d->sleep_end = d->sleep_next + size / 2 / sizeof *d->sleep_next;
@@ -68,29 +68,23 @@ static void lay_out(struct hd_search *s)
 
 /* ---- sleep sets ---- */
 
-static void put_to_sleep(struct dpor *d, struct node *n, const struct hd_op *op, unsigned flags)
-{
-  if (d->sleep_next == d->sleep_end)
-    __builtin_trap();
+static void put_to_sleep(struct dpor *d, struct node *n, const struct hd_op *op, unsigned flags) {
+  if (d->sleep_next == d->sleep_end) __builtin_trap();
   *d->sleep_next++ = (struct sleeper){*op, flags};
   n->nsleep++;
 }
 
-static int asleep(const struct node *n, unsigned thread)
-{
+static int asleep(const struct node *n, unsigned thread) {
   for (uint32_t i = 0; i < n->nsleep; i++)
-    if (n->sleep[i].op.thread == thread)
-      return 1;
+    if (n->sleep[i].op.thread == thread) return 1;
   return 0;
 }
 
 /* What sleeps at a new node: what slept before and is independent of the step just made. */
-static void inherit(struct dpor *d, struct node *n)
-{
+static void inherit(struct dpor *d, struct node *n) {
   n->sleep = d->sleep_next;
   n->nsleep = 0;
-  if (!d->at)
-    return;
+  if (!d->at) return;
   const struct node *up = &d->node[d->at - 1];
   const struct hd_ev *e = &trace.ev[d->at - 1];
   for (uint32_t i = 0; i < up->nsleep; i++) {
@@ -106,75 +100,60 @@ static void inherit(struct dpor *d, struct node *n)
 static uint32_t first[HD_MAX_THREADS];
 
 /* Whether nothing in v so far happens before an operation with this clock. */
-static int comes_first(const uint32_t *clock)
-{
+static int comes_first(const uint32_t *clock) {
   for (uint32_t i = 0; i < trace.nthreads; i++)
-    if (first[i] != HD_NONE && clock[i] >= trace.ev[first[i]].index)
-      return 0;
+    if (first[i] != HD_NONE && clock[i] >= trace.ev[first[i]].index) return 0;
   return 1;
 }
 
 /* Whether the second operation of the race can come before all of v. */
-static int second_comes_first(const struct hd_race *r)
-{
+static int second_comes_first(const struct hd_race *r) {
   static const uint32_t none[HD_MAX_THREADS];
   const uint32_t *pred = none;
   if (r->f != HD_NONE)
     pred = trace.ev[r->f].pred;
   else if (trace.last[r->thread] != HD_NONE)
     pred = trace.ev[trace.last[r->thread]].clock;
-  if (!comes_first(pred))
-    return 0;
+  if (!comes_first(pred)) return 0;
   for (uint32_t i = r->e + 1; i < trace.n; i++)
-    if (i != r->f && !hd__before(&trace, r->e, i) && hd__dependent(&trace.ev[i].op, trace.ev[i].flags, &r->op, 0))
+    if (i != r->f && !hd__before(&trace, r->e, i) &&
+        hd__dependent(&trace.ev[i].op, trace.ev[i].flags, &r->op, 0))
       return 0;
   return 1;
 }
 
 /* v = what happened after e without depending on it, then the second operation. One of the threads that can begin
  * v must have a branch before e. */
-static void reverse(struct dpor *d, const struct hd_race *r)
-{
+static void reverse(struct dpor *d, const struct hd_race *r) {
   struct node *n = &d->node[r->e];
   int found = -1;
-  for (uint32_t i = 0; i < trace.nthreads; i++)
-    first[i] = HD_NONE;
+  for (uint32_t i = 0; i < trace.nthreads; i++) first[i] = HD_NONE;
   for (uint32_t i = r->e + 1; i < trace.n; i++) {
     unsigned t = trace.ev[i].op.thread;
-    if (i == r->f || first[t] != HD_NONE || hd__before(&trace, r->e, i))
-      continue;
+    if (i == r->f || first[t] != HD_NONE || hd__before(&trace, r->e, i)) continue;
     if (comes_first(trace.ev[i].clock)) {
-      if (hd_set_has(&n->backtrack, t) || asleep(n, t))
-        return; /* covered */
-      if (found < 0 && hd_set_has(&n->enabled, t))
-        found = (int)t;
+      if (hd_set_has(&n->backtrack, t) || asleep(n, t)) return; /* covered */
+      if (found < 0 && hd_set_has(&n->enabled, t)) found = (int)t;
     }
     first[t] = i;
   }
   if (second_comes_first(r)) {
-    if (hd_set_has(&n->backtrack, r->thread) || asleep(n, r->thread))
-      return;
-    if (hd_set_has(&n->enabled, r->thread))
-      found = r->thread;
+    if (hd_set_has(&n->backtrack, r->thread) || asleep(n, r->thread)) return;
+    if (hd_set_has(&n->enabled, r->thread)) found = r->thread;
   }
   if (found >= 0)
     hd_set_add(&n->backtrack, (unsigned)found);
   else /* as in the paper, when it is not known who leads there */
-    for (unsigned i = 0; i < HD_SET_WORDS; i++)
-      n->backtrack.w[i] |= n->enabled.w[i];
+    for (unsigned i = 0; i < HD_SET_WORDS; i++) n->backtrack.w[i] |= n->enabled.w[i];
 }
 
 /* ---- the strategy ---- */
 
-static int begin(struct hd_search *s)
-{
+static int begin(struct hd_search *s) {
   struct dpor *d = state(s);
-  if (!d->ready)
-    lay_out(s);
-  if (d->complete)
-    return 0;
-  if (!trace.ev)
-    hd__trace_init(&trace, s->scratch);
+  if (!d->ready) lay_out(s);
+  if (d->complete) return 0;
+  if (!trace.ev) hd__trace_init(&trace, s->scratch);
   hd__trace_begin(&trace);
   d->at = 0;
   if (d->depth) /* a try that was given up may have left more */
@@ -182,63 +161,53 @@ static int begin(struct hd_search *s)
   return 1;
 }
 
-static int pick(struct hd_search *s, const struct hd_point *p)
-{
+static int pick(struct hd_search *s, const struct hd_point *p) {
   struct dpor *d = state(s);
-  if (d->at != trace.n || d->at == d->node_cap)
-    return HD_PICK_DIVERGED;
+  if (d->at != trace.n || d->at == d->node_cap) return HD_PICK_DIVERGED;
   struct node *n = &d->node[d->at];
   if (d->at < d->depth) {
     d->at++;
     return n->thread < p->words * 64 && hd_set_has(p->enabled, n->thread) ? n->thread : HD_PICK_DIVERGED;
   }
   *n = (struct node){0};
-  for (unsigned i = 0; i < p->words; i++)
-    n->enabled.w[i] = p->enabled->w[i];
+  for (unsigned i = 0; i < p->words; i++) n->enabled.w[i] = p->enabled->w[i];
   inherit(d, n);
   /* Staying with the running thread makes the first execution a plain one. */
   int best = -1;
-  if (hd_set_has(p->enabled, p->current) && !asleep(n, p->current))
-    best = (int)p->current;
+  if (hd_set_has(p->enabled, p->current) && !asleep(n, p->current)) best = (int)p->current;
   for (unsigned i = 0; best < 0 && i < p->words * 64; i++)
-    if (hd_set_has(p->enabled, i) && !asleep(n, i))
-      best = (int)i;
-  if (best < 0)
-    return HD_PICK_GIVE_UP;
+    if (hd_set_has(p->enabled, i) && !asleep(n, i)) best = (int)i;
+  if (best < 0) return HD_PICK_GIVE_UP;
   n->thread = (uint16_t)best;
   hd_set_add(&n->backtrack, n->thread);
   d->at++;
   return best;
 }
 
-static int choose(struct hd_search *s, unsigned k)
-{
+static int choose(struct hd_search *s, unsigned k) {
   const struct node *n = &state(s)->node[state(s)->at - 1];
   return n->choice < k ? n->choice : HD_PICK_DIVERGED;
 }
 
-static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices)
-{
+static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                  unsigned nchoices) {
   (void)s;
   hd__trace_event(&trace, op, flags, choice, nchoices);
 }
 
 /* A thread that needs a branch and has had none; -1 when all are done or asleep. */
-static int next_branch(const struct node *n)
-{
+static int next_branch(const struct node *n) {
   for (unsigned i = 0; i < HD_SET_WORDS; i++)
     for (uint64_t left = n->backtrack.w[i]; left; left &= left - 1) {
       unsigned t = i * 64 + (unsigned)__builtin_ctzll(left);
-      if (!asleep(n, t))
-        return (int)t;
+      if (!asleep(n, t)) return (int)t;
     }
   return -1;
 }
 
 /* Leaves the branch that was just explored for the next one, from the deepest node up. Returns 0 when there
  * is none. */
-static int backtrack(struct dpor *d, uint32_t running)
-{
+static int backtrack(struct dpor *d, uint32_t running) {
   for (uint32_t k = running; k-- > 0;) {
     struct node *n = &d->node[k];
     const struct hd_ev *e = &trace.ev[k];
@@ -259,23 +228,18 @@ static int backtrack(struct dpor *d, uint32_t running)
   return 0;
 }
 
-static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
-{
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct dpor *d = state(s);
   uint32_t running = d->at < trace.n ? d->at : trace.n;
-  if (how == HD_HOW_STOPPED)
-    hd__trace_stop(&trace);
+  if (how == HD_HOW_STOPPED) hd__trace_stop(&trace);
   hd__count_class(s, &trace, how);
-  if (how != HD_HOW_BLOCKED)
-    hd__trace_end(&trace, p);
-  for (uint32_t i = 0; i < trace.nraces; i++)
-    reverse(d, &trace.race[i]);
+  if (how != HD_HOW_BLOCKED) hd__trace_end(&trace, p);
+  for (uint32_t i = 0; i < trace.nraces; i++) reverse(d, &trace.race[i]);
   d->complete = !backtrack(d, running);
   return !d->complete;
 }
 
-static void forget(struct hd_search *s)
-{
+static void forget(struct hd_search *s) {
   state(s)->ready = 0;
   hd__forget_classes(s);
 }

@@ -34,53 +34,41 @@ static int64_t yields;
 
 static struct pct *state(struct hd_search *s) { return (struct pct *)s->memory; }
 
-static int begin(struct hd_search *s)
-{
+static int begin(struct hd_search *s) {
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
-  for (unsigned i = 0; i < nthreads; i++)
-    priority[i] = 0;
+  for (unsigned i = 0; i < nthreads; i++) priority[i] = 0;
   nthreads = 0;
   steps = 0;
   yields = 0;
   uint64_t k = state(s)->k;
   nchanges = k ? s->config->depth - 1 : 0;
-  if (nchanges >= MAX_DEPTH)
-    nchanges = MAX_DEPTH - 1;
-  for (unsigned i = 1; i <= nchanges; i++)
-    change_at[i] = 1 + hd_rng_below(&s->rng, (uint32_t)k);
+  if (nchanges >= MAX_DEPTH) nchanges = MAX_DEPTH - 1;
+  for (unsigned i = 1; i <= nchanges; i++) change_at[i] = 1 + hd_rng_below(&s->rng, (uint32_t)k);
   return 1;
 }
 
-static int pick(struct hd_search *s, const struct hd_point *p)
-{
+static int pick(struct hd_search *s, const struct hd_point *p) {
   int best = -1;
   for (unsigned w = 0; w < p->words; w++)
     for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
       unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
-      if (t >= nthreads)
-        nthreads = t + 1;
-      if (!priority[t])
-        priority[t] = (int64_t)((hd_rng_next(&s->rng) >> 1) | 1ull << 32);
-      if (best < 0 || priority[t] > priority[best])
-        best = (int)t;
+      if (t >= nthreads) nthreads = t + 1;
+      if (!priority[t]) priority[t] = (int64_t)((hd_rng_next(&s->rng) >> 1) | 1ull << 32);
+      if (best < 0 || priority[t] > priority[best]) best = (int)t;
     }
   steps++;
   for (unsigned i = 1; i <= nchanges; i++)
-    if (change_at[i] == steps)
-      priority[best] = i;
+    if (change_at[i] == steps) priority[best] = i;
   unsigned kind = p->op[best]->kind;
-  if (kind == HD_OP_YIELD || kind == HD_OP_SLEEP)
-    priority[best] = --yields;
+  if (kind == HD_OP_YIELD || kind == HD_OP_SLEEP) priority[best] = --yields;
   return best;
 }
 
 static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
 
-static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
-{
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   (void)p, (void)how;
-  if (steps > state(s)->k && steps <= UINT32_MAX)
-    state(s)->k = steps;
+  if (steps > state(s)->k && steps <= UINT32_MAX) state(s)->k = steps;
   return 1;
 }
 

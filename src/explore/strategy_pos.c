@@ -18,36 +18,28 @@ static unsigned nthreads;                 /* entries of it in use */
 static struct hd_op last;                 /* executed since the last pick */
 static unsigned last_flags;
 
-static int begin(struct hd_search *s)
-{
+static int begin(struct hd_search *s) {
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
-  for (unsigned i = 0; i < nthreads; i++)
-    priority[i] = 0;
+  for (unsigned i = 0; i < nthreads; i++) priority[i] = 0;
   nthreads = 0;
   last.kind = HD_OP_NONE;
   return 1;
 }
 
-static int races_with_last(const struct hd_op *op)
-{
+static int races_with_last(const struct hd_op *op) {
   return last.kind != HD_OP_NONE && op->kind != HD_OP_END && hd__dependent(&last, last_flags, op, 0);
 }
 
-static int pick(struct hd_search *s, const struct hd_point *p)
-{
+static int pick(struct hd_search *s, const struct hd_point *p) {
   int best = -1;
   for (unsigned t = 0; t < nthreads; t++)
-    if (t != last.thread && priority[t] && races_with_last(p->op[t]))
-      priority[t] = 0;
+    if (t != last.thread && priority[t] && races_with_last(p->op[t])) priority[t] = 0;
   for (unsigned w = 0; w < p->words; w++)
     for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
       unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
-      if (t >= nthreads)
-        nthreads = t + 1;
-      if (!priority[t])
-        priority[t] = hd_rng_next(&s->rng) | 1;
-      if (best < 0 || priority[t] > priority[best])
-        best = (int)t;
+      if (t >= nthreads) nthreads = t + 1;
+      if (!priority[t]) priority[t] = hd_rng_next(&s->rng) | 1;
+      if (best < 0 || priority[t] > priority[best]) best = (int)t;
     }
   priority[best] = 0; /* its next operation is another one */
   last.kind = HD_OP_NONE;
@@ -56,15 +48,14 @@ static int pick(struct hd_search *s, const struct hd_point *p)
 
 static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
 
-static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices)
-{
+static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                  unsigned nchoices) {
   (void)s, (void)choice, (void)nchoices;
   last = *op;
   last_flags = flags;
 }
 
-static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
-{
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   (void)s, (void)p, (void)how;
   return 1;
 }

@@ -29,51 +29,40 @@ struct rdfs {
 static struct hd_trace trace;
 
 static struct rdfs *state(struct hd_search *s) { return (struct rdfs *)s->memory; }
-static uint32_t capacity(const struct hd_search *s)
-{
+static uint32_t capacity(const struct hd_search *s) {
   return (uint32_t)((s->memory_size / 2 - sizeof(struct rdfs)) / sizeof(struct node));
 }
 
-static int begin(struct hd_search *s)
-{
+static int begin(struct hd_search *s) {
   state(s)->at = 0;
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
-  if (!trace.ev)
-    hd__trace_init(&trace, s->scratch);
+  if (!trace.ev) hd__trace_init(&trace, s->scratch);
   hd__trace_begin(&trace);
   return 1;
 }
 
 /* Takes a random member out of the set; -1 when it is empty. */
-static int draw(struct hd_search *s, struct hd_set *set)
-{
+static int draw(struct hd_search *s, struct hd_set *set) {
   unsigned n = 0;
-  for (unsigned i = 0; i < HD_SET_WORDS; i++)
-    n += (unsigned)__builtin_popcountll(set->w[i]);
-  if (!n)
-    return -1;
+  for (unsigned i = 0; i < HD_SET_WORDS; i++) n += (unsigned)__builtin_popcountll(set->w[i]);
+  if (!n) return -1;
   unsigned t = hd_set_nth(set, hd_rng_below(&s->rng, n));
   hd_set_del(set, t);
   return (int)t;
 }
 
-static int pick(struct hd_search *s, const struct hd_point *p)
-{
+static int pick(struct hd_search *s, const struct hd_point *p) {
   struct rdfs *d = state(s);
-  if (d->at == capacity(s))
-    return HD_PICK_GIVE_UP;
+  if (d->at == capacity(s)) return HD_PICK_GIVE_UP;
   struct node *n = &d->node[d->at++];
-  if (d->at <= d->depth)
-    return n->pick;
+  if (d->at <= d->depth) return n->pick;
   *n = (struct node){0};
-  for (unsigned i = 0; i < p->words; i++)
-    n->left.w[i] = p->enabled->w[i];
+  for (unsigned i = 0; i < p->words; i++) n->left.w[i] = p->enabled->w[i];
   n->pick = (uint16_t)draw(s, &n->left);
   return n->pick;
 }
 
-static unsigned gcd(unsigned a, unsigned b)
-{
+static unsigned gcd(unsigned a, unsigned b) {
   while (b) {
     unsigned r = a % b;
     a = b;
@@ -82,59 +71,48 @@ static unsigned gcd(unsigned a, unsigned b)
   return a;
 }
 
-static int choose(struct hd_search *s, unsigned k)
-{
+static int choose(struct hd_search *s, unsigned k) {
   struct rdfs *d = state(s);
-  if (d->at == capacity(s))
-    return HD_PICK_GIVE_UP;
+  if (d->at == capacity(s)) return HD_PICK_GIVE_UP;
   struct node *n = &d->node[d->at++];
-  if (d->at <= d->depth)
-    return n->pick;
+  if (d->at <= d->depth) return n->pick;
   unsigned stride = 1 + hd_rng_below(&s->rng, k - 1);
-  while (gcd(stride, k) != 1)
-    stride = stride % (k - 1) + 1;
+  while (gcd(stride, k) != 1) stride = stride % (k - 1) + 1;
   *n = (struct node){
       .pick = (uint16_t)hd_rng_below(&s->rng, k), .choices = (uint16_t)k, .stride = (uint16_t)stride};
   return n->pick;
 }
 
-static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices)
-{
+static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                  unsigned nchoices) {
   (void)s;
   hd__trace_event(&trace, op, flags, choice, nchoices);
 }
 
 /* Moves on to the next child of the node; returns 0 when it has none left. */
-static int next_child(struct hd_search *s, struct node *n)
-{
+static int next_child(struct hd_search *s, struct node *n) {
   if (n->choices) {
-    if (++n->tried == n->choices)
-      return 0;
+    if (++n->tried == n->choices) return 0;
     n->pick = (uint16_t)((n->pick + n->stride) % n->choices);
     return 1;
   }
   int t = draw(s, &n->left);
-  if (t < 0)
-    return 0;
+  if (t < 0) return 0;
   n->pick = (uint16_t)t;
   return 1;
 }
 
-static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
-{
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct rdfs *d = state(s);
   (void)p;
-  if (how == HD_HOW_STOPPED)
-    hd__trace_stop(&trace);
+  if (how == HD_HOW_STOPPED) hd__trace_stop(&trace);
   hd__count_class(s, &trace, how);
   for (d->depth = d->at; d->depth; d->depth--)
-    if (next_child(s, &d->node[d->depth - 1]))
-      return 1;
+    if (next_child(s, &d->node[d->depth - 1])) return 1;
   return 0;
 }
 
-static void forget(struct hd_search *s)
-{
+static void forget(struct hd_search *s) {
   state(s)->depth = 0;
   hd__forget_classes(s);
 }

@@ -111,6 +111,7 @@ enum hd_stop {
 struct hd_summary {
   char *const *command;
   const char *strategy;
+  bool systematic; /* it would end by itself, complete */
   uint64_t seed;
   enum hd_stop stop;
   bool complete;

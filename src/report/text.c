@@ -241,6 +241,12 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
     case HD_STOP_FINISHED:
       if (s->complete)
         hd_str_add(out, "; complete: every schedule was covered\n");
+      else if (s->systematic && s->asked && s->executions + s->blocked >= s->asked)
+        hd_str_addf(out, "; bounded: stopped by --max-executions after %llu, not every schedule\n",
+                    (unsigned long long)s->asked);
+      else if (s->systematic && s->cut)
+        hd_str_addf(out, "; bounded: every schedule up to --max-length, which cut %llu execution%s\n",
+                    (unsigned long long)s->cut, s->cut == 1 ? "" : "s");
       else
         hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n,
                     n == 1 ? "" : "s", s->strategy);

@@ -79,8 +79,8 @@ struct sim_thread {
   enum sim_state state;
   unsigned pc;
   int started;
-  uint64_t last;  /* value read last */
-  uint64_t seen;  /* all that was read */
+  uint64_t last; /* value read last */
+  uint64_t seen; /* all that was read */
   int timed, late;
   uint64_t deadline;
   unsigned mutex; /* of the wait under way */
@@ -101,28 +101,26 @@ struct sim {
   struct hd_point point;
 };
 
-static inline const struct sim_instr *sim_at(const struct sim *s, unsigned t)
-{
+static inline const struct sim_instr *sim_at(const struct sim *s, unsigned t) {
   return s->t[t].pc < s->p->n[t] ? &s->p->code[t][s->t[t].pc] : NULL;
 }
 
-static inline int sim_owns(const struct sim *s, unsigned t, unsigned lock) { return s->owner[lock] == (int)t + 1; }
+static inline int sim_owns(const struct sim *s, unsigned t, unsigned lock) {
+  return s->owner[lock] == (int)t + 1;
+}
 
-static inline void sim_timer(struct sim *s, struct sim_thread *t, unsigned time)
-{
+static inline void sim_timer(struct sim *s, struct sim_thread *t, unsigned time) {
   t->timed = 1;
   t->late = 0;
   t->deadline = s->now + time;
 }
 
-static inline void sim_pend(struct sim *s, unsigned t, unsigned kind, uint64_t object, uint32_t size)
-{
+static inline void sim_pend(struct sim *s, unsigned t, unsigned kind, uint64_t object, uint32_t size) {
   s->t[t].op = (struct hd_op){.kind = (uint8_t)kind, .thread = (uint16_t)t, .size = size, .object = object};
 }
 
 /* Runs thread t up to its next visible operation. */
-static inline void sim_advance(struct sim *s, unsigned t)
-{
+static inline void sim_advance(struct sim *s, unsigned t) {
   struct sim_thread *me = &s->t[t];
   if (!me->started && s->p->starts) {
     sim_pend(s, t, HD_OP_START, t, 0);
@@ -131,76 +129,51 @@ static inline void sim_advance(struct sim *s, unsigned t)
   const struct sim_instr *i;
   for (; (i = sim_at(s, t)); me->pc++) {
     switch (i->what) {
-    case I_MEM:
-      sim_pend(s, t, i->a, SIM_MEMORY + i->b, i->size);
-      return;
-    case I_LOCK:
-    case I_TIMEDLOCK:
-      if (sim_owns(s, t, i->a))
-        break;
-      if (i->what == I_TIMEDLOCK)
-        sim_timer(s, me, i->v);
-      sim_pend(s, t, i->what == I_LOCK ? HD_OP_LOCK : HD_OP_TIMEDLOCK, SIM_LOCK(i->a), 0);
-      return;
-    case I_TRYLOCK:
-      sim_pend(s, t, HD_OP_TRYLOCK, SIM_LOCK(i->a), 0);
-      return;
-    case I_MDESTROY:
-      sim_pend(s, t, HD_OP_MDESTROY, SIM_LOCK(i->a), 0);
-      return;
-    case I_UNLOCK:
-      if (!sim_owns(s, t, i->a))
-        break;
-      sim_pend(s, t, HD_OP_UNLOCK, SIM_LOCK(i->a), 0);
-      return;
-    case I_WAIT:
-    case I_TIMEDWAIT:
-      if (!sim_owns(s, t, i->b))
-        break;
-      sim_pend(s, t, i->what == I_WAIT ? HD_OP_WAIT : HD_OP_TIMEDWAIT, SIM_COND_AT(i->a), 0);
-      return;
-    case I_SIGNAL:
-      sim_pend(s, t, HD_OP_SIGNAL, SIM_COND_AT(i->a), 0);
-      return;
-    case I_BROADCAST:
-      sim_pend(s, t, HD_OP_BROADCAST, SIM_COND_AT(i->a), 0);
-      return;
-    case I_ONCE:
-      sim_pend(s, t, HD_OP_ONCE, SIM_ONCE_AT, 0);
-      return;
-    case I_ONCE_DONE:
-      if (s->once_owner != (int)t + 1)
-        break;
-      sim_pend(s, t, HD_OP_ONCE_DONE, SIM_ONCE_AT, 0);
-      return;
-    case I_CHOOSE:
-      sim_pend(s, t, HD_OP_CHOOSE, 0, i->v);
-      return;
-    case I_SLEEP:
-      sim_pend(s, t, HD_OP_SLEEP, 0, 0);
-      return;
-    case I_SKIP:
-      if (me->last % 2 == i->v)
-        me->pc += i->b;
-      break;
-    case I_FAIL:
-      if (me->last % 4 == i->v) {
-        s->over = s->stopped = 1;
+      case I_MEM: sim_pend(s, t, i->a, SIM_MEMORY + i->b, i->size); return;
+      case I_LOCK:
+      case I_TIMEDLOCK:
+        if (sim_owns(s, t, i->a)) break;
+        if (i->what == I_TIMEDLOCK) sim_timer(s, me, i->v);
+        sim_pend(s, t, i->what == I_LOCK ? HD_OP_LOCK : HD_OP_TIMEDLOCK, SIM_LOCK(i->a), 0);
         return;
-      }
-      break;
-    case I_CREATE:
-      if (i->a >= s->p->nthreads || s->t[i->a].state != SIM_NEW)
+      case I_TRYLOCK: sim_pend(s, t, HD_OP_TRYLOCK, SIM_LOCK(i->a), 0); return;
+      case I_MDESTROY: sim_pend(s, t, HD_OP_MDESTROY, SIM_LOCK(i->a), 0); return;
+      case I_UNLOCK:
+        if (!sim_owns(s, t, i->a)) break;
+        sim_pend(s, t, HD_OP_UNLOCK, SIM_LOCK(i->a), 0);
+        return;
+      case I_WAIT:
+      case I_TIMEDWAIT:
+        if (!sim_owns(s, t, i->b)) break;
+        sim_pend(s, t, i->what == I_WAIT ? HD_OP_WAIT : HD_OP_TIMEDWAIT, SIM_COND_AT(i->a), 0);
+        return;
+      case I_SIGNAL: sim_pend(s, t, HD_OP_SIGNAL, SIM_COND_AT(i->a), 0); return;
+      case I_BROADCAST: sim_pend(s, t, HD_OP_BROADCAST, SIM_COND_AT(i->a), 0); return;
+      case I_ONCE: sim_pend(s, t, HD_OP_ONCE, SIM_ONCE_AT, 0); return;
+      case I_ONCE_DONE:
+        if (s->once_owner != (int)t + 1) break;
+        sim_pend(s, t, HD_OP_ONCE_DONE, SIM_ONCE_AT, 0);
+        return;
+      case I_CHOOSE: sim_pend(s, t, HD_OP_CHOOSE, 0, i->v); return;
+      case I_SLEEP: sim_pend(s, t, HD_OP_SLEEP, 0, 0); return;
+      case I_SKIP:
+        if (me->last % 2 == i->v) me->pc += i->b;
         break;
-      sim_pend(s, t, HD_OP_CREATE, i->a, 0);
-      return;
-    case I_JOIN:
-      if (i->a >= s->p->nthreads || s->t[i->a].state == SIM_NEW)
+      case I_FAIL:
+        if (me->last % 4 == i->v) {
+          s->over = s->stopped = 1;
+          return;
+        }
         break;
-      sim_pend(s, t, HD_OP_JOIN, i->a, 0);
-      return;
-    default:
-      break;
+      case I_CREATE:
+        if (i->a >= s->p->nthreads || s->t[i->a].state != SIM_NEW) break;
+        sim_pend(s, t, HD_OP_CREATE, i->a, 0);
+        return;
+      case I_JOIN:
+        if (i->a >= s->p->nthreads || s->t[i->a].state == SIM_NEW) break;
+        sim_pend(s, t, HD_OP_JOIN, i->a, 0);
+        return;
+      default: break;
     }
   }
   if (t) {
@@ -214,8 +187,7 @@ static inline void sim_advance(struct sim *s, unsigned t)
     s->over = 1;
 }
 
-static inline void sim_begin(struct sim *s, const struct sim_program *p)
-{
+static inline void sim_begin(struct sim *s, const struct sim_program *p) {
   memset(s, 0, sizeof *s);
   s->p = p;
   s->t[0].state = SIM_RUNS;
@@ -226,30 +198,21 @@ static inline void sim_begin(struct sim *s, const struct sim_program *p)
   sim_advance(s, 0);
 }
 
-static inline int sim_enabled(const struct sim *s, unsigned t)
-{
+static inline int sim_enabled(const struct sim *s, unsigned t) {
   const struct sim_thread *me = &s->t[t];
-  if (me->state != SIM_RUNS && me->state != SIM_WOKEN)
-    return 0;
+  if (me->state != SIM_RUNS && me->state != SIM_WOKEN) return 0;
   switch (me->op.kind) {
-  case HD_OP_LOCK:
-  case HD_OP_WAKE:
-    return !s->owner[(me->op.object - SIM_LOCK(0)) / 64];
-  case HD_OP_TIMEDLOCK:
-    return me->late || !s->owner[(me->op.object - SIM_LOCK(0)) / 64];
-  case HD_OP_JOIN:
-    return s->t[me->op.object].state == SIM_GONE;
-  case HD_OP_ONCE:
-    return !s->once_owner;
-  case HD_OP_TIMEOUT:
-    return me->late;
-  default:
-    return 1;
+    case HD_OP_LOCK:
+    case HD_OP_WAKE: return !s->owner[(me->op.object - SIM_LOCK(0)) / 64];
+    case HD_OP_TIMEDLOCK: return me->late || !s->owner[(me->op.object - SIM_LOCK(0)) / 64];
+    case HD_OP_JOIN: return s->t[me->op.object].state == SIM_GONE;
+    case HD_OP_ONCE: return !s->once_owner;
+    case HD_OP_TIMEOUT: return me->late;
+    default: return 1;
   }
 }
 
-static inline void sim_wake(struct sim *s, unsigned t)
-{
+static inline void sim_wake(struct sim *s, unsigned t) {
   s->t[t].state = SIM_WOKEN;
   s->t[t].timed = 0;
   s->t[t].op.kind = HD_OP_WAKE;
@@ -257,8 +220,7 @@ static inline void sim_wake(struct sim *s, unsigned t)
 }
 
 /* Who can go on; time passes when nobody can. Returns 0 when the program is stuck. */
-static inline int sim_look(struct sim *s, unsigned current)
-{
+static inline int sim_look(struct sim *s, unsigned current) {
   for (;;) {
     unsigned n = 0;
     s->enabled = (struct hd_set){{0}};
@@ -268,56 +230,44 @@ static inline int sim_look(struct sim *s, unsigned current)
         n++;
       }
     s->point = (struct hd_point){&s->enabled, n, 1, current, s->op};
-    if (n)
-      return 1;
+    if (n) return 1;
     struct sim_thread *first = NULL;
     for (unsigned i = 0; i < SIM_THREADS; i++)
-      if (s->t[i].timed && (!first || s->t[i].deadline < first->deadline))
-        first = &s->t[i];
-    if (!first)
-      return 0;
-    if (first->deadline > s->now)
-      s->now = first->deadline;
+      if (s->t[i].timed && (!first || s->t[i].deadline < first->deadline)) first = &s->t[i];
+    if (!first) return 0;
+    if (first->deadline > s->now) s->now = first->deadline;
     first->timed = 0;
-    if (first->state == SIM_QUEUED)
-      sim_wake(s, (unsigned)(first - s->t));
+    if (first->state == SIM_QUEUED) sim_wake(s, (unsigned)(first - s->t));
     first->late = 1;
   }
 }
 
-static inline uint64_t sim_hash(const void *p, size_t n, uint64_t h)
-{
+static inline uint64_t sim_hash(const void *p, size_t n, uint64_t h) {
   const uint8_t *b = p;
-  while (n--)
-    h = hd_mix64(h * 31 + *b++ + 1);
+  while (n--) h = hd_mix64(h * 31 + *b++ + 1);
   return h;
 }
 
 /* Executes a memory operation; returns its flags. */
-static inline unsigned sim_access(struct sim *s, struct sim_thread *t, const struct sim_instr *i)
-{
+static inline unsigned sim_access(struct sim *s, struct sim_thread *t, const struct sim_instr *i) {
   uint8_t *m = s->memory + i->b;
   if (hd_op_effect[i->a] == HD_EFF_READ || i->a == HD_OP_ARMW || i->a == HD_OP_ACAS) {
     t->last = 0;
-    for (unsigned k = 0; k < i->size; k++)
-      t->last += m[k];
+    for (unsigned k = 0; k < i->size; k++) t->last += m[k];
     t->seen = sim_hash(m, i->size, t->seen);
   }
   switch (i->a) {
-  case HD_OP_ACAS:
-    for (unsigned k = 0; k < i->size; k++)
-      if (m[k] != (i->v & 1))
-        return HD_EV_FAILED;
-    memset(m, i->v >> 1, i->size);
-    break;
-  case HD_OP_ARMW:
-    for (unsigned k = 0; k < i->size; k++)
-      m[k] = (uint8_t)(m[k] + i->v);
-    break;
-  default:
-    if (hd_op_effect[i->a] == HD_EFF_WRITE)
+    case HD_OP_ACAS:
       for (unsigned k = 0; k < i->size; k++)
-        m[k] = i->v & 8 ? (uint8_t)(t->last + i->v) : i->v;
+        if (m[k] != (i->v & 1)) return HD_EV_FAILED;
+      memset(m, i->v >> 1, i->size);
+      break;
+    case HD_OP_ARMW:
+      for (unsigned k = 0; k < i->size; k++) m[k] = (uint8_t)(m[k] + i->v);
+      break;
+    default:
+      if (hd_op_effect[i->a] == HD_EFF_WRITE)
+        for (unsigned k = 0; k < i->size; k++) m[k] = i->v & 8 ? (uint8_t)(t->last + i->v) : i->v;
   }
   return 0;
 }
@@ -325,135 +275,99 @@ static inline unsigned sim_access(struct sim *s, struct sim_thread *t, const str
 /* Executes the pending operation of thread t and goes on to its next one. choose() asks for an outcome among n;
  * event() hears of the operation. Returns 0 when choose refused. */
 static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsigned),
-                           void (*event)(void *, const struct hd_op *, unsigned, unsigned, unsigned), void *ctx)
-{
+                           void (*event)(void *, const struct hd_op *, unsigned, unsigned, unsigned),
+                           void *ctx) {
   struct sim_thread *me = &s->t[t];
   const struct sim_instr *i = sim_at(s, t);
   unsigned flags = 0, nchoices = 0, go_on = 1;
   int choice = 0;
   uint64_t queue = 0;
   for (unsigned k = 0; k < SIM_THREADS; k++)
-    if (s->t[k].state == SIM_QUEUED && s->t[k].op.object == me->op.object)
-      queue |= 1ull << k;
+    if (s->t[k].state == SIM_QUEUED && s->t[k].op.object == me->op.object) queue |= 1ull << k;
   struct hd_set queued = {{queue}};
   switch (me->op.kind) {
-  case HD_OP_SIGNAL:
-    nchoices = (unsigned)__builtin_popcountll(queue);
-    break;
-  case HD_OP_BROADCAST:
-    me->op.aux = (uint64_t)__builtin_popcountll(queue);
-    break;
-  case HD_OP_CHOOSE:
-    nchoices = i->v;
-    break;
-  case HD_OP_WAIT:
-  case HD_OP_TIMEDWAIT:
-    me->op.aux = SIM_LOCK(i->b);
-    break;
-  default:
-    break;
+    case HD_OP_SIGNAL: nchoices = (unsigned)__builtin_popcountll(queue); break;
+    case HD_OP_BROADCAST: me->op.aux = (uint64_t)__builtin_popcountll(queue); break;
+    case HD_OP_CHOOSE: nchoices = i->v; break;
+    case HD_OP_WAIT:
+    case HD_OP_TIMEDWAIT: me->op.aux = SIM_LOCK(i->b); break;
+    default: break;
   }
-  if (nchoices > 1 && (choice = choose(ctx, nchoices)) < 0)
-    return 0;
-  if (me->op.kind == HD_OP_SIGNAL)
-    me->op.aux = queue ? hd_set_nth(&queued, (unsigned)choice) + 1 : 0;
+  if (nchoices > 1 && (choice = choose(ctx, nchoices)) < 0) return 0;
+  if (me->op.kind == HD_OP_SIGNAL) me->op.aux = queue ? hd_set_nth(&queued, (unsigned)choice) + 1 : 0;
   unsigned lock = me->op.object >= SIM_LOCK(0) ? (unsigned)((me->op.object - SIM_LOCK(0)) / 64) : 0;
-  if (hd_op_object[me->op.kind] == HD_OBJ_MEMORY)
-    flags = sim_access(s, me, i);
-  if (me->op.kind == HD_OP_TRYLOCK && s->owner[lock])
-    flags = HD_EV_FAILED;
-  if ((me->op.kind == HD_OP_TIMEDLOCK || me->op.kind == HD_OP_WAKE) && me->late)
-    flags = HD_EV_FAILED;
-  if (me->op.kind == HD_OP_ONCE && s->once_done)
-    flags = HD_EV_FAILED;
+  if (hd_op_object[me->op.kind] == HD_OBJ_MEMORY) flags = sim_access(s, me, i);
+  if (me->op.kind == HD_OP_TRYLOCK && s->owner[lock]) flags = HD_EV_FAILED;
+  if ((me->op.kind == HD_OP_TIMEDLOCK || me->op.kind == HD_OP_WAKE) && me->late) flags = HD_EV_FAILED;
+  if (me->op.kind == HD_OP_ONCE && s->once_done) flags = HD_EV_FAILED;
   event(ctx, &me->op, flags, (unsigned)choice, nchoices > 1 ? nchoices : 0);
   switch (me->op.kind) {
-  case HD_OP_START:
-    me->started = 1;
-    sim_advance(s, t);
-    return 1;
-  case HD_OP_CREATE:
-    s->t[i->a].state = SIM_RUNS;
-    s->created |= 1u << i->a;
-    sim_advance(s, i->a);
-    break;
-  case HD_OP_JOIN:
-    s->joined |= 1u << i->a;
-    break;
-  case HD_OP_EXIT:
-    me->state = SIM_GONE;
-    return 1;
-  case HD_OP_END:
-    s->over = 1;
-    return 1;
-  case HD_OP_TIMEDLOCK:
-    me->timed = 0; /* fall through */
-  case HD_OP_LOCK:
-  case HD_OP_TRYLOCK:
-    if (!flags)
+    case HD_OP_START:
+      me->started = 1;
+      sim_advance(s, t);
+      return 1;
+    case HD_OP_CREATE:
+      s->t[i->a].state = SIM_RUNS;
+      s->created |= 1u << i->a;
+      sim_advance(s, i->a);
+      break;
+    case HD_OP_JOIN: s->joined |= 1u << i->a; break;
+    case HD_OP_EXIT: me->state = SIM_GONE; return 1;
+    case HD_OP_END: s->over = 1; return 1;
+    case HD_OP_TIMEDLOCK: me->timed = 0; /* fall through */
+    case HD_OP_LOCK:
+    case HD_OP_TRYLOCK:
+      if (!flags) s->owner[lock] = (int)t + 1;
+      me->last = !flags;
+      me->seen = hd_mix64(me->seen * 31 + flags);
+      me->late = 0;
+      break;
+    case HD_OP_WAKE:
       s->owner[lock] = (int)t + 1;
-    me->last = !flags;
-    me->seen = hd_mix64(me->seen * 31 + flags);
-    me->late = 0;
-    break;
-  case HD_OP_WAKE:
-    s->owner[lock] = (int)t + 1;
-    me->state = SIM_RUNS;
-    me->seen = hd_mix64(me->seen * 31 + flags);
-    me->late = 0;
-    break;
-  case HD_OP_UNLOCK:
-    s->owner[lock] = 0;
-    break;
-  case HD_OP_MDESTROY:
-    me->seen = hd_mix64(me->seen * 31 + (uint64_t)(s->owner[lock] != 0));
-    break;
-  case HD_OP_WAIT:
-  case HD_OP_TIMEDWAIT:
-    me->state = SIM_QUEUED;
-    me->mutex = i->b;
-    s->owner[i->b] = 0;
-    if (i->what == I_TIMEDWAIT)
+      me->state = SIM_RUNS;
+      me->seen = hd_mix64(me->seen * 31 + flags);
+      me->late = 0;
+      break;
+    case HD_OP_UNLOCK: s->owner[lock] = 0; break;
+    case HD_OP_MDESTROY: me->seen = hd_mix64(me->seen * 31 + (uint64_t)(s->owner[lock] != 0)); break;
+    case HD_OP_WAIT:
+    case HD_OP_TIMEDWAIT:
+      me->state = SIM_QUEUED;
+      me->mutex = i->b;
+      s->owner[i->b] = 0;
+      if (i->what == I_TIMEDWAIT) sim_timer(s, me, i->v);
+      return 1;
+    case HD_OP_SIGNAL:
+      if (queue) sim_wake(s, (unsigned)me->op.aux - 1);
+      break;
+    case HD_OP_BROADCAST:
+      for (unsigned k = 0; k < SIM_THREADS; k++)
+        if (queue >> k & 1) sim_wake(s, k);
+      break;
+    case HD_OP_ONCE:
+      if (!flags) {
+        s->once_owner = (int)t + 1;
+      } else {
+        while (sim_at(s, t) && sim_at(s, t)->what != I_ONCE_DONE) me->pc++;
+      }
+      break;
+    case HD_OP_ONCE_DONE:
+      s->once_owner = 0;
+      s->once_done = 1;
+      break;
+    case HD_OP_CHOOSE:
+      me->last = (uint64_t)choice;
+      me->seen = hd_mix64(me->seen * 31 + (uint64_t)choice + 7);
+      break;
+    case HD_OP_SLEEP:
       sim_timer(s, me, i->v);
-    return 1;
-  case HD_OP_SIGNAL:
-    if (queue)
-      sim_wake(s, (unsigned)me->op.aux - 1);
-    break;
-  case HD_OP_BROADCAST:
-    for (unsigned k = 0; k < SIM_THREADS; k++)
-      if (queue >> k & 1)
-        sim_wake(s, k);
-    break;
-  case HD_OP_ONCE:
-    if (!flags) {
-      s->once_owner = (int)t + 1;
-    } else {
-      while (sim_at(s, t) && sim_at(s, t)->what != I_ONCE_DONE)
-        me->pc++;
-    }
-    break;
-  case HD_OP_ONCE_DONE:
-    s->once_owner = 0;
-    s->once_done = 1;
-    break;
-  case HD_OP_CHOOSE:
-    me->last = (uint64_t)choice;
-    me->seen = hd_mix64(me->seen * 31 + (uint64_t)choice + 7);
-    break;
-  case HD_OP_SLEEP:
-    sim_timer(s, me, i->v);
-    me->op.kind = HD_OP_TIMEOUT;
-    go_on = 0;
-    break;
-  case HD_OP_TIMEOUT:
-    me->late = me->timed = 0;
-    break;
-  default:
-    break;
+      me->op.kind = HD_OP_TIMEOUT;
+      go_on = 0;
+      break;
+    case HD_OP_TIMEOUT: me->late = me->timed = 0; break;
+    default: break;
   }
-  if (!go_on)
-    return 1;
+  if (!go_on) return 1;
   me->pc++;
   sim_advance(s, t);
   return 1;
