@@ -1,0 +1,275 @@
+"""One test per wrapped function: something that exists only because the wrapper is in place.
+
+A case is the body of a thread (`one`, with a second thread `two` beside it or an empty one), the options, and what must come
+of it: a kind of finding, or an operation that must be among the events of a finding that the case forces at its end (assert(0)).
+"""
+import re
+
+from scratch import each
+
+HEAD = """
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <assert.h>
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+#include <heddle.h>
+char buf[64] = "hello", other[64] = "world"; /* shared, not static: nothing may be optimised away */
+volatile size_t n = 8;
+void *keep; long result;
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+pthread_key_t key;
+pthread_once_t once = PTHREAD_ONCE_INIT;
+static void nothing(void) {}
+static struct timespec soon(void) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); t.tv_sec++; return t; }
+"""
+
+MAIN = """
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, one, 0);
+  pthread_create(&b, 0, two, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  %s
+  return 0;
+}
+"""
+
+
+def program(one, two="", end="", extra=""):
+    return HEAD + extra + "static void *one(void *arg) { %s; return arg; }\nstatic void *two(void *arg) { %s; return arg; }\n" % (
+        one, two) + MAIN % end
+
+
+def kinds(s, source, *options):
+    r = s.search("check", s.build_text(source, "-O1", "-fno-builtin"), *options, "--max-executions", "3000")
+    return r, [f["kind"] for f in r["findings"]]
+
+
+# ---- block and string functions: reads and writes of their arguments ----
+
+# name: (call, what a second thread writes, or None when only a write is to be seen; and what it reads)
+READS = {
+    "memcpy": "memcpy(other, buf, n)", "memmove": "memmove(other, buf, n)", "mempcpy": "keep = mempcpy(other, buf, n)",
+    "memcmp": "result = memcmp(buf, \"hellooooo\", n)", "memchr": "keep = memchr(buf, 'z', n)",
+    "strlen": "result = strlen(buf)", "strnlen": "result = strnlen(buf, n)", "strcpy": "strcpy(other, buf)",
+    "stpcpy": "keep = stpcpy(other, buf)", "strncpy": "strncpy(other, buf, n)", "strcat": "strcat(other, buf)",
+    "strncat": "strncat(other, buf, n)", "strcmp": "result = strcmp(buf, \"hello\")",
+    "strncmp": "result = strncmp(buf, \"hello\", n)", "strcasecmp": "result = strcasecmp(buf, \"HELLO\")",
+    "strncasecmp": "result = strncasecmp(buf, \"HELLO\", n)", "strchr": "keep = strchr(buf, 'o')",
+    "strrchr": "keep = strrchr(buf, 'h')", "strstr": "keep = strstr(buf, \"lo\")", "strdup": "keep = strdup(buf)",
+    "strndup": "keep = strndup(buf, n)",
+}
+WRITES = {
+    "memcpy": "memcpy(buf, other, n)", "memmove": "memmove(buf, other, n)", "mempcpy": "keep = mempcpy(buf, other, n)",
+    "memset": "memset(buf, 1, n)", "strcpy": "strcpy(buf, other)", "stpcpy": "keep = stpcpy(buf, other)",
+    "strncpy": "strncpy(buf, other, n)", "strcat": "buf[0] = 0; strcat(buf, other)",
+    "strncat": "buf[0] = 0; strncat(buf, other, n)",
+}
+
+
+@each(*sorted(READS))
+def test_reads(s, name):
+    """A write of what the function reads, by another thread, is a race with it; a second reader is none."""
+    r, found = kinds(s, program(READS[name], "buf[3] = 'L'"))
+    f = s.is_bug(r, ["data-race"])
+    s.check(any(w["function"] == "one" for w in f["where"]), "the call in `one` is not a place of the finding")
+    call = re.sub(r"\bother\b", "mine", READS[name]).replace("keep =", "void *k =").replace("result =", "long r =")
+    reader = "char mine[64] = \"x\"; (void)mine; %s" % call
+    r, found = kinds(s, program(reader, reader))
+    s.check(not found, "two readers: " + ", ".join(found))
+
+
+@each(*sorted(WRITES))
+def test_writes(s, name):
+    """A read of what the function writes, by another thread, is a race with it."""
+    r, found = kinds(s, program(WRITES[name], "result = buf[3]"))
+    f = s.is_bug(r, ["data-race"])
+    s.check(any(w["function"] == "one" for w in f["where"]), "the call in `one` is not a place of the finding")
+    r, found = kinds(s, program(WRITES[name].replace("buf", "mine").replace("keep", "void *k"), "buf[3] = 'L'",
+                                extra="static _Thread_local char mine[64];\n"))
+    s.check(not found, "into memory of its own: " + ", ".join(found))
+
+
+# ---- operations: seen in the events of a finding ----
+
+EVENTS = {
+    "pthread_create": ("", "create"),
+    "pthread_join": ("", "join"),
+    "pthread_exit": ("pthread_exit(0)", "exit"),
+    "pthread_detach": ("pthread_t t; pthread_create(&t, 0, two, 0); pthread_detach(t)", "detach"),
+    "pthread_once": ("pthread_once(&once, nothing)", "once"),
+    "pthread_mutex_lock": ("pthread_mutex_lock(&m); pthread_mutex_unlock(&m)", "lock"),
+    "pthread_mutex_unlock": ("pthread_mutex_lock(&m); pthread_mutex_unlock(&m)", "unlock"),
+    "pthread_mutex_trylock": ("if (!pthread_mutex_trylock(&m)) pthread_mutex_unlock(&m)", "trylock"),
+    "pthread_mutex_timedlock": ("struct timespec t = soon(); if (!pthread_mutex_timedlock(&m, &t)) pthread_mutex_unlock(&m)", "timedlock"),
+    "pthread_mutex_clocklock": ("struct timespec t = soon(); if (!pthread_mutex_clocklock(&m, CLOCK_REALTIME, &t)) pthread_mutex_unlock(&m)",
+                                "timedlock"),
+    "pthread_mutex_destroy": ("static pthread_mutex_t x; pthread_mutex_init(&x, 0); pthread_mutex_destroy(&x)", "mutex-destroy"),
+    "pthread_cond_signal": ("pthread_cond_signal(&c)", "signal"),
+    "pthread_cond_broadcast": ("pthread_cond_broadcast(&c)", "broadcast"),
+    "pthread_cond_timedwait": ("struct timespec t = soon(); pthread_mutex_lock(&m); pthread_cond_timedwait(&c, &m, &t);"
+                               " pthread_mutex_unlock(&m)", "timedwait"),
+    "pthread_cond_clockwait": ("struct timespec t = soon(); pthread_mutex_lock(&m); pthread_cond_clockwait(&c, &m, CLOCK_REALTIME, &t);"
+                               " pthread_mutex_unlock(&m)", "timedwait"),
+    "pthread_cond_destroy": ("static pthread_cond_t x; pthread_cond_init(&x, 0); pthread_cond_destroy(&x)", "cond-destroy"),
+    "sched_yield": ("sched_yield()", "yield"),
+    "sleep": ("sleep(1)", "sleep"),
+    "usleep": ("usleep(1)", "sleep"),
+    "nanosleep": ("struct timespec t = {1, 0}; nanosleep(&t, 0)", "sleep"),
+    "clock_nanosleep": ("struct timespec t = {1, 0}; clock_nanosleep(CLOCK_MONOTONIC, 0, &t, 0)", "sleep"),
+    "hd_choose": ("hd_choose(3)", "choose"),
+}
+
+
+@each(*sorted(EVENTS))
+def test_event(s, name):
+    """The operation is among the events of an execution."""
+    body, op = EVENTS[name]
+    r, found = kinds(s, program(body, end="assert(!arg0);", extra="static void *two(void *);\nstatic int arg0 = 1;\n"))
+    s.is_bug(r, ["assertion"])
+    events = s.read(".heddle/1/events")
+    s.check(re.search(r"^T\S+ %s " % re.escape(op), events, re.M), "no event '%s'" % op)
+
+
+def test_pthread_cond_wait(s):
+    r, _ = kinds(s, program("pthread_mutex_lock(&m); pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m)"))
+    s.is_bug(r, ["lost-wakeup"])
+    s.check(" wait " in s.read(".heddle/1/events"), "no event 'wait'")
+
+
+# ---- functions that end things ----
+
+ENDS = {
+    "abort": ("abort()", "abort", ()), "__assert_fail": ("assert(!keep)", "assertion", ()),
+    "raise": ("raise(SIGABRT)", "abort", ()), "exit": ("exit(3)", "exit", ("--exit-status",)),
+    "_exit": ("_exit(3)", "exit", ("--exit-status",)), "_Exit": ("_Exit(3)", "exit", ("--exit-status",)),
+    "quick_exit": ("quick_exit(3)", "exit", ("--exit-status",)),
+    "raise-segv": ("raise(SIGSEGV)", "crash", ()),
+    "kill-self": ("kill(getpid(), SIGSEGV)", "crash", ()),
+}
+
+
+@each(*sorted(ENDS))
+def test_ends(s, name):
+    body, kind, options = ENDS[name]
+    r, _ = kinds(s, program("if (__atomic_load_n(&result, 0)) { keep = &m; %s; }" % body, "__atomic_store_n(&result, 1, 0)"), *options)
+    f = s.is_bug(r, [kind])
+    s.check(any(w["function"] == "one" or any(x["function"] == "one" for x in w.get("stack", [])) for w in f["where"]),
+            "the caller is not shown")
+    s.replay()
+
+
+@each("atexit(hook)", "on_exit(hook1, 0)")
+def test_exit_hooks(s, call):
+    """Handlers run in every execution, not only in the first."""
+    source = program("", end="(void)%s;" % call, extra="""
+    static void hook(void) { assert(n == 9); }
+    static void hook1(int status, void *arg) { (void)status; (void)arg; hook(); }
+    """)
+    r, _ = kinds(s, source)
+    s.is_bug(r, ["assertion"])
+    r, found = kinds(s, source.replace("n == 9", "n == 8"))
+    s.is_clean(r, 3000)
+
+
+# ---- the heap ----
+
+ALLOC = {
+    "malloc": "malloc(20)", "calloc": "calloc(4, 5)", "realloc": "realloc(0, 20)", "reallocarray": "reallocarray(0, 4, 5)",
+    "aligned_alloc": "aligned_alloc(32, 20)", "memalign": "memalign(32, 20)", "posix_memalign": "(posix_memalign(&keep, 32, 20), keep)",
+    "strdup": "strdup(\"0123456789012345678\")", "strndup": "strndup(\"0123456789012345678999\", 19)",
+}
+
+
+@each(*sorted(ALLOC))
+def test_alloc(s, name):
+    """The block ends where it should, is gone when freed, is a leak when forgotten."""
+    get = "char *p = %s; assert(p); " % ALLOC[name]
+    use = "__attribute__((noinline)) static void poke(char *p, int i) { p[i] = 1; }\n"
+    r, _ = kinds(s, program(get + "poke(p, 20); free(p)", extra=use))
+    s.is_bug(r, ["heap-overflow"])
+    r, _ = kinds(s, program(get + "poke(p, -1); free(p)", extra=use))
+    s.is_bug(r, ["heap-overflow"])
+    r, _ = kinds(s, program(get + "free(p); poke(p, 3)", extra=use))
+    s.is_bug(r, ["use-after-free"])
+    r, _ = kinds(s, program(get + "free(p); keep = p; free(keep)", extra=use))
+    s.is_bug(r, ["double-free"])
+    r, _ = kinds(s, program(get + "poke(p, 19); keep = 0", extra=use), "--leaks")
+    f = s.is_bug(r, ["leak"])
+    s.same((f["leaked_blocks"], f["leaked_bytes"]), (1, 20), "blocks and bytes")
+    r, _ = kinds(s, program(get + "poke(p, 0); poke(p, 19); free(p)", extra=use).replace("keep", "mine").replace(
+        "char buf", "static _Thread_local void *mine; char buf").replace("void *mine; long", "long"), "--leaks")
+    s.is_clean(r, 3000)
+
+
+def test_malloc_usable_size(s):
+    r, _ = kinds(s, program("char *p = malloc(21); size_t k = malloc_usable_size(p); assert(k >= 21);"
+                            " for (size_t i = 0; i < k; i++) p[i] = 1; free(p)"))
+    s.is_clean(r)
+
+
+@each("valloc", "pvalloc")
+def test_page_aligned(s, name):
+    r, _ = kinds(s, program("char *p = %s(10); assert(p && ((uintptr_t)p & 4095) == 0); p[9] = 1; free(p)" % name), "--leaks")
+    s.is_clean(r)
+
+
+# ---- time: virtual, and the same in every run ----
+
+@each("time(0)", "clock(CLOCK_REALTIME)", "clock(CLOCK_MONOTONIC)", "gettimeofday")
+def test_time(s, name):
+    body = {"time(0)": "result = time(0)",
+            "gettimeofday": "struct timeval v; gettimeofday(&v, 0); result = v.tv_sec * 1000000 + v.tv_usec"}.get(
+                name, "struct timespec t; clock_gettime(%s, &t); result = t.tv_sec * 1000000000 + t.tv_nsec" % name[6:-1])
+    prog = s.build_text(program(body, end="printf(\"%ld\\n\", result);"))
+    seen = {s.run([s.heddle, "run", "--quiet", "--", prog]).stdout for _ in range(3)}
+    s.check(len(seen) == 1, "the clock differs from run to run: %s" % seen)
+
+
+# ---- the rest ----
+
+def test_key_destructor(s):
+    r, _ = kinds(s, program("pthread_setspecific(key, &key)", end="", extra="static void gone(void *v) { assert(!v); }\n").replace(
+        "pthread_t a, b;", "pthread_t a, b; pthread_key_create(&key, gone);"))
+    f = s.is_bug(r, ["assertion"])
+    s.check(any(w["function"] == "gone" for w in f["where"]), "the destructor is not shown")
+
+
+def test_signal_reset(s):
+    """A handler set in one execution is gone in the next."""
+    body = "struct sigaction o; sigaction(SIGUSR2, 0, &o); assert(o.sa_handler == SIG_DFL); %s"
+    for call in ("signal(SIGUSR2, SIG_IGN)", "struct sigaction x = {.sa_handler = SIG_IGN}; sigaction(SIGUSR2, &x, 0)"):
+        r, _ = kinds(s, program(body % call))
+        s.is_clean(r, 3000)
+
+
+def test_choose(s):
+    """hd_choose tries every outcome, and says 0 outside Heddle."""
+    for want in (0, 1, 2):
+        r, _ = kinds(s, program("int k = hd_choose(3); assert(k != %d)" % want))
+        s.is_bug(r, ["assertion"])
+    s.run([s.build_text(program("assert(hd_choose(3) == 0 && !hd_controlled())"))])
+    r, _ = kinds(s, program("assert(hd_controlled())"))
+    s.is_clean(r)
+
+
+def test_library_functions_without_hooks(s):
+    """What libc itself does with locks and memory (stdio, qsort, getenv) does not disturb a controlled run."""
+    r, _ = kinds(s, program("for (int i = 0; i < 5; i++) printf(\"line %d\\n\", i); fflush(stdout); char x[30]; snprintf(x, 30, \"%d\", 5);"
+                            " free(strdup(getenv(\"PATH\"))); puts(x)", "for (int i = 0; i < 5; i++) printf(\"other\\n\")"))
+    s.is_clean(r, 3000)
