@@ -193,8 +193,12 @@ struct hd_outcome {
   int signal, status; /* DIED: the signal, or 0 and the exit status */
 };
 
+/* An execution that computes, but makes no visible operation for this many hang time-outs, hangs too. */
+#define HD_STEP_TIMEOUT 6
+
 struct hd_watch {
-  double hang_timeout;
+  double hang_timeout;     /* seconds without any sign of life */
+  double step_timeout;     /* seconds of life without a single visible operation; 0: any number */
   double deadline;         /* on the clock of hd_now, 0: none */
   int interrupts;          /* hd_interrupts() that are already dealt with */
   void (*tick)(void *arg); /* called about 10 times a second; may be NULL */

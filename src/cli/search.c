@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CRASH_LOOP 5 /* processes that die one after the other without finishing an execution */
+#define CRASH_LOOP 100 /* processes that die one after the other without finishing an execution */
 
 struct search {
   const struct hd_options *o;
@@ -257,7 +257,11 @@ static int run_processes(struct search *s, enum hd_stop *stop, struct hd_err *er
     enum hd_output how = s->verb == HD_VERB_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
     int rc = hd_streams_open(&streams, &s->input, how, NULL, err);
     if (rc != HD_OK) return rc;
-    struct hd_watch watch = {s->o->hang_timeout, s->deadline, 0, tick, s};
+    struct hd_watch watch = {.hang_timeout = s->o->hang_timeout,
+                             .step_timeout = s->verb == HD_VERB_RUN ? 0 : HD_STEP_TIMEOUT * s->o->hang_timeout,
+                             .deadline = s->deadline,
+                             .tick = tick,
+                             .arg = s};
     double from = hd_now();
     s->processes++;
     rc = hd_supervise(&s->command, &s->control, &streams, &watch, &o, err);

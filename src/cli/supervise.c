@@ -163,6 +163,7 @@ struct watching {
   double stop_since;
   bool alarmed;      /* HD_SIG_HANG has been sent */
   double changed_at; /* when progress was last seen, or when the alarm was sent */
+  double stepped_at; /* when a visible operation was last seen */
   struct progress last;
   enum hd_end killed_as;
   bool killed;
@@ -184,7 +185,9 @@ static void sound_alarm(struct watching *w, double now) {
 
 static void check_progress(struct watching *w, const struct hd_watch *watch, struct hd_ctl *ctl, double now) {
   struct progress p = progress_of(&ctl->status);
-  if (memcmp(&p, &w->last, sizeof p) != 0) {
+  if (p.path_len != w->last.path_len || p.executions != w->last.executions) w->stepped_at = now;
+  bool stale = watch->step_timeout > 0 && now - w->stepped_at > watch->step_timeout;
+  if (memcmp(&p, &w->last, sizeof p) != 0 && !stale) {
     w->last = p;
     w->changed_at = now;
     w->alarmed = false;
@@ -192,7 +195,7 @@ static void check_progress(struct watching *w, const struct hd_watch *watch, str
   }
   if (w->alarmed && now - w->changed_at > GRACE)
     kill_process(w, HD_END_HUNG);
-  else if (!w->alarmed && now - w->changed_at > watch->hang_timeout)
+  else if (!w->alarmed && (stale || now - w->changed_at > watch->hang_timeout))
     sound_alarm(w, now);
 }
 
@@ -243,7 +246,7 @@ int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struc
   struct watching w = {.group = streams->own_group, .last = progress_of(&ctl->status)};
   int rc = start(cmd, control, streams, &w.pid, err);
   if (rc != HD_OK) return rc;
-  w.changed_at = hd_now();
+  w.changed_at = w.stepped_at = hd_now();
   int pidfd = pidfd_open(w.pid, 0);
   int wstatus;
   for (;;) {
@@ -265,7 +268,7 @@ int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struc
       watch->tick(watch->arg);
       /* A tick may take long (it may confirm a finding): that is not the process standing still. */
       double took = hd_now() - now;
-      if (took > 1) w.changed_at += took;
+      if (took > 1) w.changed_at += took, w.stepped_at += took;
     }
   }
   if (pidfd >= 0) close(pidfd);

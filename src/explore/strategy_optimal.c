@@ -118,6 +118,7 @@ struct sequence {
   struct hd_op last;
   const uint32_t *last_pred;
   uint16_t last_choice;
+  unsigned last_flags; /* only what cannot be otherwise in the other order */
   int last_fixed;
   uint8_t *taken; /* events that were found further up in the tree */
   int last_taken;
@@ -126,7 +127,7 @@ struct sequence {
 static int last_depends_on(const struct sequence *v, uint32_t i)
 {
   const struct hd_ev *e = &trace.ev[v->ev[i]];
-  return v->last_pred[e->op.thread] >= e->index || hd__dependent(&e->op, e->flags, &v->last, 0);
+  return v->last_pred[e->op.thread] >= e->index || hd__dependent(&e->op, e->flags, &v->last, v->last_flags);
 }
 
 /* Whether `op` (with its outcome) can come first in v: 0 no; 1 yes, and it is the event `*at` of v (n for the
@@ -160,7 +161,7 @@ static int weak_initial(const struct sequence *v, const struct hd_op *op, unsign
   for (uint32_t i = 0; i < v->n; i++)
     if (!v->taken[i] && hd__dependent(&trace.ev[v->ev[i]].op, trace.ev[v->ev[i]].flags, op, flags))
       return 0;
-  if (!v->last_taken && hd__dependent(&v->last, 0, op, flags))
+  if (!v->last_taken && hd__dependent(&v->last, v->last_flags, op, flags))
     return 0;
   return 2;
 }
@@ -191,6 +192,7 @@ static struct wut *chain(struct optimal *o, const struct sequence *v)
   if (!v->last_taken) {
     struct wut *w = wut_new(o);
     w->op = v->last;
+    w->flags = (uint16_t)v->last_flags;
     w->choice = v->last_choice;
     w->any_choice = !v->last_fixed;
     *tail = w;
@@ -239,8 +241,10 @@ static void reverse(struct optimal *o, uint32_t e, uint32_t f, const struct hd_o
       v.taken[v.n] = 0;
       v.ev[v.n++] = i;
     }
-  if (f != HD_NONE)
+  if (f != HD_NONE) {
     v.last_pred = trace.ev[f].pred;
+    v.last_flags = trace.ev[f].flags & HD__EV_STOP;
+  }
   else
     v.last_pred = trace.last[thread] != HD_NONE ? trace.ev[trace.last[thread]].clock : none;
   insert(o, e, &v);

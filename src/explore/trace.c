@@ -21,7 +21,7 @@ struct link {
 struct hd_tobj {
   uint64_t key;
   uint32_t epoch;
-  uint32_t acquire, release; /* last events, HD_NONE */
+  uint32_t acquire, release, destroy; /* last events, HD_NONE */
   struct link *list;         /* most recent first */
 };
 
@@ -74,7 +74,7 @@ static struct hd_tobj *object(struct hd_trace *t, uint64_t key)
   if (o->epoch != t->epoch) {
     if (++t->table_used * 2 > t->table_cap)
       __builtin_trap();
-    *o = (struct hd_tobj){key, t->epoch, HD_NONE, HD_NONE, NULL};
+    *o = (struct hd_tobj){key, t->epoch, HD_NONE, HD_NONE, HD_NONE, NULL};
   }
   return o;
 }
@@ -98,7 +98,7 @@ static enum role lock_role(unsigned kind, unsigned flags)
   case HD_OP_ONCE: /* failed: it was done already */
     return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
   case HD_OP_TIMEDLOCK:
-    return flags & HD_EV_FAILED ? ROLE_NONE : ROLE_ACQUIRE;
+    return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
   case HD_OP_TRYLOCK:
     return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
   case HD_OP_UNLOCK:
@@ -137,6 +137,8 @@ int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, uns
 {
   if (a->kind == HD_OP_END || b->kind == HD_OP_END || ((af | bf) & HD__EV_STOP))
     return 1;
+  if (a->kind == HD_OP_CREATE && b->kind == HD_OP_CREATE)
+    return 1; /* the order decides the numbers of the new threads */
   unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
   if (oa == HD_OBJ_MEMORY && ob == HD_OBJ_MEMORY)
     return a->object < b->object + b->size && b->object < a->object + a->size &&
@@ -191,6 +193,7 @@ static void meet(struct work *w, uint32_t e)
 static void on_lock(struct work *w, uint64_t key, enum role role)
 {
   struct hd_tobj *o = object(w->t, key * 4 + 1);
+  meet(w, o->destroy);
   switch (role) {
   case ROLE_ACQUIRE:
     if (w->op->kind == HD_OP_TRYLOCK) {
@@ -229,8 +232,7 @@ static void on_lock(struct work *w, uint64_t key, enum role role)
     meet(w, o->acquire);
     if (w->f == HD_NONE)
       return;
-    o->acquire = o->release = w->f;
-    o->list = NULL;
+    o->destroy = w->f;
     break;
   default:
     break;
@@ -300,6 +302,14 @@ static void on_spin(struct work *w)
     join(w, op->enabler - 1);
 }
 
+static void on_create(struct work *w)
+{
+  struct hd_tobj *o = object(w->t, 0);
+  meet(w, o->acquire);
+  if (w->f != HD_NONE)
+    o->acquire = w->f;
+}
+
 static void conflicts(struct work *w)
 {
   const struct hd_op *op = w->op;
@@ -307,6 +317,8 @@ static void conflicts(struct work *w)
     on_spin(w);
   if (op->kind == HD_OP_END)
     on_end(w);
+  if (op->kind == HD_OP_CREATE)
+    on_create(w);
   if (hd_op_object[op->kind] == HD_OBJ_MEMORY)
     on_memory(w);
   if (is_cond(op->kind))
@@ -334,19 +346,19 @@ static void merge(struct hd_trace *t, uint32_t *c, uint32_t e)
       c[i] = d[i];
 }
 
-/* What orders the operation apart from its conflicts: its thread, what enabled it, the last time-out. Mostly
- * that is just the previous event of the thread, whose clock is then shared. */
+/* What orders the operation apart from its conflicts: its thread, and what enabled it. Mostly that is just the
+ * previous event of the thread, whose clock is then shared. (A time-out does not: the operation was pending
+ * already, and could have come before the time passed.) */
 static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op)
 {
   uint32_t prev = t->last[op->thread], cause = t->cause[op->thread];
   int joins = op->kind == HD_OP_JOIN && op->object < t->nthreads;
   /* A spin that ended once before it really did could have gone on then: what ended it last is no condition. */
   uint32_t spins = op->kind == HD_OP_SPINWAIT ? (op->disabler ? op->enabler_before : op->enabler) : 0;
-  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && (t->barrier == HD_NONE || t->barrier < prev))
+  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins)
     return t->ev[prev].clock;
   uint32_t *c = new_clock(t, prev == HD_NONE ? NULL : t->ev[prev].clock);
   merge(t, c, cause);
-  merge(t, c, t->barrier);
   if (joins)
     merge(t, c, t->last[op->object]);
   if (spins)
@@ -401,6 +413,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
   ev->clock = clock;
   struct work w = {t, f, &ev->op, flags, pred, clock};
   conflicts(&w);
+  merge(t, clock, t->barrier); /* invariant 4 */
   clock[op->thread] = ev->index;
   t->last[op->thread] = f;
   t->cause[op->thread] = HD_NONE;

@@ -49,11 +49,11 @@ static void take_snapshot(void)
 
 static void put_back(void)
 {
+  hd__sysguard_begin(); /* first: it makes all memory writable again */
   hd__snapshot_restore();
   hd__heap_restore();
   hd__ident_reset();
   hd__signals_begin();
-  hd__sysguard_begin();
   hd__keys_begin();
   hd__exit_begin();
 }
@@ -224,8 +224,10 @@ static bool choose_restart(uint64_t number)
   unsigned findings = rt.status->nfindings;
   probing = true;
   struct probe a = probe(number, known);
-  if (rt.status->nfindings > findings && !rt.config->all)
+  if (rt.status->nfindings > findings && !rt.config->all) {
+    rt.status->events += a.events;
     return false;
+  }
   if (!same(a, probe(number, known))) {
     fork_mode = true;
     rt.status->restart = HD_RESTART_FORK;

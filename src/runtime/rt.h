@@ -369,6 +369,10 @@ bool hd__snapshot_fault(uint64_t addr);
 void hd__snapshot_touch(uint64_t addr, uint64_t size);
 /* Makes all memory writable again; nothing will be put back. pre: just restored. */
 void hd__snapshot_unguard(void);
+/* The protection of the page at addr as the kernel has it now, -1 if there is none. */
+int hd__snapshot_prot(uint64_t addr);
+/* Pages in the range that were clean are read-only again. */
+void hd__snapshot_reguard(uint64_t addr, uint64_t size);
 /* Calls f for every recorded stretch of memory. */
 void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
 

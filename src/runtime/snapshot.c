@@ -199,6 +199,44 @@ static void add_line(const char *s, uint64_t stack_lo, uint64_t stack_hi)
     add_region(from, hi, prot);
 }
 
+/* The text of /proc/self/maps, valid until the next call. */
+static char *read_maps(void)
+{
+  static char buf[1 << 20];
+  size_t len = 0;
+  long fd = hd_sys4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0)
+    return NULL;
+  for (long n; (n = hd_sys3(SYS_read, fd, buf + len, sizeof buf - 1 - len)) > 0;)
+    len += (size_t)n;
+  hd_sys3(SYS_close, fd, 0, 0);
+  buf[len] = 0;
+  return buf;
+}
+
+int hd__snapshot_prot(uint64_t addr)
+{
+  for (const char *s = read_maps(); s && *s;) {
+    uint64_t lo = parse_hex(&s);
+    s++;
+    uint64_t hi = parse_hex(&s);
+    if (addr >= lo && addr < hi)
+      return (s[1] == 'r' ? PROT_READ : 0) | (s[2] == 'w' ? PROT_WRITE : 0) | (s[3] == 'x' ? PROT_EXEC : 0);
+    while (*s && *s++ != '\n')
+      ;
+  }
+  return -1;
+}
+
+void hd__snapshot_reguard(uint64_t addr, uint64_t size)
+{
+  for (uint64_t a = addr & ~(HD_PAGE - 1); guarded && a < addr + size; a += HD_PAGE) {
+    const struct region *r = region_of(a);
+    if (r)
+      hd_sys3(SYS_mprotect, a, HD_PAGE, is_dirty(r, a) ? r->prot : r->prot & ~PROT_WRITE);
+  }
+}
+
 static int protect(const struct region *r)
 {
   for (uint64_t lo = r->lo; lo < r->hi;) {
@@ -218,16 +256,10 @@ int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard)
   npages = 0;
   guarded = guard;
   dl_iterate_phdr(find_own, NULL);
-  long fd = hd_sys4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0)
+  char *maps = read_maps();
+  if (!maps)
     return -1;
-  static char buf[1 << 20];
-  size_t len = 0;
-  for (long n; (n = hd_sys3(SYS_read, fd, buf + len, sizeof buf - 1 - len)) > 0;)
-    len += (size_t)n;
-  hd_sys3(SYS_close, fd, 0, 0);
-  buf[len] = 0;
-  for (char *p = buf; *p;) {
+  for (char *p = maps; *p;) {
     char *nl = p;
     while (*nl && *nl != '\n')
       nl++;

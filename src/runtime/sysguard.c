@@ -50,6 +50,14 @@ static struct {
 static unsigned nmappings;
 static uint64_t brk_start;
 static bool brk_moved;
+static int cwd_fd = -1; /* the folder it started in */
+static bool cwd_moved;
+static long mask_start = -1; /* umask, when the program has changed it */
+static struct {
+  uint64_t addr, size;
+  int prot;
+} protected[64];
+static unsigned nprotected;
 
 static bool has(const uint64_t *set, long fd) { return fd >= 0 && fd < MAX_FDS && set[fd >> 6] >> (fd & 63) & 1; }
 static void add(uint64_t *set, long fd)
@@ -95,7 +103,7 @@ void hd__sysguard_begin(void)
     hd_sys3(SYS_dup3, fd_replaced[nreplaced].saved, fd_replaced[nreplaced].fd, 0);
     hd_sys3(SYS_close, fd_replaced[nreplaced].saved, 0, 0);
   }
-  if (any_moved) {
+  if (any_moved && rt.config->mode == HD_MODE_CHECK) {
     for (int fd = 0; fd < MAX_FDS; fd++)
       if (has(fd_moved, fd) && fd_offset[fd] >= 0)
         hd_sys3(SYS_lseek, fd, fd_offset[fd], SEEK_SET);
@@ -106,6 +114,17 @@ void hd__sysguard_begin(void)
     nmappings--;
     hd_sys3(SYS_munmap, mapping[nmappings].addr, mapping[nmappings].size, 0);
   }
+  while (nprotected) {
+    nprotected--;
+    hd_sys3(SYS_mprotect, protected[nprotected].addr, protected[nprotected].size, protected[nprotected].prot);
+    hd__snapshot_reguard(protected[nprotected].addr, protected[nprotected].size);
+  }
+  if (cwd_moved)
+    hd_sys3(SYS_fchdir, cwd_fd, 0, 0);
+  cwd_moved = false;
+  if (mask_start >= 0)
+    hd_sys3(SYS_umask, mask_start, 0, 0);
+  mask_start = -1;
   if (brk_moved)
     hd_sys3(SYS_brk, brk_start, 0, 0);
   brk_moved = false;
@@ -214,6 +233,19 @@ static long do_munmap(const long *a)
   return 0;                                      /* invariant 1 */
 }
 
+/* Pieces of the program's own memory get their protection back at the restart. */
+static long do_mprotect(const long *a)
+{
+  int old = hd__snapshot_prot((uint64_t)a[0]);
+  long r = hd_sys3(SYS_mprotect, a[0], a[1], a[2]);
+  if (r == 0 && old >= 0 && nprotected < sizeof protected / sizeof *protected) {
+    protected[nprotected].addr = (uint64_t)a[0];
+    protected[nprotected].size = (uint64_t)a[1];
+    protected[nprotected++].prot = old;
+  }
+  return r;
+}
+
 static long do_replace(long nr, const long *a)
 {
   if (has(fd_before, a[1]) && nreplaced < sizeof fd_replaced / sizeof *fd_replaced) {
@@ -301,6 +333,17 @@ static long serve(long nr, long *a)
     return do_mmap(a);
   case SYS_munmap:
     return do_munmap(a);
+  case SYS_mprotect:
+    return do_mprotect(a);
+  case SYS_chdir:
+  case SYS_fchdir:
+    cwd_moved = true;
+    return plain(nr, a);
+  case SYS_umask:
+    r = plain(nr, a);
+    if (mask_start < 0)
+      mask_start = r;
+    return r;
   case SYS_brk:
     brk_moved = true;
     return plain(nr, a);
@@ -407,6 +450,12 @@ void hd__sysguard_init(void)
   dl_iterate_phdr(find_text, NULL);
   hd__signal_install(SIGSYS, on_syscall);
   brk_start = (uint64_t)hd_sys3(SYS_brk, 0, 0, 0);
+  cwd_fd = (int)hd_sys4(SYS_openat, AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+  if (cwd_fd >= 0 && cwd_fd < 900) { /* out of the way of the program's own numbers */
+    long high = hd_sys3(SYS_fcntl, cwd_fd, F_DUPFD_CLOEXEC, 900);
+    hd_sys3(SYS_close, cwd_fd, 0, 0);
+    cwd_fd = (int)high;
+  }
   remember_fds();
   enabled = true;
   hot.selector = 0;

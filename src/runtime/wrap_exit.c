@@ -35,7 +35,9 @@ static void check_threads_left(void)
 
 _Noreturn static void finish(void)
 {
-  if (rt.nalive > 1) /* those still running may go first, or never */
+  /* Those still running may go first, or never. Whether there are any must not decide whether this is an
+   * operation, since that is not ordered with what this thread did. */
+  if (rt.nthreads > 1 && rt.cur->op.kind != HD_OP_EXIT)
     hd__point(HD_OP_END, 0, 0, 0);
   if (rt.config->thread_leaks)
     check_threads_left();

@@ -94,11 +94,9 @@ _Noreturn void hd__thread_exit(void *ret)
     hd__run_thread_dtors(t);
   t->exiting = true;
   hot.frame = t->frames;
-  if (rt.nalive == 1)
-    hd__program_exit(0); /* the last thread takes the process with it */
   hd__point(HD_OP_EXIT, t->id, 0, 0);
   if (rt.nalive == 1)
-    hd__program_exit(0);
+    hd__program_exit(0); /* the last thread takes the process with it */
   hd__thread_gone();
 }
 
@@ -143,7 +141,9 @@ HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(
       user_stack = (char *)lo + n;
     size = user_stack || size == default_stack() ? 0 : size;
   }
-  hd__point(HD_OP_CREATE, rt.nthreads, 0, pc);
+  hd__point_open(HD_OP_CREATE, 0, 0, pc);
+  me->op.object = rt.nthreads; /* known only now: others may have created threads meanwhile */
+  hd__event(0);
   if (rt.nthreads == HD_MAX_THREADS)
     hd__fail(HD_RTE_ENVIRONMENT, pc, "more than 1024 threads in one execution: make the test smaller");
   struct hd_ident *id = hd__ident_take(size);
