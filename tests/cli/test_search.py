@@ -1,0 +1,342 @@
+"""How a search is shown, stopped, limited and written down."""
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+import common
+from scratch import each
+
+
+def start(s, *options, program, tty=False, args=()):
+    """Starts a search; returns the process and the descriptor of its terminal (None without)."""
+    command = [s.heddle, "check", *options, "--", program, *args]
+    s.last = " ".join(command)
+    if not tty:
+        return subprocess.Popen(command, cwd=s.dir, env=s.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True), None
+    ours, theirs = pty.openpty()
+    p = subprocess.Popen(command, cwd=s.dir, env=dict(s.env, TERM="xterm"), stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    return p, ours
+
+
+def read_all(fd, seconds, until=None):
+    """What comes from a terminal, until it ends, a text has come, or time is up."""
+    data, end = b"", time.monotonic() + seconds
+    while time.monotonic() < end:
+        if select.select([fd], [], [], 0.1)[0]:
+            try:
+                more = os.read(fd, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            data += more
+            if until and until in data:
+                break
+    return data.decode(errors="replace")
+
+
+@each("INT", "TERM")
+def test_interrupt(s, name):
+    """Ctrl-C ends with a full summary, JSON included, exit status 5, and no process left."""
+    program = common.build(s, "clean")
+    p, _ = start(s, "--json", "r.json", "--max-executions", "1000000000", program=program)
+    time.sleep(1)
+    p.send_signal(getattr(signal, "SIG" + name))
+    out, err = p.communicate(timeout=20)
+    s.check(p.returncode == 5, "exit status %d, expected 5: %s%s" % (p.returncode, out, err))
+    s.check(re.search(r"\d executions in", out + err), "no summary: %s%s" % (out, err))
+    r = json.loads(s.read("r.json"))
+    s.same((r["stopped"], r["verdict"]), ("interrupted", "bounded"), "stopped, verdict")
+    s.check(r["executions"] > 0, "no executions")
+    left = subprocess.run(["pgrep", "-f", s.path("clean")], stdout=subprocess.PIPE, text=True).stdout
+    s.check(not left, "left behind: " + left)
+
+
+def test_interrupt_keeps_findings(s):
+    program = common.build(s, "race")
+    p, _ = start(s, "--all", "--json", "r.json", "--max-executions", "1000000000", program=program)
+    time.sleep(1)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=20)
+    s.check(p.returncode == 1, "exit status %d, expected 1: %s%s" % (p.returncode, out, err))
+    s.same(len(json.loads(s.read("r.json"))["findings"]), 1, "number of findings")
+    s.replay()
+
+
+def test_killed_supervisor(s):
+    """When heddle is killed, the tested process goes too."""
+    program = common.build(s, "clean")
+    p, _ = start(s, "--max-executions", "1000000000", program=program)
+    time.sleep(0.7)
+    p.kill()
+    p.communicate()
+    for _ in range(30):
+        left = subprocess.run(["pgrep", "-f", s.path("clean")], stdout=subprocess.PIPE, text=True).stdout
+        left += subprocess.run(["pgrep", "-x", "clean"], stdout=subprocess.PIPE, text=True).stdout
+        if not left:
+            return
+        time.sleep(0.1)
+    s.check(False, "the tested process lives on: " + left)
+
+
+def test_progress_on_terminal(s):
+    program = common.build(s, "clean")
+    p, fd = start(s, "--time", "2s", program=program, tty=True)
+    text = read_all(fd, 15)
+    p.wait(20)
+    os.close(fd)
+    s.check(p.returncode == 0, "exit status %d: %s" % (p.returncode, text))
+    s.check("\r" in text.replace("\r\n", ""), "no progress line: %r" % text[:300])
+    for word in ("executions", "events", "per second|/s"):
+        s.check(re.search(word, text), "no '%s' in: %r" % (word, text[:300]))
+
+
+def test_no_progress_without_terminal(s):
+    program = common.build(s, "clean")
+    p = s.run([s.heddle, "check", "--time", "1s", "--", program])
+    s.check("\r" not in p.stdout + p.stderr, "a progress line without a terminal")
+    s.same(p.stderr, "", "standard error")
+
+
+def test_time(s):
+    program = common.build(s, "clean")
+    began = time.monotonic()
+    r = s.search("check", program, "--time", "1s")
+    took = time.monotonic() - began
+    s.check(0.9 < took < 4, "--time 1s took %.2f s" % took)
+    s.is_clean(r)
+    s.same(r["stopped"], "time", "stopped")
+    s.check(r["executions"] > 10000, "only %d executions in a second" % r["executions"])
+    r = s.search("check", program, "--time", "1s", "--max-executions", "1000000000")
+    s.same(r["status"], 5, "exit status when --time comes before --max-executions")
+
+
+def test_all(s):
+    """--all goes on, keeps each thing once, and gives each a folder that replays."""
+    program = common.build(s, "twobugs")
+    r = s.search("check", program, "--all", "--max-executions", "2000")
+    s.is_bug(r, ["data-race", "assertion"], exactly_one=False)
+    s.same(sorted(f["kind"] for f in r["findings"]), ["assertion", "data-race"], "findings")
+    s.same(r["executions"], 2000, "executions")
+    s.same(s.findings(), [1, 2], "folders")
+    for n in s.findings():
+        s.replay(".heddle/%d" % n)
+
+
+def test_numbers_go_on(s):
+    program = common.build(s, "race")
+    for n in (1, 2, 3):
+        s.same(s.is_bug(s.search("check", program), ["data-race"])["replay"], ".heddle/%d" % n, "folder")
+
+
+def test_ignore(s):
+    program = common.build(s, "twobugs")
+    s.is_bug(s.search("check", program, "--ignore", "data-race"), ["assertion"])
+    s.is_bug(s.search("check", program, "--ignore=assertion"), ["data-race"])
+    s.is_clean(s.search("check", program, "--ignore", "assertion,data-race", "--max-executions", "300"), 300)
+    s.is_clean(s.search("check", program, "--ignore", "assertion", "--ignore", "data-race", "--max-executions", "300"), 300)
+
+
+def test_suppressions(s):
+    program = common.build(s, "twobugs")
+    s.write("rules", "# comment\n\ndata-race:work*   # the counter\n")
+    r = s.search("check", program, "--suppressions", "rules")
+    s.is_bug(r, ["assertion"])
+    s.write("rules", "*:twobugs.c\n")
+    r = s.search("check", program, "--suppressions", "rules", "--max-executions", "300")
+    s.check(not r["findings"] and r["status"] == 0 and r["suppressed"] > 0, "not suppressed: %s" % r["findings"])
+
+
+def test_json_shape(s):
+    """Every key that docs/formats.md promises, with its type."""
+    program = common.build(s, "deadlock")
+    r = s.search("check", program, args=["x"])
+    types = {"heddle": str, "command": list, "strategy": str, "seed": int, "verdict": str, "complete": bool, "stopped": str,
+             "executions": int, "blocked": int, "cut": int, "events": int, "switches": int, "threads": int, "seconds": float,
+             "executions_per_second": float, "restart": str, "processes": int, "suppressed": int, "dropped": int, "findings": list}
+    for key, kind in types.items():
+        s.check(key in r and isinstance(r[key], kind), "\"%s\" is missing or no %s: %r" % (key, kind.__name__, r.get(key)))
+    s.same(r["command"], ["./deadlock", "x"], "command")
+    s.check(r["bound"] is None or isinstance(r["bound"], dict), "bound: %r" % r["bound"])
+    f = r["findings"][0]
+    types = {"id": int, "replay": str, "kind": str, "title": str, "where": list, "execution": int, "steps": int, "replays": bool,
+             "partial": bool, "key": str}
+    for key, kind in types.items():
+        s.check(key in f and isinstance(f[key], kind), "finding: \"%s\" is missing or no %s" % (key, kind.__name__))
+    for w in f["where"]:
+        for key in ("thread", "file", "line", "column", "function", "role", "operation", "stack"):
+            s.check(key in w, "place: no \"%s\"" % key)
+    stored = json.loads(s.read(".heddle/1/finding.json"))
+    s.same(stored["kind"], f["kind"], "kind in finding.json")
+
+
+def test_json_to_stdout(s):
+    program = common.build(s, "race")
+    p = s.run([s.heddle, "check", "--json", "-", "--", program], want=1)
+    s.same(json.loads(p.stdout)["verdict"], "bug", "verdict")
+    p = s.run([s.heddle, "run", "--json", "-", "--seed", "3", "--", common.build(s, "nothreads")])
+    s.same(json.loads(p.stdout)["executions"], 1, "executions")
+
+
+def test_output_kept_not_shown(s):
+    """check is silent about what the program prints, and keeps it with the finding; run and replay show it."""
+    program = common.build(s, "race")
+    p = s.run([s.heddle, "check", "--", program], want=1)
+    s.check("hello" not in p.stdout + p.stderr, "check shows the program's output")
+    s.same(s.read(".heddle/1/output"), "hello from the program\n", "kept output")
+    p = s.run([s.heddle, "replay", ".heddle/1"], want=1)
+    s.check(p.stdout.startswith("hello from the program\n"), "replay does not show the program's output")
+
+
+def test_output_to_a_file(s):
+    """What run writes to a file that the shell opened stays there."""
+    program = common.build(s, "clean")
+    s.run(["sh", "-c", "(echo before; %s run -- %s; echo after) > out 2>&1" % (s.heddle, program)])
+    s.same(s.read("out"), "before\ncounter 2, 1 arguments, last ./clean\nafter\n", "the file")
+
+
+INPUT = """
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+int x;
+static void *w(void *a) { x++; return a; }
+int main(void) {
+  char line[64] = "";
+  pthread_t a, b;
+  if (!fgets(line, sizeof line, stdin) || strcmp(line, "the input\\n") != 0) return 0;
+  pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, 0);
+  pthread_join(a, 0); pthread_join(b, 0);
+  return 0;
+}
+"""
+
+
+@each("memory", "fork")
+def test_input(s, mode):
+    """Every execution gets the whole standard input, and replay has it too."""
+    program = s.build_text(INPUT)
+    r = s.search("check", program, "--restart", mode, "--ignore", "data-race", "--max-executions", "50", stdin="the input\nmore\n")
+    s.check(r["threads"] == 3, "the program did not get its input")
+    r = s.search("check", program, "--restart", mode, stdin="the input\nmore\n")
+    s.is_bug(r, ["data-race"])
+    s.replay()
+
+
+def test_large_output(s):
+    """A program that prints a lot, in every execution, does not slow down to a stop or fill the disk."""
+    program = s.build_text("""
+    #include <pthread.h>
+    #include <stdio.h>
+    static void *w(void *a) { for (int i = 0; i < 2000; i++) printf("%d a line of some length, again and again\\n", i); return a; }
+    int main(void) { pthread_t a, b; pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, 0);
+      pthread_join(a, 0); pthread_join(b, 0); return 0; }
+    """)
+    s.is_clean(s.search("check", program, "--max-executions", "100"), 100)
+
+
+def test_arguments_pass(s):
+    """Everything after -- is the program's, options of its own included."""
+    program = common.build(s, "clean")
+    p = s.run([s.heddle, "run", "--", program, "--seed", "--", ""])
+    s.same(p.stdout, "counter 2, 4 arguments, last \n", "output")
+    p = s.run([s.heddle, "run", program, "--help"])
+    s.same(p.stdout, "counter 2, 2 arguments, last --help\n", "output")
+
+
+def test_program_in_path(s):
+    common.build(s, "clean")
+    p = s.run([s.heddle, "run", "--", "clean"], env={"PATH": s.dir + ":" + s.env["PATH"]})
+    s.check("counter 2" in p.stdout, "not run")
+
+
+def test_from_another_folder(s):
+    common.build(s, "race")
+    os.mkdir(s.path("below"))
+    p = s.run([s.heddle, "check", "--", "../race"], cwd=s.path("below"), want=1)
+    s.check("replay .heddle/1" in p.stdout, "no replay command")
+    s.replay("below/.heddle/1")
+
+
+def test_seed_zero_and_large(s):
+    program = common.build(s, "race")
+    for seed in ("0", "9223372036854775807"):
+        s.same(s.search("check", program, "--seed", seed)["seed"], int(seed), "seed")
+
+
+def test_spaces_in_names(s):
+    os.mkdir(s.path("a folder"))
+    common.build(s, "race", out="a folder/the program")
+    r = s.search("check", "./a folder/the program", "--out", "my findings")
+    s.is_bug(r, ["data-race"])
+    s.replay("my findings/1")
+
+
+def test_stripped(s):
+    """Without debug information the finding is still found, with functions from the symbol table or addresses."""
+    common.build(s, "race", "-O1", "-g0")
+    s.is_bug(s.search("check", "./race"), ["data-race"])
+    s.run(["strip", "race"])
+    s.is_bug(s.search("check", "./race"), ["data-race"])
+
+
+def test_shared_library(s):
+    """A bug in a library of the user's own, built with heddle cc."""
+    s.write("lib.c", "int counter; void bump(void) { counter++; }\n")
+    s.run([s.heddle, "cc", "-g", "-O1", "-shared", "-fPIC", "lib.c", "-o", "libbump.so"])
+    s.write("main.c", """#include <pthread.h>
+    void bump(void);
+    static void *w(void *a) { bump(); return a; }
+    int main(void) { pthread_t a, b; pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, 0);
+      pthread_join(a, 0); pthread_join(b, 0); return 0; }
+    """)
+    s.run([s.heddle, "cc", "-g", "-O1", "main.c", "-L.", "-lbump", "-Wl,-rpath," + s.dir, "-o", "main", "-pthread"])
+    f = s.is_bug(s.search("check", "./main"), ["data-race"])
+    s.check(any(w["function"] == "bump" and w["file"].endswith("lib.c") for w in f["where"]), "the library is not shown")
+    s.replay()
+
+
+def test_dlopen(s):
+    """... and in one that is loaded while the program runs."""
+    s.write("lib.c", "int counter; void bump(void) { counter++; }\n")
+    s.run([s.heddle, "cc", "-g", "-O1", "-shared", "-fPIC", "lib.c", "-o", "libbump.so"])
+    program = s.build_text("""#include <pthread.h>
+    #include <dlfcn.h>
+    static void (*bump)(void);
+    static void *w(void *a) { bump(); return a; }
+    int main(void) { pthread_t a, b; void *h = dlopen("./libbump.so", RTLD_NOW); if (!h) return 3; *(void **)&bump = dlsym(h, "bump");
+      pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, 0); pthread_join(a, 0); pthread_join(b, 0); return 0; }
+    """)
+    r = s.search("check", program, "--ignore", "data-race", "--max-executions", "100", "--exit-status")
+    s.is_clean(r, 100)
+    f = s.is_bug(s.search("check", program), ["data-race"])
+    s.check(any(w["function"] == "bump" for w in f["where"]), "the library is not shown")
+    s.replay()
+
+
+def test_not_rebuilt_library(s):
+    """A library built by the plain compiler that locks, waits and allocates is under control all the same."""
+    s.write("lib.c", """#include <pthread.h>
+    #include <stdlib.h>
+    static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+    void one(void) { pthread_mutex_lock(&a); pthread_mutex_lock(&b); pthread_mutex_unlock(&b); pthread_mutex_unlock(&a); }
+    void two(void) { pthread_mutex_lock(&b); pthread_mutex_lock(&a); pthread_mutex_unlock(&a); pthread_mutex_unlock(&b); }
+    """)
+    s.run(["gcc", "-g", "-O1", "-shared", "-fPIC", "lib.c", "-o", "liblock.so", "-pthread"])
+    s.write("main.c", """#include <pthread.h>
+    void one(void); void two(void);
+    static void *x(void *a) { one(); return a; }
+    static void *y(void *a) { two(); return a; }
+    int main(void) { pthread_t a, b; pthread_create(&a, 0, x, 0); pthread_create(&b, 0, y, 0);
+      pthread_join(a, 0); pthread_join(b, 0); return 0; }
+    """)
+    s.run([s.heddle, "cc", "-g", "-O1", "main.c", "-L.", "-llock", "-Wl,-rpath," + s.dir, "-o", "main", "-pthread"])
+    s.is_bug(s.search("check", "./main"), ["deadlock"])
+    s.replay()
