@@ -12,6 +12,7 @@
 
 static unsigned nhandlers, nhandlers_mark; /* registered by the program and its libraries */
 static bool has_fini;
+static uint64_t exit_pc; /* where exit was called; 0 for a return from main */
 
 /* ---- leaving ---- */
 
@@ -44,10 +45,10 @@ _Noreturn static void finish(void)
   if (rt.config->leaks)
     hd__report_leaks();
   if (rt.config->exit_status && rt.exit_status) {
-    struct hd_finding_rec *f = hd__finding(HD_KIND_EXIT, (uint64_t)rt.exit_status + 1, 0);
+    struct hd_finding_rec *f = hd__finding(HD_KIND_EXIT, exit_pc ? exit_pc : (uint64_t)rt.exit_status + 1, 0);
     if (f) {
       f->status = rt.exit_status;
-      hd__site_stack(hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_EXIT), rt.cur, 0);
+      hd__site_stack(hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_EXIT), rt.cur, exit_pc);
       hd__finding_done(f, true);
     }
   }
@@ -106,7 +107,11 @@ void hd__exit_mark(void)
   dl_iterate_phdr(look_for_fini, &has_fini);
 }
 
-void hd__exit_begin(void) { nhandlers = nhandlers_mark; }
+void hd__exit_begin(void)
+{
+  nhandlers = nhandlers_mark;
+  exit_pc = 0;
+}
 
 void hd__exit_register_last(void) { real___cxa_atexit(last_handler, NULL, NULL); }
 
@@ -131,6 +136,7 @@ HD_EXPORT void exit(int status)
     real_exit(status);
     __builtin_unreachable();
   }
+  exit_pc = HD_CALLER;
   hd__program_exit(status);
 }
 
@@ -140,6 +146,7 @@ HD_EXPORT void _exit(int status)
     real__exit(status);
     __builtin_unreachable();
   }
+  exit_pc = HD_CALLER;
   hd__exit_now(status);
 }
 
@@ -149,7 +156,15 @@ _Noreturn void hd__exit_now(int status)
   finish();
 }
 
-HD_EXPORT void _Exit(int status) { _exit(status); }
+HD_EXPORT void _Exit(int status)
+{
+  if (!hot.active) {
+    real__exit(status);
+    __builtin_unreachable();
+  }
+  exit_pc = HD_CALLER;
+  hd__exit_now(status);
+}
 
 HD_EXPORT void quick_exit(int status)
 {
@@ -158,6 +173,7 @@ HD_EXPORT void quick_exit(int status)
     __builtin_unreachable();
   }
   rt.exit_status = status & 0xff;
+  exit_pc = HD_CALLER;
   real_quick_exit(status); /* runs its handlers, then _exit: a system call that sysguard.c sees */
   __builtin_unreachable();
 }

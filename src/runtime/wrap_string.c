@@ -1,6 +1,7 @@
 /* wrap_string.c: memory and string functions, which are accesses to what they read and write. Runs in the
  * tested process. clang calls the __tsan_ names, gcc the plain ones. */
 #define HD_DEFINES_MEMCPY
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -190,30 +191,30 @@ HD_EXPORT char *strncat(char *restrict d, const char *restrict s, size_t n)
 }
 
 /* Bytes a comparison looks at: up to the first difference or the end. */
-static size_t compared(const char *a, const char *b, size_t max)
+static size_t compared(const char *a, const char *b, size_t max, bool fold)
 {
   size_t n = 0;
-  while (n < max && a[n] == b[n] && a[n])
+  while (n < max && a[n] && (a[n] == b[n] || (fold && tolower((unsigned char)a[n]) == tolower((unsigned char)b[n]))))
     n++;
   return n < max ? n + 1 : n;
 }
 
-#define COMPARE(name, args, call, max)                                                                          \
+#define COMPARE(name, args, call, max, fold)                                                                          \
   HD_EXPORT int name args                                                                                       \
   {                                                                                                             \
     ready();                                                                                                    \
     if (hot.active) {                                                                                           \
-      size_t n_ = compared(a, b, max);                                                                          \
+      size_t n_ = compared(a, b, max, fold);                                                                    \
       reads(a, n_, HD_CALLER);                                                                                  \
       reads(b, n_, HD_CALLER);                                                                                  \
     }                                                                                                           \
     return real_##name call;                                                                                    \
   }
 
-COMPARE(strcmp, (const char *a, const char *b), (a, b), (size_t)-1)
-COMPARE(strncmp, (const char *a, const char *b, size_t n), (a, b, n), n)
-COMPARE(strcasecmp, (const char *a, const char *b), (a, b), (size_t)-1)
-COMPARE(strncasecmp, (const char *a, const char *b, size_t n), (a, b, n), n)
+COMPARE(strcmp, (const char *a, const char *b), (a, b), (size_t)-1, false)
+COMPARE(strncmp, (const char *a, const char *b, size_t n), (a, b, n), n, false)
+COMPARE(strcasecmp, (const char *a, const char *b), (a, b), (size_t)-1, true)
+COMPARE(strncasecmp, (const char *a, const char *b, size_t n), (a, b, n), n, true)
 
 #define FIND(name, arg_type)                                                                                    \
   HD_EXPORT char *name(const char *s, arg_type c)                                                               \
