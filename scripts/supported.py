@@ -57,6 +57,9 @@ ACTIONS = [
                   "another thread lives"),
     ("do_mmap", "passed through; unmapped at a restart"),
     ("do_munmap", "passed through for what the execution mapped; what was there before `main` stays"),
+    ("do_mprotect", "passed through; the old protection is put back at a restart"),
+    ("cwd_moved", "passed through; the folder it started in is put back at a restart"),
+    ("mask_start", "passed through; put back at a restart"),
     ("do_replace", "passed through; what was there before `main` is put back at a restart"),
     ("do_kill", "a signal to itself that would kill is a finding; passed through otherwise"),
     ("brk_moved", "passed through; put back at a restart"),
@@ -163,9 +166,10 @@ class Source:
             if not m:
                 continue
             name, symbol = m.groups()
-            if EXPORT in head and name not in self.exported:
+            entry = re.match(r"hd_in_(\w+)", name)  # the exported symbol is in arch_*.S and goes on here
+            if (EXPORT in head or entry) and name not in self.exported:
                 self.exported.append(name)
-                self.symbol[name] = symbol or name
+                self.symbol[name] = entry.group(1) if entry else symbol or name
             if body is not None:
                 self.body[name] = without_inactive(body)
 
@@ -257,8 +261,8 @@ def system_calls():
 
 def system_call_page():
     out = ["## System calls\n",
-           "Every system call made outside the runtime is seen (`src/runtime/sysguard.c`), whoever makes it.\n"
-           "Some stand in two lines, and both hold. Those not listed are passed through.\n"]
+           "Every system call made outside the runtime is seen (`src/runtime/sysguard.c`), whoever makes\n"
+           "it. Some stand in two lines, and both hold. Those not listed are passed through.\n"]
     actions, order = {}, []
     for names, action in system_calls():
         if action not in actions:
