@@ -233,7 +233,9 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   uint32_t running = d->at < trace.n ? d->at : trace.n;
   if (how == HD_HOW_STOPPED) hd__trace_stop(&trace);
   hd__count_class(s, &trace, how);
-  if (how != HD_HOW_BLOCKED) hd__trace_end(&trace, p);
+  /* Also of an execution that was given up: what it did, and what could not run in it, may race like anything
+   * else; only what sleeps has been seen to by the branch that covers it. */
+  hd__trace_end(&trace, p);
   for (uint32_t i = 0; i < trace.nraces; i++) reverse(d, &trace.race[i]);
   d->complete = !backtrack(d, running);
   return !d->complete;
