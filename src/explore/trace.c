@@ -81,10 +81,11 @@ static struct hd_tobj *object(struct hd_trace *t, uint64_t key)
 
 /* ---- dependence ---- */
 
-static int is_write(unsigned kind, unsigned flags)
-{
-  return hd_op_effect[kind] == HD_EFF_WRITE && !(kind == HD_OP_ACAS && (flags & HD_EV_FAILED));
-}
+/* A compare-and-swap counts as a write also when it fails: whether it fails can change with the order of the
+ * others, and with it what it depends on; a search that takes a failed one for a read misses classes (the
+ * cross-check in tests/unit/test_strategies.c shows it). The race detector, which judges one execution at a
+ * time, does tell them apart. */
+static int is_write(unsigned kind) { return hd_op_effect[kind] == HD_EFF_WRITE; }
 
 enum role { ROLE_NONE, ROLE_ACQUIRE, ROLE_RELEASE, ROLE_READ, ROLE_WRITE };
 
@@ -142,7 +143,7 @@ int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, uns
   unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
   if (oa == HD_OBJ_MEMORY && ob == HD_OBJ_MEMORY)
     return a->object < b->object + b->size && b->object < a->object + a->size &&
-           (is_write(a->kind, af) || is_write(b->kind, bf));
+           (is_write(a->kind) || is_write(b->kind));
   if (is_cond(a->kind) && is_cond(b->kind) && a->object == b->object && cond_dependent(a, b))
     return 1;
   enum role ra = lock_role(a->kind, af), rb = lock_role(b->kind, bf);
@@ -273,7 +274,7 @@ static void on_granule(struct work *w, uint64_t granule, uint8_t mask, int write
 static void on_memory(struct work *w)
 {
   uint64_t lo = w->op->object, hi = lo + w->op->size;
-  int write = is_write(w->op->kind, w->flags);
+  int write = is_write(w->op->kind);
   for (uint64_t g = lo & ~7ull; g < hi; g += 8) {
     unsigned mask = 0xff;
     if (lo > g)
@@ -346,6 +347,8 @@ static void merge(struct hd_trace *t, uint32_t *c, uint32_t e)
       c[i] = d[i];
 }
 
+static int woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 2 && wait->choice == 1; }
+
 /* What orders the operation apart from its conflicts: its thread, and what enabled it. Mostly that is just the
  * previous event of the thread, whose clock is then shared. (A time-out does not: the operation was pending
  * already, and could have come before the time passed.) */
@@ -355,7 +358,8 @@ static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op)
   int joins = op->kind == HD_OP_JOIN && op->object < t->nthreads;
   /* A spin that ended once before it really did could have gone on then: what ended it last is no condition. */
   uint32_t spins = op->kind == HD_OP_SPINWAIT ? (op->disabler ? op->enabler_before : op->enabler) : 0;
-  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins)
+  int timed_out = op->kind == HD_OP_WAKE && cause == HD_NONE && prev != HD_NONE && !woke_spuriously(&t->ev[prev]);
+  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out)
     return t->ev[prev].clock;
   uint32_t *c = new_clock(t, prev == HD_NONE ? NULL : t->ev[prev].clock);
   merge(t, c, cause);
@@ -363,6 +367,8 @@ static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op)
     merge(t, c, t->last[op->object]);
   if (spins)
     merge(t, c, spins - 1);
+  for (uint32_t i = 0; timed_out && i < t->nthreads; i++)
+    merge(t, c, t->last[i]); /* nothing else could run when its time came */
   return c;
 }
 
