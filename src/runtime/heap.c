@@ -254,6 +254,7 @@ void hd__heap_free(void *ptr, uint64_t pc)
       h->free_site = (uint32_t)hd__site_here(pc);
   }
   h->state = B_FREED;
+  hd__live = (struct hd_live){0, 0};
   unsigned s = c->slot;
   if (c->stride > 1 && s == slot_of(hot.active ? rt.cur : NULL) && h->off == 1) {
     unsigned cls = class_of(c->stride);
@@ -302,7 +303,9 @@ static void bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned fla
   hd__finding_done(f, false);
 }
 
-void hd__heap_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
+struct hd_live hd__live;
+
+void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
 {
   struct chunk *c;
   struct header *h = header_of(addr, &c);
@@ -315,6 +318,8 @@ void hd__heap_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
     bad_access(HD_KIND_USE_AFTER_FREE, addr, size, flags, pc);
   else if (HD_UNLIKELY(addr < user || addr + size > user + size_of(h, c)))
     bad_access(HD_KIND_HEAP_OVERFLOW, addr, size, flags, pc);
+  else
+    hd__live = (struct hd_live){user, user + size_of(h, c)};
 }
 
 /* ---- restart ---- */
@@ -337,6 +342,7 @@ void hd__heap_mark(void)
 
 void hd__heap_restore(void)
 {
+  hd__live = (struct hd_live){0, 0};
   for (uint32_t i = mark.nchunks; i < nlog; i++) {
     uint32_t c = log_chunk[i];
     struct chunk *ch = &chunks[c];

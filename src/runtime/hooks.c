@@ -28,6 +28,28 @@ static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint
   hd__access_slow(addr, size, flags, pc);
 }
 
+/* Two words at once, or a word that is not aligned; these are what vectorised code does. */
+static inline __attribute__((always_inline)) void access_wide(uint64_t addr, unsigned size, bool write, uint64_t pc)
+{
+  if (HD_UNLIKELY(!hot.active))
+    return;
+  const struct hd_cell *c = hd__cell(addr), *d = hd__cell(addr + size - 1);
+  unsigned off = addr & 7;
+  uint64_t first = (0xffull << off) & 0xff, last = 0xffull >> (7 - ((addr + size - 1) & 7));
+  if (c == d)
+    first &= last;
+  uint64_t want = hot.tag;
+  bool hit = (c->w & (~0xffull | first)) == (want | first) || (!write && (c->r & (~0xffull | first)) == (want | first));
+  if (HD_LIKELY(hit) && d != c) {
+    hit = (d->w & (~0xffull | last)) == (want | last) || (!write && (d->r & (~0xffull | last)) == (want | last));
+    if (hit && HD_UNLIKELY(d - c > 1)) /* 16 unaligned bytes touch three */
+      hit = c[1].w == (want | 0xff) || (!write && c[1].r == (want | 0xff));
+  }
+  if (HD_LIKELY(hit))
+    return;
+  hd__access_slow(addr, size, write ? HD_A_WRITE : 0, pc);
+}
+
 #define U(p) ((uint64_t)(p))
 #define HOOK(n)                                                                                                 \
   HD_EXPORT void __tsan_read##n(void *p);                                                                       \
@@ -58,16 +80,20 @@ HOOK(8)
   HD_EXPORT void __tsan_##name##n(void *p);                                                                     \
   void __tsan_##name##n(void *p) { access_any(U(p), n, flags, HD_CALLER); }
 
-HOOK_SLOW(read, 16, 0)
-HOOK_SLOW(write, 16, HD_A_WRITE)
+#define HOOK_WIDE(name, n, write)                                                                               \
+  HD_EXPORT void __tsan_##name##n(void *p);                                                                     \
+  void __tsan_##name##n(void *p) { access_wide(U(p), n, write, HD_CALLER); }
+
+HOOK_WIDE(read, 16, false)
+HOOK_WIDE(write, 16, true)
 HOOK_SLOW(volatile_write, 16, HD_A_WRITE | HD_A_VOLATILE)
 
 void HD_IN(__tsan_volatile_read16)(void *p);
 void HD_IN(__tsan_volatile_read16)(void *p) { access_any(U(p), 16, HD_A_VOLATILE, HD_CALLER); }
 
 #define HOOK_UNALIGNED(n)                                                                                       \
-  HOOK_SLOW(unaligned_read, n, 0)                                                                               \
-  HOOK_SLOW(unaligned_write, n, HD_A_WRITE)                                                                     \
+  HOOK_WIDE(unaligned_read, n, false)                                                                           \
+  HOOK_WIDE(unaligned_write, n, true)                                                                           \
   void HD_IN(__tsan_unaligned_volatile_read##n)(void *p);                                                       \
   void HD_IN(__tsan_unaligned_volatile_read##n)(void *p) { access_any(U(p), n, HD_A_VOLATILE, HD_CALLER); }     \
   HOOK_SLOW(unaligned_volatile_write, n, HD_A_WRITE | HD_A_VOLATILE)                                            \

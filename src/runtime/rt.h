@@ -243,8 +243,17 @@ void hd__release(struct hd_vc *into);        /* publish the running thread's clo
 void hd__acquire(const struct hd_vc *from);  /* learn */
 void hd__new_segment(struct hd_thread *t);
 /* Whether that segment of this execution happened before the running thread's next action. */
-bool hd__happened_before(uint32_t seg);
-unsigned hd__segment_thread(uint32_t seg);
+struct hd_segment {
+  uint32_t clock;
+  uint32_t thread;
+};
+extern struct hd_segment *hd__segments; /* of this execution, from rt.seg_base */
+static inline unsigned hd__segment_thread(uint32_t seg) { return hd__segments[seg - rt.seg_base].thread; }
+static inline bool hd__happened_before(uint32_t seg)
+{
+  const struct hd_segment *s = &hd__segments[seg - rt.seg_base];
+  return hd_vc_get(&rt.cur->vc, s->thread) >= s->clock;
+}
 /* The pending operation of the running thread was executed; HD_EV_* flags. hd__point does this itself. */
 void hd__event(unsigned flags);
 /* hd__point without the event, for operations whose outcome is known only afterwards. */
@@ -272,9 +281,10 @@ void hd__disable_pending(struct hd_obj *o, struct hd_thread *except);
 
 struct hd_cell {
   uint64_t w, r;     /* last write and last read: segment << 32 | flags << 8 | byte mask */
-  uint64_t wpc, rpc; /* where; bit 63 of wpc: the granule is visible */
+  uint64_t wpc, rpc; /* where; of wpc, bit 63: the granule is visible, bit 62: rpc is seg_base << 32 | list, and
+                        w and r only tell the fast path what the list has */
 };
-#define HD_CELL_INFLATED (1ull << 8)
+#define HD_CELL_LIST (1ull << 62)
 #define HD_CELL_ATOMIC (1ull << 9)
 #define HD_CELL_VISIBLE (1ull << 63)
 #define HD_PC_MASK ((1ull << 48) - 1)
@@ -338,7 +348,16 @@ void *hd__heap_alloc(size_t size, size_t align, uint64_t pc);
 void hd__heap_free(void *p, uint64_t pc);
 size_t hd__heap_size(void *p);
 /* Reports an access to [addr, addr+size) that is not inside a live block. */
-void hd__heap_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* The live block that was last looked up; freeing, and a new execution, empty it. */
+extern struct hd_live {
+  uint64_t lo, hi;
+} hd__live;
+static inline void hd__heap_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
+{
+  if (addr < hd__live.lo || addr + size > hd__live.hi)
+    hd__heap_check_slow(addr, size, flags, pc);
+}
 bool hd__heap_block(uint64_t addr, struct hd_block *b);
 void hd__heap_mark(void);    /* the state to come back to */
 void hd__heap_restore(void);

@@ -12,23 +12,19 @@
 struct hd_hot hot;
 struct hd_rt rt;
 
-struct segment {
-  uint32_t clock;
-  uint32_t thread;
-};
-static struct segment *segments; /* of this execution, from rt.seg_base */
+struct hd_segment *hd__segments;
 #define MAX_SEGMENTS (1u << 26)
 #define ARENA_SIZE (8ull << 30)
 
 int hd__sched_init(void)
 {
-  if (segments)
+  if (hd__segments)
     return 0;
-  segments = hd__map((size_t)MAX_SEGMENTS * sizeof *segments);
+  hd__segments = hd__map((size_t)MAX_SEGMENTS * sizeof *hd__segments);
   rt.thread = hd__map(sizeof *rt.thread * HD_MAX_THREADS);
   struct hd_frame *frames = hd__map(sizeof *frames * HD_FRAMES * HD_MAX_THREADS);
   void *arena = hd__map(ARENA_SIZE);
-  if (!segments || !rt.thread || !frames || !arena)
+  if (!hd__segments || !rt.thread || !frames || !arena)
     return -1;
   hd_arena_init(&rt.arena, arena, ARENA_SIZE);
   for (unsigned i = 0; i < HD_MAX_THREADS; i++) {
@@ -40,14 +36,6 @@ int hd__sched_init(void)
   return 0;
 }
 
-bool hd__happened_before(uint32_t seg)
-{
-  const struct segment *s = &segments[seg - rt.seg_base];
-  return hd_vc_get(&rt.cur->vc, s->thread) >= s->clock;
-}
-
-unsigned hd__segment_thread(uint32_t seg) { return segments[seg - rt.seg_base].thread; }
-
 void hd__new_segment(struct hd_thread *t)
 {
   uint32_t seg = rt.seg_next++;
@@ -55,8 +43,8 @@ void hd__new_segment(struct hd_thread *t)
     hd__end(HD_END_CUT);
   uint32_t clock = hd_vc_get(&t->vc, t->id) + 1;
   hd_vc_set(&rt.arena, &t->vc, t->id, clock);
-  segments[seg - rt.seg_base] = (struct segment){clock, t->id};
-  t->tag = (uint64_t)seg << 32;
+  hd__segments[seg - rt.seg_base] = (struct hd_segment){clock, t->id};
+  t->tag = (uint64_t)seg << 32 | (uint64_t)t->id << 16;
   if (t == rt.cur)
     hot.tag = t->tag;
 }

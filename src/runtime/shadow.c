@@ -74,6 +74,7 @@ static void make_visible(struct hd_cell *c, uint64_t granule)
   if (c->wpc & HD_CELL_VISIBLE)
     return;
   c->wpc |= HD_CELL_VISIBLE;
+  c->w = c->r = 0;
   hd__log_visible(granule);
 }
 
@@ -81,7 +82,12 @@ static inline bool valid(uint64_t word) { return (uint32_t)(word >> 32) >= rt.se
 
 /* ---- lists ---- */
 
-static struct list *list_of(struct hd_cell *c) { return (struct list *)(rt.arena.base + ((c->r & 0xffffffffu) << 4)); }
+static bool inflated(const struct hd_cell *c)
+{
+  return (c->wpc & HD_CELL_LIST) && (uint32_t)(c->rpc >> 32) == rt.seg_base;
+}
+
+static struct list *list_of(struct hd_cell *c) { return (struct list *)(rt.arena.base + ((c->rpc & 0xffffffffu) << 4)); }
 
 static void list_add(struct list *l, struct access a)
 {
@@ -106,7 +112,7 @@ static struct access from_word(uint64_t word, uint64_t pc, unsigned write)
 
 static struct list *inflate(struct hd_cell *c)
 {
-  if (valid(c->w) && (c->w & HD_CELL_INFLATED))
+  if (inflated(c))
     return list_of(c);
   struct list *l = hd_arena_get(&rt.arena, sizeof *l);
   HD_BUG_ON(!l);
@@ -115,8 +121,9 @@ static struct list *inflate(struct hd_cell *c)
     list_add(l, from_word(c->w, c->wpc, HD_A_WRITE));
   if (valid(c->r))
     list_add(l, from_word(c->r, c->rpc, 0));
-  c->w = (uint64_t)rt.seg_base << 32 | HD_CELL_INFLATED;
-  c->r = (uint64_t)((char *)l - rt.arena.base) >> 4;
+  c->w = c->r = 0;
+  c->wpc = (c->wpc & HD_CELL_VISIBLE) | HD_CELL_LIST;
+  c->rpc = (uint64_t)rt.seg_base << 32 | (uint64_t)((char *)l - rt.arena.base) >> 4;
   return l;
 }
 
@@ -177,7 +184,7 @@ static bool conflicts(uint32_t seg, unsigned emask, bool ewrite, unsigned mask, 
 
 static void find_clash(struct hd_cell *c, unsigned mask, unsigned flags, struct clash *k)
 {
-  if (valid(c->w) && (c->w & HD_CELL_INFLATED)) {
+  if (inflated(c)) {
     struct list *l = list_of(c);
     for (uint32_t i = 0; i < l->n; i++) {
       struct access *e = &l->a[i];
@@ -237,7 +244,8 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
   uint64_t atomic = flags & HD_A_ATOMIC ? HD_CELL_ATOMIC : 0;
   uint64_t word = hot.tag | atomic | mask;
   flags &= HD_A_WRITE | HD_A_ATOMIC;
-  if (!(c->wpc & HD_CELL_VISIBLE) && !(valid(c->w) && (c->w & HD_CELL_INFLATED))) {
+  if (!(c->wpc & HD_CELL_VISIBLE) && !inflated(c)) {
+    c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
     if (flags & HD_A_WRITE) {
       if ((c->w & ~0xffull) == (word & ~0xffull)) { /* same segment, more bytes */
         c->w |= mask;
@@ -263,6 +271,12 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
     }
   }
   record_list(inflate(c), mask, flags, site);
+  if (!(c->wpc & HD_CELL_VISIBLE) && !atomic) {
+    if (flags & HD_A_WRITE)
+      c->w = (c->w & ~0xffull) == hot.tag ? c->w | mask : word;
+    else
+      c->r = (c->r & ~0xffull) == hot.tag ? c->r | mask : word;
+  }
 }
 
 static unsigned granule_mask(uint64_t addr, uint64_t end, uint64_t granule)
@@ -307,10 +321,55 @@ static unsigned outcome(unsigned flags, const struct hd_cas *cas)
   return hd__cas_wins(cas) ? flags | HD_A_WRITE : flags & ~HD_A_WRITE;
 }
 
+static inline bool ordered(uint64_t word)
+{
+  return !((word ^ hot.tag) & 0xffff0000u) || hd__happened_before((uint32_t)(word >> 32));
+}
+
+/* The common case of the slow path: a plain access within one granule that is neither visible nor inflated and
+ * that everything recorded there happened before, so that recording it replaces words. False: the general way. */
+static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
+{
+  struct hd_cell *c = hd__cell(addr);
+  uint64_t mask = ((1ull << size) - 1) << (addr & 7), word = hot.tag | mask;
+  if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c) || hot.detail || rt.cur->ignore || rt.cur->spin.armed))
+    return false;
+  c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
+  bool w = valid(c->w), r = valid(c->r);
+  if (w && !ordered(c->w))
+    return false;
+  if (flags & HD_A_WRITE) {
+    if (r && (!ordered(c->r) || (c->r & 0xff & ~mask)))
+      return false;
+    if ((c->w & ~0xffull) == hot.tag)
+      word |= c->w & 0xff;
+    else if (w && (c->w & 0xff & ~mask))
+      return false;
+    if (hd__heap_owns(addr))
+      hd__heap_check(addr, size, flags, pc);
+    c->r = 0;
+    c->w = word;
+    c->wpc = pc & HD_PC_MASK;
+  } else {
+    if ((c->r & ~0xffull) == hot.tag)
+      word |= c->r & 0xff;
+    else if (r && (!ordered(c->r) || (c->r & 0xff & ~mask)))
+      return false;
+    if (hd__heap_owns(addr))
+      hd__heap_check(addr, size, flags, pc);
+    c->r = word;
+    c->rpc = pc & HD_PC_MASK;
+  }
+  rt.status->heartbeat++;
+  return true;
+}
+
 /* Every access that the fast path did not recognise. The hook comes before the access itself, so whoever
  * runs at a scheduling point in here runs before it. */
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
 {
+  if (flags <= HD_A_WRITE && (addr & 7) + size <= 8 && one_word(addr, size, flags, pc))
+    return;
   hd__access_cas(addr, size, flags, pc, NULL);
 }
 
@@ -371,8 +430,7 @@ void hd__shadow_forget(uint64_t addr, uint64_t size)
 {
   for (uint64_t g = addr & ~7ull; g < addr + size; g += 8) {
     struct hd_cell *c = hd__cell(g);
-    if (valid(c->w))
-      c->w = 0;
-    c->r = 0;
+    c->w = c->r = 0;
+    c->wpc &= ~HD_CELL_LIST;
   }
 }

@@ -182,8 +182,11 @@ void hd__spin_check(uint64_t a, uint64_t pc)
     return;
   }
   s->rounds++;
-  if (!is_known && s->rounds < LEARN_ROUNDS - 2)
+  /* Comparing states costs: a loop that is not one of these is looked at less and less often. */
+  if (!is_known && (s->rounds < LEARN_ROUNDS - 2 || (s->rounds > LEARN_ROUNDS && (s->rounds & (s->rounds - 1)) > 1))) {
+    disarm(s);
     return;
+  }
   uint64_t now = local_state(t);
   bool ready = s->armed && now == s->state && s->nread >= 1 && s->nread <= HD_SPIN_READS;
   s->state = now;
