@@ -39,7 +39,7 @@ struct sim_instr {
   uint8_t what, a, b, size, v;
 };
 
-#define SIM_THREADS 4
+#define SIM_THREADS 6
 #define SIM_LENGTH 14
 #define SIM_LOCKS 2
 

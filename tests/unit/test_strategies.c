@@ -6,17 +6,22 @@
  *  2. `optimal` runs exactly one execution per class and gives up none.
  *  3. `dpor` and `rdfs` reach the same classes; `dpor` runs no more executions than depth-first search.
  *  4. Sampling strategies only reach classes that depth-first search knows.
- * A program that breaks one of these is shrunk and printed.
+ * A program that breaks one of these is shrunk and printed. That this can fail is tested too: a strategy that is
+ * told of wrong operations must be caught.
  *
- *   test_strategies [PROGRAMS [SEED [FEATURES]]]     more programs, others, or of certain kinds (sim.h) only */
+ *   test_strategies [PROGRAMS [SEED [FEATURES [GO_ON [STRATEGY]]]]]
+ * runs more and larger programs, others, or only with certain FEATURES (sum of SIM_*, sim.h), goes on after GO_ON
+ * bad ones, and with a STRATEGY other than optimal does not judge that one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "sim.h"
+#include "sim_random.h"
 
 /* ---- sets of classes, with the state each leads to ---- */
 
@@ -53,10 +58,11 @@ static int classes_has(const struct classes *c, uint64_t class) {
 /* ---- running a program under a strategy ---- */
 
 #define SEARCH_MEMORY (1ull << 30)
-#define MAX_EXECUTIONS 20000
 
 struct result {
-  uint64_t executions, blocked, longest;
+  uint64_t executions, blocked, stopped;
+  uint64_t longest; /* steps */
+  uint64_t order;   /* differs when the classes come in another order */
   int too_many, diverged, ambiguous;
   struct classes classes;
 };
@@ -71,16 +77,16 @@ struct runner {
 };
 
 static struct runner *new_runner(const char *strategy) {
-  static const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  static const int flags = MAP_ANONYMOUS | MAP_NORESERVE;
   struct runner *r = calloc(1, sizeof *r);
   r->strategy = hd_strategy_find(strategy);
   assert_non_null(r->strategy);
   r->search.config = &r->config;
   r->search.status = &r->status;
-  r->search.memory = mmap(NULL, SEARCH_MEMORY, PROT_READ | PROT_WRITE, flags, -1, 0);
+  r->search.memory = mmap(NULL, SEARCH_MEMORY, PROT_READ | PROT_WRITE, flags | MAP_SHARED, -1, 0);
   r->search.memory_size = SEARCH_MEMORY;
-  r->search.scratch = mmap(NULL, HD_SCRATCH_SIZE, PROT_READ | PROT_WRITE, flags, -1, 0);
-  void *m = mmap(NULL, HD_TRACE_MEMORY, PROT_READ | PROT_WRITE, flags, -1, 0);
+  r->search.scratch = mmap(NULL, HD_SCRATCH_SIZE, PROT_READ | PROT_WRITE, flags | MAP_PRIVATE, -1, 0);
+  void *m = mmap(NULL, HD_TRACE_MEMORY, PROT_READ | PROT_WRITE, flags | MAP_PRIVATE, -1, 0);
   assert_true(r->search.memory != MAP_FAILED && r->search.scratch != MAP_FAILED && m != MAP_FAILED);
   hd__trace_init(&r->trace, m);
   r->config.seed = 1;
@@ -94,9 +100,41 @@ static int on_choose(void *ctx, unsigned n) {
   return k < (int)n ? k : HD_PICK_DIVERGED;
 }
 
+/* Ways to tell a strategy something wrong. */
+enum mutation {
+  MUTATE_NOTHING,
+  MUTATE_WRITES,  /* writes are told as reads */
+  MUTATE_SIZES,   /* every access is one byte */
+  MUTATE_LOCKS,   /* locks are never taken */
+  MUTATE_TRYLOCK, /* failing to lock is not told */
+  MUTATE_SIGNALS, /* signals are nothing */
+  MUTATE_CHOICES, /* choices are not told */
+  MUTATE_JOINS,   /* joins are nothing */
+  MUTATE_ENDS,    /* the end of the process is nothing */
+  MUTATIONS,
+};
+static enum mutation mutation;
+
+static struct hd_op mutated(const struct hd_op *op, unsigned *flags, unsigned *nchoices) {
+  struct hd_op m = *op;
+  int memory = hd_op_object[op->kind] == HD_OBJ_MEMORY;
+  int hidden = (mutation == MUTATE_LOCKS && op->kind == HD_OP_LOCK) ||
+               (mutation == MUTATE_TRYLOCK && op->kind == HD_OP_TRYLOCK && *flags) ||
+               (mutation == MUTATE_SIGNALS && (op->kind == HD_OP_SIGNAL || op->kind == HD_OP_BROADCAST)) ||
+               (mutation == MUTATE_JOINS && op->kind == HD_OP_JOIN) ||
+               (mutation == MUTATE_ENDS && op->kind == HD_OP_END);
+  if (hidden) m.kind = HD_OP_YIELD;
+  if (mutation == MUTATE_WRITES && memory) m.kind = HD_OP_READ;
+  if (mutation == MUTATE_SIZES && memory) m.size = 1;
+  if (mutation == MUTATE_CHOICES) *nchoices = 0;
+  return m;
+}
+
 static void on_event(void *ctx, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices) {
   struct runner *r = ctx;
-  if (r->strategy->event) r->strategy->event(&r->search, op, flags, choice, nchoices);
+  unsigned told_flags = flags, told_choices = nchoices;
+  struct hd_op told = mutated(op, &told_flags, &told_choices);
+  if (r->strategy->event) r->strategy->event(&r->search, &told, told_flags, choice, told_choices);
   hd__trace_event(&r->trace, op, flags, choice, nchoices);
 }
 
@@ -152,10 +190,14 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
       res->blocked++;
     } else {
       res->executions++;
-      if (how == HD_HOW_STOPPED) hd__trace_stop(&r->trace);
+      if (how == HD_HOW_STOPPED) {
+        hd__trace_stop(&r->trace);
+        res->stopped++;
+      }
+      uint64_t class = hd__trace_class(&r->trace);
+      res->order += hd_mix64(class + n);
       if (r->trace.n > res->longest) res->longest = r->trace.n;
-      if (classes_add(&res->classes, hd__trace_class(&r->trace), final_state(&s, how)) < 0)
-        res->ambiguous = 1;
+      if (classes_add(&res->classes, class, final_state(&s, how)) < 0) res->ambiguous = 1;
     }
     if (!more) return res;
     if (n == limit) {
@@ -166,6 +208,8 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
 }
 
 /* ---- comparing ---- */
+
+static unsigned long max_executions = 2000; /* of dfs; larger programs are passed over */
 
 static struct runner *dfs, *rdfs, *dpor, *optimal, *samplers[3];
 
@@ -212,7 +256,7 @@ static int skip_optimal; /* to see what the others do on a program that it fails
 
 /* What is wrong with the strategies on p, or NULL; *skipped when p is too large to tell. */
 static const char *judge(const struct sim_program *p, int *skipped) {
-  const struct result *ref = search(dfs, p, MAX_EXECUTIONS);
+  const struct result *ref = search(dfs, p, max_executions);
   const char *wrong = NULL;
   *skipped = ref->too_many;
   if (ref->diverged) return "dfs diverged";
@@ -224,131 +268,7 @@ static const char *judge(const struct sim_program *p, int *skipped) {
   return wrong ? wrong : judge_samplers(p, ref);
 }
 
-/* ---- random programs ---- */
-
-static struct hd_rng rng;
-static unsigned below(unsigned n) { return hd_rng_below(&rng, n); }
-
-static struct sim_instr memory_instr(unsigned features) {
-  static const uint8_t kinds[] = {HD_OP_READ,  HD_OP_WRITE,  HD_OP_READ,  HD_OP_WRITE,
-                                  HD_OP_VREAD, HD_OP_VWRITE, HD_OP_ALOAD, HD_OP_ASTORE,
-                                  HD_OP_FREE,  HD_OP_ARMW,   HD_OP_ACAS};
-  static const uint8_t sizes[] = {1, 1, 2, 4, 8, 8, 3};
-  static const uint8_t at[] = {0, 0, 0, 1, 4, 7, 8};
-  struct sim_instr i = {
-      .what = I_MEM, .a = kinds[below(features & SIM_CAS ? 11 : 9)], .v = (uint8_t)below(16)};
-  i.size = sizes[below(7)];
-  i.b = at[below(7)];
-  if (i.a == HD_OP_ACAS) i.v = (uint8_t)below(4);
-  return i;
-}
-
-static void emit(struct sim_program *p, unsigned t, struct sim_instr i) {
-  if (p->n[t] < SIM_LENGTH) p->code[t][p->n[t]++] = i;
-}
-
-static void random_block(struct sim_program *p, unsigned t, unsigned features, unsigned depth) {
-  uint8_t m = (uint8_t)below(SIM_LOCKS), c = (uint8_t)(below(4) == 0);
-  for (;;) switch (below(14)) {
-      case 0:
-      case 1:
-        if (!(features & SIM_LOCKED) || depth > 1) continue;
-        emit(p, t, (struct sim_instr){.what = I_LOCK, .a = m});
-        random_block(p, t, features, depth + 1);
-        emit(p, t, (struct sim_instr){.what = I_UNLOCK, .a = m});
-        return;
-      case 2:
-        if (!(features & SIM_TRY) || depth > 1) continue;
-        emit(p, t, (struct sim_instr){.what = I_TRYLOCK, .a = m});
-        if (below(2)) emit(p, t, (struct sim_instr){.what = I_SKIP, .b = 1, .v = (uint8_t)below(2)});
-        random_block(p, t, features, depth + 1);
-        emit(p, t, (struct sim_instr){.what = I_UNLOCK, .a = m});
-        return;
-      case 3:
-        if (!(features & SIM_COND) || depth > 1) continue;
-        emit(p, t, (struct sim_instr){.what = I_LOCK, .a = m});
-        if (features & SIM_TIMED && below(2))
-          emit(p, t, (struct sim_instr){.what = I_TIMEDWAIT, .a = c, .b = m, .v = (uint8_t)(1 + below(3))});
-        else
-          emit(p, t, (struct sim_instr){.what = I_WAIT, .a = c, .b = m});
-        if (below(2)) random_block(p, t, features, depth + 1);
-        emit(p, t, (struct sim_instr){.what = I_UNLOCK, .a = m});
-        return;
-      case 4:
-        if (!(features & SIM_COND)) continue;
-        emit(p, t, (struct sim_instr){.what = below(3) ? I_SIGNAL : I_BROADCAST, .a = c});
-        return;
-      case 5:
-        if (!(features & SIM_CHOICE)) continue;
-        emit(p, t, (struct sim_instr){.what = I_CHOOSE, .v = (uint8_t)(2 + below(2))});
-        return;
-      case 6:
-        if (!(features & SIM_ONCE) || depth > 1) continue;
-        emit(p, t, (struct sim_instr){.what = I_ONCE});
-        if (below(2)) random_block(p, t, features & ~(unsigned)SIM_ONCE, depth + 1);
-        emit(p, t, (struct sim_instr){.what = I_ONCE_DONE});
-        return;
-      case 7:
-        if (!(features & SIM_TIMED)) continue;
-        if (below(2)) {
-          emit(p, t, (struct sim_instr){.what = I_SLEEP, .v = (uint8_t)(1 + below(3))});
-          return;
-        }
-        emit(p, t, (struct sim_instr){.what = I_TIMEDLOCK, .a = m, .v = (uint8_t)(1 + below(3))});
-        random_block(p, t, features, depth + 1);
-        emit(p, t, (struct sim_instr){.what = I_UNLOCK, .a = m});
-        return;
-      case 8:
-        emit(p, t, (struct sim_instr){.what = I_SKIP, .b = (uint8_t)(1 + below(2)), .v = (uint8_t)below(2)});
-        return;
-      case 9:
-        if (!(features & SIM_FAIL)) continue;
-        emit(p, t, (struct sim_instr){.what = I_FAIL, .v = (uint8_t)(1 + below(3))});
-        return;
-      case 10:
-        if (!(features & SIM_DESTROY) || below(3)) continue;
-        emit(p, t, (struct sim_instr){.what = I_MDESTROY, .a = m});
-        return;
-      default: emit(p, t, memory_instr(features)); return;
-    }
-}
-
-static void random_program(struct sim_program *p, unsigned features) {
-  memset(p, 0, sizeof *p);
-  features &= (unsigned)hd_rng_next(&rng) | (unsigned)hd_rng_next(&rng);
-  p->nthreads = 2 + (below(3) > 0) + (below(6) == 0);
-  p->starts = features & SIM_STARTS ? 1 : 0;
-  if (below(3) == 0) random_block(p, 0, features, 0);
-  for (unsigned t = 1; t < p->nthreads; t++) {
-    emit(p, 0, (struct sim_instr){.what = I_CREATE, .a = (uint8_t)t});
-    unsigned blocks = 1 + below(p->nthreads == 2 ? 3 : 2);
-    while (blocks--) random_block(p, t, features, 0);
-  }
-  while (below(2)) random_block(p, 0, features, 0);
-  for (unsigned t = 1; t < p->nthreads; t++)
-    if (!(features & SIM_ENDS) || below(3) == 0)
-      emit(p, 0, (struct sim_instr){.what = I_JOIN, .a = (uint8_t)t});
-  if (below(3) == 0) random_block(p, 0, features, 0);
-}
-
-static void print_program(const struct sim_program *p) {
-  static const char *const names[] = {"-",         "mem",      "lock",      "trylock",   "timedlock",
-                                      "unlock",    "mdestroy", "wait",      "timedwait", "signal",
-                                      "broadcast", "once",     "once-done", "choose",    "sleep",
-                                      "skip",      "fail",     "create",    "join"};
-  printf("program: %u threads%s\n", p->nthreads, p->starts ? ", with START" : "");
-  for (unsigned t = 0; t < p->nthreads; t++) {
-    printf("  T%u:", t);
-    for (unsigned k = 0; k < p->n[t]; k++) {
-      const struct sim_instr *i = &p->code[t][k];
-      if (i->what == I_MEM)
-        printf(" %s@%u/%u=%u;", hd_op_text[i->a], i->b, i->size, i->v);
-      else
-        printf(" %s(a%u b%u v%u);", names[i->what], i->a, i->b, i->v);
-    }
-    printf("\n");
-  }
-}
+/* ---- thousands of random programs ---- */
 
 /* Removes what is not needed for the same complaint. */
 static void shrink(struct sim_program *p, const char *complaint) {
@@ -377,7 +297,7 @@ static void shrink(struct sim_program *p, const char *complaint) {
   }
 }
 
-static unsigned long programs = 2000, seed = 1, features = SIM_ALL, keep_going;
+static unsigned long programs = 1500, seed = 1, features = SIM_ALL, keep_going;
 
 static void every_strategy_agrees_with_dfs(void **unused) {
   (void)unused;
@@ -415,6 +335,178 @@ static void every_strategy_agrees_with_dfs(void **unused) {
   assert_true(skips < programs / 2);
 }
 
+/* ---- the comparison itself ---- */
+
+static void wrong_information_is_noticed(void **unused) {
+  (void)unused;
+  for (mutation = MUTATE_NOTHING; mutation < MUTATIONS; mutation++) {
+    const char *complaint = NULL;
+    for (unsigned long i = 0; i < 400 && !complaint; i++) {
+      struct sim_program p;
+      int skipped;
+      hd_rng_seed(&rng, 77, i);
+      random_program(&p, SIM_ALL);
+      complaint = judge(&p, &skipped);
+    }
+    if ((mutation == MUTATE_NOTHING) == !complaint) continue;
+    print_message("mutation %d: %s\n", (int)mutation, complaint ? complaint : "not noticed");
+    mutation = MUTATE_NOTHING;
+    fail();
+  }
+  mutation = MUTATE_NOTHING;
+}
+
+/* ---- programs whose numbers are known ---- */
+
+static const struct sim_instr lock0 = {.what = I_LOCK}, unlock0 = {.what = I_UNLOCK};
+
+static struct sim_instr access_to(unsigned kind, unsigned at, unsigned size, unsigned value) {
+  return (struct sim_instr){
+      .what = I_MEM, .a = (uint8_t)kind, .b = (uint8_t)at, .size = (uint8_t)size, .v = (uint8_t)value};
+}
+
+/* n threads besides the first, which creates and joins them. The caller adds what they do. */
+static struct sim_program workers(unsigned n) {
+  struct sim_program p = {.nthreads = n + 1};
+  for (unsigned t = 1; t <= n; t++) emit(&p, 0, (struct sim_instr){.what = I_CREATE, .a = (uint8_t)t});
+  for (unsigned t = 1; t <= n; t++) emit(&p, 0, (struct sim_instr){.what = I_JOIN, .a = (uint8_t)t});
+  return p;
+}
+
+static void reductions_take(const struct sim_program *p, uint64_t executions) {
+  struct runner *const reductions[] = {optimal, dpor};
+  for (unsigned i = 0; i < 2; i++) {
+    const struct result *r = search(reductions[i], p, 100000);
+    assert_false(r->diverged || r->too_many || r->ambiguous);
+    assert_int_equal(r->executions, executions);
+    assert_int_equal(r->classes.n, executions);
+    assert_int_equal(r->blocked, 0);
+  }
+}
+
+static void numbers_of_executions(void **unused) {
+  (void)unused;
+  static const uint64_t factorial[] = {1, 1, 2, 6, 24, 120};
+  for (unsigned n = 1; n <= 5; n++) {
+    struct sim_program locks = workers(n), readers = workers(n), apart = workers(n);
+    for (unsigned t = 1; t <= n; t++) {
+      emit(&locks, t, lock0);
+      emit(&locks, t, access_to(HD_OP_ARMW, 0, 4, t));
+      emit(&locks, t, unlock0);
+      emit(&readers, t, access_to(t == 1 ? HD_OP_WRITE : HD_OP_READ, 0, 4, 1));
+      emit(&apart, t, access_to(HD_OP_WRITE, t, 1, 1));
+    }
+    reductions_take(&locks, factorial[n]);
+    reductions_take(&readers, 1u << (n - 1));
+    reductions_take(&apart, 1);
+  }
+}
+
+/* ---- a new process for every execution ---- */
+
+static void searches_survive_their_process(void **unused) {
+  (void)unused;
+  static const char *const names[] = {"dfs", "rdfs", "dpor", "optimal", "pct"};
+  struct sim_program p = workers(2);
+  for (unsigned t = 1; t <= 2; t++) {
+    emit(&p, t, lock0);
+    emit(&p, t, access_to(HD_OP_ARMW, 0, 4, t));
+    emit(&p, t, unlock0);
+  }
+  emit(&p, 1, (struct sim_instr){.what = I_CHOOSE, .v = 3});
+  for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+    struct runner *together = new_runner(names[i]), *apart = new_runner(names[i]);
+    uint64_t limit = together->strategy->systematic ? 5000 : 30, n = 0;
+    const struct result *want = search(together, &p, limit);
+    struct {
+      uint64_t sum, more;
+    } *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(shared != MAP_FAILED);
+    if (apart->strategy->forget) apart->strategy->forget(&apart->search);
+    shared->more = 1;
+    while (shared->more && n < limit) {
+      apart->search.execution = ++n;
+      pid_t child = fork();
+      assert_true(child >= 0);
+      if (!child) {
+        struct sim s;
+        int how = execute(apart, &s, &p, 10000);
+        if (how < 0) _exit(1);
+        shared->more = (uint64_t)apart->strategy->end(&apart->search, &s.point, (enum hd_how)how);
+        if (how != HD_HOW_BLOCKED) shared->sum += hd_mix64(hd__trace_class(&apart->trace) + n);
+        _exit(0);
+      }
+      int status;
+      assert_int_equal(waitpid(child, &status, 0), child);
+      assert_int_equal(status, 0);
+    }
+    assert_int_equal(n, want->executions + want->blocked);
+    assert_true(shared->sum == want->order);
+  }
+}
+
+/* ---- sampling ---- */
+
+/* Executions of n in which the program stopped. */
+static uint64_t stops(struct runner *r, const struct sim_program *p, uint64_t n) {
+  search(r, p, n);
+  return r->result.stopped;
+}
+
+/* T1 writes 1 and then 0; T2 must read in between: a bug of depth 2. */
+static struct sim_program between(unsigned before) {
+  struct sim_program p = workers(2);
+  while (before--) emit(&p, 1, access_to(HD_OP_WRITE, 8, 1, 1));
+  emit(&p, 1, access_to(HD_OP_WRITE, 0, 1, 1));
+  emit(&p, 1, access_to(HD_OP_WRITE, 0, 1, 0));
+  emit(&p, 2, access_to(HD_OP_READ, 0, 1, 0));
+  emit(&p, 2, (struct sim_instr){.what = I_FAIL, .v = 1});
+  return p;
+}
+
+static void pct_keeps_its_guarantee(void **unused) {
+  (void)unused;
+  struct runner *pct = samplers[1];
+  for (unsigned before = 0; before < 8; before++) {
+    struct sim_program p = between(before);
+    const uint64_t n = 20000;
+    pct->config.depth = 2;
+    uint64_t hits = stops(pct, &p, n), k = pct->result.longest;
+    assert_true(hits >= n / (3 * k));
+    pct->config.depth = 1; /* no change of priorities: T1 is never interrupted */
+    assert_int_equal(stops(pct, &p, 1000), 0);
+  }
+  pct->config.depth = 3;
+}
+
+/* T2 reads what T1 writes after many steps that concern nobody else: a walk that tosses a coin at every step
+ * nearly never lets T1 get there first, one that orders operations does so once in as many times as it has steps. */
+static void pos_is_not_misled_by_unrelated_steps(void **unused) {
+  (void)unused;
+  struct sim_program p = workers(2);
+  for (unsigned i = 0; i < 10; i++) emit(&p, 1, access_to(HD_OP_WRITE, 8, 1, 1));
+  emit(&p, 1, access_to(HD_OP_WRITE, 0, 1, 1));
+  emit(&p, 2, access_to(HD_OP_READ, 0, 1, 0));
+  emit(&p, 2, (struct sim_instr){.what = I_FAIL, .v = 1});
+  uint64_t walk = stops(samplers[0], &p, 4000), ordered = stops(samplers[2], &p, 4000);
+  assert_true(walk < 40);
+  assert_true(ordered > 200);
+}
+
+static void seeds_decide(void **unused) {
+  (void)unused;
+  struct runner *const seeded[] = {rdfs, samplers[0], samplers[1], samplers[2]};
+  struct sim_program p = between(2);
+  for (unsigned i = 0; i < 4; i++) {
+    struct runner *r = seeded[i];
+    uint64_t first = search(r, &p, 50)->order;
+    assert_true(search(r, &p, 50)->order == first);
+    r->config.seed = 2;
+    assert_true(search(r, &p, 50)->order != first);
+    r->config.seed = 1;
+  }
+}
+
 static int setup(void **unused) {
   (void)unused;
   dfs = new_runner("dfs");
@@ -428,12 +520,18 @@ static int setup(void **unused) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1) programs = strtoul(argv[1], NULL, 0);
+  if (argc > 1) programs = strtoul(argv[1], NULL, 0), max_executions = 20000;
   if (argc > 2) seed = strtoul(argv[2], NULL, 0);
   if (argc > 3) features = strtoul(argv[3], NULL, 0);
   if (argc > 4) keep_going = strtoul(argv[4], NULL, 0);
   if (argc > 5) skip_optimal = strcmp(argv[5], "optimal") != 0;
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(numbers_of_executions),
+      cmocka_unit_test(searches_survive_their_process),
+      cmocka_unit_test(pct_keeps_its_guarantee),
+      cmocka_unit_test(pos_is_not_misled_by_unrelated_steps),
+      cmocka_unit_test(seeds_decide),
+      cmocka_unit_test(wrong_information_is_noticed),
       cmocka_unit_test(every_strategy_agrees_with_dfs),
   };
   return cmocka_run_group_tests(tests, setup, NULL);
