@@ -1,0 +1,66 @@
+/* list.c PRODUCERS CONSUMERS [FIXED]: a sorted list with one lock; producers insert keys of their own,
+ * consumers remove others. The critical section was shrunk: the place is looked for before the lock is
+ * taken, so two that found the same place undo each other. FIXED 1 looks under the lock. CoarseList of seed
+ * 003, mutation SKCR; its table A1.
+ *
+ * clean: 2 1 1
+ * bug: 2 0 kind=assertion
+ * bug: 2 2 kind=assertion
+ * bug: 4 4 kind=assertion
+ * bug: 6 2 kind=assertion */
+#include "sizes.h"
+
+/* Nodes are numbered by key. HEAD is before all keys and TAIL behind them. */
+enum { HEAD = 0, TAIL = 2 * MAX_THREADS };
+
+static atomic_int next[TAIL];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int fixed;
+
+static int before(int key) {
+  int at = HEAD;
+  while (peek(next[at]) < key) at = peek(next[at]);
+  return at;
+}
+
+static void change(int key, int insert) {
+  if (fixed) pthread_mutex_lock(&lock);
+  int at = before(key);
+  if (!fixed) pthread_mutex_lock(&lock);
+  if (insert) {
+    poke(next[key], peek(next[at]));
+    poke(next[at], key);
+  } else {
+    poke(next[at], peek(next[key]));
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+static void *producer(void *key) {
+  change((int)(intptr_t)key, 1);
+  return 0;
+}
+
+static void *consumer(void *key) {
+  change((int)(intptr_t)key, 0);
+  return 0;
+}
+
+MAIN {
+  int producers = SIZE(1, 2), consumers = SIZE(2, 2), last = HEAD, found = 0;
+  fixed = SIZE(3, 0);
+  for (int i = 0; i < consumers; i++) {
+    poke(next[last], 2 * i + 1);
+    last = 2 * i + 1;
+  }
+  poke(next[last], TAIL);
+  for (int i = 0; i < producers; i++) start(producer, 2 * i + 2);
+  for (int i = 0; i < consumers; i++) start(consumer, 2 * i + 1);
+  join_all();
+  for (int at = peek(next[HEAD]); at != TAIL; at = peek(next[at])) {
+    assert(at % 2 == 0);
+    found++;
+  }
+  assert(found == producers);
+  return 0;
+}
