@@ -10,11 +10,12 @@ static inline __attribute__((always_inline)) void access_fast(uint64_t addr, uns
   if (HD_UNLIKELY(!hot.active))
     return;
   const struct hd_cell *c = hd__cell(addr);
-  uint64_t mask = ((1ull << size) - 1) << (addr & 7);
+  /* These hooks are for aligned addresses: 8 bytes fill the granule. */
+  uint64_t mask = size == 8 ? 0xff : ((1ull << size) - 1) << (addr & 7);
   uint64_t care = ~0xffull | mask, want = hot.tag | mask;
-  if (HD_LIKELY((c->w & care) == want))
-    return;
   if (!write && HD_LIKELY((c->r & care) == want))
+    return;
+  if (HD_LIKELY((c->w & care) == want))
     return;
   hd__access_slow(addr, size, write ? HD_A_WRITE : 0, pc);
 }
