@@ -69,7 +69,7 @@ static void lay_out(struct hd_search *s) {
 /* ---- sleep sets ---- */
 
 static void put_to_sleep(struct dpor *d, struct node *n, const struct hd_op *op, unsigned flags) {
-  if (d->sleep_next == d->sleep_end) __builtin_trap();
+  if (d->sleep_next == d->sleep_end) hd_give_up("the search needs more memory than it has: try a smaller program or a sampling strategy");
   *d->sleep_next++ = (struct sleeper){*op, flags};
   n->nsleep++;
 }

@@ -86,7 +86,7 @@ static struct wut *wut_new(struct optimal *o)
     o->wut_free = w->next;
   } else {
     if (o->wut_next == o->wut_end)
-      __builtin_trap();
+      hd_give_up("the search needs more memory than it has: try a smaller program or a sampling strategy");
     w = o->wut_next++;
   }
   *w = (struct wut){0};
@@ -301,7 +301,7 @@ static void inherit(struct optimal *o, struct node *n)
     if (up->sleep[i].op.thread != e->op.thread &&
         !hd__dependent(&up->sleep[i].op, up->sleep[i].flags, &e->op, e->flags)) {
       if (o->sleep_next == o->sleep_end)
-        __builtin_trap();
+        hd_give_up("the search needs more memory than it has: try a smaller program or a sampling strategy");
       *o->sleep_next++ = up->sleep[i];
       n->nsleep++;
     }
@@ -409,7 +409,7 @@ static int backtrack(struct optimal *o)
       continue;
     o->sleep_next = n->sleep + n->nsleep;
     if (o->sleep_next == o->sleep_end)
-      __builtin_trap();
+      hd_give_up("the search needs more memory than it has: try a smaller program or a sampling strategy");
     *o->sleep_next++ = (struct sleeper){e->op, e->choice, e->nchoices, e->flags};
     n->nsleep++;
     n->branch = n->list;

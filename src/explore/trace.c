@@ -25,6 +25,8 @@ struct hd_tobj {
   struct link *list;         /* most recent first */
 };
 
+#define TABLE_MAX (1u << 22)
+
 void hd__trace_init(struct hd_trace *t, void *memory)
 {
   char *m = memory;
@@ -36,7 +38,7 @@ void hd__trace_init(struct hd_trace *t, void *memory)
   t->race = (struct hd_race *)m;
   m += sizeof *t->race * (uint64_t)t->cap_races;
   t->table = (struct hd_tobj *)m;
-  m += sizeof *t->table * (uint64_t)(1u << 22);
+  m += sizeof *t->table * (uint64_t)TABLE_MAX;
   hd_arena_init(&t->arena, m, (uint64_t)((char *)memory + HD_TRACE_MEMORY - m));
   t->threads_max = 8;
 }
@@ -61,8 +63,30 @@ static void *get(struct hd_trace *t, size_t n)
 {
   void *p = hd_arena_get(&t->arena, n);
   if (!p)
-    __builtin_trap();
+    hd_give_up("an execution is too long: no memory is left for its trace; lower --max-length");
   return p;
+}
+
+static struct hd_tobj *object(struct hd_trace *t, uint64_t key);
+
+/* Twice the room, for this execution and all to come. Nobody holds a pointer into the table meanwhile. */
+static void grow_table(struct hd_trace *t)
+{
+  struct hd_tobj *old = get(t, t->table_used * sizeof *old);
+  uint32_t n = 0;
+  if (t->table_cap == TABLE_MAX)
+    hd_give_up("an execution touches too many objects");
+  for (uint32_t i = 0; i < t->table_cap; i++)
+    if (t->table[i].epoch == t->epoch)
+      old[n++] = t->table[i];
+  t->table_cap *= 2;
+  t->table_used = 0;
+  t->epoch++;
+  for (uint32_t i = 0; i < n; i++) {
+    struct hd_tobj *o = object(t, old[i].key);
+    old[i].epoch = t->epoch;
+    *o = old[i];
+  }
 }
 
 static struct hd_tobj *object(struct hd_trace *t, uint64_t key)
@@ -72,8 +96,10 @@ static struct hd_tobj *object(struct hd_trace *t, uint64_t key)
     i = (i + 1) & (t->table_cap - 1);
   struct hd_tobj *o = &t->table[i];
   if (o->epoch != t->epoch) {
-    if (++t->table_used * 2 > t->table_cap)
-      __builtin_trap();
+    if (++t->table_used * 2 > t->table_cap) {
+      grow_table(t);
+      return object(t, key);
+    }
     *o = (struct hd_tobj){key, t->epoch, HD_NONE, HD_NONE, HD_NONE, NULL};
   }
   return o;

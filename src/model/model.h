@@ -27,6 +27,10 @@ void *hd__memset(void *to, int c, size_t n);
 __asm__(".set memcpy, hd__memcpy\n\t.set memset, hd__memset");
 #endif
 
+/* Called when a limit of ours is reached, and the search cannot go on. The runtime sets it; never returns. */
+extern void (*hd_fatal)(const char *why);
+_Noreturn void hd_give_up(const char *why);
+
 /* ---- memory for one execution, reset in one store ---- */
 
 struct hd_arena {

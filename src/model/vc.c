@@ -1,6 +1,15 @@
 /* vc.c: vector clocks. Runs in the tested process. */
 #include "model/model.h"
 
+void (*hd_fatal)(const char *why);
+
+_Noreturn void hd_give_up(const char *why)
+{
+  if (hd_fatal)
+    hd_fatal(why);
+  __builtin_trap();
+}
+
 void hd_vc_reserve(struct hd_arena *a, struct hd_vc *v, uint32_t n)
 {
   if (n <= v->cap)
@@ -10,7 +19,7 @@ void hd_vc_reserve(struct hd_arena *a, struct hd_vc *v, uint32_t n)
     cap = v->cap * 2;
   uint32_t *c = hd_arena_get(a, cap * sizeof *c);
   if (!c)
-    __builtin_trap();
+    hd_give_up("an execution is too long: no memory is left for its clocks; lower --max-length");
   for (uint32_t i = 0; i < v->n; i++)
     c[i] = v->c[i];
   v->c = c;

@@ -258,7 +258,7 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
     case HD_STOP_INTERRUPTED: hd_str_add(out, "; stopped: interrupted, not every schedule\n"); break;
     case HD_STOP_CRASH_LOOP:
       hd_str_add(out,
-                 "; stopped: the program killed its process 5 times in a row before one execution ended\n");
+                 "; stopped: the program killed its process again and again before one execution ended\n");
       break;
     case HD_STOP_ERROR: hd_str_add(out, "; stopped by an error\n"); break;
   }

@@ -32,6 +32,9 @@ _Noreturn static void refuse(int code)
     hd_sys3(SYS_exit_group, code, 0, 0);
 }
 
+/* The search has come to a limit of its own. */
+static void out_of_memory(const char *why) { hd__fail(HD_RTE_ENVIRONMENT, 0, why); }
+
 static void attach(void)
 {
   void *p = mmap((void *)HD_SHM_BASE, HD_SHM_SIZE, PROT_READ | PROT_WRITE,
@@ -47,6 +50,7 @@ static void attach(void)
   rt.status = &ctl->status;
   rt.path = (hd_step *)(HD_SHM_BASE + HD_SHM_PATH);
   rt.visible = (uint64_t *)(HD_SHM_BASE + HD_SHM_VISIBLE);
+  hd_fatal = out_of_memory;
   rt.search.config = rt.config;
   rt.search.status = rt.status;
   rt.search.memory = (char *)(HD_SHM_BASE + HD_SHM_SEARCH);
