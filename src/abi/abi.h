@@ -202,6 +202,12 @@ struct hd_status {
   uint32_t nmodules;
   uint64_t restarts;     /* times a systematic search began anew because more operations proved visible */
   uint64_t discarded;    /* executions of those that were begun anew */
+  uint32_t lossy;        /* a process died in a systematic search: what its last execution would have taught is lost */
+  uint32_t pad2;
+  struct {
+    char strategy[16];
+    uint64_t executions, findings;
+  } phase[4];            /* auto: what each strategy did */
   uint64_t classes, class_sum; /* happens-before classes seen, and a checksum of the set */
   uint64_t states, state_sum;  /* the same for final states */
 };

@@ -79,6 +79,7 @@ static const struct {
      "samples: random priorities that change at --depth minus 1 steps; one execution finds a bug\n"
      "of depth d with a probability of at least 1/(n k^(d-1)), for n threads and k steps"},
     {"pos", false, "samples: random priorities of operations, drawn anew after a race was lost"},
+    {"auto", true, "the optimal search and the sampling ones in turns: first bugs fast, small spaces whole"},
     {"optimal", true, "all schedules: one execution for all that differ in nothing but unrelated steps"},
     {"dpor", true, "all schedules, by the classic reduction: may begin executions in vain"},
     {"dfs", true, "all schedules: every interleaving, in order"},

@@ -361,6 +361,11 @@ static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
       .findings = s->finding.v,
       .nfindings = s->finding.n,
   };
+  for (int i = 0; i < 4 && st->phase[i].strategy[0]; i++) {
+    sum.phase[i].strategy = st->phase[i].strategy;
+    sum.phase[i].executions = st->phase[i].executions;
+    sum.phase[i].findings = st->phase[i].findings;
+  }
   hd_live_line(NULL);
   if (stop == HD_STOP_ERROR) hd_say("%s", error.s);
   /* `run` speaks only when there is something to say: its output is the program's. */

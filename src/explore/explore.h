@@ -90,6 +90,7 @@ extern const struct hd_strategy hd_strategy_random;
 extern const struct hd_strategy hd_strategy_replay;
 extern const struct hd_strategy hd_strategy_dfs;
 extern const struct hd_strategy hd_strategy_optimal;
+extern const struct hd_strategy hd_strategy_auto;
 extern const struct hd_strategy hd_strategy_dpor;
 extern const struct hd_strategy hd_strategy_rdfs;
 extern const struct hd_strategy hd_strategy_pct;

@@ -35,6 +35,8 @@ struct sleeper {
 struct node {
   uint16_t thread; /* the branch being explored */
   uint16_t choice; /* and its outcome, if it has a choice */
+  uint32_t
+      flags; /* seen with the outcomes explored so far: what one of them depends on, the sleeping thread does */
   uint32_t nsleep;
   struct sleeper *sleep; /* allocated on the sleep stack, in the order of the nodes */
   struct hd_set enabled;
@@ -69,7 +71,8 @@ static void lay_out(struct hd_search *s) {
 /* ---- sleep sets ---- */
 
 static void put_to_sleep(struct dpor *d, struct node *n, const struct hd_op *op, unsigned flags) {
-  if (d->sleep_next == d->sleep_end) hd_give_up("the search needs more memory than it has: try a smaller program or a sampling strategy");
+  if (d->sleep_next == d->sleep_end)
+    hd_give_up("the search needs more memory than it has: try a smaller program or a sampling strategy");
   *d->sleep_next++ = (struct sleeper){*op, flags};
   n->nsleep++;
 }
@@ -212,16 +215,18 @@ static int backtrack(struct dpor *d, uint32_t running) {
     struct node *n = &d->node[k];
     const struct hd_ev *e = &trace.ev[k];
     d->depth = k + 1;
+    n->flags |= e->flags;
     if (e->choice + 1u < e->nchoices) {
       n->choice = (uint16_t)(e->choice + 1);
       return 1;
     }
     d->sleep_next = n->sleep + n->nsleep;
-    put_to_sleep(d, n, &e->op, e->flags);
+    put_to_sleep(d, n, &e->op, n->flags);
     int t = next_branch(n);
     if (t >= 0) {
       n->thread = (uint16_t)t;
       n->choice = 0;
+      n->flags = 0;
       return 1;
     }
   }

@@ -34,6 +34,8 @@ struct sleeper {
 struct node {
   uint16_t thread, choice; /* the branch being explored */
   uint8_t fixed_choice;    /* it must have this outcome */
+  uint8_t executed;        /* `did` is known */
+  struct sleeper did;      /* what the branch turned out to do */
   uint32_t nsleep;
   struct sleeper *sleep;   /* allocated on the sleep stack, in the order of the nodes */
   struct wut *branch;      /* of the branch being explored; NULL when it was chosen freely */
@@ -46,6 +48,7 @@ struct optimal {
   uint32_t at;      /* steps of the execution under way */
   uint32_t running; /* nodes in use: max(depth, at) */
   uint32_t complete;
+  uint64_t in_flight; /* number of the execution under way, 0 between them */
   struct wut *guide;       /* pending branches of the node to come */
   struct node *node;
   uint32_t node_cap;
@@ -73,6 +76,7 @@ static void lay_out(struct hd_search *s)
   o->wut_end = (struct wut *)(m + size / 2);
   o->wut_free = NULL;
   o->depth = o->at = o->running = o->complete = 0;
+  o->in_flight = 0;
   o->guide = NULL;
   o->ready = 1;
 }
@@ -266,13 +270,35 @@ static void reverse_all(struct optimal *o)
 
 /* ---- the strategy ---- */
 
+static void commit(struct optimal *o);
+static int backtrack(struct optimal *o);
+
+/* The process died in the middle of an execution. Its trace is gone, and with it the races that it had: the
+ * search goes on with what is left to do, but cannot claim any more to have covered everything. */
+static void recover(struct hd_search *s, struct optimal *o)
+{
+  uint32_t n = 0;
+  while (n < o->running && o->node[n].executed)
+    n++;
+  o->running = n;
+  if (o->depth > n)
+    o->depth = n;
+  commit(o);
+  o->complete = !backtrack(o);
+  o->in_flight = 0;
+  s->status->lossy = 1;
+}
+
 static int begin(struct hd_search *s)
 {
   struct optimal *o = state(s);
   if (!o->ready)
     lay_out(s);
+  if (o->in_flight && o->in_flight != s->execution)
+    recover(s, o);
   if (o->complete)
     return 0;
+  o->in_flight = s->execution;
   if (!trace.ev) {
     hd__trace_init(&trace, s->scratch);
     seq = (uint32_t *)(s->scratch + HD_TRACE_MEMORY);
@@ -379,8 +405,11 @@ static int choose(struct hd_search *s, unsigned k)
 
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices)
 {
-  (void)s;
+  struct optimal *o = state(s);
   hd__trace_event(&trace, op, flags, choice, nchoices);
+  struct node *n = &o->node[o->at - 1];
+  n->did = (struct sleeper){*op, (uint16_t)choice, (uint16_t)nchoices, (uint16_t)flags};
+  n->executed = 1;
 }
 
 /* The execution is over: the nodes own their lists now, and the branches that led here are used up. */
@@ -404,14 +433,14 @@ static int backtrack(struct optimal *o)
 {
   for (uint32_t k = o->running; k-- > 0;) {
     struct node *n = &o->node[k];
-    const struct hd_ev *e = &trace.ev[k];
     if (!n->list)
       continue;
     o->sleep_next = n->sleep + n->nsleep;
     if (o->sleep_next == o->sleep_end)
       hd_give_up("the search needs more memory than it has: try a smaller program or a sampling strategy");
-    *o->sleep_next++ = (struct sleeper){e->op, e->choice, e->nchoices, e->flags};
+    *o->sleep_next++ = n->did;
     n->nsleep++;
+    n->executed = 0;
     n->branch = n->list;
     n->list = n->branch->next;
     n->branch->next = NULL;
@@ -428,9 +457,13 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
 {
   struct optimal *o = state(s);
   o->running = o->at < trace.n ? o->at : trace.n;
+  o->in_flight = 0;
   commit(o);
-  if (how == HD_HOW_STOPPED)
+  if (how == HD_HOW_STOPPED) {
     hd__trace_stop(&trace);
+    if (o->running)
+      o->node[o->running - 1].did.flags |= HD__EV_STOP;
+  }
   hd__count_class(s, &trace, how);
   if (how != HD_HOW_BLOCKED) {
     hd__trace_end(&trace, p);

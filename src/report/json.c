@@ -139,6 +139,14 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "dropped", json_integer((json_int_t)s->dropped));
   set(o, "restarts", json_integer((json_int_t)s->restarts));
   set(o, "discarded", json_integer((json_int_t)s->discarded));
+  if (s->phase[0].strategy) {
+    json_t *phases = json_array();
+    for (int i = 0; i < 4 && s->phase[i].strategy; i++)
+      json_array_append_new(phases, json_pack("{s:s,s:I,s:I}", "strategy", s->phase[i].strategy, "executions",
+                                              (json_int_t)s->phase[i].executions, "findings",
+                                              (json_int_t)s->phase[i].findings));
+    set(o, "phases", phases);
+  }
   if (s->classes_counted) {
     set(o, "classes", json_integer((json_int_t)s->classes));
     set(o, "class_sum", json_integer((json_int_t)s->class_sum));

@@ -124,6 +124,10 @@ struct hd_summary {
   unsigned processes; /* tested processes started */
   uint64_t suppressed, dropped;
   uint64_t restarts, discarded; /* of a systematic search that began anew */
+  struct {
+    const char *strategy;
+    uint64_t executions, findings;
+  } phase[4]; /* of the auto strategy; unused ones have no name */
   bool classes_counted;
   uint64_t classes, class_sum, states, state_sum;
   double seconds;

@@ -274,6 +274,10 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
               s->threads, s->threads == 1 ? "" : "s");
   if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
   hd_str_addc(out, '\n');
+  for (int i = 0; i < 4 && s->phase[i].strategy; i++)
+    hd_str_addf(out, "%s%s %llu", i ? ", " : "  of them ", s->phase[i].strategy,
+                (unsigned long long)s->phase[i].executions);
+  if (s->phase[0].strategy) hd_str_addc(out, '\n');
   if (s->cut)
     hd_str_addf(out, "  %llu execution%s cut at --max-length: what comes after was not checked\n",
                 (unsigned long long)s->cut, s->cut == 1 ? " was" : "s were");

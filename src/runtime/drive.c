@@ -305,7 +305,7 @@ static void search(void *unused)
       continue;
     }
     if (rt.ctl->search_over) {
-      st->complete = c->mode == HD_MODE_CHECK && !st->cut;
+      st->complete = c->mode == HD_MODE_CHECK && !st->cut && !st->lossy;
       break;
     }
   }

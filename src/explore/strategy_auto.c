@@ -1,0 +1,108 @@
+/* strategy_auto.c: the default. Slices of the optimal search, which ends when every schedule is covered, take
+ * turns with slices of sampling strategies, which often hit a bug long before. Runs in the tested process.
+ *
+ * Small spaces are finished by the first slice, before anything is sampled. The claim of completeness rests on
+ * the optimal search alone; what each strategy did stands in status.phase. */
+#include "explore/explore_int.h"
+
+static const struct {
+  const struct hd_strategy *strategy;
+  unsigned slice; /* executions of one turn */
+} part[] = {{&hd_strategy_optimal, 120}, {&hd_strategy_random, 30}, {&hd_strategy_pct, 30}, {&hd_strategy_pos, 20}};
+#define NPARTS (sizeof part / sizeof *part)
+
+/* In the search area, in front of the memory of the parts. */
+struct state {
+  uint32_t part, done;
+  uint64_t in_flight;
+};
+#define HEAD 4096
+#define SMALL (64ull << 20) /* for each sampler; the optimal search has the rest */
+
+static struct hd_search sub[NPARTS];
+static unsigned findings_before;
+
+static struct state *state(struct hd_search *s) { return (struct state *)s->memory; }
+
+static void set_up(struct hd_search *s)
+{
+  char *at = s->memory + HEAD;
+  for (unsigned i = NPARTS; i-- > 0;) {
+    sub[i] = *s;
+    sub[i].memory = at;
+    sub[i].memory_size = i ? SMALL : s->memory_size - (uint64_t)(at - s->memory);
+    at += SMALL;
+    for (unsigned k = 0; k < sizeof s->status->phase[i].strategy - 1 && part[i].strategy->name[k]; k++)
+      s->status->phase[i].strategy[k] = part[i].strategy->name[k];
+  }
+}
+
+static void next_part(struct state *a)
+{
+  a->part = (a->part + 1) % NPARTS;
+  a->done = 0;
+}
+
+static int begin(struct hd_search *s)
+{
+  struct state *a = state(s);
+  if (!sub[0].memory)
+    set_up(s);
+  if (a->in_flight && a->in_flight != s->execution)
+    next_part(a); /* the process died: let the others try before the optimal search goes on */
+  a->in_flight = s->execution;
+  findings_before = s->status->nfindings;
+  sub[a->part].execution = s->execution;
+  return part[a->part].strategy->begin(&sub[a->part]);
+}
+
+static int pick(struct hd_search *s, const struct hd_point *p)
+{
+  unsigned i = state(s)->part;
+  return part[i].strategy->pick(&sub[i], p);
+}
+
+static int choose(struct hd_search *s, unsigned n)
+{
+  unsigned i = state(s)->part;
+  return part[i].strategy->choose(&sub[i], n);
+}
+
+static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices)
+{
+  unsigned i = state(s)->part;
+  if (part[i].strategy->event)
+    part[i].strategy->event(&sub[i], op, flags, choice, nchoices);
+}
+
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
+{
+  struct state *a = state(s);
+  unsigned i = a->part;
+  sub[i].observed = s->observed;
+  int more = part[i].strategy->end(&sub[i], p, how);
+  s->status->phase[i].executions += how != HD_HOW_BLOCKED;
+  s->status->phase[i].findings += s->status->nfindings - findings_before;
+  a->in_flight = 0;
+  if (++a->done >= part[i].slice)
+    next_part(a);
+  return more || i != 0;
+}
+
+static void forget(struct hd_search *s)
+{
+  if (!sub[0].memory)
+    set_up(s);
+  part[0].strategy->forget(&sub[0]);
+  state(s)->part = state(s)->done = 0;
+  s->status->phase[0].executions = 0;
+}
+
+const struct hd_strategy hd_strategy_auto = {.name = "auto",
+                                             .systematic = 1,
+                                             .begin = begin,
+                                             .pick = pick,
+                                             .choose = choose,
+                                             .event = event,
+                                             .end = end,
+                                             .forget = forget};
