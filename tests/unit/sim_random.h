@@ -85,7 +85,7 @@ static inline void random_block(struct sim_program *p, unsigned t, unsigned feat
         return;
       case 9:
         if (!(features & SIM_FAIL)) continue;
-        emit(p, t, (struct sim_instr){.what = I_FAIL, .v = (uint8_t)(1 + below(3))});
+        emit(p, t, (struct sim_instr){.what = I_FAIL, .v = (uint8_t)below(4)});
         return;
       case 10:
         if (!(features & SIM_DESTROY) || below(3)) continue;
