@@ -47,6 +47,29 @@ static void how_much_is_asked_for(void **state) {
   assert_int_equal(o.max_executions, 1);
 }
 
+static void systematic_strategies_have_no_limit(void **state) {
+  (void)state;
+  static const char *const sampled[] = {"random", "pct", "pos"}, *const systematic[] = {"dfs", "rdfs", "dpor",
+                                                                                        "optimal"};
+  char line[64];
+  for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++) {
+    snprintf(line, sizeof line, "check --strategy %s ./p", sampled[i]);
+    assert_int_equal(parse(HD_VERB_CHECK, line), HD_OK);
+    assert_int_equal(o.max_executions, 10000);
+    assert_false(hd_strategy_systematic(sampled[i]));
+  }
+  for (size_t i = 0; i < sizeof systematic / sizeof *systematic; i++) {
+    snprintf(line, sizeof line, "check --strategy %s ./p", systematic[i]);
+    assert_int_equal(parse(HD_VERB_CHECK, line), HD_OK);
+    assert_int_equal(o.max_executions, 0);
+    assert_true(hd_strategy_systematic(systematic[i]));
+  }
+  parse(HD_VERB_CHECK, "check --strategy pct ./p");
+  assert_int_equal(o.depth, 3);
+  parse(HD_VERB_CHECK, "check --strategy pct --depth 5 ./p");
+  assert_int_equal(o.depth, 5);
+}
+
 static void kinds_add_up(void **state) {
   (void)state;
   assert_int_equal(parse(HD_VERB_CHECK, "check --ignore leak,hang --ignore=data-race ./p"), HD_OK);
@@ -69,6 +92,8 @@ static void wrong_options_are_named(void **state) {
       {"check --time 5d ./p", "--time needs a time"},
       {"check --restart soon ./p", "memory, fork or auto"},
       {"check --ignore love ./p", "unknown kind of finding 'love'"},
+      {"check --depth 0 ./p", "--depth needs a whole number from 1 to 64"},
+      {"check --depth 65 ./p", "--depth needs a whole number from 1 to 64"},
       {"check --strategy luck ./p", "unknown strategy 'luck'"},
       {"check --all=1 ./p", "--all takes no value"},
   };
@@ -105,6 +130,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(both_spellings_and_where_the_program_begins),
       cmocka_unit_test(how_much_is_asked_for),
+      cmocka_unit_test(systematic_strategies_have_no_limit),
       cmocka_unit_test(kinds_add_up),
       cmocka_unit_test(wrong_options_are_named),
       cmocka_unit_test(help_lists_every_option_of_the_verb),
