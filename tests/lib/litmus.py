@@ -109,7 +109,8 @@ def one(s, path, case, compiler, opt, restart):
                 where, ", ".join("%s:%s %s %s" % (p["function"], p["line"], p["thread"], p["role"]) for p in f["where"])))
         for text in case.get("says", []):
             s.check(text in r["out"] + r["err"], "'%s' is not in: %s" % (text, (r["out"] + r["err"]).replace("\n", " | ")))
-        s.replay(times=int(case.get("replays", 3)))
+        hang = options[options.index("--hang-timeout") + 1:][:1] if "--hang-timeout" in options else []
+        s.replay(times=int(case.get("replays", 3)), options=["--hang-timeout", *hang] if hang else [])
         s.same(s.findings(), [1], "stored findings")
 
 

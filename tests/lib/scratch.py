@@ -114,9 +114,9 @@ class Scratch:
             data = json.load(f)
         return dict(data, status=p.returncode, out=p.stdout, err=p.stderr)
 
-    def replay(self, folder=".heddle/1", times=3, **kw):
+    def replay(self, folder=".heddle/1", times=3, options=(), **kw):
         """heddle replay, which must give the same finding every time."""
-        p = self.run([self.heddle, "replay", folder, "--times", str(times)], want=1, **kw)
+        p = self.run([self.heddle, "replay", folder, "--times", str(times), *options], want=1, **kw)
         if times > 1:
             self.check("%d of %d identical" % (times, times) in p.stdout + p.stderr,
                        "not identical: " + tail(p.stdout + p.stderr))

@@ -1,0 +1,88 @@
+"""What differs between processes on a real system is the same in every controlled run: pids, clocks, random numbers, addresses."""
+from scratch import each
+
+VALUES = {
+    "getpid": "getpid()", "gettid": "gettid()", "getppid": "getppid()", "clock": "clock()", "time": "time(0)",
+    "clock_gettime": "(clock_gettime(CLOCK_REALTIME, &ts), ts.tv_nsec + ts.tv_sec)",
+    "clock_gettime-monotonic": "(clock_gettime(CLOCK_MONOTONIC, &ts), ts.tv_nsec + ts.tv_sec)",
+    "clock_gettime-cpu": "(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts), ts.tv_nsec + ts.tv_sec)",
+    "clock_gettime-syscall": "(syscall(SYS_clock_gettime, CLOCK_REALTIME, &ts), ts.tv_nsec + ts.tv_sec)",
+    "getrandom": "(getrandom(&v, 8, 0), v)", "rand": "rand()", "random": "random()",
+    "urandom": "(fd = open(\"/dev/urandom\", O_RDONLY), read(fd, &v, 8), close(fd), v)",
+    "stack-address": "(long)&ts", "heap-address": "(long)malloc(10)", "code-address": "(long)main", "libc-address": "(long)printf",
+    "thread-address": "(long)pthread_self()", "sched_getcpu": "sched_getcpu()",
+}
+
+
+@each(*sorted(VALUES))
+def test_same_in_every_process(s, name):
+    program = s.build_text("""
+    #define _GNU_SOURCE
+    #include <fcntl.h>
+    #include <pthread.h>
+    #include <sched.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <sys/random.h>
+    #include <sys/syscall.h>
+    #include <time.h>
+    #include <unistd.h>
+    static void *worker(void *arg) { return arg; }
+    int main(void) {
+      struct timespec ts; long v = 0; int fd; pthread_t t; (void)fd; (void)ts;
+      pthread_create(&t, 0, worker, 0); pthread_join(t, 0);
+      long x = %s;
+      printf("%%ld\\n", x);
+      (void)v;
+      return 0;
+    }
+    """ % VALUES[name])
+    seen = {s.run([s.heddle, "run", "--quiet", "--restart", mode, "--", program]).stdout for mode in ("memory", "fork", "auto")
+            for _ in range(2)}
+    s.check(len(seen) == 1, "differs from run to run: %s" % " ".join(sorted(x.strip() for x in seen)))
+
+
+def test_real_nondeterminism_is_told(s):
+    """A program that remembers something outside its process is told so, in one line, instead of being searched wrongly."""
+    program = s.build_text("""
+    #include <fcntl.h>
+    #include <pthread.h>
+    #include <unistd.h>
+    int x;
+    static void *worker(void *arg) { for (long i = 0; i < *(long *)arg; i++) __atomic_fetch_add(&x, 1, 0); return 0; }
+    int main(void) {
+      long v = 0; pthread_t a, b; int fd = open("count", O_RDWR | O_CREAT, 0666);
+      if (read(fd, &v, 8) < 0) return 1;
+      v++; lseek(fd, 0, SEEK_SET); if (write(fd, &v, 8) < 0) return 1; close(fd);
+      pthread_create(&a, 0, worker, &v); pthread_create(&b, 0, worker, &v); pthread_join(a, 0); pthread_join(b, 0);
+      return 0;
+    }
+    """)
+    p = s.run([s.heddle, "check", "--max-executions", "50", "--", program], want=3)
+    s.check(len(p.stderr.splitlines()) == 1 and "not deterministic" in p.stderr, "unclear: " + p.stderr)
+
+
+def test_memory_does_not_grow(s):
+    """Ten times the executions in one process take no more memory."""
+    import os
+    import subprocess
+    program = s.build_text("""
+    #include <pthread.h>
+    #include <stdlib.h>
+    static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    static int x;
+    static void *worker(void *arg) { for (int i = 0; i < 3; i++) { void *p = malloc(30); pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); free(p); }
+      return arg; }
+    int main(void) { pthread_t a, b; pthread_create(&a, 0, worker, 0); pthread_create(&b, 0, worker, 0); pthread_join(a, 0); pthread_join(b, 0);
+      return 0; }
+    """)
+
+    def peak(n):
+        p = subprocess.Popen([s.heddle, "check", "--quiet", "--restart", "memory", "--max-executions", str(n), "--", program], cwd=s.dir,
+                             env=s.env, stdin=subprocess.DEVNULL)
+        _, status, usage = os.wait4(p.pid, 0)
+        p.returncode = status
+        s.check(status == 0, "wait status %d" % status)
+        return usage.ru_maxrss
+    few, many = peak(40000), peak(400000)
+    s.check(many < few + 1024, "%d KiB after 40,000 executions, %d KiB after 400,000" % (few, many))
