@@ -33,6 +33,7 @@ enum instruction {
   I_FAIL,   /* stops the execution if the value read last is v (mod 4) */
   I_CREATE, /* a: thread */
   I_JOIN,   /* a: thread */
+  I_SPIN,   /* a: HD_OP_ALOAD, b: offset, size; reads again while what it reads is v (mod 2) */
 };
 
 struct sim_instr {
@@ -63,7 +64,8 @@ enum {
   SIM_ENDS = 256, /* the first thread ends the process without joining */
   SIM_STARTS = 512,
   SIM_DESTROY = 1024,
-  SIM_ALL = 2047,
+  SIM_SPIN = 2048, /* loops that wait by reading */
+  SIM_ALL = 4095,
 };
 
 #define SIM_MEMORY 0x1000ull
@@ -85,6 +87,10 @@ struct sim_thread {
   uint64_t deadline;
   unsigned mutex; /* of the wait under way */
   struct hd_op op;
+  /* A loop that waits by reading: what it read, whether that has changed since, and by which events. */
+  int armed, changed;
+  uint8_t read[8];
+  uint32_t enabler, disabler, enabler_before;
 };
 
 struct sim {
@@ -95,6 +101,7 @@ struct sim {
   int once_owner, once_done;
   uint64_t now;
   unsigned created, joined; /* by the first thread: bit per thread */
+  uint32_t events;
   int over, stopped;
   struct hd_set enabled;
   const struct hd_op *op[SIM_THREADS];
@@ -129,6 +136,7 @@ static inline void sim_advance(struct sim *s, unsigned t) {
   const struct sim_instr *i;
   for (; (i = sim_at(s, t)); me->pc++) {
     switch (i->what) {
+      case I_SPIN:
       case I_MEM: sim_pend(s, t, i->a, SIM_MEMORY + i->b, i->size); return;
       case I_LOCK:
       case I_TIMEDLOCK:
@@ -208,6 +216,7 @@ static inline int sim_enabled(const struct sim *s, unsigned t) {
     case HD_OP_JOIN: return s->t[me->op.object].state == SIM_GONE;
     case HD_OP_ONCE: return !s->once_owner;
     case HD_OP_TIMEOUT: return me->late;
+    case HD_OP_SPINWAIT: return me->changed;
     default: return 1;
   }
 }
@@ -219,8 +228,30 @@ static inline void sim_wake(struct sim *s, unsigned t) {
   s->t[t].op.object = SIM_LOCK(s->t[t].mutex);
 }
 
+/* Threads that wait by reading learn what the last event did to them. */
+static inline void sim_spins(struct sim *s) {
+  for (unsigned i = 0; i < SIM_THREADS; i++) {
+    struct sim_thread *t = &s->t[i];
+    const struct sim_instr *at = sim_at(s, i);
+    if (!t->armed) continue;
+    int changed = memcmp(t->read, s->memory + at->b, at->size) != 0;
+    if (changed == t->changed) continue;
+    t->changed = changed;
+    if (changed) {
+      t->enabler = s->events;
+    } else {
+      t->disabler = s->events;
+      t->enabler_before = t->enabler;
+    }
+    t->op.enabler = t->enabler;
+    t->op.disabler = t->disabler;
+    t->op.enabler_before = t->enabler_before;
+  }
+}
+
 /* Who can go on; time passes when nobody can. Returns 0 when the program is stuck. */
 static inline int sim_look(struct sim *s, unsigned current) {
+  sim_spins(s);
   for (;;) {
     unsigned n = 0;
     s->enabled = (struct hd_set){{0}};
@@ -300,6 +331,7 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
   if (me->op.kind == HD_OP_TRYLOCK && s->owner[lock]) flags = HD_EV_FAILED;
   if ((me->op.kind == HD_OP_TIMEDLOCK || me->op.kind == HD_OP_WAKE) && me->late) flags = HD_EV_FAILED;
   if (me->op.kind == HD_OP_ONCE && s->once_done) flags = HD_EV_FAILED;
+  s->events++;
   event(ctx, &me->op, flags, (unsigned)choice, nchoices > 1 ? nchoices : 0);
   switch (me->op.kind) {
     case HD_OP_START:
@@ -365,6 +397,18 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
       go_on = 0;
       break;
     case HD_OP_TIMEOUT: me->late = me->timed = 0; break;
+    case HD_OP_SPINWAIT:
+      me->armed = 0;
+      sim_advance(s, t);
+      return 1;
+    case HD_OP_ALOAD:
+      if (i->what != I_SPIN || me->last % 2 != i->v) break;
+      me->armed = 1;
+      me->changed = 0;
+      me->enabler = me->disabler = me->enabler_before = 0;
+      memcpy(me->read, s->memory + i->b, i->size);
+      sim_pend(s, t, HD_OP_SPINWAIT, me->op.object, 0);
+      return 1;
     default: break;
   }
   if (!go_on) return 1;

@@ -91,6 +91,15 @@ static inline void random_block(struct sim_program *p, unsigned t, unsigned feat
         if (!(features & SIM_DESTROY) || below(3)) continue;
         emit(p, t, (struct sim_instr){.what = I_MDESTROY, .a = m});
         return;
+      case 11:
+        if (!(features & SIM_SPIN)) continue;
+        emit(p, t,
+             (struct sim_instr){.what = I_SPIN,
+                                .a = HD_OP_ALOAD,
+                                .b = (uint8_t)below(2),
+                                .size = (uint8_t)(1 + below(2)),
+                                .v = (uint8_t)(below(4) == 0)});
+        return;
       default: emit(p, t, memory_instr(features)); return;
     }
 }
@@ -117,7 +126,7 @@ static inline void print_program(const struct sim_program *p) {
   static const char *const names[] = {"-",         "mem",      "lock",      "trylock",   "timedlock",
                                       "unlock",    "mdestroy", "wait",      "timedwait", "signal",
                                       "broadcast", "once",     "once-done", "choose",    "sleep",
-                                      "skip",      "fail",     "create",    "join"};
+                                      "skip",      "fail",     "create",    "join",      "spin"};
   printf("program: %u threads%s\n", p->nthreads, p->starts ? ", with START" : "");
   for (unsigned t = 0; t < p->nthreads; t++) {
     printf("  T%u:", t);
