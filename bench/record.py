@@ -56,7 +56,7 @@ class Record:
     def last(cls):
         """The newest stored full run."""
         lines = []
-        for path in glob.glob(os.path.join(RESULTS, "*.json")):
+        for path in glob.glob(os.path.join(RESULTS, "*cpu.json")):
             with open(path, encoding="utf-8") as f:
                 lines += [json.loads(line) for line in f if line.strip()]
         lines.sort(key=lambda r: r["date"])

@@ -7,7 +7,7 @@
  * clean: 3 1
  * bug: 2 kind=deadlock
  * bug: 5 kind=deadlock
- * bug: 12 kind=deadlock */
+ * bug: 10 kind=deadlock */
 #include "sizes.h"
 
 static pthread_mutex_t fork_[MAX_THREADS];
