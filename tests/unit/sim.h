@@ -249,19 +249,23 @@ static inline void sim_spins(struct sim *s) {
   }
 }
 
-/* Who can go on; time passes when nobody can. Returns 0 when the program is stuck. */
-static inline int sim_look(struct sim *s, unsigned current) {
+/* Who can go on; the number of them. */
+static inline unsigned sim_here(struct sim *s, unsigned current) {
+  unsigned n = 0;
   sim_spins(s);
-  for (;;) {
-    unsigned n = 0;
-    s->enabled = (struct hd_set){{0}};
-    for (unsigned i = 0; i < SIM_THREADS; i++)
-      if (sim_enabled(s, i)) {
-        hd_set_add(&s->enabled, i);
-        n++;
-      }
-    s->point = (struct hd_point){&s->enabled, n, 1, current, s->op};
-    if (n) return 1;
+  s->enabled = (struct hd_set){{0}};
+  for (unsigned i = 0; i < SIM_THREADS; i++)
+    if (sim_enabled(s, i)) {
+      hd_set_add(&s->enabled, i);
+      n++;
+    }
+  s->point = (struct hd_point){&s->enabled, n, 1, current, s->op};
+  return n;
+}
+
+/* The same before a step: time passes when nobody can go on. Returns 0 when the program is stuck. */
+static inline int sim_look(struct sim *s, unsigned current) {
+  while (!sim_here(s, current)) {
     struct sim_thread *first = NULL;
     for (unsigned i = 0; i < SIM_THREADS; i++)
       if (s->t[i].timed && (!first || s->t[i].deadline < first->deadline)) first = &s->t[i];
@@ -271,6 +275,7 @@ static inline int sim_look(struct sim *s, unsigned current) {
     if (first->state == SIM_QUEUED) sim_wake(s, (unsigned)(first - s->t));
     first->late = 1;
   }
+  return 1;
 }
 
 static inline uint64_t sim_hash(const void *p, size_t n, uint64_t h) {

@@ -109,7 +109,6 @@ enum mutation {
   MUTATE_TRYLOCK, /* failing to lock is not told */
   MUTATE_SIGNALS, /* signals are nothing */
   MUTATE_CHOICES, /* choices are not told */
-  MUTATE_JOINS,   /* joins are nothing */
   MUTATE_ENDS,    /* the end of the process is nothing */
   MUTATIONS,
 };
@@ -121,7 +120,6 @@ static struct hd_op mutated(const struct hd_op *op, unsigned *flags, unsigned *n
   int hidden = (mutation == MUTATE_LOCKS && op->kind == HD_OP_LOCK) ||
                (mutation == MUTATE_TRYLOCK && op->kind == HD_OP_TRYLOCK && *flags) ||
                (mutation == MUTATE_SIGNALS && (op->kind == HD_OP_SIGNAL || op->kind == HD_OP_BROADCAST)) ||
-               (mutation == MUTATE_JOINS && op->kind == HD_OP_JOIN) ||
                (mutation == MUTATE_ENDS && op->kind == HD_OP_END);
   if (hidden) m.kind = HD_OP_YIELD;
   if (mutation == MUTATE_WRITES && memory) m.kind = HD_OP_READ;
@@ -156,7 +154,7 @@ static int execute(struct runner *r, struct sim *s, const struct sim_program *p,
     current = (unsigned)next;
     if (!sim_step(s, current, on_choose, on_event, r)) return -1;
   }
-  sim_look(s, current);
+  sim_here(s, current);
   return s->stopped ? HD_HOW_STOPPED : HD_HOW_EXIT;
 }
 
