@@ -1,9 +1,11 @@
 /* abslist.c COMPARERS ADDERS [FIXED]: a comparer holds the lock of one list while it walks that and another
  * one, whose lock it does not take (FIXED 1: does). Adder k appends to the other list if that has k
  * elements, under its lock. A comparer that is between asking for a next element and fetching it then finds
- * a list that has changed. After the AbsList model of seed 000 (hard at 1, 8): the equals of a synchronised
- * vector.
+ * a list that has changed. After the AbsList model of Rungta (2009) (hard at 1, 8): the equals of a
+ * synchronised vector.
  *
+ * count: 1 2 1 strategy=optimal executions=6
+ * count: 1 3 1 strategy=optimal executions=24
  * clean: 1 2 1
  * bug: 1 1 kind=assertion
  * bug: 1 8 kind=assertion

@@ -1,7 +1,10 @@
 /* account.c ACCOUNTS [ORDERED]: each thread moves money from its account to the next one in a ring, holding
  * the locks of both. Taken own account first they deadlock when all have taken one; ORDERED 1 takes the
- * lower number first. The account programs of seed 000 (appendix B).
+ * lower number first. Forks in a ring again, see philosophers.c: 2^ACCOUNTS - 2 executions. The account
+ * programs of Rungta (2009), appendix B.
  *
+ * count: 3 1 strategy=optimal executions=6
+ * count: 10 1 strategy=optimal executions=1022
  * clean: 3 1
  * bug: 2 kind=deadlock
  * bug: 5 kind=deadlock

@@ -1,7 +1,7 @@
 /* airline.c TICKETS CUSHION: main opens one selling post after the other until a post says that the plane,
  * which has TICKETS - CUSHION seats, is overbooked. A post counts its ticket and compares in separate steps,
  * so main can open too many. With CUSHION 1 all posts must have sold, and no two at once, before main looks
- * again. Rungta and Mercer's Airline (hard from 20, 3 down); seed figures from table 5.3 of seed 000.
+ * again. Airline of Rungta (2009), table 5.3 (hard from 20, 3 down).
  *
  * bug: 4 1 kind=assertion
  * bug: 6 2 kind=assertion

@@ -1,8 +1,11 @@
 /* bluetooth.c ADDERS [FIXED]: a driver that is stopped while requests come in. A request that saw no
  * stopping flag is stopped in the middle, the driver counts no pending request, stops, and the request goes
  * on in a stopped driver. FIXED 1 enters first and looks at the flag then. A stop that would have to wait
- * for its event ends instead. Qadeer and Wu's model, in the form of seed 002, figure 4.1.
+ * for its event ends instead. Qadeer and Wu's model, in the form of Razavi (2014), figure 4.1.
  *
+ * count: 1 1 strategy=optimal executions=9
+ * count: 2 1 strategy=optimal executions=186
+ * count: 3 1 strategy=optimal executions=6774
  * clean: 1 1
  * clean: 2 1
  * bug: 1 kind=assertion

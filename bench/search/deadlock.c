@@ -1,8 +1,8 @@
 /* deadlock.c PRINTERS ADDERS: a table holds a vector and the vector holds the table. A printer walks the
  * table and in it the vector (locks table, vector). Adders add to the vector; the one that adds the last
  * element also hashes the vector and in it the table (vector, table). Only that one can deadlock with a
- * printer, so many threads have to come first. After the Deadlock model of seed 000 (hard at 1, 9); its
- * table 3.1.
+ * printer, so many threads have to come first. After the Deadlock model of Rungta (2009), table 3.1 (hard at
+ * 1, 9).
  *
  * clean: 0 3
  * bug: 1 1 kind=deadlock

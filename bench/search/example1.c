@@ -1,7 +1,7 @@
 /* example1.c N [CHECK]: two threads change one number under a lock, ceil(N/5) and ceil(N/2) times: of a and
- * b critical sections there are C(a+b, a) orders, which no stateless search finishes at the seed's N of 64
- * (7.3e10). The assertion of the original fails from N = 11 on, and only in some orders; CHECK 0 leaves it
- * out, to count. Yang (2009), figure 4.1.
+ * b critical sections there are C(a+b, a) orders, which no stateless search finishes at the N of 64 in the
+ * original (7.3e10). The assertion of the original fails from N = 11 on, and only in some orders; CHECK 0
+ * leaves it out, to count. Yang (2009), figure 4.1.
  *
  * count: 10 strategy=optimal executions=21
  * count: 20 0 strategy=optimal executions=1001

@@ -1,8 +1,7 @@
 /* fsbench.c THREADS: the file system. Each thread takes the lock of its own inode and, if the inode has no
  * block yet, looks for a free one under the blocks' locks. 13 threads have a block of their own to begin at;
  * each thread beyond that meets one other there: 2^(THREADS-13) executions, for 13 < THREADS <= 26. Flanagan
- * and Godefroid (POPL 2005), and `filesystem` in later DPOR papers; seed figures from Yang (2009), table
- * 6.1.
+ * and Godefroid (POPL 2005), and `filesystem` in later DPOR papers; Yang (2009), table 6.1.
  *
  * count: 13 strategy=optimal executions=1
  * count: 14 strategy=optimal executions=2

@@ -1,7 +1,7 @@
 /* indexer.c THREADS: the threads put 4 messages each into a hash table of 128 slots; a slot that is taken is
  * found so by a failing compare-and-swap, and the next one is tried. Up to 11 threads never meet (1
  * execution); each thread beyond that meets one other three times: 2^(3*(THREADS-11)) executions. Flanagan
- * and Godefroid (POPL 2005); seed figures from Yang (2009), table 6.1.
+ * and Godefroid (POPL 2005); Yang (2009), table 6.1.
  *
  * count: 11 strategy=optimal executions=1
  * count: 12 strategy=optimal executions=8

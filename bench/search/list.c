@@ -1,8 +1,10 @@
 /* list.c PRODUCERS CONSUMERS [FIXED]: a sorted list with one lock; producers insert keys of their own,
  * consumers remove others. The critical section was shrunk: the place is looked for before the lock is
  * taken, so two that found the same place undo each other or leave it unsorted. FIXED 1 looks under the
- * lock. CoarseList of seed 003, mutation SKCR; its table A1.
+ * lock. CoarseList of Milewicz and Pirkelbauer (2016), table A1, mutation SKCR.
  *
+ * count: 2 1 1 strategy=optimal executions=6
+ * count: 3 2 1 strategy=optimal executions=120
  * clean: 2 1 1
  * bug: 2 0 kind=assertion
  * bug: 2 2 kind=assertion

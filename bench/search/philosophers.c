@@ -4,6 +4,7 @@
  * fixed program. The faulty one has 2^SEATS - 1, the deadlock being one.
  *
  * count: 3 1 strategy=optimal executions=6
+ * count: 10 1 strategy=optimal executions=1022
  * clean: 3 1
  * bug: 2 kind=deadlock
  * bug: 5 kind=deadlock

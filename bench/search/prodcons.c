@@ -1,7 +1,9 @@
 /* prodcons.c PRODUCERS CONSUMERS ITEMS [FIXED]: producers put ITEMS each and leave; the last one to leave
  * says that it is over, but wakes a single consumer. Any other that waits by then waits for ever. FIXED 1
- * wakes all. ProducerConsumer of seed 000 (appendix B).
+ * wakes all. ProducerConsumer of Rungta (2009), appendix B.
  *
+ * count: 1 2 1 1 strategy=optimal executions=104
+ * count: 1 2 2 1 strategy=optimal executions=1176
  * clean: 1 2 1 1
  * bug: 1 2 1 kind=deadlock,lost-wakeup
  * bug: 1 8 4 kind=deadlock,lost-wakeup

@@ -1,8 +1,11 @@
 /* queue.c PRODUCERS CONSUMERS [FIXED]: a lock-free queue of linked nodes; each producer enqueues one item,
  * each consumer dequeues at most one. The compare-and-swap that links a node was divided into a comparison
  * and a write, so two producers can link to the same node and one item is lost. FIXED 1 has it in one step.
- * LFQueue of seed 003, mutation EAN (a fresh node for each item, so nothing is recycled); its table A1.
+ * LFQueue of Milewicz and Pirkelbauer (2016), table A1, mutation EAN, without their recycling of nodes.
  *
+ * count: 2 0 1 strategy=optimal executions=20
+ * count: 2 1 1 strategy=optimal executions=472
+ * count: 3 0 1 strategy=optimal executions=29328
  * clean: 2 0 1
  * clean: 2 1 1
  * bug: 2 0 kind=assertion

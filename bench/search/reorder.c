@@ -1,7 +1,6 @@
 /* reorder.c SETTERS CHECKERS: a setter sets a, then b; a checker expects both or neither. It fails when one
  * setter has set a and none has set b yet, so every setter that has begun must be stopped in the middle: the
- * more setters, the rarer. Rungta and Mercer's Reorder (hard from 9 setters on); seed figures from table 5.1
- * of seed 000.
+ * more setters, the rarer. Reorder of Rungta (2009), table 5.1 (hard from 9 setters on).
  *
  * bug: 1 1 kind=assertion
  * bug: 2 1 kind=assertion

@@ -1,6 +1,6 @@
 /* sharr.c ROUNDS: two threads write different elements of one array, turn about through all of it. No
- * element is written by both, so one execution stands for all; the seed's stateless search, for which an
- * array is one object, did not finish in 24 hours. Yang (2009), table 4.1.
+ * element is written by both, so one execution stands for all; the stateless search of Yang (2009), table
+ * 4.1, did not finish in 24 hours.
  *
  * count: 8 strategy=optimal executions=1
  * count: 64 strategy=optimal executions=1

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define MAX_THREADS 64
+#define MAX_THREADS 128
 
 #ifdef SIZES
 static const int sizes[] = SIZES;

@@ -1,11 +1,11 @@
 /* twostage.c TWOSTAGERS READERS: two values that belong together are written one after the other, each under
  * a lock of its own. A reader that comes between the two sees the first without the second; with more
- * writers, one of them has usually been through. Rungta and Mercer's TwoStage (hard from 7 on); seed figures
- * from table 5.2 of seed 000.
+ * writers, one of them has usually been through. TwoStage of Rungta (2009), table 5.2 (hard from 7 on).
  *
  * bug: 1 1 kind=assertion
  * bug: 8 1 kind=assertion
- * bug: 50 1 kind=assertion */
+ * bug: 50 1 kind=assertion
+ * bug: 100 1 kind=assertion */
 #include "sizes.h"
 
 static pthread_mutex_t lock1 = PTHREAD_MUTEX_INITIALIZER, lock2 = PTHREAD_MUTEX_INITIALIZER;

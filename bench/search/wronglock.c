@@ -1,6 +1,6 @@
 /* wronglock.c DATALOCKERS CLASSLOCKERS [FIXED]: the data lockers change a value under the lock of the data
  * and check that nobody interfered; the class lockers change it under another lock. FIXED 1 has all of them
- * use the same. Rungta and Mercer's Wronglock (hard at 1, 20); seed figures from table 3.1 of seed 000.
+ * use the same. Wronglock of Rungta (2009), table 3.1 (hard at 1, 20).
  *
  * count: 1 2 1 strategy=optimal executions=6
  * count: 2 4 1 strategy=optimal executions=720
