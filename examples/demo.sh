@@ -1,5 +1,6 @@
 #!/bin/sh
-# demo.sh: what Heddle does, on the programs in this folder. HEDDLE names the heddle to use (default ./build/heddle).
+# demo.sh: what Heddle does, on the programs in this folder. HEDDLE names the heddle to use (default
+# ./build/heddle).
 # Exits 0 when everything came out as it should.
 HEDDLE=${HEDDLE:-./build/heddle}
 case $HEDDLE in
@@ -39,7 +40,7 @@ try() {
 
 say "$("$HEDDLE" --version), in three acts. The programs are in $examples."
 
-say "1. A bank. Two people pay each other; each transfer locks two accounts. Run it, and it works, nearly always:"
+say "1. A bank. Two people pay each other; each transfer locks two accounts. It works, nearly always:"
 try 0 heddle cc -g bank.c -o bank -pthread
 printf '\n%s$ ./bank; ./bank; ./bank%s\n' "$bold" "$plain"
 for run in 1 2 3; do
@@ -66,4 +67,4 @@ try 0 heddle c++ -g queue.cc -o queue -pthread
 try 1 heddle check -- ./queue
 try 1 heddle replay .heddle/3 --times 3
 
-say "Everything came out as expected. Next: heddle cc -g your_test.c -o your_test && heddle check -- ./your_test"
+say "Everything came out as expected. Next: your own test, built with 'heddle cc -g', under 'heddle check'."

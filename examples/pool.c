@@ -1,7 +1,7 @@
 /* pool.c: a small thread pool that cannot always be shut down.
  *
- * Two workers sleep until there is a job or the pool closes. close_pool() wakes one of them with a signal; when both are
- * asleep the other one is never told, and join waits for ever: a lost wake-up.
+ * Two workers sleep until there is a job or the pool closes. close_pool() wakes one of them with a
+ * signal; when both are asleep the other one is never told, and join waits for ever: a lost wake-up.
  *
  *   heddle cc -g pool.c -o pool && heddle check -- ./pool
  *

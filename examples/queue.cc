@@ -1,7 +1,8 @@
 // queue.cc: a queue in C++ that checks and takes in two steps.
 //
-// empty() and pop() each hold the lock, but between them another thread can take the last element: pop() of an empty
-// std::deque. Every access is locked, so no race detector complains; only the right schedule shows it.
+// empty() and pop() each hold the lock, but between them another thread can take the last element:
+// pop() of an empty std::deque. Every access is locked, so no race detector complains; only the right
+// schedule shows it.
 //
 //   heddle c++ -g queue.cc -o queue && heddle check -- ./queue
 #include <cassert>

@@ -1,7 +1,8 @@
 /* refcount.c: an object that is freed when the last reference goes.
  *
- * The count is atomic, but put() decrements it and looks at it in two steps. Both threads can decrement first and then
- * both read 0: the object is freed twice. Or one reads the count of an object the other has just freed.
+ * The count is atomic, but put() decrements it and looks at it in two steps. Both threads can decrement
+ * first and then both read 0: the object is freed twice. Or one reads the count of an object the other
+ * has just freed.
  *
  *   heddle cc -g refcount.c -o refcount && heddle check -- ./refcount
  *

@@ -1,4 +1,5 @@
-/* refcount_fixed.c: refcount.c put right. Exactly one thread sees its own decrement take the count from 1 to 0. */
+/* refcount_fixed.c: refcount.c put right. Exactly one thread sees its own decrement take the count from
+ * 1 to 0. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -11,7 +11,9 @@ from scratch import each
 
 def nobody(command):
     """The command without root's powers, or as it is when we have none."""
-    return ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *command] if os.getuid() == 0 else command
+    if os.getuid() != 0:
+        return command
+    return ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *command]
 
 
 def test_read_only_folder(s):
@@ -53,8 +55,8 @@ def test_output_full(s):
     """/dev/full as standard output: noticed, not silent."""
     program = common.build(s, "clean")
     with open("/dev/full", "w") as full:
-        p = subprocess.run([s.heddle, "check", "--json", "-", "--max-executions", "5", "--", program], cwd=s.dir, stdout=full,
-                           stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
+        p = subprocess.run([s.heddle, "check", "--json", "-", "--max-executions", "5", "--", program], cwd=s.dir,
+                           stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
     s.last = "heddle check --json - > /dev/full"
     s.check(p.returncode == 3, "exit status %d, expected 3: %r" % (p.returncode, p.stderr))
 
@@ -91,8 +93,8 @@ def test_process_limit(s):
     """No more kernel threads to be had."""
     program = common.build(s, "threads")
     os.chmod(s.dir, 0o777)
-    command = nobody(["sh", "-c", "ulimit -u 3; exec \"$@\"", "sh", s.heddle, "check", "--max-executions", "3", "--", program, "20"])
-    p = s.run(command, want=None)
+    command = [s.heddle, "check", "--max-executions", "3", "--", program, "20"]
+    p = s.run(nobody(["sh", "-c", "ulimit -u 3; exec \"$@\"", "sh", *command]), want=None)
     s.check(p.returncode in (0, 3), "exit status %d: %s %s" % (p.returncode, p.stdout, p.stderr))
     if p.returncode == 3:
         s.check(len(p.stderr.splitlines()) == 1, "more than one line: " + p.stderr)
@@ -148,8 +150,8 @@ def test_unsupported(s, what):
     """A call that cannot be controlled is named, with the place where it was made."""
     program = common.build(s, "unsupported")
     line = next(n for n, l in enumerate(s.read("unsupported.c").splitlines(), 1) if 'CASE("%s")' % what in l)
-    p = common.refused(s, [s.heddle, "check", "--max-executions", "200", "--hang-timeout", "5s", "--", program, what], 3,
-                       NAMES.get(what, what), "unsupported.c:%d" % line, stdout=None)
+    command = [s.heddle, "check", "--max-executions", "200", "--hang-timeout", "5s", "--", program, what]
+    p = common.refused(s, command, 3, NAMES.get(what, what), "unsupported.c:%d" % line, stdout=None)
     s.check("stopped by an error" in p.stdout, "does not say that the search was stopped: " + p.stdout)
     s.same(s.findings(), [], "findings")
 
@@ -189,8 +191,9 @@ def test_part_garbage(s, part):
         common.refused(s, [s.heddle, "replay", folder], 2, part)
 
 
-@each(("version", "heddle-schedule 1", "heddle-schedule 2"), ("seed", "seed 1", "seed one"), ("kind", "data-race", "data-rice"),
-      ("steps", "steps ", "steps 9"), ("restart", "restart memory", "restart disk"), ("order", "seed 1\nexecution", "execution"))
+@each(("version", "heddle-schedule 1", "heddle-schedule 2"), ("seed", "seed 1", "seed one"),
+      ("kind", "data-race", "data-rice"), ("steps", "steps ", "steps 9"),
+      ("restart", "restart memory", "restart disk"), ("order", "seed 1\nexecution", "execution"))
 def test_schedule_wrong(s, parameter):
     _, old, new = parameter
     folder = stored(s)

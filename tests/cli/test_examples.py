@@ -6,8 +6,8 @@ import common
 from scratch import each
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(common.HERE)), "examples")
-KINDS = {"bank": "deadlock", "buffer": "assertion", "refcount": "data-race|double-free|use-after-free", "lazy": "data-race",
-         "pool": "lost-wakeup", "queue": "assertion"}
+KINDS = {"bank": "deadlock", "buffer": "assertion", "refcount": "data-race|double-free|use-after-free",
+         "lazy": "data-race", "pool": "lost-wakeup", "queue": "assertion"}
 
 
 def test_all_are_known(s):

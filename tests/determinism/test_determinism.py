@@ -1,5 +1,5 @@
-"""The same seed gives the same events: a thousand times in one process, in separate processes, in both restart modes; and
-programs built by gcc and by clang have the same findings."""
+"""The same seed gives the same events: a thousand times in one process, in separate processes, in both restart
+modes; and programs built by gcc and by clang have the same findings."""
 import json
 import os
 import re
@@ -67,8 +67,8 @@ def test_separate_processes(s, parameter):
 def test_modes_agree(s, name):
     """Restoring memory and forking give the same executions."""
     program = built(s, name)
-    got = [facts(s.search("check", program, "--restart", mode, "--seed", "3", "--max-executions", "200", "--all", *PROGRAMS[name][1]))
-           for mode in ("memory", "fork")]
+    options = ["--seed", "3", "--max-executions", "200", "--all", *PROGRAMS[name][1]]
+    got = [facts(s.search("check", program, "--restart", mode, *options)) for mode in ("memory", "fork")]
     for key in got[0]:
         if key == "findings":
             s.same([(f["kind"], f["execution"], f["steps"]) for f in got[1][key]],
@@ -83,8 +83,9 @@ def test_long_search(s, parameter):
     name, mode = parameter.split(",")
     program = built(s, name)
     ends = "1000" if mode == "memory" else "100"
-    r = s.search("check", program, "--restart", mode, "--seed", "11", "--max-executions", ends, "--all", *PROGRAMS[name][1])
-    again = s.search("check", program, "--restart", mode, "--seed", "11", "--max-executions", ends, "--all", *PROGRAMS[name][1])
+    options = ["--restart", mode, "--seed", "11", "--max-executions", ends, "--all", *PROGRAMS[name][1]]
+    r = s.search("check", program, *options)
+    again = s.search("check", program, *options)
     for key, value in facts(r).items():
         if key != "findings":
             s.same(facts(again)[key], value, key)
@@ -139,11 +140,14 @@ def test_same_output(s, mode):
 @each(*sorted(n for n in PROGRAMS if PROGRAMS[n][2]))
 def test_compilers_agree(s, name):
     """gcc's and clang's program have the same findings: kind, functions and lines."""
+    def place(w):
+        return "%s:%s" % (re.sub(r"\(.*|<.*", "", w["function"] or "?"), w["line"])
+
     def places(compiler):
         program = built(s, name, compiler)
-        r = s.search("check", program, "--all", "--max-executions", "3000", "--out", "out-" + compiler, *PROGRAMS[name][1])
-        return sorted({(f["kind"],) + tuple(sorted({"%s:%s" % (w["function"] and re.sub(r"\(.*|<.*", "", w["function"]), w["line"])
-                                                    for w in f["where"]})) for f in r["findings"]})
+        r = s.search("check", program, "--all", "--max-executions", "3000", "--out", "out-" + compiler,
+                     *PROGRAMS[name][1])
+        return sorted({(f["kind"],) + tuple(sorted({place(w) for w in f["where"]})) for f in r["findings"]})
     gcc = places("gcc")
     s.check(gcc and all(k[0] == PROGRAMS[name][2] for k in gcc), "gcc: %s" % json.dumps(gcc))
     s.same(places("clang"), gcc, "findings of %s's program" % CXX["clang"])

@@ -1,4 +1,8 @@
-"""What differs between processes on a real system is the same in every controlled run: pids, clocks, random numbers, addresses."""
+"""What differs between processes on a real system is the same in every controlled run: pids, clocks, random
+numbers, addresses. And a long search takes no more memory than a short one."""
+import os
+import subprocess
+
 from scratch import each
 
 VALUES = {
@@ -9,7 +13,8 @@ VALUES = {
     "clock_gettime-syscall": "(syscall(SYS_clock_gettime, CLOCK_REALTIME, &ts), ts.tv_nsec + ts.tv_sec)",
     "getrandom": "(getrandom(&v, 8, 0), v)", "rand": "rand()", "random": "random()",
     "urandom": "(fd = open(\"/dev/urandom\", O_RDONLY), read(fd, &v, 8), close(fd), v)",
-    "stack-address": "(long)&ts", "heap-address": "(long)malloc(10)", "code-address": "(long)main", "libc-address": "(long)printf",
+    "stack-address": "(long)&ts", "heap-address": "(long)malloc(10)", "code-address": "(long)main",
+    "libc-address": "(long)printf",
     "thread-address": "(long)pthread_self()", "sched_getcpu": "sched_getcpu()",
 }
 
@@ -37,13 +42,13 @@ def test_same_in_every_process(s, name):
       return 0;
     }
     """ % VALUES[name])
-    seen = {s.run([s.heddle, "run", "--quiet", "--restart", mode, "--", program]).stdout for mode in ("memory", "fork", "auto")
-            for _ in range(2)}
+    seen = {s.run([s.heddle, "run", "--quiet", "--restart", mode, "--", program]).stdout
+            for mode in ("memory", "fork", "auto") for _ in range(2)}
     s.check(len(seen) == 1, "differs from run to run: %s" % " ".join(sorted(x.strip() for x in seen)))
 
 
 def test_real_nondeterminism_is_told(s):
-    """A program that remembers something outside its process is told so, in one line, instead of being searched wrongly."""
+    """A program that remembers something outside its process is told so in one line, not searched wrongly."""
     program = s.build_text("""
     #include <fcntl.h>
     #include <pthread.h>
@@ -64,22 +69,28 @@ def test_real_nondeterminism_is_told(s):
 
 def test_memory_does_not_grow(s):
     """Ten times the executions in one process take no more memory."""
-    import os
-    import subprocess
     program = s.build_text("""
     #include <pthread.h>
     #include <stdlib.h>
     static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
     static int x;
-    static void *worker(void *arg) { for (int i = 0; i < 3; i++) { void *p = malloc(30); pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); free(p); }
+    static void *worker(void *arg) {
+      for (int i = 0; i < 3; i++) {
+        void *p = malloc(30);
+        pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m);
+        free(p);
+      }
       return arg; }
-    int main(void) { pthread_t a, b; pthread_create(&a, 0, worker, 0); pthread_create(&b, 0, worker, 0); pthread_join(a, 0); pthread_join(b, 0);
+    int main(void) {
+      pthread_t a, b;
+      pthread_create(&a, 0, worker, 0); pthread_create(&b, 0, worker, 0);
+      pthread_join(a, 0); pthread_join(b, 0);
       return 0; }
     """)
 
     def peak(n):
-        p = subprocess.Popen([s.heddle, "check", "--quiet", "--restart", "memory", "--max-executions", str(n), "--", program], cwd=s.dir,
-                             env=s.env, stdin=subprocess.DEVNULL)
+        p = subprocess.Popen([s.heddle, "check", "--quiet", "--restart", "memory", "--max-executions", str(n), "--",
+                              program], cwd=s.dir, env=s.env, stdin=subprocess.DEVNULL)
         _, status, usage = os.wait4(p.pid, 0)
         p.returncode = status
         s.check(status == 0, "wait status %d" % status)

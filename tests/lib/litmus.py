@@ -106,9 +106,11 @@ def one(s, path, case, compiler, opt, restart):
         for where in case.get("where", []):
             wanted = dict(w.split("=", 1) for w in where.split())
             s.check(any(fits(p, wanted) for p in f["where"]), "no place with %s; there are: %s" % (
-                where, ", ".join("%s:%s %s %s" % (p["function"], p["line"], p["thread"], p["role"]) for p in f["where"])))
+                where, ", ".join("%s:%s %s %s" % (p["function"], p["line"], p["thread"], p["role"])
+                                 for p in f["where"])))
         for text in case.get("says", []):
-            s.check(text in r["out"] + r["err"], "'%s' is not in: %s" % (text, (r["out"] + r["err"]).replace("\n", " | ")))
+            said = r["out"] + r["err"]
+            s.check(text in said, "'%s' is not in: %s" % (text, said.replace("\n", " | ")))
         hang = options[options.index("--hang-timeout") + 1:][:1] if "--hang-timeout" in options else []
         s.replay(times=int(case.get("replays", 3)), options=["--hang-timeout", *hang] if hang else [])
         s.same(s.findings(), [1], "stored findings")

@@ -94,7 +94,8 @@ class Scratch:
         """heddle cc, or heddle c++ for a .cc file."""
         cxx = source.endswith(".cc")
         env = {"HEDDLE_CC": compiler, "HEDDLE_CXX": CXX[compiler]}
-        return self.run([self.heddle, "c++" if cxx else "cc", "-g", *([] if "-Wall" in flags else ["-w"]), *flags, source, "-o", out, "-pthread"],
+        warnings = [] if "-Wall" in flags else ["-w"]
+        return self.run([self.heddle, "c++" if cxx else "cc", "-g", *warnings, *flags, source, "-o", out, "-pthread"],
                         env=env, want=want)
 
     def build_text(self, text, *flags, name="prog", compiler="gcc", suffix=".c"):

@@ -1,4 +1,5 @@
-// Thread attributes: detached from the start, stack size as asked for, what pthread_getattr_np tells of the stack.
+// Thread attributes: detached from the start, stack size as asked for, what pthread_getattr_np tells of
+// the stack.
 // restart: memory fork
 // expect: clean executions=100
 #include "litmus.h"

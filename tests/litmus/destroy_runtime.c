@@ -34,7 +34,8 @@ static void *other(void *arg)
 
 __attribute__((no_sanitize("thread"))) static void smash(void)
 {
-  for (uintptr_t p = (data + 4095) & ~4095ul; p + 8 <= end; p += 8) *(volatile uint64_t *)p = 0x4141414141414141;
+  for (uintptr_t p = (data + 4095) & ~4095ul; p + 8 <= end; p += 8)
+    *(volatile uint64_t *)p = 0x4141414141414141;
 }
 
 static void *user(void *arg)

@@ -19,7 +19,9 @@ __attribute__((no_sanitize("thread"))) static void smash(void)
   char line[512];
   unsigned long from = 0, to, best = 0;
   while (fgets(line, sizeof line, f))
-    if (sscanf(line, "%lx-%lx rw-s", &from, &to) == 2 && strstr(line, "rw-s") && from >= 0x300000000000) best = from;
+    if (sscanf(line, "%lx-%lx rw-s", &from, &to) == 2 && strstr(line, "rw-s") &&
+        from >= 0x300000000000)
+      best = from;
   if (best)
     for (unsigned long p = best; p < best + 4096; p += 8) *(volatile uint64_t *)p = 0x4242424242424242;
   abort();

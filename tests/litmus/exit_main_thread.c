@@ -1,4 +1,5 @@
-// pthread_exit of main: the others go on, and the process ends with the last of them, atexit handlers and all.
+// pthread_exit of main: the others go on, and the process ends with the last of them, atexit handlers
+// and all.
 // restart: memory fork
 // expect: clean executions=200
 // expect: kind=assertion

@@ -1,4 +1,5 @@
-// Standard I/O: buffers, positions and open files are put back, and nothing of an execution leaks into the next.
+// Standard I/O: buffers, positions and open files are put back, and nothing of an execution leaks into
+// the next.
 // restart: memory fork
 // expect: clean executions=200
 #include "litmus.h"

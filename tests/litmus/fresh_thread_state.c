@@ -1,4 +1,5 @@
-// What threads leave behind does not reach the next execution: keys, detached threads at work, locks held, waiters.
+// What threads leave behind does not reach the next execution: keys, detached threads at work, locks
+// held, waiters.
 // restart: memory fork
 // expect: clean executions=300
 #include "litmus.h"

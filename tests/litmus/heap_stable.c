@@ -1,5 +1,5 @@
-// The n-th block of a thread has the same address in every schedule: with an argument the program compares with what it
-// printed in a first run; here, two threads that do the same never get an address that depends on the other.
+// Where a block lies depends on what its thread did, not on the schedule: two threads that do the same get
+// the same addresses, one arena apart.
 // expect: clean executions=300
 // args: --restart=memory
 #include "litmus.h"

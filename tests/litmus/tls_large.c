@@ -1,4 +1,5 @@
-// Large and over-aligned thread-local storage, fresh in every thread; a stack that the program brought itself.
+// Large and over-aligned thread-local storage, fresh in every thread; a stack that the program brought
+// itself.
 // restart: memory fork
 // expect: clean executions=100
 #include "litmus.h"

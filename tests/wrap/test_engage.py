@@ -1,7 +1,7 @@
 """One test per wrapped function: something that exists only because the wrapper is in place.
 
-A case is the body of a thread (`one`, with a second thread `two` beside it or an empty one), the options, and what must come
-of it: a kind of finding, or an operation that must be among the events of a finding that the case forces at its end (assert(0)).
+A case is the body of a thread (`one`, with a second thread `two` beside it or an empty one), the options, and
+what must come of it: a kind of finding, or an operation among the events of a finding forced at the end.
 """
 import re
 
@@ -51,8 +51,8 @@ int main(void) {
 
 
 def program(one, two="", end="", extra=""):
-    return HEAD + extra + "static void *one(void *arg) { %s; return arg; }\nstatic void *two(void *arg) { %s; return arg; }\n" % (
-        one, two) + MAIN % end
+    body = "static void *%s(void *arg) { %s; return arg; }\n"
+    return HEAD + extra + body % ("one", one) + body % ("two", two) + MAIN % end
 
 
 def kinds(s, source, *options):
@@ -116,17 +116,21 @@ EVENTS = {
     "pthread_mutex_lock": ("pthread_mutex_lock(&m); pthread_mutex_unlock(&m)", "lock"),
     "pthread_mutex_unlock": ("pthread_mutex_lock(&m); pthread_mutex_unlock(&m)", "unlock"),
     "pthread_mutex_trylock": ("if (!pthread_mutex_trylock(&m)) pthread_mutex_unlock(&m)", "trylock"),
-    "pthread_mutex_timedlock": ("struct timespec t = soon(); if (!pthread_mutex_timedlock(&m, &t)) pthread_mutex_unlock(&m)", "timedlock"),
-    "pthread_mutex_clocklock": ("struct timespec t = soon(); if (!pthread_mutex_clocklock(&m, CLOCK_REALTIME, &t)) pthread_mutex_unlock(&m)",
-                                "timedlock"),
-    "pthread_mutex_destroy": ("static pthread_mutex_t x; pthread_mutex_init(&x, 0); pthread_mutex_destroy(&x)", "mutex-destroy"),
+    "pthread_mutex_timedlock": ("struct timespec t = soon();"
+                                " if (!pthread_mutex_timedlock(&m, &t)) pthread_mutex_unlock(&m)", "timedlock"),
+    "pthread_mutex_clocklock": ("struct timespec t = soon(); if (!pthread_mutex_clocklock(&m, CLOCK_REALTIME, &t))"
+                                " pthread_mutex_unlock(&m)", "timedlock"),
+    "pthread_mutex_destroy": ("static pthread_mutex_t x; pthread_mutex_init(&x, 0); pthread_mutex_destroy(&x)",
+                              "mutex-destroy"),
     "pthread_cond_signal": ("pthread_cond_signal(&c)", "signal"),
     "pthread_cond_broadcast": ("pthread_cond_broadcast(&c)", "broadcast"),
     "pthread_cond_timedwait": ("struct timespec t = soon(); pthread_mutex_lock(&m); pthread_cond_timedwait(&c, &m, &t);"
                                " pthread_mutex_unlock(&m)", "timedwait"),
-    "pthread_cond_clockwait": ("struct timespec t = soon(); pthread_mutex_lock(&m); pthread_cond_clockwait(&c, &m, CLOCK_REALTIME, &t);"
+    "pthread_cond_clockwait": ("struct timespec t = soon(); pthread_mutex_lock(&m);"
+                               " pthread_cond_clockwait(&c, &m, CLOCK_REALTIME, &t);"
                                " pthread_mutex_unlock(&m)", "timedwait"),
-    "pthread_cond_destroy": ("static pthread_cond_t x; pthread_cond_init(&x, 0); pthread_cond_destroy(&x)", "cond-destroy"),
+    "pthread_cond_destroy": ("static pthread_cond_t x; pthread_cond_init(&x, 0); pthread_cond_destroy(&x)",
+                             "cond-destroy"),
     "sched_yield": ("sched_yield()", "yield"),
     "sleep": ("sleep(1)", "sleep"),
     "usleep": ("usleep(1)", "sleep"),
@@ -167,7 +171,8 @@ ENDS = {
 @each(*sorted(ENDS))
 def test_ends(s, name):
     body, kind, options = ENDS[name]
-    r, _ = kinds(s, program("if (__atomic_load_n(&result, 0)) { keep = &m; %s; }" % body, "__atomic_store_n(&result, 1, 0)"), *options)
+    body = "if (__atomic_load_n(&result, 0)) { keep = &m; %s; }" % body
+    r, _ = kinds(s, program(body, "__atomic_store_n(&result, 1, 0)"), *options)
     f = s.is_bug(r, [kind])
     s.check(any(w["function"] == "one" or any(x["function"] == "one" for x in w.get("stack", [])) for w in f["where"]),
             "the caller is not shown")
@@ -190,8 +195,10 @@ def test_exit_hooks(s, call):
 # ---- the heap ----
 
 ALLOC = {
-    "malloc": "malloc(20)", "calloc": "calloc(4, 5)", "realloc": "realloc(0, 20)", "reallocarray": "reallocarray(0, 4, 5)",
-    "aligned_alloc": "aligned_alloc(32, 20)", "memalign": "memalign(32, 20)", "posix_memalign": "(posix_memalign(&keep, 32, 20), keep)",
+    "malloc": "malloc(20)", "calloc": "calloc(4, 5)", "realloc": "realloc(0, 20)",
+    "reallocarray": "reallocarray(0, 4, 5)",
+    "aligned_alloc": "aligned_alloc(32, 20)", "memalign": "memalign(32, 20)",
+    "posix_memalign": "(posix_memalign(&keep, 32, 20), keep)",
     "strdup": "strdup(\"0123456789012345678\")", "strndup": "strndup(\"0123456789012345678999\", 19)",
 }
 
@@ -225,7 +232,8 @@ def test_malloc_usable_size(s):
 
 @each("valloc", "pvalloc")
 def test_page_aligned(s, name):
-    r, _ = kinds(s, program("char *p = %s(10); assert(p && ((uintptr_t)p & 4095) == 0); p[9] = 1; free(p)" % name), "--leaks")
+    body = "char *p = %s(10); assert(p && ((uintptr_t)p & 4095) == 0); p[9] = 1; free(p)" % name
+    r, _ = kinds(s, program(body), "--leaks")
     s.is_clean(r)
 
 
@@ -235,7 +243,8 @@ def test_page_aligned(s, name):
 def test_time(s, name):
     body = {"time(0)": "result = time(0)",
             "gettimeofday": "struct timeval v; gettimeofday(&v, 0); result = v.tv_sec * 1000000 + v.tv_usec"}.get(
-                name, "struct timespec t; clock_gettime(%s, &t); result = t.tv_sec * 1000000000 + t.tv_nsec" % name[6:-1])
+                name, "struct timespec t; clock_gettime(%s, &t);"
+                      " result = t.tv_sec * 1000000000 + t.tv_nsec" % name[6:-1])
     prog = s.build_text(program(body, end="printf(\"%ld\\n\", result);"))
     seen = {s.run([s.heddle, "run", "--quiet", "--", prog]).stdout for _ in range(3)}
     s.check(len(seen) == 1, "the clock differs from run to run: %s" % seen)
@@ -244,8 +253,8 @@ def test_time(s, name):
 # ---- the rest ----
 
 def test_key_destructor(s):
-    r, _ = kinds(s, program("pthread_setspecific(key, &key)", end="", extra="static void gone(void *v) { assert(!v); }\n").replace(
-        "pthread_t a, b;", "pthread_t a, b; pthread_key_create(&key, gone);"))
+    source = program("pthread_setspecific(key, &key)", extra="static void gone(void *v) { assert(!v); }\n")
+    r, _ = kinds(s, source.replace("pthread_t a, b;", "pthread_t a, b; pthread_key_create(&key, gone);"))
     f = s.is_bug(r, ["assertion"])
     s.check(any(w["function"] == "gone" for w in f["where"]), "the destructor is not shown")
 
@@ -270,6 +279,7 @@ def test_choose(s):
 
 def test_library_functions_without_hooks(s):
     """What libc itself does with locks and memory (stdio, qsort, getenv) does not disturb a controlled run."""
-    r, _ = kinds(s, program("for (int i = 0; i < 5; i++) printf(\"line %d\\n\", i); fflush(stdout); char x[30]; snprintf(x, 30, \"%d\", 5);"
-                            " free(strdup(getenv(\"PATH\"))); puts(x)", "for (int i = 0; i < 5; i++) printf(\"other\\n\")"))
+    one = ("for (int i = 0; i < 5; i++) printf(\"line %d\\n\", i); fflush(stdout); char x[30];"
+           " snprintf(x, 30, \"%d\", 5); free(strdup(getenv(\"PATH\"))); puts(x)")
+    r, _ = kinds(s, program(one, "for (int i = 0; i < 5; i++) printf(\"other\\n\")"))
     s.is_clean(r, 3000)

@@ -11,7 +11,7 @@ def tsan():
         for what in ("read", "write", "volatile_read", "volatile_write", "read_write"):
             yield "__tsan_%s%d" % (what, n)
             if n > 1:
-                yield "__tsan_unaligned_%s%d" % (what, n) if what != "read_write" else "__tsan_unaligned_read_write%d" % n
+                yield "__tsan_unaligned_%s%d" % (what, n)
         for op in ATOMIC:
             yield "__tsan_atomic%d_%s" % (8 * n, op)
     for name in ("read_range", "write_range", "vptr_read", "vptr_update", "func_entry", "func_exit", "init", "memcpy",
@@ -28,8 +28,8 @@ pthread_cond_init pthread_cond_destroy pthread_cond_wait pthread_cond_timedwait 
 pthread_cond_signal pthread_cond_broadcast
 malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc pvalloc malloc_usable_size
 strdup strndup
-memcpy memset memmove memcmp memchr mempcpy strlen strnlen strcpy stpcpy strncpy strcat strncat strcmp strncmp strcasecmp
-strncasecmp strchr strrchr strstr
+memcpy memset memmove memcmp memchr mempcpy strlen strnlen strcpy stpcpy strncpy strcat strncat strcmp strncmp
+strcasecmp strncasecmp strchr strrchr strstr
 sleep usleep nanosleep clock_nanosleep clock_gettime gettimeofday time sched_yield
 exit _exit _Exit quick_exit abort raise __assert_fail __assert_perror_fail __cxa_atexit on_exit
 __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort __cxa_thread_atexit_impl
@@ -73,12 +73,15 @@ def test_compilers_emit_nothing_else(s):
     struct big { long a[40]; };
     volatile char vc; volatile short vs; volatile int vi; volatile long vl; volatile v4 vv;
     char c; short s; int i; long l; v4 v; struct p p; struct big x, y; __int128 w;
-    void plain(void) { c++; s++; i++; l++; v += 1; vc++; vs++; vi++; vl++; vv += 1; p.s++; p.i++; p.l++; p.v += 1; x = y; }
+    void plain(void) { c++; s++; i++; l++; v += 1; vc++; vs++; vi++; vl++; vv += 1;
+      p.s++; p.i++; p.l++; p.v += 1; x = y; }
     void atomics(void) {
-      __atomic_fetch_nand(&c, 1, 5); __atomic_fetch_add(&s, 1, 0); __atomic_exchange_n(&i, 1, 4); __atomic_store_n(&l, 1, 3);
+      __atomic_fetch_nand(&c, 1, 5); __atomic_fetch_add(&s, 1, 0); __atomic_exchange_n(&i, 1, 4);
+      __atomic_store_n(&l, 1, 3);
       __atomic_thread_fence(5); __atomic_signal_fence(5); __sync_synchronize(); __sync_lock_test_and_set(&i, 1);
       __sync_lock_release(&i); __sync_bool_compare_and_swap(&l, 1, 2); __sync_val_compare_and_swap(&c, 1, 2); }
-    void blocks(void *a, void *b, unsigned long n) { memcpy(a, b, n); memmove(b, a, n); memset(a, 1, n); memset(&x, 0, sizeof x); }
+    void blocks(void *a, void *b, unsigned long n) {
+      memcpy(a, b, n); memmove(b, a, n); memset(a, 1, n); memset(&x, 0, sizeof x); }
     int main(void) { plain(); atomics(); blocks(&x, &y, sizeof x); return 0; }
     """
     for compiler in ("gcc", "clang"):

@@ -1,4 +1,5 @@
-/* What a controlled run does not support yet, one thing by argument. The line that does it carries its name. */
+/* What a controlled run does not support yet, one thing by argument. The line that does it carries its
+ * name. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
