@@ -11,6 +11,7 @@
  *  - All races of f are reversed, not only the last: trace.c finds those with nothing in between that orders them,
  *    and reversing one of them does not always show the others.
  *  - Outcomes of choices: a branch is a thread; it is left for the next one when all its outcomes were explored.
+ *    Each outcome sleeps on its own, since they can depend on different things (one may stop the program).
  *  - Operations that never ran (a lock that was never obtained, a thread the end of the process cut off) race
  *    like executed ones (trace.c, hd__trace_end).
  * The lock-set refinement (two operations whose threads hold a common lock are not co-enabled, so they need no
@@ -29,14 +30,12 @@
 
 struct sleeper {
   struct hd_op op;
+  uint16_t choice, nchoices; /* the outcome it had, of how many */
   uint32_t flags;
 };
 
 struct node {
-  uint16_t thread; /* the branch being explored */
-  uint16_t choice; /* and its outcome, if it has a choice */
-  uint32_t
-      flags; /* seen with the outcomes explored so far: what one of them depends on, the sleeping thread does */
+  uint16_t thread; /* the branch being explored; its outcome is the first that does not sleep */
   uint32_t nsleep;
   struct sleeper *sleep; /* allocated on the sleep stack, in the order of the nodes */
   struct hd_set enabled;
@@ -70,17 +69,28 @@ static void lay_out(struct hd_search *s) {
 
 /* ---- sleep sets ---- */
 
-static void put_to_sleep(struct dpor *d, struct node *n, const struct hd_op *op, unsigned flags) {
+static void put_to_sleep(struct dpor *d, struct node *n, struct sleeper q) {
   if (d->sleep_next == d->sleep_end)
     hd_give_up("the search needs more memory than it has: try a smaller program or a sampling strategy");
-  *d->sleep_next++ = (struct sleeper){*op, flags};
+  *d->sleep_next++ = q;
   n->nsleep++;
 }
 
-static int asleep(const struct node *n, unsigned thread) {
+static int outcome_sleeps(const struct node *n, unsigned thread, unsigned choice) {
   for (uint32_t i = 0; i < n->nsleep; i++)
-    if (n->sleep[i].op.thread == thread) return 1;
+    if (n->sleep[i].op.thread == thread && n->sleep[i].choice == choice) return 1;
   return 0;
+}
+
+/* Whether the thread sleeps with all its outcomes. */
+static int asleep(const struct node *n, unsigned thread) {
+  unsigned outcomes = 0, of = 0;
+  for (uint32_t i = 0; i < n->nsleep; i++)
+    if (n->sleep[i].op.thread == thread) {
+      outcomes++;
+      of = n->sleep[i].nchoices;
+    }
+  return outcomes && outcomes >= of;
 }
 
 /* What sleeps at a new node: what slept before and is independent of the step just made. */
@@ -93,7 +103,7 @@ static void inherit(struct dpor *d, struct node *n) {
   for (uint32_t i = 0; i < up->nsleep; i++) {
     const struct sleeper *q = &up->sleep[i];
     if (q->op.thread != e->op.thread && !hd__dependent(&q->op, q->flags, &e->op, e->flags))
-      put_to_sleep(d, n, &q->op, q->flags);
+      put_to_sleep(d, n, *q);
   }
 }
 
@@ -189,7 +199,9 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
 
 static int choose(struct hd_search *s, unsigned k) {
   const struct node *n = &state(s)->node[state(s)->at - 1];
-  return n->choice < k ? n->choice : HD_PICK_DIVERGED;
+  for (unsigned c = 0; c < k; c++)
+    if (!outcome_sleeps(n, n->thread, c)) return (int)c;
+  return HD_PICK_DIVERGED;
 }
 
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
@@ -198,7 +210,7 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
   hd__trace_event(&trace, op, flags, choice, nchoices);
 }
 
-/* A thread that needs a branch and has had none; -1 when all are done or asleep. */
+/* A thread that needs a branch and does not sleep; -1 when there is none. */
 static int next_branch(const struct node *n) {
   for (unsigned i = 0; i < HD_SET_WORDS; i++)
     for (uint64_t left = n->backtrack.w[i]; left; left &= left - 1) {
@@ -215,18 +227,11 @@ static int backtrack(struct dpor *d, uint32_t running) {
     struct node *n = &d->node[k];
     const struct hd_ev *e = &trace.ev[k];
     d->depth = k + 1;
-    n->flags |= e->flags;
-    if (e->choice + 1u < e->nchoices) {
-      n->choice = (uint16_t)(e->choice + 1);
-      return 1;
-    }
     d->sleep_next = n->sleep + n->nsleep;
-    put_to_sleep(d, n, &e->op, n->flags);
-    int t = next_branch(n);
+    put_to_sleep(d, n, (struct sleeper){e->op, e->choice, e->nchoices, e->flags});
+    int t = asleep(n, n->thread) ? next_branch(n) : n->thread;
     if (t >= 0) {
       n->thread = (uint16_t)t;
-      n->choice = 0;
-      n->flags = 0;
       return 1;
     }
   }
