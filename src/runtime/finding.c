@@ -144,6 +144,16 @@ void hd__modules_record(void)
   dl_iterate_phdr(add_module, NULL);
 }
 
+/* A library loaded while the program runs is one more module; a restart unloads it. */
+HD_EXPORT void *dlopen(const char *file, int mode)
+{
+  hd__real_init();
+  void *h = real_dlopen(file, mode);
+  if (hot.active && h)
+    hd__modules_record();
+  return h;
+}
+
 /* A program counter in a form that is the same in every process, wherever the module was loaded. */
 static uint64_t stable(uint64_t pc)
 {

@@ -51,6 +51,7 @@ struct slot {
   uint64_t quarantined;
 };
 
+bool hd__heap_fresh;
 static struct chunk *chunks;
 static struct slot *slots;
 static uint64_t big_next;
@@ -205,6 +206,7 @@ void *hd__heap_alloc(size_t size, size_t align, uint64_t pc)
     chunks[c].size = size;
     h = (struct header *)chunk_addr(c);
   }
+  hd__heap_fresh = h->state == B_NONE;
   uint64_t user = ((uint64_t)h + sizeof *h + align - 1) & ~(align - 1);
   *h = (struct header){(uint32_t)size, 0, 0, (uint16_t)((user - (uint64_t)h) >> 4), t ? (uint8_t)t->id : 0, B_LIVE};
   if (HD_UNLIKELY(hot.detail) && t)
@@ -243,7 +245,7 @@ void hd__heap_free(void *ptr, uint64_t pc)
     /* Freeing is a write to every byte: it races with any access that is not ordered before it. */
     uint64_t size = size_of(h, c);
     if (size && rt.nthreads > 1) {
-      hd__access_slow(p, size, HD_A_WRITE | HD_A_FREE, pc);
+      hd__shadow_free(p, size, pc);
       if (h->state != B_LIVE) { /* somebody else freed it at the scheduling point */
         bad_free(HD_KIND_DOUBLE_FREE, p, pc);
         return;

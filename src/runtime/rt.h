@@ -127,6 +127,7 @@ struct hd_thread {
   uint64_t create_site;   /* detail: call stack of its creation */
   int ignore;             /* nesting of ignore regions */
   uint64_t clock_read;    /* last time it saw */
+  uint32_t randoms;       /* times it asked the kernel for random numbers */
   uint64_t stack_limit;
   struct hd_spin spin;
   bool spinning;          /* its pending operation is a SPINWAIT */
@@ -309,6 +310,8 @@ struct hd_cas {
 bool hd__cas_wins(const struct hd_cas *cas);
 /* The same for a compare-and-swap, which is a write only if it is going to succeed. */
 void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas);
+/* The block [addr, addr+size) is freed: a write to every byte of it that anybody has touched. */
+void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc);
 /* The block [addr, addr+size) is new: forget who touched its addresses before. */
 void hd__shadow_forget(uint64_t addr, uint64_t size);
 /* Whether an atomic or volatile access there is a scheduling point. */
@@ -347,6 +350,7 @@ int hd__heap_init(void);
 void *hd__heap_alloc(size_t size, size_t align, uint64_t pc);
 void hd__heap_free(void *p, uint64_t pc);
 size_t hd__heap_size(void *p);
+extern bool hd__heap_fresh; /* the block allocated last is all zero */
 /* Reports an access to [addr, addr+size) that is not inside a live block. */
 void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 /* The live block that was last looked up; freeing, and a new execution, empty it. */

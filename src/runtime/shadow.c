@@ -434,3 +434,30 @@ void hd__shadow_forget(uint64_t addr, uint64_t size)
     c->wpc &= ~HD_CELL_LIST;
   }
 }
+
+/* Of a large block only the parts whose shadow exists can have been touched: the kernel knows which. */
+#define FREE_PIECE (64ull << 20)
+void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc)
+{
+  static unsigned char resident[(FREE_PIECE << 2) / HD_PAGE];
+  const uint64_t unit = HD_PAGE >> 2; /* bytes of the program that one page of shadow is for */
+  unsigned flags = HD_A_WRITE | HD_A_FREE;
+  if (size <= FREE_PIECE >> 8) {
+    hd__access_slow(addr, size, flags, pc);
+    return;
+  }
+  uint64_t end = addr + size;
+  for (uint64_t lo = addr & ~(unit - 1), n; lo < end; lo += n) {
+    n = end - lo < FREE_PIECE ? (end - lo + unit - 1) & ~(unit - 1) : FREE_PIECE;
+    if (hd_sys3(SYS_mincore, hd__cell(lo), n << 2, resident) < 0)
+      return;
+    for (uint64_t i = 0; i < n / unit; i++) {
+      if (!(resident[i] & 1))
+        continue;
+      uint64_t a = lo + i * unit, b = a + unit;
+      a = a < addr ? addr : a;
+      b = b > end ? end : b;
+      hd__access_slow(a, b - a, flags, pc);
+    }
+  }
+}

@@ -38,6 +38,7 @@ static bool enabled;
 static uint64_t fd_ours[MAX_FDS / 64];   /* opened by this execution */
 static uint64_t fd_before[MAX_FDS / 64]; /* open before main */
 static uint64_t fd_moved[MAX_FDS / 64];  /* of those: read or sought, offset to be put back */
+static uint64_t fd_random[MAX_FDS / 64]; /* descriptors of /dev/urandom and /dev/random */
 static int64_t fd_offset[MAX_FDS];
 static struct {
   int fd, saved;
@@ -96,6 +97,7 @@ void hd__sysguard_begin(void)
       if (has(fd_ours, fd))
         hd_sys3(SYS_close, fd, 0, 0);
     hd__zero(fd_ours, sizeof fd_ours);
+    hd__zero(fd_random, sizeof fd_random);
     nfds_ours = 0;
   }
   while (nreplaced) {
@@ -208,6 +210,48 @@ static long wait_call(long nr, const char *name, long *a, int timeout_arg, bool 
   return hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+/* ---- answers that are the same in every process ---- */
+
+#define VIRTUAL_PID 4242
+
+/* From the seed, the thread, and how many it has had: not from what the others do. */
+static long fill_random(void *to, long n)
+{
+  struct hd_rng r;
+  hd_rng_seed(&r, rt.config->seed ^ 0x72616e64, (uint64_t)rt.cur->id << 32 | rt.cur->randoms++);
+  hd__snapshot_touch((uint64_t)to, (uint64_t)n);
+  for (long i = 0; i < n; i++)
+    ((unsigned char *)to)[i] = (unsigned char)(hd_rng_next(&r) >> 32);
+  return n;
+}
+
+static bool is_random_device(const char *path)
+{
+  return path && (hd__streq(path, "/dev/urandom") || hd__streq(path, "/dev/random"));
+}
+
+static long virtual_time(const long *a)
+{
+  struct timespec *ts = (struct timespec *)a[1];
+  if (ts) {
+    hd__snapshot_touch((uint64_t)ts, sizeof *ts);
+    clock_gettime((clockid_t)a[0], ts);
+  }
+  return 0;
+}
+
+static long virtual_times(const long *a)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (a[0]) {
+    hd__snapshot_touch((uint64_t)a[0], 4 * sizeof(long));
+    hd__zero((void *)a[0], 4 * sizeof(long));
+    *(long *)a[0] = now.tv_sec * 100 + now.tv_nsec / 10000000;
+  }
+  return now.tv_sec * 100 + now.tv_nsec / 10000000;
+}
+
 /* ---- the calls that need a decision ---- */
 
 static long do_mmap(const long *a)
@@ -276,10 +320,12 @@ static long do_kill(long nr, const long *a)
 {
   long self = hd_sys3(SYS_getpid, 0, 0, 0);
   int sig = (int)(nr == SYS_tgkill ? a[2] : a[1]);
-  bool me = nr == SYS_kill ? a[0] == self || a[0] == 0 : true;
-  if (me && sig > 0 && sig < 65)
+  bool me = nr == SYS_kill ? a[0] == VIRTUAL_PID || a[0] == 0 : true;
+  if (!me)
+    return hd_sys3(nr, a[0], a[1], a[2]);
+  if (sig > 0 && sig < 65)
     hd__self_signal(sig, hd__innermost());
-  return hd_sys3(nr, a[0], a[1], a[2]);
+  return hd_sys3(SYS_tgkill, self, hd_sys3(SYS_gettid, 0, 0, 0), sig);
 }
 
 /* The kernel could not write to a page that is still read-only for us: make room and try again. */
@@ -347,8 +393,31 @@ static long serve(long nr, long *a)
   case SYS_brk:
     brk_moved = true;
     return plain(nr, a);
+  case SYS_getpid:
+    return VIRTUAL_PID;
+  case SYS_gettid:
+    return VIRTUAL_PID + rt.cur->id;
+  case SYS_getppid:
+    return VIRTUAL_PID - 1;
+  case SYS_getcpu:
+    if (a[0])
+      *(unsigned *)a[0] = 0;
+    if (a[1])
+      *(unsigned *)a[1] = 0;
+    return 0;
+  case SYS_getrandom:
+    return fill_random((void *)a[0], a[1]);
+  case SYS_clock_gettime:
+    return virtual_time(a);
+  case SYS_times:
+    return virtual_times(a);
   case SYS_open:
   case SYS_openat:
+    r = plain(nr, a);
+    opened(r);
+    if (r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1])))
+      add(fd_random, r);
+    return r;
   case SYS_creat:
   case SYS_socket:
   case SYS_accept:
@@ -389,10 +458,15 @@ static long serve(long nr, long *a)
       return 0; /* invariant 1 */
     if (has(fd_ours, a[0])) {
       del(fd_ours, a[0]);
+      del(fd_random, a[0]);
       nfds_ours--;
     }
     return plain(nr, a);
   case SYS_read:
+    if (has(fd_random, a[0]))
+      return fill_random((void *)a[1], a[2]);
+    moved(a[0]);
+    return plain(nr, a);
   case SYS_readv:
   case SYS_lseek:
     moved(a[0]);

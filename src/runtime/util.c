@@ -4,6 +4,7 @@
 
 #include "runtime/rt.h"
 
+#define OWN_BASE 0x3c0000000000ull
 #define MAX_MAPS 4096
 static struct {
   uint64_t lo, hi;
@@ -12,8 +13,12 @@ static unsigned nmaps;
 
 void *hd__map(size_t size)
 {
+  /* At addresses of our own, so that where the program's mappings go does not depend on what we do. */
+  static uint64_t next = OWN_BASE;
   size = (size + HD_PAGE - 1) & ~(HD_PAGE - 1);
-  long p = hd_sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  long p = hd_sys6(SYS_mmap, (long)next, (long)size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  next += size;
   if ((p < 0 && p > -4096) || nmaps == MAX_MAPS)
     return NULL;
   maps[nmaps].lo = (uint64_t)p;

@@ -84,7 +84,7 @@ HD_EXPORT void *calloc(size_t n, size_t m)
     return NULL;
   }
   void *p = get(size, 16, HD_CALLER);
-  if (p)
+  if (p && !hd__heap_fresh && !hd__private_owns((uint64_t)p))
     hd__zero(p, size);
   return p;
 }

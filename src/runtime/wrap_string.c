@@ -274,3 +274,37 @@ HD_EXPORT char *strndup(const char *s, size_t max)
     reads(s, n < max ? n + 1 : n, HD_CALLER);
   return duplicate(s, n);
 }
+
+/* ---- what _FORTIFY_SOURCE makes of them: the same, with the size of the destination ---- */
+
+HD_EXPORT void __chk_fail(void) __attribute__((noreturn));
+void __chk_fail(void)
+{
+  if (hot.active)
+    hd__report_simple(HD_KIND_ABORT, 0, HD_CALLER, "buffer overflow detected (_FORTIFY_SOURCE)", true);
+  abort();
+}
+
+#define CHECK(n, room)                                                                                          \
+  if ((n) > (room))                                                                                             \
+  __chk_fail()
+
+#define FORTIFIED(ret, name, params, need, call)                                                                \
+  HD_EXPORT ret __##name##_chk params;                                                                          \
+  ret __##name##_chk params                                                                                     \
+  {                                                                                                             \
+    ready();                                                                                                    \
+    CHECK(need, room);                                                                                          \
+    return call;                                                                                                \
+  }
+
+FORTIFIED(void *, memcpy, (void *d, const void *s, size_t n, size_t room), n, copy(d, s, n, HD_CALLER))
+FORTIFIED(void *, memmove, (void *d, const void *s, size_t n, size_t room), n, move(d, s, n, HD_CALLER))
+FORTIFIED(void *, memset, (void *d, int c, size_t n, size_t room), n, set(d, c, n, HD_CALLER))
+FORTIFIED(void *, mempcpy, (void *d, const void *s, size_t n, size_t room), n, (char *)copy(d, s, n, HD_CALLER) + n)
+FORTIFIED(char *, strcpy, (char *d, const char *s, size_t room), real_strlen(s) + 1, strcpy(d, s))
+FORTIFIED(char *, stpcpy, (char *d, const char *s, size_t room), real_strlen(s) + 1, stpcpy(d, s))
+FORTIFIED(char *, strncpy, (char *d, const char *s, size_t n, size_t room), n, strncpy(d, s, n))
+FORTIFIED(char *, strcat, (char *d, const char *s, size_t room), real_strlen(d) + real_strlen(s) + 1, strcat(d, s))
+FORTIFIED(char *, strncat, (char *d, const char *s, size_t n, size_t room), real_strlen(d) + real_strnlen(s, n) + 1,
+          strncat(d, s, n))

@@ -4,6 +4,7 @@
  * the clock moves it a little for the reading thread only, so that loops which wait for time to pass end, and
  * a thread's readings do not depend on what the others do. */
 #include <errno.h>
+#include <sched.h>
 
 #include "runtime/rt.h"
 
@@ -131,6 +132,16 @@ HD_EXPORT unsigned sleep(unsigned s)
     return real_sleep(s);
   sleep_for(s * SECOND, HD_CALLER);
   return 0;
+}
+
+/* Which processor it is must not matter. */
+HD_EXPORT int sched_getcpu(void) { return hot.active ? 0 : real_sched_getcpu(); }
+
+HD_EXPORT clock_t clock(void)
+{
+  if (!hot.active)
+    return real_clock();
+  return (clock_t)((read_clock(CLOCK_MONOTONIC) - START_MONOTONIC) / (SECOND / CLOCKS_PER_SEC));
 }
 
 HD_EXPORT int sched_yield(void)
