@@ -139,6 +139,35 @@ def test_hang_stays_hang_in_run(s):
     s.is_bug(r, ["hang"])
 
 
+def test_shared_library_as_program(s):
+    s.write("m.c", "int f(void) { return 0; }")
+    s.run(["gcc", "-shared", "-fPIC", "m.c", "-o", "library.so"])
+    common.refused(s, [s.heddle, "check", "--", "./library.so"], 2, "shared library")
+
+
+@each("100", "3000")
+def test_damaged_program(s, size):
+    """A program of which the end is missing is damaged, not "static" or "not built with heddle cc"."""
+    common.build(s, "race")
+    with open(s.path("race"), "rb") as f:
+        s.write("cut", f.read()[:int(size)])
+    os.chmod(s.path("cut"), 0o755)
+    common.refused(s, [s.heddle, "check", "--", "./cut"], 2, "damaged")
+
+
+def test_empty_program_name(s):
+    common.refused(s, [s.heddle, "check", "--", ""], 2, "no program")
+
+
+def test_suppression_summary(s):
+    """A search that ran all its executions does not say that it stopped at the first finding."""
+    program = common.build(s, "race")
+    s.write("rules", "deadlock:worker\n")
+    r = s.search("check", program, "--suppressions", "rules", "--max-executions", "100")
+    s.is_bug(r, ["data-race"])
+    s.check(r["executions"] < 100 or "stopped at the first one" not in r["out"], "says it stopped, after all 100")
+
+
 UNSUPPORTED = ["read", "poll", "select", "recv", "epoll_wait", "fgetc", "futex", "pause", "sigwait", "sem_wait",
                "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_barrier_wait", "pthread_spin_lock",
                "pthread_cancel", "pthread_kill", "fork", "vfork", "system", "popen", "exec", "posix_spawn"]

@@ -25,6 +25,24 @@ def start(s, *options, program, tty=False, args=()):
     return p, ours
 
 
+def unique(s):
+    """A program under a name nobody else has, so that its processes can be told from those of other tests."""
+    name = "v" + os.path.basename(s.dir)[-8:]
+    return common.build(s, "clean", out=name), name
+
+
+def alive(name):
+    return subprocess.run(["pgrep", "-x", name], stdout=subprocess.PIPE, text=True).stdout.split()
+
+
+def wait_alive(s, name, want, seconds=5):
+    """Waits until processes of that name are there, or are gone."""
+    end = time.monotonic() + seconds
+    while bool(alive(name)) != want:
+        s.check(time.monotonic() < end, "the tested process %s" % ("never came" if want else "lives on"))
+        time.sleep(0.05)
+
+
 def read_all(fd, seconds, until=None):
     """What comes from a terminal, until it ends, a text has come, or time is up."""
     data, end = b"", time.monotonic() + seconds
@@ -45,9 +63,10 @@ def read_all(fd, seconds, until=None):
 @each("INT", "TERM")
 def test_interrupt(s, name):
     """Ctrl-C ends with a full summary, JSON included, exit status 5, and no process left."""
-    program = common.build(s, "clean")
+    program, comm = unique(s)
     p, _ = start(s, "--json", "r.json", "--max-executions", "1000000000", program=program)
-    time.sleep(1)
+    wait_alive(s, comm, True)
+    time.sleep(0.5)
     p.send_signal(getattr(signal, "SIG" + name))
     out, err = p.communicate(timeout=20)
     s.check(p.returncode == 5, "exit status %d, expected 5: %s%s" % (p.returncode, out, err))
@@ -55,8 +74,7 @@ def test_interrupt(s, name):
     r = json.loads(s.read("r.json"))
     s.same((r["stopped"], r["verdict"]), ("interrupted", "bounded"), "stopped, verdict")
     s.check(r["executions"] > 0, "no executions")
-    left = subprocess.run(["pgrep", "-f", s.path("clean")], stdout=subprocess.PIPE, text=True).stdout
-    s.check(not left, "left behind: " + left)
+    wait_alive(s, comm, False, 1)
 
 
 def test_interrupt_keeps_findings(s):
@@ -72,18 +90,24 @@ def test_interrupt_keeps_findings(s):
 
 def test_killed_supervisor(s):
     """When heddle is killed, the tested process goes too."""
-    program = common.build(s, "clean")
+    program, comm = unique(s)
     p, _ = start(s, "--max-executions", "1000000000", program=program)
-    time.sleep(0.7)
+    wait_alive(s, comm, True)
     p.kill()
     p.communicate()
-    for _ in range(30):
-        left = subprocess.run(["pgrep", "-f", s.path("clean")], stdout=subprocess.PIPE, text=True).stdout
-        left += subprocess.run(["pgrep", "-x", "clean"], stdout=subprocess.PIPE, text=True).stdout
-        if not left:
-            return
-        time.sleep(0.1)
-    s.check(False, "the tested process lives on: " + left)
+    wait_alive(s, comm, False)
+
+
+def test_events_counted(s):
+    """check and run count the events of the execution that failed, the same number as replay has."""
+    program = common.build(s, "race")
+    got = []
+    for verb in ("check", "run"):
+        r = s.search(verb, program, "--out", verb)
+        n = int(re.search(r"^events (\d+)$", s.read(verb + "/1/events"), re.M).group(1))
+        s.same((r["executions"], r["events"]), (1, n), "executions and events of " + verb)
+        got.append(n)
+    s.check(got[0] > 0, "no events")
 
 
 def test_progress_on_terminal(s):
