@@ -21,7 +21,7 @@ static int fixed;
 
 static int before(int key) {
   int at = HEAD;
-  while (peek(next[at]) < key) at = peek(next[at]);
+  for (int after; (after = peek(next[at])) < key;) at = after;
   return at;
 }
 
