@@ -1,5 +1,6 @@
 """Bad input beyond the command line: each gives one clear line, the right exit status, and nothing half-written."""
 import os
+import random
 import resource
 import shutil
 import subprocess
@@ -215,7 +216,7 @@ def test_part_truncated(s, part):
 @each(*PARTS)
 def test_part_garbage(s, part):
     folder = stored(s)
-    for garbage in (os.urandom(3000), b"\0" * 100, b"A" * 100000, b"{}\n", b"heddle-schedule 1\n", b"[1, 2]\n"):
+    for garbage in (random.Random(1).randbytes(3000), b"\x9c\n\x1b[31m", b"\0" * 100, b"A" * 100000, b"{}\n", b"heddle-schedule 1\n", b"[1, 2]\n"):
         s.write(os.path.join(folder, part), garbage)
         common.refused(s, [s.heddle, "replay", folder], 2, part)
 

@@ -3,16 +3,16 @@
 // opt: -O2
 // expect: kind=data-race
 // argv: memcpy
-// where: function=writer
+// says: writer
 // expect: kind=data-race
 // argv: strcpy
-// where: function=writer
+// says: writer
 // expect: kind=data-race
 // argv: append
-// where: function=writer
+// says: writer
 // expect: kind=data-race
 // argv: zero
-// where: function=writer
+// says: writer
 #include "litmus.h"
 
 char buffer[64], from[64] = "abcdef";
