@@ -15,9 +15,10 @@ def build(s, name, *flags, out=None):
 def refused(s, command, want, *texts, stdout="", **kw):
     """The command ends with this status and one line on standard error, which has these texts in it."""
     p = s.run(command, want=want, **kw)
-    lines = p.stderr.splitlines()
+    lines = p.stderr.removesuffix("\n").split("\n")  # not splitlines, which also splits at control characters
     s.check(len(lines) == 1, "expected one line of message, got %d: %s" % (len(lines), " | ".join(lines)))
     s.check(lines[0].startswith("heddle: "), "the message does not say who speaks: " + lines[0])
+    s.check(all(c.isprintable() for c in lines[0]), "control characters in the message: %r" % lines[0])
     for text in texts:
         s.check(text in lines[0], "'%s' is not in: %s" % (text, lines[0]))
     if stdout is not None:

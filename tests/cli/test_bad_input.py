@@ -216,7 +216,8 @@ def test_part_truncated(s, part):
 @each(*PARTS)
 def test_part_garbage(s, part):
     folder = stored(s)
-    for garbage in (random.Random(1).randbytes(3000), b"\x9c\n\x1b[31m", b"\0" * 100, b"A" * 100000, b"{}\n", b"heddle-schedule 1\n", b"[1, 2]\n"):
+    for garbage in (random.Random(1).randbytes(3000), b"\x1b[31mred", b"\x0bxyz", b"\0" * 100,
+                    b"A" * 100000, b"{}\n", b"heddle-schedule 1\n", b"[1, 2]\n"):
         s.write(os.path.join(folder, part), garbage)
         common.refused(s, [s.heddle, "replay", folder], 2, part)
 
