@@ -22,6 +22,10 @@ extern char **environ;
 /* Like execvp: a name without a slash is looked up in PATH. NULL with `err` set if there is none. */
 static char *find_program(const char *name, const char *path_env, const char *cwd, struct hd_err *err) {
   struct stat st;
+  if (!*name) {
+    hd_fail(err, HD_EUSAGE, "no program given (its name is empty)");
+    return NULL;
+  }
   if (strchr(name, '/')) {
     char *path = hd_absolute(cwd, name);
     if (stat(path, &st) == 0) return path;
@@ -111,7 +115,7 @@ static void read_build_id(Elf *elf, char out[80]) {
 
 /* What the dynamic section says. */
 struct dynamic {
-  bool present, needs_anything;
+  bool present, is_pie; /* a static program may be position-independent, and have a dynamic section then */
   char *runtime; /* the soname it needs, or NULL */
   char *runpath;
 };
@@ -126,12 +130,12 @@ static void read_dynamic(Elf *elf, struct dynamic *d) {
     for (size_t i = 0; data && i < sh.sh_size / sh.sh_entsize; i++) {
       GElf_Dyn dyn;
       if (!gelf_getdyn(data, (int)i, &dyn)) break;
+      if (dyn.d_tag == DT_FLAGS_1 && (dyn.d_un.d_val & DF_1_PIE)) d->is_pie = true;
       if (dyn.d_tag != DT_NEEDED && dyn.d_tag != DT_RUNPATH && dyn.d_tag != DT_RPATH) continue;
       const char *s = elf_strptr(elf, sh.sh_link, dyn.d_un.d_val);
       if (!s) continue;
       char **slot = NULL;
       if (dyn.d_tag == DT_NEEDED) {
-        d->needs_anything = true;
         if (strncmp(s, "libheddle_rt.so", 15) == 0) slot = &d->runtime;
       } else {
         slot = &d->runpath;
@@ -154,6 +158,17 @@ static bool has_interpreter(Elf *elf) {
   return false;
 }
 
+/* Whether what the headers speak of lies beyond the end of the file. */
+static bool is_cut_off(Elf *elf, const GElf_Ehdr *eh, uint64_t size) {
+  if (eh->e_phoff + (uint64_t)eh->e_phnum * eh->e_phentsize > size) return true;
+  if (eh->e_shoff + (uint64_t)eh->e_shnum * eh->e_shentsize > size) return true;
+  for (int i = 0; i < eh->e_phnum; i++) {
+    GElf_Phdr ph;
+    if (!gelf_getphdr(elf, i, &ph) || (ph.p_type == PT_LOAD && ph.p_offset + ph.p_filesz > size)) return true;
+  }
+  return false;
+}
+
 static int check_elf(const char *name, Elf *elf, struct hd_program *p, struct hd_err *err) {
   GElf_Ehdr eh;
   if (!gelf_getehdr(elf, &eh)) return hd_fail(err, HD_EUSAGE, "%s: damaged ELF file; %s", name, REBUILD);
@@ -161,10 +176,13 @@ static int check_elf(const char *name, Elf *elf, struct hd_program *p, struct hd
     return hd_fail(err, HD_EUSAGE, "%s: built for another machine; Heddle runs 64-bit x86 programs", name);
   if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)
     return hd_fail(err, HD_EUSAGE, "%s: not an executable (an object file?); link it with `heddle cc`", name);
+  size_t size = 0;
+  elf_rawfile(elf, &size);
+  if (is_cut_off(elf, &eh, size)) return hd_fail(err, HD_EUSAGE, "%s: damaged ELF file; %s", name, REBUILD);
   struct dynamic d = {0};
   read_dynamic(elf, &d);
   int rc = HD_OK;
-  if (!has_interpreter(elf) && d.needs_anything)
+  if (!has_interpreter(elf) && d.present && !d.is_pie)
     rc = hd_fail(err, HD_EUSAGE, "%s: a shared library, not a program", name);
   else if (!has_interpreter(elf))
     rc = hd_fail(err, HD_EUSAGE, "%s: statically linked; link it with `heddle cc` and without -static", name);

@@ -238,7 +238,7 @@ static int explain_start(struct search *s, struct hd_err *err) {
 }
 
 static enum hd_stop why_ended(const struct search *s) {
-  if (s->finding.n > 0 && !s->o->all) return HD_STOP_FOUND;
+  if (s->finding.n > 0 && !s->control.config.all) return HD_STOP_FOUND;
   if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
   uint64_t max = s->control.config.max_executions;
   bool done = s->control.good.complete || (max && executions(s) >= max);

@@ -260,7 +260,11 @@ static int load_json(const char *dir, const char *name, json_t **root, char **pa
   json_error_t e;
   *root = json_loadb(data, len, JSON_REJECT_DUPLICATES, &e);
   free(data);
-  if (!*root) return hd_fail(err, HD_EUSAGE, "%s:%d: damaged: %s", *path, e.line, e.text);
+  if (!*root) {
+    for (char *c = e.text; *c; c++) /* it quotes the file, which may hold anything */
+      if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
+    return hd_fail(err, HD_EUSAGE, "%s:%d: damaged: %s", *path, e.line, e.text);
+  }
   if (!json_is_object(*root)) {
     json_decref(*root);
     *root = NULL;

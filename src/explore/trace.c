@@ -504,15 +504,23 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p)
       continue;
     if (ended && i == t->ev[t->n - 1].op.thread)
       continue;
-    if (hd_set_has(p->enabled, i)) {
-      /* It could have done this before the end of the process. */
-      if (ended && t->nraces < t->cap_races)
-        t->race[t->nraces++] = (struct hd_race){t->n - 1, HD_NONE, (uint16_t)i, *op};
-      continue;
-    }
     enum role role = lock_role(op->kind, 0);
     const uint32_t *pred = pred_clock(t, op);
     struct work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
+    if (hd_set_has(p->enabled, i)) {
+      if (!ended || covered(&w, pred, t->n - 1))
+        continue;
+      const struct hd_ev *e = &t->ev[t->n - 1];
+      int freed = role == ROLE_ACQUIRE && lock_role(e->op.kind, e->flags) == ROLE_RELEASE && lock_of(&e->op) == lock_of(op);
+      int ended_spin = op->kind == HD_OP_SPINWAIT && op->enabler == t->n;
+      if (!freed && !ended_spin) {
+        /* It could have done this before the end of the process. */
+        if (t->nraces < t->cap_races)
+          t->race[t->nraces++] = (struct hd_race){t->n - 1, HD_NONE, (uint16_t)i, *op};
+        continue;
+      }
+      /* The last step is what let it go: it could not have come before that, only before what held it up. */
+    }
     if (role == ROLE_ACQUIRE)
       on_lock(&w, lock_of(op), role);
     else if (op->kind == HD_OP_SPINWAIT)

@@ -11,6 +11,7 @@
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct hd_symbolizer {
   Dwfl *dwfl;
@@ -36,7 +37,10 @@ struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t 
     memcpy(path, modules[i].path, sizeof modules[i].path);
     path[sizeof path - 1] = '\0';
     if (!path[0]) snprintf(path, sizeof path, "%s", program);
-    if (path[0] == '/') dwfl_report_elf(s->dwfl, path, path, -1, modules[i].base, true);
+    /* A library loaded by a relative name; what is no file at all (the vdso) is not found, and left out. */
+    char *full = path[0] == '/' ? hd_strdup(path) : hd_sprintf("%s/%s", s->cwd, path);
+    if (access(full, R_OK) == 0) dwfl_report_elf(s->dwfl, full, full, -1, modules[i].base, true);
+    free(full);
   }
   dwfl_report_end(s->dwfl, NULL, NULL);
   return s;
@@ -205,7 +209,20 @@ static bool add_scopes(struct hd_symbolizer *s, Dwarf_Die *cu, uint64_t addr, st
   return added;
 }
 
+/* Inlined helpers of system headers (a checked memcpy, std::atomic's load) tell less than where they stand. */
+static void drop_header_frames(struct hd_frames *f, size_t first) {
+  while (f->n > first + 1 && f->v[first].inlined && f->v[first].path &&
+         strncmp(f->v[first].path, "/usr/", 5) == 0) {
+    free(f->v[first].function);
+    free(f->v[first].file);
+    free(f->v[first].path);
+    memmove(&f->v[first], &f->v[first + 1], (f->n - first - 1) * sizeof f->v[0]);
+    f->n--;
+  }
+}
+
 void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd_frames *out) {
+  size_t first = out->n;
   struct hd_frame f = {.pc = pc};
   uint64_t addr = exact || pc == 0 ? pc : pc - 1;
   Dwfl_Module *mod = s->dwfl ? dwfl_addrmodule(s->dwfl, addr) : NULL;
@@ -218,7 +235,10 @@ void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd
   Dwarf_Die *cu = find_unit(mod, addr, &bias);
   if (cu) {
     set_line(s, &f, cu, addr - bias);
-    if (add_scopes(s, cu, addr - bias, &f, out)) return;
+    if (add_scopes(s, cu, addr - bias, &f, out)) {
+      drop_header_frames(out, first);
+      return;
+    }
   }
   const char *symbol = dwfl_module_addrname(mod, addr);
   if (symbol) f.function = function_name(symbol);

@@ -174,9 +174,19 @@ static uint64_t key_of(unsigned kind, uint64_t pc1, uint64_t pc2)
   return k ? k : 1;
 }
 
+/* A program that wrote over the shared file: nothing in it can be trusted, the supervisor repairs it. */
+static void check_shared(void)
+{
+  if (rt.ctl->magic != HD_CTL_MAGIC || rt.ctl->size != sizeof *rt.ctl || rt.status->nfindings > HD_MAX_FINDINGS ||
+      rt.status->nmodules > HD_MAX_MODULES || rt.status->visible_count > HD_VISIBLE_CAP)
+    for (;;)
+      hd_sys3(SYS_exit_group, 95, 0, 0);
+}
+
 struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2)
 {
   struct hd_status *st = rt.status;
+  check_shared();
   uint64_t key = key_of(kind, pc1, pc2);
   if (rt.config->ignore >> kind & 1)
     return NULL;

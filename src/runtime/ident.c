@@ -56,12 +56,11 @@ static int make(size_t stack_size)
   e = real_pthread_create(&th, &a, park, id);
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   pthread_attr_destroy(&a);
+  while (!e && !__atomic_load_n(&id->tp, __ATOMIC_ACQUIRE)) /* until then the new thread allocates too */
+    hd_sys6(SYS_futex, (long)&id->tp, 0 /* FUTEX_WAIT */, 0, 0, 0, 0);
   hd__private_depth--;
   if (e)
     return -1;
-  uint64_t tp;
-  while (!(tp = __atomic_load_n(&id->tp, __ATOMIC_ACQUIRE)))
-    hd_sys6(SYS_futex, (long)&id->tp, 0 /* FUTEX_WAIT */, 0, 0, 0, 0);
   if (!id->stack_lo)
     return -1;
   id->want_size = stack_size;

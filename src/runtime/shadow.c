@@ -249,6 +249,7 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
     if (flags & HD_A_WRITE) {
       if ((c->w & ~0xffull) == (word & ~0xffull)) { /* same segment, more bytes */
         c->w |= mask;
+        c->wpc = site;
         return;
       }
       if (replaceable(c->w, HD_A_WRITE, mask, flags)) {
@@ -261,6 +262,7 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
     } else {
       if ((c->r & ~0xffull) == (word & ~0xffull)) {
         c->r |= mask;
+        c->rpc = site;
         return;
       }
       if (replaceable(c->r, 0, mask, flags)) {

@@ -14,7 +14,7 @@ static char what = 'x';
 static void *holder(void *arg)
 {
   pthread_mutex_lock(&lock);
-  sched_yield();
+  sleep(2);
   pthread_mutex_unlock(&lock);
   return arg;
 }

@@ -1,4 +1,4 @@
-// A timed wait can time out although the signal may come.
+// A timed wait times out when the signal comes too late.
 // restart: memory fork
 // expect: kind=assertion
 // where: function=waiter line=@timeout
@@ -23,6 +23,7 @@ static void *waiter(void *arg)
 
 static void *signaller(void *arg)
 {
+  sleep(5);
   pthread_mutex_lock(&lock);
   flag = 1;
   pthread_cond_signal(&cond);
