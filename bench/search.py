@@ -9,7 +9,8 @@
 
 Each program says in its opening comment what has to come out:
 
-    count: ARGS strategy=NAME executions=N   a complete search runs exactly N executions, none of them blocked
+    count: ARGS strategy=NAME executions=N   a complete search runs exactly N executions, none of them blocked;
+                                             with findings=K[,K] it goes on after findings, and finds these kinds
     clean: ARGS                              a complete search finds nothing, and neither does the default
     bug: ARGS kind=K[,K]                     the default strategy finds one of these kinds within 10 seconds
     rare: ARGS kind=K[,K]                    as bug, but nothing is promised: shown, never wrong
@@ -132,18 +133,23 @@ def bench_counts(bench, found):
         if bench.quick and executions > QUICK_EXECUTIONS:
             continue
         options = ("--strategy", e.fields["strategy"])
+        kinds = set(filter(None, e.fields.get("findings", "").split(",")))
+        if kinds:
+            options = ("--all", *options)
         s = bench.check(e, *options, "--time", "60s", repeat=1 if bench.quick else 3)
         right = bench.expect(e, s["executions"] == executions, "%d executions, not %d" % (s["executions"], executions),
                              *options)
         right &= bench.expect(e, s["blocked"] == 0, "%d blocked executions" % s["blocked"], *options)
         right &= bench.expect(e, s["complete"] and not s["cut"], "the search is not complete", *options)
-        right &= bench.expect(e, not s["findings"], "a finding", *options)
+        found_kinds = {f["kind"] for f in s["findings"]}
+        right &= bench.expect(e, found_kinds == kinds,
+                              "findings: %s" % (", ".join(sorted(found_kinds)) or "none"), *options)
         row = {"name": e.name, "executions": s["executions"], "seconds": round(s["cpu"], 4),
                "rate": round(bench.rate(s)), "right": bool(right)}
         if "dpor" in bench.strategies:
-            d = bench.check(e, "--strategy", "dpor", "--time", "20s")
+            d = bench.check(e, *(o.replace(e.fields["strategy"], "dpor") for o in options), "--time", "20s")
             row["dpor"] = d["executions"] + d["blocked"] if d["complete"] else None
-        row["peers"] = {p.name: p.run(e) for p in bench.peers}
+        row["peers"] = {} if kinds else {p.name: p.run(e) for p in bench.peers}
         rows.append(row)
     for e in (e for es in found.values() for e in es if e.what == "clean"):
         s = bench.check(e, "--strategy", "optimal", "--time", "60s")

@@ -5,6 +5,7 @@
  *
  * count: 3 0 strategy=optimal executions=19
  * count: 4 0 strategy=optimal executions=65
+ * count: 1 1 strategy=optimal executions=11 findings=assertion
  * clean: 2 0
  * clean: 3 0
  * bug: 1 1 kind=assertion

@@ -4,6 +4,8 @@
  * printer, so many threads have to come first. After the Deadlock model of Rungta (2009), table 3.1 (hard at
  * 1, 9).
  *
+ * count: 1 1 strategy=optimal executions=3 findings=deadlock
+ * count: 1 3 strategy=optimal executions=30 findings=deadlock
  * clean: 0 3
  * bug: 1 1 kind=deadlock
  * bug: 1 9 kind=deadlock

@@ -5,6 +5,7 @@
  *
  * count: 2 1 1 strategy=optimal executions=6
  * count: 3 2 1 strategy=optimal executions=120
+ * count: 2 0 strategy=optimal executions=4 findings=assertion
  * clean: 2 1 1
  * bug: 2 0 kind=assertion
  * bug: 2 2 kind=assertion

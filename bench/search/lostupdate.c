@@ -3,6 +3,8 @@
  *
  * count: 3 1 strategy=optimal executions=6
  * count: 6 1 strategy=optimal executions=720
+ * count: 2 strategy=optimal executions=4 findings=assertion
+ * count: 3 strategy=optimal executions=36 findings=assertion
  * clean: 3 1
  * bug: 2 kind=assertion
  * bug: 10 kind=assertion */

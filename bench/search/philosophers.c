@@ -5,6 +5,8 @@
  *
  * count: 3 1 strategy=optimal executions=6
  * count: 10 1 strategy=optimal executions=1022
+ * count: 2 strategy=optimal executions=3 findings=deadlock
+ * count: 5 strategy=optimal executions=31 findings=deadlock
  * clean: 3 1
  * bug: 2 kind=deadlock
  * bug: 5 kind=deadlock

@@ -6,6 +6,8 @@
  * count: 2 0 1 strategy=optimal executions=20
  * count: 2 1 1 strategy=optimal executions=472
  * count: 3 0 1 strategy=optimal executions=29328
+ * count: 2 0 strategy=optimal executions=24 findings=assertion
+ * count: 2 1 strategy=optimal executions=402 findings=assertion
  * clean: 2 0 1
  * clean: 2 1 1
  * bug: 2 0 kind=assertion

@@ -2,6 +2,8 @@
  * setter has set a and none has set b yet, so every setter that has begun must be stopped in the middle: the
  * more setters, the rarer. Reorder of Rungta (2009), table 5.1 (hard from 9 setters on).
  *
+ * count: 1 1 strategy=optimal executions=4 findings=assertion
+ * count: 2 1 strategy=optimal executions=54 findings=assertion
  * bug: 1 1 kind=assertion
  * bug: 2 1 kind=assertion
  * bug: 10 1 kind=assertion */

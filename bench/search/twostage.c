@@ -2,6 +2,8 @@
  * a lock of its own. A reader that comes between the two sees the first without the second; with more
  * writers, one of them has usually been through. TwoStage of Rungta (2009), table 5.2 (hard from 7 on).
  *
+ * count: 1 1 strategy=optimal executions=3 findings=assertion
+ * count: 2 1 strategy=optimal executions=42 findings=assertion
  * bug: 1 1 kind=assertion
  * bug: 8 1 kind=assertion
  * bug: 20 1 kind=assertion
