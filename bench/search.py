@@ -6,6 +6,7 @@
     bench/search.py --build DIR lock reorder     some programs (stores nothing)
     bench/search.py --build DIR --only bugs      some sections: counts, bugs, density
     bench/search.py --markdown                   tables as Markdown
+    bench/search.py --doc                        also puts them into docs/performance.md
 
 Each program says in its opening comment what has to come out:
 
@@ -26,16 +27,16 @@ import os
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from measure import HERE, Failure, Lab, say  # noqa: E402
-from record import RESULTS, Record  # noqa: E402
+from record import DOC, RESULTS, Record  # noqa: E402
 
 SOURCES = os.path.join(HERE, "search")
 SECTIONS = ("counts", "bugs", "density")
+DOC_BEGIN, DOC_END = "<!-- search:begin -->", "<!-- search:end -->"
 QUICK_EXECUTIONS = 8192  # larger counts are left out of --quick
 BUG_SECONDS = 10
 PEER_SECONDS = 30
@@ -186,7 +187,8 @@ def bench_density(bench, found):
     seeds = bench.seeds or (10 if bench.quick else 100)
     names = [n for n in ("random", "pct", "pos", "rdfs", "auto") if n in bench.strategies]
     rows = []
-    for e in (e for es in found.values() for e in es if e.name in bench.reference["density"]):
+    for e in (e for es in found.values() for e in es if e.what in ("bug", "rare") and
+              e.name in bench.reference["density"]):
         row = {"name": e.name, "seeds": seeds, "executions": DENSITY_EXECUTIONS, "strategies": {}}
         for name in names:
             first = []
@@ -346,25 +348,38 @@ def rejections(rows):
     return "".join("%s\n" % line for line in sorted(lines))
 
 
-def show(bench, result, markdown):
-    def title(text):
-        print(("**%s**\n" if markdown else "%s\n") % text)
+def tables(bench, result, markdown):
+    """Everything people read, as one text."""
+    parts = []
+
+    def section(title, *texts):
+        parts.extend(["**%s**\n" % title if markdown else "%s\n" % title, *texts])
 
     if "counts" in result:
-        title("Executions of a complete search, --strategy optimal")
-        print(counts_table(bench, result["counts"], markdown))
-        print(bars_table(bench, result["counts"], markdown))
+        section("Executions of a complete search, --strategy optimal", counts_table(bench, result["counts"], markdown),
+                bars_table(bench, result["counts"], markdown))
     if "bugs" in result:
-        title("Bugs, default strategy, within %d s" % BUG_SECONDS)
-        print(bugs_table(bench, result["bugs"], markdown))
+        section("Bugs, default strategy, within %d s" % BUG_SECONDS, bugs_table(bench, result["bugs"], markdown))
     if result.get("density"):
-        title("Error density: seeds of %d that find the bug within %d executions, and the median of executions to it"
-              % (result["density"][0]["seeds"], DENSITY_EXECUTIONS))
-        print(density_table(result["density"], markdown))
-    print(rejections(result.get("counts", []) + result.get("bugs", [])), end="")
+        section("Error density: the share of %d seeds that find the bug within %d executions, and the median of "
+                "executions to it" % (result["density"][0]["seeds"], DENSITY_EXECUTIONS),
+                density_table(result["density"], markdown))
+    peers = rejections(result.get("counts", []) + result.get("bugs", []))
     for p in (Genmc, Nidhugg):
         if not any(isinstance(q, p) for q in bench.peers):
-            print("%s is not on PATH: its figures above are quoted, not measured here" % p.tool)
+            peers += "%s was not on PATH: its figures are quoted, not measured in this run.\n" % p.tool
+    return "\n".join([t for t in parts if t] + [peers])
+
+
+def write_doc(text):
+    with open(DOC, encoding="utf-8") as f:
+        doc = f.read()
+    if DOC_BEGIN not in doc or DOC_END not in doc:
+        raise Failure("docs/performance.md has lost its markers %s and %s" % (DOC_BEGIN, DOC_END))
+    head, tail = doc.split(DOC_BEGIN, 1)[0], doc.split(DOC_END, 1)[1]
+    with open(DOC, "w", encoding="utf-8") as f:
+        f.write("%s%s\n%s\n\n%s%s%s" % (head, DOC_BEGIN, Record.new("full").header() + ".", text, DOC_END, tail))
+    print("written to docs/performance.md")
 
 
 def store(result):
@@ -384,6 +399,7 @@ def main(argv):
     p.add_argument("--only", default=",".join(SECTIONS), help="comma list of: " + ", ".join(SECTIONS))
     p.add_argument("--seeds", type=int, help="seeds of the density section (default 100, with --quick 10)")
     p.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    p.add_argument("--doc", action="store_true", help="write the tables into docs/performance.md")
     p.add_argument("names", nargs="*", help="programs (default: all)")
     a = p.parse_args(argv)
     only = a.only.split(",")
@@ -396,24 +412,28 @@ def main(argv):
         bench = Bench(a.build, a.quick, a.seeds)
         for program in found:
             bench.program(program)
-        result = {}
-        for name in SECTIONS:
-            if name in only:
-                began = time.monotonic()
-                result[name] = sections[name](bench, found)
-                say("search: %s: %.0f s" % (name, time.monotonic() - began))
-    except (Failure, subprocess.SubprocessError) as e:
+    except Failure as e:
         say("search: %s" % e)
         return 1
-    show(bench, result, a.markdown)
+    result = {}
+    for name in (n for n in SECTIONS if n in only):
+        began = time.monotonic()
+        try:
+            result[name] = sections[name](bench, found)
+        except Failure as e:
+            bench.wrong.append("%s: %s" % (name, e))
+        say("search: %s: %.0f s" % (name, time.monotonic() - began))
+    print(tables(bench, result, a.markdown))
     if bench.wrong:
-        print("%d expectations do not hold:" % len(bench.wrong))
+        print("%d wrong:" % len(bench.wrong))
         for line in bench.wrong:
             print("  " + line)
         return 1
     print("every expectation holds")
     if not a.quick and not a.names and set(only) == set(SECTIONS):
         store(result)
+    if a.doc:
+        write_doc(tables(bench, result, True))
     return 0
 
 

@@ -50,6 +50,11 @@ ELSEWHERE = {"hd__access_": "memory access", "hd__heap_free": "free", "hd__threa
 
 # What serve() in sysguard.c does with a system call, by the call that is found in its code; first match wins.
 ACTIONS = [
+    ("fill_random", "random bytes come from the seed, also those of /dev/urandom"),
+    ("virtual_time", "virtual: the same in every run"),
+    ("is_random_device", "passed through; closed at a restart"),
+    ("4242", "virtual: the same in every run"),
+    ("unsigned *)a[0] = 0", "always processor 0"),
     ("hd__unsupported", "refused"),
     ("hd__exit_now", "ends the execution, not the process"),
     ("do_futex", "wake: passed through; wait: refused, unless the value has changed already"),

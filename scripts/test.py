@@ -57,7 +57,9 @@ def main():
     build = os.path.join(ROOT, args.build)
 
     steps = [("layers", ["sh", "scripts/check-layers.sh"], "check"),
-             ("format", ["sh", "scripts/format.sh", "--check"], "check")]
+             ("format", ["sh", "scripts/format.sh", "--check"], "check"),
+             ("supported", [sys.executable, "scripts/supported.py", "--check", "--library",
+                            os.path.join(build, "lib/heddle/libheddle_rt.so")], "check")]
     for source in sorted(glob.glob(os.path.join(ROOT, "tests/unit/test_*.c"))):
         name = os.path.splitext(os.path.basename(source))[0]
         steps.append(("unit " + name, [os.path.join(build, "tests/unit", name)], "cmocka"))

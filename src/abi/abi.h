@@ -54,17 +54,17 @@ extern const char *const hd_kind_title[HD_KIND_COUNT];
 
 /* ---- limits ---- */
 
-#define HD_MAX_THREADS 1024   /* created in one execution */
-#define HD_MAX_STACK 48       /* program counters kept of one call stack */
-#define HD_MAX_SITES 48       /* places named in one finding */
-#define HD_MAX_FINDINGS 256   /* kept in one search; more are counted */
+#define HD_MAX_THREADS 1024 /* created in one execution */
+#define HD_MAX_STACK 48     /* program counters kept of one call stack */
+#define HD_MAX_SITES 48     /* places named in one finding */
+#define HD_MAX_FINDINGS 256 /* kept in one search; more are counted */
 #define HD_MAX_MODULES 128
 #define HD_PATH_MAX 4096
 
 /* ---- a step of a schedule: which thread goes next, or which outcome a choice has ---- */
 
-#define HD_STEP_CHOICE 0x8000u            /* | outcome */
-typedef uint16_t hd_step;                 /* a thread number, or HD_STEP_CHOICE | outcome */
+#define HD_STEP_CHOICE 0x8000u /* | outcome */
+typedef uint16_t hd_step;      /* a thread number, or HD_STEP_CHOICE | outcome */
 
 /* ---- one executed visible operation (kept only when `detail` is on) ---- */
 
@@ -91,14 +91,14 @@ enum hd_role {
 };
 
 struct hd_site {
-  uint8_t role;    /* enum hd_role */
-  uint8_t op;      /* enum hd_op_kind, or HD_OP_NONE */
+  uint8_t role; /* enum hd_role */
+  uint8_t op;   /* enum hd_op_kind, or HD_OP_NONE */
   uint16_t thread;
-  uint16_t peer;   /* WAITS: the thread that holds the object, or 0xffff; HOLDS: unused */
-  uint16_t npc;    /* entries of pc[] in use; pc[0] is innermost */
-  uint32_t size;   /* bytes accessed, or size of the block */
-  uint32_t flags;  /* HD_SITE_* */
-  uint64_t object; /* address of the lock, variable, block */
+  uint16_t peer;             /* WAITS: the thread that holds the object, or 0xffff; HOLDS: unused */
+  uint16_t npc;              /* entries of pc[] in use; pc[0] is innermost */
+  uint32_t size;             /* bytes accessed, or size of the block */
+  uint32_t flags;            /* HD_SITE_* */
+  uint64_t object;           /* address of the lock, variable, block */
   uint64_t pc[HD_MAX_STACK]; /* return addresses, except pc[0] of a crash (HD_SITE_EXACT) */
 };
 #define HD_SITE_EXACT 1  /* pc[0] is the instruction itself, not a return address */
@@ -117,18 +117,18 @@ struct hd_finding_rec {
   uint32_t kind;
   uint32_t nsites;
   uint32_t nthreads;
-  int32_t signal;         /* for crash */
-  int32_t status;         /* for exit */
-  uint32_t partial;       /* 1: the process died; the runtime could not finish the record */
-  uint64_t key;           /* equal keys are the same finding */
-  uint64_t execution;     /* number of the execution, from 1 */
-  uint64_t seed;          /* of the strategy, for this search */
-  uint64_t path_off;      /* steps: index into the finding-path area */
+  int32_t signal;     /* for crash */
+  int32_t status;     /* for exit */
+  uint32_t partial;   /* 1: the process died; the runtime could not finish the record */
+  uint64_t key;       /* equal keys are the same finding */
+  uint64_t execution; /* number of the execution, from 1 */
+  uint64_t seed;      /* of the strategy, for this search */
+  uint64_t path_off;  /* steps: index into the finding-path area */
   uint64_t path_len;
   uint64_t visible_count; /* entries of the visible log that were known when the execution began */
   uint64_t fault_addr;
   uint64_t leaked_bytes, leaked_blocks;
-  char text[512];         /* assert expression and the like; never empty for assertion */
+  char text[512]; /* assert expression and the like; never empty for assertion */
   struct hd_site site[HD_MAX_SITES];
   struct hd_thread_rec thread[HD_MAX_THREAD_RECS];
 };
@@ -165,10 +165,10 @@ enum hd_run_state { HD_ST_STARTING, HD_ST_RUNNING, HD_ST_DONE, HD_ST_ERROR };
 /* Why the runtime gave up (status.error); each has its text in status.error_text. */
 enum hd_rt_error {
   HD_RTE_NONE,
-  HD_RTE_UNSUPPORTED,   /* the program called something a controlled run cannot do */
-  HD_RTE_NONDETERMINISM,/* the same schedule gave other events, also in fork mode */
-  HD_RTE_ENVIRONMENT,   /* no memory for stacks, a system call refused, ... */
-  HD_RTE_INTERNAL,      /* a bug of ours */
+  HD_RTE_UNSUPPORTED,    /* the program called something a controlled run cannot do */
+  HD_RTE_NONDETERMINISM, /* the same schedule gave other events, also in fork mode */
+  HD_RTE_ENVIRONMENT,    /* no memory for stacks, a system call refused, ... */
+  HD_RTE_INTERNAL,       /* a bug of ours */
 };
 
 struct hd_status {
@@ -181,17 +181,17 @@ struct hd_status {
   uint64_t cut;        /* cut at max_length */
   uint64_t events;     /* visible operations executed in all */
   uint64_t switches;
-  uint64_t heartbeat;  /* changes while anything happens */
-  uint64_t execution;  /* number of the execution under way */
-  uint64_t path_len;   /* steps of it so far, in the path area */
+  uint64_t heartbeat;        /* changes while anything happens */
+  uint64_t execution;        /* number of the execution under way */
+  uint64_t path_len;         /* steps of it so far, in the path area */
   uint64_t visible_at_start; /* visible log entries known when it began */
   uint64_t visible_count;
   uint32_t max_threads;
-  uint32_t restart;    /* the mode chosen: HD_RESTART_MEMORY or _FORK */
-  uint32_t complete;   /* the strategy has nothing left */
+  uint32_t restart;  /* the mode chosen: HD_RESTART_MEMORY or _FORK */
+  uint32_t complete; /* the strategy has nothing left */
   uint32_t nfindings;
   uint64_t findings_dropped;
-  uint32_t diverged;   /* REPLAY: the schedule asked for something impossible */
+  uint32_t diverged; /* REPLAY: the schedule asked for something impossible */
   uint32_t diverge_pad;
   uint64_t diverge_step;
   uint32_t diverge_want; /* the step wanted */
@@ -200,14 +200,15 @@ struct hd_status {
   uint64_t event_hash;   /* of the last execution */
   int32_t exit_status;   /* of the last execution */
   uint32_t nmodules;
-  uint64_t restarts;     /* times a systematic search began anew because more operations proved visible */
-  uint64_t discarded;    /* executions of those that were begun anew */
-  uint32_t lossy;        /* a process died in a systematic search: what its last execution would have taught is lost */
+  uint64_t restarts;  /* times a systematic search began anew because more operations proved visible */
+  uint64_t discarded; /* executions of those that were begun anew */
+  uint32_t
+      lossy; /* a process died in a systematic search: what its last execution would have taught is lost */
   uint32_t pad2;
   struct {
     char strategy[16];
     uint64_t executions, findings;
-  } phase[4];            /* auto: what each strategy did */
+  } phase[4];                  /* auto: what each strategy did */
   uint64_t classes, class_sum; /* happens-before classes seen, and a checksum of the set */
   uint64_t states, state_sum;  /* the same for final states */
 };
@@ -220,11 +221,11 @@ struct hd_module {
 struct hd_ctl {
   uint64_t magic;
   uint32_t abi;
-  uint32_t size; /* sizeof(struct hd_ctl) */
+  uint32_t size;            /* sizeof(struct hd_ctl) */
   uint64_t supervisor_stop; /* set by the supervisor: finish the execution under way and end */
   uint64_t fork_grow;       /* runtime: from a forked execution to its parent */
-  int32_t fork_status;      /* wait status of a forked execution that destroyed itself; the parent exits with 98 */
-  int32_t search_over;      /* the strategy has nothing left */
+  int32_t fork_status; /* wait status of a forked execution that destroyed itself; the parent exits with 98 */
+  int32_t search_over; /* the strategy has nothing left */
   struct hd_config config;
   struct hd_status status;
   struct hd_module module[HD_MAX_MODULES];
@@ -234,13 +235,13 @@ struct hd_ctl {
 /* ---- the shared file: areas at fixed offsets, all sparse ---- */
 
 #define HD_SHM_BASE 0x380000000000ull
-#define HD_SHM_CTL 0ull                    /* struct hd_ctl */
-#define HD_SHM_PATH (1ull << 28)           /* hd_step[]: schedule of the execution under way, or to replay */
-#define HD_SHM_VISIBLE (2ull << 28)        /* uint64_t[]: addresses (8-byte granules) learned to be visible */
-#define HD_SHM_FPATH (3ull << 28)          /* hd_step[]: schedules of the findings */
-#define HD_SHM_EVENT (4ull << 28)          /* struct hd_event[] of the execution under detail */
-#define HD_SHM_SEARCH (16ull << 28)        /* the strategy's memory */
-#define HD_SHM_SIZE (64ull << 28)          /* 16 GiB of address space */
+#define HD_SHM_CTL 0ull             /* struct hd_ctl */
+#define HD_SHM_PATH (1ull << 28)    /* hd_step[]: schedule of the execution under way, or to replay */
+#define HD_SHM_VISIBLE (2ull << 28) /* uint64_t[]: addresses (8-byte granules) learned to be visible */
+#define HD_SHM_FPATH (3ull << 28)   /* hd_step[]: schedules of the findings */
+#define HD_SHM_EVENT (4ull << 28)   /* struct hd_event[] of the execution under detail */
+#define HD_SHM_SEARCH (16ull << 28) /* the strategy's memory */
+#define HD_SHM_SIZE (64ull << 28)   /* 16 GiB of address space */
 
 #define HD_PATH_CAP ((1ull << 28) / sizeof(hd_step))
 #define HD_VISIBLE_CAP ((1ull << 28) / sizeof(uint64_t))

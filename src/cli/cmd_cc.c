@@ -174,9 +174,9 @@ static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool cl
   }
   /* -fsanitize=thread is handed to the compiler proper only: clang's driver, if it knew, would link its own
    * runtime. -fno-plt: a hook is called for every access, and directly. */
-  static const char *const for_clang[] = {"-Xclang", "-fsanitize=thread",
-                                          "-mllvm",  "-tsan-instrument-read-before-write=1",
-                                          "-mllvm",  "-tsan-distinguish-volatile=1",
+  static const char *const for_clang[] = {"-Xclang",  "-fsanitize=thread",
+                                          "-mllvm",   "-tsan-instrument-read-before-write=1",
+                                          "-mllvm",   "-tsan-distinguish-volatile=1",
                                           "-fno-plt", NULL};
   /* -Wtsan says that fences are not supported, which is true of ThreadSanitizer only. */
   static const char *const for_gcc[] = {"--param=tsan-distinguish-volatile=1", "-Wno-tsan", "-fno-plt", NULL};

@@ -116,7 +116,7 @@ static void read_build_id(Elf *elf, char out[80]) {
 /* What the dynamic section says. */
 struct dynamic {
   bool present, is_pie; /* a static program may be position-independent, and have a dynamic section then */
-  char *runtime; /* the soname it needs, or NULL */
+  char *runtime;        /* the soname it needs, or NULL */
   char *runpath;
 };
 

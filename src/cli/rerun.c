@@ -56,7 +56,9 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
   struct hd_streams streams;
   rc = hd_streams_open(&streams, in, how, kept, err);
   if (rc == HD_OK) {
-    struct hd_watch watch = {.hang_timeout = hang_timeout, .step_timeout = HD_STEP_TIMEOUT * hang_timeout, .interrupts = hd_interrupts()};
+    struct hd_watch watch = {.hang_timeout = hang_timeout,
+                             .step_timeout = HD_STEP_TIMEOUT * hang_timeout,
+                             .interrupts = hd_interrupts()};
     rc = hd_supervise(cmd, &c, &streams, &watch, &out->outcome, err);
     hd_streams_close(&streams);
   }

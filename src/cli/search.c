@@ -258,7 +258,8 @@ static int run_processes(struct search *s, enum hd_stop *stop, struct hd_err *er
     int rc = hd_streams_open(&streams, &s->input, how, NULL, err);
     if (rc != HD_OK) return rc;
     struct hd_watch watch = {.hang_timeout = s->o->hang_timeout,
-                             .step_timeout = s->verb == HD_VERB_RUN ? 0 : HD_STEP_TIMEOUT * s->o->hang_timeout,
+                             .step_timeout =
+                                 s->verb == HD_VERB_RUN ? 0 : HD_STEP_TIMEOUT * s->o->hang_timeout,
                              .deadline = s->deadline,
                              .tick = tick,
                              .arg = s};

@@ -9,45 +9,36 @@ struct classes {
 
 static struct classes *of(struct hd_search *s) { return (struct classes *)(s->memory + s->memory_size / 2); }
 
-static int add(struct classes *c, uint64_t limit, uint64_t v)
-{
-  if (!c->cap)
-    c->cap = 1 << 16;
+static int add(struct classes *c, uint64_t limit, uint64_t v) {
+  if (!c->cap) c->cap = 1 << 16;
   v |= 1; /* 0 marks an empty slot */
   if (c->n * 2 > c->cap && c->cap < limit) {
     /* Grow in place: take the members out, clear, put them back in the larger table. */
     uint64_t old = c->cap, n = 0;
     uint64_t *tmp = c->slot + old * 2;
     for (uint64_t i = 0; i < old; i++) {
-      if (c->slot[i])
-        tmp[n++] = c->slot[i];
+      if (c->slot[i]) tmp[n++] = c->slot[i];
       c->slot[i] = 0;
     }
     c->cap = old * 2;
     for (uint64_t i = 0; i < n; i++) {
       uint64_t at = hd_mix64(tmp[i]) & (c->cap - 1);
-      while (c->slot[at])
-        at = (at + 1) & (c->cap - 1);
+      while (c->slot[at]) at = (at + 1) & (c->cap - 1);
       c->slot[at] = tmp[i];
       tmp[i] = 0;
     }
   }
   uint64_t at = hd_mix64(v) & (c->cap - 1);
-  while (c->slot[at] && c->slot[at] != v)
-    at = (at + 1) & (c->cap - 1);
-  if (c->slot[at])
-    return 0;
-  if (c->n + 1 >= c->cap)
-    return 0;
+  while (c->slot[at] && c->slot[at] != v) at = (at + 1) & (c->cap - 1);
+  if (c->slot[at]) return 0;
+  if (c->n + 1 >= c->cap) return 0;
   c->slot[at] = v;
   c->n++;
   return 1;
 }
 
-void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how)
-{
-  if (!s->config->classes || how == HD_HOW_BLOCKED)
-    return;
+void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how) {
+  if (!s->config->classes || how == HD_HOW_BLOCKED) return;
   uint64_t limit = s->memory_size / 2 / sizeof(uint64_t) / 4, h = hd__trace_class(t);
   if (add(of(s), limit, h)) {
     s->status->classes++;
@@ -59,11 +50,9 @@ void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how 
   }
 }
 
-void hd__forget_classes(struct hd_search *s)
-{
+void hd__forget_classes(struct hd_search *s) {
   struct classes *c = of(s);
-  for (uint64_t i = 0; i < c->cap; i++)
-    c->slot[i] = 0;
+  for (uint64_t i = 0; i < c->cap; i++) c->slot[i] = 0;
   c->n = 0;
   s->status->classes = s->status->class_sum = s->status->states = s->status->state_sum = 0;
 }

@@ -35,7 +35,8 @@ struct hd_op {
   uint32_t size;
   uint64_t object;
   uint64_t pc;
-  uint64_t aux; /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken */
+  uint64_t
+      aux; /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken */
   /* SPINWAIT, counting events from 1: what enabled it, what had disabled it before, what had enabled it before that. */
   uint32_t enabler, disabler, enabler_before;
   uint32_t unused;
@@ -67,10 +68,10 @@ struct hd_search {
   struct hd_rng rng;
   const hd_step *replay; /* schedule to follow */
   uint64_t replay_len, replay_pos;
-  char *memory;          /* the search area: survives the process */
+  char *memory; /* the search area: survives the process */
   uint64_t memory_size;
-  char *scratch;         /* memory that does not (HD_SCRATCH_SIZE) */
-  uint64_t observed;     /* what the program told of its final state (hd_rt_observe) */
+  char *scratch;     /* memory that does not (HD_SCRATCH_SIZE) */
+  uint64_t observed; /* what the program told of its final state (hd_rt_observe) */
 };
 #define HD_SCRATCH_SIZE (8ull << 30)
 
@@ -81,7 +82,8 @@ struct hd_strategy {
   int (*begin)(struct hd_search *s);
   int (*pick)(struct hd_search *s, const struct hd_point *p);
   int (*choose)(struct hd_search *s, unsigned n);
-  void (*event)(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices);
+  void (*event)(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                unsigned nchoices);
   int (*end)(struct hd_search *s, const struct hd_point *p, enum hd_how how);
   void (*forget)(struct hd_search *s);
 };
@@ -100,14 +102,12 @@ extern const struct hd_strategy hd_strategy_pos;
 const struct hd_strategy *hd_strategy_find(const char *name);
 
 /* The k-th member of a set, k from 0. pre: k < number of members. */
-static inline unsigned hd_set_nth(const struct hd_set *s, unsigned k)
-{
+static inline unsigned hd_set_nth(const struct hd_set *s, unsigned k) {
   for (unsigned i = 0;; i++) {
     uint64_t w = s->w[i];
     unsigned c = (unsigned)__builtin_popcountll(w);
     if (k < c) {
-      while (k--)
-        w &= w - 1;
+      while (k--) w &= w - 1;
       return i * 64 + (unsigned)__builtin_ctzll(w);
     }
     k -= c;

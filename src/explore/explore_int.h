@@ -16,11 +16,11 @@
 /* An executed operation. */
 struct hd_ev {
   struct hd_op op;
-  uint8_t flags;      /* HD_EV_* */
-  uint16_t choice;    /* outcome chosen, while nchoices > 1 */
+  uint8_t flags;   /* HD_EV_* */
+  uint16_t choice; /* outcome chosen, while nchoices > 1 */
   uint16_t nchoices;
-  uint32_t index;     /* n-th of its thread, from 1 */
-  uint32_t prev;      /* previous event of its thread, HD_NONE */
+  uint32_t index;        /* n-th of its thread, from 1 */
+  uint32_t prev;         /* previous event of its thread, HD_NONE */
   const uint32_t *pred;  /* what had happened before it without its own conflicts; [cap] */
   const uint32_t *clock; /* what happened before it, and itself */
 };
@@ -38,10 +38,10 @@ struct hd_trace {
   uint32_t n, cap_ev;
   struct hd_race *race;
   uint32_t nraces, cap_races;
-  uint32_t nthreads; /* entries of each clock */
-  uint32_t last[HD_MAX_THREADS];   /* last event of each thread */
-  uint32_t cause[HD_MAX_THREADS];  /* event that enabled its pending operation: create, signal */
-  uint64_t waits[HD_MAX_THREADS];  /* condition it is queued at */
+  uint32_t nthreads;              /* entries of each clock */
+  uint32_t last[HD_MAX_THREADS];  /* last event of each thread */
+  uint32_t cause[HD_MAX_THREADS]; /* event that enabled its pending operation: create, signal */
+  uint64_t waits[HD_MAX_THREADS]; /* condition it is queued at */
   struct hd_arena arena;
   struct hd_tobj *table;
   uint32_t table_cap, table_used;
@@ -55,14 +55,14 @@ struct hd_trace {
 void hd__trace_init(struct hd_trace *t, void *memory);
 void hd__trace_begin(struct hd_trace *t);
 /* Appends the event and finds its races. */
-void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices);
+void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
+                     unsigned nchoices);
 /* The execution was stopped (crash, finding) in the step of its last event: that step is dependent on all. */
 void hd__trace_stop(struct hd_trace *t);
 /* The execution is over: races with operations that were still pending. */
 void hd__trace_end(struct hd_trace *t, const struct hd_point *p);
 /* Whether event a happened before event b. pre: a < b. */
-static inline int hd__before(const struct hd_trace *t, uint32_t a, uint32_t b)
-{
+static inline int hd__before(const struct hd_trace *t, uint32_t a, uint32_t b) {
   return t->ev[b].clock[t->ev[a].op.thread] >= t->ev[a].index;
 }
 /* Whether the two operations, of different threads, are dependent. `failed` as in HD_EV_FAILED. */

@@ -8,7 +8,8 @@
 static const struct {
   const struct hd_strategy *strategy;
   unsigned slice; /* executions of one turn */
-} part[] = {{&hd_strategy_optimal, 120}, {&hd_strategy_random, 30}, {&hd_strategy_pct, 30}, {&hd_strategy_pos, 20}};
+} part[] = {
+    {&hd_strategy_optimal, 120}, {&hd_strategy_random, 30}, {&hd_strategy_pct, 30}, {&hd_strategy_pos, 20}};
 #define NPARTS (sizeof part / sizeof *part)
 
 /* In the search area, in front of the memory of the parts. */
@@ -24,8 +25,7 @@ static unsigned findings_before;
 
 static struct state *state(struct hd_search *s) { return (struct state *)s->memory; }
 
-static void set_up(struct hd_search *s)
-{
+static void set_up(struct hd_search *s) {
   char *at = s->memory + HEAD;
   for (unsigned i = NPARTS; i-- > 0;) {
     sub[i] = *s;
@@ -37,17 +37,14 @@ static void set_up(struct hd_search *s)
   }
 }
 
-static void next_part(struct state *a)
-{
+static void next_part(struct state *a) {
   a->part = (a->part + 1) % NPARTS;
   a->done = 0;
 }
 
-static int begin(struct hd_search *s)
-{
+static int begin(struct hd_search *s) {
   struct state *a = state(s);
-  if (!sub[0].memory)
-    set_up(s);
+  if (!sub[0].memory) set_up(s);
   if (a->in_flight && a->in_flight != s->execution)
     next_part(a); /* the process died: let the others try before the optimal search goes on */
   a->in_flight = s->execution;
@@ -56,27 +53,23 @@ static int begin(struct hd_search *s)
   return part[a->part].strategy->begin(&sub[a->part]);
 }
 
-static int pick(struct hd_search *s, const struct hd_point *p)
-{
+static int pick(struct hd_search *s, const struct hd_point *p) {
   unsigned i = state(s)->part;
   return part[i].strategy->pick(&sub[i], p);
 }
 
-static int choose(struct hd_search *s, unsigned n)
-{
+static int choose(struct hd_search *s, unsigned n) {
   unsigned i = state(s)->part;
   return part[i].strategy->choose(&sub[i], n);
 }
 
-static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices)
-{
+static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                  unsigned nchoices) {
   unsigned i = state(s)->part;
-  if (part[i].strategy->event)
-    part[i].strategy->event(&sub[i], op, flags, choice, nchoices);
+  if (part[i].strategy->event) part[i].strategy->event(&sub[i], op, flags, choice, nchoices);
 }
 
-static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
-{
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct state *a = state(s);
   unsigned i = a->part;
   sub[i].observed = s->observed;
@@ -84,15 +77,12 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   s->status->phase[i].executions += how != HD_HOW_BLOCKED;
   s->status->phase[i].findings += s->status->nfindings - findings_before;
   a->in_flight = 0;
-  if (++a->done >= part[i].slice)
-    next_part(a);
+  if (++a->done >= part[i].slice) next_part(a);
   return more || i != 0;
 }
 
-static void forget(struct hd_search *s)
-{
-  if (!sub[0].memory)
-    set_up(s);
+static void forget(struct hd_search *s) {
+  if (!sub[0].memory) set_up(s);
   part[0].strategy->forget(&sub[0]);
   state(s)->part = state(s)->done = 0;
   s->status->phase[0].executions = 0;

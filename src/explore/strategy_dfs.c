@@ -20,68 +20,54 @@ struct dfs {
 static struct hd_trace trace;
 
 static struct dfs *state(struct hd_search *s) { return (struct dfs *)s->memory; }
-static uint32_t capacity(const struct hd_search *s)
-{
+static uint32_t capacity(const struct hd_search *s) {
   return (uint32_t)((s->memory_size / 2 - sizeof(struct dfs)) / sizeof(struct node));
 }
 
-static int begin(struct hd_search *s)
-{
+static int begin(struct hd_search *s) {
   state(s)->at = 0;
-  if (!trace.ev)
-    hd__trace_init(&trace, s->scratch);
+  if (!trace.ev) hd__trace_init(&trace, s->scratch);
   hd__trace_begin(&trace);
   return 1;
 }
 
-static int next_in(const struct hd_set *set, unsigned words)
-{
+static int next_in(const struct hd_set *set, unsigned words) {
   for (unsigned i = 0; i < words; i++)
-    if (set->w[i])
-      return (int)(i * 64 + (unsigned)__builtin_ctzll(set->w[i]));
+    if (set->w[i]) return (int)(i * 64 + (unsigned)__builtin_ctzll(set->w[i]));
   return -1;
 }
 
-static int pick(struct hd_search *s, const struct hd_point *p)
-{
+static int pick(struct hd_search *s, const struct hd_point *p) {
   struct dfs *d = state(s);
-  if (d->at == capacity(s))
-    return HD_PICK_GIVE_UP;
+  if (d->at == capacity(s)) return HD_PICK_GIVE_UP;
   struct node *n = &d->node[d->at++];
-  if (d->at <= d->depth)
-    return n->pick;
+  if (d->at <= d->depth) return n->pick;
   *n = (struct node){0};
-  for (unsigned i = 0; i < p->words; i++)
-    n->left.w[i] = p->enabled->w[i];
+  for (unsigned i = 0; i < p->words; i++) n->left.w[i] = p->enabled->w[i];
   n->pick = (uint16_t)next_in(&n->left, p->words);
   hd_set_del(&n->left, n->pick);
   return n->pick;
 }
 
-static int choose(struct hd_search *s, unsigned k)
-{
+static int choose(struct hd_search *s, unsigned k) {
   struct dfs *d = state(s);
-  if (d->at == capacity(s))
-    return HD_PICK_GIVE_UP;
+  if (d->at == capacity(s)) return HD_PICK_GIVE_UP;
   struct node *n = &d->node[d->at++];
-  if (d->at <= d->depth)
-    return n->pick;
+  if (d->at <= d->depth) return n->pick;
   *n = (struct node){.choices = (uint16_t)k};
   return 0;
 }
 
-static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices)
-{
+static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                  unsigned nchoices) {
   (void)s;
   hd__trace_event(&trace, op, flags, choice, nchoices);
 }
 
-static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
-{
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct dfs *d = state(s);
   (void)p;
-  if (how == HD_HOW_STOPPED)
-    hd__trace_stop(&trace);
+  if (how == HD_HOW_STOPPED) hd__trace_stop(&trace);
   hd__count_class(s, &trace, how);
   d->depth = d->at;
   while (d->depth) {
@@ -89,8 +75,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
     int next = n->choices ? (n->pick + 1 < n->choices ? n->pick + 1 : -1) : next_in(&n->left, HD_SET_WORDS);
     if (next >= 0) {
       n->pick = (uint16_t)next;
-      if (!n->choices)
-        hd_set_del(&n->left, (unsigned)next);
+      if (!n->choices) hd_set_del(&n->left, (unsigned)next);
       return 1;
     }
     d->depth--;
@@ -98,8 +83,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   return 0;
 }
 
-static void forget(struct hd_search *s)
-{
+static void forget(struct hd_search *s) {
   state(s)->depth = 0;
   hd__forget_classes(s);
 }

@@ -20,8 +20,8 @@
 struct wut {
   struct hd_op op;
   uint16_t choice;
-  uint16_t flags;       /* HD_EV_*; as it was seen */
-  uint32_t any_choice;  /* the outcome of the choice does not matter */
+  uint16_t flags;      /* HD_EV_*; as it was seen */
+  uint32_t any_choice; /* the outcome of the choice does not matter */
   struct wut *child, *next;
 };
 
@@ -37,9 +37,9 @@ struct node {
   uint8_t executed;        /* `did` is known */
   struct sleeper did;      /* what the branch turned out to do */
   uint32_t nsleep;
-  struct sleeper *sleep;   /* allocated on the sleep stack, in the order of the nodes */
-  struct wut *branch;      /* of the branch being explored; NULL when it was chosen freely */
-  struct wut *list;        /* further branches */
+  struct sleeper *sleep; /* allocated on the sleep stack, in the order of the nodes */
+  struct wut *branch;    /* of the branch being explored; NULL when it was chosen freely */
+  struct wut *list;      /* further branches */
 };
 
 struct optimal {
@@ -49,7 +49,7 @@ struct optimal {
   uint32_t running; /* nodes in use: max(depth, at) */
   uint32_t complete;
   uint64_t in_flight; /* number of the execution under way, 0 between them */
-  struct wut *guide;       /* pending branches of the node to come */
+  struct wut *guide;  /* pending branches of the node to come */
   struct node *node;
   uint32_t node_cap;
   struct sleeper *sleep_next, *sleep_end;
@@ -61,8 +61,7 @@ static uint32_t *seq; /* scratch: a sequence being built, as event numbers */
 
 static struct optimal *state(struct hd_search *s) { return (struct optimal *)s->memory; }
 
-static void lay_out(struct hd_search *s)
-{
+static void lay_out(struct hd_search *s) {
   struct optimal *o = state(s);
   char *m = s->memory + 4096;
   uint64_t size = s->memory_size / 2 - 4096;
@@ -83,8 +82,7 @@ static void lay_out(struct hd_search *s)
 
 /* ---- wakeup trees ---- */
 
-static struct wut *wut_new(struct optimal *o)
-{
+static struct wut *wut_new(struct optimal *o) {
   struct wut *w = o->wut_free;
   if (w) {
     o->wut_free = w->next;
@@ -97,14 +95,12 @@ static struct wut *wut_new(struct optimal *o)
   return w;
 }
 
-static void wut_delete(struct optimal *o, struct wut *w)
-{
+static void wut_delete(struct optimal *o, struct wut *w) {
   while (w) { /* the next sibling is reached through the list; children are put in front */
     struct wut *next = w->next;
     if (w->child) {
       struct wut *last = w->child;
-      while (last->next)
-        last = last->next;
+      while (last->next) last = last->next;
       last->next = next;
       next = w->child;
     }
@@ -128,62 +124,49 @@ struct sequence {
   int last_taken;
 };
 
-static int last_depends_on(const struct sequence *v, uint32_t i)
-{
+static int last_depends_on(const struct sequence *v, uint32_t i) {
   const struct hd_ev *e = &trace.ev[v->ev[i]];
   return v->last_pred[e->op.thread] >= e->index || hd__dependent(&e->op, e->flags, &v->last, v->last_flags);
 }
 
 /* Whether `op` (with its outcome) can come first in v: 0 no; 1 yes, and it is the event `*at` of v (n for the
  * last); 2 yes, and it is not in v. */
-static int weak_initial(const struct sequence *v, const struct hd_op *op, unsigned flags, unsigned choice, int any,
-                        uint32_t *at)
-{
+static int weak_initial(const struct sequence *v, const struct hd_op *op, unsigned flags, unsigned choice,
+                        int any, uint32_t *at) {
   for (uint32_t i = 0; i < v->n; i++) {
-    if (v->taken[i])
-      continue;
+    if (v->taken[i]) continue;
     const struct hd_ev *e = &trace.ev[v->ev[i]];
-    if (e->op.thread != op->thread)
-      continue;
-    if (!any && e->nchoices > 1 && e->choice != choice)
-      return 0;
+    if (e->op.thread != op->thread) continue;
+    if (!any && e->nchoices > 1 && e->choice != choice) return 0;
     for (uint32_t k = 0; k < i; k++)
-      if (!v->taken[k] && hd__before(&trace, v->ev[k], v->ev[i]))
-        return 0;
+      if (!v->taken[k] && hd__before(&trace, v->ev[k], v->ev[i])) return 0;
     *at = i;
     return 1;
   }
   if (!v->last_taken && v->last.thread == op->thread) {
-    if (!any && v->last_fixed && v->last_choice != choice)
-      return 0;
+    if (!any && v->last_fixed && v->last_choice != choice) return 0;
     for (uint32_t k = 0; k < v->n; k++)
-      if (!v->taken[k] && last_depends_on(v, k))
-        return 0;
+      if (!v->taken[k] && last_depends_on(v, k)) return 0;
     *at = v->n;
     return 1;
   }
   for (uint32_t i = 0; i < v->n; i++)
-    if (!v->taken[i] && hd__dependent(&trace.ev[v->ev[i]].op, trace.ev[v->ev[i]].flags, op, flags))
-      return 0;
-  if (!v->last_taken && hd__dependent(&v->last, v->last_flags, op, flags))
-    return 0;
+    if (!v->taken[i] && hd__dependent(&trace.ev[v->ev[i]].op, trace.ev[v->ev[i]].flags, op, flags)) return 0;
+  if (!v->last_taken && hd__dependent(&v->last, v->last_flags, op, flags)) return 0;
   return 2;
 }
 
-static void take(struct sequence *v, uint32_t at)
-{
+static void take(struct sequence *v, uint32_t at) {
   if (at == v->n)
     v->last_taken = 1;
   else
     v->taken[at] = 1;
 }
 
-static struct wut *chain(struct optimal *o, const struct sequence *v)
-{
+static struct wut *chain(struct optimal *o, const struct sequence *v) {
   struct wut *first = NULL, **tail = &first;
   for (uint32_t i = 0; i < v->n; i++) {
-    if (v->taken[i])
-      continue;
+    if (v->taken[i]) continue;
     const struct hd_ev *e = &trace.ev[v->ev[i]];
     struct wut *w = wut_new(o);
     w->op = e->op;
@@ -205,14 +188,12 @@ static struct wut *chain(struct optimal *o, const struct sequence *v)
 }
 
 /* Adds v to the branches of node k, unless something there covers it. */
-static void insert(struct optimal *o, uint32_t k, struct sequence *v)
-{
+static void insert(struct optimal *o, uint32_t k, struct sequence *v) {
   struct node *n = &o->node[k];
   uint32_t at;
   for (uint32_t i = 0; i < n->nsleep; i++) {
     const struct sleeper *q = &n->sleep[i];
-    if (weak_initial(v, &q->op, q->flags, q->choice, 0, &at))
-      return;
+    if (weak_initial(v, &q->op, q->flags, q->choice, 0, &at)) return;
   }
   struct wut **p = &n->list;
   while (*p) {
@@ -222,10 +203,8 @@ static void insert(struct optimal *o, uint32_t k, struct sequence *v)
       p = &w->next;
       continue;
     }
-    if (r == 1)
-      take(v, at);
-    if (!w->child)
-      return; /* a leaf: everything from there on will be explored */
+    if (r == 1) take(v, at);
+    if (!w->child) return; /* a leaf: everything from there on will be explored */
     p = &w->child;
   }
   *p = chain(o, v);
@@ -234,9 +213,12 @@ static void insert(struct optimal *o, uint32_t k, struct sequence *v)
 /* ---- races ---- */
 
 /* v = what happened after e without depending on it, then the second operation; inserted before e. */
-static void reverse(struct optimal *o, uint32_t e, uint32_t f, const struct hd_op *op, uint16_t thread, int choice)
-{
-  struct sequence v = {.ev = seq, .taken = (uint8_t *)(seq + trace.cap_ev), .last = *op, .last_fixed = choice >= 0,
+static void reverse(struct optimal *o, uint32_t e, uint32_t f, const struct hd_op *op, uint16_t thread,
+                    int choice) {
+  struct sequence v = {.ev = seq,
+                       .taken = (uint8_t *)(seq + trace.cap_ev),
+                       .last = *op,
+                       .last_fixed = choice >= 0,
                        .last_choice = (uint16_t)(choice >= 0 ? choice : 0)};
   static const uint32_t none[HD_MAX_THREADS];
   v.last.thread = thread;
@@ -248,14 +230,12 @@ static void reverse(struct optimal *o, uint32_t e, uint32_t f, const struct hd_o
   if (f != HD_NONE) {
     v.last_pred = trace.ev[f].pred;
     v.last_flags = trace.ev[f].flags & HD__EV_STOP;
-  }
-  else
+  } else
     v.last_pred = trace.last[thread] != HD_NONE ? trace.ev[trace.last[thread]].clock : none;
   insert(o, e, &v);
 }
 
-static void reverse_all(struct optimal *o)
-{
+static void reverse_all(struct optimal *o) {
   for (uint32_t i = 0; i < trace.nraces; i++) {
     const struct hd_race *r = &trace.race[i];
     reverse(o, r->e, r->f, &r->op, r->thread, -1);
@@ -263,8 +243,7 @@ static void reverse_all(struct optimal *o)
   for (uint32_t i = 0; i < trace.n; i++) {
     const struct hd_ev *e = &trace.ev[i];
     for (unsigned c = 0; e->nchoices > 1 && c < e->nchoices; c++)
-      if (c != e->choice)
-        reverse(o, i, i, &e->op, e->op.thread, (int)c);
+      if (c != e->choice) reverse(o, i, i, &e->op, e->op.thread, (int)c);
   }
 }
 
@@ -275,29 +254,22 @@ static int backtrack(struct optimal *o);
 
 /* The process died in the middle of an execution. Its trace is gone, and with it the races that it had: the
  * search goes on with what is left to do, but cannot claim any more to have covered everything. */
-static void recover(struct hd_search *s, struct optimal *o)
-{
+static void recover(struct hd_search *s, struct optimal *o) {
   uint32_t n = 0;
-  while (n < o->running && o->node[n].executed)
-    n++;
+  while (n < o->running && o->node[n].executed) n++;
   o->running = n;
-  if (o->depth > n)
-    o->depth = n;
+  if (o->depth > n) o->depth = n;
   commit(o);
   o->complete = !backtrack(o);
   o->in_flight = 0;
   s->status->lossy = 1;
 }
 
-static int begin(struct hd_search *s)
-{
+static int begin(struct hd_search *s) {
   struct optimal *o = state(s);
-  if (!o->ready)
-    lay_out(s);
-  if (o->in_flight && o->in_flight != s->execution)
-    recover(s, o);
-  if (o->complete)
-    return 0;
+  if (!o->ready) lay_out(s);
+  if (o->in_flight && o->in_flight != s->execution) recover(s, o);
+  if (o->complete) return 0;
   o->in_flight = s->execution;
   if (!trace.ev) {
     hd__trace_init(&trace, s->scratch);
@@ -315,12 +287,10 @@ static int begin(struct hd_search *s)
 }
 
 /* What sleeps at a new node: what slept before and is independent of the step just made. */
-static void inherit(struct optimal *o, struct node *n)
-{
+static void inherit(struct optimal *o, struct node *n) {
   n->sleep = o->sleep_next;
   n->nsleep = 0;
-  if (!o->at)
-    return;
+  if (!o->at) return;
   const struct node *up = &o->node[o->at - 1];
   const struct hd_ev *e = &trace.ev[o->at - 1];
   for (uint32_t i = 0; i < up->nsleep; i++)
@@ -334,8 +304,7 @@ static void inherit(struct optimal *o, struct node *n)
 }
 
 /* Whether the thread may go on freely from here; an outcome of its choice that must be taken then, or -1. */
-static int awake(const struct node *n, unsigned thread, int *outcome)
-{
+static int awake(const struct node *n, unsigned thread, int *outcome) {
   unsigned seen = 0, nchoices = 0;
   *outcome = -1;
   for (uint32_t i = 0; i < n->nsleep; i++)
@@ -343,10 +312,8 @@ static int awake(const struct node *n, unsigned thread, int *outcome)
       seen++;
       nchoices = n->sleep[i].nchoices;
     }
-  if (!seen)
-    return 1;
-  if (seen >= nchoices || nchoices <= 1)
-    return 0;
+  if (!seen) return 1;
+  if (seen >= nchoices || nchoices <= 1) return 0;
   for (int c = 0; c < (int)nchoices; c++) {
     int used = 0;
     for (uint32_t i = 0; i < n->nsleep; i++)
@@ -359,13 +326,10 @@ static int awake(const struct node *n, unsigned thread, int *outcome)
   return 0;
 }
 
-static int pick(struct hd_search *s, const struct hd_point *p)
-{
+static int pick(struct hd_search *s, const struct hd_point *p) {
   struct optimal *o = state(s);
-  if (o->at != trace.n || o->at == o->node_cap)
-    return HD_PICK_DIVERGED;
-  if (o->at < o->depth)
-    return o->node[o->at++].thread;
+  if (o->at != trace.n || o->at == o->node_cap) return HD_PICK_DIVERGED;
+  if (o->at < o->depth) return o->node[o->at++].thread;
   struct node *n = &o->node[o->at];
   *n = (struct node){0};
   inherit(o, n);
@@ -376,18 +340,14 @@ static int pick(struct hd_search *s, const struct hd_point *p)
     n->choice = o->guide->choice;
     n->fixed_choice = !o->guide->any_choice;
     o->guide = n->branch->child;
-    if (n->thread >= p->words * 64 || !hd_set_has(p->enabled, n->thread))
-      return HD_PICK_DIVERGED;
+    if (n->thread >= p->words * 64 || !hd_set_has(p->enabled, n->thread)) return HD_PICK_DIVERGED;
   } else {
     /* Staying with the running thread makes the first execution a plain one. */
     int best = -1, outcome = -1;
-    if (hd_set_has(p->enabled, p->current) && awake(n, p->current, &outcome))
-      best = (int)p->current;
+    if (hd_set_has(p->enabled, p->current) && awake(n, p->current, &outcome)) best = (int)p->current;
     for (unsigned i = 0; best < 0 && i < p->words * 64; i++)
-      if (hd_set_has(p->enabled, i) && awake(n, i, &outcome))
-        best = (int)i;
-    if (best < 0)
-      return HD_PICK_GIVE_UP;
+      if (hd_set_has(p->enabled, i) && awake(n, i, &outcome)) best = (int)i;
+    if (best < 0) return HD_PICK_GIVE_UP;
     n->thread = (uint16_t)best;
     n->fixed_choice = outcome >= 0;
     n->choice = (uint16_t)(outcome >= 0 ? outcome : 0);
@@ -397,14 +357,13 @@ static int pick(struct hd_search *s, const struct hd_point *p)
   return n->thread;
 }
 
-static int choose(struct hd_search *s, unsigned k)
-{
+static int choose(struct hd_search *s, unsigned k) {
   struct node *n = &state(s)->node[state(s)->at - 1];
   return n->fixed_choice && n->choice < k ? n->choice : 0;
 }
 
-static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices)
-{
+static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                  unsigned nchoices) {
   struct optimal *o = state(s);
   hd__trace_event(&trace, op, flags, choice, nchoices);
   struct node *n = &o->node[o->at - 1];
@@ -413,28 +372,23 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
 }
 
 /* The execution is over: the nodes own their lists now, and the branches that led here are used up. */
-static void commit(struct optimal *o)
-{
+static void commit(struct optimal *o) {
   for (uint32_t k = o->depth ? o->depth - 1 : 0; k < o->running; k++) {
     struct node *n = &o->node[k];
-    if (!n->branch)
-      continue;
+    if (!n->branch) continue;
     struct wut *b = n->branch;
     n->branch = NULL;
-    if (k + 1 < o->running)
-      b->child = NULL; /* the next node's branch and list */
+    if (k + 1 < o->running) b->child = NULL; /* the next node's branch and list */
     b->next = NULL;
     wut_delete(o, b);
   }
 }
 
 /* Leaves the branch that was just explored for the next one, from the deepest node up. */
-static int backtrack(struct optimal *o)
-{
+static int backtrack(struct optimal *o) {
   for (uint32_t k = o->running; k-- > 0;) {
     struct node *n = &o->node[k];
-    if (!n->list)
-      continue;
+    if (!n->list) continue;
     o->sleep_next = n->sleep + n->nsleep;
     if (o->sleep_next == o->sleep_end)
       hd_give_up("the search needs more memory than it has: try a smaller program or a sampling strategy");
@@ -453,16 +407,14 @@ static int backtrack(struct optimal *o)
   return 0;
 }
 
-static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
-{
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct optimal *o = state(s);
   o->running = o->at < trace.n ? o->at : trace.n;
   o->in_flight = 0;
   commit(o);
   if (how == HD_HOW_STOPPED) {
     hd__trace_stop(&trace);
-    if (o->running)
-      o->node[o->running - 1].did.flags |= HD__EV_STOP;
+    if (o->running) o->node[o->running - 1].did.flags |= HD__EV_STOP;
   }
   hd__count_class(s, &trace, how);
   if (how != HD_HOW_BLOCKED) {
@@ -473,8 +425,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   return !o->complete;
 }
 
-static void forget(struct hd_search *s)
-{
+static void forget(struct hd_search *s) {
   state(s)->ready = 0;
   hd__forget_classes(s);
 }

@@ -4,21 +4,18 @@
  * can be run again without running those before it. Never complete. */
 #include "explore/explore.h"
 
-static int begin(struct hd_search *s)
-{
+static int begin(struct hd_search *s) {
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   return 1;
 }
 
-static int pick(struct hd_search *s, const struct hd_point *p)
-{
+static int pick(struct hd_search *s, const struct hd_point *p) {
   return (int)hd_set_nth(p->enabled, hd_rng_below(&s->rng, p->nenabled));
 }
 
 static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
 
-static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
-{
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   (void)s, (void)p, (void)how;
   return 1;
 }

@@ -5,14 +5,12 @@
  * original cut short can be brought to its finding. */
 #include "explore/explore.h"
 
-static int begin(struct hd_search *s)
-{
+static int begin(struct hd_search *s) {
   s->replay_pos = 0;
   return 1;
 }
 
-static int diverge(struct hd_search *s, unsigned want, unsigned op)
-{
+static int diverge(struct hd_search *s, unsigned want, unsigned op) {
   s->status->diverged = 1;
   s->status->diverge_step = s->replay_pos;
   s->status->diverge_want = want;
@@ -20,13 +18,10 @@ static int diverge(struct hd_search *s, unsigned want, unsigned op)
   return HD_PICK_DIVERGED;
 }
 
-static int pick(struct hd_search *s, const struct hd_point *p)
-{
-  if (s->replay_pos >= s->replay_len)
-    return (int)hd_set_nth(p->enabled, 0);
+static int pick(struct hd_search *s, const struct hd_point *p) {
+  if (s->replay_pos >= s->replay_len) return (int)hd_set_nth(p->enabled, 0);
   unsigned want = s->replay[s->replay_pos];
-  if (want & HD_STEP_CHOICE)
-    return diverge(s, want, HD_OP_NONE);
+  if (want & HD_STEP_CHOICE) return diverge(s, want, HD_OP_NONE);
   if (want >= p->words * 64 || !hd_set_has(p->enabled, want)) {
     const struct hd_op *op = want < p->words * 64 ? p->op[want] : 0;
     return diverge(s, want, op ? op->kind : HD_OP_NONE);
@@ -35,19 +30,15 @@ static int pick(struct hd_search *s, const struct hd_point *p)
   return (int)want;
 }
 
-static int choose(struct hd_search *s, unsigned n)
-{
-  if (s->replay_pos >= s->replay_len)
-    return 0;
+static int choose(struct hd_search *s, unsigned n) {
+  if (s->replay_pos >= s->replay_len) return 0;
   unsigned want = s->replay[s->replay_pos];
-  if (!(want & HD_STEP_CHOICE) || (want & ~HD_STEP_CHOICE) >= n)
-    return diverge(s, want, HD_OP_CHOOSE);
+  if (!(want & HD_STEP_CHOICE) || (want & ~HD_STEP_CHOICE) >= n) return diverge(s, want, HD_OP_CHOOSE);
   s->replay_pos++;
   return (int)(want & ~HD_STEP_CHOICE);
 }
 
-static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
-{
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   (void)s, (void)p, (void)how;
   return 0;
 }

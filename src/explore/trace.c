@@ -22,13 +22,12 @@ struct hd_tobj {
   uint64_t key;
   uint32_t epoch;
   uint32_t acquire, release, destroy; /* last events, HD_NONE */
-  struct link *list;         /* most recent first */
+  struct link *list;                  /* most recent first */
 };
 
 #define TABLE_MAX (1u << 22)
 
-void hd__trace_init(struct hd_trace *t, void *memory)
-{
+void hd__trace_init(struct hd_trace *t, void *memory) {
   char *m = memory;
   t->cap_ev = 1u << 22;
   t->cap_races = 1u << 22;
@@ -43,10 +42,8 @@ void hd__trace_init(struct hd_trace *t, void *memory)
   t->threads_max = 8;
 }
 
-void hd__trace_begin(struct hd_trace *t)
-{
-  if (t->nthreads > t->threads_max)
-    t->threads_max = t->nthreads;
+void hd__trace_begin(struct hd_trace *t) {
+  if (t->nthreads > t->threads_max) t->threads_max = t->nthreads;
   for (uint32_t i = 0; i < t->nthreads; i++) {
     t->last[i] = t->cause[i] = HD_NONE;
     t->waits[i] = 0;
@@ -59,26 +56,21 @@ void hd__trace_begin(struct hd_trace *t)
   hd_arena_reset(&t->arena);
 }
 
-static void *get(struct hd_trace *t, size_t n)
-{
+static void *get(struct hd_trace *t, size_t n) {
   void *p = hd_arena_get(&t->arena, n);
-  if (!p)
-    hd_give_up("an execution is too long: no memory is left for its trace; lower --max-length");
+  if (!p) hd_give_up("an execution is too long: no memory is left for its trace; lower --max-length");
   return p;
 }
 
 static struct hd_tobj *object(struct hd_trace *t, uint64_t key);
 
 /* Twice the room, for this execution and all to come. Nobody holds a pointer into the table meanwhile. */
-static void grow_table(struct hd_trace *t)
-{
+static void grow_table(struct hd_trace *t) {
   struct hd_tobj *old = get(t, t->table_used * sizeof *old);
   uint32_t n = 0;
-  if (t->table_cap == TABLE_MAX)
-    hd_give_up("an execution touches too many objects");
+  if (t->table_cap == TABLE_MAX) hd_give_up("an execution touches too many objects");
   for (uint32_t i = 0; i < t->table_cap; i++)
-    if (t->table[i].epoch == t->epoch)
-      old[n++] = t->table[i];
+    if (t->table[i].epoch == t->epoch) old[n++] = t->table[i];
   t->table_cap *= 2;
   t->table_used = 0;
   t->epoch++;
@@ -89,11 +81,9 @@ static void grow_table(struct hd_trace *t)
   }
 }
 
-static struct hd_tobj *object(struct hd_trace *t, uint64_t key)
-{
+static struct hd_tobj *object(struct hd_trace *t, uint64_t key) {
   uint32_t i = (uint32_t)(hd_mix64(key) & (t->table_cap - 1));
-  while (t->table[i].epoch == t->epoch && t->table[i].key != key)
-    i = (i + 1) & (t->table_cap - 1);
+  while (t->table[i].epoch == t->epoch && t->table[i].key != key) i = (i + 1) & (t->table_cap - 1);
   struct hd_tobj *o = &t->table[i];
   if (o->epoch != t->epoch) {
     if (++t->table_used * 2 > t->table_cap) {
@@ -116,62 +106,47 @@ static int is_write(unsigned kind) { return hd_op_effect[kind] == HD_EFF_WRITE; 
 enum role { ROLE_NONE, ROLE_ACQUIRE, ROLE_RELEASE, ROLE_READ, ROLE_WRITE };
 
 /* What an operation does to the lock it names (for WAIT: the mutex in aux). */
-static enum role lock_role(unsigned kind, unsigned flags)
-{
+static enum role lock_role(unsigned kind, unsigned flags) {
   switch (kind) {
-  case HD_OP_LOCK:
-  case HD_OP_WAKE:
-    return ROLE_ACQUIRE;
-  case HD_OP_ONCE: /* failed: it was done already */
-    return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
-  case HD_OP_TIMEDLOCK:
-    return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
-  case HD_OP_TRYLOCK:
-    return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
-  case HD_OP_UNLOCK:
-  case HD_OP_ONCE_DONE:
-  case HD_OP_WAIT:
-  case HD_OP_TIMEDWAIT:
-    return ROLE_RELEASE;
-  case HD_OP_MDESTROY:
-    return ROLE_WRITE;
-  default:
-    return ROLE_NONE;
+    case HD_OP_LOCK:
+    case HD_OP_WAKE: return ROLE_ACQUIRE;
+    case HD_OP_ONCE: /* failed: it was done already */ return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
+    case HD_OP_TIMEDLOCK: return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
+    case HD_OP_TRYLOCK: return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
+    case HD_OP_UNLOCK:
+    case HD_OP_ONCE_DONE:
+    case HD_OP_WAIT:
+    case HD_OP_TIMEDWAIT: return ROLE_RELEASE;
+    case HD_OP_MDESTROY: return ROLE_WRITE;
+    default: return ROLE_NONE;
   }
 }
 
-static uint64_t lock_of(const struct hd_op *op)
-{
+static uint64_t lock_of(const struct hd_op *op) {
   return op->kind == HD_OP_WAIT || op->kind == HD_OP_TIMEDWAIT ? op->aux : op->object;
 }
 
 static int is_cond(unsigned kind) { return hd_op_object[kind] == HD_OBJ_COND; }
 
-static int cond_dependent(const struct hd_op *a, const struct hd_op *b)
-{
+static int cond_dependent(const struct hd_op *a, const struct hd_op *b) {
   int wait_a = a->kind == HD_OP_WAIT || a->kind == HD_OP_TIMEDWAIT;
   int wait_b = b->kind == HD_OP_WAIT || b->kind == HD_OP_TIMEDWAIT;
-  if (wait_a && wait_b)
-    return 0; /* which waiter is woken is a choice, not a matter of who came first */
+  if (wait_a && wait_b) return 0; /* which waiter is woken is a choice, not a matter of who came first */
   int sig_a = a->kind == HD_OP_SIGNAL || a->kind == HD_OP_BROADCAST;
   int sig_b = b->kind == HD_OP_SIGNAL || b->kind == HD_OP_BROADCAST;
-  if (sig_a && sig_b)
-    return a->aux || b->aux; /* two signals that nobody hears */
+  if (sig_a && sig_b) return a->aux || b->aux; /* two signals that nobody hears */
   return 1;
 }
 
-int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf)
-{
-  if (a->kind == HD_OP_END || b->kind == HD_OP_END || ((af | bf) & HD__EV_STOP))
-    return 1;
+int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
+  if (a->kind == HD_OP_END || b->kind == HD_OP_END || ((af | bf) & HD__EV_STOP)) return 1;
   if (a->kind == HD_OP_CREATE && b->kind == HD_OP_CREATE)
     return 1; /* the order decides the numbers of the new threads */
   unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
   if (oa == HD_OBJ_MEMORY && ob == HD_OBJ_MEMORY)
     return a->object < b->object + b->size && b->object < a->object + a->size &&
            (is_write(a->kind) || is_write(b->kind));
-  if (is_cond(a->kind) && is_cond(b->kind) && a->object == b->object && cond_dependent(a, b))
-    return 1;
+  if (is_cond(a->kind) && is_cond(b->kind) && a->object == b->object && cond_dependent(a, b)) return 1;
   enum role ra = lock_role(a->kind, af), rb = lock_role(b->kind, bf);
   return ra && rb && lock_of(a) == lock_of(b) && !(ra == ROLE_READ && rb == ROLE_READ);
 }
@@ -180,197 +155,152 @@ int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, uns
 
 struct work {
   struct hd_trace *t;
-  uint32_t f;            /* the new event */
+  uint32_t f; /* the new event */
   const struct hd_op *op;
   unsigned flags;
   const uint32_t *pred;
   uint32_t *clock;
 };
 
-static void join(struct work *w, uint32_t e)
-{
+static void join(struct work *w, uint32_t e) {
   const uint32_t *c = w->t->ev[e].clock;
   for (uint32_t i = 0; i < w->t->threads_max; i++)
-    if (c[i] > w->clock[i])
-      w->clock[i] = c[i];
+    if (c[i] > w->clock[i]) w->clock[i] = c[i];
 }
 
-static int covered(const struct work *w, const uint32_t *clock, uint32_t e)
-{
+static int covered(const struct work *w, const uint32_t *clock, uint32_t e) {
   const struct hd_ev *v = &w->t->ev[e];
   return clock[v->op.thread] >= v->index;
 }
 
-static void add_race(struct work *w, uint32_t e)
-{
+static void add_race(struct work *w, uint32_t e) {
   struct hd_trace *t = w->t;
-  if (t->nraces < t->cap_races)
-    t->race[t->nraces++] = (struct hd_race){e, w->f, w->op->thread, *w->op};
+  if (t->nraces < t->cap_races) t->race[t->nraces++] = (struct hd_race){e, w->f, w->op->thread, *w->op};
 }
 
 /* Ordered after e; a race when nothing else orders them. */
-static void meet(struct work *w, uint32_t e)
-{
-  if (e == HD_NONE || covered(w, w->clock, e))
-    return;
+static void meet(struct work *w, uint32_t e) {
+  if (e == HD_NONE || covered(w, w->clock, e)) return;
   add_race(w, e);
   join(w, e);
 }
 
-static void on_lock(struct work *w, uint64_t key, enum role role)
-{
+static void on_lock(struct work *w, uint64_t key, enum role role) {
   struct hd_tobj *o = object(w->t, key * 4 + 1);
   meet(w, o->destroy);
   switch (role) {
-  case ROLE_ACQUIRE:
-    if (w->op->kind == HD_OP_TRYLOCK) {
-      meet(w, o->release); /* before it, the trylock would have failed */
-    } else if (o->acquire != HD_NONE && !covered(w, w->pred, o->acquire)) {
-      add_race(w, o->acquire); /* invariant 3 */
-    }
-    if (o->release != HD_NONE)
-      join(w, o->release);
-    if (w->f == HD_NONE)
-      return;
-    o->acquire = w->f;
-    o->list = NULL;
-    break;
-  case ROLE_READ:
-    meet(w, o->acquire);
-    if (w->op->kind == HD_OP_ONCE && o->release != HD_NONE)
-      join(w, o->release);
-    if (w->f == HD_NONE)
-      return;
-    struct link *l = get(w->t, sizeof *l);
-    *l = (struct link){w->f, 0, 0, o->list};
-    o->list = l;
-    break;
-  case ROLE_RELEASE:
-    for (struct link *r = o->list; r; r = r->next)
-      meet(w, r->ev);
-    if (w->f == HD_NONE)
-      return;
-    o->release = w->f;
-    break;
-  case ROLE_WRITE:
-    for (struct link *r = o->list; r; r = r->next)
-      meet(w, r->ev);
-    meet(w, o->release);
-    meet(w, o->acquire);
-    if (w->f == HD_NONE)
-      return;
-    o->destroy = w->f;
-    break;
-  default:
-    break;
+    case ROLE_ACQUIRE:
+      if (w->op->kind == HD_OP_TRYLOCK) {
+        meet(w, o->release); /* before it, the trylock would have failed */
+      } else if (o->acquire != HD_NONE && !covered(w, w->pred, o->acquire)) {
+        add_race(w, o->acquire); /* invariant 3 */
+      }
+      if (o->release != HD_NONE) join(w, o->release);
+      if (w->f == HD_NONE) return;
+      o->acquire = w->f;
+      o->list = NULL;
+      break;
+    case ROLE_READ:
+      meet(w, o->acquire);
+      if (w->op->kind == HD_OP_ONCE && o->release != HD_NONE) join(w, o->release);
+      if (w->f == HD_NONE) return;
+      struct link *l = get(w->t, sizeof *l);
+      *l = (struct link){w->f, 0, 0, o->list};
+      o->list = l;
+      break;
+    case ROLE_RELEASE:
+      for (struct link *r = o->list; r; r = r->next) meet(w, r->ev);
+      if (w->f == HD_NONE) return;
+      o->release = w->f;
+      break;
+    case ROLE_WRITE:
+      for (struct link *r = o->list; r; r = r->next) meet(w, r->ev);
+      meet(w, o->release);
+      meet(w, o->acquire);
+      if (w->f == HD_NONE) return;
+      o->destroy = w->f;
+      break;
+    default: break;
   }
 }
 
-static void on_cond(struct work *w)
-{
+static void on_cond(struct work *w) {
   struct hd_tobj *o = object(w->t, w->op->object * 4 + 2);
   for (struct link *l = o->list; l; l = l->next)
     if (w->t->ev[l->ev].op.thread != w->op->thread && cond_dependent(&w->t->ev[l->ev].op, w->op))
       meet(w, l->ev);
-  if (w->f == HD_NONE)
-    return;
+  if (w->f == HD_NONE) return;
   struct link *l = get(w->t, sizeof *l);
   *l = (struct link){w->f, 0, 0, o->list};
   o->list = l;
 }
 
-static void on_granule(struct work *w, uint64_t granule, uint8_t mask, int write)
-{
+static void on_granule(struct work *w, uint64_t granule, uint8_t mask, int write) {
   struct hd_tobj *o = object(w->t, granule * 4 + 3);
   for (struct link *l = o->list; l; l = l->next) {
-    if (!(l->mask & mask))
-      continue;
-    if (w->t->ev[l->ev].op.thread != w->op->thread && (write || l->write))
-      meet(w, l->ev);
+    if (!(l->mask & mask)) continue;
+    if (w->t->ev[l->ev].op.thread != w->op->thread && (write || l->write)) meet(w, l->ev);
     if (l->write && !(mask & ~l->mask))
       break; /* all earlier accesses to these bytes happened before this write */
   }
-  if (w->f == HD_NONE)
-    return;
+  if (w->f == HD_NONE) return;
   struct link *l = get(w->t, sizeof *l);
   *l = (struct link){w->f, mask, (uint8_t)write, o->list};
   o->list = l;
 }
 
-static void on_memory(struct work *w)
-{
+static void on_memory(struct work *w) {
   uint64_t lo = w->op->object, hi = lo + w->op->size;
   int write = is_write(w->op->kind);
   for (uint64_t g = lo & ~7ull; g < hi; g += 8) {
     unsigned mask = 0xff;
-    if (lo > g)
-      mask &= 0xffu << (lo - g);
-    if (hi < g + 8)
-      mask &= 0xffu >> (g + 8 - hi);
+    if (lo > g) mask &= 0xffu << (lo - g);
+    if (hi < g + 8) mask &= 0xffu >> (g + 8 - hi);
     on_granule(w, g, (uint8_t)mask, write);
   }
 }
 
 /* The process ends: everything anybody did comes before, and could have come after (that is, never). */
-static void on_end(struct work *w)
-{
+static void on_end(struct work *w) {
   for (uint32_t i = 0; i < w->t->nthreads; i++)
-    if (i != w->op->thread)
-      meet(w, w->t->last[i]);
+    if (i != w->op->thread) meet(w, w->t->last[i]);
 }
 
 /* Like a lock: whoever took the chance away races with this; what gave it back is ordered before, for good. */
-static void on_spin(struct work *w)
-{
+static void on_spin(struct work *w) {
   const struct hd_op *op = w->op;
-  if (op->disabler && !covered(w, w->pred, op->disabler - 1))
-    add_race(w, op->disabler - 1);
-  if (op->enabler && w->f != HD_NONE)
-    join(w, op->enabler - 1);
+  if (op->disabler && !covered(w, w->pred, op->disabler - 1)) add_race(w, op->disabler - 1);
+  if (op->enabler && w->f != HD_NONE) join(w, op->enabler - 1);
 }
 
-static void on_create(struct work *w)
-{
+static void on_create(struct work *w) {
   struct hd_tobj *o = object(w->t, 0);
   meet(w, o->acquire);
-  if (w->f != HD_NONE)
-    o->acquire = w->f;
+  if (w->f != HD_NONE) o->acquire = w->f;
 }
 
-static void conflicts(struct work *w)
-{
+static void conflicts(struct work *w) {
   const struct hd_op *op = w->op;
-  if (op->kind == HD_OP_SPINWAIT)
-    on_spin(w);
-  if (op->kind == HD_OP_END)
-    on_end(w);
-  if (op->kind == HD_OP_CREATE)
-    on_create(w);
-  if (hd_op_object[op->kind] == HD_OBJ_MEMORY)
-    on_memory(w);
-  if (is_cond(op->kind))
-    on_cond(w);
+  if (op->kind == HD_OP_SPINWAIT) on_spin(w);
+  if (op->kind == HD_OP_END) on_end(w);
+  if (op->kind == HD_OP_CREATE) on_create(w);
+  if (hd_op_object[op->kind] == HD_OBJ_MEMORY) on_memory(w);
+  if (is_cond(op->kind)) on_cond(w);
   enum role role = lock_role(op->kind, w->flags);
-  if (role)
-    on_lock(w, lock_of(op), role);
+  if (role) on_lock(w, lock_of(op), role);
 }
 
-static uint32_t *new_clock(struct hd_trace *t, const uint32_t *from)
-{
+static uint32_t *new_clock(struct hd_trace *t, const uint32_t *from) {
   uint32_t *c = get(t, t->threads_max * sizeof *c);
-  for (uint32_t i = 0; i < t->threads_max; i++)
-    c[i] = from ? from[i] : 0;
+  for (uint32_t i = 0; i < t->threads_max; i++) c[i] = from ? from[i] : 0;
   return c;
 }
 
-static void merge(struct hd_trace *t, uint32_t *c, uint32_t e)
-{
-  if (e == HD_NONE)
-    return;
+static void merge(struct hd_trace *t, uint32_t *c, uint32_t e) {
+  if (e == HD_NONE) return;
   const uint32_t *d = t->ev[e].clock;
   for (uint32_t i = 0; i < t->threads_max; i++)
-    if (d[i] > c[i])
-      c[i] = d[i];
+    if (d[i] > c[i]) c[i] = d[i];
 }
 
 static int woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 2 && wait->choice == 1; }
@@ -378,29 +308,25 @@ static int woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 
 /* What orders the operation apart from its conflicts: its thread, and what enabled it. Mostly that is just the
  * previous event of the thread, whose clock is then shared. (A time-out does not: the operation was pending
  * already, and could have come before the time passed.) */
-static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op)
-{
+static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op) {
   uint32_t prev = t->last[op->thread], cause = t->cause[op->thread];
   int joins = op->kind == HD_OP_JOIN && op->object < t->nthreads;
   /* A spin that ended once before it really did could have gone on then: what ended it last is no condition. */
   uint32_t spins = op->kind == HD_OP_SPINWAIT ? (op->disabler ? op->enabler_before : op->enabler) : 0;
-  int timed_out = op->kind == HD_OP_WAKE && cause == HD_NONE && prev != HD_NONE && !woke_spuriously(&t->ev[prev]);
-  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out)
-    return t->ev[prev].clock;
+  int timed_out =
+      op->kind == HD_OP_WAKE && cause == HD_NONE && prev != HD_NONE && !woke_spuriously(&t->ev[prev]);
+  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out) return t->ev[prev].clock;
   uint32_t *c = new_clock(t, prev == HD_NONE ? NULL : t->ev[prev].clock);
   merge(t, c, cause);
-  if (joins)
-    merge(t, c, t->last[op->object]);
-  if (spins)
-    merge(t, c, spins - 1);
+  if (joins) merge(t, c, t->last[op->object]);
+  if (spins) merge(t, c, spins - 1);
   for (uint32_t i = 0; timed_out && i < t->nthreads; i++)
     merge(t, c, t->last[i]); /* nothing else could run when its time came */
   return c;
 }
 
 /* More threads than any execution had before: clocks must be wider. Old ones are copied. */
-static void widen(struct hd_trace *t, uint32_t n)
-{
+static void widen(struct hd_trace *t, uint32_t n) {
   uint32_t old = t->threads_max;
   t->threads_max = (n + 7) & ~7u;
   for (uint32_t i = 0; i < t->n; i++) {
@@ -414,23 +340,19 @@ static void widen(struct hd_trace *t, uint32_t n)
   }
 }
 
-static void know_thread(struct hd_trace *t, uint32_t id)
-{
-  if (id >= t->threads_max)
-    widen(t, id + 1);
+static void know_thread(struct hd_trace *t, uint32_t id) {
+  if (id >= t->threads_max) widen(t, id + 1);
   for (; t->nthreads <= id; t->nthreads++) {
     t->last[t->nthreads] = t->cause[t->nthreads] = HD_NONE;
     t->waits[t->nthreads] = 0;
   }
 }
 
-void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice, unsigned nchoices)
-{
-  if (t->n == t->cap_ev)
-    return;
+void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
+                     unsigned nchoices) {
+  if (t->n == t->cap_ev) return;
   know_thread(t, op->thread);
-  if (op->kind == HD_OP_CREATE)
-    know_thread(t, (uint32_t)op->object);
+  if (op->kind == HD_OP_CREATE) know_thread(t, (uint32_t)op->object);
   uint32_t f = t->n++, prev = t->last[op->thread];
   struct hd_ev *ev = &t->ev[f];
   const uint32_t *pred = pred_clock(t, op);
@@ -450,44 +372,35 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
   t->last[op->thread] = f;
   t->cause[op->thread] = HD_NONE;
   switch (op->kind) {
-  case HD_OP_CREATE:
-    t->cause[op->object] = f;
-    break;
-  case HD_OP_WAIT:
-  case HD_OP_TIMEDWAIT:
-    t->waits[op->thread] = op->object;
-    break;
-  case HD_OP_WAKE:
-    t->waits[op->thread] = 0;
-    break;
-  case HD_OP_SIGNAL:
-    if (op->aux) {
-      t->cause[op->aux - 1] = f;
-      t->waits[op->aux - 1] = 0;
-    }
-    break;
-  case HD_OP_BROADCAST:
-    for (uint32_t i = 0; i < t->nthreads; i++)
-      if (t->waits[i] == op->object) {
-        t->cause[i] = f;
-        t->waits[i] = 0;
+    case HD_OP_CREATE: t->cause[op->object] = f; break;
+    case HD_OP_WAIT:
+    case HD_OP_TIMEDWAIT: t->waits[op->thread] = op->object; break;
+    case HD_OP_WAKE: t->waits[op->thread] = 0; break;
+    case HD_OP_SIGNAL:
+      if (op->aux) {
+        t->cause[op->aux - 1] = f;
+        t->waits[op->aux - 1] = 0;
       }
-    break;
-  default:
-    break;
+      break;
+    case HD_OP_BROADCAST:
+      for (uint32_t i = 0; i < t->nthreads; i++)
+        if (t->waits[i] == op->object) {
+          t->cause[i] = f;
+          t->waits[i] = 0;
+        }
+      break;
+    default: break;
   }
-  int timed_out = op->kind == HD_OP_TIMEOUT || ((flags & HD_EV_FAILED) && (op->kind == HD_OP_TIMEDLOCK || op->kind == HD_OP_WAKE));
+  int timed_out = op->kind == HD_OP_TIMEOUT ||
+                  ((flags & HD_EV_FAILED) && (op->kind == HD_OP_TIMEDLOCK || op->kind == HD_OP_WAKE));
   if (timed_out) { /* invariant 4 */
-    for (uint32_t i = 0; i < t->nthreads; i++)
-      merge(t, clock, t->last[i]);
+    for (uint32_t i = 0; i < t->nthreads; i++) merge(t, clock, t->last[i]);
     t->barrier = f;
   }
 }
 
-void hd__trace_stop(struct hd_trace *t)
-{
-  if (!t->n)
-    return;
+void hd__trace_stop(struct hd_trace *t) {
+  if (!t->n) return;
   uint32_t f = t->n - 1;
   struct hd_ev *ev = &t->ev[f];
   ev->flags |= HD__EV_STOP;
@@ -495,23 +408,20 @@ void hd__trace_stop(struct hd_trace *t)
   on_end(&w);
 }
 
-void hd__trace_end(struct hd_trace *t, const struct hd_point *p)
-{
+void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
   int ended = t->n && (t->ev[t->n - 1].op.kind == HD_OP_END || (t->ev[t->n - 1].flags & HD__EV_STOP));
   for (uint32_t i = 0; i < t->nthreads; i++) {
     const struct hd_op *op = p->op[i];
-    if (t->last[i] != HD_NONE && t->ev[t->last[i]].op.kind == HD_OP_EXIT)
-      continue;
-    if (ended && i == t->ev[t->n - 1].op.thread)
-      continue;
+    if (t->last[i] != HD_NONE && t->ev[t->last[i]].op.kind == HD_OP_EXIT) continue;
+    if (ended && i == t->ev[t->n - 1].op.thread) continue;
     enum role role = lock_role(op->kind, 0);
     const uint32_t *pred = pred_clock(t, op);
     struct work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
     if (hd_set_has(p->enabled, i)) {
-      if (!ended || covered(&w, pred, t->n - 1))
-        continue;
+      if (!ended || covered(&w, pred, t->n - 1)) continue;
       const struct hd_ev *e = &t->ev[t->n - 1];
-      int freed = role == ROLE_ACQUIRE && lock_role(e->op.kind, e->flags) == ROLE_RELEASE && lock_of(&e->op) == lock_of(op);
+      int freed = role == ROLE_ACQUIRE && lock_role(e->op.kind, e->flags) == ROLE_RELEASE &&
+                  lock_of(&e->op) == lock_of(op);
       int ended_spin = op->kind == HD_OP_SPINWAIT && op->enabler == t->n;
       if (!freed && !ended_spin) {
         /* It could have done this before the end of the process. */
@@ -528,16 +438,14 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p)
   }
 }
 
-uint64_t hd__trace_class(const struct hd_trace *t)
-{
+uint64_t hd__trace_class(const struct hd_trace *t) {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < t->n; i++) {
     const struct hd_ev *e = &t->ev[i];
     uint64_t h = hd_mix64(e->op.thread * 1000003ull + e->index);
     h = hd_mix64(h ^ (e->op.object + ((uint64_t)e->op.kind << 56) + ((uint64_t)e->flags << 48)));
     h = hd_mix64(h ^ (e->op.size + ((uint64_t)e->choice << 40)));
-    for (uint32_t k = 0; k < t->nthreads; k++)
-      h = hd_mix64(h * 31 + e->clock[k]);
+    for (uint32_t k = 0; k < t->nthreads; k++) h = hd_mix64(h * 31 + e->clock[k]);
     sum += h;
   }
   return hd_mix64(sum);

@@ -37,18 +37,15 @@ struct hd_arena {
   char *base, *next, *end;
 };
 
-static inline void hd_arena_init(struct hd_arena *a, void *memory, size_t size)
-{
+static inline void hd_arena_init(struct hd_arena *a, void *memory, size_t size) {
   a->base = a->next = memory;
   a->end = a->base + size;
 }
 /* Returns `size` zero-or-stale bytes, 16-aligned; NULL when the arena is exhausted. */
-static inline void *hd_arena_get(struct hd_arena *a, size_t size)
-{
+static inline void *hd_arena_get(struct hd_arena *a, size_t size) {
   char *p = a->next;
   size = (size + 15) & ~(size_t)15;
-  if (__builtin_expect(size > (size_t)(a->end - p), 0))
-    return NULL;
+  if (__builtin_expect(size > (size_t)(a->end - p), 0)) return NULL;
   a->next = p + size;
   return p;
 }
@@ -57,7 +54,7 @@ static inline void hd_arena_reset(struct hd_arena *a) { a->next = a->base; }
 /* ---- vector clocks ---- */
 
 struct hd_vc {
-  uint32_t n;   /* entries in use; the others are 0 */
+  uint32_t n; /* entries in use; the others are 0 */
   uint32_t cap;
   uint32_t *c;
 };
@@ -68,12 +65,10 @@ void hd_vc_join(struct hd_arena *a, struct hd_vc *v, const struct hd_vc *w);
 void hd_vc_copy(struct hd_arena *a, struct hd_vc *v, const struct hd_vc *w);
 static inline void hd_vc_clear(struct hd_vc *v) { v->n = 0; }
 static inline uint32_t hd_vc_get(const struct hd_vc *v, uint32_t i) { return i < v->n ? v->c[i] : 0; }
-static inline void hd_vc_set(struct hd_arena *a, struct hd_vc *v, uint32_t i, uint32_t value)
-{
+static inline void hd_vc_set(struct hd_arena *a, struct hd_vc *v, uint32_t i, uint32_t value) {
   if (i >= v->n) {
     hd_vc_reserve(a, v, i + 1);
-    for (uint32_t k = v->n; k < i; k++)
-      v->c[k] = 0;
+    for (uint32_t k = v->n; k < i; k++) v->c[k] = 0;
     v->n = i + 1;
   }
   v->c[i] = value;
@@ -81,8 +76,7 @@ static inline void hd_vc_set(struct hd_arena *a, struct hd_vc *v, uint32_t i, ui
 
 /* ---- random numbers: splitmix64, one stream per (seed, execution) ---- */
 
-static inline uint64_t hd_mix64(uint64_t x)
-{
+static inline uint64_t hd_mix64(uint64_t x) {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9ull;
   x ^= x >> 27;
@@ -92,14 +86,12 @@ static inline uint64_t hd_mix64(uint64_t x)
 struct hd_rng {
   uint64_t s;
 };
-static inline void hd_rng_seed(struct hd_rng *r, uint64_t seed, uint64_t stream)
-{
+static inline void hd_rng_seed(struct hd_rng *r, uint64_t seed, uint64_t stream) {
   r->s = hd_mix64(seed * 0x9e3779b97f4a7c15ull + 1) ^ hd_mix64(stream + 0x632be59bd9b4e019ull);
 }
 static inline uint64_t hd_rng_next(struct hd_rng *r) { return hd_mix64(r->s += 0x9e3779b97f4a7c15ull); }
 /* Uniform in [0, n), n > 0 (multiply-shift; the bias is below n / 2^32). */
-static inline uint32_t hd_rng_below(struct hd_rng *r, uint32_t n)
-{
+static inline uint32_t hd_rng_below(struct hd_rng *r, uint32_t n) {
   return (uint32_t)(((hd_rng_next(r) >> 32) * (uint64_t)n) >> 32);
 }
 

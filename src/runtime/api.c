@@ -4,13 +4,10 @@
 HD_EXPORT int hd_rt_choose(int n);
 HD_EXPORT int hd_rt_controlled(void);
 
-int hd_rt_choose(int n)
-{
-  if (!hot.active || n <= 1)
-    return 0;
+int hd_rt_choose(int n) {
+  if (!hot.active || n <= 1) return 0;
   uint64_t pc = HD_CALLER;
-  if (n > 0x7fff)
-    hd__fail(HD_RTE_UNSUPPORTED, pc, "hd_choose: at most 32767 outcomes");
+  if (n > 0x7fff) hd__fail(HD_RTE_UNSUPPORTED, pc, "hd_choose: at most 32767 outcomes");
   hd__point_open(HD_OP_CHOOSE, 0, (uint32_t)n, pc);
   int k = (int)hd__choose((unsigned)n);
   hd__event(0);
@@ -21,8 +18,6 @@ int hd_rt_controlled(void) { return hot.active; }
 
 /* For Heddle's own tests: adds a number to what identifies the final state of this execution. */
 HD_EXPORT void hd_rt_observe(uint64_t value);
-void hd_rt_observe(uint64_t value)
-{
-  if (hot.active)
-    rt.search.observed = hd_mix64(rt.search.observed * 31 + value + 1);
+void hd_rt_observe(uint64_t value) {
+  if (hot.active) rt.search.observed = hd_mix64(rt.search.observed * 31 + value + 1);
 }

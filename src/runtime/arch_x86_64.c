@@ -9,13 +9,9 @@
 __attribute__((visibility("hidden"))) uint8_t hd_arch_fsgsbase;
 void hd_arch_entry(void);
 
-void hd_arch_init(void)
-{
-  hd_arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0; /* HWCAP2_FSGSBASE */
-}
+void hd_arch_init(void) { hd_arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0; /* HWCAP2_FSGSBASE */ }
 
-uint64_t hd_arch_tp(void)
-{
+uint64_t hd_arch_tp(void) {
   uint64_t tp;
   hd_sys3(SYS_arch_prctl, ARCH_GET_FS, &tp, 0);
   return tp;
@@ -23,8 +19,7 @@ uint64_t hd_arch_tp(void)
 
 void hd_arch_set_tp(uint64_t tp) { hd_sys3(SYS_arch_prctl, ARCH_SET_FS, tp, 0); }
 
-void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg)
-{
+void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg) {
   uint64_t *sp = (uint64_t *)((uintptr_t)top & ~15ull);
   uint32_t mxcsr = 0x1f80; /* the state every new thread starts with */
   uint16_t cw = 0x37f;

@@ -7,8 +7,7 @@
 #include <ucontext.h>
 
 /* A system call that touches neither errno nor the thread pointer. Returns -errno on failure. */
-static inline long hd_sys6(long n, long a, long b, long c, long d, long e, long f)
-{
+static inline long hd_sys6(long n, long a, long b, long c, long d, long e, long f) {
   long ret;
   register long r10 __asm__("r10") = d;
   register long r8 __asm__("r8") = e;
@@ -29,8 +28,7 @@ static inline uint64_t hd_sig_pc(const ucontext_t *u) { return (uint64_t)u->uc_m
 static inline uint64_t hd_sig_sp(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RSP]; }
 static inline int hd_sig_is_write(const ucontext_t *u) { return (u->uc_mcontext.gregs[REG_ERR] & 2) != 0; }
 static inline long hd_sig_sysno(const ucontext_t *u) { return (long)u->uc_mcontext.gregs[REG_RAX]; }
-static inline void hd_sig_sysargs(const ucontext_t *u, long a[6])
-{
+static inline void hd_sig_sysargs(const ucontext_t *u, long a[6]) {
   const greg_t *g = u->uc_mcontext.gregs;
   a[0] = g[REG_RDI], a[1] = g[REG_RSI], a[2] = g[REG_RDX];
   a[3] = g[REG_R10], a[4] = g[REG_R8], a[5] = g[REG_R9];

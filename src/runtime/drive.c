@@ -22,33 +22,29 @@ static struct hd_ctx start_ctx;
 static bool fork_mode;
 static bool probing; /* this execution will be run again: the strategy must not go on */
 
-_Noreturn static void leave(void)
-{
+_Noreturn static void leave(void) {
   rt.status->state = HD_ST_DONE;
-  for (;;)
-    hd_sys3(SYS_exit_group, 0, 0, 0);
+  for (;;) hd_sys3(SYS_exit_group, 0, 0, 0);
 }
 
 /* First code of thread 0. */
-static void hd_rt_main(void *unused)
-{
+static void hd_rt_main(void *unused) {
   (void)unused;
   hd__event(0);
   hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));
 }
 
 /* In fork mode the parent never runs the program, so its memory needs no guarding. */
-static void take_snapshot(void)
-{
+static void take_snapshot(void) {
   hd__heap_mark();
   hd__keys_mark();
   hd__exit_mark();
   if (hd__snapshot_take(stack_lo, stack_hi, !fork_mode))
-    hd__fail(HD_RTE_ENVIRONMENT, 0, "cannot record the program's memory (mprotect or /proc/self/maps refused)");
+    hd__fail(HD_RTE_ENVIRONMENT, 0,
+             "cannot record the program's memory (mprotect or /proc/self/maps refused)");
 }
 
-static void put_back(void)
-{
+static void put_back(void) {
   hd__sysguard_begin(); /* first: it makes all memory writable again */
   hd__snapshot_restore();
   hd__heap_restore();
@@ -58,31 +54,28 @@ static void put_back(void)
   hd__exit_begin();
 }
 
-static void grow_identities(void)
-{
+static void grow_identities(void) {
   unsigned have = hd__ident_count(rt.grow_stack);
   hd__snapshot_unguard();
   if (hd__ident_grow(rt.grow_stack, have ? have : 4)) {
     char text[200];
-    hd__format(text, sizeof text, "the system has no room for the stacks of more than %u threads", (uint64_t)have);
+    hd__format(text, sizeof text, "the system has no room for the stacks of more than %u threads",
+               (uint64_t)have);
     hd__fail(HD_RTE_ENVIRONMENT, 0, text);
   }
   take_snapshot();
 }
 
 /* Runs the execution once. Returns why it ended (enum hd_end). */
-static int run_once(void)
-{
+static int run_once(void) {
   hd__sched_begin();
   hd__sites_reset();
   rt.search.observed = 0;
-  if (!rt.strategy->begin(&rt.search))
-    return HD_END_BLOCKED;
+  if (!rt.strategy->begin(&rt.search)) return HD_END_BLOCKED;
   struct hd_thread *t = hd__thread_new(NULL);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
   hd__run();
-  if (rt.end_reason == HD_END_GROW)
-    return HD_END_GROW; /* as if it had not been tried */
+  if (rt.end_reason == HD_END_GROW) return HD_END_GROW; /* as if it had not been tried */
   rt.status->events += rt.events;
   rt.status->event_hash = rt.event_hash;
   rt.status->exit_status = rt.exit_status;
@@ -90,33 +83,29 @@ static int run_once(void)
 }
 
 /* Lets the strategy draw its conclusions. pre: the execution has just ended, nothing is put back yet. */
-static void conclude(int reason)
-{
-  static const uint8_t how[] = {[HD_END_EXIT] = HD_HOW_EXIT,       [HD_END_STUCK] = HD_HOW_STUCK,
-                                [HD_END_FINDING] = HD_HOW_STOPPED, [HD_END_CUT] = HD_HOW_STOPPED,
+static void conclude(int reason) {
+  static const uint8_t how[] = {[HD_END_EXIT] = HD_HOW_EXIT,
+                                [HD_END_STUCK] = HD_HOW_STUCK,
+                                [HD_END_FINDING] = HD_HOW_STOPPED,
+                                [HD_END_CUT] = HD_HOW_STOPPED,
                                 [HD_END_BLOCKED] = HD_HOW_BLOCKED};
   struct hd_point p = hd__here();
-  if (reason == HD_END_DIVERGED || reason == HD_END_GROW)
-    return;
+  if (reason == HD_END_DIVERGED || reason == HD_END_GROW) return;
   rt.ctl->search_over = !rt.strategy->end(&rt.search, &p, how[reason]);
 }
 
 /* The same in a child process. What it learned and found stands in the shared file. */
-static int run_forked(void)
-{
+static int run_forked(void) {
   uint64_t known = rt.status->visible_count;
   long pid = hd_sys6(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
-  if (pid < 0)
-    hd__fail(HD_RTE_ENVIRONMENT, 0, "fork failed: too many processes, or no memory");
+  if (pid < 0) hd__fail(HD_RTE_ENVIRONMENT, 0, "fork failed: too many processes, or no memory");
   if (pid == 0) {
     hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
     hd__sysguard_enable(); /* not inherited */
     int reason = run_once();
-    if (!probing)
-      conclude(reason);
+    if (!probing) conclude(reason);
     rt.ctl->fork_grow = rt.grow_stack;
-    for (;;)
-      hd_sys3(SYS_exit_group, 100 + reason, 0, 0);
+    for (;;) hd_sys3(SYS_exit_group, 100 + reason, 0, 0);
   }
   int status = 0;
   while (hd_sys4(SYS_wait4, pid, &status, 0, 0) == -4 /* EINTR */)
@@ -124,17 +113,26 @@ static int run_forked(void)
   rt.epoch++;
   hd__shadow_learn(known, rt.status->visible_count);
   if (rt.status->state == HD_ST_ERROR)
-    for (;;)
-      hd_sys3(SYS_exit_group, 3, 0, 0);
+    for (;;) hd_sys3(SYS_exit_group, 3, 0, 0);
   rt.grow_stack = rt.ctl->fork_grow;
-  if (WIFEXITED(status) && WEXITSTATUS(status) >= 100)
-    return WEXITSTATUS(status) - 100;
+  if (WIFEXITED(status) && WEXITSTATUS(status) >= 100) return WEXITSTATUS(status) - 100;
   return -1 - status; /* it destroyed itself */
 }
 
+/* Unlearns what an execution taught, so that it can be run again from the same knowledge. */
+static void unlearn(uint64_t known) {
+  bool spin = false;
+  for (uint64_t i = known; i < rt.status->visible_count; i++)
+    if (rt.visible[i] & HD_VISIBLE_SPIN)
+      spin = true;
+    else
+      *hd__cell(rt.visible[i]) = (struct hd_cell){0};
+  rt.status->visible_count = known;
+  if (spin) hd__spin_relearn();
+}
+
 /* One execution, whatever it takes: again with more identities if there were too few. */
-static int run_execution(uint64_t number)
-{
+static int run_execution(uint64_t number) {
   rt.search.execution = number;
   rt.status->execution = number;
   rt.status->visible_at_start = rt.status->visible_count;
@@ -143,32 +141,16 @@ static int run_execution(uint64_t number)
     if (reason < 0) {
       /* Only in fork mode: die the same way, so that the supervisor sees what it sees in memory mode. */
       rt.ctl->fork_status = -1 - reason;
-      for (;;)
-        hd_sys3(SYS_exit_group, 98, 0, 0);
+      for (;;) hd_sys3(SYS_exit_group, 98, 0, 0);
     }
     if (!fork_mode) {
-      if (!probing)
-        conclude(reason);
+      if (!probing) conclude(reason);
       put_back();
     }
-    if (reason != HD_END_GROW)
-      return reason;
+    if (reason != HD_END_GROW) return reason;
+    unlearn(rt.status->visible_at_start); /* as if it had not been tried */
     grow_identities();
   }
-}
-
-/* Unlearns what an execution taught, so that it can be run again from the same knowledge. */
-static void unlearn(uint64_t known)
-{
-  bool spin = false;
-  for (uint64_t i = known; i < rt.status->visible_count; i++)
-    if (rt.visible[i] & HD_VISIBLE_SPIN)
-      spin = true;
-    else
-      *hd__cell(rt.visible[i]) = (struct hd_cell){0};
-  rt.status->visible_count = known;
-  if (spin)
-    hd__spin_relearn();
 }
 
 struct probe {
@@ -176,8 +158,7 @@ struct probe {
   int reason, status;
 };
 
-static struct probe probe(uint64_t number, uint64_t known)
-{
+static struct probe probe(uint64_t number, uint64_t known) {
   unlearn(known);
   uint64_t before = rt.status->events;
   int reason = run_execution(number);
@@ -186,14 +167,12 @@ static struct probe probe(uint64_t number, uint64_t known)
   return p;
 }
 
-static bool same(struct probe a, struct probe b)
-{
+static bool same(struct probe a, struct probe b) {
   return a.hash == b.hash && a.events == b.events && a.reason == b.reason && a.status == b.status;
 }
 
 /* The program does not do the same thing twice: says where it first differed. */
-_Noreturn static void nondeterminism(uint64_t number, uint64_t known)
-{
+_Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
   struct hd_event *ev = (struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT);
   char text[400];
   hot.detail = hot.log = 1;
@@ -206,11 +185,12 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known)
          ev[i].object == ev[n + i].object)
     i++;
   const struct hd_event *a = i < n ? &ev[i] : NULL, *b = i < m ? &ev[n + i] : NULL;
-  hd__format(text, sizeof text,
-             "the program is not deterministic: under the same schedule, event %u was %s of T%u in one run and %s of "
-             "T%u in the next (real time, addresses, random numbers or leftovers of the last run decide something)",
-             i + 1, a ? hd_op_text[a->op] : "the end", (uint64_t)(a ? a->thread : 0), b ? hd_op_text[b->op] : "the end",
-             (uint64_t)(b ? b->thread : 0));
+  hd__format(
+      text, sizeof text,
+      "the program is not deterministic: under the same schedule, event %u was %s of T%u in one run and %s of "
+      "T%u in the next (real time, addresses, random numbers or leftovers of the last run decide something)",
+      i + 1, a ? hd_op_text[a->op] : "the end", (uint64_t)(a ? a->thread : 0),
+      b ? hd_op_text[b->op] : "the end", (uint64_t)(b ? b->thread : 0));
   uint64_t pc = a ? a->pc : b ? b->pc : 0;
   rt.cur = NULL;
   hd__fail(HD_RTE_NONDETERMINISM, pc, text);
@@ -218,8 +198,7 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known)
 
 /* Decides how to restart: the execution to come is run twice, and must do the same both times. The strategy
  * does not hear of it. Returns false when a finding has ended the search already. */
-static bool choose_restart(uint64_t number)
-{
+static bool choose_restart(uint64_t number) {
   uint64_t known = rt.status->visible_count;
   unsigned findings = rt.status->nfindings;
   probing = true;
@@ -233,34 +212,28 @@ static bool choose_restart(uint64_t number)
     rt.status->restart = HD_RESTART_FORK;
     hd__snapshot_unguard();
     a = probe(number, known);
-    if (!same(a, probe(number, known)))
-      nondeterminism(number, known);
+    if (!same(a, probe(number, known))) nondeterminism(number, known);
   }
   unlearn(known);
   probing = false;
   return true;
 }
 
-static void count(int reason)
-{
+static void count(int reason) {
   struct hd_status *st = rt.status;
   switch (reason) {
-  case HD_END_BLOCKED:
-    st->blocked++;
-    break;
-  case HD_END_CUT:
-    st->cut++;
-    st->executions++;
-    break;
-  default:
-    st->executions++;
+    case HD_END_BLOCKED: st->blocked++; break;
+    case HD_END_CUT:
+      st->cut++;
+      st->executions++;
+      break;
+    default: st->executions++;
   }
   st->heartbeat++;
 }
 
 /* More operations have proved visible, so the tree explored so far was that of a coarser program. */
-static void begin_anew(void)
-{
+static void begin_anew(void) {
   struct hd_status *st = rt.status;
   rt.strategy->forget(&rt.search);
   st->restarts++;
@@ -269,15 +242,13 @@ static void begin_anew(void)
   rt.ctl->search_over = 0;
 }
 
-static void search(void *unused)
-{
+static void search(void *unused) {
   (void)unused;
   const struct hd_config *c = rt.config;
   struct hd_status *st = rt.status;
   uint64_t number = c->first_execution ? c->first_execution : 1;
   bool decided = st->restart != 0; /* by a predecessor of this process */
-  if (!decided)
-    st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
+  if (!decided) st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
   fork_mode = st->restart == HD_RESTART_FORK;
   rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))
@@ -294,12 +265,10 @@ static void search(void *unused)
     leave();
   }
   for (;; number++) {
-    if (rt.ctl->supervisor_stop || (c->max_executions && number > c->max_executions))
-      break;
+    if (rt.ctl->supervisor_stop || (c->max_executions && number > c->max_executions)) break;
     int reason = run_execution(number);
     count(reason);
-    if (reason == HD_END_DIVERGED || (st->nfindings > findings && !c->all))
-      break;
+    if (reason == HD_END_DIVERGED || (st->nfindings > findings && !c->all)) break;
     if (rt.strategy->forget && st->visible_count > st->visible_at_start) {
       begin_anew();
       continue;
@@ -312,8 +281,7 @@ static void search(void *unused)
   leave();
 }
 
-_Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp)
-{
+_Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp) {
   program.main_fn = main_fn;
   program.argc = argc;
   program.argv = argv;
@@ -327,12 +295,12 @@ _Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char *
   if (pthread_getattr_np(pthread_self(), &a) || pthread_attr_getstack(&a, &lo, &size))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "cannot find the stack of the first thread");
   stack_hi = (char *)lo + size;
-  stack_limit = (uint64_t)(stack_lo - (char *)lo) > (64u << 10) ? (uint64_t)(stack_lo - (char *)lo) - (64u << 10) : 0;
+  stack_limit =
+      (uint64_t)(stack_lo - (char *)lo) > (64u << 10) ? (uint64_t)(stack_lo - (char *)lo) - (64u << 10) : 0;
   pthread_attr_destroy(&a);
   hd__private_depth--;
   char *st = hd__map(SCHED_STACK);
-  if (!st)
-    hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the scheduler");
+  if (!st) hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the scheduler");
   hd_arch_prepare(&start_ctx, st + SCHED_STACK, hd_arch_tp(), search, NULL);
   hd_arch_jump(&start_ctx);
 }
@@ -341,8 +309,7 @@ uint64_t hd__first_stack_end(void) { return (uint64_t)stack_lo; }
 
 void hd__scan_first_stack(char *sp, void (*f)(char *lo, char *hi)) { f(sp, stack_lo); }
 
-bool hd__first_stack_overflow(uint64_t addr, uint64_t sp)
-{
+bool hd__first_stack_overflow(uint64_t addr, uint64_t sp) {
   return addr < (uint64_t)stack_lo && sp < (uint64_t)stack_lo && sp > (uint64_t)stack_lo - (1ull << 40) &&
          addr + 65536 > sp && addr < sp + 65536 && (uint64_t)stack_lo - addr > stack_limit;
 }

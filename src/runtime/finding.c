@@ -12,12 +12,10 @@ static uint64_t depot_next = 1;
 
 void hd__sites_reset(void) { depot_next = 1; }
 
-static unsigned walk(struct hd_thread *t, uint64_t pc, uint64_t *out, unsigned max)
-{
+static unsigned walk(struct hd_thread *t, uint64_t pc, uint64_t *out, unsigned max) {
   unsigned n = 0;
   struct hd_frame *f = t == rt.cur ? hot.frame : t->frame;
-  if (pc)
-    out[n++] = pc;
+  if (pc) out[n++] = pc;
   while (f > t->frames && n < max) {
     f--;
     out[n++] = f->pc;
@@ -25,14 +23,10 @@ static unsigned walk(struct hd_thread *t, uint64_t pc, uint64_t *out, unsigned m
   return n;
 }
 
-uint64_t hd__site_here(uint64_t pc)
-{
-  if (!hot.detail)
-    return pc;
-  if (!depot)
-    depot = hd__map(DEPOT_WORDS * 8);
-  if (!depot || depot_next + HD_MAX_STACK + 1 > DEPOT_WORDS)
-    return 0;
+uint64_t hd__site_here(uint64_t pc) {
+  if (!hot.detail) return pc;
+  if (!depot) depot = hd__map(DEPOT_WORDS * 8);
+  if (!depot || depot_next + HD_MAX_STACK + 1 > DEPOT_WORDS) return 0;
   uint64_t at = depot_next;
   unsigned n = walk(rt.cur, pc, depot + at + 1, HD_MAX_STACK);
   depot[at] = (uint64_t)rt.cur->id << 32 | n;
@@ -40,15 +34,12 @@ uint64_t hd__site_here(uint64_t pc)
   return at;
 }
 
-uint64_t hd__site_pc(uint64_t site)
-{
-  if (!hot.detail)
-    return site;
+uint64_t hd__site_pc(uint64_t site) {
+  if (!hot.detail) return site;
   return site && depot && (uint32_t)depot[site] ? depot[site + 1] : 0;
 }
 
-void hd__site_stored(struct hd_site *s, uint64_t site)
-{
+void hd__site_stored(struct hd_site *s, uint64_t site) {
   if (!hot.detail) {
     s->npc = site != 0;
     s->pc[0] = site;
@@ -59,13 +50,11 @@ void hd__site_stored(struct hd_site *s, uint64_t site)
   }
 }
 
-void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc)
-{
+void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc) {
   s->npc = (uint16_t)walk(t, pc, s->pc, HD_MAX_STACK);
 }
 
-void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp)
-{
+void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp) {
   uint64_t from = hd__user_pc(pc, sp);
   s->flags |= HD_SITE_EXACT;
   s->pc[0] = pc;
@@ -79,56 +68,47 @@ void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp)
 
 /* ---- modules ---- */
 
-static struct {
-  uint64_t lo, hi;
-} user_text[HD_MAX_MODULES]; /* code of the program and its own libraries */
+static struct { uint64_t lo, hi; } user_text[HD_MAX_MODULES]; /* code of the program and its own libraries */
 static unsigned nuser_text;
 
-bool hd__system_path(const char *n)
-{
+bool hd__system_path(const char *n) {
   static const char *const prefix[] = {"/lib", "/usr/lib", "linux-vdso"};
   for (unsigned i = 0; i < sizeof prefix / sizeof *prefix; i++) {
     const char *p = prefix[i], *q = n;
-    while (*p && *p == *q)
-      p++, q++;
-    if (!*p)
-      return true;
+    while (*p && *p == *q) p++, q++;
+    if (!*p) return true;
   }
   return false;
 }
 
-uint64_t hd__user_pc(uint64_t pc, uint64_t sp)
-{
+uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
   const uint64_t *word = (const uint64_t *)(sp & ~7ull);
   for (unsigned k = 0; k < 512; k++) {
     uint64_t v = k ? word[k - 1] : pc;
     for (unsigned i = 0; i < nuser_text; i++)
-      if (v >= user_text[i].lo && v < user_text[i].hi)
-        return v;
-    if (((uint64_t)&word[k] & (HD_PAGE - 1)) == 0 && rt.cur->ident && (char *)&word[k] >= rt.cur->ident->stack_top)
+      if (v >= user_text[i].lo && v < user_text[i].hi) return v;
+    if (((uint64_t)&word[k] & (HD_PAGE - 1)) == 0 && rt.cur->ident &&
+        (char *)&word[k] >= rt.cur->ident->stack_top)
       break;
   }
   return pc;
 }
 
-static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
-{
+static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
   (void)size, (void)arg;
   struct hd_status *st = rt.status;
-  if (st->nmodules == HD_MAX_MODULES)
-    return 1;
+  if (st->nmodules == HD_MAX_MODULES) return 1;
   struct hd_module *m = &rt.ctl->module[st->nmodules];
   *m = (struct hd_module){.base = info->dlpi_addr, .start = ~0ull};
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-    if (p->p_type != PT_LOAD)
-      continue;
+    if (p->p_type != PT_LOAD) continue;
     uint64_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
     m->start = lo < m->start ? lo : m->start;
     m->end = hi > m->end ? hi : m->end;
-    if ((p->p_flags & PF_X) && !hd__system_path(info->dlpi_name) && !((uint64_t)add_module >= lo && (uint64_t)add_module < hi)) {
-      if (nuser_text == HD_MAX_MODULES)
-        continue;
+    if ((p->p_flags & PF_X) && !hd__system_path(info->dlpi_name) &&
+        !((uint64_t)add_module >= lo && (uint64_t)add_module < hi)) {
+      if (nuser_text == HD_MAX_MODULES) continue;
       user_text[nuser_text].lo = lo;
       user_text[nuser_text++].hi = hi;
     }
@@ -138,63 +118,52 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
   return 0;
 }
 
-void hd__modules_record(void)
-{
+void hd__modules_record(void) {
   rt.status->nmodules = nuser_text = 0;
   dl_iterate_phdr(add_module, NULL);
 }
 
 /* A library loaded while the program runs is one more module; a restart unloads it. */
-HD_EXPORT void *dlopen(const char *file, int mode)
-{
+HD_EXPORT void *dlopen(const char *file, int mode) {
   hd__real_init();
   void *h = real_dlopen(file, mode);
-  if (hot.active && h)
-    hd__modules_record();
+  if (hot.active && h) hd__modules_record();
   return h;
 }
 
 /* A program counter in a form that is the same in every process, wherever the module was loaded. */
-static uint64_t stable(uint64_t pc)
-{
+static uint64_t stable(uint64_t pc) {
   for (unsigned i = 0; i < rt.status->nmodules; i++) {
     const struct hd_module *m = &rt.ctl->module[i];
-    if (pc >= m->start && pc < m->end)
-      return hd_mix64(i * 0x10001ull + pc - m->base);
+    if (pc >= m->start && pc < m->end) return hd_mix64(i * 0x10001ull + pc - m->base);
   }
   return hd_mix64(pc);
 }
 
 /* ---- findings ---- */
 
-static uint64_t key_of(unsigned kind, uint64_t pc1, uint64_t pc2)
-{
+static uint64_t key_of(unsigned kind, uint64_t pc1, uint64_t pc2) {
   uint64_t a = stable(pc1), b = pc2 ? stable(pc2) : 0, k;
   k = hd_mix64((a < b ? a * 3 + b : b * 3 + a) + kind * 0x9e3779b97f4a7c15ull);
   return k ? k : 1;
 }
 
 /* A program that wrote over the shared file: nothing in it can be trusted, the supervisor repairs it. */
-static void check_shared(void)
-{
-  if (rt.ctl->magic != HD_CTL_MAGIC || rt.ctl->size != sizeof *rt.ctl || rt.status->nfindings > HD_MAX_FINDINGS ||
-      rt.status->nmodules > HD_MAX_MODULES || rt.status->visible_count > HD_VISIBLE_CAP)
-    for (;;)
-      hd_sys3(SYS_exit_group, 95, 0, 0);
+static void check_shared(void) {
+  if (rt.ctl->magic != HD_CTL_MAGIC || rt.ctl->size != sizeof *rt.ctl ||
+      rt.status->nfindings > HD_MAX_FINDINGS || rt.status->nmodules > HD_MAX_MODULES ||
+      rt.status->visible_count > HD_VISIBLE_CAP)
+    for (;;) hd_sys3(SYS_exit_group, 95, 0, 0);
 }
 
-struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2)
-{
+struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   struct hd_status *st = rt.status;
   check_shared();
   uint64_t key = key_of(kind, pc1, pc2);
-  if (rt.config->ignore >> kind & 1)
-    return NULL;
-  if (rt.config->target_key && rt.config->target_key != key)
-    return NULL;
+  if (rt.config->ignore >> kind & 1) return NULL;
+  if (rt.config->target_key && rt.config->target_key != key) return NULL;
   for (unsigned i = 0; i < st->nfindings; i++)
-    if (rt.ctl->finding[i].key == key)
-      return NULL;
+    if (rt.ctl->finding[i].key == key) return NULL;
   if (st->nfindings == HD_MAX_FINDINGS) {
     st->findings_dropped++;
     return NULL;
@@ -209,8 +178,7 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2)
   return f;
 }
 
-struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsigned thread, unsigned op)
-{
+struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsigned thread, unsigned op) {
   static struct hd_site spare;
   struct hd_site *s = f->nsites < HD_MAX_SITES ? &f->site[f->nsites++] : &spare;
   hd__zero(s, sizeof *s);
@@ -221,27 +189,22 @@ struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsign
   return s;
 }
 
-void hd__site_block(struct hd_finding_rec *f, uint64_t addr)
-{
+void hd__site_block(struct hd_finding_rec *f, uint64_t addr) {
   struct hd_block b;
-  if (!hd__heap_block(addr, &b))
-    return;
+  if (!hd__heap_block(addr, &b)) return;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_ALLOC, b.thread, HD_OP_NONE);
   s->object = b.base;
   s->size = (uint32_t)b.size;
-  if (hot.detail)
-    hd__site_stored(s, b.alloc_site);
+  if (hot.detail) hd__site_stored(s, b.alloc_site);
   if (!b.live) {
     s = hd__finding_site(f, HD_ROLE_FREE, b.thread, HD_OP_FREE);
     s->object = b.base;
     s->size = (uint32_t)b.size;
-    if (hot.detail)
-      hd__site_stored(s, b.free_site);
+    if (hot.detail) hd__site_stored(s, b.free_site);
   }
 }
 
-void hd__finding_done(struct hd_finding_rec *f, bool fatal)
-{
+void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
   static uint64_t fpath_next;
   struct hd_status *st = rt.status;
   hd_step *fpath = (hd_step *)(HD_SHM_BASE + HD_SHM_FPATH);
@@ -266,12 +229,10 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal)
   }
   rt.finding_here = true;
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
-  if (fatal || !rt.config->all)
-    hd__end(HD_END_FINDING);
+  if (fatal || !rt.config->all) hd__end(HD_END_FINDING);
 }
 
-void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal)
-{
+void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal) {
   struct hd_finding_rec *f = hd__finding(kind, pc, 0);
   if (f) {
     struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_NONE);
@@ -280,27 +241,23 @@ void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *
     hd__format(f->text, sizeof f->text, "%s", text ? text : "");
     hd__finding_done(f, fatal);
   }
-  if (fatal)
-    hd__end(HD_END_FINDING);
+  if (fatal) hd__end(HD_END_FINDING);
 }
 
-void hd__report_overflow(uint64_t pc)
-{
-  hd__report_simple(HD_KIND_STACK_OVERFLOW, 0, pc, "the thread used more stack than its attributes gave it", true);
+void hd__report_overflow(uint64_t pc) {
+  hd__report_simple(HD_KIND_STACK_OVERFLOW, 0, pc, "the thread used more stack than its attributes gave it",
+                    true);
 }
 
 /* ---- nobody can go on ---- */
 
-static unsigned holder(const struct hd_thread *t)
-{
-  if (t->op.kind == HD_OP_JOIN)
-    return (unsigned)t->op.object;
+static unsigned holder(const struct hd_thread *t) {
+  if (t->op.kind == HD_OP_JOIN) return (unsigned)t->op.object;
   const struct hd_obj *o = t->wait;
   return o && o->kind != HD_OBJ_COND ? o->owner : HD_NOBODY;
 }
 
-void hd__report_deadlock(void)
-{
+void hd__report_deadlock(void) {
   /* A thread that waits for a condition nobody is left to signal is what holds the others up, unless there
    * is a cycle of locks. */
   bool cycle = false, cond = false;
@@ -314,20 +271,17 @@ void hd__report_deadlock(void)
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].state == HD_T_BLOCKED) {
       const struct hd_thread *t = &rt.thread[i];
-      if (t->wait && t->wait->kind == HD_OBJ_COND)
-        cond = true;
+      if (t->wait && t->wait->kind == HD_OBJ_COND) cond = true;
       sum += stable(t->op.pc); /* the same set of places is the same deadlock */
       first = t->op.pc;
     }
   (void)first;
   unsigned kind = !cycle && cond ? HD_KIND_LOST_WAKEUP : HD_KIND_DEADLOCK;
   struct hd_finding_rec *f = hd__finding(kind, sum, 0);
-  if (!f)
-    return;
+  if (!f) return;
   for (unsigned i = 0; i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
-    if (t->state != HD_T_BLOCKED)
-      continue;
+    if (t->state != HD_T_BLOCKED) continue;
     struct hd_site *s = hd__finding_site(f, HD_ROLE_WAITS, i, t->op.kind);
     hd__site_stack(s, t, t->op.pc);
     s->object = t->wait ? t->wait->addr : t->op.object;
@@ -344,37 +298,30 @@ void hd__report_deadlock(void)
 }
 
 /* Somebody spins, and nobody is left who could end it. */
-void hd__report_livelock(void)
-{
+void hd__report_livelock(void) {
   uint64_t sum = 0;
   for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].spinning)
-      sum += stable(rt.thread[i].op.pc);
+    if (rt.thread[i].spinning) sum += stable(rt.thread[i].op.pc);
   struct hd_finding_rec *f = hd__finding(HD_KIND_LIVELOCK, sum, 0);
   for (unsigned i = 0; f && i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
-    if (t->state != HD_T_BLOCKED)
-      continue;
+    if (t->state != HD_T_BLOCKED) continue;
     struct hd_site *s = hd__finding_site(f, HD_ROLE_WAITS, i, t->op.kind);
     hd__site_stack(s, t, t->op.pc);
     s->object = t->wait ? t->wait->addr : t->op.object;
     s->peer = (uint16_t)holder(t);
   }
-  if (f)
-    hd__finding_done(f, false);
+  if (f) hd__finding_done(f, false);
   hd__end(HD_END_STUCK);
 }
 
 /* ---- the search cannot go on ---- */
 
-_Noreturn static void die(void)
-{
-  for (;;)
-    hd_sys3(SYS_exit_group, 3, 0, 0);
+_Noreturn static void die(void) {
+  for (;;) hd_sys3(SYS_exit_group, 3, 0, 0);
 }
 
-_Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text)
-{
+_Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text) {
   struct hd_status *st = rt.status;
   st->error = error;
   hd__format(st->error_text, sizeof st->error_text, "%s", text);
@@ -393,17 +340,14 @@ _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text)
 
 uint64_t hd__innermost(void) { return hot.syscall_pc; }
 
-_Noreturn void hd__unsupported(const char *function, uint64_t pc)
-{
+_Noreturn void hd__unsupported(const char *function, uint64_t pc) {
   char text[300];
   hd__format(text, sizeof text, "%s is not supported in a controlled run yet", function);
   hd__fail(HD_RTE_UNSUPPORTED, pc, text);
 }
 
-_Noreturn void hd__bug(const char *cond, const char *file, int line)
-{
-  if (!rt.status)
-    die();
+_Noreturn void hd__bug(const char *cond, const char *file, int line) {
+  if (!rt.status) die();
   char text[400];
   hd__format(text, sizeof text, "%s:%d: %s", file, (int64_t)line, cond);
   hd__fail(HD_RTE_INTERNAL, 0, text);

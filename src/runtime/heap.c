@@ -26,10 +26,10 @@
 #define MIN_GAP 8 /* bytes after a block that never belong to one */
 
 struct header {
-  uint32_t size;       /* low 32 bits; large blocks: see chunk.size */
+  uint32_t size; /* low 32 bits; large blocks: see chunk.size */
   uint32_t alloc_site;
   uint32_t free_site;
-  uint16_t off;        /* user address - block, in units of 16 */
+  uint16_t off; /* user address - block, in units of 16 */
   uint8_t thread_lo;
   uint8_t state;
 };
@@ -45,8 +45,8 @@ struct chunk {
 };
 
 struct slot {
-  uint32_t next_chunk; /* relative to the slot */
-  uint32_t open[NCLASSES];  /* chunk with room, +1 */
+  uint32_t next_chunk;     /* relative to the slot */
+  uint32_t open[NCLASSES]; /* chunk with room, +1 */
   struct header *free_first[NCLASSES], *free_last[NCLASSES];
   uint64_t quarantined;
 };
@@ -68,27 +68,22 @@ static struct {
 } mark;
 
 /* Strides: 32..512 by 32, then powers of two with three steps between, up to a quarter of a chunk. */
-static const uint32_t stride_of[] = {32,  64,  96,  128, 160,  192,  224,  256,  288,  320,  352,  384,  416,   448,
-                                     480, 512, 640, 768, 1024, 1280, 1536, 2048, 2560, 3072, 4096, 5120, 6144,  8192,
-                                     10240, 12288, 16384};
+static const uint32_t stride_of[] = {32,   64,   96,   128,  160,  192,  224,   256,   288,  320,  352,
+                                     384,  416,  448,  480,  512,  640,  768,   1024,  1280, 1536, 2048,
+                                     2560, 3072, 4096, 5120, 6144, 8192, 10240, 12288, 16384};
 #define NSTRIDES (sizeof stride_of / sizeof *stride_of)
 
-static unsigned class_of(uint64_t n)
-{
-  if (n <= 512)
-    return (unsigned)((n + 31) / 32 - 1);
+static unsigned class_of(uint64_t n) {
+  if (n <= 512) return (unsigned)((n + 31) / 32 - 1);
   unsigned k = 16;
-  while (stride_of[k] < n)
-    k++;
+  while (stride_of[k] < n) k++;
   return k;
 }
 
-int hd__heap_init(void)
-{
+int hd__heap_init(void) {
   long p = hd_sys6(SYS_mmap, (long)HD_HEAP_BASE, (long)(HD_HEAP_END - HD_HEAP_BASE), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (p != (long)HD_HEAP_BASE)
-    return -1;
+  if (p != (long)HD_HEAP_BASE) return -1;
   hd_sys3(SYS_madvise, HD_HEAP_BASE, HD_HEAP_END - HD_HEAP_BASE, MADV_NOHUGEPAGE);
   chunks = hd__map(NCHUNKS * sizeof *chunks);
   slots = hd__map(NSLOTS * sizeof *slots);
@@ -101,25 +96,20 @@ static uint64_t chunk_addr(uint32_t c) { return HD_HEAP_BASE + ((uint64_t)c << C
 static uint32_t chunk_of(uint64_t a) { return (uint32_t)((a - HD_HEAP_BASE) >> CHUNK_SHIFT); }
 
 /* The slot of a thread: fixed by its place in the tree of creations, not by when it was created. */
-static unsigned slot_of(const struct hd_thread *t)
-{
-  if (!t || t->id == 0)
-    return 0;
-  if (t->parent == 0)
-    return t->nth < NSLOTS / 2 ? t->nth : 1 + hd_mix64(t->nth) % (NSLOTS - 1);
+static unsigned slot_of(const struct hd_thread *t) {
+  if (!t || t->id == 0) return 0;
+  if (t->parent == 0) return t->nth < NSLOTS / 2 ? t->nth : 1 + hd_mix64(t->nth) % (NSLOTS - 1);
   return 1 + hd_mix64(slot_of(&rt.thread[t->parent]) * 1000003ull + t->nth) % (NSLOTS - 1);
 }
 
-static uint32_t take_chunks(unsigned s, uint64_t n)
-{
+static uint32_t take_chunks(unsigned s, uint64_t n) {
   struct slot *sl = &slots[s];
   uint32_t c;
   if (sl->next_chunk + n <= SLOT_SIZE >> CHUNK_SHIFT) {
     c = chunk_of(HD_HEAP_BASE + s * SLOT_SIZE) + sl->next_chunk;
     sl->next_chunk += (uint32_t)n;
   } else {
-    if (n > (HD_HEAP_END - big_next) >> CHUNK_SHIFT)
-      return 0xffffffffu;
+    if (n > (HD_HEAP_END - big_next) >> CHUNK_SHIFT) return 0xffffffffu;
     c = chunk_of(big_next);
     big_next += n << CHUNK_SHIFT;
   }
@@ -130,36 +120,33 @@ static uint32_t take_chunks(unsigned s, uint64_t n)
   return c;
 }
 
-static struct header *header_of(uint64_t addr, struct chunk **out)
-{
+static struct header *header_of(uint64_t addr, struct chunk **out) {
   uint32_t c = chunk_of(addr);
   struct chunk *ch = &chunks[c];
   *out = ch;
-  if (ch->stride == 0)
-    return NULL;
+  if (ch->stride == 0) return NULL;
   if (ch->stride == 1) {
     *out = &chunks[ch->first];
     return (struct header *)chunk_addr(ch->first);
   }
   uint64_t off = addr & (CHUNK - 1);
-  if (off >= ch->used)
-    return NULL;
+  if (off >= ch->used) return NULL;
   uint64_t i = off * ch->recip >> 32;
   return (struct header *)(chunk_addr(c) + i * ch->stride);
 }
 
 static uint64_t user_of(const struct header *h) { return (uint64_t)h + (uint64_t)h->off * 16; }
-static uint64_t size_of(const struct header *h, const struct chunk *c) { return c->stride == 1 ? c->size : h->size; }
+static uint64_t size_of(const struct header *h, const struct chunk *c) {
+  return c->stride == 1 ? c->size : h->size;
+}
 
-static struct header *take_small(unsigned s, unsigned cls)
-{
+static struct header *take_small(unsigned s, unsigned cls) {
   struct slot *sl = &slots[s];
   struct header *h = sl->free_first[cls];
   if (h && sl->quarantined > QUARANTINE) {
     struct header *next = *(struct header **)user_of(h);
     sl->free_first[cls] = next;
-    if (!next)
-      sl->free_last[cls] = NULL;
+    if (!next) sl->free_last[cls] = NULL;
     sl->quarantined -= stride_of[cls];
     hd__shadow_forget((uint64_t)h, stride_of[cls]);
     return h;
@@ -168,8 +155,7 @@ static struct header *take_small(unsigned s, unsigned cls)
   struct chunk *c = sl->open[cls] ? &chunks[sl->open[cls] - 1] : NULL;
   if (!c || c->used + stride > CHUNK) {
     uint32_t n = take_chunks(s, 1);
-    if (n == 0xffffffffu)
-      return NULL;
+    if (n == 0xffffffffu) return NULL;
     c = &chunks[n];
     c->stride = stride;
     c->recip = (uint32_t)((0x100000000ull + stride - 1) / stride);
@@ -180,45 +166,36 @@ static struct header *take_small(unsigned s, unsigned cls)
   return h;
 }
 
-void *hd__heap_alloc(size_t size, size_t align, uint64_t pc)
-{
+void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
   struct hd_thread *t = hot.active ? rt.cur : NULL;
   unsigned s = slot_of(t);
-  if (align < 16)
-    align = 16;
-  if (size > (1ull << 46) || align > CHUNK)
-    return NULL;
-  if (slots[s].next_chunk == 0 && marked && s)
-    touched[ntouched++] = s;
+  if (align < 16) align = 16;
+  if (size > (1ull << 46) || align > CHUNK) return NULL;
+  if (slots[s].next_chunk == 0 && marked && s) touched[ntouched++] = s;
   uint64_t need = size + MIN_GAP + align; /* the header takes at most `align` */
   struct header *h;
   if (need <= stride_of[NSTRIDES - 1]) {
     h = take_small(s, class_of(need));
-    if (!h)
-      return NULL;
+    if (!h) return NULL;
   } else {
     uint64_t n = (need + CHUNK - 1) >> CHUNK_SHIFT;
     uint32_t c = take_chunks(s, n);
-    if (c == 0xffffffffu)
-      return NULL;
-    for (uint64_t i = 0; i < n; i++)
-      chunks[c + i].stride = 1;
+    if (c == 0xffffffffu) return NULL;
+    for (uint64_t i = 0; i < n; i++) chunks[c + i].stride = 1;
     chunks[c].size = size;
     h = (struct header *)chunk_addr(c);
   }
   hd__heap_fresh = h->state == B_NONE;
   uint64_t user = ((uint64_t)h + sizeof *h + align - 1) & ~(align - 1);
-  *h = (struct header){(uint32_t)size, 0, 0, (uint16_t)((user - (uint64_t)h) >> 4), t ? (uint8_t)t->id : 0, B_LIVE};
-  if (HD_UNLIKELY(hot.detail) && t)
-    h->alloc_site = (uint32_t)hd__site_here(pc);
+  *h = (struct header){(uint32_t)size,         0,     0, (uint16_t)((user - (uint64_t)h) >> 4),
+                       t ? (uint8_t)t->id : 0, B_LIVE};
+  if (HD_UNLIKELY(hot.detail) && t) h->alloc_site = (uint32_t)hd__site_here(pc);
   return (void *)user;
 }
 
-static void bad_free(unsigned kind, uint64_t p, uint64_t pc)
-{
+static void bad_free(unsigned kind, uint64_t p, uint64_t pc) {
   struct hd_finding_rec *f = hd__finding(kind, pc, 0);
-  if (!f)
-    return;
+  if (!f) return;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_FREE);
   hd__site_stack(s, rt.cur, pc);
   s->object = p;
@@ -226,19 +203,16 @@ static void bad_free(unsigned kind, uint64_t p, uint64_t pc)
   hd__finding_done(f, false);
 }
 
-void hd__heap_free(void *ptr, uint64_t pc)
-{
+void hd__heap_free(void *ptr, uint64_t pc) {
   uint64_t p = (uint64_t)ptr;
   struct chunk *c;
   struct header *h = header_of(p, &c);
   if (!h || h->state == B_NONE || user_of(h) != p) {
-    if (hot.active)
-      bad_free(HD_KIND_INVALID_FREE, p, pc);
+    if (hot.active) bad_free(HD_KIND_INVALID_FREE, p, pc);
     return;
   }
   if (h->state != B_LIVE) {
-    if (hot.active)
-      bad_free(HD_KIND_DOUBLE_FREE, p, pc);
+    if (hot.active) bad_free(HD_KIND_DOUBLE_FREE, p, pc);
     return;
   }
   if (hot.active) {
@@ -252,8 +226,7 @@ void hd__heap_free(void *ptr, uint64_t pc)
       }
     }
     hd__new_segment(rt.cur); /* no fast path of ours may still hit the block */
-    if (HD_UNLIKELY(hot.detail))
-      h->free_site = (uint32_t)hd__site_here(pc);
+    if (HD_UNLIKELY(hot.detail)) h->free_site = (uint32_t)hd__site_here(pc);
   }
   h->state = B_FREED;
   hd__live = (struct hd_live){0, 0};
@@ -273,31 +246,27 @@ void hd__heap_free(void *ptr, uint64_t pc)
 
 void hd__heap_free_foreign(void *p, uint64_t pc) { bad_free(HD_KIND_INVALID_FREE, (uint64_t)p, pc); }
 
-size_t hd__heap_size(void *p)
-{
+size_t hd__heap_size(void *p) {
   struct chunk *c;
   struct header *h = header_of((uint64_t)p, &c);
   return h && h->state == B_LIVE ? size_of(h, c) : 0;
 }
 
-bool hd__heap_block(uint64_t addr, struct hd_block *b)
-{
-  if (!hd__heap_owns(addr))
-    return false;
+bool hd__heap_block(uint64_t addr, struct hd_block *b) {
+  if (!hd__heap_owns(addr)) return false;
   struct chunk *c;
   struct header *h = header_of(addr, &c);
-  if (!h || h->state == B_NONE)
-    return false;
-  *b = (struct hd_block){user_of(h), size_of(h, c), h->thread_lo, h->state == B_LIVE, h->alloc_site, h->free_site};
+  if (!h || h->state == B_NONE) return false;
+  *b = (struct hd_block){user_of(h),         size_of(h, c), h->thread_lo,
+                         h->state == B_LIVE, h->alloc_site, h->free_site};
   return true;
 }
 
-static void bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
-{
+static void bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   struct hd_finding_rec *f = hd__finding(kind, pc, 0);
-  if (!f)
-    return;
-  struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, flags & HD_A_WRITE ? HD_OP_WRITE : HD_OP_READ);
+  if (!f) return;
+  struct hd_site *s =
+      hd__finding_site(f, HD_ROLE_AT, rt.cur->id, flags & HD_A_WRITE ? HD_OP_WRITE : HD_OP_READ);
   hd__site_stack(s, rt.cur, pc);
   s->object = addr;
   s->size = (uint32_t)size;
@@ -307,8 +276,7 @@ static void bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned fla
 
 struct hd_live hd__live;
 
-void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
-{
+void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   struct chunk *c;
   struct header *h = header_of(addr, &c);
   if (HD_UNLIKELY(!h || h->state == B_NONE)) {
@@ -326,8 +294,7 @@ void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t 
 
 /* ---- restart ---- */
 
-void hd__heap_mark(void)
-{
+void hd__heap_mark(void) {
   mark.nchunks = nlog;
   mark.chunk = hd__map((nlog + 1) * sizeof *mark.chunk);
   mark.used = hd__map((nlog + 1) * sizeof *mark.used);
@@ -342,8 +309,7 @@ void hd__heap_mark(void)
   ntouched = 0;
 }
 
-void hd__heap_restore(void)
-{
+void hd__heap_restore(void) {
   hd__live = (struct hd_live){0, 0};
   for (uint32_t i = mark.nchunks; i < nlog; i++) {
     uint32_t c = log_chunk[i];
@@ -364,45 +330,37 @@ void hd__heap_restore(void)
     *ch = (struct chunk){0};
   }
   nlog = mark.nchunks;
-  for (uint32_t i = 0; i < mark.nchunks; i++)
-    chunks[mark.chunk[i]].used = mark.used[i];
-  for (uint32_t i = 0; i < ntouched; i++)
-    hd__zero(&slots[touched[i]], sizeof *slots);
+  for (uint32_t i = 0; i < mark.nchunks; i++) chunks[mark.chunk[i]].used = mark.used[i];
+  for (uint32_t i = 0; i < ntouched; i++) hd__zero(&slots[touched[i]], sizeof *slots);
   ntouched = 0;
   slots[0] = mark.slot0;
   big_next = mark.big_next;
 }
 
-void hd__heap_each_range(void (*f)(char *lo, char *hi))
-{
+void hd__heap_each_range(void (*f)(char *lo, char *hi)) {
   for (uint32_t i = 0; i < nlog; i++) {
     char *a = (char *)chunk_addr(log_chunk[i]);
     f(a, a + CHUNK);
   }
 }
 
-void hd__heap_each_block(void (*f)(const struct hd_block *b))
-{
+void hd__heap_each_block(void (*f)(const struct hd_block *b)) {
   for (uint32_t i = mark.nchunks; i < nlog; i++) {
     uint32_t c = log_chunk[i];
     const struct chunk *ch = &chunks[c];
     uint32_t step = ch->stride == 1 ? (uint32_t)CHUNK : ch->stride;
-    if (ch->stride == 1 && ch->first != c)
-      continue;
+    if (ch->stride == 1 && ch->first != c) continue;
     for (uint32_t off = 0; step && (off < ch->used || (ch->stride == 1 && off == 0)); off += step) {
       struct hd_block b;
-      if (hd__heap_block(chunk_addr(c) + off, &b))
-        f(&b);
+      if (hd__heap_block(chunk_addr(c) + off, &b)) f(&b);
     }
   }
 }
 
 /* An upper bound of the blocks that were there before main. */
-size_t hd__heap_marked_blocks(void)
-{
+size_t hd__heap_marked_blocks(void) {
   size_t n = 0;
-  for (uint32_t i = 0; i < mark.nchunks; i++)
-    n += mark.used[i] / 32 + 1;
+  for (uint32_t i = 0; i < mark.nchunks; i++) n += mark.used[i] / 32 + 1;
   return n;
 }
 
@@ -411,22 +369,20 @@ size_t hd__heap_marked_blocks(void)
 int hd__private_depth;
 static char *private_base, *private_next, *private_end;
 
-void *hd__private_alloc(size_t size, size_t align)
-{
+void *hd__private_alloc(size_t size, size_t align) {
   if (!private_base) {
     private_base = private_next = hd__map(1ull << 30);
-    if (!private_base)
-      return NULL;
+    if (!private_base) return NULL;
     private_end = private_base + (1ull << 30);
   }
-  if (align < 16)
-    align = 16;
+  if (align < 16) align = 16;
   char *p = (char *)(((uint64_t)private_next + 16 + align - 1) & ~(align - 1));
-  if (p + size > private_end)
-    return NULL;
+  if (p + size > private_end) return NULL;
   ((uint64_t *)p)[-1] = size;
   private_next = p + size;
   return p;
 }
 
-bool hd__private_owns(uint64_t a) { return a - (uint64_t)private_base < (uint64_t)(private_end - private_base); }
+bool hd__private_owns(uint64_t a) {
+  return a - (uint64_t)private_base < (uint64_t)(private_end - private_base);
+}

@@ -5,71 +5,63 @@
  * one load and one comparison (shadow.c, invariant 2). */
 #include "runtime/rt.h"
 
-static inline __attribute__((always_inline)) void access_fast(uint64_t addr, unsigned size, bool write, uint64_t pc)
-{
-  if (HD_UNLIKELY(!hot.active))
-    return;
+static inline __attribute__((always_inline)) void access_fast(uint64_t addr, unsigned size, bool write,
+                                                              uint64_t pc) {
+  if (HD_UNLIKELY(!hot.active)) return;
   const struct hd_cell *c = hd__cell(addr);
   /* These hooks are for aligned addresses: 8 bytes fill the granule. */
   uint64_t mask = size == 8 ? 0xff : ((1ull << size) - 1) << (addr & 7);
   uint64_t care = ~0xffull | mask, want = hot.tag | mask;
-  if (!write && HD_LIKELY((c->r & care) == want))
-    return;
-  if (HD_LIKELY((c->w & care) == want))
-    return;
+  if (!write && HD_LIKELY((c->r & care) == want)) return;
+  if (HD_LIKELY((c->w & care) == want)) return;
   hd__access_slow(addr, size, write ? HD_A_WRITE : 0, pc);
 }
 
-static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
-{
-  if (!hot.active || !size)
-    return;
-  if (flags == HD_A_VOLATILE)
-    hd__spin_check(addr, pc);
+static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  if (!hot.active || !size) return;
+  if (flags == HD_A_VOLATILE) hd__spin_check(addr, pc);
   hd__access_slow(addr, size, flags, pc);
 }
 
 /* Two words at once, or a word that is not aligned; these are what vectorised code does. */
-static inline __attribute__((always_inline)) void access_wide(uint64_t addr, unsigned size, bool write, uint64_t pc)
-{
-  if (HD_UNLIKELY(!hot.active))
-    return;
+static inline __attribute__((always_inline)) void access_wide(uint64_t addr, unsigned size, bool write,
+                                                              uint64_t pc) {
+  if (HD_UNLIKELY(!hot.active)) return;
   const struct hd_cell *c = hd__cell(addr), *d = hd__cell(addr + size - 1);
   unsigned off = addr & 7;
   uint64_t first = (0xffull << off) & 0xff, last = 0xffull >> (7 - ((addr + size - 1) & 7));
-  if (c == d)
-    first &= last;
+  if (c == d) first &= last;
   uint64_t want = hot.tag;
-  bool hit = (c->w & (~0xffull | first)) == (want | first) || (!write && (c->r & (~0xffull | first)) == (want | first));
+  bool hit = (c->w & (~0xffull | first)) == (want | first) ||
+             (!write && (c->r & (~0xffull | first)) == (want | first));
   if (HD_LIKELY(hit) && d != c) {
-    hit = (d->w & (~0xffull | last)) == (want | last) || (!write && (d->r & (~0xffull | last)) == (want | last));
+    hit = (d->w & (~0xffull | last)) == (want | last) ||
+          (!write && (d->r & (~0xffull | last)) == (want | last));
     if (hit && HD_UNLIKELY(d - c > 1)) /* 16 unaligned bytes touch three */
       hit = c[1].w == (want | 0xff) || (!write && c[1].r == (want | 0xff));
   }
-  if (HD_LIKELY(hit))
-    return;
+  if (HD_LIKELY(hit)) return;
   hd__access_slow(addr, size, write ? HD_A_WRITE : 0, pc);
 }
 
 #define U(p) ((uint64_t)(p))
-#define HOOK(n)                                                                                                 \
-  HD_EXPORT void __tsan_read##n(void *p);                                                                       \
-  HD_EXPORT void __tsan_write##n(void *p);                                                                      \
-  HD_EXPORT void __tsan_read_write##n(void *p);                                                                 \
-  HD_EXPORT void __tsan_read##n##_pc(void *p, void *pc);                                                        \
-  HD_EXPORT void __tsan_write##n##_pc(void *p, void *pc);                                                       \
-  void HD_IN(__tsan_volatile_read##n)(void *p);                                                                 \
-  HD_EXPORT void __tsan_volatile_write##n(void *p);                                                             \
-  void __tsan_read##n(void *p) { access_fast(U(p), n, false, HD_CALLER); }                                      \
-  void __tsan_write##n(void *p) { access_fast(U(p), n, true, HD_CALLER); }                                      \
-  void __tsan_read_write##n(void *p)                                                                            \
-  {                                                                                                             \
-    access_fast(U(p), n, false, HD_CALLER);                                                                     \
-    access_fast(U(p), n, true, HD_CALLER);                                                                      \
-  }                                                                                                             \
-  void __tsan_read##n##_pc(void *p, void *pc) { access_fast(U(p), n, false, U(pc)); }                           \
-  void __tsan_write##n##_pc(void *p, void *pc) { access_fast(U(p), n, true, U(pc)); }                           \
-  void HD_IN(__tsan_volatile_read##n)(void *p) { access_any(U(p), n, HD_A_VOLATILE, HD_CALLER); }               \
+#define HOOK(n)                                                                                   \
+  HD_EXPORT void __tsan_read##n(void *p);                                                         \
+  HD_EXPORT void __tsan_write##n(void *p);                                                        \
+  HD_EXPORT void __tsan_read_write##n(void *p);                                                   \
+  HD_EXPORT void __tsan_read##n##_pc(void *p, void *pc);                                          \
+  HD_EXPORT void __tsan_write##n##_pc(void *p, void *pc);                                         \
+  void HD_IN(__tsan_volatile_read##n)(void *p);                                                   \
+  HD_EXPORT void __tsan_volatile_write##n(void *p);                                               \
+  void __tsan_read##n(void *p) { access_fast(U(p), n, false, HD_CALLER); }                        \
+  void __tsan_write##n(void *p) { access_fast(U(p), n, true, HD_CALLER); }                        \
+  void __tsan_read_write##n(void *p) {                                                            \
+    access_fast(U(p), n, false, HD_CALLER);                                                       \
+    access_fast(U(p), n, true, HD_CALLER);                                                        \
+  }                                                                                               \
+  void __tsan_read##n##_pc(void *p, void *pc) { access_fast(U(p), n, false, U(pc)); }             \
+  void __tsan_write##n##_pc(void *p, void *pc) { access_fast(U(p), n, true, U(pc)); }             \
+  void HD_IN(__tsan_volatile_read##n)(void *p) { access_any(U(p), n, HD_A_VOLATILE, HD_CALLER); } \
   void __tsan_volatile_write##n(void *p) { access_any(U(p), n, HD_A_WRITE | HD_A_VOLATILE, HD_CALLER); }
 
 HOOK(1)
@@ -77,12 +69,12 @@ HOOK(2)
 HOOK(4)
 HOOK(8)
 
-#define HOOK_SLOW(name, n, flags)                                                                               \
-  HD_EXPORT void __tsan_##name##n(void *p);                                                                     \
+#define HOOK_SLOW(name, n, flags)           \
+  HD_EXPORT void __tsan_##name##n(void *p); \
   void __tsan_##name##n(void *p) { access_any(U(p), n, flags, HD_CALLER); }
 
-#define HOOK_WIDE(name, n, write)                                                                               \
-  HD_EXPORT void __tsan_##name##n(void *p);                                                                     \
+#define HOOK_WIDE(name, n, write)           \
+  HD_EXPORT void __tsan_##name##n(void *p); \
   void __tsan_##name##n(void *p) { access_wide(U(p), n, write, HD_CALLER); }
 
 HOOK_WIDE(read, 16, false)
@@ -92,17 +84,16 @@ HOOK_SLOW(volatile_write, 16, HD_A_WRITE | HD_A_VOLATILE)
 void HD_IN(__tsan_volatile_read16)(void *p);
 void HD_IN(__tsan_volatile_read16)(void *p) { access_any(U(p), 16, HD_A_VOLATILE, HD_CALLER); }
 
-#define HOOK_UNALIGNED(n)                                                                                       \
-  HOOK_WIDE(unaligned_read, n, false)                                                                           \
-  HOOK_WIDE(unaligned_write, n, true)                                                                           \
-  void HD_IN(__tsan_unaligned_volatile_read##n)(void *p);                                                       \
-  void HD_IN(__tsan_unaligned_volatile_read##n)(void *p) { access_any(U(p), n, HD_A_VOLATILE, HD_CALLER); }     \
-  HOOK_SLOW(unaligned_volatile_write, n, HD_A_WRITE | HD_A_VOLATILE)                                            \
-  HD_EXPORT void __tsan_unaligned_read_write##n(void *p);                                                       \
-  void __tsan_unaligned_read_write##n(void *p)                                                                  \
-  {                                                                                                             \
-    access_any(U(p), n, 0, HD_CALLER);                                                                          \
-    access_any(U(p), n, HD_A_WRITE, HD_CALLER);                                                                 \
+#define HOOK_UNALIGNED(n)                                                                                   \
+  HOOK_WIDE(unaligned_read, n, false)                                                                       \
+  HOOK_WIDE(unaligned_write, n, true)                                                                       \
+  void HD_IN(__tsan_unaligned_volatile_read##n)(void *p);                                                   \
+  void HD_IN(__tsan_unaligned_volatile_read##n)(void *p) { access_any(U(p), n, HD_A_VOLATILE, HD_CALLER); } \
+  HOOK_SLOW(unaligned_volatile_write, n, HD_A_WRITE | HD_A_VOLATILE)                                        \
+  HD_EXPORT void __tsan_unaligned_read_write##n(void *p);                                                   \
+  void __tsan_unaligned_read_write##n(void *p) {                                                            \
+    access_any(U(p), n, 0, HD_CALLER);                                                                      \
+    access_any(U(p), n, HD_A_WRITE, HD_CALLER);                                                             \
   }
 
 HOOK_UNALIGNED(2)
@@ -111,8 +102,7 @@ HOOK_UNALIGNED(8)
 HOOK_UNALIGNED(16)
 
 HD_EXPORT void __tsan_read_write16(void *p);
-void __tsan_read_write16(void *p)
-{
+void __tsan_read_write16(void *p) {
   access_any(U(p), 16, 0, HD_CALLER);
   access_any(U(p), 16, HD_A_WRITE, HD_CALLER);
 }
@@ -128,10 +118,8 @@ void __tsan_write_range_pc(void *p, uint64_t n, void *pc) { access_any(U(p), n, 
 
 /* A constructor or destructor sets the table pointer of an object; storing the same value again is no change. */
 HD_EXPORT void __tsan_vptr_update(void **vptr, void *value);
-void __tsan_vptr_update(void **vptr, void *value)
-{
-  if (*vptr != value)
-    access_fast(U(vptr), 8, true, HD_CALLER);
+void __tsan_vptr_update(void **vptr, void *value) {
+  if (*vptr != value) access_fast(U(vptr), 8, true, HD_CALLER);
 }
 HD_EXPORT void __tsan_vptr_read(void **vptr);
 void __tsan_vptr_read(void **vptr) { access_fast(U(vptr), 8, false, HD_CALLER); }
@@ -141,17 +129,13 @@ void __tsan_vptr_read(void **vptr) { access_fast(U(vptr), 8, false, HD_CALLER); 
 HD_EXPORT void __tsan_func_entry(void *pc);
 HD_EXPORT void __tsan_func_exit(void);
 
-void __tsan_func_entry(void *pc)
-{
-  if (HD_UNLIKELY(!hot.active))
-    return;
+void __tsan_func_entry(void *pc) {
+  if (HD_UNLIKELY(!hot.active)) return;
   struct hd_frame *f = hot.frame;
   uint64_t sp = U(__builtin_frame_address(0));
   /* Frames that a longjmp or an exception left behind lie below us on the stack. */
-  while (HD_UNLIKELY(f > rt.cur->frames && f[-1].sp <= sp))
-    f--;
-  if (HD_UNLIKELY(sp < hot.stack_limit))
-    hd__report_overflow(U(pc));
+  while (HD_UNLIKELY(f > rt.cur->frames && f[-1].sp <= sp)) f--;
+  if (HD_UNLIKELY(sp < hot.stack_limit)) hd__report_overflow(U(pc));
   if (HD_UNLIKELY(f == hot.frame_end)) {
     rt.cur->nframes_lost++;
     return;
@@ -161,16 +145,13 @@ void __tsan_func_entry(void *pc)
   hot.frame = f + 1;
 }
 
-void __tsan_func_exit(void)
-{
-  if (HD_UNLIKELY(!hot.active))
-    return;
+void __tsan_func_exit(void) {
+  if (HD_UNLIKELY(!hot.active)) return;
   if (HD_UNLIKELY(rt.cur->nframes_lost)) {
     rt.cur->nframes_lost--;
     return;
   }
-  if (HD_LIKELY(hot.frame > rt.cur->frames))
-    hot.frame--;
+  if (HD_LIKELY(hot.frame > rt.cur->frames)) hot.frame--;
 }
 
 /* ---- the rest of the interface ---- */
@@ -180,29 +161,21 @@ void __tsan_init(void) {}
 
 HD_EXPORT void __tsan_ignore_thread_begin(void);
 HD_EXPORT void __tsan_ignore_thread_end(void);
-void __tsan_ignore_thread_begin(void)
-{
-  if (hot.active)
-    rt.cur->ignore++;
+void __tsan_ignore_thread_begin(void) {
+  if (hot.active) rt.cur->ignore++;
 }
-void __tsan_ignore_thread_end(void)
-{
-  if (hot.active && rt.cur->ignore)
-    rt.cur->ignore--;
+void __tsan_ignore_thread_end(void) {
+  if (hot.active && rt.cur->ignore) rt.cur->ignore--;
 }
 
 /* Annotations that programs use to tell ThreadSanitizer about orders of their own. */
 HD_EXPORT void __tsan_acquire(void *addr);
 HD_EXPORT void __tsan_release(void *addr);
-void __tsan_acquire(void *addr)
-{
-  if (hot.active)
-    hd__acquire(&hd__obj(U(addr), HD_OBJ_NONE)->vc);
+void __tsan_acquire(void *addr) {
+  if (hot.active) hd__acquire(&hd__obj(U(addr), HD_OBJ_NONE)->vc);
 }
-void __tsan_release(void *addr)
-{
-  if (!hot.active)
-    return;
+void __tsan_release(void *addr) {
+  if (!hot.active) return;
   struct hd_obj *o = hd__obj(U(addr), HD_OBJ_NONE);
   hd_vc_join(&rt.arena, &o->vc, &rt.cur->vc);
   hd__new_segment(rt.cur);

@@ -7,16 +7,16 @@
 
 typedef unsigned __int128 u128;
 
-static bool acquires(int mo) { return mo == __ATOMIC_ACQUIRE || mo == __ATOMIC_CONSUME || mo >= __ATOMIC_ACQ_REL; }
+static bool acquires(int mo) {
+  return mo == __ATOMIC_ACQUIRE || mo == __ATOMIC_CONSUME || mo >= __ATOMIC_ACQ_REL;
+}
 static bool releases(int mo) { return mo >= __ATOMIC_RELEASE; }
 /* The compilers may add hardware-elision hints above the order. */
 static int order(int mo) { return mo & 0x7fff; }
 
-static void after_load(uint64_t addr, int mo)
-{
+static void after_load(uint64_t addr, int mo) {
   struct hd_obj *o = hd__obj_find(addr);
-  if (!o || o->kind != HD_OBJ_MEMORY)
-    return;
+  if (!o || o->kind != HD_OBJ_MEMORY) return;
   if (acquires(mo))
     hd__acquire(&o->vc);
   else
@@ -24,18 +24,15 @@ static void after_load(uint64_t addr, int mo)
 }
 
 /* A store starts a new release sequence; a read-modify-write continues the one it read from. */
-static void before_store(uint64_t addr, int mo, bool rmw)
-{
+static void before_store(uint64_t addr, int mo, bool rmw) {
   struct hd_thread *t = rt.cur;
   if (!releases(mo) && !t->fence_rel.n) {
     struct hd_obj *o = rmw ? NULL : hd__obj_find(addr);
-    if (o && o->kind == HD_OBJ_MEMORY)
-      hd_vc_clear(&o->vc);
+    if (o && o->kind == HD_OBJ_MEMORY) hd_vc_clear(&o->vc);
     return;
   }
   struct hd_obj *o = hd__obj(addr, HD_OBJ_MEMORY);
-  if (!rmw)
-    hd_vc_clear(&o->vc);
+  if (!rmw) hd_vc_clear(&o->vc);
   if (releases(mo)) {
     hd_vc_join(&rt.arena, &o->vc, &t->vc);
     hd__new_segment(t);
@@ -44,101 +41,85 @@ static void before_store(uint64_t addr, int mo, bool rmw)
   }
 }
 
-static void at_load(uint64_t a, unsigned n, int mo, uint64_t pc)
-{
-  if (!hot.active)
-    return;
+static void at_load(uint64_t a, unsigned n, int mo, uint64_t pc) {
+  if (!hot.active) return;
   hd__spin_check(a, pc);
   hd__access_slow(a, n, HD_A_ATOMIC, pc);
   after_load(a, order(mo));
 }
 
-static void at_store(uint64_t a, unsigned n, int mo, uint64_t pc)
-{
-  if (!hot.active)
-    return;
+static void at_store(uint64_t a, unsigned n, int mo, uint64_t pc) {
+  if (!hot.active) return;
   hd__access_slow(a, n, HD_A_ATOMIC | HD_A_WRITE, pc);
   before_store(a, order(mo), false);
 }
 
-static void at_rmw(uint64_t a, unsigned n, int mo, uint64_t pc)
-{
-  if (!hot.active)
-    return;
+static void at_rmw(uint64_t a, unsigned n, int mo, uint64_t pc) {
+  if (!hot.active) return;
   hd__access_slow(a, n, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, pc);
   after_load(a, order(mo));
   before_store(a, order(mo), true);
 }
 
 /* Whether it will succeed is known once others have had their turn. */
-static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fail_mo, uint64_t pc)
-{
-  if (!hot.active)
-    return;
+static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fail_mo, uint64_t pc) {
+  if (!hot.active) return;
   struct hd_cas cas = {(const void *)a, expected, n};
   hd__spin_check(a, pc);
   hd__access_cas(a, n, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, pc, &cas);
   bool wins = hd__cas_wins(&cas);
   after_load(a, order(wins ? mo : fail_mo));
-  if (wins)
-    before_store(a, order(mo), true);
+  if (wins) before_store(a, order(mo), true);
 }
 
 #define NAME(bits, op) __tsan_atomic##bits##_##op
 #define IN(bits, op) HD_IN(__tsan_atomic##bits##_##op)
-#define RMW(bits, T, op, builtin)                                                                               \
-  HD_EXPORT T NAME(bits, op)(volatile T * a, T v, int mo);                                                      \
-  T NAME(bits, op)(volatile T * a, T v, int mo)                                                                 \
-  {                                                                                                             \
-    at_rmw((uint64_t)a, sizeof(T), mo, HD_CALLER);                                                              \
-    return builtin(a, v, __ATOMIC_SEQ_CST);                                                                     \
+#define RMW(bits, T, op, builtin)                          \
+  HD_EXPORT T NAME(bits, op)(volatile T * a, T v, int mo); \
+  T NAME(bits, op)(volatile T * a, T v, int mo) {          \
+    at_rmw((uint64_t)a, sizeof(T), mo, HD_CALLER);         \
+    return builtin(a, v, __ATOMIC_SEQ_CST);                \
   }
 
-#define CAS(bits, T)                                                                                            \
-  int IN(bits, compare_exchange_strong)(volatile T * a, T * c, T v, int mo, int fmo);                           \
-  int IN(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo);                             \
-  T IN(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo);                                  \
-  int IN(bits, compare_exchange_strong)(volatile T * a, T * c, T v, int mo, int fmo)                          \
-  {                                                                                                             \
-    at_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                                                      \
-    return cas##bits(a, c, v);                                                                                  \
-  }                                                                                                             \
-  int IN(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo)                            \
-  {                                                                                                             \
-    at_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                                                      \
-    return cas##bits(a, c, v);                                                                                  \
-  }                                                                                                             \
-  T IN(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo)                                 \
-  {                                                                                                             \
-    at_cas((uint64_t)a, sizeof(T), &c, mo, fmo, HD_CALLER);                                                     \
-    cas##bits(a, &c, v);                                                                                        \
-    return c;                                                                                                   \
+#define CAS(bits, T)                                                                   \
+  int IN(bits, compare_exchange_strong)(volatile T * a, T * c, T v, int mo, int fmo);  \
+  int IN(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo);    \
+  T IN(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo);         \
+  int IN(bits, compare_exchange_strong)(volatile T * a, T * c, T v, int mo, int fmo) { \
+    at_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                             \
+    return cas##bits(a, c, v);                                                         \
+  }                                                                                    \
+  int IN(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo) {   \
+    at_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                             \
+    return cas##bits(a, c, v);                                                         \
+  }                                                                                    \
+  T IN(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo) {        \
+    at_cas((uint64_t)a, sizeof(T), &c, mo, fmo, HD_CALLER);                            \
+    cas##bits(a, &c, v);                                                               \
+    return c;                                                                          \
   }
 
-#define ALL(bits, T)                                                                                            \
-  static int cas##bits(volatile T *a, T *c, T v)                                                                \
-  {                                                                                                             \
-    return __atomic_compare_exchange_n(a, c, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                         \
-  }                                                                                                             \
-  T IN(bits, load)(const volatile T *a, int mo);                                                                \
-  HD_EXPORT void NAME(bits, store)(volatile T * a, T v, int mo);                                                \
-  T IN(bits, load)(const volatile T *a, int mo)                                                                 \
-  {                                                                                                             \
-    at_load((uint64_t)a, sizeof(T), mo, HD_CALLER);                                                             \
-    return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                                \
-  }                                                                                                             \
-  void NAME(bits, store)(volatile T * a, T v, int mo)                                                           \
-  {                                                                                                             \
-    at_store((uint64_t)a, sizeof(T), mo, HD_CALLER);                                                            \
-    __atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                                                   \
-  }                                                                                                             \
-  RMW(bits, T, exchange, __atomic_exchange_n)                                                                   \
-  RMW(bits, T, fetch_add, __atomic_fetch_add)                                                                   \
-  RMW(bits, T, fetch_sub, __atomic_fetch_sub)                                                                   \
-  RMW(bits, T, fetch_and, __atomic_fetch_and)                                                                   \
-  RMW(bits, T, fetch_or, __atomic_fetch_or)                                                                     \
-  RMW(bits, T, fetch_xor, __atomic_fetch_xor)                                                                   \
-  RMW(bits, T, fetch_nand, __atomic_fetch_nand)                                                                 \
+#define ALL(bits, T)                                                                    \
+  static int cas##bits(volatile T *a, T *c, T v) {                                      \
+    return __atomic_compare_exchange_n(a, c, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  }                                                                                     \
+  T IN(bits, load)(const volatile T *a, int mo);                                        \
+  HD_EXPORT void NAME(bits, store)(volatile T * a, T v, int mo);                        \
+  T IN(bits, load)(const volatile T *a, int mo) {                                       \
+    at_load((uint64_t)a, sizeof(T), mo, HD_CALLER);                                     \
+    return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                     \
+  void NAME(bits, store)(volatile T * a, T v, int mo) {                                 \
+    at_store((uint64_t)a, sizeof(T), mo, HD_CALLER);                                    \
+    __atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                           \
+  }                                                                                     \
+  RMW(bits, T, exchange, __atomic_exchange_n)                                           \
+  RMW(bits, T, fetch_add, __atomic_fetch_add)                                           \
+  RMW(bits, T, fetch_sub, __atomic_fetch_sub)                                           \
+  RMW(bits, T, fetch_and, __atomic_fetch_and)                                           \
+  RMW(bits, T, fetch_or, __atomic_fetch_or)                                             \
+  RMW(bits, T, fetch_xor, __atomic_fetch_xor)                                           \
+  RMW(bits, T, fetch_nand, __atomic_fetch_nand)                                         \
   CAS(bits, T)
 
 ALL(8, uint8_t)
@@ -147,8 +128,7 @@ ALL(32, uint32_t)
 ALL(64, uint64_t)
 
 /* 16 bytes: cmpxchg16b for everything, so that libatomic is not needed. */
-static int cas128(volatile u128 *a, u128 *c, u128 v)
-{
+static int cas128(volatile u128 *a, u128 *c, u128 v) {
   uint64_t lo = (uint64_t)*c, hi = (uint64_t)(*c >> 64);
   unsigned char ok;
   __asm__ volatile("lock cmpxchg16b %1; sete %0"
@@ -159,8 +139,7 @@ static int cas128(volatile u128 *a, u128 *c, u128 v)
   return ok;
 }
 
-static u128 load128(const volatile u128 *a)
-{
+static u128 load128(const volatile u128 *a) {
   u128 c = 0;
   cas128((volatile u128 *)a, &c, 0); /* stores 0 only over 0 */
   return c;
@@ -168,28 +147,25 @@ static u128 load128(const volatile u128 *a)
 
 u128 IN(128, load)(const volatile u128 *a, int mo);
 HD_EXPORT void __tsan_atomic128_store(volatile u128 *a, u128 v, int mo);
-u128 IN(128, load)(const volatile u128 *a, int mo)
-{
+u128 IN(128, load)(const volatile u128 *a, int mo) {
   at_load((uint64_t)a, 16, mo, HD_CALLER);
   return load128(a);
 }
-void __tsan_atomic128_store(volatile u128 *a, u128 v, int mo)
-{
+void __tsan_atomic128_store(volatile u128 *a, u128 v, int mo) {
   at_store((uint64_t)a, 16, mo, HD_CALLER);
   u128 c = load128(a);
   while (!cas128(a, &c, v))
     ;
 }
 
-#define RMW128(op, expr)                                                                                        \
-  HD_EXPORT u128 __tsan_atomic128_##op(volatile u128 *a, u128 v, int mo);                                       \
-  u128 __tsan_atomic128_##op(volatile u128 *a, u128 v, int mo)                                                  \
-  {                                                                                                             \
-    at_rmw((uint64_t)a, 16, mo, HD_CALLER);                                                                     \
-    u128 c = load128(a);                                                                                        \
-    while (!cas128(a, &c, (expr)))                                                                              \
-      ;                                                                                                         \
-    return c;                                                                                                   \
+#define RMW128(op, expr)                                                  \
+  HD_EXPORT u128 __tsan_atomic128_##op(volatile u128 *a, u128 v, int mo); \
+  u128 __tsan_atomic128_##op(volatile u128 *a, u128 v, int mo) {          \
+    at_rmw((uint64_t)a, 16, mo, HD_CALLER);                               \
+    u128 c = load128(a);                                                  \
+    while (!cas128(a, &c, (expr)))                                        \
+      ;                                                                   \
+    return c;                                                             \
   }
 
 RMW128(exchange, v)
@@ -198,7 +174,7 @@ RMW128(fetch_sub, c - v)
 RMW128(fetch_and, c &v)
 RMW128(fetch_or, c | v)
 RMW128(fetch_xor, c ^ v)
-RMW128(fetch_nand, ~(c & v))
+RMW128(fetch_nand, ~(c &v))
 CAS(128, u128)
 
 /* ---- fences ---- */
@@ -206,23 +182,19 @@ CAS(128, u128)
 HD_EXPORT void __tsan_atomic_thread_fence(int mo);
 HD_EXPORT void __tsan_atomic_signal_fence(int mo);
 
-void __tsan_atomic_thread_fence(int mo)
-{
+void __tsan_atomic_thread_fence(int mo) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (!hot.active)
-    return;
+  if (!hot.active) return;
   mo = order(mo);
   struct hd_thread *t = rt.cur;
-  if (acquires(mo))
-    hd__acquire(&t->fence_acq);
+  if (acquires(mo)) hd__acquire(&t->fence_acq);
   if (releases(mo)) {
     hd_vc_copy(&rt.arena, &t->fence_rel, &t->vc);
     hd__new_segment(t);
   }
 }
 
-void __tsan_atomic_signal_fence(int mo)
-{
+void __tsan_atomic_signal_fence(int mo) {
   (void)mo;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }

@@ -16,8 +16,7 @@ static unsigned nidents;
 static struct hd_ident *idle;
 
 /* Body of the real thread. What it leaves on its stack above stack_top is never touched again by it. */
-static _Noreturn void *park(void *arg)
-{
+static _Noreturn void *park(void *arg) {
   struct hd_ident *id = arg;
   pthread_attr_t a;
   void *lo = NULL;
@@ -34,14 +33,11 @@ static _Noreturn void *park(void *arg)
   __atomic_store_n(&id->tp, (uint64_t)pthread_self(), __ATOMIC_RELEASE);
   hd_sys6(SYS_futex, (long)&id->tp, 1 /* FUTEX_WAKE */, 1, 0, 0, 0);
   static int never;
-  for (;;)
-    hd_sys6(SYS_futex, (long)&never, 0 /* FUTEX_WAIT */, 0, 0, 0, 0);
+  for (;;) hd_sys6(SYS_futex, (long)&never, 0 /* FUTEX_WAIT */, 0, 0, 0, 0);
 }
 
-static int make(size_t stack_size)
-{
-  if (nidents == MAX_IDENTS)
-    return -1;
+static int make(size_t stack_size) {
+  if (nidents == MAX_IDENTS) return -1;
   struct hd_ident *id = &ident[nidents];
   pthread_attr_t a;
   sigset_t all, old;
@@ -49,8 +45,7 @@ static int make(size_t stack_size)
   int e;
   hd__private_depth++;
   pthread_attr_init(&a);
-  if (stack_size)
-    pthread_attr_setstacksize(&a, stack_size + HOOK_ROOM);
+  if (stack_size) pthread_attr_setstacksize(&a, stack_size + HOOK_ROOM);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   e = real_pthread_create(&th, &a, park, id);
@@ -59,23 +54,19 @@ static int make(size_t stack_size)
   while (!e && !__atomic_load_n(&id->tp, __ATOMIC_ACQUIRE)) /* until then the new thread allocates too */
     hd_sys6(SYS_futex, (long)&id->tp, 0 /* FUTEX_WAIT */, 0, 0, 0, 0);
   hd__private_depth--;
-  if (e)
-    return -1;
-  if (!id->stack_lo)
-    return -1;
+  if (e) return -1;
+  if (!id->stack_lo) return -1;
   id->want_size = stack_size;
   id->limit = stack_size ? (uint64_t)id->stack_lo + HOOK_ROOM : 0;
   size_t n = (size_t)(id->stack_hi - id->frame);
   id->image = hd__private_alloc(n, 64);
-  if (!id->image)
-    return -1;
+  if (!id->image) return -1;
   hd__copy(id->image, id->frame, n);
   nidents++;
   return 0;
 }
 
-void hd__ident_reset(void)
-{
+void hd__ident_reset(void) {
   idle = NULL;
   for (unsigned i = nidents; i-- > 0;) {
     ident[i].next = idle;
@@ -83,8 +74,7 @@ void hd__ident_reset(void)
   }
 }
 
-int hd__ident_grow(size_t stack_size, unsigned n)
-{
+int hd__ident_grow(size_t stack_size, unsigned n) {
   while (n--)
     if (make(stack_size)) {
       hd__ident_reset();
@@ -94,16 +84,13 @@ int hd__ident_grow(size_t stack_size, unsigned n)
   return 0;
 }
 
-unsigned hd__ident_count(size_t stack_size)
-{
+unsigned hd__ident_count(size_t stack_size) {
   unsigned n = 0;
-  for (unsigned i = 0; i < nidents; i++)
-    n += ident[i].want_size == stack_size;
+  for (unsigned i = 0; i < nidents; i++) n += ident[i].want_size == stack_size;
   return n;
 }
 
-struct hd_ident *hd__ident_take(size_t stack_size)
-{
+struct hd_ident *hd__ident_take(size_t stack_size) {
   for (struct hd_ident **p = &idle; *p; p = &(*p)->next)
     if ((*p)->want_size == stack_size) {
       struct hd_ident *id = *p;
@@ -115,17 +102,14 @@ struct hd_ident *hd__ident_take(size_t stack_size)
 }
 
 /* Kept in the order of creation, so that the next taker gets the same one whoever gave first. */
-void hd__ident_give(struct hd_ident *id)
-{
+void hd__ident_give(struct hd_ident *id) {
   struct hd_ident **p = &idle;
-  while (*p && *p < id)
-    p = &(*p)->next;
+  while (*p && *p < id) p = &(*p)->next;
   id->next = *p;
   *p = id;
 }
 
-uint64_t hd__ident_end(uint64_t addr)
-{
+uint64_t hd__ident_end(uint64_t addr) {
   for (unsigned i = 0; i < nidents; i++)
     if (addr >= (uint64_t)ident[i].stack_lo - ident[i].guard && addr < (uint64_t)ident[i].stack_hi)
       return (uint64_t)ident[i].stack_hi;

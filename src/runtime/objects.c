@@ -14,48 +14,37 @@ static struct slot *table;
 static size_t cap, used;
 static uint32_t used_epoch;
 
-static struct slot *probe(struct slot *t, size_t n, uint64_t addr)
-{
+static struct slot *probe(struct slot *t, size_t n, uint64_t addr) {
   size_t i = (addr * 0x9e3779b97f4a7c15ull >> 20) & (n - 1);
-  while (t[i].epoch == rt.epoch && t[i].addr != addr)
-    i = (i + 1) & (n - 1);
+  while (t[i].epoch == rt.epoch && t[i].addr != addr) i = (i + 1) & (n - 1);
   return &t[i];
 }
 
-static void grow(void)
-{
+static void grow(void) {
   size_t n = cap ? cap * 2 : 1024;
   struct slot *t = hd__map(n * sizeof *t);
-  if (!t)
-    hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the table of locks");
+  if (!t) hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the table of locks");
   for (size_t i = 0; i < cap; i++)
-    if (table[i].epoch == rt.epoch)
-      *probe(t, n, table[i].addr) = table[i];
-  if (cap)
-    hd_sys3(SYS_munmap, table, cap * sizeof *t, 0);
+    if (table[i].epoch == rt.epoch) *probe(t, n, table[i].addr) = table[i];
+  if (cap) hd_sys3(SYS_munmap, table, cap * sizeof *t, 0);
   table = t;
   cap = n;
 }
 
-struct hd_obj *hd__obj_find(uint64_t addr)
-{
-  if (!cap)
-    return NULL;
+struct hd_obj *hd__obj_find(uint64_t addr) {
+  if (!cap) return NULL;
   struct slot *s = probe(table, cap, addr);
   return s->epoch == rt.epoch ? s->obj : NULL;
 }
 
-struct hd_obj *hd__obj(uint64_t addr, unsigned kind)
-{
+struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
   if (HD_UNLIKELY(used_epoch != rt.epoch)) {
     used_epoch = rt.epoch;
     used = 0;
   }
-  if (HD_UNLIKELY(used * 2 >= cap))
-    grow();
+  if (HD_UNLIKELY(used * 2 >= cap)) grow();
   struct slot *s = probe(table, cap, addr);
-  if (s->epoch == rt.epoch && s->obj->kind == kind)
-    return s->obj;
+  if (s->epoch == rt.epoch && s->obj->kind == kind) return s->obj;
   if (s->epoch != rt.epoch) {
     used++;
     s->addr = addr;
@@ -70,15 +59,13 @@ struct hd_obj *hd__obj(uint64_t addr, unsigned kind)
   return s->obj;
 }
 
-void hd__pend(struct hd_obj *o, struct hd_thread *t)
-{
+void hd__pend(struct hd_obj *o, struct hd_thread *t) {
   t->wait = o;
   t->next_pend = o->pend;
   o->pend = t;
 }
 
-void hd__unpend(struct hd_obj *o, struct hd_thread *t)
-{
+void hd__unpend(struct hd_obj *o, struct hd_thread *t) {
   for (struct hd_thread **p = &o->pend; *p; p = &(*p)->next_pend)
     if (*p == t) {
       *p = t->next_pend;
@@ -87,15 +74,11 @@ void hd__unpend(struct hd_obj *o, struct hd_thread *t)
   t->wait = NULL;
 }
 
-void hd__enable_pending(struct hd_obj *o)
-{
-  for (struct hd_thread *t = o->pend; t; t = t->next_pend)
-    hd__enable(t);
+void hd__enable_pending(struct hd_obj *o) {
+  for (struct hd_thread *t = o->pend; t; t = t->next_pend) hd__enable(t);
 }
 
-void hd__disable_pending(struct hd_obj *o, struct hd_thread *except)
-{
+void hd__disable_pending(struct hd_obj *o, struct hd_thread *except) {
   for (struct hd_thread *t = o->pend; t; t = t->next_pend)
-    if (t != except)
-      hd__disable(t);
+    if (t != except) hd__disable(t);
 }

@@ -38,11 +38,11 @@
 
 /* A real thread that sleeps forever; a tested thread runs on its stack with its thread pointer. */
 struct hd_ident {
-  uint64_t tp;           /* thread pointer, which is also its pthread_t */
-  char *stack_lo;        /* lowest usable address */
-  char *stack_top;       /* where a fiber's stack starts */
-  char *frame;           /* frames of its start-up code, then TLS and the thread control block, up to ... */
-  char *stack_hi;        /* ... here */
+  uint64_t tp;     /* thread pointer, which is also its pthread_t */
+  char *stack_lo;  /* lowest usable address */
+  char *stack_top; /* where a fiber's stack starts */
+  char *frame;     /* frames of its start-up code, then TLS and the thread control block, up to ... */
+  char *stack_hi;  /* ... here */
   size_t guard;
   size_t want_size;      /* the stack size it was asked for, 0 = default */
   uint64_t limit;        /* below this address lies room for our hooks, not for the program */
@@ -92,9 +92,9 @@ struct hd_spin {
   uint64_t writes;       /* of the thread so far, to anything but its own stack */
   uint64_t round_writes; /* at the beginning of the round */
   unsigned rounds;
-  unsigned nread;        /* more than HD_SPIN_READS: too many to watch */
-  bool armed;            /* reads are being collected, or waited for */
-  bool on;               /* one of the values has changed since */
+  unsigned nread;                             /* more than HD_SPIN_READS: too many to watch */
+  bool armed;                                 /* reads are being collected, or waited for */
+  bool on;                                    /* one of the values has changed since */
   uint32_t enabler, disabler, enabler_before; /* as in struct hd_op */
   struct hd_spin_read read[HD_SPIN_READS];
 };
@@ -109,46 +109,46 @@ struct hd_thread {
   uint8_t state;
   bool joined, detached, exiting;
   bool timed, timed_out, woken;
-  uint64_t deadline;      /* virtual nanoseconds, while `timed` */
+  uint64_t deadline;           /* virtual nanoseconds, while `timed` */
   struct hd_thread *next_pend; /* others that want the same object */
-  struct hd_obj *wait;    /* object it is queued at */
-  struct hd_obj *wait2;   /* mutex to take again after a wait */
+  struct hd_obj *wait;         /* object it is queued at */
+  struct hd_obj *wait2;        /* mutex to take again after a wait */
   struct hd_vc vc;
   struct hd_vc fence_rel; /* clock at the last release fence */
   struct hd_vc fence_acq; /* clocks seen by relaxed loads, for the next acquire fence */
   struct hd_ident *ident; /* NULL for the first thread */
   void *(*start)(void *);
   void *arg, *ret;
-  void *cleanup;          /* innermost C cleanup buffer (wrap_cleanup.c) */
+  void *cleanup; /* innermost C cleanup buffer (wrap_cleanup.c) */
   struct hd_tls_dtor *tls_dtors;
   struct hd_thread *joiner; /* who waits for its end */
   uint32_t nframes_lost;
-  uint64_t held;          /* mutexes held, for reports */
-  uint64_t create_site;   /* detail: call stack of its creation */
-  int ignore;             /* nesting of ignore regions */
-  uint64_t clock_read;    /* last time it saw */
-  uint32_t randoms;       /* times it asked the kernel for random numbers */
+  uint64_t held;        /* mutexes held, for reports */
+  uint64_t create_site; /* detail: call stack of its creation */
+  int ignore;           /* nesting of ignore regions */
+  uint64_t clock_read;  /* last time it saw */
+  uint32_t randoms;     /* times it asked the kernel for random numbers */
   uint64_t stack_limit;
   struct hd_spin spin;
-  bool spinning;          /* its pending operation is a SPINWAIT */
-  unsigned unseen;        /* atomic and volatile accesses in a row that were no scheduling points */
+  bool spinning;   /* its pending operation is a SPINWAIT */
+  unsigned unseen; /* atomic and volatile accesses in a row that were no scheduling points */
 };
 
 /* ---- objects: locks and the like, by address, for one execution ---- */
 
 struct hd_obj {
   uint64_t addr;
-  uint32_t epoch;  /* execution it belongs to; others are empty */
-  uint8_t kind;    /* enum hd_obj_kind */
-  uint16_t owner;  /* thread number, HD_NOBODY */
+  uint32_t epoch; /* execution it belongs to; others are empty */
+  uint8_t kind;   /* enum hd_obj_kind */
+  uint16_t owner; /* thread number, HD_NOBODY */
   uint32_t count;
   struct hd_thread *pend;  /* threads whose pending operation takes it */
   struct hd_thread *queue; /* condition waiters, first to last */
   struct hd_thread *queue_last;
   uint32_t nqueue;
-  struct hd_vc vc;         /* what its last release published */
-  uint64_t site;           /* where it was taken: program counter, or call stack when detail is on */
-  uint32_t signals;        /* condition: signals that found nobody waiting */
+  struct hd_vc vc;  /* what its last release published */
+  uint64_t site;    /* where it was taken: program counter, or call stack when detail is on */
+  uint32_t signals; /* condition: signals that found nobody waiting */
 };
 #define HD_NOBODY 0xffff
 
@@ -159,12 +159,12 @@ struct hd_hot {
   uint64_t tag;           /* of the running thread */
   struct hd_frame *frame; /* top of the running thread's call stack */
   struct hd_frame *frame_end;
-  uint64_t stack_limit;   /* the running thread's stack pointer must stay above */
-  uint8_t active;         /* controlled run, and a tested thread is running */
-  uint8_t detail;         /* keep whole call stacks */
-  uint8_t log;            /* keep every event */
-  uint8_t selector;       /* system-call interception, see sysguard.c */
-  uint64_t syscall_pc;    /* where the program made the last one that was intercepted */
+  uint64_t stack_limit; /* the running thread's stack pointer must stay above */
+  uint8_t active;       /* controlled run, and a tested thread is running */
+  uint8_t detail;       /* keep whole call stacks */
+  uint8_t log;          /* keep every event */
+  uint8_t selector;     /* system-call interception, see sysguard.c */
+  uint64_t syscall_pc;  /* where the program made the last one that was intercepted */
 };
 extern struct hd_hot hot;
 
@@ -172,49 +172,49 @@ struct hd_rt {
   struct hd_ctl *ctl;
   struct hd_config *config;
   struct hd_status *status;
-  hd_step *path;          /* of the execution under way */
+  hd_step *path; /* of the execution under way */
   uint64_t path_len;
-  uint64_t *visible;      /* log of visible granules */
+  uint64_t *visible; /* log of visible granules */
   const struct hd_strategy *strategy;
   struct hd_search search;
-  struct hd_arena arena;  /* for one execution */
+  struct hd_arena arena; /* for one execution */
   struct hd_thread *cur;
   struct hd_thread *thread; /* [HD_MAX_THREADS] */
   const struct hd_op *op[HD_MAX_THREADS];
-  unsigned nthreads;      /* created in this execution */
+  unsigned nthreads; /* created in this execution */
   unsigned nalive;
-  unsigned nunjoined;     /* created and not known to be over by everybody: detached ones count for ever */
+  unsigned nunjoined;        /* created and not known to be over by everybody: detached ones count for ever */
   unsigned choice, nchoices; /* of the operation under way */
   struct hd_set enabled;
   unsigned nenabled;
-  unsigned nspinning;     /* threads that wait */
-  unsigned narmed;        /* threads that may be about to */
+  unsigned nspinning; /* threads that wait */
+  unsigned narmed;    /* threads that may be about to */
   unsigned ntimed;
-  uint32_t epoch;         /* number of executions begun in this process */
+  uint32_t epoch; /* number of executions begun in this process */
   uint32_t seg_next, seg_base;
-  uint64_t now;           /* virtual time, nanoseconds */
+  uint64_t now; /* virtual time, nanoseconds */
   uint64_t event_hash;
   uint64_t events;
-  struct hd_ctx sched;    /* where executions are started from */
+  struct hd_ctx sched; /* where executions are started from */
   uint64_t main_tp;
-  int end_reason;         /* enum hd_end */
+  int end_reason; /* enum hd_end */
   size_t grow_stack;
   int exit_status;
-  bool in_exit;           /* exit handlers are running */
-  bool finding_here;      /* this execution has a finding */
+  bool in_exit;      /* exit handlers are running */
+  bool finding_here; /* this execution has a finding */
   bool own_handlers_ready;
 };
 extern struct hd_rt rt;
 
 enum hd_end {
-  HD_END_EXIT,     /* the program ended */
-  HD_END_FINDING,  /* it cannot go on */
-  HD_END_STUCK,    /* deadlock */
-  HD_END_GROW,     /* not enough identities: try again */
-  HD_END_BLOCKED,  /* redundant */
-  HD_END_CUT,      /* too long */
+  HD_END_EXIT,    /* the program ended */
+  HD_END_FINDING, /* it cannot go on */
+  HD_END_STUCK,   /* deadlock */
+  HD_END_GROW,    /* not enough identities: try again */
+  HD_END_BLOCKED, /* redundant */
+  HD_END_CUT,     /* too long */
   HD_END_DIVERGED,
-  HD_END_ERROR,    /* unsupported and the like: the search ends */
+  HD_END_ERROR, /* unsupported and the like: the search ends */
 };
 
 /* ---- sched.c ---- */
@@ -240,8 +240,8 @@ struct hd_point hd__here(void);
 _Noreturn void hd__thread_gone(void);
 /* Ends the execution; does not return to the program. */
 _Noreturn void hd__end(int reason);
-void hd__release(struct hd_vc *into);        /* publish the running thread's clock */
-void hd__acquire(const struct hd_vc *from);  /* learn */
+void hd__release(struct hd_vc *into);       /* publish the running thread's clock */
+void hd__acquire(const struct hd_vc *from); /* learn */
 void hd__new_segment(struct hd_thread *t);
 /* Whether that segment of this execution happened before the running thread's next action. */
 struct hd_segment {
@@ -250,8 +250,7 @@ struct hd_segment {
 };
 extern struct hd_segment *hd__segments; /* of this execution, from rt.seg_base */
 static inline unsigned hd__segment_thread(uint32_t seg) { return hd__segments[seg - rt.seg_base].thread; }
-static inline bool hd__happened_before(uint32_t seg)
-{
+static inline bool hd__happened_before(uint32_t seg) {
   const struct hd_segment *s = &hd__segments[seg - rt.seg_base];
   return hd_vc_get(&rt.cur->vc, s->thread) >= s->clock;
 }
@@ -281,8 +280,9 @@ void hd__disable_pending(struct hd_obj *o, struct hd_thread *except);
 #define HD_A_CAS 32u
 
 struct hd_cell {
-  uint64_t w, r;     /* last write and last read: segment << 32 | flags << 8 | byte mask */
-  uint64_t wpc, rpc; /* where; of wpc, bit 63: the granule is visible, bit 62: rpc is seg_base << 32 | list, and
+  uint64_t w, r; /* last write and last read: segment << 32 | flags << 8 | byte mask */
+  uint64_t wpc,
+      rpc; /* where; of wpc, bit 63: the granule is visible, bit 62: rpc is seg_base << 32 | list, and
                         w and r only tell the fast path what the list has */
 };
 #define HD_CELL_LIST (1ull << 62)
@@ -292,8 +292,7 @@ struct hd_cell {
 
 #define HD_SHADOW_BASE 0x300000000000ull
 #define HD_SHADOW_ADDR_MASK ((1ull << 40) - 1)
-static inline struct hd_cell *hd__cell(uint64_t addr)
-{
+static inline struct hd_cell *hd__cell(uint64_t addr) {
   return (struct hd_cell *)(HD_SHADOW_BASE + ((addr & HD_SHADOW_ADDR_MASK & ~7ull) << 2));
 }
 
@@ -354,16 +353,12 @@ extern bool hd__heap_fresh; /* the block allocated last is all zero */
 /* Reports an access to [addr, addr+size) that is not inside a live block. */
 void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 /* The live block that was last looked up; freeing, and a new execution, empty it. */
-extern struct hd_live {
-  uint64_t lo, hi;
-} hd__live;
-static inline void hd__heap_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
-{
-  if (addr < hd__live.lo || addr + size > hd__live.hi)
-    hd__heap_check_slow(addr, size, flags, pc);
+extern struct hd_live { uint64_t lo, hi; } hd__live;
+static inline void hd__heap_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  if (addr < hd__live.lo || addr + size > hd__live.hi) hd__heap_check_slow(addr, size, flags, pc);
 }
 bool hd__heap_block(uint64_t addr, struct hd_block *b);
-void hd__heap_mark(void);    /* the state to come back to */
+void hd__heap_mark(void); /* the state to come back to */
 void hd__heap_restore(void);
 /* Calls f for every stretch of heap memory in use. */
 void hd__heap_each_range(void (*f)(char *lo, char *hi));
@@ -456,7 +451,7 @@ void hd__sysguard_enable(void);
 
 /* ---- util.c ---- */
 
-void *hd__map(size_t size); /* zeroed memory of our own, NULL on failure */
+void *hd__map(size_t size);       /* zeroed memory of our own, NULL on failure */
 uint64_t hd__map_end(uint64_t a); /* the end of the piece of such memory that a lies in, 0 if in none */
 void hd__copy(void *to, const void *from, size_t n);
 void hd__zero(void *to, size_t n);

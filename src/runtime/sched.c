@@ -16,16 +16,13 @@ struct hd_segment *hd__segments;
 #define MAX_SEGMENTS (1u << 26)
 #define ARENA_SIZE (8ull << 30)
 
-int hd__sched_init(void)
-{
-  if (hd__segments)
-    return 0;
+int hd__sched_init(void) {
+  if (hd__segments) return 0;
   hd__segments = hd__map((size_t)MAX_SEGMENTS * sizeof *hd__segments);
   rt.thread = hd__map(sizeof *rt.thread * HD_MAX_THREADS);
   struct hd_frame *frames = hd__map(sizeof *frames * HD_FRAMES * HD_MAX_THREADS);
   void *arena = hd__map(ARENA_SIZE);
-  if (!hd__segments || !rt.thread || !frames || !arena)
-    return -1;
+  if (!hd__segments || !rt.thread || !frames || !arena) return -1;
   hd_arena_init(&rt.arena, arena, ARENA_SIZE);
   for (unsigned i = 0; i < HD_MAX_THREADS; i++) {
     rt.thread[i].id = (uint16_t)i;
@@ -36,50 +33,40 @@ int hd__sched_init(void)
   return 0;
 }
 
-void hd__new_segment(struct hd_thread *t)
-{
+void hd__new_segment(struct hd_thread *t) {
   uint32_t seg = rt.seg_next++;
-  if (HD_UNLIKELY(seg - rt.seg_base >= MAX_SEGMENTS))
-    hd__end(HD_END_CUT);
+  if (HD_UNLIKELY(seg - rt.seg_base >= MAX_SEGMENTS)) hd__end(HD_END_CUT);
   uint32_t clock = hd_vc_get(&t->vc, t->id) + 1;
   hd_vc_set(&rt.arena, &t->vc, t->id, clock);
   hd__segments[seg - rt.seg_base] = (struct hd_segment){clock, t->id};
   t->tag = (uint64_t)seg << 32 | (uint64_t)t->id << 16;
-  if (t == rt.cur)
-    hot.tag = t->tag;
+  if (t == rt.cur) hot.tag = t->tag;
 }
 
-void hd__release(struct hd_vc *into)
-{
+void hd__release(struct hd_vc *into) {
   hd_vc_copy(&rt.arena, into, &rt.cur->vc);
   hd__new_segment(rt.cur);
 }
 
 void hd__acquire(const struct hd_vc *from) { hd_vc_join(&rt.arena, &rt.cur->vc, from); }
 
-void hd__enable(struct hd_thread *t)
-{
-  if (t->state == HD_T_READY)
-    return;
+void hd__enable(struct hd_thread *t) {
+  if (t->state == HD_T_READY) return;
   t->state = HD_T_READY;
   hd_set_add(&rt.enabled, t->id);
   rt.nenabled++;
 }
 
-void hd__disable(struct hd_thread *t)
-{
-  if (t->state != HD_T_READY)
-    return;
+void hd__disable(struct hd_thread *t) {
+  if (t->state != HD_T_READY) return;
   t->state = HD_T_BLOCKED;
   hd_set_del(&rt.enabled, t->id);
   rt.nenabled--;
 }
 
-struct hd_thread *hd__thread_new(struct hd_thread *parent)
-{
+struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   unsigned id = rt.nthreads;
-  if (id >= HD_MAX_THREADS)
-    return NULL;
+  if (id >= HD_MAX_THREADS) return NULL;
   rt.nthreads++;
   struct hd_thread *t = &rt.thread[id];
   struct hd_frame *frames = t->frames;
@@ -96,16 +83,13 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent)
   }
   hd__new_segment(t);
   rt.nalive++;
-  if (rt.nthreads > rt.status->max_threads)
-    rt.status->max_threads = rt.nthreads;
+  if (rt.nthreads > rt.status->max_threads) rt.status->max_threads = rt.nthreads;
   hd__enable(t);
   return t;
 }
 
-void hd__sched_begin(void)
-{
-  for (unsigned i = 0; i <= rt.nthreads >> 6 && i < HD_SET_WORDS; i++)
-    rt.enabled.w[i] = 0;
+void hd__sched_begin(void) {
+  for (unsigned i = 0; i <= rt.nthreads >> 6 && i < HD_SET_WORDS; i++) rt.enabled.w[i] = 0;
   rt.nenabled = rt.nthreads = rt.nalive = rt.ntimed = 0;
   rt.path_len = 0;
   rt.now = 0;
@@ -125,36 +109,30 @@ void hd__sched_begin(void)
 }
 
 /* Operations a loop may make while it waits, without any effect of its own. */
-static bool quiet(unsigned kind, unsigned flags)
-{
+static bool quiet(unsigned kind, unsigned flags) {
   switch (kind) {
-  case HD_OP_READ:
-  case HD_OP_VREAD:
-  case HD_OP_ALOAD:
-  case HD_OP_YIELD:
-  case HD_OP_SLEEP:
-  case HD_OP_TIMEOUT:
-  case HD_OP_FENCE:
-    return true;
-  case HD_OP_ACAS:
-  case HD_OP_TRYLOCK:
-    return flags & HD_EV_FAILED;
-  default:
-    return false;
+    case HD_OP_READ:
+    case HD_OP_VREAD:
+    case HD_OP_ALOAD:
+    case HD_OP_YIELD:
+    case HD_OP_SLEEP:
+    case HD_OP_TIMEOUT:
+    case HD_OP_FENCE: return true;
+    case HD_OP_ACAS:
+    case HD_OP_TRYLOCK: return flags & HD_EV_FAILED;
+    default: return false;
   }
 }
 
-void hd__event(unsigned flags)
-{
+void hd__event(unsigned flags) {
   const struct hd_op *op = &rt.cur->op;
   rt.events++;
-  if (!quiet(op->kind, flags))
-    rt.cur->spin.writes++;
-  rt.event_hash = (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *
-                  0x9e3779b97f4a7c15ull;
+  if (!quiet(op->kind, flags)) rt.cur->spin.writes++;
+  rt.event_hash =
+      (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *
+      0x9e3779b97f4a7c15ull;
   rt.event_hash ^= rt.event_hash >> 29;
-  if (rt.strategy->event)
-    rt.strategy->event(&rt.search, op, flags, rt.choice, rt.nchoices);
+  if (rt.strategy->event) rt.strategy->event(&rt.search, op, flags, rt.choice, rt.nchoices);
   rt.choice = rt.nchoices = 0;
   if (HD_UNLIKELY(hot.log) && rt.status->nevents < HD_EVENT_CAP) {
     struct hd_event *e = (struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT) + rt.status->nevents++;
@@ -163,57 +141,46 @@ void hd__event(unsigned flags)
 }
 
 /* Nothing is enabled: time passes, or the program is stuck. */
-static void idle(void)
-{
+static void idle(void) {
   while (rt.nenabled == 0) {
     struct hd_thread *first = NULL;
     if (rt.ntimed)
       for (unsigned i = 0; i < rt.nthreads; i++) {
         struct hd_thread *t = &rt.thread[i];
-        if (t->timed && (!first || t->deadline < first->deadline))
-          first = t;
+        if (t->timed && (!first || t->deadline < first->deadline)) first = t;
       }
     if (!first) {
-      if (rt.nspinning)
-        hd__report_livelock();
+      if (rt.nspinning) hd__report_livelock();
       hd__report_deadlock();
       hd__end(HD_END_STUCK);
     }
-    if (first->deadline > rt.now)
-      rt.now = first->deadline;
+    if (first->deadline > rt.now) rt.now = first->deadline;
     hd__time_out(first);
   }
 }
 
-struct hd_point hd__here(void)
-{
+struct hd_point hd__here(void) {
   return (struct hd_point){&rt.enabled, rt.nenabled, (rt.nthreads + 63) >> 6, rt.cur ? rt.cur->id : 0, rt.op};
 }
 
-static struct hd_thread *decide(void)
-{
-  if (HD_UNLIKELY(rt.narmed))
-    hd__spin_update();
-  if (HD_UNLIKELY(rt.nenabled == 0))
-    idle();
-  if (HD_UNLIKELY(rt.path_len >= rt.config->max_length))
-    hd__end(HD_END_CUT);
+static struct hd_thread *decide(void) {
+  if (HD_UNLIKELY(rt.narmed)) hd__spin_update();
+  if (HD_UNLIKELY(rt.nenabled == 0)) idle();
+  if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__end(HD_END_CUT);
   int next;
   if (rt.nenabled == 1 && rt.strategy->skip_forced) {
     next = (int)hd_set_nth(&rt.enabled, 0);
   } else {
     struct hd_point p = hd__here();
     next = rt.strategy->pick(&rt.search, &p);
-    if (HD_UNLIKELY(next < 0))
-      hd__end(next == HD_PICK_DIVERGED ? HD_END_DIVERGED : HD_END_BLOCKED);
+    if (HD_UNLIKELY(next < 0)) hd__end(next == HD_PICK_DIVERGED ? HD_END_DIVERGED : HD_END_BLOCKED);
   }
   rt.path[rt.path_len++] = (hd_step)next;
   rt.status->path_len = rt.path_len;
   return &rt.thread[next];
 }
 
-static inline void load(struct hd_thread *t)
-{
+static inline void load(struct hd_thread *t) {
   rt.cur = t;
   hot.tag = t->tag;
   hot.frame = t->frame;
@@ -221,11 +188,9 @@ static inline void load(struct hd_thread *t)
   hot.stack_limit = t->stack_limit;
 }
 
-void hd__step(void)
-{
+void hd__step(void) {
   struct hd_thread *me = rt.cur, *next = decide();
-  if (next == me)
-    return;
+  if (next == me) return;
   me->frame = hot.frame;
   rt.status->switches++;
   load(next);
@@ -233,8 +198,7 @@ void hd__step(void)
 }
 
 /* The first step of an execution, from the scheduler's own stack. Returns when the execution is over. */
-void hd__run(void)
-{
+void hd__run(void) {
   struct hd_thread *next = decide();
   load(next);
   hot.active = 1;
@@ -242,26 +206,21 @@ void hd__run(void)
   hd_arch_switch(&rt.sched, &next->ctx);
 }
 
-void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc)
-{
+void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .size = size, .object = object, .pc = pc};
   hd__step();
 }
 
-void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc)
-{
+void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
   hd__point_open(kind, object, size, pc);
   hd__event(0);
 }
 
-unsigned hd__choose(unsigned n)
-{
-  if (n <= 1)
-    return 0;
+unsigned hd__choose(unsigned n) {
+  if (n <= 1) return 0;
   int k = rt.strategy->choose(&rt.search, n);
-  if (k < 0)
-    hd__end(HD_END_DIVERGED);
+  if (k < 0) hd__end(HD_END_DIVERGED);
   rt.path[rt.path_len++] = (hd_step)(HD_STEP_CHOICE | (unsigned)k);
   rt.status->path_len = rt.path_len;
   rt.choice = (unsigned)k;
@@ -269,14 +228,12 @@ unsigned hd__choose(unsigned n)
   return (unsigned)k;
 }
 
-_Noreturn void hd__thread_gone(void)
-{
+_Noreturn void hd__thread_gone(void) {
   struct hd_thread *me = rt.cur;
   hd__disable(me);
   me->state = HD_T_DONE;
   rt.nalive--;
-  if (me->joiner)
-    hd__enable(me->joiner);
+  if (me->joiner) hd__enable(me->joiner);
   if (me->detached && me->ident) {
     hd__ident_give(me->ident);
     me->ident = NULL;
@@ -287,8 +244,7 @@ _Noreturn void hd__thread_gone(void)
   hd_arch_jump(&next->ctx);
 }
 
-_Noreturn void hd__end(int reason)
-{
+_Noreturn void hd__end(int reason) {
   rt.end_reason = reason;
   hot.active = 0;
   hot.selector = 0;

@@ -37,25 +37,21 @@ struct list {
 #define UNSEEN_LIMIT 200
 #define SHADOW_SIZE ((HD_SHADOW_ADDR_MASK + 1) << 2)
 
-int hd__shadow_init(void)
-{
+int hd__shadow_init(void) {
   long p = hd_sys6(SYS_mmap, (long)HD_SHADOW_BASE, (long)SHADOW_SIZE, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (p != (long)HD_SHADOW_BASE)
-    return -1;
+  if (p != (long)HD_SHADOW_BASE) return -1;
   hd_sys3(SYS_madvise, HD_SHADOW_BASE, SHADOW_SIZE, MADV_NOHUGEPAGE);
   hd_sys3(SYS_madvise, HD_SHADOW_BASE, SHADOW_SIZE, MADV_DONTDUMP);
   return 0;
 }
 
-void hd__shadow_begin(void)
-{
+void hd__shadow_begin(void) {
   hd_sys3(SYS_madvise, HD_SHADOW_BASE, SHADOW_SIZE, MADV_DONTNEED);
   hd__shadow_learn(0, rt.status->visible_count);
 }
 
-void hd__shadow_learn(uint64_t from, uint64_t to)
-{
+void hd__shadow_learn(uint64_t from, uint64_t to) {
   for (uint64_t i = from; i < to; i++)
     if (rt.visible[i] & HD_VISIBLE_SPIN)
       hd__spin_learn(rt.visible[i] & ~HD_VISIBLE_SPIN);
@@ -63,16 +59,12 @@ void hd__shadow_learn(uint64_t from, uint64_t to)
       hd__cell(rt.visible[i])->wpc |= HD_CELL_VISIBLE;
 }
 
-void hd__log_visible(uint64_t entry)
-{
-  if (rt.status->visible_count < HD_VISIBLE_CAP)
-    rt.visible[rt.status->visible_count++] = entry;
+void hd__log_visible(uint64_t entry) {
+  if (rt.status->visible_count < HD_VISIBLE_CAP) rt.visible[rt.status->visible_count++] = entry;
 }
 
-static void make_visible(struct hd_cell *c, uint64_t granule)
-{
-  if (c->wpc & HD_CELL_VISIBLE)
-    return;
+static void make_visible(struct hd_cell *c, uint64_t granule) {
+  if (c->wpc & HD_CELL_VISIBLE) return;
   c->wpc |= HD_CELL_VISIBLE;
   c->w = c->r = 0;
   hd__log_visible(granule);
@@ -82,45 +74,39 @@ static inline bool valid(uint64_t word) { return (uint32_t)(word >> 32) >= rt.se
 
 /* ---- lists ---- */
 
-static bool inflated(const struct hd_cell *c)
-{
+static bool inflated(const struct hd_cell *c) {
   return (c->wpc & HD_CELL_LIST) && (uint32_t)(c->rpc >> 32) == rt.seg_base;
 }
 
-static struct list *list_of(struct hd_cell *c) { return (struct list *)(rt.arena.base + ((c->rpc & 0xffffffffu) << 4)); }
+static struct list *list_of(struct hd_cell *c) {
+  return (struct list *)(rt.arena.base + ((c->rpc & 0xffffffffu) << 4));
+}
 
-static void list_add(struct list *l, struct access a)
-{
+static void list_add(struct list *l, struct access a) {
   if (l->n == l->cap) {
     uint32_t cap = l->cap ? l->cap * 2 : 4;
     struct access *n = hd_arena_get(&rt.arena, cap * sizeof *n);
     HD_BUG_ON(!n);
-    for (uint32_t i = 0; i < l->n; i++)
-      n[i] = l->a[i];
+    for (uint32_t i = 0; i < l->n; i++) n[i] = l->a[i];
     l->a = n;
     l->cap = cap;
   }
   l->a[l->n++] = a;
 }
 
-static struct access from_word(uint64_t word, uint64_t pc, unsigned write)
-{
+static struct access from_word(uint64_t word, uint64_t pc, unsigned write) {
   uint32_t seg = (uint32_t)(word >> 32);
   return (struct access){seg, (uint16_t)hd__segment_thread(seg), (uint8_t)word,
                          (uint8_t)(write | (word & HD_CELL_ATOMIC ? HD_A_ATOMIC : 0)), pc & HD_PC_MASK};
 }
 
-static struct list *inflate(struct hd_cell *c)
-{
-  if (inflated(c))
-    return list_of(c);
+static struct list *inflate(struct hd_cell *c) {
+  if (inflated(c)) return list_of(c);
   struct list *l = hd_arena_get(&rt.arena, sizeof *l);
   HD_BUG_ON(!l);
   *l = (struct list){0};
-  if (valid(c->w))
-    list_add(l, from_word(c->w, c->wpc, HD_A_WRITE));
-  if (valid(c->r))
-    list_add(l, from_word(c->r, c->rpc, 0));
+  if (valid(c->w)) list_add(l, from_word(c->w, c->wpc, HD_A_WRITE));
+  if (valid(c->r)) list_add(l, from_word(c->r, c->rpc, 0));
   c->w = c->r = 0;
   c->wpc = (c->wpc & HD_CELL_VISIBLE) | HD_CELL_LIST;
   c->rpc = (uint64_t)rt.seg_base << 32 | (uint64_t)((char *)l - rt.arena.base) >> 4;
@@ -129,25 +115,19 @@ static struct list *inflate(struct hd_cell *c)
 
 /* ---- races ---- */
 
-static unsigned op_of(unsigned flags)
-{
+static unsigned op_of(unsigned flags) {
   bool w = flags & HD_A_WRITE;
-  if (flags & HD_A_FREE)
-    return HD_OP_FREE;
-  if (flags & HD_A_RMW)
-    return flags & HD_A_CAS ? HD_OP_ACAS : HD_OP_ARMW;
-  if (flags & HD_A_ATOMIC)
-    return w ? HD_OP_ASTORE : HD_OP_ALOAD;
-  if (flags & HD_A_VOLATILE)
-    return w ? HD_OP_VWRITE : HD_OP_VREAD;
+  if (flags & HD_A_FREE) return HD_OP_FREE;
+  if (flags & HD_A_RMW) return flags & HD_A_CAS ? HD_OP_ACAS : HD_OP_ARMW;
+  if (flags & HD_A_ATOMIC) return w ? HD_OP_ASTORE : HD_OP_ALOAD;
+  if (flags & HD_A_VOLATILE) return w ? HD_OP_VWRITE : HD_OP_VREAD;
   return w ? HD_OP_WRITE : HD_OP_READ;
 }
 
-static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct access *prev)
-{
+static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc,
+                        const struct access *prev) {
   struct hd_finding_rec *f = hd__finding(HD_KIND_DATA_RACE, pc, hd__site_pc(prev->pc));
-  if (!f)
-    return;
+  if (!f) return;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, op_of(flags));
   hd__site_stack(s, rt.cur, pc);
   s->object = addr;
@@ -169,21 +149,17 @@ struct clash {
   struct access with;
 };
 
-static inline void clash_with(struct clash *k, const struct access *e, unsigned flags)
-{
+static inline void clash_with(struct clash *k, const struct access *e, unsigned flags) {
   bool race = !((flags & HD_A_ATOMIC) && (e->flags & HD_A_ATOMIC));
-  if (!k->any || (race && !k->race))
-    *k = (struct clash){true, race, *e};
+  if (!k->any || (race && !k->race)) *k = (struct clash){true, race, *e};
 }
 
-static bool conflicts(uint32_t seg, unsigned emask, bool ewrite, unsigned mask, unsigned flags)
-{
+static bool conflicts(uint32_t seg, unsigned emask, bool ewrite, unsigned mask, unsigned flags) {
   return (emask & mask) && (ewrite || (flags & HD_A_WRITE)) && hd__segment_thread(seg) != rt.cur->id &&
          !hd__happened_before(seg);
 }
 
-static void find_clash(struct hd_cell *c, unsigned mask, unsigned flags, struct clash *k)
-{
+static void find_clash(struct hd_cell *c, unsigned mask, unsigned flags, struct clash *k) {
   if (inflated(c)) {
     struct list *l = list_of(c);
     for (uint32_t i = 0; i < l->n; i++) {
@@ -207,19 +183,16 @@ static void find_clash(struct hd_cell *c, unsigned mask, unsigned flags, struct 
 /* ---- recording ---- */
 
 /* Invariant 5. */
-static bool covers(unsigned mask, unsigned flags, unsigned emask, unsigned eflags)
-{
+static bool covers(unsigned mask, unsigned flags, unsigned emask, unsigned eflags) {
   return !(emask & ~mask) && ((flags & HD_A_WRITE) || !(eflags & HD_A_WRITE)) &&
          (!(flags & HD_A_ATOMIC) || (eflags & HD_A_ATOMIC));
 }
 
-static void record_list(struct list *l, unsigned mask, unsigned flags, uint64_t site)
-{
+static void record_list(struct list *l, unsigned mask, unsigned flags, uint64_t site) {
   uint32_t seg = (uint32_t)(hot.tag >> 32), keep = 0;
   for (uint32_t i = 0; i < l->n; i++) {
     struct access *e = &l->a[i];
-    if (e->seg == seg && !(mask & ~e->mask) && e->flags == flags)
-      return; /* known */
+    if (e->seg == seg && !(mask & ~e->mask) && e->flags == flags) return; /* known */
     if (!(covers(mask, flags, e->mask, e->flags) && (e->thread == rt.cur->id || hd__happened_before(e->seg))))
       l->a[keep++] = *e;
   }
@@ -228,19 +201,15 @@ static void record_list(struct list *l, unsigned mask, unsigned flags, uint64_t 
 }
 
 /* Whether the word's access may be replaced by (mask, flags) of the running thread. */
-static bool replaceable(uint64_t word, unsigned eflags, unsigned mask, unsigned flags)
-{
-  if (!valid(word))
-    return true;
+static bool replaceable(uint64_t word, unsigned eflags, unsigned mask, unsigned flags) {
+  if (!valid(word)) return true;
   uint32_t seg = (uint32_t)(word >> 32);
-  if (word & HD_CELL_ATOMIC)
-    eflags |= HD_A_ATOMIC;
+  if (word & HD_CELL_ATOMIC) eflags |= HD_A_ATOMIC;
   return covers(mask, flags, word & 0xff, eflags) &&
          (hd__segment_thread(seg) == rt.cur->id || hd__happened_before(seg));
 }
 
-static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t site)
-{
+static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t site) {
   uint64_t atomic = flags & HD_A_ATOMIC ? HD_CELL_ATOMIC : 0;
   uint64_t word = hot.tag | atomic | mask;
   flags &= HD_A_WRITE | HD_A_ATOMIC;
@@ -253,8 +222,7 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
         return;
       }
       if (replaceable(c->w, HD_A_WRITE, mask, flags)) {
-        if (valid(c->r) && replaceable(c->r, 0, mask, flags))
-          c->r = 0;
+        if (valid(c->r) && replaceable(c->r, 0, mask, flags)) c->r = 0;
         c->w = word;
         c->wpc = site;
         return;
@@ -281,74 +249,60 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
   }
 }
 
-static unsigned granule_mask(uint64_t addr, uint64_t end, uint64_t granule)
-{
+static unsigned granule_mask(uint64_t addr, uint64_t end, uint64_t granule) {
   unsigned m = 0xff;
-  if (addr > granule)
-    m &= 0xffu << (addr - granule);
-  if (end < granule + 8)
-    m &= 0xffu >> (granule + 8 - end);
+  if (addr > granule) m &= 0xffu << (addr - granule);
+  if (end < granule + 8) m &= 0xffu >> (granule + 8 - end);
   return m & 0xff;
 }
 
-void hd__shadow_show(uint64_t addr, uint64_t size)
-{
+void hd__shadow_show(uint64_t addr, uint64_t size) {
   for (uint64_t g = addr & ~7ull; g < addr + size; g += 8) {
     inflate(hd__cell(g));
     make_visible(hd__cell(g), g);
   }
 }
 
-bool hd__shadow_visible(uint64_t addr, uint64_t size)
-{
+bool hd__shadow_visible(uint64_t addr, uint64_t size) {
   for (uint64_t g = addr & ~7ull; g < addr + size; g += 8)
-    if (hd__cell(g)->wpc & HD_CELL_VISIBLE)
-      return true;
+    if (hd__cell(g)->wpc & HD_CELL_VISIBLE) return true;
   return false;
 }
 
-bool hd__cas_wins(const struct hd_cas *cas)
-{
+bool hd__cas_wins(const struct hd_cas *cas) {
   for (unsigned i = 0; i < cas->size; i++)
-    if (((const char *)cas->at)[i] != ((const char *)cas->expected)[i])
-      return false;
+    if (((const char *)cas->at)[i] != ((const char *)cas->expected)[i]) return false;
   return true;
 }
 
 /* A compare-and-swap writes only if it will succeed, which can change whenever others run. */
-static unsigned outcome(unsigned flags, const struct hd_cas *cas)
-{
-  if (!cas)
-    return flags;
+static unsigned outcome(unsigned flags, const struct hd_cas *cas) {
+  if (!cas) return flags;
   return hd__cas_wins(cas) ? flags | HD_A_WRITE : flags & ~HD_A_WRITE;
 }
 
-static inline bool ordered(uint64_t word)
-{
+static inline bool ordered(uint64_t word) {
   return !((word ^ hot.tag) & 0xffff0000u) || hd__happened_before((uint32_t)(word >> 32));
 }
 
 /* The common case of the slow path: a plain access within one granule that is neither visible nor inflated and
  * that everything recorded there happened before, so that recording it replaces words. False: the general way. */
-static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
-{
+static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   struct hd_cell *c = hd__cell(addr);
   uint64_t mask = ((1ull << size) - 1) << (addr & 7), word = hot.tag | mask;
-  if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c) || hot.detail || rt.cur->ignore || rt.cur->spin.armed))
+  if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c) || hot.detail || rt.cur->ignore ||
+                  rt.cur->spin.armed))
     return false;
   c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
   bool w = valid(c->w), r = valid(c->r);
-  if (w && !ordered(c->w))
-    return false;
+  if (w && !ordered(c->w)) return false;
   if (flags & HD_A_WRITE) {
-    if (r && (!ordered(c->r) || (c->r & 0xff & ~mask)))
-      return false;
+    if (r && (!ordered(c->r) || (c->r & 0xff & ~mask))) return false;
     if ((c->w & ~0xffull) == hot.tag)
       word |= c->w & 0xff;
     else if (w && (c->w & 0xff & ~mask))
       return false;
-    if (hd__heap_owns(addr))
-      hd__heap_check(addr, size, flags, pc);
+    if (hd__heap_owns(addr)) hd__heap_check(addr, size, flags, pc);
     c->r = 0;
     c->w = word;
     c->wpc = pc & HD_PC_MASK;
@@ -357,8 +311,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
       word |= c->r & 0xff;
     else if (r && (!ordered(c->r) || (c->r & 0xff & ~mask)))
       return false;
-    if (hd__heap_owns(addr))
-      hd__heap_check(addr, size, flags, pc);
+    if (hd__heap_owns(addr)) hd__heap_check(addr, size, flags, pc);
     c->r = word;
     c->rpc = pc & HD_PC_MASK;
   }
@@ -368,22 +321,17 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
 
 /* Every access that the fast path did not recognise. The hook comes before the access itself, so whoever
  * runs at a scheduling point in here runs before it. */
-void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
-{
-  if (flags <= HD_A_WRITE && (addr & 7) + size <= 8 && one_word(addr, size, flags, pc))
-    return;
+void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  if (flags <= HD_A_WRITE && (addr & 7) + size <= 8 && one_word(addr, size, flags, pc)) return;
   hd__access_cas(addr, size, flags, pc, NULL);
 }
 
-void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas)
-{
+void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas) {
   uint64_t end = addr + size;
   bool heap = hd__heap_owns(addr) && !(flags & HD_A_FREE), point = false;
   rt.status->heartbeat++;
-  if (HD_UNLIKELY(rt.cur->ignore))
-    return;
-  if (heap)
-    hd__heap_check(addr, size, flags, pc);
+  if (HD_UNLIKELY(rt.cur->ignore)) return;
+  if (heap) hd__heap_check(addr, size, flags, pc);
   if (rt.nunjoined && hd__shadow_visible(addr, size)) {
     point = true;
     hd__point_open(op_of(flags), addr, (uint32_t)size, pc);
@@ -407,18 +355,15 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     struct hd_cell *c = hd__cell(g);
     struct clash k = {0};
     find_clash(c, granule_mask(addr, end, g), flags, &k);
-    if (!k.any)
-      continue;
+    if (!k.any) continue;
     bool fresh = !(c->wpc & HD_CELL_VISIBLE);
     inflate(c);
     make_visible(c, g);
-    if (k.race)
-      report_race(addr, size, flags, pc, &k.with);
+    if (k.race) report_race(addr, size, flags, pc, &k.with);
     if (fresh && !point && rt.nunjoined) { /* contended for the first time: here is a choice already now */
       point = true;
       hd__point(op_of(flags), addr, (uint32_t)size, pc);
-      if (heap)
-        hd__heap_check(addr, size, flags, pc);
+      if (heap) hd__heap_check(addr, size, flags, pc);
       flags = outcome(flags, cas);
       g = (addr & ~7ull) - 8; /* others ran: look again */
     }
@@ -428,8 +373,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     record(hd__cell(g), granule_mask(addr, end, g), flags, site);
 }
 
-void hd__shadow_forget(uint64_t addr, uint64_t size)
-{
+void hd__shadow_forget(uint64_t addr, uint64_t size) {
   for (uint64_t g = addr & ~7ull; g < addr + size; g += 8) {
     struct hd_cell *c = hd__cell(g);
     c->w = c->r = 0;
@@ -439,8 +383,7 @@ void hd__shadow_forget(uint64_t addr, uint64_t size)
 
 /* Of a large block only the parts whose shadow exists can have been touched: the kernel knows which. */
 #define FREE_PIECE (64ull << 20)
-void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc)
-{
+void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc) {
   static unsigned char resident[(FREE_PIECE << 2) / HD_PAGE];
   const uint64_t unit = HD_PAGE >> 2; /* bytes of the program that one page of shadow is for */
   unsigned flags = HD_A_WRITE | HD_A_FREE;
@@ -451,11 +394,9 @@ void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc)
   uint64_t end = addr + size;
   for (uint64_t lo = addr & ~(unit - 1), n; lo < end; lo += n) {
     n = end - lo < FREE_PIECE ? (end - lo + unit - 1) & ~(unit - 1) : FREE_PIECE;
-    if (hd_sys3(SYS_mincore, hd__cell(lo), n << 2, resident) < 0)
-      return;
+    if (hd_sys3(SYS_mincore, hd__cell(lo), n << 2, resident) < 0) return;
     for (uint64_t i = 0; i < n / unit; i++) {
-      if (!(resident[i] & 1))
-        continue;
+      if (!(resident[i] & 1)) continue;
       uint64_t a = lo + i * unit, b = a + unit;
       a = a < addr ? addr : a;
       b = b > end ? end : b;

@@ -19,62 +19,53 @@ static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, 
 static struct sigaction theirs[NSIG_], theirs_start[NSIG_];
 static bool changed[NSIG_]; /* dispositions of other signals the program changed */
 
-static bool is_caught(int sig)
-{
+static bool is_caught(int sig) {
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++)
-    if (caught[i] == sig)
-      return true;
+    if (caught[i] == sig) return true;
   return sig == SIGSYS;
 }
 
 static void set_raw(int sig, const struct kernel_sigaction *a) { hd_sys4(SYS_rt_sigaction, sig, a, 0, 8); }
 
-void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *))
-{
+void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *)) {
   struct kernel_sigaction a = {fn, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER_, hd_arch_sigreturn, 0};
   set_raw(sig, &a);
 }
 
 /* ---- what a fault means ---- */
 
-static bool in_stack_guard(uint64_t addr, uint64_t sp)
-{
+static bool in_stack_guard(uint64_t addr, uint64_t sp) {
   const struct hd_ident *id = rt.cur->ident;
-  if (!id)
-    return hd__first_stack_overflow(addr, sp);
+  if (!id) return hd__first_stack_overflow(addr, sp);
   uint64_t lo = (uint64_t)id->stack_lo;
   return addr >= lo - id->guard - 65536 && addr < lo + 4096 && sp < lo + 65536;
 }
 
-static void fault(int sig, siginfo_t *info, ucontext_t *uc)
-{
+static void fault(int sig, siginfo_t *info, ucontext_t *uc) {
   uint64_t addr = (uint64_t)info->si_addr, pc = hd_sig_pc(uc);
   bool has_addr = sig == SIGSEGV || sig == SIGBUS;
-  unsigned kind = sig == HD_SIG_HANG                                          ? HD_KIND_HANG
-                  : has_addr && in_stack_guard(addr, hd_sig_sp(uc))           ? HD_KIND_STACK_OVERFLOW
-                                                                              : HD_KIND_CRASH;
+  unsigned kind = sig == HD_SIG_HANG                                ? HD_KIND_HANG
+                  : has_addr && in_stack_guard(addr, hd_sig_sp(uc)) ? HD_KIND_STACK_OVERFLOW
+                                                                    : HD_KIND_CRASH;
   /* A hang is wherever the program happens to be: the function it hangs in is what identifies it. */
   uint64_t key = kind == HD_KIND_CRASH ? pc : hot.frame > rt.cur->frames ? hot.frame[-1].pc : pc;
   struct hd_finding_rec *f = hd__finding(kind, key, 0);
-  if (!f)
-    hd__end(HD_END_FINDING);
+  if (!f) hd__end(HD_END_FINDING);
   f->signal = sig == HD_SIG_HANG ? 0 : sig;
   f->fault_addr = has_addr ? addr : 0;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_NONE);
   hd__site_fault(s, pc, hd_sig_sp(uc));
   s->object = has_addr ? addr : 0;
-  if (has_addr)
-    hd__site_block(f, addr);
+  if (has_addr) hd__site_block(f, addr);
   hd__finding_done(f, true);
 }
 
-static void handler(int sig, siginfo_t *info, void *uc)
-{
-  if (sig == SIGSEGV && info->si_code > 0 && hd_sig_is_write(uc) && hd__snapshot_fault((uint64_t)info->si_addr))
+static void handler(int sig, siginfo_t *info, void *uc) {
+  if (sig == SIGSEGV && info->si_code > 0 && hd_sig_is_write(uc) &&
+      hd__snapshot_fault((uint64_t)info->si_addr))
     return;
   if (!hot.active) {
-    if (sig == HD_SIG_HANG)
-      return;
+    if (sig == HD_SIG_HANG) return;
     /* A fault of our own, or before main: die of it; the supervisor takes it from there. */
     struct kernel_sigaction a = {0};
     set_raw(sig, &a);
@@ -90,13 +81,11 @@ static void handler(int sig, siginfo_t *info, void *uc)
       t->sa_handler(sig);
     return;
   }
-  if (t->sa_handler == SIG_IGN && info->si_code <= 0)
-    return;
+  if (t->sa_handler == SIG_IGN && info->si_code <= 0) return;
   fault(sig, info, uc);
 }
 
-void hd__signals_init(void)
-{
+void hd__signals_init(void) {
   char *st = hd__map(ALT_STACK);
   stack_t ss = {.ss_sp = st, .ss_size = ALT_STACK};
   if (!st || hd_sys3(SYS_sigaltstack, &ss, 0, 0) < 0)
@@ -108,10 +97,8 @@ void hd__signals_init(void)
   }
 }
 
-void hd__signals_begin(void)
-{
-  for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++)
-    theirs[caught[i]] = theirs_start[caught[i]];
+void hd__signals_begin(void) {
+  for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++) theirs[caught[i]] = theirs_start[caught[i]];
   for (int s = 1; s < NSIG_; s++)
     if (changed[s]) {
       real_sigaction(s, &theirs_start[s], NULL);
@@ -120,8 +107,7 @@ void hd__signals_begin(void)
 }
 
 /* A signal the program sends to itself: what would kill it is a finding. */
-void hd__self_signal(int sig, uint64_t pc)
-{
+void hd__self_signal(int sig, uint64_t pc) {
   struct sigaction *t = &theirs[sig];
   char text[80];
   hd__format(text, sizeof text, "the program sent itself signal %d", (int64_t)sig);
@@ -130,9 +116,9 @@ void hd__self_signal(int sig, uint64_t pc)
     real_sigaction(sig, NULL, &now);
     t = &now;
   }
-  if (t->sa_handler != SIG_DFL)
-    return;
-  if (sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH || sig == SIGSTOP || sig == SIGTSTP)
+  if (t->sa_handler != SIG_DFL) return;
+  if (sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH || sig == SIGSTOP ||
+      sig == SIGTSTP)
     return;
   struct hd_finding_rec *f = hd__finding(sig == SIGABRT ? HD_KIND_ABORT : HD_KIND_CRASH, pc, 0);
   if (f) {
@@ -146,19 +132,15 @@ void hd__self_signal(int sig, uint64_t pc)
 
 /* ---- the functions ---- */
 
-HD_EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
-{
-  if (!hot.active)
-    return real_sigaction(sig, act, old);
+HD_EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old) {
+  if (!hot.active) return real_sigaction(sig, act, old);
   if (sig < 1 || sig >= NSIG_) {
     errno = EINVAL;
     return -1;
   }
   if (is_caught(sig)) {
-    if (old)
-      *old = theirs[sig];
-    if (act)
-      theirs[sig] = *act;
+    if (old) *old = theirs[sig];
+    if (act) theirs[sig] = *act;
     return 0;
   }
   if (act && !changed[sig]) {
@@ -168,18 +150,14 @@ HD_EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *
   return real_sigaction(sig, act, old);
 }
 
-HD_EXPORT sighandler_t signal(int sig, sighandler_t fn)
-{
-  if (!hot.active)
-    return real_signal(sig, fn);
+HD_EXPORT sighandler_t signal(int sig, sighandler_t fn) {
+  if (!hot.active) return real_signal(sig, fn);
   struct sigaction a = {.sa_handler = fn, .sa_flags = SA_RESTART}, old;
   sigemptyset(&a.sa_mask);
   return sigaction(sig, &a, &old) ? SIG_ERR : old.sa_handler;
 }
 
-HD_EXPORT int raise(int sig)
-{
-  if (hot.active && sig > 0 && sig < NSIG_)
-    hd__self_signal(sig, HD_CALLER);
+HD_EXPORT int raise(int sig) {
+  if (hot.active && sig > 0 && sig < NSIG_) hd__self_signal(sig, HD_CALLER);
   return real_raise(sig);
 }

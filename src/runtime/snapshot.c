@@ -34,8 +34,7 @@ static struct page *page;
 static size_t npages, page_cap;
 static char *copy_next, *copy_end;
 
-static char *copy_room(void)
-{
+static char *copy_room(void) {
   if (copy_next == copy_end) {
     copy_next = hd__map(4 << 20);
     HD_BUG_ON(!copy_next);
@@ -46,17 +45,14 @@ static char *copy_room(void)
   return p;
 }
 
-static bool is_dirty(const struct region *r, uint64_t addr)
-{
+static bool is_dirty(const struct region *r, uint64_t addr) {
   uint64_t i = (addr - r->lo) / HD_PAGE;
   return r->dirty[i >> 6] >> (i & 63) & 1;
 }
 
-static void make_dirty(struct region *r, uint64_t addr)
-{
+static void make_dirty(struct region *r, uint64_t addr) {
   addr &= ~(HD_PAGE - 1);
-  if (is_dirty(r, addr))
-    return;
+  if (is_dirty(r, addr)) return;
   uint64_t i = (addr - r->lo) / HD_PAGE;
   r->dirty[i >> 6] |= 1ull << (i & 63);
   r->ndirty++;
@@ -75,43 +71,34 @@ static void make_dirty(struct region *r, uint64_t addr)
   hd_sys3(SYS_mprotect, addr, HD_PAGE, r->prot);
 }
 
-static struct region *region_of(uint64_t addr)
-{
+static struct region *region_of(uint64_t addr) {
   for (unsigned i = 0; i < nregions; i++)
-    if (addr >= region[i].lo && addr < region[i].hi)
-      return &region[i];
+    if (addr >= region[i].lo && addr < region[i].hi) return &region[i];
   return NULL;
 }
 
-bool hd__snapshot_fault(uint64_t addr)
-{
+bool hd__snapshot_fault(uint64_t addr) {
   struct region *r = guarded ? region_of(addr) : NULL;
-  if (!r || is_dirty(r, addr))
-    return false;
+  if (!r || is_dirty(r, addr)) return false;
   /* Many scattered pages would use up the kernel's limit on mappings: give up page by page then. */
   if (npages > 20000 && r->ndirty > 64)
-    for (uint64_t a = r->lo; a < r->hi; a += HD_PAGE)
-      make_dirty(r, a);
+    for (uint64_t a = r->lo; a < r->hi; a += HD_PAGE) make_dirty(r, a);
   else
     make_dirty(r, addr);
   return true;
 }
 
-void hd__snapshot_touch(uint64_t addr, uint64_t size)
-{
+void hd__snapshot_touch(uint64_t addr, uint64_t size) {
   for (uint64_t a = addr & ~(HD_PAGE - 1); guarded && size && a < addr + size; a += HD_PAGE) {
     struct region *r = region_of(a);
-    if (r)
-      make_dirty(r, a);
+    if (r) make_dirty(r, a);
   }
 }
 
-static void add_region(uint64_t lo, uint64_t hi, int prot)
-{
+static void add_region(uint64_t lo, uint64_t hi, int prot) {
   lo &= ~(HD_PAGE - 1);
   hi = (hi + HD_PAGE - 1) & ~(HD_PAGE - 1);
-  if (lo >= hi || nregions == MAX_REGIONS)
-    return;
+  if (lo >= hi || nregions == MAX_REGIONS) return;
   struct region *r = &region[nregions];
   *r = (struct region){lo, hi, prot, 0, NULL};
   r->dirty = hd__private_alloc(((hi - lo) / HD_PAGE + 63) / 64 * 8, 16);
@@ -126,8 +113,7 @@ static void add_heap(char *lo, char *hi) { add_region((uint64_t)lo, (uint64_t)hi
 
 static uint64_t own_lo, own_hi; /* our own data segment */
 
-static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
-{
+static int find_own(struct dl_phdr_info *info, size_t size, void *arg) {
   (void)size, (void)arg;
   uint64_t here = (uint64_t)&hot;
   for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -142,8 +128,7 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
   return 0;
 }
 
-static uint64_t parse_hex(const char **s)
-{
+static uint64_t parse_hex(const char **s) {
   uint64_t v = 0;
   for (;; (*s)++) {
     char c = **s;
@@ -157,14 +142,10 @@ static uint64_t parse_hex(const char **s)
 }
 
 /* The end of what is not the program's at `a`, or 0 if that is the program's. */
-static uint64_t not_theirs(uint64_t a)
-{
-  if (a >= own_lo && a < own_hi)
-    return own_hi;
-  if (hd__heap_owns(a))
-    return HD_HEAP_END;
-  if (a >= HD_SHM_BASE && a < HD_SHM_BASE + HD_SHM_SIZE)
-    return HD_SHM_BASE + HD_SHM_SIZE;
+static uint64_t not_theirs(uint64_t a) {
+  if (a >= own_lo && a < own_hi) return own_hi;
+  if (hd__heap_owns(a)) return HD_HEAP_END;
+  if (a >= HD_SHM_BASE && a < HD_SHM_BASE + HD_SHM_SIZE) return HD_SHM_BASE + HD_SHM_SIZE;
   if (a >= HD_SHADOW_BASE && a < HD_SHADOW_BASE + ((HD_SHADOW_ADDR_MASK + 1) << 2))
     return HD_SHADOW_BASE + ((HD_SHADOW_ADDR_MASK + 1) << 2);
   uint64_t end = hd__map_end(a);
@@ -173,13 +154,11 @@ static uint64_t not_theirs(uint64_t a)
 
 /* A line of /proc/self/maps: "lo-hi perms offset dev inode path". Adjacent mappings of several owners can be
  * shown as one, so what is not the program's is cut out. */
-static void add_line(const char *s, uint64_t stack_lo, uint64_t stack_hi)
-{
+static void add_line(const char *s, uint64_t stack_lo, uint64_t stack_hi) {
   uint64_t lo = parse_hex(&s);
   s++;
   uint64_t hi = parse_hex(&s);
-  if (s[1] != 'r' || s[2] != 'w' || s[4] != 'p')
-    return;
+  if (s[1] != 'r' || s[2] != 'w' || s[4] != 'p') return;
   int prot = PROT_READ | PROT_WRITE | (s[3] == 'x' ? PROT_EXEC : 0);
   if (stack_lo >= lo && stack_lo < hi) {
     add_region(stack_lo, stack_hi, prot);
@@ -195,27 +174,22 @@ static void add_line(const char *s, uint64_t stack_lo, uint64_t stack_hi)
       end = a + HD_PAGE;
     }
   }
-  if (from < hi)
-    add_region(from, hi, prot);
+  if (from < hi) add_region(from, hi, prot);
 }
 
 /* The text of /proc/self/maps, valid until the next call. */
-static char *read_maps(void)
-{
+static char *read_maps(void) {
   static char buf[1 << 20];
   size_t len = 0;
   long fd = hd_sys4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0)
-    return NULL;
-  for (long n; (n = hd_sys3(SYS_read, fd, buf + len, sizeof buf - 1 - len)) > 0;)
-    len += (size_t)n;
+  if (fd < 0) return NULL;
+  for (long n; (n = hd_sys3(SYS_read, fd, buf + len, sizeof buf - 1 - len)) > 0;) len += (size_t)n;
   hd_sys3(SYS_close, fd, 0, 0);
   buf[len] = 0;
   return buf;
 }
 
-int hd__snapshot_prot(uint64_t addr)
-{
+int hd__snapshot_prot(uint64_t addr) {
   for (const char *s = read_maps(); s && *s;) {
     uint64_t lo = parse_hex(&s);
     s++;
@@ -228,72 +202,56 @@ int hd__snapshot_prot(uint64_t addr)
   return -1;
 }
 
-void hd__snapshot_reguard(uint64_t addr, uint64_t size)
-{
+void hd__snapshot_reguard(uint64_t addr, uint64_t size) {
   for (uint64_t a = addr & ~(HD_PAGE - 1); guarded && a < addr + size; a += HD_PAGE) {
     const struct region *r = region_of(a);
-    if (r)
-      hd_sys3(SYS_mprotect, a, HD_PAGE, is_dirty(r, a) ? r->prot : r->prot & ~PROT_WRITE);
+    if (r) hd_sys3(SYS_mprotect, a, HD_PAGE, is_dirty(r, a) ? r->prot : r->prot & ~PROT_WRITE);
   }
 }
 
-static int protect(const struct region *r)
-{
+static int protect(const struct region *r) {
   for (uint64_t lo = r->lo; lo < r->hi;) {
     uint64_t hi = lo;
-    while (hi < r->hi && !is_dirty(r, hi))
-      hi += HD_PAGE;
-    if (hi > lo && hd_sys3(SYS_mprotect, lo, hi - lo, r->prot & ~PROT_WRITE) < 0)
-      return -1;
+    while (hi < r->hi && !is_dirty(r, hi)) hi += HD_PAGE;
+    if (hi > lo && hd_sys3(SYS_mprotect, lo, hi - lo, r->prot & ~PROT_WRITE) < 0) return -1;
     lo = hi + HD_PAGE;
   }
   return 0;
 }
 
-int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard)
-{
+int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard) {
   nregions = 0;
   npages = 0;
   guarded = guard;
   dl_iterate_phdr(find_own, NULL);
   char *maps = read_maps();
-  if (!maps)
-    return -1;
+  if (!maps) return -1;
   for (char *p = maps; *p;) {
     char *nl = p;
-    while (*nl && *nl != '\n')
-      nl++;
-    if (*nl)
-      *nl++ = 0;
+    while (*nl && *nl != '\n') nl++;
+    if (*nl) *nl++ = 0;
     add_line(p, (uint64_t)stack_lo, (uint64_t)stack_hi);
     p = nl;
   }
   hd__heap_each_range(add_heap);
-  if (!guarded)
-    return 0;
+  if (!guarded) return 0;
   hd__snapshot_touch(rt.main_tp, HD_PAGE); /* invariant 3: before anything is protected */
   for (unsigned i = 0; i < nregions; i++)
-    if (protect(&region[i]))
-      return -1;
+    if (protect(&region[i])) return -1;
   return 0;
 }
 
-void hd__snapshot_restore(void)
-{
-  for (size_t i = 0; i < npages; i++)
-    hd__copy(page[i].at, page[i].copy, HD_PAGE);
+void hd__snapshot_restore(void) {
+  for (size_t i = 0; i < npages; i++) hd__copy(page[i].at, page[i].copy, HD_PAGE);
 }
 
-void hd__snapshot_unguard(void)
-{
+void hd__snapshot_unguard(void) {
   for (unsigned i = 0; i < nregions && guarded; i++)
     hd_sys3(SYS_mprotect, region[i].lo, region[i].hi - region[i].lo, region[i].prot);
   guarded = false;
   npages = 0;
 }
 
-void hd__snapshot_each_range(void (*f)(char *lo, char *hi))
-{
-  for (unsigned i = 0; i < nregions; i++)
-    f((char *)region[i].lo, (char *)region[i].hi);
+void hd__snapshot_each_range(void (*f)(char *lo, char *hi)) {
+  for (unsigned i = 0; i < nregions; i++) f((char *)region[i].lo, (char *)region[i].hi);
 }

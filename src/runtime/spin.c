@@ -25,16 +25,13 @@
 static uint64_t known[KNOWN_CAP];
 static unsigned nknown;
 
-static uint64_t *known_slot(uint64_t pc)
-{
+static uint64_t *known_slot(uint64_t pc) {
   unsigned i = (unsigned)(hd_mix64(pc) & (KNOWN_CAP - 1));
-  while (known[i] && known[i] != pc)
-    i = (i + 1) & (KNOWN_CAP - 1);
+  while (known[i] && known[i] != pc) i = (i + 1) & (KNOWN_CAP - 1);
   return &known[i];
 }
 
-void hd__spin_learn(uint64_t pc)
-{
+void hd__spin_learn(uint64_t pc) {
   uint64_t *k = known_slot(pc);
   if (!*k && nknown < KNOWN_CAP / 2) {
     *k = pc;
@@ -42,94 +39,72 @@ void hd__spin_learn(uint64_t pc)
   }
 }
 
-void hd__spin_relearn(void)
-{
+void hd__spin_relearn(void) {
   hd__zero(known, sizeof known);
   nknown = 0;
   for (uint64_t i = 0; i < rt.status->visible_count; i++)
-    if (rt.visible[i] & HD_VISIBLE_SPIN)
-      hd__spin_learn(rt.visible[i] & ~HD_VISIBLE_SPIN);
+    if (rt.visible[i] & HD_VISIBLE_SPIN) hd__spin_learn(rt.visible[i] & ~HD_VISIBLE_SPIN);
 }
 
-static uint64_t value_at(uint64_t a, uint32_t size)
-{
+static uint64_t value_at(uint64_t a, uint32_t size) {
   switch (size) {
-  case 1:
-    return *(const uint8_t *)a;
-  case 2:
-    return *(const uint16_t *)a;
-  case 4:
-    return *(const uint32_t *)a;
-  case 8:
-    return *(const uint64_t *)a;
-  default: {
-    uint64_t h = 0;
-    for (uint32_t i = 0; i < size; i++)
-      h = h * 31 + ((const uint8_t *)a)[i];
-    return h;
-  }
+    case 1: return *(const uint8_t *)a;
+    case 2: return *(const uint16_t *)a;
+    case 4: return *(const uint32_t *)a;
+    case 8: return *(const uint64_t *)a;
+    default: {
+      uint64_t h = 0;
+      for (uint32_t i = 0; i < size; i++) h = h * 31 + ((const uint8_t *)a)[i];
+      return h;
+    }
   }
 }
 
-static uint64_t stack_end(const struct hd_thread *t)
-{
+static uint64_t stack_end(const struct hd_thread *t) {
   return t->ident ? (uint64_t)t->ident->frame : hd__first_stack_end();
 }
 
-static bool own_stack(const struct hd_thread *t, uint64_t a)
-{
+static bool own_stack(const struct hd_thread *t, uint64_t a) {
   uint64_t sp = (uint64_t)__builtin_frame_address(0);
   return a >= sp && a < stack_end(t);
 }
 
 /* The registers that survive a call, and the stack. */
-static uint64_t local_state(const struct hd_thread *t)
-{
+static uint64_t local_state(const struct hd_thread *t) {
   uint64_t h = hot.sp;
-  for (unsigned i = 0; i < 6; i++)
-    h = hd_mix64(h ^ hot.regs[i]);
+  for (unsigned i = 0; i < 6; i++) h = hd_mix64(h ^ hot.regs[i]);
   for (const uint64_t *p = (const uint64_t *)hot.sp; (uint64_t)p < stack_end(t); p++)
     h = (h ^ *p) * 0x9e3779b97f4a7c15ull, h ^= h >> 32;
   return h;
 }
 
-void hd__spin_read(uint64_t a, uint32_t size)
-{
+void hd__spin_read(uint64_t a, uint32_t size) {
   struct hd_thread *t = rt.cur;
   struct hd_spin *s = &t->spin;
-  if (!s->armed || own_stack(t, a) || size > 16)
-    return;
+  if (!s->armed || own_stack(t, a) || size > 16) return;
   for (unsigned i = 0; i < s->nread && i < HD_SPIN_READS; i++)
-    if (s->read[i].addr == a)
-      return;
-  if (s->nread < HD_SPIN_READS)
-    s->read[s->nread] = (struct hd_spin_read){a, value_at(a, size), size};
+    if (s->read[i].addr == a) return;
+  if (s->nread < HD_SPIN_READS) s->read[s->nread] = (struct hd_spin_read){a, value_at(a, size), size};
   s->nread++;
 }
 
-void hd__spin_wrote(uint64_t a)
-{
-  if (!own_stack(rt.cur, a))
-    rt.cur->spin.writes++;
+void hd__spin_wrote(uint64_t a) {
+  if (!own_stack(rt.cur, a)) rt.cur->spin.writes++;
 }
 
-static bool changed(const struct hd_spin *s)
-{
+static bool changed(const struct hd_spin *s) {
   for (unsigned i = 0; i < s->nread; i++)
-    if (value_at(s->read[i].addr, s->read[i].size) != s->read[i].value)
-      return true;
+    if (value_at(s->read[i].addr, s->read[i].size) != s->read[i].value) return true;
   return false;
 }
 
-static void disarm(struct hd_spin *s)
-{
+static void disarm(struct hd_spin *s) {
   rt.narmed -= s->armed;
   s->armed = false;
 }
 
 /* A new round begins. */
-static void start_round(struct hd_thread *t)
-{
+static void start_round(struct hd_thread *t) {
   struct hd_spin *s = &t->spin;
   rt.narmed += !s->armed;
   s->armed = true;
@@ -139,21 +114,23 @@ static void start_round(struct hd_thread *t)
   hd__new_segment(t); /* the fast path must not hide what the loop reads and writes */
 }
 
-static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh)
-{
+static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh) {
   struct hd_spin *s = &t->spin;
   if (fresh) {
     hd__spin_learn(pc);
     hd__log_visible(pc | HD_VISIBLE_SPIN);
   }
-  for (unsigned i = 0; i < s->nread; i++)
-    hd__shadow_show(s->read[i].addr, s->read[i].size);
-  t->op = (struct hd_op){.kind = HD_OP_SPINWAIT, .thread = t->id, .object = s->addr, .pc = pc,
-                         .enabler = s->enabler, .disabler = s->disabler, .enabler_before = s->enabler_before};
+  for (unsigned i = 0; i < s->nread; i++) hd__shadow_show(s->read[i].addr, s->read[i].size);
+  t->op = (struct hd_op){.kind = HD_OP_SPINWAIT,
+                         .thread = t->id,
+                         .object = s->addr,
+                         .pc = pc,
+                         .enabler = s->enabler,
+                         .disabler = s->disabler,
+                         .enabler_before = s->enabler_before};
   t->spinning = true;
   rt.nspinning++;
-  if (!s->on)
-    hd__disable(t);
+  if (!s->on) hd__disable(t);
   hd__step();
   t->spinning = false;
   rt.nspinning--;
@@ -164,8 +141,7 @@ static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh)
 }
 
 /* About to read at address a, at pc. */
-void hd__spin_check(uint64_t a, uint64_t pc)
-{
+void hd__spin_check(uint64_t a, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   struct hd_spin *s = &t->spin;
   bool is_known = nknown && *known_slot(pc);
@@ -183,7 +159,8 @@ void hd__spin_check(uint64_t a, uint64_t pc)
   }
   s->rounds++;
   /* Comparing states costs: a loop that is not one of these is looked at less and less often. */
-  if (!is_known && (s->rounds < LEARN_ROUNDS - 2 || (s->rounds > LEARN_ROUNDS && (s->rounds & (s->rounds - 1)) > 1))) {
+  if (!is_known &&
+      (s->rounds < LEARN_ROUNDS - 2 || (s->rounds > LEARN_ROUNDS && (s->rounds & (s->rounds - 1)) > 1))) {
     disarm(s);
     return;
   }
@@ -198,16 +175,13 @@ void hd__spin_check(uint64_t a, uint64_t pc)
 
 /* Somebody may have changed what others read. Called before every decision while anybody may spin: the event
  * executed last is what changed it. */
-void hd__spin_update(void)
-{
+void hd__spin_update(void) {
   for (unsigned i = 0; i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
     struct hd_spin *s = &t->spin;
-    if (!s->armed || s->nread > HD_SPIN_READS || t->state == HD_T_DONE)
-      continue;
+    if (!s->armed || s->nread > HD_SPIN_READS || t->state == HD_T_DONE) continue;
     bool on = changed(s);
-    if (on == s->on)
-      continue;
+    if (on == s->on) continue;
     s->on = on;
     if (on) {
       s->enabler = (uint32_t)rt.events;
@@ -215,8 +189,7 @@ void hd__spin_update(void)
       s->disabler = (uint32_t)rt.events;
       s->enabler_before = s->enabler;
     }
-    if (!t->spinning)
-      continue;
+    if (!t->spinning) continue;
     t->op.enabler = s->enabler;
     t->op.disabler = s->disabler;
     t->op.enabler_before = s->enabler_before;

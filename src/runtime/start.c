@@ -10,14 +10,12 @@
 #include "runtime/rt.h"
 
 /* Takes NAME=... out of the environment, so that the program does not see it. */
-static void hide(const char *name)
-{
+static void hide(const char *name) {
   extern char **environ;
   size_t n = hd__strlen(name);
   for (char **e = environ; *e;) {
     size_t i = 0;
-    while (i < n && (*e)[i] == name[i])
-      i++;
+    while (i < n && (*e)[i] == name[i]) i++;
     if (i == n && (*e)[n] == '=')
       for (char **p = e; (*p = p[1]); p++)
         ;
@@ -26,21 +24,17 @@ static void hide(const char *name)
   }
 }
 
-_Noreturn static void refuse(int code)
-{
-  for (;;)
-    hd_sys3(SYS_exit_group, code, 0, 0);
+_Noreturn static void refuse(int code) {
+  for (;;) hd_sys3(SYS_exit_group, code, 0, 0);
 }
 
 /* The search has come to a limit of its own. */
 static void out_of_memory(const char *why) { hd__fail(HD_RTE_ENVIRONMENT, 0, why); }
 
-static void attach(void)
-{
+static void attach(void) {
   void *p = mmap((void *)HD_SHM_BASE, HD_SHM_SIZE, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, HD_CTL_FD, 0);
-  if (p != (void *)HD_SHM_BASE)
-    refuse(97);
+  if (p != (void *)HD_SHM_BASE) refuse(97);
   struct hd_ctl *ctl = p;
   if (ctl->magic != HD_CTL_MAGIC || ctl->abi != HD_ABI_VERSION || ctl->size != sizeof *ctl)
     refuse(96); /* the supervisor is of another version */
@@ -56,15 +50,13 @@ static void attach(void)
   rt.search.memory = (char *)(HD_SHM_BASE + HD_SHM_SEARCH);
   rt.search.memory_size = HD_SEARCH_CAP;
   rt.search.scratch = hd__map(HD_SCRATCH_SIZE);
-  if (!rt.search.scratch)
-    refuse(97);
+  if (!rt.search.scratch) refuse(97);
   hot.detail = rt.config->detail || rt.config->leaks;
   hot.log = rt.config->detail != 0;
   if (rt.config->mode == HD_MODE_REPLAY) {
     /* The schedule is followed from a copy: the path area is written again as it is executed. */
     hd_step *copy = hd__map(rt.config->replay_len * sizeof *copy + HD_PAGE);
-    if (!copy)
-      refuse(97);
+    if (!copy) refuse(97);
     hd__copy(copy, rt.path, rt.config->replay_len * sizeof *copy);
     rt.search.replay = copy;
     rt.search.replay_len = rt.config->replay_len;
@@ -73,19 +65,17 @@ static void attach(void)
   } else {
     rt.strategy = hd_strategy_find(rt.config->strategy);
   }
-  if (!rt.strategy)
-    hd__fail(HD_RTE_INTERNAL, 0, "the runtime does not know the strategy");
+  if (!rt.strategy) hd__fail(HD_RTE_INTERNAL, 0, "the runtime does not know the strategy");
   if (hd__shadow_init() || hd__heap_init() || hd__sched_init())
-    hd__fail(HD_RTE_ENVIRONMENT, 0,
-             "cannot reserve address space (4 TiB are needed, none of it is used up front): lift `ulimit -v`");
+    hd__fail(
+        HD_RTE_ENVIRONMENT, 0,
+        "cannot reserve address space (4 TiB are needed, none of it is used up front): lift `ulimit -v`");
 }
 
-__attribute__((constructor(101))) static void start(void)
-{
+__attribute__((constructor(101))) static void start(void) {
   hd__real_init();
   hd_arch_init();
-  if (!getenv(HD_CTL_ENV))
-    return;
+  if (!getenv(HD_CTL_ENV)) return;
   attach();
   hide(HD_CTL_ENV);
   hide("LD_BIND_NOW");
@@ -94,22 +84,19 @@ __attribute__((constructor(101))) static void start(void)
 
 static int (*program_main)(int, char **, char **);
 
-static int hd_rt_start(int argc, char **argv, char **envp)
-{
-  hd__drive(program_main, argc, argv, envp);
-}
+static int hd_rt_start(int argc, char **argv, char **envp) { hd__drive(program_main, argc, argv, envp); }
 
-HD_EXPORT int __libc_start_main(int (*main_fn)(int, char **, char **), int argc, char **argv, void (*init)(void),
-                                void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+HD_EXPORT int __libc_start_main(int (*main_fn)(int, char **, char **), int argc, char **argv,
+                                void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
+                                void *stack_end);
 int __libc_start_main(int (*main_fn)(int, char **, char **), int argc, char **argv, void (*init)(void),
-                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
-{
-  int (*real)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end) {
+  int (*real)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void),
+              void *);
   hd__real_init();
   *(void **)&real = dlsym(RTLD_NEXT, "__libc_start_main");
   program_main = main_fn;
   /* ELF constructors of libraries, ours among them, have run by now; those of the program run in `real`. */
-  if (rt.ctl)
-    hd__exit_register_last();
+  if (rt.ctl) hd__exit_register_last();
   return real(rt.ctl ? hd_rt_start : main_fn, argc, argv, init, fini, rtld_fini, stack_end);
 }

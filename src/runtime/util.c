@@ -6,93 +6,73 @@
 
 #define OWN_BASE 0x3c0000000000ull
 #define MAX_MAPS 4096
-static struct {
-  uint64_t lo, hi;
-} maps[MAX_MAPS];
+static struct { uint64_t lo, hi; } maps[MAX_MAPS];
 static unsigned nmaps;
 
-void *hd__map(size_t size)
-{
+void *hd__map(size_t size) {
   /* At addresses of our own, so that where the program's mappings go does not depend on what we do. */
   static uint64_t next = OWN_BASE;
   size = (size + HD_PAGE - 1) & ~(HD_PAGE - 1);
   long p = hd_sys6(SYS_mmap, (long)next, (long)size, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   next += size;
-  if ((p < 0 && p > -4096) || nmaps == MAX_MAPS)
-    return NULL;
+  if ((p < 0 && p > -4096) || nmaps == MAX_MAPS) return NULL;
   maps[nmaps].lo = (uint64_t)p;
   maps[nmaps++].hi = (uint64_t)p + size;
   return (void *)p;
 }
 
-uint64_t hd__map_end(uint64_t a)
-{
+uint64_t hd__map_end(uint64_t a) {
   for (unsigned i = 0; i < nmaps; i++)
-    if (a >= maps[i].lo && a < maps[i].hi)
-      return maps[i].hi;
+    if (a >= maps[i].lo && a < maps[i].hi) return maps[i].hi;
   return 0;
 }
 
-void hd__copy(void *to, const void *from, size_t n)
-{
+void hd__copy(void *to, const void *from, size_t n) {
   if (HD_LIKELY(real_memcpy != NULL)) {
     real_memcpy(to, from, n);
     return;
   }
   char *d = to;
   const char *s = from;
-  while (n--)
-    *d++ = *s++;
+  while (n--) *d++ = *s++;
 }
 
-void hd__zero(void *to, size_t n)
-{
+void hd__zero(void *to, size_t n) {
   if (HD_LIKELY(real_memset != NULL)) {
     real_memset(to, 0, n);
     return;
   }
   char *d = to;
-  while (n--)
-    *d++ = 0;
+  while (n--) *d++ = 0;
 }
 
-size_t hd__strlen(const char *s)
-{
+size_t hd__strlen(const char *s) {
   size_t n = 0;
-  while (s[n])
-    n++;
+  while (s[n]) n++;
   return n;
 }
 
-bool hd__streq(const char *a, const char *b)
-{
-  while (*a && *a == *b)
-    a++, b++;
+bool hd__streq(const char *a, const char *b) {
+  while (*a && *a == *b) a++, b++;
   return *a == *b;
 }
 
-static size_t put(char *buf, size_t cap, size_t at, char c)
-{
-  if (at + 1 < cap)
-    buf[at] = c;
+static size_t put(char *buf, size_t cap, size_t at, char c) {
+  if (at + 1 < cap) buf[at] = c;
   return at + 1;
 }
 
-static size_t put_number(char *buf, size_t cap, size_t at, uint64_t v, unsigned base)
-{
+static size_t put_number(char *buf, size_t cap, size_t at, uint64_t v, unsigned base) {
   char digits[24];
   unsigned n = 0;
-  do
-    digits[n++] = "0123456789abcdef"[v % base];
+  do digits[n++] = "0123456789abcdef"[v % base];
   while (v /= base);
-  while (n)
-    at = put(buf, cap, at, digits[--n]);
+  while (n) at = put(buf, cap, at, digits[--n]);
   return at;
 }
 
-size_t hd__format(char *buf, size_t cap, const char *fmt, ...)
-{
+size_t hd__format(char *buf, size_t cap, const char *fmt, ...) {
   size_t at = 0;
   va_list ap;
   va_start(ap, fmt);
@@ -102,31 +82,23 @@ size_t hd__format(char *buf, size_t cap, const char *fmt, ...)
       continue;
     }
     switch (*++fmt) {
-    case 's': {
-      const char *s = va_arg(ap, const char *);
-      for (s = s ? s : "(null)"; *s; s++)
-        at = put(buf, cap, at, *s);
-      break;
-    }
-    case 'd': {
-      int64_t v = va_arg(ap, int64_t);
-      if (v < 0)
-        at = put(buf, cap, at, '-');
-      at = put_number(buf, cap, at, v < 0 ? -(uint64_t)v : (uint64_t)v, 10);
-      break;
-    }
-    case 'u':
-      at = put_number(buf, cap, at, va_arg(ap, uint64_t), 10);
-      break;
-    case 'x':
-      at = put_number(buf, cap, at, va_arg(ap, uint64_t), 16);
-      break;
-    default:
-      at = put(buf, cap, at, *fmt);
+      case 's': {
+        const char *s = va_arg(ap, const char *);
+        for (s = s ? s : "(null)"; *s; s++) at = put(buf, cap, at, *s);
+        break;
+      }
+      case 'd': {
+        int64_t v = va_arg(ap, int64_t);
+        if (v < 0) at = put(buf, cap, at, '-');
+        at = put_number(buf, cap, at, v < 0 ? -(uint64_t)v : (uint64_t)v, 10);
+        break;
+      }
+      case 'u': at = put_number(buf, cap, at, va_arg(ap, uint64_t), 10); break;
+      case 'x': at = put_number(buf, cap, at, va_arg(ap, uint64_t), 16); break;
+      default: at = put(buf, cap, at, *fmt);
     }
   }
   va_end(ap);
-  if (cap)
-    buf[at < cap ? at : cap - 1] = 0;
+  if (cap) buf[at < cap ? at : cap - 1] = 0;
   return at;
 }

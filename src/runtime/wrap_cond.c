@@ -8,8 +8,7 @@
 
 #include "runtime/rt.h"
 
-static void enqueue(struct hd_obj *o, struct hd_thread *t)
-{
+static void enqueue(struct hd_obj *o, struct hd_thread *t) {
   t->wait = o;
   t->next_pend = NULL;
   if (o->queue)
@@ -20,8 +19,7 @@ static void enqueue(struct hd_obj *o, struct hd_thread *t)
   o->nqueue++;
 }
 
-static void dequeue(struct hd_obj *o, struct hd_thread *t)
-{
+static void dequeue(struct hd_obj *o, struct hd_thread *t) {
   struct hd_thread *prev = NULL;
   for (struct hd_thread *q = o->queue; q; prev = q, q = q->next_pend)
     if (q == t) {
@@ -29,8 +27,7 @@ static void dequeue(struct hd_obj *o, struct hd_thread *t)
         prev->next_pend = t->next_pend;
       else
         o->queue = t->next_pend;
-      if (o->queue_last == t)
-        o->queue_last = prev;
+      if (o->queue_last == t) o->queue_last = prev;
       o->nqueue--;
       break;
     }
@@ -39,18 +36,15 @@ static void dequeue(struct hd_obj *o, struct hd_thread *t)
 }
 
 /* The thread no longer waits for the condition: now it wants its mutex. */
-static void to_mutex(struct hd_thread *t)
-{
+static void to_mutex(struct hd_thread *t) {
   struct hd_obj *m = t->wait2;
   t->op.kind = HD_OP_WAKE;
   t->op.object = m->addr;
   hd__pend(m, t);
-  if (hd__mutex_free(m->addr))
-    hd__enable(t);
+  if (hd__mutex_free(m->addr)) hd__enable(t);
 }
 
-void hd__time_out(struct hd_thread *t)
-{
+void hd__time_out(struct hd_thread *t) {
   hd__timer_clear(t);
   t->timed_out = true;
   struct hd_obj *o = t->wait;
@@ -62,17 +56,15 @@ void hd__time_out(struct hd_thread *t)
   }
 }
 
-static int wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc)
-{
+static int wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
+                uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  if (hd__heap_owns((uint64_t)c))
-    hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  if (hd__heap_owns((uint64_t)c)) hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   if (!hd__mutex_owned(m)) {
     hd__mutex_not_owned(m, pc);
     return EPERM;
   }
-  if (at && (at->tv_nsec < 0 || at->tv_nsec >= 1000000000))
-    return EINVAL;
+  if (at && (at->tv_nsec < 0 || at->tv_nsec >= 1000000000)) return EINVAL;
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   hd__point_open(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, 0, pc);
   t->op.aux = (uint64_t)m;
@@ -86,8 +78,7 @@ static int wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const st
     to_mutex(t);
   } else {
     enqueue(o, t);
-    if (at)
-      hd__timer_set(t, clock, at);
+    if (at) hd__timer_set(t, clock, at);
   }
   hd__step();
   hd__timer_clear(t);
@@ -100,30 +91,25 @@ static int wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const st
 }
 
 /* The k-th waiter by thread number: in what order they came does not matter to the choice. */
-static struct hd_thread *waiter(const struct hd_obj *o, unsigned k)
-{
+static struct hd_thread *waiter(const struct hd_obj *o, unsigned k) {
   struct hd_thread *best = NULL;
   for (unsigned round = 0; round <= k; round++) {
     struct hd_thread *next = NULL;
     for (struct hd_thread *t = o->queue; t; t = t->next_pend)
-      if ((!best || t->id > best->id) && (!next || t->id < next->id))
-        next = t;
+      if ((!best || t->id > best->id) && (!next || t->id < next->id)) next = t;
     best = next;
   }
   return best;
 }
 
-static void wake(struct hd_obj *o, struct hd_thread *t)
-{
+static void wake(struct hd_obj *o, struct hd_thread *t) {
   dequeue(o, t);
   hd__timer_clear(t);
   to_mutex(t);
 }
 
-static int signal_one(pthread_cond_t *c, uint64_t pc)
-{
-  if (hd__heap_owns((uint64_t)c))
-    hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+static int signal_one(pthread_cond_t *c, uint64_t pc) {
+  if (hd__heap_owns((uint64_t)c)) hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   hd__point_open(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   struct hd_thread *t = o->nqueue ? waiter(o, hd__choose(o->nqueue)) : NULL;
@@ -136,59 +122,54 @@ static int signal_one(pthread_cond_t *c, uint64_t pc)
   return 0;
 }
 
-static int signal_all(pthread_cond_t *c, uint64_t pc)
-{
-  if (hd__heap_owns((uint64_t)c))
-    hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+static int signal_all(pthread_cond_t *c, uint64_t pc) {
+  if (hd__heap_owns((uint64_t)c)) hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   hd__point_open(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   rt.cur->op.aux = o->nqueue;
   hd__event(0);
-  if (!o->nqueue)
-    o->signals++;
-  while (o->nqueue)
-    wake(o, o->queue);
+  if (!o->nqueue) o->signals++;
+  while (o->nqueue) wake(o, o->queue);
   return 0;
 }
 
-static clockid_t clock_of(const pthread_cond_t *c) { return c->__data.__wrefs & 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME; }
+static clockid_t clock_of(const pthread_cond_t *c) {
+  return c->__data.__wrefs & 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
 
-HD_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a) { return real_pthread_cond_init(c, a); }
+HD_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a) {
+  return real_pthread_cond_init(c, a);
+}
 
-HD_EXPORT int pthread_cond_destroy(pthread_cond_t *c)
-{
-  if (!hot.active)
-    return real_pthread_cond_destroy(c);
+HD_EXPORT int pthread_cond_destroy(pthread_cond_t *c) {
+  if (!hot.active) return real_pthread_cond_destroy(c);
   uint64_t pc = HD_CALLER;
   hd__point(HD_OP_CDESTROY, (uint64_t)c, 0, pc);
   if (hd__obj((uint64_t)c, HD_OBJ_COND)->nqueue) {
-    hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)c, pc, "a thread waits on the condition variable", false);
+    hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)c, pc, "a thread waits on the condition variable",
+                      false);
     return EBUSY;
   }
   return 0;
 }
 
-HD_EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
-{
+HD_EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
   return hot.active ? wait(c, m, 0, NULL, HD_CALLER) : real_pthread_cond_wait(c, m);
 }
 
-HD_EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *at)
-{
+HD_EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *at) {
   return hot.active ? wait(c, m, clock_of(c), at, HD_CALLER) : real_pthread_cond_timedwait(c, m, at);
 }
 
-HD_EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at)
-{
+HD_EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+                                     const struct timespec *at) {
   return hot.active ? wait(c, m, clock, at, HD_CALLER) : real_pthread_cond_clockwait(c, m, clock, at);
 }
 
-HD_EXPORT int pthread_cond_signal(pthread_cond_t *c)
-{
+HD_EXPORT int pthread_cond_signal(pthread_cond_t *c) {
   return hot.active ? signal_one(c, HD_CALLER) : real_pthread_cond_signal(c);
 }
 
-HD_EXPORT int pthread_cond_broadcast(pthread_cond_t *c)
-{
+HD_EXPORT int pthread_cond_broadcast(pthread_cond_t *c) {
   return hot.active ? signal_all(c, HD_CALLER) : real_pthread_cond_broadcast(c);
 }

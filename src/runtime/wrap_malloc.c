@@ -18,51 +18,42 @@ extern void __libc_free(void *);
 bool hd__heap_on;
 static char *libc_heap, *libc_heap_end; /* where what libc had handed out by then lies */
 
-static void *get(size_t n, size_t align, uint64_t pc)
-{
+static void *get(size_t n, size_t align, uint64_t pc) {
   void *p = hd__private_depth ? hd__private_alloc(n, align) : hd__heap_alloc(n, align, pc);
-  if (!p)
-    errno = ENOMEM;
+  if (!p) errno = ENOMEM;
   return p;
 }
 
-static size_t old_size(void *p)
-{
+static size_t old_size(void *p) {
   uint64_t a = (uint64_t)p;
-  if (hd__heap_owns(a))
-    return hd__heap_size(p);
-  if (hd__private_owns(a))
-    return ((uint64_t *)p)[-1];
+  if (hd__heap_owns(a)) return hd__heap_size(p);
+  if (hd__private_owns(a)) return ((uint64_t *)p)[-1];
   return (((uint64_t *)p)[-1] & ~7ull) - 8; /* libc's own header */
 }
 
-static void give(void *p, uint64_t pc)
-{
-  if (!p)
-    return;
+static void give(void *p, uint64_t pc) {
+  if (!p) return;
   if (hd__heap_owns((uint64_t)p))
     hd__heap_free(p, pc);
   else if (!hd__heap_on)
     __libc_free(p);
-  else if (hot.active && !hd__private_owns((uint64_t)p) && ((char *)p < libc_heap || (char *)p >= libc_heap_end))
+  else if (hot.active && !hd__private_owns((uint64_t)p) &&
+           ((char *)p < libc_heap || (char *)p >= libc_heap_end))
     hd__heap_free_foreign(p, pc);
 }
 
 /* libc's first heap lies between the end of the program and the break. */
-static int find_program_end(struct dl_phdr_info *info, size_t size, void *arg)
-{
+static int find_program_end(struct dl_phdr_info *info, size_t size, void *arg) {
   (void)size, (void)arg;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
     char *end = (char *)(info->dlpi_addr + p->p_vaddr + p->p_memsz);
-    if (p->p_type == PT_LOAD && end > libc_heap)
-      libc_heap = end;
+    if (p->p_type == PT_LOAD && end > libc_heap) libc_heap = end;
   }
   return 1; /* the program itself comes first */
 }
 
-void hd__heap_start(void)
-{
+void hd__heap_start(void) {
   libc_heap_end = sbrk(0);
   dl_iterate_phdr(find_program_end, NULL);
   hd__heap_on = true;
@@ -74,27 +65,21 @@ HD_EXPORT void free(void *p) { give(p, HD_CALLER); }
 HD_EXPORT void cfree(void *p);
 void cfree(void *p) { give(p, HD_CALLER); }
 
-HD_EXPORT void *calloc(size_t n, size_t m)
-{
-  if (!hd__heap_on)
-    return __libc_calloc(n, m);
+HD_EXPORT void *calloc(size_t n, size_t m) {
+  if (!hd__heap_on) return __libc_calloc(n, m);
   size_t size;
   if (__builtin_mul_overflow(n, m, &size)) {
     errno = ENOMEM;
     return NULL;
   }
   void *p = get(size, 16, HD_CALLER);
-  if (p && !hd__heap_fresh && !hd__private_owns((uint64_t)p))
-    hd__zero(p, size);
+  if (p && !hd__heap_fresh && !hd__private_owns((uint64_t)p)) hd__zero(p, size);
   return p;
 }
 
-static void *resize(void *p, size_t n, uint64_t pc)
-{
-  if (!hd__heap_on)
-    return __libc_realloc(p, n);
-  if (!p)
-    return get(n, 16, pc);
+static void *resize(void *p, size_t n, uint64_t pc) {
+  if (!hd__heap_on) return __libc_realloc(p, n);
+  if (!p) return get(n, 16, pc);
   if (n == 0) {
     give(p, pc);
     return NULL;
@@ -110,8 +95,7 @@ static void *resize(void *p, size_t n, uint64_t pc)
 
 HD_EXPORT void *realloc(void *p, size_t n) { return resize(p, n, HD_CALLER); }
 
-HD_EXPORT void *reallocarray(void *p, size_t n, size_t m)
-{
+HD_EXPORT void *reallocarray(void *p, size_t n, size_t m) {
   size_t size;
   if (__builtin_mul_overflow(n, m, &size)) {
     errno = ENOMEM;
@@ -120,8 +104,7 @@ HD_EXPORT void *reallocarray(void *p, size_t n, size_t m)
   return resize(p, size, HD_CALLER);
 }
 
-static void *aligned(size_t align, size_t n, uint64_t pc)
-{
+static void *aligned(size_t align, size_t n, uint64_t pc) {
   return hd__heap_on ? get(n, align, pc) : __libc_memalign(align, n);
 }
 
@@ -130,15 +113,12 @@ HD_EXPORT void *aligned_alloc(size_t align, size_t n) { return aligned(align, n,
 HD_EXPORT void *valloc(size_t n) { return aligned(HD_PAGE, n, HD_CALLER); }
 HD_EXPORT void *pvalloc(size_t n) { return aligned(HD_PAGE, (n + HD_PAGE - 1) & ~(HD_PAGE - 1), HD_CALLER); }
 
-HD_EXPORT int posix_memalign(void **out, size_t align, size_t n)
-{
-  if (align < sizeof(void *) || (align & (align - 1)))
-    return EINVAL;
+HD_EXPORT int posix_memalign(void **out, size_t align, size_t n) {
+  if (align < sizeof(void *) || (align & (align - 1))) return EINVAL;
   int saved = errno;
   void *p = aligned(align, n, HD_CALLER);
   errno = saved;
-  if (!p)
-    return ENOMEM;
+  if (!p) return ENOMEM;
   *out = p;
   return 0;
 }

@@ -9,16 +9,13 @@
 static int type_of(const pthread_mutex_t *m) { return m->__data.__kind & 3; }
 static bool destroyed(const pthread_mutex_t *m) { return m->__data.__kind == -1; }
 
-static void touch(const pthread_mutex_t *m, uint64_t pc)
-{
-  if (hd__heap_owns((uint64_t)m))
-    hd__heap_check((uint64_t)m, sizeof *m, HD_A_WRITE, pc);
+static void touch(const pthread_mutex_t *m, uint64_t pc) {
+  if (hd__heap_owns((uint64_t)m)) hd__heap_check((uint64_t)m, sizeof *m, HD_A_WRITE, pc);
   if (HD_UNLIKELY(destroyed(m)))
     hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)m, pc, "use of a destroyed mutex", false);
 }
 
-static void take(struct hd_obj *o, pthread_mutex_t *m, uint64_t pc)
-{
+static void take(struct hd_obj *o, pthread_mutex_t *m, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   m->__data.__lock = 1;
   m->__data.__owner = t->id + 1;
@@ -29,11 +26,12 @@ static void take(struct hd_obj *o, pthread_mutex_t *m, uint64_t pc)
   hd__acquire(&o->vc);
 }
 
-static bool owned(const pthread_mutex_t *m) { return m->__data.__lock && m->__data.__owner == rt.cur->id + 1; }
+static bool owned(const pthread_mutex_t *m) {
+  return m->__data.__lock && m->__data.__owner == rt.cur->id + 1;
+}
 
 /* The running thread gives the mutex back; those who want it may go. */
-static void give(struct hd_obj *o, pthread_mutex_t *m)
-{
+static void give(struct hd_obj *o, pthread_mutex_t *m) {
   m->__data.__lock = 0;
   m->__data.__owner = 0;
   m->__data.__count = 0;
@@ -42,13 +40,12 @@ static void give(struct hd_obj *o, pthread_mutex_t *m)
   hd__enable_pending(o);
 }
 
-static void report_owner(unsigned kind, pthread_mutex_t *m, uint64_t pc, const char *text)
-{
+static void report_owner(unsigned kind, pthread_mutex_t *m, uint64_t pc, const char *text) {
   struct hd_finding_rec *f = hd__finding(kind, pc, 0);
-  if (!f)
-    return;
+  if (!f) return;
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, kind == HD_KIND_DOUBLE_LOCK ? HD_OP_LOCK : HD_OP_UNLOCK);
+  struct hd_site *s =
+      hd__finding_site(f, HD_ROLE_AT, rt.cur->id, kind == HD_KIND_DOUBLE_LOCK ? HD_OP_LOCK : HD_OP_UNLOCK);
   hd__site_stack(s, rt.cur, pc);
   s->object = (uint64_t)m;
   if (m->__data.__lock && o->owner != HD_NOBODY) {
@@ -61,22 +58,18 @@ static void report_owner(unsigned kind, pthread_mutex_t *m, uint64_t pc, const c
 }
 
 /* The running thread wants the mutex: returns once it may have it (or, when timed, its time is over). */
-static void want(struct hd_obj *o, pthread_mutex_t *m, unsigned kind, uint64_t pc)
-{
+static void want(struct hd_obj *o, pthread_mutex_t *m, unsigned kind, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = (uint64_t)m, .pc = pc};
   hd__pend(o, t);
-  if (m->__data.__lock)
-    hd__disable(t);
+  if (m->__data.__lock) hd__disable(t);
   hd__step();
   hd__unpend(o, t);
 }
 
 /* Relocking: returns true when the caller is done, with its result in *e. */
-static bool again(pthread_mutex_t *m, int *e, uint64_t pc)
-{
-  if (!owned(m))
-    return false;
+static bool again(pthread_mutex_t *m, int *e, uint64_t pc) {
+  if (!owned(m)) return false;
   if (type_of(m) == PTHREAD_MUTEX_RECURSIVE) {
     *e = m->__data.__count == 0xffffffffu ? EAGAIN : 0;
     m->__data.__count += *e == 0;
@@ -90,12 +83,10 @@ static bool again(pthread_mutex_t *m, int *e, uint64_t pc)
   return false;
 }
 
-static int lock(pthread_mutex_t *m, uint64_t pc)
-{
+static int lock(pthread_mutex_t *m, uint64_t pc) {
   int e = 0;
   touch(m, pc);
-  if (again(m, &e, pc))
-    return e;
+  if (again(m, &e, pc)) return e;
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   want(o, m, HD_OP_LOCK, pc);
   hd__event(0);
@@ -103,14 +94,11 @@ static int lock(pthread_mutex_t *m, uint64_t pc)
   return 0;
 }
 
-static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc)
-{
+static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc) {
   int e = 0;
   touch(m, pc);
-  if (again(m, &e, pc))
-    return e;
-  if (at->tv_nsec < 0 || at->tv_nsec >= 1000000000)
-    return EINVAL;
+  if (again(m, &e, pc)) return e;
+  if (at->tv_nsec < 0 || at->tv_nsec >= 1000000000) return EINVAL;
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   struct hd_thread *t = rt.cur;
   hd__timer_set(t, clock, at);
@@ -119,14 +107,12 @@ static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec
   bool late = t->timed_out;
   t->timed_out = false;
   hd__event(late ? HD_EV_FAILED : 0);
-  if (late)
-    return ETIMEDOUT;
+  if (late) return ETIMEDOUT;
   take(o, m, pc);
   return 0;
 }
 
-static int trylock(pthread_mutex_t *m, uint64_t pc)
-{
+static int trylock(pthread_mutex_t *m, uint64_t pc) {
   touch(m, pc);
   if (owned(m) && type_of(m) == PTHREAD_MUTEX_RECURSIVE) {
     m->__data.__count++;
@@ -145,12 +131,10 @@ static int trylock(pthread_mutex_t *m, uint64_t pc)
   return 0;
 }
 
-static int unlock(pthread_mutex_t *m, uint64_t pc)
-{
+static int unlock(pthread_mutex_t *m, uint64_t pc) {
   touch(m, pc);
   if (!owned(m)) {
-    if (type_of(m) == PTHREAD_MUTEX_RECURSIVE || type_of(m) == PTHREAD_MUTEX_ERRORCHECK)
-      return EPERM;
+    if (type_of(m) == PTHREAD_MUTEX_RECURSIVE || type_of(m) == PTHREAD_MUTEX_ERRORCHECK) return EPERM;
     report_owner(HD_KIND_NOT_OWNER, m, pc,
                  m->__data.__lock ? "another thread holds this mutex" : "nobody holds this mutex");
   } else if (type_of(m) == PTHREAD_MUTEX_RECURSIVE && --m->__data.__count > 0) {
@@ -167,12 +151,10 @@ static int unlock(pthread_mutex_t *m, uint64_t pc)
 void hd__mutex_leave(pthread_mutex_t *m) { give(hd__obj((uint64_t)m, HD_OBJ_MUTEX), m); }
 bool hd__mutex_owned(const pthread_mutex_t *m) { return owned(m); }
 bool hd__mutex_free(uint64_t m) { return ((const pthread_mutex_t *)m)->__data.__lock == 0; }
-void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc)
-{
+void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc) {
   report_owner(HD_KIND_NOT_OWNER, m, pc, "wait on a condition with a mutex the thread does not hold");
 }
-void hd__mutex_return(pthread_mutex_t *m, uint64_t pc)
-{
+void hd__mutex_return(pthread_mutex_t *m, uint64_t pc) {
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__unpend(o, rt.cur);
   take(o, m, pc);
@@ -180,15 +162,12 @@ void hd__mutex_return(pthread_mutex_t *m, uint64_t pc)
 
 /* ---- the functions themselves ---- */
 
-HD_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a)
-{
+HD_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) {
   return real_pthread_mutex_init(m, a);
 }
 
-HD_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m)
-{
-  if (!hot.active)
-    return real_pthread_mutex_destroy(m);
+HD_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m) {
+  if (!hot.active) return real_pthread_mutex_destroy(m);
   uint64_t pc = HD_CALLER;
   touch(m, pc);
   hd__point(HD_OP_MDESTROY, (uint64_t)m, 0, pc);
@@ -202,28 +181,23 @@ HD_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m)
   return 0;
 }
 
-HD_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
-{
+HD_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
   return HD_LIKELY(hot.active) ? lock(m, HD_CALLER) : real_pthread_mutex_lock(m);
 }
 
 int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m);
-int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m)
-{
+int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m) {
   return HD_LIKELY(hot.active) ? trylock(m, HD_CALLER) : real_pthread_mutex_trylock(m);
 }
 
-HD_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *at)
-{
+HD_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *at) {
   return hot.active ? lock_until(m, CLOCK_REALTIME, at, HD_CALLER) : real_pthread_mutex_timedlock(m, at);
 }
 
-HD_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *at)
-{
+HD_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *at) {
   return hot.active ? lock_until(m, clock, at, HD_CALLER) : real_pthread_mutex_clocklock(m, clock, at);
 }
 
-HD_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
-{
+HD_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
   return HD_LIKELY(hot.active) ? unlock(m, HD_CALLER) : real_pthread_mutex_unlock(m);
 }

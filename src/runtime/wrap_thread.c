@@ -18,22 +18,18 @@ static void (*key_dtor[PTHREAD_KEYS_MAX])(void *); /* put back at restart: see h
 static void (*key_dtor_mark[PTHREAD_KEYS_MAX])(void *);
 static unsigned nkeys, nkeys_mark;
 
-void hd__keys_mark(void)
-{
+void hd__keys_mark(void) {
   hd__copy(key_dtor_mark, key_dtor, sizeof key_dtor);
   nkeys_mark = nkeys;
 }
 
-void hd__keys_begin(void)
-{
-  if (nkeys == nkeys_mark)
-    return;
+void hd__keys_begin(void) {
+  if (nkeys == nkeys_mark) return;
   hd__copy(key_dtor, key_dtor_mark, sizeof key_dtor);
   nkeys = nkeys_mark;
 }
 
-HD_EXPORT int pthread_key_create(pthread_key_t *key, void (*dtor)(void *))
-{
+HD_EXPORT int pthread_key_create(pthread_key_t *key, void (*dtor)(void *)) {
   int e = real_pthread_key_create(key, dtor);
   if (!e && *key < PTHREAD_KEYS_MAX) {
     key_dtor[*key] = dtor;
@@ -42,19 +38,15 @@ HD_EXPORT int pthread_key_create(pthread_key_t *key, void (*dtor)(void *))
   return e;
 }
 
-HD_EXPORT int pthread_key_delete(pthread_key_t key)
-{
-  if (key < PTHREAD_KEYS_MAX)
-    key_dtor[key] = NULL;
+HD_EXPORT int pthread_key_delete(pthread_key_t key) {
+  if (key < PTHREAD_KEYS_MAX) key_dtor[key] = NULL;
   return real_pthread_key_delete(key);
 }
 
 /* C++ thread_local objects: libstdc++ registers their destructors here. */
 HD_EXPORT int __cxa_thread_atexit_impl(void (*fn)(void *), void *obj, void *dso);
-int __cxa_thread_atexit_impl(void (*fn)(void *), void *obj, void *dso)
-{
-  if (!hot.active)
-    return real___cxa_thread_atexit_impl(fn, obj, dso);
+int __cxa_thread_atexit_impl(void (*fn)(void *), void *obj, void *dso) {
+  if (!hot.active) return real___cxa_thread_atexit_impl(fn, obj, dso);
   struct hd_tls_dtor *d = hd_arena_get(&rt.arena, sizeof *d);
   HD_BUG_ON(!d);
   *d = (struct hd_tls_dtor){fn, obj, rt.cur->tls_dtors};
@@ -62,8 +54,7 @@ int __cxa_thread_atexit_impl(void (*fn)(void *), void *obj, void *dso)
   return 0;
 }
 
-void hd__run_thread_dtors(struct hd_thread *t)
-{
+void hd__run_thread_dtors(struct hd_thread *t) {
   while (t->tls_dtors) {
     struct hd_tls_dtor *d = t->tls_dtors;
     t->tls_dtors = d->next;
@@ -79,37 +70,31 @@ void hd__run_thread_dtors(struct hd_thread *t)
         key_dtor[k](v);
       }
     }
-    if (!any)
-      break;
+    if (!any) break;
   }
 }
 
 /* ---- the life of a thread ---- */
 
-_Noreturn void hd__thread_exit(void *ret)
-{
+_Noreturn void hd__thread_exit(void *ret) {
   struct hd_thread *t = rt.cur;
   t->ret = ret;
-  if (t->id != 0 || !t->exiting)
-    hd__run_thread_dtors(t);
+  if (t->id != 0 || !t->exiting) hd__run_thread_dtors(t);
   t->exiting = true;
   hot.frame = t->frames;
   hd__point(HD_OP_EXIT, t->id, 0, 0);
-  if (rt.nalive == 1)
-    hd__program_exit(0); /* the last thread takes the process with it */
+  if (rt.nalive == 1) hd__program_exit(0); /* the last thread takes the process with it */
   hd__thread_gone();
 }
 
 /* First code of every thread but the first. */
-static void hd_rt_thread(void *arg)
-{
+static void hd_rt_thread(void *arg) {
   struct hd_thread *t = arg;
   hd__event(0);
   hd__thread_exit(t->start(t->arg));
 }
 
-static size_t default_stack(void)
-{
+static size_t default_stack(void) {
   static size_t size;
   if (!size) {
     pthread_attr_t a;
@@ -119,8 +104,7 @@ static size_t default_stack(void)
   return size;
 }
 
-HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
-{
+HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
   if (!hot.active) {
     if (rt.ctl && !hd__private_depth)
       hd__fail(HD_RTE_UNSUPPORTED, 0, "pthread_create before main (in a constructor) is not supported");
@@ -137,8 +121,7 @@ HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(
     pthread_attr_getstacksize(attr, &size);
     size_t n = 0;
     /* Without a stack of the user's own, "lo" is computed from nothing: a small negative number. */
-    if (pthread_attr_getstack(attr, &lo, &n) == 0 && (int64_t)lo > 0)
-      user_stack = (char *)lo + n;
+    if (pthread_attr_getstack(attr, &lo, &n) == 0 && (int64_t)lo > 0) user_stack = (char *)lo + n;
     size = user_stack || size == default_stack() ? 0 : size;
   }
   hd__point_open(HD_OP_CREATE, 0, 0, pc);
@@ -164,62 +147,45 @@ HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(
   return 0;
 }
 
-static struct hd_thread *find(pthread_t th)
-{
-  if ((uint64_t)th == rt.main_tp)
-    return &rt.thread[0];
+static struct hd_thread *find(pthread_t th) {
+  if ((uint64_t)th == rt.main_tp) return &rt.thread[0];
   for (unsigned i = rt.nthreads; i-- > 1;)
-    if (rt.thread[i].ident && rt.thread[i].ident->tp == (uint64_t)th)
-      return &rt.thread[i];
+    if (rt.thread[i].ident && rt.thread[i].ident->tp == (uint64_t)th) return &rt.thread[i];
   return NULL;
 }
 
-static void forget(struct hd_thread *t)
-{
-  if (t->ident)
-    hd__ident_give(t->ident);
+static void forget(struct hd_thread *t) {
+  if (t->ident) hd__ident_give(t->ident);
   t->ident = NULL;
 }
 
-HD_EXPORT int pthread_join(pthread_t th, void **ret)
-{
-  if (!hot.active)
-    return real_pthread_join(th, ret);
+HD_EXPORT int pthread_join(pthread_t th, void **ret) {
+  if (!hot.active) return real_pthread_join(th, ret);
   struct hd_thread *t = find(th), *me = rt.cur;
-  if (!t || t->joined)
-    return ESRCH;
-  if (t == me)
-    return EDEADLK;
-  if (t->detached || t->joiner)
-    return EINVAL;
+  if (!t || t->joined) return ESRCH;
+  if (t == me) return EDEADLK;
+  if (t->detached || t->joiner) return EINVAL;
   me->op = (struct hd_op){.kind = HD_OP_JOIN, .thread = me->id, .object = t->id, .pc = HD_CALLER};
   t->joiner = me;
-  if (t->state != HD_T_DONE)
-    hd__disable(me);
+  if (t->state != HD_T_DONE) hd__disable(me);
   hd__step();
   hd__event(0);
   t->joiner = NULL;
   t->joined = true;
   rt.nunjoined--;
   hd__acquire(&t->vc);
-  if (ret)
-    *ret = t->ret;
+  if (ret) *ret = t->ret;
   forget(t);
   return 0;
 }
 
-HD_EXPORT int pthread_detach(pthread_t th)
-{
-  if (!hot.active)
-    return real_pthread_detach(th);
+HD_EXPORT int pthread_detach(pthread_t th) {
+  if (!hot.active) return real_pthread_detach(th);
   struct hd_thread *t = find(th);
-  if (!t || t->joined)
-    return ESRCH;
-  if (t->detached)
-    return EINVAL;
+  if (!t || t->joined) return ESRCH;
+  if (t->detached) return EINVAL;
   hd__point(HD_OP_DETACH, t->id, 0, HD_CALLER);
   t->detached = true;
-  if (t->state == HD_T_DONE)
-    forget(t);
+  if (t->state == HD_T_DONE) forget(t);
   return 0;
 }

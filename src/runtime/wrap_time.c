@@ -13,38 +13,31 @@
 #define START_MONOTONIC (1000ull * SECOND)
 #define TICK 1000ull
 
-static uint64_t offset(clockid_t clock)
-{
+static uint64_t offset(clockid_t clock) {
   return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ? START_REALTIME
                                                                                          : START_MONOTONIC;
 }
 
-void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at)
-{
-  uint64_t abs = at->tv_sec < 0 ? 0 : (uint64_t)at->tv_sec * SECOND + (uint64_t)at->tv_nsec, off = offset(clock);
+void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at) {
+  uint64_t abs = at->tv_sec < 0 ? 0 : (uint64_t)at->tv_sec * SECOND + (uint64_t)at->tv_nsec,
+           off = offset(clock);
   t->deadline = abs > off ? abs - off : 0;
-  if (!t->timed)
-    rt.ntimed++;
+  if (!t->timed) rt.ntimed++;
   t->timed = true;
 }
 
-void hd__timer_clear(struct hd_thread *t)
-{
-  if (t->timed)
-    rt.ntimed--;
+void hd__timer_clear(struct hd_thread *t) {
+  if (t->timed) rt.ntimed--;
   t->timed = false;
 }
 
-static uint64_t read_clock(clockid_t clock)
-{
+static uint64_t read_clock(clockid_t clock) {
   struct hd_thread *t = rt.cur;
-  if (t->clock_read < rt.now)
-    t->clock_read = rt.now;
+  if (t->clock_read < rt.now) t->clock_read = rt.now;
   return (t->clock_read += TICK) + offset(clock);
 }
 
-static void sleep_for(uint64_t ns, uint64_t pc)
-{
+static void sleep_for(uint64_t ns, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__point(HD_OP_SLEEP, 0, 0, pc);
   struct timespec at = {0, 0};
@@ -59,42 +52,35 @@ static void sleep_for(uint64_t ns, uint64_t pc)
   t->timed_out = false;
 }
 
-static bool bad(const struct timespec *d) { return d->tv_sec < 0 || d->tv_nsec < 0 || d->tv_nsec >= (long)SECOND; }
+static bool bad(const struct timespec *d) {
+  return d->tv_sec < 0 || d->tv_nsec < 0 || d->tv_nsec >= (long)SECOND;
+}
 
-HD_EXPORT int clock_gettime(clockid_t clock, struct timespec *out)
-{
-  if (!hot.active)
-    return real_clock_gettime(clock, out);
+HD_EXPORT int clock_gettime(clockid_t clock, struct timespec *out) {
+  if (!hot.active) return real_clock_gettime(clock, out);
   uint64_t v = read_clock(clock);
   out->tv_sec = (time_t)(v / SECOND);
   out->tv_nsec = (long)(v % SECOND);
   return 0;
 }
 
-HD_EXPORT int gettimeofday(struct timeval *restrict tv, void *restrict tz)
-{
-  if (!hot.active)
-    return real_gettimeofday(tv, tz);
+HD_EXPORT int gettimeofday(struct timeval *restrict tv, void *restrict tz) {
+  if (!hot.active) return real_gettimeofday(tv, tz);
   uint64_t v = read_clock(CLOCK_REALTIME);
   tv->tv_sec = (time_t)(v / SECOND);
   tv->tv_usec = (suseconds_t)(v % SECOND / 1000);
   return 0;
 }
 
-HD_EXPORT time_t time(time_t *out)
-{
-  if (!hot.active)
-    return real_time(out);
+HD_EXPORT time_t time(time_t *out) {
+  if (!hot.active) return real_time(out);
   time_t v = (time_t)(read_clock(CLOCK_REALTIME) / SECOND);
-  if (out)
-    *out = v;
+  if (out) *out = v;
   return v;
 }
 
-HD_EXPORT int nanosleep(const struct timespec *d, struct timespec *left)
-{
-  if (!hot.active)
-    return real_nanosleep(d, left);
+HD_EXPORT int nanosleep(const struct timespec *d, struct timespec *left) {
+  if (!hot.active) return real_nanosleep(d, left);
   if (bad(d)) {
     errno = EINVAL;
     return -1;
@@ -103,12 +89,9 @@ HD_EXPORT int nanosleep(const struct timespec *d, struct timespec *left)
   return 0;
 }
 
-HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct timespec *left)
-{
-  if (!hot.active)
-    return real_clock_nanosleep(clock, flags, d, left);
-  if (bad(d))
-    return EINVAL;
+HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct timespec *left) {
+  if (!hot.active) return real_clock_nanosleep(clock, flags, d, left);
+  if (bad(d)) return EINVAL;
   uint64_t ns = (uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec;
   if (flags & TIMER_ABSTIME) {
     uint64_t at = rt.now + offset(clock);
@@ -118,18 +101,14 @@ HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec 
   return 0;
 }
 
-HD_EXPORT int usleep(unsigned us)
-{
-  if (!hot.active)
-    return real_usleep(us);
+HD_EXPORT int usleep(unsigned us) {
+  if (!hot.active) return real_usleep(us);
   sleep_for(us * 1000ull, HD_CALLER);
   return 0;
 }
 
-HD_EXPORT unsigned sleep(unsigned s)
-{
-  if (!hot.active)
-    return real_sleep(s);
+HD_EXPORT unsigned sleep(unsigned s) {
+  if (!hot.active) return real_sleep(s);
   sleep_for(s * SECOND, HD_CALLER);
   return 0;
 }
@@ -137,17 +116,13 @@ HD_EXPORT unsigned sleep(unsigned s)
 /* Which processor it is must not matter. */
 HD_EXPORT int sched_getcpu(void) { return hot.active ? 0 : real_sched_getcpu(); }
 
-HD_EXPORT clock_t clock(void)
-{
-  if (!hot.active)
-    return real_clock();
+HD_EXPORT clock_t clock(void) {
+  if (!hot.active) return real_clock();
   return (clock_t)((read_clock(CLOCK_MONOTONIC) - START_MONOTONIC) / (SECOND / CLOCKS_PER_SEC));
 }
 
-HD_EXPORT int sched_yield(void)
-{
-  if (!hot.active)
-    return real_sched_yield();
+HD_EXPORT int sched_yield(void) {
+  if (!hot.active) return real_sched_yield();
   hd__point(HD_OP_YIELD, 0, 0, HD_CALLER);
   return 0;
 }

@@ -6,16 +6,13 @@
 
 /* Goes to the original in an ordinary process. The argument lists do not matter: at most six words. Defined
  * under another name in C, since the headers declare the real prototypes. */
-#define UNSUPPORTED(name)                                                                                       \
-  HD_EXPORT long hd_rt_un_##name(long a, long b, long c, long d, long e, long f) __asm__(#name);                \
-  long hd_rt_un_##name(long a, long b, long c, long d, long e, long f)                                          \
-  {                                                                                                             \
-    static long (*real)(long, long, long, long, long, long);                                                    \
-    if (hot.active)                                                                                             \
-      hd__unsupported(#name, HD_CALLER);                                                                        \
-    if (!real)                                                                                                  \
-      *(void **)&real = dlsym(RTLD_NEXT, #name);                                                                \
-    return real(a, b, c, d, e, f);                                                                              \
+#define UNSUPPORTED(name)                                                                        \
+  HD_EXPORT long hd_rt_un_##name(long a, long b, long c, long d, long e, long f) __asm__(#name); \
+  long hd_rt_un_##name(long a, long b, long c, long d, long e, long f) {                         \
+    static long (*real)(long, long, long, long, long, long);                                     \
+    if (hot.active) hd__unsupported(#name, HD_CALLER);                                           \
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, #name);                                        \
+    return real(a, b, c, d, e, f);                                                               \
   }
 
 UNSUPPORTED(pthread_rwlock_rdlock)

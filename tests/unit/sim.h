@@ -66,6 +66,9 @@ enum {
   SIM_DESTROY = 1024,
   SIM_SPIN = 2048, /* loops that wait by reading */
   SIM_ALL = 4095,
+  /* What every complete strategy must be exact on. Left out: time-outs and spin loops (rare misses), stops in the
+   * middle and destroyed mutexes (executions in vain); docs/soundness.md tells. */
+  SIM_EXACT = SIM_LOCKED | SIM_TRY | SIM_COND | SIM_CHOICE | SIM_CAS | SIM_ONCE | SIM_ENDS | SIM_STARTS,
 };
 
 #define SIM_MEMORY 0x1000ull
