@@ -53,7 +53,7 @@ ACTIONS = [
     ("fill_random", "random bytes come from the seed, also those of /dev/urandom"),
     ("virtual_time", "virtual: the same in every run"),
     ("is_random_device", "passed through; closed at a restart"),
-    ("4242", "virtual: the same in every run"),
+    ("VIRTUAL_PID", "virtual: the same in every run"),
     ("unsigned *)a[0] = 0", "always processor 0"),
     ("hd__unsupported", "refused"),
     ("hd__exit_now", "ends the execution, not the process"),
@@ -250,7 +250,7 @@ def system_calls():
     with open(os.path.join(RUNTIME, "sysguard.c")) as f:
         text = f.read()
     serve = re.search(r"\nstatic long serve\(.*?\n\}\n", text, re.S).group()
-    group = r"((?:  case SYS_\w+:[ {]*\n)+)(.*?)(?=\n  case |\n  default)"
+    group = r"((?:\n +case SYS_\w+:[ {]*)+)(.*?)(?=\n +case |\n +default)"
     for labels, code in re.findall(group, serve, re.S):
         names = re.findall(r"SYS_(\w+)", labels)
         action = next((what for mark, what in ACTIONS if mark in code), None)
