@@ -67,22 +67,29 @@ HD_EXPORT int __cxa_guard_acquire(uint64_t *guard);
 HD_EXPORT void __cxa_guard_release(uint64_t *guard);
 HD_EXPORT void __cxa_guard_abort(uint64_t *guard);
 
-static int (*real_guard_acquire)(uint64_t *);
-static void (*real_guard_release)(uint64_t *), (*real_guard_abort)(uint64_t *);
+/* Outside a controlled run: what libstdc++ does, which may not be there to be called (-static-libstdc++). */
+static int native_acquire(uint8_t *guard) {
+  for (;;) {
+    uint8_t idle = 0;
+    if (__atomic_load_n(guard, __ATOMIC_ACQUIRE)) return 0;
+    if (__atomic_compare_exchange_n(guard + 1, &idle, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+      if (!__atomic_load_n(guard, __ATOMIC_ACQUIRE)) return 1;
+      __atomic_store_n(guard + 1, 0, __ATOMIC_RELEASE);
+      return 0;
+    }
+    real_sched_yield();
+  }
+}
 
-static void find_real_guards(void) {
-  extern void *dlsym(void *, const char *);
-  if (real_guard_acquire) return;
-  void *next = (void *)-1l; /* RTLD_NEXT */
-  *(void **)&real_guard_release = dlsym(next, "__cxa_guard_release");
-  *(void **)&real_guard_abort = dlsym(next, "__cxa_guard_abort");
-  *(void **)&real_guard_acquire = dlsym(next, "__cxa_guard_acquire");
+static void native_release(uint8_t *guard, uint8_t done) {
+  if (done) __atomic_store_n(guard, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(guard + 1, 0, __ATOMIC_RELEASE);
 }
 
 int __cxa_guard_acquire(uint64_t *guard) {
   if (!hot.active) {
-    find_real_guards();
-    return real_guard_acquire(guard);
+    hd__real_init();
+    return native_acquire((uint8_t *)guard);
   }
   uint64_t pc = HD_CALLER;
   if (__atomic_load_n((uint8_t *)guard, __ATOMIC_ACQUIRE)) return 0;
@@ -97,8 +104,7 @@ int __cxa_guard_acquire(uint64_t *guard) {
 
 void __cxa_guard_release(uint64_t *guard) {
   if (!hot.active) {
-    find_real_guards();
-    real_guard_release(guard);
+    native_release((uint8_t *)guard, 1);
     return;
   }
   uint64_t pc = HD_CALLER;
@@ -110,8 +116,7 @@ void __cxa_guard_release(uint64_t *guard) {
 
 void __cxa_guard_abort(uint64_t *guard) {
   if (!hot.active) {
-    find_real_guards();
-    real_guard_abort(guard);
+    native_release((uint8_t *)guard, 0);
     return;
   }
   end((uint64_t)guard + 1, HD_CALLER);

@@ -129,7 +129,7 @@ class Driver:
             label = re.match(r"([A-Za-z]\w*):", line)
             if label:
                 function = label.group(1)
-            call = re.search(r"\b(?:call|callq|jmp)\s+__tsan_(\w+)", line)
+            call = re.search(r"\b(?:call|callq|jmp|jmpq)\s+\*?__tsan_(\w+?)(?:@|$)", line)
             if call and not call.group(1).startswith(("func_", "init")):
                 result.setdefault(function, []).append(call.group(1))
         return result
