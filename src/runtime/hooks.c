@@ -7,11 +7,12 @@
 
 static inline __attribute__((always_inline)) void access_fast(uint64_t addr, unsigned size, bool write,
                                                               uint64_t pc) {
-  if (HD_UNLIKELY(!hot.active)) return;
+  uint64_t tag = hot.tag;
+  if (HD_UNLIKELY(!tag)) return; /* not active */
   const struct hd_cell *c = hd__cell(addr);
   /* These hooks are for aligned addresses: 8 bytes fill the granule. */
   uint64_t mask = size == 8 ? 0xff : ((1ull << size) - 1) << (addr & 7);
-  uint64_t care = ~0xffull | mask, want = hot.tag | mask;
+  uint64_t care = ~0xffull | mask, want = tag | mask;
   if (!write && HD_LIKELY((c->r & care) == want)) return;
   if (HD_LIKELY((c->w & care) == want)) return;
   hd__access_slow(addr, size, write ? HD_A_WRITE : 0, pc);

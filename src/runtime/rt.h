@@ -156,7 +156,7 @@ struct hd_obj {
 
 struct hd_hot {
   uint64_t sp, regs[6];   /* of the program, where it entered a hook of arch.h last; known to the assembler */
-  uint64_t tag;           /* of the running thread */
+  uint64_t tag;           /* of the running thread; 0 while not active */
   struct hd_frame *frame; /* top of the running thread's call stack */
   struct hd_frame *frame_end;
   uint64_t stack_limit; /* the running thread's stack pointer must stay above */
@@ -293,7 +293,8 @@ struct hd_cell {
 #define HD_SHADOW_BASE 0x300000000000ull
 #define HD_SHADOW_ADDR_MASK ((1ull << 40) - 1)
 static inline struct hd_cell *hd__cell(uint64_t addr) {
-  return (struct hd_cell *)(HD_SHADOW_BASE + ((addr & HD_SHADOW_ADDR_MASK & ~7ull) << 2));
+  /* The low 40 bits without the last 3, times 4; written with shifts, which need no long constants. */
+  return (struct hd_cell *)(HD_SHADOW_BASE + ((addr << 24 >> 27) << 5));
 }
 
 int hd__shadow_init(void);

@@ -247,6 +247,7 @@ _Noreturn void hd__thread_gone(void) {
 _Noreturn void hd__end(int reason) {
   rt.end_reason = reason;
   hot.active = 0;
+  hot.tag = 0;
   hot.selector = 0;
   hd_arch_jump(&rt.sched);
 }
