@@ -23,6 +23,7 @@ struct hd_tobj {
   uint32_t epoch;
   uint32_t acquire, release, destroy; /* last events, HD_NONE */
   struct link *list;                  /* most recent first */
+  struct link *spins;                 /* lock: loops that saw it free since it was last taken */
 };
 
 #define TABLE_MAX (1u << 22)
@@ -90,7 +91,7 @@ static struct hd_tobj *object(struct hd_trace *t, uint64_t key) {
       grow_table(t);
       return object(t, key);
     }
-    *o = (struct hd_tobj){key, t->epoch, HD_NONE, HD_NONE, HD_NONE, NULL};
+    *o = (struct hd_tobj){key, t->epoch, HD_NONE, HD_NONE, HD_NONE, NULL, NULL};
   }
   return o;
 }
@@ -138,10 +139,20 @@ static int cond_dependent(const struct hd_op *a, const struct hd_op *b) {
   return 1;
 }
 
+/* A spin reads what it waits for; whatever can begin or end the wait is dependent. */
+static int spin_dependent(const struct hd_op *spin, const struct hd_op *b, unsigned bf) {
+  if (hd_op_object[b->kind] == HD_OBJ_MEMORY)
+    return is_write(b->kind) && spin->object < b->object + b->size && b->object < spin->object + spin->size;
+  enum role role = lock_role(b->kind, bf);
+  return (role == ROLE_ACQUIRE || role == ROLE_RELEASE) && lock_of(b) == spin->object;
+}
+
 int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
   if (a->kind == HD_OP_END || b->kind == HD_OP_END || ((af | bf) & HD__EV_STOP)) return 1;
   if (a->kind == HD_OP_CREATE && b->kind == HD_OP_CREATE)
     return 1; /* the order decides the numbers of the new threads */
+  if (a->kind == HD_OP_SPINWAIT) return spin_dependent(a, b, bf);
+  if (b->kind == HD_OP_SPINWAIT) return spin_dependent(b, a, af);
   unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
   if (oa == HD_OBJ_MEMORY && ob == HD_OBJ_MEMORY)
     return a->object < b->object + b->size && b->object < a->object + a->size &&
@@ -196,9 +207,10 @@ static void on_lock(struct work *w, uint64_t key, enum role role) {
         add_race(w, o->acquire); /* invariant 3 */
       }
       if (o->release != HD_NONE) join(w, o->release);
+      for (struct link *s = o->spins; s; s = s->next) meet(w, s->ev);
       if (w->f == HD_NONE) return;
       o->acquire = w->f;
-      o->list = NULL;
+      o->list = o->spins = NULL;
       break;
     case ROLE_READ:
       meet(w, o->acquire);
@@ -270,7 +282,13 @@ static void on_end(struct work *w) {
 static void on_spin(struct work *w) {
   const struct hd_op *op = w->op;
   if (op->disabler && !covered(w, w->pred, op->disabler - 1)) add_race(w, op->disabler - 1);
-  if (op->enabler && w->f != HD_NONE) join(w, op->enabler - 1);
+  if (w->f == HD_NONE) return;
+  if (op->enabler) join(w, op->enabler - 1);
+  on_memory(w); /* from here on it is a read of what it waited for ... */
+  struct hd_tobj *o = object(w->t, op->object * 4 + 1);
+  struct link *l = get(w->t, sizeof *l); /* ... or a look at a lock, which the next taking of it would end */
+  *l = (struct link){w->f, 0, 0, o->spins};
+  o->spins = l;
 }
 
 static void on_create(struct work *w) {

@@ -123,11 +123,13 @@ static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh) {
   for (unsigned i = 0; i < s->nread; i++) hd__shadow_show(s->read[i].addr, s->read[i].size);
   t->op = (struct hd_op){.kind = HD_OP_SPINWAIT,
                          .thread = t->id,
-                         .object = s->addr,
+                         .object = s->read[0].addr,
                          .pc = pc,
                          .enabler = s->enabler,
                          .disabler = s->disabler,
-                         .enabler_before = s->enabler_before};
+                         .enabler_before = s->enabler_before,
+                         .size = s->read[0].size};
+  if (s->nread > 1) rt.status->lossy = 1; /* the search knows of one place only */
   t->spinning = true;
   rt.nspinning++;
   if (!s->on) hd__disable(t);

@@ -50,6 +50,8 @@ void hd__time_out(struct hd_thread *t) {
   struct hd_obj *o = t->wait;
   if (o && o->kind == HD_OBJ_COND) {
     dequeue(o, t);
+    if (!hd__mutex_free(t->wait2->addr))
+      rt.status->lossy = 1; /* the order of a late one is not known exactly */
     to_mutex(t);
   } else {
     hd__enable(t);

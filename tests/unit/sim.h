@@ -415,7 +415,7 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
       me->changed = 0;
       me->enabler = me->disabler = me->enabler_before = 0;
       memcpy(me->read, s->memory + i->b, i->size);
-      sim_pend(s, t, HD_OP_SPINWAIT, me->op.object, 0);
+      sim_pend(s, t, HD_OP_SPINWAIT, me->op.object, i->size);
       return 1;
     default: break;
   }
