@@ -49,10 +49,16 @@ static void add_quote(struct hd_str *out, const struct hd_frame *f, bool colour)
   hd_str_addc(out, '\n');
 }
 
+/* Headers of the system (std::thread's way to the thread's function) and code without a source. */
+static bool is_plumbing(const struct hd_frame *f) { return !f->path || strncmp(f->path, "/usr/", 5) == 0; }
+
 static void add_callers(struct hd_str *out, const struct hd_frames *stack) {
-  for (size_t i = 1; i < stack->n; i++) {
-    if (i > STACK_LINES) {
-      hd_str_addf(out, "        and %zu more calls\n", stack->n - i);
+  size_t n = stack->n, shown = 0;
+  while (n > 1 && is_plumbing(&stack->v[n - 1])) n--;
+  for (size_t i = 1; i < n; i++) {
+    if (is_plumbing(&stack->v[i])) continue;
+    if (++shown > STACK_LINES) {
+      hd_str_addf(out, "        and %zu more calls\n", n - i);
       return;
     }
     hd_str_addf(out, "        %-14s", stack->v[i - 1].inlined ? "inlined into" : "called from");
@@ -78,6 +84,11 @@ static void add_name(struct hd_str *out, const struct hd_place *p) {
 }
 
 static void add_wait(struct hd_str *out, const struct hd_place *p) {
+  if (p->op == HD_OP_SPINWAIT) {
+    hd_str_addf(out, "%s reads again and again ", p->thread);
+    add_name(out, p);
+    return;
+  }
   switch (hd_op_object[p->op]) {
     case HD_OBJ_THREAD:
       hd_str_addf(out, "%s waits for %s to end", p->thread, p->object ? p->object : "a thread");
