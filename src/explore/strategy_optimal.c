@@ -120,47 +120,64 @@ struct sequence {
   uint16_t last_choice;
   unsigned last_flags; /* only what cannot be otherwise in the other order */
   int last_fixed;
-  uint8_t *taken; /* events that were found further up in the tree */
+  uint8_t *taken;  /* events that were found further up in the tree */
+  uint32_t *first; /* of each thread: its first event that is left, HD_NONE */
   int last_taken;
 };
 
-static int last_depends_on(const struct sequence *v, uint32_t i) {
-  const struct hd_ev *e = &trace.ev[v->ev[i]];
-  return v->last_pred[e->op.thread] >= e->index || hd__dependent(&e->op, e->flags, &v->last, v->last_flags);
+/* Whether anything left in v happened before the event with that clock: then so did the first of its thread. */
+static int has_cause(const struct sequence *v, const uint32_t *clock, unsigned thread) {
+  for (uint32_t t = 0; t < trace.nthreads; t++)
+    if (v->first[t] != HD_NONE && t != thread && clock[t] >= trace.ev[v->ev[v->first[t]]].index) return 1;
+  return 0;
+}
+
+/* hd__dependent, with the pairs that have nothing in common sorted out first. */
+static inline int depends(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
+  unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
+  if (oa > HD_OBJ_MEMORY && ob > HD_OBJ_MEMORY && a->object != b->object && a->aux != b->object &&
+      a->object != b->aux && !((af | bf) & HD__EV_STOP))
+    return 0;
+  return hd__dependent(a, af, b, bf);
+}
+
+static int depends_on_any(const struct sequence *v, const struct hd_op *op, unsigned flags) {
+  for (uint32_t i = 0; i < v->n; i++) {
+    const struct hd_ev *e = &trace.ev[v->ev[i]];
+    if (!v->taken[i] && depends(&e->op, e->flags, op, flags)) return 1;
+  }
+  return 0;
 }
 
 /* Whether `op` (with its outcome) can come first in v: 0 no; 1 yes, and it is the event `*at` of v (n for the
  * last); 2 yes, and it is not in v. */
 static int weak_initial(const struct sequence *v, const struct hd_op *op, unsigned flags, unsigned choice,
                         int any, uint32_t *at) {
-  for (uint32_t i = 0; i < v->n; i++) {
-    if (v->taken[i]) continue;
+  uint32_t i = op->thread < trace.nthreads ? v->first[op->thread] : HD_NONE;
+  if (i != HD_NONE) {
     const struct hd_ev *e = &trace.ev[v->ev[i]];
-    if (e->op.thread != op->thread) continue;
     if (!any && e->nchoices > 1 && e->choice != choice) return 0;
-    for (uint32_t k = 0; k < i; k++)
-      if (!v->taken[k] && hd__before(&trace, v->ev[k], v->ev[i])) return 0;
     *at = i;
-    return 1;
+    return !has_cause(v, e->clock, op->thread);
   }
   if (!v->last_taken && v->last.thread == op->thread) {
     if (!any && v->last_fixed && v->last_choice != choice) return 0;
-    for (uint32_t k = 0; k < v->n; k++)
-      if (!v->taken[k] && last_depends_on(v, k)) return 0;
     *at = v->n;
-    return 1;
+    return !has_cause(v, v->last_pred, op->thread) && !depends_on_any(v, &v->last, v->last_flags);
   }
-  for (uint32_t i = 0; i < v->n; i++)
-    if (!v->taken[i] && hd__dependent(&trace.ev[v->ev[i]].op, trace.ev[v->ev[i]].flags, op, flags)) return 0;
-  if (!v->last_taken && hd__dependent(&v->last, v->last_flags, op, flags)) return 0;
-  return 2;
+  if (!v->last_taken && depends(&v->last, v->last_flags, op, flags)) return 0;
+  return depends_on_any(v, op, flags) ? 0 : 2;
 }
 
 static void take(struct sequence *v, uint32_t at) {
-  if (at == v->n)
+  if (at == v->n) {
     v->last_taken = 1;
-  else
-    v->taken[at] = 1;
+    return;
+  }
+  unsigned thread = trace.ev[v->ev[at]].op.thread;
+  v->taken[at] = 1;
+  while (++at < v->n && trace.ev[v->ev[at]].op.thread != thread) continue;
+  v->first[thread] = at < v->n ? at : HD_NONE;
 }
 
 static struct wut *chain(struct optimal *o, const struct sequence *v) {
@@ -221,9 +238,14 @@ static void reverse(struct optimal *o, uint32_t e, uint32_t f, const struct hd_o
                        .last_fixed = choice >= 0,
                        .last_choice = (uint16_t)(choice >= 0 ? choice : 0)};
   static const uint32_t none[HD_MAX_THREADS];
+  static uint32_t first[HD_MAX_THREADS];
   v.last.thread = thread;
+  v.first = first;
+  for (uint32_t t = 0; t < trace.nthreads; t++) first[t] = HD_NONE;
   for (uint32_t i = e + 1; i < trace.n; i++)
     if (i != f && !hd__before(&trace, e, i)) {
+      unsigned t = trace.ev[i].op.thread;
+      if (first[t] == HD_NONE) first[t] = v.n;
       v.taken[v.n] = 0;
       v.ev[v.n++] = i;
     }
