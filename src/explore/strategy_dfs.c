@@ -1,13 +1,22 @@
 /* strategy_dfs.c: every interleaving of visible operations, and every outcome of every choice. Runs in the
  * tested process. The reference that the reductions are checked against; exponential, and meant to be.
  *
- * The stack holds, for each step, the alternatives that are left: for a step the enabled threads not yet
- * tried (in increasing order), for a choice the next outcome. */
+ * Two strategies that differ in the order only: `dfs` takes the children of a node in increasing order, `rdfs`
+ * in one that depends on the seed: a bug that hides in the last corner for one seed comes early for another
+ * (the baseline "randomised DFS" of the literature).
+ *
+ * Invariants
+ *  1. The first `depth` nodes are fixed before an execution begins and do not change while it runs; later ones
+ *     are drawn from the stream of (seed, number of the execution), so the same try can be made again.
+ *  2. A thread is in `left` of a node while it has not been tried there. Outcomes of a choice are tried in the
+ *     order first, first + stride, first + 2 stride, ... modulo their number, with a stride prime to it. */
 #include "explore/explore_int.h"
 
 struct node {
   uint16_t pick;    /* thread, or outcome */
   uint16_t choices; /* 0: a step; else the number of outcomes */
+  uint16_t stride;  /* of the outcomes */
+  uint16_t tried;   /* outcomes tried before this one */
   struct hd_set left;
 };
 
@@ -18,23 +27,33 @@ struct dfs {
 };
 
 static struct hd_trace trace;
+static int shuffled; /* rdfs */
 
 static struct dfs *state(struct hd_search *s) { return (struct dfs *)s->memory; }
 static uint32_t capacity(const struct hd_search *s) {
   return (uint32_t)((s->memory_size / 2 - sizeof(struct dfs)) / sizeof(struct node));
 }
 
-static int begin(struct hd_search *s) {
+static int begin(struct hd_search *s, int shuffle) {
+  shuffled = shuffle;
   state(s)->at = 0;
+  hd_rng_seed(&s->rng, s->config->seed, s->execution);
   if (!trace.ev) hd__trace_init(&trace, s->scratch);
   hd__trace_begin(&trace);
   return 1;
 }
 
-static int next_in(const struct hd_set *set, unsigned words) {
-  for (unsigned i = 0; i < words; i++)
-    if (set->w[i]) return (int)(i * 64 + (unsigned)__builtin_ctzll(set->w[i]));
-  return -1;
+static int begin_dfs(struct hd_search *s) { return begin(s, 0); }
+static int begin_rdfs(struct hd_search *s) { return begin(s, 1); }
+
+/* Takes the next member out of the set; -1 when it is empty. */
+static int draw(struct hd_search *s, struct hd_set *set) {
+  unsigned n = 0;
+  for (unsigned i = 0; i < HD_SET_WORDS; i++) n += (unsigned)__builtin_popcountll(set->w[i]);
+  if (!n) return -1;
+  unsigned t = hd_set_nth(set, shuffled ? hd_rng_below(&s->rng, n) : 0);
+  hd_set_del(set, t);
+  return (int)t;
 }
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
@@ -44,9 +63,17 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
   if (d->at <= d->depth) return n->pick;
   *n = (struct node){0};
   for (unsigned i = 0; i < p->words; i++) n->left.w[i] = p->enabled->w[i];
-  n->pick = (uint16_t)next_in(&n->left, p->words);
-  hd_set_del(&n->left, n->pick);
+  n->pick = (uint16_t)draw(s, &n->left);
   return n->pick;
+}
+
+static unsigned gcd(unsigned a, unsigned b) {
+  while (b) {
+    unsigned r = a % b;
+    a = b;
+    b = r;
+  }
+  return a;
 }
 
 static int choose(struct hd_search *s, unsigned k) {
@@ -54,8 +81,14 @@ static int choose(struct hd_search *s, unsigned k) {
   if (d->at == capacity(s)) return HD_PICK_GIVE_UP;
   struct node *n = &d->node[d->at++];
   if (d->at <= d->depth) return n->pick;
-  *n = (struct node){.choices = (uint16_t)k};
-  return 0;
+  *n = (struct node){.choices = (uint16_t)k, .stride = 1};
+  if (shuffled) {
+    unsigned stride = 1 + hd_rng_below(&s->rng, k - 1);
+    while (gcd(stride, k) != 1) stride = stride % (k - 1) + 1;
+    n->stride = (uint16_t)stride;
+    n->pick = (uint16_t)hd_rng_below(&s->rng, k);
+  }
+  return n->pick;
 }
 
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
@@ -64,22 +97,26 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
   hd__trace_event(&trace, op, flags, choice, nchoices);
 }
 
+/* Moves on to the next child of the node; returns 0 when it has none left. */
+static int next_child(struct hd_search *s, struct node *n) {
+  if (n->choices) {
+    if (++n->tried == n->choices) return 0;
+    n->pick = (uint16_t)((n->pick + n->stride) % n->choices);
+    return 1;
+  }
+  int t = draw(s, &n->left);
+  if (t < 0) return 0;
+  n->pick = (uint16_t)t;
+  return 1;
+}
+
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct dfs *d = state(s);
   (void)p;
   if (how == HD_HOW_STOPPED) hd__trace_stop(&trace);
   hd__count_class(s, &trace, how);
-  d->depth = d->at;
-  while (d->depth) {
-    struct node *n = &d->node[d->depth - 1];
-    int next = n->choices ? (n->pick + 1 < n->choices ? n->pick + 1 : -1) : next_in(&n->left, HD_SET_WORDS);
-    if (next >= 0) {
-      n->pick = (uint16_t)next;
-      if (!n->choices) hd_set_del(&n->left, (unsigned)next);
-      return 1;
-    }
-    d->depth--;
-  }
+  for (d->depth = d->at; d->depth; d->depth--)
+    if (next_child(s, &d->node[d->depth - 1])) return 1;
   return 0;
 }
 
@@ -88,11 +125,15 @@ static void forget(struct hd_search *s) {
   hd__forget_classes(s);
 }
 
-const struct hd_strategy hd_strategy_dfs = {.name = "dfs",
-                                            .systematic = 1,
-                                            .begin = begin,
-                                            .pick = pick,
-                                            .choose = choose,
-                                            .event = event,
-                                            .end = end,
-                                            .forget = forget};
+#define STRATEGY(id, text)                                          \
+  const struct hd_strategy hd_strategy_##id = {.name = text,        \
+                                               .systematic = 1,     \
+                                               .begin = begin_##id, \
+                                               .pick = pick,        \
+                                               .choose = choose,    \
+                                               .event = event,      \
+                                               .end = end,          \
+                                               .forget = forget}
+
+STRATEGY(dfs, "dfs");
+STRATEGY(rdfs, "rdfs");
