@@ -43,6 +43,15 @@ def facts(r):
             "cut": r["cut"], "threads": r["threads"], "findings": findings}
 
 
+@each(*["%s,%s" % (p, m) for p in ("conditions", "heap-bug") for m in ("memory", "fork")])
+def test_every_event_a_thousand_times(s, parameter):
+    """A replay compares each event with the recorded one: a thousand executions, each in a process of its own."""
+    name, mode = parameter.split(",")
+    r = s.search("check", built(s, name), "--restart", mode, "--seed", "5", *PROGRAMS[name][1])
+    s.check(r["findings"], "nothing was found")
+    s.replay(times=1000)
+
+
 @each(*MODES)
 def test_separate_processes(s, parameter):
     """Twenty searches with one seed, each in a process of its own."""
