@@ -24,7 +24,7 @@ static bool probing; /* this execution will be run again: the strategy must not 
 
 _Noreturn static void leave(void) {
   rt.status->state = HD_ST_DONE;
-  for (;;) hd_sys3(SYS_exit_group, 0, 0, 0);
+  hd__die(0);
 }
 
 /* First code of thread 0. */
@@ -105,15 +105,14 @@ static int run_forked(void) {
     int reason = run_once();
     if (!probing) conclude(reason);
     rt.ctl->fork_grow = rt.grow_stack;
-    for (;;) hd_sys3(SYS_exit_group, 100 + reason, 0, 0);
+    hd__die(100 + reason);
   }
   int status = 0;
   while (hd_sys4(SYS_wait4, pid, &status, 0, 0) == -4 /* EINTR */)
     ;
   rt.epoch++;
   hd__shadow_learn(known, rt.status->visible_count);
-  if (rt.status->state == HD_ST_ERROR)
-    for (;;) hd_sys3(SYS_exit_group, 3, 0, 0);
+  if (rt.status->state == HD_ST_ERROR) hd__die(3);
   rt.grow_stack = rt.ctl->fork_grow;
   if (WIFEXITED(status) && WEXITSTATUS(status) >= 100) return WEXITSTATUS(status) - 100;
   return -1 - status; /* it destroyed itself */
@@ -141,7 +140,7 @@ static int run_execution(uint64_t number) {
     if (reason < 0) {
       /* Only in fork mode: die the same way, so that the supervisor sees what it sees in memory mode. */
       rt.ctl->fork_status = -1 - reason;
-      for (;;) hd_sys3(SYS_exit_group, 98, 0, 0);
+      hd__die(98);
     }
     if (!fork_mode) {
       if (!probing) conclude(reason);

@@ -161,7 +161,7 @@ static void check_shared(void) {
   if (rt.ctl->magic != HD_CTL_MAGIC || rt.ctl->size != sizeof *rt.ctl ||
       rt.status->nfindings > HD_MAX_FINDINGS || rt.status->nmodules > HD_MAX_MODULES ||
       rt.status->visible_count > HD_VISIBLE_CAP)
-    for (;;) hd_sys3(SYS_exit_group, 95, 0, 0);
+    hd__die(95);
 }
 
 struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
@@ -235,7 +235,6 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
                                                                      : HD_TS_RUNNABLE,
                                           (uint64_t)t->start};
   }
-  rt.finding_here = true;
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
   if (fatal || !rt.config->all) hd__end(HD_END_FINDING);
 }
@@ -265,6 +264,25 @@ static unsigned holder(const struct hd_thread *t) {
   return o && o->kind != HD_OBJ_COND ? o->owner : HD_NOBODY;
 }
 
+/* One site for each blocked thread; with `holders` also who has what it waits for, and where it was taken. */
+static void add_waits(struct hd_finding_rec *f, bool holders) {
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    if (t->state != HD_T_BLOCKED) continue;
+    struct hd_site *s = hd__finding_site(f, HD_ROLE_WAITS, i, t->op.kind);
+    hd__site_stack(s, t, t->op.pc);
+    s->object = t->wait ? t->wait->addr : t->op.object;
+    s->peer = (uint16_t)holder(t);
+    if (!holders) continue;
+    s->size = t->wait ? t->wait->signals : 0;
+    if (t->wait && t->wait->kind != HD_OBJ_COND && s->peer != HD_NOBODY) {
+      struct hd_site *h = hd__finding_site(f, HD_ROLE_HOLDS, s->peer, HD_OP_LOCK);
+      h->object = t->wait->addr;
+      hd__site_stored(h, t->wait->site);
+    }
+  }
+}
+
 void hd__report_deadlock(void) {
   /* A thread that waits for a condition nobody is left to signal is what holds the others up, unless there
    * is a cycle of locks. */
@@ -275,32 +293,17 @@ void hd__report_deadlock(void) {
       at = holder(&rt.thread[at]);
     cycle = n > rt.nthreads;
   }
-  uint64_t sum = 0, first = 0;
+  uint64_t sum = 0;
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].state == HD_T_BLOCKED) {
       const struct hd_thread *t = &rt.thread[i];
       if (t->wait && t->wait->kind == HD_OBJ_COND) cond = true;
       sum += stable(t->op.pc); /* the same set of places is the same deadlock */
-      first = t->op.pc;
     }
-  (void)first;
   unsigned kind = !cycle && cond ? HD_KIND_LOST_WAKEUP : HD_KIND_DEADLOCK;
   struct hd_finding_rec *f = hd__finding(kind, sum, 0);
   if (!f) return;
-  for (unsigned i = 0; i < rt.nthreads; i++) {
-    struct hd_thread *t = &rt.thread[i];
-    if (t->state != HD_T_BLOCKED) continue;
-    struct hd_site *s = hd__finding_site(f, HD_ROLE_WAITS, i, t->op.kind);
-    hd__site_stack(s, t, t->op.pc);
-    s->object = t->wait ? t->wait->addr : t->op.object;
-    s->peer = (uint16_t)holder(t);
-    s->size = t->wait ? t->wait->signals : 0;
-    if (t->wait && t->wait->kind != HD_OBJ_COND && s->peer != HD_NOBODY) {
-      struct hd_site *h = hd__finding_site(f, HD_ROLE_HOLDS, s->peer, HD_OP_LOCK);
-      h->object = t->wait->addr;
-      hd__site_stored(h, t->wait->site);
-    }
-  }
+  add_waits(f, true);
   hd__finding_done(f, false);
   hd__end(HD_END_STUCK);
 }
@@ -311,23 +314,14 @@ void hd__report_livelock(void) {
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].spinning) sum += stable(rt.thread[i].op.pc);
   struct hd_finding_rec *f = hd__finding(HD_KIND_LIVELOCK, sum, 0);
-  for (unsigned i = 0; f && i < rt.nthreads; i++) {
-    struct hd_thread *t = &rt.thread[i];
-    if (t->state != HD_T_BLOCKED) continue;
-    struct hd_site *s = hd__finding_site(f, HD_ROLE_WAITS, i, t->op.kind);
-    hd__site_stack(s, t, t->op.pc);
-    s->object = t->wait ? t->wait->addr : t->op.object;
-    s->peer = (uint16_t)holder(t);
+  if (f) {
+    add_waits(f, false);
+    hd__finding_done(f, false);
   }
-  if (f) hd__finding_done(f, false);
   hd__end(HD_END_STUCK);
 }
 
 /* ---- the search cannot go on ---- */
-
-_Noreturn static void die(void) {
-  for (;;) hd_sys3(SYS_exit_group, 3, 0, 0);
-}
 
 _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text) {
   struct hd_status *st = rt.status;
@@ -343,7 +337,7 @@ _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text) {
     st->error_site.pc[0] = pc;
   }
   st->state = HD_ST_ERROR;
-  die();
+  hd__die(3);
 }
 
 uint64_t hd__innermost(void) { return hot.syscall_pc; }
@@ -355,7 +349,7 @@ _Noreturn void hd__unsupported(const char *function, uint64_t pc) {
 }
 
 _Noreturn void hd__bug(const char *cond, const char *file, int line) {
-  if (!rt.status) die();
+  if (!rt.status) hd__die(3);
   char text[400];
   hd__format(text, sizeof text, "%s:%d: %s", file, (int64_t)line, cond);
   hd__fail(HD_RTE_INTERNAL, 0, text);

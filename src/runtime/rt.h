@@ -108,7 +108,7 @@ struct hd_thread {
   uint16_t id, parent, nth, children;
   uint8_t state;
   bool joined, detached, exiting;
-  bool timed, timed_out, woken;
+  bool timed, timed_out;
   uint64_t deadline;           /* virtual nanoseconds, while `timed` */
   struct hd_thread *next_pend; /* others that want the same object */
   struct hd_obj *wait;         /* object it is queued at */
@@ -123,7 +123,6 @@ struct hd_thread {
   struct hd_tls_dtor *tls_dtors;
   struct hd_thread *joiner; /* who waits for its end */
   uint32_t nframes_lost;
-  uint64_t held;        /* mutexes held, for reports */
   uint64_t create_site; /* detail: call stack of its creation */
   int ignore;           /* nesting of ignore regions */
   uint64_t clock_read;  /* last time it saw */
@@ -200,9 +199,7 @@ struct hd_rt {
   int end_reason; /* enum hd_end */
   size_t grow_stack;
   int exit_status;
-  bool in_exit;      /* exit handlers are running */
-  bool finding_here; /* this execution has a finding */
-  bool own_handlers_ready;
+  bool in_exit; /* exit handlers are running */
 };
 extern struct hd_rt rt;
 
@@ -214,7 +211,6 @@ enum hd_end {
   HD_END_BLOCKED, /* redundant */
   HD_END_CUT,     /* too long */
   HD_END_DIVERGED,
-  HD_END_ERROR, /* unsupported and the like: the search ends */
 };
 
 /* ---- sched.c ---- */
@@ -456,6 +452,9 @@ void *hd__map(size_t size);       /* zeroed memory of our own, NULL on failure *
 uint64_t hd__map_end(uint64_t a); /* the end of the piece of such memory that a lies in, 0 if in none */
 void hd__copy(void *to, const void *from, size_t n);
 void hd__zero(void *to, size_t n);
+_Noreturn void hd__die(int code); /* ends the process at once */
+/* The loaded segment that addr lies in. Returns false if there is none. pre: not inside an execution. */
+bool hd__segment_of(uint64_t addr, uint64_t *lo, uint64_t *hi);
 size_t hd__strlen(const char *s);
 bool hd__streq(const char *a, const char *b);
 /* Appends to a bounded string: %s %d %u %x (64-bit arguments) only. Returns the new length. */

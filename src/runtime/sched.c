@@ -96,7 +96,7 @@ void hd__sched_begin(void) {
   rt.event_hash = 0;
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = 0;
-  rt.in_exit = rt.finding_here = false;
+  rt.in_exit = false;
   rt.exit_status = 0;
   rt.cur = NULL;
   rt.epoch++;
@@ -116,8 +116,7 @@ static bool quiet(unsigned kind, unsigned flags) {
     case HD_OP_ALOAD:
     case HD_OP_YIELD:
     case HD_OP_SLEEP:
-    case HD_OP_TIMEOUT:
-    case HD_OP_FENCE: return true;
+    case HD_OP_TIMEOUT: return true;
     case HD_OP_ACAS:
     case HD_OP_TRYLOCK: return flags & HD_EV_FAILED;
     default: return false;

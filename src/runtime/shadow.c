@@ -10,7 +10,7 @@
  *  1. A word is valid when its segment is >= rt.seg_base; anything older is from an earlier execution.
  *  2. The fast path of a hook (hooks.c) returns only when the word says that this thread, in this very
  *     segment, has accessed these bytes in the same or a stronger way. Recording it again changes nothing.
- *  3. A visible granule is always inflated when valid, so that the fast path never hits it.
+ *  3. The words of a visible granule are 0 or stale, so that the fast path never hits it; its accesses are in the list.
  *  4. A granule becomes visible when two accesses conflict and neither happened before the other, in any
  *     execution. Accesses that are ordered in every execution follow from the order of the other operations
  *     and need no scheduling point of their own (docs/soundness.md has the argument).
@@ -142,7 +142,7 @@ static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t p
   hd__finding_done(f, false);
 }
 
-/* The current access conflicts with `prev`, unordered. Returns whether the granule is new as a visible one. */
+/* A recorded access that conflicts with the current one and is not ordered with it; a race if there is one. */
 struct clash {
   bool any;
   bool race;

@@ -10,7 +10,6 @@
  *  3. The kernel writes into the first thread's control block (restartable sequences): those pages are dirty
  *     from the start, since a fault there would kill the process. */
 #include <fcntl.h>
-#include <link.h>
 #include <sys/mman.h>
 
 #include "runtime/rt.h"
@@ -113,21 +112,6 @@ static void add_heap(char *lo, char *hi) { add_region((uint64_t)lo, (uint64_t)hi
 
 static uint64_t own_lo, own_hi; /* our own data segment */
 
-static int find_own(struct dl_phdr_info *info, size_t size, void *arg) {
-  (void)size, (void)arg;
-  uint64_t here = (uint64_t)&hot;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-    uint64_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
-    if (p->p_type == PT_LOAD && here >= lo && here < hi) {
-      own_lo = lo & ~(HD_PAGE - 1);
-      own_hi = (hi + HD_PAGE - 1) & ~(HD_PAGE - 1);
-      return 1;
-    }
-  }
-  return 0;
-}
-
 static uint64_t parse_hex(const char **s) {
   uint64_t v = 0;
   for (;; (*s)++) {
@@ -223,7 +207,9 @@ int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard) {
   nregions = 0;
   npages = 0;
   guarded = guard;
-  dl_iterate_phdr(find_own, NULL);
+  if (!hd__segment_of((uint64_t)&hot, &own_lo, &own_hi)) return -1;
+  own_lo &= ~(HD_PAGE - 1);
+  own_hi = (own_hi + HD_PAGE - 1) & ~(HD_PAGE - 1);
   char *maps = read_maps();
   if (!maps) return -1;
   for (char *p = maps; *p;) {

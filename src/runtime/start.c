@@ -24,20 +24,16 @@ static void hide(const char *name) {
   }
 }
 
-_Noreturn static void refuse(int code) {
-  for (;;) hd_sys3(SYS_exit_group, code, 0, 0);
-}
-
 /* The search has come to a limit of its own. */
 static void out_of_memory(const char *why) { hd__fail(HD_RTE_ENVIRONMENT, 0, why); }
 
 static void attach(void) {
   void *p = mmap((void *)HD_SHM_BASE, HD_SHM_SIZE, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, HD_CTL_FD, 0);
-  if (p != (void *)HD_SHM_BASE) refuse(97);
+  if (p != (void *)HD_SHM_BASE) hd__die(97);
   struct hd_ctl *ctl = p;
   if (ctl->magic != HD_CTL_MAGIC || ctl->abi != HD_ABI_VERSION || ctl->size != sizeof *ctl)
-    refuse(96); /* the supervisor is of another version */
+    hd__die(96); /* the supervisor is of another version */
   hd_sys3(SYS_close, HD_CTL_FD, 0, 0);
   rt.ctl = ctl;
   rt.config = &ctl->config;
@@ -50,13 +46,13 @@ static void attach(void) {
   rt.search.memory = (char *)(HD_SHM_BASE + HD_SHM_SEARCH);
   rt.search.memory_size = HD_SEARCH_CAP;
   rt.search.scratch = hd__map(HD_SCRATCH_SIZE);
-  if (!rt.search.scratch) refuse(97);
+  if (!rt.search.scratch) hd__die(97);
   hot.detail = rt.config->detail || rt.config->leaks;
   hot.log = rt.config->detail != 0;
   if (rt.config->mode == HD_MODE_REPLAY) {
     /* The schedule is followed from a copy: the path area is written again as it is executed. */
     hd_step *copy = hd__map(rt.config->replay_len * sizeof *copy + HD_PAGE);
-    if (!copy) refuse(97);
+    if (!copy) hd__die(97);
     hd__copy(copy, rt.path, rt.config->replay_len * sizeof *copy);
     rt.search.replay = copy;
     rt.search.replay_len = rt.config->replay_len;

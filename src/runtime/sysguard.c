@@ -13,7 +13,6 @@
  *     ends. */
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -30,7 +29,6 @@
 #endif
 
 static uint64_t text_lo, text_hi; /* our own code */
-static bool enabled;
 
 /* ---- what a restart must undo ---- */
 
@@ -426,30 +424,14 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
 
 /* ---- turning it on ---- */
 
-static int find_text(struct dl_phdr_info *info, size_t size, void *arg) {
-  (void)size, (void)arg;
-  uint64_t here = (uint64_t)on_syscall;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-    uint64_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
-    if (p->p_type == PT_LOAD && here >= lo && here < hi) {
-      text_lo = lo;
-      text_hi = hi;
-      return 1;
-    }
-  }
-  return 0;
-}
-
 void hd__sysguard_enable(void) {
   hot.selector = 0;
-  if (enabled)
-    hd_sys6(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, (long)text_lo,
-            (long)(text_hi - text_lo), (long)&hot.selector, 0);
+  hd_sys6(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, (long)text_lo,
+          (long)(text_hi - text_lo), (long)&hot.selector, 0);
 }
 
 void hd__sysguard_init(void) {
-  dl_iterate_phdr(find_text, NULL);
+  hd__segment_of((uint64_t)on_syscall, &text_lo, &text_hi);
   hd__signal_install(SIGSYS, on_syscall);
   brk_start = (uint64_t)hd_sys3(SYS_brk, 0, 0, 0);
   cwd_fd = (int)hd_sys4(SYS_openat, AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
@@ -459,8 +441,5 @@ void hd__sysguard_init(void) {
     cwd_fd = (int)high;
   }
   remember_fds();
-  enabled = true;
-  hot.selector = 0;
-  enabled = hd_sys6(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, (long)text_lo,
-                    (long)(text_hi - text_lo), (long)&hot.selector, 0) == 0;
+  hd__sysguard_enable();
 }

@@ -1,4 +1,5 @@
 /* util.c: the few helpers that replace libc inside the runtime. Runs in the tested process. */
+#include <link.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 
@@ -26,6 +27,37 @@ uint64_t hd__map_end(uint64_t a) {
   for (unsigned i = 0; i < nmaps; i++)
     if (a >= maps[i].lo && a < maps[i].hi) return maps[i].hi;
   return 0;
+}
+
+_Noreturn void hd__die(int code) {
+  for (;;) hd_sys3(SYS_exit_group, code, 0, 0);
+}
+
+struct segment {
+  uint64_t addr, lo, hi;
+};
+
+static int find_segment(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size;
+  struct segment *s = arg;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    uint64_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
+    if (p->p_type == PT_LOAD && s->addr >= lo && s->addr < hi) {
+      s->lo = lo;
+      s->hi = hi;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+bool hd__segment_of(uint64_t addr, uint64_t *lo, uint64_t *hi) {
+  struct segment s = {addr, 0, 0};
+  if (!dl_iterate_phdr(find_segment, &s)) return false;
+  *lo = s.lo;
+  *hi = s.hi;
+  return true;
 }
 
 void hd__copy(void *to, const void *from, size_t n) {
