@@ -31,6 +31,9 @@ struct hd_race {
   uint32_t e, f;
   uint16_t thread;
   struct hd_op op; /* of the second */
+  /* What else, after e, has to go out of the way for the second to be possible before e. */
+  const uint32_t *also;
+  uint32_t nalso;
 };
 
 struct hd_trace {
@@ -65,10 +68,54 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p);
 static inline int hd__before(const struct hd_trace *t, uint32_t a, uint32_t b) {
   return t->ev[b].clock[t->ev[a].op.thread] >= t->ev[a].index;
 }
+/* Whether event i stays when the race is reversed: v = what stays, in order, then the second operation.
+ * pre: i > r->e. */
+static inline int hd__stays(const struct hd_trace *t, const struct hd_race *r, uint32_t i) {
+  if (i == r->f || hd__before(t, r->e, i)) return 0;
+  for (uint32_t k = 0; k < r->nalso; k++)
+    if (i == r->also[k] || (i > r->also[k] && hd__before(t, r->also[k], i))) return 0;
+  return 1;
+}
 /* Whether the two operations, of different threads, are dependent. `failed` as in HD_EV_FAILED. */
 int hd__dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
 /* A number that is the same for all executions of one happens-before class, and no others. */
 uint64_t hd__trace_class(const struct hd_trace *t);
+
+/* ---- for the files that know the dependencies of one family (trace.c, trace_sync.c) ---- */
+
+struct hd_link {
+  uint32_t ev;
+  uint8_t mask;
+  uint8_t write;
+  struct hd_link *next;
+};
+
+/* What is known of one object. Memory: per granule a list of accesses; locks: the last acquire and release. */
+struct hd_tobj {
+  uint64_t key;
+  uint32_t epoch;
+  uint32_t acquire, release, destroy; /* last events, HD_NONE */
+  struct hd_link *list;               /* most recent first */
+  struct hd_link *spins;              /* lock: loops that saw it free since it was last taken */
+};
+
+/* The event being appended, or an operation that was never executed. */
+struct hd_work {
+  struct hd_trace *t;
+  uint32_t f; /* the new event, HD_NONE */
+  const struct hd_op *op;
+  unsigned flags;
+  const uint32_t *pred; /* what orders it apart from its conflicts */
+  uint32_t *clock;      /* the same with the conflicts so far */
+};
+
+void *hd__trace_get(struct hd_trace *t, size_t n);
+struct hd_tobj *hd__tobj(struct hd_trace *t, uint64_t key);
+void hd__join(struct hd_work *w, uint32_t e);
+int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e);
+void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso);
+/* Ordered after e; a race when nothing else orders them. */
+void hd__meet(struct hd_work *w, uint32_t e);
 
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how);

@@ -129,9 +129,7 @@ static int second_comes_first(const struct hd_race *r) {
     pred = trace.ev[trace.last[r->thread]].clock;
   if (!comes_first(pred)) return 0;
   for (uint32_t i = r->e + 1; i < trace.n; i++)
-    if (i != r->f && !hd__before(&trace, r->e, i) &&
-        hd__dependent(&trace.ev[i].op, trace.ev[i].flags, &r->op, 0))
-      return 0;
+    if (hd__stays(&trace, r, i) && hd__dependent(&trace.ev[i].op, trace.ev[i].flags, &r->op, 0)) return 0;
   return 1;
 }
 
@@ -143,7 +141,7 @@ static void reverse(struct dpor *d, const struct hd_race *r) {
   for (uint32_t i = 0; i < trace.nthreads; i++) first[i] = HD_NONE;
   for (uint32_t i = r->e + 1; i < trace.n; i++) {
     unsigned t = trace.ev[i].op.thread;
-    if (i == r->f || first[t] != HD_NONE || hd__before(&trace, r->e, i)) continue;
+    if (first[t] != HD_NONE || !hd__stays(&trace, r, i)) continue;
     if (comes_first(trace.ev[i].clock)) {
       if (hd_set_has(&n->backtrack, t) || asleep(n, t)) return; /* covered */
       if (found < 0 && hd_set_has(&n->enabled, t)) found = (int)t;

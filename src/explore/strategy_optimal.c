@@ -230,20 +230,20 @@ static void insert(struct optimal *o, uint32_t k, struct sequence *v) {
 /* ---- races ---- */
 
 /* v = what happened after e without depending on it, then the second operation; inserted before e. */
-static void reverse(struct optimal *o, uint32_t e, uint32_t f, const struct hd_op *op, uint16_t thread,
-                    int choice) {
+static void reverse(struct optimal *o, const struct hd_race *r, int choice) {
+  uint32_t f = r->f;
   struct sequence v = {.ev = seq,
                        .taken = (uint8_t *)(seq + trace.cap_ev),
-                       .last = *op,
+                       .last = r->op,
                        .last_fixed = choice >= 0,
                        .last_choice = (uint16_t)(choice >= 0 ? choice : 0)};
   static const uint32_t none[HD_MAX_THREADS];
   static uint32_t first[HD_MAX_THREADS];
-  v.last.thread = thread;
+  v.last.thread = r->thread;
   v.first = first;
   for (uint32_t t = 0; t < trace.nthreads; t++) first[t] = HD_NONE;
-  for (uint32_t i = e + 1; i < trace.n; i++)
-    if (i != f && !hd__before(&trace, e, i)) {
+  for (uint32_t i = r->e + 1; i < trace.n; i++)
+    if (hd__stays(&trace, r, i)) {
       unsigned t = trace.ev[i].op.thread;
       if (first[t] == HD_NONE) first[t] = v.n;
       v.taken[v.n] = 0;
@@ -253,19 +253,17 @@ static void reverse(struct optimal *o, uint32_t e, uint32_t f, const struct hd_o
     v.last_pred = trace.ev[f].pred;
     v.last_flags = trace.ev[f].flags & HD__EV_STOP;
   } else
-    v.last_pred = trace.last[thread] != HD_NONE ? trace.ev[trace.last[thread]].clock : none;
-  insert(o, e, &v);
+    v.last_pred = trace.last[r->thread] != HD_NONE ? trace.ev[trace.last[r->thread]].clock : none;
+  insert(o, r->e, &v);
 }
 
 static void reverse_all(struct optimal *o) {
-  for (uint32_t i = 0; i < trace.nraces; i++) {
-    const struct hd_race *r = &trace.race[i];
-    reverse(o, r->e, r->f, &r->op, r->thread, -1);
-  }
+  for (uint32_t i = 0; i < trace.nraces; i++) reverse(o, &trace.race[i], -1);
   for (uint32_t i = 0; i < trace.n; i++) {
     const struct hd_ev *e = &trace.ev[i];
     for (unsigned c = 0; e->nchoices > 1 && c < e->nchoices; c++)
-      if (c != e->choice) reverse(o, i, i, &e->op, e->op.thread, (int)c);
+      if (c != e->choice)
+        reverse(o, &(struct hd_race){.e = i, .f = i, .thread = e->op.thread, .op = e->op}, (int)c);
   }
 }
 

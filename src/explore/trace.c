@@ -10,22 +10,6 @@
  *  4. A time-out happens only when nothing else can run, so all that came before is ordered before it. */
 #include "explore/explore_int.h"
 
-/* What is known of one object. Memory: per granule a list of accesses; locks: the last acquire and release. */
-struct link {
-  uint32_t ev;
-  uint8_t mask;
-  uint8_t write;
-  struct link *next;
-};
-
-struct hd_tobj {
-  uint64_t key;
-  uint32_t epoch;
-  uint32_t acquire, release, destroy; /* last events, HD_NONE */
-  struct link *list;                  /* most recent first */
-  struct link *spins;                 /* lock: loops that saw it free since it was last taken */
-};
-
 #define TABLE_MAX (1u << 22)
 
 void hd__trace_init(struct hd_trace *t, void *memory) {
@@ -57,17 +41,15 @@ void hd__trace_begin(struct hd_trace *t) {
   hd_arena_reset(&t->arena);
 }
 
-static void *get(struct hd_trace *t, size_t n) {
+void *hd__trace_get(struct hd_trace *t, size_t n) {
   void *p = hd_arena_get(&t->arena, n);
   if (!p) hd_give_up("an execution is too long: no memory is left for its trace; lower --max-length");
   return p;
 }
 
-static struct hd_tobj *object(struct hd_trace *t, uint64_t key);
-
 /* Twice the room, for this execution and all to come. Nobody holds a pointer into the table meanwhile. */
 static void grow_table(struct hd_trace *t) {
-  struct hd_tobj *old = get(t, t->table_used * sizeof *old);
+  struct hd_tobj *old = hd__trace_get(t, t->table_used * sizeof *old);
   uint32_t n = 0;
   if (t->table_cap == TABLE_MAX) hd_give_up("an execution touches too many objects");
   for (uint32_t i = 0; i < t->table_cap; i++)
@@ -76,22 +58,23 @@ static void grow_table(struct hd_trace *t) {
   t->table_used = 0;
   t->epoch++;
   for (uint32_t i = 0; i < n; i++) {
-    struct hd_tobj *o = object(t, old[i].key);
+    struct hd_tobj *o = hd__tobj(t, old[i].key);
     old[i].epoch = t->epoch;
     *o = old[i];
   }
 }
 
-static struct hd_tobj *object(struct hd_trace *t, uint64_t key) {
+struct hd_tobj *hd__tobj(struct hd_trace *t, uint64_t key) {
   uint32_t i = (uint32_t)(hd_mix64(key) & (t->table_cap - 1));
   while (t->table[i].epoch == t->epoch && t->table[i].key != key) i = (i + 1) & (t->table_cap - 1);
   struct hd_tobj *o = &t->table[i];
   if (o->epoch != t->epoch) {
     if (++t->table_used * 2 > t->table_cap) {
       grow_table(t);
-      return object(t, key);
+      return hd__tobj(t, key);
     }
-    *o = (struct hd_tobj){key, t->epoch, HD_NONE, HD_NONE, HD_NONE, NULL, NULL};
+    *o = (struct hd_tobj){
+        .key = key, .epoch = t->epoch, .acquire = HD_NONE, .release = HD_NONE, .destroy = HD_NONE};
   }
   return o;
 }
@@ -164,71 +147,63 @@ int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, uns
 
 /* ---- one event ---- */
 
-struct work {
-  struct hd_trace *t;
-  uint32_t f; /* the new event */
-  const struct hd_op *op;
-  unsigned flags;
-  const uint32_t *pred;
-  uint32_t *clock;
-};
-
-static void join(struct work *w, uint32_t e) {
+void hd__join(struct hd_work *w, uint32_t e) {
   const uint32_t *c = w->t->ev[e].clock;
   for (uint32_t i = 0; i < w->t->threads_max; i++)
     if (c[i] > w->clock[i]) w->clock[i] = c[i];
 }
 
-static int covered(const struct work *w, const uint32_t *clock, uint32_t e) {
+int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e) {
   const struct hd_ev *v = &w->t->ev[e];
   return clock[v->op.thread] >= v->index;
 }
 
-static void add_race(struct work *w, uint32_t e) {
+void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso) {
   struct hd_trace *t = w->t;
-  if (t->nraces < t->cap_races) t->race[t->nraces++] = (struct hd_race){e, w->f, w->op->thread, *w->op};
+  if (t->nraces < t->cap_races)
+    t->race[t->nraces++] = (struct hd_race){e, w->f, w->op->thread, *w->op, also, nalso};
 }
 
 /* Ordered after e; a race when nothing else orders them. */
-static void meet(struct work *w, uint32_t e) {
-  if (e == HD_NONE || covered(w, w->clock, e)) return;
-  add_race(w, e);
-  join(w, e);
+void hd__meet(struct hd_work *w, uint32_t e) {
+  if (e == HD_NONE || hd__covered(w, w->clock, e)) return;
+  hd__add_race(w, e, NULL, 0);
+  hd__join(w, e);
 }
 
-static void on_lock(struct work *w, uint64_t key, enum role role) {
-  struct hd_tobj *o = object(w->t, key * 4 + 1);
-  meet(w, o->destroy);
+static void on_lock(struct hd_work *w, uint64_t key, enum role role) {
+  struct hd_tobj *o = hd__tobj(w->t, key * 4 + 1);
+  hd__meet(w, o->destroy);
   switch (role) {
     case ROLE_ACQUIRE:
       if (w->op->kind == HD_OP_TRYLOCK) {
-        meet(w, o->release); /* before it, the trylock would have failed */
-      } else if (o->acquire != HD_NONE && !covered(w, w->pred, o->acquire)) {
-        add_race(w, o->acquire); /* invariant 3 */
+        hd__meet(w, o->release); /* before it, the trylock would have failed */
+      } else if (o->acquire != HD_NONE && !hd__covered(w, w->pred, o->acquire)) {
+        hd__add_race(w, o->acquire, NULL, 0); /* invariant 3 */
       }
-      if (o->release != HD_NONE) join(w, o->release);
-      for (struct link *s = o->spins; s; s = s->next) meet(w, s->ev);
+      if (o->release != HD_NONE) hd__join(w, o->release);
+      for (struct hd_link *s = o->spins; s; s = s->next) hd__meet(w, s->ev);
       if (w->f == HD_NONE) return;
       o->acquire = w->f;
       o->list = o->spins = NULL;
       break;
     case ROLE_READ:
-      meet(w, o->acquire);
-      if (w->op->kind == HD_OP_ONCE && o->release != HD_NONE) join(w, o->release);
+      hd__meet(w, o->acquire);
+      if (w->op->kind == HD_OP_ONCE && o->release != HD_NONE) hd__join(w, o->release);
       if (w->f == HD_NONE) return;
-      struct link *l = get(w->t, sizeof *l);
-      *l = (struct link){w->f, 0, 0, o->list};
+      struct hd_link *l = hd__trace_get(w->t, sizeof *l);
+      *l = (struct hd_link){w->f, 0, 0, o->list};
       o->list = l;
       break;
     case ROLE_RELEASE:
-      for (struct link *r = o->list; r; r = r->next) meet(w, r->ev);
+      for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
       if (w->f == HD_NONE) return;
       o->release = w->f;
       break;
     case ROLE_WRITE:
-      for (struct link *r = o->list; r; r = r->next) meet(w, r->ev);
-      meet(w, o->release);
-      meet(w, o->acquire);
+      for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
+      hd__meet(w, o->release);
+      hd__meet(w, o->acquire);
       if (w->f == HD_NONE) return;
       o->destroy = w->f;
       break;
@@ -236,32 +211,32 @@ static void on_lock(struct work *w, uint64_t key, enum role role) {
   }
 }
 
-static void on_cond(struct work *w) {
-  struct hd_tobj *o = object(w->t, w->op->object * 4 + 2);
-  for (struct link *l = o->list; l; l = l->next)
+static void on_cond(struct hd_work *w) {
+  struct hd_tobj *o = hd__tobj(w->t, w->op->object * 4 + 2);
+  for (struct hd_link *l = o->list; l; l = l->next)
     if (w->t->ev[l->ev].op.thread != w->op->thread && cond_dependent(&w->t->ev[l->ev].op, w->op))
-      meet(w, l->ev);
+      hd__meet(w, l->ev);
   if (w->f == HD_NONE) return;
-  struct link *l = get(w->t, sizeof *l);
-  *l = (struct link){w->f, 0, 0, o->list};
+  struct hd_link *l = hd__trace_get(w->t, sizeof *l);
+  *l = (struct hd_link){w->f, 0, 0, o->list};
   o->list = l;
 }
 
-static void on_granule(struct work *w, uint64_t granule, uint8_t mask, int write) {
-  struct hd_tobj *o = object(w->t, granule * 4 + 3);
-  for (struct link *l = o->list; l; l = l->next) {
+static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int write) {
+  struct hd_tobj *o = hd__tobj(w->t, granule * 4 + 3);
+  for (struct hd_link *l = o->list; l; l = l->next) {
     if (!(l->mask & mask)) continue;
-    if (w->t->ev[l->ev].op.thread != w->op->thread && (write || l->write)) meet(w, l->ev);
+    if (w->t->ev[l->ev].op.thread != w->op->thread && (write || l->write)) hd__meet(w, l->ev);
     if (l->write && !(mask & ~l->mask))
       break; /* all earlier accesses to these bytes happened before this write */
   }
   if (w->f == HD_NONE) return;
-  struct link *l = get(w->t, sizeof *l);
-  *l = (struct link){w->f, mask, (uint8_t)write, o->list};
+  struct hd_link *l = hd__trace_get(w->t, sizeof *l);
+  *l = (struct hd_link){w->f, mask, (uint8_t)write, o->list};
   o->list = l;
 }
 
-static void on_memory(struct work *w) {
+static void on_memory(struct hd_work *w) {
   uint64_t lo = w->op->object, hi = lo + w->op->size;
   int write = is_write(w->op->kind);
   for (uint64_t g = lo & ~7ull; g < hi; g += 8) {
@@ -273,31 +248,32 @@ static void on_memory(struct work *w) {
 }
 
 /* The process ends: everything anybody did comes before, and could have come after (that is, never). */
-static void on_end(struct work *w) {
+static void on_end(struct hd_work *w) {
   for (uint32_t i = 0; i < w->t->nthreads; i++)
-    if (i != w->op->thread) meet(w, w->t->last[i]);
+    if (i != w->op->thread) hd__meet(w, w->t->last[i]);
 }
 
 /* Like a lock: whoever took the chance away races with this; what gave it back is ordered before, for good. */
-static void on_spin(struct work *w) {
+static void on_spin(struct hd_work *w) {
   const struct hd_op *op = w->op;
-  if (op->disabler && !covered(w, w->pred, op->disabler - 1)) add_race(w, op->disabler - 1);
+  if (op->disabler && !hd__covered(w, w->pred, op->disabler - 1)) hd__add_race(w, op->disabler - 1, NULL, 0);
   if (w->f == HD_NONE) return;
-  if (op->enabler) join(w, op->enabler - 1);
+  if (op->enabler) hd__join(w, op->enabler - 1);
   on_memory(w); /* from here on it is a read of what it waited for ... */
-  struct hd_tobj *o = object(w->t, op->object * 4 + 1);
-  struct link *l = get(w->t, sizeof *l); /* ... or a look at a lock, which the next taking of it would end */
-  *l = (struct link){w->f, 0, 0, o->spins};
+  struct hd_tobj *o = hd__tobj(w->t, op->object * 4 + 1);
+  struct hd_link *l =
+      hd__trace_get(w->t, sizeof *l); /* ... or a look at a lock, which the next taking of it would end */
+  *l = (struct hd_link){w->f, 0, 0, o->spins};
   o->spins = l;
 }
 
-static void on_create(struct work *w) {
-  struct hd_tobj *o = object(w->t, 0);
-  meet(w, o->acquire);
+static void on_create(struct hd_work *w) {
+  struct hd_tobj *o = hd__tobj(w->t, 0);
+  hd__meet(w, o->acquire);
   if (w->f != HD_NONE) o->acquire = w->f;
 }
 
-static void conflicts(struct work *w) {
+static void conflicts(struct hd_work *w) {
   const struct hd_op *op = w->op;
   if (op->kind == HD_OP_SPINWAIT) on_spin(w);
   if (op->kind == HD_OP_END) on_end(w);
@@ -309,7 +285,7 @@ static void conflicts(struct work *w) {
 }
 
 static uint32_t *new_clock(struct hd_trace *t, const uint32_t *from) {
-  uint32_t *c = get(t, t->threads_max * sizeof *c);
+  uint32_t *c = hd__trace_get(t, t->threads_max * sizeof *c);
   for (uint32_t i = 0; i < t->threads_max; i++) c[i] = from ? from[i] : 0;
   return c;
 }
@@ -348,7 +324,8 @@ static void widen(struct hd_trace *t, uint32_t n) {
   uint32_t old = t->threads_max;
   t->threads_max = (n + 7) & ~7u;
   for (uint32_t i = 0; i < t->n; i++) {
-    uint32_t *c = get(t, t->threads_max * sizeof *c), *p = get(t, t->threads_max * sizeof *p);
+    uint32_t *c = hd__trace_get(t, t->threads_max * sizeof *c),
+             *p = hd__trace_get(t, t->threads_max * sizeof *p);
     for (uint32_t k = 0; k < t->threads_max; k++) {
       c[k] = k < old ? t->ev[i].clock[k] : 0;
       p[k] = k < old ? t->ev[i].pred[k] : 0;
@@ -383,7 +360,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
                        .pred = pred};
   uint32_t *clock = new_clock(t, pred);
   ev->clock = clock;
-  struct work w = {t, f, &ev->op, flags, pred, clock};
+  struct hd_work w = {t, f, &ev->op, flags, pred, clock};
   conflicts(&w);
   merge(t, clock, t->barrier); /* invariant 4 */
   clock[op->thread] = ev->index;
@@ -422,7 +399,7 @@ void hd__trace_stop(struct hd_trace *t) {
   uint32_t f = t->n - 1;
   struct hd_ev *ev = &t->ev[f];
   ev->flags |= HD__EV_STOP;
-  struct work w = {t, f, &ev->op, ev->flags, ev->pred, (uint32_t *)ev->clock};
+  struct hd_work w = {t, f, &ev->op, ev->flags, ev->pred, (uint32_t *)ev->clock};
   on_end(&w);
 }
 
@@ -434,9 +411,9 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
     if (ended && i == t->ev[t->n - 1].op.thread) continue;
     enum role role = lock_role(op->kind, 0);
     const uint32_t *pred = pred_clock(t, op);
-    struct work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
+    struct hd_work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
     if (hd_set_has(p->enabled, i)) {
-      if (!ended || covered(&w, pred, t->n - 1)) continue;
+      if (!ended || hd__covered(&w, pred, t->n - 1)) continue;
       const struct hd_ev *e = &t->ev[t->n - 1];
       int freed = role == ROLE_ACQUIRE && lock_role(e->op.kind, e->flags) == ROLE_RELEASE &&
                   lock_of(&e->op) == lock_of(op);
@@ -444,7 +421,7 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
       if (!freed && !ended_spin) {
         /* It could have done this before the end of the process. */
         if (t->nraces < t->cap_races)
-          t->race[t->nraces++] = (struct hd_race){t->n - 1, HD_NONE, (uint16_t)i, *op};
+          t->race[t->nraces++] = (struct hd_race){t->n - 1, HD_NONE, (uint16_t)i, *op, NULL, 0};
         continue;
       }
       /* The last step is what let it go: it could not have come before that, only before what held it up. */
