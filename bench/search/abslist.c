@@ -6,8 +6,8 @@
  *
  * count: 1 2 1 strategy=optimal executions=6
  * count: 1 3 1 strategy=optimal executions=24
- * count: 1 1 strategy=optimal executions=6 findings=assertion
- * count: 1 2 strategy=optimal executions=68 findings=assertion
+ * count: 1 1 strategy=optimal executions=4 findings=assertion
+ * count: 1 2 strategy=optimal executions=16 findings=assertion
  * clean: 1 2 1
  * bug: 1 1 kind=assertion
  * bug: 1 8 kind=assertion

@@ -3,8 +3,8 @@
  * so main can open too many. With CUSHION 1 all posts must have sold, and no two at once, before main looks
  * again. Airline of Rungta (2009), table 5.3 (hard from 20, 3 down).
  *
- * count: 1 1 strategy=optimal executions=4 findings=assertion
- * count: 2 1 strategy=optimal executions=112 findings=assertion
+ * count: 1 1 strategy=optimal executions=2 findings=assertion
+ * count: 2 1 strategy=optimal executions=30 findings=assertion
  * bug: 4 1 kind=assertion
  * bug: 6 2 kind=assertion
  * bug: 20 8 kind=assertion

@@ -6,8 +6,8 @@
  * count: 1 1 strategy=optimal executions=9
  * count: 2 1 strategy=optimal executions=186
  * count: 3 1 strategy=optimal executions=6774
- * count: 1 strategy=optimal executions=12 findings=assertion
- * count: 2 strategy=optimal executions=461 findings=assertion
+ * count: 1 strategy=optimal executions=10 findings=assertion
+ * count: 2 strategy=optimal executions=190 findings=assertion
  * clean: 1 1
  * clean: 2 1
  * bug: 1 kind=assertion

@@ -3,7 +3,7 @@
  * more setters, the rarer. Reorder of Rungta (2009), table 5.1 (hard from 9 setters on).
  *
  * count: 1 1 strategy=optimal executions=4 findings=assertion
- * count: 2 1 strategy=optimal executions=54 findings=assertion
+ * count: 2 1 strategy=optimal executions=56 findings=assertion
  * bug: 1 1 kind=assertion
  * bug: 2 1 kind=assertion
  * bug: 10 1 kind=assertion */

@@ -3,7 +3,7 @@
  * writers, one of them has usually been through. TwoStage of Rungta (2009), table 5.2 (hard from 7 on).
  *
  * count: 1 1 strategy=optimal executions=3 findings=assertion
- * count: 2 1 strategy=optimal executions=42 findings=assertion
+ * count: 2 1 strategy=optimal executions=40 findings=assertion
  * bug: 1 1 kind=assertion
  * bug: 8 1 kind=assertion
  * bug: 20 1 kind=assertion

@@ -4,8 +4,8 @@
  *
  * count: 1 2 1 strategy=optimal executions=6
  * count: 2 4 1 strategy=optimal executions=720
- * count: 1 1 strategy=optimal executions=11 findings=assertion
- * count: 1 2 strategy=optimal executions=204 findings=assertion
+ * count: 1 1 strategy=optimal executions=7 findings=assertion
+ * count: 1 2 strategy=optimal executions=48 findings=assertion
  * clean: 1 2 1
  * bug: 1 1 kind=assertion
  * bug: 1 20 kind=assertion

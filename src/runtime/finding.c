@@ -230,13 +230,14 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
   for (unsigned i = 0; i < f->nthreads; i++) {
     const struct hd_thread *t = &rt.thread[i];
     f->thread[i] = (struct hd_thread_rec){t->parent, t->nth,
-                                          t->state == HD_T_DONE      ? HD_TS_DONE
-                                          : t->state == HD_T_BLOCKED ? HD_TS_BLOCKED
-                                                                     : HD_TS_RUNNABLE,
+                                          t->state == HD_T_DONE    ? HD_TS_DONE
+                                          : t->state == HD_T_READY ? HD_TS_RUNNABLE
+                                                                   : HD_TS_BLOCKED,
                                           (uint64_t)t->start};
   }
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
-  if (fatal || !rt.config->all) hd__end(HD_END_FINDING);
+  if (!rt.config->all) hd__end(HD_END_FINDING);
+  if (fatal) hd__thread_stop();
 }
 
 void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal) {
@@ -248,7 +249,7 @@ void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *
     hd__format(f->text, sizeof f->text, "%s", text ? text : "");
     hd__finding_done(f, fatal);
   }
-  if (fatal) hd__end(HD_END_FINDING);
+  if (fatal) hd__thread_stop();
 }
 
 void hd__report_overflow(uint64_t pc) {

@@ -76,6 +76,7 @@ enum hd_tstate {
   HD_T_READY,   /* its pending operation is enabled */
   HD_T_BLOCKED, /* its pending operation is not */
   HD_T_DONE,
+  HD_T_STOPPED, /* goes no further: it failed in a way the program does not survive */
 };
 
 struct hd_obj;
@@ -182,8 +183,10 @@ struct hd_rt {
   const struct hd_op *op[HD_MAX_THREADS];
   unsigned nthreads; /* created in this execution */
   unsigned nalive;
+  unsigned nstopped;         /* of those: HD_T_STOPPED */
   unsigned nunjoined;        /* created and not known to be over by everybody: detached ones count for ever */
   unsigned choice, nchoices; /* of the operation under way */
+  bool untold;               /* a thread was picked, and the event of its operation has not come yet */
   struct hd_set enabled;
   unsigned nenabled;
   unsigned nspinning; /* threads that wait */
@@ -234,6 +237,9 @@ unsigned hd__choose(unsigned n);
 struct hd_point hd__here(void);
 /* The running thread has finished; does not return. */
 _Noreturn void hd__thread_gone(void);
+/* The running thread goes no further; the others do, to the end of the execution, which has no deadlock, leak or
+ * exit status of its own then. Nothing can depend on it any more, so what else is found happens without it too. */
+_Noreturn void hd__thread_stop(void);
 /* Ends the execution; does not return to the program. */
 _Noreturn void hd__end(int reason);
 void hd__release(struct hd_vc *into);       /* publish the running thread's clock */
@@ -324,6 +330,7 @@ void hd__log_visible(uint64_t entry);
 void hd__spin_check(uint64_t a, uint64_t pc);
 void hd__spin_read(uint64_t a, uint32_t size);
 void hd__spin_wrote(uint64_t a);
+void hd__spin_stop(struct hd_thread *t); /* it does not read any more */
 void hd__spin_update(void);
 void hd__spin_learn(uint64_t pc);
 void hd__spin_relearn(void); /* from the log, which has become shorter */
@@ -416,7 +423,7 @@ void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc);
 void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp);
 void hd__site_stored(struct hd_site *s, uint64_t site);
 void hd__site_block(struct hd_finding_rec *f, uint64_t addr);
-/* Stores the finding with the schedule so far. With `fatal`, or unless --all, ends the execution. */
+/* Stores the finding with the schedule so far. Ends the execution, unless --all: then `fatal` stops the thread. */
 void hd__finding_done(struct hd_finding_rec *f, bool fatal);
 uint64_t hd__site_pc(uint64_t site);
 void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal);

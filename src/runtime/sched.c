@@ -90,13 +90,13 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
 
 void hd__sched_begin(void) {
   for (unsigned i = 0; i <= rt.nthreads >> 6 && i < HD_SET_WORDS; i++) rt.enabled.w[i] = 0;
-  rt.nenabled = rt.nthreads = rt.nalive = rt.ntimed = 0;
+  rt.nenabled = rt.nthreads = rt.nalive = rt.nstopped = rt.ntimed = 0;
   rt.path_len = 0;
   rt.now = 0;
   rt.event_hash = 0;
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = 0;
-  rt.in_exit = false;
+  rt.in_exit = rt.untold = false;
   rt.exit_status = 0;
   rt.cur = NULL;
   rt.epoch++;
@@ -126,6 +126,7 @@ static bool quiet(unsigned kind, unsigned flags) {
 void hd__event(unsigned flags) {
   const struct hd_op *op = &rt.cur->op;
   rt.events++;
+  rt.untold = false;
   if (!quiet(op->kind, flags)) rt.cur->spin.writes++;
   rt.event_hash =
       (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *
@@ -149,6 +150,7 @@ static void idle(void) {
         if (t->timed && (!first || t->deadline < first->deadline)) first = t;
       }
     if (!first) {
+      if (rt.nstopped) hd__end(HD_END_STUCK); /* whatever they wait for might have come from those */
       if (rt.nspinning) hd__report_livelock();
       hd__report_deadlock();
       hd__end(HD_END_STUCK);
@@ -176,6 +178,7 @@ static struct hd_thread *decide(void) {
   }
   rt.path[rt.path_len++] = (hd_step)next;
   rt.status->path_len = rt.path_len;
+  rt.untold = true;
   return &rt.thread[next];
 }
 
@@ -227,6 +230,26 @@ unsigned hd__choose(unsigned n) {
   return (unsigned)k;
 }
 
+/* The running thread will not run again. */
+_Noreturn static void leave(void) {
+  struct hd_thread *next = decide();
+  rt.status->switches++;
+  load(next);
+  hd_arch_jump(&next->ctx);
+}
+
+_Noreturn void hd__thread_stop(void) {
+  struct hd_thread *me = rt.cur;
+  if (rt.untold) hd__event(0); /* it failed in the middle of its operation */
+  me->frame = hot.frame;
+  me->op = (struct hd_op){.kind = HD_OP_NONE, .thread = me->id};
+  hd__spin_stop(me);
+  hd__disable(me);
+  me->state = HD_T_STOPPED;
+  rt.nstopped++;
+  leave();
+}
+
 _Noreturn void hd__thread_gone(void) {
   struct hd_thread *me = rt.cur;
   hd__disable(me);
@@ -237,10 +260,7 @@ _Noreturn void hd__thread_gone(void) {
     hd__ident_give(me->ident);
     me->ident = NULL;
   }
-  struct hd_thread *next = decide();
-  rt.status->switches++;
-  load(next);
-  hd_arch_jump(&next->ctx);
+  leave();
 }
 
 _Noreturn void hd__end(int reason) {

@@ -49,8 +49,9 @@ static void fault(int sig, siginfo_t *info, ucontext_t *uc) {
                                                                     : HD_KIND_CRASH;
   /* A hang is wherever the program happens to be: the function it hangs in is what identifies it. */
   uint64_t key = kind == HD_KIND_CRASH ? pc : hot.frame > rt.cur->frames ? hot.frame[-1].pc : pc;
+  if (kind == HD_KIND_HANG && rt.nstopped) hd__thread_stop(); /* it may wait for one that was stopped */
   struct hd_finding_rec *f = hd__finding(kind, key, 0);
-  if (!f) hd__end(HD_END_FINDING);
+  if (!f) hd__thread_stop();
   f->signal = sig == HD_SIG_HANG ? 0 : sig;
   f->fault_addr = has_addr ? addr : 0;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_NONE);
@@ -127,7 +128,7 @@ void hd__self_signal(int sig, uint64_t pc) {
     hd__site_stack(hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_NONE), rt.cur, pc);
     hd__finding_done(f, true);
   }
-  hd__end(HD_END_FINDING);
+  hd__thread_stop();
 }
 
 /* ---- the functions ---- */

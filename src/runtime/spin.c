@@ -103,6 +103,8 @@ static void disarm(struct hd_spin *s) {
   s->armed = false;
 }
 
+void hd__spin_stop(struct hd_thread *t) { disarm(&t->spin); }
+
 /* A new round begins. */
 static void start_round(struct hd_thread *t) {
   struct hd_spin *s = &t->spin;

@@ -36,6 +36,7 @@ _Noreturn static void finish(void) {
   /* Those still running may go first, or never. Whether there are any must not decide whether this is an
    * operation, since that is not ordered with what this thread did. */
   if (rt.nthreads > 1 && rt.cur->op.kind != HD_OP_EXIT) hd__point(HD_OP_END, 0, 0, 0);
+  if (rt.nstopped) hd__end(HD_END_EXIT); /* what is left undone, they left */
   if (rt.config->thread_leaks) check_threads_left();
   if (rt.config->leaks) hd__report_leaks();
   if (rt.config->exit_status && rt.exit_status) {
@@ -43,7 +44,7 @@ _Noreturn static void finish(void) {
     if (f) {
       f->status = rt.exit_status;
       hd__site_stack(hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_EXIT), rt.cur, exit_pc);
-      hd__finding_done(f, true);
+      hd__finding_done(f, false);
     }
   }
   hd__end(HD_END_EXIT);

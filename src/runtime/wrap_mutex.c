@@ -87,6 +87,7 @@ static int lock(pthread_mutex_t *m, uint64_t pc) {
   int e = 0;
   touch(m, pc);
   if (again(m, &e, pc)) return e;
+  if (owned(m) && !(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   want(o, m, HD_OP_LOCK, pc);
   hd__event(0);

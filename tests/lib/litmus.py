@@ -8,6 +8,11 @@ each `expect` begins a case, and what follows it (args, where, ...) belongs to t
   // expect: clean executions=200     nothing is found in 200 executions; the program also ends well natively
   // expect: goes-on executions=50    with --all: 50 executions are run although the program destroys itself,
                                       and at least one finding is stored; kinds= limits what it may be
+  // expect: exact executions=6 kinds=crash,leak
+                                      with --all: `optimal` runs 6 executions, one for each happens-before class, and
+                                      gives up none; `dpor` and (unless dfs=no) `dfs` reach the same classes, final
+                                      states and findings; these are of exactly these kinds (default none), and each is
+                                      replayed; infeasible= and states= are numbers that must come out too (default 0)
   // args: --spurious                 more options for check
   // argv: a b                        arguments of the program
   // where: function=worker line=@x   a place that must be among those of the finding; @x is the line that has a
@@ -23,6 +28,7 @@ each `expect` begins a case, and what follows it (args, where, ...) belongs to t
 import glob
 import os
 import re
+import shutil
 
 HEADER = re.compile(r"// ([a-z]+): (.*?)\s*$")
 KEYS = {"expect", "args", "argv", "where", "says", "compilers", "opt", "restart", "cflags", "replays", "native"}
@@ -100,6 +106,8 @@ def one(s, path, case, compiler, opt, restart):
         s.check(not r.get("error"), "error: %s" % r.get("error"))
         if int(case.get("replays", 3)):
             s.replay(times=int(case.get("replays", 3)))
+    elif words[0] == "exact":
+        exact(s, what, ["--all", "--classes", *options], argv, int(case.get("replays", 3)))
     else:
         r = s.search("check", "./prog", *options, args=argv)
         f = s.is_bug(r, what["kind"].split("|"))
@@ -114,6 +122,28 @@ def one(s, path, case, compiler, opt, restart):
         hang = options[options.index("--hang-timeout") + 1:][:1] if "--hang-timeout" in options else []
         s.replay(times=int(case.get("replays", 3)), options=["--hang-timeout", *hang] if hang else [])
         s.same(s.findings(), [1], "stored findings")
+
+
+def exact(s, what, options, argv, replays):
+    kinds = sorted(filter(None, what.get("kinds", "").split(",")))
+    seen = []
+    for strategy in ("dfs", "dpor", "optimal"):  # the findings of the last one are replayed
+        if strategy == "dfs" and what.get("dfs") == "no":
+            continue
+        shutil.rmtree(s.path(".heddle"), ignore_errors=True)
+        r = s.search("check", "./prog", "--strategy", strategy, *options, args=argv)
+        s.same(sorted(f["kind"] for f in r["findings"]), kinds, "kinds of findings")
+        s.check(r["complete"], "not complete: %s" % (r["out"] + r["err"]))
+        s.check(all(f["replays"] for f in r["findings"]), "a finding did not replay")
+        seen.append((r["classes"], r["class_sum"], r["states"], r["state_sum"],
+                     sorted(f["key"] for f in r["findings"])))
+        s.same(seen[-1], seen[0], "classes, states and findings")
+    s.same(r["executions"], int(what["executions"]), "number of executions")
+    s.same(r.get("infeasible", 0), int(what.get("infeasible", 0)), "number of infeasible executions")
+    s.same((r["blocked"], r["classes"]), (0, r["executions"] + r.get("infeasible", 0)), "blocked, and classes")
+    s.same(r["states"], int(what.get("states", 0)), "number of final states")
+    for n in s.findings():
+        s.replay(".heddle/%d" % n, times=replays)
 
 
 def fits(p, wanted):

@@ -30,7 +30,7 @@ enum instruction {
   I_CHOOSE, /* v: outcomes */
   I_SLEEP,  /* v: time */
   I_SKIP,   /* passes over b instructions if the value read last is v (mod 2) */
-  I_FAIL,   /* stops the execution if the value read last is v (mod 4) */
+  I_FAIL,   /* the thread goes no further if the value read last is v (mod 4) */
   I_CREATE, /* a: thread */
   I_JOIN,   /* a: thread */
   I_SPIN,   /* a: HD_OP_ALOAD, b: offset, size; reads again while what it reads is v (mod 2) */
@@ -66,9 +66,10 @@ enum {
   SIM_DESTROY = 1024,
   SIM_SPIN = 2048, /* loops that wait by reading */
   SIM_ALL = 4095,
-  /* What every complete strategy must be exact on. Left out: time-outs and spin loops (rare misses), stops in the
-   * middle and destroyed mutexes (executions in vain); docs/soundness.md tells. */
-  SIM_EXACT = SIM_LOCKED | SIM_TRY | SIM_COND | SIM_CHOICE | SIM_CAS | SIM_ONCE | SIM_ENDS | SIM_STARTS,
+  /* What every complete strategy must be exact on. Left out: time-outs and spin loops (rare misses) and destroyed
+   * mutexes (executions in vain); docs/soundness.md tells. */
+  SIM_EXACT =
+      SIM_LOCKED | SIM_TRY | SIM_COND | SIM_CHOICE | SIM_CAS | SIM_ONCE | SIM_FAIL | SIM_ENDS | SIM_STARTS,
 };
 
 #define SIM_MEMORY 0x1000ull
@@ -78,7 +79,7 @@ enum {
 
 /* ---- one execution ---- */
 
-enum sim_state { SIM_NEW, SIM_RUNS, SIM_QUEUED, SIM_WOKEN, SIM_GONE };
+enum sim_state { SIM_NEW, SIM_RUNS, SIM_QUEUED, SIM_WOKEN, SIM_GONE, SIM_STOPPED };
 
 struct sim_thread {
   enum sim_state state;
@@ -105,7 +106,8 @@ struct sim {
   uint64_t now;
   unsigned created, joined; /* by the first thread: bit per thread */
   uint32_t events;
-  int over, stopped;
+  int over;
+  unsigned stopped; /* threads that failed */
   struct hd_set enabled;
   const struct hd_op *op[SIM_THREADS];
   struct hd_point point;
@@ -172,7 +174,9 @@ static inline void sim_advance(struct sim *s, unsigned t) {
         break;
       case I_FAIL:
         if (me->last % 4 == i->v) {
-          s->over = s->stopped = 1;
+          sim_pend(s, t, HD_OP_NONE, 0, 0);
+          me->state = SIM_STOPPED;
+          s->stopped++;
           return;
         }
         break;

@@ -60,7 +60,8 @@ static int classes_has(const struct classes *c, uint64_t class) {
 #define SEARCH_MEMORY (1ull << 30)
 
 struct result {
-  uint64_t executions, blocked, stopped;
+  uint64_t executions, blocked;
+  uint64_t stopped; /* executions in which a thread failed */
   uint64_t longest; /* steps */
   uint64_t order;   /* differs when the classes come in another order */
   int too_many, diverged, ambiguous;
@@ -155,7 +156,7 @@ static int execute(struct runner *r, struct sim *s, const struct sim_program *p,
     if (!sim_step(s, current, on_choose, on_event, r)) return -1;
   }
   sim_here(s, current);
-  return s->stopped ? HD_HOW_STOPPED : HD_HOW_EXIT;
+  return HD_HOW_EXIT;
 }
 
 static uint64_t final_state(const struct sim *s, int how) {
@@ -188,10 +189,7 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
       res->blocked++;
     } else {
       res->executions++;
-      if (how == HD_HOW_STOPPED) {
-        hd__trace_stop(&r->trace);
-        res->stopped++;
-      }
+      res->stopped += s.stopped > 0;
       uint64_t class = hd__trace_class(&r->trace);
       res->order += hd_mix64(class + n);
       if (r->trace.n > res->longest) res->longest = r->trace.n;
@@ -447,7 +445,7 @@ static void searches_survive_their_process(void **unused) {
 
 /* ---- sampling ---- */
 
-/* Executions of n in which the program stopped. */
+/* Executions of n in which a thread failed. */
 static uint64_t stops(struct runner *r, const struct sim_program *p, uint64_t n) {
   search(r, p, n);
   return r->result.stopped;
