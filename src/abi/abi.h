@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 1
+#define HD_ABI_VERSION 2
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -59,6 +59,7 @@ extern const char *const hd_kind_title[HD_KIND_COUNT];
 #define HD_MAX_SITES 48     /* places named in one finding */
 #define HD_MAX_FINDINGS 256 /* kept in one search; more are counted */
 #define HD_MAX_MODULES 128
+#define HD_MAX_PHASES 4
 #define HD_PATH_MAX 4096
 
 /* ---- a step of a schedule: which thread goes next, or which outcome a choice has ---- */
@@ -117,9 +118,11 @@ struct hd_finding_rec {
   uint32_t kind;
   uint32_t nsites;
   uint32_t nthreads;
-  int32_t signal;     /* for crash */
-  int32_t status;     /* for exit */
-  uint32_t partial;   /* 1: the process died; the runtime could not finish the record */
+  int32_t signal;   /* for crash */
+  int32_t status;   /* for exit */
+  uint32_t partial; /* 1: the process died; the runtime could not finish the record */
+  uint32_t phase;   /* status.phase_now of its execution */
+  uint32_t pad;
   uint64_t key;       /* equal keys are the same finding */
   uint64_t execution; /* number of the execution, from 1 */
   uint64_t seed;      /* of the strategy, for this search */
@@ -204,11 +207,11 @@ struct hd_status {
   uint64_t discarded; /* executions of those that were begun anew */
   uint32_t
       lossy; /* a process died in a systematic search: what its last execution would have taught is lost */
-  uint32_t pad2;
+  uint32_t phase_now; /* auto: entry of phase[] that the execution under way belongs to */
   struct {
     char strategy[16];
-    uint64_t executions, findings;
-  } phase[4];                  /* auto: what each strategy did */
+    uint64_t executions;
+  } phase[HD_MAX_PHASES];      /* auto: what each strategy did */
   uint64_t classes, class_sum; /* happens-before classes seen, and a checksum of the set */
   uint64_t states, state_sum;  /* the same for final states */
 };

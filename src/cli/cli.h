@@ -38,7 +38,8 @@ struct hd_options {
   uint64_t seed;
   uint64_t max_executions; /* 0: no limit */
   bool max_given;
-  double time; /* seconds, 0: none */
+  double time;       /* seconds, 0: none */
+  bool time_default; /* nobody asked for it */
   uint64_t max_length;
   double hang_timeout;
   uint64_t ignore; /* bit per enum hd_kind */

@@ -54,7 +54,11 @@ bool hd_control_sane(const struct hd_control *c) {
          st->visible_count <= HD_VISIBLE_CAP && st->nevents <= HD_EVENT_CAP;
 }
 
-void hd_control_save(struct hd_control *c) { c->good = c->ctl->status; }
+void hd_control_save(struct hd_control *c) {
+  c->good = c->ctl->status;
+  for (int i = 0; i < HD_MAX_PHASES; i++) /* names are read as strings */
+    c->good.phase[i].strategy[sizeof c->good.phase[i].strategy - 1] = '\0';
+}
 
 int hd_control_repair(struct hd_control *c, struct hd_err *err) {
   if (ftruncate(c->fd, 0) || ftruncate(c->fd, (off_t)HD_SHM_SIZE))
@@ -124,6 +128,7 @@ void hd_capture_death(struct hd_capture *out, const struct hd_control *c, enum h
   r->status = status;
   r->partial = 1;
   r->execution = st->execution;
+  r->phase = st->phase_now;
   r->seed = c->config.seed;
   if (sane) {
     r->path_len = st->path_len;

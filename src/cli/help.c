@@ -12,14 +12,14 @@ static const char cc_help[] =
 
 static const char search_exit[] =
     "Exit codes:\n"
-    "  0  nothing found, and all that was asked for was done: the executions of\n"
-    "     --max-executions, the time of --time (when it is given alone), or every schedule\n"
+    "  0  nothing found, and all that was asked for was done: every schedule was covered, or,\n"
+    "     by a strategy that samples, the executions (or the time) asked for were spent\n"
     "  1  a finding\n"
     "  2  wrong usage; also a program that was not built with heddle cc\n"
     "  3  environment: no permission, no memory, an unsupported call in the program\n"
     "  4  a bug in heddle\n"
-    "  5  the search ended before what was asked for was done: Ctrl-C, or --time before\n"
-    "     --max-executions, or a program that kills its process again and again\n";
+    "  5  nothing found, but the search ended before that: --time, --max-executions, Ctrl-C,\n"
+    "     or a program that kills its process again and again\n";
 
 static const char replay_exit[] =
     "Exit codes:\n"

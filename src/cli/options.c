@@ -42,12 +42,14 @@ static const struct {
   unsigned verbs;
   const char *help;
 } options[] = {
-    {OPT_STRATEGY, "strategy", "NAME", SEARCH, "how schedules are chosen (see below; default random)"},
+    {OPT_STRATEGY, "strategy", "NAME", HD_VERB_RUN, "how the schedule is chosen (see below; default random)"},
+    {OPT_STRATEGY, "strategy", "NAME", HD_VERB_CHECK, "how schedules are chosen (see below; default auto)"},
     {OPT_DEPTH, "depth", "N", SEARCH, "pct: ordering constraints that a bug may need (default 3)"},
     {OPT_SEED, "seed", "N", SEARCH, "seed of the strategy (default 1)"},
     {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_CHECK,
-     "executions to run (default 10000 of a sampling strategy, no limit otherwise)"},
-    {OPT_TIME, "time", "90s|5m|2h", HD_VERB_CHECK, "stop after this time"},
+     "stop after N executions (default 10000 for strategies that sample)"},
+    {OPT_TIME, "time", "90s|5m|2h", HD_VERB_CHECK,
+     "stop after this time (default 60s for auto without --max-executions)"},
     {OPT_ALL, "all", NULL, HD_VERB_CHECK, "go on after the first finding"},
     {OPT_IGNORE, "ignore", "KIND", SEARCH, "do not look for this kind of finding (repeatable, comma list)"},
     {OPT_SUPPRESSIONS, "suppressions", "FILE", SEARCH,
@@ -67,23 +69,28 @@ static const struct {
     {OPT_HELP, "help", NULL, EVERY, "show this help"},
 };
 
-/* Strategies the runtime knows; the first is the default. A systematic one ends by itself, when every schedule is
- * covered; the others sample until the executions asked for are done. */
+#define DEFAULT_CHECK "auto"
+#define DEFAULT_RUN "random" /* one execution: another one for each --seed */
+#define DEFAULT_EXECUTIONS 10000
+#define DEFAULT_SECONDS 60
+
+/* Strategies the runtime knows. A systematic one ends by itself, when every schedule is covered; the others sample
+ * until the executions asked for are done. */
 static const struct {
   const char *name;
   bool systematic;
   const char *help;
 } strategies[] = {
-    {"random", false, "samples: any enabled thread, at every step"},
-    {"pct", false,
-     "samples: random priorities that change at --depth minus 1 steps; one execution finds a bug\n"
-     "of depth d with a probability of at least 1/(n k^(d-1)), for n threads and k steps"},
-    {"pos", false, "samples: random priorities of operations, drawn anew after a race was lost"},
     {"auto", true, "the optimal search and the sampling ones in turns: first bugs fast, small spaces whole"},
     {"optimal", true, "all schedules: one execution for all that differ in nothing but unrelated steps"},
     {"dpor", true, "all schedules, by the classic reduction: may begin executions in vain"},
     {"dfs", true, "all schedules: every interleaving, in order"},
     {"rdfs", true, "all schedules: every interleaving, in random order"},
+    {"random", false, "samples: any enabled thread, at every step"},
+    {"pct", false,
+     "samples: random priorities that change at --depth minus 1 steps; one execution finds a bug\n"
+     "of depth d with a probability of at least 1/(n k^(d-1)), for n threads and k steps"},
+    {"pos", false, "samples: random priorities of operations, drawn anew after a race was lost"},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -203,7 +210,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
 }
 
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
-  *o = (struct hd_options){.strategy = strategies[0].name,
+  *o = (struct hd_options){.strategy = verb == HD_VERB_RUN ? DEFAULT_RUN : DEFAULT_CHECK,
                            .depth = 3,
                            .seed = 1,
                            .max_length = 100000,
@@ -258,10 +265,13 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
     o->args = argv + i;
     o->nargs = argc - i;
   }
-  if (verb == HD_VERB_RUN)
+  if (verb == HD_VERB_RUN) {
     o->max_executions = 1;
-  else if (!o->max_given && o->time == 0 && !hd_strategy_systematic(o->strategy))
-    o->max_executions = 10000;
+  } else if (verb == HD_VERB_CHECK && !o->max_given && o->time == 0) {
+    if (!hd_strategy_systematic(o->strategy)) o->max_executions = DEFAULT_EXECUTIONS;
+    o->time_default = strcmp(o->strategy, DEFAULT_CHECK) == 0;
+    if (o->time_default) o->time = DEFAULT_SECONDS;
+  }
   return HD_OK;
 }
 

@@ -28,6 +28,7 @@ struct search {
   size_t seen;             /* findings of the shared memory already dealt with */
   uint64_t deaths;         /* executions that ended with their process */
   uint64_t suppressed;
+  uint64_t phase_findings[HD_MAX_PHASES]; /* of those reported */
   unsigned processes;
   double started, deadline, seconds;
   double shown_at; /* when the live line was last drawn */
@@ -107,6 +108,13 @@ static bool remember(struct search *s, const struct hd_finding *f, uint64_t key)
   return true;
 }
 
+/* The strategy that ran the finding's execution as a part of another one, or NULL. */
+static const char *phase_of(const struct search *s, const struct hd_finding_rec *rec) {
+  const struct hd_status *st = &s->control.good;
+  return rec->phase < HD_MAX_PHASES && st->phase[rec->phase].strategy[0] ? st->phase[rec->phase].strategy
+                                                                         : NULL;
+}
+
 /* The finding as a value: from the rerun's richer record when that is the same, else from the search's. */
 static struct hd_finding *make_finding(struct search *s, const struct hd_capture *c, const struct hd_rerun *r,
                                        const struct hd_schedule *schedule) {
@@ -126,6 +134,8 @@ static struct hd_finding *make_finding(struct search *s, const struct hd_capture
   f->seed = c->rec->seed;
   f->key = c->rec->key;
   f->steps = c->nsteps;
+  const char *part = phase_of(s, c->rec);
+  snprintf(f->strategy, sizeof f->strategy, "%s", part ? part : s->o->strategy);
   f->replays = same;
   if (!same) f->no_replay = hd_strdup(why.s);
   hd_str_fini(&why);
@@ -163,6 +173,7 @@ static void handle(struct search *s, const struct hd_capture *c) {
       hd_err_exit(&err);
     }
     hd_vec_push(&s->finding, f);
+    if (phase_of(s, c->rec)) s->phase_findings[c->rec->phase]++;
     struct hd_str text;
     hd_str_init(&text);
     hd_text_finding(&text, f, hd_text_colour(report_fd(s)));
@@ -240,10 +251,13 @@ static int explain_start(struct search *s, struct hd_err *err) {
 static enum hd_stop why_ended(const struct search *s) {
   if (s->finding.n > 0 && !s->control.config.all) return HD_STOP_FOUND;
   if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
+  const struct hd_status *st = &s->control.good;
   uint64_t max = s->control.config.max_executions;
-  bool done = s->control.good.complete || (max && executions(s) >= max);
-  if (!done && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
-  return HD_STOP_FINISHED;
+  bool spent = max && executions(s) + st->blocked + st->discarded >= max;
+  if (st->complete) return HD_STOP_FINISHED;
+  if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
+  bool cut_short = spent && s->verb == HD_VERB_CHECK && hd_strategy_systematic(s->o->strategy);
+  return cut_short ? HD_STOP_EXECUTIONS : HD_STOP_FINISHED;
 }
 
 /* Runs processes until there is nothing left to do. *end tells the last one's end. */
@@ -318,6 +332,7 @@ static int exit_code(const struct hd_summary *sum, const struct hd_status *st) {
   if (sum->nfindings > 0) return 1;
   switch (sum->stop) {
     case HD_STOP_ERROR: return -hd_runtime_error_code(st->error);
+    case HD_STOP_EXECUTIONS:
     case HD_STOP_INTERRUPTED:
     case HD_STOP_CRASH_LOOP: return 5;
     case HD_STOP_TIME: return sum->only_time ? 0 : 5;
@@ -337,9 +352,10 @@ static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
       .seed = s->o->seed,
       .stop = stop,
       .complete = st->complete,
-      .only_time = s->o->time > 0 && !s->o->max_given,
+      .only_time = s->o->time > 0 && !s->o->max_given && !hd_strategy_systematic(s->o->strategy),
       .asked = s->o->max_executions,
       .time_limit = s->o->time,
+      .time_default = s->o->time_default,
       .executions = executions(s),
       .blocked = st->blocked,
       .cut = st->cut,
@@ -362,10 +378,10 @@ static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
       .findings = s->finding.v,
       .nfindings = s->finding.n,
   };
-  for (int i = 0; i < 4 && st->phase[i].strategy[0]; i++) {
+  for (int i = 0; i < HD_MAX_PHASES && st->phase[i].strategy[0]; i++) {
     sum.phase[i].strategy = st->phase[i].strategy;
     sum.phase[i].executions = st->phase[i].executions;
-    sum.phase[i].findings = st->phase[i].findings;
+    sum.phase[i].findings = s->phase_findings[i];
   }
   hd_live_line(NULL);
   if (stop == HD_STOP_ERROR) hd_say("%s", error.s);

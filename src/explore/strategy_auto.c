@@ -2,7 +2,8 @@
  * turns with slices of sampling strategies, which often hit a bug long before. Runs in the tested process.
  *
  * Small spaces are finished by the first slice, before anything is sampled. The claim of completeness rests on
- * the optimal search alone; what each strategy did stands in status.phase. */
+ * the optimal search alone; what each strategy did stands in status.phase. When that search has come to its end
+ * but was not exact (status.lossy: a process died in it, ...), AFTER executions more are sampled. */
 #include "explore/explore_int.h"
 
 static const struct {
@@ -11,17 +12,20 @@ static const struct {
 } part[] = {
     {&hd_strategy_optimal, 120}, {&hd_strategy_random, 30}, {&hd_strategy_pct, 30}, {&hd_strategy_pos, 20}};
 #define NPARTS (sizeof part / sizeof *part)
+_Static_assert(NPARTS <= HD_MAX_PHASES, "status.phase has room for every part");
 
 /* In the search area, in front of the memory of the parts. */
 struct state {
   uint32_t part, done;
   uint64_t in_flight;
+  uint32_t exhausted; /* the optimal search has nothing left */
+  uint32_t after;     /* executions since then */
 };
+#define AFTER 10000
 #define HEAD 4096
 #define SMALL (64ull << 20) /* for each sampler; the optimal search has the rest */
 
 static struct hd_search sub[NPARTS];
-static unsigned findings_before;
 
 static struct state *state(struct hd_search *s) { return (struct state *)s->memory; }
 
@@ -39,6 +43,7 @@ static void set_up(struct hd_search *s) {
 
 static void next_part(struct state *a) {
   a->part = (a->part + 1) % NPARTS;
+  if (!a->part && a->exhausted) a->part = 1;
   a->done = 0;
 }
 
@@ -47,10 +52,18 @@ static int begin(struct hd_search *s) {
   if (!sub[0].memory) set_up(s);
   if (a->in_flight && a->in_flight != s->execution)
     next_part(a); /* the process died: let the others try before the optimal search goes on */
-  a->in_flight = s->execution;
-  findings_before = s->status->nfindings;
   sub[a->part].execution = s->execution;
-  return part[a->part].strategy->begin(&sub[a->part]);
+  if (!part[a->part].strategy->begin(
+          &sub[a->part])) { /* only the optimal one, after a death in its last execution */
+    a->exhausted = 1;
+    next_part(a);
+    sub[a->part].execution = s->execution;
+    part[a->part].strategy->begin(&sub[a->part]);
+  }
+  if (a->in_flight != s->execution) s->status->phase[a->part].executions++;
+  a->in_flight = s->execution;
+  s->status->phase_now = a->part;
+  return 1;
 }
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
@@ -74,18 +87,23 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   unsigned i = a->part;
   sub[i].observed = s->observed;
   int more = part[i].strategy->end(&sub[i], p, how);
-  s->status->phase[i].executions += how != HD_HOW_BLOCKED;
-  s->status->phase[i].findings += s->status->nfindings - findings_before;
+  s->status->phase[i].executions -= how == HD_HOW_BLOCKED;
   a->in_flight = 0;
-  if (++a->done >= part[i].slice) next_part(a);
-  return more || i != 0;
+  if (i == 0 && !more) {
+    if (!s->status->lossy) return 0;
+    a->exhausted = 1;
+    next_part(a);
+  } else if (++a->done >= part[i].slice) {
+    next_part(a);
+  }
+  return !a->exhausted || ++a->after <= AFTER;
 }
 
 static void forget(struct hd_search *s) {
   if (!sub[0].memory) set_up(s);
   part[0].strategy->forget(&sub[0]);
-  state(s)->part = state(s)->done = 0;
-  s->status->phase[0].executions = 0;
+  state(s)->part = state(s)->done = state(s)->exhausted = state(s)->after = 0;
+  for (unsigned i = 0; i < NPARTS; i++) s->status->phase[i].executions = 0; /* as of status.executions */
 }
 
 const struct hd_strategy hd_strategy_auto = {.name = "auto",

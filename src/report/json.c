@@ -77,6 +77,7 @@ json_t *hd_json_finding(const struct hd_finding *f) {
   for (size_t i = 0; i < f->nplaces; i++) json_array_append_new(where, place(&f->place[i]));
   set(o, "where", where);
   set(o, "execution", json_integer((json_int_t)f->execution));
+  set(o, "strategy", text(f->strategy));
   set(o, "replay", text(f->folder));
   set(o, "replays", json_boolean(f->replays));
   if (f->no_replay) set(o, "not_replayed", text(f->no_replay));
@@ -107,8 +108,13 @@ enum hd_verdict hd_summary_verdict(const struct hd_summary *s) {
 }
 
 static const char *const stop_name[] = {
-    [HD_STOP_FINISHED] = "finished",       [HD_STOP_FOUND] = "found",           [HD_STOP_TIME] = "time",
-    [HD_STOP_INTERRUPTED] = "interrupted", [HD_STOP_CRASH_LOOP] = "crash-loop", [HD_STOP_ERROR] = "error",
+    [HD_STOP_FINISHED] = "finished",
+    [HD_STOP_FOUND] = "found",
+    [HD_STOP_TIME] = "time",
+    [HD_STOP_EXECUTIONS] = "executions",
+    [HD_STOP_INTERRUPTED] = "interrupted",
+    [HD_STOP_CRASH_LOOP] = "crash-loop",
+    [HD_STOP_ERROR] = "error",
 };
 
 json_t *hd_json_summary(const struct hd_summary *s) {
@@ -141,7 +147,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "discarded", json_integer((json_int_t)s->discarded));
   if (s->phase[0].strategy) {
     json_t *phases = json_array();
-    for (int i = 0; i < 4 && s->phase[i].strategy; i++)
+    for (int i = 0; i < HD_MAX_PHASES && s->phase[i].strategy; i++)
       json_array_append_new(phases, json_pack("{s:s,s:I,s:I}", "strategy", s->phase[i].strategy, "executions",
                                               (json_int_t)s->phase[i].executions, "findings",
                                               (json_int_t)s->phase[i].findings));

@@ -78,6 +78,7 @@ struct hd_finding {
   int signal, status;
   bool partial;
   uint64_t key, execution, seed, fault_addr;
+  char strategy[32]; /* that ran the execution */
   uint64_t leaked_bytes, leaked_blocks;
   size_t steps; /* of its schedule */
   struct hd_place *place;
@@ -103,6 +104,7 @@ enum hd_stop {
   HD_STOP_FINISHED,    /* the strategy has nothing left, or the executions asked for are done */
   HD_STOP_FOUND,       /* the first finding ended it */
   HD_STOP_TIME,        /* --time */
+  HD_STOP_EXECUTIONS,  /* --max-executions ended a search that would have ended by itself */
   HD_STOP_INTERRUPTED, /* Ctrl-C or SIGTERM */
   HD_STOP_CRASH_LOOP,  /* the tested process died again and again */
   HD_STOP_ERROR,       /* the runtime gave up */
@@ -118,6 +120,7 @@ struct hd_summary {
   bool only_time;    /* --time was the amount of work asked for */
   uint64_t asked;    /* executions asked for, 0: no limit */
   double time_limit; /* seconds, 0: none */
+  bool time_default; /* nobody asked for it */
   uint64_t executions, blocked, cut, events, switches;
   uint32_t threads;
   uint32_t restart;   /* enum hd_restart: the mode chosen */
@@ -127,7 +130,7 @@ struct hd_summary {
   struct {
     const char *strategy;
     uint64_t executions, findings;
-  } phase[4]; /* of the auto strategy; unused ones have no name */
+  } phase[HD_MAX_PHASES]; /* of the auto strategy; unused ones have no name */
   bool classes_counted;
   uint64_t classes, class_sum, states, state_sum;
   double seconds;

@@ -252,19 +252,23 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
     case HD_STOP_FINISHED:
       if (s->complete)
         hd_str_add(out, "; complete: every schedule was covered\n");
-      else if (s->systematic && s->asked && s->executions + s->blocked >= s->asked)
-        hd_str_addf(out, "; bounded: stopped by --max-executions after %llu, not every schedule\n",
-                    (unsigned long long)s->asked);
       else if (s->systematic && s->cut)
         hd_str_addf(out, "; bounded: every schedule up to --max-length, which cut %llu execution%s\n",
                     (unsigned long long)s->cut, s->cut == 1 ? "" : "s");
+      else if (s->systematic)
+        hd_str_add(out, "; bounded: the search came to its end, but could not follow all of it exactly\n");
       else
         hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n,
                     n == 1 ? "" : "s", s->strategy);
       break;
     case HD_STOP_FOUND: hd_str_add(out, "; stopped at the first one, --all goes on\n"); break;
     case HD_STOP_TIME:
-      hd_str_addf(out, "; bounded: stopped by --time after %.1f s, not every schedule\n", s->seconds);
+      hd_str_addf(out, "; bounded: stopped %safter %.1f s, not every schedule\n",
+                  s->time_default ? "" : "by --time ", s->seconds);
+      break;
+    case HD_STOP_EXECUTIONS:
+      hd_str_addf(out, "; bounded: stopped by --max-executions after %llu, not every schedule\n",
+                  (unsigned long long)s->asked);
       break;
     case HD_STOP_INTERRUPTED: hd_str_add(out, "; stopped: interrupted, not every schedule\n"); break;
     case HD_STOP_CRASH_LOOP:
@@ -273,6 +277,21 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
       break;
     case HD_STOP_ERROR: hd_str_add(out, "; stopped by an error\n"); break;
   }
+}
+
+/* Which strategy ran how many of the executions, and found what; nothing when the first one was all. */
+static void add_phases(struct hd_str *out, const struct hd_summary *s) {
+  int used = 0;
+  for (int i = 1; i < HD_MAX_PHASES && s->phase[i].strategy; i++) used |= s->phase[i].executions > 0;
+  for (int i = 0, n = 0; used && i < HD_MAX_PHASES && s->phase[i].strategy; i++) {
+    if (!s->phase[i].executions) continue;
+    hd_str_addf(out, "%s%s %llu", n++ ? ", " : "  by strategy: ", s->phase[i].strategy,
+                (unsigned long long)s->phase[i].executions);
+    if (s->phase[i].findings)
+      hd_str_addf(out, " (%llu finding%s)", (unsigned long long)s->phase[i].findings,
+                  s->phase[i].findings == 1 ? "" : "s");
+  }
+  if (used) hd_str_addc(out, '\n');
 }
 
 void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour) {
@@ -285,10 +304,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
               s->threads, s->threads == 1 ? "" : "s");
   if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
   hd_str_addc(out, '\n');
-  for (int i = 0; i < 4 && s->phase[i].strategy; i++)
-    hd_str_addf(out, "%s%s %llu", i ? ", " : "  of them ", s->phase[i].strategy,
-                (unsigned long long)s->phase[i].executions);
-  if (s->phase[0].strategy) hd_str_addc(out, '\n');
+  add_phases(out, s);
   if (s->cut)
     hd_str_addf(out, "  %llu execution%s cut at --max-length: what comes after was not checked\n",
                 (unsigned long long)s->cut, s->cut == 1 ? " was" : "s were");
@@ -298,4 +314,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
                 HD_MAX_FINDINGS);
   if (s->threads == 1 && s->executions > 0)
     hd_str_add(out, "  the program never started a thread: there is only one schedule to try\n");
+  if (s->stop == HD_STOP_TIME && s->time_default)
+    hd_str_addf(out, "  %.0f s is the default: --time 10m searches longer, --strategy optimal to the end\n",
+                s->time_limit);
 }

@@ -64,7 +64,8 @@ def read_all(fd, seconds, until=None):
 def test_interrupt(s, name):
     """Ctrl-C ends with a full summary, JSON included, exit status 5, and no process left."""
     program, comm = unique(s)
-    p, _ = start(s, "--json", "r.json", "--max-executions", "1000000000", program=program)
+    p, _ = start(s, "--strategy", "random", "--json", "r.json", "--max-executions", "1000000000",
+                 program=program)
     wait_alive(s, comm, True)
     time.sleep(0.5)
     p.send_signal(getattr(signal, "SIG" + name))
@@ -79,7 +80,8 @@ def test_interrupt(s, name):
 
 def test_interrupt_keeps_findings(s):
     program = common.build(s, "race")
-    p, _ = start(s, "--all", "--json", "r.json", "--max-executions", "1000000000", program=program)
+    p, _ = start(s, "--all", "--strategy", "random", "--json", "r.json", "--max-executions", "1000000000",
+                 program=program)
     time.sleep(1)
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=20)
@@ -91,7 +93,7 @@ def test_interrupt_keeps_findings(s):
 def test_killed_supervisor(s):
     """When heddle is killed, the tested process goes too."""
     program, comm = unique(s)
-    p, _ = start(s, "--max-executions", "1000000000", program=program)
+    p, _ = start(s, "--strategy", "random", "--max-executions", "1000000000", program=program)
     wait_alive(s, comm, True)
     p.kill()
     p.communicate()
@@ -112,7 +114,7 @@ def test_events_counted(s):
 
 def test_progress_on_terminal(s):
     program = common.build(s, "clean")
-    p, fd = start(s, "--time", "2s", program=program, tty=True)
+    p, fd = start(s, "--strategy", "random", "--time", "2s", program=program, tty=True)
     text = read_all(fd, 15)
     p.wait(20)
     os.close(fd)
@@ -124,7 +126,7 @@ def test_progress_on_terminal(s):
 
 def test_no_progress_without_terminal(s):
     program = common.build(s, "clean")
-    p = s.run([s.heddle, "check", "--time", "1s", "--", program])
+    p = s.run([s.heddle, "check", "--strategy", "random", "--time", "1s", "--", program])
     s.check("\r" not in p.stdout + p.stderr, "a progress line without a terminal")
     s.same(p.stderr, "", "standard error")
 
@@ -132,14 +134,85 @@ def test_no_progress_without_terminal(s):
 def test_time(s):
     program = common.build(s, "clean")
     began = time.monotonic()
-    r = s.search("check", program, "--time", "1s")
+    r = s.search("check", program, "--strategy", "random", "--time", "1s")
     took = time.monotonic() - began
     s.check(0.9 < took < 4, "--time 1s took %.2f s" % took)
     s.is_clean(r)
     s.same(r["stopped"], "time", "stopped")
     s.check(r["executions"] > 10000, "only %d executions in a second" % r["executions"])
-    r = s.search("check", program, "--time", "1s", "--max-executions", "1000000000")
+    r = s.search("check", program, "--strategy", "random", "--time", "1s", "--max-executions", "1000000000")
     s.same(r["status"], 5, "exit status when --time comes before --max-executions")
+
+
+# Two threads that take a lock N times each have C(2N, N) schedules: few for 3, more than anybody can wait for at 30.
+SPACE = """
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int n;
+static void *w(void *a) {
+  for (int i = 0; i < n; i++) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); }
+  return a; }
+int main(int argc, char **argv) {
+  pthread_t a, b; n = argc > 1 ? atoi(argv[1]) : 3;
+  pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, 0); pthread_join(a, 0); pthread_join(b, 0); return 0; }
+"""
+
+
+def test_small_space_is_finished(s):
+    """The default strategy covers a small space before it samples anything, and says so."""
+    r = s.search("check", s.build_text(SPACE), want=0)
+    s.same((r["strategy"], r["verdict"], r["complete"], r["stopped"]), ("auto", "clean", True, "finished"), "the end")
+    s.same(r["executions"], 20, "executions")
+    s.same(r["phases"], [{"strategy": n, "executions": 20 * (n == "optimal"), "findings": 0}
+                         for n in ("optimal", "random", "pct", "pos")], "phases")
+    s.check("complete: every schedule was covered" in r["out"] and "by strategy" not in r["out"], r["out"])
+
+
+@each("auto", "optimal", "dpor", "dfs", "rdfs")
+def test_budget_of_a_systematic_search(s, strategy):
+    """Whatever ends one before it is complete: bounded, exit status 5, and the phases add up."""
+    program = s.build_text(SPACE)
+    for options, why, said in ((["--time", "1s"], "time", "stopped by --time after"),
+                               (["--max-executions", "500"], "executions", "stopped by --max-executions after 500")):
+        r = s.search("check", program, "--strategy", strategy, *options, args=["30"], want=5)
+        s.same((r["verdict"], r["complete"], r["stopped"]), ("bounded", False, why), "the end")
+        s.check(said in r["out"], "'%s' is not in: %s" % (said, r["out"]))
+        if strategy == "auto":
+            s.same(sum(p["executions"] for p in r["phases"]), r["executions"], "executions of all phases")
+            s.check(all(p["executions"] > 0 for p in r["phases"]), "a phase that did nothing: %s" % r["phases"])
+            s.check("by strategy: optimal " in r["out"], "the phases are not told: " + r["out"])
+    # A limit that is reached by the last execution takes nothing away.
+    s.is_clean(s.search("check", program, "--strategy", strategy, "--max-executions", "10000", args=["2"]))
+
+
+def test_budget_of_a_sample(s):
+    """What samples has done all it was asked for when its budget is spent."""
+    program = s.build_text(SPACE)
+    for options in (["--time", "1s"], ["--max-executions", "500"], []):
+        for strategy in ("random", "pct", "pos"):
+            r = s.search("check", program, "--strategy", strategy, *options, args=["30"], want=0)
+            s.same((r["verdict"], r["complete"]), ("bounded", False), "the end")
+    s.same(r["executions"], 10000, "executions without any option")
+
+
+def test_who_found_it(s):
+    """A finding names the strategy that ran its execution; the phases count it."""
+    program = common.build(s, "race")
+    r = s.search("check", program, want=1)
+    s.same((r["strategy"], r["findings"][0]["strategy"]), ("auto", "optimal"), "strategies")
+    s.same([(p["executions"], p["findings"]) for p in r["phases"]], [(1, 1), (0, 0), (0, 0), (0, 0)], "phases")
+    r = s.search("check", program, "--strategy", "pct", want=1)
+    s.same((r["strategy"], r["findings"][0]["strategy"]), ("pct", "pct"), "strategies")
+    s.check("phases" not in r, "phases of a strategy that has none")
+
+
+def test_run_is_one_execution(s):
+    """... whatever the strategy, and then all that was asked for is done."""
+    program = s.build_text(SPACE)
+    for options in ([], ["--strategy", "auto"], ["--strategy", "optimal"], ["--strategy", "dfs"]):
+        r = s.search("run", program, *options, want=0)
+        s.same((r["executions"], r["strategy"]), (1, options[-1] if options else "random"), "executions, strategy")
 
 
 def test_all(s):
@@ -148,7 +221,7 @@ def test_all(s):
     r = s.search("check", program, "--all", "--max-executions", "2000")
     s.is_bug(r, ["data-race", "assertion"], exactly_one=False)
     s.same(sorted(f["kind"] for f in r["findings"]), ["assertion", "data-race"], "findings")
-    s.same(r["executions"], 2000, "executions")
+    s.check(r["complete"] and r["executions"] < 2000, "not complete after %d executions" % r["executions"])
     s.same(s.findings(), [1, 2], "folders")
     for n in s.findings():
         s.replay(".heddle/%d" % n)
@@ -164,9 +237,8 @@ def test_ignore(s):
     program = common.build(s, "twobugs")
     s.is_bug(s.search("check", program, "--ignore", "data-race"), ["assertion"])
     s.is_bug(s.search("check", program, "--ignore=assertion"), ["data-race"])
-    s.is_clean(s.search("check", program, "--ignore", "assertion,data-race", "--max-executions", "300"), 300)
-    r = s.search("check", program, "--ignore", "assertion", "--ignore", "data-race", "--max-executions", "300")
-    s.is_clean(r, 300)
+    s.is_clean(s.search("check", program, "--ignore", "assertion,data-race"))
+    s.is_clean(s.search("check", program, "--ignore", "assertion", "--ignore", "data-race"))
 
 
 def test_suppressions(s):
@@ -268,7 +340,7 @@ def test_large_output(s):
     int main(void) { pthread_t a, b; pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, 0);
       pthread_join(a, 0); pthread_join(b, 0); return 0; }
     """)
-    s.is_clean(s.search("check", program, "--max-executions", "100"), 100)
+    s.is_clean(s.search("check", program, "--strategy", "random", "--max-executions", "100"), 100)
 
 
 def test_arguments_pass(s):
@@ -345,8 +417,8 @@ def test_dlopen(s):
       if (!h) return 3; *(void **)&bump = dlsym(h, "bump");
       pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, 0); pthread_join(a, 0); pthread_join(b, 0); return 0; }
     """)
-    r = s.search("check", program, "--ignore", "data-race", "--max-executions", "100", "--exit-status")
-    s.is_clean(r, 100)
+    r = s.search("check", program, "--ignore", "data-race", "--exit-status")
+    s.is_clean(r)
     f = s.is_bug(s.search("check", program), ["data-race"])
     s.check(any(w["function"] == "bump" for w in f["where"]), "the library is not shown")
     s.replay()

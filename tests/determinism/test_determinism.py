@@ -60,8 +60,8 @@ def test_separate_processes(s, parameter):
     first = schedule = None
     for i in range(20 if mode == "memory" else 8):
         out = "out%d" % i
-        r = s.search("check", program, "--restart", mode, "--seed", "5", "--max-executions", "60", "--out", out,
-                     *PROGRAMS[name][1], env={"NUMBER": "%02d" % i})
+        r = s.search("check", program, "--strategy", "random", "--restart", mode, "--seed", "5", "--max-executions",
+                     "60", "--out", out, *PROGRAMS[name][1], env={"NUMBER": "%02d" % i})
         text = s.read(out + "/1/schedule") + s.read(out + "/1/events") if r["findings"] else ""
         text = re.sub(r"^(execution|restart) .*\n", "", text, flags=re.M)
         if first is None:
@@ -76,14 +76,15 @@ def test_separate_processes(s, parameter):
 def test_modes_agree(s, name):
     """Restoring memory and forking give the same executions."""
     program = built(s, name)
-    options = ["--seed", "3", "--max-executions", "200", "--all", *PROGRAMS[name][1]]
-    got = [facts(s.search("check", program, "--restart", mode, *options)) for mode in ("memory", "fork")]
-    for key in got[0]:
-        if key == "findings":
-            s.same([(f["kind"], f["execution"], f["steps"]) for f in got[1][key]],
-                   [(f["kind"], f["execution"], f["steps"]) for f in got[0][key]], "findings in fork mode")
-        else:
-            s.same(got[1][key], got[0][key], key + " in fork mode")
+    for strategy in ("random", "auto"):
+        options = ["--strategy", strategy, "--seed", "3", "--max-executions", "200", "--all", *PROGRAMS[name][1]]
+        got = [facts(s.search("check", program, "--restart", mode, *options)) for mode in ("memory", "fork")]
+        for key in got[0]:
+            if key == "findings":
+                s.same([(f["kind"], f["execution"], f["steps"]) for f in got[1][key]],
+                       [(f["kind"], f["execution"], f["steps"]) for f in got[0][key]], "findings in fork mode")
+            else:
+                s.same(got[1][key], got[0][key], key + " in fork mode")
 
 
 @each(*MODES)
@@ -92,7 +93,8 @@ def test_long_search(s, parameter):
     name, mode = parameter.split(",")
     program = built(s, name)
     ends = "1000" if mode == "memory" else "100"
-    options = ["--restart", mode, "--seed", "11", "--max-executions", ends, "--all", *PROGRAMS[name][1]]
+    options = ["--strategy", "random", "--restart", mode, "--seed", "11", "--max-executions", ends, "--all",
+               *PROGRAMS[name][1]]
     r = s.search("check", program, *options)
     again = s.search("check", program, *options)
     for key, value in facts(r).items():
@@ -130,9 +132,9 @@ int main(void) {
 def test_one_schedule(s, mode):
     """A program with one schedule only: N executions have exactly N times the events of one."""
     program = s.build_text(ONE_SCHEDULE)
-    one = s.search("check", program, "--restart", mode, "--max-executions", "1")
+    one = s.search("check", program, "--strategy", "random", "--restart", mode, "--max-executions", "1")
     n = 1000
-    many = s.search("check", program, "--restart", mode, "--max-executions", str(n))
+    many = s.search("check", program, "--strategy", "random", "--restart", mode, "--max-executions", str(n))
     s.is_clean(many, n)
     s.same(many["events"], n * one["events"], "events of %d executions" % n)
     s.same(many["switches"], n * one["switches"], "switches of %d executions" % n)
@@ -165,7 +167,8 @@ def test_compilers_agree(s, name):
 def test_seeds_differ(s):
     """Another seed is another search."""
     program = built(s, "many")
-    got = {s.search("check", program, "--seed", str(seed), "--max-executions", "20")["switches"] for seed in range(8)}
+    got = {s.search("check", program, "--strategy", "random", "--seed", str(seed), "--max-executions",
+                    "20")["switches"] for seed in range(8)}
     s.check(len(got) > 3, "eight seeds gave %d different searches" % len(got))
 
 

@@ -89,8 +89,9 @@ def test_memory_does_not_grow(s):
     """)
 
     def peak(n):
-        p = subprocess.Popen([s.heddle, "check", "--quiet", "--restart", "memory", "--max-executions", str(n), "--",
-                              program], cwd=s.dir, env=s.env, stdin=subprocess.DEVNULL)
+        p = subprocess.Popen([s.heddle, "check", "--quiet", "--strategy", "random", "--restart", "memory",
+                              "--max-executions", str(n), "--", program], cwd=s.dir, env=s.env,
+                             stdin=subprocess.DEVNULL)
         _, status, usage = os.wait4(p.pid, 0)
         p.returncode = status
         s.check(status == 0, "wait status %d" % status)

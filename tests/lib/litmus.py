@@ -5,9 +5,11 @@ each `expect` begins a case, and what follows it (args, where, ...) belongs to t
 
   // expect: kind=data-race           check finds exactly one thing, of this kind (a|b: of one of these), it is
                                       replayed --times N, all identical, and exit status is 1
-  // expect: clean executions=200     nothing is found in 200 executions; the program also ends well natively
-  // expect: goes-on executions=50    with --all: 50 executions are run although the program destroys itself,
-                                      and at least one finding is stored; kinds= limits what it may be
+  // expect: clean executions=200     nothing is found by the default strategy in at most 200 executions, nor in 200
+                                      random ones; the program also ends well natively
+  // expect: goes-on executions=50    with --all: 50 executions are run, or all there are, although the program
+                                      destroys itself, and at least one finding is stored; kinds= limits what it
+                                      may be. 50 random ones are run in any case.
   // expect: exact executions=6 kinds=crash,leak
                                       with --all: `optimal` runs 6 executions, one for each happens-before class, and
                                       gives up none; `dpor` and (unless dfs=no) `dfs` reach the same classes, final
@@ -95,15 +97,21 @@ def one(s, path, case, compiler, opt, restart):
         n = int(what.get("executions", 200))
         if case.get("native") != "no":
             s.run(["./prog", *argv])
-        r = s.search("check", "./prog", "--max-executions", str(n), *options, args=argv)
-        s.is_clean(r, n)
+        options = ["--max-executions", str(n), *options]
+        if "--strategy" not in options:
+            s.is_clean(s.search("check", "./prog", *options, args=argv))
+            options += ["--strategy", "random"]
+        s.is_clean(s.search("check", "./prog", *options, args=argv), n)
     elif words[0] == "goes-on":
         n = int(what["executions"])
-        r = s.search("check", "./prog", "--all", "--max-executions", str(n), *options, args=argv)
+        options = ["--all", "--max-executions", str(n), *options]
         kinds = what["kinds"].split("|")
-        s.is_bug(r, kinds, exactly_one=False)
-        s.same(r["executions"], n, "number of executions")
-        s.check(not r.get("error"), "error: %s" % r.get("error"))
+        for more in (["--strategy", "random", "--out", "random"], []):
+            r = s.search("check", "./prog", *options, *more, args=argv)
+            s.is_bug(r, kinds, exactly_one=False)
+            if more or not r["complete"]:
+                s.same(r["executions"], n, "number of executions")
+            s.check(not r.get("error"), "error: %s" % r.get("error"))
         if int(case.get("replays", 3)):
             s.replay(times=int(case.get("replays", 3)))
     elif words[0] == "exact":

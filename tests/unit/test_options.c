@@ -38,13 +38,22 @@ static void both_spellings_and_where_the_program_begins(void **state) {
 static void how_much_is_asked_for(void **state) {
   (void)state;
   parse(HD_VERB_CHECK, "check ./p");
-  assert_int_equal(o.max_executions, 10000);
+  assert_string_equal(o.strategy, "auto");
+  assert_int_equal(o.max_executions, 0);
+  assert_true(o.time == 60 && o.time_default);
   parse(HD_VERB_CHECK, "check --time 5s ./p");
   assert_int_equal(o.max_executions, 0);
+  assert_true(o.time == 5 && !o.time_default);
+  parse(HD_VERB_CHECK, "check --max-executions 7 ./p");
+  assert_int_equal(o.max_executions, 7);
+  assert_true(o.time == 0 && !o.time_default);
   parse(HD_VERB_CHECK, "check --time 5s --max-executions 7 ./p");
   assert_int_equal(o.max_executions, 7);
+  assert_true(o.time == 5 && !o.time_default);
   parse(HD_VERB_RUN, "run ./p");
+  assert_string_equal(o.strategy, "random");
   assert_int_equal(o.max_executions, 1);
+  assert_true(o.time == 0);
 }
 
 static void systematic_strategies_have_no_limit(void **state) {
@@ -62,6 +71,7 @@ static void systematic_strategies_have_no_limit(void **state) {
     snprintf(line, sizeof line, "check --strategy %s ./p", systematic[i]);
     assert_int_equal(parse(HD_VERB_CHECK, line), HD_OK);
     assert_int_equal(o.max_executions, 0);
+    assert_true(o.time == 0);
     assert_true(hd_strategy_systematic(systematic[i]));
   }
   parse(HD_VERB_CHECK, "check --strategy pct ./p");

@@ -223,8 +223,63 @@ static void json_has_the_documented_keys(void **state) {
   free(r);
 }
 
+/* The text of a summary. The caller frees. */
+static char *summary_text(const struct hd_summary *sum) {
+  struct hd_str out;
+  hd_str_init(&out);
+  hd_text_summary(&out, sum, false);
+  return hd_str_take(&out);
+}
+
+static void a_summary_says_what_was_covered(void **state) {
+  (void)state;
+  static const struct {
+    struct hd_summary sum;
+    const char *says, *not ;
+  } cases[] = {
+      {{.strategy = "auto", .systematic = true, .complete = true},
+       "complete: every schedule was covered",
+       "--time"},
+      {{.strategy = "auto",
+        .systematic = true,
+        .stop = HD_STOP_TIME,
+        .time_limit = 60,
+        .time_default = true,
+        .seconds = 60.01},
+       "nothing found; bounded: stopped after 60.0 s, not every schedule\n",
+       "stopped by --time"},
+      {{.strategy = "auto", .systematic = true, .stop = HD_STOP_TIME, .time_limit = 60, .time_default = true},
+       "  60 s is the default: --time 10m searches longer, --strategy optimal to the end\n",
+       "by strategy"},
+      {{.strategy = "auto", .systematic = true, .stop = HD_STOP_TIME, .time_limit = 60, .seconds = 60},
+       "bounded: stopped by --time after 60.0 s, not every schedule\n",
+       "default"},
+      {{.strategy = "optimal", .systematic = true, .stop = HD_STOP_EXECUTIONS, .asked = 7},
+       "bounded: stopped by --max-executions after 7, not every schedule\n",
+       "complete"},
+      {{.strategy = "optimal", .systematic = true, .cut = 2},
+       "bounded: every schedule up to --max-length, which cut 2 executions\n",
+       "complete"},
+      {{.strategy = "optimal", .systematic = true}, "bounded: the search came to its end, but", "complete"},
+      {{.strategy = "pct", .executions = 1},
+       "bounded: 1 execution of the pct strategy, not every schedule\n",
+       "complete"},
+      {{.strategy = "auto", .phase = {{"optimal", 120, 0}, {"random", 30, 2}, {"pct", 1, 1}, {"pos", 0, 0}}},
+       "  by strategy: optimal 120, random 30 (2 findings), pct 1 (1 finding)\n",
+       "pos"},
+      {{.strategy = "auto", .phase = {{"optimal", 20, 1}, {"random", 0, 0}}}, "nothing found", "by strategy"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char *text = summary_text(&cases[i].sum);
+    assert_non_null(strstr(text, cases[i].says));
+    assert_null(strstr(text, cases[i].not ));
+    free(text);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_summary_says_what_was_covered),
       cmocka_unit_test(inlined_calls_are_frames),
       cmocka_unit_test(unknown_addresses_stay_frames),
       cmocka_unit_test(objects_have_names),

@@ -56,7 +56,8 @@ def program(one, two="", end="", extra=""):
 
 
 def kinds(s, source, *options):
-    r = s.search("check", s.build_text(source, "-O1", "-fno-builtin"), *options, "--max-executions", "3000")
+    r = s.search("check", s.build_text(source, "-O1", "-fno-builtin"), *options, "--strategy", "random",
+                 "--max-executions", "3000")
     return r, [f["kind"] for f in r["findings"]]
 
 
