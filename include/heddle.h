@@ -7,14 +7,24 @@
 
 #ifdef __cplusplus
 extern "C" {
+typedef bool hd_truth;
+#else
+typedef _Bool hd_truth;
 #endif
 
 /* Provided by the runtime when the program was built with `heddle cc`. */
 int hd_rt_choose(int n) __attribute__((weak));
 int hd_rt_controlled(void) __attribute__((weak));
+void hd_rt_assume_failed(void) __attribute__((weak));
 
 /* One of 0 .. n-1. Heddle tries all of them; elsewhere it is 0. */
 static inline int hd_choose(int n) { return hd_rt_choose ? hd_rt_choose(n) : 0; }
+
+/* Only executions in which c holds are of interest. Where it does not, the calling thread goes no further and the
+ * execution does not count; what the other threads do meanwhile is still checked. Elsewhere it does nothing. */
+static inline void hd_assume(hd_truth c) {
+  if (!c && hd_rt_assume_failed) hd_rt_assume_failed();
+}
 
 /* Whether Heddle decides which thread goes next. */
 static inline int hd_controlled(void) { return hd_rt_controlled ? hd_rt_controlled() : 0; }

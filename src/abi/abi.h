@@ -180,6 +180,7 @@ struct hd_status {
   char error_text[512];
   struct hd_site error_site;
   uint64_t executions; /* maximal executions finished */
+  uint64_t infeasible; /* of their own: those in which an assumption did not hold */
   uint64_t blocked;    /* redundant ones given up */
   uint64_t cut;        /* cut at max_length */
   uint64_t events;     /* visible operations executed in all */
@@ -197,11 +198,12 @@ struct hd_status {
   uint32_t diverged; /* REPLAY: the schedule asked for something impossible */
   uint32_t diverge_pad;
   uint64_t diverge_step;
-  uint32_t diverge_want; /* the step wanted */
-  uint32_t diverge_op;   /* what that thread was about to do, HD_OP_NONE if it does not exist or has ended */
-  uint64_t nevents;      /* entries of the event area */
-  uint64_t event_hash;   /* of the last execution */
-  int32_t exit_status;   /* of the last execution */
+  uint32_t diverge_want;  /* the step wanted */
+  uint32_t diverge_op;    /* what that thread was about to do, HD_OP_NONE if it does not exist or has ended */
+  uint64_t nevents;       /* entries of the event area */
+  uint64_t event_hash;    /* of the last execution */
+  int32_t exit_status;    /* of the last execution */
+  uint32_t assumed_wrong; /* in the last execution an assumption did not hold */
   uint32_t nmodules;
   uint64_t restarts;  /* times a systematic search began anew because more operations proved visible */
   uint64_t discarded; /* executions of those that were begun anew */

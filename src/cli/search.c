@@ -49,6 +49,9 @@ static void report(const struct search *s, const struct hd_str *text) {
 
 static uint64_t executions(const struct search *s) { return s->control.good.executions + s->deaths; }
 
+/* Also those that do not count because an assumption did not hold. */
+static uint64_t tried(const struct search *s) { return executions(s) + s->control.good.infeasible; }
+
 static void draw_progress(struct search *s) {
   double now = hd_now();
   if (!s->live || now - s->shown_at < 0.09) return;
@@ -253,7 +256,7 @@ static enum hd_stop why_ended(const struct search *s) {
   if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
   const struct hd_status *st = &s->control.good;
   uint64_t max = s->control.config.max_executions;
-  bool spent = max && executions(s) + st->blocked + st->discarded >= max;
+  bool spent = max && tried(s) + st->blocked + st->discarded >= max;
   if (st->complete) return HD_STOP_FINISHED;
   if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
   bool cut_short = spent && s->verb == HD_VERB_CHECK && hd_strategy_systematic(s->o->strategy);
@@ -267,7 +270,7 @@ static int run_processes(struct search *s, enum hd_stop *stop, struct hd_err *er
   for (;;) {
     struct hd_streams streams;
     struct hd_outcome o;
-    uint64_t before = s->control.good.executions;
+    uint64_t before = tried(s) - s->deaths;
     enum hd_output how = s->verb == HD_VERB_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
     int rc = hd_streams_open(&streams, &s->input, how, NULL, err);
     if (rc != HD_OK) return rc;
@@ -297,7 +300,7 @@ static int run_processes(struct search *s, enum hd_stop *stop, struct hd_err *er
     if (s->failed) return s->failed;
     if (!sane && (rc = hd_control_repair(&s->control, err)) != HD_OK) return rc;
     if (!sane) s->seen = 0;
-    fruitless = ctl->status.executions > before ? 0 : fruitless + 1;
+    fruitless = ctl->status.executions + ctl->status.infeasible > before ? 0 : fruitless + 1;
     if (fruitless >= CRASH_LOOP) {
       *stop = HD_STOP_CRASH_LOOP;
       return HD_OK;
@@ -358,6 +361,7 @@ static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
       .time_default = s->o->time_default,
       .executions = executions(s),
       .blocked = st->blocked,
+      .infeasible = st->infeasible,
       .cut = st->cut,
       .events = st->events,
       .switches = st->switches,

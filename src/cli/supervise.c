@@ -148,8 +148,10 @@ struct progress {
 
 static struct progress progress_of(const struct hd_status *st) {
   return (struct progress){
-      __atomic_load_n(&st->heartbeat, __ATOMIC_RELAXED),  __atomic_load_n(&st->events, __ATOMIC_RELAXED),
-      __atomic_load_n(&st->executions, __ATOMIC_RELAXED), __atomic_load_n(&st->nfindings, __ATOMIC_RELAXED),
+      __atomic_load_n(&st->heartbeat, __ATOMIC_RELAXED),
+      __atomic_load_n(&st->events, __ATOMIC_RELAXED),
+      __atomic_load_n(&st->executions, __ATOMIC_RELAXED) + __atomic_load_n(&st->infeasible, __ATOMIC_RELAXED),
+      __atomic_load_n(&st->nfindings, __ATOMIC_RELAXED),
       __atomic_load_n(&st->path_len, __ATOMIC_RELAXED),
   };
 }

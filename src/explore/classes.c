@@ -44,7 +44,7 @@ void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how 
     s->status->classes++;
     s->status->class_sum += hd_mix64(h | 1);
   }
-  if (s->observed && add(of(s), limit, hd_mix64(s->observed + 0x5eed))) {
+  if (s->observed && !s->infeasible && add(of(s), limit, hd_mix64(s->observed + 0x5eed))) {
     s->status->states++;
     s->status->state_sum += hd_mix64(s->observed);
   }

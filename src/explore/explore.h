@@ -72,6 +72,7 @@ struct hd_search {
   uint64_t memory_size;
   char *scratch;     /* memory that does not (HD_SCRATCH_SIZE) */
   uint64_t observed; /* what the program told of its final state (hd_rt_observe) */
+  int infeasible;    /* in the execution that ends an assumption did not hold */
 };
 #define HD_SCRATCH_SIZE (8ull << 30)
 

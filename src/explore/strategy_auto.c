@@ -86,8 +86,9 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct state *a = state(s);
   unsigned i = a->part;
   sub[i].observed = s->observed;
+  sub[i].infeasible = s->infeasible;
   int more = part[i].strategy->end(&sub[i], p, how);
-  s->status->phase[i].executions -= how == HD_HOW_BLOCKED;
+  s->status->phase[i].executions -= how == HD_HOW_BLOCKED || s->infeasible;
   a->in_flight = 0;
   if (i == 0 && !more) {
     if (!s->status->lossy) return 0;

@@ -305,6 +305,9 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
   hd_str_addc(out, '\n');
   add_phases(out, s);
+  if (s->infeasible)
+    hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
+                s->executions ? "" : "; none was left to check");
   if (s->cut)
     hd_str_addf(out, "  %llu execution%s cut at --max-length: what comes after was not checked\n",
                 (unsigned long long)s->cut, s->cut == 1 ? " was" : "s were");

@@ -16,6 +16,13 @@ int hd_rt_choose(int n) {
 
 int hd_rt_controlled(void) { return hot.active; }
 
+HD_EXPORT void hd_rt_assume_failed(void);
+void hd_rt_assume_failed(void) {
+  if (!hot.active) return;
+  rt.search.infeasible = 1;
+  hd__thread_stop();
+}
+
 /* For Heddle's own tests: adds a number to what identifies the final state of this execution. */
 HD_EXPORT void hd_rt_observe(uint64_t value);
 void hd_rt_observe(uint64_t value) {

@@ -71,6 +71,7 @@ static int run_once(void) {
   hd__sched_begin();
   hd__sites_reset();
   rt.search.observed = 0;
+  rt.search.infeasible = 0;
   if (!rt.strategy->begin(&rt.search)) return HD_END_BLOCKED;
   struct hd_thread *t = hd__thread_new(NULL);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
@@ -79,6 +80,7 @@ static int run_once(void) {
   rt.status->events += rt.events;
   rt.status->event_hash = rt.event_hash;
   rt.status->exit_status = rt.exit_status;
+  rt.status->assumed_wrong = rt.search.infeasible && rt.end_reason != HD_END_FINDING;
   return rt.end_reason;
 }
 
@@ -222,11 +224,12 @@ static void count(int reason) {
   struct hd_status *st = rt.status;
   switch (reason) {
     case HD_END_BLOCKED: st->blocked++; break;
-    case HD_END_CUT:
-      st->cut++;
-      st->executions++;
-      break;
-    default: st->executions++;
+    case HD_END_CUT: st->cut++; /* fall through */
+    default:
+      if (st->assumed_wrong)
+        st->infeasible++;
+      else
+        st->executions++;
   }
   st->heartbeat++;
 }
@@ -236,8 +239,8 @@ static void begin_anew(void) {
   struct hd_status *st = rt.status;
   rt.strategy->forget(&rt.search);
   st->restarts++;
-  st->discarded += st->executions;
-  st->executions = st->blocked = st->cut = 0;
+  st->discarded += st->executions + st->infeasible;
+  st->executions = st->infeasible = st->blocked = st->cut = 0;
   rt.ctl->search_over = 0;
 }
 

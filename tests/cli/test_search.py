@@ -445,3 +445,30 @@ def test_not_rebuilt_library(s):
     s.run([s.heddle, "cc", "-g", "-O1", "main.c", "-L.", "-llock", "-Wl,-rpath," + s.dir, "-o", "main", "-pthread"])
     s.is_bug(s.search("check", "./main"), ["deadlock"])
     s.replay()
+
+
+ASSUMES = """
+#include <heddle.h>
+int main(void) { hd_assume(hd_choose(4) %s); return 0; }
+"""
+
+
+@each("random", "auto", "optimal", "dfs")
+def test_assumptions_that_fail(s, strategy):
+    """Executions in which an assumption does not hold are counted apart, in every strategy."""
+    prog = s.build_text(ASSUMES % "== 2")
+    r = s.search("check", prog, "--strategy", strategy, "--max-executions", "100", want=0)
+    want = {"optimal": (1, 3), "dfs": (1, 3)}.get(strategy)
+    s.check(r["executions"] > 0 and r["infeasible"] > 0, "%d, %d" % (r["executions"], r["infeasible"]))
+    if want:
+        s.same((r["executions"], r["infeasible"]), want, "feasible and infeasible")
+    if strategy == "random":
+        s.same(r["executions"] + r["infeasible"], 100, "executions in all")
+    if strategy == "auto":
+        s.same(sum(p["executions"] for p in r["phases"]), r["executions"], "executions of the phases")
+    s.check("%d infeasible: an assumption did not hold\n" % r["infeasible"] in r["out"], "summary: " + r["out"])
+    prog = s.build_text(ASSUMES % "> 3")
+    r = s.search("check", prog, "--strategy", strategy, "--max-executions", "100", want=0)
+    s.same(r["executions"], 0, "executions")
+    s.check("did not hold; none was left to check" in r["out"], "summary: " + r["out"])
+    s.run([prog])
