@@ -34,7 +34,17 @@ enum hd_op_kind {
   HD_OP_COUNT
 };
 
-enum hd_obj_kind { HD_OBJ_NONE, HD_OBJ_THREAD, HD_OBJ_MEMORY, HD_OBJ_MUTEX, HD_OBJ_COND, HD_OBJ_ONCE };
+enum hd_obj_kind {
+  HD_OBJ_NONE,
+  HD_OBJ_THREAD,
+  HD_OBJ_MEMORY,
+  HD_OBJ_MUTEX,
+  HD_OBJ_COND,
+  HD_OBJ_ONCE,
+  HD_OBJ_RWLOCK,
+  HD_OBJ_SEM,
+  HD_OBJ_BARRIER,
+};
 
 enum hd_effect { HD_EFF_NONE, HD_EFF_READ, HD_EFF_WRITE, HD_EFF_ACQUIRE, HD_EFF_RELEASE };
 

@@ -35,8 +35,9 @@ struct hd_op {
   uint32_t size;
   uint64_t object;
   uint64_t pc;
-  uint64_t
-      aux; /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken */
+  /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken; operations
+   * on a semaphore: its value before; BARRIER: 1 when the order of arrivals matters. */
+  uint64_t aux;
   /* SPINWAIT, counting events from 1: what enabled it, what had disabled it before, what had enabled it before that. */
   uint32_t enabler, disabler, enabler_before;
   uint32_t unused;

@@ -41,10 +41,11 @@ struct hd_trace {
   uint32_t n, cap_ev;
   struct hd_race *race;
   uint32_t nraces, cap_races;
-  uint32_t nthreads;              /* entries of each clock */
-  uint32_t last[HD_MAX_THREADS];  /* last event of each thread */
-  uint32_t cause[HD_MAX_THREADS]; /* event that enabled its pending operation: create, signal */
-  uint64_t waits[HD_MAX_THREADS]; /* condition it is queued at */
+  uint32_t nthreads;                    /* entries of each clock */
+  uint32_t last[HD_MAX_THREADS];        /* last event of each thread */
+  uint32_t cause[HD_MAX_THREADS];       /* event that enabled its pending operation: create, signal */
+  uint64_t waits[HD_MAX_THREADS];       /* condition it is queued at */
+  const uint32_t *gate[HD_MAX_THREADS]; /* what had happened when the barrier it is at was passed */
   struct hd_arena arena;
   struct hd_tobj *table;
   uint32_t table_cap, table_used;
@@ -97,6 +98,8 @@ struct hd_tobj {
   uint32_t acquire, release, destroy; /* last events, HD_NONE */
   struct hd_link *list;               /* most recent first */
   struct hd_link *spins;              /* lock: loops that saw it free since it was last taken */
+  struct hd_reader *readers;          /* read-write lock: since it was last taken for writing, latest first */
+  uint64_t count;                     /* semaphore: its value; barrier: threads that have arrived */
 };
 
 /* The event being appended, or an operation that was never executed. */
@@ -116,6 +119,16 @@ int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e);
 void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso);
 /* Ordered after e; a race when nothing else orders them. */
 void hd__meet(struct hd_work *w, uint32_t e);
+
+/* The families of trace_sync.c: read-write locks, semaphores, barriers. */
+int hd__sync_dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
+void hd__sync_conflicts(struct hd_work *w);
+/* What follows from an executed event. */
+void hd__sync_event(struct hd_trace *t, uint32_t f);
+/* Whether the operation may have to wait. */
+int hd__sync_waits(const struct hd_op *op);
+/* Whether op could not be executed before event e. */
+int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op);
 
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how);

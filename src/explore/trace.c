@@ -32,6 +32,7 @@ void hd__trace_begin(struct hd_trace *t) {
   for (uint32_t i = 0; i < t->nthreads; i++) {
     t->last[i] = t->cause[i] = HD_NONE;
     t->waits[i] = 0;
+    t->gate[i] = NULL;
   }
   t->last[0] = t->cause[0] = HD_NONE;
   t->n = t->nraces = t->nthreads = 0;
@@ -141,6 +142,7 @@ int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, uns
     return a->object < b->object + b->size && b->object < a->object + a->size &&
            (is_write(a->kind) || is_write(b->kind));
   if (is_cond(a->kind) && is_cond(b->kind) && a->object == b->object && cond_dependent(a, b)) return 1;
+  if (oa > HD_OBJ_ONCE || ob > HD_OBJ_ONCE) return hd__sync_dependent(a, af, b, bf);
   enum role ra = lock_role(a->kind, af), rb = lock_role(b->kind, bf);
   return ra && rb && lock_of(a) == lock_of(b) && !(ra == ROLE_READ && rb == ROLE_READ);
 }
@@ -280,6 +282,7 @@ static void conflicts(struct hd_work *w) {
   if (op->kind == HD_OP_CREATE) on_create(w);
   if (hd_op_object[op->kind] == HD_OBJ_MEMORY) on_memory(w);
   if (is_cond(op->kind)) on_cond(w);
+  if (hd_op_object[op->kind] > HD_OBJ_ONCE) hd__sync_conflicts(w);
   enum role role = lock_role(op->kind, w->flags);
   if (role) on_lock(w, lock_of(op), role);
 }
@@ -309,11 +312,15 @@ static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op) {
   uint32_t spins = op->kind == HD_OP_SPINWAIT ? (op->disabler ? op->enabler_before : op->enabler) : 0;
   int timed_out =
       op->kind == HD_OP_WAKE && cause == HD_NONE && prev != HD_NONE && !woke_spuriously(&t->ev[prev]);
-  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out) return t->ev[prev].clock;
+  const uint32_t *gate = op->kind == HD_OP_BLEAVE && op->thread < t->nthreads ? t->gate[op->thread] : NULL;
+  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out && !gate)
+    return t->ev[prev].clock;
   uint32_t *c = new_clock(t, prev == HD_NONE ? NULL : t->ev[prev].clock);
   merge(t, c, cause);
   if (joins) merge(t, c, t->last[op->object]);
   if (spins) merge(t, c, spins - 1);
+  for (uint32_t i = 0; gate && i < t->threads_max; i++)
+    if (gate[i] > c[i]) c[i] = gate[i];
   for (uint32_t i = 0; timed_out && i < t->nthreads; i++)
     merge(t, c, t->last[i]); /* nothing else could run when its time came */
   return c;
@@ -333,6 +340,14 @@ static void widen(struct hd_trace *t, uint32_t n) {
     t->ev[i].clock = c;
     t->ev[i].pred = p;
   }
+  for (uint32_t i = 0; i < t->nthreads; i++) { /* gates are shared, and compared by address */
+    const uint32_t *gate = t->gate[i];
+    if (!gate) continue;
+    uint32_t *c = hd__trace_get(t, t->threads_max * sizeof *c);
+    for (uint32_t k = 0; k < t->threads_max; k++) c[k] = k < old ? gate[k] : 0;
+    for (uint32_t k = i; k < t->nthreads; k++)
+      if (t->gate[k] == gate) t->gate[k] = c;
+  }
 }
 
 static void know_thread(struct hd_trace *t, uint32_t id) {
@@ -340,7 +355,13 @@ static void know_thread(struct hd_trace *t, uint32_t id) {
   for (; t->nthreads <= id; t->nthreads++) {
     t->last[t->nthreads] = t->cause[t->nthreads] = HD_NONE;
     t->waits[t->nthreads] = 0;
+    t->gate[t->nthreads] = NULL;
   }
+}
+
+static int is_timed(unsigned kind) {
+  return kind == HD_OP_TIMEDLOCK || kind == HD_OP_WAKE || kind == HD_OP_TIMEDRDLOCK ||
+         kind == HD_OP_TIMEDWRLOCK || kind == HD_OP_SEMTIMED;
 }
 
 void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
@@ -386,8 +407,8 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
       break;
     default: break;
   }
-  int timed_out = op->kind == HD_OP_TIMEOUT ||
-                  ((flags & HD_EV_FAILED) && (op->kind == HD_OP_TIMEDLOCK || op->kind == HD_OP_WAKE));
+  if (hd_op_object[op->kind] > HD_OBJ_ONCE) hd__sync_event(t, f);
+  int timed_out = op->kind == HD_OP_TIMEOUT || ((flags & HD_EV_FAILED) && is_timed(op->kind));
   if (timed_out) { /* invariant 4 */
     for (uint32_t i = 0; i < t->nthreads; i++) merge(t, clock, t->last[i]);
     t->barrier = f;
@@ -415,8 +436,9 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
     if (hd_set_has(p->enabled, i)) {
       if (!ended || hd__covered(&w, pred, t->n - 1)) continue;
       const struct hd_ev *e = &t->ev[t->n - 1];
-      int freed = role == ROLE_ACQUIRE && lock_role(e->op.kind, e->flags) == ROLE_RELEASE &&
-                  lock_of(&e->op) == lock_of(op);
+      int freed = (role == ROLE_ACQUIRE && lock_role(e->op.kind, e->flags) == ROLE_RELEASE &&
+                   lock_of(&e->op) == lock_of(op)) ||
+                  hd__sync_freed(e, op);
       int ended_spin = op->kind == HD_OP_SPINWAIT && op->enabler == t->n;
       if (!freed && !ended_spin) {
         /* It could have done this before the end of the process. */
@@ -430,6 +452,8 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
       on_lock(&w, lock_of(op), role);
     else if (op->kind == HD_OP_SPINWAIT)
       on_spin(&w);
+    else if (hd__sync_waits(op))
+      hd__sync_conflicts(&w);
   }
 }
 

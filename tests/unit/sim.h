@@ -1,7 +1,7 @@
 /* sim.h: small simulated programs, to drive strategies without a runtime. Included by test_strategies.c.
  *
  * A program is a few threads, each an array of instructions over 16 bytes of memory, two locks, two
- * conditions and one once-object. Every array is a valid program, so that the shrinker may remove any
+ * conditions, a read-write lock, a semaphore, a barrier and one once-object. Every array is a valid program, so that the shrinker may remove any
  * instruction: what makes no sense (an unlock without the lock) is passed over without a visible operation.
  * The conventions are those of the runtime: operations are pending before they execute, a wait is WAIT then
  * WAKE, outcomes of choices come between pick and event, the first thread creates and joins the others. */
@@ -34,6 +34,13 @@ enum instruction {
   I_CREATE, /* a: thread */
   I_JOIN,   /* a: thread */
   I_SPIN,   /* a: HD_OP_ALOAD, b: offset, size; reads again while what it reads is v (mod 2) */
+  I_RDLOCK, /* v: 0 waits, 1 tries, 2 waits for a time */
+  I_WRLOCK, /* the same */
+  I_RWUNLOCK,
+  I_TAKE, /* from the semaphore; v as for I_RDLOCK */
+  I_POST,
+  I_VALUE,
+  I_BARRIER,
 };
 
 struct sim_instr {
@@ -46,7 +53,9 @@ struct sim_instr {
 
 struct sim_program {
   unsigned nthreads;
-  int starts; /* a thread begins with an operation START of its own */
+  int starts;       /* a thread begins with an operation START of its own */
+  unsigned tokens;  /* value of the semaphore at the start */
+  unsigned barrier; /* threads that pass it together */
   unsigned n[SIM_THREADS];
   struct sim_instr code[SIM_THREADS][SIM_LENGTH];
 };
@@ -65,21 +74,27 @@ enum {
   SIM_STARTS = 512,
   SIM_DESTROY = 1024,
   SIM_SPIN = 2048, /* loops that wait by reading */
-  SIM_ALL = 4095,
+  SIM_RW = 4096,
+  SIM_SEM = 8192,
+  SIM_BARRIER = 16384,
+  SIM_ALL = 32767,
   /* What every complete strategy must be exact on. Left out: time-outs and spin loops (rare misses) and destroyed
    * mutexes (executions in vain); docs/soundness.md tells. */
-  SIM_EXACT =
-      SIM_LOCKED | SIM_TRY | SIM_COND | SIM_CHOICE | SIM_CAS | SIM_ONCE | SIM_FAIL | SIM_ENDS | SIM_STARTS,
+  SIM_EXACT = SIM_LOCKED | SIM_TRY | SIM_COND | SIM_CHOICE | SIM_CAS | SIM_ONCE | SIM_FAIL | SIM_ENDS |
+              SIM_STARTS | SIM_RW | SIM_SEM | SIM_BARRIER,
 };
 
 #define SIM_MEMORY 0x1000ull
 #define SIM_LOCK(i) (0x2000ull + 64 * (uint64_t)(i))
 #define SIM_COND_AT(i) (0x3000ull + 64 * (uint64_t)(i))
 #define SIM_ONCE_AT 0x4000ull
+#define SIM_RW_AT 0x5000ull
+#define SIM_SEM_AT 0x6000ull
+#define SIM_BARRIER_AT 0x7000ull
 
 /* ---- one execution ---- */
 
-enum sim_state { SIM_NEW, SIM_RUNS, SIM_QUEUED, SIM_WOKEN, SIM_GONE, SIM_STOPPED };
+enum sim_state { SIM_NEW, SIM_RUNS, SIM_QUEUED, SIM_WOKEN, SIM_ARRIVED, SIM_GONE, SIM_STOPPED };
 
 struct sim_thread {
   enum sim_state state;
@@ -103,6 +118,11 @@ struct sim {
   uint8_t memory[32];
   int owner[SIM_LOCKS]; /* thread + 1 */
   int once_owner, once_done;
+  int writer;       /* thread + 1 */
+  unsigned readers; /* bit per thread */
+  unsigned tokens;
+  unsigned arrived; /* at the barrier: bit per thread */
+  int ordered;      /* more threads use the barrier than pass it together */
   uint64_t now;
   unsigned created, joined; /* by the first thread: bit per thread */
   uint32_t events;
@@ -119,6 +139,18 @@ static inline const struct sim_instr *sim_at(const struct sim *s, unsigned t) {
 
 static inline int sim_owns(const struct sim *s, unsigned t, unsigned lock) {
   return s->owner[lock] == (int)t + 1;
+}
+
+static inline int sim_holds(const struct sim *s, unsigned t) {
+  return s->writer == (int)t + 1 || s->readers >> t & 1;
+}
+
+/* The operation of an instruction that waits, tries or waits for a time. */
+static inline unsigned sim_way(const struct sim_instr *i) {
+  static const uint8_t kinds[][3] = {{HD_OP_RDLOCK, HD_OP_TRYRDLOCK, HD_OP_TIMEDRDLOCK},
+                                     {HD_OP_WRLOCK, HD_OP_TRYWRLOCK, HD_OP_TIMEDWRLOCK},
+                                     {HD_OP_SEMWAIT, HD_OP_SEMTRYWAIT, HD_OP_SEMTIMED}};
+  return kinds[i->what == I_RDLOCK ? 0 : i->what == I_WRLOCK ? 1 : 2][i->v];
 }
 
 static inline void sim_timer(struct sim *s, struct sim_thread *t, unsigned time) {
@@ -167,6 +199,26 @@ static inline void sim_advance(struct sim *s, unsigned t) {
         if (s->once_owner != (int)t + 1) break;
         sim_pend(s, t, HD_OP_ONCE_DONE, SIM_ONCE_AT, 0);
         return;
+      case I_RDLOCK:
+      case I_WRLOCK:
+        if (sim_holds(s, t)) break;
+        if (i->v == 2) sim_timer(s, me, 2);
+        sim_pend(s, t, sim_way(i), SIM_RW_AT, 0);
+        return;
+      case I_RWUNLOCK:
+        if (!sim_holds(s, t)) break;
+        sim_pend(s, t, s->writer ? HD_OP_WRUNLOCK : HD_OP_RDUNLOCK, SIM_RW_AT, 0);
+        return;
+      case I_TAKE:
+        if (i->v == 2) sim_timer(s, me, 2);
+        sim_pend(s, t, sim_way(i), SIM_SEM_AT, 0);
+        return;
+      case I_POST: sim_pend(s, t, HD_OP_SEMPOST, SIM_SEM_AT, 0); return;
+      case I_VALUE: sim_pend(s, t, HD_OP_SEMVALUE, SIM_SEM_AT, 0); return;
+      case I_BARRIER:
+        sim_pend(s, t, HD_OP_BARRIER, SIM_BARRIER_AT, s->p->barrier);
+        me->op.aux = (uint64_t)s->ordered;
+        return;
       case I_CHOOSE: sim_pend(s, t, HD_OP_CHOOSE, 0, i->v); return;
       case I_SLEEP: sim_pend(s, t, HD_OP_SLEEP, 0, 0); return;
       case I_SKIP:
@@ -210,12 +262,22 @@ static inline void sim_begin(struct sim *s, const struct sim_program *p) {
     s->op[i] = &s->t[i].op;
     s->t[i].op.thread = (uint16_t)i;
   }
+  s->tokens = p->tokens;
+  unsigned users = 0;
+  for (unsigned i = 0; i < p->nthreads; i++)
+    for (unsigned k = 0; k < p->n[i]; k++)
+      if (p->code[i][k].what == I_BARRIER) {
+        users++;
+        break;
+      }
+  s->ordered = users > p->barrier;
   sim_advance(s, 0);
 }
 
 static inline int sim_enabled(const struct sim *s, unsigned t) {
   const struct sim_thread *me = &s->t[t];
   if (me->state != SIM_RUNS && me->state != SIM_WOKEN) return 0;
+  unsigned others = s->readers & ~(1u << t);
   switch (me->op.kind) {
     case HD_OP_LOCK:
     case HD_OP_WAKE: return !s->owner[(me->op.object - SIM_LOCK(0)) / 64];
@@ -224,6 +286,12 @@ static inline int sim_enabled(const struct sim *s, unsigned t) {
     case HD_OP_ONCE: return !s->once_owner;
     case HD_OP_TIMEOUT: return me->late;
     case HD_OP_SPINWAIT: return me->changed;
+    case HD_OP_RDLOCK: return !s->writer;
+    case HD_OP_TIMEDRDLOCK: return me->late || !s->writer;
+    case HD_OP_WRLOCK: return !s->writer && !others;
+    case HD_OP_TIMEDWRLOCK: return me->late || (!s->writer && !others);
+    case HD_OP_SEMWAIT: return s->tokens > 0;
+    case HD_OP_SEMTIMED: return me->late || s->tokens > 0;
     default: return 1;
   }
 }
@@ -332,6 +400,7 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
     case HD_OP_SIGNAL: nchoices = (unsigned)__builtin_popcountll(queue); break;
     case HD_OP_BROADCAST: me->op.aux = (uint64_t)__builtin_popcountll(queue); break;
     case HD_OP_CHOOSE: nchoices = i->v; break;
+    case HD_OP_BLEAVE: nchoices = me->op.size; break;
     case HD_OP_WAIT:
     case HD_OP_TIMEDWAIT: me->op.aux = SIM_LOCK(i->b); break;
     default: break;
@@ -343,6 +412,13 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
   if (me->op.kind == HD_OP_TRYLOCK && s->owner[lock]) flags = HD_EV_FAILED;
   if ((me->op.kind == HD_OP_TIMEDLOCK || me->op.kind == HD_OP_WAKE) && me->late) flags = HD_EV_FAILED;
   if (me->op.kind == HD_OP_ONCE && s->once_done) flags = HD_EV_FAILED;
+  if (hd_op_object[me->op.kind] == HD_OBJ_SEM) {
+    me->op.aux = s->tokens;
+    if (i->what == I_TAKE && !s->tokens) flags = HD_EV_FAILED;
+  }
+  if (hd_op_object[me->op.kind] == HD_OBJ_RWLOCK && i->what != I_RWUNLOCK &&
+      (s->writer || (i->what == I_WRLOCK && s->readers)))
+    flags = HD_EV_FAILED;
   s->events++;
   event(ctx, &me->op, flags, (unsigned)choice, nchoices > 1 ? nchoices : 0);
   switch (me->op.kind) {
@@ -398,6 +474,61 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
     case HD_OP_ONCE_DONE:
       s->once_owner = 0;
       s->once_done = 1;
+      break;
+    case HD_OP_RDLOCK:
+    case HD_OP_TRYRDLOCK:
+    case HD_OP_TIMEDRDLOCK:
+    case HD_OP_WRLOCK:
+    case HD_OP_TRYWRLOCK:
+    case HD_OP_TIMEDWRLOCK:
+      if (!flags && i->what == I_RDLOCK) s->readers |= 1u << t;
+      if (!flags && i->what == I_WRLOCK) s->writer = (int)t + 1;
+      me->timed = me->late = 0;
+      me->last = !flags;
+      me->seen = hd_mix64(me->seen * 31 + flags);
+      break;
+    case HD_OP_RDUNLOCK: s->readers &= ~(1u << t); break;
+    case HD_OP_WRUNLOCK: s->writer = 0; break;
+    case HD_OP_SEMWAIT:
+    case HD_OP_SEMTRYWAIT:
+    case HD_OP_SEMTIMED:
+      s->tokens -= !flags;
+      me->timed = me->late = 0;
+      me->last = !flags;
+      me->seen = hd_mix64(me->seen * 31 + flags);
+      break;
+    case HD_OP_SEMPOST: s->tokens++; break;
+    case HD_OP_SEMVALUE:
+      me->last = s->tokens;
+      me->seen = hd_mix64(me->seen * 31 + s->tokens);
+      break;
+    case HD_OP_BARRIER:
+      me->state = SIM_ARRIVED;
+      s->arrived |= 1u << t;
+      me->op.kind = HD_OP_BLEAVE;
+      me->op.aux = 0;
+      if ((unsigned)__builtin_popcount(s->arrived) == s->p->barrier) { /* the first of them chooses */
+        unsigned first = (unsigned)__builtin_ctz(s->arrived);
+        for (unsigned k = 0; k < SIM_THREADS; k++)
+          if (s->arrived >> k & 1) {
+            s->t[k].op.aux = s->arrived;
+            s->t[k].op.size = 0;
+          }
+        s->t[first].op.size = s->p->barrier;
+        s->t[first].state = SIM_RUNS;
+        s->arrived = 0;
+      }
+      return 1;
+    case HD_OP_BLEAVE:
+      if (me->op.size) {
+        struct hd_set all = {{me->op.aux}};
+        for (unsigned k = 0; k < SIM_THREADS; k++)
+          if (me->op.aux >> k & 1) {
+            s->t[k].last = k == hd_set_nth(&all, (unsigned)choice);
+            s->t[k].seen = hd_mix64(s->t[k].seen * 31 + s->t[k].last);
+            s->t[k].state = SIM_RUNS;
+          }
+      }
       break;
     case HD_OP_CHOOSE:
       me->last = (uint64_t)choice;

@@ -31,7 +31,8 @@ static inline void emit(struct sim_program *p, unsigned t, struct sim_instr i) {
 
 static inline void random_block(struct sim_program *p, unsigned t, unsigned features, unsigned depth) {
   uint8_t m = (uint8_t)below(SIM_LOCKS), c = (uint8_t)(below(4) == 0);
-  for (;;) switch (below(14)) {
+  uint8_t way = (uint8_t)(features & SIM_TIMED && below(3) == 0 ? 2 : features & SIM_TRY ? below(3) == 0 : 0);
+  for (;;) switch (below(18)) {
       case 0:
       case 1:
         if (!(features & SIM_LOCKED) || depth > 1) continue;
@@ -100,6 +101,27 @@ static inline void random_block(struct sim_program *p, unsigned t, unsigned feat
                                 .size = (uint8_t)(1 + below(2)),
                                 .v = (uint8_t)(below(4) == 0)});
         return;
+      case 12:
+        if (!(features & SIM_RW) || depth > 1) continue;
+        emit(p, t, (struct sim_instr){.what = below(3) ? I_RDLOCK : I_WRLOCK, .v = way});
+        if (below(3)) random_block(p, t, features, depth + 1);
+        emit(p, t, (struct sim_instr){.what = I_RWUNLOCK});
+        return;
+      case 13:
+        if (!(features & SIM_SEM)) continue;
+        emit(p, t, (struct sim_instr){.what = below(9) ? I_TAKE : I_VALUE, .v = way});
+        if (below(3) == 0) return;
+        if (depth < 2) random_block(p, t, features, depth + 1);
+        emit(p, t, (struct sim_instr){.what = I_POST});
+        return;
+      case 14:
+        if (!(features & SIM_SEM)) continue;
+        emit(p, t, (struct sim_instr){.what = I_POST});
+        return;
+      case 15:
+        if (!(features & SIM_BARRIER)) continue;
+        emit(p, t, (struct sim_instr){.what = I_BARRIER});
+        return;
       default: emit(p, t, memory_instr(features)); return;
     }
 }
@@ -109,6 +131,8 @@ static inline void random_program(struct sim_program *p, unsigned features) {
   features &= (unsigned)hd_rng_next(&rng) | (unsigned)hd_rng_next(&rng);
   p->nthreads = 2 + (below(3) > 0) + (below(6) == 0);
   p->starts = features & SIM_STARTS ? 1 : 0;
+  p->tokens = below(3);
+  p->barrier = 1 + below(3);
   if (below(3) == 0) random_block(p, 0, features, 0);
   for (unsigned t = 1; t < p->nthreads; t++) {
     emit(p, 0, (struct sim_instr){.what = I_CREATE, .a = (uint8_t)t});
@@ -123,11 +147,12 @@ static inline void random_program(struct sim_program *p, unsigned features) {
 }
 
 static inline void print_program(const struct sim_program *p) {
-  static const char *const names[] = {"-",         "mem",      "lock",      "trylock",   "timedlock",
-                                      "unlock",    "mdestroy", "wait",      "timedwait", "signal",
-                                      "broadcast", "once",     "once-done", "choose",    "sleep",
-                                      "skip",      "fail",     "create",    "join",      "spin"};
-  printf("program: %u threads%s\n", p->nthreads, p->starts ? ", with START" : "");
+  static const char *const names[] = {
+      "-",      "mem",       "lock",   "trylock",   "timedlock", "unlock", "mdestroy", "wait",  "timedwait",
+      "signal", "broadcast", "once",   "once-done", "choose",    "sleep",  "skip",     "fail",  "create",
+      "join",   "spin",      "rdlock", "wrlock",    "rwunlock",  "take",   "post",     "value", "barrier"};
+  printf("program: %u threads, %u tokens, barrier of %u%s\n", p->nthreads, p->tokens, p->barrier,
+         p->starts ? ", with START" : "");
   for (unsigned t = 0; t < p->nthreads; t++) {
     printf("  T%u:", t);
     for (unsigned k = 0; k < p->n[t]; k++) {

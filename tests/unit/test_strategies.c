@@ -111,6 +111,8 @@ enum mutation {
   MUTATE_SIGNALS, /* signals are nothing */
   MUTATE_CHOICES, /* choices are not told */
   MUTATE_ENDS,    /* the end of the process is nothing */
+  MUTATE_WRITERS, /* a read-write lock is never taken for writing */
+  MUTATE_POSTS,   /* semaphores are never posted */
   MUTATIONS,
 };
 static enum mutation mutation;
@@ -121,7 +123,10 @@ static struct hd_op mutated(const struct hd_op *op, unsigned *flags, unsigned *n
   int hidden = (mutation == MUTATE_LOCKS && op->kind == HD_OP_LOCK) ||
                (mutation == MUTATE_TRYLOCK && op->kind == HD_OP_TRYLOCK && *flags) ||
                (mutation == MUTATE_SIGNALS && (op->kind == HD_OP_SIGNAL || op->kind == HD_OP_BROADCAST)) ||
-               (mutation == MUTATE_ENDS && op->kind == HD_OP_END);
+               (mutation == MUTATE_ENDS && op->kind == HD_OP_END) ||
+               (mutation == MUTATE_WRITERS && hd_op_object[op->kind] == HD_OBJ_RWLOCK &&
+                op->kind != HD_OP_RDLOCK && op->kind != HD_OP_RDUNLOCK) ||
+               (mutation == MUTATE_POSTS && op->kind == HD_OP_SEMPOST);
   if (hidden) m.kind = HD_OP_YIELD;
   if (mutation == MUTATE_WRITES && memory) m.kind = HD_OP_READ;
   if (mutation == MUTATE_SIZES && memory) m.size = 1;
@@ -162,6 +167,7 @@ static int execute(struct runner *r, struct sim *s, const struct sim_program *p,
 static uint64_t final_state(const struct sim *s, int how) {
   uint64_t h = sim_hash(s->memory, sizeof s->memory, (uint64_t)how);
   h = sim_hash(s->owner, sizeof s->owner, h);
+  h = hd_mix64(h * 31 + (uint64_t)s->writer * 64 + s->readers + s->tokens * 4096ull);
   for (unsigned i = 0; i < SIM_THREADS; i++) h = hd_mix64(h * 31 + s->t[i].seen + s->t[i].state);
   return h;
 }
@@ -339,7 +345,7 @@ static void wrong_information_is_noticed(void **unused) {
   (void)unused;
   for (mutation = MUTATE_NOTHING; mutation < MUTATIONS; mutation++) {
     const char *complaint = NULL;
-    for (unsigned long i = 0; i < 400 && !complaint; i++) {
+    for (unsigned long i = 0; i < 800 && !complaint; i++) {
       struct sim_program p;
       int skipped;
       hd_rng_seed(&rng, 77, i);
