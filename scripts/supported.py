@@ -198,7 +198,7 @@ class Source:
         if "hd__unsupported(" in own:
             return REFUSED, []
         found = []
-        for text in re.findall(r"(?:\b(?:hd__point(?:_open)?|want)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
+        for text in re.findall(r"(?:\b(?:hd__point(?:_open)?|hd__want)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
             found += [texts[op] for op in re.findall(r"HD_OP_(\w+)", text) if texts[op] not in found]
         found += [text for call, text in ELSEWHERE.items() if call in code]
         timed = [op for op in found if op.startswith("timed")]

@@ -127,6 +127,7 @@ static int cond_dependent(const struct hd_op *a, const struct hd_op *b) {
 static int spin_dependent(const struct hd_op *spin, const struct hd_op *b, unsigned bf) {
   if (hd_op_object[b->kind] == HD_OBJ_MEMORY)
     return is_write(b->kind) && spin->object < b->object + b->size && b->object < spin->object + spin->size;
+  if (hd_op_object[b->kind] > HD_OBJ_ONCE) return b->object == spin->object;
   enum role role = lock_role(b->kind, bf);
   return (role == ROLE_ACQUIRE || role == ROLE_RELEASE) && lock_of(b) == spin->object;
 }

@@ -226,9 +226,16 @@ static void unlock_reading(struct hd_work *w, struct hd_tobj *o) {
     }
 }
 
+/* Loops that saw a chance which this operation takes away. */
+static void meet_spins(struct hd_work *w, struct hd_tobj *o) {
+  for (struct hd_link *s = o->spins; s; s = s->next) hd__meet(w, s->ev);
+  if (w->f != HD_NONE) o->spins = NULL;
+}
+
 static void on_rwlock(struct hd_work *w, enum class c) {
   struct hd_tobj *o = object_of(w);
   hd__meet(w, o->destroy);
+  if (c == READ_LOCK || c == WRITE_LOCK) meet_spins(w, o);
   switch (c) {
     case READ_LOCK: lock_for_reading(w, o); return;
     case WRITE_LOCK: lock_for_writing(w, o); return;
@@ -293,6 +300,7 @@ static void on_sem(struct hd_work *w, enum class c) {
   int waits = hd__sync_waits(w->op) && c == TAKE;
   uint32_t seen = 0;
   hd__meet(w, o->destroy);
+  if (c == TAKE) meet_spins(w, o);
   if (waits) before_others(w, o);
   if (w->f == HD_NONE) return;
   for (const struct hd_link *l = o->list; l; l = l->next) {

@@ -94,6 +94,12 @@ static void add_wait(struct hd_str *out, const struct hd_place *p) {
       hd_str_addf(out, "%s waits for %s to end", p->thread, p->object ? p->object : "a thread");
       return;
     case HD_OBJ_COND: hd_str_addf(out, "%s waits on the condition ", p->thread); break;
+    case HD_OBJ_RWLOCK:
+      hd_str_addf(out, "%s waits to %s ", p->thread,
+                  p->op == HD_OP_RDLOCK || p->op == HD_OP_TIMEDRDLOCK ? "read" : "write");
+      break;
+    case HD_OBJ_SEM: hd_str_addf(out, "%s waits for the semaphore ", p->thread); break;
+    case HD_OBJ_BARRIER: hd_str_addf(out, "%s waits at the barrier ", p->thread); break;
     case HD_OBJ_NONE: hd_str_addf(out, "%s waits", p->thread); return;
     default: hd_str_addf(out, "%s waits for ", p->thread); break;
   }
@@ -102,6 +108,9 @@ static void add_wait(struct hd_str *out, const struct hd_place *p) {
   /* For a condition the size counts signals that came while nobody waited. */
   if (hd_op_object[p->op] == HD_OBJ_COND && p->size)
     hd_str_addf(out, " (signalled %u time%s while nobody waited)", p->size, p->size == 1 ? "" : "s");
+  /* For a barrier it is how many have arrived, and how many it takes. */
+  if (hd_op_object[p->op] == HD_OBJ_BARRIER && p->size)
+    hd_str_addf(out, " (%u of %u have arrived)", p->size >> 16, p->size & 0xffff);
 }
 
 /* What the thread did here, in words. */

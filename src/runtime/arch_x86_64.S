@@ -128,6 +128,8 @@ hd_arch_entry:
 	ENTRY	__tsan_unaligned_volatile_read\size
 	.endr
 	ENTRY	pthread_mutex_trylock
+	ENTRY	pthread_rwlock_tryrdlock
+	ENTRY	pthread_rwlock_trywrlock
 
 	.globl	hd_arch_sigreturn
 	.hidden	hd_arch_sigreturn

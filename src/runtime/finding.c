@@ -263,7 +263,24 @@ void hd__report_overflow(uint64_t pc) {
 static unsigned holder(const struct hd_thread *t) {
   if (t->op.kind == HD_OP_JOIN) return (unsigned)t->op.object;
   const struct hd_obj *o = t->wait;
-  return o && o->kind != HD_OBJ_COND ? o->owner : HD_NOBODY;
+  if (!o || o->kind == HD_OBJ_COND) return HD_NOBODY;
+  if (o->owner != HD_NOBODY) return o->owner;
+  unsigned any = HD_NOBODY; /* one who waits himself says more */
+  for (const struct hd_holder *h = o->holders; h; h = h->next)
+    if (h->count && (any == HD_NOBODY || rt.thread[h->thread].state == HD_T_BLOCKED)) any = h->thread;
+  return any;
+}
+
+static void add_holder(struct hd_finding_rec *f, const struct hd_obj *o, unsigned thread, uint64_t site) {
+  struct hd_site *h = hd__finding_site(f, HD_ROLE_HOLDS, thread, HD_OP_LOCK);
+  h->object = o->addr;
+  hd__site_stored(h, site);
+}
+
+void hd__site_holders(struct hd_finding_rec *f, const struct hd_obj *o) {
+  if (o->owner != HD_NOBODY) add_holder(f, o, o->owner, o->site);
+  for (const struct hd_holder *h = o->holders; h; h = h->next)
+    if (h->count) add_holder(f, o, h->thread, h->site);
 }
 
 /* One site for each blocked thread; with `holders` also who has what it waits for, and where it was taken. */
@@ -277,11 +294,7 @@ static void add_waits(struct hd_finding_rec *f, bool holders) {
     s->peer = (uint16_t)holder(t);
     if (!holders) continue;
     s->size = t->wait ? t->wait->signals : 0;
-    if (t->wait && t->wait->kind != HD_OBJ_COND && s->peer != HD_NOBODY) {
-      struct hd_site *h = hd__finding_site(f, HD_ROLE_HOLDS, s->peer, HD_OP_LOCK);
-      h->object = t->wait->addr;
-      hd__site_stored(h, t->wait->site);
-    }
+    if (t->wait && t->wait->kind != HD_OBJ_COND) hd__site_holders(f, t->wait);
   }
 }
 

@@ -82,3 +82,36 @@ void hd__disable_pending(struct hd_obj *o, struct hd_thread *except) {
   for (struct hd_thread *t = o->pend; t; t = t->next_pend)
     if (t != except) hd__disable(t);
 }
+
+bool hd__want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = o->addr, .pc = pc};
+  if (until) hd__timer_set(t, until->clock, until->at);
+  hd__pend(o, t);
+  if (!can) hd__disable(t);
+  hd__step();
+  hd__unpend(o, t);
+  if (!until) return false;
+  hd__timer_clear(t);
+  bool late = t->timed_out;
+  t->timed_out = false;
+  return late;
+}
+
+/* ---- misuse ---- */
+
+void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_t pc, const char *text) {
+  struct hd_finding_rec *f = hd__finding(kind, pc, 0);
+  if (!f) return;
+  struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, op);
+  hd__site_stack(s, rt.cur, pc);
+  s->object = o->addr;
+  hd__site_holders(f, o);
+  hd__format(f->text, sizeof f->text, "%s", text);
+  hd__finding_done(f, false);
+}
+
+void hd__touch_object(const void *object, size_t size, bool destroyed, const char *text, uint64_t pc) {
+  if (hd__heap_owns((uint64_t)object)) hd__heap_check((uint64_t)object, size, HD_A_WRITE, pc);
+  if (HD_UNLIKELY(destroyed)) hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)object, pc, text, false);
+}

@@ -136,6 +136,14 @@ struct hd_thread {
 
 /* ---- objects: locks and the like, by address, for one execution ---- */
 
+/* One of several threads that have an object, such as the readers of a read-write lock. */
+struct hd_holder {
+  uint16_t thread;
+  uint32_t count; /* how often it has it; 0: not any more */
+  uint64_t site;
+  struct hd_holder *next;
+};
+
 struct hd_obj {
   uint64_t addr;
   uint32_t epoch; /* execution it belongs to; others are empty */
@@ -149,6 +157,8 @@ struct hd_obj {
   struct hd_vc vc;  /* what its last release published */
   uint64_t site;    /* where it was taken: program counter, or call stack when detail is on */
   uint32_t signals; /* condition: signals that found nobody waiting */
+  struct hd_holder *holders;
+  struct hd_vc before; /* barrier: what the last round had published */
 };
 #define HD_NOBODY 0xffff
 
@@ -271,6 +281,22 @@ void hd__pend(struct hd_obj *o, struct hd_thread *t);
 void hd__unpend(struct hd_obj *o, struct hd_thread *t);
 void hd__enable_pending(struct hd_obj *o);
 void hd__disable_pending(struct hd_obj *o, struct hd_thread *except);
+
+/* When a timed operation gives up. */
+struct hd_until {
+  clockid_t clock;
+  const struct timespec *at;
+};
+static inline bool hd__bad_time(const struct timespec *at) {
+  return at->tv_nsec < 0 || at->tv_nsec >= 1000000000;
+}
+/* The running thread wants to do this to o, and can now or not; it is at o until it may (whoever makes that
+ * possible enables it), or until its time is over, if it has one. Returns true when it is. The event follows. */
+bool hd__want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
+/* A misuse of a lock: where, and where those who have it took it. */
+void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_t pc, const char *text);
+/* Reports a use of freed memory, or of an object that says it was destroyed. */
+void hd__touch_object(const void *object, size_t size, bool destroyed, const char *text, uint64_t pc);
 
 /* ---- shadow.c ---- */
 
@@ -422,6 +448,8 @@ void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc);
 /* The stack of the running thread at a fault, from the registers in the signal frame. */
 void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp);
 void hd__site_stored(struct hd_site *s, uint64_t site);
+/* One site for each thread that has the object, where it took it. */
+void hd__site_holders(struct hd_finding_rec *f, const struct hd_obj *o);
 void hd__site_block(struct hd_finding_rec *f, uint64_t addr);
 /* Stores the finding with the schedule so far. Ends the execution, unless --all: then `fatal` stops the thread. */
 void hd__finding_done(struct hd_finding_rec *f, bool fatal);

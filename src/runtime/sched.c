@@ -116,9 +116,13 @@ static bool quiet(unsigned kind, unsigned flags) {
     case HD_OP_ALOAD:
     case HD_OP_YIELD:
     case HD_OP_SLEEP:
+    case HD_OP_SEMVALUE:
     case HD_OP_TIMEOUT: return true;
     case HD_OP_ACAS:
-    case HD_OP_TRYLOCK: return flags & HD_EV_FAILED;
+    case HD_OP_TRYLOCK:
+    case HD_OP_TRYRDLOCK:
+    case HD_OP_TRYWRLOCK:
+    case HD_OP_SEMTRYWAIT: return flags & HD_EV_FAILED;
     default: return false;
   }
 }

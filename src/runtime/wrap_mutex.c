@@ -10,9 +10,7 @@ static int type_of(const pthread_mutex_t *m) { return m->__data.__kind & 3; }
 static bool destroyed(const pthread_mutex_t *m) { return m->__data.__kind == -1; }
 
 static void touch(const pthread_mutex_t *m, uint64_t pc) {
-  if (hd__heap_owns((uint64_t)m)) hd__heap_check((uint64_t)m, sizeof *m, HD_A_WRITE, pc);
-  if (HD_UNLIKELY(destroyed(m)))
-    hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)m, pc, "use of a destroyed mutex", false);
+  hd__touch_object(m, sizeof *m, destroyed(m), "use of a destroyed mutex", pc);
 }
 
 static void take(struct hd_obj *o, pthread_mutex_t *m, uint64_t pc) {
@@ -41,30 +39,8 @@ static void give(struct hd_obj *o, pthread_mutex_t *m) {
 }
 
 static void report_owner(unsigned kind, pthread_mutex_t *m, uint64_t pc, const char *text) {
-  struct hd_finding_rec *f = hd__finding(kind, pc, 0);
-  if (!f) return;
-  struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  struct hd_site *s =
-      hd__finding_site(f, HD_ROLE_AT, rt.cur->id, kind == HD_KIND_DOUBLE_LOCK ? HD_OP_LOCK : HD_OP_UNLOCK);
-  hd__site_stack(s, rt.cur, pc);
-  s->object = (uint64_t)m;
-  if (m->__data.__lock && o->owner != HD_NOBODY) {
-    s = hd__finding_site(f, HD_ROLE_HOLDS, o->owner, HD_OP_LOCK);
-    s->object = (uint64_t)m;
-    hd__site_stored(s, o->site);
-  }
-  hd__format(f->text, sizeof f->text, "%s", text);
-  hd__finding_done(f, false);
-}
-
-/* The running thread wants the mutex: returns once it may have it (or, when timed, its time is over). */
-static void want(struct hd_obj *o, pthread_mutex_t *m, unsigned kind, uint64_t pc) {
-  struct hd_thread *t = rt.cur;
-  t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = (uint64_t)m, .pc = pc};
-  hd__pend(o, t);
-  if (m->__data.__lock) hd__disable(t);
-  hd__step();
-  hd__unpend(o, t);
+  hd__report_lock(kind, hd__obj((uint64_t)m, HD_OBJ_MUTEX),
+                  kind == HD_KIND_DOUBLE_LOCK ? HD_OP_LOCK : HD_OP_UNLOCK, pc, text);
 }
 
 /* Relocking: returns true when the caller is done, with its result in *e. */
@@ -89,7 +65,7 @@ static int lock(pthread_mutex_t *m, uint64_t pc) {
   if (again(m, &e, pc)) return e;
   if (owned(m) && !(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  want(o, m, HD_OP_LOCK, pc);
+  hd__want(o, HD_OP_LOCK, !m->__data.__lock, NULL, pc);
   hd__event(0);
   take(o, m, pc);
   return 0;
@@ -99,14 +75,9 @@ static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec
   int e = 0;
   touch(m, pc);
   if (again(m, &e, pc)) return e;
-  if (at->tv_nsec < 0 || at->tv_nsec >= 1000000000) return EINVAL;
+  if (hd__bad_time(at)) return EINVAL;
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  struct hd_thread *t = rt.cur;
-  hd__timer_set(t, clock, at);
-  want(o, m, HD_OP_TIMEDLOCK, pc);
-  hd__timer_clear(t);
-  bool late = t->timed_out;
-  t->timed_out = false;
+  bool late = hd__want(o, HD_OP_TIMEDLOCK, !m->__data.__lock, &(struct hd_until){clock, at}, pc);
   hd__event(late ? HD_EV_FAILED : 0);
   if (late) return ETIMEDOUT;
   take(o, m, pc);

@@ -15,15 +15,6 @@
     return real(a, b, c, d, e, f);                                                               \
   }
 
-UNSUPPORTED(pthread_rwlock_rdlock)
-UNSUPPORTED(pthread_rwlock_wrlock)
-UNSUPPORTED(pthread_rwlock_tryrdlock)
-UNSUPPORTED(pthread_rwlock_trywrlock)
-UNSUPPORTED(pthread_rwlock_timedrdlock)
-UNSUPPORTED(pthread_rwlock_timedwrlock)
-UNSUPPORTED(pthread_rwlock_clockrdlock)
-UNSUPPORTED(pthread_rwlock_clockwrlock)
-UNSUPPORTED(pthread_rwlock_unlock)
 UNSUPPORTED(pthread_barrier_wait)
 UNSUPPORTED(pthread_spin_lock)
 UNSUPPORTED(pthread_spin_trylock)
