@@ -158,7 +158,7 @@ struct hd_obj {
   uint64_t site;    /* where it was taken: program counter, or call stack when detail is on */
   uint32_t signals; /* condition: signals that found nobody waiting */
   struct hd_holder *holders;
-  struct hd_vc before; /* barrier: what the last round had published */
+  struct hd_vc before; /* read-write lock: what readers published; barrier: what the last round did */
 };
 #define HD_NOBODY 0xffff
 

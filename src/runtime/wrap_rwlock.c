@@ -68,6 +68,7 @@ static void take(struct hd_obj *o, pthread_rwlock_t *l, bool write, uint64_t pc)
   }
   refresh(o, l);
   hd__acquire(&o->vc);
+  if (write) hd__acquire(&o->before);
 }
 
 /* The thread has the lock already: returns true when that decides, with the result in *e. */
@@ -149,7 +150,8 @@ static int unlock(pthread_rwlock_t *l, uint64_t pc) {
   } else {
     --*state(l);
     h->count = 0;
-    hd_vc_join(&rt.arena, &o->vc, &rt.cur->vc); /* for the writer to come; other readers add theirs */
+    hd_vc_join(&rt.arena, &o->before,
+               &rt.cur->vc); /* for the writer to come; readers do not order each other */
     hd__new_segment(rt.cur);
   }
   refresh(o, l);

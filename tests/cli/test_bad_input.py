@@ -171,7 +171,7 @@ def test_suppression_summary(s):
 
 
 UNSUPPORTED = ["read", "poll", "select", "recv", "epoll_wait", "fgetc", "futex", "pause", "sigwait", "sem_wait",
-               "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_barrier_wait", "pthread_spin_lock",
+               "pthread_barrier_wait", "pthread_spin_lock",
                "pthread_cancel", "pthread_kill", "fork", "vfork", "system", "popen", "exec", "posix_spawn"]
 NAMES = {"select": "select", "fgetc": "read", "exec": "exec"}
 

@@ -31,6 +31,7 @@ volatile size_t n = 8;
 void *keep; long result;
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
 pthread_key_t key;
 pthread_once_t once = PTHREAD_ONCE_INIT;
 static void nothing(void) {}
@@ -132,6 +133,22 @@ EVENTS = {
                                " pthread_mutex_unlock(&m)", "timedwait"),
     "pthread_cond_destroy": ("static pthread_cond_t x; pthread_cond_init(&x, 0); pthread_cond_destroy(&x)",
                              "cond-destroy"),
+    "pthread_rwlock_rdlock": ("pthread_rwlock_rdlock(&rw); pthread_rwlock_unlock(&rw)", "rdlock"),
+    "pthread_rwlock_wrlock": ("pthread_rwlock_wrlock(&rw); pthread_rwlock_unlock(&rw)", "wrlock"),
+    "pthread_rwlock_unlock": ("pthread_rwlock_rdlock(&rw); pthread_rwlock_unlock(&rw)", "rdunlock"),
+    "pthread_rwlock_unlock-2": ("pthread_rwlock_wrlock(&rw); pthread_rwlock_unlock(&rw)", "wrunlock"),
+    "pthread_rwlock_tryrdlock": ("if (!pthread_rwlock_tryrdlock(&rw)) pthread_rwlock_unlock(&rw)", "tryrdlock"),
+    "pthread_rwlock_trywrlock": ("if (!pthread_rwlock_trywrlock(&rw)) pthread_rwlock_unlock(&rw)", "trywrlock"),
+    "pthread_rwlock_timedrdlock": ("struct timespec t = soon(); pthread_rwlock_timedrdlock(&rw, &t);"
+                                   " pthread_rwlock_unlock(&rw)", "timedrdlock"),
+    "pthread_rwlock_timedwrlock": ("struct timespec t = soon(); pthread_rwlock_timedwrlock(&rw, &t);"
+                                   " pthread_rwlock_unlock(&rw)", "timedwrlock"),
+    "pthread_rwlock_clockrdlock": ("struct timespec t = soon(); pthread_rwlock_clockrdlock(&rw, CLOCK_REALTIME, &t);"
+                                   " pthread_rwlock_unlock(&rw)", "timedrdlock"),
+    "pthread_rwlock_clockwrlock": ("struct timespec t = soon(); pthread_rwlock_clockwrlock(&rw, CLOCK_REALTIME, &t);"
+                                   " pthread_rwlock_unlock(&rw)", "timedwrlock"),
+    "pthread_rwlock_destroy": ("static pthread_rwlock_t x; pthread_rwlock_init(&x, 0); pthread_rwlock_destroy(&x)",
+                               "rwlock-destroy"),
     "sched_yield": ("sched_yield()", "yield"),
     "sleep": ("sleep(1)", "sleep"),
     "usleep": ("usleep(1)", "sleep"),

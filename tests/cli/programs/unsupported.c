@@ -20,7 +20,6 @@
 
 static int pipe_[2], pair[2], word;
 static sem_t sem;
-static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t barrier;
 static pthread_spinlock_t spin;
 static const char *what;
@@ -50,8 +49,6 @@ static void *blocker(void *arg)
   CASE("pause") pause();
   CASE("sigwait") sigwait(&signals, &n);
   CASE("sem_wait") sem_wait(&sem);
-  CASE("pthread_rwlock_rdlock") pthread_rwlock_rdlock(&rw);
-  CASE("pthread_rwlock_wrlock") pthread_rwlock_wrlock(&rw);
   CASE("pthread_barrier_wait") pthread_barrier_wait(&barrier);
   CASE("pthread_spin_lock") pthread_spin_lock(&spin);
   (void)n;
