@@ -3,6 +3,7 @@
 #   make build                                  leaves ./build/heddle
 #   make build BUILD=build-clang CC=clang       another compiler, another folder
 #   make build BUILD=build-asan SANITIZE=1      the tool (not the runtime) under ASan and UBSan
+#   make fuzz SEED=7 PROGRAMS=100000            random programs: all strategies against depth-first search
 #   make install PREFIX=/usr/local DESTDIR=     bin/heddle, lib/heddle, include/heddle.h
 #
 # Every job first installs what is missing from Debian's packages (scripts/setup.sh), so each of them
@@ -12,6 +13,8 @@ BUILD ?= build
 PREFIX ?= /usr/local
 BUILD_TYPE ?= Release
 SANITIZE ?= 0
+SEED ?= $(shell date +%Y%m%d)
+PROGRAMS ?= 100000
 ifdef CI
 WERROR ?= 1
 endif
@@ -24,7 +27,7 @@ export CI
 CONFIG := -DCMAKE_C_COMPILER=$(CC) -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DHEDDLE_WERROR=$(WERROR) \
           -DHEDDLE_SANITIZE=$(SANITIZE)
 
-.PHONY: all build configure demo test bench install format format-check layers setup clean
+.PHONY: all build configure demo test fuzz bench install format format-check layers setup clean
 
 all: build
 
@@ -46,6 +49,10 @@ demo: build
 
 test: build
 	@python3 scripts/test.py --build $(BUILD)
+
+fuzz: build
+	@python3 tests/fuzz/mutations.py --build $(BUILD)
+	@python3 tests/fuzz/run.py --build $(BUILD) --progress --seed $(SEED) --programs $(PROGRAMS)
 
 bench: build
 	@python3 bench/bench.py --build $(BUILD)

@@ -391,7 +391,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
   switch (op->kind) {
     case HD_OP_CREATE: t->cause[op->object] = f; break;
     case HD_OP_WAIT:
-    case HD_OP_TIMEDWAIT: t->waits[op->thread] = op->object; break;
+    case HD_OP_TIMEDWAIT: t->waits[op->thread] = woke_spuriously(ev) ? 0 : op->object; break;
     case HD_OP_WAKE: t->waits[op->thread] = 0; break;
     case HD_OP_SIGNAL:
       if (op->aux) {

@@ -23,8 +23,9 @@ void hd_rt_assume_failed(void) {
   hd__thread_stop();
 }
 
-/* For Heddle's own tests: adds a number to what identifies the final state of this execution. */
+/* For Heddle's own tests: adds a number to what identifies the final state of this execution. The order in which
+ * threads tell does not matter: it is not a visible operation. */
 HD_EXPORT void hd_rt_observe(uint64_t value);
 void hd_rt_observe(uint64_t value) {
-  if (hot.active) rt.search.observed = hd_mix64(rt.search.observed * 31 + value + 1);
+  if (hot.active) rt.search.observed += hd_mix64(value + 1) | 1;
 }

@@ -109,6 +109,7 @@ static int unlock(pthread_mutex_t *m, uint64_t pc) {
     if (type_of(m) == PTHREAD_MUTEX_RECURSIVE || type_of(m) == PTHREAD_MUTEX_ERRORCHECK) return EPERM;
     report_owner(HD_KIND_NOT_OWNER, m, pc,
                  m->__data.__lock ? "another thread holds this mutex" : "nobody holds this mutex");
+    rt.status->lossy = 1; /* others cannot rely on what they hold: the search does not know that */
   } else if (type_of(m) == PTHREAD_MUTEX_RECURSIVE && --m->__data.__count > 0) {
     return 0;
   }

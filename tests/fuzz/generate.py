@@ -1,0 +1,426 @@
+"""Random small threaded C programs.
+
+A program is a few bodies, one for each thread (body 0 is main), and the routines of its once-controls. A body is
+a list of nodes; a node is a statement, or a statement with blocks inside. Any node may be removed and what is
+left is still a program that compiles, so a bad program can be shrunk (shrink.py).
+
+Many programs stand in one C file, since compiling costs more than checking; the first argument says which of
+them runs. They share the variables of program.h: a process runs one program only. Every value that a program reads
+is told to the runtime (SEE), with the thread and the number of the value, so the final state of an execution,
+whether it ends, dies or is stuck, is all that its threads have seen.
+
+What a program may use is a set of features. Each program takes a random part of them, so that each is also seen
+alone. A feature is a method do_NAME of Generator that returns nodes; a new one is a line in FEATURES and a method.
+"""
+import random
+
+HEADER = "program.h"  # in this folder: what all programs share
+
+# What programs may use: name -> how often a statement of it is drawn, once the program has it. 0: not a
+# statement of its own, but a variant of others or a shape of the whole.
+FEATURES = {
+    "atomic": 5,  # loads, stores, read-modify-writes of different sizes, some overlapping
+    "cas": 3,
+    "fence": 1,
+    "plain": 3,  # shared without any protection: data races, unless they are ignored
+    "volatile": 1,
+    "lock": 4,  # critical sections on plain variables that nobody else touches
+    "recursive": 1,
+    "errorcheck": 1,
+    "trylock": 2,
+    "cond": 4,
+    "timed": 2,
+    "sleep": 1,
+    "branch": 3,
+    "choose": 2,
+    "spin": 2,
+    "once": 2,
+    "loop": 1,
+    "yield": 1,
+    "heap": 2,
+    "assert": 2,
+    "assume": 1,
+    "misuse": 1,  # locks that stay taken, or are given back by another
+    "exit": 1,  # a thread that ends the process, or itself, in the middle
+    "spurious": 0,
+    "nested": 0,  # threads that create threads
+    "detach": 0,
+    "unjoined": 0,  # main returns while others run
+    "races": 0,  # data races are looked for as well
+}
+
+# A program without any of these has nothing to schedule.
+BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile"}
+
+SIZES = (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint32_t", 4), ("uint64_t", 8))
+
+
+class Node:
+    """Lines of C, with a block of nodes between one and the next."""
+
+    def __init__(self, *parts):
+        self.lines = list(parts[::2])
+        self.blocks = [list(b) for b in parts[1::2]]
+
+    def copy(self):
+        n = Node()
+        n.lines = self.lines
+        n.blocks = [[c.copy() for c in b] for b in self.blocks]
+        return n
+
+    def render(self, out, indent):
+        for i, line in enumerate(self.lines):
+            if line == "} else {" and not self.blocks[i]:
+                continue
+            for piece in line.split("\n"):
+                out.append("  " * indent + piece)
+            if i < len(self.blocks):
+                for child in self.blocks[i]:
+                    child.render(out, indent + 1)
+
+
+class Program:
+    def __init__(self, name, features, bodies, onces, options):
+        self.name = name  # "seed/index"
+        self.features = features
+        self.bodies = bodies  # of threads, 0 is main
+        self.onces = onces
+        self.options = options  # of heddle check
+
+    def copy(self):
+        bodies, onces = ([[n.copy() for n in b] for b in bodies] for bodies in (self.bodies, self.onces))
+        return Program(self.name, self.features, bodies, onces, list(self.options))
+
+    def lists(self):
+        """Every list of nodes."""
+        todo = list(self.bodies) + list(self.onces)
+        while todo:
+            nodes = todo.pop()
+            yield nodes
+            for n in nodes:
+                todo.extend(n.blocks)
+
+    def size(self):
+        return sum(len(nodes) for nodes in self.lists())
+
+    def render(self, prefix):
+        """The functions of this program; the last is PREFIX_main."""
+        out = []
+        threads = range(1, len(self.bodies))
+        for k in threads:
+            out.append("static void *@t%d(void *);" % k)
+        text = " ".join(line for nodes in self.lists() for n in nodes for line in n.lines)
+        for k, nodes in enumerate(self.onces):
+            if "@once%d" % k not in text:
+                continue
+            out.append("static void @once%d(void) {\n  BODY(%d);" % (k, 32 + k))
+            for n in nodes:
+                n.render(out, 1)
+            out.append("}")
+        for k, nodes in list(enumerate(self.bodies))[1:] + [(0, self.bodies[0])]:
+            out.append("static void *@t%d(void *arg) {\n  BODY(%d);" % (k, k))
+            if any("made[" in line for n in nodes for line in n.lines):
+                out.append("  pthread_t thread[%d];\n  char made[%d] = {0};\n  void *result = 0;"
+                           % (len(self.bodies), len(self.bodies)))
+            for n in nodes:
+                n.render(out, 1)
+            out.append("  return (void *)r;\n}" if k else "  return 0;\n}")
+        return "\n".join(out).replace("@", prefix + "_")
+
+
+def source(programs):
+    """One C file with all of them."""
+    parts = ['#include "%s"\n' % HEADER]
+    for i, p in enumerate(programs):
+        parts.append("/* program %s, features: %s */" % (p.name, " ".join(sorted(p.features))))
+        parts.append(p.render("p%d" % i))
+    parts.append("int main(int argc, char **argv) {\n  switch (argc > 1 ? atoi(argv[1]) : 0) {")
+    for i in range(len(programs)):
+        parts.append("    case %d: p%d_t0(0); break;" % (i, i))
+    parts.append("  }\n  return 0;\n}\n")
+    return "\n".join(parts)
+
+
+class Generator:
+    """Writes one program."""
+
+    def __init__(self, seed, index, allowed):
+        self.r = random.Random("%s/%s" % (seed, index))
+        self.name = "%s/%s" % (seed, index)
+        keep = self.r.choice((0.25, 0.4, 0.6))
+        self.features = {f for f in sorted(allowed) if self.r.random() < keep}
+        base = sorted(BASE & set(allowed))
+        if base and not self.features & BASE:
+            self.features.add(self.r.choice(base))
+        self.kinds = [f for f in FEATURES if f in self.features and FEATURES[f]]
+        self.weights = [FEATURES[f] for f in self.kinds]
+        self.onces = [None, None]
+        self.budget = 0
+        self.held = []  # mutexes of the sections around
+
+    def has(self, feature):
+        return feature in self.features
+
+    def flip(self, p=0.5):
+        return self.r.random() < p
+
+    # ---- the shape ----
+
+    def program(self):
+        threads = self.r.choice((1, 2, 2, 2, 2, 2, 3))
+        nested = self.has("nested") and threads > 1 and self.flip(0.7)
+        total = self.r.choice((4, 5, 6, 7, 8)) if threads < 3 else 4
+        bodies = [[] for _ in range(threads + 1)]
+        for k in range(1, threads + 1):
+            self.budget = max(1, total // threads + self.r.choice((-1, 0, 0, 1)))
+            bodies[k] = self.block(0)
+        parent = {k: self.r.randrange(1, k) if nested and k > 1 and self.flip(0.6) else 0
+                  for k in range(1, threads + 1)}
+        self.budget = self.r.choice((0, 0, 0, 1, 1, 2))
+        bodies[0] = self.block(0) if self.budget else []
+        for p in range(threads):
+            self.create_children(bodies[p], [k for k in parent if parent[k] == p], p)
+        if not self.has("unjoined") and not self.features & {"detach", "exit"}:
+            bodies[0].append(Node("/* all are gone */\nSEE(memory[0]), SEE(memory[1]), SEE(plain[0]), SEE(plain[1]);\n"
+                                  "SEE(guarded[0]), SEE(guarded[1]), SEE(flag[0]), SEE(flag[1]);"))
+        return Program(self.name, self.features, bodies, [o or [] for o in self.onces], self.options())
+
+    def create_children(self, body, children, parent):
+        at = 0
+        for k in children:
+            at = self.r.randint(at, len(body)) if self.flip(0.4) else at
+            body.insert(at, Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, k)))
+            at += 1
+        joins = list(children)
+        if self.flip(0.2):
+            joins.reverse()
+        for k in joins:
+            if self.has("detach") and self.flip(0.3):
+                at = self.r.randint(at, len(body))
+                body.insert(at, Node("if (made[%d]) pthread_detach(thread[%d]);" % (k, k)))
+            elif not (self.has("unjoined") and self.flip(0.4)):
+                at = self.r.randint(at, len(body)) if self.flip(0.3) else len(body)
+                body.insert(at, Node("if (made[%d] && !pthread_join(thread[%d], &result)) SEE((uintptr_t)result);"
+                                     % (k, k)))
+            at = min(at + 1, len(body))
+        if parent == 0 and self.has("unjoined") and self.flip(0.3):
+            body.append(Node("pthread_exit(0);"))
+
+    def options(self):
+        options = []
+        if not self.has("races"):
+            options += ["--ignore", "data-race"]
+        if self.has("spurious"):
+            options += ["--spurious"]
+        return options
+
+    # ---- statements ----
+
+    def block(self, depth):
+        nodes = []
+        while self.budget > 0:
+            nodes += self.statement(depth)
+            if depth and self.flip(0.6):
+                break
+        return nodes
+
+    def statement(self, depth):
+        self.budget -= 1
+        for _ in range(20):
+            kind = self.r.choices(self.kinds, self.weights)[0]
+            nodes = getattr(self, "do_" + kind)(depth)
+            if nodes:
+                return nodes
+        return [Node("SEE(1);")]
+
+    def small(self, depth):
+        """A block for the inside of something."""
+        if self.budget <= 0 or depth > 2:
+            return []
+        return self.block(depth + 1)
+
+    def value(self):
+        return self.r.choice(("1", "2", "3", "r + 1", "r * 2", "257"))
+
+    def order(self, *names):
+        return self.r.choice(names)
+
+    def cell(self):
+        """A type and an offset into the memory for atomics. Small ones overlap with large ones."""
+        name, size = self.r.choice(SIZES)
+        slots = [o for o in (0, 0, 0, 0, 2, 4, 7, 8) if o % size == 0]
+        return "AT(%s, %d)" % (name, self.r.choice(slots))
+
+    def do_atomic(self, depth):
+        at = self.cell()
+        what = self.r.randrange(6)
+        if what < 2:
+            return [Node("SEE(__atomic_load_n(%s, %s));" % (at, self.order("RELAXED", "ACQUIRE", "SEQ_CST")))]
+        if what < 4:
+            return [Node("__atomic_store_n(%s, %s, %s);"
+                         % (at, self.value(), self.order("RELAXED", "RELEASE", "SEQ_CST")))]
+        order = self.order("RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST")
+        name = self.r.choice(("fetch_add", "fetch_sub", "fetch_or", "fetch_and", "fetch_xor", "exchange_n"))
+        return [Node("SEE(__atomic_%s(%s, %s, %s));" % (name, at, self.value(), order))]
+
+    def do_cas(self, depth):
+        name, size = self.r.choice(SIZES)
+        at = "AT(%s, %d)" % (name, self.r.choice([o for o in (0, 0, 0, 8) if o % size == 0]))
+        orders = self.r.choice(("RELAXED, RELAXED", "ACQUIRE, RELAXED", "ACQ_REL, ACQUIRE", "SEQ_CST, SEQ_CST"))
+        call = "__atomic_compare_exchange_n(%s, &was, %s, %d, %s)" % (at, self.value(), self.flip(), orders)
+        head = "{\n  %s was = %s;\n  int won = %s;\n  SEE(won ? 1 : 2 + was);" % (
+            name, self.r.choice(("0", "0", "1", "r")), call)
+        if self.flip(0.3):
+            return [Node(head + "\n  if (won) {", self.small(depth), "  }\n}")]
+        return [Node(head + "\n}")]
+
+    def do_fence(self, depth):
+        return [Node("__atomic_thread_fence(%s);" % self.order("ACQUIRE", "RELEASE", "SEQ_CST"))] + self.do_plain(depth)
+
+    def do_plain(self, depth):
+        i = self.r.choice((0, 0, 1))
+        if self.flip(0.2) and self.has("atomic"):
+            at = self.cell()
+            return [Node(self.r.choice(("SEE(*%s);" % at, "*%s = %s;" % (at, self.value()))))]
+        return [Node(self.r.choice(("SEE(plain[%d]);" % i, "plain[%d] = %s;" % (i, self.value()),
+                                    "plain[%d] += %s;" % (i, self.value()), "((char *)plain)[%d] = 5;" % (8 * i + 2))))]
+
+    def do_volatile(self, depth):
+        i = self.r.choice((0, 0, 1))
+        return [Node(self.r.choice(("SEE(VOLATILE(%d));" % i, "VOLATILE(%d) = %s;" % (i, self.value()))))]
+
+    def touch(self, i):
+        """What a critical section does with the variable of its mutex."""
+        return Node(self.r.choice(("SEE(guarded[%d]);" % i, "guarded[%d] = %s;" % (i, self.value()),
+                                   "SEE(guarded[%d]++);" % i)))
+
+    def section(self, m, depth, lock="pthread_mutex_lock", name="mutex"):
+        self.held.append(m)
+        inside = [self.touch(m)] if m < 2 and self.flip(0.7) else []
+        inside += self.small(depth) if self.flip(0.4) or not inside else []
+        self.held.pop()
+        return inside
+
+    def do_lock(self, depth):
+        m = self.r.choice((0, 0, 1))
+        if m in self.held and not (self.has("misuse") and self.flip(0.2)):
+            return None
+        return [Node("pthread_mutex_lock(&mutex[%d]);\n{" % m, self.section(m, depth),
+                     "}\npthread_mutex_unlock(&mutex[%d]);" % m)]
+
+    def do_recursive(self, depth):
+        return [Node("pthread_mutex_lock(&mutex[2]);\n{", self.section(2, depth), "}\npthread_mutex_unlock(&mutex[2]);")]
+
+    def do_errorcheck(self, depth):
+        return [Node("SEE(pthread_mutex_lock(&mutex[3]));\n{", self.section(3, depth),
+                     "}\nSEE(pthread_mutex_unlock(&mutex[3]));")]
+
+    def do_trylock(self, depth):
+        m = self.r.randrange(4 if self.has("recursive") and self.has("errorcheck") else 2)
+        inside = self.section(m, depth)
+        other = self.small(depth) if self.flip(0.3) else []
+        return [Node("SEE(pthread_mutex_trylock(&mutex[%d]));\nif (r == 0) {" % m, inside,
+                     "  pthread_mutex_unlock(&mutex[%d]);\n} else {" % m, other, "}")]
+
+    def do_cond(self, depth):
+        c, m = self.r.randrange(2), self.r.choice((0, 0, 0, 1))
+        wake = self.r.choice(("pthread_cond_signal", "pthread_cond_signal", "pthread_cond_broadcast")) + "(&cond[%d]);" % c
+        if self.flip(0.45):
+            if self.flip(0.4):
+                return [Node(wake)]
+            if m in self.held:
+                return None
+            give = "pthread_mutex_unlock(&mutex[%d]);" % m
+            set_flag = "flag[%d]%s;" % (m, self.r.choice((" = 1", " = 1", "++")))
+            return [Node("pthread_mutex_lock(&mutex[%d]);\n{" % m, [Node(set_flag)],
+                         "}\n" + ("%s\n%s" % ((wake, give) if self.flip() else (give, wake))))]
+        if self.held:
+            return None
+        wait = "pthread_cond_wait(&cond[%d], &mutex[%d])" % (c, m)
+        if self.has("timed") and self.flip(0.4):
+            wait = "pthread_cond_timedwait(&cond[%d], &mutex[%d], in(%d))" % (c, m, self.r.randint(1, 3))
+            wait = self.r.choice(("SEE(%s);" % wait, "for (int i = 0; i < 2 && !flag[%d] && !%s; i++) continue;" % (m, wait)))
+        else:
+            # With spurious wake-ups an endless loop has endless executions.
+            loop = "for (int i = 0; i < 2 && !flag[%d]; i++) %s;" if self.has("spurious") else "while (!flag[%d]) %s;"
+            wait = self.r.choice((wait + ";", "if (!flag[%d]) %s;" % (m, wait), loop % (m, wait), loop % (m, wait)))
+        return [Node("pthread_mutex_lock(&mutex[%d]);\n{" % m, [Node(wait)] + self.section(m, depth),
+                     "}\npthread_mutex_unlock(&mutex[%d]);" % m)]
+
+    def do_timed(self, depth):
+        m = self.r.randrange(2)
+        if m in self.held:
+            return None
+        return [Node("SEE(pthread_mutex_timedlock(&mutex[%d], in(%d)));\nif (r == 0) {" % (m, self.r.randint(1, 3)),
+                     self.section(m, depth), "  pthread_mutex_unlock(&mutex[%d]);\n}" % m)]
+
+    def do_sleep(self, depth):
+        return [Node("usleep(%d);" % self.r.randint(1, 3))]
+
+    def do_branch(self, depth):
+        if depth > 2 or self.budget <= 0:
+            return None
+        other = self.small(depth) if self.flip(0.3) else []
+        condition = self.r.choice(("r & 1", "r & 1", "r == 0", "r > 1", "n > 1"))
+        return [Node("if (%s) {" % condition, self.small(depth), "} else {", other, "}")]
+
+    def do_choose(self, depth):
+        return [Node("SEE(hd_choose(%d));" % self.r.choice((2, 2, 3)))]
+
+    def do_spin(self, depth):
+        pause = self.r.choice(("continue;", "continue;", "sched_yield();", "usleep(1);"))
+        what = self.r.randrange(4)
+        if what == 0 and not self.held:
+            m = self.r.randrange(2)
+            return [Node("while (pthread_mutex_trylock(&mutex[%d])) %s\n{" % (m, pause), self.section(m, depth),
+                         "}\npthread_mutex_unlock(&mutex[%d]);" % m)]
+        if what == 1:
+            return [Node("for (uint32_t was = 0; !__atomic_compare_exchange_n(AT(uint32_t, 8), &was, 1, 0, ACQUIRE,\n"
+                         "                                                    RELAXED); was = 0) %s\n{" % pause,
+                         self.small(depth), "}\n__atomic_store_n(AT(uint32_t, 8), 0, RELEASE);")]
+        if what == 2:
+            return [Node("__atomic_store_n(AT(uint32_t, 0), 1, RELEASE);")]
+        return [Node("while (__atomic_load_n(AT(uint32_t, 0), ACQUIRE) %s 0) %s" % (
+            "==" if self.flip(0.8) else "!=", pause))]
+
+    def do_once(self, depth):
+        if depth > 1:
+            return None
+        k = self.r.randrange(2)
+        if self.onces[k] is None:
+            self.onces[k] = []  # a routine that calls itself would only wait for itself
+            self.onces[k] = self.small(depth + 1)
+        return [Node("pthread_once(&once[%d], @once%d);" % (k, k))]
+
+    def do_loop(self, depth):
+        if depth > 1 or self.budget <= 0:
+            return None
+        return [Node("for (int i = 0; i < 2; i++) {", self.statement(3), "}")]
+
+    def do_yield(self, depth):
+        return [Node("sched_yield();")]
+
+    def do_heap(self, depth):
+        i = self.r.choice((0, 0, 1))
+        what = self.r.randrange(4)
+        if what == 0:
+            return [Node("{\n  uint32_t *p = malloc(8);\n  *p = %s;\n  p = __atomic_exchange_n(&heap[%d], p, ACQ_REL);\n"
+                         "  free(p);\n}" % (self.value(), i))]
+        if what == 1:
+            return [Node("free(__atomic_exchange_n(&heap[%d], 0, ACQ_REL));" % i)]
+        if what == 2:
+            return [Node("{\n  uint32_t *p = __atomic_load_n(&heap[%d], ACQUIRE);\n  if (p) *p = %s;\n}" % (i, self.value()))]
+        return [Node("{\n  uint32_t *p = __atomic_load_n(&heap[%d], ACQUIRE);\n  SEE(p ? *p : 9);\n}" % i)]
+
+    def do_assert(self, depth):
+        return [Node("assert(%s);" % self.r.choice(("r != 1", "r != 2", "r < 3", "r != 0", "n != 2")))]
+
+    def do_assume(self, depth):
+        return [Node("hd_assume(%s);" % self.r.choice(("r != 1", "r != 2", "r < 3", "r != 0")))]
+
+    def do_misuse(self, depth):
+        return [Node("pthread_mutex_%s(&mutex[%d]);" % (self.r.choice(("lock", "lock", "unlock")), self.r.randrange(2)))]
+
+    def do_exit(self, depth):
+        call = self.r.choice(("exit(0);", "_exit(0);", "pthread_exit((void *)7);"))
+        return [Node("if (%s) %s" % (self.r.choice(("r & 1", "r == 0", "r > 1")), call))]

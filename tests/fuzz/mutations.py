@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Shows that the fuzzer can fail: with a broken rule of dependence in the runtime it must find a difference. Ends
+with 'N passed, N failed'.
+
+usage: tests/fuzz/mutations.py [--build DIR] [--few] [NAME...]
+
+Each mutation replaces one piece of one source file, builds that file and a runtime library with it in a scratch
+folder, beside a copy of heddle, and runs random programs until one differs. The repository and its build folder
+are not touched. --few takes those that are found quickly.
+"""
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+import compare  # noqa: E402
+import run  # noqa: E402
+
+TRACE = "src/explore/trace.c"
+LIBRARY = "lib/heddle/libheddle_rt.so.1"
+
+
+class Mutation:
+    def __init__(self, name, features, old, new, few=False, file=TRACE, programs=1000):
+        self.name, self.features, self.old, self.new = name, features, old, new
+        self.few, self.file, self.programs = few, file, programs
+
+
+MUTATIONS = [
+    Mutation("read-modify-writes are reads", "atomic,branch",
+             "return hd_op_effect[kind] == HD_EFF_WRITE;",
+             "return hd_op_effect[kind] == HD_EFF_WRITE && kind != HD_OP_ARMW;", few=True),
+    Mutation("accesses of different size do not conflict", "atomic,branch",
+             "if (!(l->mask & mask)) continue;", "if (l->mask != mask) continue;"),
+    Mutation("the order of two lock sections is never reversed", "lock,cond,branch",
+             "hd__add_race(w, o->acquire, NULL, 0); /* invariant 3 */", "{ /* invariant 3 */ }", few=True),
+    Mutation("a failed trylock does not depend on the lock", "trylock,lock",
+             "case ROLE_READ:\n      hd__meet(w, o->acquire);", "case ROLE_READ:"),
+    Mutation("a trylock that succeeded could not have failed", "trylock,lock",
+             "hd__meet(w, o->release); /* before it, the trylock would have failed */", "{ /* nothing */ }"),
+    Mutation("an unlock does not see failed trylocks", "trylock,lock",
+             "case ROLE_RELEASE:\n      for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);",
+             "case ROLE_RELEASE:"),
+    Mutation("signals and waits commute", "lock,cond",
+             "if (sig_a && sig_b) return a->aux || b->aux; /* two signals that nobody hears */\n  return 1;",
+             "if (sig_a && sig_b) return a->aux || b->aux; /* two signals that nobody hears */\n  return 0;"),
+    Mutation("two signals commute", "lock,cond",
+             "if (sig_a && sig_b) return a->aux || b->aux;", "if (sig_a && sig_b) return 0;", programs=3000),
+    Mutation("the end of the process commutes with all", "atomic,lock,unjoined,exit",
+             "if (i != w->op->thread) hd__meet(w, w->t->last[i]);", "(void)i;"),
+    Mutation("creations commute", "atomic,lock,nested,detach",
+             "hd__tobj(w->t, 0);\n  hd__meet(w, o->acquire);", "hd__tobj(w->t, 0);"),
+    Mutation("a joining thread is not ordered after the one it joins", "atomic,plain,lock,nested",
+             "if (joins) merge(t, c, t->last[op->object]);", ""),
+    Mutation("locks that were never got are not reversed", "lock,cond,misuse",
+             "if (role == ROLE_ACQUIRE)\n      on_lock(&w, lock_of(op), role);\n    else if", "if", programs=3000),
+]
+
+
+def build_runtime(build, folder, mutation):
+    """A copy of heddle in folder whose runtime has the mutation."""
+    with open(os.path.join(ROOT, mutation.file)) as f:
+        text = f.read()
+    if text.count(mutation.old) != 1:
+        raise compare.Broken("'%s' does not fit %s any more: its text is there %d times; mend the table in %s"
+                             % (mutation.name, mutation.file, text.count(mutation.old), __file__))
+    source = os.path.join(folder, os.path.basename(mutation.file))
+    with open(source, "w") as f:
+        f.write(text.replace(mutation.old, mutation.new))
+    shutil.copy(os.path.join(build, "heddle"), folder)
+    shutil.copytree(os.path.join(build, "lib"), os.path.join(folder, "lib"), symlinks=True)
+    commands = subprocess.run(["ninja", "-C", build, "-t", "commands", LIBRARY], capture_output=True, text=True,
+                              check=True).stdout.splitlines()
+    original = os.path.join(ROOT, mutation.file)
+    compile_it = next(c for c in commands if original in c and " -c " in c)
+    link = next(c for c in commands if " -shared " in c)
+    made = re.search(r"-o (\S+\.o)\b", compile_it).group(1)
+    here = source[:-2] + ".o"
+    for command, swaps in ((compile_it, ((made, here), (original, source))),
+                           (link, ((made, here), ("-o " + LIBRARY, "-o " + os.path.join(folder, LIBRARY))))):
+        words = [w for w in shlex.split(command) if w not in (":", "&&")]
+        text = shlex.join(words)
+        for old, new in swaps:
+            text = text.replace(old, new)
+        p = subprocess.run(shlex.split(text) + (["-w"] if command is compile_it else []), cwd=build, capture_output=True,
+                           text=True)
+        if p.returncode:
+            raise compare.Broken("%s: %s" % (mutation.name, p.stderr[-1500:]))
+    return os.path.join(folder, "heddle")
+
+
+def caught(args, mutation):
+    """What the fuzzer says about the mutated runtime; None when it notices nothing."""
+    original = args.heddle
+    with tempfile.TemporaryDirectory(prefix="heddle-mutation-") as folder:
+        args.heddle = build_runtime(args.build, folder, mutation)
+        args.keep = os.path.join(folder, "differences")
+        args.allowed = run.choose_features(mutation.features)
+        args.first, args.programs = 0, mutation.programs
+        tally = run.run(args, show=False)
+        args.heddle = original
+        if not tally.broken and tally.numbers:  # the same program must pass without the mutation
+            args.first, args.programs = tally.numbers[0], 1
+            tally.broken = "\n".join(run.run(args, show=False).messages)
+        if tally.broken:
+            raise compare.Broken(tally.broken)
+        return tally.messages[0] if tally.messages else None
+
+
+def main():
+    p = run.parser()
+    p.add_argument("--few", action="store_true", help="only those that are found quickly")
+    p.add_argument("--verbose", action="store_true", help="show what was noticed")
+    p.add_argument("names", nargs="*", help="mutations whose name contains this")
+    args = run.prepare(p.parse_args())
+    args.build = os.path.abspath(args.build)
+    args.no_shrink, args.one, args.limit = True, True, min(args.limit, 5000)
+    passed = failed = 0
+    for m in MUTATIONS:
+        if (args.few and not m.few) or (args.names and not any(n in m.name for n in args.names)):
+            continue
+        try:
+            noticed = caught(args, m)
+            problem = None if noticed else "no difference in %d programs" % m.programs
+        except compare.Broken as broken:
+            problem = str(broken)
+        if problem:
+            failed += 1
+            print("FAILED mutation '%s': %s" % (m.name, problem), flush=True)
+            continue
+        passed += 1
+        if args.verbose:
+            print("%s: %s" % (m.name, noticed), flush=True)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

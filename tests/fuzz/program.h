@@ -1,0 +1,54 @@
+/* program.h: what the random programs of the fuzzer share. A process runs one program only.
+ *
+ * Every value that a program reads is told to the runtime, with its thread and its number, so the final state of an
+ * execution, however it ends, is all that its threads have seen. */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#define _GNU_SOURCE
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <heddle.h>
+
+void hd_rt_observe(uint64_t value);
+
+static uint64_t memory[2], plain[2], guarded[2];
+static uint32_t flag[2];
+static uint32_t *heap[2];
+static pthread_mutex_t mutex[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                                   PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+                                   PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
+static pthread_cond_t cond[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
+static pthread_once_t once[2] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
+
+#define AT(type, offset) ((type *)((char *)memory + (offset)))
+#define VOLATILE(i) (*(volatile uint32_t *)&plain[i])
+#define RELAXED __ATOMIC_RELAXED
+#define ACQUIRE __ATOMIC_ACQUIRE
+#define RELEASE __ATOMIC_RELEASE
+#define ACQ_REL __ATOMIC_ACQ_REL
+#define SEQ_CST __ATOMIC_SEQ_CST
+
+/* r: the value read last; n: how many were read. */
+#define BODY(number)     \
+  enum { me = number };  \
+  uint64_t r = 0, n = 0; \
+  (void)r
+#define SEE(value) \
+  (r = (uint64_t)(value), hd_rt_observe(r * 0x9e3779b97f4a7c15 + (me << 10 | n++) * 0xc2b2ae3d27d4eb4f))
+
+static struct timespec *in(int seconds) {
+  static _Thread_local struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  at.tv_sec += seconds;
+  return &at;
+}
+
+#endif
