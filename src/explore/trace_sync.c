@@ -28,7 +28,7 @@ enum class {
   LOOK, /* at the value of a semaphore; it may have been zero */
   SEM_DESTROY,
   ARRIVE,
-  LEAVE,
+  LEAVE, /* depends on nothing but what let it go */
   BARRIER_DESTROY,
 };
 
@@ -50,8 +50,7 @@ static const uint32_t depends[] = {
     [LOOK] = SEM_ALL & ~BIT(LOOK),
     [SEM_DESTROY] = SEM_ALL,
     [ARRIVE] = BIT(BARRIER_DESTROY),
-    [LEAVE] = BIT(BARRIER_DESTROY),
-    [BARRIER_DESTROY] = BIT(ARRIVE) | BIT(LEAVE) | BIT(BARRIER_DESTROY),
+    [BARRIER_DESTROY] = BIT(ARRIVE) | BIT(BARRIER_DESTROY), /* it waits for those who have yet to leave */
 };
 
 static enum class class_of(unsigned kind, unsigned flags) {
@@ -327,13 +326,14 @@ static void on_sem(struct hd_work *w, enum class c) {
 
 static void on_barrier(struct hd_work *w, enum class c) {
   struct hd_tobj *o = object_of(w);
+  if (c == LEAVE) return;
   hd__meet(w, o->destroy);
   if (c == BARRIER_DESTROY) {
-    meet_list(w, o, ~0u);
+    meet_list(w, o, BIT(ARRIVE));
     o->destroy = w->f;
     return;
   }
-  if (c == ARRIVE && w->op->aux) {
+  if (w->op->aux) {
     hd__meet(w, o->acquire);
     o->acquire = w->f;
   }
@@ -346,7 +346,6 @@ static void pass(struct hd_trace *t, struct hd_tobj *o, uint32_t n) {
   for (uint32_t i = 0; i < t->threads_max; i++) all[i] = 0;
   uint32_t left = n;
   for (const struct hd_link *l = o->list; l && left; l = l->next) {
-    if (t->ev[l->ev].op.kind != HD_OP_BARRIER) continue;
     left--;
     for (uint32_t i = 0; i < t->threads_max; i++)
       if (t->ev[l->ev].clock[i] > all[i]) all[i] = t->ev[l->ev].clock[i];

@@ -130,6 +130,9 @@ hd_arch_entry:
 	ENTRY	pthread_mutex_trylock
 	ENTRY	pthread_rwlock_tryrdlock
 	ENTRY	pthread_rwlock_trywrlock
+	ENTRY	pthread_spin_trylock
+	ENTRY	sem_trywait
+	ENTRY	sem_getvalue
 
 	.globl	hd_arch_sigreturn
 	.hidden	hd_arch_sigreturn

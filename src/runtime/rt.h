@@ -14,6 +14,7 @@
 #define HD_RT_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,6 +110,8 @@ struct hd_thread {
   uint16_t id, parent, nth, children;
   uint8_t state;
   bool joined, detached, exiting;
+  bool barrier_serial;             /* the special one of the barrier it leaves */
+  struct hd_thread *barrier_round; /* those it lets go when it leaves, itself among them */
   bool timed, timed_out;
   uint64_t deadline;           /* virtual nanoseconds, while `timed` */
   struct hd_thread *next_pend; /* others that want the same object */

@@ -15,15 +15,6 @@
     return real(a, b, c, d, e, f);                                                               \
   }
 
-UNSUPPORTED(pthread_barrier_wait)
-UNSUPPORTED(pthread_spin_lock)
-UNSUPPORTED(pthread_spin_trylock)
-UNSUPPORTED(pthread_spin_unlock)
-UNSUPPORTED(sem_wait)
-UNSUPPORTED(sem_trywait)
-UNSUPPORTED(sem_timedwait)
-UNSUPPORTED(sem_clockwait)
-UNSUPPORTED(sem_post)
 UNSUPPORTED(pthread_cancel)
 UNSUPPORTED(pthread_kill)
 UNSUPPORTED(pthread_tryjoin_np)

@@ -13,9 +13,11 @@ HEAD = """
 #endif
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +34,9 @@ void *keep; long result;
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+pthread_spinlock_t spin;
+sem_t sem;
+__attribute__((constructor)) static void init(void) { sem_init(&sem, 0, 1); pthread_spin_init(&spin, 0); }
 pthread_key_t key;
 pthread_once_t once = PTHREAD_ONCE_INIT;
 static void nothing(void) {}
@@ -149,6 +154,28 @@ EVENTS = {
                                    " pthread_rwlock_unlock(&rw)", "timedwrlock"),
     "pthread_rwlock_destroy": ("static pthread_rwlock_t x; pthread_rwlock_init(&x, 0); pthread_rwlock_destroy(&x)",
                                "rwlock-destroy"),
+    "sem_wait": ("sem_wait(&sem); sem_post(&sem)", "sem-wait"),
+    "sem_post": ("sem_wait(&sem); sem_post(&sem)", "sem-post"),
+    "sem_trywait": ("if (!sem_trywait(&sem)) sem_post(&sem)", "sem-trywait"),
+    "sem_timedwait": ("struct timespec t = soon(); sem_timedwait(&sem, &t); sem_post(&sem)", "timed-sem-wait"),
+    "sem_clockwait": ("struct timespec t = soon(); sem_clockwait(&sem, CLOCK_REALTIME, &t); sem_post(&sem)",
+                      "timed-sem-wait"),
+    "sem_getvalue": ("int v; sem_getvalue(&sem, &v)", "sem-getvalue"),
+    "sem_destroy": ("sem_t x; sem_init(&x, 0, 1); sem_destroy(&x)", "sem-destroy"),
+    "sem_open": ("keep = sem_open(\"/x\", O_CREAT, 0600, 1)", "sem-name"),
+    "sem_close": ("sem_close(sem_open(\"/x\", O_CREAT, 0600, 1))", "sem-name"),
+    "sem_unlink": ("sem_unlink(\"/x\")", "sem-name"),
+    "pthread_barrier_wait": ("pthread_barrier_t b; pthread_barrier_init(&b, 0, 1); pthread_barrier_wait(&b)",
+                             "barrier-arrive"),
+    "pthread_barrier_wait-2": ("pthread_barrier_t b; pthread_barrier_init(&b, 0, 1); pthread_barrier_wait(&b)",
+                               "barrier-leave"),
+    "pthread_barrier_destroy": ("pthread_barrier_t b; pthread_barrier_init(&b, 0, 1); pthread_barrier_destroy(&b)",
+                                "barrier-destroy"),
+    "pthread_spin_lock": ("pthread_spin_lock(&spin); pthread_spin_unlock(&spin)", "lock"),
+    "pthread_spin_unlock": ("pthread_spin_lock(&spin); pthread_spin_unlock(&spin)", "unlock"),
+    "pthread_spin_trylock": ("if (!pthread_spin_trylock(&spin)) pthread_spin_unlock(&spin)", "trylock"),
+    "pthread_spin_destroy": ("pthread_spinlock_t x; pthread_spin_init(&x, 0); pthread_spin_destroy(&x)",
+                             "mutex-destroy"),
     "sched_yield": ("sched_yield()", "yield"),
     "sleep": ("sleep(1)", "sleep"),
     "usleep": ("usleep(1)", "sleep"),

@@ -19,9 +19,6 @@
 #include <unistd.h>
 
 static int pipe_[2], pair[2], word;
-static sem_t sem;
-static pthread_barrier_t barrier;
-static pthread_spinlock_t spin;
 static const char *what;
 
 #define CASE(name) if (strcmp(what, name) == 0)
@@ -48,9 +45,6 @@ static void *blocker(void *arg)
   CASE("futex") syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
   CASE("pause") pause();
   CASE("sigwait") sigwait(&signals, &n);
-  CASE("sem_wait") sem_wait(&sem);
-  CASE("pthread_barrier_wait") pthread_barrier_wait(&barrier);
-  CASE("pthread_spin_lock") pthread_spin_lock(&spin);
   (void)n;
   return arg;
 }
