@@ -185,7 +185,7 @@ def bench_bugs(bench, found):
 def bench_density(bench, found):
     """Per hard program and randomised strategy: how many seeds find the bug, and after how many executions."""
     seeds = bench.seeds or (10 if bench.quick else 100)
-    names = [n for n in ("random", "pct", "pos", "rdfs", "auto") if n in bench.strategies]
+    names = [n for n in ("random", "pct", "pos", "sites", "rdfs", "auto") if n in bench.strategies]
     rows = []
     for e in (e for es in found.values() for e in es if e.what in ("bug", "rare") and
               e.name in bench.reference["density"]):

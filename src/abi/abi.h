@@ -69,7 +69,7 @@ extern const char *const hd_kind_title[HD_KIND_COUNT];
 #define HD_MAX_SITES 48     /* places named in one finding */
 #define HD_MAX_FINDINGS 256 /* kept in one search; more are counted */
 #define HD_MAX_MODULES 128
-#define HD_MAX_PHASES 4
+#define HD_MAX_PHASES 5
 #define HD_PATH_MAX 4096
 
 /* ---- a step of a schedule: which thread goes next, or which outcome a choice has ---- */

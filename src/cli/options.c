@@ -91,6 +91,8 @@ static const struct {
      "samples: random priorities that change at --depth minus 1 steps; one execution finds a bug\n"
      "of depth d with a probability of at least 1/(n k^(d-1)), for n threads and k steps"},
     {"pos", false, "samples: random priorities of operations, drawn anew after a race was lost"},
+    {"sites", false,
+     "samples: random priorities of kinds of threads, that change at --depth minus 1 places of the code"},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])

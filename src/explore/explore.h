@@ -99,6 +99,7 @@ extern const struct hd_strategy hd_strategy_dpor;
 extern const struct hd_strategy hd_strategy_rdfs;
 extern const struct hd_strategy hd_strategy_pct;
 extern const struct hd_strategy hd_strategy_pos;
+extern const struct hd_strategy hd_strategy_sites;
 
 /* Returns the strategy of that name, or NULL. */
 const struct hd_strategy *hd_strategy_find(const char *name);

@@ -9,8 +9,11 @@
 static const struct {
   const struct hd_strategy *strategy;
   unsigned slice; /* executions of one turn */
-} part[] = {
-    {&hd_strategy_optimal, 120}, {&hd_strategy_random, 30}, {&hd_strategy_pct, 30}, {&hd_strategy_pos, 20}};
+} part[] = {{&hd_strategy_optimal, 120},
+            {&hd_strategy_sites, 20},
+            {&hd_strategy_pos, 20},
+            {&hd_strategy_pct, 20},
+            {&hd_strategy_random, 20}};
 #define NPARTS (sizeof part / sizeof *part)
 _Static_assert(NPARTS <= HD_MAX_PHASES, "status.phase has room for every part");
 

@@ -165,7 +165,7 @@ def test_small_space_is_finished(s):
     s.same((r["strategy"], r["verdict"], r["complete"], r["stopped"]), ("auto", "clean", True, "finished"), "the end")
     s.same(r["executions"], 20, "executions")
     s.same(r["phases"], [{"strategy": n, "executions": 20 * (n == "optimal"), "findings": 0}
-                         for n in ("optimal", "random", "pct", "pos")], "phases")
+                         for n in ("optimal", "sites", "pos", "pct", "random")], "phases")
     s.check("complete: every schedule was covered" in r["out"] and "by strategy" not in r["out"], r["out"])
 
 
@@ -190,7 +190,7 @@ def test_budget_of_a_sample(s):
     """What samples has done all it was asked for when its budget is spent."""
     program = s.build_text(SPACE)
     for options in (["--time", "1s"], ["--max-executions", "500"], []):
-        for strategy in ("random", "pct", "pos"):
+        for strategy in ("random", "pct", "pos", "sites"):
             r = s.search("check", program, "--strategy", strategy, *options, args=["30"], want=0)
             s.same((r["verdict"], r["complete"]), ("bounded", False), "the end")
     s.same(r["executions"], 10000, "executions without any option")
@@ -201,7 +201,7 @@ def test_who_found_it(s):
     program = common.build(s, "race")
     r = s.search("check", program, want=1)
     s.same((r["strategy"], r["findings"][0]["strategy"]), ("auto", "optimal"), "strategies")
-    s.same([(p["executions"], p["findings"]) for p in r["phases"]], [(1, 1), (0, 0), (0, 0), (0, 0)], "phases")
+    s.same([(p["executions"], p["findings"]) for p in r["phases"]], [(1, 1)] + 4 * [(0, 0)], "phases")
     r = s.search("check", program, "--strategy", "pct", want=1)
     s.same((r["strategy"], r["findings"][0]["strategy"]), ("pct", "pct"), "strategies")
     s.check("phases" not in r, "phases of a strategy that has none")

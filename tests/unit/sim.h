@@ -160,7 +160,10 @@ static inline void sim_timer(struct sim *s, struct sim_thread *t, unsigned time)
 }
 
 static inline void sim_pend(struct sim *s, unsigned t, unsigned kind, uint64_t object, uint32_t size) {
-  s->t[t].op = (struct hd_op){.kind = (uint8_t)kind, .thread = (uint16_t)t, .size = size, .object = object};
+  /* Threads with the same instructions are at the same places of the code. */
+  uint64_t pc = hd_mix64((uint64_t)kind << 32 ^ object << 8 ^ s->t[t].pc);
+  s->t[t].op =
+      (struct hd_op){.kind = (uint8_t)kind, .thread = (uint16_t)t, .size = size, .object = object, .pc = pc};
 }
 
 /* Runs thread t up to its next visible operation. */

@@ -213,7 +213,7 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
 
 static unsigned long max_executions = 2000; /* of dfs; larger programs are passed over */
 
-static struct runner *dfs, *rdfs, *dpor, *optimal, *samplers[3];
+static struct runner *dfs, *rdfs, *dpor, *optimal, *samplers[4];
 
 static int same_classes(const struct result *a, const struct result *b) {
   return a->classes.n == b->classes.n && a->classes.sum == b->classes.sum;
@@ -244,7 +244,7 @@ static const char *judge_rdfs(const struct sim_program *p, const struct result *
 }
 
 static const char *judge_samplers(const struct sim_program *p, const struct result *ref) {
-  for (unsigned k = 0; k < 3; k++) {
+  for (unsigned k = 0; k < sizeof samplers / sizeof *samplers; k++) {
     const struct result *res = search(samplers[k], p, 20);
     if (res->diverged) return "a sampling strategy diverged";
     for (size_t i = 0; i < sizeof res->classes.slot / sizeof *res->classes.slot; i++)
@@ -497,11 +497,34 @@ static void pos_is_not_misled_by_unrelated_steps(void **unused) {
   assert_true(ordered > 200);
 }
 
+/* Everybody but the last writes one place and then another; the last must see the first of them without the second,
+ * so all must be stopped at the same place of their code: the more there are, the rarer, but not for `sites`. */
+static void sites_are_few_however_many_threads(void **unused) {
+  (void)unused;
+  uint64_t walk[2], held[2];
+  for (unsigned i = 0; i < 2; i++) {
+    unsigned last = i ? SIM_THREADS - 1 : 2;
+    struct sim_program p = workers(last);
+    for (unsigned t = 1; t < last; t++) {
+      emit(&p, t, access_to(HD_OP_WRITE, 0, 1, 1));
+      emit(&p, t, access_to(HD_OP_WRITE, 8, 1, 1));
+    }
+    emit(&p, last, access_to(HD_OP_READ, 0, 1, 0));
+    emit(&p, last, (struct sim_instr){.what = I_SKIP, .v = 0, .b = 2});
+    emit(&p, last, access_to(HD_OP_READ, 8, 1, 0));
+    emit(&p, last, (struct sim_instr){.what = I_FAIL, .v = 0});
+    walk[i] = stops(samplers[0], &p, 4000);
+    held[i] = stops(samplers[3], &p, 4000);
+  }
+  assert_true(walk[1] * 10 < walk[0]);
+  assert_true(held[1] * 4 > held[0]);
+}
+
 static void seeds_decide(void **unused) {
   (void)unused;
-  struct runner *const seeded[] = {rdfs, samplers[0], samplers[1], samplers[2]};
+  struct runner *const seeded[] = {rdfs, samplers[0], samplers[1], samplers[2], samplers[3]};
   struct sim_program p = between(2);
-  for (unsigned i = 0; i < 4; i++) {
+  for (unsigned i = 0; i < sizeof seeded / sizeof *seeded; i++) {
     struct runner *r = seeded[i];
     uint64_t first = search(r, &p, 50)->order;
     assert_true(search(r, &p, 50)->order == first);
@@ -520,6 +543,7 @@ static int setup(void **unused) {
   samplers[0] = new_runner("random");
   samplers[1] = new_runner("pct");
   samplers[2] = new_runner("pos");
+  samplers[3] = new_runner("sites");
   return 0;
 }
 
@@ -534,6 +558,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(searches_survive_their_process),
       cmocka_unit_test(pct_keeps_its_guarantee),
       cmocka_unit_test(pos_is_not_misled_by_unrelated_steps),
+      cmocka_unit_test(sites_are_few_however_many_threads),
       cmocka_unit_test(seeds_decide),
       cmocka_unit_test(wrong_information_is_noticed),
       cmocka_unit_test(every_strategy_agrees_with_dfs),

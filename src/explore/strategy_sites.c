@@ -1,0 +1,144 @@
+/* strategy_sites.c: priorities that change at places of the code. Runs in the tested process.
+ *
+ * As in strategy_pct.c the enabled thread with the highest priority goes, and a few threads lose theirs on the way.
+ * PCT draws the steps at which that happens from all steps of an execution, so that its chance falls with every thread
+ * and every round of a loop although these run the same code. Here the draws are made over what the code has few of:
+ *
+ *  - Where: a *site*, the place of a visible operation in the code, drawn from all that were ever executed. Whoever is
+ *    about to execute an operation there is held up: gets a priority below all initial ones. Either its n-th visitor
+ *    only, n = 1 with probability 1/2, 2 with 1/4, ..., or (one time in two) each thread once, when it first comes there.
+ *  - Who goes first: one time in two, priorities are drawn for kinds of threads, those that begin at the same site,
+ *    and within a kind for each thread; otherwise for each thread.
+ *
+ * A hundred threads that run one function beside one that runs another are then two kinds, and stopping all of them at
+ * one place of that function is one draw. Nothing is promised about the chance to find a bug.
+ *
+ * Threads begin at once when they are created (their first operation tells their kind; beginning is no visible effect).
+ * A thread that yields or sleeps gets the lowest priority of all, as in strategy_pct.c.
+ *
+ * Invariants
+ *  1. What an execution does depends on the seed, its number and the list of sites; that changes only in end().
+ *  2. Initial priorities are above 2^32; those of hold-up i are in [i 2^24, (i+1) 2^24), i >= 1; yields give -1, -2, ... */
+#include "explore/explore_int.h"
+
+#define MAX_SITES 1024
+#define MAX_HOLDS 63
+
+/* In the search area: the next execution may be another process. */
+struct sites {
+  uint32_t n;
+  uint64_t site[MAX_SITES];
+  uint16_t table[2 * MAX_SITES]; /* open addressing: number of the site + 1 */
+};
+
+struct hold {
+  uint64_t site;   /* 0: over */
+  uint32_t visits; /* until it takes place; 0: for each thread, when it first comes there */
+};
+
+#define MAX_FRESH 64 /* sites learned in one execution */
+
+static int64_t priority[HD_MAX_THREADS]; /* 0: not drawn yet */
+static uint64_t met[HD_MAX_THREADS];     /* bit i: hold-up i has been met by this thread */
+static unsigned nthreads;                /* entries in use */
+static struct hold hold[MAX_HOLDS + 1];
+static unsigned nholds;
+static uint64_t kinds; /* 0: no kinds; else what their priorities are drawn with */
+static int64_t yields;
+static uint64_t fresh[MAX_FRESH];
+static unsigned nfresh;
+
+static struct sites *state(struct hd_search *s) { return (struct sites *)s->memory; }
+
+/* Where the site is in the table, or the free place where it belongs. */
+static uint32_t find(const struct sites *m, uint64_t site) {
+  uint32_t i = (uint32_t)(hd_mix64(site) % (2 * MAX_SITES));
+  while (m->table[i] && m->site[m->table[i] - 1] != site) i = (i + 1) % (2 * MAX_SITES);
+  return i;
+}
+
+static void add(struct sites *m, uint64_t site) {
+  uint32_t i = find(m, site);
+  if (m->table[i] || m->n == MAX_SITES) return;
+  m->site[m->n++] = site;
+  m->table[i] = (uint16_t)m->n;
+}
+
+static int begin(struct hd_search *s) {
+  struct sites *m = state(s);
+  for (unsigned i = 0; !m->n && i < 2 * MAX_SITES; i++) m->table[i] = 0; /* the area may have been another's */
+  hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  for (unsigned i = 0; i < nthreads; i++) priority[i] = 0, met[i] = 0;
+  nthreads = nfresh = 0;
+  yields = 0;
+  uint64_t coins = hd_rng_next(&s->rng);
+  kinds = coins & 1 ? coins : 0;
+  nholds = m->n ? s->config->depth - 1 : 0;
+  if (nholds > MAX_HOLDS) nholds = MAX_HOLDS;
+  for (unsigned i = 1; i <= nholds; i++) {
+    coins = hd_rng_next(&s->rng);
+    uint32_t nth = 1 + (uint32_t)__builtin_ctzll(coins >> 1 | 1ull << 20);
+    hold[i] = (struct hold){m->site[hd_rng_below(&s->rng, m->n)], coins & 1 ? nth : 0};
+  }
+  return 1;
+}
+
+/* A priority for a thread that comes into play, by its first operation. */
+static int64_t draw(struct hd_search *s, uint64_t site) {
+  uint64_t low = hd_rng_next(&s->rng);
+  uint64_t high = kinds ? hd_mix64(kinds ^ site) : low >> 32;
+  return (int64_t)((high & 0x7fffffff) << 32 | 1ull << 62 | (low & 0xffffffff));
+}
+
+/* The enabled thread with the highest priority; one that has yet to begin comes before all. */
+static unsigned highest(struct hd_search *s, const struct hd_point *p) {
+  int best = -1;
+  for (unsigned w = 0; w < p->words; w++)
+    for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
+      unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
+      if (p->op[t]->kind == HD_OP_START) return t;
+      if (t >= nthreads) nthreads = t + 1;
+      if (!priority[t]) priority[t] = draw(s, p->op[t]->pc);
+      if (best < 0 || priority[t] > priority[best]) best = (int)t;
+    }
+  return (unsigned)best;
+}
+
+/* Whether the thread is held up before the operation it is about to execute. */
+static int held_up(struct hd_search *s, unsigned t, uint64_t site) {
+  for (unsigned i = 1; i <= nholds; i++) {
+    struct hold *h = &hold[i];
+    if (h->site != site || (met[t] >> i & 1)) continue;
+    if (!h->visits) {
+      met[t] |= 1ull << i;
+    } else {
+      if (--h->visits) continue;
+      h->site = 0;
+    }
+    priority[t] = (int64_t)i << 24 | (int64_t)hd_rng_below(&s->rng, 1u << 24);
+    return 1;
+  }
+  return 0;
+}
+
+static int pick(struct hd_search *s, const struct hd_point *p) {
+  unsigned t = highest(s, p);
+  while (p->op[t]->kind != HD_OP_START && p->nenabled > 1 && held_up(s, t, p->op[t]->pc)) t = highest(s, p);
+  unsigned kind = p->op[t]->kind;
+  if (kind == HD_OP_YIELD || kind == HD_OP_SLEEP) priority[t] = --yields;
+  uint64_t site = p->op[t]->pc;
+  if (kind != HD_OP_START && site && nfresh < MAX_FRESH && !state(s)->table[find(state(s), site)])
+    fresh[nfresh++] = site;
+  return (int)t;
+}
+
+static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
+
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
+  (void)p, (void)how;
+  for (unsigned i = 0; i < nfresh; i++) add(state(s), fresh[i]);
+  return 1;
+}
+
+const struct hd_strategy hd_strategy_sites = {
+    .name = "sites", .begin = begin, .pick = pick, .choose = choose, .end = end};
