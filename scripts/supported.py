@@ -52,7 +52,8 @@ ELSEWHERE = {"hd__access_": "memory access", "hd__heap_free": "free", "hd__threa
 ACTIONS = [
     ("fill_random", "random bytes come from the seed, also those of /dev/urandom"),
     ("virtual_time", "virtual: the same in every run"),
-    ("is_random_device", "passed through; closed at a restart"),
+    ("hd__timer_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
+    ("hd__socket_option", "passed through; time limits of sockets are virtual"),
     ("VIRTUAL_PID", "virtual: the same in every run"),
     ("unsigned *)a[0] = 0", "always processor 0"),
     ("hd__unsupported", "refused"),
@@ -65,13 +66,15 @@ ACTIONS = [
     ("do_mprotect", "passed through; the old protection is put back at a restart"),
     ("cwd_moved", "passed through; the folder it started in is put back at a restart"),
     ("mask_start", "passed through; put back at a restart"),
-    ("do_replace", "passed through; what was there before `main` is put back at a restart"),
+    ("hd__fd_dup", "passed through; closed at a restart, and what was there before `main` is put back"),
     ("do_kill", "a signal to itself that would kill is a finding; passed through otherwise"),
     ("brk_moved", "passed through; put back at a restart"),
-    ("opened", "passed through; closed at a restart"),
-    ("fd_before", "passed through for what the execution opened; what was there before `main` stays open"),
-    ("moved", "passed through; the offset of a descriptor from before `main` is put back at a restart"),
-    ("return 0;", "returns at once: time is virtual"),
+    ("hd__fd_close", "passed through for what the execution opened; what was there before `main` stays open"),
+    ("hd__fd_moved", "passed through; the offset of a descriptor from before `main` is put back at a restart"),
+    ("hd__fd_opened", "passed through; closed at a restart"),
+    ("made(", "passed through; closed at a restart"),
+    ("hd__socket_", "passed through; closed at a restart"),
+    ("pipe_call", "passed through; closed at a restart"),
 ]
 
 
@@ -257,11 +260,25 @@ def system_calls():
         if not action:
             sys.exit("supported.py: no words for what sysguard.c does with %s; add them to ACTIONS" % names)
         yield names, action
-    rows = re.findall(r"\{SYS_(\w+), (\w+), \"", text)
-    yield ([n for n, events in rows if events != "0"],
-           "refused when it would block (descriptor not ready, no `O_NONBLOCK`) while another thread lives")
-    yield ([n for n, events in rows if events == "0"],
-           "refused while another thread lives, passed through otherwise")
+    yield (re.findall(r"\{SYS_(\w+), \"", text), "refused while another thread lives, passed through otherwise")
+    yield from operations()
+
+
+def operations():
+    """(calls, what happens) of those that are operations of the schedule."""
+    def read(name):
+        with open(os.path.join(RUNTIME, name)) as f:
+            return f.read()
+    io = re.findall(r"\{SYS_(\w+), (\w+)\}", read("io.c"))
+    cases = [re.search(r"\nbool hd__%s_wants\(.*?\n\}\n" % what, read("io_%s.c" % what), re.S).group()
+             for what in ("wait", "socket")]
+    waits, sockets = [re.findall(r"case SYS_(\w+)", text) for text in cases]
+    yield ([n for n, what in io if what in ("IN", "OUT", "LOCK")] + waits + sockets,
+           "an operation of the schedule; a thread that would have to wait is disabled until it need not; the time"
+           " of a time-out is virtual. What goes to a descriptor from before `main` is passed through")
+    yield ([n for n, what in io if what not in ("IN", "OUT", "LOCK")],
+           "an operation of the schedule, on files and channels that the execution opened")
+    yield (["nanosleep", "clock_nanosleep"], "made by hand: sleeps in virtual time")
 
 
 def system_call_page():

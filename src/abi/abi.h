@@ -38,6 +38,8 @@ enum hd_obj_kind {
   HD_OBJ_NONE,
   HD_OBJ_THREAD,
   HD_OBJ_MEMORY,
+  HD_OBJ_IO,
+  HD_OBJ_STREAM,
   HD_OBJ_MUTEX,
   HD_OBJ_COND,
   HD_OBJ_ONCE,
@@ -87,6 +89,7 @@ struct hd_event {
   uint64_t object; /* address, or thread number */
   uint64_t pc;
 };
+#define HD_EV_LATE 2   /* time had to pass for it (operations on descriptors) */
 #define HD_EV_FAILED 1 /* trylock that found the lock taken, timed operation that timed out, CAS that lost */
 
 /* ---- findings ---- */

@@ -32,13 +32,15 @@ struct hd_op {
   uint8_t kind; /* enum hd_op_kind */
   uint8_t pad;
   uint16_t thread;
-  uint32_t size;
-  uint64_t object;
+  uint32_t size;   /* bytes; of IO objects: facets read | facets written << 16 */
+  uint64_t object; /* of IO operations, 0: all of them */
   uint64_t pc;
   /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken; operations
-   * on a semaphore: its value before; BARRIER: 1 when the order of arrivals matters. */
+   * on a semaphore: its value before; BARRIER: 1 when the order of arrivals matters; on several descriptors:
+   * where the numbers of the events stand that made each of them ready. */
   uint64_t aux;
-  /* SPINWAIT, counting events from 1: what enabled it, what had disabled it before, what had enabled it before that. */
+  /* SPINWAIT and operations on descriptors, counting events from 1: what enabled it, what had disabled it
+   * before, what had enabled it before that. */
   uint32_t enabler, disabler, enabler_before;
   uint32_t unused;
 };

@@ -82,7 +82,7 @@ int hd__dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b,
 /* A number that is the same for all executions of one happens-before class, and no others. */
 uint64_t hd__trace_class(const struct hd_trace *t);
 
-/* ---- for the files that know the dependencies of one family (trace.c, trace_sync.c) ---- */
+/* ---- for the files that know the dependencies of one family (trace.c, trace_sync.c, trace_io.c) ---- */
 
 struct hd_link {
   uint32_t ev;
@@ -119,6 +119,11 @@ int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e);
 void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso);
 /* Ordered after e; a race when nothing else orders them. */
 void hd__meet(struct hd_work *w, uint32_t e);
+/* For operations that tell what enabled and disabled them. Returns 0 when there is no more to say of one that
+ * was never executed. */
+int hd__on_enabled(struct hd_work *w);
+int hd__io_dependent(const struct hd_op *a, const struct hd_op *b);
+void hd__on_io(struct hd_work *w);
 
 /* The families of trace_sync.c: read-write locks, semaphores, barriers. */
 int hd__sync_dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);

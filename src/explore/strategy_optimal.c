@@ -135,8 +135,8 @@ static int has_cause(const struct sequence *v, const uint32_t *clock, unsigned t
 /* hd__dependent, with the pairs that have nothing in common sorted out first. */
 static inline int depends(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
   unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
-  if (oa > HD_OBJ_MEMORY && ob > HD_OBJ_MEMORY && a->object != b->object && a->aux != b->object &&
-      a->object != b->aux && !((af | bf) & HD__EV_STOP))
+  if (oa > HD_OBJ_MEMORY && ob > HD_OBJ_MEMORY && ob != HD_OBJ_IO && a->object != b->object &&
+      a->aux != b->object && a->object != b->aux && !((af | bf) & HD__EV_STOP))
     return 0;
   return hd__dependent(a, af, b, bf);
 }

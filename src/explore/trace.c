@@ -132,6 +132,11 @@ static int spin_dependent(const struct hd_op *spin, const struct hd_op *b, unsig
   return (role == ROLE_ACQUIRE || role == ROLE_RELEASE) && lock_of(b) == spin->object;
 }
 
+static int is_io(unsigned kind) { return hd_op_object[kind] == HD_OBJ_IO; }
+
+/* Enabled and disabled by others, with the events that did it in the operation itself. */
+static int tells_enabler(unsigned kind) { return kind == HD_OP_SPINWAIT || is_io(kind); }
+
 int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
   if (a->kind == HD_OP_END || b->kind == HD_OP_END || ((af | bf) & HD__EV_STOP)) return 1;
   if (a->kind == HD_OP_CREATE && b->kind == HD_OP_CREATE)
@@ -139,6 +144,7 @@ int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, uns
   if (a->kind == HD_OP_SPINWAIT) return spin_dependent(a, b, bf);
   if (b->kind == HD_OP_SPINWAIT) return spin_dependent(b, a, af);
   unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
+  if (oa == HD_OBJ_IO || ob == HD_OBJ_IO) return oa == ob && hd__io_dependent(a, b);
   if (oa == HD_OBJ_MEMORY && ob == HD_OBJ_MEMORY)
     return a->object < b->object + b->size && b->object < a->object + a->size &&
            (is_write(a->kind) || is_write(b->kind));
@@ -257,11 +263,17 @@ static void on_end(struct hd_work *w) {
 }
 
 /* Like a lock: whoever took the chance away races with this; what gave it back is ordered before, for good. */
-static void on_spin(struct hd_work *w) {
+int hd__on_enabled(struct hd_work *w) {
   const struct hd_op *op = w->op;
   if (op->disabler && !hd__covered(w, w->pred, op->disabler - 1)) hd__add_race(w, op->disabler - 1, NULL, 0);
-  if (w->f == HD_NONE) return;
+  if (w->f == HD_NONE) return 0;
   if (op->enabler) hd__join(w, op->enabler - 1);
+  return 1;
+}
+
+static void on_spin(struct hd_work *w) {
+  const struct hd_op *op = w->op;
+  if (!hd__on_enabled(w)) return;
   on_memory(w); /* from here on it is a read of what it waited for ... */
   struct hd_tobj *o = hd__tobj(w->t, op->object * 4 + 1);
   struct hd_link *l =
@@ -279,6 +291,7 @@ static void on_create(struct hd_work *w) {
 static void conflicts(struct hd_work *w) {
   const struct hd_op *op = w->op;
   if (op->kind == HD_OP_SPINWAIT) on_spin(w);
+  if (is_io(op->kind)) hd__on_io(w);
   if (op->kind == HD_OP_END) on_end(w);
   if (op->kind == HD_OP_CREATE) on_create(w);
   if (hd_op_object[op->kind] == HD_OBJ_MEMORY) on_memory(w);
@@ -310,7 +323,9 @@ static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op) {
   uint32_t prev = t->last[op->thread], cause = t->cause[op->thread];
   int joins = op->kind == HD_OP_JOIN && op->object < t->nthreads;
   /* A spin that ended once before it really did could have gone on then: what ended it last is no condition. */
-  uint32_t spins = op->kind == HD_OP_SPINWAIT ? (op->disabler ? op->enabler_before : op->enabler) : 0;
+  uint32_t spins = tells_enabler(op->kind) && !(is_io(op->kind) && op->aux)
+                       ? (op->disabler ? op->enabler_before : op->enabler)
+                       : 0;
   int timed_out =
       op->kind == HD_OP_WAKE && cause == HD_NONE && prev != HD_NONE && !woke_spuriously(&t->ev[prev]);
   const uint32_t *gate = op->kind == HD_OP_BLEAVE && op->thread < t->nthreads ? t->gate[op->thread] : NULL;
@@ -409,7 +424,8 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
     default: break;
   }
   if (hd_op_object[op->kind] > HD_OBJ_ONCE) hd__sync_event(t, f);
-  int timed_out = op->kind == HD_OP_TIMEOUT || ((flags & HD_EV_FAILED) && is_timed(op->kind));
+  int timed_out =
+      op->kind == HD_OP_TIMEOUT || (flags & HD_EV_LATE) || ((flags & HD_EV_FAILED) && is_timed(op->kind));
   if (timed_out) { /* invariant 4 */
     for (uint32_t i = 0; i < t->nthreads; i++) merge(t, clock, t->last[i]);
     t->barrier = f;
@@ -440,7 +456,7 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
       int freed = (role == ROLE_ACQUIRE && lock_role(e->op.kind, e->flags) == ROLE_RELEASE &&
                    lock_of(&e->op) == lock_of(op)) ||
                   hd__sync_freed(e, op);
-      int ended_spin = op->kind == HD_OP_SPINWAIT && op->enabler == t->n;
+      int ended_spin = tells_enabler(op->kind) && op->enabler == t->n;
       if (!freed && !ended_spin) {
         /* It could have done this before the end of the process. */
         if (t->nraces < t->cap_races)
@@ -451,8 +467,8 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
     }
     if (role == ROLE_ACQUIRE)
       on_lock(&w, lock_of(op), role);
-    else if (op->kind == HD_OP_SPINWAIT)
-      on_spin(&w);
+    else if (tells_enabler(op->kind))
+      hd__on_enabled(&w);
     else if (hd__sync_waits(op))
       hd__sync_conflicts(&w);
   }

@@ -83,6 +83,20 @@ static void add_name(struct hd_str *out, const struct hd_place *p) {
     hd_str_addf(out, "%#llx", (unsigned long long)p->object_addr);
 }
 
+/* Which descriptor stands in the size, what it is in the upper byte of the object. */
+static void add_io_wait(struct hd_str *out, const struct hd_place *p) {
+  static const char *const kind[] = {"",        "file",    "pipe",  "socket",
+                                     "eventfd", "timerfd", "epoll", "child process"};
+  const char *to = p->op == HD_OP_IOREAD    ? "read from"
+                   : p->op == HD_OP_IOWRITE ? "write to"
+                   : p->op == HD_OP_ACCEPT  ? "accept a connection at"
+                   : p->op == HD_OP_CONNECT ? "connect"
+                                            : "poll";
+  unsigned k = (unsigned)(p->object_addr >> 56);
+  hd_str_addf(out, "%s waits to %s descriptor %d", p->thread, to, (int)p->size);
+  if (k && k < sizeof kind / sizeof *kind) hd_str_addf(out, " (%s)", kind[k]);
+}
+
 static void add_wait(struct hd_str *out, const struct hd_place *p) {
   if (p->op == HD_OP_SPINWAIT) {
     hd_str_addf(out, "%s reads again and again ", p->thread);
@@ -100,6 +114,7 @@ static void add_wait(struct hd_str *out, const struct hd_place *p) {
       break;
     case HD_OBJ_SEM: hd_str_addf(out, "%s waits for the semaphore ", p->thread); break;
     case HD_OBJ_BARRIER: hd_str_addf(out, "%s waits at the barrier ", p->thread); break;
+    case HD_OBJ_IO: add_io_wait(out, p); return;
     case HD_OBJ_NONE: hd_str_addf(out, "%s waits", p->thread); return;
     default: hd_str_addf(out, "%s waits for ", p->thread); break;
   }

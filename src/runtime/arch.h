@@ -4,6 +4,7 @@
 #define HD_ARCH_H
 
 #include <stdint.h>
+#include <ucontext.h>
 
 /* A suspended flow of control: its stack pointer (callee-saved registers and floating-point modes are
  * saved on the stack) and the thread pointer it runs with. */
@@ -24,6 +25,11 @@ void hd_arch_init(void);
  * loads and compare-and-swaps, volatile reads, trylock): each saves the caller's registers and goes on in the C
  * function hd_in_<name>. */
 #define HD_IN(name) hd_in_##name
+/* Leaves the signal handler it is called in: calls fn with a copy of the interrupted context, on the stack that
+ * was interrupted, and when fn returns, continues that context. */
+_Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *));
+/* Returns from a signal handler whose frame the kernel left at sp. */
+_Noreturn void hd_arch_return_from_signal(uint64_t sp);
 uint64_t hd_arch_tp(void);
 void hd_arch_set_tp(uint64_t tp);
 

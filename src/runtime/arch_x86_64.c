@@ -19,6 +19,42 @@ uint64_t hd_arch_tp(void) {
 
 void hd_arch_set_tp(uint64_t tp) { hd_sys3(SYS_arch_prctl, ARCH_SET_FS, tp, 0); }
 
+/* What the kernel puts on the stack for a handler: its own ucontext, shorter than libc's, and behind a pointer
+ * the state of the vector registers, whose length is told in bytes that hardware does not use. */
+#define KERNEL_UCONTEXT 304
+#define XSTATE_MAGIC 0x46505853u
+
+_Noreturn void hd_arch_return_from_signal(uint64_t sp) {
+  __asm__ volatile("movq %0, %%rsp\n\tmovl $15, %%eax\n\tsyscall" : : "r"(sp) : "memory"); /* rt_sigreturn */
+  __builtin_unreachable();
+}
+
+_Noreturn static void run_and_return(ucontext_t *uc, void (*fn)(ucontext_t *)) {
+  fn(uc);
+  hd_arch_return_from_signal((uint64_t)uc);
+}
+
+static void copy(char *to, const char *from, uint64_t n) {
+  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+}
+
+_Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *)) {
+  const char *fp = (const char *)uc->uc_mcontext.fpregs;
+  uint64_t size = 512;
+  if (*(const uint32_t *)(fp + 464) == XSTATE_MAGIC) size = *(const uint32_t *)(fp + 468);
+  char *sp = (char *)uc->uc_mcontext.gregs[REG_RSP] - 128; /* below what leaf functions may use */
+  char *fp_to = (char *)((uint64_t)(sp - size) & ~63ull);
+  char *uc_to = (char *)((uint64_t)(fp_to - KERNEL_UCONTEXT) & ~63ull);
+  copy(fp_to, fp, size);
+  copy(uc_to, (const char *)uc, KERNEL_UCONTEXT);
+  ((ucontext_t *)uc_to)->uc_mcontext.fpregs = (fpregset_t)fp_to;
+  __asm__ volatile("movq %0, %%rsp\n\txorl %%ebp, %%ebp\n\tcallq *%3\n\tud2"
+                   :
+                   : "r"(uc_to), "D"(uc_to), "S"(fn), "r"(run_and_return)
+                   : "memory");
+  __builtin_unreachable();
+}
+
 void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg) {
   uint64_t *sp = (uint64_t *)((uintptr_t)top & ~15ull);
   uint32_t mxcsr = 0x1f80; /* the state every new thread starts with */

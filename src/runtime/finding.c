@@ -293,7 +293,7 @@ static void add_waits(struct hd_finding_rec *f, bool holders) {
     s->object = t->wait ? t->wait->addr : t->op.object;
     s->peer = (uint16_t)holder(t);
     if (!holders) continue;
-    s->size = t->wait ? t->wait->signals : 0;
+    s->size = t->wait ? t->wait->signals : t->io ? (uint32_t)hd__io_fd(t) : 0;
     if (t->wait && t->wait->kind != HD_OBJ_COND) hd__site_holders(f, t->wait);
   }
 }

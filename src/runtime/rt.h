@@ -20,7 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include "abi/abi.h"
@@ -72,6 +75,8 @@ struct hd_frame {
 #define HD_FRAMES 4096 /* deeper calls are not recorded, only counted */
 
 /* ---- tested threads ---- */
+
+struct hd_io;
 
 enum hd_tstate {
   HD_T_READY,   /* its pending operation is enabled */
@@ -133,8 +138,10 @@ struct hd_thread {
   uint32_t randoms;     /* times it asked the kernel for random numbers */
   uint64_t stack_limit;
   struct hd_spin spin;
-  bool spinning;   /* its pending operation is a SPINWAIT */
-  unsigned unseen; /* atomic and volatile accesses in a row that were no scheduling points */
+  struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
+  uint32_t channels; /* pipes, sockets and the like that it has made */
+  bool spinning;     /* its pending operation is a SPINWAIT */
+  unsigned unseen;   /* atomic and volatile accesses in a row that were no scheduling points */
 };
 
 /* ---- objects: locks and the like, by address, for one execution ---- */
@@ -205,6 +212,7 @@ struct hd_rt {
   unsigned nspinning; /* threads that wait */
   unsigned narmed;    /* threads that may be about to */
   unsigned ntimed;
+  unsigned nio;   /* threads whose pending operation is one on descriptors */
   uint32_t epoch; /* number of executions begun in this process */
   uint32_t seg_next, seg_base;
   uint64_t now; /* virtual time, nanoseconds */
@@ -479,10 +487,24 @@ void hd__signals_init(void);
 void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *));
 /* The program sends itself a signal: a finding if that would kill it. */
 void hd__self_signal(int sig, uint64_t pc);
-void hd__signals_begin(void); /* the program's handlers are those of the start again */
+void hd__signals_begin(void);          /* the program's handlers are those of the start again */
+bool hd__on_signal_stack(uint64_t sp); /* ours, on which handlers run */
 void hd__sysguard_init(void);
 void hd__sysguard_begin(void); /* undo what the last execution left in the kernel */
 void hd__sysguard_enable(void);
+
+/* ---- io.c, io_wait.c: descriptors; io.h has the rest ---- */
+
+#define HD_FOREVER UINT64_MAX
+/* Nobody can run: waits for what is outside the process, not longer than `limit` (virtual nanoseconds, or
+ * HD_FOREVER). Returns true when somebody can run now. */
+bool hd__io_idle(uint64_t limit);
+/* The state of the world has changed by itself: finds out who can go on. */
+void hd__io_look(void);
+/* The earliest virtual time at which a timer descriptor fires, HD_FOREVER if none would help anybody. */
+uint64_t hd__timer_next(void);
+void hd__timer_fire(uint64_t now);
+int hd__io_fd(const struct hd_thread *t); /* the descriptor its pending operation is about, -1 */
 
 /* ---- util.c ---- */
 
@@ -506,7 +528,10 @@ void hd__mutex_leave(pthread_mutex_t *m);
 void hd__mutex_return(pthread_mutex_t *m, uint64_t pc);
 void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc);
 void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);
+void hd__timer_in(struct hd_thread *t, uint64_t ns);
 void hd__timer_clear(struct hd_thread *t);
+uint64_t hd__clock_zero(clockid_t clock); /* what the clock shows at virtual time 0 */
+void hd__sleep(uint64_t ns, uint64_t pc);
 
 _Noreturn void hd__program_exit(int status);
 void hd__run_thread_dtors(struct hd_thread *t);

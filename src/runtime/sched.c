@@ -95,7 +95,7 @@ void hd__sched_begin(void) {
   rt.now = 0;
   rt.event_hash = 0;
   rt.events = 0;
-  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = 0;
+  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = 0;
   rt.in_exit = rt.untold = false;
   rt.exit_status = 0;
   rt.cur = NULL;
@@ -153,14 +153,22 @@ static void idle(void) {
         struct hd_thread *t = &rt.thread[i];
         if (t->timed && (!first || t->deadline < first->deadline)) first = t;
       }
-    if (!first) {
+    uint64_t timer = rt.nio ? hd__timer_next() : HD_FOREVER;
+    uint64_t next = first && first->deadline < timer ? first->deadline : timer;
+    if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return;
+    if (next == HD_FOREVER) {
       if (rt.nstopped) hd__end(HD_END_STUCK); /* whatever they wait for might have come from those */
       if (rt.nspinning) hd__report_livelock();
       hd__report_deadlock();
       hd__end(HD_END_STUCK);
     }
-    if (first->deadline > rt.now) rt.now = first->deadline;
-    hd__time_out(first);
+    if (next > rt.now) rt.now = next;
+    if (first && first->deadline <= timer) {
+      hd__time_out(first);
+    } else {
+      hd__timer_fire(rt.now);
+      hd__io_look();
+    }
   }
 }
 

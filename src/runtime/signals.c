@@ -86,8 +86,12 @@ static void handler(int sig, siginfo_t *info, void *uc) {
   fault(sig, info, uc);
 }
 
+static char *alt_stack;
+
+bool hd__on_signal_stack(uint64_t sp) { return sp - (uint64_t)alt_stack < ALT_STACK; }
+
 void hd__signals_init(void) {
-  char *st = hd__map(ALT_STACK);
+  char *st = alt_stack = hd__map(ALT_STACK);
   stack_t ss = {.ss_sp = st, .ss_size = ALT_STACK};
   if (!st || hd_sys3(SYS_sigaltstack, &ss, 0, 0) < 0)
     hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the signal stack");

@@ -3,12 +3,11 @@
  * The kernel's syscall user dispatch sends every system call made outside our own text here (SIGSYS), however
  * it was made: by libc, by a library that was never rebuilt, by hand. That is where Heddle notices what it
  * cannot control (a call that would block while others could run, a fork), and where it keeps account of what
- * a restart must undo in the kernel: descriptors, file offsets, mappings. A call costs a microsecond more.
+ * a restart must undo in the kernel: mappings, protections, the working folder; fds.c has the descriptors. A call costs a microsecond more.
  * Where the kernel lacks the feature (before 5.11), the wrappers alone must do.
  *
  * Invariants
- *  1. Nothing that existed before main is closed or unmapped for good: such a request succeeds without effect,
- *     or is undone at the restart.
+ *  1. Nothing that existed before main is unmapped for good: such a request succeeds without effect.
  *  2. A call that would block is made only when no other thread is left; otherwise it is named and the search
  *     ends. */
 #include <errno.h>
@@ -21,7 +20,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "runtime/rt.h"
+#include "runtime/io.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
@@ -32,15 +31,6 @@ static uint64_t text_lo, text_hi; /* our own code */
 
 /* ---- what a restart must undo ---- */
 
-#define MAX_FDS 1024
-static uint64_t fd_ours[MAX_FDS / 64];   /* opened by this execution */
-static uint64_t fd_before[MAX_FDS / 64]; /* open before main */
-static uint64_t fd_moved[MAX_FDS / 64];  /* of those: read or sought, offset to be put back */
-static uint64_t fd_random[MAX_FDS / 64]; /* descriptors of /dev/urandom and /dev/random */
-static int64_t fd_offset[MAX_FDS];
-static struct { int fd, saved; } fd_replaced[16];
-static unsigned nreplaced, nfds_ours;
-static bool any_moved;
 static struct { uint64_t addr, size; } mapping[1024];
 static unsigned nmappings;
 static uint64_t brk_start;
@@ -54,51 +44,9 @@ static struct {
 } protected[64];
 static unsigned nprotected;
 
-static bool has(const uint64_t *set, long fd) {
-  return fd >= 0 && fd < MAX_FDS && set[fd >> 6] >> (fd & 63) & 1;
-}
-static void add(uint64_t *set, long fd) {
-  if (fd >= 0 && fd < MAX_FDS) set[fd >> 6] |= 1ull << (fd & 63);
-}
-static void del(uint64_t *set, long fd) {
-  if (fd >= 0 && fd < MAX_FDS) set[fd >> 6] &= ~(1ull << (fd & 63));
-}
-
-static void opened(long fd) {
-  if (fd >= 0 && fd < MAX_FDS && !has(fd_ours, fd)) {
-    add(fd_ours, fd);
-    nfds_ours++;
-  }
-}
-
-static void remember_fds(void) {
-  hd__zero(fd_before, sizeof fd_before);
-  for (int fd = 0; fd < MAX_FDS; fd++)
-    if (hd_sys3(SYS_fcntl, fd, F_GETFD, 0) >= 0) {
-      add(fd_before, fd);
-      fd_offset[fd] = hd_sys3(SYS_lseek, fd, 0, SEEK_CUR);
-    }
-}
-
 void hd__sysguard_begin(void) {
-  if (nfds_ours) {
-    for (int fd = 0; fd < MAX_FDS; fd++)
-      if (has(fd_ours, fd)) hd_sys3(SYS_close, fd, 0, 0);
-    hd__zero(fd_ours, sizeof fd_ours);
-    hd__zero(fd_random, sizeof fd_random);
-    nfds_ours = 0;
-  }
-  while (nreplaced) {
-    nreplaced--;
-    hd_sys3(SYS_dup3, fd_replaced[nreplaced].saved, fd_replaced[nreplaced].fd, 0);
-    hd_sys3(SYS_close, fd_replaced[nreplaced].saved, 0, 0);
-  }
-  if (any_moved && rt.config->mode == HD_MODE_CHECK) {
-    for (int fd = 0; fd < MAX_FDS; fd++)
-      if (has(fd_moved, fd) && fd_offset[fd] >= 0) hd_sys3(SYS_lseek, fd, fd_offset[fd], SEEK_SET);
-    hd__zero(fd_moved, sizeof fd_moved);
-    any_moved = false;
-  }
+  hd__fds_begin();
+  hd__io_begin();
   while (nmappings) {
     nmappings--;
     hd_sys3(SYS_munmap, mapping[nmappings].addr, mapping[nmappings].size, 0);
@@ -118,13 +66,6 @@ void hd__sysguard_begin(void) {
 
 /* ---- blocking ---- */
 
-static void moved(long fd) {
-  if (has(fd_before, fd)) {
-    add(fd_moved, fd);
-    any_moved = true;
-  }
-}
-
 _Noreturn static void would_block(const char *name) {
   char text[300];
   hd__format(text, sizeof text,
@@ -136,66 +77,25 @@ _Noreturn static void would_block(const char *name) {
 /* Others could run while this one sleeps in the kernel. */
 static bool others(void) { return rt.nalive > 1; }
 
-static void check_ready(const char *name, long fd, short events) {
-  struct pollfd p = {(int)fd, events, 0};
-  if (others() && hd_sys3(SYS_poll, &p, 1, 0) == 0 && !(hd_sys3(SYS_fcntl, fd, F_GETFL, 0) & O_NONBLOCK))
-    would_block(name);
-}
-
 static const struct {
   int nr;
-  short events; /* 0: no descriptor, blocks in some other way */
   const char *name;
 } blocking[] = {
-    {SYS_read, POLLIN, "read"},
-    {SYS_readv, POLLIN, "readv"},
-    {SYS_recvfrom, POLLIN, "recv"},
-    {SYS_recvmsg, POLLIN, "recvmsg"},
-    {SYS_recvmmsg, POLLIN, "recvmmsg"},
-    {SYS_accept, POLLIN, "accept"},
-    {SYS_accept4, POLLIN, "accept4"},
-    {SYS_write, POLLOUT, "write"},
-    {SYS_writev, POLLOUT, "writev"},
-    {SYS_sendto, POLLOUT, "send"},
-    {SYS_sendmsg, POLLOUT, "sendmsg"},
-    {SYS_connect, POLLOUT, "connect"},
-    {SYS_wait4, 0, "wait"},
-    {SYS_waitid, 0, "waitid"},
-    {SYS_pause, 0, "pause"},
-    {SYS_rt_sigsuspend, 0, "sigsuspend"},
-    {SYS_rt_sigtimedwait, 0, "sigwait"},
-    {SYS_flock, 0, "flock"},
-    {SYS_msgrcv, 0, "msgrcv"},
-    {SYS_semop, 0, "semop"},
-    {SYS_semtimedop, 0, "semtimedop"},
-    {SYS_mq_timedreceive, 0, "mq_receive"},
-    {SYS_mq_timedsend, 0, "mq_send"},
+    {SYS_wait4, "wait"},
+    {SYS_waitid, "waitid"},
+    {SYS_pause, "pause"},
+    {SYS_rt_sigsuspend, "sigsuspend"},
+    {SYS_rt_sigtimedwait, "sigwait"},
+    {SYS_msgrcv, "msgrcv"},
+    {SYS_semop, "semop"},
+    {SYS_semtimedop, "semtimedop"},
+    {SYS_mq_timedreceive, "mq_receive"},
+    {SYS_mq_timedsend, "mq_send"},
 };
 
-static void check_blocking(long nr, const long *a) {
+static void check_blocking(long nr) {
   for (unsigned i = 0; i < sizeof blocking / sizeof *blocking; i++)
-    if (blocking[i].nr == nr) {
-      if (blocking[i].events)
-        check_ready(blocking[i].name, a[0], blocking[i].events);
-      else if (others())
-        would_block(blocking[i].name);
-    }
-}
-
-/* poll and its kin: look without waiting first; a finite time-out passes in virtual time. */
-static long wait_call(long nr, const char *name, long *a, int timeout_arg, bool timespec) {
-  long limit = a[timeout_arg];
-  struct timespec zero = {0, 0};
-  struct timeval zero_tv = {0, 0};
-  bool forever = timespec ? limit == 0 : (int)limit < 0;
-  long look[6];
-  hd__copy(look, a, sizeof look);
-  look[timeout_arg] = nr == SYS_select ? (long)&zero_tv : timespec ? (long)&zero : 0;
-  long r = hd_sys6(nr, look[0], look[1], look[2], look[3], look[4], look[5]);
-  if (r != 0) return r;
-  if (!forever) return 0;
-  if (others()) would_block(name);
-  return hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (blocking[i].nr == nr && others()) would_block(blocking[i].name);
 }
 
 /* ---- answers that are the same in every process ---- */
@@ -269,19 +169,6 @@ static long do_mprotect(const long *a) {
   return r;
 }
 
-static long do_replace(long nr, const long *a) {
-  if (has(fd_before, a[1]) && nreplaced < sizeof fd_replaced / sizeof *fd_replaced) {
-    long saved = hd_sys3(SYS_fcntl, a[1], F_DUPFD_CLOEXEC, 900);
-    if (saved >= 0) {
-      fd_replaced[nreplaced].fd = (int)a[1];
-      fd_replaced[nreplaced++].saved = (int)saved;
-    }
-  }
-  long r = hd_sys3(nr, a[0], a[1], a[2]);
-  if (r >= 0 && !has(fd_before, r)) opened(r);
-  return r;
-}
-
 static long do_futex(const long *a) {
   int op = (int)a[1] & FUTEX_CMD_MASK;
   if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI) {
@@ -306,14 +193,50 @@ static long retry_fault(long nr, const long *a) {
   return hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-static long plain(long nr, const long *a) {
+long hd__plain(long nr, const long *a) {
   long r = hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
   return r == -EFAULT ? retry_fault(nr, a) : r;
 }
 
+static long pipe_call(long nr, const long *a) {
+  hd__snapshot_touch((uint64_t)a[0], 8);
+  long r = hd__plain(nr, a);
+  int *fd = (int *)a[0];
+  if (r) return r;
+  struct hd_chan *c = hd__chan_new(HD_IO_PIPE);
+  for (int i = 0; i < 2; i++) fd[i] = (int)hd__fd_opened(fd[i], hd__desc_new(HD_IO_PIPE, c));
+  return 0;
+}
+
+static long made(long fd, unsigned kind) { return fd < 0 ? fd : hd__fd_opened(fd, hd__desc_new(kind, NULL)); }
+
+/* Calls that are operations of the schedule: they leave the signal handler, since others may run meanwhile. */
+static bool wants_step(long nr, const long *a) {
+  return hd__io_wants(nr, a) || hd__wait_wants(nr) || hd__socket_wants(nr) || nr == SYS_nanosleep ||
+         nr == SYS_clock_nanosleep;
+}
+
+static long sleep_call(long nr, const long *a, uint64_t pc) {
+  const struct timespec *t = (const struct timespec *)a[nr == SYS_nanosleep ? 0 : 2];
+  uint64_t ns = (uint64_t)t->tv_sec * 1000000000ull + (uint64_t)t->tv_nsec, zero;
+  if (nr == SYS_clock_nanosleep && (a[1] & TIMER_ABSTIME)) {
+    zero = rt.now + hd__clock_zero((clockid_t)a[0]);
+    ns = ns > zero ? ns - zero : 0;
+  }
+  hd__sleep(ns, pc);
+  return 0;
+}
+
+static long serve_step(long nr, long *a, uint64_t pc) {
+  if (hd__wait_wants(nr)) return hd__wait_call(nr, a, pc);
+  if (hd__socket_wants(nr)) return hd__socket_call(nr, a, pc);
+  if (nr == SYS_nanosleep || nr == SYS_clock_nanosleep) return sleep_call(nr, a, pc);
+  return hd__io_call(nr, a, pc);
+}
+
 static long serve(long nr, long *a) {
   long r;
-  check_blocking(nr, a);
+  check_blocking(nr);
   switch (nr) {
     case SYS_exit_group: hd__exit_now((int)a[0]);
     case SYS_exit: hd__unsupported("the exit system call of a single thread", hd__innermost());
@@ -324,24 +247,16 @@ static long serve(long nr, long *a) {
     case SYS_execve:
     case SYS_execveat: hd__unsupported("exec", hd__innermost());
     case SYS_futex: return do_futex(a);
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep: return 0; /* made by hand: time is virtual */
-    case SYS_poll: return wait_call(nr, "poll", a, 2, false);
-    case SYS_ppoll: return wait_call(nr, "ppoll", a, 2, true);
-    case SYS_select: return wait_call(nr, "select", a, 4, true);
-    case SYS_pselect6: return wait_call(nr, "pselect", a, 4, true);
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait: return wait_call(nr, "epoll_wait", a, 3, false);
     case SYS_mmap: return do_mmap(a);
     case SYS_munmap: return do_munmap(a);
     case SYS_mprotect: return do_mprotect(a);
     case SYS_chdir:
-    case SYS_fchdir: cwd_moved = true; return plain(nr, a);
+    case SYS_fchdir: cwd_moved = true; return hd__plain(nr, a);
     case SYS_umask:
-      r = plain(nr, a);
+      r = hd__plain(nr, a);
       if (mask_start < 0) mask_start = r;
       return r;
-    case SYS_brk: brk_moved = true; return plain(nr, a);
+    case SYS_brk: brk_moved = true; return hd__plain(nr, a);
     case SYS_getpid: return VIRTUAL_PID;
     case SYS_gettid: return VIRTUAL_PID + rt.cur->id;
     case SYS_getppid: return VIRTUAL_PID - 1;
@@ -354,61 +269,55 @@ static long serve(long nr, long *a) {
     case SYS_times: return virtual_times(a);
     case SYS_open:
     case SYS_openat:
-      r = plain(nr, a);
-      opened(r);
-      if (r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1]))) add(fd_random, r);
+      r = hd__fd_opened(hd__plain(nr, a), NULL);
+      if (r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1]))) hd__fd_is_random(r);
       return r;
     case SYS_creat:
-    case SYS_socket:
-    case SYS_accept:
-    case SYS_accept4:
-    case SYS_dup:
-    case SYS_eventfd:
-    case SYS_eventfd2:
-    case SYS_epoll_create:
-    case SYS_epoll_create1:
-    case SYS_timerfd_create:
     case SYS_memfd_create:
     case SYS_signalfd:
     case SYS_signalfd4:
     case SYS_inotify_init:
     case SYS_inotify_init1:
-      r = plain(nr, a);
-      opened(r);
-      return r;
-    case SYS_fcntl:
-      r = plain(nr, a);
-      if (a[1] == F_DUPFD || a[1] == F_DUPFD_CLOEXEC) opened(r);
-      return r;
+    case SYS_openat2:
+    case SYS_pidfd_open: return hd__fd_opened(hd__plain(nr, a), NULL);
+    case SYS_eventfd:
+    case SYS_eventfd2: return made(hd__plain(nr, a), HD_IO_EVENT);
+    case SYS_epoll_create:
+    case SYS_epoll_create1: return made(hd__plain(nr, a), HD_IO_EPOLL);
+    case SYS_timerfd_create: return hd__timer_create(a);
+    case SYS_timerfd_gettime: return hd__timer_get(a);
+    case SYS_socket: return hd__socket_create(a);
+    case SYS_socketpair: return hd__socket_pair(a);
+    case SYS_setsockopt: return hd__socket_option(a);
     case SYS_pipe:
-    case SYS_pipe2:
-    case SYS_socketpair: {
-      r = plain(nr, a);
-      const int *fd = (const int *)(nr == SYS_socketpair ? a[3] : a[0]);
-      if (r == 0) opened(fd[0]), opened(fd[1]);
-      return r;
-    }
+    case SYS_pipe2: return pipe_call(nr, a);
+    case SYS_fcntl:
+      if (a[1] == F_DUPFD || a[1] == F_DUPFD_CLOEXEC) return hd__fd_dup(nr, a);
+      return hd__plain(nr, a);
+    case SYS_dup:
     case SYS_dup2:
-    case SYS_dup3: return do_replace(nr, a);
-    case SYS_close:
-      if (!has(fd_ours, a[0]) && has(fd_before, a[0])) return 0; /* invariant 1 */
-      if (has(fd_ours, a[0])) {
-        del(fd_ours, a[0]);
-        del(fd_random, a[0]);
-        nfds_ours--;
-      }
-      return plain(nr, a);
+    case SYS_dup3: return hd__fd_dup(nr, a);
+    case SYS_close: return hd__fd_close(a[0]);
+    case SYS_close_range: hd__fd_close_range((unsigned)a[0], (unsigned)a[1]); return 0;
     case SYS_read:
-      if (has(fd_random, a[0])) return fill_random((void *)a[1], a[2]);
-      moved(a[0]);
-      return plain(nr, a);
+      if (hd__fd_random(a[0])) return fill_random((void *)a[1], a[2]);
+      hd__fd_moved(a[0]);
+      return hd__plain(nr, a);
     case SYS_readv:
-    case SYS_lseek: moved(a[0]); return plain(nr, a);
+    case SYS_lseek: hd__fd_moved(a[0]); return hd__plain(nr, a);
     case SYS_kill:
     case SYS_tkill:
     case SYS_tgkill: return do_kill(nr, a);
-    default: return plain(nr, a);
+    default: return hd__plain(nr, a);
   }
+}
+
+/* On the thread's own stack. */
+static void hd_rt_syscall(ucontext_t *uc) {
+  long a[6], nr = hd_sig_sysno(uc);
+  hd_sig_sysargs(uc, a);
+  hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
+  hd_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8); /* not what it was: others have run */
 }
 
 static void on_syscall(int sig, siginfo_t *info, void *context) {
@@ -416,9 +325,13 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   ucontext_t *uc = context;
   long a[6];
   if (info->si_code != 2 /* SYS_USER_DISPATCH */) return;
+  if (info->si_syscall == SYS_rt_sigreturn) hd_arch_return_from_signal(hd_sig_sp(uc));
   rt.status->heartbeat++;
   hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
   hd_sig_sysargs(uc, a);
+  /* A handler of the program's for a fault runs on our stack for signals, where nobody else may come in. */
+  if (wants_step(info->si_syscall, a) && !hd__on_signal_stack(hd_sig_sp(uc)))
+    hd_arch_leave_handler(uc, hd_rt_syscall);
   hd_sig_set_result(uc, serve(info->si_syscall, a));
 }
 
@@ -440,6 +353,6 @@ void hd__sysguard_init(void) {
     hd_sys3(SYS_close, cwd_fd, 0, 0);
     cwd_fd = (int)high;
   }
-  remember_fds();
+  hd__fds_init();
   hd__sysguard_enable();
 }

@@ -13,15 +13,23 @@
 #define START_MONOTONIC (1000ull * SECOND)
 #define TICK 1000ull
 
-static uint64_t offset(clockid_t clock) {
+uint64_t hd__clock_zero(clockid_t clock) {
   return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ? START_REALTIME
                                                                                          : START_MONOTONIC;
 }
 
 void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at) {
   uint64_t abs = at->tv_sec < 0 ? 0 : (uint64_t)at->tv_sec * SECOND + (uint64_t)at->tv_nsec,
-           off = offset(clock);
+           off = hd__clock_zero(clock);
   t->deadline = abs > off ? abs - off : 0;
+  if (!t->timed) rt.ntimed++;
+  t->timed = true;
+}
+
+/* From now on, as the thread sees it. */
+void hd__timer_in(struct hd_thread *t, uint64_t ns) {
+  uint64_t from = t->clock_read > rt.now ? t->clock_read : rt.now;
+  t->deadline = ns > UINT64_MAX / 2 - from ? UINT64_MAX / 2 : from + ns;
   if (!t->timed) rt.ntimed++;
   t->timed = true;
 }
@@ -34,16 +42,13 @@ void hd__timer_clear(struct hd_thread *t) {
 static uint64_t read_clock(clockid_t clock) {
   struct hd_thread *t = rt.cur;
   if (t->clock_read < rt.now) t->clock_read = rt.now;
-  return (t->clock_read += TICK) + offset(clock);
+  return (t->clock_read += TICK) + hd__clock_zero(clock);
 }
 
-static void sleep_for(uint64_t ns, uint64_t pc) {
+void hd__sleep(uint64_t ns, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__point(HD_OP_SLEEP, 0, 0, pc);
-  struct timespec at = {0, 0};
-  hd__timer_set(t, CLOCK_MONOTONIC, &at);
-  uint64_t from = t->clock_read > rt.now ? t->clock_read : rt.now;
-  t->deadline = ns > UINT64_MAX / 2 - from ? UINT64_MAX / 2 : from + ns;
+  hd__timer_in(t, ns);
   t->op.kind = HD_OP_TIMEOUT;
   hd__disable(t);
   hd__step();
@@ -85,7 +90,7 @@ HD_EXPORT int nanosleep(const struct timespec *d, struct timespec *left) {
     errno = EINVAL;
     return -1;
   }
-  sleep_for((uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec, HD_CALLER);
+  hd__sleep((uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec, HD_CALLER);
   return 0;
 }
 
@@ -94,22 +99,22 @@ HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec 
   if (bad(d)) return EINVAL;
   uint64_t ns = (uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec;
   if (flags & TIMER_ABSTIME) {
-    uint64_t at = rt.now + offset(clock);
+    uint64_t at = rt.now + hd__clock_zero(clock);
     ns = ns > at ? ns - at : 0;
   }
-  sleep_for(ns, HD_CALLER);
+  hd__sleep(ns, HD_CALLER);
   return 0;
 }
 
 HD_EXPORT int usleep(unsigned us) {
   if (!hot.active) return real_usleep(us);
-  sleep_for(us * 1000ull, HD_CALLER);
+  hd__sleep(us * 1000ull, HD_CALLER);
   return 0;
 }
 
 HD_EXPORT unsigned sleep(unsigned s) {
   if (!hot.active) return real_sleep(s);
-  sleep_for(s * SECOND, HD_CALLER);
+  hd__sleep(s * SECOND, HD_CALLER);
   return 0;
 }
 
