@@ -52,6 +52,9 @@ ELSEWHERE = {"hd__access_": "memory access", "hd__heap_free": "free", "hd__threa
 ACTIONS = [
     ("fill_random", "random bytes come from the seed, also those of /dev/urandom"),
     ("virtual_time", "virtual: the same in every run"),
+    ("virtual_usage", "all zero"),
+    ("virtual_gettimeofday", "virtual: the same in every run"),
+    ("time((time_t", "virtual: the same in every run"),
     ("hd__timer_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
     ("VIRTUAL_PID", "virtual: the same in every run"),

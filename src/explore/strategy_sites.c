@@ -66,7 +66,8 @@ static void add(struct sites *m, uint64_t site) {
 
 static int begin(struct hd_search *s) {
   struct sites *m = state(s);
-  for (unsigned i = 0; !m->n && i < 2 * MAX_SITES; i++) m->table[i] = 0; /* the area may have been another's */
+  for (unsigned i = 0; !m->n && i < 2 * MAX_SITES; i++)
+    m->table[i] = 0; /* the area may have been another's */
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   for (unsigned i = 0; i < nthreads; i++) priority[i] = 0, met[i] = 0;
   nthreads = nfresh = 0;

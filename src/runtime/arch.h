@@ -30,6 +30,9 @@ void hd_arch_init(void);
 _Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *));
 /* Returns from a signal handler whose frame the kernel left at sp. */
 _Noreturn void hd_arch_return_from_signal(uint64_t sp);
+/* Writes a function that makes that system call, or returns that number, over the one at `at`. */
+void hd_arch_write_syscall(void *at, int nr);
+void hd_arch_write_return(void *at, int value);
 uint64_t hd_arch_tp(void);
 void hd_arch_set_tp(uint64_t tp);
 

@@ -55,6 +55,16 @@ _Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t
   __builtin_unreachable();
 }
 
+void hd_arch_write_syscall(void *at, int nr) {
+  unsigned char code[] = {0xb8, (unsigned char)nr, (unsigned char)(nr >> 8), 0, 0, 0x0f, 0x05, 0xc3};
+  copy(at, (const char *)code, sizeof code); /* mov $nr, %eax; syscall; ret */
+}
+
+void hd_arch_write_return(void *at, int value) {
+  unsigned char code[] = {0x48, 0xc7, 0xc0, (unsigned char)value, 0xff, 0xff, 0xff, 0xc3};
+  copy(at, (const char *)code, sizeof code); /* mov $value, %rax; ret: small negative numbers */
+}
+
 void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg) {
   uint64_t *sp = (uint64_t *)((uintptr_t)top & ~15ull);
   uint32_t mxcsr = 0x1f80; /* the state every new thread starts with */

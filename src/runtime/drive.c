@@ -256,6 +256,7 @@ static void search(void *unused) {
   if (hd__ident_grow(0, 4))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no room for the stacks of 4 threads");
   hd__signals_init();
+  hd__vdso_init();
   hd__sysguard_init();
   hd__modules_record();
   hd__shadow_learn(0, st->visible_count);

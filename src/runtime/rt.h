@@ -490,6 +490,7 @@ void hd__self_signal(int sig, uint64_t pc);
 void hd__signals_begin(void);          /* the program's handlers are those of the start again */
 bool hd__on_signal_stack(uint64_t sp); /* ours, on which handlers run */
 void hd__sysguard_init(void);
+void hd__vdso_init(void);
 void hd__sysguard_begin(void); /* undo what the last execution left in the kernel */
 void hd__sysguard_enable(void);
 

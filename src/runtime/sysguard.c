@@ -124,6 +124,23 @@ static long virtual_time(const long *a) {
   return 0;
 }
 
+static long virtual_gettimeofday(const long *a) {
+  struct timeval *tv = (struct timeval *)a[0];
+  if (tv) {
+    hd__snapshot_touch((uint64_t)tv, sizeof *tv);
+    gettimeofday(tv, NULL);
+  }
+  return 0;
+}
+
+/* How much of the machine a program used is chance: nothing. */
+static long virtual_usage(long nr, const long *a) {
+  struct rusage *r = (struct rusage *)a[1];
+  long e = hd__plain(nr, a);
+  if (e == 0) hd__zero(r, sizeof *r);
+  return e;
+}
+
 static long virtual_times(const long *a) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -266,6 +283,9 @@ static long serve(long nr, long *a) {
       return 0;
     case SYS_getrandom: return fill_random((void *)a[0], a[1]);
     case SYS_clock_gettime: return virtual_time(a);
+    case SYS_gettimeofday: return virtual_gettimeofday(a);
+    case SYS_time: return (long)time((time_t *)a[0]);
+    case SYS_getrusage: return virtual_usage(nr, a);
     case SYS_times: return virtual_times(a);
     case SYS_open:
     case SYS_openat:
@@ -302,6 +322,9 @@ static long serve(long nr, long *a) {
     case SYS_read:
       if (hd__fd_random(a[0])) return fill_random((void *)a[1], a[2]);
       hd__fd_moved(a[0]);
+      return hd__plain(nr, a);
+    case SYS_pread64:
+      if (hd__fd_random(a[0])) return fill_random((void *)a[1], a[2]);
       return hd__plain(nr, a);
     case SYS_readv:
     case SYS_lseek: hd__fd_moved(a[0]); return hd__plain(nr, a);

@@ -13,6 +13,15 @@ VALUES = {
     "clock_gettime-syscall": "(syscall(SYS_clock_gettime, CLOCK_REALTIME, &ts), ts.tv_nsec + ts.tv_sec)",
     "getrandom": "(getrandom(&v, 8, 0), v)", "rand": "rand()", "random": "random()",
     "urandom": "(fd = open(\"/dev/urandom\", O_RDONLY), read(fd, &v, 8), close(fd), v)",
+    "getentropy": "(getentropy(&v, 8), v)", "arc4random": "arc4random()", "drand48": "(long)(1e9 * drand48())",
+    "arc4random_buf": "(arc4random_buf(&v, 8), v)", "arc4random_uniform": "arc4random_uniform(1u << 30)",
+    "urandom-pread": "(fd = open(\"/dev/urandom\", O_RDONLY), pread(fd, &v, 8, 0), close(fd), v)",
+    "urandom-stdio": "(fread(&v, 8, 1, fopen(\"/dev/random\", \"r\")), v)",
+    "timespec_get": "(timespec_get(&ts, TIME_UTC), ts.tv_nsec + ts.tv_sec)",
+    "gettimeofday-syscall": "(syscall(SYS_gettimeofday, &ts, 0), ts.tv_nsec + ts.tv_sec)",
+    "time-syscall": "syscall(SYS_time, 0)",
+    "getrusage": "(getrusage(RUSAGE_SELF, &ru), ru.ru_utime.tv_usec + ru.ru_stime.tv_usec + ru.ru_maxrss)",
+    "mkstemp": "(fd = mkstemp(name), unlink(name), memcpy(&v, name + 2, 6), v)",
     "stack-address": "(long)&ts", "heap-address": "(long)malloc(10)", "code-address": "(long)main",
     "libc-address": "(long)printf",
     "thread-address": "(long)pthread_self()", "sched_getcpu": "sched_getcpu()",
@@ -28,13 +37,15 @@ def test_same_in_every_process(s, name):
     #include <sched.h>
     #include <stdio.h>
     #include <stdlib.h>
+    #include <string.h>
     #include <sys/random.h>
+    #include <sys/resource.h>
     #include <sys/syscall.h>
     #include <time.h>
     #include <unistd.h>
     static void *worker(void *arg) { return arg; }
     int main(void) {
-      struct timespec ts; long v = 0; int fd; pthread_t t; (void)fd; (void)ts;
+      struct timespec ts; struct rusage ru; char name[] = "abXXXXXX"; (void)name; (void)ru; long v = 0; int fd; pthread_t t; (void)fd; (void)ts;
       pthread_create(&t, 0, worker, 0); pthread_join(t, 0);
       long x = %s;
       printf("%%ld\\n", x);
@@ -45,6 +56,18 @@ def test_same_in_every_process(s, name):
     seen = {s.run([s.heddle, "run", "--quiet", "--restart", mode, "--", program]).stdout
             for mode in ("memory", "fork", "auto") for _ in range(2)}
     s.check(len(seen) == 1, "differs from run to run: %s" % " ".join(sorted(x.strip() for x in seen)))
+
+
+def test_random_device(s):
+    """std::random_device, which asks the processor."""
+    program = s.build_text("""
+    #include <cstdio>
+    #include <random>
+    int main() { std::random_device d; std::printf("%u\\n", d()); }
+    """, suffix=".cc")
+    seen = {s.run([s.heddle, "run", "--quiet", "--", program]).stdout for _ in range(3)}
+    s.check(len(seen) == 1, "differs from run to run: %s" % seen)
+    s.run([program])
 
 
 def test_real_nondeterminism_is_told(s):

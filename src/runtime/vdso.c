@@ -1,0 +1,67 @@
+/* vdso.c: clocks that libc reads without a system call. Runs in the tested process, once.
+ *
+ * The kernel maps a small library into every process, through which libc reads clocks, and in newer versions
+ * random numbers, without entering the kernel. What libc calls inside itself (mkstemp, timespec_get) no wrapper
+ * sees. Each function of that library is therefore replaced by the plain system call, which sysguard.c serves. */
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "runtime/rt.h"
+
+static const struct {
+  const char *name;
+  int nr;
+} functions[] = {
+    {"__vdso_clock_gettime", SYS_clock_gettime},
+    {"clock_gettime", SYS_clock_gettime},
+    {"__vdso_gettimeofday", SYS_gettimeofday},
+    {"gettimeofday", SYS_gettimeofday},
+    {"__vdso_time", SYS_time},
+    {"time", SYS_time},
+    {"__vdso_getcpu", SYS_getcpu},
+    {"getcpu", SYS_getcpu},
+};
+
+static void replace(uint64_t at, const char *name) {
+  for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
+    if (hd__streq(functions[i].name, name)) hd_arch_write_syscall((void *)at, functions[i].nr);
+  /* Its state is not ours to keep; without it libc asks the kernel. -ENOSYS, also to the question for sizes. */
+  if (hd__streq(name, "__vdso_getrandom") || hd__streq(name, "getrandom"))
+    hd_arch_write_return((void *)at, -38);
+}
+
+void hd__vdso_init(void) {
+  uint64_t base = getauxval(AT_SYSINFO_EHDR);
+  if (!base) return;
+  const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)base;
+  const ElfW(Phdr) *p = (const ElfW(Phdr) *)(base + e->e_phoff);
+  const ElfW(Dyn) *dyn = NULL;
+  uint64_t bias = base, size = 0;
+  for (int i = 0; i < e->e_phnum; i++) {
+    if (p[i].p_type == PT_LOAD) {
+      bias = base + p[i].p_offset - p[i].p_vaddr;
+      size = p[i].p_memsz;
+    }
+    if (p[i].p_type == PT_DYNAMIC) dyn = (const ElfW(Dyn) *)(base + p[i].p_offset);
+  }
+  const char *names = NULL;
+  const ElfW(Sym) *sym = NULL;
+  const uint32_t *hash = NULL;
+  for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
+    if (dyn->d_tag == DT_STRTAB) names = (const char *)(bias + dyn->d_un.d_ptr);
+    if (dyn->d_tag == DT_SYMTAB) sym = (const ElfW(Sym) *)(bias + dyn->d_un.d_ptr);
+    if (dyn->d_tag == DT_HASH) hash = (const uint32_t *)(bias + dyn->d_un.d_ptr);
+  }
+  uint64_t end = (base + size + HD_PAGE - 1) & ~(HD_PAGE - 1);
+  /* Without the old hash table the number of symbols is not told: they end where the strings begin. */
+  uint64_t n = hash                               ? hash[1]
+               : sym && names > (const char *)sym ? (uint64_t)(names - (const char *)sym) / sizeof *sym
+                                                  : 0;
+  if (!names || !sym || hd_sys3(SYS_mprotect, base, end - base, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+    return;
+  for (uint64_t i = 0; i < n; i++)
+    if (sym[i].st_value && ELF64_ST_TYPE(sym[i].st_info) == STT_FUNC)
+      replace(bias + sym[i].st_value, names + sym[i].st_name);
+  hd_sys3(SYS_mprotect, base, end - base, PROT_READ | PROT_EXEC);
+}
