@@ -55,7 +55,8 @@ fuzz: build
 	@python3 tests/fuzz/run.py --build $(BUILD) --progress --seed $(SEED) --programs $(PROGRAMS)
 
 bench: build
-	@python3 bench/bench.py --build $(BUILD)
+	@python3 bench/bench.py --build $(BUILD) --markdown
+	@python3 bench/search.py --build $(BUILD) --doc
 
 install: build
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))"

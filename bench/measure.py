@@ -71,15 +71,15 @@ class Lab:
             raise Failure("cannot compile: %s\n%s" % (" ".join(command), done.stderr))
         return out
 
-    def start(self, command, out, err, env=None):
-        return subprocess.Popen(["taskset", "-c", str(self.cpu), *command], cwd=self.dir, stdin=subprocess.DEVNULL,
+    def start(self, command, out, err, env=None, cpu=None):
+        return subprocess.Popen(["taskset", "-c", str(self.cpu if cpu is None else cpu), *command], cwd=self.dir, stdin=subprocess.DEVNULL,
                                 stdout=out, stderr=err, env=env)
 
-    def run(self, command, env=None, statuses=(0,)):
-        """Runs to the end, pinned to one core."""
+    def run(self, command, env=None, statuses=(0,), cpu=None):
+        """Runs to the end, pinned to one core (by default always the same)."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             began = time.monotonic()
-            p = self.start(command, out, err, env)
+            p = self.start(command, out, err, env, cpu)
             watchdog = threading.Timer(TIMEOUT, p.kill)
             watchdog.start()
             _, status, usage = os.wait4(p.pid, 0)

@@ -7,8 +7,8 @@
  * bug: 1 1 kind=assertion
  * bug: 8 1 kind=assertion
  * bug: 20 1 kind=assertion
- * rare: 50 1 kind=assertion
- * rare: 100 1 kind=assertion */
+ * bug: 50 1 kind=assertion
+ * bug: 100 1 kind=assertion */
 #include "sizes.h"
 
 static pthread_mutex_t lock1 = PTHREAD_MUTEX_INITIALIZER, lock2 = PTHREAD_MUTEX_INITIALIZER;
