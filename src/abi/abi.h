@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 2
+#define HD_ABI_VERSION 3
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -153,6 +153,7 @@ struct hd_finding_rec {
 
 enum hd_mode { HD_MODE_CHECK, HD_MODE_RUN, HD_MODE_REPLAY };
 enum hd_restart { HD_RESTART_AUTO, HD_RESTART_MEMORY, HD_RESTART_FORK };
+enum hd_bound { HD_BOUND_NONE, HD_BOUND_PREEMPTIONS, HD_BOUND_DELAYS };
 
 struct hd_config {
   uint32_t mode;
@@ -171,9 +172,13 @@ struct hd_config {
   uint32_t exit_status;     /* report a non-zero exit status */
   uint32_t classes;         /* count happens-before classes and final states (costs memory) */
   uint32_t depth;           /* pct: bug depth looked for */
-  uint64_t replay_len;      /* REPLAY: steps in the path area to follow, then any order */
-  uint64_t replay_visible;  /* REPLAY: entries of the visible log to take over */
-  uint64_t target_key;      /* REPLAY: the finding looked for; others are passed over (0: any) */
+  uint32_t bound_kind;      /* enum hd_bound: what a systematic search may use only so much of */
+  uint32_t bound_iterate;   /* 0, 1, 2, ... instead of `bound` */
+  uint32_t bound;
+  uint32_t bound_pad;
+  uint64_t replay_len;     /* REPLAY: steps in the path area to follow, then any order */
+  uint64_t replay_visible; /* REPLAY: entries of the visible log to take over */
+  uint64_t target_key;     /* REPLAY: the finding looked for; others are passed over (0: any) */
 };
 
 enum hd_run_state { HD_ST_STARTING, HD_ST_RUNNING, HD_ST_DONE, HD_ST_ERROR };
@@ -222,7 +227,11 @@ struct hd_status {
   uint64_t discarded; /* executions of those that were begun anew */
   uint32_t
       lossy; /* a process died in a systematic search: what its last execution would have taught is lost */
-  uint32_t phase_now; /* auto: entry of phase[] that the execution under way belongs to */
+  uint32_t phase_now;   /* auto: entry of phase[] that the execution under way belongs to */
+  uint32_t bound;       /* under which the search is */
+  uint32_t bounds_done; /* bounds covered whole: the largest of them plus 1 */
+  uint32_t bound_cut;   /* the bound under way kept the search from something */
+  uint32_t pad2;
   struct {
     char strategy[16];
     uint64_t executions;

@@ -35,6 +35,9 @@ enum hd_verb { HD_VERB_RUN = 1, HD_VERB_CHECK = 2, HD_VERB_REPLAY = 4 };
 struct hd_options {
   const char *strategy;
   uint64_t depth; /* of pct */
+  enum hd_bound bound_kind;
+  uint32_t bound;
+  bool bound_iterate;
   uint64_t seed;
   uint64_t max_executions; /* 0: no limit */
   bool max_given;

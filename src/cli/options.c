@@ -11,6 +11,8 @@
 enum option_id {
   OPT_STRATEGY,
   OPT_DEPTH,
+  OPT_PREEMPTIONS,
+  OPT_DELAYS,
   OPT_SEED,
   OPT_MAX_EXECUTIONS,
   OPT_TIME,
@@ -45,6 +47,12 @@ static const struct {
     {OPT_STRATEGY, "strategy", "NAME", HD_VERB_RUN, "how the schedule is chosen (see below; default random)"},
     {OPT_STRATEGY, "strategy", "NAME", HD_VERB_CHECK, "how schedules are chosen (see below; default auto)"},
     {OPT_DEPTH, "depth", "N", SEARCH, "pct: ordering constraints that a bug may need (default 3)"},
+    {OPT_PREEMPTIONS, "preemptions", "N|iterate", SEARCH,
+     "only schedules with at most N switches away from a thread that could go on;\n"
+     "iterate: with 0, then 1, 2, ... (complete strategies)"},
+    {OPT_DELAYS, "delays", "N|iterate", SEARCH,
+     "only schedules that depart at most N times from one deterministic schedule;\n"
+     "iterate: as above (complete strategies)"},
     {OPT_SEED, "seed", "N", SEARCH, "seed of the strategy (default 1)"},
     {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_CHECK,
      "stop after N executions (default 10000 for strategies that sample)"},
@@ -73,6 +81,7 @@ static const struct {
 #define DEFAULT_RUN "random" /* one execution: another one for each --seed */
 #define DEFAULT_EXECUTIONS 10000
 #define DEFAULT_SECONDS 60
+#define MAX_BOUND 1000000 /* preemptions or delays */
 
 /* Strategies the runtime knows. A systematic one ends by itself, when every schedule is covered; the others sample
  * until the executions asked for are done. */
@@ -172,6 +181,20 @@ static int parse_time(const char *name, const char *value, double *out, struct h
   return HD_OK;
 }
 
+static int parse_bound(struct hd_options *o, enum hd_bound kind, const char *name, const char *value,
+                       struct hd_err *err) {
+  if (o->bound_kind && o->bound_kind != kind)
+    return hd_fail(err, HD_EUSAGE, "--preemptions and --delays exclude each other: give one of them");
+  uint64_t n = 0;
+  o->bound_kind = kind;
+  o->bound_iterate = strcmp(value, "iterate") == 0;
+  if (!o->bound_iterate && !hd_parse_u64(value, 10, MAX_BOUND, &n))
+    return hd_fail(err, HD_EUSAGE, "--%s needs a whole number up to %d or `iterate`, not '%s'", name,
+                   MAX_BOUND, value);
+  o->bound = (uint32_t)n;
+  return HD_OK;
+}
+
 static int parse_restart(const char *value, uint32_t *out, struct hd_err *err) {
   if (strcmp(value, "auto") == 0) return *out = HD_RESTART_AUTO, HD_OK;
   if (strcmp(value, "memory") == 0) return *out = HD_RESTART_MEMORY, HD_OK;
@@ -186,6 +209,8 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_DEPTH:
       if (hd_parse_u64(value, 10, 64, &o->depth) && o->depth >= 1) return HD_OK;
       return hd_fail(err, HD_EUSAGE, "--depth needs a whole number from 1 to 64, not '%s'", value);
+    case OPT_PREEMPTIONS: return parse_bound(o, HD_BOUND_PREEMPTIONS, name, value, err);
+    case OPT_DELAYS: return parse_bound(o, HD_BOUND_DELAYS, name, value, err);
     case OPT_SEED: return parse_number(name, value, 0, &o->seed, err);
     case OPT_MAX_EXECUTIONS:
       o->max_given = true;
@@ -212,12 +237,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
 }
 
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
-  *o = (struct hd_options){.strategy = verb == HD_VERB_RUN ? DEFAULT_RUN : DEFAULT_CHECK,
-                           .depth = 3,
-                           .seed = 1,
-                           .max_length = 100000,
-                           .hang_timeout = 10,
-                           .times = 1};
+  *o = (struct hd_options){.depth = 3, .seed = 1, .max_length = 100000, .hang_timeout = 10, .times = 1};
   const char *verb_name = argv[0];
   int i = 1;
   while (i < argc) {
@@ -267,6 +287,12 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
     o->args = argv + i;
     o->nargs = argc - i;
   }
+  if (!o->strategy) o->strategy = verb == HD_VERB_RUN && !o->bound_kind ? DEFAULT_RUN : DEFAULT_CHECK;
+  if (o->bound_kind && !hd_strategy_systematic(o->strategy))
+    return hd_fail(err, HD_EUSAGE,
+                   "--%s is for strategies that cover every schedule, and %s samples: take --strategy auto, "
+                   "optimal, dpor, dfs or rdfs",
+                   o->bound_kind == HD_BOUND_DELAYS ? "delays" : "preemptions", o->strategy);
   if (verb == HD_VERB_RUN) {
     o->max_executions = 1;
   } else if (verb == HD_VERB_CHECK && !o->max_given && o->time == 0) {
@@ -277,6 +303,15 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
   return HD_OK;
 }
 
+/* Adds the lines of `text`, all but the first indented. */
+static void add_indented(struct hd_str *out, const char *text, int column) {
+  for (; *text; text++) {
+    hd_str_addc(out, *text);
+    if (*text == '\n') hd_str_addf(out, "%*s", column, "");
+  }
+  hd_str_addc(out, '\n');
+}
+
 void hd_options_help(struct hd_str *out, enum hd_verb verb) {
   for (size_t k = 0; k < COUNT(options); k++) {
     if (!(options[k].verbs & verb)) continue;
@@ -285,9 +320,10 @@ void hd_options_help(struct hd_str *out, enum hd_verb verb) {
     hd_str_addf(&left, "--%s%s%s", options[k].name, options[k].arg ? " " : "",
                 options[k].arg ? options[k].arg : "");
     if (left.n > 26)
-      hd_str_addf(out, "  %s\n  %26s  %s\n", left.s, "", options[k].help);
+      hd_str_addf(out, "  %s\n  %26s  ", left.s, "");
     else
-      hd_str_addf(out, "  %-26s  %s\n", left.s, options[k].help);
+      hd_str_addf(out, "  %-26s  ", left.s);
+    add_indented(out, options[k].help, 30);
     hd_str_fini(&left);
   }
 }
@@ -295,11 +331,7 @@ void hd_options_help(struct hd_str *out, enum hd_verb verb) {
 void hd_strategies_help(struct hd_str *out) {
   for (size_t i = 0; i < COUNT(strategies); i++) {
     hd_str_addf(out, "  %-9s ", strategies[i].name);
-    for (const char *p = strategies[i].help; *p; p++) {
-      hd_str_addc(out, *p);
-      if (*p == '\n') hd_str_addf(out, "%12s", "");
-    }
-    hd_str_addc(out, '\n');
+    add_indented(out, strategies[i].help, 12);
   }
 }
 
@@ -308,6 +340,9 @@ void hd_options_config(const struct hd_options *o, struct hd_config *c) {
       .restart = o->restart,
       .seed = o->seed,
       .depth = (uint32_t)o->depth,
+      .bound_kind = o->bound_kind,
+      .bound_iterate = o->bound_iterate,
+      .bound = o->bound,
       .max_executions = o->max_executions,
       .first_execution = 1,
       .max_length = o->max_length,

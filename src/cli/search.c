@@ -251,13 +251,19 @@ static int explain_start(struct search *s, struct hd_err *err) {
   return rc;
 }
 
+/* All was covered that --preemptions N or --delays N asks for. */
+static bool bound_over(const struct search *s) {
+  const struct hd_config *c = &s->control.config;
+  return c->bound_kind && !c->bound_iterate && s->control.good.bounds_done == c->bound + 1;
+}
+
 static enum hd_stop why_ended(const struct search *s) {
   if (s->finding.n > 0 && !s->control.config.all) return HD_STOP_FOUND;
   if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
   const struct hd_status *st = &s->control.good;
   uint64_t max = s->control.config.max_executions;
   bool spent = max && tried(s) + st->blocked + st->discarded >= max;
-  if (st->complete) return HD_STOP_FINISHED;
+  if (st->complete || bound_over(s)) return HD_STOP_FINISHED;
   if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
   bool cut_short = spent && s->verb == HD_VERB_CHECK && hd_strategy_systematic(s->o->strategy);
   return cut_short ? HD_STOP_EXECUTIONS : HD_STOP_FINISHED;
@@ -356,6 +362,11 @@ static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
       .stop = stop,
       .complete = st->complete,
       .only_time = s->o->time > 0 && !s->o->max_given && !hd_strategy_systematic(s->o->strategy),
+      .bound_kind = s->o->bound_kind,
+      .bound = !s->o->bound_iterate ? s->o->bound
+               : st->bounds_done    ? st->bounds_done - 1
+                                    : 0,
+      .bound_done = s->o->bound_kind && st->bounds_done > 0,
       .asked = s->o->max_executions,
       .time_limit = s->o->time,
       .time_default = s->o->time_default,

@@ -95,6 +95,7 @@ struct hd_strategy {
 extern const struct hd_strategy hd_strategy_random;
 extern const struct hd_strategy hd_strategy_replay;
 extern const struct hd_strategy hd_strategy_dfs;
+extern const struct hd_strategy hd_strategy_bounded;
 extern const struct hd_strategy hd_strategy_optimal;
 extern const struct hd_strategy hd_strategy_auto;
 extern const struct hd_strategy hd_strategy_dpor;
@@ -105,6 +106,14 @@ extern const struct hd_strategy hd_strategy_sites;
 
 /* Returns the strategy of that name, or NULL. */
 const struct hd_strategy *hd_strategy_find(const char *name);
+/* The one that the configuration asks for: by its name, and whether there is a bound; NULL if unknown. */
+const struct hd_strategy *hd_strategy_for(const struct hd_config *c);
+
+/* The strategy has nothing left; `whole`: every execution so far could be followed to its end. Takes down what that
+ * says about the bound. Returns whether it goes on with the next one, from the start. */
+int hd_bound_over(struct hd_search *s, const struct hd_strategy *strategy, int whole);
+/* The search begins anew, with all its bounds. */
+void hd_bound_anew(struct hd_search *s);
 
 /* The k-th member of a set, k from 0. pre: k < number of members. */
 static inline unsigned hd_set_nth(const struct hd_set *s, unsigned k) {

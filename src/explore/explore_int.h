@@ -65,6 +65,8 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
 void hd__trace_stop(struct hd_trace *t);
 /* The execution is over: races with operations that were still pending. */
 void hd__trace_end(struct hd_trace *t, const struct hd_point *p);
+/* Races of an operation that is still pending, as if it came next. */
+void hd__trace_pending(struct hd_trace *t, const struct hd_op *op);
 /* Whether event a happened before event b. pre: a < b. */
 static inline int hd__before(const struct hd_trace *t, uint32_t a, uint32_t b) {
   return t->ev[b].clock[t->ev[a].op.thread] >= t->ev[a].index;
@@ -79,8 +81,61 @@ static inline int hd__stays(const struct hd_trace *t, const struct hd_race *r, u
 }
 /* Whether the two operations, of different threads, are dependent. `failed` as in HD_EV_FAILED. */
 int hd__dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
-/* A number that is the same for all executions of one happens-before class, and no others. */
+/* A number that is the same for all executions of one happens-before class, and no others: hd_mix64 of the sum of
+ * the numbers of its events. */
 uint64_t hd__trace_class(const struct hd_trace *t);
+uint64_t hd__event_class(const struct hd_trace *t, const struct hd_ev *e);
+/* The event that a pending operation may have had to wait for: the last release of its lock, the last event of the
+ * thread to be joined; HD_NONE. */
+uint32_t hd__trace_enabler(struct hd_trace *t, const struct hd_op *op);
+
+/* ---- bounds (bounds.c) ---- */
+
+/* What the bound says of a scheduling point. */
+struct hd_bound_at {
+  enum hd_bound kind;
+  uint16_t current; /* the thread that ran last */
+  uint16_t stays;   /* it could go on, and is not about to give way to others */
+};
+struct hd_bound_at hd__bound_at(const struct hd_search *s, const struct hd_point *p);
+/* What it costs to pick `thread` there. pre: it is in `enabled`, of which the first `words` are in use. */
+unsigned hd__bound_cost(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words,
+                        unsigned thread);
+/* The thread whose turn it is: it costs nothing. */
+unsigned hd__bound_turn(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words);
+/* The bound under which the search is. pre: there is one. */
+unsigned hd__bound(const struct hd_search *s);
+
+/* ---- states that were explored already (visited.c) ---- */
+
+/* What was learned below a state. */
+struct hd_visit {
+  uint64_t key;
+  uint32_t epoch;
+  uint32_t used;  /* of the bound when it was reached: more is left the less this is */
+  uint32_t at, n; /* of the log: requests */
+  uint32_t block; /* of the log: threads */
+  uint32_t nblock;
+};
+
+struct hd_visited {
+  uint32_t epoch; /* entries of others are empty slots */
+  uint32_t full;  /* nothing can be added any more */
+  uint64_t n,
+      cap; /* entries, and slots of the present table; the table of c slots is c slots from the start */
+  uint64_t max;
+  struct hd_visit *slot;
+  uint64_t *log; /* append only */
+  uint64_t log_n, log_max;
+};
+void hd__visited_init(struct hd_visited *v, char *memory, uint64_t size);
+void hd__visited_clear(struct hd_visited *v);
+/* The state with that key, if it was explored with as much of the bound left or more; else NULL. */
+const struct hd_visit *hd__visited_find(const struct hd_visited *v, uint64_t key, uint32_t used);
+/* Adds a state that was explored whole; does nothing when there is no room. */
+void hd__visited_add(struct hd_visited *v, const struct hd_visit *state);
+/* Room for n more numbers in the log, and their place; HD_NONE when there is none. */
+uint32_t hd__visited_room(struct hd_visited *v, uint64_t n);
 
 /* ---- for the files that know the dependencies of one family (trace.c, trace_sync.c, trace_io.c) ---- */
 
@@ -134,6 +189,8 @@ void hd__sync_event(struct hd_trace *t, uint32_t f);
 int hd__sync_waits(const struct hd_op *op);
 /* Whether op could not be executed before event e. */
 int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op);
+/* hd__trace_enabler for these operations. */
+uint32_t hd__sync_enabler(struct hd_trace *t, const struct hd_op *op);
 
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how);

@@ -1,9 +1,10 @@
 /* strategies.c: the list of strategies by name. Runs in the tested process. */
 #include "explore/explore.h"
 
-static const struct hd_strategy *const all[] = {
-    &hd_strategy_random, &hd_strategy_replay, &hd_strategy_dfs, &hd_strategy_optimal, &hd_strategy_dpor,
-    &hd_strategy_rdfs,   &hd_strategy_pct,    &hd_strategy_pos, &hd_strategy_sites,   &hd_strategy_auto};
+static const struct hd_strategy *const all[] = {&hd_strategy_random,  &hd_strategy_replay, &hd_strategy_dfs,
+                                                &hd_strategy_optimal, &hd_strategy_dpor,   &hd_strategy_rdfs,
+                                                &hd_strategy_pct,     &hd_strategy_pos,    &hd_strategy_sites,
+                                                &hd_strategy_auto,    &hd_strategy_bounded};
 
 static int same(const char *a, const char *b) {
   while (*a && *a == *b) a++, b++;
@@ -14,4 +15,10 @@ const struct hd_strategy *hd_strategy_find(const char *name) {
   for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
     if (same(all[i]->name, name)) return all[i];
   return 0;
+}
+
+const struct hd_strategy *hd_strategy_for(const struct hd_config *c) {
+  const struct hd_strategy *s = hd_strategy_find(c->strategy);
+  if (c->bound_kind && (s == &hd_strategy_dpor || s == &hd_strategy_optimal)) return &hd_strategy_bounded;
+  return s;
 }

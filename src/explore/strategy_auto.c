@@ -1,6 +1,8 @@
 /* strategy_auto.c: the default. Slices of the optimal search, which ends when every schedule is covered, take
  * turns with slices of sampling strategies, which often hit a bug long before. Runs in the tested process.
  *
+ * Under a bound the systematic part is `bounded`, and the others sample without one.
+ *
  * Small spaces are finished by the first slice, before anything is sampled. The claim of completeness rests on
  * the optimal search alone; what each strategy did stands in status.phase. When that search has come to its end
  * but was not exact (status.lossy: a process died in it, ...), AFTER executions more are sampled. */
@@ -32,6 +34,10 @@ static struct hd_search sub[NPARTS];
 
 static struct state *state(struct hd_search *s) { return (struct state *)s->memory; }
 
+static const struct hd_strategy *strategy_of(const struct hd_search *s, unsigned i) {
+  return i == 0 && s->config->bound_kind ? &hd_strategy_bounded : part[i].strategy;
+}
+
 static void set_up(struct hd_search *s) {
   char *at = s->memory + HEAD;
   for (unsigned i = NPARTS; i-- > 0;) {
@@ -39,8 +45,8 @@ static void set_up(struct hd_search *s) {
     sub[i].memory = at;
     sub[i].memory_size = i ? SMALL : s->memory_size - (uint64_t)(at - s->memory);
     at += SMALL;
-    for (unsigned k = 0; k < sizeof s->status->phase[i].strategy - 1 && part[i].strategy->name[k]; k++)
-      s->status->phase[i].strategy[k] = part[i].strategy->name[k];
+    for (unsigned k = 0; k < sizeof s->status->phase[i].strategy - 1 && strategy_of(s, i)->name[k]; k++)
+      s->status->phase[i].strategy[k] = strategy_of(s, i)->name[k];
   }
 }
 
@@ -56,12 +62,12 @@ static int begin(struct hd_search *s) {
   if (a->in_flight && a->in_flight != s->execution)
     next_part(a); /* the process died: let the others try before the optimal search goes on */
   sub[a->part].execution = s->execution;
-  if (!part[a->part].strategy->begin(
-          &sub[a->part])) { /* only the optimal one, after a death in its last execution */
+  if (!strategy_of(s, a->part)
+           ->begin(&sub[a->part])) { /* only the optimal one, after a death in its last execution */
     a->exhausted = 1;
     next_part(a);
     sub[a->part].execution = s->execution;
-    part[a->part].strategy->begin(&sub[a->part]);
+    strategy_of(s, a->part)->begin(&sub[a->part]);
   }
   if (a->in_flight != s->execution) s->status->phase[a->part].executions++;
   a->in_flight = s->execution;
@@ -71,18 +77,19 @@ static int begin(struct hd_search *s) {
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
   unsigned i = state(s)->part;
-  return part[i].strategy->pick(&sub[i], p);
+  return strategy_of(s, i)->pick(&sub[i], p);
 }
 
 static int choose(struct hd_search *s, unsigned n) {
   unsigned i = state(s)->part;
-  return part[i].strategy->choose(&sub[i], n);
+  return strategy_of(s, i)->choose(&sub[i], n);
 }
 
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                   unsigned nchoices) {
   unsigned i = state(s)->part;
-  if (part[i].strategy->event) part[i].strategy->event(&sub[i], op, flags, choice, nchoices);
+  const struct hd_strategy *st = strategy_of(s, i);
+  if (st->event) st->event(&sub[i], op, flags, choice, nchoices);
 }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
@@ -90,7 +97,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   unsigned i = a->part;
   sub[i].observed = s->observed;
   sub[i].infeasible = s->infeasible;
-  int more = part[i].strategy->end(&sub[i], p, how);
+  int more = strategy_of(s, i)->end(&sub[i], p, how);
   s->status->phase[i].executions -= how == HD_HOW_BLOCKED || s->infeasible;
   a->in_flight = 0;
   if (i == 0 && !more) {
@@ -105,9 +112,8 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
 
 static void forget(struct hd_search *s) {
   if (!sub[0].memory) set_up(s);
-  part[0].strategy->forget(&sub[0]);
+  strategy_of(s, 0)->forget(&sub[0]);
   state(s)->part = state(s)->done = state(s)->exhausted = state(s)->after = 0;
-  for (unsigned i = 0; i < NPARTS; i++) s->status->phase[i].executions = 0; /* as of status.executions */
 }
 
 const struct hd_strategy hd_strategy_auto = {.name = "auto",

@@ -5,6 +5,8 @@
  * in one that depends on the seed: a bug that hides in the last corner for one seed comes early for another
  * (the baseline "randomised DFS" of the literature).
  *
+ * Under a bound (bounds.c) a thread that would cost more than is left is no child of the node.
+ *
  * Invariants
  *  1. The first `depth` nodes are fixed before an execution begins and do not change while it runs; later ones
  *     are drawn from the stream of (seed, number of the execution), so the same try can be made again.
@@ -27,7 +29,8 @@ struct dfs {
 };
 
 static struct hd_trace trace;
-static int shuffled; /* rdfs */
+static int shuffled;  /* rdfs */
+static unsigned used; /* of the bound, by the execution under way */
 
 static struct dfs *state(struct hd_search *s) { return (struct dfs *)s->memory; }
 static uint32_t capacity(const struct hd_search *s) {
@@ -37,6 +40,7 @@ static uint32_t capacity(const struct hd_search *s) {
 static int begin(struct hd_search *s, int shuffle) {
   shuffled = shuffle;
   state(s)->at = 0;
+  used = 0;
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   if (!trace.ev) hd__trace_init(&trace, s->scratch);
   hd__trace_begin(&trace);
@@ -56,14 +60,28 @@ static int draw(struct hd_search *s, struct hd_set *set) {
   return (int)t;
 }
 
+/* Takes out of the set what the bound does not allow. */
+static void keep_bound(struct hd_search *s, const struct hd_point *p, const struct hd_bound_at *at,
+                       struct hd_set *set) {
+  for (unsigned i = 0; i < p->words * 64; i++)
+    if (hd_set_has(set, i) && used + hd__bound_cost(at, p->enabled, p->words, i) > hd__bound(s)) {
+      hd_set_del(set, i);
+      s->status->bound_cut = 1;
+    }
+}
+
 static int pick(struct hd_search *s, const struct hd_point *p) {
   struct dfs *d = state(s);
   if (d->at == capacity(s)) return HD_PICK_GIVE_UP;
   struct node *n = &d->node[d->at++];
-  if (d->at <= d->depth) return n->pick;
-  *n = (struct node){0};
-  for (unsigned i = 0; i < p->words; i++) n->left.w[i] = p->enabled->w[i];
-  n->pick = (uint16_t)draw(s, &n->left);
+  struct hd_bound_at at = hd__bound_at(s, p);
+  if (d->at > d->depth) {
+    *n = (struct node){0};
+    for (unsigned i = 0; i < p->words; i++) n->left.w[i] = p->enabled->w[i];
+    if (at.kind) keep_bound(s, p, &at, &n->left);
+    n->pick = (uint16_t)draw(s, &n->left);
+  }
+  if (at.kind) used += hd__bound_cost(&at, p->enabled, p->words, n->pick);
   return n->pick;
 }
 

@@ -474,15 +474,38 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
   }
 }
 
+void hd__trace_pending(struct hd_trace *t, const struct hd_op *op) {
+  const uint32_t *pred = pred_clock(t, op);
+  struct hd_work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
+  conflicts(&w);
+}
+
+uint32_t hd__trace_enabler(struct hd_trace *t, const struct hd_op *op) {
+  switch (hd_op_object[op->kind]) {
+    case HD_OBJ_NONE:
+    case HD_OBJ_MEMORY:
+    case HD_OBJ_COND: return HD_NONE; /* never has to wait */
+    case HD_OBJ_THREAD:
+      return op->kind == HD_OP_JOIN && op->object < t->nthreads ? t->last[op->object] : HD_NONE;
+    case HD_OBJ_MUTEX:
+    case HD_OBJ_ONCE:
+      if (op->kind == HD_OP_TRYLOCK || lock_role(op->kind, 0) != ROLE_ACQUIRE) return HD_NONE;
+      return hd__tobj(t, lock_of(op) * 4 + 1)->release;
+    default: return hd__sync_enabler(t, op);
+  }
+}
+
+uint64_t hd__event_class(const struct hd_trace *t, const struct hd_ev *e) {
+  uint64_t h = hd_mix64(e->op.thread * 1000003ull + e->index);
+  h = hd_mix64(h ^ (e->op.object + ((uint64_t)e->op.kind << 56) + ((uint64_t)e->flags << 48)));
+  h = hd_mix64(h ^ (e->op.size + ((uint64_t)e->choice << 40)));
+  for (uint32_t k = 0; k < t->nthreads; k++)
+    if (e->clock[k]) h = hd_mix64(h * 31 + ((uint64_t)k << 32) + e->clock[k]);
+  return h;
+}
+
 uint64_t hd__trace_class(const struct hd_trace *t) {
   uint64_t sum = 0;
-  for (uint32_t i = 0; i < t->n; i++) {
-    const struct hd_ev *e = &t->ev[i];
-    uint64_t h = hd_mix64(e->op.thread * 1000003ull + e->index);
-    h = hd_mix64(h ^ (e->op.object + ((uint64_t)e->op.kind << 56) + ((uint64_t)e->flags << 48)));
-    h = hd_mix64(h ^ (e->op.size + ((uint64_t)e->choice << 40)));
-    for (uint32_t k = 0; k < t->nthreads; k++) h = hd_mix64(h * 31 + e->clock[k]);
-    sum += h;
-  }
+  for (uint32_t i = 0; i < t->n; i++) sum += hd__event_class(t, &t->ev[i]);
   return hd_mix64(sum);
 }

@@ -104,6 +104,7 @@ int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op) {
 static struct hd_tobj *object_of(struct hd_work *w) { return hd__tobj(w->t, w->op->object * 4 + 1); }
 
 static void remember(struct hd_work *w, struct hd_tobj *o) {
+  if (w->f == HD_NONE) return;
   struct hd_link *l = hd__trace_get(w->t, sizeof *l);
   *l = (struct hd_link){w->f, 0, 0, o->list};
   o->list = l;
@@ -218,7 +219,7 @@ static void lock_for_reading(struct hd_work *w, struct hd_tobj *o) {
 
 static void unlock_reading(struct hd_work *w, struct hd_tobj *o) {
   meet_list(w, o, BIT(NO_WRITE));
-  for (struct hd_reader *r = o->readers; r; r = r->next)
+  for (struct hd_reader *r = o->readers; r && w->f != HD_NONE; r = r->next)
     if (r->unlock == HD_NONE && w->t->ev[r->lock].op.thread == w->op->thread) {
       r->unlock = w->f;
       return;
@@ -241,7 +242,7 @@ static void on_rwlock(struct hd_work *w, enum class c) {
     case READ_UNLOCK: unlock_reading(w, o); return;
     case WRITE_UNLOCK:
       meet_list(w, o, ~0u);
-      o->release = w->f;
+      if (w->f != HD_NONE) o->release = w->f;
       return;
     case NO_WRITE: meet_readers(w, o); /* fall through */
     case NO_READ:
@@ -253,7 +254,7 @@ static void on_rwlock(struct hd_work *w, enum class c) {
       meet_list(w, o, ~0u);
       hd__meet(w, o->release);
       hd__meet(w, o->acquire);
-      o->destroy = w->f;
+      if (w->f != HD_NONE) o->destroy = w->f;
   }
 }
 
@@ -330,12 +331,12 @@ static void on_barrier(struct hd_work *w, enum class c) {
   hd__meet(w, o->destroy);
   if (c == BARRIER_DESTROY) {
     meet_list(w, o, BIT(ARRIVE));
-    o->destroy = w->f;
+    if (w->f != HD_NONE) o->destroy = w->f;
     return;
   }
   if (w->op->aux) {
     hd__meet(w, o->acquire);
-    o->acquire = w->f;
+    if (w->f != HD_NONE) o->acquire = w->f;
   }
   remember(w, o);
 }
@@ -368,6 +369,21 @@ void hd__sync_event(struct hd_trace *t, uint32_t f) {
         t->cause[i] = f;
       }
   }
+}
+
+uint32_t hd__sync_enabler(struct hd_trace *t, const struct hd_op *op) {
+  enum class c = class_of(op->kind, 0);
+  if (!hd__sync_waits(op) && c != LEAVE) return HD_NONE;
+  const struct hd_tobj *o = hd__tobj(t, op->object * 4 + 1);
+  uint32_t last = c == READ_LOCK || c == WRITE_LOCK ? o->release : HD_NONE;
+  for (const struct hd_reader *r = o->readers; c == WRITE_LOCK && r; r = r->next)
+    if (r->unlock != HD_NONE && (last == HD_NONE || r->unlock > last)) last = r->unlock;
+  enum class by = c == TAKE ? POST : c == LEAVE ? ARRIVE : NOTHING;
+  for (const struct hd_link *l = o->list; l && by && last == HD_NONE; l = l->next) {
+    const struct hd_ev *e = &t->ev[l->ev];
+    if (e->op.thread != op->thread && class_of(e->op.kind, e->flags) == by) last = l->ev;
+  }
+  return last;
 }
 
 void hd__sync_conflicts(struct hd_work *w) {

@@ -98,8 +98,17 @@ json_t *hd_json_finding(const struct hd_finding *f) {
 
 static json_t *bound(const struct hd_summary *s) {
   if (s->complete) return json_null();
-  if (s->stop == HD_STOP_TIME) return json_pack("{s:f}", "seconds", s->time_limit);
-  return json_pack("{s:I}", "executions", (json_int_t)s->executions);
+  json_t *o = json_object();
+  if (s->bound_kind) {
+    set(o, s->bound_kind == HD_BOUND_DELAYS ? "delays" : "preemptions", json_integer(s->bound));
+    set(o, "complete", json_boolean(s->bound_done));
+    if (s->bound_done && s->stop == HD_STOP_FINISHED) return o;
+  }
+  if (s->stop == HD_STOP_TIME)
+    set(o, "seconds", json_real(s->time_limit));
+  else
+    set(o, "executions", json_integer((json_int_t)s->executions));
+  return o;
 }
 
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s) {

@@ -117,7 +117,10 @@ struct hd_summary {
   uint64_t seed;
   enum hd_stop stop;
   bool complete;
-  bool only_time;    /* --time was the amount of work asked for */
+  bool only_time; /* --time was the amount of work asked for */
+  enum hd_bound bound_kind;
+  uint32_t bound;    /* asked for; the largest one covered, when they were tried one after the other */
+  bool bound_done;   /* everything within it was covered */
   uint64_t asked;    /* executions asked for, 0: no limit */
   double time_limit; /* seconds, 0: none */
   bool time_default; /* nobody asked for it */

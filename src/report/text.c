@@ -264,6 +264,22 @@ void hd_text_count(char out[16], double n) {
     snprintf(out, 16, "%.1fG", n / 1e9);
 }
 
+/* " with at most 2 preemptions", or nothing. */
+static void add_bound(struct hd_str *out, const struct hd_summary *s) {
+  const char *what = s->bound_kind == HD_BOUND_DELAYS ? "delay" : "preemption";
+  if (s->bound_kind && s->bound)
+    hd_str_addf(out, " with at most %u %s%s", s->bound, what, s->bound == 1 ? "" : "s");
+  else if (s->bound_kind)
+    hd_str_addf(out, " without %ss", what);
+}
+
+/* What a search that was ended has covered. */
+static void add_covered(struct hd_str *out, const struct hd_summary *s) {
+  hd_str_add(out, s->bound_done ? ", complete for all schedules" : ", not every schedule");
+  add_bound(out, s);
+  hd_str_addc(out, '\n');
+}
+
 static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool colour) {
   unsigned long long n = (unsigned long long)s->executions;
   paint(out, colour, BOLD);
@@ -276,10 +292,16 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
     case HD_STOP_FINISHED:
       if (s->complete)
         hd_str_add(out, "; complete: every schedule was covered\n");
-      else if (s->systematic && s->cut)
-        hd_str_addf(out, "; bounded: every schedule up to --max-length, which cut %llu execution%s\n",
-                    (unsigned long long)s->cut, s->cut == 1 ? "" : "s");
-      else if (s->systematic)
+      else if (s->bound_done) {
+        hd_str_add(out, "; bounded: complete for all schedules");
+        add_bound(out, s);
+        hd_str_addc(out, '\n');
+      } else if (s->systematic && s->cut) {
+        hd_str_add(out, "; bounded: every schedule");
+        add_bound(out, s);
+        hd_str_addf(out, " up to --max-length, which cut %llu execution%s\n", (unsigned long long)s->cut,
+                    s->cut == 1 ? "" : "s");
+      } else if (s->systematic)
         hd_str_add(out, "; bounded: the search came to its end, but could not follow all of it exactly\n");
       else
         hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n,
@@ -287,14 +309,17 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
       break;
     case HD_STOP_FOUND: hd_str_add(out, "; stopped at the first one, --all goes on\n"); break;
     case HD_STOP_TIME:
-      hd_str_addf(out, "; bounded: stopped %safter %.1f s, not every schedule\n",
-                  s->time_default ? "" : "by --time ", s->seconds);
+      hd_str_addf(out, "; bounded: stopped %safter %.1f s", s->time_default ? "" : "by --time ", s->seconds);
+      add_covered(out, s);
       break;
     case HD_STOP_EXECUTIONS:
-      hd_str_addf(out, "; bounded: stopped by --max-executions after %llu, not every schedule\n",
-                  (unsigned long long)s->asked);
+      hd_str_addf(out, "; bounded: stopped by --max-executions after %llu", (unsigned long long)s->asked);
+      add_covered(out, s);
       break;
-    case HD_STOP_INTERRUPTED: hd_str_add(out, "; stopped: interrupted, not every schedule\n"); break;
+    case HD_STOP_INTERRUPTED:
+      hd_str_add(out, "; stopped: interrupted");
+      add_covered(out, s);
+      break;
     case HD_STOP_CRASH_LOOP:
       hd_str_add(out,
                  "; stopped: the program killed its process again and again before one execution ended\n");

@@ -241,6 +241,8 @@ static void begin_anew(void) {
   st->restarts++;
   st->discarded += st->executions + st->infeasible;
   st->executions = st->infeasible = st->blocked = st->cut = 0;
+  for (unsigned i = 0; i < sizeof st->phase / sizeof *st->phase; i++) st->phase[i].executions = 0;
+  hd_bound_anew(&rt.search);
   rt.ctl->search_over = 0;
 }
 
@@ -277,7 +279,10 @@ static void search(void *unused) {
       continue;
     }
     if (rt.ctl->search_over) {
-      st->complete = c->mode == HD_MODE_CHECK && !st->cut && !st->lossy;
+      int whole = !st->cut && !st->lossy;
+      rt.ctl->search_over = 0;
+      if (hd_bound_over(&rt.search, rt.strategy, whole)) continue;
+      st->complete = c->mode == HD_MODE_CHECK && whole && !st->bound_cut;
       break;
     }
   }

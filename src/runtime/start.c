@@ -59,7 +59,7 @@ static void attach(void) {
     rt.status->visible_count = rt.config->replay_visible;
     rt.strategy = &hd_strategy_replay;
   } else {
-    rt.strategy = hd_strategy_find(rt.config->strategy);
+    rt.strategy = hd_strategy_for(rt.config);
   }
   if (!rt.strategy) hd__fail(HD_RTE_INTERNAL, 0, "the runtime does not know the strategy");
   if (hd__shadow_init() || hd__heap_init() || hd__sched_init())

@@ -196,6 +196,52 @@ def test_budget_of_a_sample(s):
     s.same(r["executions"], 10000, "executions without any option")
 
 
+# Classes of SPACE with N = 3 within 0, 1 and 2 preemptions: orders of three and three in 2, 3 and 4 runs.
+WITHIN = [2, 6, 14]
+
+
+@each("auto", "optimal", "dpor", "dfs", "rdfs")
+def test_bound(s, strategy):
+    """All that has a schedule within the bound, nothing else, and the verdict says so; the bound that takes nothing
+    away is complete."""
+    program = s.build_text(SPACE)
+    for bound in range(3):
+        r = s.search("check", program, "--strategy", strategy, "--preemptions", str(bound), "--classes", want=0)
+        s.same((r["verdict"], r["complete"], r["stopped"]), ("bounded", False, "finished"), "the end")
+        s.same(r["bound"], {"preemptions": bound, "complete": True}, "bound")
+        s.same(r["classes"], WITHIN[bound], "classes within %d" % bound)
+    s.check("bounded: complete for all schedules with at most 2 preemptions\n" in r["out"], r["out"])
+    if strategy in ("auto", "optimal", "dpor"):
+        r = s.search("check", program, "--strategy", strategy, "--preemptions", "iterate", "--classes", want=0)
+        s.same((r["verdict"], r["complete"], r["bound"]), ("clean", True, None), "the end of all bounds")
+        s.same(r["classes"], 20, "classes of all bounds")
+
+
+@each("preemptions", "delays")
+def test_bound_and_budget(s, kind):
+    """A search that is ended within a bound tells the last one that it covered."""
+    program = s.build_text(SPACE)
+    r = s.search("check", program, "--strategy", "dfs", "--" + kind, "iterate", "--max-executions", "2000", args=["30"],
+                 want=5)
+    s.same((r["verdict"], r["complete"], r["stopped"]), ("bounded", False, "executions"), "the end")
+    done = r["bound"][kind]
+    s.same(r["bound"], {kind: done, "complete": True, "executions": 2000}, "bound")
+    s.check("after 2000, complete for all schedules with at most %d %s" % (done, kind[:-1]) in r["out"], r["out"])
+    r = s.search("check", program, "--strategy", "optimal", "--" + kind, str(done), args=["30"], want=0)
+    s.same(r["bound"], {kind: done, "complete": True}, "the same bound alone")
+    r = s.search("check", program, "--strategy", "dfs", "--" + kind, "4", "--max-executions", "2000", args=["30"], want=5)
+    s.same(r["bound"], {kind: 4, "complete": False, "executions": 2000}, "a bound that was not covered")
+    s.check("not every schedule with at most 4 %s" % kind in r["out"], r["out"])
+
+
+def test_bound_and_length(s):
+    """An execution that was cut leaves no bound covered."""
+    r = s.search("check", s.build_text(SPACE), "--strategy", "optimal", "--preemptions", "1", "--max-length", "12", want=0)
+    s.check(r["cut"] > 0, "nothing was cut")
+    s.same((r["verdict"], r["bound"]["complete"]), ("bounded", False), "the end")
+    s.check("every schedule with at most 1 preemption up to --max-length" in r["out"], r["out"])
+
+
 def test_who_found_it(s):
     """A finding names the strategy that ran its execution; the phases count it."""
     program = common.build(s, "race")

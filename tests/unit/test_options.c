@@ -81,6 +81,22 @@ static void systematic_strategies_have_no_limit(void **state) {
   assert_int_equal(o.depth, 5);
 }
 
+static void bounds_are_for_complete_strategies(void **state) {
+  (void)state;
+  assert_int_equal(parse(HD_VERB_CHECK, "check ./p"), HD_OK);
+  assert_int_equal(o.bound_kind, HD_BOUND_NONE);
+  assert_int_equal(parse(HD_VERB_CHECK, "check --preemptions 2 ./p"), HD_OK);
+  assert_true(o.bound_kind == HD_BOUND_PREEMPTIONS && o.bound == 2 && !o.bound_iterate);
+  assert_string_equal(o.strategy, "auto");
+  assert_int_equal(parse(HD_VERB_CHECK, "check --delays=iterate --strategy dfs ./p"), HD_OK);
+  assert_true(o.bound_kind == HD_BOUND_DELAYS && o.bound_iterate);
+  struct hd_config c;
+  hd_options_config(&o, &c);
+  assert_true(c.bound_kind == HD_BOUND_DELAYS && c.bound_iterate && c.bound == 0);
+  assert_int_equal(parse(HD_VERB_RUN, "run --delays 0 ./p"), HD_OK);
+  assert_string_equal(o.strategy, "auto"); /* random has no bound */
+}
+
 static void kinds_add_up(void **state) {
   (void)state;
   assert_int_equal(parse(HD_VERB_CHECK, "check --ignore leak,hang --ignore=data-race ./p"), HD_OK);
@@ -105,6 +121,14 @@ static void wrong_options_are_named(void **state) {
       {"check --ignore love ./p", "unknown kind of finding 'love'"},
       {"check --depth 0 ./p", "--depth needs a whole number from 1 to 64"},
       {"check --depth 65 ./p", "--depth needs a whole number from 1 to 64"},
+      {"check --preemptions ./p", "--preemptions needs a whole number"},
+      {"check --preemptions -1 ./p", "up to 1000000 or `iterate`, not '-1'"},
+      {"check --delays 1000001 ./p", "--delays needs a whole number"},
+      {"check --delays 1 --preemptions 1 ./p", "exclude each other"},
+      {"check --delays 1 --strategy random ./p",
+       "--delays is for strategies that cover every schedule, and random"},
+      {"check --strategy pct --preemptions 1 ./p", "and pct samples"},
+      {"check --strategy pos --preemptions iterate ./p", "and pos samples"},
       {"check --strategy luck ./p", "unknown strategy 'luck'"},
       {"check --all=1 ./p", "--all takes no value"},
   };
@@ -142,6 +166,7 @@ int main(void) {
       cmocka_unit_test(both_spellings_and_where_the_program_begins),
       cmocka_unit_test(how_much_is_asked_for),
       cmocka_unit_test(systematic_strategies_have_no_limit),
+      cmocka_unit_test(bounds_are_for_complete_strategies),
       cmocka_unit_test(kinds_add_up),
       cmocka_unit_test(wrong_options_are_named),
       cmocka_unit_test(help_lists_every_option_of_the_verb),
