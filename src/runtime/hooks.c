@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) void access_fast(uint64_t addr, uns
 
 static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   if (!hot.active || !size) return;
-  if (flags == HD_A_VOLATILE) hd__spin_check(addr, pc);
+  if (flags == HD_A_VOLATILE && hd__spin_check(addr, pc)) return;
   hd__access_slow(addr, size, flags, pc);
 }
 

@@ -43,8 +43,7 @@ static void before_store(uint64_t addr, int mo, bool rmw) {
 
 static void at_load(uint64_t a, unsigned n, int mo, uint64_t pc) {
   if (!hot.active) return;
-  hd__spin_check(a, pc);
-  hd__access_slow(a, n, HD_A_ATOMIC, pc);
+  if (!hd__spin_check(a, pc)) hd__access_slow(a, n, HD_A_ATOMIC, pc);
   after_load(a, order(mo));
 }
 
@@ -65,7 +64,7 @@ static void at_rmw(uint64_t a, unsigned n, int mo, uint64_t pc) {
 static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fail_mo, uint64_t pc) {
   if (!hot.active) return;
   struct hd_cas cas = {(const void *)a, expected, n};
-  hd__spin_check(a, pc);
+  if (hd__spin_check(a, pc) && !hd__cas_wins(&cas)) return;
   hd__access_cas(a, n, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, pc, &cas);
   bool wins = hd__cas_wins(&cas);
   after_load(a, order(wins ? mo : fail_mo));

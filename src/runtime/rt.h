@@ -99,8 +99,10 @@ struct hd_spin {
   uint64_t writes;       /* of the thread so far, to anything but its own stack */
   uint64_t round_writes; /* at the beginning of the round */
   unsigned rounds;
+  unsigned events;                            /* of the thread in this round */
   unsigned nread;                             /* more than HD_SPIN_READS: too many to watch */
   bool armed;                                 /* reads are being collected, or waited for */
+  bool again;                                 /* this round is the one before once more, unseen (invariant 5) */
   bool on;                                    /* one of the values has changed since */
   uint32_t enabler, disabler, enabler_before; /* as in struct hd_op */
   struct hd_spin_read read[HD_SPIN_READS];
@@ -364,7 +366,8 @@ void hd__log_visible(uint64_t entry);
 
 /* ---- spin.c ---- */
 
-void hd__spin_check(uint64_t a, uint64_t pc);
+bool hd__spin_check(uint64_t a, uint64_t pc); /* true: it is no scheduling point this time */
+bool hd__spin_idles(void);                    /* a yield of the running thread is part of a loop that waits */
 void hd__spin_read(uint64_t a, uint32_t size);
 void hd__spin_wrote(uint64_t a);
 void hd__spin_stop(struct hd_thread *t); /* it does not read any more */

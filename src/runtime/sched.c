@@ -132,6 +132,7 @@ void hd__event(unsigned flags) {
   rt.events++;
   rt.untold = false;
   if (!quiet(op->kind, flags)) rt.cur->spin.writes++;
+  rt.cur->spin.events++;
   rt.event_hash =
       (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *
       0x9e3779b97f4a7c15ull;

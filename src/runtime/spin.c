@@ -15,6 +15,11 @@
  *     at except by the enabledness of the SPINWAIT. (Otherwise the search would miss that somebody else's write
  *     decides.)
  *  4. What the loop reads is visible memory from then on, so that every write to it is an event.
+ *  5. What lay on the stack before the first round, in places that the loop fills, must not matter: it is
+ *     whatever the runtime or an earlier execution left there. If the state differs after the first round, that
+ *     round is run once more without scheduling points: nobody else has run, so it does the same; from then on
+ *     equal states mean what they say. If it made other steps than its own read (a sleep), the first round just
+ *     does not count. Yields are no scheduling points in the rounds of a known loop.
  *
  * Not seen: state that only uninstrumented code keeps (a loop that ends by calling rand()). docs/soundness.md. */
 #include "runtime/rt.h"
@@ -110,8 +115,8 @@ static void start_round(struct hd_thread *t) {
   struct hd_spin *s = &t->spin;
   rt.narmed += !s->armed;
   s->armed = true;
-  s->nread = 0;
-  s->on = false;
+  s->nread = s->events = 0;
+  s->again = s->on = false;
   s->enabler = s->disabler = s->enabler_before = 0;
   hd__new_segment(t); /* the fast path must not hide what the loop reads and writes */
 }
@@ -144,8 +149,10 @@ static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh) {
   s->pc = 0;
 }
 
+bool hd__spin_idles(void) { return rt.cur->spin.armed && nknown && *known_slot(rt.cur->spin.pc); }
+
 /* About to read at address a, at pc. */
-void hd__spin_check(uint64_t a, uint64_t pc) {
+bool hd__spin_check(uint64_t a, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   struct hd_spin *s = &t->spin;
   bool is_known = nknown && *known_slot(pc);
@@ -159,22 +166,32 @@ void hd__spin_check(uint64_t a, uint64_t pc) {
       s->state = local_state(t);
       start_round(t);
     }
-    return;
+    return false;
   }
   s->rounds++;
   /* Comparing states costs: a loop that is not one of these is looked at less and less often. */
   if (!is_known &&
       (s->rounds < LEARN_ROUNDS - 2 || (s->rounds > LEARN_ROUNDS && (s->rounds & (s->rounds - 1)) > 1))) {
     disarm(s);
-    return;
+    return false;
   }
   uint64_t now = local_state(t);
-  bool ready = s->armed && now == s->state && s->nread >= 1 && s->nread <= HD_SPIN_READS;
+  bool watched = s->armed && s->nread >= 1 && s->nread <= HD_SPIN_READS;
+  bool same = watched && now == s->state;
   s->state = now;
-  if (ready && (is_known || s->rounds >= LEARN_ROUNDS) && rt.nunjoined)
+  if (is_known && s->rounds == 1 && rt.nunjoined) { /* invariant 5 */
+    if (s->events > 1) same = false;
+    if (watched && !same && s->events <= 1 && !changed(s)) {
+      s->again = true;
+      return true;
+    }
+  }
+  if (s->again && !same) rt.status->lossy = 1; /* it does not only wait: a scheduling point was left out */
+  if (same && (is_known || s->rounds >= LEARN_ROUNDS) && rt.nunjoined)
     wait_for_change(t, pc, !is_known);
   else
     start_round(t);
+  return false;
 }
 
 /* Somebody may have changed what others read. Called before every decision while anybody may spin: the event

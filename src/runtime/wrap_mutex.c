@@ -91,7 +91,7 @@ static int trylock(pthread_mutex_t *m, uint64_t pc) {
     return 0;
   }
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  hd__spin_check((uint64_t)&m->__data.__lock, pc);
+  if (hd__spin_check((uint64_t)&m->__data.__lock, pc)) return EBUSY;
   hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
   bool busy = m->__data.__lock;
   hd__event(busy ? HD_EV_FAILED : 0);

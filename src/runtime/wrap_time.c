@@ -140,6 +140,7 @@ unsigned hd_rt_random_device(void *self) {
 
 HD_EXPORT int sched_yield(void) {
   if (!hot.active) return real_sched_yield();
+  if (hd__spin_idles()) return 0;
   hd__point(HD_OP_YIELD, 0, 0, HD_CALLER);
   return 0;
 }

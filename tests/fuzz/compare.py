@@ -63,8 +63,9 @@ class Result:
 
 def identity(finding):
     """Kind and places: those of the accesses, calls and waits that make the finding."""
+    livelock = finding["kind"] == "livelock"  # where those wait who do not spin is not part of it
     places = sorted("%s:%s" % (w["function"], w["line"]) for w in finding["where"]
-                    if w["role"] in ("at", "previous", "waits"))
+                    if w["role"] in ("at", "previous", "waits") and not (livelock and w["operation"] != "spin-wait"))
     return finding["kind"] + " at " + " ".join(places)
 
 

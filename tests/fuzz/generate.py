@@ -177,6 +177,10 @@ class Generator:
         parent = {k: self.r.randrange(1, k) if nested and k > 1 and self.flip(0.6) else 0
                   for k in range(1, threads + 1)}
         self.budget = self.r.choice((0, 0, 0, 1, 1, 2))
+        if self.has("spin"):  # main may be alone, and would spin for ever
+            self.weights[self.kinds.index("spin")] = 0
+            self.kinds.append("yield")
+            self.weights.append(1)
         bodies[0] = self.block(0) if self.budget else []
         for p in range(threads):
             self.create_children(bodies[p], [k for k in parent if parent[k] == p], p)

@@ -19,14 +19,14 @@
 
 void hd_rt_observe(uint64_t value);
 
-static uint64_t memory[2], plain[2], guarded[2];
-static uint32_t flag[2];
-static uint32_t *heap[2];
-static pthread_mutex_t mutex[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
-                                   PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
-                                   PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
-static pthread_cond_t cond[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
-static pthread_once_t once[2] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
+/* Not static: the compiler must not conclude what nobody writes. */
+uint64_t memory[2], plain[2], guarded[2];
+uint32_t flag[2];
+uint32_t *heap[2];
+pthread_mutex_t mutex[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                            PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
+pthread_cond_t cond[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
+pthread_once_t once[2] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
 
 #define AT(type, offset) ((type *)((char *)memory + (offset)))
 #define VOLATILE(i) (*(volatile uint32_t *)&plain[i])
