@@ -99,11 +99,11 @@ struct hd_spin {
   uint64_t writes;       /* of the thread so far, to anything but its own stack */
   uint64_t round_writes; /* at the beginning of the round */
   unsigned rounds;
-  unsigned events;                            /* of the thread in this round */
-  unsigned nread;                             /* more than HD_SPIN_READS: too many to watch */
-  bool armed;                                 /* reads are being collected, or waited for */
-  bool again;                                 /* this round is the one before once more, unseen (invariant 5) */
-  bool on;                                    /* one of the values has changed since */
+  unsigned events; /* of the thread in this round */
+  unsigned nread;  /* more than HD_SPIN_READS: too many to watch */
+  bool armed;      /* reads are being collected, or waited for */
+  bool again;      /* this round is the one before once more, unseen (invariant 5) */
+  bool on;         /* one of the values has changed since */
   uint32_t enabler, disabler, enabler_before; /* as in struct hd_op */
   struct hd_spin_read read[HD_SPIN_READS];
 };

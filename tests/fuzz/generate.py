@@ -29,6 +29,10 @@ FEATURES = {
     "errorcheck": 1,
     "trylock": 2,
     "cond": 4,
+    "rwlock": 3,
+    "semaphore": 3,
+    "barrier": 1,
+    "spinlock": 1,
     "timed": 2,
     "sleep": 1,
     "branch": 3,
@@ -50,7 +54,7 @@ FEATURES = {
 }
 
 # A program without any of these has nothing to schedule.
-BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile"}
+BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "semaphore"}
 
 SIZES = (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint32_t", 4), ("uint64_t", 8))
 
@@ -134,7 +138,7 @@ def source(programs):
     for i, p in enumerate(programs):
         parts.append("/* program %s, features: %s */" % (p.name, " ".join(sorted(p.features))))
         parts.append(p.render("p%d" % i))
-    parts.append("int main(int argc, char **argv) {\n  switch (argc > 1 ? atoi(argv[1]) : 0) {")
+    parts.append("int main(int argc, char **argv) {\n  prepare();\n  switch (argc > 1 ? atoi(argv[1]) : 0) {")
     for i in range(len(programs)):
         parts.append("    case %d: p%d_t0(0); break;" % (i, i))
     parts.append("  }\n  return 0;\n}\n")
@@ -298,7 +302,7 @@ class Generator:
         return Node(self.r.choice(("SEE(guarded[%d]);" % i, "guarded[%d] = %s;" % (i, self.value()),
                                    "SEE(guarded[%d]++);" % i)))
 
-    def section(self, m, depth, lock="pthread_mutex_lock", name="mutex"):
+    def section(self, m, depth):
         self.held.append(m)
         inside = [self.touch(m)] if m < 2 and self.flip(0.7) else []
         inside += self.small(depth) if self.flip(0.4) or not inside else []
@@ -350,6 +354,44 @@ class Generator:
             wait = self.r.choice((wait + ";", "if (!flag[%d]) %s;" % (m, wait), loop % (m, wait), loop % (m, wait)))
         return [Node("pthread_mutex_lock(&mutex[%d]);\n{" % m, [Node(wait)] + self.section(m, depth),
                      "}\npthread_mutex_unlock(&mutex[%d]);" % m)]
+
+    def do_rwlock(self, depth):
+        write, give = self.flip(0.4), "pthread_rwlock_unlock(&rwlock);"
+        inside = self.small(depth) if self.flip(0.3) else []
+        inside.insert(0, Node("SEE(++shared);" if write else "SEE(shared);"))
+        name = "wrlock" if write else "rdlock"
+        if self.flip(0.3):
+            call = "pthread_rwlock_try%s(&rwlock)" % name
+            if self.has("timed") and self.flip():
+                call = "pthread_rwlock_timed%s(&rwlock, in(%d))" % (name, self.r.randint(1, 3))
+            return [Node("SEE(%s);\nif (r == 0) {" % call, inside, "  %s\n}" % give)]
+        return [Node("if (!pthread_rwlock_%s(&rwlock)) {" % name, inside, "  %s\n}" % give)]
+
+    def do_semaphore(self, depth):
+        i = self.r.choice((0, 0, 1))
+        what = self.r.randrange(8)
+        if what < 3:
+            return [Node("sem_post(&semaphore[%d]);" % i)]
+        if what == 3:
+            return [Node("{\n  int value;\n  sem_getvalue(&semaphore[%d], &value);\n  SEE(value);\n}" % i)]
+        if what == 4:
+            return [Node("SEE(sem_trywait(&semaphore[%d]) == 0);" % i)]
+        if what == 5 and self.has("timed"):
+            return [Node("SEE(sem_timedwait(&semaphore[%d], in(%d)) == 0);" % (i, self.r.randint(1, 3)))]
+        if what == 6:
+            return [Node("sem_wait(&semaphore[%d]);\n{" % i, self.small(depth), "}\nsem_post(&semaphore[%d]);" % i)]
+        return [Node("sem_wait(&semaphore[%d]);" % i)]
+
+    def do_barrier(self, depth):
+        return [Node("SEE(pthread_barrier_wait(&barrier) != 0);")]
+
+    def do_spinlock(self, depth):
+        if 4 in self.held:
+            return None
+        give = "pthread_spin_unlock(&spinlock);"
+        if self.flip(0.3):
+            return [Node("SEE(pthread_spin_trylock(&spinlock));\nif (r == 0) {", self.section(4, depth), "  %s\n}" % give)]
+        return [Node("pthread_spin_lock(&spinlock);\n{", self.section(4, depth), "}\n" + give)]
 
     def do_timed(self, depth):
         m = self.r.randrange(2)

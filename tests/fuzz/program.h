@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -28,6 +29,19 @@ pthread_mutex_t mutex[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER
 pthread_cond_t cond[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
 pthread_once_t once[2] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
 
+pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+uint64_t shared; /* under the read-write lock */
+sem_t semaphore[2];
+pthread_barrier_t barrier;
+pthread_spinlock_t spinlock;
+
+static inline void prepare(void) {
+  sem_init(&semaphore[0], 0, 1);
+  sem_init(&semaphore[1], 0, 0);
+  pthread_barrier_init(&barrier, NULL, 2);
+  pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE);
+}
+
 #define AT(type, offset) ((type *)((char *)memory + (offset)))
 #define VOLATILE(i) (*(volatile uint32_t *)&plain[i])
 #define RELAXED __ATOMIC_RELAXED
@@ -44,7 +58,7 @@ pthread_once_t once[2] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
 #define SEE(value) \
   (r = (uint64_t)(value), hd_rt_observe(r * 0x9e3779b97f4a7c15 + (me << 10 | n++) * 0xc2b2ae3d27d4eb4f))
 
-static struct timespec *in(int seconds) {
+static inline struct timespec *in(int seconds) {
   static _Thread_local struct timespec at;
   clock_gettime(CLOCK_REALTIME, &at);
   at.tv_sec += seconds;
