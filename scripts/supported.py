@@ -46,7 +46,12 @@ system calls at the end holds for it.
 """
 
 # Operations that are made in another file of the runtime.
-ELSEWHERE = {"hd__access_": "memory access", "hd__heap_free": "free", "hd__thread_exit": "exit"}
+ELSEWHERE = {"hd__thread_create(": "create", "hd__thread_join(": "join", "hd__thread_detach(": "detach",
+             "hd__mutex_lock(": "lock", "hd__mutex_trylock(": "trylock", "hd__mutex_lock_until(": "timedlock",
+             "hd__mutex_unlock(": "unlock", "hd__mutex_destroy(": "mutex-destroy", "hd__cond_wait(": "wait, wake",
+             "hd__cond_signal(": "signal", "hd__cond_broadcast(": "broadcast", "hd__cond_destroy(": "cond-destroy",
+             "hd__once(": "once, once-done", "hd__sleep(": "sleep", "pthread_exit(": "exit",
+             "hd__access_": "memory access", "hd__heap_free": "free", "hd__thread_exit": "exit"}
 
 # What serve() in sysguard.c does with a system call, by the call that is found in its code; first match wins.
 ACTIONS = [
@@ -206,7 +211,7 @@ class Source:
         found = []
         for text in re.findall(r"(?:\b(?:hd__point(?:_open)?|hd__want)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
             found += [texts[op] for op in re.findall(r"HD_OP_(\w+)", text) if texts[op] not in found]
-        found += [text for call, text in ELSEWHERE.items() if call in code]
+        found += [text for call, text in ELSEWHERE.items() if call in code and text not in found]
         timed = [op for op in found if op.startswith("timed")]
         if timed:  # helpers serve both kinds: the name says which one this is
             found = timed if re.search("timed|clock", name) else [op for op in found if op not in timed]

@@ -47,7 +47,7 @@ struct hd_options {
   double hang_timeout;
   uint64_t ignore; /* bit per enum hd_kind */
   uint32_t restart;
-  bool all, classes, spurious, leaks, thread_leaks, exit_status, quiet;
+  bool all, classes, spurious, timeouts_any, leaks, thread_leaks, exit_status, quiet;
   const char *suppressions, *json, *out;
   uint64_t times;
   bool help;
@@ -223,7 +223,7 @@ struct hd_schedule {
   char strategy[32];
   uint64_t seed, execution, max_length, ignore, key;
   uint32_t restart; /* HD_RESTART_MEMORY or HD_RESTART_FORK */
-  bool spurious, leaks, thread_leaks, exit_status, partial;
+  bool spurious, timeouts_any, leaks, thread_leaks, exit_status, partial;
   enum hd_kind kind;
   hd_step *step; /* owned */
   size_t nsteps;

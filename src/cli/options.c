@@ -21,6 +21,7 @@ enum option_id {
   OPT_SUPPRESSIONS,
   OPT_RESTART,
   OPT_SPURIOUS,
+  OPT_TIMEOUTS,
   OPT_CLASSES,
   OPT_LEAKS,
   OPT_THREAD_LEAKS,
@@ -64,6 +65,8 @@ static const struct {
      "do not report findings that match a line kind:glob of the file"},
     {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how an execution begins again (default auto)"},
     {OPT_SPURIOUS, "spurious", NULL, SEARCH, "let condition variables wake spuriously"},
+    {OPT_TIMEOUTS, "timeouts", "last|any", SEARCH,
+     "timed waits end when nothing else can run (default), or at any point"},
     {OPT_CLASSES, "classes", NULL, SEARCH, "count the happens-before classes seen (systematic strategies)"},
     {OPT_LEAKS, "leaks", NULL, SEARCH, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
@@ -221,6 +224,10 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_SUPPRESSIONS: o->suppressions = value; return HD_OK;
     case OPT_RESTART: return parse_restart(value, &o->restart, err);
     case OPT_SPURIOUS: o->spurious = true; return HD_OK;
+    case OPT_TIMEOUTS:
+      o->timeouts_any = strcmp(value, "any") == 0;
+      if (o->timeouts_any || strcmp(value, "last") == 0) return HD_OK;
+      return hd_fail(err, HD_EUSAGE, "--timeouts needs last or any, not '%s'", value);
     case OPT_CLASSES: o->classes = true; return HD_OK;
     case OPT_LEAKS: o->leaks = true; return HD_OK;
     case OPT_THREAD_LEAKS: o->thread_leaks = true; return HD_OK;
@@ -349,6 +356,7 @@ void hd_options_config(const struct hd_options *o, struct hd_config *c) {
       .ignore = o->ignore,
       .all = o->all,
       .spurious = o->spurious,
+      .timeouts_any = o->timeouts_any,
       .classes = o->classes,
       .leaks = o->leaks,
       .thread_leaks = o->thread_leaks,

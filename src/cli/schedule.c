@@ -68,9 +68,10 @@ void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s) {
   hd_str_addf(out, "%s\nheddle %s\nstrategy %s\nseed %llu\nexecution %llu\n", SCHEDULE_HEAD, HD_VERSION,
               s->strategy, (unsigned long long)s->seed, (unsigned long long)s->execution);
   hd_str_addf(out,
-              "restart %s\nmax-length %llu\nspurious %d\nleaks %d\nthread-leaks %d\nexit-status %d\nignore ",
-              restart_name(s->restart), (unsigned long long)s->max_length, s->spurious, s->leaks,
-              s->thread_leaks, s->exit_status);
+              "restart %s\nmax-length %llu\nspurious %d\ntimeouts-any %d\nleaks %d\nthread-leaks %d\n"
+              "exit-status %d\nignore ",
+              restart_name(s->restart), (unsigned long long)s->max_length, s->spurious, s->timeouts_any,
+              s->leaks, s->thread_leaks, s->exit_status);
   add_kinds(out, s->ignore);
   hd_str_addf(out, "\nkind %s\nkey %016llx\npartial %d\n", hd_kind_name[s->kind], (unsigned long long)s->key,
               s->partial);
@@ -169,6 +170,7 @@ static int read_header(struct hd_schedule *s, struct reader *r) {
   if (strcmp(v, restart_name(s->restart)) != 0) return refuse(r, "\"restart memory\" or \"restart fork\"");
   if (number_field(r, "max-length", 10, UINT64_MAX, &s->max_length)) return HD_EUSAGE;
   if (flag_field(r, "spurious", &s->spurious)) return HD_EUSAGE;
+  if (flag_field(r, "timeouts-any", &s->timeouts_any)) return HD_EUSAGE;
   if (flag_field(r, "leaks", &s->leaks)) return HD_EUSAGE;
   if (flag_field(r, "thread-leaks", &s->thread_leaks)) return HD_EUSAGE;
   if (flag_field(r, "exit-status", &s->exit_status)) return HD_EUSAGE;
@@ -278,6 +280,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .target_key = hd_schedule_has_key(s) ? s->key : 0,
       .detail = 1,
       .spurious = s->spurious,
+      .timeouts_any = s->timeouts_any,
       .leaks = s->leaks,
       .thread_leaks = s->thread_leaks,
       .exit_status = s->exit_status,

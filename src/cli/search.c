@@ -78,6 +78,7 @@ static void fill_schedule(const struct search *s, const struct hd_capture *c, st
       .key = c->rec->key,
       .restart = s->control.good.restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY,
       .spurious = config->spurious,
+      .timeouts_any = config->timeouts_any,
       .leaks = config->leaks,
       .thread_leaks = config->thread_leaks,
       .exit_status = config->exit_status,

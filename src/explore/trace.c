@@ -93,7 +93,8 @@ enum role { ROLE_NONE, ROLE_ACQUIRE, ROLE_RELEASE, ROLE_READ, ROLE_WRITE };
 /* What an operation does to the lock it names (for WAIT: the mutex in aux). */
 static enum role lock_role(unsigned kind, unsigned flags) {
   switch (kind) {
-    case HD_OP_LOCK:
+    case HD_OP_LOCK: /* failed: its owner ended, and nobody made it consistent */
+      return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
     case HD_OP_WAKE: return ROLE_ACQUIRE;
     case HD_OP_ONCE: /* failed: it was done already */ return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
     case HD_OP_TIMEDLOCK: return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
@@ -114,8 +115,8 @@ static uint64_t lock_of(const struct hd_op *op) {
 static int is_cond(unsigned kind) { return hd_op_object[kind] == HD_OBJ_COND; }
 
 static int cond_dependent(const struct hd_op *a, const struct hd_op *b) {
-  int wait_a = a->kind == HD_OP_WAIT || a->kind == HD_OP_TIMEDWAIT;
-  int wait_b = b->kind == HD_OP_WAIT || b->kind == HD_OP_TIMEDWAIT;
+  int wait_a = a->kind == HD_OP_WAIT || a->kind == HD_OP_TIMEDWAIT || a->kind == HD_OP_CTIMEOUT;
+  int wait_b = b->kind == HD_OP_WAIT || b->kind == HD_OP_TIMEDWAIT || b->kind == HD_OP_CTIMEOUT;
   if (wait_a && wait_b) return 0; /* which waiter is woken is a choice, not a matter of who came first */
   int sig_a = a->kind == HD_OP_SIGNAL || a->kind == HD_OP_BROADCAST;
   int sig_b = b->kind == HD_OP_SIGNAL || b->kind == HD_OP_BROADCAST;
@@ -149,7 +150,8 @@ int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, uns
     return a->object < b->object + b->size && b->object < a->object + a->size &&
            (is_write(a->kind) || is_write(b->kind));
   if (is_cond(a->kind) && is_cond(b->kind) && a->object == b->object && cond_dependent(a, b)) return 1;
-  if (oa > HD_OBJ_ONCE || ob > HD_OBJ_ONCE) return hd__sync_dependent(a, af, b, bf);
+  if (oa > HD_OBJ_ONCE || ob > HD_OBJ_ONCE || (oa == HD_OBJ_THREAD && ob == HD_OBJ_THREAD))
+    return hd__sync_dependent(a, af, b, bf);
   enum role ra = lock_role(a->kind, af), rb = lock_role(b->kind, bf);
   return ra && rb && lock_of(a) == lock_of(b) && !(ra == ROLE_READ && rb == ROLE_READ);
 }
@@ -198,7 +200,8 @@ static void on_lock(struct hd_work *w, uint64_t key, enum role role) {
       break;
     case ROLE_READ:
       hd__meet(w, o->acquire);
-      if (w->op->kind == HD_OP_ONCE && o->release != HD_NONE) hd__join(w, o->release);
+      if ((w->op->kind == HD_OP_ONCE || w->op->kind == HD_OP_LOCK) && o->release != HD_NONE)
+        hd__join(w, o->release);
       if (w->f == HD_NONE) return;
       struct hd_link *l = hd__trace_get(w->t, sizeof *l);
       *l = (struct hd_link){w->f, 0, 0, o->list};
@@ -296,7 +299,7 @@ static void conflicts(struct hd_work *w) {
   if (op->kind == HD_OP_CREATE) on_create(w);
   if (hd_op_object[op->kind] == HD_OBJ_MEMORY) on_memory(w);
   if (is_cond(op->kind)) on_cond(w);
-  if (hd_op_object[op->kind] > HD_OBJ_ONCE) hd__sync_conflicts(w);
+  if (hd_op_object[op->kind] > HD_OBJ_ONCE || hd_op_object[op->kind] == HD_OBJ_THREAD) hd__sync_conflicts(w);
   enum role role = lock_role(op->kind, w->flags);
   if (role) on_lock(w, lock_of(op), role);
 }
@@ -316,18 +319,20 @@ static void merge(struct hd_trace *t, uint32_t *c, uint32_t e) {
 
 static int woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 2 && wait->choice == 1; }
 
+/* Whether after that event the thread can only go on when somebody wakes it, or its time is over. */
+static int sleeps_on(const struct hd_ev *e) { return e->op.kind != HD_OP_CTIMEOUT && !woke_spuriously(e); }
+
 /* What orders the operation apart from its conflicts: its thread, and what enabled it. Mostly that is just the
  * previous event of the thread, whose clock is then shared. (A time-out does not: the operation was pending
  * already, and could have come before the time passed.) */
 static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op) {
   uint32_t prev = t->last[op->thread], cause = t->cause[op->thread];
-  int joins = op->kind == HD_OP_JOIN && op->object < t->nthreads;
+  int joins = (op->kind == HD_OP_JOIN || op->kind == HD_OP_TIMEDJOIN) && op->object < t->nthreads;
   /* A spin that ended once before it really did could have gone on then: what ended it last is no condition. */
   uint32_t spins = tells_enabler(op->kind) && !(is_io(op->kind) && op->aux)
                        ? (op->disabler ? op->enabler_before : op->enabler)
                        : 0;
-  int timed_out =
-      op->kind == HD_OP_WAKE && cause == HD_NONE && prev != HD_NONE && !woke_spuriously(&t->ev[prev]);
+  int timed_out = op->kind == HD_OP_WAKE && cause == HD_NONE && prev != HD_NONE && sleeps_on(&t->ev[prev]);
   const uint32_t *gate = op->kind == HD_OP_BLEAVE && op->thread < t->nthreads ? t->gate[op->thread] : NULL;
   if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out && !gate)
     return t->ev[prev].clock;
@@ -377,7 +382,7 @@ static void know_thread(struct hd_trace *t, uint32_t id) {
 
 static int is_timed(unsigned kind) {
   return kind == HD_OP_TIMEDLOCK || kind == HD_OP_WAKE || kind == HD_OP_TIMEDRDLOCK ||
-         kind == HD_OP_TIMEDWRLOCK || kind == HD_OP_SEMTIMED;
+         kind == HD_OP_TIMEDWRLOCK || kind == HD_OP_SEMTIMED || kind == HD_OP_TIMEDJOIN;
 }
 
 void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
@@ -407,6 +412,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
     case HD_OP_CREATE: t->cause[op->object] = f; break;
     case HD_OP_WAIT:
     case HD_OP_TIMEDWAIT: t->waits[op->thread] = woke_spuriously(ev) ? 0 : op->object; break;
+    case HD_OP_CTIMEOUT:
     case HD_OP_WAKE: t->waits[op->thread] = 0; break;
     case HD_OP_SIGNAL:
       if (op->aux) {

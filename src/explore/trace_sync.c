@@ -1,4 +1,4 @@
-/* trace_sync.c: what the operations on read-write locks, semaphores and barriers depend on. Runs in the tested
+/* trace_sync.c: what the operations on read-write locks, semaphores, barriers and ending threads depend on. Runs in the tested
  * process. Part of trace.c, whose invariants hold here too.
  *
  * Invariants
@@ -30,6 +30,9 @@ enum class {
   ARRIVE,
   LEAVE, /* depends on nothing but what let it go */
   BARRIER_DESTROY,
+  THREAD_END,
+  JOINED, /* without waiting */
+  NOT_ENDED,
 };
 
 #define BIT(c) (1u << (c))
@@ -49,6 +52,9 @@ static const uint32_t depends[] = {
     [TAKE] = SEM_ALL,
     [LOOK] = SEM_ALL & ~BIT(LOOK),
     [SEM_DESTROY] = SEM_ALL,
+    [THREAD_END] = BIT(JOINED) | BIT(NOT_ENDED),
+    [JOINED] = BIT(THREAD_END),
+    [NOT_ENDED] = BIT(THREAD_END),
     [ARRIVE] = BIT(BARRIER_DESTROY),
     [BARRIER_DESTROY] = BIT(ARRIVE) | BIT(BARRIER_DESTROY), /* it waits for those who have yet to leave */
 };
@@ -386,12 +392,28 @@ uint32_t hd__sync_enabler(struct hd_trace *t, const struct hd_op *op) {
   return last;
 }
 
+/* ---- the end of a thread, against those who ask without waiting ---- */
+
+static void on_thread(struct hd_work *w, enum class c) {
+  if (c == NOTHING) return;
+  struct hd_tobj *o = hd__tobj(w->t, (w->op->object + 1) * 4);
+  if (c == THREAD_END) {
+    meet_list(w, o, BIT(NOT_ENDED));
+    if (w->f != HD_NONE) o->release = w->f;
+  } else if (c == JOINED) {
+    hd__meet(w, o->release);
+  } else {
+    remember(w, o);
+  }
+}
+
 void hd__sync_conflicts(struct hd_work *w) {
   enum class c = class_of(w->op->kind, w->flags);
   switch (hd_op_object[w->op->kind]) {
     case HD_OBJ_RWLOCK: on_rwlock(w, c); break;
     case HD_OBJ_SEM: on_sem(w, c); break;
     case HD_OBJ_BARRIER: on_barrier(w, c); break;
+    case HD_OBJ_THREAD: on_thread(w, c); break;
     default: break;
   }
 }

@@ -133,6 +133,7 @@ hd_arch_entry:
 	ENTRY	pthread_spin_trylock
 	ENTRY	sem_trywait
 	ENTRY	sem_getvalue
+	ENTRY	mtx_trylock
 
 	.globl	hd_arch_sigreturn
 	.hidden	hd_arch_sigreturn

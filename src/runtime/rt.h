@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <threads.h>
 #include <time.h>
 
 #include "abi/abi.h"
@@ -134,10 +135,12 @@ struct hd_thread {
   struct hd_tls_dtor *tls_dtors;
   struct hd_thread *joiner; /* who waits for its end */
   uint32_t nframes_lost;
-  uint64_t create_site; /* detail: call stack of its creation */
-  int ignore;           /* nesting of ignore regions */
-  uint64_t clock_read;  /* last time it saw */
-  uint32_t randoms;     /* times it asked the kernel for random numbers */
+  uint64_t create_site;  /* detail: call stack of its creation */
+  int ignore;            /* nesting of ignore regions */
+  uint64_t clock_read;   /* last time it saw */
+  unsigned early;        /* waits that ended before their time (--timeouts=any) */
+  struct hd_obj *robust; /* robust mutexes that it has */
+  uint32_t randoms;      /* times it asked the kernel for random numbers */
   uint64_t stack_limit;
   struct hd_spin spin;
   struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
@@ -170,7 +173,8 @@ struct hd_obj {
   uint64_t site;    /* where it was taken: program counter, or call stack when detail is on */
   uint32_t signals; /* condition: signals that found nobody waiting */
   struct hd_holder *holders;
-  struct hd_vc before; /* read-write lock: what readers published; barrier: what the last round did */
+  struct hd_obj *next_robust; /* of the same owner */
+  struct hd_vc before;        /* read-write lock: what readers published; barrier: what the last round did */
 };
 #define HD_NOBODY 0xffff
 
@@ -529,8 +533,32 @@ size_t hd__format(char *buf, size_t cap, const char *fmt, ...);
 bool hd__mutex_owned(const pthread_mutex_t *m); /* by the running thread */
 bool hd__mutex_free(uint64_t m);
 void hd__mutex_leave(pthread_mutex_t *m);
-void hd__mutex_return(pthread_mutex_t *m, uint64_t pc);
+int hd__mutex_return(pthread_mutex_t *m, uint64_t pc);
 void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc);
+/* The functions of the same name, called from pc. */
+int hd__mutex_lock(pthread_mutex_t *m, uint64_t pc);
+int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc);
+int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc);
+int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc);
+int hd__mutex_destroy(pthread_mutex_t *m, uint64_t pc);
+int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
+                  uint64_t pc); /* at: NULL for a wait without end */
+int hd__cond_signal(pthread_cond_t *c, uint64_t pc);
+int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc);
+int hd__cond_destroy(pthread_cond_t *c, uint64_t pc);
+int hd__once(pthread_once_t *once, void (*fn)(void), uint64_t pc);
+int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg,
+                      uint64_t pc);
+int hd__thread_join(pthread_t th, void **ret, uint64_t pc);
+int hd__thread_detach(pthread_t th, uint64_t pc);
+/* The thread of that name, NULL if there is none. */
+struct hd_thread *hd__thread_find(pthread_t th);
+/* The running thread ends: the robust mutexes that it has are free, and inconsistent. */
+void hd__mutexes_abandon(void);
+/* Whether a timed wait of the running thread may end before its time. */
+bool hd__any_time(void);
+/* The wait ends now, and early if it is blocked: the thread believes its time has come. Returns `blocked`. */
+bool hd__early(bool blocked, clockid_t clock, const struct timespec *at);
 void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);
 void hd__timer_in(struct hd_thread *t, uint64_t ns);
 void hd__timer_clear(struct hd_thread *t);

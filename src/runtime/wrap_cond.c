@@ -3,7 +3,8 @@
  * A wait is two steps: WAIT gives the mutex back and queues the thread; WAKE, enabled once the thread was
  * woken and the mutex is free, takes the mutex again. Which waiter a signal wakes is a choice. A spurious
  * wake-up (option) is a choice at the WAIT: not to sleep at all; since the thread can be delayed as long as
- * one likes before its WAKE, that covers a wake-up at any later moment too. */
+ * one likes before its WAKE, that covers a wake-up at any later moment too. With --timeouts=any a timed wait has a
+ * step CTIMEOUT in between, possible until the thread is woken. */
 #include <errno.h>
 
 #include "runtime/rt.h"
@@ -41,7 +42,10 @@ static void to_mutex(struct hd_thread *t) {
   t->op.kind = HD_OP_WAKE;
   t->op.object = m->addr;
   hd__pend(m, t);
-  if (hd__mutex_free(m->addr)) hd__enable(t);
+  if (hd__mutex_free(m->addr))
+    hd__enable(t);
+  else
+    hd__disable(t);
 }
 
 void hd__time_out(struct hd_thread *t) {
@@ -58,15 +62,30 @@ void hd__time_out(struct hd_thread *t) {
   }
 }
 
-static int wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
-                uint64_t pc) {
+/* With --timeouts=any the thread may give up as long as nobody has woken it: that is an operation on the
+ * condition. Returns true when it did; either way it may have its mutex then. */
+static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, const struct timespec *at) {
+  t->op.kind = HD_OP_CTIMEOUT;
+  hd__enable(t);
+  hd__step();
+  if (t->op.kind == HD_OP_WAKE) return false;
+  hd__event(0);
+  hd__early(true, clock, at);
+  dequeue(o, t);
+  to_mutex(t);
+  hd__step();
+  return true;
+}
+
+int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
+                  uint64_t pc) {
   struct hd_thread *t = rt.cur;
   if (hd__heap_owns((uint64_t)c)) hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   if (!hd__mutex_owned(m)) {
     hd__mutex_not_owned(m, pc);
     return EPERM;
   }
-  if (at && (at->tv_nsec < 0 || at->tv_nsec >= 1000000000)) return EINVAL;
+  if (at && hd__bad_time(at)) return EINVAL;
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   hd__point_open(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, 0, pc);
   t->op.aux = (uint64_t)m;
@@ -76,20 +95,24 @@ static int wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const st
   t->wait2 = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__disable(t);
   hd__mutex_leave(m);
-  if (spurious) {
+  bool early = false, any_time = !spurious && at && hd__any_time();
+  if (spurious)
     to_mutex(t);
-  } else {
+  else
     enqueue(o, t);
-    if (at) hd__timer_set(t, clock, at);
+  if (any_time) {
+    early = gives_up(o, t, clock, at);
+  } else {
+    if (at && !spurious) hd__timer_set(t, clock, at);
+    hd__step();
   }
-  hd__step();
   hd__timer_clear(t);
   bool late = t->timed_out;
   t->timed_out = false;
   hd__event(late ? HD_EV_FAILED : 0);
-  hd__mutex_return(m, pc);
+  int e = hd__mutex_return(m, pc);
   m->__data.__count = count;
-  return late ? ETIMEDOUT : 0;
+  return e ? e : late || early ? ETIMEDOUT : 0;
 }
 
 /* The k-th waiter by thread number: in what order they came does not matter to the choice. */
@@ -110,7 +133,7 @@ static void wake(struct hd_obj *o, struct hd_thread *t) {
   to_mutex(t);
 }
 
-static int signal_one(pthread_cond_t *c, uint64_t pc) {
+int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
   if (hd__heap_owns((uint64_t)c)) hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   hd__point_open(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
@@ -124,7 +147,7 @@ static int signal_one(pthread_cond_t *c, uint64_t pc) {
   return 0;
 }
 
-static int signal_all(pthread_cond_t *c, uint64_t pc) {
+int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc) {
   if (hd__heap_owns((uint64_t)c)) hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   hd__point_open(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
@@ -132,6 +155,16 @@ static int signal_all(pthread_cond_t *c, uint64_t pc) {
   hd__event(0);
   if (!o->nqueue) o->signals++;
   while (o->nqueue) wake(o, o->queue);
+  return 0;
+}
+
+int hd__cond_destroy(pthread_cond_t *c, uint64_t pc) {
+  hd__point(HD_OP_CDESTROY, (uint64_t)c, 0, pc);
+  if (hd__obj((uint64_t)c, HD_OBJ_COND)->nqueue) {
+    hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)c, pc, "a thread waits on the condition variable",
+                      false);
+    return EBUSY;
+  }
   return 0;
 }
 
@@ -144,34 +177,27 @@ HD_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a) 
 }
 
 HD_EXPORT int pthread_cond_destroy(pthread_cond_t *c) {
-  if (!hot.active) return real_pthread_cond_destroy(c);
-  uint64_t pc = HD_CALLER;
-  hd__point(HD_OP_CDESTROY, (uint64_t)c, 0, pc);
-  if (hd__obj((uint64_t)c, HD_OBJ_COND)->nqueue) {
-    hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)c, pc, "a thread waits on the condition variable",
-                      false);
-    return EBUSY;
-  }
-  return 0;
+  return hot.active ? hd__cond_destroy(c, HD_CALLER) : real_pthread_cond_destroy(c);
 }
 
 HD_EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
-  return hot.active ? wait(c, m, 0, NULL, HD_CALLER) : real_pthread_cond_wait(c, m);
+  return hot.active ? hd__cond_wait(c, m, 0, NULL, HD_CALLER) : real_pthread_cond_wait(c, m);
 }
 
 HD_EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *at) {
-  return hot.active ? wait(c, m, clock_of(c), at, HD_CALLER) : real_pthread_cond_timedwait(c, m, at);
+  return hot.active ? hd__cond_wait(c, m, clock_of(c), at, HD_CALLER) : real_pthread_cond_timedwait(c, m, at);
 }
 
 HD_EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
                                      const struct timespec *at) {
-  return hot.active ? wait(c, m, clock, at, HD_CALLER) : real_pthread_cond_clockwait(c, m, clock, at);
+  return hot.active ? hd__cond_wait(c, m, clock, at, HD_CALLER)
+                    : real_pthread_cond_clockwait(c, m, clock, at);
 }
 
 HD_EXPORT int pthread_cond_signal(pthread_cond_t *c) {
-  return hot.active ? signal_one(c, HD_CALLER) : real_pthread_cond_signal(c);
+  return hot.active ? hd__cond_signal(c, HD_CALLER) : real_pthread_cond_signal(c);
 }
 
 HD_EXPORT int pthread_cond_broadcast(pthread_cond_t *c) {
-  return hot.active ? signal_all(c, HD_CALLER) : real_pthread_cond_broadcast(c);
+  return hot.active ? hd__cond_broadcast(c, HD_CALLER) : real_pthread_cond_broadcast(c);
 }

@@ -1,7 +1,10 @@
 /* wrap_mutex.c: mutexes. Runs in the tested process.
  *
  * Whether a mutex is locked, by whom and how often stands in its own memory, in libc's fields; nobody else
- * looks at them in a controlled run. A mutex that is zeroed or initialised again is therefore unlocked again. */
+ * looks at them in a controlled run. A mutex that is zeroed or initialised again is therefore unlocked again.
+ * Priorities and process sharing are accepted and change nothing. A robust mutex whose owner ends is unlocked by
+ * that thread as its last step; as in libc the field of the owner then says that it is inconsistent, and so
+ * does a flag while the next owner has not called pthread_mutex_consistent. */
 #include <errno.h>
 
 #include "runtime/rt.h"
@@ -13,8 +16,22 @@ static void touch(const pthread_mutex_t *m, uint64_t pc) {
   hd__touch_object(m, sizeof *m, destroyed(m), "use of a destroyed mutex", pc);
 }
 
-static void take(struct hd_obj *o, pthread_mutex_t *m, uint64_t pc) {
+#define INCONSISTENT 0x7fffffff
+#define NOT_RECOVERABLE 0x7ffffffe
+static bool robust(const pthread_mutex_t *m) { return m->__data.__kind & 16; }
+static bool lost(const pthread_mutex_t *m) {
+  return !m->__data.__lock && m->__data.__owner == NOT_RECOVERABLE;
+}
+
+/* Returns what the caller is told: 0, or that the last owner has ended. */
+static int take(struct hd_obj *o, pthread_mutex_t *m, uint64_t pc) {
   struct hd_thread *t = rt.cur;
+  bool died = m->__data.__owner == INCONSISTENT;
+  if (robust(m)) {
+    o->next_robust = t->robust;
+    t->robust = o;
+    m->__data.__spins = died;
+  }
   m->__data.__lock = 1;
   m->__data.__owner = t->id + 1;
   m->__data.__count = 1;
@@ -22,6 +39,7 @@ static void take(struct hd_obj *o, pthread_mutex_t *m, uint64_t pc) {
   o->site = hd__site_here(pc);
   hd__disable_pending(o, t);
   hd__acquire(&o->vc);
+  return died ? EOWNERDEAD : 0;
 }
 
 static bool owned(const pthread_mutex_t *m) {
@@ -32,6 +50,12 @@ static bool owned(const pthread_mutex_t *m) {
 static void give(struct hd_obj *o, pthread_mutex_t *m) {
   m->__data.__lock = 0;
   m->__data.__owner = 0;
+  if (HD_UNLIKELY(robust(m))) {
+    struct hd_obj **p = &rt.cur->robust;
+    while (*p && *p != o) p = &(*p)->next_robust;
+    if (*p) *p = o->next_robust;
+    if (m->__data.__spins) m->__data.__owner = NOT_RECOVERABLE;
+  }
   m->__data.__count = 0;
   o->owner = HD_NOBODY;
   hd__release(&o->vc);
@@ -59,32 +83,35 @@ static bool again(pthread_mutex_t *m, int *e, uint64_t pc) {
   return false;
 }
 
-static int lock(pthread_mutex_t *m, uint64_t pc) {
+int hd__mutex_lock(pthread_mutex_t *m, uint64_t pc) {
   int e = 0;
   touch(m, pc);
   if (again(m, &e, pc)) return e;
   if (owned(m) && !(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__want(o, HD_OP_LOCK, !m->__data.__lock, NULL, pc);
-  hd__event(0);
-  take(o, m, pc);
-  return 0;
+  hd__event(lost(m) ? HD_EV_FAILED : 0);
+  return lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
 }
 
-static int lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc) {
+int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc) {
   int e = 0;
   touch(m, pc);
   if (again(m, &e, pc)) return e;
   if (hd__bad_time(at)) return EINVAL;
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  bool late = hd__want(o, HD_OP_TIMEDLOCK, !m->__data.__lock, &(struct hd_until){clock, at}, pc);
-  hd__event(late ? HD_EV_FAILED : 0);
-  if (late) return ETIMEDOUT;
-  take(o, m, pc);
-  return 0;
+  bool late;
+  if (hd__any_time()) {
+    hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
+    late = hd__early(m->__data.__lock, clock, at);
+  } else {
+    late = hd__want(o, HD_OP_TIMEDLOCK, !m->__data.__lock, &(struct hd_until){clock, at}, pc);
+  }
+  hd__event(late || lost(m) ? HD_EV_FAILED : 0);
+  return late ? ETIMEDOUT : lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
 }
 
-static int trylock(pthread_mutex_t *m, uint64_t pc) {
+int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc) {
   touch(m, pc);
   if (owned(m) && type_of(m) == PTHREAD_MUTEX_RECURSIVE) {
     m->__data.__count++;
@@ -94,19 +121,16 @@ static int trylock(pthread_mutex_t *m, uint64_t pc) {
   if (hd__spin_check((uint64_t)&m->__data.__lock, pc)) return EBUSY;
   hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
   bool busy = m->__data.__lock;
-  hd__event(busy ? HD_EV_FAILED : 0);
-  if (busy) {
-    hd__spin_read((uint64_t)&m->__data.__lock, sizeof m->__data.__lock);
-    return EBUSY;
-  }
-  take(o, m, pc);
-  return 0;
+  hd__event(busy || lost(m) ? HD_EV_FAILED : 0);
+  if (busy) hd__spin_read((uint64_t)&m->__data.__lock, sizeof m->__data.__lock);
+  return busy ? EBUSY : lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
 }
 
-static int unlock(pthread_mutex_t *m, uint64_t pc) {
+int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc) {
   touch(m, pc);
   if (!owned(m)) {
-    if (type_of(m) == PTHREAD_MUTEX_RECURSIVE || type_of(m) == PTHREAD_MUTEX_ERRORCHECK) return EPERM;
+    if (type_of(m) == PTHREAD_MUTEX_RECURSIVE || type_of(m) == PTHREAD_MUTEX_ERRORCHECK || robust(m))
+      return EPERM;
     report_owner(HD_KIND_NOT_OWNER, m, pc,
                  m->__data.__lock ? "another thread holds this mutex" : "nobody holds this mutex");
     rt.status->lossy = 1; /* others cannot rely on what they hold: the search does not know that */
@@ -119,29 +143,7 @@ static int unlock(pthread_mutex_t *m, uint64_t pc) {
   return 0;
 }
 
-/* ---- for condition variables ---- */
-
-void hd__mutex_leave(pthread_mutex_t *m) { give(hd__obj((uint64_t)m, HD_OBJ_MUTEX), m); }
-bool hd__mutex_owned(const pthread_mutex_t *m) { return owned(m); }
-bool hd__mutex_free(uint64_t m) { return ((const pthread_mutex_t *)m)->__data.__lock == 0; }
-void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc) {
-  report_owner(HD_KIND_NOT_OWNER, m, pc, "wait on a condition with a mutex the thread does not hold");
-}
-void hd__mutex_return(pthread_mutex_t *m, uint64_t pc) {
-  struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  hd__unpend(o, rt.cur);
-  take(o, m, pc);
-}
-
-/* ---- the functions themselves ---- */
-
-HD_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) {
-  return real_pthread_mutex_init(m, a);
-}
-
-HD_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m) {
-  if (!hot.active) return real_pthread_mutex_destroy(m);
-  uint64_t pc = HD_CALLER;
+int hd__mutex_destroy(pthread_mutex_t *m, uint64_t pc) {
   touch(m, pc);
   hd__point(HD_OP_MDESTROY, (uint64_t)m, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
@@ -154,23 +156,67 @@ HD_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m) {
   return 0;
 }
 
+void hd__mutexes_abandon(void) {
+  while (rt.cur->robust) {
+    struct hd_obj *o = rt.cur->robust;
+    pthread_mutex_t *m = (pthread_mutex_t *)o->addr;
+    hd__point(HD_OP_UNLOCK, o->addr, 0, hd__site_pc(o->site));
+    m->__data.__spins = 0;
+    give(o, m);
+    m->__data.__owner = INCONSISTENT;
+  }
+}
+
+/* ---- for condition variables ---- */
+
+void hd__mutex_leave(pthread_mutex_t *m) { give(hd__obj((uint64_t)m, HD_OBJ_MUTEX), m); }
+bool hd__mutex_owned(const pthread_mutex_t *m) { return owned(m); }
+bool hd__mutex_free(uint64_t m) { return ((const pthread_mutex_t *)m)->__data.__lock == 0; }
+void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc) {
+  report_owner(HD_KIND_NOT_OWNER, m, pc, "wait on a condition with a mutex the thread does not hold");
+}
+int hd__mutex_return(pthread_mutex_t *m, uint64_t pc) {
+  struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  hd__unpend(o, rt.cur);
+  return lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
+}
+
+/* ---- the functions themselves ---- */
+
+HD_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) {
+  return real_pthread_mutex_init(m, a);
+}
+
+HD_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m) {
+  return hot.active ? hd__mutex_destroy(m, HD_CALLER) : real_pthread_mutex_destroy(m);
+}
+
+HD_EXPORT int pthread_mutex_consistent(pthread_mutex_t *m) {
+  if (!hot.active) return real_pthread_mutex_consistent(m);
+  if (!robust(m) || !owned(m) || !m->__data.__spins) return EINVAL;
+  m->__data.__spins = 0;
+  return 0;
+}
+
 HD_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
-  return HD_LIKELY(hot.active) ? lock(m, HD_CALLER) : real_pthread_mutex_lock(m);
+  return HD_LIKELY(hot.active) ? hd__mutex_lock(m, HD_CALLER) : real_pthread_mutex_lock(m);
 }
 
 int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m);
 int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m) {
-  return HD_LIKELY(hot.active) ? trylock(m, HD_CALLER) : real_pthread_mutex_trylock(m);
+  return HD_LIKELY(hot.active) ? hd__mutex_trylock(m, HD_CALLER) : real_pthread_mutex_trylock(m);
 }
 
 HD_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *at) {
-  return hot.active ? lock_until(m, CLOCK_REALTIME, at, HD_CALLER) : real_pthread_mutex_timedlock(m, at);
+  return hot.active ? hd__mutex_lock_until(m, CLOCK_REALTIME, at, HD_CALLER)
+                    : real_pthread_mutex_timedlock(m, at);
 }
 
 HD_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *at) {
-  return hot.active ? lock_until(m, clock, at, HD_CALLER) : real_pthread_mutex_clocklock(m, clock, at);
+  return hot.active ? hd__mutex_lock_until(m, clock, at, HD_CALLER)
+                    : real_pthread_mutex_clocklock(m, clock, at);
 }
 
 HD_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
-  return HD_LIKELY(hot.active) ? unlock(m, HD_CALLER) : real_pthread_mutex_unlock(m);
+  return HD_LIKELY(hot.active) ? hd__mutex_unlock(m, HD_CALLER) : real_pthread_mutex_unlock(m);
 }

@@ -46,9 +46,7 @@ static void once_over(struct once_call *c) {
   }
 }
 
-HD_EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void)) {
-  if (!hot.active) return real_pthread_once(once, fn);
-  uint64_t pc = HD_CALLER;
+int hd__once(pthread_once_t *once, void (*fn)(void), uint64_t pc) {
   struct hd_obj *o = enter((uint64_t)once, pc, (const uint8_t *)once, ONCE_DONE);
   if (*once == ONCE_DONE) return 0;
   begin(o, pc);
@@ -59,6 +57,10 @@ HD_EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void)) {
   call.done = true;
   end((uint64_t)once, pc);
   return 0;
+}
+
+HD_EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void)) {
+  return hot.active ? hd__once(once, fn, HD_CALLER) : real_pthread_once(once, fn);
 }
 
 /* ---- guards: the first byte says "initialised"; compiled code reads it with acquire order ---- */

@@ -87,6 +87,7 @@ static bool again(struct hd_obj *o, bool write, bool try, int *e, uint64_t pc) {
   if (!try)
     hd__report_lock(HD_KIND_DOUBLE_LOCK, o, HD_OP_WRLOCK, pc,
                     "the thread has locked this for reading and will wait for itself");
+  if (!try && !(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
   return false;
 }
 
@@ -96,7 +97,10 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
   struct hd_obj *o = object(l);
   if (again(o, write, false, &e, pc)) return e;
   bool late;
-  if (until)
+  if (until && hd__any_time()) {
+    hd__point_open(write ? HD_OP_TRYWRLOCK : HD_OP_TRYRDLOCK, (uint64_t)l, 0, pc);
+    late = hd__early(!can(l, write), until->clock, until->at);
+  } else if (until)
     late = hd__want(o, write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK, can(l, write), until, pc);
   else
     late = hd__want(o, write ? HD_OP_WRLOCK : HD_OP_RDLOCK, can(l, write), NULL, pc);
@@ -138,7 +142,7 @@ static int unlock(pthread_rwlock_t *l, uint64_t pc) {
     hd__report_lock(HD_KIND_NOT_OWNER, o, HD_OP_RDUNLOCK, pc,
                     *state(l) ? "other threads hold this read-write lock"
                               : "nobody holds this read-write lock");
-    return 0;
+    return 0; /* libc's lock would be broken from here on */
   }
   if (!writes && --h->count) return 0;
   if (!writes) h->count = 1; /* until it is done */

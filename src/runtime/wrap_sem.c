@@ -59,7 +59,10 @@ static void take(struct hd_obj *o, sem_t *s) {
 static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
   struct hd_obj *o = touch(s, pc);
   bool late;
-  if (until)
+  if (until && hd__any_time()) {
+    hd__point_open(HD_OP_SEMTRYWAIT, (uint64_t)s, 0, pc);
+    late = hd__early(!of(s)->value, until->clock, until->at);
+  } else if (until)
     late = hd__want(o, HD_OP_SEMTIMED, of(s)->value, until, pc);
   else
     late = hd__want(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);

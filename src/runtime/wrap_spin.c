@@ -25,9 +25,11 @@ static void take(struct hd_obj *o, pthread_spinlock_t *l, uint64_t pc) {
 
 static int lock(pthread_spinlock_t *l, uint64_t pc) {
   struct hd_obj *o = touch(l, pc);
-  if (owned(l))
+  if (owned(l)) {
     hd__report_lock(HD_KIND_DOUBLE_LOCK, o, HD_OP_LOCK, pc,
                     "the thread holds this spin lock already and will wait for itself");
+    if (!(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
+  }
   hd__want(o, HD_OP_LOCK, !held(l), NULL, pc);
   hd__event(0);
   take(o, l, pc);
@@ -54,6 +56,7 @@ static int unlock(pthread_spinlock_t *l, uint64_t pc) {
     if (!held(l)) o->owner = HD_NOBODY;
     hd__report_lock(HD_KIND_NOT_OWNER, o, HD_OP_UNLOCK, pc,
                     held(l) ? "another thread holds this spin lock" : "nobody holds this spin lock");
+    rt.status->lossy = 1; /* as for a mutex */
   }
   hd__point(HD_OP_UNLOCK, (uint64_t)l, 0, pc);
   *l = FREE;

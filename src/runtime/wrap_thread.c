@@ -82,6 +82,7 @@ _Noreturn void hd__thread_exit(void *ret) {
   if (t->id != 0 || !t->exiting) hd__run_thread_dtors(t);
   t->exiting = true;
   hot.frame = t->frames;
+  hd__mutexes_abandon();
   hd__point(HD_OP_EXIT, t->id, 0, 0);
   if (rt.nalive == 1) hd__program_exit(0); /* the last thread takes the process with it */
   hd__thread_gone();
@@ -104,13 +105,8 @@ static size_t default_stack(void) {
   return size;
 }
 
-HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
-  if (!hot.active) {
-    if (rt.ctl && !hd__private_depth)
-      hd__fail(HD_RTE_UNSUPPORTED, 0, "pthread_create before main (in a constructor) is not supported");
-    return real_pthread_create(out, attr, fn, arg);
-  }
-  uint64_t pc = HD_CALLER;
+int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg,
+                      uint64_t pc) {
   struct hd_thread *me = rt.cur;
   void *user_stack = NULL;
   size_t size = 0;
@@ -147,7 +143,14 @@ HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(
   return 0;
 }
 
-static struct hd_thread *find(pthread_t th) {
+HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
+  if (hot.active) return hd__thread_create(out, attr, fn, arg, HD_CALLER);
+  if (rt.ctl && !hd__private_depth)
+    hd__fail(HD_RTE_UNSUPPORTED, 0, "pthread_create before main (in a constructor) is not supported");
+  return real_pthread_create(out, attr, fn, arg);
+}
+
+struct hd_thread *hd__thread_find(pthread_t th) {
   if ((uint64_t)th == rt.main_tp) return &rt.thread[0];
   for (unsigned i = rt.nthreads; i-- > 1;)
     if (rt.thread[i].ident && rt.thread[i].ident->tp == (uint64_t)th) return &rt.thread[i];
@@ -159,33 +162,103 @@ static void forget(struct hd_thread *t) {
   t->ident = NULL;
 }
 
-HD_EXPORT int pthread_join(pthread_t th, void **ret) {
-  if (!hot.active) return real_pthread_join(th, ret);
-  struct hd_thread *t = find(th), *me = rt.cur;
-  if (!t || t->joined) return ESRCH;
-  if (t == me) return EDEADLK;
-  if (t->detached || t->joiner) return EINVAL;
-  me->op = (struct hd_op){.kind = HD_OP_JOIN, .thread = me->id, .object = t->id, .pc = HD_CALLER};
-  t->joiner = me;
-  if (t->state != HD_T_DONE) hd__disable(me);
-  hd__step();
-  hd__event(0);
-  t->joiner = NULL;
+/* The thread has ended, and this one knows. */
+static void joined(struct hd_thread *t, void **ret) {
   t->joined = true;
   rt.nunjoined--;
   hd__acquire(&t->vc);
   if (ret) *ret = t->ret;
   forget(t);
+}
+
+/* Why th cannot be joined, or 0. */
+static int bad_join(pthread_t th, struct hd_thread **t) {
+  *t = hd__thread_find(th);
+  if (!*t || (*t)->joined) return ESRCH;
+  if (*t == rt.cur) return EDEADLK;
+  return (*t)->detached || (*t)->joiner ? EINVAL : 0;
+}
+
+int hd__thread_join(pthread_t th, void **ret, uint64_t pc) {
+  struct hd_thread *t, *me = rt.cur;
+  int e = bad_join(th, &t);
+  if (e) return e;
+  me->op = (struct hd_op){.kind = HD_OP_JOIN, .thread = me->id, .object = t->id, .pc = pc};
+  t->joiner = me;
+  if (t->state != HD_T_DONE) hd__disable(me);
+  hd__step();
+  hd__event(0);
+  t->joiner = NULL;
+  joined(t, ret);
   return 0;
 }
 
-HD_EXPORT int pthread_detach(pthread_t th) {
-  if (!hot.active) return real_pthread_detach(th);
-  struct hd_thread *t = find(th);
+static int join_at_once(pthread_t th, void **ret, uint64_t pc) {
+  struct hd_thread *t;
+  int e = bad_join(th, &t);
+  if (e) return e;
+  hd__point_open(HD_OP_TRYJOIN, t->id, 0, pc);
+  bool busy = t->state != HD_T_DONE;
+  hd__event(busy ? HD_EV_FAILED : 0);
+  if (busy) return EBUSY;
+  joined(t, ret);
+  return 0;
+}
+
+static int join_until(pthread_t th, void **ret, clockid_t clock, const struct timespec *at, uint64_t pc) {
+  struct hd_thread *t, *me = rt.cur;
+  if (!at) return hd__thread_join(th, ret, pc);
+  int e = hd__bad_time(at) ? EINVAL : bad_join(th, &t);
+  if (e) return e;
+  bool late;
+  if (hd__any_time()) {
+    hd__point_open(HD_OP_TRYJOIN, t->id, 0, pc);
+    late = hd__early(t->state != HD_T_DONE, clock, at);
+  } else {
+    me->op = (struct hd_op){.kind = HD_OP_TIMEDJOIN, .thread = me->id, .object = t->id, .pc = pc};
+    t->joiner = me;
+    hd__timer_set(me, clock, at);
+    if (t->state != HD_T_DONE) hd__disable(me);
+    hd__step();
+    hd__timer_clear(me);
+    late = me->timed_out;
+    me->timed_out = false;
+    t->joiner = NULL;
+  }
+  hd__event(late ? HD_EV_FAILED : 0);
+  if (late) return ETIMEDOUT;
+  joined(t, ret);
+  return 0;
+}
+
+int hd__thread_detach(pthread_t th, uint64_t pc) {
+  struct hd_thread *t = hd__thread_find(th);
   if (!t || t->joined) return ESRCH;
   if (t->detached) return EINVAL;
-  hd__point(HD_OP_DETACH, t->id, 0, HD_CALLER);
+  hd__point(HD_OP_DETACH, t->id, 0, pc);
   t->detached = true;
   if (t->state == HD_T_DONE) forget(t);
   return 0;
+}
+
+HD_EXPORT int pthread_join(pthread_t th, void **ret) {
+  return hot.active ? hd__thread_join(th, ret, HD_CALLER) : real_pthread_join(th, ret);
+}
+
+HD_EXPORT int pthread_tryjoin_np(pthread_t th, void **ret) {
+  return hot.active ? join_at_once(th, ret, HD_CALLER) : real_pthread_tryjoin_np(th, ret);
+}
+
+HD_EXPORT int pthread_timedjoin_np(pthread_t th, void **ret, const struct timespec *at) {
+  return hot.active ? join_until(th, ret, CLOCK_REALTIME, at, HD_CALLER)
+                    : real_pthread_timedjoin_np(th, ret, at);
+}
+
+HD_EXPORT int pthread_clockjoin_np(pthread_t th, void **ret, clockid_t clock, const struct timespec *at) {
+  return hot.active ? join_until(th, ret, clock, at, HD_CALLER)
+                    : real_pthread_clockjoin_np(th, ret, clock, at);
+}
+
+HD_EXPORT int pthread_detach(pthread_t th) {
+  return hot.active ? hd__thread_detach(th, HD_CALLER) : real_pthread_detach(th);
 }

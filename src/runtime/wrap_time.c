@@ -47,10 +47,37 @@ static uint64_t read_clock(clockid_t clock) {
   return (t->clock_read += TICK) + hd__clock_zero(clock);
 }
 
+/* ---- --timeouts=any ---- */
+
+/* A loop around a timed wait could go round for ever: only so many waits of a thread end early. */
+#define EARLY 3
+
+bool hd__any_time(void) {
+  if (!rt.config->timeouts_any) return false;
+  if (rt.cur->early < EARLY) return true;
+  rt.status->lossy = 1;
+  return false;
+}
+
+bool hd__early(bool blocked, clockid_t clock, const struct timespec *at) {
+  struct hd_thread *t = rt.cur;
+  if (!blocked) return false;
+  t->early++;
+  hd__timer_set(t, clock, at);
+  hd__timer_clear(t);
+  if (t->clock_read < t->deadline) t->clock_read = t->deadline;
+  return true;
+}
+
 void hd__sleep(uint64_t ns, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__point(HD_OP_SLEEP, 0, 0, pc);
   hd__timer_in(t, ns);
+  if (rt.config->timeouts_any) { /* it may wake at any time: now, or whenever it goes on */
+    hd__timer_clear(t);
+    t->clock_read = t->deadline;
+    return;
+  }
   t->op.kind = HD_OP_TIMEOUT;
   hd__disable(t);
   hd__step();

@@ -24,6 +24,7 @@ static struct hd_schedule example(void) {
       .ignore = 1ull << HD_KIND_LEAK | 1ull << HD_KIND_HANG,
       .key = 0xfedcba9876543210,
       .restart = HD_RESTART_FORK,
+      .timeouts_any = true,
       .leaks = true,
       .exit_status = true,
       .kind = HD_KIND_DATA_RACE,
@@ -55,7 +56,7 @@ static void schedule_round_trip(void **state) {
   assert_string_equal(b.strategy, a.strategy);
   assert_true(b.seed == a.seed && b.execution == a.execution && b.max_length == a.max_length);
   assert_true(b.ignore == a.ignore && b.key == a.key && b.restart == a.restart && b.kind == a.kind);
-  assert_true(b.leaks && b.exit_status && !b.spurious && !b.thread_leaks && !b.partial);
+  assert_true(b.leaks && b.exit_status && b.timeouts_any && !b.spurious && !b.thread_leaks && !b.partial);
   assert_int_equal(b.nsteps, a.nsteps);
   assert_memory_equal(b.step, a.step, sizeof steps);
   assert_int_equal(b.nvisible, a.nvisible);
@@ -125,7 +126,7 @@ static void damaged_schedules_are_refused(void **state) {
   refuse_schedule("seed 42", "seed -1", "schedule:4:");
   refuse_schedule("seed 42\n", "", "expected \"seed VALUE\"");
   refuse_schedule("restart fork", "restart maybe", "schedule:6:");
-  refuse_schedule("leaks 1", "leaks 2", "schedule:9:");
+  refuse_schedule("leaks 1", "leaks 2", "schedule:10:");
   refuse_schedule("ignore leak,hang", "ignore leak,nothing", "kinds of findings");
   refuse_schedule("kind data-race", "kind love", "a kind of finding");
   refuse_schedule("visible 5", "visible 4", "expected \"steps VALUE\"");

@@ -25,6 +25,7 @@ HEAD = """
 #include <string.h>
 #include <strings.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 #include <heddle.h>
@@ -40,6 +41,7 @@ __attribute__((constructor)) static void init(void) { sem_init(&sem, 0, 1); pthr
 pthread_key_t key;
 pthread_once_t once = PTHREAD_ONCE_INIT;
 static void nothing(void) {}
+static int start(void *arg) { return arg != 0; }
 static struct timespec soon(void) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); t.tv_sec++; return t; }
 """
 
@@ -176,6 +178,30 @@ EVENTS = {
     "pthread_spin_trylock": ("if (!pthread_spin_trylock(&spin)) pthread_spin_unlock(&spin)", "trylock"),
     "pthread_spin_destroy": ("pthread_spinlock_t x; pthread_spin_init(&x, 0); pthread_spin_destroy(&x)",
                              "mutex-destroy"),
+    "pthread_tryjoin_np": ("pthread_t t; pthread_create(&t, 0, two, 0); if (pthread_tryjoin_np(t, 0)) pthread_join(t, 0)",
+                           "tryjoin"),
+    "pthread_timedjoin_np": ("pthread_t t; struct timespec a = soon(); pthread_create(&t, 0, two, 0);"
+                             " pthread_timedjoin_np(t, 0, &a)", "timedjoin"),
+    "pthread_clockjoin_np": ("pthread_t t; struct timespec a = soon(); pthread_create(&t, 0, two, 0);"
+                             " pthread_clockjoin_np(t, 0, CLOCK_REALTIME, &a)", "timedjoin"),
+    "thrd_create": ("thrd_t t; thrd_create(&t, start, 0); thrd_join(t, 0)", "create"),
+    "thrd_join": ("thrd_t t; thrd_create(&t, start, 0); thrd_join(t, 0)", "join"),
+    "thrd_detach": ("thrd_t t; thrd_create(&t, start, 0); thrd_detach(t)", "detach"),
+    "thrd_exit": ("thrd_exit(0)", "exit"),
+    "thrd_sleep": ("struct timespec t = {1, 0}; thrd_sleep(&t, 0)", "sleep"),
+    "thrd_yield": ("thrd_yield()", "yield"),
+    "mtx_lock": ("mtx_lock((mtx_t *)&m); mtx_unlock((mtx_t *)&m)", "lock"),
+    "mtx_unlock": ("mtx_lock((mtx_t *)&m); mtx_unlock((mtx_t *)&m)", "unlock"),
+    "mtx_trylock": ("if (!mtx_trylock((mtx_t *)&m)) mtx_unlock((mtx_t *)&m)", "trylock"),
+    "mtx_timedlock": ("struct timespec t = soon(); if (!mtx_timedlock((mtx_t *)&m, &t)) mtx_unlock((mtx_t *)&m)",
+                      "timedlock"),
+    "mtx_destroy": ("mtx_t x; mtx_init(&x, mtx_plain); mtx_destroy(&x)", "mutex-destroy"),
+    "cnd_signal": ("cnd_signal((cnd_t *)&c)", "signal"),
+    "cnd_broadcast": ("cnd_broadcast((cnd_t *)&c)", "broadcast"),
+    "cnd_destroy": ("cnd_t x; cnd_init(&x); cnd_destroy(&x)", "cond-destroy"),
+    "cnd_timedwait": ("struct timespec t = soon(); mtx_lock((mtx_t *)&m); cnd_timedwait((cnd_t *)&c, (mtx_t *)&m, &t);"
+                      " mtx_unlock((mtx_t *)&m)", "timedwait"),
+    "call_once": ("static once_flag f = ONCE_FLAG_INIT; call_once(&f, nothing)", "once"),
     "sched_yield": ("sched_yield()", "yield"),
     "sleep": ("sleep(1)", "sleep"),
     "usleep": ("usleep(1)", "sleep"),
@@ -193,6 +219,39 @@ def test_event(s, name):
     s.is_bug(r, ["assertion"])
     events = s.read(".heddle/1/events")
     s.check(re.search(r"^T\S+ %s " % re.escape(op), events, re.M), "no event '%s'" % op)
+
+
+def test_cnd_wait(s):
+    r, _ = kinds(s, program("mtx_lock((mtx_t *)&m); cnd_wait((cnd_t *)&c, (mtx_t *)&m); mtx_unlock((mtx_t *)&m)"))
+    s.is_bug(r, ["lost-wakeup"])
+    s.check(" wait " in s.read(".heddle/1/events"), "no event 'wait'")
+
+
+@each("pthread_mutex_consistent", "pthread_mutex_unlock")
+def test_robust(s, call):
+    """The next owner is told; what it does then decides whether anybody gets the mutex again."""
+    one = ("int e = pthread_mutex_lock(&robust); if (e == EOWNERDEAD) { told = 1; %s }"
+           " if (!told && !e) e = pthread_mutex_unlock(&robust)")
+    fix = "pthread_mutex_consistent(&robust);" if call.endswith("consistent") else ""
+    extra = """
+    static pthread_mutex_t robust; static int told;
+    static void *dies(void *arg) { pthread_mutex_lock(&robust); return arg; }
+    __attribute__((constructor)) static void make(void) { pthread_mutexattr_t a; pthread_mutexattr_init(&a);
+      pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST); pthread_mutex_init(&robust, &a); }
+    """
+    end = ("pthread_t d; pthread_create(&d, 0, dies, 0); pthread_join(d, 0); pthread_mutex_lock(&robust); %s"
+           " pthread_mutex_unlock(&robust); assert(pthread_mutex_lock(&robust) == %s);")
+    want = "0" if fix else "ENOTRECOVERABLE"
+    r, _ = kinds(s, program(one % fix, end=end % (fix, want), extra=extra))
+    s.is_clean(r)
+
+
+def test_tss_create(s):
+    source = program("tss_set(tss, &tss)", extra="static tss_t tss; static void gone(void *v) { assert(!v); }\n")
+    r, _ = kinds(s, source.replace("pthread_t a, b;", "pthread_t a, b; tss_create(&tss, gone);"))
+    s.is_bug(r, ["assertion"])
+    r, _ = kinds(s, source.replace("pthread_t a, b;", "pthread_t a, b; tss_create(&tss, gone); tss_delete(tss);"))
+    s.is_clean(r)
 
 
 def test_pthread_cond_wait(s):
