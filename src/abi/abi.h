@@ -175,7 +175,7 @@ struct hd_config {
   uint32_t bound_kind;      /* enum hd_bound: what a systematic search may use only so much of */
   uint32_t bound_iterate;   /* 0, 1, 2, ... instead of `bound` */
   uint32_t bound;
-  uint32_t timeouts_any;    /* a timed wait may end at any point, not only when nothing else can run */
+  uint32_t timeouts_any;   /* a timed wait may end at any point, not only when nothing else can run */
   uint64_t replay_len;     /* REPLAY: steps in the path area to follow, then any order */
   uint64_t replay_visible; /* REPLAY: entries of the visible log to take over */
   uint64_t target_key;     /* REPLAY: the finding looked for; others are passed over (0: any) */
