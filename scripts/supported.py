@@ -60,6 +60,7 @@ ACTIONS = [
     ("virtual_usage", "all zero"),
     ("virtual_gettimeofday", "virtual: the same in every run"),
     ("time((time_t", "virtual: the same in every run"),
+    ("hd__file_changes", "passed through; the contents of a file are put back at a restart"),
     ("hd__timer_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
     ("VIRTUAL_PID", "virtual: the same in every run"),
@@ -286,6 +287,12 @@ def operations():
            " of a time-out is virtual. What goes to a descriptor from before `main` is passed through")
     yield ([n for n, what in io if what not in ("IN", "OUT", "LOCK")],
            "an operation of the schedule, on files and channels that the execution opened")
+    names = re.findall(r"\{SYS_(\w+), (\w+), -?\d, ", read("files.c"))
+    yield ([n for n, what in names if what != "LOOK"],
+           "passed through; what it changed is put back at a restart, what it opened is closed. An operation of the"
+           " schedule where threads contend for names")
+    yield ([n for n, what in names if what == "LOOK"],
+           "passed through. An operation of the schedule where threads contend for names")
     yield (["nanosleep", "clock_nanosleep"], "made by hand: sleeps in virtual time")
 
 

@@ -223,6 +223,8 @@ struct hd_status {
   int32_t exit_status;    /* of the last execution */
   uint32_t assumed_wrong; /* in the last execution an assumption did not hold */
   uint32_t nmodules;
+  uint32_t changes_files; /* some execution has: from then on one process at a time */
+  uint32_t changes_pad;
   uint64_t restarts;  /* times a systematic search began anew because more operations proved visible */
   uint64_t discarded; /* executions of those that were begun anew */
   uint32_t
@@ -268,12 +270,14 @@ struct hd_ctl {
 #define HD_SHM_FPATH (3ull << 28)   /* hd_step[]: schedules of the findings */
 #define HD_SHM_EVENT (4ull << 28)   /* struct hd_event[] of the execution under detail */
 #define HD_SHM_SEARCH (16ull << 28) /* the strategy's memory */
-#define HD_SHM_SIZE (64ull << 28)   /* 16 GiB of address space */
+#define HD_SHM_UNDO (64ull << 28)   /* struct hd_undo_log: changes of files to be undone */
+#define HD_SHM_SIZE (68ull << 28)   /* 17 GiB of address space */
 
 #define HD_PATH_CAP ((1ull << 28) / sizeof(hd_step))
 #define HD_VISIBLE_CAP ((1ull << 28) / sizeof(uint64_t))
 #define HD_FPATH_CAP ((1ull << 28) / sizeof(hd_step))
 #define HD_EVENT_CAP ((12ull << 28) / sizeof(struct hd_event))
+#define HD_UNDO_CAP (4ull << 28)
 #define HD_SEARCH_CAP (48ull << 28)
 
 #endif

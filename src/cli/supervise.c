@@ -7,6 +7,8 @@
  * runtime is sent HD_SIG_HANG and may record where it is; if nothing changes then either, SIGKILL. */
 #include "cli/cli.h"
 
+#include "abi/undo.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -238,6 +240,14 @@ static void judge(const struct watching *w, int wstatus, const struct hd_ctl *ct
     out->end = HD_END_DIED;
 }
 
+/* What the process had changed in the file system when it died; one that ended has done this itself. */
+static void put_files_back(const struct hd_control *control) {
+  struct hd_undo_log *log = hd_control_area(control, HD_SHM_UNDO);
+  char what[300] = "";
+  int e = log->last ? hd_undo_all(log, what, sizeof what) : 0;
+  if (e) hd_warn("cannot put back what the program changed: %s: %s", what, strerror(e));
+}
+
 int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struct hd_streams *streams,
                  const struct hd_watch *watch, struct hd_outcome *out, struct hd_err *err) {
   struct hd_ctl *ctl = control->ctl;
@@ -274,6 +284,7 @@ int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struc
   if (pidfd >= 0) close(pidfd);
   if (w.group) kill(-w.pid, SIGKILL); /* what it forked and left behind */
   drain(streams);
+  put_files_back(control);
   judge(&w, wstatus, ctl, out);
   return HD_OK;
 }

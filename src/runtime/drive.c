@@ -46,6 +46,7 @@ static void take_snapshot(void) {
 
 static void put_back(void) {
   hd__sysguard_begin(); /* first: it makes all memory writable again */
+  hd__files_undo();
   hd__snapshot_restore();
   hd__heap_restore();
   hd__ident_reset();
@@ -68,6 +69,7 @@ static void grow_identities(void) {
 
 /* Runs the execution once. Returns why it ended (enum hd_end). */
 static int run_once(void) {
+  hd__files_begin();
   hd__sched_begin();
   hd__sites_reset();
   rt.search.observed = 0;
@@ -112,6 +114,7 @@ static int run_forked(void) {
   int status = 0;
   while (hd_sys4(SYS_wait4, pid, &status, 0, 0) == -4 /* EINTR */)
     ;
+  hd__files_undo();
   rt.epoch++;
   hd__shadow_learn(known, rt.status->visible_count);
   if (rt.status->state == HD_ST_ERROR) hd__die(3);
@@ -260,6 +263,7 @@ static void search(void *unused) {
   hd__signals_init();
   hd__vdso_init();
   hd__sysguard_init();
+  hd__files_init();
   hd__modules_record();
   hd__shadow_learn(0, st->visible_count);
   take_snapshot();

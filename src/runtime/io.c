@@ -22,8 +22,6 @@
 
 static uint32_t changes = 1; /* operations on descriptors in this execution */
 
-uint32_t hd__io_changes(void) { return changes; }
-
 void hd__io_begin(void) { changes = 1; }
 
 int hd__io_fd(const struct hd_thread *t) { return t->io ? t->io->fd : -1; }
@@ -173,9 +171,14 @@ static void tell_unaccepted(const struct hd_desc *d) {
 
 void hd__io_done(bool late) {
   hd__event(late ? HD_EV_LATE : 0);
-  changes++;
+  if (rt.cur->op.kind != HD_OP_IOPOLL && rt.cur->op.size >> 16) changes++;
   look_at_all();
   if (rt.nio) update_all();
+}
+
+void hd__io_stalled(struct hd_io *o) {
+  hd__event(0);
+  o->stalled = changes;
 }
 
 void hd__io_world(unsigned kind, uint16_t reads, uint16_t writes, long fd, uint64_t pc) {
@@ -251,13 +254,31 @@ static unsigned what_of(long nr) {
   return 0;
 }
 
+/* Facets that a call reads and writes. */
+static void facets(const struct hd_desc *d, unsigned what, const long *a, uint16_t *reads, uint16_t *writes) {
+  bool file = d->kind == HD_IO_FILE;
+  *reads = what == LOOK || (what == IN && file) || (what == POSITION && a[2] == 2 /* SEEK_END */);
+  *writes = what == IN         ? d->in
+            : what == OUT      ? d->out
+            : what == CLOSE    ? d->in | d->out
+            : what == POSITION ? d->in
+            : what == LOOK     ? 0
+                               : 1;
+}
+
 bool hd__io_wants(long nr, const long *a) {
   unsigned what = what_of(nr);
   struct hd_desc *d = what && !hd__fd_random(a[0]) ? hd__fd(a[0]) : NULL;
   if (!d || d->kind == HD_IO_OTHER) return false;
-  if (what == CLOSE) return d->polled && !hd__fd_before(a[0]);
+  if (d->kind == HD_IO_FILE) {
+    uint16_t reads, writes;
+    facets(d, what, a, &reads, &writes);
+    if (what == CLOSE || (d->before && what != IN && what != POSITION)) return false;
+    return hd__file_contended(&d->chan->touch, d->chan->object, reads, writes) || what == LOCK;
+  }
+  if (what == CLOSE) return !hd__fd_before(a[0]);
   if (what == OUT) return !d->before; /* what goes to the outside is seen by nobody here */
-  return what == IN || (d->kind == HD_IO_FILE && !d->before);
+  return what == IN;
 }
 
 static bool waits(long nr, const long *a) {
@@ -296,16 +317,15 @@ static struct hd_io prepare(struct hd_desc *d, unsigned kind, const long *a, uin
 }
 
 static void stall(struct hd_io *o) {
-  o->stalled = changes;
   rt.status->lossy = 1; /* which operation will let it go on is not known */
+  hd__io_stalled(o);
 }
 
 static long receive(struct hd_desc *d, long nr, long *a, uint64_t pc) {
   bool whole = nr == SYS_recvfrom && (a[3] & MSG_WAITALL) && d->stream;
   struct hd_item item = {d, 0};
   struct hd_io o = prepare(d, HD_OP_IOREAD, a, pc);
-  o.reads = d->kind == HD_IO_FILE;
-  o.writes = d->in;
+  facets(d, IN, a, &o.reads, &o.writes);
   o.item = &item;
   o.n = waits(nr, a);
   if (d->limit[0]) o.timeout = d->limit[0];
@@ -317,12 +337,12 @@ static long receive(struct hd_desc *d, long nr, long *a, uint64_t pc) {
     bool late = hd__io_point(&o);
     long r = o.n ? hd__nowait(nr, part) : hd__plain(nr, part);
     hd__io_learn(d->chan);
-    hd__io_done(late || d->late);
-    d->late = false;
     if (r == -EAGAIN && o.n && !late) {
       stall(&o);
       continue;
     }
+    hd__io_done(late || d->late);
+    d->late = false;
     if (nr == SYS_recvmsg) take_rights(a, r);
     if (!whole || r <= 0 || done + r >= a[2]) return r > 0 || !done ? done + r : done;
     done += r;
@@ -368,7 +388,7 @@ static long transmit(struct hd_desc *d, long nr, long *a, uint64_t pc) {
   bool gathered = nr == SYS_writev && a[2] > 0 && a[2] <= MAX_IOV;
   bool whole =
       d->stream && d->polled && d->kind != HD_IO_EVENT && (nr == SYS_write || nr == SYS_sendto || gathered);
-  o.writes = d->out;
+  facets(d, OUT, a, &o.reads, &o.writes);
   if (d->kind == HD_IO_SOCKET && !d->stream && !d->chan->end[0]) { /* a datagram may go to any socket */
     o.object = 0;
     o.writes = 0xffff;
@@ -385,15 +405,16 @@ static long transmit(struct hd_desc *d, long nr, long *a, uint64_t pc) {
   for (;;) {
     bool late = hd__io_point(&o);
     int waiting = hd__socket_waiting(d);
+    hd__file_changes(a[0]);
     hd__io_publish(d->chan);
     long r = d->broken ? write_broken(nr, part, pc) : o.n ? hd__nowait(nr, part) : hd__plain(nr, part);
     hd__socket_settle(d, r, waiting);
-    hd__io_done(late);
-    if (r > 0) tell_unaccepted(d);
     if (r == -EAGAIN && o.n && !late) {
       stall(&o);
       continue;
     }
+    hd__io_done(late);
+    if (r > 0) tell_unaccepted(d);
     if (!whole || !o.n || r <= 0) return r > 0 || !done ? done + r : done;
     done += r;
     if (gathered) {
@@ -420,8 +441,10 @@ static long file_lock(struct hd_desc *d, long *a, uint64_t pc) {
     bool unlock = (a[1] & ~LOCK_NB) == LOCK_UN;
     if (unlock) hd__io_publish(d->chan);
     if (r == 0 && !unlock) hd__io_learn(d->chan);
-    hd__io_done(false);
-    if (r != -EAGAIN || (a[1] & LOCK_NB)) return r;
+    if (r != -EAGAIN || (a[1] & LOCK_NB)) {
+      hd__io_done(false);
+      return r;
+    }
     stall(&o);
     o.n = 1;
   }
@@ -430,10 +453,10 @@ static long file_lock(struct hd_desc *d, long *a, uint64_t pc) {
 /* Everything else: it never waits. */
 static long touch_file(struct hd_desc *d, unsigned what, long nr, long *a, uint64_t pc) {
   struct hd_io o = prepare(d, what == LOOK ? HD_OP_IOLOOK : HD_OP_IOCHANGE, a, pc);
-  o.reads = what == LOOK || (what == POSITION && a[2] == 2 /* SEEK_END */);
-  o.writes = what == CLOSE ? d->in | d->out : what == POSITION ? d->in : what == CONTENTS ? 1 : 0;
+  facets(d, what, a, &o.reads, &o.writes);
   hd__io_point(&o);
   if (what == POSITION) hd__fd_moved(a[0]);
+  if (what == CONTENTS) hd__file_changes(a[0]);
   if (what == LOOK)
     hd__io_learn(d->chan);
   else

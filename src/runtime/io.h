@@ -30,6 +30,12 @@ struct hd_interest {
   struct hd_interest *next;
 };
 
+/* Which threads touched which facets of a file, in this execution: number + 1, or UINT16_MAX for several. */
+struct hd_touch {
+  uint32_t epoch;
+  uint16_t reader[16], writer[16];
+};
+
 /* Descriptions at one epoll descriptor are one object from then on: it reports them in the order in which they
  * became ready, so the order of writes to any two of them matters. */
 struct hd_chan {
@@ -39,6 +45,8 @@ struct hd_chan {
   struct hd_chan *group; /* the epoll it is registered at */
   struct hd_chan *next;  /* waiting to be accepted */
   uint64_t dev, ino;     /* of a file */
+  bool created, saved;   /* by this execution; its contents are in the log */
+  struct hd_touch touch;
 };
 
 static inline uint64_t hd__object(const struct hd_chan *c) { return c->group ? c->group->object : c->object; }
@@ -123,7 +131,8 @@ void hd__io_done(bool late);
 void hd__io_world(unsigned kind, uint16_t reads, uint16_t writes, long fd, uint64_t pc);
 void hd__io_publish(struct hd_chan *c);
 void hd__io_learn(const struct hd_chan *c);
-uint32_t hd__io_changes(void);
+/* It could not be done after all: an event that changed nothing; it waits until somebody changes something. */
+void hd__io_stalled(struct hd_io *o);
 /* A system call as the program made it; pages that are still read-only are made writable. */
 long hd__plain(long nr, const long *a);
 /* The same without waiting. */
@@ -132,6 +141,16 @@ long hd__nowait(long nr, const long *a);
  * these, or not one that others can notice. */
 bool hd__io_wants(long nr, const long *a);
 long hd__io_call(long nr, long *a, uint64_t pc);
+
+/* ---- files.c ---- */
+
+void hd__file_changes(long fd); /* the contents are about to change */
+/* The running thread touches these facets of a file: whether that is an operation of the schedule. */
+bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uint16_t writes);
+bool hd__names_serves(long nr);
+long hd__names_serve(long nr, const long *a);
+bool hd__names_wants(long nr, const long *a);
+long hd__names_call(long nr, const long *a, uint64_t pc);
 
 /* ---- io_wait.c: poll, select, epoll, timers ---- */
 

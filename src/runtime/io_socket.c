@@ -184,9 +184,11 @@ static long connect_call(long *a, uint64_t pc) {
       if (r == -EISCONN) r = 0;
     }
     if ((r == 0 || r == -EINPROGRESS) && l && d && d->stream) connected(d, l);
-    hd__io_done(false);
-    if (!waits || !d || (r != -EAGAIN && r != -EALREADY)) return r;
-    o.stalled = hd__io_changes(); /* the queue of the listener is full */
+    if (!waits || !d || (r != -EAGAIN && r != -EALREADY)) {
+      hd__io_done(false);
+      return r;
+    }
+    hd__io_stalled(&o); /* the queue of the listener is full */
     rt.status->lossy = 1;
     o.item = &item;
     o.n = 1;
@@ -220,9 +222,11 @@ static long accept_call(long nr, long *a, uint64_t pc) {
         r = hd__fd_opened(r, new_socket(l->inet ? AF_INET : AF_UNIX, SOCK_STREAM));
       }
     }
-    hd__io_done(late);
-    if (r != -EAGAIN || !waits || late) return r;
-    o.stalled = hd__io_changes();
+    if (r != -EAGAIN || !waits || late) {
+      hd__io_done(late);
+      return r;
+    }
+    hd__io_stalled(&o);
   }
 }
 

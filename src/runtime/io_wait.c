@@ -93,9 +93,11 @@ static long wait(struct waiting *w, long nr, long *a, int timeout_arg, long zero
       if (r > 0) w->item[i].d->late = false;
     }
     if (r > 0) learn_ready(w);
-    hd__io_done(late || timer);
-    if (r != 0 || late || at_once) return r;
-    w->io.stalled = hd__io_changes();
+    if (r != 0 || late || at_once) {
+      hd__io_done(late || timer);
+      return r;
+    }
+    hd__io_stalled(&w->io);
     for (int i = 0; saved && i < 3; i++)
       if (a[i + 1]) hd__copy((void *)a[i + 1], &saved[i], sizeof saved[i]);
   }

@@ -514,6 +514,12 @@ uint64_t hd__timer_next(void);
 void hd__timer_fire(uint64_t now);
 int hd__io_fd(const struct hd_thread *t); /* the descriptor its pending operation is about, -1 */
 
+/* ---- files.c ---- */
+
+void hd__files_init(void);
+void hd__files_begin(void); /* before an execution */
+void hd__files_undo(void);  /* after it: puts back what it changed */
+
 /* ---- util.c ---- */
 
 void *hd__map(size_t size);       /* zeroed memory of our own, NULL on failure */

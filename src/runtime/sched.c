@@ -188,6 +188,8 @@ static struct hd_thread *decide(void) {
     struct hd_point p = hd__here();
     next = rt.strategy->pick(&rt.search, &p);
     if (HD_UNLIKELY(next < 0)) hd__end(next == HD_PICK_DIVERGED ? HD_END_DIVERGED : HD_END_BLOCKED);
+    /* A program that does not do the same again: what the strategy expects is not possible. */
+    if (HD_UNLIKELY(!hd_set_has(&rt.enabled, (unsigned)next))) hd__end(HD_END_DIVERGED);
   }
   rt.path[rt.path_len++] = (hd_step)next;
   rt.status->path_len = rt.path_len;

@@ -155,6 +155,7 @@ static long virtual_times(const long *a) {
 /* ---- the calls that need a decision ---- */
 
 static long do_mmap(const long *a) {
+  if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
   long r = hd_sys6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
   if ((r < 0 && r > -4096) || nmappings == sizeof mapping / sizeof *mapping) return r;
   mapping[nmappings].addr = (uint64_t)r;
@@ -227,10 +228,16 @@ static long pipe_call(long nr, const long *a) {
 
 static long made(long fd, unsigned kind) { return fd < 0 ? fd : hd__fd_opened(fd, hd__desc_new(kind, NULL)); }
 
+static long names_opened(long nr, const long *a, long r) {
+  bool opens = nr == SYS_open || nr == SYS_openat;
+  if (opens && r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1]))) hd__fd_is_random(r);
+  return r;
+}
+
 /* Calls that are operations of the schedule: they leave the signal handler, since others may run meanwhile. */
 static bool wants_step(long nr, const long *a) {
-  return hd__io_wants(nr, a) || hd__wait_wants(nr) || hd__socket_wants(nr) || nr == SYS_nanosleep ||
-         nr == SYS_clock_nanosleep;
+  return hd__io_wants(nr, a) || hd__names_wants(nr, a) || hd__wait_wants(nr) || hd__socket_wants(nr) ||
+         nr == SYS_nanosleep || nr == SYS_clock_nanosleep;
 }
 
 static long sleep_call(long nr, const long *a, uint64_t pc) {
@@ -247,6 +254,7 @@ static long sleep_call(long nr, const long *a, uint64_t pc) {
 static long serve_step(long nr, long *a, uint64_t pc) {
   if (hd__wait_wants(nr)) return hd__wait_call(nr, a, pc);
   if (hd__socket_wants(nr)) return hd__socket_call(nr, a, pc);
+  if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_call(nr, a, pc));
   if (nr == SYS_nanosleep || nr == SYS_clock_nanosleep) return sleep_call(nr, a, pc);
   return hd__io_call(nr, a, pc);
 }
@@ -254,6 +262,7 @@ static long serve_step(long nr, long *a, uint64_t pc) {
 static long serve(long nr, long *a) {
   long r;
   check_blocking(nr);
+  if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_serve(nr, a));
   switch (nr) {
     case SYS_exit_group: hd__exit_now((int)a[0]);
     case SYS_exit: hd__unsupported("the exit system call of a single thread", hd__innermost());
@@ -287,18 +296,11 @@ static long serve(long nr, long *a) {
     case SYS_time: return (long)time((time_t *)a[0]);
     case SYS_getrusage: return virtual_usage(nr, a);
     case SYS_times: return virtual_times(a);
-    case SYS_open:
-    case SYS_openat:
-      r = hd__fd_opened(hd__plain(nr, a), NULL);
-      if (r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1]))) hd__fd_is_random(r);
-      return r;
-    case SYS_creat:
     case SYS_memfd_create:
     case SYS_signalfd:
     case SYS_signalfd4:
     case SYS_inotify_init:
     case SYS_inotify_init1:
-    case SYS_openat2:
     case SYS_pidfd_open: return hd__fd_opened(hd__plain(nr, a), NULL);
     case SYS_eventfd:
     case SYS_eventfd2: return made(hd__plain(nr, a), HD_IO_EVENT);
@@ -328,6 +330,15 @@ static long serve(long nr, long *a) {
       return hd__plain(nr, a);
     case SYS_readv:
     case SYS_lseek: hd__fd_moved(a[0]); return hd__plain(nr, a);
+    case SYS_write:
+    case SYS_writev:
+    case SYS_pwrite64:
+    case SYS_pwritev:
+    case SYS_pwritev2:
+    case SYS_ftruncate:
+    case SYS_fallocate:
+    case SYS_sendfile: hd__file_changes(a[0]); return hd__plain(nr, a);
+    case SYS_copy_file_range: hd__file_changes(a[2]); return hd__plain(nr, a);
     case SYS_kill:
     case SYS_tkill:
     case SYS_tgkill: return do_kill(nr, a);
