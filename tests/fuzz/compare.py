@@ -8,7 +8,9 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
     claim less than `dfs` when the runtime says so (`complete` is false for `dfs` too).
  3. `optimal` runs exactly one execution per class and gives up none.
  4. `rdfs` runs as many executions as `dfs`, `dpor` no more.
- 5. Every finding was reproduced when it was found; some are replayed once more.
+ 5. Within a bound of preemptions or delays, the reductions have what `dfs` has within that bound; one bound after
+    the other ends with everything.
+ 6. Every finding was reproduced when it was found; some are replayed once more.
 
 A program too large for `dfs` is still useful: `optimal` and `dpor` are compared with each other.
 """
@@ -29,20 +31,36 @@ MAX_LENGTH = "300"  # steps; longer executions go round in circles, and the prog
 OK, LARGE, SAID, HUGE, WRONG = "ok", "large", "said", "huge", "wrong"  # said: the search itself says it is not exact
 
 
+NOTHING = dict(executions=0, blocked=0, discarded=0, cut=0, complete=False, bound=None, stopped="", findings=[])
+
+
 class Broken(Exception):
     """The harness itself cannot go on: a program that does not compile, no heddle."""
+
+
+class Difference(Exception):
+    """The search does not say what it should. The complaint is in the same words for the same kind of mistake."""
+
+    def __init__(self, complaint, result, *detail):
+        super().__init__(complaint)
+        self.complaint = complaint
+        self.strategy, self.more = result.strategy, result.more
+        self.detail = list(detail)
 
 
 class Result:
     """What one search said."""
 
-    def __init__(self, data):
+    def __init__(self, strategy, more, data):
+        self.strategy, self.more = strategy, more
+        self.name = " ".join((strategy,) + more)
         self.executions = data["executions"]
         self.blocked = data["blocked"]
         self.discarded = data["discarded"]
         self.cut = data["cut"]
         self.infeasible = data.get("infeasible", 0)
         self.complete = data["complete"]
+        self.covered = self.complete or bool((data["bound"] or {}).get("complete"))  # all, or all within the bound
         self.stopped = data["stopped"]
         self.error = data.get("error")
         self.classes = (data.get("classes"), data.get("class_sum"))
@@ -54,11 +72,16 @@ class Result:
     def total(self):
         return self.executions + self.infeasible
 
+    def finished(self, limit):
+        """Whether it ran to its end; one that knows it is inexact does so without covering anything."""
+        run = self.total() + self.blocked + self.discarded
+        return not self.cut and (self.covered or (self.stopped == "finished" and run < limit))
+
     def text(self):
-        return "%d executions%s, %d blocked, %s classes, %s states, findings: %s%s" % (
-            self.executions, " (and %d infeasible)" % self.infeasible if self.infeasible else "", self.blocked,
-            self.classes[0], self.states[0], ", ".join(sorted(self.findings)) or "none",
-            "" if self.complete else " (not complete)")
+        return "%s: %d executions%s, %d blocked, %s classes, %s states, findings: %s%s" % (
+            self.name, self.executions, " (and %d infeasible)" % self.infeasible if self.infeasible else "",
+            self.blocked, self.classes[0], self.states[0], ", ".join(sorted(self.findings)) or "none",
+            "" if self.complete else " (complete within the bound)" if self.covered else " (not complete)")
 
 
 def identity(finding):
@@ -85,25 +108,25 @@ class Batch:
         if p.returncode:
             raise Broken("%s in %s: %s" % (shlex.join(command), folder, (p.stdout + p.stderr)[-2000:]))
 
-    def command(self, index, strategy, limit, *more):
-        return [self.heddle, "check", "--strategy", strategy, "--all", "--classes", "--quiet", "--json", "-",
-                "--max-executions", str(limit), "--max-length", MAX_LENGTH, *self.programs[index].options, *more, "--", "./fuzz", str(index)]
-
     def search(self, index, strategy, limit, *more):
-        """Result, or a text that says what went wrong."""
-        command = self.command(index, strategy, limit, "--out", "out", *more)
+        """Result of one search; Difference when there is none."""
+        command = [self.heddle, "check", "--strategy", strategy, "--all", "--classes", "--quiet", "--json", "-",
+                   "--max-executions", str(limit), "--max-length", MAX_LENGTH, "--out", "out",
+                   *self.programs[index].options, *more, "--", "./fuzz", str(index)]
         shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
         try:
             p = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT,
                                stdin=subprocess.DEVNULL)
+            text = "exit status %d: %s" % (p.returncode, p.stderr.strip()[-300:])
+            result = Result(strategy, more, json.loads(p.stdout)) if p.returncode in (0, 1, 5) else None
         except subprocess.TimeoutExpired:
-            return "still running after %d s" % TIMEOUT
-        if p.returncode not in (0, 1, 5):
-            return "exit status %d: %s" % (p.returncode, p.stderr.strip()[-300:])
-        try:
-            return Result(json.loads(p.stdout))
+            text, result = "still running after %d s" % TIMEOUT, None
         except (ValueError, KeyError) as problem:
-            return "not the JSON it should be: %r" % problem
+            text, result = "not the JSON it should be: %r" % problem, None
+        if result and not result.error:
+            return result
+        nothing = Result(strategy, more, NOTHING)
+        raise Difference("%s fails" % nothing.name, nothing, result.error if result else text)
 
     def replay(self, folder):
         p = subprocess.run([self.heddle, "replay", folder, "--times", "2"], cwd=self.folder, capture_output=True,
@@ -112,104 +135,90 @@ class Batch:
 
 
 class Verdict:
-    def __init__(self, outcome, complaint=None, detail=None, strategy=None, more=()):
+    def __init__(self, outcome, ref=None, difference=None):
         self.outcome = outcome
-        self.complaint = complaint  # the same words for the same kind of mistake: the shrinker compares them
-        self.detail = detail or []
-        self.strategy = strategy
-        self.more = more
-        self.executions = self.classes = self.states = self.findings = 0
+        self.difference = difference
+        self.executions = ref.executions if ref else 0
+        self.classes, self.states = (ref.classes[0], ref.states[0]) if ref else (0, 0)
+        self.findings = len(ref.findings) if ref else 0
 
 
-def wrong(complaint, strategy, *detail, more=()):
-    return Verdict(WRONG, complaint, list(detail), strategy, more)
-
-
-def compare(name, ref_name, result, ref, exact=True):
-    """What `result` must share with the reference; a Verdict when it does not."""
-    detail = ("%s: %s" % (ref_name, ref.text()), "%s: %s" % (name, result.text()))
-    if ref.complete and not result.complete:
-        return wrong("%s is not complete where %s is" % (name, ref_name), name, *detail)
-    if result.findings != ref.findings and result.complete:
-        missing = ref.findings - result.findings
-        return wrong("%s %s" % (name, "misses a finding" if missing else "has a finding more"), name, *detail,
-                     *("missing: " + f for f in sorted(missing)), *("more: " + f for f in sorted(result.findings - ref.findings)))
-    if result.states != ref.states and result.complete and exact:
-        return wrong("%s reaches %s states" % (name, "fewer" if result.states[0] < ref.states[0] else "other"), name, *detail)
-    if result.classes != ref.classes and result.complete and exact:
-        return wrong("%s reaches %s classes" % (name, "fewer" if result.classes[0] < ref.classes[0] else "other"),
-                     name, *detail)
+def same(result, ref, exact=True):
+    """What `result` must share with the reference. Not `exact`: its classes and states are not its claim."""
+    detail = (ref.text(), result.text())
+    if ref.covered and not result.covered or ref.complete and not result.complete:
+        raise Difference("%s is not complete where %s is" % (result.name, ref.name), result, *detail)
+    if result.covered and result.findings != ref.findings:
+        missing, more = sorted(ref.findings - result.findings), sorted(result.findings - ref.findings)
+        raise Difference("%s %s" % (result.name, "misses a finding" if missing else "has a finding more"), result,
+                         *detail, *("missing: " + f for f in missing), *("more: " + f for f in more))
+    for what in ("states", "classes") if result.covered and exact else ():
+        here, there = getattr(result, what), getattr(ref, what)
+        if here != there:
+            raise Difference("%s reaches %s %s" % (result.name, "fewer" if here[0] < there[0] else "other", what),
+                             result, *detail)
     if result.unreplayed:
-        return wrong("a finding of %s did not replay" % name, name, *detail, str(result.unreplayed[0].get("not_replayed")))
-    return None
+        raise Difference("a finding of %s did not replay" % result.name, result, *detail,
+                         str(result.unreplayed[0].get("not_replayed")))
 
 
-def judge_optimal(name, result, ref_name, ref):
-    detail = ("%s: %s" % (ref_name, ref.text()), "%s: %s" % (name, result.text()))
-    if result.blocked:
-        return wrong("%s gives up executions" % name, name, *detail)
-    if result.total() != result.classes[0]:
-        return wrong("%s runs a class twice" % name, name, *detail)
-    return None
-
-
-def finished(result, limit):
-    """Whether the search ran to its end (a search that is known to be inexact says so, and is not `complete`)."""
-    if result.cut:
-        return False
-    run = result.total() + result.blocked + result.discarded
-    return result.complete or (result.stopped == "finished" and run < limit)
+def one_for_each_class(result):
+    if result.complete and result.blocked:
+        raise Difference("%s gives up executions" % result.name, result, result.text())
+    if result.complete and result.total() != result.classes[0]:
+        raise Difference("%s runs a class twice" % result.name, result, result.text())
 
 
 def judge(batch, index, limit, replay=False):
     """Verdict on one program; dfs may run `limit` executions."""
-    def search(strategy, most):
-        result = batch.search(index, strategy, most)
-        if isinstance(result, str):
-            return None, wrong("%s fails" % strategy, strategy, result)
-        if result.error:
-            return None, wrong("%s fails" % strategy, strategy, result.error)
-        return result, None
+    try:
+        return compare_all(batch, index, limit, replay)
+    except Difference as difference:
+        return Verdict(WRONG, difference=difference)
 
-    dfs, bad = search("dfs", limit)
-    if bad:
-        return bad
+
+def compare_all(batch, index, limit, replay):
+    most = limit * 4
+    dfs = batch.search(index, "dfs", limit)
     if dfs.cut:
         return Verdict(HUGE)
-    most = limit * 4
-    optimal, bad = search("optimal", most)
-    if bad:
-        return bad
+    optimal = batch.search(index, "optimal", most)
     for folder in optimal.folders if replay else ():
         if not batch.replay(folder):
-            return wrong("a finding of optimal does not replay", "optimal", "folder " + folder)
-    if not finished(dfs, limit):
-        return judge_large(search, optimal, most)
-    for name in ("optimal", "dpor", "rdfs", "auto"):
-        result, bad = (optimal, None) if name == "optimal" else search(name, most)
-        bad = bad or compare(name, "dfs", result, dfs, exact=name != "auto")
-        if not bad and name == "optimal" and result.complete:
-            bad = judge_optimal(name, result, "dfs", dfs)
-        if not bad and name == "rdfs" and result.executions != dfs.executions:
-            bad = wrong("rdfs runs another number of executions", name, dfs.text(), result.text())
-        if not bad and name == "dpor" and result.total() + result.blocked > dfs.total():
-            bad = wrong("dpor runs more than dfs", name, dfs.text(), result.text())
-        if bad:
-            return bad
-    v = Verdict(OK if dfs.complete else SAID)
-    v.executions, v.classes, v.states, v.findings = dfs.executions, dfs.classes[0], dfs.states[0], len(dfs.findings)
-    return v
+            raise Difference("a finding of optimal does not replay", optimal, "folder " + folder)
+    one_for_each_class(optimal)
+    compare_bounded(batch, index, limit)
+    if not dfs.finished(limit):
+        if not optimal.finished(most):
+            return Verdict(HUGE)
+        dpor = batch.search(index, "dpor", most)
+        if not dpor.finished(most):
+            return Verdict(HUGE)
+        same(dpor, optimal)
+        return Verdict(LARGE)
+    same(optimal, dfs)
+    for name in ("dpor", "rdfs", "auto"):
+        result = batch.search(index, name, most)
+        same(result, dfs, exact=name != "auto")
+        run = result.total() + result.blocked
+        if (name == "rdfs" and run != dfs.total()) or (name == "dpor" and run > dfs.total()):
+            raise Difference("%s runs another number of executions" % name, result, dfs.text(), result.text())
+    compare_iterated(batch, index, most, dfs)
+    return Verdict(OK if dfs.complete else SAID, dfs)
 
 
-def judge_large(search, optimal, most):
-    if not finished(optimal, most):
-        return Verdict(HUGE)
-    bad = optimal.complete and judge_optimal("optimal", optimal, "optimal", optimal)
-    if bad:
-        return bad
-    dpor, bad = search("dpor", most)
-    if bad:
-        return bad
-    if not finished(dpor, most):
-        return Verdict(HUGE)
-    return compare("dpor", "optimal", dpor, optimal) or Verdict(LARGE)
+def compare_bounded(batch, index, limit):
+    """Within a bound of the program's own, the reductions reach what dfs reaches."""
+    bound = batch.programs[index].bound
+    if not bound:
+        return
+    dfs = batch.search(index, "dfs", limit, *bound)
+    for name in ("optimal", "dpor") if dfs.finished(limit) else ():
+        same(batch.search(index, name, limit * 4, *bound), dfs)
+
+
+def compare_iterated(batch, index, most, dfs):
+    """One bound after the other ends with everything."""
+    bound = batch.programs[index].bound
+    if bound and bound[1] == "0" and dfs.complete:
+        same(batch.search(index, "optimal", most, bound[0], "iterate"), dfs)

@@ -84,16 +84,17 @@ class Node:
 
 
 class Program:
-    def __init__(self, name, features, bodies, onces, options):
+    def __init__(self, name, features, bodies, onces, options, bound):
         self.name = name  # "seed/index"
         self.features = features
         self.bodies = bodies  # of threads, 0 is main
         self.onces = onces
         self.options = options  # of heddle check
+        self.bound = bound  # one more option, with its argument: the program is also searched within that bound
 
     def copy(self):
         bodies, onces = ([[n.copy() for n in b] for b in bodies] for bodies in (self.bodies, self.onces))
-        return Program(self.name, self.features, bodies, onces, list(self.options))
+        return Program(self.name, self.features, bodies, onces, list(self.options), self.bound)
 
     def lists(self):
         """Every list of nodes."""
@@ -151,7 +152,7 @@ class Generator:
     def __init__(self, seed, index, allowed):
         self.r = random.Random("%s/%s" % (seed, index))
         self.name = "%s/%s" % (seed, index)
-        keep = self.r.choice((0.25, 0.4, 0.6))
+        keep = self.r.choice((0.1, 0.2, 0.3, 0.5))
         self.features = {f for f in sorted(allowed) if self.r.random() < keep}
         base = sorted(BASE & set(allowed))
         if base and not self.features & BASE:
@@ -171,9 +172,9 @@ class Generator:
     # ---- the shape ----
 
     def program(self):
-        threads = self.r.choice((1, 2, 2, 2, 2, 2, 3))
+        threads = self.r.choice((1, 2, 2, 2, 2, 2, 2, 3))
         nested = self.has("nested") and threads > 1 and self.flip(0.7)
-        total = self.r.choice((4, 5, 6, 7, 8)) if threads < 3 else 4
+        total = self.r.choice((5, 6, 7, 8)) if threads < 3 else self.r.choice((3, 4, 5))
         bodies = [[] for _ in range(threads + 1)]
         for k in range(1, threads + 1):
             self.budget = max(1, total // threads + self.r.choice((-1, 0, 0, 1)))
@@ -191,7 +192,7 @@ class Generator:
         if not self.has("unjoined") and not self.features & {"detach", "exit"}:
             bodies[0].append(Node("/* all are gone */\nSEE(memory[0]), SEE(memory[1]), SEE(plain[0]), SEE(plain[1]);\n"
                                   "SEE(guarded[0]), SEE(guarded[1]), SEE(flag[0]), SEE(flag[1]);"))
-        return Program(self.name, self.features, bodies, [o or [] for o in self.onces], self.options())
+        return Program(self.name, self.features, bodies, [o or [] for o in self.onces], self.options(), self.bound())
 
     def create_children(self, body, children, parent):
         at = 0
@@ -221,6 +222,11 @@ class Generator:
         if self.has("spurious"):
             options += ["--spurious"]
         return options
+
+    def bound(self):
+        if self.flip():
+            return ()
+        return (self.r.choice(("--preemptions", "--delays")), str(self.r.randrange(4)))
 
     # ---- statements ----
 

@@ -83,7 +83,7 @@ def run_batch(job):
         for i in range(count):
             v = compare.judge(batch, i, args.limit, replay=(first + i) % 8 == 0)
             tally.add(v)
-            if v.outcome == compare.WRONG:
+            if v.difference:
                 tally.messages.append(report(args, batch, i, first + i, v))
                 tally.numbers.append(first + i)
                 if args.one:
@@ -102,16 +102,16 @@ def report(args, batch, index, number, v):
     path = os.path.join(args.keep, "fuzz_%s_%d.c" % (args.seed, number))
     if not args.no_shrink:
         small, verdict = shrink.shrink(args.heddle, batch.folder, batch.programs[index], batch.compiler, batch.level,
-                                       v.complaint, args.limit, compare.judge)
+                                       v.difference.complaint, args.limit, compare.judge)
         if verdict:
             batch = compare.Batch(args.heddle, os.path.join(batch.folder, "small"), [small], batch.compiler, batch.level)
             index, v = 0, compare.judge(batch, 0, args.limit)
-            if v.outcome != compare.WRONG:  # it depends on its neighbours in the file
+            if not v.difference:  # it depends on its neighbours in the file
                 v = verdict
     os.makedirs(args.keep, exist_ok=True)
-    shrink.write(path, batch, index, v, args.limit, again)
+    shrink.write(path, batch, index, v.difference, args.limit, again)
     return "FAILED program %d of seed %s: %s (%s); see %s; again with: %s" % (
-        number, args.seed, v.complaint, " | ".join(v.detail), path, again)
+        number, args.seed, v.difference.complaint, " | ".join(v.difference.detail), path, again)
 
 
 def run(args, show=True):

@@ -43,7 +43,7 @@ def shrink(heddle, folder, program, compiler, level, complaint, limit, judge):
             batch = compare.Batch(heddle, work, candidates[at:at + 40], compiler, level)
             for i, candidate in enumerate(batch.programs):
                 v = judge(batch, i, limit)
-                if v.outcome == compare.WRONG and v.complaint == complaint:
+                if v.difference and v.difference.complaint == complaint:
                     found = candidate
                     verdict = v
                     break
@@ -55,16 +55,16 @@ def shrink(heddle, folder, program, compiler, level, complaint, limit, judge):
         best = found
 
 
-def write(path, batch, index, verdict, limit, seed_line):
+def write(path, batch, index, difference, limit, seed_line):
     """One C file with the program, what is wrong, and the commands that show it. It needs no other file."""
     program = batch.programs[index]
     name = os.path.splitext(os.path.basename(path))[0]
-    lines = [verdict.complaint] + verdict.detail + ["found by: " + seed_line]
+    lines = [difference.complaint] + difference.detail + ["found by: " + seed_line]
     lines.append("HEDDLE_CC=%s heddle cc %s %s %s.c -o %s -pthread"
                  % (batch.compiler, " ".join(compare.FLAGS), batch.level, name, name))
-    for strategy in ("dfs",) if verdict.strategy == "dfs" else ("dfs", verdict.strategy):
+    for strategy in ("dfs",) if difference.strategy == "dfs" else ("dfs", difference.strategy):
         words = ["heddle", "check", "--strategy", strategy, "--all", "--classes", "--max-executions", str(limit),
-                 "--max-length", compare.MAX_LENGTH, *program.options, *verdict.more, "--", "./" + name]
+                 "--max-length", compare.MAX_LENGTH, *program.options, *difference.more, "--", "./" + name]
         lines.append(shlex.join(words))
     with open(os.path.join(compare.HERE, generate.HEADER)) as f:
         header = f.read()
