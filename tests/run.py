@@ -11,7 +11,7 @@ works in a folder of its own, which --keep does not remove.
 import argparse
 import concurrent.futures
 import glob
-import importlib
+import importlib.util
 import os
 import shlex
 import sys
@@ -26,12 +26,20 @@ import litmus  # noqa: E402
 import scratch  # noqa: E402
 
 
+def load(folder, name, path):
+    """By path: files of two folders may have the same name."""
+    spec = importlib.util.spec_from_file_location("%s_%s" % (folder, name), path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def python_tests():
     """(name, function) of every test_* function; a list of parameters on it makes one test of each."""
     for folder in FOLDERS:
         for path in sorted(glob.glob(os.path.join(HERE, folder, "test_*.py"))):
             name = os.path.splitext(os.path.basename(path))[0]
-            module = importlib.import_module(name)
+            module = load(folder, name, path)
             for key, function in sorted(vars(module).items()):
                 if not key.startswith("test_") or not callable(function):
                     continue

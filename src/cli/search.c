@@ -61,8 +61,10 @@ static void draw_progress(struct search *s) {
   hd_text_count(count, (double)executions(s));
   hd_text_count(rate, elapsed > 0 ? (double)executions(s) / elapsed : 0);
   hd_text_count(events, (double)s->control.good.events);
-  snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate, events,
-           s->finding.n, s->finding.n == 1 ? "" : "s", elapsed);
+  int n = snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate,
+                   events, s->finding.n, s->finding.n == 1 ? "" : "s", elapsed);
+  if (s->control.config.bound_iterate)
+    snprintf(line + n, sizeof line - (size_t)n, ", bound %u", s->control.good.bound);
   hd_live_line(line);
 }
 

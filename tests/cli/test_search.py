@@ -124,6 +124,15 @@ def test_progress_on_terminal(s):
         s.check(re.search(word, text), "no '%s' in: %r" % (word, text[:300]))
 
 
+def test_progress_of_bounds(s):
+    p, fd = start(s, "--strategy", "dfs", "--delays", "iterate", "--time", "1s", program=s.build_text(SPACE), args=["30"],
+                  tty=True)
+    text = read_all(fd, 15)
+    p.wait(20)
+    os.close(fd)
+    s.check(re.search(r" s, bound \d+", text), "no bound in: %r" % text[:300])
+
+
 def test_no_progress_without_terminal(s):
     program = common.build(s, "clean")
     p = s.run([s.heddle, "check", "--strategy", "random", "--time", "1s", "--", program])

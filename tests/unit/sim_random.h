@@ -1,4 +1,5 @@
-/* sim_random.h: random programs for the simulator, and how a program is written. Included by test_strategies.c.
+/* sim_random.h: random programs for the simulator, parts of programs made by hand, and how a program is written.
+ * Included by test_strategies.c.
  *
  * Programs are small enough for depth-first search: two to four threads of a few blocks each, where a block is an
  * access, a critical section, a wait, and so on. A program uses a random part of the features it may use, so that
@@ -144,6 +145,23 @@ static inline void random_program(struct sim_program *p, unsigned features) {
     if (!(features & SIM_ENDS) || below(3) == 0)
       emit(p, 0, (struct sim_instr){.what = I_JOIN, .a = (uint8_t)t});
   if (below(3) == 0) random_block(p, 0, features, 0);
+}
+
+/* ---- programs by hand ---- */
+
+static const struct sim_instr lock0 = {.what = I_LOCK}, unlock0 = {.what = I_UNLOCK};
+
+static inline struct sim_instr access_to(unsigned kind, unsigned at, unsigned size, unsigned value) {
+  return (struct sim_instr){
+      .what = I_MEM, .a = (uint8_t)kind, .b = (uint8_t)at, .size = (uint8_t)size, .v = (uint8_t)value};
+}
+
+/* n threads besides the first, which creates and joins them. The caller adds what they do. */
+static inline struct sim_program workers(unsigned n) {
+  struct sim_program p = {.nthreads = n + 1};
+  for (unsigned t = 1; t <= n; t++) emit(&p, 0, (struct sim_instr){.what = I_CREATE, .a = (uint8_t)t});
+  for (unsigned t = 1; t <= n; t++) emit(&p, 0, (struct sim_instr){.what = I_JOIN, .a = (uint8_t)t});
+  return p;
 }
 
 static inline void print_program(const struct sim_program *p) {
