@@ -67,7 +67,8 @@ ACTIONS = [
     ("unsigned *)a[0] = 0", "always processor 0"),
     ("hd__unsupported", "refused"),
     ("hd__exit_now", "ends the execution, not the process"),
-    ("do_futex", "wake: passed through; wait: refused, unless the value has changed already"),
+    ("do_futex", "controlled through `syscall()`; made by hand, a wake is passed through and a wait refused, unless the "
+                 "value has changed already"),
     ("wait_call", "asks without waiting; a finite time-out passes at once, an endless one is refused while "
                   "another thread lives"),
     ("do_mmap", "passed through; unmapped at a restart"),

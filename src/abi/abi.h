@@ -40,6 +40,7 @@ enum hd_obj_kind {
   HD_OBJ_MEMORY,
   HD_OBJ_IO,
   HD_OBJ_STREAM,
+  HD_OBJ_FUTEX,
   HD_OBJ_MUTEX,
   HD_OBJ_COND,
   HD_OBJ_ONCE,

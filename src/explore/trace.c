@@ -112,15 +112,24 @@ static uint64_t lock_of(const struct hd_op *op) {
   return op->kind == HD_OP_WAIT || op->kind == HD_OP_TIMEDWAIT ? op->aux : op->object;
 }
 
-static int is_cond(unsigned kind) { return hd_op_object[kind] == HD_OBJ_COND; }
+/* A futex is a condition whose wait begins with a look at memory. */
+static int is_cond(unsigned kind) {
+  return hd_op_object[kind] == HD_OBJ_COND || kind == HD_OP_FWAIT || kind == HD_OP_FWAKE ||
+         kind == HD_OP_FWAKEALL;
+}
+
+static int is_wait(unsigned kind) {
+  return kind == HD_OP_WAIT || kind == HD_OP_TIMEDWAIT || kind == HD_OP_CTIMEOUT || kind == HD_OP_FWAIT;
+}
+
+static int is_signal(unsigned kind) {
+  return kind == HD_OP_SIGNAL || kind == HD_OP_BROADCAST || kind == HD_OP_FWAKE || kind == HD_OP_FWAKEALL;
+}
 
 static int cond_dependent(const struct hd_op *a, const struct hd_op *b) {
-  int wait_a = a->kind == HD_OP_WAIT || a->kind == HD_OP_TIMEDWAIT || a->kind == HD_OP_CTIMEOUT;
-  int wait_b = b->kind == HD_OP_WAIT || b->kind == HD_OP_TIMEDWAIT || b->kind == HD_OP_CTIMEOUT;
-  if (wait_a && wait_b) return 0; /* which waiter is woken is a choice, not a matter of who came first */
-  int sig_a = a->kind == HD_OP_SIGNAL || a->kind == HD_OP_BROADCAST;
-  int sig_b = b->kind == HD_OP_SIGNAL || b->kind == HD_OP_BROADCAST;
-  if (sig_a && sig_b) return a->aux || b->aux; /* two signals that nobody hears */
+  if (is_wait(a->kind) && is_wait(b->kind))
+    return 0; /* which waiter is woken is a choice, not a matter of who came first */
+  if (is_signal(a->kind) && is_signal(b->kind)) return a->aux || b->aux; /* two signals that nobody hears */
   return 1;
 }
 
@@ -382,7 +391,8 @@ static void know_thread(struct hd_trace *t, uint32_t id) {
 
 static int is_timed(unsigned kind) {
   return kind == HD_OP_TIMEDLOCK || kind == HD_OP_WAKE || kind == HD_OP_TIMEDRDLOCK ||
-         kind == HD_OP_TIMEDWRLOCK || kind == HD_OP_SEMTIMED || kind == HD_OP_TIMEDJOIN;
+         kind == HD_OP_TIMEDWRLOCK || kind == HD_OP_SEMTIMED || kind == HD_OP_TIMEDJOIN ||
+         kind == HD_OP_FRETURN;
 }
 
 void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
@@ -412,15 +422,19 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
     case HD_OP_CREATE: t->cause[op->object] = f; break;
     case HD_OP_WAIT:
     case HD_OP_TIMEDWAIT: t->waits[op->thread] = woke_spuriously(ev) ? 0 : op->object; break;
+    case HD_OP_FWAIT: t->waits[op->thread] = flags & HD_EV_FAILED ? 0 : op->object; break;
     case HD_OP_CTIMEOUT:
+    case HD_OP_FRETURN:
     case HD_OP_WAKE: t->waits[op->thread] = 0; break;
     case HD_OP_SIGNAL:
+    case HD_OP_FWAKE:
       if (op->aux) {
         t->cause[op->aux - 1] = f;
         t->waits[op->aux - 1] = 0;
       }
       break;
     case HD_OP_BROADCAST:
+    case HD_OP_FWAKEALL:
       for (uint32_t i = 0; i < t->nthreads; i++)
         if (t->waits[i] == op->object) {
           t->cause[i] = f;
@@ -492,7 +506,9 @@ uint32_t hd__trace_enabler(struct hd_trace *t, const struct hd_op *op) {
     case HD_OBJ_MEMORY:
     case HD_OBJ_COND: return HD_NONE; /* never has to wait */
     case HD_OBJ_THREAD:
-      return op->kind == HD_OP_JOIN && op->object < t->nthreads ? t->last[op->object] : HD_NONE;
+      return (op->kind == HD_OP_JOIN || op->kind == HD_OP_TIMEDJOIN) && op->object < t->nthreads
+                 ? t->last[op->object]
+                 : HD_NONE;
     case HD_OBJ_MUTEX:
     case HD_OBJ_ONCE:
       if (op->kind == HD_OP_TRYLOCK || lock_role(op->kind, 0) != ROLE_ACQUIRE) return HD_NONE;

@@ -14,7 +14,7 @@
  *     runtime notices when more take part, and says so in the operation (aux): then they all depend. */
 #include "explore/explore_int.h"
 
-enum class {
+enum act {
   NOTHING,
   READ_LOCK,
   READ_UNLOCK,
@@ -59,24 +59,31 @@ static const uint32_t depends[] = {
     [BARRIER_DESTROY] = BIT(ARRIVE) | BIT(BARRIER_DESTROY), /* it waits for those who have yet to leave */
 };
 
-static enum class class_of(unsigned kind, unsigned flags) {
-  int failed = flags & HD_EV_FAILED; switch (kind){
-    case HD_OP_RDLOCK : return READ_LOCK;
-    case HD_OP_TRYRDLOCK : case HD_OP_TIMEDRDLOCK : return failed ? NO_READ : READ_LOCK;
-    case HD_OP_WRLOCK : return WRITE_LOCK;
-    case HD_OP_TRYWRLOCK : case HD_OP_TIMEDWRLOCK : return failed ? NO_WRITE : WRITE_LOCK;
-    case HD_OP_RDUNLOCK : return READ_UNLOCK;
-    case HD_OP_WRUNLOCK : return WRITE_UNLOCK;
-    case HD_OP_RWDESTROY : return RW_DESTROY;
-    case HD_OP_SEMPOST : return POST;
-    case HD_OP_SEMWAIT : return TAKE;
-    case HD_OP_SEMTRYWAIT : case HD_OP_SEMTIMED : return failed ? LOOK : TAKE;
-    case HD_OP_SEMVALUE : return LOOK;
-    case HD_OP_SEMDESTROY : return SEM_DESTROY;
-    case HD_OP_BARRIER : return ARRIVE;
-    case HD_OP_BLEAVE : return LEAVE;
-    case HD_OP_BDESTROY : return BARRIER_DESTROY;
-    default : return NOTHING;
+static enum act class_of(unsigned kind, unsigned flags) {
+  int failed = flags & HD_EV_FAILED;
+  switch (kind) {
+    case HD_OP_RDLOCK: return READ_LOCK;
+    case HD_OP_TRYRDLOCK:
+    case HD_OP_TIMEDRDLOCK: return failed ? NO_READ : READ_LOCK;
+    case HD_OP_WRLOCK: return WRITE_LOCK;
+    case HD_OP_TRYWRLOCK:
+    case HD_OP_TIMEDWRLOCK: return failed ? NO_WRITE : WRITE_LOCK;
+    case HD_OP_RDUNLOCK: return READ_UNLOCK;
+    case HD_OP_WRUNLOCK: return WRITE_UNLOCK;
+    case HD_OP_RWDESTROY: return RW_DESTROY;
+    case HD_OP_SEMPOST: return POST;
+    case HD_OP_SEMWAIT: return TAKE;
+    case HD_OP_SEMTRYWAIT:
+    case HD_OP_SEMTIMED: return failed ? LOOK : TAKE;
+    case HD_OP_SEMVALUE: return LOOK;
+    case HD_OP_SEMDESTROY: return SEM_DESTROY;
+    case HD_OP_BARRIER: return ARRIVE;
+    case HD_OP_BLEAVE: return LEAVE;
+    case HD_OP_BDESTROY: return BARRIER_DESTROY;
+    case HD_OP_EXIT: return THREAD_END;
+    case HD_OP_TRYJOIN: return failed ? NOT_ENDED : JOINED;
+    case HD_OP_TIMEDJOIN: return failed ? NOT_ENDED : NOTHING;
+    default: return NOTHING;
   }
 }
 
@@ -86,19 +93,19 @@ static int tries(unsigned kind) {
 }
 
 int hd__sync_dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
-  enum class ca = class_of(a->kind, af), cb = class_of(b->kind, bf);
+  enum act ca = class_of(a->kind, af), cb = class_of(b->kind, bf);
   if (a->object != b->object) return 0;
   if (ca == ARRIVE && cb == ARRIVE) return a->aux || b->aux;
   return (depends[ca] & BIT(cb)) != 0;
 }
 
 int hd__sync_waits(const struct hd_op *op) {
-  enum class c = class_of(op->kind, 0);
+  enum act c = class_of(op->kind, 0);
   return (c == READ_LOCK || c == WRITE_LOCK || c == TAKE) && !tries(op->kind);
 }
 
 int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op) {
-  enum class c = class_of(op->kind, 0), by = class_of(e->op.kind, e->flags);
+  enum act c = class_of(op->kind, 0), by = class_of(e->op.kind, e->flags);
   if (!hd__sync_waits(op) || e->op.object != op->object) return 0;
   switch (c) {
     case READ_LOCK: return by == WRITE_UNLOCK;
@@ -238,7 +245,7 @@ static void meet_spins(struct hd_work *w, struct hd_tobj *o) {
   if (w->f != HD_NONE) o->spins = NULL;
 }
 
-static void on_rwlock(struct hd_work *w, enum class c) {
+static void on_rwlock(struct hd_work *w, enum act c) {
   struct hd_tobj *o = object_of(w);
   hd__meet(w, o->destroy);
   if (c == READ_LOCK || c == WRITE_LOCK) meet_spins(w, o);
@@ -270,14 +277,14 @@ static void on_rwlock(struct hd_work *w, enum class c) {
 static int64_t value_without(const struct hd_work *w, const struct hd_tobj *o, uint32_t y, int64_t value) {
   for (const struct hd_link *l = o->list; l; l = l->next) {
     const struct hd_ev *e = &w->t->ev[l->ev];
-    enum class c = class_of(e->op.kind, e->flags);
+    enum act c = class_of(e->op.kind, e->flags);
     if (before_or_same(w->t, y, l->ev)) value -= c == POST ? 1 : c == TAKE ? -1 : 0;
     if (l->ev == y) break;
   }
   return value;
 }
 
-static enum class class_at(const struct hd_work *w, const struct hd_link *l) {
+static enum act class_at(const struct hd_work *w, const struct hd_link *l) {
   return class_of(w->t->ev[l->ev].op.kind, w->t->ev[l->ev].flags);
 }
 
@@ -288,7 +295,7 @@ static void before_others(struct hd_work *w, struct hd_tobj *o) {
   int64_t value = (int64_t)(w->f == HD_NONE ? o->count : w->op->aux);
   for (uint32_t i = 0; i < w->t->threads_max; i++) known[i] = w->pred[i];
   for (const struct hd_link *l = o->list; l; l = l->next) {
-    enum class c = class_at(w, l);
+    enum act c = class_at(w, l);
     if (seen & depends[c]) break;
     if (!hd__covered(w, known, l->ev)) {
       if (value_without(w, o, l->ev, value) < 1) continue;
@@ -301,7 +308,7 @@ static void before_others(struct hd_work *w, struct hd_tobj *o) {
   }
 }
 
-static void on_sem(struct hd_work *w, enum class c) {
+static void on_sem(struct hd_work *w, enum act c) {
   struct hd_tobj *o = object_of(w);
   int waits = hd__sync_waits(w->op) && c == TAKE;
   uint32_t seen = 0;
@@ -310,7 +317,7 @@ static void on_sem(struct hd_work *w, enum class c) {
   if (waits) before_others(w, o);
   if (w->f == HD_NONE) return;
   for (const struct hd_link *l = o->list; l; l = l->next) {
-    enum class y = class_at(w, l);
+    enum act y = class_at(w, l);
     if (seen & depends[y]) break;
     if (!(depends[c] & BIT(y))) {
       if (hd__covered(w, w->clock, l->ev)) seen |= BIT(y);
@@ -331,7 +338,7 @@ static void on_sem(struct hd_work *w, enum class c) {
 
 /* ---- barriers ---- */
 
-static void on_barrier(struct hd_work *w, enum class c) {
+static void on_barrier(struct hd_work *w, enum act c) {
   struct hd_tobj *o = object_of(w);
   if (c == LEAVE) return;
   hd__meet(w, o->destroy);
@@ -378,13 +385,13 @@ void hd__sync_event(struct hd_trace *t, uint32_t f) {
 }
 
 uint32_t hd__sync_enabler(struct hd_trace *t, const struct hd_op *op) {
-  enum class c = class_of(op->kind, 0);
+  enum act c = class_of(op->kind, 0);
   if (!hd__sync_waits(op) && c != LEAVE) return HD_NONE;
   const struct hd_tobj *o = hd__tobj(t, op->object * 4 + 1);
   uint32_t last = c == READ_LOCK || c == WRITE_LOCK ? o->release : HD_NONE;
   for (const struct hd_reader *r = o->readers; c == WRITE_LOCK && r; r = r->next)
     if (r->unlock != HD_NONE && (last == HD_NONE || r->unlock > last)) last = r->unlock;
-  enum class by = c == TAKE ? POST : c == LEAVE ? ARRIVE : NOTHING;
+  enum act by = c == TAKE ? POST : c == LEAVE ? ARRIVE : NOTHING;
   for (const struct hd_link *l = o->list; l && by && last == HD_NONE; l = l->next) {
     const struct hd_ev *e = &t->ev[l->ev];
     if (e->op.thread != op->thread && class_of(e->op.kind, e->flags) == by) last = l->ev;
@@ -394,7 +401,7 @@ uint32_t hd__sync_enabler(struct hd_trace *t, const struct hd_op *op) {
 
 /* ---- the end of a thread, against those who ask without waiting ---- */
 
-static void on_thread(struct hd_work *w, enum class c) {
+static void on_thread(struct hd_work *w, enum act c) {
   if (c == NOTHING) return;
   struct hd_tobj *o = hd__tobj(w->t, (w->op->object + 1) * 4);
   if (c == THREAD_END) {
@@ -408,7 +415,7 @@ static void on_thread(struct hd_work *w, enum class c) {
 }
 
 void hd__sync_conflicts(struct hd_work *w) {
-  enum class c = class_of(w->op->kind, w->flags);
+  enum act c = class_of(w->op->kind, w->flags);
   switch (hd_op_object[w->op->kind]) {
     case HD_OBJ_RWLOCK: on_rwlock(w, c); break;
     case HD_OBJ_SEM: on_sem(w, c); break;

@@ -112,6 +112,7 @@ static void add_wait(struct hd_str *out, const struct hd_place *p) {
       hd_str_addf(out, "%s waits to %s ", p->thread,
                   p->op == HD_OP_RDLOCK || p->op == HD_OP_TIMEDRDLOCK ? "read" : "write");
       break;
+    case HD_OBJ_FUTEX: hd_str_addf(out, "%s waits on the futex ", p->thread); break;
     case HD_OBJ_SEM: hd_str_addf(out, "%s waits for the semaphore ", p->thread); break;
     case HD_OBJ_BARRIER: hd_str_addf(out, "%s waits at the barrier ", p->thread); break;
     case HD_OBJ_IO: add_io_wait(out, p); return;
@@ -121,7 +122,7 @@ static void add_wait(struct hd_str *out, const struct hd_place *p) {
   add_name(out, p);
   if (p->peer) hd_str_addf(out, ", held by %s", p->peer);
   /* For a condition the size counts signals that came while nobody waited. */
-  if (hd_op_object[p->op] == HD_OBJ_COND && p->size)
+  if ((hd_op_object[p->op] == HD_OBJ_COND || hd_op_object[p->op] == HD_OBJ_FUTEX) && p->size)
     hd_str_addf(out, " (signalled %u time%s while nobody waited)", p->size, p->size == 1 ? "" : "s");
   /* For a barrier it is how many have arrived, and how many it takes. */
   if (hd_op_object[p->op] == HD_OBJ_BARRIER && p->size)

@@ -263,7 +263,7 @@ void hd__report_overflow(uint64_t pc) {
 static unsigned holder(const struct hd_thread *t) {
   if (t->op.kind == HD_OP_JOIN) return (unsigned)t->op.object;
   const struct hd_obj *o = t->wait;
-  if (!o || o->kind == HD_OBJ_COND) return HD_NOBODY;
+  if (!o || o->kind == HD_OBJ_COND || o->kind == HD_OBJ_FUTEX) return HD_NOBODY;
   if (o->owner != HD_NOBODY) return o->owner;
   unsigned any = HD_NOBODY; /* one who waits himself says more */
   for (const struct hd_holder *h = o->holders; h; h = h->next)
@@ -312,7 +312,7 @@ void hd__report_deadlock(void) {
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].state == HD_T_BLOCKED) {
       const struct hd_thread *t = &rt.thread[i];
-      if (t->wait && t->wait->kind == HD_OBJ_COND) cond = true;
+      if (t->wait && (t->wait->kind == HD_OBJ_COND || t->wait->kind == HD_OBJ_FUTEX)) cond = true;
       sum += stable(t->op.pc); /* the same set of places is the same deadlock */
     }
   unsigned kind = !cycle && cond ? HD_KIND_LOST_WAKEUP : HD_KIND_DEADLOCK;

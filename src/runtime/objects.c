@@ -83,6 +83,44 @@ void hd__disable_pending(struct hd_obj *o, struct hd_thread *except) {
     if (t != except) hd__disable(t);
 }
 
+void hd__enqueue(struct hd_obj *o, struct hd_thread *t) {
+  t->wait = o;
+  t->next_pend = NULL;
+  if (o->queue)
+    o->queue_last->next_pend = t;
+  else
+    o->queue = t;
+  o->queue_last = t;
+  o->nqueue++;
+}
+
+void hd__dequeue(struct hd_obj *o, struct hd_thread *t) {
+  struct hd_thread *prev = NULL;
+  for (struct hd_thread *q = o->queue; q; prev = q, q = q->next_pend)
+    if (q == t) {
+      if (prev)
+        prev->next_pend = t->next_pend;
+      else
+        o->queue = t->next_pend;
+      if (o->queue_last == t) o->queue_last = prev;
+      o->nqueue--;
+      break;
+    }
+  t->wait = NULL;
+  t->next_pend = NULL;
+}
+
+struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
+  struct hd_thread *best = NULL;
+  for (unsigned round = 0; round <= k; round++) {
+    struct hd_thread *next = NULL;
+    for (struct hd_thread *t = o->queue; t; t = t->next_pend)
+      if ((!best || t->id > best->id) && (!next || t->id < next->id)) next = t;
+    best = next;
+  }
+  return best;
+}
+
 bool hd__want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = o->addr, .pc = pc};

@@ -138,6 +138,7 @@ struct hd_thread {
   uint64_t create_site;  /* detail: call stack of its creation */
   int ignore;            /* nesting of ignore regions */
   uint64_t clock_read;   /* last time it saw */
+  uint32_t futex_bits;   /* what the futex wait it is in listens to */
   unsigned early;        /* waits that ended before their time (--timeouts=any) */
   struct hd_obj *robust; /* robust mutexes that it has */
   uint32_t randoms;      /* times it asked the kernel for random numbers */
@@ -298,6 +299,12 @@ void hd__pend(struct hd_obj *o, struct hd_thread *t);
 void hd__unpend(struct hd_obj *o, struct hd_thread *t);
 void hd__enable_pending(struct hd_obj *o);
 void hd__disable_pending(struct hd_obj *o, struct hd_thread *except);
+
+/* The queue of those who wait to be woken; next_pend links it, so a thread is in one queue or list. */
+void hd__enqueue(struct hd_obj *o, struct hd_thread *t);
+void hd__dequeue(struct hd_obj *o, struct hd_thread *t);
+/* The k-th waiter by thread number: in what order they came does not matter to the choice. */
+struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k);
 
 /* When a timed operation gives up. */
 struct hd_until {

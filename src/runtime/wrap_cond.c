@@ -9,33 +9,6 @@
 
 #include "runtime/rt.h"
 
-static void enqueue(struct hd_obj *o, struct hd_thread *t) {
-  t->wait = o;
-  t->next_pend = NULL;
-  if (o->queue)
-    o->queue_last->next_pend = t;
-  else
-    o->queue = t;
-  o->queue_last = t;
-  o->nqueue++;
-}
-
-static void dequeue(struct hd_obj *o, struct hd_thread *t) {
-  struct hd_thread *prev = NULL;
-  for (struct hd_thread *q = o->queue; q; prev = q, q = q->next_pend)
-    if (q == t) {
-      if (prev)
-        prev->next_pend = t->next_pend;
-      else
-        o->queue = t->next_pend;
-      if (o->queue_last == t) o->queue_last = prev;
-      o->nqueue--;
-      break;
-    }
-  t->wait = NULL;
-  t->next_pend = NULL;
-}
-
 /* The thread no longer waits for the condition: now it wants its mutex. */
 static void to_mutex(struct hd_thread *t) {
   struct hd_obj *m = t->wait2;
@@ -53,11 +26,12 @@ void hd__time_out(struct hd_thread *t) {
   t->timed_out = true;
   struct hd_obj *o = t->wait;
   if (o && o->kind == HD_OBJ_COND) {
-    dequeue(o, t);
+    hd__dequeue(o, t);
     if (!hd__mutex_free(t->wait2->addr))
       rt.status->lossy = 1; /* the order of a late one is not known exactly */
     to_mutex(t);
   } else {
+    if (o && o->kind == HD_OBJ_FUTEX) hd__dequeue(o, t);
     hd__enable(t);
   }
 }
@@ -71,7 +45,7 @@ static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, con
   if (t->op.kind == HD_OP_WAKE) return false;
   hd__event(0);
   hd__early(true, clock, at);
-  dequeue(o, t);
+  hd__dequeue(o, t);
   to_mutex(t);
   hd__step();
   return true;
@@ -99,7 +73,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   if (spurious)
     to_mutex(t);
   else
-    enqueue(o, t);
+    hd__enqueue(o, t);
   if (any_time) {
     early = gives_up(o, t, clock, at);
   } else {
@@ -115,20 +89,8 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   return e ? e : late || early ? ETIMEDOUT : 0;
 }
 
-/* The k-th waiter by thread number: in what order they came does not matter to the choice. */
-static struct hd_thread *waiter(const struct hd_obj *o, unsigned k) {
-  struct hd_thread *best = NULL;
-  for (unsigned round = 0; round <= k; round++) {
-    struct hd_thread *next = NULL;
-    for (struct hd_thread *t = o->queue; t; t = t->next_pend)
-      if ((!best || t->id > best->id) && (!next || t->id < next->id)) next = t;
-    best = next;
-  }
-  return best;
-}
-
 static void wake(struct hd_obj *o, struct hd_thread *t) {
-  dequeue(o, t);
+  hd__dequeue(o, t);
   hd__timer_clear(t);
   to_mutex(t);
 }
@@ -137,7 +99,7 @@ int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
   if (hd__heap_owns((uint64_t)c)) hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   hd__point_open(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
-  struct hd_thread *t = o->nqueue ? waiter(o, hd__choose(o->nqueue)) : NULL;
+  struct hd_thread *t = o->nqueue ? hd__waiter(o, hd__choose(o->nqueue)) : NULL;
   rt.cur->op.aux = t ? t->id + 1u : 0;
   hd__event(0);
   if (t)

@@ -24,6 +24,8 @@ HEAD = """
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <threads.h>
 #include <time.h>
@@ -202,6 +204,11 @@ EVENTS = {
     "cnd_timedwait": ("struct timespec t = soon(); mtx_lock((mtx_t *)&m); cnd_timedwait((cnd_t *)&c, (mtx_t *)&m, &t);"
                       " mtx_unlock((mtx_t *)&m)", "timedwait"),
     "call_once": ("static once_flag f = ONCE_FLAG_INIT; call_once(&f, nothing)", "once"),
+    "syscall": ("static unsigned word = 1; syscall(SYS_futex, &word, FUTEX_WAIT, 0, 0, 0, 0)", "futex-wait"),
+    "syscall-2": ("static unsigned word; struct timespec t = {1, 0}; syscall(SYS_futex, &word, FUTEX_WAIT, 0, &t, 0, 0)",
+                  "futex-return"),
+    "syscall-3": ("static unsigned word; syscall(SYS_futex, &word, FUTEX_WAKE, 1, 0, 0, 0)", "futex-wake"),
+    "syscall-4": ("static unsigned word; syscall(SYS_futex, &word, FUTEX_WAKE, 9, 0, 0, 0)", "futex-wake-all"),
     "sched_yield": ("sched_yield()", "yield"),
     "sleep": ("sleep(1)", "sleep"),
     "usleep": ("usleep(1)", "sleep"),

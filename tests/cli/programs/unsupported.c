@@ -25,7 +25,7 @@ static void *blocker(void *arg)
   int n;
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
-  CASE("futex") syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
+  CASE("futex") syscall(SYS_futex, &word, FUTEX_LOCK_PI, 0, NULL, NULL, 0);
   CASE("pause") pause();
   CASE("sigwait") sigwait(&signals, &n);
   (void)n;
