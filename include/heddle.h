@@ -16,6 +16,8 @@ typedef _Bool hd_truth;
 int hd_rt_choose(int n) __attribute__((weak));
 int hd_rt_controlled(void) __attribute__((weak));
 void hd_rt_assume_failed(void) __attribute__((weak));
+void hd_rt_atomic_begin(void) __attribute__((weak));
+void hd_rt_atomic_end(void) __attribute__((weak));
 
 /* One of 0 .. n-1. Heddle tries all of them; elsewhere it is 0. */
 static inline int hd_choose(int n) { return hd_rt_choose ? hd_rt_choose(n) : 0; }
@@ -24,6 +26,17 @@ static inline int hd_choose(int n) { return hd_rt_choose ? hd_rt_choose(n) : 0; 
  * execution does not count; what the other threads do meanwhile is still checked. Elsewhere it does nothing. */
 static inline void hd_assume(hd_truth c) {
   if (!c && hd_rt_assume_failed) hd_rt_assume_failed();
+}
+
+/* Between the two no other thread runs. They nest. A section that has to wait for a mutex or a condition is left
+ * there, and entered again when the wait is over; so is one that creates or joins a thread or uses a read-write
+ * lock, a semaphore, a barrier or a descriptor. Elsewhere they do nothing: they are for models of things that are
+ * atomic, not a way to make them so. */
+static inline void hd_atomic_begin(void) {
+  if (hd_rt_atomic_begin) hd_rt_atomic_begin();
+}
+static inline void hd_atomic_end(void) {
+  if (hd_rt_atomic_end) hd_rt_atomic_end();
 }
 
 /* Whether Heddle decides which thread goes next. */

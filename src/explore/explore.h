@@ -27,10 +27,27 @@ static inline void hd_set_add(struct hd_set *s, unsigned i) { s->w[i >> 6] |= 1u
 static inline void hd_set_del(struct hd_set *s, unsigned i) { s->w[i >> 6] &= ~(1ull << (i & 63)); }
 static inline int hd_set_has(const struct hd_set *s, unsigned i) { return (s->w[i >> 6] >> (i & 63)) & 1; }
 
+/* Where an operation stands in an atomic section of its thread, in which nobody else runs. A section that has to
+ * wait is left, and entered again by the operation that it waited for. */
+enum { HD_SECTION_NONE, HD_SECTION_ENTERS, HD_SECTION_INSIDE };
+
+/* Whether the operation stays inside a section while it need not wait. The others always leave it and enter again:
+ * they depend on operations of other threads that the entry of a section does not depend on (trace_section.c). */
+static inline int hd_section_keeps(unsigned kind) {
+  switch (hd_op_object[kind]) {
+    case HD_OBJ_NONE:
+    case HD_OBJ_MEMORY:
+    case HD_OBJ_MUTEX:
+    case HD_OBJ_COND:
+    case HD_OBJ_ONCE: return 1;
+    default: return 0;
+  }
+}
+
 /* The pending operation of one thread. */
 struct hd_op {
-  uint8_t kind; /* enum hd_op_kind */
-  uint8_t pad;
+  uint8_t kind;    /* enum hd_op_kind */
+  uint8_t section; /* HD_SECTION_* */
   uint16_t thread;
   uint32_t size;   /* bytes; of IO objects: facets read | facets written << 16 */
   uint64_t object; /* of IO operations, 0: all of them */

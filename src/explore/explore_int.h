@@ -50,7 +50,8 @@ struct hd_trace {
   struct hd_tobj *table;
   uint32_t table_cap, table_used;
   uint32_t epoch;
-  uint32_t barrier; /* last time-out: everything after it comes after everything before it */
+  uint32_t barrier;               /* last time-out: everything after it comes after everything before it */
+  uint32_t section, section_last; /* first and last event of the atomic section entered last, HD_NONE */
   uint32_t threads_max;
 };
 
@@ -75,6 +76,7 @@ static inline int hd__before(const struct hd_trace *t, uint32_t a, uint32_t b) {
  * pre: i > r->e. */
 static inline int hd__stays(const struct hd_trace *t, const struct hd_race *r, uint32_t i) {
   if (i == r->f || hd__before(t, r->e, i)) return 0;
+  if (t->ev[r->e].op.section == HD_SECTION_INSIDE) return 0; /* a choice: nobody else can go there */
   for (uint32_t k = 0; k < r->nalso; k++)
     if (i == r->also[k] || (i > r->also[k] && hd__before(t, r->also[k], i))) return 0;
   return 1;
@@ -172,7 +174,8 @@ struct hd_tobj *hd__tobj(struct hd_trace *t, uint64_t key);
 void hd__join(struct hd_work *w, uint32_t e);
 int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e);
 void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso);
-/* Ordered after e; a race when nothing else orders them. */
+/* Ordered after e; a race when nothing else orders them. An event inside an atomic section is passed over: the
+ * section as a whole takes its place. */
 void hd__meet(struct hd_work *w, uint32_t e);
 /* For operations that tell what enabled and disabled them. Returns 0 when there is no more to say of one that
  * was never executed. */
@@ -191,6 +194,20 @@ int hd__sync_waits(const struct hd_op *op);
 int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op);
 /* hd__trace_enabler for these operations. */
 uint32_t hd__sync_enabler(struct hd_trace *t, const struct hd_op *op);
+
+/* Atomic sections (trace_section.c). */
+int hd__section_dependent(const struct hd_op *a, const struct hd_op *b);
+/* What an operation that may have to wait for o races with: whoever took it, or the section entered last, whichever
+ * it could have come before. */
+uint32_t hd__section_rival(const struct hd_trace *t, const struct hd_tobj *o);
+/* The event that stands for the taking of o by the event f. */
+uint32_t hd__section_taker(const struct hd_trace *t, const struct hd_tobj *o, uint32_t f);
+/* The event that e can be reversed at: itself, or the entry of the section that it is in. */
+uint32_t hd__section_entry(const struct hd_trace *t, uint32_t e);
+/* Orders the operation after the section entered last. `waits`: the races are known already. */
+void hd__meet_section(struct hd_work *w, int waits);
+/* The operation enters a section: it meets whatever the others did last. */
+void hd__meet_everybody(struct hd_work *w);
 
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how);

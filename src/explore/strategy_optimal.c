@@ -136,7 +136,7 @@ static int has_cause(const struct sequence *v, const uint32_t *clock, unsigned t
 static inline int depends(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
   unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
   if (oa > HD_OBJ_MEMORY && ob > HD_OBJ_MEMORY && ob != HD_OBJ_IO && a->object != b->object &&
-      a->aux != b->object && a->object != b->aux && !((af | bf) & HD__EV_STOP))
+      a->aux != b->object && a->object != b->aux && !((af | bf) & HD__EV_STOP) && !a->section && !b->section)
     return 0;
   return hd__dependent(a, af, b, bf);
 }

@@ -37,7 +37,7 @@ void hd__trace_begin(struct hd_trace *t) {
   t->last[0] = t->cause[0] = HD_NONE;
   t->n = t->nraces = t->nthreads = 0;
   t->table_used = 0;
-  t->barrier = HD_NONE;
+  t->barrier = t->section = t->section_last = HD_NONE;
   t->epoch++;
   hd_arena_reset(&t->arena);
 }
@@ -149,6 +149,7 @@ static int tells_enabler(unsigned kind) { return kind == HD_OP_SPINWAIT || is_io
 
 int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
   if (a->kind == HD_OP_END || b->kind == HD_OP_END || ((af | bf) & HD__EV_STOP)) return 1;
+  if (hd__section_dependent(a, b)) return 1;
   if (a->kind == HD_OP_CREATE && b->kind == HD_OP_CREATE)
     return 1; /* the order decides the numbers of the new threads */
   if (a->kind == HD_OP_SPINWAIT) return spin_dependent(a, b, bf);
@@ -184,11 +185,16 @@ void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t 
     t->race[t->nraces++] = (struct hd_race){e, w->f, w->op->thread, *w->op, also, nalso};
 }
 
-/* Ordered after e; a race when nothing else orders them. */
 void hd__meet(struct hd_work *w, uint32_t e) {
-  if (e == HD_NONE || hd__covered(w, w->clock, e)) return;
+  if (e == HD_NONE || hd__covered(w, w->clock, e) || w->t->ev[e].op.section == HD_SECTION_INSIDE) return;
   hd__add_race(w, e, NULL, 0);
   hd__join(w, e);
+}
+
+/* Whoever kept it from going earlier (invariant 3). */
+static void meet_rival(struct hd_work *w, const struct hd_tobj *o) {
+  uint32_t rival = hd__section_rival(w->t, o);
+  if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);
 }
 
 static void on_lock(struct hd_work *w, uint64_t key, enum role role) {
@@ -198,19 +204,22 @@ static void on_lock(struct hd_work *w, uint64_t key, enum role role) {
     case ROLE_ACQUIRE:
       if (w->op->kind == HD_OP_TRYLOCK) {
         hd__meet(w, o->release); /* before it, the trylock would have failed */
-      } else if (o->acquire != HD_NONE && !hd__covered(w, w->pred, o->acquire)) {
-        hd__add_race(w, o->acquire, NULL, 0); /* invariant 3 */
+      } else {
+        meet_rival(w, o);
+        if (o->release != HD_NONE) hd__join(w, o->release);
       }
-      if (o->release != HD_NONE) hd__join(w, o->release);
       for (struct hd_link *s = o->spins; s; s = s->next) hd__meet(w, s->ev);
       if (w->f == HD_NONE) return;
-      o->acquire = w->f;
+      o->acquire = hd__section_taker(w->t, o, w->f);
       o->list = o->spins = NULL;
       break;
     case ROLE_READ:
-      hd__meet(w, o->acquire);
-      if ((w->op->kind == HD_OP_ONCE || w->op->kind == HD_OP_LOCK) && o->release != HD_NONE)
-        hd__join(w, o->release);
+      if (w->op->kind == HD_OP_ONCE || w->op->kind == HD_OP_LOCK) {
+        meet_rival(w, o);
+        if (o->release != HD_NONE) hd__join(w, o->release);
+      } else {
+        hd__meet(w, o->acquire);
+      }
       if (w->f == HD_NONE) return;
       struct hd_link *l = hd__trace_get(w->t, sizeof *l);
       *l = (struct hd_link){w->f, 0, 0, o->list};
@@ -277,7 +286,11 @@ static void on_end(struct hd_work *w) {
 /* Like a lock: whoever took the chance away races with this; what gave it back is ordered before, for good. */
 int hd__on_enabled(struct hd_work *w) {
   const struct hd_op *op = w->op;
-  if (op->disabler && !hd__covered(w, w->pred, op->disabler - 1)) hd__add_race(w, op->disabler - 1, NULL, 0);
+  uint32_t rival = op->disabler ? hd__section_entry(w->t, op->disabler - 1) : HD_NONE;
+  if (op->kind == HD_OP_SPINWAIT && w->t->section != HD_NONE && op->enabler > op->disabler &&
+      op->enabler - 1 < w->t->section)
+    rival = w->t->section;
+  if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);
   if (w->f == HD_NONE) return 0;
   if (op->enabler) hd__join(w, op->enabler - 1);
   return 1;
@@ -311,6 +324,9 @@ static void conflicts(struct hd_work *w) {
   if (hd_op_object[op->kind] > HD_OBJ_ONCE || hd_op_object[op->kind] == HD_OBJ_THREAD) hd__sync_conflicts(w);
   enum role role = lock_role(op->kind, w->flags);
   if (role) on_lock(w, lock_of(op), role);
+  hd__meet_everybody(w);
+  hd__meet_section(w, op->kind == HD_OP_SPINWAIT || op->kind == HD_OP_ONCE || op->kind == HD_OP_LOCK ||
+                          (role == ROLE_ACQUIRE && op->kind != HD_OP_TRYLOCK));
 }
 
 static uint32_t *new_clock(struct hd_trace *t, const uint32_t *from) {
@@ -418,6 +434,8 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
   clock[op->thread] = ev->index;
   t->last[op->thread] = f;
   t->cause[op->thread] = HD_NONE;
+  if (op->section == HD_SECTION_ENTERS) t->section = f;
+  if (op->section) t->section_last = f;
   switch (op->kind) {
     case HD_OP_CREATE: t->cause[op->object] = f; break;
     case HD_OP_WAIT:
@@ -480,7 +498,8 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
       if (!freed && !ended_spin) {
         /* It could have done this before the end of the process. */
         if (t->nraces < t->cap_races)
-          t->race[t->nraces++] = (struct hd_race){t->n - 1, HD_NONE, (uint16_t)i, *op, NULL, 0};
+          t->race[t->nraces++] =
+              (struct hd_race){hd__section_entry(t, t->n - 1), HD_NONE, (uint16_t)i, *op, NULL, 0};
         continue;
       }
       /* The last step is what let it go: it could not have come before that, only before what held it up. */

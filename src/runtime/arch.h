@@ -22,7 +22,7 @@ void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(voi
 /* Finds out what the processor and the kernel offer. */
 void hd_arch_init(void);
 /* The architecture's file also defines the exported entry points at which a loop may wait by reading (atomic
- * loads and compare-and-swaps, volatile reads, trylock): each saves the caller's registers and goes on in the C
+ * loads and compare-and-swaps, volatile reads, trylock, atomic sections): each saves the caller's registers and goes on in the C
  * function hd_in_<name>. */
 #define HD_IN(name) hd_in_##name
 /* Leaves the signal handler it is called in: calls fn with a copy of the interrupted context, on the stack that

@@ -146,6 +146,7 @@ struct hd_thread {
   struct hd_spin spin;
   struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
   uint32_t channels; /* pipes, sockets and the like that it has made */
+  unsigned section;  /* nesting of atomic sections (section.c) */
   bool spinning;     /* its pending operation is a SPINWAIT */
   unsigned unseen;   /* atomic and volatile accesses in a row that were no scheduling points */
 };
@@ -216,8 +217,10 @@ struct hd_rt {
   bool untold;               /* a thread was picked, and the event of its operation has not come yet */
   struct hd_set enabled;
   unsigned nenabled;
-  unsigned nspinning; /* threads that wait */
-  unsigned narmed;    /* threads that may be about to */
+  struct hd_thread *section; /* who is in an atomic section: nobody else runs */
+  struct hd_vc section_vc;   /* what the sections so far published */
+  unsigned nspinning;        /* threads that wait */
+  unsigned narmed;           /* threads that may be about to */
   unsigned ntimed;
   unsigned nio;   /* threads whose pending operation is one on descriptors */
   uint32_t epoch; /* number of executions begun in this process */
@@ -290,6 +293,16 @@ void hd__event(unsigned flags);
 void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc);
 /* Leaves the wait it is in because its time has come (timed operations). */
 void hd__time_out(struct hd_thread *t);
+
+/* ---- section.c ---- */
+
+/* Before a decision, while somebody is in a section: it goes on, or leaves the section because it has to wait.
+ * Returns whether it goes on. */
+bool hd__section_goes_on(void);
+/* The thread was picked outside its section: it enters. */
+void hd__section_enter(struct hd_thread *t);
+/* The running thread is in no section any more. */
+void hd__section_leave(void);
 
 /* ---- objects.c ---- */
 

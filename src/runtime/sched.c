@@ -98,7 +98,8 @@ void hd__sched_begin(void) {
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = 0;
   rt.in_exit = rt.untold = false;
   rt.exit_status = 0;
-  rt.cur = NULL;
+  rt.cur = rt.section = NULL;
+  rt.section_vc = (struct hd_vc){0};
   rt.epoch++;
   hd_arena_reset(&rt.arena);
   if (rt.seg_next > 0xf0000000u) { /* numbers run out: start again with a clean shadow */
@@ -115,6 +116,7 @@ static bool quiet(unsigned kind, unsigned flags) {
     case HD_OP_VREAD:
     case HD_OP_ALOAD:
     case HD_OP_YIELD:
+    case HD_OP_SECTION:
     case HD_OP_SLEEP:
     case HD_OP_SEMVALUE:
     case HD_OP_TIMEOUT: return true;
@@ -179,13 +181,21 @@ struct hd_point hd__here(void) {
 
 static struct hd_thread *decide(void) {
   if (HD_UNLIKELY(rt.narmed)) hd__spin_update();
+  bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_goes_on();
   if (HD_UNLIKELY(rt.nenabled == 0)) idle();
   if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__end(HD_END_CUT);
   int next;
-  if (rt.nenabled == 1 && rt.strategy->skip_forced) {
-    next = (int)hd_set_nth(&rt.enabled, 0);
+  if ((alone || rt.nenabled == 1) && rt.strategy->skip_forced) {
+    next = alone ? rt.section->id : (int)hd_set_nth(&rt.enabled, 0);
   } else {
     struct hd_point p = hd__here();
+    struct hd_set only;
+    if (alone) {
+      only = (struct hd_set){{0}};
+      hd_set_add(&only, rt.section->id);
+      p.enabled = &only;
+      p.nenabled = 1;
+    }
     next = rt.strategy->pick(&rt.search, &p);
     if (HD_UNLIKELY(next < 0)) hd__end(next == HD_PICK_DIVERGED ? HD_END_DIVERGED : HD_END_BLOCKED);
     /* A program that does not do the same again: what the strategy expects is not possible. */
@@ -194,6 +204,7 @@ static struct hd_thread *decide(void) {
   rt.path[rt.path_len++] = (hd_step)next;
   rt.status->path_len = rt.path_len;
   rt.untold = true;
+  if (HD_UNLIKELY(rt.thread[next].section) && !alone) hd__section_enter(&rt.thread[next]);
   return &rt.thread[next];
 }
 
@@ -259,6 +270,7 @@ _Noreturn void hd__thread_stop(void) {
   me->frame = hot.frame;
   me->op = (struct hd_op){.kind = HD_OP_NONE, .thread = me->id};
   hd__spin_stop(me);
+  hd__section_leave();
   hd__disable(me);
   me->state = HD_T_STOPPED;
   rt.nstopped++;

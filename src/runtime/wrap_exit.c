@@ -35,6 +35,8 @@ static void check_threads_left(void) {
 _Noreturn static void finish(void) {
   /* Those still running may go first, or never. Whether there are any must not decide whether this is an
    * operation, since that is not ordered with what this thread did. */
+  rt.cur->section = 0;
+  hd__section_leave();
   if (rt.nthreads > 1 && rt.cur->op.kind != HD_OP_EXIT) hd__point(HD_OP_END, 0, 0, 0);
   if (rt.nstopped) hd__end(HD_END_EXIT); /* what is left undone, they left */
   if (rt.config->thread_leaks) check_threads_left();

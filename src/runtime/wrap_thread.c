@@ -83,6 +83,8 @@ _Noreturn void hd__thread_exit(void *ret) {
   t->exiting = true;
   hot.frame = t->frames;
   hd__mutexes_abandon();
+  t->section = 0;
+  hd__section_leave();
   hd__point(HD_OP_EXIT, t->id, 0, 0);
   if (rt.nalive == 1) hd__program_exit(0); /* the last thread takes the process with it */
   hd__thread_gone();

@@ -41,6 +41,8 @@ enum instruction {
   I_POST,
   I_VALUE,
   I_BARRIER,
+  I_BEGIN,  /* of an atomic section */
+  I_FINISH, /* of the same */
 };
 
 struct sim_instr {
@@ -77,11 +79,12 @@ enum {
   SIM_RW = 4096,
   SIM_SEM = 8192,
   SIM_BARRIER = 16384,
-  SIM_ALL = 32767,
+  SIM_SECTION = 32768,
+  SIM_ALL = 65535,
   /* What every complete strategy must be exact on. Left out: time-outs and spin loops (rare misses) and destroyed
    * mutexes (executions in vain); docs/soundness.md tells. */
   SIM_EXACT = SIM_LOCKED | SIM_TRY | SIM_COND | SIM_CHOICE | SIM_CAS | SIM_ONCE | SIM_FAIL | SIM_ENDS |
-              SIM_STARTS | SIM_RW | SIM_SEM | SIM_BARRIER,
+              SIM_STARTS | SIM_RW | SIM_SEM | SIM_BARRIER | SIM_SECTION,
 };
 
 #define SIM_MEMORY 0x1000ull
@@ -104,7 +107,8 @@ struct sim_thread {
   uint64_t seen; /* all that was read */
   int timed, late;
   uint64_t deadline;
-  unsigned mutex; /* of the wait under way */
+  unsigned mutex;   /* of the wait under way */
+  unsigned section; /* nesting of atomic sections */
   struct hd_op op;
   /* A loop that waits by reading: what it read, whether that has changed since, and by which events. */
   int armed, changed;
@@ -128,6 +132,7 @@ struct sim {
   uint32_t events;
   int over;
   unsigned stopped; /* threads that failed */
+  unsigned section; /* thread + 1 that is in an atomic section */
   struct hd_set enabled;
   const struct hd_op *op[SIM_THREADS];
   struct hd_point point;
@@ -164,6 +169,12 @@ static inline void sim_pend(struct sim *s, unsigned t, unsigned kind, uint64_t o
   uint64_t pc = hd_mix64((uint64_t)kind << 32 ^ object << 8 ^ s->t[t].pc);
   s->t[t].op =
       (struct hd_op){.kind = (uint8_t)kind, .thread = (uint16_t)t, .size = size, .object = object, .pc = pc};
+}
+
+/* The thread is in no section any more. */
+static inline void sim_leave(struct sim *s, unsigned t) {
+  s->t[t].section = 0;
+  if (s->section == t + 1) s->section = 0;
 }
 
 /* Runs thread t up to its next visible operation. */
@@ -230,10 +241,20 @@ static inline void sim_advance(struct sim *s, unsigned t) {
       case I_FAIL:
         if (me->last % 4 == i->v) {
           sim_pend(s, t, HD_OP_NONE, 0, 0);
+          sim_leave(s, t);
           me->state = SIM_STOPPED;
           s->stopped++;
           return;
         }
+        break;
+      case I_BEGIN:
+        if (me->section++) break;
+        sim_pend(s, t, HD_OP_SECTION, 0, 0);
+        me->op.section = HD_SECTION_ENTERS;
+        return;
+      case I_FINISH:
+        if (!me->section) break;
+        if (--me->section == 0) sim_leave(s, t);
         break;
       case I_CREATE:
         if (i->a >= s->p->nthreads || s->t[i->a].state != SIM_NEW) break;
@@ -246,6 +267,7 @@ static inline void sim_advance(struct sim *s, unsigned t) {
       default: break;
     }
   }
+  sim_leave(s, t);
   if (t) {
     sim_pend(s, t, HD_OP_EXIT, t, 0);
     return;
@@ -337,6 +359,17 @@ static inline unsigned sim_here(struct sim *s, unsigned current) {
       hd_set_add(&s->enabled, i);
       n++;
     }
+  if (s->section) {
+    struct hd_op *op = &s->t[s->section - 1].op;
+    if (hd_set_has(&s->enabled, s->section - 1) && hd_section_keeps(op->kind)) {
+      op->section = HD_SECTION_INSIDE;
+      s->enabled = (struct hd_set){{1ull << (s->section - 1)}};
+      n = 1;
+    } else {
+      op->section = HD_SECTION_ENTERS;
+      s->section = 0;
+    }
+  }
   s->point = (struct hd_point){&s->enabled, n, 1, current, s->op};
   return n;
 }
@@ -395,6 +428,10 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
   const struct sim_instr *i = sim_at(s, t);
   unsigned flags = 0, nchoices = 0, go_on = 1;
   int choice = 0;
+  if (me->section && s->section != t + 1) {
+    s->section = t + 1;
+    me->op.section = HD_SECTION_ENTERS;
+  }
   uint64_t queue = 0;
   for (unsigned k = 0; k < SIM_THREADS; k++)
     if (s->t[k].state == SIM_QUEUED && s->t[k].op.object == me->op.object) queue |= 1ull << k;

@@ -33,7 +33,7 @@ static inline void emit(struct sim_program *p, unsigned t, struct sim_instr i) {
 static inline void random_block(struct sim_program *p, unsigned t, unsigned features, unsigned depth) {
   uint8_t m = (uint8_t)below(SIM_LOCKS), c = (uint8_t)(below(4) == 0);
   uint8_t way = (uint8_t)(features & SIM_TIMED && below(3) == 0 ? 2 : features & SIM_TRY ? below(3) == 0 : 0);
-  for (;;) switch (below(18)) {
+  for (;;) switch (below(19)) {
       case 0:
       case 1:
         if (!(features & SIM_LOCKED) || depth > 1) continue;
@@ -123,6 +123,12 @@ static inline void random_block(struct sim_program *p, unsigned t, unsigned feat
         if (!(features & SIM_BARRIER)) continue;
         emit(p, t, (struct sim_instr){.what = I_BARRIER});
         return;
+      case 16:
+        if (!(features & SIM_SECTION) || depth > 1) continue;
+        emit(p, t, (struct sim_instr){.what = I_BEGIN});
+        for (unsigned blocks = below(3); blocks--;) random_block(p, t, features, depth + 1);
+        emit(p, t, (struct sim_instr){.what = I_FINISH});
+        return;
       default: emit(p, t, memory_instr(features)); return;
     }
 }
@@ -165,10 +171,11 @@ static inline struct sim_program workers(unsigned n) {
 }
 
 static inline void print_program(const struct sim_program *p) {
-  static const char *const names[] = {
-      "-",      "mem",       "lock",   "trylock",   "timedlock", "unlock", "mdestroy", "wait",  "timedwait",
-      "signal", "broadcast", "once",   "once-done", "choose",    "sleep",  "skip",     "fail",  "create",
-      "join",   "spin",      "rdlock", "wrlock",    "rwunlock",  "take",   "post",     "value", "barrier"};
+  static const char *const names[] = {"-",         "mem",    "lock",      "trylock", "timedlock", "unlock",
+                                      "mdestroy",  "wait",   "timedwait", "signal",  "broadcast", "once",
+                                      "once-done", "choose", "sleep",     "skip",    "fail",      "create",
+                                      "join",      "spin",   "rdlock",    "wrlock",  "rwunlock",  "take",
+                                      "post",      "value",  "barrier",   "begin",   "finish"};
   printf("program: %u threads, %u tokens, barrier of %u%s\n", p->nthreads, p->tokens, p->barrier,
          p->starts ? ", with START" : "");
   for (unsigned t = 0; t < p->nthreads; t++) {

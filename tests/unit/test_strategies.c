@@ -115,6 +115,7 @@ enum mutation {
   MUTATE_ENDS,    /* the end of the process is nothing */
   MUTATE_WRITERS, /* a read-write lock is never taken for writing */
   MUTATE_POSTS,   /* semaphores are never posted */
+  MUTATE_SECTION, /* entering a section is nothing */
   MUTATIONS,
 };
 static enum mutation mutation;
@@ -128,8 +129,10 @@ static struct hd_op mutated(const struct hd_op *op, unsigned *flags, unsigned *n
                (mutation == MUTATE_ENDS && op->kind == HD_OP_END) ||
                (mutation == MUTATE_WRITERS && hd_op_object[op->kind] == HD_OBJ_RWLOCK &&
                 op->kind != HD_OP_RDLOCK && op->kind != HD_OP_RDUNLOCK) ||
-               (mutation == MUTATE_POSTS && op->kind == HD_OP_SEMPOST);
+               (mutation == MUTATE_POSTS && op->kind == HD_OP_SEMPOST) ||
+               (mutation == MUTATE_SECTION && op->kind == HD_OP_SECTION);
   if (hidden) m.kind = HD_OP_YIELD;
+  if (mutation == MUTATE_SECTION) m.section = HD_SECTION_NONE;
   if (mutation == MUTATE_WRITES && memory) m.kind = HD_OP_READ;
   if (mutation == MUTATE_SIZES && memory) m.size = 1;
   if (mutation == MUTATE_CHOICES) *nchoices = 0;

@@ -1,0 +1,59 @@
+/* section.c: atomic sections of the program: hd_atomic_begin and hd_atomic_end. Runs in the tested process.
+ *
+ * Invariants
+ *  1. While rt.section is set only that thread is picked.
+ *  2. A section whose thread has to wait is left, and entered again by the operation it waited for: that one
+ *     competes with the others like the beginning of a section. Creating and joining threads, and what has no part
+ *     in the order of sections (trace_section.c, invariant 4), always do this.
+ *  3. For the race detector sections are ordered with each other, as by one lock, and with nothing else. */
+#include "runtime/rt.h"
+
+void hd__section_leave(void) {
+  if (rt.section != rt.cur) return;
+  rt.section = NULL;
+  hd__release(&rt.section_vc);
+}
+
+bool hd__section_goes_on(void) {
+  struct hd_thread *t = rt.section;
+  if (t->state == HD_T_READY && hd_section_keeps(t->op.kind)) {
+    t->op.section = HD_SECTION_INSIDE;
+    return true;
+  }
+  t->op.section = HD_SECTION_ENTERS;
+  hd__section_leave();
+  return false;
+}
+
+void hd__section_enter(struct hd_thread *t) {
+  rt.section = t;
+  t->op.section = HD_SECTION_ENTERS;
+  hd_vc_join(&rt.arena, &t->vc, &rt.section_vc);
+}
+
+/* ---- the functions ---- */
+
+void HD_IN(hd_rt_atomic_begin)(void);
+void HD_IN(hd_rt_atomic_begin)(void) {
+  if (!hot.active) return;
+  struct hd_thread *t = rt.cur;
+  uint64_t pc = HD_CALLER;
+  if (t->section) {
+    t->section++;
+    return;
+  }
+  hd__spin_check(0, pc); /* a loop may look at something in a section each time round */
+  t->section = 1;
+  t->op = (struct hd_op){.kind = HD_OP_SECTION, .section = HD_SECTION_ENTERS, .thread = t->id, .pc = pc};
+  hd__step();
+  hd__event(0);
+}
+
+HD_EXPORT void hd_rt_atomic_end(void);
+void hd_rt_atomic_end(void) {
+  if (!hot.active) return;
+  struct hd_thread *t = rt.cur;
+  if (!t->section)
+    hd__report_simple(HD_KIND_ASSERTION, 0, HD_CALLER, "an atomic section ends that was never begun", true);
+  if (--t->section == 0) hd__section_leave();
+}
