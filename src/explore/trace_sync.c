@@ -257,7 +257,13 @@ static void on_rwlock(struct hd_work *w, enum act c) {
       meet_list(w, o, ~0u);
       if (w->f != HD_NONE) o->release = w->f;
       return;
-    case NO_WRITE: meet_readers(w, o); /* fall through */
+    case NO_WRITE:
+      if (o->readers && !tries(w->op->kind)) { /* its time was over: it waited like any other writer */
+        before_readers(w, o);
+        remember(w, o);
+        return;
+      }
+      meet_readers(w, o); /* fall through */
     case NO_READ:
       hd__meet(w, o->acquire);
       remember(w, o);
@@ -310,7 +316,7 @@ static void before_others(struct hd_work *w, struct hd_tobj *o) {
 
 static void on_sem(struct hd_work *w, enum act c) {
   struct hd_tobj *o = object_of(w);
-  int waits = hd__sync_waits(w->op) && c == TAKE;
+  int waits = hd__sync_waits(w->op); /* also if its time was over in the end */
   uint32_t seen = 0;
   hd__meet(w, o->destroy);
   if (c == TAKE) meet_spins(w, o);

@@ -47,6 +47,7 @@ FEATURES = {
     "misuse": 1,  # locks that stay taken, or are given back by another
     "exit": 1,  # a thread that ends the process, or itself, in the middle
     "spurious": 0,
+    "timeouts": 0,  # timed waits may end at any point
     "nested": 0,  # threads that create threads
     "detach": 0,
     "unjoined": 0,  # main returns while others run
@@ -221,6 +222,8 @@ class Generator:
             options += ["--ignore", "data-race"]
         if self.has("spurious"):
             options += ["--spurious"]
+        if self.has("timeouts"):
+            options += ["--timeouts=any"]
         return options
 
     def bound(self):

@@ -120,6 +120,7 @@ def main():
     p.add_argument("names", nargs="*", help="mutations whose name contains this")
     args = run.prepare(p.parse_args())
     args.build = os.path.abspath(args.build)
+    args.found = False
     args.no_shrink, args.one, args.limit = True, True, min(args.limit, 5000)
     passed = failed = 0
     for m in MUTATIONS:

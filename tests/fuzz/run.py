@@ -5,11 +5,13 @@ N failed'.
 usage: tests/fuzz/run.py [--programs N] [--seed S] [--first I] [--features LIST] [--keep DIR] [--build DIR]
 
 A difference is shrunk and written to DIR (default: fuzz-failures in the build folder) as a C file that says how to
-see it. --features takes names from generate.py: `lock,cond` means only these, `-heap` all but that one.
-The compiler and its level depend on the number of the program, so `--first I --programs 1` runs one again.
+see it. The programs in found/ showed a difference once and are run first. --features takes names from generate.py:
+`lock,cond` means only these, `-heap` all but that one. The compiler and its level depend on the number of the
+program, so `--first I --programs 1` runs one again.
 """
 import argparse
 import concurrent.futures
+import glob
 import os
 import shutil
 import sys
@@ -95,6 +97,30 @@ def run_batch(job):
     return tally
 
 
+def run_found(job):
+    """One program that showed a difference once (found/*.c): its first line has its options."""
+    args, path = job
+    tally = Tally()
+    folder = tempfile.mkdtemp(prefix="heddle-fuzz-")
+    try:
+        with open(path) as f:
+            text = f.read()
+        options = text.split("\n", 1)[0].removeprefix("/* options:").split()
+        program = generate.Program(os.path.basename(path), (), [], [], options, ("--preemptions", "1"))
+        for compiler, level in (("clang", "-O0"), ("gcc", "-O2")):
+            batch = compare.Batch(args.heddle, os.path.join(folder, compiler), [program], compiler, level, text)
+            v = compare.judge(batch, 0, 100000, replay=True)
+            tally.add(v)
+            if v.difference:
+                tally.messages.append("FAILED %s (%s %s): %s (%s)" % (path, compiler, level, v.difference.complaint,
+                                                                      " | ".join(v.difference.detail)))
+    except Exception:
+        tally.broken = "FAILED %s: %s" % (path, traceback.format_exc())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return tally
+
+
 def report(args, batch, index, number, v):
     """Shrinks and writes a program that differs; returns the message."""
     again = "tests/fuzz/run.py --seed %s --first %d --programs 1%s" % (
@@ -117,8 +143,10 @@ def report(args, batch, index, number, v):
 def run(args, show=True):
     """Runs all programs. Returns the Tally."""
     tally, began = Tally(), time.monotonic()
-    jobs = [(args, at, min(BATCH - at % BATCH, args.first + args.programs - at))
-            for at in [args.first] + list(range((args.first // BATCH + 1) * BATCH, args.first + args.programs, BATCH))]
+    jobs = [(run_found, (args, path)) for path in sorted(glob.glob(os.path.join(HERE, "found", "*.c")))
+            if args.found]
+    jobs += [(run_batch, (args, at, min(BATCH - at % BATCH, args.first + args.programs - at)))
+             for at in [args.first] + list(range((args.first // BATCH + 1) * BATCH, args.first + args.programs, BATCH))]
     with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
         running, queue = set(), iter(jobs)
         while True:
@@ -128,7 +156,7 @@ def run(args, show=True):
                 job = None if late or found else next(queue, None)
                 if job is None:
                     break
-                running.add(pool.submit(run_batch, job))
+                running.add(pool.submit(*job))
             if not running:
                 return tally
             done, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -162,6 +190,7 @@ def prepare(args):
     args.allowed = choose_features(args.features)
     build = os.path.abspath(args.build)
     args.heddle = os.path.join(build, "heddle")
+    args.found = args.first == 0 and not args.features
     args.keep = os.path.abspath(args.keep or os.path.join(build, "fuzz-failures"))
     if not os.access(args.heddle, os.X_OK):
         raise SystemExit("%s is not there; run make build first" % args.heddle)

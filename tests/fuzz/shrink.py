@@ -26,7 +26,7 @@ def smaller(program):
         nodes[k:k + 1] = [n for b in nodes[k].blocks for n in b] if unwrap else []
         yield p
     for k, option in enumerate(program.options):
-        if option == "--spurious":
+        if option in ("--spurious", "--timeouts=any"):
             p = program.copy()
             del p.options[k]
             yield p
