@@ -294,6 +294,11 @@ def operations():
            " schedule where threads contend for names")
     yield ([n for n, what in names if what == "LOOK"],
            "passed through. An operation of the schedule where threads contend for names")
+    yield (["wait4", "waitid"], "an operation of the schedule, enabled when no thread can run and the child has ended")
+    yield (["fork", "vfork", "clone", "clone3"],
+           "the child runs natively, and is gone at a restart; with `CLONE_THREAD`: refused")
+    yield (["execve", "execveat"], "the other program runs natively; its end is the end of the execution")
+    yield (["exit_group"], "ends the execution, not the process")
     yield (["nanosleep", "clock_nanosleep"], "made by hand: sleeps in virtual time")
 
 

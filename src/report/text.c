@@ -85,14 +85,17 @@ static void add_name(struct hd_str *out, const struct hd_place *p) {
 
 /* Which descriptor stands in the size, what it is in the upper byte of the object. */
 static void add_io_wait(struct hd_str *out, const struct hd_place *p) {
-  static const char *const kind[] = {"",        "file",    "pipe",  "socket",
-                                     "eventfd", "timerfd", "epoll", "child process"};
+  static const char *const kind[] = {"", "file", "pipe", "socket", "eventfd", "timerfd", "epoll"};
   const char *to = p->op == HD_OP_IOREAD    ? "read from"
                    : p->op == HD_OP_IOWRITE ? "write to"
                    : p->op == HD_OP_ACCEPT  ? "accept a connection at"
                    : p->op == HD_OP_CONNECT ? "connect"
                                             : "poll";
   unsigned k = (unsigned)(p->object_addr >> 56);
+  if (p->op == HD_OP_WAITCHILD) {
+    hd_str_addf(out, "%s waits for a child process", p->thread);
+    return;
+  }
   hd_str_addf(out, "%s waits to %s descriptor %d", p->thread, to, (int)p->size);
   if (k && k < sizeof kind / sizeof *kind) hd_str_addf(out, " (%s)", kind[k]);
 }

@@ -30,6 +30,9 @@ void hd_arch_init(void);
 _Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *));
 /* Returns from a signal handler whose frame the kernel left at sp. */
 _Noreturn void hd_arch_return_from_signal(uint64_t sp);
+/* clone(2) with these arguments, for a child that shares our memory on a stack of its own while we sleep: the child
+ * goes on as `uc` does, on its stack and with the result 0. Returns the child's number. */
+long hd_arch_clone_beside(const long *a, const ucontext_t *uc);
 /* Writes a function that makes that system call, or returns that number, over the one at `at`. */
 void hd_arch_write_syscall(void *at, int nr);
 void hd_arch_write_return(void *at, int value);

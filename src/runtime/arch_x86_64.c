@@ -38,21 +38,43 @@ static void copy(char *to, const char *from, uint64_t n) {
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
 
-_Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *)) {
+/* Copies the context to below sp. Returns where it is now. */
+static ucontext_t *copy_context(const ucontext_t *uc, char *sp) {
   const char *fp = (const char *)uc->uc_mcontext.fpregs;
   uint64_t size = 512;
   if (*(const uint32_t *)(fp + 464) == XSTATE_MAGIC) size = *(const uint32_t *)(fp + 468);
-  char *sp = (char *)uc->uc_mcontext.gregs[REG_RSP] - 128; /* below what leaf functions may use */
   char *fp_to = (char *)((uint64_t)(sp - size) & ~63ull);
-  char *uc_to = (char *)((uint64_t)(fp_to - KERNEL_UCONTEXT) & ~63ull);
+  ucontext_t *to = (ucontext_t *)((uint64_t)(fp_to - KERNEL_UCONTEXT) & ~63ull);
   copy(fp_to, fp, size);
-  copy(uc_to, (const char *)uc, KERNEL_UCONTEXT);
-  ((ucontext_t *)uc_to)->uc_mcontext.fpregs = (fpregset_t)fp_to;
+  copy((char *)to, (const char *)uc, KERNEL_UCONTEXT);
+  to->uc_mcontext.fpregs = (fpregset_t)fp_to;
+  return to;
+}
+
+_Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *)) {
+  /* below what leaf functions may use */
+  ucontext_t *to = copy_context(uc, (char *)uc->uc_mcontext.gregs[REG_RSP] - 128);
   __asm__ volatile("movq %0, %%rsp\n\txorl %%ebp, %%ebp\n\tcallq *%3\n\tud2"
                    :
-                   : "r"(uc_to), "D"(uc_to), "S"(fn), "r"(run_and_return)
+                   : "r"(to), "D"(to), "S"(fn), "r"(run_and_return)
                    : "memory");
   __builtin_unreachable();
+}
+
+long hd_arch_clone_beside(const long *a, const ucontext_t *uc) {
+  static char room[64 << 10] __attribute__((aligned(64))); /* one at a time: we sleep until it is gone */
+  ucontext_t *to = copy_context(uc, room + sizeof room);
+  to->uc_mcontext.gregs[REG_RAX] = 0;
+  to->uc_mcontext.gregs[REG_RSP] = a[1];
+  long pid = 56 /* clone */;
+  register long r10 __asm__("r10") = a[3];
+  register long r8 __asm__("r8") = a[4];
+  __asm__ volatile(
+      "syscall\n\ttestq %%rax, %%rax\n\tjnz 1f\n\tmovl $15, %%eax\n\tsyscall\n1:" /* rt_sigreturn */
+      : "+a"(pid)
+      : "D"(a[0]), "S"(to), "d"(a[2]), "r"(r10), "r"(r8)
+      : "rcx", "r11", "memory");
+  return pid;
 }
 
 void hd_arch_write_syscall(void *at, int nr) {

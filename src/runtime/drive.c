@@ -45,6 +45,7 @@ static void take_snapshot(void) {
 }
 
 static void put_back(void) {
+  hd__children_begin();
   hd__sysguard_begin(); /* first: it makes all memory writable again */
   hd__files_undo();
   hd__snapshot_restore();
@@ -109,6 +110,7 @@ static int run_forked(void) {
     int reason = run_once();
     if (!probing) conclude(reason);
     rt.ctl->fork_grow = rt.grow_stack;
+    hd__children_begin();
     hd__die(100 + reason);
   }
   int status = 0;

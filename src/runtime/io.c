@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -20,6 +21,7 @@
 
 #define PATIENCE_MS 200 /* how long something outside is waited for when virtual time could pass instead */
 
+static bool early; /* the time of the operation under way was over before it had to be (--timeouts=any) */
 static uint32_t changes = 1; /* operations on descriptors in this execution */
 
 void hd__io_begin(void) { changes = 1; }
@@ -64,12 +66,12 @@ static void look(struct pollfd *p, struct hd_desc **of, unsigned n) {
 }
 
 /* Invariant 2. */
-static void look_at_all(void) {
+static void look_at_all(bool idle) {
   static struct pollfd p[HD_FDS];
   static struct hd_desc *of[HD_FDS];
   unsigned n = 0;
   for (struct hd_desc *d = hd__descs; d; d = d->next)
-    if (d->polled && d->fd >= 0 && n < HD_FDS) {
+    if (d->polled && d->fd >= 0 && n < HD_FDS && (idle || !d->idle_only)) {
       p[n] = (struct pollfd){d->fd, POLLIN | POLLPRI | POLLOUT, 0};
       of[n++] = d;
     }
@@ -146,17 +148,30 @@ bool hd__io_point(struct hd_io *o) {
                          .pc = o->pc};
   bool look = hd__descs_new;
   for (unsigned i = 0; i < o->n; i++) look |= !o->item[i].d->inside; /* that changes by itself */
-  if (look) look_at_all();
+  if (look) look_at_all(false);
   t->io = o;
   rt.nio++;
+  unsigned n = o->n;
+  early = o->timeout != HD_FOREVER && n && hd__any_time();
+  if (early) o->n = 0; /* it may be over at any time */
   update(t);
   if (o->timeout != HD_FOREVER && t->state == HD_T_BLOCKED) hd__timer_in(t, o->timeout);
   hd__step();
+  o->n = n;
   rt.nio--;
   t->io = NULL;
   hd__timer_clear(t);
   bool late = t->timed_out;
   t->timed_out = false;
+  struct hd_op unused;
+  early = early && !ready(o, &unused);
+  if (early) {
+    late = true;
+    t->early++;
+    hd__timer_in(t, o->timeout);
+    hd__timer_clear(t);
+    if (t->clock_read < t->deadline) t->clock_read = t->deadline;
+  }
   if (o->n > 1 || o->interest) tell_alternatives(o, &t->op);
   return late;
 }
@@ -170,9 +185,10 @@ static void tell_unaccepted(const struct hd_desc *d) {
 }
 
 void hd__io_done(bool late) {
-  hd__event(late ? HD_EV_LATE : 0);
+  hd__event(late && !early ? HD_EV_LATE : 0);
+  early = false;
   if (rt.cur->op.kind != HD_OP_IOPOLL && rt.cur->op.size >> 16) changes++;
-  look_at_all();
+  look_at_all(false);
   if (rt.nio) update_all();
 }
 
@@ -205,8 +221,23 @@ long hd__nowait(long nr, const long *a) {
 /* The state of the world has changed by itself: time has passed, or something came from outside. */
 void hd__io_look(void) {
   changes++;
-  look_at_all();
+  look_at_all(true);
   update_all();
+}
+
+/* A child may be in the middle of what it writes: how much of it is there would be chance. */
+static void let_finish(const struct pollfd *p, unsigned n) {
+  struct timespec ms = {0, 1000000};
+  long before = -1, now = 0;
+  for (int rounds = 0; rounds < 50 && now != before; rounds++) {
+    before = now;
+    now = 0;
+    hd_sys3(SYS_nanosleep, &ms, 0, 0);
+    for (unsigned i = 0; i < n; i++) {
+      int k = 0;
+      if (hd_sys3(SYS_ioctl, p[i].fd, FIONREAD, &k) == 0) now += k;
+    }
+  }
 }
 
 bool hd__io_idle(uint64_t limit) {
@@ -226,6 +257,7 @@ bool hd__io_idle(uint64_t limit) {
   do r = hd_sys3(SYS_poll, p, n, ms);
   while (r < 0 && ms < 0);
   if (r <= 0) return false;
+  let_finish(p, n);
   hd__io_look();
   return rt.nenabled != 0;
 }

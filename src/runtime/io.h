@@ -22,6 +22,7 @@ enum hd_io_kind {
   HD_IO_EVENT,
   HD_IO_TIMER,
   HD_IO_EPOLL,
+  HD_IO_CHILD, /* a child process */
 };
 
 struct hd_interest {
@@ -60,10 +61,11 @@ struct hd_ready {
 struct hd_desc {
   struct hd_chan *chan;
   uint8_t kind;
-  bool inside; /* nobody outside this process can make it ready */
-  bool polled; /* its readiness is kept up to date */
-  bool looked; /* it has been looked up */
-  bool before; /* from before main */
+  bool inside;    /* nobody outside this process can make it ready */
+  bool polled;    /* its readiness is kept up to date */
+  bool looked;    /* it has been looked up */
+  bool idle_only; /* outside, and looked at only when no thread can run */
+  bool before;    /* from before main */
   bool inet, stream, listening;
   bool unaccepted;  /* the end that accept will return */
   bool broken;      /* nobody is left to read what is written */
@@ -141,6 +143,14 @@ long hd__nowait(long nr, const long *a);
  * these, or not one that others can notice. */
 bool hd__io_wants(long nr, const long *a);
 long hd__io_call(long nr, long *a, uint64_t pc);
+
+/* ---- child.c ---- */
+
+/* fork, vfork, clone: `uc` is what the program was doing. */
+long hd__fork_call(long nr, const long *a, const ucontext_t *uc);
+bool hd__child_wants(long nr);
+long hd__child_call(long nr, long *a, uint64_t pc);
+long hd__exec_call(long nr, const long *a);
 
 /* ---- files.c ---- */
 

@@ -234,6 +234,7 @@ struct hd_rt {
   size_t grow_stack;
   int exit_status;
   bool in_exit; /* exit handlers are running */
+  bool child;   /* this is a process that the program has forked: it runs natively */
 };
 extern struct hd_rt rt;
 
@@ -518,6 +519,8 @@ void hd__signals_begin(void);          /* the program's handlers are those of th
 bool hd__on_signal_stack(uint64_t sp); /* ours, on which handlers run */
 void hd__sysguard_init(void);
 void hd__vdso_init(void);
+void hd__signals_native(void); /* the program's handlers are the kernel's again */
+void hd__children_begin(void); /* none is left */
 void hd__sysguard_begin(void); /* undo what the last execution left in the kernel */
 void hd__sysguard_enable(void);
 

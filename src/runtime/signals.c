@@ -102,6 +102,13 @@ void hd__signals_init(void) {
   }
 }
 
+void hd__signals_native(void) {
+  struct kernel_sigaction plain = {0};
+  for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++)
+    real_sigaction(caught[i], &theirs[caught[i]], NULL);
+  set_raw(SIGSYS, &plain);
+}
+
 void hd__signals_begin(void) {
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++) theirs[caught[i]] = theirs_start[caught[i]];
   for (int s = 1; s < NSIG_; s++)

@@ -81,8 +81,6 @@ static const struct {
   int nr;
   const char *name;
 } blocking[] = {
-    {SYS_wait4, "wait"},
-    {SYS_waitid, "waitid"},
     {SYS_pause, "pause"},
     {SYS_rt_sigsuspend, "sigsuspend"},
     {SYS_rt_sigtimedwait, "sigwait"},
@@ -235,9 +233,11 @@ static long names_opened(long nr, const long *a, long r) {
 }
 
 /* Calls that are operations of the schedule: they leave the signal handler, since others may run meanwhile. */
+static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || nr == SYS_execveat; }
+
 static bool wants_step(long nr, const long *a) {
   return hd__io_wants(nr, a) || hd__names_wants(nr, a) || hd__wait_wants(nr) || hd__socket_wants(nr) ||
-         nr == SYS_nanosleep || nr == SYS_clock_nanosleep;
+         hd__child_wants(nr) || ends(nr) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep;
 }
 
 static long sleep_call(long nr, const long *a, uint64_t pc) {
@@ -252,6 +252,9 @@ static long sleep_call(long nr, const long *a, uint64_t pc) {
 }
 
 static long serve_step(long nr, long *a, uint64_t pc) {
+  if (nr == SYS_exit_group) hd__exit_now((int)a[0]);
+  if (ends(nr)) return hd__exec_call(nr, a);
+  if (hd__child_wants(nr)) return hd__child_call(nr, a, pc);
   if (hd__wait_wants(nr)) return hd__wait_call(nr, a, pc);
   if (hd__socket_wants(nr)) return hd__socket_call(nr, a, pc);
   if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_call(nr, a, pc));
@@ -264,14 +267,7 @@ static long serve(long nr, long *a) {
   check_blocking(nr);
   if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_serve(nr, a));
   switch (nr) {
-    case SYS_exit_group: hd__exit_now((int)a[0]);
     case SYS_exit: hd__unsupported("the exit system call of a single thread", hd__innermost());
-    case SYS_fork:
-    case SYS_vfork:
-    case SYS_clone:
-    case SYS_clone3: hd__unsupported("fork (or another way to start a process or thread)", hd__innermost());
-    case SYS_execve:
-    case SYS_execveat: hd__unsupported("exec", hd__innermost());
     case SYS_futex: return do_futex(a);
     case SYS_mmap: return do_mmap(a);
     case SYS_munmap: return do_munmap(a);
@@ -363,9 +359,16 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   rt.status->heartbeat++;
   hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
   hd_sig_sysargs(uc, a);
+  if (info->si_syscall == SYS_fork || info->si_syscall == SYS_vfork || info->si_syscall == SYS_clone ||
+      info->si_syscall == SYS_clone3) {
+    hd_sig_set_result(uc, hd__fork_call(info->si_syscall, a, uc));
+    return;
+  }
   /* A handler of the program's for a fault runs on our stack for signals, where nobody else may come in. */
-  if (wants_step(info->si_syscall, a) && !hd__on_signal_stack(hd_sig_sp(uc)))
-    hd_arch_leave_handler(uc, hd_rt_syscall);
+  if (wants_step(info->si_syscall, a)) {
+    if (!hd__on_signal_stack(hd_sig_sp(uc))) hd_arch_leave_handler(uc, hd_rt_syscall);
+    if (ends(info->si_syscall)) serve_step(info->si_syscall, a, hot.syscall_pc);
+  }
   hd_sig_set_result(uc, serve(info->si_syscall, a));
 }
 

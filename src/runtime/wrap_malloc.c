@@ -18,8 +18,19 @@ extern void __libc_free(void *);
 bool hd__heap_on;
 static char *libc_heap, *libc_heap_end; /* where what libc had handed out by then lies */
 
+/* In a child that the program forked, threads are real ones. */
+static int child_lock;
+static void enter(void) {
+  while (rt.child && __atomic_exchange_n(&child_lock, 1, __ATOMIC_ACQUIRE)) hd_sys3(SYS_sched_yield, 0, 0, 0);
+}
+static void leave(void) {
+  if (rt.child) __atomic_store_n(&child_lock, 0, __ATOMIC_RELEASE);
+}
+
 static void *get(size_t n, size_t align, uint64_t pc) {
+  enter();
   void *p = hd__private_depth ? hd__private_alloc(n, align) : hd__heap_alloc(n, align, pc);
+  leave();
   if (!p) errno = ENOMEM;
   return p;
 }
@@ -33,9 +44,11 @@ static size_t old_size(void *p) {
 
 static void give(void *p, uint64_t pc) {
   if (!p) return;
-  if (hd__heap_owns((uint64_t)p))
+  if (hd__heap_owns((uint64_t)p)) {
+    enter();
     hd__heap_free(p, pc);
-  else if (!hd__heap_on)
+    leave();
+  } else if (!hd__heap_on)
     __libc_free(p);
   else if (hot.active && !hd__private_owns((uint64_t)p) &&
            ((char *)p < libc_heap || (char *)p >= libc_heap_end))

@@ -147,7 +147,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
 
 HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
   if (hot.active) return hd__thread_create(out, attr, fn, arg, HD_CALLER);
-  if (rt.ctl && !hd__private_depth)
+  if (rt.ctl && !rt.child && !hd__private_depth)
     hd__fail(HD_RTE_UNSUPPORTED, 0, "pthread_create before main (in a constructor) is not supported");
   return real_pthread_create(out, attr, fn, arg);
 }

@@ -6,12 +6,10 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static int word;
@@ -34,16 +32,8 @@ static void *blocker(void *arg)
 
 int main(int argc, char **argv)
 {
-  char *args[] = {"true", NULL};
   pthread_t t;
-  pid_t pid;
   what = argv[argc - 1];
-  CASE("fork") if (fork() == 0) _exit(0);
-  CASE("vfork") if (vfork() == 0) _exit(0);
-  CASE("system") if (system("true")) return 1;
-  CASE("popen") pclose(popen("true", "r"));
-  CASE("exec") execv("/bin/true", args);
-  CASE("posix_spawn") posix_spawn(&pid, "/bin/true", NULL, NULL, args, NULL);
   pthread_create(&t, NULL, blocker, NULL);
   CASE("pthread_cancel") pthread_cancel(t);
   CASE("pthread_kill") pthread_kill(t, SIGUSR1);

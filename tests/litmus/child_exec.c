@@ -1,0 +1,19 @@
+// expect: kind=exit
+// args: --exit-status
+// native: no
+/* exec: the program becomes another, whose end is the end of the execution. */
+#include "litmus.h"
+
+static void *worker(void *arg)
+{
+  for (;;) sleep(1000);
+  return arg;
+}
+
+int main(void)
+{
+  char *argv[] = {"sh", "-c", "exit 7", NULL};
+  spawn(worker, NULL);
+  execv("/bin/sh", argv);
+  abort();
+}

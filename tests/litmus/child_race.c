@@ -1,0 +1,28 @@
+// expect: kind=assertion
+// where: function=main line=@x
+// native: no
+/* What the other thread has not written yet, the child never gets. */
+#include <sys/wait.h>
+
+#include "litmus.h"
+
+static int ready;
+
+static void *worker(void *arg)
+{
+  __atomic_store_n(&ready, 1, __ATOMIC_SEQ_CST);
+  return arg;
+}
+
+int main(void)
+{
+  int status;
+  pthread_t t = spawn(worker, NULL);
+  int before = __atomic_load_n(&ready, __ATOMIC_SEQ_CST);
+  pid_t pid = fork();
+  if (pid == 0) _exit(before ? 0 : 9);
+  assert(waitpid(pid, &status, 0) == pid);
+  assert(status == 0); /* @x */
+  join(t);
+  return 0;
+}
