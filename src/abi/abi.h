@@ -21,6 +21,7 @@
  * the length of the environment (and with it every stack address) is the same in every process. */
 #define HD_CTL_ENV "HEDDLE_CTL"
 #define HD_CTL_FD 1000
+#define HD_SEARCH_FD 1001 /* the file that all workers of one search share */
 
 /* Sent by the supervisor when the execution makes no progress: the runtime records where it is. */
 #define HD_SIG_HANG 16 /* SIGSTKFLT: no program uses it */
@@ -73,6 +74,7 @@ extern const char *const hd_kind_title[HD_KIND_COUNT];
 #define HD_MAX_FINDINGS 256 /* kept in one search; more are counted */
 #define HD_MAX_MODULES 128
 #define HD_MAX_PHASES 5
+#define HD_MAX_WORKERS 64 /* processes that share one search */
 #define HD_PATH_MAX 4096
 
 /* ---- a step of a schedule: which thread goes next, or which outcome a choice has ---- */
@@ -162,7 +164,7 @@ struct hd_config {
   char strategy[32];
   uint64_t seed;
   uint64_t max_executions;  /* 0: no limit */
-  uint64_t first_execution; /* number of the first execution of this process, from 1 */
+  uint32_t worker, workers; /* this process is number `worker` of so many */
   uint64_t max_length;      /* steps of one execution before it is cut */
   uint64_t ignore;          /* bit per enum hd_kind: do not stop at and do not report */
   uint32_t all;             /* go on after a finding */
@@ -210,8 +212,8 @@ struct hd_status {
   uint64_t visible_at_start; /* visible log entries known when it began */
   uint64_t visible_count;
   uint32_t max_threads;
-  uint32_t restart;  /* the mode chosen: HD_RESTART_MEMORY or _FORK */
-  uint32_t complete; /* the strategy has nothing left */
+  uint32_t restart; /* the mode chosen: HD_RESTART_MEMORY or _FORK */
+  uint32_t decided; /* it will not change any more */
   uint32_t nfindings;
   uint64_t findings_dropped;
   uint32_t diverged; /* REPLAY: the schedule asked for something impossible */
@@ -226,7 +228,7 @@ struct hd_status {
   uint32_t nmodules;
   uint32_t changes_files; /* some execution has: from then on one process at a time */
   uint32_t changes_pad;
-  uint64_t restarts;  /* times a systematic search began anew because more operations proved visible */
+  uint64_t epoch;     /* times the search had begun anew when the counters above were last set to 0 */
   uint64_t discarded; /* executions of those that were begun anew */
   uint32_t
       lossy; /* a process died in a systematic search: what its last execution would have taught is lost */
@@ -234,7 +236,8 @@ struct hd_status {
   uint32_t bound;       /* under which the search is */
   uint32_t bounds_done; /* bounds covered whole: the largest of them plus 1 */
   uint32_t bound_cut;   /* the bound under way kept the search from something */
-  uint32_t pad2;
+  uint32_t paused;      /* it waits for shared.pause to end */
+  uint64_t shared_seen; /* entries of the shared log of visible operations that it has taken over */
   struct {
     char strategy[16];
     uint64_t executions;
@@ -255,30 +258,69 @@ struct hd_ctl {
   uint64_t supervisor_stop; /* set by the supervisor: finish the execution under way and end */
   uint64_t fork_grow;       /* runtime: from a forked execution to its parent */
   int32_t fork_status; /* wait status of a forked execution that destroyed itself; the parent exits with 98 */
-  int32_t search_over; /* the strategy has nothing left */
+  uint32_t retry; /* set by the supervisor: the process was killed from outside, run status.execution again */
   struct hd_config config;
   struct hd_status status;
   struct hd_module module[HD_MAX_MODULES];
   struct hd_finding_rec finding[HD_MAX_FINDINGS];
 };
 
-/* ---- the shared file: areas at fixed offsets, all sparse ---- */
+/* ---- what the workers of one search share ---- */
 
+/* Writes that belong together. Once n is set they will all be made, by the worker itself or, if it was killed,
+ * by whoever looks next. */
+#define HD_REDO_CAP 64
+struct hd_redo {
+  uint32_t n; /* 0: nothing is under way */
+  uint32_t unused;
+  struct {
+    uint64_t at, value;
+    uint64_t size; /* 4 or 8 */
+  } write[HD_REDO_CAP];
+};
+
+struct hd_shared {
+  uint64_t magic;
+  uint32_t lock;           /* number + 1 of the worker that holds it, 0: free */
+  uint32_t pause;          /* set by the supervisor: wait between two executions */
+  uint64_t next_execution; /* number of the next execution to begin, less 1 */
+  uint64_t epoch;          /* times the search has begun anew because more operations proved visible */
+  uint64_t visible_count;  /* entries of the shared log of visible operations */
+  uint64_t hungry;         /* bit per worker: it has nothing to do */
+  uint64_t died;           /* bit per worker: it was killed, what it was writing must be finished */
+  uint32_t over;           /* the strategy has nothing left */
+  uint32_t unused;
+  struct {
+    double fraction;                 /* of the tree that is explored, as far as it is known */
+    double samples, weight, inverse; /* leaves looked at: their number, sum of p, sum of 1/p */
+  } estimate;
+  struct hd_redo redo[HD_MAX_WORKERS];
+};
+
+/* ---- the shared files: areas at fixed offsets, all sparse ---- */
+
+/* One for each process. */
 #define HD_SHM_BASE 0x380000000000ull
 #define HD_SHM_CTL 0ull             /* struct hd_ctl */
 #define HD_SHM_PATH (1ull << 28)    /* hd_step[]: schedule of the execution under way, or to replay */
 #define HD_SHM_VISIBLE (2ull << 28) /* uint64_t[]: addresses (8-byte granules) learned to be visible */
 #define HD_SHM_FPATH (3ull << 28)   /* hd_step[]: schedules of the findings */
 #define HD_SHM_EVENT (4ull << 28)   /* struct hd_event[] of the execution under detail */
-#define HD_SHM_SEARCH (16ull << 28) /* the strategy's memory */
-#define HD_SHM_UNDO (64ull << 28)   /* struct hd_undo_log: changes of files to be undone */
-#define HD_SHM_SIZE (68ull << 28)   /* 17 GiB of address space */
+#define HD_SHM_UNDO (16ull << 28)   /* struct hd_undo_log: changes of files to be undone */
+#define HD_SHM_SIZE (20ull << 28)   /* 5 GiB of address space */
+
+/* One for the whole search; a search that was saved is this file. */
+#define HD_SEARCH_BASE 0x390000000000ull
+#define HD_SEARCH_HEAD 0ull            /* struct hd_shared */
+#define HD_SEARCH_VISIBLE (1ull << 28) /* uint64_t[]: what any worker learned to be visible */
+#define HD_SEARCH_MEMORY (2ull << 28)  /* the strategy's memory */
+#define HD_SEARCH_SIZE (1ull << 40)    /* 1 TiB of address space */
 
 #define HD_PATH_CAP ((1ull << 28) / sizeof(hd_step))
 #define HD_VISIBLE_CAP ((1ull << 28) / sizeof(uint64_t))
 #define HD_FPATH_CAP ((1ull << 28) / sizeof(hd_step))
 #define HD_EVENT_CAP ((12ull << 28) / sizeof(struct hd_event))
 #define HD_UNDO_CAP (4ull << 28)
-#define HD_SEARCH_CAP (48ull << 28)
+#define HD_SEARCH_CAP (HD_SEARCH_SIZE - HD_SEARCH_MEMORY)
 
 #endif

@@ -39,6 +39,7 @@ struct hd_options {
   uint32_t bound;
   bool bound_iterate;
   uint64_t seed;
+  uint64_t jobs;           /* processes that share the search */
   uint64_t max_executions; /* 0: no limit */
   bool max_given;
   double time;       /* seconds, 0: none */
@@ -119,13 +120,17 @@ void hd_command_fini(struct hd_command *c);
 /* ---- control.c: the shared memory ---- */
 
 struct hd_control {
-  int fd;
+  int fd, search_fd;
+  bool borrowed; /* the search memory belongs to another control */
   struct hd_ctl *ctl;
-  struct hd_config config; /* what was put there; the tested process may not change it */
-  struct hd_status good;   /* status when it was last seen sane */
+  struct hd_shared *shared; /* head of the search memory */
+  struct hd_config config;  /* what was put there; the tested process may not change it */
+  struct hd_status good;    /* status when it was last seen sane */
 };
 
-int hd_control_init(struct hd_control *c, const struct hd_config *config, struct hd_err *err);
+/* `with`: another control whose search memory is to be shared, or NULL for new. */
+int hd_control_init(struct hd_control *c, const struct hd_config *config, const struct hd_control *with,
+                    struct hd_err *err);
 void hd_control_fini(struct hd_control *c);
 void *hd_control_area(const struct hd_control *c, uint64_t offset);
 
@@ -133,10 +138,11 @@ void *hd_control_area(const struct hd_control *c, uint64_t offset);
 bool hd_control_sane(const struct hd_control *c);
 /* Remembers the counters. pre: sane. */
 void hd_control_save(struct hd_control *c);
-/* Empties the shared memory and puts back the configuration and the counters last saved. */
-int hd_control_repair(struct hd_control *c, struct hd_err *err);
-/* The next process begins with this execution. */
-void hd_control_set_first(struct hd_control *c, uint64_t number);
+/* Empties the shared memory and puts back the configuration and the counters last saved. `last`: the number of the
+ * last execution, should that be lost too. */
+int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err);
+/* The process is dead: others need not wait for a lock that it held. */
+void hd_control_bury(struct hd_control *c);
 
 /* A finding copied out of the shared memory, with its schedule. */
 struct hd_capture {
@@ -201,13 +207,42 @@ struct hd_outcome {
 #define HD_STEP_TIMEOUT 6
 
 struct hd_watch {
-  double hang_timeout;     /* seconds without any sign of life */
-  double step_timeout;     /* seconds of life without a single visible operation; 0: any number */
-  double deadline;         /* on the clock of hd_now, 0: none */
-  int interrupts;          /* hd_interrupts() that are already dealt with */
-  void (*tick)(void *arg); /* called about 10 times a second; may be NULL */
-  void *arg;
+  double hang_timeout; /* seconds without any sign of life */
+  double step_timeout; /* seconds of life without a single visible operation; 0: any number */
+  double deadline;     /* on the clock of hd_now, 0: none */
+  int interrupts;      /* hd_interrupts() that are already dealt with */
+  int tick_ms;         /* how long to wait for news; 0: a tenth of a second */
 };
+
+struct hd_progress {
+  uint64_t heartbeat, events, executions, nfindings, path_len;
+};
+
+/* A process under way. */
+struct hd_process {
+  struct hd_control *control;
+  struct hd_streams *streams;
+  bool running;
+  pid_t pid;
+  int pidfd;
+  bool group;
+  bool stopping; /* it has been told to stop */
+  double stop_since;
+  bool alarmed;      /* HD_SIG_HANG has been sent */
+  double changed_at; /* when progress was last seen, or when the alarm was sent */
+  double stepped_at; /* when a visible operation was last seen */
+  struct hd_progress last;
+  enum hd_end killed_as;
+  bool killed;
+};
+
+int hd_process_start(struct hd_process *w, const struct hd_command *cmd, struct hd_control *control,
+                     struct hd_streams *streams, struct hd_err *err);
+/* Waits a tick. Returns a process that has ended, with how, or NULL. */
+struct hd_process *hd_processes_wait(struct hd_process *w, size_t n, const struct hd_watch *watch,
+                                     struct hd_outcome *out);
+/* They stood still for so long because we made them. */
+void hd_processes_excuse(struct hd_process *w, size_t n, double seconds);
 
 /* Starts the command and watches it until it has ended. */
 int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struct hd_streams *streams,

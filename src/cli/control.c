@@ -19,27 +19,39 @@ static void fill_header(struct hd_control *c) {
   c->ctl->config = c->config;
 }
 
-int hd_control_init(struct hd_control *c, const struct hd_config *config, struct hd_err *err) {
-  c->ctl = NULL;
-  c->fd = memfd_create("heddle", MFD_CLOEXEC);
-  if (c->fd < 0 || ftruncate(c->fd, (off_t)HD_SHM_SIZE)) {
-    int saved = errno;
-    hd_control_fini(c);
-    return hd_fail(err, HD_EENV, "cannot create shared memory: %s", strerror(saved));
+/* A file in memory, and where it is mapped. At the address the runtime uses; a second one (of a rerun) lands
+ * elsewhere, which is fine since the supervisor follows no pointers. */
+static int make_file(const char *name, uint64_t size, uint64_t address, int *fd, void **at,
+                     struct hd_err *err) {
+  *fd = memfd_create(name, MFD_CLOEXEC);
+  if (*fd < 0 || ftruncate(*fd, (off_t)size))
+    return hd_fail(err, HD_EENV, "cannot create shared memory: %s", strerror(errno));
+  void *p = mmap((void *)address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
+  if (p == MAP_FAILED)
+    return hd_fail(err, HD_EENV, "cannot map %llu GiB of shared memory: %s; see ulimit -v",
+                   (unsigned long long)size >> 30, strerror(errno));
+  *at = p;
+  return HD_OK;
+}
+
+int hd_control_init(struct hd_control *c, const struct hd_config *config, const struct hd_control *with,
+                    struct hd_err *err) {
+  void *ctl = NULL, *shared = NULL;
+  *c = (struct hd_control){.fd = -1, .search_fd = -1, .borrowed = with != NULL, .config = *config};
+  int rc = make_file("heddle", HD_SHM_SIZE, HD_SHM_BASE, &c->fd, &ctl, err);
+  c->ctl = ctl;
+  if (with) {
+    c->search_fd = with->search_fd;
+    c->shared = with->shared;
+  } else if (rc == HD_OK) {
+    rc = make_file("heddle-search", HD_SEARCH_SIZE, HD_SEARCH_BASE, &c->search_fd, &shared, err);
+    c->shared = shared;
   }
-  /* At the address the runtime uses; a second control (of a rerun) lands elsewhere, which is fine
-   * since the supervisor follows no pointers. */
-  void *p =
-      mmap((void *)HD_SHM_BASE, HD_SHM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, c->fd, 0);
-  if (p == MAP_FAILED) {
-    int saved = errno;
+  if (rc != HD_OK) {
     hd_control_fini(c);
-    return hd_fail(err, HD_EENV, "cannot map %llu GiB of shared memory: %s; see ulimit -v", HD_SHM_SIZE >> 30,
-                   strerror(saved));
+    return rc;
   }
-  c->ctl = p;
-  c->config = *config;
-  c->good = (struct hd_status){0};
+  c->shared->magic = HD_CTL_MAGIC;
   fill_header(c);
   return HD_OK;
 }
@@ -51,7 +63,8 @@ bool hd_control_sane(const struct hd_control *c) {
          memcmp(&ctl->config, &c->config, sizeof c->config) == 0 && st->state <= HD_ST_ERROR &&
          st->restart <= HD_RESTART_FORK && st->nfindings <= HD_MAX_FINDINGS &&
          st->nmodules <= HD_MAX_MODULES && st->max_threads <= HD_MAX_THREADS && st->path_len <= HD_PATH_CAP &&
-         st->visible_count <= HD_VISIBLE_CAP && st->nevents <= HD_EVENT_CAP;
+         st->visible_count <= HD_VISIBLE_CAP && st->nevents <= HD_EVENT_CAP &&
+         c->shared->magic == HD_CTL_MAGIC && c->shared->visible_count <= HD_VISIBLE_CAP;
 }
 
 void hd_control_save(struct hd_control *c) {
@@ -60,24 +73,43 @@ void hd_control_save(struct hd_control *c) {
     c->good.phase[i].strategy[sizeof c->good.phase[i].strategy - 1] = '\0';
 }
 
-int hd_control_repair(struct hd_control *c, struct hd_err *err) {
-  if (ftruncate(c->fd, 0) || ftruncate(c->fd, (off_t)HD_SHM_SIZE))
+static int empty(int fd, uint64_t size, struct hd_err *err) {
+  if (ftruncate(fd, 0) || ftruncate(fd, (off_t)size))
     return hd_fail(err, HD_EENV, "cannot empty shared memory: %s", strerror(errno));
+  return HD_OK;
+}
+
+int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err) {
+  uint64_t epoch = c->good.epoch;
+  int rc = empty(c->fd, HD_SHM_SIZE, err);
+  if (rc != HD_OK) return rc;
   fill_header(c);
   c->ctl->status = c->good;
   /* What the counts refer to is gone. */
   c->ctl->status.nfindings = c->ctl->status.nmodules = 0;
   c->ctl->status.visible_count = c->ctl->status.visible_at_start = c->ctl->status.path_len = 0;
-  return HD_OK;
+  c->ctl->status.shared_seen = 0;
+  if (c->shared->magic == HD_CTL_MAGIC && c->shared->visible_count <= HD_VISIBLE_CAP) return HD_OK;
+  rc = empty(c->search_fd, HD_SEARCH_SIZE, err);
+  c->shared->magic = HD_CTL_MAGIC;
+  c->shared->next_execution = last;
+  c->shared->epoch = epoch;
+  c->ctl->status.lossy = 1;
+  return rc;
 }
 
-void hd_control_set_first(struct hd_control *c, uint64_t number) {
-  c->config.first_execution = c->ctl->config.first_execution = number;
+void hd_control_bury(struct hd_control *c) {
+  struct hd_shared *sh = c->shared;
+  __atomic_or_fetch(&sh->died, 1ull << c->config.worker, __ATOMIC_SEQ_CST);
+  uint32_t held = c->config.worker + 1;
+  __atomic_compare_exchange_n(&sh->lock, &held, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
 void hd_control_fini(struct hd_control *c) {
   if (c->ctl) munmap(c->ctl, HD_SHM_SIZE);
+  if (c->shared && !c->borrowed) munmap(c->shared, HD_SEARCH_SIZE);
   if (c->fd >= 0) close(c->fd);
+  if (c->search_fd >= 0 && !c->borrowed) close(c->search_fd);
   c->ctl = NULL;
   c->fd = -1;
 }

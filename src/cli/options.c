@@ -16,6 +16,7 @@ enum option_id {
   OPT_SEED,
   OPT_MAX_EXECUTIONS,
   OPT_TIME,
+  OPT_JOBS,
   OPT_ALL,
   OPT_IGNORE,
   OPT_SUPPRESSIONS,
@@ -59,6 +60,7 @@ static const struct {
      "stop after N executions (default 10000 for strategies that sample)"},
     {OPT_TIME, "time", "90s|5m|2h", HD_VERB_CHECK,
      "stop after this time (default 60s for auto without --max-executions)"},
+    {OPT_JOBS, "jobs", "N", HD_VERB_CHECK, "N processes share the search (also -j N; default 1)"},
     {OPT_ALL, "all", NULL, HD_VERB_CHECK, "go on after the first finding"},
     {OPT_IGNORE, "ignore", "KIND", SEARCH, "do not look for this kind of finding (repeatable, comma list)"},
     {OPT_SUPPRESSIONS, "suppressions", "FILE", SEARCH,
@@ -219,6 +221,10 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
       o->max_given = true;
       return parse_number(name, value, 1, &o->max_executions, err);
     case OPT_TIME: return parse_time(name, value, &o->time, err);
+    case OPT_JOBS:
+      if (hd_parse_u64(value, 10, HD_MAX_WORKERS, &o->jobs) && o->jobs >= 1) return HD_OK;
+      return hd_fail(err, HD_EUSAGE, "--jobs needs a whole number from 1 to %d, not '%s'", HD_MAX_WORKERS,
+                     value);
     case OPT_ALL: o->all = true; return HD_OK;
     case OPT_IGNORE: return hd_kinds_parse(value, &o->ignore, err);
     case OPT_SUPPRESSIONS: o->suppressions = value; return HD_OK;
@@ -244,11 +250,17 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
 }
 
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
-  *o = (struct hd_options){.depth = 3, .seed = 1, .max_length = 100000, .hang_timeout = 10, .times = 1};
+  *o = (struct hd_options){
+      .depth = 3, .seed = 1, .jobs = 1, .max_length = 100000, .hang_timeout = 10, .times = 1};
   const char *verb_name = argv[0];
   int i = 1;
   while (i < argc) {
     const char *word = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];
+    const char *attached = NULL; /* the value in -j4 */
+    if (word[0] == '-' && word[1] == 'j') {
+      attached = word[2] ? word + 2 : NULL;
+      word = "--jobs";
+    }
     if (strcmp(word, "--") == 0) {
       i++;
       break;
@@ -275,7 +287,7 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
                      verb_name);
     const char *value = NULL;
     if (options[k].arg) {
-      value = eq ? eq + 1 : i + 1 < argc ? argv[++i] : NULL;
+      value = attached ? attached : eq ? eq + 1 : i + 1 < argc ? argv[++i] : NULL;
       if (!value || !*value)
         return hd_fail(err, HD_EUSAGE, "--%s needs a value: --%s %s", options[k].name, options[k].name,
                        options[k].arg);
@@ -300,6 +312,10 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
                    "--%s is for strategies that cover every schedule, and %s samples: take --strategy auto, "
                    "optimal, dpor, dfs or rdfs",
                    o->bound_kind == HD_BOUND_DELAYS ? "delays" : "preemptions", o->strategy);
+  bool one_process = strcmp(o->strategy, "dfs") == 0 || strcmp(o->strategy, "rdfs") == 0 || o->bound_kind;
+  if (o->jobs > 1 && one_process)
+    return hd_fail(err, HD_EUSAGE, "%s in one process only: leave out -j",
+                   o->bound_kind ? "a search under a bound runs" : "dfs and rdfs run");
   if (verb == HD_VERB_RUN) {
     o->max_executions = 1;
   } else if (verb == HD_VERB_CHECK && !o->max_given && o->time == 0) {
@@ -351,7 +367,7 @@ void hd_options_config(const struct hd_options *o, struct hd_config *c) {
       .bound_iterate = o->bound_iterate,
       .bound = o->bound,
       .max_executions = o->max_executions,
-      .first_execution = 1,
+      .workers = 1,
       .max_length = o->max_length,
       .ignore = o->ignore,
       .all = o->all,

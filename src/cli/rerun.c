@@ -49,7 +49,7 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
   struct hd_config config;
   hd_schedule_config(s, &config);
   struct hd_control c;
-  int rc = hd_control_init(&c, &config, err);
+  int rc = hd_control_init(&c, &config, NULL, err);
   if (rc != HD_OK) return rc;
   if (s->nsteps) memcpy(hd_control_area(&c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
   if (s->nvisible) memcpy(hd_control_area(&c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);

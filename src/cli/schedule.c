@@ -272,7 +272,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .restart = s->restart,
       .seed = s->seed,
       .max_executions = 1,
-      .first_execution = 1,
+      .workers = 1,
       .max_length = s->max_length,
       .ignore = s->ignore,
       /* With a key, that finding alone ends the replay; without one, nothing on the way may end it. */

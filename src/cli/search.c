@@ -4,7 +4,7 @@
  * The shared memory outlives each tested process, so that the next one goes on where the last one died.
  * A finding is dealt with as soon as it is seen, while the search goes on: hours of --all are not lost
  * when the machine is switched off. */
-#include "cli/cli.h"
+#include "cli/search_int.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,73 +12,95 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CRASH_LOOP 100 /* processes that die one after the other without finishing an execution */
-
-struct search {
-  const struct hd_options *o;
-  enum hd_verb verb;
-  struct hd_command command;
-  struct hd_store store;
-  struct hd_input input;
-  struct hd_suppressions *suppressions;
-  struct hd_control control;
-  HD_VEC(struct hd_finding *) finding;
-  HD_VEC(char *) identity; /* of findings reported or suppressed */
-  HD_VEC(uint64_t) key;    /* the same, by key */
-  size_t seen;             /* findings of the shared memory already dealt with */
-  uint64_t deaths;         /* executions that ended with their process */
-  uint64_t suppressed;
-  uint64_t phase_findings[HD_MAX_PHASES]; /* of those reported */
-  unsigned processes;
-  double started, deadline, seconds;
-  double shown_at; /* when the live line was last drawn */
-  bool live;
-  int failed; /* an error while storing: HD_E*, told already */
-};
-
 /* Findings and the summary go to standard output, unless the program or the JSON owns it. */
-static int report_fd(const struct search *s) {
+static int report_fd(const struct hd_search_run *s) {
   bool taken = s->verb == HD_VERB_RUN || (s->o->json && strcmp(s->o->json, "-") == 0);
   return taken ? STDERR_FILENO : STDOUT_FILENO;
 }
 
-static void report(const struct search *s, const struct hd_str *text) {
+static void report(const struct hd_search_run *s, const struct hd_str *text) {
   hd_live_line(NULL);
   hd_write_all(report_fd(s), text->s, text->n);
 }
 
-static uint64_t executions(const struct search *s) { return s->control.good.executions + s->deaths; }
+/* ---- counters ---- */
 
-/* Also those that do not count because an assumption did not hold. */
-static uint64_t tried(const struct search *s) { return executions(s) + s->control.good.infeasible; }
+static void add_status(struct hd_status *sum, const struct hd_status *st, uint64_t epoch) {
+  bool counts = st->epoch == epoch; /* else the search has begun anew since */
+  sum->discarded += st->discarded + (counts ? 0 : st->executions + st->infeasible);
+  sum->events += st->events;
+  sum->switches += st->switches;
+  sum->findings_dropped += st->findings_dropped;
+  sum->lossy |= st->lossy;
+  if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
+  if (st->restart) sum->restart = st->restart;
+  if (st->bounds_done > sum->bounds_done) sum->bounds_done = st->bounds_done;
+  sum->bound_cut |= st->bound_cut;
+  for (int i = 0; i < HD_MAX_PHASES; i++) {
+    if (st->phase[i].strategy[0])
+      memcpy(sum->phase[i].strategy, st->phase[i].strategy, sizeof sum->phase[i].strategy);
+    if (counts) sum->phase[i].executions += st->phase[i].executions;
+  }
+  if (!counts) return;
+  sum->executions += st->executions;
+  sum->blocked += st->blocked;
+  sum->infeasible += st->infeasible;
+  sum->cut += st->cut;
+  sum->classes += st->classes;
+  sum->class_sum += st->class_sum;
+  sum->states += st->states;
+  sum->state_sum += st->state_sum;
+}
 
-static void draw_progress(struct search *s) {
+struct hd_status hd_search_total(const struct hd_search_run *s) {
+  struct hd_status sum = {0};
+  uint64_t epoch = s->worker[0].control.shared->epoch;
+  add_status(&sum, &s->carried, epoch);
+  for (unsigned i = 0; i < s->nworkers; i++) add_status(&sum, &s->worker[i].control.good, epoch);
+  sum.epoch = epoch;
+  sum.error = s->worker[0].control.good.error;
+  return sum;
+}
+
+uint64_t hd_search_executions(const struct hd_search_run *s) {
+  return hd_search_total(s).executions + s->deaths;
+}
+
+bool hd_search_complete(const struct hd_search_run *s) {
+  struct hd_status st = hd_search_total(s);
+  return s->verb == HD_VERB_CHECK && s->worker[0].control.shared->over && !st.cut && !st.lossy &&
+         !st.bound_cut && hd_strategy_systematic(s->o->strategy);
+}
+
+void hd_search_progress(struct hd_search_run *s) {
   double now = hd_now();
   if (!s->live || now - s->shown_at < 0.09) return;
   s->shown_at = now;
+  struct hd_status st = hd_search_total(s);
   char count[16], rate[16], events[16], line[160];
   double elapsed = now - s->started;
-  hd_text_count(count, (double)executions(s));
-  hd_text_count(rate, elapsed > 0 ? (double)executions(s) / elapsed : 0);
-  hd_text_count(events, (double)s->control.good.events);
+  hd_text_count(count, (double)(st.executions + s->deaths));
+  hd_text_count(rate,
+                elapsed > 0 ? (double)(st.executions + s->deaths - s->carried.executions) / elapsed : 0);
+  hd_text_count(events, (double)st.events);
   int n = snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate,
                    events, s->finding.n, s->finding.n == 1 ? "" : "s", elapsed);
-  if (s->control.config.bound_iterate)
-    snprintf(line + n, sizeof line - (size_t)n, ", bound %u", s->control.good.bound);
+  if (s->worker[0].control.config.bound_iterate)
+    snprintf(line + n, sizeof line - (size_t)n, ", bound %u", s->worker[0].control.good.bound);
   hd_live_line(line);
 }
 
 /* ---- findings ---- */
 
-static void fill_schedule(const struct search *s, const struct hd_capture *c, struct hd_schedule *out) {
-  const struct hd_config *config = &s->control.config;
+static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c, struct hd_schedule *out) {
+  const struct hd_config *config = &w->control.config;
   *out = (struct hd_schedule){
       .seed = config->seed,
       .execution = c->rec->execution,
       .max_length = config->max_length,
       .ignore = config->ignore,
       .key = c->rec->key,
-      .restart = s->control.good.restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY,
+      .restart = w->control.good.restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY,
       .spurious = config->spurious,
       .timeouts_any = config->timeouts_any,
       .leaks = config->leaks,
@@ -94,14 +116,14 @@ static void fill_schedule(const struct search *s, const struct hd_capture *c, st
   memcpy(out->strategy, config->strategy, sizeof out->strategy);
 }
 
-static bool known_key(const struct search *s, uint64_t key) {
+static bool known_key(const struct hd_search_run *s, uint64_t key) {
   for (size_t i = 0; i < s->key.n; i++)
     if (s->key.v[i] == key) return true;
   return false;
 }
 
 /* Remembers the finding; false if one like it is known. */
-static bool remember(struct search *s, const struct hd_finding *f, uint64_t key) {
+static bool remember(struct hd_search_run *s, const struct hd_finding *f, uint64_t key) {
   hd_vec_push(&s->key, key);
   char *identity = hd_finding_identity(f);
   for (size_t i = 0; i < s->identity.n; i++) {
@@ -115,22 +137,23 @@ static bool remember(struct search *s, const struct hd_finding *f, uint64_t key)
 }
 
 /* The strategy that ran the finding's execution as a part of another one, or NULL. */
-static const char *phase_of(const struct search *s, const struct hd_finding_rec *rec) {
-  const struct hd_status *st = &s->control.good;
+static const char *phase_of(const struct hd_worker *w, const struct hd_finding_rec *rec) {
+  const struct hd_status *st = &w->control.good;
   return rec->phase < HD_MAX_PHASES && st->phase[rec->phase].strategy[0] ? st->phase[rec->phase].strategy
                                                                          : NULL;
 }
 
 /* The finding as a value: from the rerun's richer record when that is the same, else from the search's. */
-static struct hd_finding *make_finding(struct search *s, const struct hd_capture *c, const struct hd_rerun *r,
+static struct hd_finding *make_finding(struct hd_search_run *s, const struct hd_worker *w,
+                                       const struct hd_capture *c, const struct hd_rerun *r,
                                        const struct hd_schedule *schedule) {
   struct hd_str why;
   hd_str_init(&why);
   bool same = hd_rerun_same(r, schedule, &why);
   /* A death tells nothing about places; whichever record has some is the better one. */
   bool use_rerun = same && (c->rec->partial || !r->capture.rec->partial);
-  const struct hd_ctl *ctl = s->control.ctl;
-  size_t n = hd_control_sane(&s->control) ? ctl->status.nmodules : 0;
+  const struct hd_ctl *ctl = w->control.ctl;
+  size_t n = hd_control_sane(&w->control) ? ctl->status.nmodules : 0;
   struct hd_symbolizer *sym =
       use_rerun ? hd_symbolizer_new(r->module, r->nmodules, s->command.program.path, s->command.cwd)
                 : hd_symbolizer_new(ctl->module, n, s->command.program.path, s->command.cwd);
@@ -140,7 +163,7 @@ static struct hd_finding *make_finding(struct search *s, const struct hd_capture
   f->seed = c->rec->seed;
   f->key = c->rec->key;
   f->steps = c->nsteps;
-  const char *part = phase_of(s, c->rec);
+  const char *part = phase_of(w, c->rec);
   snprintf(f->strategy, sizeof f->strategy, "%s", part ? part : s->o->strategy);
   f->replays = same;
   if (!same) f->no_replay = hd_strdup(why.s);
@@ -149,11 +172,11 @@ static struct hd_finding *make_finding(struct search *s, const struct hd_capture
 }
 
 /* Confirms, tells apart, stores and shows one finding. */
-static void handle(struct search *s, const struct hd_capture *c) {
+static void handle(struct hd_search_run *s, const struct hd_worker *w, const struct hd_capture *c) {
   struct hd_err err;
   if (s->failed || (s->finding.n > 0 && !s->o->all) || known_key(s, c->rec->key)) return;
   struct hd_schedule schedule;
-  fill_schedule(s, c, &schedule);
+  fill_schedule(w, c, &schedule);
   struct hd_str output;
   hd_str_init(&output);
   struct hd_rerun r;
@@ -165,7 +188,7 @@ static void handle(struct search *s, const struct hd_capture *c) {
     hd_err_exit(&err);
     return;
   }
-  struct hd_finding *f = make_finding(s, c, &r, &schedule);
+  struct hd_finding *f = make_finding(s, w, c, &r, &schedule);
   bool fresh = remember(s, f, c->rec->key);
   bool hidden = fresh && hd_suppressed(s->suppressions, f);
   s->suppressed += hidden;
@@ -179,7 +202,7 @@ static void handle(struct search *s, const struct hd_capture *c) {
       hd_err_exit(&err);
     }
     hd_vec_push(&s->finding, f);
-    if (phase_of(s, c->rec)) s->phase_findings[c->rec->phase]++;
+    if (phase_of(w, c->rec)) s->phase_findings[c->rec->phase]++;
     struct hd_str text;
     hd_str_init(&text);
     hd_text_finding(&text, f, hd_text_colour(report_fd(s)));
@@ -190,142 +213,36 @@ static void handle(struct search *s, const struct hd_capture *c) {
   hd_str_fini(&output);
 }
 
-/* Looks at what the runtime has recorded since the last time. */
-static void harvest(struct search *s) {
-  if (!hd_control_sane(&s->control)) return;
-  hd_control_save(&s->control);
-  uint32_t n = __atomic_load_n(&s->control.ctl->status.nfindings, __ATOMIC_ACQUIRE);
+void hd_search_harvest(struct hd_search_run *s, struct hd_worker *w) {
+  if (!hd_control_sane(&w->control)) return;
+  hd_control_save(&w->control);
+  uint32_t n = __atomic_load_n(&w->control.ctl->status.nfindings, __ATOMIC_ACQUIRE);
   if (n > HD_MAX_FINDINGS) n = HD_MAX_FINDINGS;
-  while (s->seen < n) {
+  while (w->seen < n) {
     struct hd_capture c;
-    hd_capture_finding(&c, &s->control, s->seen++);
-    handle(s, &c);
+    hd_capture_finding(&c, &w->control, w->seen++);
+    handle(s, w, &c);
     hd_capture_fini(&c);
   }
-  bool enough = s->finding.n > 0 && !s->o->all;
-  if (enough || s->failed) __atomic_store_n(&s->control.ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
 }
 
-static void tick(void *arg) {
-  harvest(arg);
-  draw_progress(arg);
-}
-
-/* The process died: a finding of the supervisor's own, unless the runtime has one for that execution. */
-static void handle_death(struct search *s, const struct hd_outcome *o) {
-  const struct hd_ctl *ctl = s->control.ctl;
-  uint32_t n = hd_control_sane(&s->control) ? ctl->status.nfindings : 0;
+void hd_search_death(struct hd_search_run *s, struct hd_worker *w, const struct hd_outcome *o) {
+  const struct hd_ctl *ctl = w->control.ctl;
+  uint32_t n = hd_control_sane(&w->control) ? ctl->status.nfindings : 0;
   s->deaths++;
   for (uint32_t i = 0; i < n; i++)
     if (ctl->finding[i].execution == ctl->status.execution) return;
-  enum hd_kind kind = hd_death_kind(o, &s->control);
+  enum hd_kind kind = hd_death_kind(o, &w->control);
   if (s->o->ignore >> kind & 1) return;
   struct hd_capture c;
-  hd_capture_death(&c, &s->control, kind, o->signal, o->status);
-  handle(s, &c);
+  hd_capture_death(&c, &w->control, kind, o->signal, o->status);
+  handle(s, w, &c);
   hd_capture_fini(&c);
-}
-
-/* ---- processes ---- */
-
-/* The program died before the runtime was ready (a missing library, say): once more, to see what it says. */
-static int explain_start(struct search *s, struct hd_err *err) {
-  struct hd_str said;
-  hd_str_init(&said);
-  struct hd_streams streams;
-  struct hd_outcome o;
-  struct hd_watch watch = {.hang_timeout = s->o->hang_timeout, .interrupts = hd_interrupts()};
-  int rc = hd_streams_open(&streams, &s->input, HD_OUTPUT_KEEP, &said, err);
-  if (rc == HD_OK) {
-    rc = hd_supervise(&s->command, &s->control, &streams, &watch, &o, err);
-    hd_streams_close(&streams);
-  }
-  if (rc == HD_OK) {
-    hd_live_line(NULL);
-    hd_write_all(STDERR_FILENO, said.s, said.n);
-    if (o.signal)
-      rc = hd_fail(err, HD_EENV, "%s was killed by %s before main; does it run on its own?",
-                   s->command.argv[0], hd_signal_name(o.signal));
-    else
-      rc = hd_fail(err, HD_EENV, "%s ended with status %d before main; does it run on its own?",
-                   s->command.argv[0], o.status);
-  }
-  hd_str_fini(&said);
-  return rc;
-}
-
-/* All was covered that --preemptions N or --delays N asks for. */
-static bool bound_over(const struct search *s) {
-  const struct hd_config *c = &s->control.config;
-  return c->bound_kind && !c->bound_iterate && s->control.good.bounds_done == c->bound + 1;
-}
-
-static enum hd_stop why_ended(const struct search *s) {
-  if (s->finding.n > 0 && !s->control.config.all) return HD_STOP_FOUND;
-  if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
-  const struct hd_status *st = &s->control.good;
-  uint64_t max = s->control.config.max_executions;
-  bool spent = max && tried(s) + st->blocked + st->discarded >= max;
-  if (st->complete || bound_over(s)) return HD_STOP_FINISHED;
-  if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
-  bool cut_short = spent && s->verb == HD_VERB_CHECK && hd_strategy_systematic(s->o->strategy);
-  return cut_short ? HD_STOP_EXECUTIONS : HD_STOP_FINISHED;
-}
-
-/* Runs processes until there is nothing left to do. *end tells the last one's end. */
-static int run_processes(struct search *s, enum hd_stop *stop, struct hd_err *err) {
-  struct hd_ctl *ctl = s->control.ctl;
-  unsigned fruitless = 0;
-  for (;;) {
-    struct hd_streams streams;
-    struct hd_outcome o;
-    uint64_t before = tried(s) - s->deaths;
-    enum hd_output how = s->verb == HD_VERB_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
-    int rc = hd_streams_open(&streams, &s->input, how, NULL, err);
-    if (rc != HD_OK) return rc;
-    struct hd_watch watch = {.hang_timeout = s->o->hang_timeout,
-                             .step_timeout =
-                                 s->verb == HD_VERB_RUN ? 0 : HD_STEP_TIMEOUT * s->o->hang_timeout,
-                             .deadline = s->deadline,
-                             .tick = tick,
-                             .arg = s};
-    double from = hd_now();
-    s->processes++;
-    rc = hd_supervise(&s->command, &s->control, &streams, &watch, &o, err);
-    s->seconds += hd_now() - from;
-    hd_streams_close(&streams);
-    if (rc != HD_OK) return rc;
-    harvest(s);
-    if (s->failed) return s->failed;
-    bool sane = hd_control_sane(&s->control);
-    if (!sane && o.end != HD_END_STOPPED && o.end != HD_END_HUNG) o.end = HD_END_DIED;
-    if (o.end == HD_END_START) return explain_start(s, err);
-    if (o.end == HD_END_ERROR) {
-      *stop = HD_STOP_ERROR;
-      return HD_OK;
-    }
-    if (o.end == HD_END_DONE || o.end == HD_END_STOPPED) break;
-    handle_death(s, &o);
-    if (s->failed) return s->failed;
-    if (!sane && (rc = hd_control_repair(&s->control, err)) != HD_OK) return rc;
-    if (!sane) s->seen = 0;
-    fruitless = ctl->status.executions + ctl->status.infeasible > before ? 0 : fruitless + 1;
-    if (fruitless >= CRASH_LOOP) {
-      *stop = HD_STOP_CRASH_LOOP;
-      return HD_OK;
-    }
-    if (why_ended(s) != HD_STOP_FINISHED) break;
-    uint64_t next = ctl->status.execution + 1, first = s->control.config.first_execution + 1;
-    hd_control_set_first(&s->control, next > first ? next : first);
-    if (s->o->max_executions && s->control.config.first_execution > s->o->max_executions) break;
-  }
-  *stop = why_ended(s);
-  return HD_OK;
 }
 
 /* ---- the result ---- */
 
-static int write_json(const struct search *s, const struct hd_summary *sum, struct hd_err *err) {
+static int write_json(const struct hd_search_run *s, const struct hd_summary *sum, struct hd_err *err) {
   json_t *json = hd_json_summary(sum);
   char *dump = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
   char *text = hd_sprintf("%s\n", dump ? dump : "{}");
@@ -352,53 +269,61 @@ static int exit_code(const struct hd_summary *sum, const struct hd_status *st) {
   }
 }
 
-static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
-  const struct hd_status *st = &s->control.good;
+/* The worker whose runtime gave up; the first if none did. */
+static const struct hd_worker *failed_worker(const struct hd_search_run *s) {
+  for (unsigned i = 0; i < s->nworkers; i++)
+    if (s->worker[i].control.ctl && s->worker[i].control.ctl->status.state == HD_ST_ERROR)
+      return &s->worker[i];
+  return &s->worker[0];
+}
+
+static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *err) {
+  struct hd_status st = hd_search_total(s);
   struct hd_str error;
   hd_str_init(&error);
-  if (stop == HD_STOP_ERROR) hd_runtime_error_text(&error, s->control.ctl, &s->command);
+  if (stop == HD_STOP_ERROR) hd_runtime_error_text(&error, failed_worker(s)->control.ctl, &s->command);
   struct hd_summary sum = {
       .command = s->command.argv,
       .strategy = s->o->strategy,
       .systematic = hd_strategy_systematic(s->o->strategy),
       .seed = s->o->seed,
       .stop = stop,
-      .complete = st->complete,
+      .complete = hd_search_complete(s),
       .only_time = s->o->time > 0 && !s->o->max_given && !hd_strategy_systematic(s->o->strategy),
       .bound_kind = s->o->bound_kind,
       .bound = !s->o->bound_iterate ? s->o->bound
-               : st->bounds_done    ? st->bounds_done - 1
+               : st.bounds_done     ? st.bounds_done - 1
                                     : 0,
-      .bound_done = s->o->bound_kind && st->bounds_done > 0,
+      .bound_done = s->o->bound_kind && st.bounds_done > 0,
       .asked = s->o->max_executions,
       .time_limit = s->o->time,
       .time_default = s->o->time_default,
-      .executions = executions(s),
-      .blocked = st->blocked,
-      .infeasible = st->infeasible,
-      .cut = st->cut,
-      .events = st->events,
-      .switches = st->switches,
-      .threads = st->max_threads,
-      .restart = st->restart,
+      .executions = st.executions + s->deaths,
+      .blocked = st.blocked,
+      .infeasible = st.infeasible,
+      .cut = st.cut,
+      .events = st.events,
+      .switches = st.switches,
+      .threads = st.max_threads,
+      .restart = st.restart,
       .processes = s->processes,
       .suppressed = s->suppressed,
-      .dropped = st->findings_dropped,
-      .restarts = st->restarts,
-      .discarded = st->discarded,
+      .dropped = st.findings_dropped,
+      .restarts = st.epoch,
+      .discarded = st.discarded,
       .classes_counted = s->o->classes,
-      .classes = st->classes,
-      .class_sum = st->class_sum,
-      .states = st->states,
-      .state_sum = st->state_sum,
-      .seconds = s->seconds,
+      .classes = st.classes,
+      .class_sum = st.class_sum,
+      .states = st.states,
+      .state_sum = st.state_sum,
+      .seconds = hd_now() - s->started + s->carried_seconds,
       .error = stop == HD_STOP_ERROR ? error.s : NULL,
       .findings = s->finding.v,
       .nfindings = s->finding.n,
   };
-  for (int i = 0; i < HD_MAX_PHASES && st->phase[i].strategy[0]; i++) {
-    sum.phase[i].strategy = st->phase[i].strategy;
-    sum.phase[i].executions = st->phase[i].executions;
+  for (int i = 0; i < HD_MAX_PHASES && st.phase[i].strategy[0]; i++) {
+    sum.phase[i].strategy = st.phase[i].strategy;
+    sum.phase[i].executions = st.phase[i].executions;
     sum.phase[i].findings = s->phase_findings[i];
   }
   hd_live_line(NULL);
@@ -414,7 +339,7 @@ static int conclude(struct search *s, enum hd_stop stop, struct hd_err *err) {
   }
   int rc = s->o->json ? write_json(s, &sum, err) : HD_OK;
   hd_str_fini(&error);
-  return rc == HD_OK ? exit_code(&sum, st) : hd_err_exit(err);
+  return rc == HD_OK ? exit_code(&sum, &failed_worker(s)->control.ctl->status) : hd_err_exit(err);
 }
 
 /* ---- beginning and end ---- */
@@ -438,7 +363,7 @@ static int check_json(const char *path, struct hd_err *err) {
   return rc;
 }
 
-static int begin(struct search *s, struct hd_err *err) {
+static int begin(struct hd_search_run *s, struct hd_err *err) {
   const struct hd_options *o = s->o;
   int rc = hd_command_init(&s->command, o->args, err);
   if (rc == HD_OK) rc = check_json(o->json, err);
@@ -451,21 +376,23 @@ static int begin(struct search *s, struct hd_err *err) {
   config.mode = s->verb == HD_VERB_RUN ? HD_MODE_RUN : HD_MODE_CHECK;
   /* A finding that turns out to be suppressed must not have ended the search. */
   config.all = o->all || s->suppressions;
-  rc = hd_control_init(&s->control, &config, err);
+  s->nworkers = (unsigned)o->jobs;
+  config.workers = s->nworkers;
+  rc = hd_control_init(&s->worker[0].control, &config, NULL, err);
   s->live = s->verb == HD_VERB_CHECK && !o->quiet && isatty(STDERR_FILENO);
   s->started = hd_now();
   s->deadline = o->time > 0 ? s->started + o->time : 0;
   return rc;
 }
 
-static void end(struct search *s) {
+static void end(struct hd_search_run *s) {
   hd_live_line(NULL);
   for (size_t i = 0; i < s->finding.n; i++) hd_finding_free(s->finding.v[i]);
   for (size_t i = 0; i < s->identity.n; i++) free(s->identity.v[i]);
   hd_vec_free(&s->finding);
   hd_vec_free(&s->identity);
   hd_vec_free(&s->key);
-  hd_control_fini(&s->control);
+  for (unsigned i = HD_MAX_WORKERS; i-- > 0;) hd_control_fini(&s->worker[i].control);
   hd_input_fini(&s->input);
   hd_suppressions_free(s->suppressions);
   hd_store_fini(&s->store);
@@ -473,12 +400,13 @@ static void end(struct search *s) {
 }
 
 int hd_search(const struct hd_options *o, enum hd_verb verb) {
-  struct search s = {.o = o, .verb = verb, .control.fd = -1, .input.fd = -1};
+  struct hd_search_run s = {.o = o, .verb = verb, .input.fd = -1};
+  for (unsigned i = 0; i < HD_MAX_WORKERS; i++) s.worker[i].control.fd = s.worker[i].control.search_fd = -1;
   struct hd_err err;
   enum hd_stop stop = HD_STOP_FINISHED;
   hd_interrupt_catch();
   int rc = begin(&s, &err);
-  if (rc == HD_OK) rc = run_processes(&s, &stop, &err);
+  if (rc == HD_OK) rc = hd_crew_run(&s, &stop, &err);
   int code;
   if (rc == HD_OK) {
     code = conclude(&s, stop, &err);

@@ -1,7 +1,7 @@
-/* supervise.c: starts one tested process and watches it until it has ended. Runs in the supervisor.
+/* supervise.c: starts tested processes and watches them until they have ended. Runs in the supervisor.
  *
- * Rules: no busy waiting (a pidfd and poll, ten ticks a second); whatever the process does, the call
- * returns: it is told to stop first (ctl->supervisor_stop), and killed when it does not.
+ * Rules: no busy waiting (a pidfd and poll, ten ticks a second); whatever a process does, it
+ * ends: it is told to stop first (ctl->supervisor_stop), and killed when it does not.
  *
  * The watchdog: when none of heartbeat, events and executions has changed for the hang timeout, the
  * runtime is sent HD_SIG_HANG and may record where it is; if nothing changes then either, SIGKILL. */
@@ -85,7 +85,8 @@ static _Noreturn void child(const struct hd_command *cmd, char **envp, const str
   }
   if (chdir(cmd->cwd)) child_fail(report, "chdir");
   if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0) child_fail(report, "dup2");
-  if (dup2(control->fd, HD_CTL_FD) < 0) child_fail(report, "descriptor 1000");
+  if (dup2(control->fd, HD_CTL_FD) < 0 || dup2(control->search_fd, HD_SEARCH_FD) < 0)
+    child_fail(report, "descriptor 1000");
   signal(SIGPIPE, SIG_DFL);
   execve(cmd->program.path, cmd->argv, envp);
   child_fail(report, "execve");
@@ -144,12 +145,8 @@ static int start(const struct hd_command *cmd, const struct hd_control *control,
 
 /* ---- watching ---- */
 
-struct progress {
-  uint64_t heartbeat, events, executions, nfindings, path_len;
-};
-
-static struct progress progress_of(const struct hd_status *st) {
-  return (struct progress){
+static struct hd_progress progress_of(const struct hd_status *st) {
+  return (struct hd_progress){
       __atomic_load_n(&st->heartbeat, __ATOMIC_RELAXED),
       __atomic_load_n(&st->events, __ATOMIC_RELAXED),
       __atomic_load_n(&st->executions, __ATOMIC_RELAXED) + __atomic_load_n(&st->infeasible, __ATOMIC_RELAXED),
@@ -158,20 +155,7 @@ static struct progress progress_of(const struct hd_status *st) {
   };
 }
 
-struct watching {
-  pid_t pid;
-  bool group;
-  bool stopping; /* it has been told to stop */
-  double stop_since;
-  bool alarmed;      /* HD_SIG_HANG has been sent */
-  double changed_at; /* when progress was last seen, or when the alarm was sent */
-  double stepped_at; /* when a visible operation was last seen */
-  struct progress last;
-  enum hd_end killed_as;
-  bool killed;
-};
-
-static void kill_process(struct watching *w, enum hd_end why) {
+static void kill_process(struct hd_process *w, enum hd_end why) {
   if (w->killed) return;
   w->killed = true;
   w->killed_as = why;
@@ -179,14 +163,14 @@ static void kill_process(struct watching *w, enum hd_end why) {
 }
 
 /* The alarm goes to the whole group: in fork mode the execution is a child of the process started. */
-static void sound_alarm(struct watching *w, double now) {
+static void sound_alarm(struct hd_process *w, double now) {
   w->alarmed = true;
   w->changed_at = now;
   kill(w->group ? -w->pid : w->pid, HD_SIG_HANG);
 }
 
-static void check_progress(struct watching *w, const struct hd_watch *watch, struct hd_ctl *ctl, double now) {
-  struct progress p = progress_of(&ctl->status);
+static void check_progress(struct hd_process *w, const struct hd_watch *watch, double now) {
+  struct hd_progress p = progress_of(&w->control->ctl->status);
   if (p.path_len != w->last.path_len || p.executions != w->last.executions) w->stepped_at = now;
   bool stale = watch->step_timeout > 0 && now - w->stepped_at > watch->step_timeout;
   if (memcmp(&p, &w->last, sizeof p) != 0 && !stale) {
@@ -201,13 +185,13 @@ static void check_progress(struct watching *w, const struct hd_watch *watch, str
     sound_alarm(w, now);
 }
 
-static void check_stop(struct watching *w, const struct hd_watch *watch, struct hd_ctl *ctl, double now) {
+static void check_stop(struct hd_process *w, const struct hd_watch *watch, double now) {
   bool time_over = watch->deadline > 0 && now >= watch->deadline;
   int asked = interrupts - watch->interrupts;
   if (!w->stopping && (time_over || asked > 0)) {
     w->stopping = true;
     w->stop_since = now;
-    __atomic_store_n(&ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&w->control->ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
   }
   if (w->stopping && (now - w->stop_since > GRACE || asked > 1)) kill_process(w, HD_END_STOPPED);
 }
@@ -218,7 +202,8 @@ static void drain(struct hd_streams *s) {
     while (s->pipe[i] >= 0 && hd_streams_pump(s, i)) {}
 }
 
-static void judge(const struct watching *w, int wstatus, const struct hd_ctl *ctl, struct hd_outcome *out) {
+static void judge(const struct hd_process *w, int wstatus, struct hd_outcome *out) {
+  const struct hd_ctl *ctl = w->control->ctl;
   /* In fork mode it was the execution's own process that died; its parent passes on how. */
   if (WIFEXITED(wstatus) && WEXITSTATUS(wstatus) == FORK_EXIT && ctl->fork_status) wstatus = ctl->fork_status;
   *out = (struct hd_outcome){
@@ -248,43 +233,83 @@ static void put_files_back(const struct hd_control *control) {
   if (e) hd_warn("cannot put back what the program changed: %s: %s", what, strerror(e));
 }
 
-int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struct hd_streams *streams,
-                 const struct hd_watch *watch, struct hd_outcome *out, struct hd_err *err) {
+int hd_process_start(struct hd_process *w, const struct hd_command *cmd, struct hd_control *control,
+                     struct hd_streams *streams, struct hd_err *err) {
   struct hd_ctl *ctl = control->ctl;
   ctl->status.state = HD_ST_STARTING;
+  ctl->status.paused = 0;
   ctl->fork_status = 0;
-  struct watching w = {.group = streams->own_group, .last = progress_of(&ctl->status)};
-  int rc = start(cmd, control, streams, &w.pid, err);
+  *w = (struct hd_process){
+      .control = control, .streams = streams, .group = streams->own_group, .last = progress_of(&ctl->status)};
+  int rc = start(cmd, control, streams, &w->pid, err);
   if (rc != HD_OK) return rc;
-  w.changed_at = w.stepped_at = hd_now();
-  int pidfd = pidfd_open(w.pid, 0);
-  int wstatus;
-  for (;;) {
-    struct pollfd p[3] = {
-        {.fd = pidfd, .events = POLLIN},
-        {.fd = streams->pipe[0], .events = POLLIN},
-        {.fd = streams->pipe[1], .events = POLLIN},
-    };
-    poll(p, 3, pidfd >= 0 ? TICK_MS : TICK_WITHOUT_PIDFD_MS);
-    for (int i = 0; i < 2; i++)
-      if (p[1 + i].fd >= 0 && p[1 + i].revents) hd_streams_pump(streams, i);
-    pid_t done = waitpid(w.pid, &wstatus, WNOHANG);
-    if (done == w.pid) break;
-    HD_BUG_ON(done < 0 && errno != EINTR);
-    double now = hd_now();
-    check_stop(&w, watch, ctl, now);
-    check_progress(&w, watch, ctl, now);
-    if (watch->tick) {
-      watch->tick(watch->arg);
-      /* A tick may take long (it may confirm a finding): that is not the process standing still. */
-      double took = hd_now() - now;
-      if (took > 1) w.changed_at += took, w.stepped_at += took;
-    }
-  }
-  if (pidfd >= 0) close(pidfd);
-  if (w.group) kill(-w.pid, SIGKILL); /* what it forked and left behind */
-  drain(streams);
-  put_files_back(control);
-  judge(&w, wstatus, ctl, out);
+  w->changed_at = w->stepped_at = hd_now();
+  w->pidfd = pidfd_open(w->pid, 0);
+  w->running = true;
   return HD_OK;
+}
+
+static void end_process(struct hd_process *w, int wstatus, struct hd_outcome *out) {
+  if (w->pidfd >= 0) close(w->pidfd);
+  if (w->group) kill(-w->pid, SIGKILL); /* what it forked and left behind */
+  drain(w->streams);
+  put_files_back(w->control);
+  judge(w, wstatus, out);
+  w->running = false;
+}
+
+/* Waits for anything to happen, or the tick to pass. */
+static void wait_for_news(struct hd_process *w, size_t n, int tick_ms) {
+  struct pollfd p[3 * HD_MAX_WORKERS];
+  nfds_t k = 0;
+  HD_BUG_ON(n > HD_MAX_WORKERS);
+  for (size_t i = 0; i < n; i++) {
+    if (!w[i].running) continue;
+    if (w[i].pidfd < 0) tick_ms = TICK_WITHOUT_PIDFD_MS;
+    p[k++] = (struct pollfd){.fd = w[i].pidfd, .events = POLLIN};
+    p[k++] = (struct pollfd){.fd = w[i].streams->pipe[0], .events = POLLIN};
+    p[k++] = (struct pollfd){.fd = w[i].streams->pipe[1], .events = POLLIN};
+  }
+  poll(p, k, tick_ms);
+  k = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (!w[i].running) continue;
+    for (int j = 0; j < 2; j++)
+      if (p[k + 1 + (nfds_t)j].fd >= 0 && p[k + 1 + (nfds_t)j].revents) hd_streams_pump(w[i].streams, j);
+    k += 3;
+  }
+}
+
+struct hd_process *hd_processes_wait(struct hd_process *w, size_t n, const struct hd_watch *watch,
+                                     struct hd_outcome *out) {
+  wait_for_news(w, n, watch->tick_ms ? watch->tick_ms : TICK_MS);
+  for (size_t i = 0; i < n; i++) {
+    int wstatus;
+    if (!w[i].running) continue;
+    pid_t done = waitpid(w[i].pid, &wstatus, WNOHANG);
+    HD_BUG_ON(done < 0 && errno != EINTR);
+    if (done == w[i].pid) {
+      end_process(&w[i], wstatus, out);
+      return &w[i];
+    }
+    double now = hd_now();
+    check_stop(&w[i], watch, now);
+    check_progress(&w[i], watch, now);
+  }
+  return NULL;
+}
+
+void hd_processes_excuse(struct hd_process *w, size_t n, double seconds) {
+  for (size_t i = 0; i < n; i++) {
+    w[i].changed_at += seconds;
+    w[i].stepped_at += seconds;
+  }
+}
+
+int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struct hd_streams *streams,
+                 const struct hd_watch *watch, struct hd_outcome *out, struct hd_err *err) {
+  struct hd_process w;
+  int rc = hd_process_start(&w, cmd, control, streams, err);
+  while (rc == HD_OK && !hd_processes_wait(&w, 1, watch, out)) continue;
+  return rc;
 }

@@ -37,8 +37,7 @@ static int add(struct classes *c, uint64_t limit, uint64_t v) {
   return 1;
 }
 
-void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how) {
-  if (!s->config->classes || how == HD_HOW_BLOCKED) return;
+static void count(struct hd_search *s, const struct hd_trace *t) {
   uint64_t limit = s->memory_size / 2 / sizeof(uint64_t) / 4, h = hd__trace_class(t);
   if (add(of(s), limit, h)) {
     s->status->classes++;
@@ -48,6 +47,13 @@ void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how 
     s->status->states++;
     s->status->state_sum += hd_mix64(s->observed);
   }
+}
+
+void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how) {
+  if (!s->config->classes || how == HD_HOW_BLOCKED) return;
+  hd_search_lock(s);
+  if (s->status->epoch == s->shared->epoch) count(s, t);
+  hd_search_unlock(s);
 }
 
 void hd__forget_classes(struct hd_search *s) {

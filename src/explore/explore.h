@@ -1,16 +1,19 @@
 /* explore.h: the search. A strategy decides, before each visible operation, which thread goes next.
  *
  * A strategy is a handful of functions:
- *   begin   a new execution starts; returns 0 when there is nothing left to explore. It may be called again
- *           for the same execution (when a try had to be given up for lack of a thread identity), so it must
- *           not consume anything: that is end's job.
+ *   begin   a new execution starts; returns 0 when there is nothing left to explore, HD_BEGIN_LATER when other
+ *           workers are at what is left. It may be called again for the same execution (when a try had to be
+ *           given up for lack of a thread identity), so it must not consume anything: that is end's job.
  *   pick    who goes next, from the enabled threads; HD_PICK_GIVE_UP when all that is left is redundant.
  *   choose  the outcome of a choice with n outcomes (which waiter a signal wakes, hd_choose); comes after the
  *           pick of the thread that chooses and before its event.
  *   event   the operation of the thread picked last was executed, with this outcome. May be NULL.
  *   end     the execution is over; returns 0 when the search is complete.
  *   forget  the set of visible operations has grown: start the search anew. May be NULL.
- * A strategy keeps what must survive the death of the process in the search area of the shared file. */
+ *           With several workers it is called with the lock held.
+ * A strategy keeps what must survive the death of the process in the search area of the shared file. The process
+ * can be killed at any instruction, and the same execution is then run again by a new one: what end() does must
+ * come out the same when it is begun twice (share.c). */
 #ifndef HD_EXPLORE_H
 #define HD_EXPLORE_H
 
@@ -72,6 +75,7 @@ struct hd_point {
 };
 
 enum { HD_PICK_GIVE_UP = -1, HD_PICK_DIVERGED = -2 };
+enum { HD_BEGIN_LATER = -1 };
 
 /* How an execution ended. */
 enum hd_how {
@@ -81,9 +85,20 @@ enum hd_how {
   HD_HOW_BLOCKED, /* given up as redundant */
 };
 
+#define HD_TALLY_CAP 12
+
 struct hd_search {
   const struct hd_config *config;
   struct hd_status *status;
+  struct hd_shared *shared;
+  unsigned worker, workers; /* this process is number `worker` of so many */
+  uint32_t nredo;           /* writes listed for the next commit (share.c) */
+  /* Counters that change with the end of this execution. A strategy that commits its own changes at once makes
+   * these with them; the driver makes them in any case. */
+  struct {
+    uint64_t *at, value;
+  } tally[HD_TALLY_CAP];
+  unsigned ntally;
   uint64_t execution; /* number of the execution under way, from 1 */
   struct hd_rng rng;
   const hd_step *replay; /* schedule to follow */
@@ -120,6 +135,13 @@ extern const struct hd_strategy hd_strategy_rdfs;
 extern const struct hd_strategy hd_strategy_pct;
 extern const struct hd_strategy hd_strategy_pos;
 extern const struct hd_strategy hd_strategy_sites;
+
+/* Lets another process go on; the runtime sets it. May be NULL. */
+extern void (*hd_relax)(void);
+/* The lock of the search, and the end of what a killed predecessor of this worker had begun (share.c). */
+void hd_search_lock(struct hd_search *s);
+void hd_search_unlock(struct hd_search *s);
+void hd_search_recover(struct hd_search *s);
 
 /* Returns the strategy of that name, or NULL. */
 const struct hd_strategy *hd_strategy_find(const char *name);

@@ -209,6 +209,12 @@ void hd__meet_section(struct hd_work *w, int waits);
 /* The operation enters a section: it meets whatever the others did last. */
 void hd__meet_everybody(struct hd_work *w);
 
+/* Writes that are made together or not at all (share.c): listed, then committed. */
+void hd__redo_put(struct hd_search *s, void *at, uint64_t value, unsigned size);
+void hd__redo_tally(struct hd_search *s);
+void hd__redo_commit(struct hd_search *s);
+#define HD_REDO(s, field, v) hd__redo_put(s, &(field), (uint64_t)(v), sizeof(field))
+
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how);
 void hd__forget_classes(struct hd_search *s);

@@ -19,20 +19,22 @@ static const struct {
 #define NPARTS (sizeof part / sizeof *part)
 _Static_assert(NPARTS <= HD_MAX_PHASES, "status.phase has room for every part");
 
-/* In the search area, in front of the memory of the parts. */
+/* Of each worker, in the search area, in front of the memory of the parts. */
 struct state {
   uint32_t part, done;
   uint64_t in_flight;
+  uint64_t epoch;
   uint32_t exhausted; /* the optimal search has nothing left */
   uint32_t after;     /* executions since then */
 };
 #define AFTER 10000
 #define HEAD 4096
+_Static_assert(sizeof(struct state) * HD_MAX_WORKERS <= HEAD, "every worker has its state");
 #define SMALL (64ull << 20) /* for each sampler; the optimal search has the rest */
 
 static struct hd_search sub[NPARTS];
 
-static struct state *state(struct hd_search *s) { return (struct state *)s->memory; }
+static struct state *state(struct hd_search *s) { return (struct state *)s->memory + s->worker; }
 
 static const struct hd_strategy *strategy_of(const struct hd_search *s, unsigned i) {
   return i == 0 && s->config->bound_kind ? &hd_strategy_bounded : part[i].strategy;
@@ -56,23 +58,31 @@ static void next_part(struct state *a) {
   a->done = 0;
 }
 
+/* Begins an execution of the part whose turn it is, or of the next one that has anything to do. */
+static int begin_part(struct hd_search *s, struct state *a) {
+  for (;;) {
+    sub[a->part].execution = s->execution;
+    int begun = strategy_of(s, a->part)->begin(&sub[a->part]);
+    if (begun > 0) return begun;
+    if (!begun && !s->status->lossy) return 0;
+    a->exhausted |= !begun; /* else other workers are at what is left of the optimal search */
+    next_part(a);
+  }
+}
+
 static int begin(struct hd_search *s) {
   struct state *a = state(s);
   if (!sub[0].memory) set_up(s);
-  if (a->in_flight && a->in_flight != s->execution)
-    next_part(a); /* the process died: let the others try before the optimal search goes on */
-  sub[a->part].execution = s->execution;
-  if (!strategy_of(s, a->part)
-           ->begin(&sub[a->part])) { /* only the optimal one, after a death in its last execution */
-    a->exhausted = 1;
+  if (a->epoch != s->shared->epoch) *a = (struct state){.epoch = s->shared->epoch};
+  if (a->in_flight && a->in_flight != s->execution) {
+    /* The process died: let the others try before the optimal search goes on. */
+    s->status->phase[a->part].executions++;
     next_part(a);
-    sub[a->part].execution = s->execution;
-    strategy_of(s, a->part)->begin(&sub[a->part]);
   }
-  if (a->in_flight != s->execution) s->status->phase[a->part].executions++;
+  int begun = begin_part(s, a);
   a->in_flight = s->execution;
   s->status->phase_now = a->part;
-  return 1;
+  return begun;
 }
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
@@ -92,13 +102,22 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
   if (st->event) st->event(&sub[i], op, flags, choice, nchoices);
 }
 
+/* The counters that change with this execution, that of its part included. */
+static void tally(struct hd_search *s, unsigned i, enum hd_how how) {
+  uint64_t *of_part = &s->status->phase[i].executions;
+  s->tally[s->ntally].at = of_part;
+  s->tally[s->ntally++].value = *of_part + (how != HD_HOW_BLOCKED && !s->infeasible);
+  for (unsigned k = 0; k < s->ntally; k++) sub[i].tally[k] = s->tally[k];
+  sub[i].ntally = s->ntally;
+}
+
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct state *a = state(s);
   unsigned i = a->part;
   sub[i].observed = s->observed;
   sub[i].infeasible = s->infeasible;
+  tally(s, i, how);
   int more = strategy_of(s, i)->end(&sub[i], p, how);
-  s->status->phase[i].executions -= how == HD_HOW_BLOCKED || s->infeasible;
   a->in_flight = 0;
   if (i == 0 && !more) {
     if (!s->status->lossy) return 0;
@@ -113,7 +132,6 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
 static void forget(struct hd_search *s) {
   if (!sub[0].memory) set_up(s);
   strategy_of(s, 0)->forget(&sub[0]);
-  state(s)->part = state(s)->done = state(s)->exhausted = state(s)->after = 0;
 }
 
 const struct hd_strategy hd_strategy_auto = {.name = "auto",

@@ -75,7 +75,8 @@ static int run_once(void) {
   hd__sites_reset();
   rt.search.observed = 0;
   rt.search.infeasible = 0;
-  if (!rt.strategy->begin(&rt.search)) return HD_END_BLOCKED;
+  int begun = rt.strategy->begin(&rt.search);
+  if (begun <= 0) return begun ? HD_END_LATER : HD_END_OVER;
   struct hd_thread *t = hd__thread_new(NULL);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
   hd__run();
@@ -87,6 +88,28 @@ static int run_once(void) {
   return rt.end_reason;
 }
 
+static void count(uint64_t *counter) {
+  struct hd_search *s = &rt.search;
+  s->tally[s->ntally].at = counter;
+  s->tally[s->ntally++].value = *counter + 1;
+}
+
+/* What this execution adds to the counters, to be committed by the strategy with its own changes. */
+static void prepare_tally(int reason) {
+  struct hd_status *st = rt.status;
+  rt.search.ntally = 0;
+  if (reason == HD_END_BLOCKED) {
+    count(&st->blocked);
+    return;
+  }
+  if (reason == HD_END_CUT) count(&st->cut);
+  count(st->assumed_wrong ? &st->infeasible : &st->executions);
+}
+
+static void make_tally(void) {
+  for (unsigned i = 0; i < rt.search.ntally; i++) *rt.search.tally[i].at = rt.search.tally[i].value;
+}
+
 /* Lets the strategy draw its conclusions. pre: the execution has just ended, nothing is put back yet. */
 static void conclude(int reason) {
   static const uint8_t how[] = {[HD_END_EXIT] = HD_HOW_EXIT,
@@ -95,8 +118,15 @@ static void conclude(int reason) {
                                 [HD_END_CUT] = HD_HOW_STOPPED,
                                 [HD_END_BLOCKED] = HD_HOW_BLOCKED};
   struct hd_point p = hd__here();
-  if (reason == HD_END_DIVERGED || reason == HD_END_GROW) return;
-  rt.ctl->search_over = !rt.strategy->end(&rt.search, &p, how[reason]);
+  if (reason == HD_END_GROW || reason == HD_END_LATER || reason == HD_END_OVER) return;
+  prepare_tally(reason);
+  bool over = reason != HD_END_DIVERGED && !rt.strategy->end(&rt.search, &p, how[reason]);
+  if (rt.status->epoch == rt.shared->epoch || !rt.strategy->forget) {
+    make_tally();
+    if (over) rt.shared->over = 1;
+  } else { /* another worker has begun the search anew */
+    rt.status->discarded++;
+  }
 }
 
 /* The same in a child process. What it learned and found stands in the shared file. */
@@ -118,6 +148,10 @@ static int run_forked(void) {
     ;
   hd__files_undo();
   rt.epoch++;
+  if (rt.shared->lock == rt.search.worker + 1) { /* it was killed while it held the lock */
+    hd_search_recover(&rt.search);
+    hd_search_unlock(&rt.search);
+  }
   hd__shadow_learn(known, rt.status->visible_count);
   if (rt.status->state == HD_ST_ERROR) hd__die(3);
   rt.grow_stack = rt.ctl->fork_grow;
@@ -225,39 +259,34 @@ static bool choose_restart(uint64_t number) {
   return true;
 }
 
-static void count(int reason) {
+/* Executions until there is nothing left, or somebody says stop. */
+static void run_all(uint64_t number) {
+  const struct hd_config *c = rt.config;
   struct hd_status *st = rt.status;
-  switch (reason) {
-    case HD_END_BLOCKED: st->blocked++; break;
-    case HD_END_CUT: st->cut++; /* fall through */
-    default:
-      if (st->assumed_wrong)
-        st->infeasible++;
-      else
-        st->executions++;
+  unsigned findings = st->nfindings;
+  while (!rt.ctl->supervisor_stop && !(c->max_executions && number > c->max_executions)) {
+    int reason = run_execution(number);
+    st->heartbeat++;
+    if (reason == HD_END_DIVERGED || (st->nfindings > findings && !c->all)) break;
+    if (reason == HD_END_OVER) rt.shared->over = 1;
+    hd__worker_sync();
+    if (rt.shared->over) {
+      if (!hd_bound_over(&rt.search, rt.strategy, !st->cut && !st->lossy)) break;
+      rt.shared->over = 0; /* the next bound */
+    }
+    hd__worker_pause();
+    if (reason == HD_END_LATER)
+      hd__worker_nap();
+    else
+      number = hd__worker_next();
   }
-  st->heartbeat++;
-}
-
-/* More operations have proved visible, so the tree explored so far was that of a coarser program. */
-static void begin_anew(void) {
-  struct hd_status *st = rt.status;
-  rt.strategy->forget(&rt.search);
-  st->restarts++;
-  st->discarded += st->executions + st->infeasible;
-  st->executions = st->infeasible = st->blocked = st->cut = 0;
-  for (unsigned i = 0; i < sizeof st->phase / sizeof *st->phase; i++) st->phase[i].executions = 0;
-  hd_bound_anew(&rt.search);
-  rt.ctl->search_over = 0;
 }
 
 static void search(void *unused) {
   (void)unused;
   const struct hd_config *c = rt.config;
   struct hd_status *st = rt.status;
-  uint64_t number = c->first_execution ? c->first_execution : 1;
-  bool decided = st->restart != 0; /* by a predecessor of this process */
-  if (!decided) st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
+  if (!st->restart) st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
   fork_mode = st->restart == HD_RESTART_FORK;
   rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))
@@ -267,31 +296,19 @@ static void search(void *unused) {
   hd__sysguard_init();
   hd__files_init();
   hd__modules_record();
-  hd__shadow_learn(0, st->visible_count);
+  hd__worker_start();
   take_snapshot();
   st->state = HD_ST_RUNNING;
-  unsigned findings = st->nfindings;
-  if (!decided && c->restart == HD_RESTART_AUTO && c->mode == HD_MODE_CHECK && !choose_restart(number)) {
-    count(HD_END_FINDING);
+  uint64_t number = hd__worker_next();
+  if (c->max_executions && number > c->max_executions) leave();
+  if (!st->decided && c->restart == HD_RESTART_AUTO && c->mode == HD_MODE_CHECK && !choose_restart(number)) {
+    prepare_tally(HD_END_FINDING);
+    if (st->phase[0].strategy[0]) count(&st->phase[st->phase_now].executions);
+    make_tally();
     leave();
   }
-  for (;; number++) {
-    if (rt.ctl->supervisor_stop || (c->max_executions && number > c->max_executions)) break;
-    int reason = run_execution(number);
-    count(reason);
-    if (reason == HD_END_DIVERGED || (st->nfindings > findings && !c->all)) break;
-    if (rt.strategy->forget && st->visible_count > st->visible_at_start) {
-      begin_anew();
-      continue;
-    }
-    if (rt.ctl->search_over) {
-      int whole = !st->cut && !st->lossy;
-      rt.ctl->search_over = 0;
-      if (hd_bound_over(&rt.search, rt.strategy, whole)) continue;
-      st->complete = c->mode == HD_MODE_CHECK && whole && !st->bound_cut;
-      break;
-    }
-  }
+  __atomic_store_n(&st->decided, 1, __ATOMIC_RELEASE);
+  if (!rt.shared->over) run_all(number);
   leave();
 }
 

@@ -202,7 +202,9 @@ struct hd_rt {
   struct hd_status *status;
   hd_step *path; /* of the execution under way */
   uint64_t path_len;
-  uint64_t *visible; /* log of visible granules */
+  uint64_t *visible;        /* log of visible granules */
+  struct hd_shared *shared; /* with the other workers of the search */
+  uint64_t *shared_visible;
   const struct hd_strategy *strategy;
   struct hd_search search;
   struct hd_arena arena; /* for one execution */
@@ -246,6 +248,8 @@ enum hd_end {
   HD_END_BLOCKED, /* redundant */
   HD_END_CUT,     /* too long */
   HD_END_DIVERGED,
+  HD_END_OVER,  /* nothing was begun: nothing is left */
+  HD_END_LATER, /* nothing was begun: other workers are at what is left */
 };
 
 /* ---- sched.c ---- */
@@ -398,6 +402,7 @@ void hd__spin_wrote(uint64_t a);
 void hd__spin_stop(struct hd_thread *t); /* it does not read any more */
 void hd__spin_update(void);
 void hd__spin_learn(uint64_t pc);
+bool hd__spin_known(uint64_t pc);
 void hd__spin_relearn(void); /* from the log, which has become shorter */
 void hd__report_livelock(void);
 
@@ -556,6 +561,19 @@ size_t hd__strlen(const char *s);
 bool hd__streq(const char *a, const char *b);
 /* Appends to a bounded string: %s %d %u %x (64-bit arguments) only. Returns the new length. */
 size_t hd__format(char *buf, size_t cap, const char *fmt, ...);
+
+/* ---- one of several workers (worker.c) ---- */
+
+/* This process begins, perhaps after one that was killed. */
+void hd__worker_start(void);
+/* Between two executions: tells what this worker has learned, and learns what others have. */
+void hd__worker_sync(void);
+/* Waits while the supervisor wants nothing to change. */
+void hd__worker_pause(void);
+/* Nothing to do for a moment. */
+void hd__worker_nap(void);
+/* The number of the execution to come. */
+uint64_t hd__worker_next(void);
 
 /* ---- between the wrappers ---- */
 

@@ -36,6 +36,8 @@ static uint64_t *known_slot(uint64_t pc) {
   return &known[i];
 }
 
+bool hd__spin_known(uint64_t pc) { return *known_slot(pc) == pc; }
+
 void hd__spin_learn(uint64_t pc) {
   uint64_t *k = known_slot(pc);
   if (!*k && nknown < KNOWN_CAP / 2) {

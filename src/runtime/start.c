@@ -24,8 +24,26 @@ static void hide(const char *name) {
   }
 }
 
+static void relax(void) { hd_sys3(SYS_sched_yield, 0, 0, 0); }
+
 /* The search has come to a limit of its own. */
 static void out_of_memory(const char *why) { hd__fail(HD_RTE_ENVIRONMENT, 0, why); }
+
+/* The memory that all workers of the search share. A rerun of one schedule has none of it. */
+static void attach_search(void) {
+  void *p = mmap((void *)HD_SEARCH_BASE, HD_SEARCH_SIZE, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, HD_SEARCH_FD, 0);
+  if (p != (void *)HD_SEARCH_BASE) hd__die(97);
+  hd_sys3(SYS_close, HD_SEARCH_FD, 0, 0);
+  rt.shared = p;
+  rt.shared_visible = (uint64_t *)(HD_SEARCH_BASE + HD_SEARCH_VISIBLE);
+  rt.search.shared = p;
+  rt.search.worker = rt.config->worker;
+  rt.search.workers = rt.config->workers;
+  rt.search.memory = (char *)(HD_SEARCH_BASE + HD_SEARCH_MEMORY);
+  rt.search.memory_size = HD_SEARCH_CAP;
+  hd_relax = relax;
+}
 
 static void attach(void) {
   void *p = mmap((void *)HD_SHM_BASE, HD_SHM_SIZE, PROT_READ | PROT_WRITE,
@@ -43,8 +61,7 @@ static void attach(void) {
   hd_fatal = out_of_memory;
   rt.search.config = rt.config;
   rt.search.status = rt.status;
-  rt.search.memory = (char *)(HD_SHM_BASE + HD_SHM_SEARCH);
-  rt.search.memory_size = HD_SEARCH_CAP;
+  attach_search();
   rt.search.scratch = hd__map(HD_SCRATCH_SIZE);
   if (!rt.search.scratch) hd__die(97);
   hot.detail = rt.config->detail || rt.config->leaks;

@@ -4,6 +4,7 @@
  * gives the reference: the happens-before classes, the final states, and which state each class leads to.
  *  1. Every execution of one class ends in the same state: the dependency relation is not too coarse.
  *  2. `optimal` runs exactly one execution per class and gives up none.
+ *  2b. So does `optimal` with several workers, except that it may give up some (tree_share.c, invariant 4).
  *  3. `dpor` and `rdfs` reach the same classes; `dpor` runs no more executions than depth-first search.
  *  4. Sampling strategies only reach classes that depth-first search knows.
  *  5. Within a bound, `bounded` reaches the classes that depth-first search within the same bound reaches, in no more
@@ -88,6 +89,9 @@ static struct runner *new_runner(const char *strategy) {
   r->search.status = &r->status;
   r->search.memory = mmap(NULL, SEARCH_MEMORY, PROT_READ | PROT_WRITE, flags | MAP_SHARED, -1, 0);
   r->search.memory_size = SEARCH_MEMORY;
+  r->search.shared = mmap(NULL, sizeof(struct hd_shared), PROT_READ | PROT_WRITE, flags | MAP_SHARED, -1, 0);
+  assert_true(r->search.shared != MAP_FAILED);
+  r->search.workers = 1;
   r->search.scratch = mmap(NULL, HD_SCRATCH_SIZE, PROT_READ | PROT_WRITE, flags | MAP_PRIVATE, -1, 0);
   void *m = mmap(NULL, HD_TRACE_MEMORY, PROT_READ | PROT_WRITE, flags | MAP_PRIVATE, -1, 0);
   assert_true(r->search.memory != MAP_FAILED && r->search.scratch != MAP_FAILED && m != MAP_FAILED);
@@ -147,10 +151,13 @@ static void on_event(void *ctx, const struct hd_op *op, unsigned flags, unsigned
   hd__trace_event(&r->trace, op, flags, choice, nchoices);
 }
 
+enum { NOTHING_LEFT = 100, LATER };
+
 /* One execution of at most `steps` steps. Returns how it ended, or -1 for a divergence. */
 static int execute(struct runner *r, struct sim *s, const struct sim_program *p, uint64_t steps) {
   unsigned current = 0;
-  if (!r->strategy->begin(&r->search)) return -1;
+  int begun = r->strategy->begin(&r->search);
+  if (begun <= 0) return begun ? LATER : NOTHING_LEFT;
   hd__trace_begin(&r->trace);
   sim_begin(s, p);
   while (!s->over && steps--) {
@@ -192,7 +199,7 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
     r->search.execution = n;
     if (n % 16 == 3) execute(r, &s, p, n / 16 % 8);
     int how = execute(r, &s, p, 10000);
-    if (how < 0) {
+    if (how < 0 || how >= NOTHING_LEFT) {
       res->diverged = 1;
       return res;
     }
@@ -215,6 +222,42 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
   }
 }
 
+/* The same by several workers that take turns at random, an execution at a time. */
+#define WORKERS 3
+
+static struct result *search_together(struct runner *r, const struct sim_program *p, uint64_t limit) {
+  struct sim s;
+  struct result *res = &r->result;
+  struct hd_search alone = r->search;
+  struct hd_status status[WORKERS] = {0};
+  struct hd_rng turns;
+  hd_rng_seed(&turns, r->config.seed, limit);
+  memset(res, 0, sizeof *res);
+  r->search.workers = WORKERS;
+  r->strategy->forget(&r->search);
+  int over = 0;
+  for (uint64_t n = 1; !over; n++) {
+    r->search.worker = hd_rng_below(&turns, WORKERS);
+    r->search.status = &status[r->search.worker];
+    r->search.execution = n;
+    r->search.ntally = 0;
+    int how = execute(r, &s, p, 10000);
+    if (how == LATER) continue;
+    if (how == NOTHING_LEFT || how < 0 || n == limit) {
+      res->diverged = how < 0;
+      res->too_many = n == limit;
+      break;
+    }
+    over = !r->strategy->end(&r->search, &s.point, (enum hd_how)how);
+    res->blocked += how == HD_HOW_BLOCKED;
+    res->executions += how != HD_HOW_BLOCKED;
+    if (how != HD_HOW_BLOCKED) classes_add(&res->classes, hd__trace_class(&r->trace), final_state(&s, how));
+  }
+  r->search = alone;
+  r->search.shared->hungry = 0;
+  return res;
+}
+
 /* ---- comparing ---- */
 
 static unsigned long max_executions = 2000; /* of dfs; larger programs are passed over */
@@ -233,6 +276,16 @@ static const char *judge_optimal(const struct sim_program *p, const struct resul
     return res->classes.n < ref->classes.n ? "optimal misses classes" : "optimal finds other classes";
   if (res->blocked) return "optimal gave up an execution";
   return res->executions == ref->classes.n ? NULL : "optimal runs a class twice";
+}
+
+static const char *judge_together(const struct sim_program *p, const struct result *ref) {
+  const struct result *res = search_together(optimal, p, ref->executions * 20 + 100);
+  if (res->diverged) return "workers: optimal diverged";
+  if (!same_classes(res, ref)) return "workers: optimal reaches other classes";
+  if (res->executions != ref->classes.n) return "workers: optimal runs a class twice";
+  res = search_together(dpor, p, ref->executions * 20 + 100);
+  if (res->diverged) return "workers: dpor diverged";
+  return same_classes(res, ref) ? NULL : "workers: dpor reaches other classes";
 }
 
 static const char *judge_dpor(const struct sim_program *p, const struct result *ref) {
@@ -275,6 +328,7 @@ static const char *judge(const struct sim_program *p, int *skipped) {
   if (ref->too_many) return NULL;
   wrong = judge_bounds(p, ref);
   if (!skip_optimal && !wrong) wrong = judge_optimal(p, ref);
+  if (!wrong) wrong = judge_together(p, ref);
   if (!wrong) wrong = judge_dpor(p, ref);
   if (!wrong) wrong = judge_rdfs(p, ref);
   return wrong ? wrong : judge_samplers(p, ref);

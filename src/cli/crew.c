@@ -1,0 +1,208 @@
+/* crew.c: the processes of one search. Runs in the supervisor.
+ *
+ * The first worker finds out how executions can begin again; then the others join it. What they share outlives
+ * each of them: the next process of a worker goes on where the last one died. */
+#include "cli/search_int.h"
+
+#include <signal.h>
+#include <string.h>
+
+#define CRASH_LOOP 100 /* processes of a worker that die one after the other without finishing an execution */
+#define RETRIES 2 /* of an execution whose process was killed; then the program is taken to do it itself */
+#define TICK_FIRST_MS 5 /* while the other workers wait for the first */
+
+static int start_worker(struct hd_search_run *s, unsigned i, struct hd_err *err) {
+  struct hd_worker *w = &s->worker[i];
+  enum hd_output how = s->verb == HD_VERB_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
+  int rc = hd_streams_open(&w->streams, &s->input, how, NULL, err);
+  if (rc != HD_OK) return rc;
+  w->before = w->control.good.executions + w->control.good.infeasible;
+  s->processes++;
+  rc = hd_process_start(&s->process[i], &s->command, &w->control, &w->streams, err);
+  if (rc != HD_OK) hd_streams_close(&w->streams);
+  return rc;
+}
+
+/* The others begin when the first knows how executions can begin again. */
+static int start_others(struct hd_search_run *s, struct hd_err *err) {
+  const struct hd_worker *first = &s->worker[0];
+  for (unsigned i = 1; i < s->nworkers; i++) {
+    struct hd_config config = first->control.config;
+    config.worker = i;
+    config.restart = first->control.ctl->status.restart;
+    int rc = hd_control_init(&s->worker[i].control, &config, &first->control, err);
+    if (rc == HD_OK) rc = start_worker(s, i, err);
+    if (rc != HD_OK) return rc;
+  }
+  return HD_OK;
+}
+
+/* The program died before the runtime was ready (a missing library, say): once more, to see what it says. */
+static int explain_start(struct hd_search_run *s, struct hd_err *err) {
+  struct hd_str said;
+  hd_str_init(&said);
+  struct hd_streams streams;
+  struct hd_outcome o;
+  struct hd_watch watch = {.hang_timeout = s->o->hang_timeout, .interrupts = hd_interrupts()};
+  int rc = hd_streams_open(&streams, &s->input, HD_OUTPUT_KEEP, &said, err);
+  if (rc == HD_OK) {
+    rc = hd_supervise(&s->command, &s->worker[0].control, &streams, &watch, &o, err);
+    hd_streams_close(&streams);
+  }
+  if (rc == HD_OK) {
+    hd_live_line(NULL);
+    hd_write_all(STDERR_FILENO, said.s, said.n);
+    if (o.signal)
+      rc = hd_fail(err, HD_EENV, "%s was killed by %s before main; does it run on its own?",
+                   s->command.argv[0], hd_signal_name(o.signal));
+    else
+      rc = hd_fail(err, HD_EENV, "%s ended with status %d before main; does it run on its own?",
+                   s->command.argv[0], o.status);
+  }
+  hd_str_fini(&said);
+  return rc;
+}
+
+/* The one bound asked for is covered. */
+static bool bound_over(const struct hd_search_run *s, const struct hd_status *st) {
+  const struct hd_config *c = &s->worker[0].control.config;
+  return c->bound_kind && !c->bound_iterate && st->bounds_done == c->bound + 1;
+}
+
+static enum hd_stop why_ended(const struct hd_search_run *s) {
+  if (s->finding.n > 0 && !s->worker[0].control.config.all) return HD_STOP_FOUND;
+  if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
+  struct hd_status st = hd_search_total(s);
+  uint64_t max = s->o->max_executions;
+  bool spent = max && st.executions + s->deaths + st.infeasible + st.blocked + st.discarded >= max;
+  if (hd_search_complete(s) || bound_over(s, &st)) return HD_STOP_FINISHED;
+  if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
+  bool cut_short = spent && s->verb == HD_VERB_CHECK && hd_strategy_systematic(s->o->strategy);
+  return cut_short ? HD_STOP_EXECUTIONS : HD_STOP_FINISHED;
+}
+
+static void stop_all(struct hd_search_run *s) {
+  for (unsigned i = 0; i < s->nworkers; i++)
+    if (s->worker[i].control.ctl)
+      __atomic_store_n(&s->worker[i].control.ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
+}
+
+/* Killed from outside, not by anything the program did: the same execution again. */
+static bool killed_from_outside(struct hd_worker *w, const struct hd_outcome *o) {
+  if (o->end != HD_END_DIED || o->signal != SIGKILL) return false;
+  uint64_t execution = w->control.ctl->status.execution;
+  w->retries = w->retried == execution ? w->retries + 1 : 1;
+  w->retried = execution;
+  return w->retries <= RETRIES;
+}
+
+/* A process of worker i has ended. Returns an error, HD_OK; *again when the worker needs a new process, *stop when
+ * the search cannot go on. */
+static int ended(struct hd_search_run *s, unsigned i, struct hd_outcome *o, bool *again, enum hd_stop *stop,
+                 struct hd_err *err) {
+  struct hd_worker *w = &s->worker[i];
+  hd_streams_close(&w->streams);
+  hd_search_harvest(s, w);
+  if (s->failed) return s->failed;
+  bool sane = hd_control_sane(&w->control);
+  if (!sane && o->end != HD_END_STOPPED && o->end != HD_END_HUNG) o->end = HD_END_DIED;
+  if (o->end == HD_END_START) return explain_start(s, err);
+  if (o->end == HD_END_ERROR) *stop = HD_STOP_ERROR;
+  if (o->end == HD_END_ERROR || o->end == HD_END_DONE) return HD_OK;
+  hd_control_bury(&w->control);
+  if (o->end == HD_END_STOPPED) return HD_OK;
+  *again = true;
+  if (sane && killed_from_outside(w, o)) {
+    w->control.ctl->retry = 1;
+    return HD_OK;
+  }
+  hd_search_death(s, w, o);
+  if (s->failed) return s->failed;
+  if (!sane) {
+    w->seen = 0;
+    struct hd_status st = hd_search_total(s);
+    int rc = hd_control_repair(&w->control,
+                               st.executions + st.infeasible + st.blocked + st.discarded + s->deaths, err);
+    if (rc != HD_OK) return rc;
+  }
+  const struct hd_status *st = &w->control.ctl->status;
+  w->fruitless = st->executions + st->infeasible > w->before ? 0 : w->fruitless + 1;
+  if (w->fruitless >= CRASH_LOOP) *stop = HD_STOP_CRASH_LOOP;
+  return HD_OK;
+}
+
+static bool any_running(const struct hd_search_run *s) {
+  for (unsigned i = 0; i < s->nworkers; i++)
+    if (s->process[i].running) return true;
+  return false;
+}
+
+/* A wild write has hit what all share: nobody may use it while it is put in order. */
+static void end_others(struct hd_search_run *s, const struct hd_watch *watch) {
+  for (unsigned i = 0; i < s->nworkers; i++)
+    if (s->process[i].running) kill(s->process[i].group ? -s->process[i].pid : s->process[i].pid, SIGKILL);
+  while (any_running(s)) {
+    struct hd_outcome o;
+    struct hd_process *p = hd_processes_wait(s->process, s->nworkers, watch, &o);
+    if (p) hd_streams_close(&s->worker[p - s->process].streams);
+  }
+}
+
+static int restart_missing(struct hd_search_run *s, struct hd_err *err) {
+  for (unsigned i = 0; i < s->nworkers; i++) {
+    if (s->process[i].running || !s->worker[i].control.ctl) continue;
+    int rc = start_worker(s, i, err);
+    if (rc != HD_OK) return rc;
+  }
+  return HD_OK;
+}
+
+static int watch_all(struct hd_search_run *s, const struct hd_watch *given, enum hd_stop *stop,
+                     struct hd_err *err) {
+  bool others = s->nworkers == 1; /* they have been started */
+  int rc = start_worker(s, 0, err);
+  while (rc == HD_OK && any_running(s)) {
+    struct hd_watch watch = *given;
+    struct hd_outcome o;
+    watch.tick_ms = others ? 0 : TICK_FIRST_MS;
+    struct hd_process *p = hd_processes_wait(s->process, s->nworkers, &watch, &o);
+    double from = hd_now();
+    bool again = false, sane = true;
+    enum hd_stop why = HD_STOP_FINISHED;
+    if (p) {
+      sane = s->worker[p - s->process].control.shared->magic == HD_CTL_MAGIC;
+      if (!sane) end_others(s, &watch);
+      rc = ended(s, (unsigned)(p - s->process), &o, &again, &why, err);
+    }
+    for (unsigned i = 0; i < s->nworkers && rc == HD_OK; i++)
+      if (s->process[i].running) hd_search_harvest(s, &s->worker[i]);
+    if (s->failed) rc = s->failed;
+    bool enough = s->finding.n > 0 && !s->worker[0].control.config.all;
+    if (why != HD_STOP_FINISHED) *stop = why;
+    if (enough || rc != HD_OK || why != HD_STOP_FINISHED) stop_all(s);
+    bool go_on = rc == HD_OK && *stop == HD_STOP_FINISHED && why_ended(s) == HD_STOP_FINISHED;
+    if (again && go_on)
+      rc = sane ? start_worker(s, (unsigned)(p - s->process), err) : restart_missing(s, err);
+    if (rc == HD_OK && !others && s->process[0].running &&
+        __atomic_load_n(&s->worker[0].control.ctl->status.decided, __ATOMIC_ACQUIRE)) {
+      others = true;
+      if (go_on) rc = start_others(s, err);
+    }
+    hd_search_progress(s);
+    if (hd_now() - from > 1) hd_processes_excuse(s->process, s->nworkers, hd_now() - from);
+  }
+  return rc;
+}
+
+int hd_crew_run(struct hd_search_run *s, enum hd_stop *stop, struct hd_err *err) {
+  struct hd_watch watch = {
+      .hang_timeout = s->o->hang_timeout,
+      .step_timeout = s->verb == HD_VERB_RUN ? 0 : HD_STEP_TIMEOUT * s->o->hang_timeout,
+      .deadline = s->deadline,
+  };
+  *stop = HD_STOP_FINISHED;
+  int rc = watch_all(s, &watch, stop, err);
+  if (rc != HD_OK) end_others(s, &watch);
+  if (rc == HD_OK && *stop == HD_STOP_FINISHED) *stop = why_ended(s);
+  return rc;
+}

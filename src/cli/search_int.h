@@ -1,0 +1,64 @@
+/* search_int.h: what the files of one search share: search.c (findings and the result), crew.c (the processes
+ * that do it), save.c (a search that is continued later). */
+#ifndef HD_SEARCH_INT_H
+#define HD_SEARCH_INT_H
+
+#include "cli/cli.h"
+
+/* One tested process at a time, and what it leaves to the next. */
+struct hd_worker {
+  struct hd_control control;
+  struct hd_streams streams;
+  size_t seen;        /* findings of its memory already dealt with */
+  uint64_t before;    /* executions when its process was started */
+  unsigned fruitless; /* processes that died one after the other without finishing an execution */
+  uint64_t retried; /* the execution that is being run again since its process was killed from outside ... */
+  unsigned retries; /* ... and how often it was */
+};
+
+struct hd_search_run {
+  const struct hd_options *o;
+  enum hd_verb verb;
+  struct hd_command command;
+  struct hd_store store;
+  struct hd_input input;
+  struct hd_suppressions *suppressions;
+  struct hd_worker worker[HD_MAX_WORKERS];
+  struct hd_process process[HD_MAX_WORKERS]; /* of each worker */
+  unsigned nworkers;        /* that there may be; the first alone has begun until it is ready */
+  struct hd_status carried; /* counters of the search that is continued */
+  double carried_seconds;
+  HD_VEC(struct hd_finding *) finding;
+  HD_VEC(char *) identity; /* of findings reported or suppressed */
+  HD_VEC(uint64_t) key;    /* the same, by key */
+  uint64_t deaths;         /* executions that ended with their process */
+  uint64_t suppressed;
+  uint64_t phase_findings[HD_MAX_PHASES]; /* of those reported */
+  unsigned processes;
+  double started, deadline;
+  double shown_at; /* when the live line was last drawn */
+  double saved_at; /* when the search was last saved */
+  bool live;
+  int failed; /* an error while storing: HD_E*, told already */
+};
+
+/* ---- search.c ---- */
+
+/* Counters of all workers together. */
+struct hd_status hd_search_total(const struct hd_search_run *s);
+uint64_t hd_search_executions(const struct hd_search_run *s);
+/* Looks at what the worker's runtime has recorded since the last time. */
+void hd_search_harvest(struct hd_search_run *s, struct hd_worker *w);
+/* Its process died: a finding of the supervisor's own, unless the runtime has one for that execution. */
+void hd_search_death(struct hd_search_run *s, struct hd_worker *w, const struct hd_outcome *o);
+/* Whether the strategy has come to its end and covered everything. */
+bool hd_search_complete(const struct hd_search_run *s);
+/* Draws the live line, if it is time. */
+void hd_search_progress(struct hd_search_run *s);
+
+/* ---- crew.c ---- */
+
+/* Runs processes until there is nothing left to do. */
+int hd_crew_run(struct hd_search_run *s, enum hd_stop *stop, struct hd_err *err);
+
+#endif

@@ -1,0 +1,311 @@
+/* tree_share.c: units of work and the junctions between them. Runs in the tested process.
+ *
+ * Invariants (with the lock free)
+ *  1. Every branch of the tree that is not explored is: pending in a node of an active unit, pending at a junction,
+ *     or under way (an active unit, or a junction below). `live` of a junction counts the latter.
+ *  2. A junction's sleep list holds what slept there and the first step of every branch begun there, but for one
+ *     (`starting`) whose first execution is not over. Until that is known no other branch is begun there, and
+ *     whoever wants to insert one waits: what is begun covers what is inserted.
+ *  4. A branch that is begun while others of the same junction are under way cannot count on what those would have
+ *     brought up at the junction: it finds it begun. So what sleeps there covers in the new unit only what begins
+ *     with it (`weak`), as in the classic algorithm; some of its executions may have to be given up. No class is
+ *     run twice or left out.
+ *  3. A junction from which everything is explored is closed: its parent's counters are changed in the same commit
+ *     that frees it. `closing` names one that is next, so that this goes on after a worker was killed. */
+#include "explore/tree.h"
+
+#define trace hd__tree_trace
+
+/* ---- sleep lists of junctions: blocks of 2^i entries ---- */
+
+static struct sleeper *pool_get(struct tree *t, unsigned i) {
+  struct sleeper *p = t->pool_free[i];
+  if (p) {
+    t->pool_free[i] = *(struct sleeper **)p;
+    return p;
+  }
+  if ((uint64_t)(t->pool_end - t->pool_next) < (1ull << i)) hd_give_up(HD_TREE_FULL);
+  p = t->pool_next;
+  t->pool_next += 1ull << i;
+  return p;
+}
+
+static void pool_put(struct tree *t, struct sleeper *p, uint32_t cap) {
+  unsigned i = (unsigned)__builtin_ctz(cap);
+  *(struct sleeper **)p = t->pool_free[i];
+  t->pool_free[i] = p;
+}
+
+static unsigned log2_up(uint32_t n) {
+  unsigned i = 2;
+  while ((1u << i) < n) i++;
+  return i;
+}
+
+/* ---- junctions ---- */
+
+static struct junction *junction_new(struct tree *t) {
+  for (uint32_t i = 0; i < t->njunctions; i++)
+    if (!t->junction[i].used) return &t->junction[i];
+  if (t->njunctions == t->cap_junctions) hd_give_up(HD_TREE_FULL);
+  struct junction *j = &t->junction[t->njunctions];
+  *j = (struct junction){0};
+  t->njunctions++;
+  return j;
+}
+
+/* Adds to the list of writes what puts `did` to sleep at the junction. */
+static void redo_begun(struct hd_search *s, struct junction *j, const struct sleeper *did) {
+  struct tree *t = hd__tree(s);
+  if (j->nsleep == j->cap) { /* the old block is lost: too rare to care */
+    unsigned i = log2_up(j->cap + 1);
+    struct sleeper *more = pool_get(t, i);
+    for (uint32_t k = 0; k < j->nsleep; k++) more[k] = j->sleep[k];
+    more[j->nsleep] = *did;
+    HD_REDO(s, j->sleep, more);
+    HD_REDO(s, j->cap, 1u << i);
+  } else {
+    j->sleep[j->nsleep] = *did;
+  }
+  HD_REDO(s, j->nsleep, j->nsleep + 1);
+}
+
+/* The first step of the unit is known now. pre: the lock is held. */
+void hd__tree_tell(struct hd_search *s, struct unit *u) {
+  const struct node *n = &u->node[u->base - 1];
+  if (!u->root || u->told) return;
+  if (n->pick.executed) redo_begun(s, u->root, &n->did);
+  HD_REDO(s, u->root->starting, 0);
+  HD_REDO(s, u->told, 1);
+  hd__redo_commit(s);
+}
+
+/* Takes the lock, at a moment at which the junctions above the unit know what was begun there. Nobody waits while
+ * others wait for him: the unit's own first step must have been told. */
+void hd__tree_lock_junctions(struct hd_search *s, const struct unit *u) {
+  for (;;) {
+    const struct junction *j = u->root;
+    hd_search_lock(s);
+    while (j && !j->starting) j = j->parent;
+    if (!j || s->status->epoch != s->shared->epoch) return;
+    hd_search_unlock(s);
+    if (hd_relax) hd_relax();
+  }
+}
+
+void hd__tree_finish(struct hd_search *s, struct unit *u) {
+  struct tree *t = hd__tree(s);
+  HD_REDO(s, u->active, 0);
+  HD_REDO(s, t->slot_of[s->worker], 0);
+  struct junction *j = u->root;
+  if (!j) {
+    HD_REDO(s, t->complete, 1);
+    return;
+  }
+  HD_REDO(s, j->live, j->live - 1);
+  HD_REDO(s, j->finished, j->finished + 1);
+  if (j->live == 1 && !j->list) HD_REDO(s, t->closing, j);
+}
+
+/* pre: the lock is held. */
+void hd__tree_close(struct hd_search *s) {
+  struct tree *t = hd__tree(s);
+  while (t->closing) {
+    struct junction *j = t->closing, *up = j->parent;
+    HD_REDO(s, j->used, 0);
+    if (up) {
+      HD_REDO(s, up->live, up->live - 1);
+      HD_REDO(s, up->finished, up->finished + 1);
+    } else {
+      HD_REDO(s, t->complete, 1);
+    }
+    HD_REDO(s, t->closing, up && up->live == 1 && !up->list ? up : NULL);
+    hd__redo_commit(s);
+    pool_put(t, j->sleep, j->cap);
+  }
+}
+
+/* ---- giving ---- */
+
+/* Turns the node at k into a junction; what it says of itself is not known to others before the commit. */
+static struct junction *convert(struct hd_search *s, struct unit *u, uint32_t k, struct junction *parent) {
+  struct tree *t = hd__tree(s);
+  const struct node *n = &u->node[k];
+  unsigned i = log2_up(n->nsleep + 1);
+  struct junction *j = junction_new(t);
+  *j = (struct junction){.parent = parent,
+                         .pick = k ? u->node[k - 1].pick : (union pick){.word = 0},
+                         .depth = k,
+                         .live = 1,
+                         .finished = n->finished,
+                         .nsleep = n->nsleep + 1,
+                         .cap = 1u << i,
+                         .sleep = pool_get(t, i),
+                         .list = n->list};
+  for (uint32_t q = 0; q < n->nsleep; q++) j->sleep[q] = n->sleep[q];
+  j->sleep[n->nsleep] = n->did;
+  /* Where nothing waits there is nothing to find; the one where something does appears with the commit. */
+  j->used = !n->list;
+  return j;
+}
+
+/* Somebody has nothing to do: everything that waits at the shallowest node that has any is there for all. */
+void hd__tree_donate(struct hd_search *s, struct unit *u) {
+  uint32_t k = u->base;
+  while (k + 1 < u->depth && !u->node[k].list) k++;
+  if (k + 1 >= u->depth) return; /* of the last node it is not known yet what its branch does */
+  hd_search_lock(s);
+  if (s->status->epoch == s->shared->epoch) {
+    struct junction *j = u->root;
+    for (uint32_t i = u->base; i <= k; i++) u->node[i].junction = j = convert(s, u, i, j);
+    HD_REDO(s, j->used, 1);
+    HD_REDO(s, u->root, j);
+    HD_REDO(s, u->base, k + 1);
+    HD_REDO(s, u->told, 1);
+    HD_REDO(s, u->node[k].list, NULL);
+    hd__redo_commit(s);
+    s->shared->hungry = 0;
+  }
+  hd_search_unlock(s);
+}
+
+/* ---- taking ---- */
+
+/* Makes the first branch that waits at the junction the unit of this worker. */
+static void take(struct hd_search *s, struct unit *u, struct junction *j) {
+  struct wut *b = j->list;
+  struct node *n = &u->node[j->depth];
+  *n = (struct node){.pick = {.thread = b->op.thread, .choice = b->choice, .fixed_choice = !b->any_choice},
+                     .nsleep = j->nsleep,
+                     .sleep = u->sleep_base,
+                     .branch = b,
+                     .junction = j};
+  if (u->sleep_end - u->sleep_base < j->nsleep) hd_give_up(HD_TREE_FULL);
+  for (uint32_t i = 0; i < j->nsleep; i++) {
+    u->sleep_base[i] = j->sleep[i];
+    u->sleep_base[i].weak |= j->live > 0;
+  }
+  for (struct junction *i = j; i->parent; i = i->parent) {
+    u->node[i->depth - 1] = (struct node){.pick = i->pick, .sleep = u->sleep_base, .junction = i->parent};
+    u->node[i->depth - 1].pick.settled =
+        0; /* others have looked at what it races with, with another sequel */
+  }
+  HD_REDO(s, j->list, b->next);
+  HD_REDO(s, j->live, j->live + 1);
+  HD_REDO(s, j->starting, 1);
+  HD_REDO(s, u->root, j);
+  HD_REDO(s, u->told, 0);
+  HD_REDO(s, u->base, j->depth + 1);
+  HD_REDO(s, u->depth, j->depth + 1);
+  HD_REDO(s, u->active, 1);
+  hd__redo_commit(s);
+}
+
+/* A unit in a slot that no process looks after any more: the search was saved by more workers than it has now. */
+static struct unit *orphan(struct hd_search *s) {
+  struct tree *t = hd__tree(s);
+  for (unsigned slot = s->workers; slot < HD_MAX_WORKERS; slot++) {
+    struct unit *u = hd__tree_unit(s, slot);
+    int taken = u->epoch != t->epoch || !u->active;
+    for (unsigned w = 0; w < s->workers; w++) taken |= t->slot_of[w] == slot + 1;
+    if (taken) continue;
+    HD_REDO(s, t->slot_of[s->worker], slot + 1);
+    hd__redo_commit(s);
+    return u;
+  }
+  return NULL;
+}
+
+/* Where the most is likely to be left: nearest to the root. */
+static struct junction *shallowest(const struct tree *t) {
+  struct junction *best = NULL;
+  for (uint32_t i = 0; i < t->njunctions; i++) {
+    struct junction *j = &t->junction[i];
+    if (j->used && j->list && !j->starting && (!best || j->depth < best->depth)) best = j;
+  }
+  return best;
+}
+
+static int find(struct hd_search *s, struct unit **u) {
+  struct tree *t = hd__tree(s);
+  if (t->complete) return 0;
+  if (!t->started) {
+    HD_REDO(s, t->started, 1);
+    HD_REDO(s, (*u)->active, 1);
+    hd__redo_commit(s);
+    return 1;
+  }
+  struct unit *left = orphan(s);
+  if (left) {
+    *u = left;
+    return 1;
+  }
+  struct junction *j = shallowest(t);
+  if (!j) return HD_BEGIN_LATER;
+  take(s, *u, j);
+  return 1;
+}
+
+int hd__tree_find_work(struct hd_search *s, struct unit **u) {
+  hd_search_lock(s);
+  hd__tree_close(s);
+  int found = find(s, u);
+  if (found == HD_BEGIN_LATER) s->shared->hungry |= 1ull << s->worker;
+  hd_search_unlock(s);
+  return found;
+}
+
+/* ---- how far it is ---- */
+
+static uint32_t length(const struct wut *w) {
+  uint32_t n = 0;
+  for (; w; w = w->next) n++;
+  return n;
+}
+
+static double branches(const struct junction *j) { return j->finished + j->live + length(j->list); }
+
+/* The part of the whole tree that lies below one branch of the junction, if all branches are alike. */
+static double weight(const struct junction *j) {
+  double w = 1;
+  for (; j; j = j->parent) w /= branches(j);
+  return w;
+}
+
+/* Knuth, "Estimating the Efficiency of Backtrack Programs", 1975, on the branches that are known so far: a leaf
+ * below branchings b1, b2, ... stands for p = 1/(b1 b2 ...) of the tree. The explored part is the sum over what is
+ * finished; the spread of 1/p over the leaves looked at tells how uneven the tree is (weighted by p, as for leaves
+ * that come in order: Kilby, Slaney, Thiebaux, Walsh, "Estimating Search Tree Size", AAAI 2006). */
+void hd__tree_estimate(struct hd_search *s, struct unit *u) {
+  struct tree *t = hd__tree(s);
+  double p = 1, done = 0;
+  for (uint32_t k = u->base; u->active && k < u->depth; k++) {
+    const struct node *n = &u->node[k];
+    double m = n->finished + 1 + length(n->list);
+    done += p * n->finished / m;
+    p /= m;
+  }
+  u->fraction = u->active ? done : 1;
+  hd_search_lock(s);
+  double all = u->fraction;
+  if (t->complete) {
+    all = 1;
+  } else if (t->njunctions) {
+    all = 0;
+    if (u->root && u->active) p *= weight(u->root);
+    for (uint32_t i = 0; i < t->njunctions; i++) {
+      const struct junction *j = &t->junction[i];
+      if (j->used) all += weight(j) * j->finished;
+    }
+    for (unsigned slot = 0; slot < HD_MAX_WORKERS; slot++) {
+      const struct unit *v = hd__tree_unit(s, slot);
+      if (v->epoch == t->epoch && v->active && v->root) all += weight(v->root) * v->fraction;
+    }
+  }
+  if (p < 1e-200) p = 1e-200;
+  s->shared->estimate.fraction = all < 1 ? all : 1;
+  s->shared->estimate.samples += 1;
+  s->shared->estimate.weight += p;
+  s->shared->estimate.inverse += 1 / p;
+  hd_search_unlock(s);
+}

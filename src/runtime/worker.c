@@ -1,0 +1,99 @@
+/* worker.c: this process as one of several that share a search. Runs in the tested process.
+ *
+ * Every process keeps its own log of visible operations, in the order in which it learned them: a schedule is
+ * stored with the part of it that was known when the execution began. The shared log is the union. Between two
+ * executions a worker adds what it has learned and takes over what others have. */
+#include "runtime/rt.h"
+
+static bool known(uint64_t entry) {
+  return entry & HD_VISIBLE_SPIN ? hd__spin_known(entry & ~HD_VISIBLE_SPIN)
+                                 : (hd__cell(entry)->wpc & HD_CELL_VISIBLE) != 0;
+}
+
+/* What others have learned is known here as well. */
+static void take_over(void) {
+  struct hd_status *st = rt.status;
+  uint64_t n = __atomic_load_n(&rt.shared->visible_count, __ATOMIC_ACQUIRE), before = st->visible_count;
+  for (uint64_t i = st->shared_seen; i < n; i++)
+    if (!known(rt.shared_visible[i])) hd__log_visible(rt.shared_visible[i]);
+  hd__shadow_learn(before, st->visible_count);
+  st->shared_seen = n;
+}
+
+static bool in_shared_log(uint64_t entry) {
+  for (uint64_t i = rt.shared->visible_count; i-- > 0;)
+    if (rt.shared_visible[i] == entry) return true;
+  return false;
+}
+
+/* Adds entries of our log, from `from` on, to the shared one. A systematic search begins anew then: the tree
+ * explored so far was that of a coarser program. */
+static void publish(uint64_t from) {
+  struct hd_shared *sh = rt.shared;
+  bool grown = false;
+  if (from == rt.status->visible_count) return;
+  hd_search_lock(&rt.search);
+  for (uint64_t i = from; i < rt.status->visible_count && sh->visible_count < HD_VISIBLE_CAP; i++)
+    if (!in_shared_log(rt.visible[i])) {
+      rt.shared_visible[sh->visible_count] = rt.visible[i];
+      __atomic_store_n(&sh->visible_count, sh->visible_count + 1, __ATOMIC_RELEASE);
+      grown = true;
+    }
+  if (grown && rt.strategy->forget) {
+    rt.strategy->forget(&rt.search);
+    sh->over = 0;
+    sh->estimate.fraction = sh->estimate.samples = sh->estimate.weight = sh->estimate.inverse = 0;
+    __atomic_store_n(&sh->epoch, sh->epoch + 1, __ATOMIC_RELEASE);
+  }
+  hd_search_unlock(&rt.search);
+}
+
+/* The search has begun anew: what was counted so far does not count. */
+static void discard(uint64_t epoch) {
+  struct hd_status *st = rt.status;
+  st->discarded += st->executions + st->infeasible;
+  st->executions = st->infeasible = st->blocked = st->cut = 0;
+  hd_bound_anew(&rt.search);
+  st->classes = st->class_sum = st->states = st->state_sum = 0;
+  for (unsigned i = 0; i < HD_MAX_PHASES; i++) st->phase[i].executions = 0;
+  st->epoch = epoch;
+}
+
+void hd__worker_sync(void) {
+  publish(rt.status->visible_at_start);
+  uint64_t epoch = __atomic_load_n(&rt.shared->epoch, __ATOMIC_ACQUIRE);
+  if (epoch != rt.status->epoch) discard(epoch);
+  take_over();
+  rt.status->visible_at_start = rt.status->visible_count;
+}
+
+void hd__worker_start(void) {
+  struct hd_status *st = rt.status;
+  if (rt.ctl->retry) st->visible_count = st->visible_at_start; /* as if the execution had not been tried */
+  hd_search_lock(&rt.search);
+  hd_search_recover(&rt.search);
+  hd_search_unlock(&rt.search);
+  hd__shadow_learn(0, st->visible_count);
+  hd__worker_sync();
+}
+
+void hd__worker_nap(void) {
+  struct timespec t = {0, 200000};
+  hd_sys3(SYS_nanosleep, &t, 0, 0);
+  rt.status->heartbeat++;
+}
+
+void hd__worker_pause(void) {
+  if (!__atomic_load_n(&rt.shared->pause, __ATOMIC_ACQUIRE)) return;
+  __atomic_store_n(&rt.status->paused, 1, __ATOMIC_RELEASE);
+  while (__atomic_load_n(&rt.shared->pause, __ATOMIC_ACQUIRE) && !rt.ctl->supervisor_stop) hd__worker_nap();
+  __atomic_store_n(&rt.status->paused, 0, __ATOMIC_RELEASE);
+}
+
+uint64_t hd__worker_next(void) {
+  if (rt.ctl->retry) {
+    rt.ctl->retry = 0;
+    if (rt.status->execution) return rt.status->execution;
+  }
+  return __atomic_add_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
+}
