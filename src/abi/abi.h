@@ -126,6 +126,7 @@ struct hd_thread_rec {
   uint16_t nth;    /* n-th thread its parent created, from 1 */
   uint32_t state;  /* HD_TS_* at the moment of the finding */
   uint64_t start;  /* address of its start routine */
+  char name[16];   /* what the program calls it; may be empty */
 };
 enum { HD_TS_RUNNABLE, HD_TS_BLOCKED, HD_TS_DONE };
 #define HD_MAX_THREAD_RECS 256

@@ -34,6 +34,11 @@ static void fill_place(struct hd_place *p, const struct hd_finding_rec *rec, con
   p->op = site->op;
   p->thread_no = site->thread;
   p->thread = hd_thread_name(rec->thread, rec->nthreads, site->thread);
+  if (site->thread < rec->nthreads && rec->thread[site->thread].name[0])
+    p->thread_name = hd_sprintf("%.15s", rec->thread[site->thread].name);
+  for (char *c = p->thread_name; c && *c; c++)
+    if ((unsigned char)*c < ' ') *c = '?';
+  p->who = p->thread_name ? hd_sprintf("%s (%s)", p->thread, p->thread_name) : hd_strdup(p->thread);
   if (site->role == HD_ROLE_WAITS && site->peer != 0xffff)
     p->peer = hd_thread_name(rec->thread, rec->nthreads, site->peer);
   p->object_addr = site->object;
@@ -180,6 +185,8 @@ void hd_finding_free(struct hd_finding *f) {
   for (size_t i = 0; i < f->nplaces; i++) {
     struct hd_place *p = &f->place[i];
     free(p->thread);
+    free(p->thread_name);
+    free(p->who);
     free(p->peer);
     free(p->object);
     hd_frames_free(&p->stack);

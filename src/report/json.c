@@ -48,6 +48,7 @@ static json_t *place(const struct hd_place *p) {
   const struct hd_frame unknown = {0};
   const struct hd_frame *top = p->stack.n ? &p->stack.v[0] : &unknown;
   set(o, "thread", text(p->thread));
+  if (p->thread_name) set(o, "thread_name", text(p->thread_name));
   set(o, "file", text(top->file));
   set(o, "line", number_or_null(top->line));
   set(o, "column", number_or_null(top->column));

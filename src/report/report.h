@@ -62,6 +62,8 @@ struct hd_place {
   enum hd_op_kind op;
   unsigned thread_no;
   char *thread;         /* "T1" */
+  char *thread_name;    /* what the program calls it, or NULL */
+  char *who;            /* both, for people: "T1 (worker)" */
   char *peer;           /* WAITS: who holds the object, or NULL */
   char *object;         /* its name without quotes, or NULL if it has none */
   uint64_t object_addr; /* 0: no object */

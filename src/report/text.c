@@ -93,34 +93,34 @@ static void add_io_wait(struct hd_str *out, const struct hd_place *p) {
                                             : "poll";
   unsigned k = (unsigned)(p->object_addr >> 56);
   if (p->op == HD_OP_WAITCHILD) {
-    hd_str_addf(out, "%s waits for a child process", p->thread);
+    hd_str_addf(out, "%s waits for a child process", p->who);
     return;
   }
-  hd_str_addf(out, "%s waits to %s descriptor %d", p->thread, to, (int)p->size);
+  hd_str_addf(out, "%s waits to %s descriptor %d", p->who, to, (int)p->size);
   if (k && k < sizeof kind / sizeof *kind) hd_str_addf(out, " (%s)", kind[k]);
 }
 
 static void add_wait(struct hd_str *out, const struct hd_place *p) {
   if (p->op == HD_OP_SPINWAIT) {
-    hd_str_addf(out, "%s reads again and again ", p->thread);
+    hd_str_addf(out, "%s reads again and again ", p->who);
     add_name(out, p);
     return;
   }
   switch (hd_op_object[p->op]) {
     case HD_OBJ_THREAD:
-      hd_str_addf(out, "%s waits for %s to end", p->thread, p->object ? p->object : "a thread");
+      hd_str_addf(out, "%s waits for %s to end", p->who, p->object ? p->object : "a thread");
       return;
-    case HD_OBJ_COND: hd_str_addf(out, "%s waits on the condition ", p->thread); break;
+    case HD_OBJ_COND: hd_str_addf(out, "%s waits on the condition ", p->who); break;
     case HD_OBJ_RWLOCK:
-      hd_str_addf(out, "%s waits to %s ", p->thread,
+      hd_str_addf(out, "%s waits to %s ", p->who,
                   p->op == HD_OP_RDLOCK || p->op == HD_OP_TIMEDRDLOCK ? "read" : "write");
       break;
-    case HD_OBJ_FUTEX: hd_str_addf(out, "%s waits on the futex ", p->thread); break;
-    case HD_OBJ_SEM: hd_str_addf(out, "%s waits for the semaphore ", p->thread); break;
-    case HD_OBJ_BARRIER: hd_str_addf(out, "%s waits at the barrier ", p->thread); break;
+    case HD_OBJ_FUTEX: hd_str_addf(out, "%s waits on the futex ", p->who); break;
+    case HD_OBJ_SEM: hd_str_addf(out, "%s waits for the semaphore ", p->who); break;
+    case HD_OBJ_BARRIER: hd_str_addf(out, "%s waits at the barrier ", p->who); break;
     case HD_OBJ_IO: add_io_wait(out, p); return;
-    case HD_OBJ_NONE: hd_str_addf(out, "%s waits", p->thread); return;
-    default: hd_str_addf(out, "%s waits for ", p->thread); break;
+    case HD_OBJ_NONE: hd_str_addf(out, "%s waits", p->who); return;
+    default: hd_str_addf(out, "%s waits for ", p->who); break;
   }
   add_name(out, p);
   if (p->peer) hd_str_addf(out, ", held by %s", p->peer);
@@ -137,21 +137,21 @@ static void add_what(struct hd_str *out, const struct hd_place *p) {
   switch (p->role) {
     case HD_ROLE_AT:
     case HD_ROLE_PREVIOUS:
-      hd_str_addf(out, "%s %s", p->thread, p->op == HD_OP_NONE ? "at" : hd_op_text[p->op]);
+      hd_str_addf(out, "%s %s", p->who, p->op == HD_OP_NONE ? "at" : hd_op_text[p->op]);
       break;
     case HD_ROLE_WAITS: add_wait(out, p); break;
     case HD_ROLE_HOLDS:
-      hd_str_addf(out, "%s took ", p->thread);
+      hd_str_addf(out, "%s took ", p->who);
       add_name(out, p);
       break;
     case HD_ROLE_ALLOC:
       if (p->size)
-        hd_str_addf(out, "%s allocated %u bytes", p->thread, p->size);
+        hd_str_addf(out, "%s allocated %u bytes", p->who, p->size);
       else
-        hd_str_addf(out, "%s allocated it", p->thread);
+        hd_str_addf(out, "%s allocated it", p->who);
       break;
-    case HD_ROLE_FREE: hd_str_addf(out, "%s freed it", p->thread); break;
-    case HD_ROLE_CREATE: hd_str_addf(out, "%s was created", p->thread); break;
+    case HD_ROLE_FREE: hd_str_addf(out, "%s freed it", p->who); break;
+    case HD_ROLE_CREATE: hd_str_addf(out, "%s was created", p->who); break;
   }
 }
 

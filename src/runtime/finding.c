@@ -234,7 +234,8 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
                                           t->state == HD_T_DONE    ? HD_TS_DONE
                                           : t->state == HD_T_READY ? HD_TS_RUNNABLE
                                                                    : HD_TS_BLOCKED,
-                                          (uint64_t)t->start};
+                                          (uint64_t)t->start, ""};
+    hd__copy(f->thread[i].name, t->name, sizeof t->name);
   }
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
   if (!rt.config->all) hd__end(HD_END_FINDING);

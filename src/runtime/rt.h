@@ -117,6 +117,9 @@ struct hd_thread {
   struct hd_frame *frames;
   uint16_t id, parent, nth, children;
   uint8_t state;
+  char name[16]; /* that the program gave it */
+  int policy, priority;
+  unsigned long *cpus; /* it was told to run on; NULL: any */
   bool joined, detached, exiting;
   bool barrier_serial;             /* the special one of the barrier it leaves */
   struct hd_thread *barrier_round; /* those it lets go when it leaves, itself among them */
