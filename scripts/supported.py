@@ -211,7 +211,7 @@ class Source:
         if "hd__unsupported(" in own:
             return REFUSED, []
         found = []
-        for text in re.findall(r"(?:\b(?:hd__point(?:_open)?|hd__want)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
+        for text in re.findall(r"(?:\b(?:hd__point(?:_open|_cancel)?|hd__want(?:_cancel)?)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
             found += [texts[op] for op in re.findall(r"HD_OP_(\w+)", text) if texts[op] not in found]
         found += [text for call, text in ELSEWHERE.items() if call in code and text not in found]
         timed = [op for op in found if op.startswith("timed")]

@@ -55,7 +55,8 @@ struct hd_op {
   uint32_t size;   /* bytes; of IO objects: facets read | facets written << 16 */
   uint64_t object; /* of IO operations, 0: all of them */
   uint64_t pc;
-  /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken; operations
+  /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken; CANCEL,
+   * KILL: number of the thread that goes on because of it + 1; operations
    * on a semaphore: its value before; BARRIER: 1 when the order of arrivals matters; on several descriptors:
    * where the numbers of the events stand that made each of them ready. */
   uint64_t aux;

@@ -52,6 +52,7 @@ struct hd_trace {
   uint32_t epoch;
   uint32_t barrier;               /* last time-out: everything after it comes after everything before it */
   uint32_t section, section_last; /* first and last event of the atomic section entered last, HD_NONE */
+  uint32_t interrupt;             /* last cancellation or signal: nothing is independent of those */
   uint32_t threads_max;
 };
 

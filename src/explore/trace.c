@@ -37,7 +37,7 @@ void hd__trace_begin(struct hd_trace *t) {
   t->last[0] = t->cause[0] = HD_NONE;
   t->n = t->nraces = t->nthreads = 0;
   t->table_used = 0;
-  t->barrier = t->section = t->section_last = HD_NONE;
+  t->barrier = t->section = t->section_last = t->interrupt = HD_NONE;
   t->epoch++;
   hd_arena_reset(&t->arena);
 }
@@ -147,8 +147,12 @@ static int is_io(unsigned kind) { return hd_op_object[kind] == HD_OBJ_IO; }
 /* Enabled and disabled by others, with the events that did it in the operation itself. */
 static int tells_enabler(unsigned kind) { return kind == HD_OP_SPINWAIT || is_io(kind); }
 
+/* What is done to another thread, wherever that is: depends on everything. */
+static int interrupts(unsigned kind) { return kind == HD_OP_CANCEL || kind == HD_OP_KILL; }
+
 int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
   if (a->kind == HD_OP_END || b->kind == HD_OP_END || ((af | bf) & HD__EV_STOP)) return 1;
+  if (interrupts(a->kind) || interrupts(b->kind)) return 1;
   if (hd__section_dependent(a, b)) return 1;
   if (a->kind == HD_OP_CREATE && b->kind == HD_OP_CREATE)
     return 1; /* the order decides the numbers of the new threads */
@@ -313,6 +317,16 @@ static void on_create(struct hd_work *w) {
   if (w->f != HD_NONE) o->acquire = w->f;
 }
 
+static int is_timed(unsigned kind) {
+  return kind == HD_OP_TIMEDLOCK || kind == HD_OP_WAKE || kind == HD_OP_TIMEDRDLOCK ||
+         kind == HD_OP_TIMEDWRLOCK || kind == HD_OP_SEMTIMED || kind == HD_OP_TIMEDJOIN ||
+         kind == HD_OP_FRETURN;
+}
+
+static int times_out(unsigned kind, unsigned flags) {
+  return kind == HD_OP_TIMEOUT || ((flags & HD_EV_FAILED) && is_timed(kind));
+}
+
 static void conflicts(struct hd_work *w) {
   const struct hd_op *op = w->op;
   if (op->kind == HD_OP_SPINWAIT) on_spin(w);
@@ -324,6 +338,10 @@ static void conflicts(struct hd_work *w) {
   if (hd_op_object[op->kind] > HD_OBJ_ONCE || hd_op_object[op->kind] == HD_OBJ_THREAD) hd__sync_conflicts(w);
   enum role role = lock_role(op->kind, w->flags);
   if (role) on_lock(w, lock_of(op), role);
+  if (interrupts(op->kind)) on_end(w);
+  /* After all that made it possible, since that may have come of the interrupt. A time-out could not have come
+   * before it: something could still run. */
+  if (!times_out(op->kind, w->flags)) hd__meet(w, w->t->interrupt);
   hd__meet_everybody(w);
   hd__meet_section(w, op->kind == HD_OP_SPINWAIT || op->kind == HD_OP_ONCE || op->kind == HD_OP_LOCK ||
                           (role == ROLE_ACQUIRE && op->kind != HD_OP_TRYLOCK));
@@ -405,12 +423,6 @@ static void know_thread(struct hd_trace *t, uint32_t id) {
   }
 }
 
-static int is_timed(unsigned kind) {
-  return kind == HD_OP_TIMEDLOCK || kind == HD_OP_WAKE || kind == HD_OP_TIMEDRDLOCK ||
-         kind == HD_OP_TIMEDWRLOCK || kind == HD_OP_SEMTIMED || kind == HD_OP_TIMEDJOIN ||
-         kind == HD_OP_FRETURN;
-}
-
 void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
                      unsigned nchoices) {
   if (t->n == t->cap_ev) return;
@@ -438,6 +450,14 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
   if (op->section) t->section_last = f;
   switch (op->kind) {
     case HD_OP_CREATE: t->cause[op->object] = f; break;
+    case HD_OP_CANCEL:
+    case HD_OP_KILL:
+      t->interrupt = f;
+      if (op->aux) {
+        t->cause[op->aux - 1] = f;
+        t->waits[op->aux - 1] = 0;
+      }
+      break;
     case HD_OP_WAIT:
     case HD_OP_TIMEDWAIT: t->waits[op->thread] = woke_spuriously(ev) ? 0 : op->object; break;
     case HD_OP_FWAIT: t->waits[op->thread] = flags & HD_EV_FAILED ? 0 : op->object; break;

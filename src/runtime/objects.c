@@ -121,19 +121,31 @@ struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
   return best;
 }
 
-bool hd__want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
+static bool want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, bool cancel,
+                 uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = o->addr, .pc = pc};
   if (until) hd__timer_set(t, until->clock, until->at);
   hd__pend(o, t);
   if (!can) hd__disable(t);
-  hd__step();
+  if (cancel)
+    hd__step_or_cancel();
+  else
+    hd__step();
   hd__unpend(o, t);
   if (!until) return false;
   hd__timer_clear(t);
   bool late = t->timed_out;
   t->timed_out = false;
   return late;
+}
+
+bool hd__want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
+  return want(o, kind, can, until, false, pc);
+}
+
+bool hd__want_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
+  return want(o, kind, can, until, true, pc);
 }
 
 /* ---- misuse ---- */

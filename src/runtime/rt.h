@@ -121,6 +121,10 @@ struct hd_thread {
   int policy, priority;
   unsigned long *cpus; /* it was told to run on; NULL: any */
   bool joined, detached, exiting;
+  bool cancel_asked, cancel_off; /* it was cancelled; it does not want to know (pthread_setcancelstate) */
+  bool cancel_point;             /* its pending operation is one at which it may be cancelled */
+  bool cancel_now;               /* it was, there */
+  int cancel_type;
   bool barrier_serial;             /* the special one of the barrier it leaves */
   struct hd_thread *barrier_round; /* those it lets go when it leaves, itself among them */
   bool timed, timed_out;
@@ -338,6 +342,8 @@ static inline bool hd__bad_time(const struct timespec *at) {
 /* The running thread wants to do this to o, and can now or not; it is at o until it may (whoever makes that
  * possible enables it), or until its time is over, if it has one. Returns true when it is. The event follows. */
 bool hd__want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
+/* The same at a cancellation point. */
+bool hd__want_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
 /* A misuse of a lock: where, and where those who have it took it. */
 void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_t pc, const char *text);
 /* Reports a use of freed memory, or of an object that says it was destroyed. */
@@ -601,6 +607,18 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
                       uint64_t pc);
 int hd__thread_join(pthread_t th, void **ret, uint64_t pc);
 int hd__thread_detach(pthread_t th, uint64_t pc);
+/* The running thread is at a cancellation point: returns if it was not cancelled. */
+void hd__test_cancel(void);
+/* hd__step where the thread may be cancelled. Returns true when it was: the caller puts things in order and calls
+ * hd__cancel. */
+bool hd__step_cancel(void);
+_Noreturn void hd__cancel(void);
+/* hd__point_open where it may be cancelled. */
+void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc);
+/* The same without anything to put in order. */
+static inline void hd__step_or_cancel(void) {
+  if (HD_UNLIKELY(hd__step_cancel())) hd__cancel();
+}
 /* The thread of that name, NULL if there is none. */
 struct hd_thread *hd__thread_find(pthread_t th);
 /* The running thread ends: the robust mutexes that it has are free, and inconsistent. */

@@ -51,6 +51,14 @@ static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, con
   return true;
 }
 
+/* Cancelled while it waited: it has its mutex again when its cleanup handlers run. */
+_Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t pc) {
+  rt.cur->cancel_off = true;
+  hd__mutex_lock(m, pc);
+  m->__data.__count = count;
+  hd__cancel();
+}
+
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
                   uint64_t pc) {
   struct hd_thread *t = rt.cur;
@@ -61,7 +69,8 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   }
   if (at && hd__bad_time(at)) return EINVAL;
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
-  hd__point_open(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, 0, pc);
+  hd__test_cancel();
+  hd__point_cancel(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, pc);
   t->op.aux = (uint64_t)m;
   bool spurious = rt.config->spurious && hd__choose(2) == 1;
   hd__event(0);
@@ -78,7 +87,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
     early = gives_up(o, t, clock, at);
   } else {
     if (at && !spurious) hd__timer_set(t, clock, at);
-    hd__step();
+    if (hd__step_cancel()) cancel_wait(m, count, pc);
   }
   hd__timer_clear(t);
   bool late = t->timed_out;

@@ -57,15 +57,16 @@ static void take(struct hd_obj *o, sem_t *s) {
 }
 
 static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
+  hd__test_cancel();
   struct hd_obj *o = touch(s, pc);
   bool late;
   if (until && hd__any_time()) {
     hd__point_open(HD_OP_SEMTRYWAIT, (uint64_t)s, 0, pc);
     late = hd__early(!of(s)->value, until->clock, until->at);
   } else if (until)
-    late = hd__want(o, HD_OP_SEMTIMED, of(s)->value, until, pc);
+    late = hd__want_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc);
   else
-    late = hd__want(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);
+    late = hd__want_cancel(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);
   event(s, late ? HD_EV_FAILED : 0);
   if (late) return fail(ETIMEDOUT);
   take(o, s);

@@ -183,12 +183,16 @@ static int bad_join(pthread_t th, struct hd_thread **t) {
 
 int hd__thread_join(pthread_t th, void **ret, uint64_t pc) {
   struct hd_thread *t, *me = rt.cur;
+  hd__test_cancel();
   int e = bad_join(th, &t);
   if (e) return e;
   me->op = (struct hd_op){.kind = HD_OP_JOIN, .thread = me->id, .object = t->id, .pc = pc};
   t->joiner = me;
   if (t->state != HD_T_DONE) hd__disable(me);
-  hd__step();
+  if (hd__step_cancel()) {
+    t->joiner = NULL;
+    hd__cancel();
+  }
   hd__event(0);
   t->joiner = NULL;
   joined(t, ret);
@@ -221,7 +225,10 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
     t->joiner = me;
     hd__timer_set(me, clock, at);
     if (t->state != HD_T_DONE) hd__disable(me);
-    hd__step();
+    if (hd__step_cancel()) {
+      t->joiner = NULL;
+      hd__cancel();
+    }
     hd__timer_clear(me);
     late = me->timed_out;
     me->timed_out = false;

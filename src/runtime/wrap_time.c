@@ -71,7 +71,9 @@ bool hd__early(bool blocked, clockid_t clock, const struct timespec *at) {
 
 void hd__sleep(uint64_t ns, uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  hd__point(HD_OP_SLEEP, 0, 0, pc);
+  hd__test_cancel();
+  hd__point_cancel(HD_OP_SLEEP, 0, pc);
+  hd__event(0);
   hd__timer_in(t, ns);
   if (rt.config->timeouts_any) { /* it may wake at any time: now, or whenever it goes on */
     hd__timer_clear(t);
@@ -80,7 +82,7 @@ void hd__sleep(uint64_t ns, uint64_t pc) {
   }
   t->op.kind = HD_OP_TIMEOUT;
   hd__disable(t);
-  hd__step();
+  hd__step_or_cancel();
   hd__event(0);
   hd__timer_clear(t);
   t->timed_out = false;

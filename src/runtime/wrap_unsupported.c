@@ -15,5 +15,4 @@
     return real(a, b, c, d, e, f);                                                               \
   }
 
-UNSUPPORTED(pthread_cancel)
 UNSUPPORTED(pthread_kill)

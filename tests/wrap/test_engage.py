@@ -209,6 +209,12 @@ EVENTS = {
                   "futex-return"),
     "syscall-3": ("static unsigned word; syscall(SYS_futex, &word, FUTEX_WAKE, 1, 0, 0, 0)", "futex-wake"),
     "syscall-4": ("static unsigned word; syscall(SYS_futex, &word, FUTEX_WAKE, 9, 0, 0, 0)", "futex-wake-all"),
+    "pthread_cancel": ("pthread_t t; pthread_create(&t, 0, two, 0); pthread_cancel(t); pthread_join(t, 0)", "cancel"),
+    "pthread_cancel-2": ("pthread_cancel(pthread_self()); pthread_testcancel(); abort()", "exit"),
+    "pthread_setcancelstate": ("pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, 0); pthread_cancel(pthread_self());"
+                               " sleep(1); sched_yield()", "yield"),
+    "pthread_setcanceltype": ("pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, 0); pthread_cancel(pthread_self());"
+                              " abort()", "exit"),
     "sched_yield": ("sched_yield()", "yield"),
     "sleep": ("sleep(1)", "sleep"),
     "usleep": ("usleep(1)", "sleep"),

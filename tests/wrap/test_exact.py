@@ -17,6 +17,7 @@ PROGRAMS = {
     "robust_mutex": [[]],
     "join_ways": [[]],
     "futex_lock": [[], ["once"]],
+    "cancel": [["cond"], ["sem"], ["sleep"], ["off"]],
     "timeouts_any": [["right"]],
 }
 
@@ -26,9 +27,9 @@ def test_exact(s, name):
     s.cc(os.path.join(LITMUS, name + ".c"), "prog", "-O1", "-I" + LITMUS)
     options = ["--timeouts=any"] if name == "timeouts_any" else []
     for args in PROGRAMS[name]:
-        all_, classes = s.search("check", "./prog", "--strategy", "dfs", "--classes", *options, args=args), None
-        s.same(all_["verdict"], "clean", "verdict of dfs")
-        classes = all_["classes"]
+        r = s.search("check", "./prog", "--strategy", "dfs", "--classes", *options, args=args)
+        s.same(r["verdict"], "clean", "verdict of dfs")
+        classes = r["classes"]
         for strategy in ("optimal", "dpor"):
             r = s.search("check", "./prog", "--strategy", strategy, "--classes", *options, args=args)
             s.same((r["verdict"], r["classes"]), ("clean", classes), "verdict and classes of " + strategy)

@@ -35,7 +35,6 @@ int main(int argc, char **argv)
   pthread_t t;
   what = argv[argc - 1];
   pthread_create(&t, NULL, blocker, NULL);
-  CASE("pthread_cancel") pthread_cancel(t);
   CASE("pthread_kill") pthread_kill(t, SIGUSR1);
   sched_yield();
   pthread_join(t, NULL);
