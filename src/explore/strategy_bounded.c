@@ -17,8 +17,9 @@
  *  - Races are those of trace.c, with nothing in between that orders them, instead of the last dependent step of each
  *    thread; the others show when these are reversed, which costs nothing at the beginning of a block.
  *  - A release of what f takes, and the end of a thread that f joins, cannot be swapped with f; but while f has to
- *    wait, leaving its thread is free. So they ask for a branch of the thread of f too, unless f is all it has left
- *    to do there: a class may be within the bound only by having its thread wait.
+ *    wait, leaving its thread is free, so a class may be within the bound only by having that thread wait. When
+ *    somebody is to go between what the thread did before f and after it in one block (wait_instead), the release
+ *    asks for a branch of the thread of f too, unless f is all it has left to do there.
  *  - Operations that have to wait, or that the end of the process forestalls, race as if they came next: when they
  *    are first held up, and at the end.
  *  - Visited states. What the executions below a state asked for is kept with it, in names that do not depend on the

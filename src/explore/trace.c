@@ -544,6 +544,7 @@ uint32_t hd__trace_enabler(struct hd_trace *t, const struct hd_op *op) {
     case HD_OBJ_NONE:
     case HD_OBJ_MEMORY:
     case HD_OBJ_COND: return HD_NONE; /* never has to wait */
+    case HD_OBJ_IO: return op->enabler ? op->enabler - 1 : HD_NONE;
     case HD_OBJ_THREAD:
       return (op->kind == HD_OP_JOIN || op->kind == HD_OP_TIMEDJOIN) && op->object < t->nthreads
                  ? t->last[op->object]
