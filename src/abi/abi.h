@@ -226,6 +226,7 @@ struct hd_status {
   uint64_t event_hash;    /* of the last execution */
   int32_t exit_status;    /* of the last execution */
   uint32_t assumed_wrong; /* in the last execution an assumption did not hold */
+  uint32_t sampled;       /* not every value of a __VERIFIER_nondet_ function was tried */
   uint32_t nmodules;
   uint32_t changes_files; /* some execution has: from then on one process at a time */
   uint32_t changes_pad;

@@ -32,6 +32,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->switches += st->switches;
   sum->findings_dropped += st->findings_dropped;
   sum->lossy |= st->lossy;
+  sum->sampled |= st->sampled;
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
   if (st->bounds_done > sum->bounds_done) sum->bounds_done = st->bounds_done;
@@ -69,7 +70,7 @@ uint64_t hd_search_executions(const struct hd_search_run *s) {
 bool hd_search_complete(const struct hd_search_run *s) {
   struct hd_status st = hd_search_total(s);
   return s->verb == HD_VERB_CHECK && s->worker[0].control.shared->over && !st.cut && !st.lossy &&
-         !st.bound_cut && hd_strategy_systematic(s->o->strategy);
+         !st.sampled && !st.bound_cut && hd_strategy_systematic(s->o->strategy);
 }
 
 void hd_search_progress(struct hd_search_run *s) {
@@ -301,6 +302,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .executions = st.executions + s->deaths,
       .blocked = st.blocked,
       .infeasible = st.infeasible,
+      .sampled = st.sampled,
       .cut = st.cut,
       .events = st.events,
       .switches = st.switches,

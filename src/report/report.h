@@ -127,6 +127,7 @@ struct hd_summary {
   double time_limit; /* seconds, 0: none */
   bool time_default; /* nobody asked for it */
   uint64_t executions, blocked, cut, events, switches;
+  bool sampled;        /* not every value of a __VERIFIER_nondet_ function was tried */
   uint64_t infeasible; /* not counted in executions: an assumption did not hold */
   uint32_t threads;
   uint32_t restart;   /* enum hd_restart: the mode chosen */

@@ -305,7 +305,9 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
         add_bound(out, s);
         hd_str_addf(out, " up to --max-length, which cut %llu execution%s\n", (unsigned long long)s->cut,
                     s->cut == 1 ? "" : "s");
-      } else if (s->systematic)
+      } else if (s->systematic && s->sampled)
+        hd_str_add(out, "; bounded: the search came to its end, but did not try every value\n");
+      else if (s->systematic)
         hd_str_add(out, "; bounded: the search came to its end, but could not follow all of it exactly\n");
       else
         hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n,
@@ -358,6 +360,10 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
   hd_str_addc(out, '\n');
   add_phases(out, s);
+  if (s->sampled)
+    hd_str_add(
+        out,
+        "  of __VERIFIER_nondet_* only a few values were tried (0, 1, -1 or 2, the extremes): not every input\n");
   if (s->infeasible)
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; none was left to check");

@@ -135,6 +135,7 @@ hd_arch_entry:
 	ENTRY	sem_getvalue
 	ENTRY	mtx_trylock
 	ENTRY	hd_rt_atomic_begin
+	ENTRY	__VERIFIER_atomic_begin
 
 	.globl	hd_arch_sigreturn
 	.hidden	hd_arch_sigreturn

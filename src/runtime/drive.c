@@ -271,7 +271,7 @@ static void run_all(uint64_t number) {
     if (reason == HD_END_OVER) rt.shared->over = 1;
     hd__worker_sync();
     if (rt.shared->over) {
-      if (!hd_bound_over(&rt.search, rt.strategy, !st->cut && !st->lossy)) break;
+      if (!hd_bound_over(&rt.search, rt.strategy, !st->cut && !st->lossy && !st->sampled)) break;
       rt.shared->over = 0; /* the next bound */
     }
     hd__worker_pause();

@@ -315,6 +315,14 @@ bool hd__section_goes_on(void);
 void hd__section_enter(struct hd_thread *t);
 /* The running thread is in no section any more. */
 void hd__section_leave(void);
+void hd__atomic_begin(uint64_t pc);
+void hd__atomic_end(uint64_t pc);
+
+/* ---- api.c ---- */
+
+/* An operation of its own whose outcome is one of 0 .. n-1. */
+unsigned hd__choose_here(unsigned n, uint64_t pc);
+_Noreturn void hd__assume_failed(void);
 
 /* ---- objects.c ---- */
 

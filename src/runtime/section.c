@@ -33,11 +33,8 @@ void hd__section_enter(struct hd_thread *t) {
 
 /* ---- the functions ---- */
 
-void HD_IN(hd_rt_atomic_begin)(void);
-void HD_IN(hd_rt_atomic_begin)(void) {
-  if (!hot.active) return;
+void hd__atomic_begin(uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  uint64_t pc = HD_CALLER;
   if (t->section) {
     t->section++;
     return;
@@ -49,11 +46,19 @@ void HD_IN(hd_rt_atomic_begin)(void) {
   hd__event(0);
 }
 
-HD_EXPORT void hd_rt_atomic_end(void);
-void hd_rt_atomic_end(void) {
-  if (!hot.active) return;
+void hd__atomic_end(uint64_t pc) {
   struct hd_thread *t = rt.cur;
   if (!t->section)
-    hd__report_simple(HD_KIND_ASSERTION, 0, HD_CALLER, "an atomic section ends that was never begun", true);
+    hd__report_simple(HD_KIND_ASSERTION, 0, pc, "an atomic section ends that was never begun", true);
   if (--t->section == 0) hd__section_leave();
+}
+
+void HD_IN(hd_rt_atomic_begin)(void);
+void HD_IN(hd_rt_atomic_begin)(void) {
+  if (hot.active) hd__atomic_begin(HD_CALLER);
+}
+
+HD_EXPORT void hd_rt_atomic_end(void);
+void hd_rt_atomic_end(void) {
+  if (hot.active) hd__atomic_end(HD_CALLER);
 }

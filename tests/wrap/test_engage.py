@@ -3,6 +3,7 @@
 A case is the body of a thread (`one`, with a second thread `two` beside it or an empty one), the options, and
 what must come of it: a kind of finding, or an operation among the events of a finding forced at the end.
 """
+import os
 import re
 
 from scratch import each
@@ -400,3 +401,71 @@ def test_library_functions_without_hooks(s):
            " snprintf(x, 30, \"%d\", 5); free(strdup(getenv(\"PATH\"))); puts(x)")
     r, _ = kinds(s, program(one, "for (int i = 0; i < 5; i++) printf(\"other\\n\")"))
     s.is_clean(r, 3000)
+
+
+WIDE = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "size_t", "s8", "u8",
+        "s16", "u16", "s32", "u32", "s64", "u64", "float", "double")
+
+
+@each("bool", "pointer", *WIDE)
+def test_nondet(s, name):
+    """Every value is tried, the search is clean only when that is all of them, and on its own it is 0."""
+    of = {"bool": "_Bool", "pointer": "void *", "uchar": "unsigned char", "ushort": "unsigned short", "uint": "unsigned",
+          "ulong": "unsigned long", "longlong": "long long", "ulonglong": "unsigned long long"}
+    kind = of.get(name, {"s": "int%s_t", "u": "uint%s_t"}.get(name[0], "%s") % name[1:]
+                  if name[0] in "su" and name[1:].isdigit() else name)
+    values = 2 if name == "bool" else 3 if name == "pointer" else 4 if name[0] == "u" or name == "size_t" else 5
+    source = """
+    #include <assert.h>
+    #include <stddef.h>
+    #include <stdint.h>
+    extern %s __VERIFIER_nondet_%s(void);
+    int main(int argc, char **argv) {
+      %s v = __VERIFIER_nondet_%s();
+      assert(argc > 1 || !v);
+      return v != 0;
+    }""" % (kind, name, kind, name)
+    prog = s.build_text(source)
+    r = s.search("check", prog, "--strategy", "optimal")
+    s.is_bug(r, ["assertion"])
+    s.replay()
+    r = s.search("check", prog, "--strategy", "optimal", args=("x",), want=0)
+    s.same((r["executions"], r["verdict"]), (values, "clean" if name == "bool" else "bounded"), "values and verdict")
+    s.check(("only a few values were tried" in r["out"]) == (name != "bool"), "summary: " + r["out"])
+    s.run([prog])
+
+
+def test_verifier_names_outside(s):
+    """On its own, a failed assumption ends the program quietly, and an error aborts it."""
+    source = """
+    extern void __VERIFIER_assume(int), __VERIFIER_atomic_begin(void), __VERIFIER_atomic_end(void);
+    extern void reach_error(void), __VERIFIER_error(void);
+    int main(int argc, char **argv) {
+      __VERIFIER_atomic_begin();
+      __VERIFIER_atomic_end();
+      __VERIFIER_assume(argc > 1);
+      if (argc > 2) __VERIFIER_error();
+      reach_error();
+    }"""
+    prog = s.build_text(source)
+    s.run([prog])
+    s.run([prog, "1"], want=-6)
+    s.run([prog, "1", "2"], want=-6)
+
+
+@each(".c", ".cc")
+def test_header(s, suffix):
+    """heddle.h in both languages, and with a compiler that knows nothing of Heddle."""
+    source = """
+    #include "heddle.h"
+    int main(void) {
+      hd_assume(!hd_controlled() || hd_choose(2));
+      hd_atomic_begin();
+      hd_atomic_end();
+      return hd_choose(1);
+    }"""
+    r = s.search("check", s.build_text(source, suffix=suffix), "--strategy", "optimal", want=0)
+    s.same((r["executions"], r["infeasible"]), (1, 1), "executions")
+    include = os.path.join(s.build, "lib", "heddle", "include")
+    s.run(["g++" if suffix == ".cc" else "gcc", "-Wall", "-Wextra", "-Werror", "-I", include, "prog" + suffix, "-o", "plain"])
+    s.run(["./plain"])
