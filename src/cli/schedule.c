@@ -303,9 +303,13 @@ void hd_events_lines(struct hd_event_lines *out, const struct hd_event *ev, size
   for (size_t i = 0; i < n; i++) {
     const struct hd_event *e = &ev[i];
     uint64_t o = e->object;
-    if (e->op == HD_OP_CREATE && o == nthreads && o < HD_MAX_THREADS && e->thread < nthreads) {
-      threads[nthreads++] = (struct hd_thread_rec){.parent = e->thread, .nth = ++children[e->thread]};
-      name[o] = hd_thread_name(threads, nthreads, (unsigned)o);
+    if (e->op == HD_OP_CREATE && o && o <= nthreads && o < HD_MAX_THREADS && e->thread < nthreads) {
+      if (o == nthreads) nthreads++;
+      threads[o] = (struct hd_thread_rec){.parent = e->thread, .nth = ++children[e->thread]};
+      children[o] = 0;
+      free(name[o]); /* the number of a thread that has ended may be used again */
+      name[o] = e->thread ? hd_sprintf("%s.%u", name[e->thread], threads[o].nth)
+                          : hd_thread_name(threads, nthreads, (unsigned)o);
     }
     struct hd_str b;
     hd_str_init(&b);

@@ -503,7 +503,7 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
   int ended = t->n && (t->ev[t->n - 1].op.kind == HD_OP_END || (t->ev[t->n - 1].flags & HD__EV_STOP));
   for (uint32_t i = 0; i < t->nthreads; i++) {
     const struct hd_op *op = p->op[i];
-    if (t->last[i] != HD_NONE && t->ev[t->last[i]].op.kind == HD_OP_EXIT) continue;
+    if (t->last[i] != HD_NONE && t->ev[t->last[i]].op.kind == HD_OP_EXIT && t->cause[i] == HD_NONE) continue;
     if (ended && i == t->ev[t->n - 1].op.thread) continue;
     enum role role = lock_role(op->kind, 0);
     const uint32_t *pred = pred_clock(t, op);

@@ -6,16 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *hd_thread_name(const struct hd_thread_rec *threads, size_t n, unsigned number) {
+static char *thread_name(const struct hd_thread_rec *threads, size_t n, unsigned number, unsigned depth) {
   if (number == 0) return hd_strdup("T0");
-  if (number >= n) return hd_sprintf("#%u", number);
+  if (number >= n || depth > n) return hd_sprintf("#%u", number);
   unsigned parent = threads[number].parent;
   if (parent == 0) return hd_sprintf("T%u", threads[number].nth);
-  if (parent >= number) return hd_sprintf("#%u", number); /* a creator is older than what it creates */
-  char *base = hd_thread_name(threads, n, parent);
-  char *name = hd_sprintf("%s.%u", base, threads[number].nth);
+  char *base = thread_name(threads, n, parent, depth + 1);
+  char *name = base[0] == '#' ? hd_sprintf("#%u", number) : hd_sprintf("%s.%u", base, threads[number].nth);
   free(base);
   return name;
+}
+
+char *hd_thread_name(const struct hd_thread_rec *threads, size_t n, unsigned number) {
+  /* A creator is older than what it creates, but its number may be larger, since numbers are used again. */
+  return thread_name(threads, n, number, 0);
 }
 
 const char *hd_signal_name(int sig) {

@@ -116,6 +116,7 @@ struct hd_thread {
   struct hd_frame *frame; /* top of its call stack, while it is not running */
   struct hd_frame *frames;
   uint16_t id, parent, nth, children;
+  unsigned heap_slot;
   uint8_t state;
   char name[16]; /* that the program gave it */
   int policy, priority;
@@ -267,6 +268,8 @@ void hd__sched_begin(void);
 /* Runs the execution; returns when it is over. pre: thread 0 exists. */
 void hd__run(void);
 struct hd_thread *hd__thread_new(struct hd_thread *parent);
+/* The number that a thread created now would get. */
+unsigned hd__thread_number(const struct hd_thread *parent);
 /* The running thread is about to do this operation, which is enabled: somebody (perhaps another thread)
  * goes first; returns when the operation may be executed. */
 void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc);
@@ -437,6 +440,8 @@ struct hd_block {
 };
 
 int hd__heap_init(void);
+/* Where a thread allocates: fixed by its place in the tree of creations, not by when it was created. */
+unsigned hd__heap_slot(const struct hd_thread *t, const struct hd_thread *parent);
 void *hd__heap_alloc(size_t size, size_t align, uint64_t pc);
 void hd__heap_free(void *p, uint64_t pc);
 size_t hd__heap_size(void *p);

@@ -64,13 +64,29 @@ void hd__disable(struct hd_thread *t) {
   rt.nenabled--;
 }
 
+/* Numbers are used again only when there are many threads, so that reports of ordinary programs keep theirs. */
+#define REUSE_FROM 256
+
+unsigned hd__thread_number(const struct hd_thread *parent) {
+  /* Whatever the last thread of that number did, happened before: the new one goes on where it ended, for vector
+   * clocks and for the search alike. */
+  for (unsigned i = 1; rt.nthreads >= REUSE_FROM && i < rt.nthreads; i++) {
+    const struct hd_thread *t = &rt.thread[i];
+    if (t->state == HD_T_DONE && !t->ident && hd_vc_get(&parent->vc, i) >= hd_vc_get(&t->vc, i)) return i;
+  }
+  return rt.nthreads;
+}
+
 struct hd_thread *hd__thread_new(struct hd_thread *parent) {
-  unsigned id = rt.nthreads;
+  unsigned id = parent ? hd__thread_number(parent) : 0;
   if (id >= HD_MAX_THREADS) return NULL;
-  rt.nthreads++;
+  if (id == rt.nthreads) rt.nthreads++;
   struct hd_thread *t = &rt.thread[id];
   struct hd_frame *frames = t->frames;
+  struct hd_vc vc =
+      id < rt.nthreads - 1 ? t->vc : (struct hd_vc){0}; /* its room, if the number was used before */
   hd__zero(t, sizeof *t);
+  t->vc = vc;
   t->id = (uint16_t)id;
   t->frames = t->frame = frames;
   t->state = HD_T_BLOCKED;
@@ -78,6 +94,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   if (parent) {
     t->parent = parent->id;
     t->nth = ++parent->children;
+    t->heap_slot = hd__heap_slot(t, parent);
     hd_vc_copy(&rt.arena, &t->vc, &parent->vc);
     rt.nunjoined++;
   }

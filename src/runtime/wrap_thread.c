@@ -123,10 +123,11 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
     size = user_stack || size == default_stack() ? 0 : size;
   }
   hd__point_open(HD_OP_CREATE, 0, 0, pc);
-  me->op.object = rt.nthreads; /* known only now: others may have created threads meanwhile */
+  me->op.object = hd__thread_number(me); /* known only now: others may have created threads meanwhile */
   hd__event(0);
-  if (rt.nthreads == HD_MAX_THREADS)
-    hd__fail(HD_RTE_ENVIRONMENT, pc, "more than 1024 threads in one execution: make the test smaller");
+  if (me->op.object == HD_MAX_THREADS)
+    hd__fail(HD_RTE_ENVIRONMENT, pc,
+             "more than 1024 threads that are alive, detached or not joined: make the test smaller");
   struct hd_ident *id = hd__ident_take(size);
   if (!id) {
     rt.grow_stack = size;
