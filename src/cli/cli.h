@@ -48,7 +48,7 @@ struct hd_options {
   double hang_timeout;
   uint64_t ignore; /* bit per enum hd_kind */
   uint32_t restart;
-  bool all, classes, spurious, timeouts_any, leaks, thread_leaks, exit_status, quiet;
+  bool all, classes, spurious, timeouts_any, leaks, thread_leaks, exit_status, quiet, preload;
   const char *suppressions, *json, *out;
   uint64_t times;
   bool help;
@@ -94,9 +94,11 @@ struct hd_program {
   uint64_t hash;      /* XXH64 of the file */
   char build_id[80];  /* hex; "" if it has none */
   bool runtime_found; /* the library is where the program looks for it */
+  bool preload;       /* it was not built with heddle cc: the library is loaded into it */
 };
 
-/* Finds `name` like execvp would and checks that it was built with heddle cc. */
+/* Finds `name` like execvp would and checks that it was built with heddle cc, or with p->preload, that it was not.
+ * pre: p->preload is set, nothing else need be. */
 int hd_program_open(const char *name, const char *path_env, const char *cwd, struct hd_program *p,
                     struct hd_err *err);
 void hd_program_fini(struct hd_program *p);
@@ -112,7 +114,9 @@ struct hd_command {
 };
 
 /* The command for `argv` in the current folder and environment. */
-int hd_command_init(struct hd_command *c, char **argv, struct hd_err *err);
+int hd_command_init(struct hd_command *c, char **argv, bool preload, struct hd_err *err);
+/* Whether its environment loads the runtime into a program that was not built for it. */
+bool hd_command_preloads(const struct hd_command *c);
 /* If the program cannot find the runtime, its environment is told where it is. */
 int hd_command_find_runtime(struct hd_command *c, struct hd_err *err);
 void hd_command_fini(struct hd_command *c);

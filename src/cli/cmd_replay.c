@@ -26,6 +26,7 @@ struct replay {
 static int check_program(struct replay *r, struct hd_err *err) {
   const struct hd_program *then = &r->stored.command.program;
   /* The user named a folder, not this program: that it is gone is no wrong usage. */
+  r->now.preload = hd_command_preloads(&r->stored.command);
   if (hd_program_open(then->path, NULL, "/", &r->now, err) != HD_OK) return err->code = HD_EENV;
   struct stat st;
   if (stat(r->stored.command.cwd, &st) || !S_ISDIR(st.st_mode))
@@ -39,6 +40,7 @@ static int check_program(struct replay *r, struct hd_err *err) {
         then->path, then->build_id[0] ? then->build_id : "none",
         r->now.build_id[0] ? r->now.build_id : "none");
   r->stored.command.program.runtime_found = r->now.runtime_found;
+  r->stored.command.program.preload = r->now.preload;
   return hd_command_find_runtime(&r->stored.command, err);
 }
 

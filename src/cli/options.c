@@ -23,6 +23,7 @@ enum option_id {
   OPT_RESTART,
   OPT_SPURIOUS,
   OPT_TIMEOUTS,
+  OPT_PRELOAD,
   OPT_CLASSES,
   OPT_LEAKS,
   OPT_THREAD_LEAKS,
@@ -69,6 +70,9 @@ static const struct {
     {OPT_SPURIOUS, "spurious", NULL, SEARCH, "let condition variables wake spuriously"},
     {OPT_TIMEOUTS, "timeouts", "last|any", SEARCH,
      "timed waits end when nothing else can run (default), or at any point"},
+    {OPT_PRELOAD, "preload", NULL, SEARCH,
+     "for a program not built with heddle cc: schedules of its synchronisation, input and\n"
+     "output; its accesses to memory are not seen, so neither are data races"},
     {OPT_CLASSES, "classes", NULL, SEARCH, "count the happens-before classes seen (systematic strategies)"},
     {OPT_LEAKS, "leaks", NULL, SEARCH, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
@@ -230,6 +234,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_SUPPRESSIONS: o->suppressions = value; return HD_OK;
     case OPT_RESTART: return parse_restart(value, &o->restart, err);
     case OPT_SPURIOUS: o->spurious = true; return HD_OK;
+    case OPT_PRELOAD: o->preload = true; return HD_OK;
     case OPT_TIMEOUTS:
       o->timeouts_any = strcmp(value, "any") == 0;
       if (o->timeouts_any || strcmp(value, "last") == 0) return HD_OK;

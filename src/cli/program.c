@@ -186,9 +186,11 @@ static int check_elf(const char *name, Elf *elf, struct hd_program *p, struct hd
     rc = hd_fail(err, HD_EUSAGE, "%s: a shared library, not a program", name);
   else if (!has_interpreter(elf))
     rc = hd_fail(err, HD_EUSAGE, "%s: statically linked; link it with `heddle cc` and without -static", name);
-  else if (!d.runtime)
-    rc = hd_fail(err, HD_EUSAGE, "%s: not built with heddle cc; %s", name, REBUILD);
-  else if (strcmp(d.runtime, HD_RUNTIME_SONAME) != 0)
+  else if (p->preload && d.runtime)
+    rc = hd_fail(err, HD_EUSAGE, "%s: built with heddle cc already; leave out --preload", name);
+  else if (!p->preload && !d.runtime)
+    rc = hd_fail(err, HD_EUSAGE, "%s: not built with heddle cc; %s, or see --preload", name, REBUILD);
+  else if (!p->preload && strcmp(d.runtime, HD_RUNTIME_SONAME) != 0)
     rc = hd_fail(err, HD_EENV, "%s: built by an incompatible version of heddle (needs %s, this is %s); %s",
                  name, d.runtime, HD_RUNTIME_SONAME, REBUILD);
   if (rc == HD_OK) {
@@ -206,6 +208,9 @@ static int check_program(const char *name, struct hd_program *p, struct hd_err *
   if (S_ISDIR(st.st_mode)) return hd_fail(err, HD_EUSAGE, "%s: a folder, not a program", name);
   if (!S_ISREG(st.st_mode)) return hd_fail(err, HD_EUSAGE, "%s: not a program", name);
   if (!(st.st_mode & 0111)) return hd_fail(err, HD_EUSAGE, "%s: not executable; see chmod +x", name);
+  if (p->preload && (st.st_mode & 06000))
+    return hd_fail(err, HD_EUSAGE, "%s: runs with other rights (setuid), so nothing can be loaded into it",
+                   name);
   if (access(p->path, X_OK)) return hd_fail(err, HD_EENV, "%s: %s", name, strerror(errno));
   int fd = open(p->path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return hd_fail(err, HD_EENV, "%s: %s", name, strerror(errno));
@@ -240,7 +245,7 @@ int hd_program_identify(struct hd_program *p, struct hd_err *err) {
 
 int hd_program_open(const char *name, const char *path_env, const char *cwd, struct hd_program *p,
                     struct hd_err *err) {
-  *p = (struct hd_program){0};
+  *p = (struct hd_program){.preload = p->preload};
   p->path = find_program(name, path_env, cwd, err);
   if (!p->path) return err->code;
   int rc = check_program(name, p, err);
@@ -265,8 +270,8 @@ static char **copy_words(char **words) {
   return out.v;
 }
 
-int hd_command_init(struct hd_command *c, char **argv, struct hd_err *err) {
-  *c = (struct hd_command){0};
+int hd_command_init(struct hd_command *c, char **argv, bool preload, struct hd_err *err) {
+  *c = (struct hd_command){.program.preload = preload};
   c->cwd = hd_cwd();
   if (!c->cwd) return hd_fail(err, HD_EENV, "the current folder no longer exists; cd to one that does");
   int rc = hd_program_open(argv[0], getenv("PATH"), c->cwd, &c->program, err);
@@ -281,26 +286,58 @@ int hd_command_init(struct hd_command *c, char **argv, struct hd_err *err) {
   return rc;
 }
 
+/* The entry of the environment with this name ("NAME="), or where one would be added. */
+static size_t find_variable(char **envp, const char *name) {
+  size_t n = 0, len = strlen(name);
+  while (envp[n] && strncmp(envp[n], name, len) != 0) n++;
+  return n;
+}
+
+/* Puts a word in front of a list in the environment, unless it is there. */
+static void prepend(struct hd_command *c, const char *name, const char *word, char separator) {
+  size_t n = find_variable(c->envp, name), len = strlen(word);
+  char *old = c->envp[n];
+  if (!old) {
+    c->envp = hd_realloc(c->envp, (n + 2) * sizeof *c->envp);
+    c->envp[n + 1] = NULL;
+    c->envp[n] = hd_sprintf("%s%s", name, word);
+    return;
+  }
+  const char *value = old + strlen(name);
+  if (strncmp(value, word, len) == 0 && (value[len] == separator || !value[len])) return;
+  if (*value)
+    c->envp[n] = hd_sprintf("%s%s%c%s", name, word, separator, value);
+  else
+    c->envp[n] = hd_sprintf("%s%s", name, word);
+  free(old);
+}
+
+#define PRELOAD "LD_PRELOAD="
+
+bool hd_command_preloads(const struct hd_command *c) {
+  const char *value = c->envp[find_variable(c->envp, PRELOAD)];
+  return value && strstr(value, HD_RUNTIME_SONAME) != NULL;
+}
+
 int hd_command_find_runtime(struct hd_command *c, struct hd_err *err) {
-  if (c->program.runtime_found) return HD_OK;
+  if (c->program.runtime_found && !c->program.preload) return HD_OK;
   const char *folder = hd_libdir();
   if (!folder || !runtime_in(folder, strlen(folder), ""))
     return hd_fail(err, HD_EENV, "%s is neither where %s looks for it nor in %s; install heddle again",
                    HD_RUNTIME_SONAME, c->program.path, folder ? folder : "lib/heddle beside heddle");
-  static const char name[] = "LD_LIBRARY_PATH=";
-  size_t n = 0, len = strlen(folder);
-  for (; c->envp[n]; n++) {
-    char *old = c->envp[n];
-    if (strncmp(old, name, sizeof name - 1) != 0) continue;
-    const char *value = old + sizeof name - 1;
-    if (strncmp(value, folder, len) == 0 && (value[len] == ':' || !value[len])) return HD_OK;
-    c->envp[n] = hd_sprintf("%s%s%s%s", name, folder, *value ? ":" : "", value);
-    free(old);
-    return HD_OK;
+  if (c->program.preload) {
+    char *path = hd_sprintf("%s/%s", folder, HD_RUNTIME_SONAME);
+    if (strpbrk(path, " :")) {
+      hd_fail(err, HD_EENV, "%s: a path with a space or colon cannot be preloaded; install heddle elsewhere",
+              path);
+      free(path);
+      return err->code;
+    }
+    prepend(c, PRELOAD, path, ':');
+    free(path);
+  } else {
+    prepend(c, "LD_LIBRARY_PATH=", folder, ':');
   }
-  c->envp = hd_realloc(c->envp, (n + 2) * sizeof *c->envp);
-  c->envp[n] = hd_sprintf("%s%s", name, folder);
-  c->envp[n + 1] = NULL;
   return HD_OK;
 }
 

@@ -289,7 +289,9 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .systematic = hd_strategy_systematic(s->o->strategy),
       .seed = s->o->seed,
       .stop = stop,
-      .complete = hd_search_complete(s),
+      .complete = hd_search_complete(s) && !s->o->preload,
+      .preload = s->o->preload,
+      .covered = hd_search_complete(s),
       .only_time = s->o->time > 0 && !s->o->max_given && !hd_strategy_systematic(s->o->strategy),
       .bound_kind = s->o->bound_kind,
       .bound = !s->o->bound_iterate ? s->o->bound
@@ -367,7 +369,7 @@ static int check_json(const char *path, struct hd_err *err) {
 
 static int begin(struct hd_search_run *s, struct hd_err *err) {
   const struct hd_options *o = s->o;
-  int rc = hd_command_init(&s->command, o->args, err);
+  int rc = hd_command_init(&s->command, o->args, o->preload, err);
   if (rc == HD_OK) rc = check_json(o->json, err);
   if (rc == HD_OK && o->suppressions) rc = hd_suppressions_load(o->suppressions, &s->suppressions, err);
   if (rc == HD_OK) rc = hd_store_init(&s->store, o->out, err);

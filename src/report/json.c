@@ -138,6 +138,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "strategy", text(s->strategy));
   set(o, "verdict", text(verdict[hd_summary_verdict(s)]));
   set(o, "complete", json_boolean(s->complete));
+  if (s->preload) set(o, "preload", json_true());
   set(o, "bound", bound(s));
   set(o, "stopped", text(stop_name[s->stop]));
   set(o, "executions", json_integer((json_int_t)s->executions));

@@ -119,6 +119,8 @@ struct hd_summary {
   uint64_t seed;
   enum hd_stop stop;
   bool complete;
+  bool preload;   /* only synchronisation, input and output were scheduled ... */
+  bool covered;   /* ... and of these every schedule was covered */
   bool only_time; /* --time was the amount of work asked for */
   enum hd_bound bound_kind;
   uint32_t bound;    /* asked for; the largest one covered, when they were tried one after the other */

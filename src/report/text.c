@@ -296,6 +296,8 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
     case HD_STOP_FINISHED:
       if (s->complete)
         hd_str_add(out, "; complete: every schedule was covered\n");
+      else if (s->preload && s->covered)
+        hd_str_add(out, "; bounded: every schedule of synchronisation, input and output was covered\n");
       else if (s->bound_done) {
         hd_str_add(out, "; bounded: complete for all schedules");
         add_bound(out, s);
@@ -364,6 +366,11 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
     hd_str_add(
         out,
         "  of __VERIFIER_nondet_* only a few values were tried (0, 1, -1 or 2, the extremes): not every input\n");
+  if (s->preload)
+    hd_str_add(
+        out,
+        "  not built with heddle cc: accesses to memory were not seen; no data races, no bugs that need\n"
+        "  a switch between two accesses, few errors of the heap\n");
   if (s->infeasible)
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; none was left to check");

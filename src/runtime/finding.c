@@ -1,5 +1,6 @@
 /* finding.c: records what went wrong, in the shared file. Runs in the tested process, on the stack of the
  * thread at fault (or the scheduler's, for a deadlock found there). The supervisor reads and speaks. */
+#include <dlfcn.h>
 #include <link.h>
 
 #include "runtime/rt.h"
@@ -134,7 +135,8 @@ void hd__modules_record(void) {
 /* A library loaded while the program runs is one more module; a restart unloads it. */
 HD_EXPORT void *dlopen(const char *file, int mode) {
   hd__real_init();
-  void *h = real_dlopen(file, mode);
+  void *h =
+      real_dlopen(file, hot.active ? mode & ~RTLD_DEEPBIND : mode); /* past us: its calls would not be seen */
   if (hot.active && h) hd__modules_record();
   return h;
 }

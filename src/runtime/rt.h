@@ -244,6 +244,7 @@ struct hd_rt {
   size_t grow_stack;
   int exit_status;
   bool in_exit; /* exit handlers are running */
+  bool preload; /* the program was not built for us: what its memory accesses order is not known */
   bool child;   /* this is a process that the program has forked: it runs natively */
 };
 extern struct hd_rt rt;

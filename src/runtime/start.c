@@ -26,6 +26,32 @@ static void hide(const char *name) {
 
 static void relax(void) { hd_sys3(SYS_sched_yield, 0, 0, 0); }
 
+/* Takes the runtime out of LD_PRELOAD, so that programs it starts are ordinary ones. Returns whether it was there. */
+static bool unload(void) {
+  extern char **environ;
+  static const char name[] = "LD_PRELOAD=", lib[] = HD_RUNTIME_SONAME;
+  for (char **e = environ; *e; e++) {
+    size_t n = 0, at = 0;
+    while (name[n] && (*e)[n] == name[n]) n++;
+    if (name[n]) continue;
+    char *value = *e + n, *end = value;
+    while (*end && *end != ':' && *end != ' ') end++;
+    for (; value + at + sizeof lib - 1 <= end; at++) { /* the supervisor put it first */
+      size_t k = 0;
+      while (lib[k] && value[at + k] == lib[k]) k++;
+      if (lib[k]) continue;
+      char *rest = *end ? end + 1 : end;
+      if (!*rest) {
+        hide("LD_PRELOAD");
+        return true;
+      }
+      while ((*value++ = *rest++)) continue;
+      return true;
+    }
+  }
+  return false;
+}
+
 /* The search has come to a limit of its own. */
 static void out_of_memory(const char *why) { hd__fail(HD_RTE_ENVIRONMENT, 0, why); }
 
@@ -92,6 +118,7 @@ __attribute__((constructor(101))) static void start(void) {
   attach();
   hide(HD_CTL_ENV);
   hide("LD_BIND_NOW");
+  rt.preload = unload();
   hd__heap_start();
 }
 
