@@ -151,3 +151,13 @@ def test_two_searches_at_once(s):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(one, range(2)))
     s.same(state(s), before, "the folder")
+
+
+def test_several_processes(s):
+    """Processes that share one search take turns."""
+    program = s.build_text(HEAD.replace(" && access(\"new\", F_OK) != 0", "").replace(
+        "__atomic_fetch_add(&x, 1, 0);", "for (int i = 0; i < 3; i++) __atomic_fetch_add(&x, 1, 0);") % (
+        'int fd = open("new", O_CREAT | O_EXCL | O_RDWR, 0600); assert(fd >= 0)', ""))
+    before = prepare(s)
+    s.is_clean(s.search("check", program, "--strategy", "optimal", "--jobs", "3"))
+    s.same(state(s), before, "the folder")
