@@ -18,6 +18,8 @@ int hd_rt_controlled(void) __attribute__((weak));
 void hd_rt_assume_failed(void) __attribute__((weak));
 void hd_rt_atomic_begin(void) __attribute__((weak));
 void hd_rt_atomic_end(void) __attribute__((weak));
+void hd_rt_note(const char *text) __attribute__((weak));
+void hd_rt_target(const char *label) __attribute__((weak));
 
 /* One of 0 .. n-1. Heddle tries all of them; elsewhere it is 0. */
 static inline int hd_choose(int n) { return hd_rt_choose ? hd_rt_choose(n) : 0; }
@@ -37,6 +39,16 @@ static inline void hd_atomic_begin(void) {
 }
 static inline void hd_atomic_end(void) {
   if (hd_rt_atomic_end) hd_rt_atomic_end();
+}
+
+/* A remark that the report of a failure shows, at its place among the events. It decides nothing. */
+static inline void hd_note(const char *text) {
+  if (hd_rt_note) hd_rt_note(text);
+}
+
+/* Execution has come here: the summary tells how many executions reached each label. It decides nothing. */
+static inline void hd_target(const char *label) {
+  if (hd_rt_target) hd_rt_target(label);
 }
 
 /* Whether Heddle decides which thread goes next. */

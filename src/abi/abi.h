@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 3
+#define HD_ABI_VERSION 4
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -73,6 +73,8 @@ extern const char *const hd_kind_title[HD_KIND_COUNT];
 #define HD_MAX_SITES 48     /* places named in one finding */
 #define HD_MAX_FINDINGS 256 /* kept in one search; more are counted */
 #define HD_MAX_MODULES 128
+#define HD_MAX_NOTES 32   /* of one finding, the last ones */
+#define HD_MAX_TARGETS 32 /* labels of hd_target; others are not counted */
 #define HD_MAX_PHASES 5
 #define HD_MAX_WORKERS 64 /* processes that share one search */
 #define HD_PATH_MAX 4096
@@ -131,6 +133,19 @@ struct hd_thread_rec {
 enum { HD_TS_RUNNABLE, HD_TS_BLOCKED, HD_TS_DONE };
 #define HD_MAX_THREAD_RECS 256
 
+/* What the program had to say (hd_note), kept when `detail` is on. */
+struct hd_note {
+  uint64_t event; /* number of the event it is, from 1 */
+  uint16_t thread;
+  char text[118];
+};
+
+/* A label that the program reached (hd_target). */
+struct hd_target {
+  uint64_t executions, last; /* how many reached it, and the number of the last one */
+  char label[48];
+};
+
 struct hd_finding_rec {
   uint32_t kind;
   uint32_t nsites;
@@ -148,6 +163,9 @@ struct hd_finding_rec {
   uint64_t visible_count; /* entries of the visible log that were known when the execution began */
   uint64_t fault_addr;
   uint64_t leaked_bytes, leaked_blocks;
+  uint32_t nnotes;
+  uint32_t notes_pad;
+  struct hd_note note[HD_MAX_NOTES];
   char text[512]; /* assert expression and the like; never empty for assertion */
   struct hd_site site[HD_MAX_SITES];
   struct hd_thread_rec thread[HD_MAX_THREAD_RECS];
@@ -243,7 +261,10 @@ struct hd_status {
   struct {
     char strategy[16];
     uint64_t executions;
-  } phase[HD_MAX_PHASES];      /* auto: what each strategy did */
+  } phase[HD_MAX_PHASES]; /* auto: what each strategy did */
+  uint32_t ntargets;
+  uint32_t targets_pad;
+  struct hd_target target[HD_MAX_TARGETS];
   uint64_t classes, class_sum; /* happens-before classes seen, and a checksum of the set */
   uint64_t states, state_sum;  /* the same for final states */
 };

@@ -25,6 +25,23 @@ static void report(const struct hd_search_run *s, const struct hd_str *text) {
 
 /* ---- counters ---- */
 
+/* Each worker has its own list of labels. */
+static void add_targets(struct hd_status *sum, const struct hd_status *st, bool counts) {
+  for (uint32_t i = 0; i < st->ntargets && i < HD_MAX_TARGETS; i++) {
+    const struct hd_target *t = &st->target[i];
+    uint32_t k = 0;
+    while (k < sum->ntargets && strncmp(sum->target[k].label, t->label, sizeof t->label) != 0) k++;
+    if (k == HD_MAX_TARGETS) continue;
+    if (k == sum->ntargets) {
+      snprintf(sum->target[k].label, sizeof sum->target[k].label, "%.*s", (int)sizeof t->label - 1, t->label);
+      for (char *c = sum->target[k].label; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+      sum->ntargets++;
+    }
+    if (counts) sum->target[k].executions += t->executions;
+  }
+}
+
 static void add_status(struct hd_status *sum, const struct hd_status *st, uint64_t epoch) {
   bool counts = st->epoch == epoch; /* else the search has begun anew since */
   sum->discarded += st->discarded + (counts ? 0 : st->executions + st->infeasible);
@@ -42,6 +59,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
       memcpy(sum->phase[i].strategy, st->phase[i].strategy, sizeof sum->phase[i].strategy);
     if (counts) sum->phase[i].executions += st->phase[i].executions;
   }
+  add_targets(sum, st, counts);
   if (!counts) return;
   sum->executions += st->executions;
   sum->blocked += st->blocked;
@@ -305,6 +323,8 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .blocked = st.blocked,
       .infeasible = st.infeasible,
       .sampled = st.sampled,
+      .targets = st.target,
+      .ntargets = st.ntargets,
       .cut = st.cut,
       .events = st.events,
       .switches = st.switches,

@@ -180,6 +180,14 @@ struct hd_finding *hd_finding_new(const struct hd_finding_rec *rec, struct hd_sy
   f->nplaces = rec->nsites;
   f->place = hd_alloc(f->nplaces * sizeof *f->place);
   for (size_t i = 0; i < f->nplaces; i++) fill_place(&f->place[i], rec, &rec->site[i], s);
+  f->nnotes = rec->nnotes < HD_MAX_NOTES ? rec->nnotes : HD_MAX_NOTES;
+  for (size_t i = 0; i < f->nnotes; i++) {
+    f->note[i].thread = hd_thread_name(rec->thread, rec->nthreads, rec->note[i].thread);
+    f->note[i].text = hd_sprintf("%.*s", (int)sizeof rec->note[i].text, rec->note[i].text);
+    for (char *c = f->note[i].text; *c; c++)
+      if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    f->note[i].event = rec->note[i].event;
+  }
   f->title = make_title(f);
   return f;
 }
@@ -194,6 +202,10 @@ void hd_finding_free(struct hd_finding *f) {
     free(p->peer);
     free(p->object);
     hd_frames_free(&p->stack);
+  }
+  for (size_t i = 0; i < f->nnotes; i++) {
+    free(f->note[i].thread);
+    free(f->note[i].text);
   }
   free(f->place);
   free(f->title);

@@ -77,6 +77,15 @@ json_t *hd_json_finding(const struct hd_finding *f) {
   json_t *where = json_array();
   for (size_t i = 0; i < f->nplaces; i++) json_array_append_new(where, place(&f->place[i]));
   set(o, "where", where);
+  json_t *notes = f->nnotes ? json_array() : NULL;
+  for (size_t i = 0; i < f->nnotes; i++) {
+    json_t *n = json_object();
+    set(n, "thread", text(f->note[i].thread));
+    set(n, "event", json_integer((json_int_t)f->note[i].event));
+    set(n, "text", text(f->note[i].text));
+    json_array_append_new(notes, n);
+  }
+  if (notes) set(o, "notes", notes);
   set(o, "execution", json_integer((json_int_t)f->execution));
   set(o, "strategy", text(f->strategy));
   set(o, "replay", text(f->folder));
@@ -165,6 +174,12 @@ json_t *hd_json_summary(const struct hd_summary *s) {
                                               (json_int_t)s->phase[i].executions, "findings",
                                               (json_int_t)s->phase[i].findings));
     set(o, "phases", phases);
+  }
+  if (s->ntargets) {
+    json_t *targets = json_object();
+    for (size_t i = 0; i < s->ntargets; i++)
+      set(targets, s->targets[i].label, json_integer((json_int_t)s->targets[i].executions));
+    set(o, "targets", targets);
   }
   if (s->classes_counted) {
     set(o, "classes", json_integer((json_int_t)s->classes));

@@ -85,6 +85,11 @@ struct hd_finding {
   size_t steps; /* of its schedule */
   struct hd_place *place;
   size_t nplaces;
+  struct {
+    char *thread, *text;
+    uint64_t event;
+  } note[HD_MAX_NOTES]; /* what the program said on the way */
+  size_t nnotes;
   char *folder; /* ".heddle/1", or NULL */
   bool replays;
   char *no_replay; /* what happened instead, when it does not replay */
@@ -139,7 +144,9 @@ struct hd_summary {
   struct {
     const char *strategy;
     uint64_t executions, findings;
-  } phase[HD_MAX_PHASES]; /* of the auto strategy; unused ones have no name */
+  } phase[HD_MAX_PHASES];          /* of the auto strategy; unused ones have no name */
+  const struct hd_target *targets; /* labels reached */
+  size_t ntargets;
   bool classes_counted;
   uint64_t classes, class_sum, states, state_sum;
   double seconds;

@@ -245,6 +245,9 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
   if (f->kind == HD_KIND_DEADLOCK) add_cycle(out, f);
   for (size_t i = 0; i < f->nplaces; i++)
     if (!told_before(f, i)) add_place(out, &f->place[i], colour);
+  for (size_t i = 0; i < f->nnotes; i++)
+    hd_str_addf(out, "  %s noted at event %llu: %s\n", f->note[i].thread,
+                (unsigned long long)f->note[i].event, f->note[i].text);
   if (f->partial) hd_str_add(out, "  The process died before it could record where.\n");
   if (f->no_replay)
     hd_str_addf(out, "  It did not come out again when its schedule was run: %s\n", f->no_replay);
@@ -371,6 +374,9 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
         out,
         "  not built with heddle cc: accesses to memory were not seen; no data races, no bugs that need\n"
         "  a switch between two accesses, few errors of the heap\n");
+  for (size_t i = 0; i < s->ntargets; i++)
+    hd_str_addf(out, "  target `%s`: reached in %llu execution%s\n", s->targets[i].label,
+                (unsigned long long)s->targets[i].executions, s->targets[i].executions == 1 ? "" : "s");
   if (s->infeasible)
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; none was left to check");

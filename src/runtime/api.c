@@ -30,6 +30,49 @@ void hd_rt_assume_failed(void) {
   if (hot.active) hd__assume_failed();
 }
 
+/* ---- notes and targets ---- */
+
+static struct hd_note note[HD_MAX_NOTES]; /* a ring */
+static unsigned nnotes;
+
+void hd__notes_begin(void) { nnotes = 0; }
+
+void hd__notes_take(struct hd_finding_rec *f) {
+  unsigned first = nnotes > HD_MAX_NOTES ? nnotes - HD_MAX_NOTES : 0;
+  f->nnotes = nnotes - first;
+  for (unsigned i = 0; i < f->nnotes; i++) f->note[i] = note[(first + i) % HD_MAX_NOTES];
+}
+
+HD_EXPORT void hd_rt_note(const char *text);
+void hd_rt_note(const char *text) {
+  if (!hot.active || !hot.log) return; /* nobody will read it */
+  struct hd_note *n = &note[nnotes++ % HD_MAX_NOTES];
+  hd__log_event(&(struct hd_event){rt.cur->id, HD_OP_NOTE, 0, 0, nnotes, HD_CALLER});
+  n->event = rt.status->nevents;
+  n->thread = rt.cur->id;
+  hd__format(n->text, sizeof n->text, "%s", text);
+}
+
+HD_EXPORT void hd_rt_target(const char *label);
+void hd_rt_target(const char *label) {
+  if (!hot.active) return;
+  struct hd_status *st = rt.status;
+  char name[sizeof st->target[0].label];
+  hd__format(name, sizeof name, "%s", label);
+  unsigned i = 0;
+  while (i < st->ntargets && !hd__streq(st->target[i].label, name)) i++;
+  if (i == HD_MAX_TARGETS) return;
+  struct hd_target *t = &st->target[i];
+  if (i == st->ntargets) {
+    hd__copy(t->label, name, sizeof name);
+    t->executions = t->last = 0;
+    st->ntargets++;
+  }
+  if (t->last == rt.search.execution) return;
+  t->last = rt.search.execution;
+  t->executions++;
+}
+
 /* For Heddle's own tests: adds a number to what identifies the final state of this execution. The order in which
  * threads tell does not matter: it is not a visible operation. */
 HD_EXPORT void hd_rt_observe(uint64_t value);

@@ -73,6 +73,7 @@ static int run_once(void) {
   hd__files_begin();
   hd__sched_begin();
   hd__sites_reset();
+  hd__notes_begin();
   rt.search.observed = 0;
   rt.search.infeasible = 0;
   int begun = rt.strategy->begin(&rt.search);

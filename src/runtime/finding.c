@@ -239,6 +239,7 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
                                           (uint64_t)t->start, ""};
     hd__copy(f->thread[i].name, t->name, sizeof t->name);
   }
+  hd__notes_take(f);
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
   if (!rt.config->all) hd__end(HD_END_FINDING);
   if (fatal) hd__thread_stop();

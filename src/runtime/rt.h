@@ -327,6 +327,11 @@ void hd__atomic_end(uint64_t pc);
 /* An operation of its own whose outcome is one of 0 .. n-1. */
 unsigned hd__choose_here(unsigned n, uint64_t pc);
 _Noreturn void hd__assume_failed(void);
+void hd__notes_begin(void);
+/* What was noted in this execution so far becomes part of the finding. */
+void hd__notes_take(struct hd_finding_rec *f);
+/* Puts an event on record that is no operation of the schedule. pre: hot.log. */
+void hd__log_event(const struct hd_event *e);
 
 /* ---- objects.c ---- */
 

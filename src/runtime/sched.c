@@ -158,10 +158,13 @@ void hd__event(unsigned flags) {
   rt.event_hash ^= rt.event_hash >> 29;
   if (rt.strategy->event) rt.strategy->event(&rt.search, op, flags, rt.choice, rt.nchoices);
   rt.choice = rt.nchoices = 0;
-  if (HD_UNLIKELY(hot.log) && rt.status->nevents < HD_EVENT_CAP) {
-    struct hd_event *e = (struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT) + rt.status->nevents++;
-    *e = (struct hd_event){op->thread, op->kind, (uint8_t)flags, op->size, op->object, op->pc};
-  }
+  if (HD_UNLIKELY(hot.log))
+    hd__log_event(&(struct hd_event){op->thread, op->kind, (uint8_t)flags, op->size, op->object, op->pc});
+}
+
+void hd__log_event(const struct hd_event *e) {
+  if (rt.status->nevents < HD_EVENT_CAP)
+    ((struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT))[rt.status->nevents++] = *e;
 }
 
 /* Nothing is enabled: time passes, or the program is stuck. */

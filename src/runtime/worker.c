@@ -56,6 +56,7 @@ static void discard(uint64_t epoch) {
   hd_bound_anew(&rt.search);
   st->classes = st->class_sum = st->states = st->state_sum = 0;
   for (unsigned i = 0; i < HD_MAX_PHASES; i++) st->phase[i].executions = 0;
+  for (unsigned i = 0; i < HD_MAX_TARGETS; i++) st->target[i].executions = 0;
   st->epoch = epoch;
 }
 

@@ -469,3 +469,33 @@ def test_header(s, suffix):
     include = os.path.join(s.build, "lib", "heddle", "include")
     s.run(["g++" if suffix == ".cc" else "gcc", "-Wall", "-Wextra", "-Werror", "-I", include, "prog" + suffix, "-o", "plain"])
     s.run(["./plain"])
+
+
+def test_note(s):
+    """A note is shown with the failure, among the events at its place, and is no scheduling point."""
+    body = "pthread_mutex_lock(&m); hd_note(\"has the\\nlock\"); pthread_mutex_unlock(&m); %s"
+    r, _ = kinds(s, program(body % "assert(!&m)"))
+    f = s.is_bug(r, ["assertion"])
+    note = f["notes"][-1]
+    s.same((note["thread"], note["text"]), (f["where"][0]["thread"], "has the?lock"), "note")
+    s.check("%s noted at event %d: has the?lock\n" % (note["thread"], note["event"]) in r["out"], "text: " + r["out"])
+    lines = s.read(".heddle/1/events").splitlines()[2:]
+    s.check(lines[note["event"] - 1].startswith("%s note " % note["thread"]), "not among the events: %s" % lines)
+    s.check(lines[note["event"] - 2].startswith("%s lock " % note["thread"]), "not at its place: %s" % lines)
+    s.replay()
+    counts = []
+    for text in (body % "", (body % "").replace("hd_note(\"has the\\nlock\");", "")):
+        r = s.search("check", s.build_text(program(text, text)), "--strategy", "optimal", want=0)
+        counts.append((r["executions"], r["events"], r["verdict"]))
+    s.same(counts[0], counts[1], "executions with and without a note")
+
+
+@each("memory", "fork")
+def test_target(s, restart):
+    """Executions that reach a label are counted, each once."""
+    one = "if (hd_choose(3) == 1) { hd_target(\"one\"); hd_target(\"one\"); } hd_target(\"all\")"
+    r = s.search("check", s.build_text(program(one)), "--strategy", "optimal", "--restart", restart, want=0)
+    s.same((r["executions"], r["targets"]), (3, {"one": 1, "all": 3}), "targets")
+    s.check("  target `one`: reached in 1 execution\n" in r["out"], "summary: " + r["out"])
+    r = s.search("check", s.build_text(program("")), "--strategy", "optimal", "--restart", restart, want=0)
+    s.check("targets" not in r, "targets without any")
