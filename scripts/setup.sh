@@ -6,9 +6,9 @@
 set -u
 
 packages="gcc g++ clang libclang-rt-dev clang-format cmake ninja-build pkg-config python3
-  libdw-dev libelf-dev libjansson-dev libxxhash-dev libcmocka-dev autoconf automake"
+  libdw-dev libelf-dev libjansson-dev libxxhash-dev libzstd-dev libcmocka-dev autoconf automake"
 commands="gcc g++ clang cmake ninja pkg-config python3"
-libraries="libdw jansson libxxhash cmocka"
+libraries="libdw jansson libxxhash libzstd cmocka"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
   # Not Debian: nothing can be installed by name, but what is needed can be named.

@@ -307,6 +307,7 @@ struct hd_shared {
   uint32_t lock;           /* number + 1 of the worker that holds it, 0: free */
   uint32_t pause;          /* set by the supervisor: wait between two executions */
   uint64_t next_execution; /* number of the next execution to begin, less 1 */
+  uint64_t forgive;        /* executions up to this one that did not end were stopped from outside */
   uint64_t epoch;          /* times the search has begun anew because more operations proved visible */
   uint64_t visible_count;  /* entries of the shared log of visible operations */
   uint64_t hungry;         /* bit per worker: it has nothing to do */

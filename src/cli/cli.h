@@ -50,6 +50,8 @@ struct hd_options {
   uint32_t restart;
   bool all, classes, spurious, timeouts_any, leaks, thread_leaks, exit_status, quiet, preload;
   const char *suppressions, *json, *out;
+  const char *save, *resume;
+  uint64_t given; /* bit per option: it was on the command line */
   uint64_t times;
   bool help;
   int nargs;   /* the words that are no options: program and its arguments, or the folder */
@@ -73,6 +75,10 @@ bool hd_kind_by_name(const char *name, size_t len, enum hd_kind *kind);
 
 /* Fills in everything of `c` that comes from options. */
 void hd_options_config(const struct hd_options *o, struct hd_config *c);
+
+/* Takes over what decides about a search from the one that is continued; an option that says something else is an
+ * error. `path` is its file, for messages. */
+int hd_options_adopt(struct hd_options *o, const struct hd_config *c, const char *path, struct hd_err *err);
 
 /* ---- help.c ---- */
 
@@ -356,6 +362,6 @@ int hd_runtime_error_code(uint32_t error);
 /* ---- search.c ---- */
 
 /* Searches as the options say, reports, stores, and returns the exit code. */
-int hd_search(const struct hd_options *o, enum hd_verb verb);
+int hd_search(struct hd_options *o, enum hd_verb verb);
 
 #endif

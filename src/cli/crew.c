@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define CRASH_LOOP 100 /* processes of a worker that die one after the other without finishing an execution */
-#define RETRIES 2 /* of an execution whose process was killed; then the program is taken to do it itself */
+#define RETRIES 3 /* of an execution whose process was killed; then the program is taken to do it itself */
 #define TICK_FIRST_MS 5 /* while the other workers wait for the first */
 
 static int start_worker(struct hd_search_run *s, unsigned i, struct hd_err *err) {
@@ -74,7 +74,7 @@ static enum hd_stop why_ended(const struct hd_search_run *s) {
   if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
   struct hd_status st = hd_search_total(s);
   uint64_t max = s->o->max_executions;
-  bool spent = max && st.executions + s->deaths + st.infeasible + st.blocked + st.discarded >= max;
+  bool spent = max && s->worker[0].control.shared->next_execution >= max;
   if (hd_search_complete(s) || bound_over(s, &st)) return HD_STOP_FINISHED;
   if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
   bool cut_short = spent && s->verb == HD_VERB_CHECK && hd_strategy_systematic(s->o->strategy);
@@ -89,7 +89,7 @@ static void stop_all(struct hd_search_run *s) {
 
 /* Killed from outside, not by anything the program did: the same execution again. */
 static bool killed_from_outside(struct hd_worker *w, const struct hd_outcome *o) {
-  if (o->end != HD_END_DIED || o->signal != SIGKILL) return false;
+  if ((o->end != HD_END_DIED && o->end != HD_END_START) || o->signal != SIGKILL) return false;
   uint64_t execution = w->control.ctl->status.execution;
   w->retries = w->retried == execution ? w->retries + 1 : 1;
   w->retried = execution;
@@ -106,14 +106,15 @@ static int ended(struct hd_search_run *s, unsigned i, struct hd_outcome *o, bool
   if (s->failed) return s->failed;
   bool sane = hd_control_sane(&w->control);
   if (!sane && o->end != HD_END_STOPPED && o->end != HD_END_HUNG) o->end = HD_END_DIED;
-  if (o->end == HD_END_START) return explain_start(s, err);
+  bool outside = sane && killed_from_outside(w, o);
+  if (o->end == HD_END_START && !outside) return explain_start(s, err);
   if (o->end == HD_END_ERROR) *stop = HD_STOP_ERROR;
   if (o->end == HD_END_ERROR || o->end == HD_END_DONE) return HD_OK;
   hd_control_bury(&w->control);
   if (o->end == HD_END_STOPPED) return HD_OK;
   *again = true;
-  if (sane && killed_from_outside(w, o)) {
-    w->control.ctl->retry = 1;
+  if (outside) {
+    if (o->end == HD_END_DIED) w->control.ctl->retry = 1;
     return HD_OK;
   }
   hd_search_death(s, w, o);
@@ -181,13 +182,14 @@ static int watch_all(struct hd_search_run *s, const struct hd_watch *given, enum
     if (why != HD_STOP_FINISHED) *stop = why;
     if (enough || rc != HD_OK || why != HD_STOP_FINISHED) stop_all(s);
     bool go_on = rc == HD_OK && *stop == HD_STOP_FINISHED && why_ended(s) == HD_STOP_FINISHED;
-    if (again && go_on)
+    if (again && (go_on || (rc == HD_OK && s->worker[p - s->process].control.ctl->retry)))
       rc = sane ? start_worker(s, (unsigned)(p - s->process), err) : restart_missing(s, err);
     if (rc == HD_OK && !others && s->process[0].running &&
         __atomic_load_n(&s->worker[0].control.ctl->status.decided, __ATOMIC_ACQUIRE)) {
       others = true;
       if (go_on) rc = start_others(s, err);
     }
+    if (rc == HD_OK && go_on) rc = hd_save_tick(s, err);
     hd_search_progress(s);
     if (hd_now() - from > 1) hd_processes_excuse(s->process, s->nworkers, hd_now() - from);
   }

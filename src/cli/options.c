@@ -30,6 +30,8 @@ enum option_id {
   OPT_EXIT_STATUS,
   OPT_MAX_LENGTH,
   OPT_HANG_TIMEOUT,
+  OPT_SAVE,
+  OPT_RESUME,
   OPT_JSON,
   OPT_OUT,
   OPT_QUIET,
@@ -79,6 +81,9 @@ static const struct {
     {OPT_EXIT_STATUS, "exit-status", NULL, SEARCH, "report an exit status other than 0"},
     {OPT_MAX_LENGTH, "max-length", "N", SEARCH, "cut an execution after N steps (default 100000)"},
     {OPT_HANG_TIMEOUT, "hang-timeout", "TIME", EVERY, "report a hang after this time (default 10s)"},
+    {OPT_SAVE, "save", "FILE", HD_VERB_CHECK, "save the search there every few seconds, and when it ends"},
+    {OPT_RESUME, "resume", "FILE", HD_VERB_CHECK,
+     "continue the search saved there, with its options (saves it there again)"},
     {OPT_JSON, "json", "FILE", SEARCH, "write the result as JSON; - is standard output"},
     {OPT_OUT, "out", "DIR", SEARCH, "store findings here (default .heddle)"},
     {OPT_TIMES, "times", "N", HD_VERB_REPLAY, "replay N times and compare (default 1)"},
@@ -245,6 +250,8 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_EXIT_STATUS: o->exit_status = true; return HD_OK;
     case OPT_MAX_LENGTH: return parse_number(name, value, 1, &o->max_length, err);
     case OPT_HANG_TIMEOUT: return parse_time(name, value, &o->hang_timeout, err);
+    case OPT_SAVE: o->save = value; return HD_OK;
+    case OPT_RESUME: o->resume = value; return HD_OK;
     case OPT_JSON: o->json = value; return HD_OK;
     case OPT_OUT: o->out = value; return HD_OK;
     case OPT_QUIET: o->quiet = true; return HD_OK;
@@ -252,6 +259,21 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_HELP: o->help = true; return HD_OK;
   }
   return HD_OK;
+}
+
+static int check_jobs(const struct hd_options *o, struct hd_err *err) {
+  bool one_process = strcmp(o->strategy, "dfs") == 0 || strcmp(o->strategy, "rdfs") == 0 || o->bound_kind;
+  if (o->jobs == 1 || !one_process) return HD_OK;
+  return hd_fail(err, HD_EUSAGE, "%s in one process only: leave out -j",
+                 o->bound_kind ? "a search under a bound runs" : "dfs and rdfs run");
+}
+
+/* How long to search when nobody said. */
+static void set_budget(struct hd_options *o) {
+  if (o->max_given || (o->given >> OPT_TIME & 1)) return;
+  o->time_default = strcmp(o->strategy, DEFAULT_CHECK) == 0;
+  o->time = o->time_default ? DEFAULT_SECONDS : 0;
+  o->max_executions = hd_strategy_systematic(o->strategy) ? 0 : DEFAULT_EXECUTIONS;
 }
 
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
@@ -301,6 +323,7 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
     }
     int rc = set_option(o, options[k].id, options[k].name, value, err);
     if (rc != HD_OK) return rc;
+    o->given |= 1ull << options[k].id;
     i++;
   }
   if (verb == HD_VERB_REPLAY) {
@@ -317,17 +340,10 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
                    "--%s is for strategies that cover every schedule, and %s samples: take --strategy auto, "
                    "optimal, dpor, dfs or rdfs",
                    o->bound_kind == HD_BOUND_DELAYS ? "delays" : "preemptions", o->strategy);
-  bool one_process = strcmp(o->strategy, "dfs") == 0 || strcmp(o->strategy, "rdfs") == 0 || o->bound_kind;
-  if (o->jobs > 1 && one_process)
-    return hd_fail(err, HD_EUSAGE, "%s in one process only: leave out -j",
-                   o->bound_kind ? "a search under a bound runs" : "dfs and rdfs run");
-  if (verb == HD_VERB_RUN) {
-    o->max_executions = 1;
-  } else if (verb == HD_VERB_CHECK && !o->max_given && o->time == 0) {
-    if (!hd_strategy_systematic(o->strategy)) o->max_executions = DEFAULT_EXECUTIONS;
-    o->time_default = strcmp(o->strategy, DEFAULT_CHECK) == 0;
-    if (o->time_default) o->time = DEFAULT_SECONDS;
-  }
+  int rc = check_jobs(o, err);
+  if (rc != HD_OK) return rc;
+  if (verb == HD_VERB_RUN) o->max_executions = 1;
+  if (verb == HD_VERB_CHECK) set_budget(o);
   return HD_OK;
 }
 
@@ -384,4 +400,59 @@ void hd_options_config(const struct hd_options *o, struct hd_config *c) {
       .exit_status = o->exit_status,
   };
   strncpy(c->strategy, o->strategy, sizeof c->strategy - 1);
+}
+
+/* One option of a search that is continued: as it was, unless the command line says something else. */
+static int adopt(const struct hd_options *o, enum option_id id, const char *name, bool same, const char *path,
+                 struct hd_err *err) {
+  if (same || !(o->given >> id & 1)) return HD_OK;
+  return hd_fail(err, HD_EUSAGE, "--resume %s: that search has another --%s; leave it out", path, name);
+}
+
+int hd_options_adopt(struct hd_options *o, const struct hd_config *c, const char *path, struct hd_err *err) {
+  struct hd_config mine;
+  hd_options_config(o, &mine);
+  const struct {
+    enum option_id id;
+    const char *name;
+    bool same;
+  } field[] = {
+      {OPT_STRATEGY, "strategy", strcmp(mine.strategy, c->strategy) == 0},
+      {OPT_DEPTH, "depth", mine.depth == c->depth},
+      {OPT_PREEMPTIONS, "preemptions", mine.bound_kind == c->bound_kind && mine.bound == c->bound},
+      {OPT_DELAYS, "delays", mine.bound_kind == c->bound_kind && mine.bound == c->bound},
+      {OPT_SEED, "seed", mine.seed == c->seed},
+      {OPT_ALL, "all", mine.all == c->all},
+      {OPT_IGNORE, "ignore", mine.ignore == c->ignore},
+      {OPT_RESTART, "restart", mine.restart == c->restart},
+      {OPT_SPURIOUS, "spurious", mine.spurious == c->spurious},
+      {OPT_TIMEOUTS, "timeouts", mine.timeouts_any == c->timeouts_any},
+      {OPT_CLASSES, "classes", mine.classes == c->classes},
+      {OPT_LEAKS, "leaks", mine.leaks == c->leaks},
+      {OPT_THREAD_LEAKS, "thread-leaks", mine.thread_leaks == c->thread_leaks},
+      {OPT_EXIT_STATUS, "exit-status", mine.exit_status == c->exit_status},
+      {OPT_MAX_LENGTH, "max-length", mine.max_length == c->max_length},
+  };
+  int rc = HD_OK;
+  for (size_t i = 0; i < COUNT(field) && rc == HD_OK; i++)
+    rc = adopt(o, field[i].id, field[i].name, field[i].same, path, err);
+  if (rc != HD_OK) return rc;
+  rc = parse_strategy(c->strategy, &o->strategy, err);
+  o->depth = c->depth;
+  o->bound_kind = (enum hd_bound)c->bound_kind;
+  o->bound_iterate = c->bound_iterate;
+  o->bound = c->bound;
+  o->seed = c->seed;
+  o->all = c->all;
+  o->ignore = c->ignore;
+  o->restart = c->restart;
+  o->spurious = c->spurious;
+  o->timeouts_any = c->timeouts_any;
+  o->classes = c->classes;
+  o->leaks = c->leaks;
+  o->thread_leaks = c->thread_leaks;
+  o->exit_status = c->exit_status;
+  o->max_length = c->max_length;
+  set_budget(o);
+  return rc == HD_OK ? check_jobs(o, err) : rc;
 }

@@ -7,6 +7,7 @@
 #include "cli/search_int.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,6 +92,20 @@ bool hd_search_complete(const struct hd_search_run *s) {
          !st.sampled && !st.bound_cut && hd_strategy_systematic(s->o->strategy);
 }
 
+/* How many executions there may be in all; 0 when that is not known. */
+static double estimate(const struct hd_search_run *s, const struct hd_status *st, double *spread) {
+  const struct hd_shared *sh = s->worker[0].control.shared;
+  double seen =
+      st->phase[0].strategy[0] ? (double)st->phase[0].executions : (double)(st->executions + st->infeasible);
+  *spread = 0;
+  if (!(sh->estimate.fraction > 0) || !(sh->estimate.weight > 0)) return 0;
+  double all = seen / sh->estimate.fraction;
+  double mean = sh->estimate.samples / sh->estimate.weight;
+  double variance = sh->estimate.inverse / sh->estimate.weight - mean * mean;
+  if (variance > 0) *spread = sqrt(variance) / mean * all;
+  return isfinite(all) && isfinite(*spread) ? all : 0;
+}
+
 void hd_search_progress(struct hd_search_run *s) {
   double now = hd_now();
   if (!s->live || now - s->shown_at < 0.09) return;
@@ -105,7 +120,14 @@ void hd_search_progress(struct hd_search_run *s) {
   int n = snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate,
                    events, s->finding.n, s->finding.n == 1 ? "" : "s", elapsed);
   if (s->worker[0].control.config.bound_iterate)
-    snprintf(line + n, sizeof line - (size_t)n, ", bound %u", s->worker[0].control.good.bound);
+    n += snprintf(line + n, sizeof line - (size_t)n, ", bound %u", s->worker[0].control.good.bound);
+  double spread, all = estimate(s, &st, &spread);
+  if (all > 0) {
+    hd_text_count(count, all);
+    hd_text_count(rate, spread);
+    snprintf(line + n, sizeof line - (size_t)n, ", %.2g%% of about %s (spread %s)",
+             s->worker[0].control.shared->estimate.fraction * 100, count, rate);
+  }
   hd_live_line(line);
 }
 
@@ -277,7 +299,7 @@ static int write_json(const struct hd_search_run *s, const struct hd_summary *su
 }
 
 static int exit_code(const struct hd_summary *sum, const struct hd_status *st) {
-  if (sum->nfindings > 0) return 1;
+  if (sum->nfindings + sum->before > 0) return 1;
   switch (sum->stop) {
     case HD_STOP_ERROR: return -hd_runtime_error_code(st->error);
     case HD_STOP_EXECUTIONS:
@@ -344,7 +366,10 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .error = stop == HD_STOP_ERROR ? error.s : NULL,
       .findings = s->finding.v,
       .nfindings = s->finding.n,
+      .before = s->reported_before,
   };
+  sum.estimate = estimate(s, &st, &sum.spread);
+  sum.fraction = s->worker[0].control.shared->estimate.fraction;
   for (int i = 0; i < HD_MAX_PHASES && st.phase[i].strategy[0]; i++) {
     sum.phase[i].strategy = st.phase[i].strategy;
     sum.phase[i].executions = st.phase[i].executions;
@@ -388,13 +413,15 @@ static int check_json(const char *path, struct hd_err *err) {
 }
 
 static int begin(struct hd_search_run *s, struct hd_err *err) {
-  const struct hd_options *o = s->o;
+  struct hd_options *o = s->o;
   int rc = hd_command_init(&s->command, o->args, o->preload, err);
   if (rc == HD_OK) rc = check_json(o->json, err);
   if (rc == HD_OK && o->suppressions) rc = hd_suppressions_load(o->suppressions, &s->suppressions, err);
   if (rc == HD_OK) rc = hd_store_init(&s->store, o->out, err);
   if (rc == HD_OK) rc = hd_input_init(&s->input, s->verb == HD_VERB_RUN, err);
+  if (rc == HD_OK && o->resume) rc = hd_resume_options(s, o->resume, o, err);
   if (rc != HD_OK) return rc;
+  s->save = o->save ? o->save : o->resume;
   struct hd_config config;
   hd_options_config(o, &config);
   config.mode = s->verb == HD_VERB_RUN ? HD_MODE_RUN : HD_MODE_CHECK;
@@ -403,8 +430,9 @@ static int begin(struct hd_search_run *s, struct hd_err *err) {
   s->nworkers = (unsigned)o->jobs;
   config.workers = s->nworkers;
   rc = hd_control_init(&s->worker[0].control, &config, NULL, err);
+  if (rc == HD_OK && o->resume) rc = hd_resume(s, o->resume, err);
   s->live = s->verb == HD_VERB_CHECK && !o->quiet && isatty(STDERR_FILENO);
-  s->started = hd_now();
+  s->started = s->saved_at = hd_now();
   s->deadline = o->time > 0 ? s->started + o->time : 0;
   return rc;
 }
@@ -423,7 +451,7 @@ static void end(struct hd_search_run *s) {
   hd_command_fini(&s->command);
 }
 
-int hd_search(const struct hd_options *o, enum hd_verb verb) {
+int hd_search(struct hd_options *o, enum hd_verb verb) {
   struct hd_search_run s = {.o = o, .verb = verb, .input.fd = -1};
   for (unsigned i = 0; i < HD_MAX_WORKERS; i++) s.worker[i].control.fd = s.worker[i].control.search_fd = -1;
   struct hd_err err;
@@ -431,6 +459,7 @@ int hd_search(const struct hd_options *o, enum hd_verb verb) {
   hd_interrupt_catch();
   int rc = begin(&s, &err);
   if (rc == HD_OK) rc = hd_crew_run(&s, &stop, &err);
+  if (rc == HD_OK && stop != HD_STOP_ERROR) rc = hd_save_end(&s, &err);
   int code;
   if (rc == HD_OK) {
     code = conclude(&s, stop, &err);

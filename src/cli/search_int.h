@@ -17,7 +17,7 @@ struct hd_worker {
 };
 
 struct hd_search_run {
-  const struct hd_options *o;
+  struct hd_options *o;
   enum hd_verb verb;
   struct hd_command command;
   struct hd_store store;
@@ -28,6 +28,8 @@ struct hd_search_run {
   unsigned nworkers;        /* that there may be; the first alone has begun until it is ready */
   struct hd_status carried; /* counters of the search that is continued */
   double carried_seconds;
+  uint64_t reported_before; /* findings that it had reported */
+  const char *save;         /* where the search is saved, or NULL */
   HD_VEC(struct hd_finding *) finding;
   HD_VEC(char *) identity; /* of findings reported or suppressed */
   HD_VEC(uint64_t) key;    /* the same, by key */
@@ -55,6 +57,18 @@ void hd_search_death(struct hd_search_run *s, struct hd_worker *w, const struct 
 bool hd_search_complete(const struct hd_search_run *s);
 /* Draws the live line, if it is time. */
 void hd_search_progress(struct hd_search_run *s);
+
+/* ---- save.c ---- */
+
+/* Saves the search, if it is time. */
+int hd_save_tick(struct hd_search_run *s, struct hd_err *err);
+/* Saves it for the last time. pre: no process runs. */
+int hd_save_end(struct hd_search_run *s, struct hd_err *err);
+/* Takes over from the file what decides about the search. pre: the command is known. */
+int hd_resume_options(const struct hd_search_run *s, const char *path, struct hd_options *o,
+                      struct hd_err *err);
+/* Fills the search memory from the file. pre: the first control is there, no process has been started. */
+int hd_resume(struct hd_search_run *s, const char *path, struct hd_err *err);
 
 /* ---- crew.c ---- */
 

@@ -214,7 +214,13 @@ void hd__meet_everybody(struct hd_work *w);
 void hd__redo_put(struct hd_search *s, void *at, uint64_t value, unsigned size);
 void hd__redo_tally(struct hd_search *s);
 void hd__redo_commit(struct hd_search *s);
+/* Lists the writes that make `to` equal to `from`: any object of n bytes, a multiple of 8. */
+void hd__redo_copy(struct hd_search *s, void *to, const void *from, size_t n);
 #define HD_REDO(s, field, v) hd__redo_put(s, &(field), (uint64_t)(v), sizeof(field))
+
+/* How far a search is: the part of its tree that is explored, and the part that one leaf stands for. Now and then. */
+#define HD_ESTIMATE_EVERY 256 /* executions */
+void hd__estimate(struct hd_search *s, double explored, double p);
 
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how);

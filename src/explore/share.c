@@ -19,12 +19,22 @@ void hd__redo_put(struct hd_search *s, void *at, uint64_t value, unsigned size) 
   s->nredo++;
 }
 
+typedef uint64_t __attribute__((may_alias)) word;
+typedef uint32_t __attribute__((may_alias)) half;
+
+void hd__redo_copy(struct hd_search *s, void *to, const void *from, size_t n) {
+  word *t = to;
+  const word *f = from;
+  for (size_t i = 0; i < n / 8; i++)
+    if (t[i] != f[i]) hd__redo_put(s, t + i, f[i], 8);
+}
+
 static void make(struct hd_redo *r) {
   for (uint32_t i = 0; i < r->n; i++) {
     if (r->write[i].size == 8)
-      *(uint64_t *)r->write[i].at = r->write[i].value;
+      *(word *)r->write[i].at = r->write[i].value;
     else
-      *(uint32_t *)r->write[i].at = (uint32_t)r->write[i].value;
+      *(half *)r->write[i].at = (uint32_t)r->write[i].value;
   }
   BARRIER();
   r->n = 0;
@@ -68,3 +78,16 @@ void hd_search_lock(struct hd_search *s) {
 }
 
 void hd_search_unlock(struct hd_search *s) { __atomic_store_n(&s->shared->lock, 0, __ATOMIC_RELEASE); }
+
+/* Knuth, "Estimating the Efficiency of Backtrack Programs", 1975: a leaf below branchings b1, b2, ... stands for
+ * p = 1/(b1 b2 ...) of the tree, which then has 1/p leaves. The explored part is the sum of p over what is finished;
+ * the spread of 1/p over the leaves looked at tells how uneven the tree is (weighted by p, since the leaves come in
+ * order: Kilby, Slaney, Thiebaux, Walsh, "Estimating Search Tree Size", AAAI 2006). */
+void hd__estimate(struct hd_search *s, double explored, double p) {
+  struct hd_shared *sh = s->shared;
+  if (p < 1e-200) p = 1e-200;
+  sh->estimate.fraction = explored < 1 ? explored : 1;
+  sh->estimate.samples += 1;
+  sh->estimate.weight += p;
+  sh->estimate.inverse += 1 / p;
+}

@@ -74,7 +74,7 @@ static int begin(struct hd_search *s) {
   struct state *a = state(s);
   if (!sub[0].memory) set_up(s);
   if (a->epoch != s->shared->epoch) *a = (struct state){.epoch = s->shared->epoch};
-  if (a->in_flight && a->in_flight != s->execution) {
+  if (a->in_flight > s->shared->forgive && a->in_flight != s->execution) {
     /* The process died: let the others try before the optimal search goes on. */
     s->status->phase[a->part].executions++;
     next_part(a);

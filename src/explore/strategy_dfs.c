@@ -15,10 +15,11 @@
 #include "explore/explore_int.h"
 
 struct node {
-  uint16_t pick;    /* thread, or outcome */
-  uint16_t choices; /* 0: a step; else the number of outcomes */
-  uint16_t stride;  /* of the outcomes */
-  uint16_t tried;   /* outcomes tried before this one */
+  uint16_t pick;     /* thread, or outcome */
+  uint16_t choices;  /* 0: a step; else the number of outcomes */
+  uint16_t stride;   /* of the outcomes */
+  uint16_t tried;    /* outcomes tried before this one */
+  uint64_t children; /* of a step: threads that can go */
   struct hd_set left;
 };
 
@@ -79,6 +80,7 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
     *n = (struct node){0};
     for (unsigned i = 0; i < p->words; i++) n->left.w[i] = p->enabled->w[i];
     if (at.kind) keep_bound(s, p, &at, &n->left);
+    for (unsigned i = 0; i < p->words; i++) n->children += (unsigned)__builtin_popcountll(n->left.w[i]);
     n->pick = (uint16_t)draw(s, &n->left);
   }
   if (at.kind) used += hd__bound_cost(&at, p->enabled, p->words, n->pick);
@@ -128,13 +130,34 @@ static int next_child(struct hd_search *s, struct node *n) {
   return 1;
 }
 
+static void estimate(struct hd_search *s, const struct dfs *d) {
+  double p = 1, done = 0;
+  for (uint32_t k = 0; k < d->depth; k++) {
+    const struct node *n = &d->node[k];
+    double left = 0, of = n->choices ? n->choices : n->children;
+    for (unsigned i = 0; i < HD_SET_WORDS; i++) left += __builtin_popcountll(n->left.w[i]);
+    done += p * (n->choices ? n->tried : of - 1 - left) / of;
+    p /= of;
+  }
+  hd__estimate(s, done, p);
+}
+
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct dfs *d = state(s);
   (void)p;
   if (how == HD_HOW_STOPPED) hd__trace_stop(&trace);
   hd__count_class(s, &trace, how);
-  for (d->depth = d->at; d->depth; d->depth--)
-    if (next_child(s, &d->node[d->depth - 1])) return 1;
+  /* The step to the next execution is made at once, so that it is made once if the process is killed here. */
+  for (uint32_t k = d->at; k-- > 0;) {
+    struct node next = d->node[k];
+    if (!next_child(s, &next)) continue;
+    hd__redo_copy(s, &d->node[k], &next, sizeof next);
+    HD_REDO(s, d->depth, k + 1);
+    hd__redo_tally(s);
+    hd__redo_commit(s);
+    if (s->execution % HD_ESTIMATE_EVERY == 0) estimate(s, d);
+    return 1;
+  }
   return 0;
 }
 

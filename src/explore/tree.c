@@ -22,8 +22,6 @@ struct hd_trace hd__tree_trace;
 uint32_t *hd__tree_seq;
 #define trace hd__tree_trace
 
-#define ESTIMATE_EVERY 256 /* executions */
-
 /* ---- memory ---- */
 
 /* The first half of the search area: head, junctions and their sleep lists (an eighth), slots. */
@@ -82,7 +80,7 @@ static int backtrack(struct hd_search *s, struct unit *u) {
     if (!n->list) continue;
     if (n->pick.executed) {
       if (n->sleep + n->nsleep == u->sleep_end) hd_give_up(HD_TREE_FULL);
-      hd__redo_sleeper(s, n->sleep + n->nsleep, &n->did);
+      hd__redo_copy(s, n->sleep + n->nsleep, &n->did, sizeof n->did);
       HD_REDO(s, n->nsleep, n->nsleep + 1);
     }
     struct wut *b = n->list;
@@ -150,7 +148,7 @@ int hd__tree_begin(struct hd_search *s) {
     hd_search_unlock(s);
   }
   struct unit *u = my_unit(s);
-  if (u->in_flight && u->in_flight != s->execution) give_up_execution(s, u);
+  if (u->in_flight > s->shared->forgive && u->in_flight != s->execution) give_up_execution(s, u);
   if (!u->active) {
     int found = hd__tree_find_work(s, &u);
     if (found <= 0) return found;
@@ -291,7 +289,7 @@ int hd__tree_end(struct hd_search *s, const struct hd_point *p, enum hd_how how,
     go_on(s, u);
   }
   if (u->active && (s->shared->hungry & ~(1ull << s->worker))) hd__tree_donate(s, u);
-  if (s->execution % ESTIMATE_EVERY == 0 || t->complete) hd__tree_estimate(s, u);
+  if (s->execution % HD_ESTIMATE_EVERY == 0 || t->complete) hd__tree_estimate(s, u);
   return !t->complete;
 }
 

@@ -125,13 +125,6 @@ int hd__tree_reverse(struct unit *u, const struct rules *rules, int above);
 /* All races have been seen to: marks the steps whose races are settled for good. */
 void hd__tree_settle(struct unit *u);
 
-/* Lists the writes that store q (share.c). */
-static inline void hd__redo_sleeper(struct hd_search *s, struct sleeper *at, const struct sleeper *q) {
-  const uint64_t *from = (const uint64_t *)(const void *)q;
-  uint64_t *to = (uint64_t *)(void *)at;
-  for (unsigned i = 0; i < sizeof *q / 8; i++) hd__redo_put(s, to + i, from[i], 8);
-}
-
 /* Units and junctions (tree_share.c). */
 int hd__tree_find_work(struct hd_search *s, struct unit **u);
 void hd__tree_tell(struct hd_search *s, struct unit *u);

@@ -272,10 +272,7 @@ static double weight(const struct junction *j) {
   return w;
 }
 
-/* Knuth, "Estimating the Efficiency of Backtrack Programs", 1975, on the branches that are known so far: a leaf
- * below branchings b1, b2, ... stands for p = 1/(b1 b2 ...) of the tree. The explored part is the sum over what is
- * finished; the spread of 1/p over the leaves looked at tells how uneven the tree is (weighted by p, as for leaves
- * that come in order: Kilby, Slaney, Thiebaux, Walsh, "Estimating Search Tree Size", AAAI 2006). */
+/* share.c, hd__estimate, on the branches that are known so far. */
 void hd__tree_estimate(struct hd_search *s, struct unit *u) {
   struct tree *t = hd__tree(s);
   double p = 1, done = 0;
@@ -302,10 +299,6 @@ void hd__tree_estimate(struct hd_search *s, struct unit *u) {
       if (v->epoch == t->epoch && v->active && v->root) all += weight(v->root) * v->fraction;
     }
   }
-  if (p < 1e-200) p = 1e-200;
-  s->shared->estimate.fraction = all < 1 ? all : 1;
-  s->shared->estimate.samples += 1;
-  s->shared->estimate.weight += p;
-  s->shared->estimate.inverse += 1 / p;
+  hd__estimate(s, all, p);
   hd_search_unlock(s);
 }

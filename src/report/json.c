@@ -122,7 +122,7 @@ static json_t *bound(const struct hd_summary *s) {
 }
 
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s) {
-  if (s->nfindings > 0) return HD_VERDICT_BUG;
+  if (s->nfindings + s->before > 0) return HD_VERDICT_BUG;
   return s->complete ? HD_VERDICT_CLEAN : HD_VERDICT_BOUNDED;
 }
 
@@ -149,6 +149,10 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "complete", json_boolean(s->complete));
   if (s->preload) set(o, "preload", json_true());
   set(o, "bound", bound(s));
+  set(o, "estimate",
+      s->estimate > 0 ? json_pack("{s:f,s:f,s:f}", "executions", s->estimate, "spread", s->spread, "explored",
+                                  s->fraction)
+                      : json_null());
   set(o, "stopped", text(stop_name[s->stop]));
   set(o, "executions", json_integer((json_int_t)s->executions));
   set(o, "blocked", json_integer((json_int_t)s->blocked));
@@ -190,6 +194,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   if (s->error) set(o, "error", text(s->error));
   json_t *findings = json_array();
   for (size_t i = 0; i < s->nfindings; i++) json_array_append_new(findings, hd_json_finding(s->findings[i]));
+  if (s->before) set(o, "findings_before", json_integer((json_int_t)s->before));
   set(o, "findings", findings);
   return o;
 }

@@ -153,6 +153,8 @@ struct hd_summary {
   const char *error; /* what the runtime gave up on, or NULL */
   struct hd_finding **findings;
   size_t nfindings;
+  uint64_t before;                   /* findings that were reported before the search was continued */
+  double estimate, spread, fraction; /* of all executions, of that figure, explored; 0: not known */
 };
 
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s);

@@ -292,6 +292,8 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
   paint(out, colour, BOLD);
   if (s->nfindings > 0)
     hd_str_addf(out, "heddle: %zu finding%s", s->nfindings, s->nfindings == 1 ? "" : "s");
+  else if (s->before > 0)
+    hd_str_add(out, "heddle: no further finding");
   else
     hd_str_add(out, "heddle: nothing found");
   paint(out, colour, PLAIN);
@@ -377,6 +379,16 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   for (size_t i = 0; i < s->ntargets; i++)
     hd_str_addf(out, "  target `%s`: reached in %llu execution%s\n", s->targets[i].label,
                 (unsigned long long)s->targets[i].executions, s->targets[i].executions == 1 ? "" : "s");
+  if (s->before)
+    hd_str_addf(out, "  %llu finding%s reported before the search was continued\n",
+                (unsigned long long)s->before, s->before == 1 ? " was" : "s were");
+  if (s->estimate > 0 && !s->complete) {
+    char all[16], spread[16];
+    hd_text_count(all, s->estimate);
+    hd_text_count(spread, s->spread);
+    hd_str_addf(out, "  about %.2g%% of the schedules: an estimated %s executions in all (spread %s)\n",
+                s->fraction * 100, all, spread);
+  }
   if (s->infeasible)
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; none was left to check");

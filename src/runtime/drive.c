@@ -260,12 +260,12 @@ static bool choose_restart(uint64_t number) {
   return true;
 }
 
-/* Executions until there is nothing left, or somebody says stop. */
+/* Executions until there is nothing left, or somebody says stop. `number`: of the first. */
 static void run_all(uint64_t number) {
   const struct hd_config *c = rt.config;
   struct hd_status *st = rt.status;
   unsigned findings = st->nfindings;
-  while (!rt.ctl->supervisor_stop && !(c->max_executions && number > c->max_executions)) {
+  while (!rt.ctl->supervisor_stop && (number || (number = hd__worker_next()))) {
     int reason = run_execution(number);
     st->heartbeat++;
     if (reason == HD_END_DIVERGED || (st->nfindings > findings && !c->all)) break;
@@ -279,7 +279,7 @@ static void run_all(uint64_t number) {
     if (reason == HD_END_LATER)
       hd__worker_nap();
     else
-      number = hd__worker_next();
+      number = 0;
   }
 }
 
@@ -301,7 +301,7 @@ static void search(void *unused) {
   take_snapshot();
   st->state = HD_ST_RUNNING;
   uint64_t number = hd__worker_next();
-  if (c->max_executions && number > c->max_executions) leave();
+  if (!number) leave();
   if (!st->decided && c->restart == HD_RESTART_AUTO && c->mode == HD_MODE_CHECK && !choose_restart(number)) {
     prepare_tally(HD_END_FINDING);
     if (st->phase[0].strategy[0]) count(&st->phase[st->phase_now].executions);

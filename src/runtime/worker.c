@@ -96,5 +96,8 @@ uint64_t hd__worker_next(void) {
     rt.ctl->retry = 0;
     if (rt.status->execution) return rt.status->execution;
   }
-  return __atomic_add_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
+  uint64_t n = __atomic_add_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
+  if (!rt.config->max_executions || n <= rt.config->max_executions) return n;
+  __atomic_sub_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
+  return 0;
 }

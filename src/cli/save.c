@@ -1,0 +1,329 @@
+/* save.c: a search that is stopped and continued later. Runs in the supervisor.
+ *
+ * What the workers share is one file in memory; saved, it is that file without its holes, with the counters and the
+ * findings known so far in front. While it is written the workers wait between two executions. The file appears
+ * under its name in one step, so there is always a whole one.
+ *
+ * Layout: struct head; then one zstd stream (with checksum) of: number of known findings, for each its key, length
+ * and text of its identity; parts of the search memory as offset, length, bytes; an offset of all ones at the end.
+ * Addresses in it mean something to the same program only: it is refused for any other. */
+#include "cli/search_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include <zstd.h>
+
+#define EVERY 3.0    /* seconds between two savings */
+#define PATIENCE 1.0 /* seconds to wait for an execution to end; if it does not, another time */
+#define CHUNK (1u << 20)
+#define END UINT64_MAX
+
+static const char magic[8] = "HDSAVE1";
+
+struct head {
+  char magic[8];
+  uint32_t abi, size;
+  uint64_t check; /* of all that follows in the head */
+  uint64_t program_hash, program_size;
+  uint64_t command; /* hash of the arguments */
+  uint64_t input;   /* hash of the standard input */
+  struct hd_config config;
+  struct hd_status total;
+  double seconds;
+  uint64_t deaths, suppressed, reported;
+  uint64_t phase_findings[HD_MAX_PHASES];
+};
+
+static uint64_t head_check(const struct head *h) {
+  size_t from = offsetof(struct head, program_hash);
+  return XXH64((const char *)h + from, sizeof *h - from, 0);
+}
+
+static uint64_t command_hash(const struct hd_search_run *s) {
+  uint64_t h = 0;
+  for (char **w = s->command.argv + 1; *w; w++) h = XXH64(*w, strlen(*w) + 1, h + 1);
+  return h;
+}
+
+static uint64_t input_hash(const struct hd_search_run *s) {
+  uint64_t h = 0;
+  char buf[4096];
+  ssize_t n;
+  for (off_t at = 0; s->input.fd >= 0 && (n = pread(s->input.fd, buf, sizeof buf, at)) > 0; at += n)
+    h = XXH64(buf, (size_t)n, h + 1);
+  return h;
+}
+
+/* ---- writing ---- */
+
+struct writer {
+  int fd;
+  ZSTD_CStream *z;
+  char *out;
+  int failed; /* errno */
+};
+
+static void put(struct writer *w, const void *data, size_t len, ZSTD_EndDirective how) {
+  ZSTD_inBuffer in = {data, len, 0};
+  size_t left;
+  do {
+    ZSTD_outBuffer out = {w->out, CHUNK, 0};
+    left = ZSTD_compressStream2(w->z, &out, &in, how);
+    HD_BUG_ON(ZSTD_isError(left));
+    if (!w->failed && hd_write_all(w->fd, w->out, out.pos)) w->failed = errno ? errno : EIO;
+  } while (how == ZSTD_e_end ? left > 0 : in.pos < in.size);
+}
+
+static void put_number(struct writer *w, uint64_t n) { put(w, &n, sizeof n, ZSTD_e_continue); }
+
+static void put_memory(struct writer *w, int fd) {
+  char *buf = hd_alloc(CHUNK);
+  off_t at = 0;
+  while (!w->failed && (at = lseek(fd, at, SEEK_DATA)) >= 0) {
+    off_t hole = lseek(fd, at, SEEK_HOLE);
+    while (at < hole && !w->failed) {
+      size_t want = hole - at < (off_t)CHUNK ? (size_t)(hole - at) : CHUNK;
+      ssize_t n = pread(fd, buf, want, at);
+      if (n <= 0) {
+        w->failed = errno ? errno : EIO;
+        break;
+      }
+      put_number(w, (uint64_t)at);
+      put_number(w, (uint64_t)n);
+      put(w, buf, (size_t)n, ZSTD_e_continue);
+      at += n;
+    }
+  }
+  put_number(w, END);
+  free(buf);
+}
+
+static void fill_head(const struct hd_search_run *s, struct head *h) {
+  *h = (struct head){.abi = HD_ABI_VERSION,
+                     .size = sizeof *h,
+                     .program_hash = s->command.program.hash,
+                     .program_size = s->command.program.size,
+                     .command = command_hash(s),
+                     .input = input_hash(s),
+                     .config = s->worker[0].control.config,
+                     .total = hd_search_total(s),
+                     .seconds = hd_now() - s->started + s->carried_seconds,
+                     .deaths = s->deaths,
+                     .suppressed = s->suppressed,
+                     .reported = s->finding.n + s->reported_before};
+  memcpy(h->magic, magic, sizeof magic);
+  memcpy(h->phase_findings, s->phase_findings, sizeof h->phase_findings);
+  h->total.bound = s->worker[0].control.good.bound;
+  h->check = head_check(h);
+}
+
+static int write_save(const struct hd_search_run *s, int fd) {
+  struct head h;
+  fill_head(s, &h);
+  struct writer w = {.fd = fd, .z = ZSTD_createCStream(), .out = hd_alloc(CHUNK)};
+  HD_BUG_ON(!w.z);
+  ZSTD_CCtx_setParameter(w.z, ZSTD_c_compressionLevel, 1);
+  ZSTD_CCtx_setParameter(w.z, ZSTD_c_checksumFlag, 1);
+  if (hd_write_all(fd, &h, sizeof h)) w.failed = errno ? errno : EIO;
+  put_number(&w, s->identity.n);
+  for (size_t i = 0; i < s->identity.n; i++) {
+    put_number(&w, strlen(s->identity.v[i]));
+    put(&w, s->identity.v[i], strlen(s->identity.v[i]), ZSTD_e_continue);
+  }
+  put_number(&w, s->key.n);
+  put(&w, s->key.v, s->key.n * sizeof *s->key.v, ZSTD_e_continue);
+  put_memory(&w, s->worker[0].control.search_fd);
+  put(&w, NULL, 0, ZSTD_e_end);
+  if (!w.failed && fsync(fd)) w.failed = errno;
+  ZSTD_freeCStream(w.z);
+  free(w.out);
+  return w.failed;
+}
+
+static int save_now(struct hd_search_run *s, struct hd_err *err) {
+  char *tmp = hd_sprintf("%s.tmp-%d", s->save, (int)getpid());
+  int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int failed = fd < 0 ? errno : write_save(s, fd);
+  if (fd >= 0 && close(fd) && !failed) failed = errno;
+  if (!failed && rename(tmp, s->save)) failed = errno;
+  if (failed) unlink(tmp);
+  free(tmp);
+  s->saved_at = hd_now();
+  if (!failed) return HD_OK;
+  return hd_fail(err, HD_EENV, "--save %s: %s", s->save, strerror(failed));
+}
+
+static bool all_wait(const struct hd_search_run *s) {
+  for (unsigned i = 0; i < s->nworkers; i++)
+    if (s->process[i].running && !__atomic_load_n(&s->worker[i].control.ctl->status.paused, __ATOMIC_ACQUIRE))
+      return false;
+  return true;
+}
+
+int hd_save_tick(struct hd_search_run *s, struct hd_err *err) {
+  if (!s->save || hd_now() - s->saved_at < EVERY) return HD_OK;
+  struct hd_shared *sh = s->worker[0].control.shared;
+  double until = hd_now() + PATIENCE;
+  int rc = HD_OK;
+  __atomic_store_n(&sh->pause, 1, __ATOMIC_RELEASE);
+  while (!all_wait(s) && hd_now() < until) nanosleep(&(struct timespec){0, 500000}, NULL);
+  if (all_wait(s)) {
+    for (unsigned i = 0; i < s->nworkers; i++)
+      if (s->worker[i].control.ctl) hd_search_harvest(s, &s->worker[i]);
+    rc = save_now(s, err);
+  } else {
+    s->saved_at = hd_now() - EVERY / 2; /* soon */
+  }
+  __atomic_store_n(&sh->pause, 0, __ATOMIC_RELEASE);
+  return rc;
+}
+
+int hd_save_end(struct hd_search_run *s, struct hd_err *err) { return s->save ? save_now(s, err) : HD_OK; }
+
+/* ---- reading ---- */
+
+struct reader {
+  const char *path;
+  char *data;
+  ZSTD_DStream *z;
+  ZSTD_inBuffer in;
+  size_t left; /* 0: the stream has come to its end, and its checksum is right */
+};
+
+/* Exactly `len` bytes; false when the stream ends or is damaged. */
+static bool get(struct reader *r, void *to, size_t len) {
+  ZSTD_outBuffer out = {to, len, 0};
+  while (out.pos < out.size) {
+    size_t before = out.pos, had = r->in.pos;
+    r->left = ZSTD_decompressStream(r->z, &out, &r->in);
+    if (ZSTD_isError(r->left)) return false;
+    if (out.pos == before && r->in.pos == had) return false;
+  }
+  return true;
+}
+
+static bool get_known(struct reader *r, struct hd_search_run *s) {
+  uint64_t n, len;
+  if (!get(r, &n, sizeof n) || n > HD_MAX_FINDINGS * 64ull) return false;
+  for (uint64_t i = 0; i < n; i++) {
+    if (!get(r, &len, sizeof len) || len > CHUNK) return false;
+    char *text = hd_alloc(len + 1);
+    if (!get(r, text, len)) {
+      free(text);
+      return false;
+    }
+    hd_vec_push(&s->identity, text);
+  }
+  if (!get(r, &n, sizeof n) || n > HD_MAX_FINDINGS * 64ull) return false;
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t key;
+    if (!get(r, &key, sizeof key)) return false;
+    hd_vec_push(&s->key, key);
+  }
+  return true;
+}
+
+static bool get_memory(struct reader *r, int fd) {
+  char *buf = hd_alloc(CHUNK);
+  bool ok = false;
+  for (;;) {
+    uint64_t at, len;
+    if (!get(r, &at, sizeof at)) break;
+    if (at == END) {
+      ZSTD_outBuffer none = {buf, 0, 0};
+      ok = r->left == 0 || ZSTD_decompressStream(r->z, &none, &r->in) == 0;
+      break;
+    }
+    if (!get(r, &len, sizeof len) || len > CHUNK || at > HD_SEARCH_SIZE - len || !get(r, buf, len) ||
+        pwrite(fd, buf, len, (off_t)at) != (ssize_t)len)
+      break;
+  }
+  free(buf);
+  return ok;
+}
+
+static int check_head(const struct hd_search_run *s, const char *path, const struct head *h, size_t len,
+                      struct hd_err *err) {
+  if (len < sizeof h->magic || memcmp(h->magic, magic, sizeof magic) != 0)
+    return hd_fail(err, HD_EUSAGE, "--resume %s: not a saved search", path);
+  if (len >= offsetof(struct head, check) && (h->abi != HD_ABI_VERSION || h->size != sizeof *h))
+    return hd_fail(err, HD_EUSAGE,
+                   "--resume %s: saved by another version of heddle; search again from the start", path);
+  if (len < sizeof *h || h->check != head_check(h))
+    return hd_fail(err, HD_EUSAGE, "--resume %s: the file is damaged", path);
+  if (h->program_hash != s->command.program.hash || h->program_size != s->command.program.size)
+    return hd_fail(
+        err, HD_EUSAGE,
+        "--resume %s: saved for another program, or %s was built again since; search from the start", path,
+        s->command.argv[0]);
+  if (h->command != command_hash(s))
+    return hd_fail(err, HD_EUSAGE, "--resume %s: saved for other arguments of the program", path);
+  if (h->input != input_hash(s))
+    return hd_fail(err, HD_EUSAGE, "--resume %s: saved for another standard input", path);
+  return HD_OK;
+}
+
+int hd_resume_options(const struct hd_search_run *s, const char *path, struct hd_options *o,
+                      struct hd_err *err) {
+  struct head h = {0};
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read(fd, &h, sizeof h);
+  int saved = errno;
+  if (fd >= 0) close(fd);
+  if (n < 0) return hd_fail(err, HD_EUSAGE, "--resume %s: %s", path, strerror(saved));
+  int rc = check_head(s, path, &h, (size_t)n, err);
+  return rc == HD_OK ? hd_options_adopt(o, &h.config, path, err) : rc;
+}
+
+/* The counters go on from where they were; what the workers count themselves is in the memory of each. */
+static void carry(struct hd_search_run *s, const struct head *h) {
+  struct hd_worker *w = &s->worker[0];
+  struct hd_shared *sh = w->control.shared;
+  s->carried = h->total;
+  s->carried.epoch = sh->epoch;
+  s->carried.bound_cut = 0;
+  s->carried_seconds = h->seconds;
+  s->deaths = h->deaths;
+  s->suppressed = h->suppressed;
+  s->reported_before = h->reported;
+  memcpy(s->phase_findings, h->phase_findings, sizeof s->phase_findings);
+  sh->lock = sh->pause = 0;
+  sh->hungry = sh->died = 0;
+  sh->forgive = sh->next_execution;
+  struct hd_status *st = &w->control.ctl->status;
+  st->restart = h->total.restart;
+  st->decided = 1;
+  st->epoch = sh->epoch;
+  st->bound = h->total.bound;
+  st->bounds_done = h->total.bounds_done;
+  st->bound_cut = h->total.bound_cut;
+}
+
+int hd_resume(struct hd_search_run *s, const char *path, struct hd_err *err) {
+  struct reader r = {.path = path};
+  size_t len;
+  int rc = hd_read_file(path, SIZE_MAX, &r.data, &len, err);
+  if (rc != HD_OK) return rc;
+  struct head h = {0};
+  memcpy(&h, r.data, len < sizeof h ? len : sizeof h);
+  rc = check_head(s, path, &h, len, err);
+  if (rc == HD_OK) {
+    r.z = ZSTD_createDStream();
+    HD_BUG_ON(!r.z);
+    r.in = (ZSTD_inBuffer){r.data + sizeof h, len - sizeof h, 0};
+    if (get_known(&r, s) && get_memory(&r, s->worker[0].control.search_fd))
+      carry(s, &h);
+    else
+      rc = hd_fail(err, HD_EUSAGE, "--resume %s: the file is damaged", path);
+    ZSTD_freeDStream(r.z);
+  }
+  free(r.data);
+  return rc;
+}

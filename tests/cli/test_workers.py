@@ -1,0 +1,206 @@
+"""Several processes share a search; processes are killed; searches are saved and continued."""
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import common
+from scratch import each
+
+LOCKS = """
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int sum;
+static void *t(void *a) { pthread_mutex_lock(&m); sum = sum * 3 + 1; pthread_mutex_unlock(&m); return a; }
+int main(void) {
+  pthread_t id[N];
+  for (int i = 0; i < N; i++) pthread_create(&id[i], 0, t, 0);
+  for (int i = 0; i < N; i++) pthread_join(id[i], 0);
+  return 0;
+}
+"""
+
+# Each writer reads what the one before it wrote; one thread looks for the last zero.
+LAST_ZERO = """
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+static atomic_int a[N + 1];
+static void *reader(void *x) { for (int i = N; atomic_load(&a[i]); i--) {} return x; }
+static void *writer(void *x) { long i = (long)x; atomic_store(&a[i], atomic_load(&a[i - 1]) + 1); return x; }
+int main(void) {
+  pthread_t id[N + 1];
+  pthread_create(&id[0], 0, reader, 0);
+  for (long i = 1; i <= N; i++) pthread_create(&id[i], 0, writer, (void *)i);
+  for (int i = 0; i <= N; i++) pthread_join(id[i], 0);
+  return 0;
+}
+"""
+
+BUGS = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int x, y;
+static void *t(void *a) { atomic_fetch_add(&x, 1); int v = atomic_load(&y); atomic_store(&y, v + 1); return a; }
+int main(void) {
+  pthread_t id[3];
+  for (int i = 0; i < 3; i++) pthread_create(&id[i], 0, t, 0);
+  for (int i = 0; i < 3; i++) pthread_join(id[i], 0);
+  assert(y > 1);
+  assert(y > 2);
+  return 0;
+}
+"""
+
+
+def program(s, text, n, name="prog"):
+    s.write(name + ".c", text)
+    s.cc(name + ".c", name, "-O1", "-DN=%d" % n)
+    return "./" + name
+
+
+def totals(r):
+    return r["verdict"], r["executions"], r["classes"], r["class_sum"], r["states"], r["state_sum"]
+
+
+@each("locks", "last-zero")
+def test_many_workers_count_as_one(s, what):
+    prog = program(s, *((LOCKS, 6) if what == "locks" else (LAST_ZERO, 6)))
+    for strategy in "optimal", "dpor":
+        one = s.search("check", prog, "--classes", "--strategy", strategy, want=0)
+        s.same(one["executions"], 720 if what == "locks" else one["classes"], "executions of one")
+        for j in "2", "4":
+            many = s.search("check", prog, "--classes", "--strategy", strategy, "-j", j, want=0)
+            s.same(totals(many), totals(one), "%s with -j %s" % (strategy, j))
+
+
+def test_many_workers_find_the_same(s):
+    prog = program(s, BUGS, 0)
+    one = s.search("check", prog, "--all", "--strategy", "optimal", "--out", "one", want=1)
+    many = s.search("check", prog, "--all", "--strategy", "optimal", "-j3", "--out", "many", want=1)
+    found = [sorted((f["title"], f["where"][0]["line"]) for f in r["findings"]) for r in (one, many)]
+    s.same(found[1], found[0], "findings")
+    s.same(len(found[0]), 2, "number of findings")
+    first = s.search("check", prog, "--strategy", "optimal", "-j3", "--out", "many", want=1)
+    s.same(len(first["findings"]), 1, "findings of a search that stops at the first")
+    s.same(len(s.search("check", prog, "--strategy", "random", "-j2", "--max-executions", "300", want=1)["findings"]), 1, "findings of a sampling one")
+
+
+def test_sampling_is_shared_too(s):
+    prog = program(s, LOCKS, 3)
+    s.same(s.search("check", prog, "--strategy", "random", "-j3", "--max-executions", "500", want=0)["executions"],
+           500, "executions")
+
+
+def pids(name):
+    return [int(p) for p in subprocess.run(["pgrep", "-x", name], stdout=subprocess.PIPE, text=True).stdout.split()]
+
+
+@each("1", "3")
+def test_killing_workers_loses_nothing(s, jobs):
+    """Whatever moment a tested process is killed at, the search goes on, and counts what it would have counted."""
+    name = "k" + os.path.basename(s.dir)[-8:]
+    prog = program(s, LOCKS, 8, name)
+    for strategy in ("optimal", "auto") if jobs == "3" else ("optimal",):
+        p = subprocess.Popen([s.heddle, "check", "--strategy", strategy, "-j", jobs, "--json", "r.json", "--time", "300s",
+                              "--", prog], cwd=s.dir, env=s.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        killed = 0
+        rng = random.Random(7)
+        while p.poll() is None and killed < 25:
+            time.sleep(0.01 + rng.random() * 0.03)
+            for pid in pids(name)[:1] if jobs == "1" else rng.sample(pids(name), min(1, len(pids(name)))):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    killed += 1
+                except ProcessLookupError:
+                    pass
+        out = p.communicate(timeout=300)[0].decode()
+        s.same(p.returncode, 0, "exit code; it said: " + out)
+        with open(s.path("r.json")) as f:
+            r = json.load(f)
+        s.check(killed > 0, "none was killed")
+        of_optimal = r["phases"][0]["executions"] if strategy == "auto" else r["executions"]
+        s.same((r["verdict"], r["findings"], of_optimal), ("clean", [], 40320), "after %d deaths" % killed)
+
+
+@each("optimal", "dpor", "dfs", "auto", "random")
+def test_save_and_resume(s, strategy):
+    """Interrupted again and again, a search comes to the same total."""
+    prog = program(s, LAST_ZERO if strategy == "optimal" else LOCKS, {"optimal": 7, "dfs": 3}.get(strategy, 5))
+    options = ["--strategy", strategy, "--classes"] if strategy not in ("random", "auto") else ["--strategy", strategy]
+    limit = ["--max-executions", "1000"] if strategy == "random" else []
+    whole = s.search("check", prog, *options, *limit, want=0)
+    s.run([s.heddle, "check", *options, "--max-executions", "20", "--save", "s.hds", "--quiet", "--", prog],
+          want=0 if strategy == "random" else 5)
+    step = 0
+    for step in range(1, 4):
+        s.run([s.heddle, "check", "--resume", "s.hds", "--max-executions", str(20 + 17 * step), "--quiet", "--", prog],
+              want=0 if strategy == "random" else 5)
+    last = s.search("check", prog, "--resume", "s.hds", *limit, want=0)
+    keys = ["verdict", "executions", "blocked"]
+    keys += ["classes", "class_sum", "states", "state_sum"] if "--classes" in options else []
+    if strategy == "auto":
+        s.same(last["phases"][0], whole["phases"][0], "what the optimal part did")
+        keys = ["verdict"]
+    for key in keys:
+        s.same(last[key], whole[key], key)
+    s.same(last["strategy"], strategy, "strategy")
+    again = s.search("check", prog, "--resume", "s.hds", *limit, want=0)
+    s.same(again["verdict"], whole["verdict"], "of a search that was over")
+
+
+def test_resume_by_fewer(s):
+    prog = program(s, LOCKS, 7)
+    s.run([s.heddle, "check", "--strategy", "optimal", "-j4", "--max-executions", "2000", "--save", "s.hds", "--", prog],
+          want=5)
+    r = s.search("check", prog, "--resume", "s.hds", want=0)
+    s.same((r["verdict"], r["executions"]), ("clean", 5040), "result")
+
+
+def test_power_cut(s):
+    """The supervisor is killed with all its processes: the last file saved is whole, and goes on."""
+    prog = program(s, LOCKS, 9)
+    p = subprocess.Popen([s.heddle, "check", "--strategy", "optimal", "-j2", "--save", "s.hds", "--", prog], cwd=s.dir,
+                         env=s.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not os.path.exists(s.path("s.hds")) and p.poll() is None and time.monotonic() < until:
+        time.sleep(0.01)
+    p.kill()
+    p.wait()
+    s.check(os.path.exists(s.path("s.hds")), "nothing was saved")
+    r = s.search("check", prog, "--resume", "s.hds", "-j2", want=0)
+    s.same((r["verdict"], r["executions"]), ("clean", 362880), "result")
+
+
+def test_findings_before(s):
+    prog = program(s, BUGS, 0)
+    s.run([s.heddle, "check", "--all", "--strategy", "optimal", "--save", "s.hds", "--", prog], want=1)
+    r = s.search("check", prog, "--resume", "s.hds", want=1)
+    s.same((r["verdict"], r["findings"], r["findings_before"]), ("bug", [], 2), "result")
+
+
+def test_resume_refuses(s):
+    prog = program(s, LOCKS, 4)
+    s.run([s.heddle, "check", "--strategy", "optimal", "--save", "s.hds", "--", prog], want=0)
+    with open(s.path("s.hds"), "rb") as f:
+        data = f.read()
+    resume = [s.heddle, "check", "--resume", "s.hds"]
+    common.refused(s, [*resume, "--strategy", "dfs", "--", prog], 2, "s.hds", "--strategy")
+    common.refused(s, [*resume, "--", prog, "an argument"], 2, "other arguments")
+    common.refused(s, [s.heddle, "check", "--resume", "none", "--", prog], 2, "none", "No such file")
+    for damage in data[:-3], data[:100], data[:40] + b"x" + data[41:], data[:-20] + b"x" * 20, b"", b"HDSAVE1":
+        with open(s.path("bad.hds"), "wb") as f:
+            f.write(damage)
+        common.refused(s, [s.heddle, "check", "--resume", "bad.hds", "--", prog], 2, "bad.hds")
+    other = data[:8] + bytes([data[8] ^ 1]) + data[9:]
+    with open(s.path("bad.hds"), "wb") as f:
+        f.write(other)
+    common.refused(s, [s.heddle, "check", "--resume", "bad.hds", "--", prog], 2, "another version")
+    program(s, LOCKS, 5)
+    common.refused(s, [*resume, "--", prog], 2, "built again")
+    common.refused(s, [s.heddle, "check", "-j2", "--strategy", "dfs", "--", prog], 2, "-j")
+    common.refused(s, [s.heddle, "check", "-j0", "--", prog], 2, "--jobs", "1 to 64")
+    common.refused(s, [s.heddle, "check", "--save", "no/such/folder", "--", prog], 3, "--save")
