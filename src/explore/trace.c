@@ -320,7 +320,7 @@ static void on_create(struct hd_work *w) {
 static int is_timed(unsigned kind) {
   return kind == HD_OP_TIMEDLOCK || kind == HD_OP_WAKE || kind == HD_OP_TIMEDRDLOCK ||
          kind == HD_OP_TIMEDWRLOCK || kind == HD_OP_SEMTIMED || kind == HD_OP_TIMEDJOIN ||
-         kind == HD_OP_FRETURN;
+         kind == HD_OP_FRETURN || kind == HD_OP_SIGWAIT;
 }
 
 static int times_out(unsigned kind, unsigned flags) {

@@ -108,6 +108,10 @@ static void add_wait(struct hd_str *out, const struct hd_place *p) {
   }
   switch (hd_op_object[p->op]) {
     case HD_OBJ_THREAD:
+      if (p->op == HD_OP_SIGWAIT) {
+        hd_str_addf(out, "%s waits for a signal", p->who);
+        return;
+      }
       hd_str_addf(out, "%s waits for %s to end", p->who, p->object ? p->object : "a thread");
       return;
     case HD_OBJ_COND: hd_str_addf(out, "%s waits on the condition ", p->who); break;

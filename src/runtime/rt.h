@@ -126,8 +126,9 @@ struct hd_thread {
   bool cancel_point;             /* its pending operation is one at which it may be cancelled */
   bool cancel_now;               /* it was, there */
   int cancel_type;
-  bool barrier_serial;             /* the special one of the barrier it leaves */
-  struct hd_thread *barrier_round; /* those it lets go when it leaves, itself among them */
+  uint64_t sig_mask, sig_pending, sig_waits; /* bit per signal, from 1 (wrap_signal.c) */
+  bool barrier_serial;                       /* the special one of the barrier it leaves */
+  struct hd_thread *barrier_round;           /* those it lets go when it leaves, itself among them */
   bool timed, timed_out;
   uint64_t deadline;           /* virtual nanoseconds, while `timed` */
   struct hd_thread *next_pend; /* others that want the same object */
@@ -548,6 +549,11 @@ void hd__signals_init(void);
 void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *));
 /* The program sends itself a signal: a finding if that would kill it. */
 void hd__self_signal(int sig, uint64_t pc);
+/* The running thread handles what was sent to it. */
+void hd__signals_deliver(void);
+static inline void hd__take_signals(void) {
+  if (HD_UNLIKELY(rt.cur->sig_pending & ~rt.cur->sig_mask)) hd__signals_deliver();
+}
 void hd__signals_begin(void);          /* the program's handlers are those of the start again */
 bool hd__on_signal_stack(uint64_t sp); /* ours, on which handlers run */
 void hd__sysguard_init(void);

@@ -95,6 +95,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
     t->parent = parent->id;
     t->nth = ++parent->children;
     t->heap_slot = hd__heap_slot(t, parent);
+    t->sig_mask = parent->sig_mask;
     hd_vc_copy(&rt.arena, &t->vc, &parent->vc);
     rt.nunjoined++;
   }
@@ -255,6 +256,7 @@ void hd__run(void) {
 }
 
 void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
+  hd__take_signals();
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .size = size, .object = object, .pc = pc};
   hd__step();

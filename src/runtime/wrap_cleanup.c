@@ -74,6 +74,7 @@ bool hd__step_cancel(void) {
 
 void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc) {
   struct hd_thread *t = rt.cur;
+  hd__take_signals();
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = object, .pc = pc};
   hd__step_or_cancel();
 }

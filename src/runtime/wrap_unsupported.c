@@ -14,5 +14,3 @@
     if (!real) *(void **)&real = dlsym(RTLD_NEXT, #name);                                        \
     return real(a, b, c, d, e, f);                                                               \
   }
-
-UNSUPPORTED(pthread_kill)

@@ -216,6 +216,12 @@ EVENTS = {
                                " sleep(1); sched_yield()", "yield"),
     "pthread_setcanceltype": ("pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, 0); pthread_cancel(pthread_self());"
                               " abort()", "exit"),
+    "pthread_kill": ("signal(SIGUSR1, SIG_IGN); pthread_kill(pthread_self(), SIGUSR1)", "kill"),
+    "sigtimedwait": ("sigset_t set; struct timespec t = {1, 0}; sigfillset(&set); sigtimedwait(&set, 0, &t)", "sigwait"),
+    "sigwait": ("sigset_t set; int k; sigfillset(&set); pthread_sigmask(SIG_BLOCK, &set, 0); raise(SIGUSR1);"
+                " sigwait(&set, &k)", "sigwait"),
+    "sigwaitinfo": ("sigset_t set; sigfillset(&set); sigprocmask(SIG_BLOCK, &set, 0); raise(SIGUSR1);"
+                    " sigwaitinfo(&set, 0)", "sigwait"),
     "sched_yield": ("sched_yield()", "yield"),
     "sleep": ("sleep(1)", "sleep"),
     "usleep": ("usleep(1)", "sleep"),

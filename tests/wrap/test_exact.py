@@ -18,6 +18,7 @@ PROGRAMS = {
     "join_ways": [[]],
     "futex_lock": [[], ["once"]],
     "cancel": [["cond"], ["sem"], ["sleep"], ["off"]],
+    "kill": [["wait"]],
     "timeouts_any": [["right"]],
 }
 
