@@ -127,6 +127,7 @@ struct hd_thread {
   bool cancel_now;               /* it was, there */
   int cancel_type;
   uint64_t sig_mask, sig_pending, sig_waits; /* bit per signal, from 1 (wrap_signal.c) */
+  struct hd_vc sig_vc;                       /* what those who sent them had done */
   bool barrier_serial;                       /* the special one of the barrier it leaves */
   struct hd_thread *barrier_round;           /* those it lets go when it leaves, itself among them */
   bool timed, timed_out;

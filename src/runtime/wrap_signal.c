@@ -36,6 +36,7 @@ static void run_handler(int sig) {
 void hd__signals_deliver(void) {
   struct hd_thread *t = rt.cur;
   uint64_t now;
+  hd__acquire(&t->sig_vc);
   while ((now = t->sig_pending & ~t->sig_mask)) {
     int sig = __builtin_ctzll(now) + 1;
     t->sig_pending &= ~bit(sig);
@@ -56,6 +57,9 @@ static int send_to(struct hd_thread *t, int sig, uint64_t pc) {
   if (t->state == HD_T_DONE) return 0;
   if (!((t->sig_waits | t->sig_mask) & bit(sig))) hd__self_signal(sig, pc);
   t->sig_pending |= bit(sig);
+  hd_vc_join(&rt.arena, &t->sig_vc,
+             &rt.cur->vc); /* whoever takes the signal comes after what was done before */
+  hd__new_segment(rt.cur);
   if (waits) hd__enable(t);
   if (t == rt.cur) hd__signals_deliver();
   return 0;
@@ -120,6 +124,7 @@ static int wait_for(const sigset_t *set, const struct timespec *limit, uint64_t 
   uint64_t got = t->sig_pending & bits_of(set);
   if (!got) return 0;
   int sig = __builtin_ctzll(got) + 1;
+  hd__acquire(&t->sig_vc);
   t->sig_pending &= ~bit(sig);
   return sig;
 }
