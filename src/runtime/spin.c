@@ -156,6 +156,7 @@ bool hd__spin_idles(void) { return rt.cur->spin.armed && nknown && *known_slot(r
 /* About to read at address a, at pc. */
 bool hd__spin_check(uint64_t a, uint64_t pc) {
   struct hd_thread *t = rt.cur;
+  hd__take_signals(); /* a wait would put them off */
   struct hd_spin *s = &t->spin;
   bool is_known = nknown && *known_slot(pc);
   if (s->pc != pc || s->addr != a || s->round_writes != s->writes) {

@@ -35,13 +35,16 @@ static void run_handler(int sig) {
 
 void hd__signals_deliver(void) {
   struct hd_thread *t = rt.cur;
-  uint64_t now;
+  uint64_t now, sp = hot.sp, regs[6]; /* where the program entered the hook that led here, for spin.c */
+  hd__copy(regs, hot.regs, sizeof regs);
   hd__acquire(&t->sig_vc);
   while ((now = t->sig_pending & ~t->sig_mask)) {
     int sig = __builtin_ctzll(now) + 1;
     t->sig_pending &= ~bit(sig);
     run_handler(sig);
   }
+  hot.sp = sp;
+  hd__copy(hot.regs, regs, sizeof regs);
 }
 
 static int send_to(struct hd_thread *t, int sig, uint64_t pc) {
