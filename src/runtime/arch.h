@@ -36,6 +36,9 @@ long hd_arch_clone_beside(const long *a, const ucontext_t *uc);
 /* Writes a function that makes that system call, or returns that number, over the one at `at`. */
 void hd_arch_write_syscall(void *at, int nr);
 void hd_arch_write_return(void *at, int value);
+/* Stores the value, wakes who waits for the word, and sleeps for ever. From the store on it writes no memory: the
+ * stack it is called on may be read-only then. */
+_Noreturn void hd_arch_park(uint64_t *word, uint64_t value);
 uint64_t hd_arch_tp(void);
 void hd_arch_set_tp(uint64_t tp);
 

@@ -41,8 +41,10 @@ hd_arch_jump:
 	movq	%rdi, %rsi
 	movq	(%rsi), %rsp
 	.cfi_def_cfa %rsp, 64
-	movl	$-1, %eax
-	xorl	%edx, %edx
+	stmxcsr	-8(%rsp)		/* nothing of anybody's is below the stack pointer */
+	fnstcw	-4(%rsp)
+	movl	-8(%rsp), %eax
+	movzwl	-4(%rsp), %edx
 .Lload:
 	movq	8(%rsi), %rdi
 	cmpb	$0, hd_arch_fsgsbase(%rip)
@@ -136,6 +138,26 @@ hd_arch_entry:
 	ENTRY	mtx_trylock
 	ENTRY	hd_rt_atomic_begin
 	ENTRY	__VERIFIER_atomic_begin
+
+	.globl	hd_arch_park
+	.hidden	hd_arch_park
+	.type	hd_arch_park, @function
+hd_arch_park:
+	movq	%rdi, %r12
+	movq	%rsi, (%rdi)		/* stores are not reordered with each other: a release */
+	xorl	%r10d, %r10d
+	movl	$1, %edx
+	movl	$1, %esi		/* FUTEX_WAKE */
+	movl	$202, %eax		/* futex */
+	syscall
+1:	movq	%r12, %rdi
+	movl	(%rdi), %edx		/* it keeps this value */
+	xorl	%r10d, %r10d
+	xorl	%esi, %esi		/* FUTEX_WAIT */
+	movl	$202, %eax
+	syscall
+	jmp	1b
+	.size	hd_arch_park, .-hd_arch_park
 
 	.globl	hd_arch_sigreturn
 	.hidden	hd_arch_sigreturn

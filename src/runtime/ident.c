@@ -2,9 +2,12 @@
  *
  * For each tested thread there is a real thread that waits forever. The tested thread runs on the main kernel
  * thread, but on the stack of the real one and with its thread pointer, so thread-local variables, errno,
- * pthread_self() and the stack bounds are true. An identity is used again after its thread has ended; taking
- * it copies back its thread-local storage and control block as they were when it was new. */
+ * pthread_self() and the stack bounds are true. An identity is used again after its thread has ended; its
+ * thread-local storage and control block are then copied back as they were when it was new. From one execution to the
+ * next snapshot.c sees to that: they lie on pages of their own (above stack_top), which few threads ever write to. */
+#include <dlfcn.h>
 #include <errno.h>
+#include <stddef.h>
 
 #include "runtime/rt.h"
 
@@ -13,7 +16,24 @@
 
 static struct hd_ident ident[MAX_IDENTS];
 static unsigned nidents;
+static const ptrdiff_t *rseq_offset; /* of libc, where it has them */
+static const unsigned *rseq_size;
+#define RSEQ_SIGNATURE 0x53053053
 static struct hd_ident *idle;
+
+/* The kernel writes into the control block of a thread that comes back from it (restartable sequences), and kills the
+ * process when it cannot. This one never will come back, but it may be on its way into its sleep. Returns whether
+ * nothing is written from now on. */
+static bool leave_rseq(void) {
+  const ptrdiff_t *offset = rseq_offset;
+  const unsigned sizes[] = {32, rseq_size ? *rseq_size : 0};
+  if (!offset || !rseq_size || !*rseq_size) return true;
+  for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (hd_sys4(SYS_rseq, (char *)pthread_self() + *offset, sizes[i], 1 /* RSEQ_FLAG_UNREGISTER */,
+                RSEQ_SIGNATURE) == 0)
+      return true;
+  return false;
+}
 
 /* Body of the real thread. What it leaves on its stack above stack_top is never touched again by it. */
 static _Noreturn void *park(void *arg) {
@@ -29,15 +49,18 @@ static _Noreturn void *park(void *arg) {
   id->stack_lo = lo;
   id->stack_hi = (char *)lo + size;
   id->frame = (char *)((uint64_t)__builtin_frame_address(0) & ~63ull);
-  id->stack_top = id->frame - 1024; /* the frame of this function lies between */
-  __atomic_store_n(&id->tp, (uint64_t)pthread_self(), __ATOMIC_RELEASE);
-  hd_sys6(SYS_futex, (long)&id->tp, 1 /* FUTEX_WAKE */, 1, 0, 0, 0);
-  static int never;
-  for (;;) hd_sys6(SYS_futex, (long)&never, 0 /* FUTEX_WAIT */, 0, 0, 0, 0);
+  id->stack_top =
+      (char *)((uint64_t)(id->frame - 1024) & ~(HD_PAGE - 1)); /* this function's frame lies between */
+  id->quiet = leave_rseq();
+  hd_arch_park(&id->tp, (uint64_t)pthread_self());
 }
 
 static int make(size_t stack_size) {
   if (nidents == MAX_IDENTS) return -1;
+  if (!rseq_offset) {
+    rseq_offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+    rseq_size = dlsym(RTLD_DEFAULT, "__rseq_size");
+  }
   struct hd_ident *id = &ident[nidents];
   pthread_attr_t a;
   sigset_t all, old;
@@ -45,7 +68,7 @@ static int make(size_t stack_size) {
   int e;
   hd__private_depth++;
   pthread_attr_init(&a);
-  if (stack_size) pthread_attr_setstacksize(&a, stack_size + HOOK_ROOM);
+  if (stack_size) pthread_attr_setstacksize(&a, stack_size + HOOK_ROOM + HD_PAGE);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   e = real_pthread_create(&th, &a, park, id);
@@ -70,6 +93,7 @@ void hd__ident_reset(void) {
   idle = NULL;
   for (unsigned i = nidents; i-- > 0;) {
     ident[i].next = idle;
+    ident[i].used = false;
     idle = &ident[i];
   }
 }
@@ -95,7 +119,8 @@ struct hd_ident *hd__ident_take(size_t stack_size) {
     if ((*p)->want_size == stack_size) {
       struct hd_ident *id = *p;
       *p = id->next;
-      hd__copy(id->frame, id->image, (size_t)(id->stack_hi - id->frame));
+      if (id->used) hd__copy(id->frame, id->image, (size_t)(id->stack_hi - id->frame));
+      id->used = true;
       return id;
     }
   return NULL;
@@ -107,6 +132,16 @@ void hd__ident_give(struct hd_ident *id) {
   while (*p && *p < id) p = &(*p)->next;
   id->next = *p;
   *p = id;
+}
+
+void hd__ident_touch(void) {
+  for (unsigned i = 0; i < nidents; i++)
+    if (!ident[i].quiet)
+      hd__snapshot_touch((uint64_t)ident[i].stack_top, (uint64_t)(ident[i].stack_hi - ident[i].stack_top));
+}
+
+void hd__ident_each_block(void (*f)(char *lo, char *hi)) {
+  for (unsigned i = 0; i < nidents; i++) f(ident[i].stack_top, ident[i].stack_hi);
 }
 
 uint64_t hd__ident_end(uint64_t addr) {

@@ -53,6 +53,8 @@ struct hd_ident {
   uint64_t limit;        /* below this address lies room for our hooks, not for the program */
   char *image;           /* copy of [frame, stack_hi) as it was when the thread was new */
   struct hd_ident *next; /* free list */
+  bool used;             /* since memory was last put back */
+  bool quiet;            /* the kernel does not write into it by itself */
 };
 
 /* Makes sure there are `n` idle identities with that stack size. pre: between executions.
@@ -60,6 +62,10 @@ struct hd_ident {
 int hd__ident_grow(size_t stack_size, unsigned n);
 /* Returns an identity as good as new, or NULL when the pool has none of that size. */
 struct hd_ident *hd__ident_take(size_t stack_size);
+/* The pages of each with its control block and thread-local storage. */
+void hd__ident_each_block(void (*f)(char *lo, char *hi));
+/* Makes those dirty that the kernel may write to. */
+void hd__ident_touch(void);
 void hd__ident_give(struct hd_ident *id);
 /* All identities are idle again (an execution was given up). */
 void hd__ident_reset(void);

@@ -7,8 +7,9 @@
  *  2. The first write to a clean page faults once in the life of the process; from then on the page is copied
  *     back at every restart. After a few executions there are no more faults, and a restart costs one copy
  *     for each page that the program really dirties.
- *  3. The kernel writes into the first thread's control block (restartable sequences): those pages are dirty
- *     from the start, since a fault there would kill the process. */
+ *  3. The kernel writes into the control block of the first thread, and of others that it was not kept from
+ *     (restartable sequences, ident.c): those pages are dirty from the start, since a fault there would kill the
+ *     process. */
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -25,9 +26,9 @@ struct page {
   char *at, *copy;
 };
 
-#define MAX_REGIONS 4096
+#define MAX_REGIONS 8192
 static struct region region[MAX_REGIONS];
-static unsigned nregions;
+static unsigned nregions, nshared; /* those from nshared on belong to single threads */
 static bool guarded;
 static struct page *page;
 static size_t npages, page_cap;
@@ -106,7 +107,9 @@ static void add_region(uint64_t lo, uint64_t hi, int prot) {
   nregions++;
 }
 
-static void add_heap(char *lo, char *hi) { add_region((uint64_t)lo, (uint64_t)hi, PROT_READ | PROT_WRITE); }
+static void add_writable(char *lo, char *hi) {
+  add_region((uint64_t)lo, (uint64_t)hi, PROT_READ | PROT_WRITE);
+}
 
 /* ---- which memory is the program's ---- */
 
@@ -219,9 +222,12 @@ int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard) {
     add_line(p, (uint64_t)stack_lo, (uint64_t)stack_hi);
     p = nl;
   }
-  hd__heap_each_range(add_heap);
+  hd__heap_each_range(add_writable);
+  nshared = nregions;
+  hd__ident_each_block(add_writable);
   if (!guarded) return 0;
   hd__snapshot_touch(rt.main_tp, HD_PAGE); /* invariant 3: before anything is protected */
+  hd__ident_touch();
   for (unsigned i = 0; i < nregions; i++)
     if (protect(&region[i])) return -1;
   return 0;
@@ -239,5 +245,5 @@ void hd__snapshot_unguard(void) {
 }
 
 void hd__snapshot_each_range(void (*f)(char *lo, char *hi)) {
-  for (unsigned i = 0; i < nregions; i++) f((char *)region[i].lo, (char *)region[i].hi);
+  for (unsigned i = 0; i < nshared; i++) f((char *)region[i].lo, (char *)region[i].hi);
 }
