@@ -262,10 +262,8 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
 }
 
 static int check_jobs(const struct hd_options *o, struct hd_err *err) {
-  bool one_process = strcmp(o->strategy, "dfs") == 0 || strcmp(o->strategy, "rdfs") == 0 || o->bound_kind;
-  if (o->jobs == 1 || !one_process) return HD_OK;
-  return hd_fail(err, HD_EUSAGE, "%s in one process only: leave out -j",
-                 o->bound_kind ? "a search under a bound runs" : "dfs and rdfs run");
+  if (o->jobs == 1 || !o->bound_kind) return HD_OK;
+  return hd_fail(err, HD_EUSAGE, "a search under a bound runs in one process only: leave out -j");
 }
 
 /* How long to search when nobody said. */

@@ -7,6 +7,9 @@
  *
  * Under a bound (bounds.c) a thread that would cost more than is left is no child of the node.
  *
+ * Several workers: each has a stack of its own; below `base` it is only followed. One that has nothing to do is
+ * given all children that are left at the shallowest node of another.
+ *
  * Invariants
  *  1. The first `depth` nodes are fixed before an execution begins and do not change while it runs; later ones
  *     are drawn from the stream of (seed, number of the execution), so the same try can be made again.
@@ -23,24 +26,94 @@ struct node {
   struct hd_set left;
 };
 
-struct dfs {
-  uint32_t depth; /* nodes whose pick is fixed for the next execution */
-  uint32_t at;    /* nodes used by the one under way */
+/* The stack of one worker, in its slot. */
+struct unit {
+  uint64_t epoch;  /* of the search that it belongs to; another: nothing here counts */
+  uint32_t active; /* there is something left to explore */
+  uint32_t base;   /* nodes from here on are its own */
+  uint32_t depth;  /* nodes whose pick is fixed for the next execution */
+  uint32_t at;     /* nodes used by the one under way */
   struct node node[];
 };
+
+/* The head of the search area. */
+struct dfs {
+  uint64_t epoch; /* counts the times the search began */
+  uint32_t ready, started;
+  uint32_t live; /* active units */
+  uint32_t complete;
+  uint32_t slot_of[HD_MAX_WORKERS]; /* the slot each worker uses, plus 1 */
+};
+#define HEAD 4096
 
 static struct hd_trace trace;
 static int shuffled;  /* rdfs */
 static unsigned used; /* of the bound, by the execution under way */
+static struct unit *unit;
 
-static struct dfs *state(struct hd_search *s) { return (struct dfs *)s->memory; }
+static struct dfs *head(struct hd_search *s) { return (struct dfs *)s->memory; }
+static uint64_t slot_size(const struct hd_search *s) {
+  return ((s->memory_size / 2 - HEAD) / HD_MAX_WORKERS) & ~7ull;
+}
 static uint32_t capacity(const struct hd_search *s) {
-  return (uint32_t)((s->memory_size / 2 - sizeof(struct dfs)) / sizeof(struct node));
+  return (uint32_t)((slot_size(s) - sizeof(struct unit)) / sizeof(struct node));
+}
+static struct unit *slot(struct hd_search *s, unsigned i) {
+  return (struct unit *)(s->memory + HEAD + i * slot_size(s));
+}
+
+/* Something for a worker that has nothing to do. pre: the lock is held. */
+static int find_work(struct hd_search *s, struct unit **u) {
+  struct dfs *d = head(s);
+  if (d->complete) return 0;
+  if ((*u)->active) return 1; /* it was given something */
+  if (!d->started) {
+    HD_REDO(s, d->started, 1);
+    HD_REDO(s, d->live, 1);
+    HD_REDO(s, (*u)->active, 1);
+    hd__redo_commit(s);
+    return 1;
+  }
+  /* The search was saved by more workers than it has now. */
+  for (unsigned i = s->workers; i < HD_MAX_WORKERS; i++) {
+    struct unit *v = slot(s, i);
+    int taken = v->epoch != d->epoch || !v->active;
+    for (unsigned w = 0; w < s->workers; w++) taken |= d->slot_of[w] == i + 1;
+    if (taken) continue;
+    HD_REDO(s, d->slot_of[s->worker], i + 1);
+    hd__redo_commit(s);
+    *u = v;
+    return 1;
+  }
+  s->shared->hungry |= 1ull << s->worker;
+  return HD_BEGIN_LATER;
+}
+
+static struct unit *my_unit(struct hd_search *s) {
+  struct dfs *d = head(s);
+  unsigned i = d->slot_of[s->worker];
+  struct unit *u = slot(s, i ? i - 1 : s->worker);
+  if (u->epoch != d->epoch) *u = (struct unit){.epoch = d->epoch};
+  return u;
 }
 
 static int begin(struct hd_search *s, int shuffle) {
+  struct dfs *d = head(s);
+  if (!d->ready) {
+    hd_search_lock(s);
+    if (!d->ready) *d = (struct dfs){.epoch = d->epoch + 1, .ready = 1};
+    hd_search_unlock(s);
+  }
+  struct unit *u = my_unit(s);
+  if (!u->active) {
+    hd_search_lock(s);
+    int found = find_work(s, &u);
+    hd_search_unlock(s);
+    if (found <= 0) return found;
+  }
+  unit = u;
   shuffled = shuffle;
-  state(s)->at = 0;
+  u->at = 0;
   used = 0;
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   if (!trace.ev) hd__trace_init(&trace, s->scratch);
@@ -72,7 +145,7 @@ static void keep_bound(struct hd_search *s, const struct hd_point *p, const stru
 }
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
-  struct dfs *d = state(s);
+  struct unit *d = unit;
   if (d->at == capacity(s)) return HD_PICK_GIVE_UP;
   struct node *n = &d->node[d->at++];
   struct hd_bound_at at = hd__bound_at(s, p);
@@ -97,7 +170,7 @@ static unsigned gcd(unsigned a, unsigned b) {
 }
 
 static int choose(struct hd_search *s, unsigned k) {
-  struct dfs *d = state(s);
+  struct unit *d = unit;
   if (d->at == capacity(s)) return HD_PICK_GIVE_UP;
   struct node *n = &d->node[d->at++];
   if (d->at <= d->depth) return n->pick;
@@ -130,7 +203,7 @@ static int next_child(struct hd_search *s, struct node *n) {
   return 1;
 }
 
-static void estimate(struct hd_search *s, const struct dfs *d) {
+static void estimate(struct hd_search *s, const struct unit *d) {
   double p = 1, done = 0;
   for (uint32_t k = 0; k < d->depth; k++) {
     const struct node *n = &d->node[k];
@@ -142,27 +215,72 @@ static void estimate(struct hd_search *s, const struct dfs *d) {
   hd__estimate(s, done, p);
 }
 
+/* Somebody has nothing to do: gives him the children that are left at our shallowest node that has any. */
+static void donate(struct hd_search *s, struct unit *u) {
+  struct dfs *d = head(s);
+  hd_search_lock(s);
+  uint64_t hungry = s->shared->hungry & ~(1ull << s->worker);
+  unsigned w = hungry ? (unsigned)__builtin_ctzll(hungry) : s->worker;
+  struct unit *v = slot(s, w);
+  int can = hungry && s->status->epoch == s->shared->epoch && v->epoch == d->epoch && !v->active;
+  for (uint32_t k = u->base; can && k + 1 < u->depth; k++) {
+    struct node given = u->node[k], rest = u->node[k];
+    if (!next_child(s, &given)) continue;
+    for (uint32_t i = 0; i < k; i++) v->node[i] = u->node[i];
+    v->node[k] = given;
+    rest.left = (struct hd_set){{0}};
+    if (rest.choices) rest.choices = (uint16_t)(rest.tried + 1);
+    hd__redo_copy(s, &u->node[k], &rest, sizeof rest);
+    HD_REDO(s, v->base, k);
+    HD_REDO(s, v->depth, k + 1);
+    HD_REDO(s, v->active, 1);
+    HD_REDO(s, d->live, d->live + 1);
+    hd__redo_commit(s);
+    s->shared->hungry &= ~(1ull << w);
+    break;
+  }
+  hd_search_unlock(s);
+}
+
+static void finish(struct hd_search *s, struct unit *u) {
+  struct dfs *d = head(s);
+  hd_search_lock(s);
+  if (s->status->epoch == s->shared->epoch) {
+    HD_REDO(s, u->active, 0);
+    HD_REDO(s, d->slot_of[s->worker], 0);
+    HD_REDO(s, d->live, d->live - 1);
+    HD_REDO(s, d->complete, d->live == 1);
+    hd__redo_tally(s);
+    hd__redo_commit(s);
+  }
+  hd_search_unlock(s);
+}
+
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
-  struct dfs *d = state(s);
+  struct unit *u = unit;
   (void)p;
+  /* Another worker has begun the search anew meanwhile: this execution is void. */
+  if (s->status->epoch != s->shared->epoch) return 1;
   if (how == HD_HOW_STOPPED) hd__trace_stop(&trace);
   hd__count_class(s, &trace, how);
   /* The step to the next execution is made at once, so that it is made once if the process is killed here. */
-  for (uint32_t k = d->at; k-- > 0;) {
-    struct node next = d->node[k];
+  for (uint32_t k = u->at; k-- > u->base;) {
+    struct node next = u->node[k];
     if (!next_child(s, &next)) continue;
-    hd__redo_copy(s, &d->node[k], &next, sizeof next);
-    HD_REDO(s, d->depth, k + 1);
+    hd__redo_copy(s, &u->node[k], &next, sizeof next);
+    HD_REDO(s, u->depth, k + 1);
     hd__redo_tally(s);
     hd__redo_commit(s);
-    if (s->execution % HD_ESTIMATE_EVERY == 0) estimate(s, d);
+    if (s->shared->hungry & ~(1ull << s->worker)) donate(s, u);
+    if (s->workers == 1 && s->execution % HD_ESTIMATE_EVERY == 0) estimate(s, u);
     return 1;
   }
-  return 0;
+  finish(s, u);
+  return !head(s)->complete;
 }
 
 static void forget(struct hd_search *s) {
-  state(s)->depth = 0;
+  head(s)->ready = 0;
   hd__forget_classes(s);
 }
 

@@ -283,6 +283,10 @@ static const char *judge_together(const struct sim_program *p, const struct resu
   if (res->diverged) return "workers: optimal diverged";
   if (!same_classes(res, ref)) return "workers: optimal reaches other classes";
   if (res->executions != ref->classes.n) return "workers: optimal runs a class twice";
+  res = search_together(rdfs, p, ref->executions * 20 + 100);
+  if (res->diverged) return "workers: rdfs diverged";
+  if (!same_classes(res, ref)) return "workers: rdfs reaches other classes";
+  if (res->executions != ref->executions) return "workers: rdfs runs another number of executions";
   res = search_together(dpor, p, ref->executions * 20 + 100);
   if (res->diverged) return "workers: dpor diverged";
   return same_classes(res, ref) ? NULL : "workers: dpor reaches other classes";
