@@ -44,12 +44,14 @@ FEATURES = {
     "heap": 2,
     "assert": 2,
     "assume": 1,
+    "section": 2,  # hd_atomic_begin and hd_atomic_end
     "misuse": 1,  # locks that stay taken, or are given back by another
     "exit": 1,  # a thread that ends the process, or itself, in the middle
     "spurious": 0,
     "timeouts": 0,  # timed waits may end at any point
     "nested": 0,  # threads that create threads
     "detach": 0,
+    "tryjoin": 0,  # joins that do not wait, or not for ever
     "unjoined": 0,  # main returns while others run
     "races": 0,  # data races are looked for as well
 }
@@ -190,7 +192,7 @@ class Generator:
         bodies[0] = self.block(0) if self.budget else []
         for p in range(threads):
             self.create_children(bodies[p], [k for k in parent if parent[k] == p], p)
-        if not self.has("unjoined") and not self.features & {"detach", "exit"}:
+        if not self.has("unjoined") and not self.features & {"detach", "exit", "tryjoin"}:
             bodies[0].append(Node("/* all are gone */\nSEE(memory[0]), SEE(memory[1]), SEE(plain[0]), SEE(plain[1]);\n"
                                   "SEE(guarded[0]), SEE(guarded[1]), SEE(flag[0]), SEE(flag[1]);"))
         return Program(self.name, self.features, bodies, [o or [] for o in self.onces], self.options(), self.bound())
@@ -210,8 +212,11 @@ class Generator:
                 body.insert(at, Node("if (made[%d]) pthread_detach(thread[%d]);" % (k, k)))
             elif not (self.has("unjoined") and self.flip(0.4)):
                 at = self.r.randint(at, len(body)) if self.flip(0.3) else len(body)
-                body.insert(at, Node("if (made[%d] && !pthread_join(thread[%d], &result)) SEE((uintptr_t)result);"
-                                     % (k, k)))
+                call = "pthread_join(thread[%d], &result)" % k
+                if self.has("tryjoin") and self.flip():
+                    call = self.r.choice(("pthread_tryjoin_np(thread[%d], &result)" % k,
+                                          "pthread_timedjoin_np(thread[%d], &result, in(1))" % k))
+                body.insert(at, Node("if (made[%d] && !%s) SEE((uintptr_t)result);" % (k, call)))
             at = min(at + 1, len(body))
         if parent == 0 and self.has("unjoined") and self.flip(0.3):
             body.append(Node("pthread_exit(0);"))
@@ -469,6 +474,11 @@ class Generator:
 
     def do_assert(self, depth):
         return [Node("assert(%s);" % self.r.choice(("r != 1", "r != 2", "r < 3", "r != 0", "n != 2")))]
+
+    def do_section(self, depth):
+        if depth > 2 or self.budget <= 0:
+            return None
+        return [Node("hd_atomic_begin();\n{", self.small(depth) + self.small(depth), "}\nhd_atomic_end();")]
 
     def do_assume(self, depth):
         return [Node("hd_assume(%s);" % self.r.choice(("r != 1", "r != 2", "r < 3", "r != 0")))]
