@@ -23,6 +23,8 @@ import compare  # noqa: E402
 import run  # noqa: E402
 
 TRACE = "src/explore/trace.c"
+SYNC = "src/explore/trace_sync.c"
+BOUNDED = "src/explore/strategy_bounded.c"
 LIBRARY = "lib/heddle/libheddle_rt.so.1"
 
 
@@ -60,6 +62,23 @@ MUTATIONS = [
              "if (joins) merge(t, c, t->last[op->object]);", ""),
     Mutation("locks that were never got are not reversed", "lock,cond,misuse",
              "if (role == ROLE_ACQUIRE)\n      on_lock(&w, lock_of(op), role);\n    else if", "if", programs=3000),
+    Mutation("a spurious waiter is woken by a broadcast", "lock,cond,spurious",
+             "woke_spuriously(ev) ? 0 : op->object", "op->object", programs=3000),
+    Mutation("a reader is never before a writer", "rwlock,atomic",
+             "else if (o->acquire != HD_NONE && !hd__covered(w, w->pred, o->acquire))\n    "
+             "hd__add_race(w, o->acquire, NULL, 0);\n  if (o->release != HD_NONE) hd__join(w, o->release);\n  meet_list",
+             "if (o->release != HD_NONE) hd__join(w, o->release);\n  meet_list", file=SYNC),
+    Mutation("a writer only minds readers that are there", "rwlock,atomic",
+             "} else if (o->readers) {\n    before_readers(w, o);", "} else if (o->readers) {", file=SYNC),
+    Mutation("taking from a semaphore commutes", "semaphore,atomic",
+             "if (waits) before_others(w, o);", "", file=SYNC),
+    Mutation("posting and asking commute", "semaphore,atomic",
+             "[LOOK] = SEM_ALL & ~BIT(LOOK),", "[LOOK] = SEM_ALL & ~(BIT(LOOK) | BIT(POST)),", file=SYNC),
+    Mutation("within a bound, a block is never left at its beginning", "lock,atomic,branch",
+             "if (goes_on(n)) hd_set_add(&n->block, r.thread);", "", file=BOUNDED, programs=3000),
+    Mutation("within a bound, a state seen before asks for nothing", "lock,atomic,cond,branch",
+             "    below = (struct list){n->list, n->nlist};\n    block = &n->block;\n  }\n  return 0;",
+             "    below = (struct list){0, 0};\n    block = &n->block;\n  }\n  return 0;", file=BOUNDED, programs=3000),
 ]
 
 
