@@ -323,8 +323,9 @@ static int is_timed(unsigned kind) {
          kind == HD_OP_FRETURN || kind == HD_OP_SIGWAIT;
 }
 
-static int times_out(unsigned kind, unsigned flags) {
-  return kind == HD_OP_TIMEOUT || ((flags & HD_EV_FAILED) && is_timed(kind));
+/* Whether time had to pass for it, which it does only when nothing else can run (invariant 4). */
+static int is_late(const struct hd_op *op, unsigned flags) {
+  return op->kind == HD_OP_TIMEOUT || (flags & HD_EV_LATE) || ((flags & HD_EV_FAILED) && is_timed(op->kind));
 }
 
 static void conflicts(struct hd_work *w) {
@@ -339,9 +340,10 @@ static void conflicts(struct hd_work *w) {
   enum role role = lock_role(op->kind, w->flags);
   if (role) on_lock(w, lock_of(op), role);
   if (interrupts(op->kind)) on_end(w);
-  /* After all that made it possible, since that may have come of the interrupt. A time-out could not have come
-   * before it: something could still run. */
-  if (!times_out(op->kind, w->flags)) hd__meet(w, w->t->interrupt);
+  /* A time-out could not have come before an interrupt, nor because it enters a section again: something could
+   * still run. */
+  if (is_late(op, w->flags)) return;
+  hd__meet(w, w->t->interrupt); /* after all that made it possible, since that may have come of the interrupt */
   hd__meet_everybody(w);
   hd__meet_section(w, op->kind == HD_OP_SPINWAIT || op->kind == HD_OP_ONCE || op->kind == HD_OP_LOCK ||
                           (role == ROLE_ACQUIRE && op->kind != HD_OP_TRYLOCK));
@@ -482,9 +484,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
     default: break;
   }
   if (hd_op_object[op->kind] > HD_OBJ_ONCE) hd__sync_event(t, f);
-  int timed_out =
-      op->kind == HD_OP_TIMEOUT || (flags & HD_EV_LATE) || ((flags & HD_EV_FAILED) && is_timed(op->kind));
-  if (timed_out) { /* invariant 4 */
+  if (is_late(op, flags)) { /* invariant 4 */
     for (uint32_t i = 0; i < t->nthreads; i++) merge(t, clock, t->last[i]);
     t->barrier = f;
   }
