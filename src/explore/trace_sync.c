@@ -222,9 +222,9 @@ static void lock_for_reading(struct hd_work *w, struct hd_tobj *o) {
     hd__meet(w, o->release);
   else if (o->acquire != HD_NONE && !hd__covered(w, w->pred, o->acquire))
     hd__add_race(w, o->acquire, NULL, 0);
+  if (w->f == HD_NONE) return; /* what a writer has since kept out came after it */
   if (o->release != HD_NONE) hd__join(w, o->release);
   meet_list(w, o, BIT(NO_WRITE));
-  if (w->f == HD_NONE) return;
   struct hd_reader *r = hd__trace_get(w->t, sizeof *r);
   *r = (struct hd_reader){w->f, HD_NONE, 0, o->readers};
   o->readers = r;

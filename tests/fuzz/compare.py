@@ -10,7 +10,8 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
  4. `rdfs` runs as many executions as `dfs`, `dpor` no more.
  5. Within a bound of preemptions or delays, the reductions have what `dfs` has within that bound; one bound after
     the other ends with everything.
- 6. Every finding was reproduced when it was found; some are replayed once more.
+ 6. Four processes have what one has, in as many executions.
+ 7. Every finding was reproduced when it was found; some are replayed once more.
 
 A program too large for `dfs` is still useful: `optimal` and `dpor` are compared with each other.
 """
@@ -26,6 +27,7 @@ COMPILERS = [(c, o) for o in ("-O1", "-O0", "-O2") for c in ("gcc", "clang")]
 HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ["-g", "-w", "-fno-strict-aliasing"]
 TIMEOUT = 60
+SHARED = 12  # executions from which on it is worth while to share the search
 MAX_LENGTH = "300"  # steps; longer executions go round in circles, and the program is passed over
 
 OK, LARGE, SAID, HUGE, WRONG = "ok", "large", "said", "huge", "wrong"  # said: the search itself says it is not exact
@@ -188,6 +190,7 @@ def compare_all(batch, index, limit, replay):
             raise Difference("a finding of optimal does not replay", optimal, "folder " + folder)
     one_for_each_class(optimal)
     compare_bounded(batch, index, limit)
+    compare_shared(batch, index, most, optimal)
     if not dfs.finished(limit):
         if not optimal.finished(most):
             return Verdict(HUGE)
@@ -215,6 +218,15 @@ def compare_bounded(batch, index, limit):
     dfs = batch.search(index, "dfs", limit, *bound)
     for name in ("optimal", "dpor") if dfs.finished(limit) else ():
         same(batch.search(index, name, limit * 4, *bound), dfs)
+
+
+def compare_shared(batch, index, most, optimal):
+    """Several processes do what one does, and not more of it."""
+    if not optimal.covered or optimal.total() < SHARED:
+        return
+    result = batch.search(index, "optimal", most, "--jobs", "4")
+    same(result, optimal)
+    one_for_each_class(result)
 
 
 def compare_iterated(batch, index, most, dfs):
