@@ -343,7 +343,8 @@ static void conflicts(struct hd_work *w) {
   /* A time-out could not have come before an interrupt, nor because it enters a section again: something could
    * still run. */
   if (is_late(op, w->flags)) return;
-  hd__meet(w, w->t->interrupt); /* after all that made it possible, since that may have come of the interrupt */
+  hd__meet(w,
+           w->t->interrupt); /* after all that made it possible, since that may have come of the interrupt */
   hd__meet_everybody(w);
   hd__meet_section(w, op->kind == HD_OP_SPINWAIT || op->kind == HD_OP_ONCE || op->kind == HD_OP_LOCK ||
                           (role == ROLE_ACQUIRE && op->kind != HD_OP_TRYLOCK));
