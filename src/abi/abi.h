@@ -318,6 +318,8 @@ struct hd_shared {
     double fraction;                 /* of the tree that is explored, as far as it is known */
     double samples, weight, inverse; /* leaves looked at: their number, sum of p, sum of 1/p */
   } estimate;
+  uint32_t
+      slot_of[HD_MAX_WORKERS]; /* the part of a systematic search each worker is at, plus 1; 0: its own */
   struct hd_redo redo[HD_MAX_WORKERS];
 };
 

@@ -218,6 +218,13 @@ void hd__redo_commit(struct hd_search *s);
 void hd__redo_copy(struct hd_search *s, void *to, const void *from, size_t n);
 #define HD_REDO(s, field, v) hd__redo_put(s, &(field), (uint64_t)(v), sizeof(field))
 
+/* Workers keep their part of a systematic search in slots. Each begins with the slot of its own number; one that has
+ * nothing to do takes over an active slot that no process looks after any more: the search was saved by more
+ * workers than it has now. pre of the latter: the lock is held. Returns whether there was one. */
+unsigned hd__slot(const struct hd_search *s);
+int hd__slot_adopt(struct hd_search *s, int (*active)(struct hd_search *s, unsigned slot));
+void hd__slots_anew(struct hd_search *s);
+
 /* How far a search is: the part of its tree that is explored, and the part that one leaf stands for. Now and then. */
 #define HD_ESTIMATE_EVERY 256 /* executions */
 void hd__estimate(struct hd_search *s, double explored, double p);

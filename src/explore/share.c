@@ -79,6 +79,27 @@ void hd_search_lock(struct hd_search *s) {
 
 void hd_search_unlock(struct hd_search *s) { __atomic_store_n(&s->shared->lock, 0, __ATOMIC_RELEASE); }
 
+unsigned hd__slot(const struct hd_search *s) {
+  uint32_t other = s->shared->slot_of[s->worker];
+  return other ? other - 1 : s->worker;
+}
+
+int hd__slot_adopt(struct hd_search *s, int (*active)(struct hd_search *s, unsigned slot)) {
+  for (unsigned slot = s->workers; slot < HD_MAX_WORKERS; slot++) {
+    int taken = !active(s, slot);
+    for (unsigned w = 0; w < s->workers; w++) taken |= s->shared->slot_of[w] == slot + 1;
+    if (taken) continue;
+    HD_REDO(s, s->shared->slot_of[s->worker], slot + 1);
+    hd__redo_commit(s);
+    return 1;
+  }
+  return 0;
+}
+
+void hd__slots_anew(struct hd_search *s) {
+  for (unsigned w = 0; w < HD_MAX_WORKERS; w++) s->shared->slot_of[w] = 0;
+}
+
 /* Knuth, "Estimating the Efficiency of Backtrack Programs", 1975: a leaf below branchings b1, b2, ... stands for
  * p = 1/(b1 b2 ...) of the tree, which then has 1/p leaves. The explored part is the sum of p over what is finished;
  * the spread of 1/p over the leaves looked at tells how uneven the tree is (weighted by p, since the leaves come in

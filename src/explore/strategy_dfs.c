@@ -42,7 +42,6 @@ struct dfs {
   uint32_t ready, started;
   uint32_t live; /* active units */
   uint32_t complete;
-  uint32_t slot_of[HD_MAX_WORKERS]; /* the slot each worker uses, plus 1 */
 };
 #define HEAD 4096
 
@@ -62,6 +61,10 @@ static struct unit *slot(struct hd_search *s, unsigned i) {
   return (struct unit *)(s->memory + HEAD + i * slot_size(s));
 }
 
+static int active(struct hd_search *s, unsigned i) {
+  return slot(s, i)->epoch == head(s)->epoch && slot(s, i)->active;
+}
+
 /* Something for a worker that has nothing to do. pre: the lock is held. */
 static int find_work(struct hd_search *s, struct unit **u) {
   struct dfs *d = head(s);
@@ -74,15 +77,8 @@ static int find_work(struct hd_search *s, struct unit **u) {
     hd__redo_commit(s);
     return 1;
   }
-  /* The search was saved by more workers than it has now. */
-  for (unsigned i = s->workers; i < HD_MAX_WORKERS; i++) {
-    struct unit *v = slot(s, i);
-    int taken = v->epoch != d->epoch || !v->active;
-    for (unsigned w = 0; w < s->workers; w++) taken |= d->slot_of[w] == i + 1;
-    if (taken) continue;
-    HD_REDO(s, d->slot_of[s->worker], i + 1);
-    hd__redo_commit(s);
-    *u = v;
+  if (hd__slot_adopt(s, active)) {
+    *u = slot(s, hd__slot(s));
     return 1;
   }
   s->shared->hungry |= 1ull << s->worker;
@@ -90,10 +86,9 @@ static int find_work(struct hd_search *s, struct unit **u) {
 }
 
 static struct unit *my_unit(struct hd_search *s) {
-  struct dfs *d = head(s);
-  unsigned i = d->slot_of[s->worker];
-  struct unit *u = slot(s, i ? i - 1 : s->worker);
-  if (u->epoch != d->epoch) *u = (struct unit){.epoch = d->epoch};
+  uint64_t epoch = head(s)->epoch;
+  struct unit *u = slot(s, hd__slot(s));
+  if (u->epoch != epoch) *u = (struct unit){.epoch = epoch};
   return u;
 }
 
@@ -101,7 +96,10 @@ static int begin(struct hd_search *s, int shuffle) {
   struct dfs *d = head(s);
   if (!d->ready) {
     hd_search_lock(s);
-    if (!d->ready) *d = (struct dfs){.epoch = d->epoch + 1, .ready = 1};
+    if (!d->ready) {
+      hd__slots_anew(s);
+      *d = (struct dfs){.epoch = d->epoch + 1, .ready = 1};
+    }
     hd_search_unlock(s);
   }
   struct unit *u = my_unit(s);
@@ -247,7 +245,7 @@ static void finish(struct hd_search *s, struct unit *u) {
   hd_search_lock(s);
   if (s->status->epoch == s->shared->epoch) {
     HD_REDO(s, u->active, 0);
-    HD_REDO(s, d->slot_of[s->worker], 0);
+    HD_REDO(s, s->shared->slot_of[s->worker], 0);
     HD_REDO(s, d->live, d->live - 1);
     HD_REDO(s, d->complete, d->live == 1);
     hd__redo_tally(s);

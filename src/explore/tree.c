@@ -39,6 +39,7 @@ struct unit *hd__tree_unit(struct hd_search *s, unsigned slot) {
 static void lay_out(struct hd_search *s) {
   struct tree *t = hd__tree(s);
   uint64_t epoch = t->epoch + 1;
+  hd__slots_anew(s);
   char *m = s->memory + 8192;
   uint64_t size = common_size(s) - 8192;
   *t = (struct tree){.epoch = epoch,
@@ -65,8 +66,7 @@ static void lay_out_unit(struct hd_search *s, struct unit *u) {
 static struct unit *unit; /* that the execution under way belongs to */
 
 static struct unit *my_unit(struct hd_search *s) {
-  unsigned slot = hd__tree(s)->slot_of[s->worker];
-  struct unit *u = hd__tree_unit(s, slot ? slot - 1 : s->worker);
+  struct unit *u = hd__tree_unit(s, hd__slot(s));
   if (u->epoch != hd__tree(s)->epoch) lay_out_unit(s, u);
   return u;
 }

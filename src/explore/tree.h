@@ -95,7 +95,6 @@ struct tree {
   uint32_t njunctions, cap_junctions;
   struct sleeper *pool_next, *pool_end; /* sleep lists of the junctions */
   struct sleeper *pool_free[32];        /* of 2^i entries; linked through the first word */
-  uint32_t slot_of[HD_MAX_WORKERS];     /* the slot each worker uses, plus 1 */
 };
 
 /* What differs between the two strategies. */

@@ -96,7 +96,7 @@ void hd__tree_lock_junctions(struct hd_search *s, const struct unit *u) {
 void hd__tree_finish(struct hd_search *s, struct unit *u) {
   struct tree *t = hd__tree(s);
   HD_REDO(s, u->active, 0);
-  HD_REDO(s, t->slot_of[s->worker], 0);
+  HD_REDO(s, s->shared->slot_of[s->worker], 0);
   struct junction *j = u->root;
   if (!j) {
     HD_REDO(s, t->complete, 1);
@@ -201,19 +201,9 @@ static void take(struct hd_search *s, struct unit *u, struct junction *j) {
   hd__redo_commit(s);
 }
 
-/* A unit in a slot that no process looks after any more: the search was saved by more workers than it has now. */
-static struct unit *orphan(struct hd_search *s) {
-  struct tree *t = hd__tree(s);
-  for (unsigned slot = s->workers; slot < HD_MAX_WORKERS; slot++) {
-    struct unit *u = hd__tree_unit(s, slot);
-    int taken = u->epoch != t->epoch || !u->active;
-    for (unsigned w = 0; w < s->workers; w++) taken |= t->slot_of[w] == slot + 1;
-    if (taken) continue;
-    HD_REDO(s, t->slot_of[s->worker], slot + 1);
-    hd__redo_commit(s);
-    return u;
-  }
-  return NULL;
+static int active(struct hd_search *s, unsigned slot) {
+  const struct unit *u = hd__tree_unit(s, slot);
+  return u->epoch == hd__tree(s)->epoch && u->active;
 }
 
 /* Where the most is likely to be left: nearest to the root. */
@@ -235,9 +225,8 @@ static int find(struct hd_search *s, struct unit **u) {
     hd__redo_commit(s);
     return 1;
   }
-  struct unit *left = orphan(s);
-  if (left) {
-    *u = left;
+  if (hd__slot_adopt(s, active)) {
+    *u = hd__tree_unit(s, hd__slot(s));
     return 1;
   }
   struct junction *j = shallowest(t);
