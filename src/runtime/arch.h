@@ -28,6 +28,8 @@ void hd_arch_init(void);
 /* Leaves the signal handler it is called in: calls fn with a copy of the interrupted context, on the stack that
  * was interrupted, and when fn returns, continues that context. */
 _Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *));
+/* Makes the context go on as if it had called fn where it is. */
+void hd_arch_call(ucontext_t *uc, void (*fn)(void));
 /* Returns from a signal handler whose frame the kernel left at sp. */
 _Noreturn void hd_arch_return_from_signal(uint64_t sp);
 /* clone(2) with these arguments, for a child that shares our memory on a stack of its own while we sleep: the child

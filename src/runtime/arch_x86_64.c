@@ -61,6 +61,13 @@ _Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t
   __builtin_unreachable();
 }
 
+void hd_arch_call(ucontext_t *uc, void (*fn)(void)) {
+  greg_t *g = uc->uc_mcontext.gregs;
+  g[REG_RSP] -= 8;
+  *(uint64_t *)g[REG_RSP] = (uint64_t)g[REG_RIP];
+  g[REG_RIP] = (greg_t)fn;
+}
+
 long hd_arch_clone_beside(const long *a, const ucontext_t *uc) {
   static char room[64 << 10] __attribute__((aligned(64))); /* one at a time: we sleep until it is gone */
   ucontext_t *to = copy_context(uc, room + sizeof room);

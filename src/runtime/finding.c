@@ -132,13 +132,34 @@ void hd__modules_record(void) {
   dl_iterate_phdr(add_module, NULL);
 }
 
-/* A library loaded while the program runs is one more module; a restart unloads it. */
+/* A library loaded while the program runs is one more module; a restart unloads it. The loader's own lock orders
+ * constructors and destructors. */
+static void loader_locked(void) {
+  if (hot.active) hd__acquire(&hd__obj((uint64_t)&nuser_text, HD_OBJ_STREAM)->vc);
+}
+
+static void loader_unlocked(void) {
+  if (!hot.active) return;
+  loader_locked();
+  hd__release(&hd__obj((uint64_t)&nuser_text, HD_OBJ_STREAM)->vc);
+}
+
 HD_EXPORT void *dlopen(const char *file, int mode) {
   hd__real_init();
+  loader_locked();
   void *h =
       real_dlopen(file, hot.active ? mode & ~RTLD_DEEPBIND : mode); /* past us: its calls would not be seen */
+  loader_unlocked();
   if (hot.active && h) hd__modules_record();
   return h;
+}
+
+HD_EXPORT int dlclose(void *handle) {
+  hd__real_init();
+  loader_locked();
+  int e = real_dlclose(handle);
+  loader_unlocked();
+  return e;
 }
 
 /* A program counter in a form that is the same in every process, wherever the module was loaded. */

@@ -85,6 +85,11 @@ static int make(size_t stack_size) {
   id->image = hd__private_alloc(n, 64);
   if (!id->image) return -1;
   hd__copy(id->image, id->frame, n);
+  uint64_t *dtv = ((uint64_t **)id->tp)[1];
+  id->dtv_words = (dtv[-2] + 2) * 2;
+  id->dtv = hd__private_alloc(id->dtv_words * sizeof *dtv, 64);
+  if (!id->dtv) return -1;
+  hd__copy(id->dtv, dtv - 2, id->dtv_words * sizeof *dtv);
   nidents++;
   return 0;
 }
@@ -121,6 +126,7 @@ struct hd_ident *hd__ident_take(size_t stack_size) {
       *p = id->next;
       if (id->used) hd__copy(id->frame, id->image, (size_t)(id->stack_hi - id->frame));
       id->used = true;
+      hd__copy(((uint64_t **)id->tp)[1] - 2, id->dtv, id->dtv_words * sizeof *id->dtv);
       return id;
     }
   return NULL;

@@ -124,8 +124,8 @@ static void tell_alternatives(const struct hd_io *o, struct hd_op *op) {
 }
 
 static void update(struct hd_thread *t) {
+  if (t->timed_out || t->cancel_now) return; /* it goes on in any case */
   bool on = ready(t->io, &t->op);
-  if (t->timed_out) return; /* its time has come: it goes on in any case */
   if (on)
     hd__enable(t);
   else
@@ -139,8 +139,17 @@ static void update_all(void) {
 
 /* ---- one operation ---- */
 
+/* Calls that wait are where a thread may be cancelled. */
+static bool may_cancel(const struct hd_thread *t, unsigned kind) {
+  return t->syscall && !t->cancel_off &&
+         (kind == HD_OP_IOREAD || kind == HD_OP_IOWRITE || kind == HD_OP_IOPOLL || kind == HD_OP_ACCEPT ||
+          kind == HD_OP_CONNECT || kind == HD_OP_WAITCHILD);
+}
+
 bool hd__io_point(struct hd_io *o) {
   struct hd_thread *t = rt.cur;
+  bool cancels = may_cancel(t, o->kind), cancelled = false;
+  if (cancels && t->cancel_asked) hd__syscall_cancelled();
   t->op = (struct hd_op){.kind = o->kind,
                          .thread = t->id,
                          .size = o->reads | (uint32_t)o->writes << 16,
@@ -156,11 +165,15 @@ bool hd__io_point(struct hd_io *o) {
   if (early) o->n = 0; /* it may be over at any time */
   update(t);
   if (o->timeout != HD_FOREVER && t->state == HD_T_BLOCKED) hd__timer_in(t, o->timeout);
-  hd__step();
+  if (cancels)
+    cancelled = hd__step_cancel();
+  else
+    hd__step();
   o->n = n;
   rt.nio--;
   t->io = NULL;
   hd__timer_clear(t);
+  if (cancelled) hd__syscall_cancelled();
   bool late = t->timed_out;
   t->timed_out = false;
   struct hd_op unused;

@@ -49,9 +49,11 @@ struct hd_ident {
   char *frame;     /* frames of its start-up code, then TLS and the thread control block, up to ... */
   char *stack_hi;  /* ... here */
   size_t guard;
-  size_t want_size;      /* the stack size it was asked for, 0 = default */
-  uint64_t limit;        /* below this address lies room for our hooks, not for the program */
-  char *image;           /* copy of [frame, stack_hi) as it was when the thread was new */
+  size_t want_size; /* the stack size it was asked for, 0 = default */
+  uint64_t limit;   /* below this address lies room for our hooks, not for the program */
+  char *image;      /* copy of [frame, stack_hi) as it was when the thread was new */
+  uint64_t *dtv;    /* the same of libc's table of thread-local blocks, from its size on */
+  uint64_t dtv_words;
   struct hd_ident *next; /* free list */
   bool used;             /* since memory was last put back */
   bool quiet;            /* the kernel does not write into it by itself */
@@ -160,6 +162,7 @@ struct hd_thread {
   uint32_t randoms;      /* times it asked the kernel for random numbers */
   uint64_t stack_limit;
   struct hd_spin spin;
+  void *syscall;     /* the context of the system call it is in, if that is an operation (sysguard.c) */
   struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
   uint32_t channels; /* pipes, sockets and the like that it has made */
   unsigned section;  /* nesting of atomic sections (section.c) */
@@ -564,6 +567,8 @@ static inline void hd__take_signals(void) {
 void hd__signals_begin(void);          /* the program's handlers are those of the start again */
 bool hd__on_signal_stack(uint64_t sp); /* ours, on which handlers run */
 void hd__sysguard_init(void);
+/* The running thread was cancelled in a system call: it does not return from it. */
+_Noreturn void hd__syscall_cancelled(void);
 void hd__vdso_init(void);
 void hd__signals_native(void); /* the program's handlers are the kernel's again */
 void hd__children_begin(void); /* none is left */

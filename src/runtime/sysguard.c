@@ -233,11 +233,14 @@ static long names_opened(long nr, const long *a, long r) {
 }
 
 /* Calls that are operations of the schedule: they leave the signal handler, since others may run meanwhile. */
+/* A handler of the program's that is called for it must run on the thread's stack: others may run meanwhile. */
+static bool kills(long nr) { return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill; }
+
 static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || nr == SYS_execveat; }
 
 static bool wants_step(long nr, const long *a) {
   return hd__io_wants(nr, a) || hd__names_wants(nr, a) || hd__wait_wants(nr) || hd__socket_wants(nr) ||
-         hd__child_wants(nr) || ends(nr) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep;
+         hd__child_wants(nr) || ends(nr) || kills(nr) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep;
 }
 
 static long sleep_call(long nr, const long *a, uint64_t pc) {
@@ -254,6 +257,7 @@ static long sleep_call(long nr, const long *a, uint64_t pc) {
 static long serve_step(long nr, long *a, uint64_t pc) {
   if (nr == SYS_exit_group) hd__exit_now((int)a[0]);
   if (ends(nr)) return hd__exec_call(nr, a);
+  if (kills(nr)) return do_kill(nr, a);
   if (hd__child_wants(nr)) return hd__child_call(nr, a, pc);
   if (hd__wait_wants(nr)) return hd__wait_call(nr, a, pc);
   if (hd__socket_wants(nr)) return hd__socket_call(nr, a, pc);
@@ -342,11 +346,24 @@ static long serve(long nr, long *a) {
   }
 }
 
+/* Called where the system call was made, so that the unwinder finds its way from there. */
+__attribute__((force_align_arg_pointer)) static void hd_rt_cancelled(void) { hd__cancel(); }
+
+_Noreturn void hd__syscall_cancelled(void) {
+  ucontext_t *uc = rt.cur->syscall;
+  rt.cur->syscall = NULL;
+  hd_arch_call(uc, hd_rt_cancelled);
+  hd_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8);
+  hd_arch_return_from_signal((uint64_t)uc);
+}
+
 /* On the thread's own stack. */
 static void hd_rt_syscall(ucontext_t *uc) {
   long a[6], nr = hd_sig_sysno(uc);
   hd_sig_sysargs(uc, a);
+  rt.cur->syscall = uc;
   hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
+  rt.cur->syscall = NULL;
   hd_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8); /* not what it was: others have run */
 }
 
@@ -370,6 +387,8 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     if (ends(info->si_syscall)) serve_step(info->si_syscall, a, hot.syscall_pc);
   }
   hd_sig_set_result(uc, serve(info->si_syscall, a));
+  if (info->si_syscall == SYS_rt_sigprocmask) /* else the return from this handler would undo it */
+    hd_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8);
 }
 
 /* ---- turning it on ---- */
