@@ -77,7 +77,7 @@ ACTIONS = [
     ("cwd_moved", "passed through; the folder it started in is put back at a restart"),
     ("mask_start", "passed through; put back at a restart"),
     ("hd__fd_dup", "passed through; closed at a restart, and what was there before `main` is put back"),
-    ("do_kill", "a signal to itself that would kill is a finding; passed through otherwise"),
+    ("do_kill", "to this process: handled by a thread, a finding if it would kill; passed through otherwise"),
     ("brk_moved", "passed through; put back at a restart"),
     ("hd__fd_close", "passed through for what the execution opened; what was there before `main` stays open"),
     ("hd__fd_moved", "passed through; the offset of a descriptor from before `main` is put back at a restart"),

@@ -561,6 +561,8 @@ void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *));
 void hd__self_signal(int sig, uint64_t pc);
 /* The running thread handles what was sent to it. */
 void hd__signals_deliver(void);
+/* Sends a signal to a thread; returns 0 or an errno. */
+int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc);
 static inline void hd__take_signals(void) {
   if (HD_UNLIKELY(rt.cur->sig_pending & ~rt.cur->sig_mask)) hd__signals_deliver();
 }

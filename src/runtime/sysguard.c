@@ -194,13 +194,24 @@ static long do_futex(const long *a) {
   return hd_sys6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-static long do_kill(long nr, const long *a) {
-  long self = hd_sys3(SYS_getpid, 0, 0, 0);
+/* Who takes a signal to the whole process: a thread that waits for it, this one, another that does not mask it. */
+static struct hd_thread *taker(int sig) {
+  uint64_t bit = 1ull << (sig - 1);
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state != HD_T_DONE && (rt.thread[i].sig_waits & bit)) return &rt.thread[i];
+  if (!(rt.cur->sig_mask & bit)) return rt.cur;
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state != HD_T_DONE && !(rt.thread[i].sig_mask & bit)) return &rt.thread[i];
+  return rt.cur;
+}
+
+static long do_kill(long nr, const long *a, uint64_t pc) {
   int sig = (int)(nr == SYS_tgkill ? a[2] : a[1]);
-  bool me = nr == SYS_kill ? a[0] == VIRTUAL_PID || a[0] == 0 : true;
+  long tid = nr == SYS_kill ? -1 : (nr == SYS_tkill ? a[0] : a[1]) - VIRTUAL_PID;
+  bool me = nr == SYS_kill ? (int)a[0] == VIRTUAL_PID || (int)a[0] == 0 : tid >= 0 && tid < rt.nthreads;
   if (!me) return hd_sys3(nr, a[0], a[1], a[2]);
-  if (sig > 0 && sig < 65) hd__self_signal(sig, hd__innermost());
-  return hd_sys3(SYS_tgkill, self, hd_sys3(SYS_gettid, 0, 0, 0), sig);
+  if (sig < 1 || sig > 64) return sig ? -EINVAL : 0;
+  return -hd__signal_send(nr == SYS_kill ? taker(sig) : &rt.thread[tid], sig, pc);
 }
 
 /* The kernel could not write to a page that is still read-only for us: make room and try again. */
@@ -257,7 +268,7 @@ static long sleep_call(long nr, const long *a, uint64_t pc) {
 static long serve_step(long nr, long *a, uint64_t pc) {
   if (nr == SYS_exit_group) hd__exit_now((int)a[0]);
   if (ends(nr)) return hd__exec_call(nr, a);
-  if (kills(nr)) return do_kill(nr, a);
+  if (kills(nr)) return do_kill(nr, a, pc);
   if (hd__child_wants(nr)) return hd__child_call(nr, a, pc);
   if (hd__wait_wants(nr)) return hd__wait_call(nr, a, pc);
   if (hd__socket_wants(nr)) return hd__socket_call(nr, a, pc);
@@ -341,7 +352,7 @@ static long serve(long nr, long *a) {
     case SYS_copy_file_range: hd__file_changes(a[2]); return hd__plain(nr, a);
     case SYS_kill:
     case SYS_tkill:
-    case SYS_tgkill: return do_kill(nr, a);
+    case SYS_tgkill: return do_kill(nr, a, hot.syscall_pc);
     default: return hd__plain(nr, a);
   }
 }

@@ -47,7 +47,7 @@ void hd__signals_deliver(void) {
   hd__copy(hot.regs, regs, sizeof regs);
 }
 
-static int send_to(struct hd_thread *t, int sig, uint64_t pc) {
+int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc) {
   if (!t || t->joined) return ESRCH;
   if (sig < 0 || sig > 64) return EINVAL;
   if (!sig) return 0;
@@ -69,7 +69,7 @@ static int send_to(struct hd_thread *t, int sig, uint64_t pc) {
 }
 
 HD_EXPORT int pthread_kill(pthread_t th, int sig) {
-  return hot.active ? send_to(hd__thread_find(th), sig, HD_CALLER) : real_pthread_kill(th, sig);
+  return hot.active ? hd__signal_send(hd__thread_find(th), sig, HD_CALLER) : real_pthread_kill(th, sig);
 }
 
 static int change_mask(int how, const sigset_t *set, sigset_t *old) {
