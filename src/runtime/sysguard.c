@@ -357,6 +357,16 @@ static long serve(long nr, long *a) {
   }
 }
 
+/* The return from a handler sets the mask of the interrupted code. What was changed meanwhile shall stay, but never
+ * mask what the runtime needs: libc masks everything for a moment when it starts a process. */
+static void keep_mask(ucontext_t *uc) {
+  static const int needed[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, HD_SIG_HANG};
+  uint64_t mask = 0;
+  hd_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, 8);
+  for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) mask &= ~(1ull << (needed[i] - 1));
+  hd__copy(&uc->uc_sigmask, &mask, sizeof mask);
+}
+
 /* Called where the system call was made, so that the unwinder finds its way from there. */
 __attribute__((force_align_arg_pointer)) static void hd_rt_cancelled(void) { hd__cancel(); }
 
@@ -364,7 +374,7 @@ _Noreturn void hd__syscall_cancelled(void) {
   ucontext_t *uc = rt.cur->syscall;
   rt.cur->syscall = NULL;
   hd_arch_call(uc, hd_rt_cancelled);
-  hd_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8);
+  keep_mask(uc);
   hd_arch_return_from_signal((uint64_t)uc);
 }
 
@@ -375,7 +385,7 @@ static void hd_rt_syscall(ucontext_t *uc) {
   rt.cur->syscall = uc;
   hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
   rt.cur->syscall = NULL;
-  hd_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8); /* not what it was: others have run */
+  keep_mask(uc); /* not what it was: others have run */
 }
 
 static void on_syscall(int sig, siginfo_t *info, void *context) {
@@ -398,8 +408,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     if (ends(info->si_syscall)) serve_step(info->si_syscall, a, hot.syscall_pc);
   }
   hd_sig_set_result(uc, serve(info->si_syscall, a));
-  if (info->si_syscall == SYS_rt_sigprocmask) /* else the return from this handler would undo it */
-    hd_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8);
+  if (info->si_syscall == SYS_rt_sigprocmask) keep_mask(uc);
 }
 
 /* ---- turning it on ---- */
