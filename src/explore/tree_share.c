@@ -6,22 +6,23 @@
  *  2. A junction's sleep list holds what slept there and the first step of every branch begun there, but for one
  *     (`starting`) whose first execution is not over. Until that is known no other branch is begun there, and
  *     whoever wants to insert one waits: what is begun covers what is inserted.
+ *  3. A junction from which everything is explored is closed: its parent's counters are changed in the same commit
+ *     that frees it. `closing` names one that is next, so that this goes on after a worker was killed.
  *  4. A branch that is begun while others of the same junction are under way cannot count on what those would have
  *     brought up at the junction: it finds it begun. So what sleeps there covers in the new unit only what begins
  *     with it (`weak`), as in the classic algorithm; some of its executions may have to be given up. No class is
- *     run twice or left out.
- *  3. A junction from which everything is explored is closed: its parent's counters are changed in the same commit
- *     that frees it. `closing` names one that is next, so that this goes on after a worker was killed. */
+ *     run twice or left out. */
 #include "explore/tree.h"
 
-#define trace hd__tree_trace
-
 /* ---- sleep lists of junctions: blocks of 2^i entries ---- */
+
+/* A free block begins with the address of the next one. */
+typedef struct sleeper *__attribute__((may_alias)) block;
 
 static struct sleeper *pool_get(struct tree *t, unsigned i) {
   struct sleeper *p = t->pool_free[i];
   if (p) {
-    t->pool_free[i] = *(struct sleeper **)p;
+    t->pool_free[i] = *(block *)p;
     return p;
   }
   if ((uint64_t)(t->pool_end - t->pool_next) < (1ull << i)) hd_give_up(HD_TREE_FULL);
@@ -32,7 +33,7 @@ static struct sleeper *pool_get(struct tree *t, unsigned i) {
 
 static void pool_put(struct tree *t, struct sleeper *p, uint32_t cap) {
   unsigned i = (unsigned)__builtin_ctz(cap);
-  *(struct sleeper **)p = t->pool_free[i];
+  *(block *)p = t->pool_free[i];
   t->pool_free[i] = p;
 }
 
