@@ -41,25 +41,36 @@ struct hd_trace {
   uint32_t n, cap_ev;
   struct hd_race *race;
   uint32_t nraces, cap_races;
-  uint32_t nthreads;                    /* entries of each clock */
-  uint32_t last[HD_MAX_THREADS];        /* last event of each thread */
-  uint32_t cause[HD_MAX_THREADS];       /* event that enabled its pending operation: create, signal */
-  uint64_t waits[HD_MAX_THREADS];       /* condition it is queued at */
-  const uint32_t *gate[HD_MAX_THREADS]; /* what had happened when the barrier it is at was passed */
+  uint32_t nthreads;                          /* entries of each clock */
+  uint32_t last[HD_MAX_THREADS];              /* last event of each thread */
+  _Alignas(8) uint32_t cause[HD_MAX_THREADS]; /* event that enabled its pending operation: create, signal */
+  uint64_t waits[HD_MAX_THREADS];             /* condition it is queued at */
+  const uint32_t *gate[HD_MAX_THREADS];       /* what had happened when the barrier it is at was passed */
   struct hd_arena arena;
   struct hd_tobj *table;
   uint32_t table_cap, table_used;
-  uint32_t epoch;
+  uint64_t stamp;                 /* of the event being added; grows for ever */
+  uint64_t floor;                 /* entries of the table with a lower stamp are not in use */
   uint32_t barrier;               /* last time-out: everything after it comes after everything before it */
   uint32_t section, section_last; /* first and last event of the atomic section entered last, HD_NONE */
   uint32_t interrupt;             /* last cancellation or signal: nothing is independent of those */
   uint32_t threads_max;
+  /* trace_undo.c */
+  struct hd_mark *mark;
+  struct hd_undo *undo;
+  uint32_t kept;   /* events that this execution is known to begin with: in place, though n is less */
+  uint8_t logging; /* changes can be taken back */
+  uint8_t afresh;  /* but not those of this execution */
+  uint8_t ended;   /* pending operations have been looked at */
 };
 
 /* pre: memory of at least HD_TRACE_MEMORY bytes that is the trace's own. */
 #define HD_TRACE_MEMORY (4ull << 30)
 void hd__trace_init(struct hd_trace *t, void *memory);
 void hd__trace_begin(struct hd_trace *t);
+/* Instead of begin: as far as the execution is like the last one of this trace, what is known of its events is not
+ * worked out again. */
+void hd__trace_resume(struct hd_trace *t);
 /* Appends the event and finds its races. */
 void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
                      unsigned nchoices);
@@ -152,7 +163,7 @@ struct hd_link {
 /* What is known of one object. Memory: per granule a list of accesses; locks: the last acquire and release. */
 struct hd_tobj {
   uint64_t key;
-  uint32_t epoch;
+  uint64_t stamp;                     /* of the event that touched it last */
   uint32_t acquire, release, destroy; /* last events, HD_NONE */
   struct hd_link *list;               /* most recent first */
   struct hd_link *spins;              /* lock: loops that saw it free since it was last taken */
@@ -169,6 +180,29 @@ struct hd_work {
   const uint32_t *pred; /* what orders it apart from its conflicts */
   uint32_t *clock;      /* the same with the conflicts so far */
 };
+
+/* The state before an event. */
+struct hd_mark {
+  char *next; /* of the arena */
+  struct hd_undo *undo;
+  uint64_t waits; /* of its thread, as the next two */
+  const uint32_t *gate;
+  uint32_t cause;
+  uint32_t barrier, section, section_last, interrupt;
+  uint32_t nraces, nthreads, table_used;
+};
+
+/* trace_undo.c: before a change in place. pre: size is a multiple of 8. */
+void hd__trace_save(struct hd_trace *t, void *at, uint32_t size);
+/* Before the event changes what is known of a thread that is not its own. */
+void hd__trace_save_thread(struct hd_trace *t, uint32_t i);
+/* Before an event of the thread is added. */
+void hd__trace_mark(struct hd_trace *t, uint32_t thread);
+/* Whether the event is one that the trace is known to go on with; it is then part of it. */
+int hd__trace_known(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
+                    unsigned nchoices);
+/* The execution is over before all events it was known to begin with. */
+void hd__trace_settle(struct hd_trace *t);
 
 void *hd__trace_get(struct hd_trace *t, size_t n);
 struct hd_tobj *hd__tobj(struct hd_trace *t, uint64_t key);

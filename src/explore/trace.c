@@ -21,6 +21,9 @@ void hd__trace_init(struct hd_trace *t, void *memory) {
   m += sizeof *t->ev * (uint64_t)t->cap_ev;
   t->race = (struct hd_race *)m;
   m += sizeof *t->race * (uint64_t)t->cap_races;
+  t->mark = (struct hd_mark *)m;
+  m += sizeof *t->mark * (uint64_t)(t->cap_ev + 1);
+  m += -(uintptr_t)m % sizeof *t->table;
   t->table = (struct hd_tobj *)m;
   m += sizeof *t->table * (uint64_t)TABLE_MAX;
   hd_arena_init(&t->arena, m, (uint64_t)((char *)memory + HD_TRACE_MEMORY - m));
@@ -38,7 +41,10 @@ void hd__trace_begin(struct hd_trace *t) {
   t->n = t->nraces = t->nthreads = 0;
   t->table_used = 0;
   t->barrier = t->section = t->section_last = t->interrupt = HD_NONE;
-  t->epoch++;
+  t->floor = ++t->stamp;
+  t->undo = NULL;
+  t->kept = 0;
+  t->logging = t->afresh = t->ended = 0;
   hd_arena_reset(&t->arena);
 }
 
@@ -54,29 +60,34 @@ static void grow_table(struct hd_trace *t) {
   uint32_t n = 0;
   if (t->table_cap == TABLE_MAX) hd_give_up("an execution touches too many objects");
   for (uint32_t i = 0; i < t->table_cap; i++)
-    if (t->table[i].epoch == t->epoch) old[n++] = t->table[i];
+    if (t->table[i].stamp >= t->floor) old[n++] = t->table[i];
   t->table_cap *= 2;
   t->table_used = 0;
-  t->epoch++;
+  t->floor = ++t->stamp;
+  t->afresh = 1;
   for (uint32_t i = 0; i < n; i++) {
     struct hd_tobj *o = hd__tobj(t, old[i].key);
-    old[i].epoch = t->epoch;
+    old[i].stamp = t->stamp;
     *o = old[i];
   }
 }
 
 struct hd_tobj *hd__tobj(struct hd_trace *t, uint64_t key) {
   uint32_t i = (uint32_t)(hd_mix64(key) & (t->table_cap - 1));
-  while (t->table[i].epoch == t->epoch && t->table[i].key != key) i = (i + 1) & (t->table_cap - 1);
+  while (t->table[i].stamp >= t->floor && t->table[i].key != key) i = (i + 1) & (t->table_cap - 1);
   struct hd_tobj *o = &t->table[i];
-  if (o->epoch != t->epoch) {
+  if (o->stamp == t->stamp) return o;
+  if (o->stamp < t->floor) {
     if (++t->table_used * 2 > t->table_cap) {
       grow_table(t);
       return hd__tobj(t, key);
     }
-    *o = (struct hd_tobj){
-        .key = key, .epoch = t->epoch, .acquire = HD_NONE, .release = HD_NONE, .destroy = HD_NONE};
+    hd__trace_save(t, o, sizeof *o);
+    *o = (struct hd_tobj){.key = key, .acquire = HD_NONE, .release = HD_NONE, .destroy = HD_NONE};
+  } else {
+    hd__trace_save(t, o, sizeof *o);
   }
+  o->stamp = t->stamp;
   return o;
 }
 
@@ -396,6 +407,7 @@ static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op) {
 /* More threads than any execution had before: clocks must be wider. Old ones are copied. */
 static void widen(struct hd_trace *t, uint32_t n) {
   uint32_t old = t->threads_max;
+  t->afresh = 1;
   t->threads_max = (n + 7) & ~7u;
   for (uint32_t i = 0; i < t->n; i++) {
     uint32_t *c = hd__trace_get(t, t->threads_max * sizeof *c),
@@ -428,7 +440,9 @@ static void know_thread(struct hd_trace *t, uint32_t id) {
 
 void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
                      unsigned nchoices) {
-  if (t->n == t->cap_ev) return;
+  if (t->n == t->cap_ev || hd__trace_known(t, op, flags, choice, nchoices)) return;
+  if (t->logging) hd__trace_mark(t, op->thread);
+  t->stamp++;
   know_thread(t, op->thread);
   if (op->kind == HD_OP_CREATE) know_thread(t, (uint32_t)op->object);
   uint32_t f = t->n++, prev = t->last[op->thread];
@@ -452,11 +466,15 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
   if (op->section == HD_SECTION_ENTERS) t->section = f;
   if (op->section) t->section_last = f;
   switch (op->kind) {
-    case HD_OP_CREATE: t->cause[op->object] = f; break;
+    case HD_OP_CREATE:
+      hd__trace_save_thread(t, (uint32_t)op->object);
+      t->cause[op->object] = f;
+      break;
     case HD_OP_CANCEL:
     case HD_OP_KILL:
       t->interrupt = f;
       if (op->aux) {
+        hd__trace_save_thread(t, (uint32_t)op->aux - 1);
         t->cause[op->aux - 1] = f;
         t->waits[op->aux - 1] = 0;
       }
@@ -470,6 +488,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
     case HD_OP_SIGNAL:
     case HD_OP_FWAKE:
       if (op->aux) {
+        hd__trace_save_thread(t, (uint32_t)op->aux - 1);
         t->cause[op->aux - 1] = f;
         t->waits[op->aux - 1] = 0;
       }
@@ -478,6 +497,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
     case HD_OP_FWAKEALL:
       for (uint32_t i = 0; i < t->nthreads; i++)
         if (t->waits[i] == op->object) {
+          hd__trace_save_thread(t, i);
           t->cause[i] = f;
           t->waits[i] = 0;
         }
@@ -492,6 +512,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
 }
 
 void hd__trace_stop(struct hd_trace *t) {
+  hd__trace_settle(t);
   if (!t->n) return;
   uint32_t f = t->n - 1;
   struct hd_ev *ev = &t->ev[f];
@@ -501,6 +522,10 @@ void hd__trace_stop(struct hd_trace *t) {
 }
 
 void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
+  hd__trace_settle(t);
+  if (t->logging) hd__trace_mark(t, 0);
+  t->ended = 1;
+  t->stamp++;
   int ended = t->n && (t->ev[t->n - 1].op.kind == HD_OP_END || (t->ev[t->n - 1].flags & HD__EV_STOP));
   for (uint32_t i = 0; i < t->nthreads; i++) {
     const struct hd_op *op = p->op[i];

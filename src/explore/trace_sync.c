@@ -234,6 +234,7 @@ static void unlock_reading(struct hd_work *w, struct hd_tobj *o) {
   meet_list(w, o, BIT(NO_WRITE));
   for (struct hd_reader *r = o->readers; r && w->f != HD_NONE; r = r->next)
     if (r->unlock == HD_NONE && w->t->ev[r->lock].op.thread == w->op->thread) {
+      hd__trace_save(w->t, r, sizeof *r);
       r->unlock = w->f;
       return;
     }
@@ -369,6 +370,7 @@ static void pass(struct hd_trace *t, struct hd_tobj *o, uint32_t n) {
     left--;
     for (uint32_t i = 0; i < t->threads_max; i++)
       if (t->ev[l->ev].clock[i] > all[i]) all[i] = t->ev[l->ev].clock[i];
+    hd__trace_save_thread(t, t->ev[l->ev].op.thread);
     t->gate[t->ev[l->ev].op.thread] = all;
   }
   o->count = 0;
@@ -384,6 +386,7 @@ void hd__sync_event(struct hd_trace *t, uint32_t f) {
     t->gate[op->thread] = NULL;
     for (uint32_t i = 0; gate && i < t->nthreads; i++) /* the others wait for the first to leave */
       if (t->gate[i] == gate) {
+        hd__trace_save_thread(t, i);
         t->gate[i] = NULL;
         t->cause[i] = f;
       }

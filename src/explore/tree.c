@@ -155,7 +155,10 @@ int hd__tree_begin(struct hd_search *s) {
   }
   unit = u;
   u->in_flight = s->execution;
-  hd__trace_begin(&trace);
+  if (s->status->restart == HD_RESTART_FORK) /* every execution has a process of its own */
+    hd__trace_begin(&trace);
+  else
+    hd__trace_resume(&trace);
   u->at = 0;
   u->running = u->depth;
   u->guide = NULL;
@@ -221,11 +224,17 @@ int hd__tree_pick(struct hd_search *s, const struct hd_point *p) {
           .thread = u->guide->op.thread, .choice = u->guide->choice, .fixed_choice = !u->guide->any_choice};
       u->guide = n->branch->child;
     } else {
-      /* Staying with the running thread makes the first execution a plain one. */
+      /* Staying with the running thread makes the first execution a plain one. One that yields wants others to go
+       * first: a loop that waits for them would run on to --max-length. */
       int best = -1, outcome = -1;
-      if (hd_set_has(p->enabled, p->current) && awake(n, p->current, &outcome)) best = (int)p->current;
-      for (unsigned i = 0; best < 0 && i < p->words * 64; i++)
-        if (hd_set_has(p->enabled, i) && awake(n, i, &outcome)) best = (int)i;
+      unsigned kind = p->op[p->current]->kind,
+               from = kind == HD_OP_YIELD || kind == HD_OP_SLEEP ? p->current + 1 : 0;
+      if (!from && hd_set_has(p->enabled, p->current) && awake(n, p->current, &outcome))
+        best = (int)p->current;
+      for (unsigned i = 0; best < 0 && i < p->words * 64; i++) {
+        unsigned t = (from + i) % (p->words * 64);
+        if (hd_set_has(p->enabled, t) && awake(n, t, &outcome)) best = (int)t;
+      }
       if (best < 0) return HD_PICK_GIVE_UP;
       n->pick = (union pick){.thread = (uint16_t)best,
                              .choice = (uint16_t)(outcome >= 0 ? outcome : 0),
