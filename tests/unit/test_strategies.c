@@ -76,7 +76,8 @@ struct runner {
   struct hd_search search;
   struct hd_config config;
   struct hd_status status;
-  struct hd_trace trace; /* our own, for the class of each execution */
+  struct hd_trace trace;   /* our own, for the class of each execution */
+  struct hd_trace resumed; /* of the same events, while its memory is there */
   struct result result;
 };
 
@@ -149,6 +150,7 @@ static void on_event(void *ctx, const struct hd_op *op, unsigned flags, unsigned
   struct hd_op told = mutated(op, &told_flags, &told_choices);
   if (r->strategy->event) r->strategy->event(&r->search, &told, told_flags, choice, told_choices);
   hd__trace_event(&r->trace, op, flags, choice, nchoices);
+  if (r->resumed.ev) hd__trace_event(&r->resumed, op, flags, choice, nchoices);
 }
 
 enum { NOTHING_LEFT = 100, LATER };
@@ -159,6 +161,7 @@ static int execute(struct runner *r, struct sim *s, const struct sim_program *p,
   int begun = r->strategy->begin(&r->search);
   if (begun <= 0) return begun ? LATER : NOTHING_LEFT;
   hd__trace_begin(&r->trace);
+  if (r->resumed.ev) hd__trace_resume(&r->resumed);
   sim_begin(s, p);
   while (!s->over && steps--) {
     if (!sim_look(s, current)) return HD_HOW_STUCK;
@@ -184,6 +187,26 @@ static uint64_t final_state(const struct sim *s, int how) {
   return h;
 }
 
+/* A trace that goes on from what is known of the last one says the same as one that was begun anew. */
+static void compare_resumed(struct runner *r, const struct hd_point *p) {
+  struct hd_trace *a = &r->trace, *b = &r->resumed;
+  hd__trace_end(a, p);
+  hd__trace_end(b, p);
+  assert_int_equal(b->n, a->n);
+  assert_int_equal(b->nthreads, a->nthreads);
+  for (uint32_t i = 0; i < a->n; i++)
+    for (uint32_t t = 0; t < a->nthreads; t++) {
+      assert_int_equal(b->ev[i].clock[t], a->ev[i].clock[t]);
+      assert_int_equal(b->ev[i].pred[t], a->ev[i].pred[t]);
+    }
+  assert_int_equal(b->nraces, a->nraces);
+  for (uint32_t i = 0; i < a->nraces; i++) {
+    const struct hd_race *q = &a->race[i], *s = &b->race[i];
+    assert_true(s->e == q->e && s->f == q->f && s->thread == q->thread && s->nalso == q->nalso);
+    for (uint32_t k = 0; k < q->nalso; k++) assert_int_equal(s->also[k], q->also[k]);
+  }
+}
+
 /* Searches p to the end, or for `limit` executions. Some executions are begun, left in the middle, and begun
  * again, as the runtime does when it runs out of thread identities. */
 static struct result *search(struct runner *r, const struct sim_program *p, uint64_t limit) {
@@ -204,6 +227,7 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
       return res;
     }
     int more = r->strategy->end(&r->search, &s.point, (enum hd_how)how);
+    if (r->resumed.ev) compare_resumed(r, &s.point);
     if (how == HD_HOW_BLOCKED) {
       res->blocked++;
     } else {
@@ -506,6 +530,28 @@ static void searches_survive_their_process(void **unused) {
   }
 }
 
+/* ---- traces ---- */
+
+static void resumed_traces_are_like_new_ones(void **unused) {
+  (void)unused;
+  const int flags = MAP_NORESERVE | MAP_ANONYMOUS | MAP_PRIVATE;
+  struct runner *const runners[] = {samplers[0], rdfs, optimal};
+  for (unsigned i = 0; i < sizeof runners / sizeof *runners; i++) {
+    struct runner *r = runners[i];
+    void *m = mmap(NULL, HD_TRACE_MEMORY, PROT_READ | PROT_WRITE, flags, -1, 0);
+    assert_true(m != MAP_FAILED);
+    hd__trace_init(&r->resumed, m);
+    for (unsigned long k = 0; k < 400; k++) {
+      struct sim_program p;
+      hd_rng_seed(&rng, 5, k);
+      random_program(&p, SIM_ALL);
+      search(r, &p, 40);
+    }
+    r->resumed.ev = NULL;
+    munmap(m, HD_TRACE_MEMORY);
+  }
+}
+
 /* ---- sampling ---- */
 
 /* Executions of n in which a thread failed. */
@@ -620,6 +666,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(no_room_for_states),
       cmocka_unit_test(a_bounded_search_outlives_a_death),
       cmocka_unit_test(searches_survive_their_process),
+      cmocka_unit_test(resumed_traces_are_like_new_ones),
       cmocka_unit_test(pct_keeps_its_guarantee),
       cmocka_unit_test(pos_is_not_misled_by_unrelated_steps),
       cmocka_unit_test(sites_are_few_however_many_threads),
