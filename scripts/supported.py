@@ -67,8 +67,8 @@ ACTIONS = [
     ("unsigned *)a[0] = 0", "always processor 0"),
     ("hd__unsupported", "refused"),
     ("hd__exit_now", "ends the execution, not the process"),
-    ("do_futex", "controlled through `syscall()`; made by hand, a wake is passed through and a wait refused, unless the "
-                 "value has changed already"),
+    ("do_futex", "controlled; made by hand, it is an operation of the schedule only when it waits or wakes one who does; the "
+                 "operations with priority inheritance are refused"),
     ("wait_call", "asks without waiting; a finite time-out passes at once, an endless one is refused while "
                   "another thread lives"),
     ("do_mmap", "passed through; unmapped at a restart"),

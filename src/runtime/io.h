@@ -162,6 +162,11 @@ long hd__names_serve(long nr, const long *a);
 bool hd__names_wants(long nr, const long *a);
 long hd__names_call(long nr, const long *a, uint64_t pc);
 
+/* ---- wrap_futex.c: futex calls made by hand ---- */
+
+bool hd__futex_wants(const long *a);
+long hd__futex_call(const long *a, uint64_t pc);
+
 /* ---- io_wait.c: poll, select, epoll, timers ---- */
 
 bool hd__wait_wants(long nr);

@@ -251,7 +251,8 @@ static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || n
 
 static bool wants_step(long nr, const long *a) {
   return hd__io_wants(nr, a) || hd__names_wants(nr, a) || hd__wait_wants(nr) || hd__socket_wants(nr) ||
-         hd__child_wants(nr) || ends(nr) || kills(nr) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep;
+         hd__child_wants(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_wants(a)) ||
+         nr == SYS_nanosleep || nr == SYS_clock_nanosleep;
 }
 
 static long sleep_call(long nr, const long *a, uint64_t pc) {
@@ -269,6 +270,7 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   if (nr == SYS_exit_group) hd__exit_now((int)a[0]);
   if (ends(nr)) return hd__exec_call(nr, a);
   if (kills(nr)) return do_kill(nr, a, pc);
+  if (nr == SYS_futex) return hd__futex_call(a, pc);
   if (hd__child_wants(nr)) return hd__child_call(nr, a, pc);
   if (hd__wait_wants(nr)) return hd__wait_call(nr, a, pc);
   if (hd__socket_wants(nr)) return hd__socket_call(nr, a, pc);

@@ -1,17 +1,21 @@
-/* wrap_futex.c: futexes, called through syscall(). Runs in the tested process.
+/* wrap_futex.c: futexes, called through syscall() or by hand. Runs in the tested process.
  *
  * That is how locks made by hand use them, and how C++ implements waiting for atomics, latches, barriers,
  * semaphores and futures. A wait is two steps: FWAIT looks at the word and queues the thread, both at once;
  * FRETURN comes when it was woken. The word is visible memory from then on, so that every change of it is
  * ordered with the look. Which waiter is woken is a choice. Waiting orders nothing for the race detector: what
- * the program does with the word does. Asking to wake more than one but not all wakes all, which a futex may. */
+ * the program does with the word does. Asking to wake more than one but not all wakes all, which a futex may.
+ *
+ * By hand, with a system call instruction of their own, libc's internal locks use them: a thread that was switched in
+ * popen holds one. Such a call is an operation only when it waits, or wakes one who does. What is done with the
+ * word is not seen, so that the search is not exact then. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-#include "runtime/rt.h"
+#include "runtime/io.h"
 
 /* Apart from what hooks_atomic.c keeps for the same address. */
 static struct hd_obj *object(const uint32_t *word) {
@@ -158,6 +162,18 @@ static long do_futex(const long *a, uint64_t pc) {
     case FUTEX_WAKE_OP: return wake_op(word, (int)a[2], second, (int)a[3], (uint32_t)a[5], pc);
     default: hd__unsupported("this operation of futex (it needs the kernel's priority inheritance)", pc);
   }
+}
+
+bool hd__futex_wants(const long *a) {
+  const uint32_t *word = (const uint32_t *)a[0];
+  int op = (int)a[1] & FUTEX_CMD_MASK;
+  if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) return *word == (uint32_t)a[2];
+  return (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET) && object(word)->nqueue;
+}
+
+long hd__futex_call(const long *a, uint64_t pc) {
+  rt.status->lossy = 1;
+  return do_futex(a, pc);
 }
 
 HD_EXPORT long syscall(long nr, ...) {
