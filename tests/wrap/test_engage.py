@@ -383,6 +383,66 @@ def test_key_destructor(s):
     s.check(any(w["function"] == "gone" for w in f["where"]), "the destructor is not shown")
 
 
+def test_key_delete(s):
+    """The destructor of a key that is gone does not run."""
+    source = program("pthread_setspecific(key, &key)", extra="static void gone(void *v) { assert(!v); }\n")
+    r, _ = kinds(s, source.replace("pthread_t a, b;", "pthread_t a, b; pthread_key_create(&key, gone); pthread_key_delete(key);"))
+    s.is_clean(r)
+
+
+CPUS = "cpu_set_t x, y; CPU_ZERO(&x); CPU_SET(1000, &x); "  # more than there are
+SETTINGS = {
+    "pthread_setaffinity_np": CPUS + "assert(pthread_setaffinity_np(pthread_self(), sizeof x, &x) == 0)",
+    "pthread_getaffinity_np": CPUS + "pthread_setaffinity_np(pthread_self(), sizeof x, &x);"
+                              " pthread_getaffinity_np(pthread_self(), sizeof y, &y); assert(CPU_EQUAL(&x, &y))",
+    "sched_setaffinity": CPUS + "assert(sched_setaffinity(0, sizeof x, &x) == 0)",
+    "sched_getaffinity": CPUS + "sched_setaffinity(0, sizeof x, &x); sched_getaffinity(0, sizeof y, &y);"
+                         " assert(CPU_EQUAL(&x, &y))",
+}
+
+
+@each(*sorted(SETTINGS))
+def test_processors(s, name):
+    """Any processor is accepted, and told again; the system would not."""
+    prog = s.build_text(program("", end=SETTINGS[name] + ";"))
+    s.is_clean(s.search("check", prog, "--max-executions", "20"))
+    s.run([prog], want=-6)
+
+
+def test_scheduling(s):
+    """pthread_setschedparam, pthread_setschedprio, pthread_getschedparam: kept for the thread, unknown to the system."""
+    end = """struct sched_param p = {.sched_priority = 7}; int policy;
+    assert(pthread_setschedparam(pthread_self(), SCHED_FIFO, &p) == 0 && sched_getscheduler(0) == SCHED_OTHER);
+    assert(pthread_setschedprio(pthread_self(), 9) == 0 && sched_getscheduler(0) == SCHED_OTHER);
+    assert(pthread_getschedparam(pthread_self(), &policy, &p) == 0 && policy == SCHED_FIFO && p.sched_priority == 9);"""
+    r, _ = kinds(s, program("", end=end))
+    s.is_clean(r)
+
+
+def test_names(s):
+    """pthread_setname_np, pthread_getname_np: the name is that of one thread, though one kernel thread runs all."""
+    one = ("pthread_setname_np(pthread_self(), \"first\"); sched_yield(); char t[16];"
+           " assert(!pthread_getname_np(pthread_self(), t, 16) && !strcmp(t, \"first\")); assert(!&m)")
+    r, _ = kinds(s, program(one, "pthread_setname_np(pthread_self(), \"second\")"))
+    f = s.is_bug(r, ["assertion"])
+    s.check("(first)" in r["out"] and "!&m" in f["title"], "the name is not shown: " + r["out"])
+
+
+def test_sched_getcpu(s):
+    """Always processor 0, wherever it runs."""
+    prog = s.build_text(program("", end="assert(sched_getcpu() == 0);"))
+    last = max(os.sched_getaffinity(0))
+    s.run([s.heddle, "run", "--", prog], preexec_fn=lambda: os.sched_setaffinity(0, {last}))
+
+
+def test_sigpending(s):
+    """A signal that is masked is pending for the thread that raised it, and for no other."""
+    mask = "sigset_t set, got; sigemptyset(&set); sigaddset(&set, SIGUSR1); sigprocmask(SIG_BLOCK, &set, 0); "
+    ask = "sched_yield(); sigpending(&got); assert(%ssigismember(&got, SIGUSR1))"
+    r, _ = kinds(s, program(mask + "pthread_kill(pthread_self(), SIGUSR1); " + ask % "", mask + ask % "!"))
+    s.is_clean(r, 3000)
+
+
 def test_signal_reset(s):
     """A handler set in one execution is gone in the next."""
     body = "struct sigaction o; sigaction(SIGUSR2, 0, &o); assert(o.sa_handler == SIG_DFL); %s"

@@ -1,0 +1,66 @@
+"""Every function that the runtime stands in front of has a test that it engages, and litmus programs that are right and
+that have a bug. What is listed here instead is tested both ways in test_engage.py, or cannot be called by a program."""
+import glob
+import os
+import re
+
+import litmus
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+# Called by compilers and by other functions of libc, not by programs; Heddle's own; an older name of free.
+INTERNAL = re.compile(r"__|_ZN|hd_rt_|reach_error|cfree")
+ELSEWHERE = dict.fromkeys(("dlopen", "dlclose"), "tests/cli/test_dlopen.py")  # what takes more than one file
+
+
+def functions(s):
+    with open(os.path.join(ROOT, "docs", "supported.md")) as f:
+        names = re.findall(r"^\| `(\w+)` +\| (?:controlled|passed through)", f.read(), re.M)
+    s.check(len(names) > 150, "docs/supported.md lists %d functions only" % len(names))
+    return [n for n in names if not INTERNAL.match(n)]
+
+
+def words(path):
+    with open(path) as f:
+        return set(re.findall(r"\w+", re.sub(r"//.*|/\*.*?\*/", "", f.read(), flags=re.S if path.endswith("h") else 0)))
+
+
+def programs():
+    """The words of the litmus programs that have a right case, and of those that have one with a bug."""
+    right, wrong = set(), set()
+    for path in glob.glob(os.path.join(ROOT, "tests", "litmus", "*.c*")):
+        found = words(path)
+        for case in litmus.parse(path):
+            e = case["expect"]
+            (right if e.startswith("clean") or (e.startswith("exact") and "kinds=" not in e) else wrong).update(found)
+    return right, wrong
+
+
+def test_every_function(s):
+    right, wrong = programs()
+    header = words(os.path.join(ROOT, "tests", "litmus", "litmus.h"))
+    engage = set()
+    for path in glob.glob(os.path.join(HERE, "test_*.py")):
+        if path != os.path.abspath(__file__) and not path.endswith("symbols.py"):
+            with open(path) as f:
+                engage.update(re.findall(r"\w+", f.read()))
+    missing = []
+    both_ways = set(tables())
+    for name in functions(s):
+        if name in ELSEWHERE:
+            s.check(name in words(os.path.join(ROOT, ELSEWHERE[name])), "%s is not tested in %s" % (name, ELSEWHERE[name]))
+            continue
+        lacks = [what for what, where in (("a test that it engages", engage), ("a right program", right | header | both_ways),
+                                          ("a program with a bug", wrong | header | both_ways)) if name not in where]
+        if lacks:
+            missing.append("%s lacks %s" % (name, " and ".join(lacks)))
+    s.check(not missing, "; ".join(missing))
+
+
+def tables():
+    """Functions of memory, which test_engage.py tests with and without a bug."""
+    import importlib.util
+    spec = importlib.util.spec_from_file_location("engage", os.path.join(HERE, "test_engage.py"))
+    engage = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(engage)
+    return [*engage.READS, *engage.WRITES, *engage.ALLOC, "valloc", "pvalloc", "malloc_usable_size"]
