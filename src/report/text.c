@@ -390,7 +390,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
     char all[16], spread[16];
     hd_text_count(all, s->estimate);
     hd_text_count(spread, s->spread);
-    hd_str_addf(out, "  about %.2g%% of the schedules: an estimated %s executions in all (spread %s)\n",
+    hd_str_addf(out, "  about %.3g%% of the schedules: an estimated %s executions in all (spread %s)\n",
                 s->fraction * 100, all, spread);
   }
   if (s->infeasible)
