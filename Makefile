@@ -4,6 +4,7 @@
 #   make build BUILD=build-clang CC=clang       another compiler, another folder
 #   make build BUILD=build-asan SANITIZE=1      the tool (not the runtime) under ASan and UBSan
 #   make fuzz SEED=7 PROGRAMS=100000            random programs: all strategies against depth-first search
+#   make real                                   programs from source packages: docs/real-programs.md
 #   make install PREFIX=/usr/local DESTDIR=     bin/heddle, lib/heddle, include/heddle.h
 #
 # Every job first installs what is missing from Debian's packages (scripts/setup.sh), so each of them
@@ -27,7 +28,7 @@ export CI
 CONFIG := -DCMAKE_C_COMPILER=$(CC) -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DHEDDLE_WERROR=$(WERROR) \
           -DHEDDLE_SANITIZE=$(SANITIZE)
 
-.PHONY: all build configure demo test fuzz bench install format format-check layers setup clean
+.PHONY: all build configure demo test fuzz bench real install format format-check layers setup clean
 
 all: build
 
@@ -57,6 +58,9 @@ fuzz: build
 bench: build
 	@python3 bench/bench.py --build $(BUILD) --markdown
 	@python3 bench/search.py --build $(BUILD) --doc
+
+real: build
+	@python3 bench/real/real.py --build $(BUILD)
 
 install: build
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))"

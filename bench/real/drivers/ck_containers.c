@@ -22,38 +22,31 @@ static ck_spinlock_ticket_t ticket;
 static ck_spinlock_mcs_t mcs;
 static ck_rwlock_t rwlock;
 static ck_sequence_t sequence;
-static struct {
-  int a, b;
-} guarded;
+static struct { int a, b; } guarded;
 
 static int value[2] = {1, 2};
 
-static void *ring_put(void *p)
-{
+static void *ring_put(void *p) {
   assert(ck_ring_enqueue_spsc(&ring, ring_slots, p));
   return NULL;
 }
 
-static void *ring_put_mpmc(void *p)
-{
+static void *ring_put_mpmc(void *p) {
   assert(ck_ring_enqueue_mpmc(&ring, ring_slots, p));
   return NULL;
 }
 
-static void *fifo_put(void *p)
-{
+static void *fifo_put(void *p) {
   ck_fifo_spsc_enqueue(&fifo, &fifo_entries[1], p);
   return NULL;
 }
 
-static void *stack_put(void *p)
-{
+static void *stack_put(void *p) {
   ck_stack_push_upmc(&stack, &stack_entries[(int *)p - value]);
   return NULL;
 }
 
-static void *with_ticket(void *p)
-{
+static void *with_ticket(void *p) {
   (void)p;
   ck_spinlock_ticket_lock(&ticket);
   guarded.a++;
@@ -61,8 +54,7 @@ static void *with_ticket(void *p)
   return NULL;
 }
 
-static void *with_mcs(void *p)
-{
+static void *with_mcs(void *p) {
   ck_spinlock_mcs_context_t me;
   (void)p;
   ck_spinlock_mcs_lock(&mcs, &me);
@@ -71,8 +63,7 @@ static void *with_mcs(void *p)
   return NULL;
 }
 
-static void *with_write_lock(void *p)
-{
+static void *with_write_lock(void *p) {
   (void)p;
   ck_rwlock_write_lock(&rwlock);
   guarded.a++;
@@ -81,8 +72,7 @@ static void *with_write_lock(void *p)
   return NULL;
 }
 
-static void *with_sequence(void *p)
-{
+static void *with_sequence(void *p) {
   (void)p;
   ck_sequence_write_begin(&sequence);
   ck_pr_store_int(&guarded.a, 1);
@@ -92,8 +82,7 @@ static void *with_sequence(void *p)
 }
 
 // Takes what is there while the producers are at it, and the rest after them.
-static int drain(const char *what, int sum)
-{
+static int drain(const char *what, int sum) {
   void *got = NULL;
   ck_stack_entry_t *e;
   if (!strcmp(what, "ring")) {
@@ -109,8 +98,7 @@ static int drain(const char *what, int sum)
   return sum + (e ? value[e - stack_entries] : 0);
 }
 
-static void containers(const char *what, void *(*put)(void *), int producers)
-{
+static void containers(const char *what, void *(*put)(void *), int producers) {
   pthread_t t[2];
   int sum = 0;
   for (int i = 0; i < producers; i++) {
@@ -126,8 +114,7 @@ static void containers(const char *what, void *(*put)(void *), int producers)
   assert(sum == (producers == 1 ? 1 : 3));
 }
 
-static void counted(void *(*body)(void *))
-{
+static void counted(void *(*body)(void *)) {
   pthread_t t;
   pthread_create(&t, NULL, body, NULL);
   body(NULL);
@@ -135,8 +122,7 @@ static void counted(void *(*body)(void *))
   assert(guarded.a == 2);
 }
 
-static void consistent(const char *what, void *(*body)(void *))
-{
+static void consistent(const char *what, void *(*body)(void *)) {
   pthread_t t;
   int a, b;
   unsigned int version;
@@ -157,8 +143,7 @@ static void consistent(const char *what, void *(*body)(void *))
   pthread_join(t, NULL);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "ring";
   ck_ring_init(&ring, 4);
   ck_fifo_spsc_init(&fifo, &fifo_entries[0]);

@@ -10,13 +10,9 @@
 static uv_work_t request[2];
 static int worked[2], finished, cancelled;
 
-static void work(uv_work_t *w)
-{
-  worked[w - request]++;
-}
+static void work(uv_work_t *w) { worked[w - request]++; }
 
-static void after(uv_work_t *w, int status)
-{
+static void after(uv_work_t *w, int status) {
   if (status == UV_ECANCELED) {
     cancelled++;
     assert(!worked[w - request]);
@@ -26,8 +22,7 @@ static void after(uv_work_t *w, int status)
   }
 }
 
-static void queued(uv_loop_t *loop, int cancel)
-{
+static void queued(uv_loop_t *loop, int cancel) {
   assert(uv_queue_work(loop, &request[0], work, after) == 0);
   assert(uv_queue_work(loop, &request[1], work, after) == 0);
   int asked = cancel && uv_cancel((uv_req_t *)&request[1]) == 0;
@@ -35,19 +30,14 @@ static void queued(uv_loop_t *loop, int cancel)
   assert(cancelled == asked && finished + cancelled == 2);
 }
 
-static void woken(uv_async_t *a)
-{
+static void woken(uv_async_t *a) {
   finished++;
   uv_close((uv_handle_t *)a, NULL);
 }
 
-static void wake(void *a)
-{
-  assert(uv_async_send(a) == 0);
-}
+static void wake(void *a) { assert(uv_async_send(a) == 0); }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "work";
   uv_loop_t loop;
   setenv("UV_THREADPOOL_SIZE", "2", 1);

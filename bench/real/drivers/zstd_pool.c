@@ -9,13 +9,9 @@
 
 static int done[8];
 
-static void job(void *p)
-{
-  ++*(int *)p;
-}
+static void job(void *p) { ++*(int *)p; }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
   int jobs = argc > 1 ? atoi(argv[1]) : 2, resize = argc > 2 && !strcmp(argv[2], "resize");
   POOL_ctx *pool = POOL_create(resize ? 1 : 2, 1);
   assert(pool && jobs <= 8);

@@ -1,0 +1,92 @@
+"""The programs of bench/real/real.py: how each is built, what is run, and what is expected.
+
+A step is a shell command, run in an empty folder, with `heddle-cc` and `heddle-c++` on the path, SRC the source as
+it was unpacked (never changed) and DRIVERS our drivers. A check is a search; its label is the command that is
+run."""
+from collections import namedtuple
+
+Program = namedtuple("Program", "name package needs steps checks")
+Check = namedtuple("Check", "label command options expect suppressions")
+
+CLEAN = ("clean",)
+UNFINISHED = ("clean", "bounded")  # so large that a time limit may end the search
+BUG = ("bug",)
+
+
+def check(label, expect, *options, suppressions=None):
+    words = label.split()
+    return Check(label, ["./" + words[0], *words[1:]], list(options), expect, suppressions)
+
+
+FLAGS = "-g -O1"
+# Their shared variables are volatile or plain, and ordered by fences in assembly: by design, see the page.
+BY_DESIGN = ("--ignore", "data-race")
+
+UV = ["src/" + f for f in ("fs-poll idna inet random strscpy strtok threadpool timer uv-common uv-data-getter-setters "
+                           "version").split()]
+UV += ["src/unix/" + f for f in (
+    "async core dl fs getaddrinfo getnameinfo loop loop-watcher pipe poll process proctitle random-devurandom "
+    "random-getrandom random-sysctl-linux signal stream tcp thread tty udp epoll linux-core linux-inotify "
+    "linux-syscalls procfs-exepath").split()]
+
+PROGRAMS = [
+    Program(
+        "zstd", "libzstd", [],
+        ['heddle-cc %s -DZSTD_MULTITHREAD -I"$SRC"/lib -I"$SRC"/lib/common "$DRIVERS"/zstd_pool.c '
+         '"$SRC"/lib/common/pool.c "$SRC"/lib/common/threading.c "$SRC"/lib/common/zstd_common.c '
+         '"$SRC"/lib/common/error_private.c "$SRC"/lib/common/debug.c -o zstd_pool' % FLAGS,
+         'heddle-cc %s -DZSTD_MULTITHREAD -DZSTD_DISABLE_ASM -I"$SRC"/lib "$DRIVERS"/zstd_mt.c "$SRC"/lib/common/*.c '
+         '"$SRC"/lib/compress/*.c "$SRC"/lib/decompress/*.c -o zstd_mt' % FLAGS],
+        [check("zstd_pool 2", CLEAN), check("zstd_pool 2 resize", CLEAN), check("zstd_pool 3", UNFINISHED),
+         check("zstd_mt", UNFINISHED)]),
+    Program(
+        "ck", "ck", [],
+        ['CC=gcc "$SRC"/configure --use-cc-builtins',
+         'heddle-cc %s -DCK_USE_CC_BUILTINS=1 -Iinclude -I"$SRC"/include "$DRIVERS"/ck_containers.c '
+         '-o ck_containers' % FLAGS],
+        [check("ck_containers ring", BUG)]
+        + [check("ck_containers " + c, CLEAN, *BY_DESIGN)
+           for c in "ring ring-mpmc fifo stack ticket rwlock sequence".split()]
+        + [check("ck_containers mcs", UNFINISHED, "--max-length", "1000", *BY_DESIGN)]),
+    Program(
+        "liburcu", "liburcu", [],
+        ['"$SRC"/configure CC=gcc --disable-shared -q',
+         # The guard of the header with assembly is defined, and the one with the compiler's builtins included.
+         'heddle-cc %s -DRCU_MB -D_URCU_ARCH_UATOMIC_X86_H -include urcu/uatomic/gcc.h -Iinclude -I"$SRC"/include '
+         '-I"$SRC"/src "$DRIVERS"/urcu_containers.c "$SRC"/src/urcu.c "$SRC"/src/urcu-pointer.c "$SRC"/src/wfcqueue.c '
+         '"$SRC"/src/wfstack.c "$SRC"/src/lfstack.c "$SRC"/src/rculfqueue.c "$SRC"/src/compat_arch.c '
+         '"$SRC"/src/compat_futex.c -o urcu_containers' % FLAGS],
+        [check("urcu_containers " + c, CLEAN, *BY_DESIGN) for c in "wfcqueue wfstack lfstack rcu".split()]
+        + [check("urcu_containers rcu-early", BUG, *BY_DESIGN),
+           check("urcu_containers rculfqueue", UNFINISHED, *BY_DESIGN)]),
+    Program(
+        "libuv", "libuv1", [],
+        ['heddle-cc %s -D_GNU_SOURCE -I"$SRC"/include -I"$SRC"/src "$DRIVERS"/libuv_pool.c %s -o libuv_pool -ldl'
+         % (FLAGS, " ".join('"$SRC"/%s.c' % f for f in UV))],
+        [check("libuv_pool work", UNFINISHED), check("libuv_pool cancel", UNFINISHED),
+         check("libuv_pool async", CLEAN)]),
+    Program(
+        "xz", "xz-utils", ["make"],
+        ['"$SRC"/configure CC=heddle-cc CFLAGS="%s" --disable-shared --disable-xz --disable-xzdec --disable-lzmadec '
+         '--disable-lzmainfo --disable-scripts --disable-doc --disable-nls --disable-assembler '
+         '--disable-symbol-versions --disable-microlzma --disable-lzip-decoder --enable-encoders=lzma1,lzma2 '
+         '--enable-decoders=lzma1,lzma2 --enable-checks=crc32 -q' % FLAGS,
+         'make -s -C src/liblzma',
+         'heddle-cc %s -I"$SRC"/src/liblzma/api "$DRIVERS"/xz_mt.c src/liblzma/.libs/liblzma.a -o xz_mt' % FLAGS],
+        [check("xz_mt encode", UNFINISHED), check("xz_mt decode", BUG),
+         check("xz_mt decode", UNFINISHED, suppressions="xz.supp")]),
+    Program(
+        "pbzip2", "pbzip2", [],
+        ['heddle-c++ %s -D_LARGEFILE64_SOURCE -D_FILE_OFFSET_BITS=64 -DUSE_STACKSIZE_CUSTOMIZATION "$SRC"/pbzip2.cpp '
+         '"$SRC"/BZ2StreamScanner.cpp "$SRC"/ErrorContext.cpp -o pbzip2 -lbz2' % FLAGS,
+         'yes "a line of text" | head -c 150000 > text && bzip2 -k -1 text'],
+        [check("pbzip2 -kf -p2 -b1 -1 text", UNFINISHED), check("pbzip2 -dc -p2 text.bz2", UNFINISHED)]),
+    Program(
+        "sqlite3", "sqlite3", ["make", "tclsh"],
+        ['"$SRC"/configure CC=gcc -q --disable-tcl', 'make -s sqlite3.c',
+         'heddle-cc %s -DSQLITE_THREADSAFE=1 -DSQLITE_OMIT_LOAD_EXTENSION -I. "$DRIVERS"/sqlite_threads.c sqlite3.c '
+         '-o sqlite_threads -lm' % FLAGS],
+        [check("sqlite_threads serialized", CLEAN), check("sqlite_threads memory", UNFINISHED),
+         check("sqlite_threads file", UNFINISHED), check("sqlite_threads initialize", BUG),
+         check("sqlite_threads initialize", BUG, suppressions="sqlite.supp")]),
+]

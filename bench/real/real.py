@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Checks programs that people really use: fetched as source packages, built with `heddle cc`, and searched.
+
+    real.py --build build              all of them; writes the table of docs/real-programs.md
+    real.py --build build --only NAME  one of them (repeatable); the other rows of the table stay
+
+What is fetched and built stays in BUILD/real, so that a second run only checks. Every check has the verdicts that
+are expected of it; another one fails the command, and so does a program that cannot be built."""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from fetch import Archive, Failure, run
+from programs import PROGRAMS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+DOC = os.path.join(ROOT, "docs", "real-programs.md")
+BEGIN, END = "<!-- real:begin -->", "<!-- real:end -->"
+
+
+class Lab:
+    def __init__(self, build, seconds):
+        self.bin = os.path.abspath(build)
+        self.heddle = os.path.join(self.bin, "heddle")
+        if not os.access(self.heddle, os.X_OK):
+            raise Failure("no %s; run `make build` first" % os.path.join(build, "heddle"))
+        self.folder = os.path.join(self.bin, "real")
+        self.archive = Archive(self.folder)
+        self.seconds = seconds
+
+    def build(self, program):
+        """Fetches and builds. Returns (folder with the binaries, version)."""
+        missing = [t for t in program.needs if not shutil.which(t)]
+        if missing:
+            raise Failure("needs %s, which is not installed" % ", ".join(missing))
+        src, version = self.archive.get(program.package)
+        out = os.path.join(self.folder, "bin", program.name)
+        stamp = os.path.join(out, ".built")
+        steps = "\n".join(program.steps)
+        if os.path.exists(stamp):
+            with open(stamp, encoding="utf-8") as f:
+                if f.read() == steps:
+                    return out, version
+        shutil.rmtree(out, ignore_errors=True)
+        os.makedirs(out)
+        env = dict(os.environ, PATH=self.bin + os.pathsep + os.environ["PATH"], SRC=src, DRIVERS=os.path.join(HERE, "drivers"))
+        log = os.path.join(self.folder, program.name + ".log")
+        for step in program.steps:
+            run(step, out, log, env)
+        with open(stamp, "w", encoding="utf-8") as f:
+            f.write(steps)
+        return out, version
+
+    def check(self, folder, number, check):
+        """One search. Returns the JSON that heddle wrote."""
+        found = os.path.join(folder, "found", "%d" % number)
+        shutil.rmtree(found, ignore_errors=True)
+        os.makedirs(found)
+        result = os.path.join(folder, "result.json")
+        command = [self.heddle, "check", "--quiet", "--time", "%ds" % self.seconds, "--json", result, "--out", found, *check.options]
+        if check.suppressions:
+            command += ["--suppressions", os.path.join(HERE, check.suppressions)]
+        done = subprocess.run([*command, "--", *check.command], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False, preexec_fn=lambda: os.nice(10))
+        try:
+            with open(result, encoding="utf-8") as f:
+                data = json.load(f)
+        except (OSError, ValueError):
+            raise Failure("no result of: %s\n%s" % (" ".join(command), done.stderr)) from None
+        os.remove(result)
+        return data
+
+
+def thousands(n):
+    return "{:,}".format(n)
+
+
+def outcome(data):
+    """What the search came to, in a few words."""
+    if data.get("error"):
+        return "refused: " + data["error"]
+    if data["verdict"] == "bug":
+        kinds = [f["kind"] for f in data["findings"]]
+        return ", ".join("%s (%d)" % (k, kinds.count(k)) if kinds.count(k) > 1 else k for k in sorted(set(kinds)))
+    words = "nothing; complete" if data["complete"] else "nothing; " + {
+        "time": "time over", "executions": "sampled", "finished": "bounded"}.get(data["stopped"], data["stopped"])
+    return words + (", %s cut" % thousands(data["cut"]) if data["cut"] else "")
+
+
+def row(version, check, data):
+    executed = data["executions"] + data["discarded"]
+    return {"version": version, "what": check.label, "options": " ".join(check.options + (["--suppressions", check.suppressions] if check.suppressions else [])), "executions": executed,
+            "events": data["events"], "threads": data["threads"], "seconds": data["seconds"],
+            "suppressed": data["suppressed"], "outcome": outcome(data)}
+
+
+def table(rows):
+    """rows: name of the program -> list of rows."""
+    lines = ["| program | check | executions | events | threads | seconds | found |", "|---|---|---:|---:|---:|---:|---|"]
+    for program in PROGRAMS:
+        for r in rows.get(program.name, []):
+            what = "`%s`" % r["what"] + (" `%s`" % r["options"] if r["options"] else "")
+            found = r["outcome"] + ("; %d suppressed" % r["suppressed"] if r["suppressed"] else "")
+            lines.append("| %s %s | %s | %s | %s | %d | %.1f | %s |" % (
+                program.name, r["version"], what, thousands(r["executions"]), thousands(r["events"]), r["threads"],
+                r["seconds"], found))
+    return "\n".join(lines)
+
+
+def document(rows):
+    with open(DOC, encoding="utf-8") as f:
+        text = f.read()
+    before, rest = text.split(BEGIN, 1)
+    after = rest.split(END, 1)[1]
+    with open(DOC, "w", encoding="utf-8") as f:
+        f.write(before + BEGIN + "\n" + table(rows) + "\n" + END + after)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Fetches, builds and checks real programs.")
+    parser.add_argument("--build", default="build", help="folder with heddle")
+    parser.add_argument("--only", action="append", choices=[p.name for p in PROGRAMS], help="this program (repeatable)")
+    parser.add_argument("--seconds", type=int, default=20, help="limit of each search (default 20)")
+    args = parser.parse_args()
+    try:
+        lab = Lab(args.build, args.seconds)
+    except Failure as e:
+        sys.exit("real: %s" % e)
+    store = os.path.join(lab.folder, "rows.json")
+    rows = {}
+    if os.path.exists(store):
+        with open(store, encoding="utf-8") as f:
+            rows = json.load(f)
+    failed = 0
+    for program in PROGRAMS:
+        if args.only and program.name not in args.only:
+            continue
+        try:
+            folder, version = lab.build(program)
+            new = []
+            for number, check in enumerate(program.checks):
+                data = lab.check(folder, number, check)
+                new.append(row(version, check, data))
+                good = data["verdict"] in check.expect and not data.get("error")
+                failed += not good
+                print("%-10s %-40s %9s executions  %s%s" % (
+                    program.name, check.label, thousands(new[-1]["executions"]), new[-1]["outcome"],
+                    "" if good else "  (UNEXPECTED)"), flush=True)
+                for f in data["findings"]:
+                    print("    %s, %s" % (f["title"], f["replay"]), flush=True)
+            rows[program.name] = new
+        except Failure as e:
+            failed += 1
+            print("%-10s %s" % (program.name, e), flush=True)
+    with open(store, "w", encoding="utf-8") as f:
+        json.dump(rows, f, indent=1)
+    if all(p.name in rows for p in PROGRAMS):
+        document(rows)
+    elif not args.only:
+        print("real: docs/real-programs.md is not written, since a program is missing")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
