@@ -76,7 +76,7 @@ PROGRAMS = [
         [check("xz_mt encode", UNFINISHED), check("xz_mt decode", BUG),
          check("xz_mt decode", UNFINISHED, suppressions="xz.supp")]),
     Program(
-        "pbzip2", "pbzip2", [],
+        "pbzip2", "pbzip2", ["bzip2"],
         ['heddle-c++ %s -D_LARGEFILE64_SOURCE -D_FILE_OFFSET_BITS=64 -DUSE_STACKSIZE_CUSTOMIZATION "$SRC"/pbzip2.cpp '
          '"$SRC"/BZ2StreamScanner.cpp "$SRC"/ErrorContext.cpp -o pbzip2 -lbz2' % FLAGS,
          'yes "a line of text" | head -c 150000 > text && bzip2 -k -1 text'],

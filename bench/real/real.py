@@ -19,6 +19,7 @@ from programs import PROGRAMS
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DOC = os.path.join(ROOT, "docs", "real-programs.md")
+DRIVERS = os.path.join(HERE, "drivers")
 BEGIN, END = "<!-- real:begin -->", "<!-- real:end -->"
 
 
@@ -40,14 +41,14 @@ class Lab:
         src, version = self.archive.get(program.package)
         out = os.path.join(self.folder, "bin", program.name)
         stamp = os.path.join(out, ".built")
-        steps = "\n".join(program.steps)
+        steps = version + "\n" + "\n".join(program.steps) + "".join(drivers_of(program))
         if os.path.exists(stamp):
             with open(stamp, encoding="utf-8") as f:
                 if f.read() == steps:
                     return out, version
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
-        env = dict(os.environ, PATH=self.bin + os.pathsep + os.environ["PATH"], SRC=src, DRIVERS=os.path.join(HERE, "drivers"))
+        env = dict(os.environ, PATH=self.bin + os.pathsep + os.environ["PATH"], SRC=src, DRIVERS=DRIVERS)
         log = os.path.join(self.folder, program.name + ".log")
         for step in program.steps:
             run(step, out, log, env)
@@ -61,11 +62,13 @@ class Lab:
         shutil.rmtree(found, ignore_errors=True)
         os.makedirs(found)
         result = os.path.join(folder, "result.json")
-        command = [self.heddle, "check", "--quiet", "--time", "%ds" % self.seconds, "--json", result, "--out", found, *check.options]
+        command = [self.heddle, "check", "--quiet", "--time", "%ds" % self.seconds, "--json", result, "--out", found]
+        command += check.options
         if check.suppressions:
             command += ["--suppressions", os.path.join(HERE, check.suppressions)]
-        done = subprocess.run([*command, "--", *check.command], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, check=False, preexec_fn=lambda: os.nice(10))
+        command += ["--", *check.command]
+        done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                              preexec_fn=lambda: os.nice(10))
         try:
             with open(result, encoding="utf-8") as f:
                 data = json.load(f)
@@ -73,6 +76,14 @@ class Lab:
             raise Failure("no result of: %s\n%s" % (" ".join(command), done.stderr)) from None
         os.remove(result)
         return data
+
+
+def drivers_of(program):
+    """The text of the drivers that its steps name: a changed one means a new build."""
+    for name in sorted(os.listdir(DRIVERS)):
+        if any(name in step for step in program.steps):
+            with open(os.path.join(DRIVERS, name), encoding="utf-8") as f:
+                yield f.read()
 
 
 def thousands(n):
@@ -92,15 +103,16 @@ def outcome(data):
 
 
 def row(version, check, data):
-    executed = data["executions"] + data["discarded"]
-    return {"version": version, "what": check.label, "options": " ".join(check.options + (["--suppressions", check.suppressions] if check.suppressions else [])), "executions": executed,
-            "events": data["events"], "threads": data["threads"], "seconds": data["seconds"],
-            "suppressed": data["suppressed"], "outcome": outcome(data)}
+    options = check.options + (["--suppressions", check.suppressions] if check.suppressions else [])
+    return {"version": version, "what": check.label, "options": " ".join(options),
+            "executions": data["executions"] + data["discarded"], "events": data["events"], "threads": data["threads"],
+            "seconds": data["seconds"], "suppressed": data["suppressed"], "outcome": outcome(data)}
 
 
 def table(rows):
     """rows: name of the program -> list of rows."""
-    lines = ["| program | check | executions | events | threads | seconds | found |", "|---|---|---:|---:|---:|---:|---|"]
+    lines = ["| program | check | executions | events | threads | seconds | found |",
+             "|---|---|---:|---:|---:|---:|---|"]
     for program in PROGRAMS:
         for r in rows.get(program.name, []):
             what = "`%s`" % r["what"] + (" `%s`" % r["options"] if r["options"] else "")
