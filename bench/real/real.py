@@ -67,8 +67,9 @@ class Lab:
         if check.suppressions:
             command += ["--suppressions", os.path.join(HERE, check.suppressions)]
         command += ["--", *check.command]
-        done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                              preexec_fn=lambda: os.nice(10))
+        with open(os.path.join(folder, check.stdin), "rb") as stdin:
+            done = subprocess.run(command, cwd=folder, stdin=stdin, capture_output=True, text=True, check=False,
+                                  preexec_fn=lambda: os.nice(10))
         try:
             with open(result, encoding="utf-8") as f:
                 data = json.load(f)
