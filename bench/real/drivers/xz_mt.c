@@ -1,6 +1,7 @@
 // The threaded encoder and decoder of liblzma: two workers, a stream of two small blocks.
 //
-// "encode" or "decode" ("decode" encodes without threads first).
+// "encode" (decoded without threads), or "decode" (encoded by one worker: without any, blocks have no sizes in front
+// and are not decoded in parallel).
 #include <assert.h>
 #include <lzma.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static size_t encode(int threads) {
 static void decode(int threads, size_t n) {
   lzma_mt mt = {.threads = threads, .memlimit_threading = UINT64_MAX, .memlimit_stop = UINT64_MAX};
   lzma_stream s = LZMA_STREAM_INIT;
-  assert(lzma_stream_decoder_mt(&s, &mt) == LZMA_OK);
+  assert((threads ? lzma_stream_decoder_mt(&s, &mt) : lzma_stream_decoder(&s, UINT64_MAX, 0)) == LZMA_OK);
   code(&s, packed, n, output, SIZE);
   lzma_end(&s);
   assert(!memcmp(input, output, SIZE));
@@ -50,6 +51,6 @@ int main(int argc, char **argv) {
   }
   assert(!lzma_lzma_preset(&options, 0));
   options.dict_size = LZMA_DICT_SIZE_MIN;
-  decode(decoder ? 2 : 1, encode(decoder ? 1 : 2));
+  decode(decoder ? 2 : 0, encode(decoder ? 1 : 2));
   return 0;
 }
