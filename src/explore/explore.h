@@ -58,12 +58,19 @@ struct hd_op {
   /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken; CANCEL,
    * KILL: number of the thread that goes on because of it + 1; operations
    * on a semaphore: its value before; BARRIER: 1 when the order of arrivals matters; on several descriptors:
-   * where the numbers of the events stand that made each of them ready. */
+   * where the numbers of the events stand that made each of them ready; ACAS of at most 8 bytes: the value it
+   * expects. */
   uint64_t aux;
   /* SPINWAIT and operations on descriptors, counting events from 1: what enabled it, what had disabled it
    * before, what had enabled it before that. */
-  uint32_t enabler, disabler, enabler_before;
-  uint32_t unused;
+  union {
+    struct {
+      uint32_t enabler, disabler;
+    };
+    uint64_t before; /* atomic operations of at most 8 bytes: the value found there, when `known` */
+  };
+  uint32_t enabler_before;
+  uint32_t known;
 };
 
 /* What the strategy sees at a scheduling point. */

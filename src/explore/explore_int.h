@@ -4,7 +4,7 @@
  * Two operations are dependent when swapping them can change anything (the table below, from abi/ops.def and
  * the outcomes). Happens-before here is the order of dependent operations and of each thread: two executions
  * with the same happens-before are the same to the program (one Mazurkiewicz class). It is finer than the
- * order the race detector uses: relaxed atomics and failed compare-and-swaps order too. */
+ * order the race detector uses: relaxed atomics order too. */
 #ifndef HD_EXPLORE_INT_H
 #define HD_EXPLORE_INT_H
 
@@ -88,11 +88,12 @@ static inline int hd__before(const struct hd_trace *t, uint32_t a, uint32_t b) {
  * pre: i > r->e. */
 static inline int hd__stays(const struct hd_trace *t, const struct hd_race *r, uint32_t i) {
   if (i == r->f || hd__before(t, r->e, i)) return 0;
-  if (t->ev[r->e].op.section == HD_SECTION_INSIDE) return 0; /* a choice: nobody else can go there */
   for (uint32_t k = 0; k < r->nalso; k++)
     if (i == r->also[k] || (i > r->also[k] && hd__before(t, r->also[k], i))) return 0;
   return 1;
 }
+/* What is known of the outcome (HD_EV_FAILED) of the second operation of a race when it comes first. */
+unsigned hd__outcome_reversed(const struct hd_trace *t, const struct hd_race *r);
 /* Whether the two operations, of different threads, are dependent. `failed` as in HD_EV_FAILED. */
 int hd__dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
 /* A number that is the same for all executions of one happens-before class, and no others: hd_mix64 of the sum of

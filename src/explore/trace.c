@@ -93,11 +93,37 @@ struct hd_tobj *hd__tobj(struct hd_trace *t, uint64_t key) {
 
 /* ---- dependence ---- */
 
-/* A compare-and-swap counts as a write also when it fails: whether it fails can change with the order of the
- * others, and with it what it depends on; a search that takes a failed one for a read misses classes (the
- * cross-check in tests/unit/test_strategies.c shows it). The race detector, which judges one execution at a
- * time, does tell them apart. */
-static int is_write(unsigned kind) { return hd_op_effect[kind] == HD_EFF_WRITE; }
+/* A compare-and-swap that fails is a read. */
+static int is_write(unsigned kind, unsigned flags) {
+  return hd_op_effect[kind] == HD_EFF_WRITE && !(kind == HD_OP_ACAS && (flags & HD_EV_FAILED));
+}
+
+static int overlap(const struct hd_op *a, const struct hd_op *b) {
+  return a->object < b->object + b->size && b->object < a->object + a->size;
+}
+
+/* Reversed, the second operation finds what the first one of the two, or of those between them that were there,
+ * found: whoever changed it since depends on the first and comes after it now. Where that is not known (accesses
+ * of another size) it counts as a write, which is what depends on more. */
+unsigned hd__outcome_reversed(const struct hd_trace *t, const struct hd_race *r) {
+  const struct hd_op *op = &r->op, *found = r->f == HD_NONE ? op : NULL;
+  if (op->kind != HD_OP_ACAS || op->size > 8 || (t->ev[r->e].flags & HD__EV_STOP)) return 0;
+  for (uint32_t i = r->e; i < t->n; i++) {
+    const struct hd_op *o = &t->ev[i].op;
+    if (hd_op_object[o->kind] == HD_OBJ_MEMORY && overlap(o, op)) {
+      int covers = o->object <= op->object && op->object + op->size <= o->object + o->size;
+      if (!covers || !o->known) {
+        if (!is_write(o->kind, t->ev[i].flags)) continue;
+        return 0;
+      }
+      found = o;
+      break;
+    }
+  }
+  if (!found || !found->known) return 0;
+  uint64_t mask = op->size == 8 ? ~0ull : (1ull << op->size * 8) - 1;
+  return ((found->before >> (op->object - found->object) * 8 ^ op->aux) & mask) ? HD_EV_FAILED : 0;
+}
 
 enum role { ROLE_NONE, ROLE_ACQUIRE, ROLE_RELEASE, ROLE_READ, ROLE_WRITE };
 
@@ -146,8 +172,7 @@ static int cond_dependent(const struct hd_op *a, const struct hd_op *b) {
 
 /* A spin reads what it waits for; whatever can begin or end the wait is dependent. */
 static int spin_dependent(const struct hd_op *spin, const struct hd_op *b, unsigned bf) {
-  if (hd_op_object[b->kind] == HD_OBJ_MEMORY)
-    return is_write(b->kind) && spin->object < b->object + b->size && b->object < spin->object + spin->size;
+  if (hd_op_object[b->kind] == HD_OBJ_MEMORY) return is_write(b->kind, bf) && overlap(spin, b);
   if (hd_op_object[b->kind] > HD_OBJ_ONCE) return b->object == spin->object;
   enum role role = lock_role(b->kind, bf);
   return (role == ROLE_ACQUIRE || role == ROLE_RELEASE) && lock_of(b) == spin->object;
@@ -172,8 +197,7 @@ int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, uns
   unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
   if (oa == HD_OBJ_IO || ob == HD_OBJ_IO) return oa == ob && hd__io_dependent(a, b);
   if (oa == HD_OBJ_MEMORY && ob == HD_OBJ_MEMORY)
-    return a->object < b->object + b->size && b->object < a->object + a->size &&
-           (is_write(a->kind) || is_write(b->kind));
+    return overlap(a, b) && (is_write(a->kind, af) || is_write(b->kind, bf));
   if (is_cond(a->kind) && is_cond(b->kind) && a->object == b->object && cond_dependent(a, b)) return 1;
   if (oa > HD_OBJ_ONCE || ob > HD_OBJ_ONCE || (oa == HD_OBJ_THREAD && ob == HD_OBJ_THREAD))
     return hd__sync_dependent(a, af, b, bf);
@@ -283,7 +307,7 @@ static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int wr
 
 static void on_memory(struct hd_work *w) {
   uint64_t lo = w->op->object, hi = lo + w->op->size;
-  int write = is_write(w->op->kind);
+  int write = is_write(w->op->kind, w->flags);
   for (uint64_t g = lo & ~7ull; g < hi; g += 8) {
     unsigned mask = 0xff;
     if (lo > g) mask &= 0xffu << (lo - g);

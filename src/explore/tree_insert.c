@@ -40,6 +40,7 @@ struct sequence {
   uint8_t *taken;  /* events that were found further up in the tree */
   uint32_t *first; /* of each thread: its first event that is left, HD_NONE */
   int last_taken;
+  int inside; /* an atomic section: nobody but the last can go there, the others must wait for its end */
 };
 
 /* Whether anything left in v happened before the event with that clock: then so did the first of its thread. */
@@ -100,7 +101,7 @@ static void take(struct sequence *v, uint32_t at) {
 /* What is left of v as a branch; only its first step when `whole` is not set. */
 static struct wut *chain(struct unit *u, const struct sequence *v, int whole) {
   struct wut *first = NULL, **tail = &first;
-  for (uint32_t i = 0; i < v->n; i++) {
+  for (uint32_t i = 0; i < v->n && (!v->inside || v->last_taken); i++) {
     if (v->taken[i]) continue;
     const struct hd_ev *e = &trace.ev[v->ev[i]];
     struct wut *w = wut_new(u);
@@ -189,6 +190,7 @@ static int reverse(struct unit *u, const struct hd_race *r, int choice, int whol
   static uint32_t first[HD_MAX_THREADS];
   v.last.thread = r->thread;
   v.first = first;
+  v.inside = trace.ev[r->e].op.section == HD_SECTION_INSIDE;
   for (uint32_t t = 0; t < trace.nthreads; t++) first[t] = HD_NONE;
   int alone = r->e == f && !whole; /* another outcome of this very step */
   for (uint32_t i = r->e + 1; i < trace.n && !alone; i++)
@@ -203,6 +205,7 @@ static int reverse(struct unit *u, const struct hd_race *r, int choice, int whol
     v.last_flags = trace.ev[f].flags & HD__EV_STOP;
   } else
     v.last_pred = trace.last[r->thread] != HD_NONE ? trace.ev[trace.last[r->thread]].clock : none;
+  v.last_flags |= hd__outcome_reversed(&trace, r);
   struct node *n = &u->node[r->e];
   if (r->e < u->base)
     return insert(u, n->junction->sleep, n->junction->nsleep, &n->junction->list, &v, whole);

@@ -120,6 +120,8 @@ static void conclude(int reason) {
                                 [HD_END_BLOCKED] = HD_HOW_BLOCKED};
   struct hd_point p = hd__here();
   if (reason == HD_END_GROW || reason == HD_END_LATER || reason == HD_END_OVER) return;
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state == HD_T_READY && rt.thread[i].op.kind == HD_OP_ACAS) hd__op_find(&rt.thread[i].op);
   prepare_tally(reason);
   bool over = reason != HD_END_DIVERGED && !rt.strategy->end(&rt.search, &p, how[reason]);
   if (rt.status->epoch == rt.shared->epoch || !rt.strategy->forget) {

@@ -415,6 +415,8 @@ struct hd_cas {
   unsigned size;
 };
 bool hd__cas_wins(const struct hd_cas *cas);
+/* Notes what an atomic operation would find now. */
+void hd__op_find(struct hd_op *op);
 /* The same for a compare-and-swap, which is a write only if it is going to succeed. */
 void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas);
 /* The block [addr, addr+size) is freed: a write to every byte of it that anybody has touched. */

@@ -275,6 +275,12 @@ bool hd__cas_wins(const struct hd_cas *cas) {
   return true;
 }
 
+void hd__op_find(struct hd_op *op) {
+  if (op->size > 8) return;
+  hd__copy(&op->before, (const void *)op->object, op->size);
+  op->known = 1;
+}
+
 /* A compare-and-swap writes only if it will succeed, which can change whenever others run. */
 static unsigned outcome(unsigned flags, const struct hd_cas *cas) {
   if (!cas) return flags;
@@ -338,7 +344,14 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   if (heap) hd__heap_check(addr, size, flags, pc);
   if (rt.nunjoined && hd__shadow_visible(addr, size)) {
     point = true;
-    hd__point_open(op_of(flags), addr, (uint32_t)size, pc);
+    rt.cur->op = (struct hd_op){.kind = (uint8_t)op_of(flags),
+                                .thread = rt.cur->id,
+                                .size = (uint32_t)size,
+                                .object = addr,
+                                .pc = pc};
+    if (cas && size <= 8) hd__copy(&rt.cur->op.aux, cas->expected, size);
+    hd__step();
+    if (flags & HD_A_ATOMIC) hd__op_find(&rt.cur->op);
     hd__event(outcome(flags, cas) == flags ? 0 : HD_EV_FAILED);
     if (heap) /* it may have been freed meanwhile */
       hd__heap_check(addr, size, flags, pc);

@@ -36,14 +36,14 @@ class Mutation:
 
 MUTATIONS = [
     Mutation("read-modify-writes are reads", "atomic,branch",
-             "return hd_op_effect[kind] == HD_EFF_WRITE;",
-             "return hd_op_effect[kind] == HD_EFF_WRITE && kind != HD_OP_ARMW;", few=True),
+             "return hd_op_effect[kind] == HD_EFF_WRITE &&",
+             "return hd_op_effect[kind] == HD_EFF_WRITE && kind != HD_OP_ARMW &&", few=True),
     Mutation("accesses of different size do not conflict", "atomic,branch",
              "if (!(l->mask & mask)) continue;", "if (l->mask != mask) continue;"),
     Mutation("the order of two lock sections is never reversed", "lock,cond,branch",
-             "hd__add_race(w, o->acquire, NULL, 0); /* invariant 3 */", "{ /* invariant 3 */ }", few=True),
+             "if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);\n}", "}", few=True),
     Mutation("a failed trylock does not depend on the lock", "trylock,lock",
-             "case ROLE_READ:\n      hd__meet(w, o->acquire);", "case ROLE_READ:"),
+             "} else {\n        hd__meet(w, o->acquire);\n      }", "}"),
     Mutation("a trylock that succeeded could not have failed", "trylock,lock",
              "hd__meet(w, o->release); /* before it, the trylock would have failed */", "{ /* nothing */ }"),
     Mutation("an unlock does not see failed trylocks", "trylock,lock",

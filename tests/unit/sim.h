@@ -188,7 +188,10 @@ static inline void sim_advance(struct sim *s, unsigned t) {
   for (; (i = sim_at(s, t)); me->pc++) {
     switch (i->what) {
       case I_SPIN:
-      case I_MEM: sim_pend(s, t, i->a, SIM_MEMORY + i->b, i->size); return;
+      case I_MEM:
+        sim_pend(s, t, i->a, SIM_MEMORY + i->b, i->size);
+        if (i->a == HD_OP_ACAS) me->op.aux = (i->v & 1) * 0x0101010101010101ull;
+        return;
       case I_LOCK:
       case I_TIMEDLOCK:
         if (sim_owns(s, t, i->a)) break;
@@ -349,6 +352,13 @@ static inline void sim_spins(struct sim *s) {
   }
 }
 
+/* What a memory operation would find now. */
+static inline void sim_find(const struct sim *s, struct hd_op *op) {
+  op->before = 0;
+  memcpy(&op->before, s->memory + (op->object - SIM_MEMORY), op->size);
+  op->known = 1;
+}
+
 /* Who can go on; the number of them. */
 static inline unsigned sim_here(struct sim *s, unsigned current) {
   unsigned n = 0;
@@ -359,6 +369,8 @@ static inline unsigned sim_here(struct sim *s, unsigned current) {
       hd_set_add(&s->enabled, i);
       n++;
     }
+  for (unsigned i = 0; i < SIM_THREADS; i++)
+    if (s->t[i].op.kind == HD_OP_ACAS) sim_find(s, &s->t[i].op);
   if (s->section) {
     struct hd_op *op = &s->t[s->section - 1].op;
     if (hd_set_has(&s->enabled, s->section - 1) && hd_section_keeps(op->kind)) {
@@ -448,7 +460,10 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
   if (nchoices > 1 && (choice = choose(ctx, nchoices)) < 0) return 0;
   if (me->op.kind == HD_OP_SIGNAL) me->op.aux = queue ? hd_set_nth(&queued, (unsigned)choice) + 1 : 0;
   unsigned lock = me->op.object >= SIM_LOCK(0) ? (unsigned)((me->op.object - SIM_LOCK(0)) / 64) : 0;
-  if (hd_op_object[me->op.kind] == HD_OBJ_MEMORY) flags = sim_access(s, me, i);
+  if (hd_op_object[me->op.kind] == HD_OBJ_MEMORY) {
+    sim_find(s, &me->op);
+    flags = sim_access(s, me, i);
+  }
   if (me->op.kind == HD_OP_TRYLOCK && s->owner[lock]) flags = HD_EV_FAILED;
   if ((me->op.kind == HD_OP_TIMEDLOCK || me->op.kind == HD_OP_WAKE) && me->late) flags = HD_EV_FAILED;
   if (me->op.kind == HD_OP_ONCE && s->once_done) flags = HD_EV_FAILED;

@@ -483,6 +483,23 @@ static void numbers_of_executions(void **unused) {
   }
 }
 
+/* A choice inside an atomic section, and one outside: eight classes, whatever is reversed first. */
+static void choices_in_sections(void **unused) {
+  (void)unused;
+  int skipped;
+  struct sim_program p = workers(2);
+  memmove(&p.code[0][3], &p.code[0][2], 2 * sizeof p.code[0][0]);
+  p.code[0][2] = access_to(HD_OP_WRITE, 0, 1, 1);
+  p.n[0]++;
+  emit(&p, 1, (struct sim_instr){.what = I_BEGIN});
+  emit(&p, 1, (struct sim_instr){.what = I_CHOOSE, .v = 2});
+  emit(&p, 2, (struct sim_instr){.what = I_CHOOSE, .v = 2});
+  const char *complaint = judge(&p, &skipped);
+  if (complaint) print_message("%s\n", complaint);
+  assert_null(complaint);
+  assert_int_equal(dfs->result.classes.n, 8);
+}
+
 /* ---- a new process for every execution ---- */
 
 static void searches_survive_their_process(void **unused) {
@@ -660,6 +677,7 @@ int main(int argc, char **argv) {
   if (argc > 5) skip_optimal = strcmp(argv[5], "optimal") != 0;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_of_executions),
+      cmocka_unit_test(choices_in_sections),
       cmocka_unit_test(numbers_within_a_bound),
       cmocka_unit_test(costs_of_a_switch),
       cmocka_unit_test(having_to_wait_saves_a_preemption),
