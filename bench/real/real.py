@@ -166,11 +166,11 @@ def main():
                 for f in data["findings"]:
                     print("    %s, %s" % (f["title"], f["replay"]), flush=True)
             rows[program.name] = new
+            with open(store, "w", encoding="utf-8") as f:
+                json.dump(rows, f, indent=1)
         except Failure as e:
             failed += 1
             print("%-10s %s" % (program.name, e), flush=True)
-    with open(store, "w", encoding="utf-8") as f:
-        json.dump(rows, f, indent=1)
     if all(p.name in rows for p in PROGRAMS):
         document(rows)
     elif not args.only:
