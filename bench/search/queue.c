@@ -3,11 +3,11 @@
  * and a write, so two producers can link to the same node and one item is lost. FIXED 1 has it in one step.
  * LFQueue of Milewicz and Pirkelbauer (2016), table A1, mutation EAN, without their recycling of nodes.
  *
- * count: 2 0 1 strategy=optimal executions=20
- * count: 2 1 1 strategy=optimal executions=472
- * count: 3 0 1 strategy=optimal executions=29328
- * count: 2 0 strategy=optimal executions=24 findings=assertion
- * count: 2 1 strategy=optimal executions=402 findings=assertion
+ * count: 2 0 1 strategy=optimal executions=16
+ * count: 2 1 1 strategy=optimal executions=128
+ * count: 3 0 1 strategy=optimal executions=3192
+ * count: 2 0 strategy=optimal executions=20 findings=assertion
+ * count: 2 1 strategy=optimal executions=154 findings=assertion
  * clean: 2 0 1
  * clean: 2 1 1
  * bug: 2 0 kind=assertion
