@@ -11,7 +11,8 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
  5. Within a bound of preemptions or delays, the reductions have what `dfs` has within that bound; one bound after
     the other ends with everything.
  6. Four processes have what one has, in as many executions.
- 7. Every finding was reproduced when it was found; some are replayed once more.
+ 7. A search that was saved half way and continued ends with the same.
+ 8. Every finding was reproduced when it was found; some are replayed once more.
 
 A program too large for `dfs` is still useful: `optimal` and `dpor` are compared with each other.
 """
@@ -191,6 +192,7 @@ def compare_all(batch, index, limit, replay):
     one_for_each_class(optimal)
     compare_bounded(batch, index, limit)
     compare_shared(batch, index, most, optimal)
+    compare_continued(batch, index, most, optimal)
     if not dfs.finished(limit):
         if not optimal.finished(most):
             return Verdict(HUGE)
@@ -225,6 +227,21 @@ def compare_shared(batch, index, most, optimal):
     if not optimal.covered or optimal.total() < SHARED:
         return
     result = batch.search(index, "optimal", most, "--jobs", "4")
+    same(result, optimal)
+    one_for_each_class(result)
+
+
+def compare_continued(batch, index, most, optimal):
+    """A search that was stopped half way and continued comes to the same, by one process or by two."""
+    if not optimal.covered or optimal.total() < 2:
+        return
+    path = os.path.join(batch.folder, "saved")
+    part = batch.search(index, "optimal", (optimal.total() + 1) // 2, "--save", path)
+    jobs = ("--jobs", "2") if optimal.total() % 2 else ()
+    result = batch.search(index, "optimal", most, "--resume", path, *jobs)
+    if part.covered:
+        raise Difference("optimal is complete before its end", part, optimal.text(), part.text())
+    result.findings |= part.findings  # those reported before are not reported again
     same(result, optimal)
     one_for_each_class(result)
 
