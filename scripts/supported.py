@@ -178,7 +178,9 @@ class Source:
         text = re.sub(r"\s*\n \*\s*", " ", opening.group(1))
         self.family = re.match(r".*?(?=[.;] |\.$|: )", text.strip() + " ").group()
         self.body, self.exported, self.symbol = {}, [], {}
-        for head, body in declarations(preprocessed(path)):
+        text = preprocessed(path)
+        versioned = dict(re.findall(r'\.symver " "(\w+)" ", " "(\w+)@', text))  # names that our symbols really have
+        for head, body in declarations(text):
             bare = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*(?=\w|$)", "", head) if EXPORT in head else head
             m = NAME.search(bare)
             if not m:
@@ -187,7 +189,7 @@ class Source:
             entry = re.match(r"hd_in_(\w+)", name)  # the exported symbol is in arch_*.S and goes on here
             if (EXPORT in head or entry) and name not in self.exported:
                 self.exported.append(name)
-                self.symbol[name] = entry.group(1) if entry else symbol or name
+                self.symbol[name] = entry.group(1) if entry else versioned.get(name) or symbol or name
             if body is not None:
                 self.body[name] = without_inactive(body)
 

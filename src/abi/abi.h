@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 4
+#define HD_ABI_VERSION 5
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -107,6 +107,7 @@ enum hd_role {
   HD_ROLE_ALLOC,    /* where the block was allocated */
   HD_ROLE_FREE,     /* where it was freed */
   HD_ROLE_CREATE,   /* where a thread was created */
+  HD_ROLE_THROWN,   /* where an exception that was rethrown came from */
 };
 
 struct hd_site {
@@ -151,7 +152,7 @@ struct hd_finding_rec {
   uint32_t nsites;
   uint32_t nthreads;
   int32_t signal;   /* for crash */
-  int32_t status;   /* for exit */
+  int32_t status;   /* for exit; uncaught exception: 1 if something on the way ended it */
   uint32_t partial; /* 1: the process died; the runtime could not finish the record */
   uint32_t phase;   /* status.phase_now of its execution */
   uint32_t pad;
@@ -166,7 +167,8 @@ struct hd_finding_rec {
   uint32_t nnotes;
   uint32_t notes_pad;
   struct hd_note note[HD_MAX_NOTES];
-  char text[512]; /* assert expression and the like; never empty for assertion */
+  char text
+      [512]; /* assert expression and the like; never empty for assertion; exception: type, newline, what() */
   struct hd_site site[HD_MAX_SITES];
   struct hd_thread_rec thread[HD_MAX_THREAD_RECS];
 };

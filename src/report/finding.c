@@ -128,6 +128,10 @@ static char *make_title(const struct hd_finding *f) {
       hd_str_add(&t, f->kind == HD_KIND_DEADLOCK ? " forever" : " on a condition that nobody can signal");
       break;
     case HD_KIND_ASSERTION: add_expression(&t, f->detail); break;
+    case HD_KIND_EXCEPTION:
+      if (f->exception) hd_str_addf(&t, ": %s", f->exception);
+      if (f->what) hd_str_addf(&t, ": %s", f->what);
+      break;
     case HD_KIND_THREAD_LEFT:
       if (f->nplaces > 0) hd_str_addf(&t, ": %s", f->place[0].thread);
       break;
@@ -163,6 +167,18 @@ static char *make_title(const struct hd_finding *f) {
   return title;
 }
 
+/* The runtime knows the name of the type as the compiler writes it. */
+static void fill_exception(struct hd_finding *f, const struct hd_finding_rec *rec) {
+  char *type = hd_sprintf("%.*s", (int)strcspn(rec->text, "\n"), rec->text);
+  const char *what = strchr(rec->text, '\n');
+  f->exception = hd_symbolize_type(type);
+  if (what && what[1]) f->what = hd_strdup(what + 1);
+  if (rec->status)
+    f->detail =
+        hd_strdup("it came to a function that is noexcept, or to a handler that calls std::terminate");
+  free(type);
+}
+
 struct hd_finding *hd_finding_new(const struct hd_finding_rec *rec, struct hd_symbolizer *s) {
   struct hd_finding *f = hd_alloc(sizeof *f);
   f->kind = rec->kind;
@@ -176,7 +192,10 @@ struct hd_finding *hd_finding_new(const struct hd_finding_rec *rec, struct hd_sy
   f->leaked_bytes = rec->leaked_bytes;
   f->leaked_blocks = rec->leaked_blocks;
   f->steps = rec->path_len;
-  if (rec->text[0]) f->detail = hd_strdup(rec->text);
+  if (rec->kind == HD_KIND_EXCEPTION)
+    fill_exception(f, rec);
+  else if (rec->text[0])
+    f->detail = hd_strdup(rec->text);
   f->nplaces = rec->nsites;
   f->place = hd_alloc(f->nplaces * sizeof *f->place);
   for (size_t i = 0; i < f->nplaces; i++) fill_place(&f->place[i], rec, &rec->site[i], s);
@@ -210,6 +229,8 @@ void hd_finding_free(struct hd_finding *f) {
   free(f->place);
   free(f->title);
   free(f->detail);
+  free(f->exception);
+  free(f->what);
   free(f->folder);
   free(f->no_replay);
   free(f);

@@ -40,7 +40,7 @@ static json_t *frame(const struct hd_frame *f) {
 static const char *const role_name[] = {
     [HD_ROLE_AT] = "at",         [HD_ROLE_PREVIOUS] = "previous", [HD_ROLE_WAITS] = "waits",
     [HD_ROLE_HOLDS] = "holds",   [HD_ROLE_ALLOC] = "alloc",       [HD_ROLE_FREE] = "free",
-    [HD_ROLE_CREATE] = "create",
+    [HD_ROLE_CREATE] = "create", [HD_ROLE_THROWN] = "thrown",
 };
 
 static json_t *place(const struct hd_place *p) {
@@ -53,7 +53,7 @@ static json_t *place(const struct hd_place *p) {
   set(o, "line", number_or_null(top->line));
   set(o, "column", number_or_null(top->column));
   set(o, "function", text(top->function));
-  set(o, "role", text(p->role <= HD_ROLE_CREATE ? role_name[p->role] : NULL));
+  set(o, "role", text(p->role <= HD_ROLE_THROWN ? role_name[p->role] : NULL));
   set(o, "operation", text(p->op == HD_OP_NONE ? NULL : hd_op_text[p->op]));
   if (p->object) set(o, "object", text(p->object));
   if (p->object_addr) {
@@ -93,6 +93,12 @@ json_t *hd_json_finding(const struct hd_finding *f) {
   if (f->no_replay) set(o, "not_replayed", text(f->no_replay));
   if (f->detail) set(o, "text", text(f->detail));
   if (f->signal) set(o, "signal", text(hd_signal_name(f->signal)));
+  if (f->exception) {
+    json_t *e = json_object();
+    set(e, "type", text(f->exception));
+    set(e, "what", text(f->what));
+    set(o, "exception", e);
+  }
   if (f->kind == HD_KIND_EXIT) set(o, "status", json_integer(f->status));
   if (f->kind == HD_KIND_LEAK) {
     set(o, "leaked_bytes", json_integer((json_int_t)f->leaked_bytes));

@@ -54,6 +54,8 @@ void hd_frames_free(struct hd_frames *f);
 
 /* "counter", "table+16": the variable at `addr`, or NULL. The caller frees. */
 char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr);
+/* The name of a type as std::type_info has it, in the words of the source. The caller frees it. */
+char *hd_symbolize_type(const char *name);
 
 /* ---- findings ---- */
 
@@ -76,7 +78,8 @@ struct hd_finding {
   unsigned id; /* number of its folder; 0: not stored */
   enum hd_kind kind;
   char *title;
-  char *detail; /* text of the runtime, or NULL */
+  char *detail;           /* text of the runtime, or NULL */
+  char *exception, *what; /* of an uncaught exception: its type, and what it says or NULL */
   int signal, status;
   bool partial;
   uint64_t key, execution, seed, fault_addr;

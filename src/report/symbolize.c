@@ -56,7 +56,7 @@ void hd_symbolizer_free(struct hd_symbolizer *s) {
 /* ---- names ---- */
 
 /* C++ names come from the C++ library if there is one; Heddle itself does not link it. */
-static char *demangle(const char *name) {
+static char *demangle(const char *name, bool type) {
   static char *(*cxa)(const char *, char *, size_t *, int *);
   static bool looked;
   if (!looked) {
@@ -66,13 +66,15 @@ static char *demangle(const char *name) {
     memcpy(&cxa, &symbol, sizeof cxa);
   }
   int status = -1;
-  char *out = cxa && name[0] == '_' && name[1] == 'Z' ? cxa(name, NULL, NULL, &status) : NULL;
+  char *out = cxa && (type || (name[0] == '_' && name[1] == 'Z')) ? cxa(name, NULL, NULL, &status) : NULL;
   return out && status == 0 ? out : hd_strdup(name);
 }
 
+char *hd_symbolize_type(const char *name) { return demangle(name, true); }
+
 /* For a function the parameters say nothing that the line does not: std::f<int>(long) is std::f<int>. */
 static char *function_name(const char *linkage) {
-  char *name = demangle(linkage);
+  char *name = demangle(linkage, false);
   size_t len = strlen(name);
   if (strcmp(name, linkage) == 0 || len == 0) return name;
   char *end = strrchr(name, ')');
@@ -261,7 +263,7 @@ char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr) {
   GElf_Off offset;
   const char *name = dwfl_module_addrinfo(mod, addr, &offset, &sym, NULL, NULL, NULL);
   if (!name || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || (sym.st_size && offset >= sym.st_size)) return NULL;
-  char *plain = demangle(name);
+  char *plain = demangle(name, false);
   /* A static variable of a function is "name.123" in the symbol table. */
   char *dot = strchr(plain, '.');
   if (dot && dot > plain && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1)) *dot = '\0';

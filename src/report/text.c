@@ -156,6 +156,7 @@ static void add_what(struct hd_str *out, const struct hd_place *p) {
       break;
     case HD_ROLE_FREE: hd_str_addf(out, "%s freed it", p->who); break;
     case HD_ROLE_CREATE: hd_str_addf(out, "%s was created", p->who); break;
+    case HD_ROLE_THROWN: hd_str_addf(out, "%s had thrown it", p->who); break;
   }
 }
 

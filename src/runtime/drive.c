@@ -39,6 +39,7 @@ static void take_snapshot(void) {
   hd__heap_mark();
   hd__keys_mark();
   hd__exit_mark();
+  hd__terminate_mark();
   if (hd__snapshot_take(stack_lo, stack_hi, !fork_mode))
     hd__fail(HD_RTE_ENVIRONMENT, 0,
              "cannot record the program's memory (mprotect or /proc/self/maps refused)");
@@ -54,6 +55,7 @@ static void put_back(void) {
   hd__signals_begin();
   hd__keys_begin();
   hd__exit_begin();
+  hd__terminate_begin();
 }
 
 static void grow_identities(void) {

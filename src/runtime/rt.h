@@ -136,8 +136,9 @@ struct hd_thread {
   int cancel_type;
   uint64_t sig_mask, sig_pending, sig_waits; /* bit per signal, from 1 (wrap_signal.c) */
   struct hd_vc sig_vc;                       /* what those who sent them had done */
-  bool barrier_serial;                       /* the special one of the barrier it leaves */
-  struct hd_thread *barrier_round;           /* those it lets go when it leaves, itself among them */
+  uint8_t terminating;             /* std::terminate was called; 2: and the exception asked what() */
+  bool barrier_serial;             /* the special one of the barrier it leaves */
+  struct hd_thread *barrier_round; /* those it lets go when it leaves, itself among them */
   bool timed, timed_out;
   uint64_t deadline;           /* virtual nanoseconds, while `timed` */
   struct hd_thread *next_pend; /* others that want the same object */
@@ -675,6 +676,10 @@ uint64_t hd__clock_zero(clockid_t clock); /* what the clock shows at virtual tim
 void hd__sleep(uint64_t ns, uint64_t pc);
 
 _Noreturn void hd__program_exit(int status);
+/* The program aborts: does not return if that is the end of a std::terminate (wrap_exception.c). */
+void hd__terminated(uint64_t pc);
+void hd__terminate_mark(void);
+void hd__terminate_begin(void);
 void hd__run_thread_dtors(struct hd_thread *t);
 _Noreturn void hd__thread_exit(void *ret);
 /* Finds out whether leaving the program runs anything (destructors, atexit handlers). */
@@ -687,6 +692,7 @@ void hd__keys_begin(void);
 
 /* ---- the originals (real.c) ---- */
 
+typedef void (*hd_handler)(void); /* of std::terminate */
 #define HD_REAL(ret, name, args) extern ret(*real_##name) args;
 #include "runtime/real.def"
 #undef HD_REAL

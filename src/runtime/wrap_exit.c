@@ -167,6 +167,7 @@ HD_EXPORT void abort(void) {
     real_abort();
     __builtin_unreachable();
   }
+  hd__terminated(HD_CALLER);
   hd__report_simple(HD_KIND_ABORT, 0, HD_CALLER, "abort() was called", true);
   __builtin_unreachable();
 }

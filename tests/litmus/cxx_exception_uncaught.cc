@@ -1,5 +1,7 @@
-// An exception nobody catches, in one schedule, ends in abort.
-// expect: kind=abort
+// An exception nobody catches, in one schedule.
+// expect: kind=uncaught-exception
+// says: uncaught exception: std::runtime_error: too late
+// where: line=@throw
 #include <atomic>
 #include <stdexcept>
 #include <thread>
@@ -10,7 +12,7 @@ int main()
 {
   std::thread a([] { state = 1; });
   std::thread b([] {
-    if (state == 1) throw std::runtime_error("too late");
+    if (state == 1) throw std::runtime_error("too late"); // @throw
   });
   a.join();
   b.join();
