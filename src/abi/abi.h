@@ -84,18 +84,27 @@ extern const char *const hd_kind_title[HD_KIND_COUNT];
 #define HD_STEP_CHOICE 0x8000u /* | outcome */
 typedef uint16_t hd_step;      /* a thread number, or HD_STEP_CHOICE | outcome */
 
-/* ---- one executed visible operation (kept only when `detail` is on) ---- */
+/* ---- one executed operation (kept only when `detail` is on) ---- */
 
 struct hd_event {
   uint16_t thread;
   uint8_t op;      /* enum hd_op_kind */
   uint8_t flags;   /* HD_EV_* */
-  uint32_t size;   /* bytes, for memory operations */
+  uint32_t size;   /* bytes, for memory operations; number of outcomes of a choice */
   uint64_t object; /* address, or thread number */
-  uint64_t pc;
+  uint64_t pc;     /* of a start: the thread's function, plus 1 */
+  uint64_t value;  /* with HD_EV_VALUE: what was read, or what is there after the write; at most 8 bytes */
+  /* With HD_EV_FOUND, what an atomic read-modify-write found. Else, of a wait: the mutex; of a signal or a wake of
+   * one: number of the thread woken + 1; of a broadcast or a wake of all: how many were woken; of a cancel or kill:
+   * number of the thread that goes on because of it + 1; of operations on a semaphore: its value before; of a
+   * choice: the outcome. */
+  uint64_t aux;
 };
-#define HD_EV_LATE 2   /* time had to pass for it (operations on descriptors) */
 #define HD_EV_FAILED 1 /* trylock that found the lock taken, timed operation that timed out, CAS that lost */
+#define HD_EV_LATE 2   /* time had to pass for it (operations on descriptors) */
+#define HD_EV_PLAIN 4  /* an access that was no scheduling point */
+#define HD_EV_VALUE 8
+#define HD_EV_FOUND 16
 
 /* ---- findings ---- */
 
@@ -162,6 +171,7 @@ struct hd_finding_rec {
   uint64_t path_off;  /* steps: index into the finding-path area */
   uint64_t path_len;
   uint64_t visible_count; /* entries of the visible log that were known when the execution began */
+  uint64_t visible_end;   /* and when the finding was made */
   uint64_t fault_addr;
   uint64_t leaked_bytes, leaked_blocks;
   uint32_t nnotes;
@@ -190,18 +200,21 @@ struct hd_config {
   uint64_t ignore;          /* bit per enum hd_kind: do not stop at and do not report */
   uint32_t all;             /* go on after a finding */
   uint32_t detail;          /* record events and full stacks (slow; for replay) */
-  uint32_t spurious;        /* condition variables may wake spuriously */
-  uint32_t leaks;           /* report leaks at exit */
-  uint32_t thread_leaks;    /* report threads running or unjoined at exit */
-  uint32_t exit_status;     /* report a non-zero exit status */
-  uint32_t classes;         /* count happens-before classes and final states (costs memory) */
-  uint32_t depth;           /* pct: bug depth looked for */
-  uint32_t bound_kind;      /* enum hd_bound: what a systematic search may use only so much of */
-  uint32_t bound_iterate;   /* 0, 1, 2, ... instead of `bound` */
+  uint32_t plain;           /* with detail: record every access to memory */
+  uint32_t plain_pad;
+  uint32_t spurious;      /* condition variables may wake spuriously */
+  uint32_t leaks;         /* report leaks at exit */
+  uint32_t thread_leaks;  /* report threads running or unjoined at exit */
+  uint32_t exit_status;   /* report a non-zero exit status */
+  uint32_t classes;       /* count happens-before classes and final states (costs memory) */
+  uint32_t depth;         /* pct: bug depth looked for */
+  uint32_t bound_kind;    /* enum hd_bound: what a systematic search may use only so much of */
+  uint32_t bound_iterate; /* 0, 1, 2, ... instead of `bound` */
   uint32_t bound;
   uint32_t timeouts_any;   /* a timed wait may end at any point, not only when nothing else can run */
   uint64_t replay_len;     /* REPLAY: steps in the path area to follow, then any order */
   uint64_t replay_visible; /* REPLAY: entries of the visible log to take over */
+  uint64_t watched;        /* entries of the watch area: memory whose accesses are recorded */
   uint64_t target_key;     /* REPLAY: the finding looked for; others are passed over (0: any) */
 };
 
@@ -287,6 +300,7 @@ struct hd_ctl {
   struct hd_config config;
   struct hd_status status;
   struct hd_module module[HD_MAX_MODULES];
+  char thread_name[HD_MAX_THREADS][16]; /* with detail: what the program calls its threads */
   struct hd_finding_rec finding[HD_MAX_FINDINGS];
 };
 
@@ -334,6 +348,7 @@ struct hd_shared {
 #define HD_SHM_VISIBLE (2ull << 28) /* uint64_t[]: addresses (8-byte granules) learned to be visible */
 #define HD_SHM_FPATH (3ull << 28)   /* hd_step[]: schedules of the findings */
 #define HD_SHM_EVENT (4ull << 28)   /* struct hd_event[] of the execution under detail */
+#define HD_SHM_WATCH (15ull << 28)  /* uint64_t[]: granules to be recorded, though no scheduling points */
 #define HD_SHM_UNDO (16ull << 28)   /* struct hd_undo_log: changes of files to be undone */
 #define HD_SHM_SIZE (20ull << 28)   /* 5 GiB of address space */
 
@@ -347,7 +362,8 @@ struct hd_shared {
 #define HD_PATH_CAP ((1ull << 28) / sizeof(hd_step))
 #define HD_VISIBLE_CAP ((1ull << 28) / sizeof(uint64_t))
 #define HD_FPATH_CAP ((1ull << 28) / sizeof(hd_step))
-#define HD_EVENT_CAP ((12ull << 28) / sizeof(struct hd_event))
+#define HD_EVENT_CAP ((11ull << 28) / sizeof(struct hd_event))
+#define HD_WATCH_CAP ((1ull << 28) / sizeof(uint64_t))
 #define HD_UNDO_CAP (4ull << 28)
 #define HD_SEARCH_CAP (HD_SEARCH_SIZE - HD_SEARCH_MEMORY)
 

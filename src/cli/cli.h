@@ -161,6 +161,8 @@ struct hd_capture {
   size_t nsteps;
   uint64_t *visible; /* owned */
   size_t nvisible;
+  uint64_t *watched; /* owned: memory that became visible meanwhile */
+  size_t nwatched;
 };
 void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size_t index);
 /* The finding the supervisor makes itself when the process died during an execution. Its schedule is empty
@@ -274,6 +276,8 @@ struct hd_schedule {
   size_t nsteps;
   uint64_t *visible; /* owned */
   size_t nvisible;
+  uint64_t *watched; /* owned: memory that is recorded, though its accesses are no scheduling points */
+  size_t nwatched;
 };
 
 void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s);
@@ -285,7 +289,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c);
  * hang, which is seen wherever the program happens to be, nor for leaks, which are one finding together. */
 bool hd_schedule_has_key(const struct hd_schedule *s);
 
-/* Events as text: one line each, without newline. */
+/* Events as text: one line each, without newline; only those of the schedule. */
 struct hd_event_lines {
   char **line; /* owned */
   size_t n;
@@ -338,6 +342,10 @@ struct hd_rerun {
   struct hd_outcome outcome;
   bool found; /* some finding */
   struct hd_capture capture;
+  struct hd_control control; /* what the process left, until hd_rerun_fini */
+  const struct hd_event
+      *event; /* every operation, with values; accesses that were no steps are HD_EV_PLAIN */
+  size_t nevents;
   struct hd_event_lines events;
   struct hd_module *module; /* owned */
   size_t nmodules;

@@ -42,57 +42,67 @@ enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *
   return o->signal ? HD_KIND_CRASH : HD_KIND_EXIT;
 }
 
+/* Copies what the tested process left, which may be anything. */
+static void take_result(struct hd_rerun *out, const struct hd_command *cmd, const struct hd_schedule *s) {
+  const struct hd_control *c = &out->control;
+  bool sane = hd_control_sane(c);
+  out->status = sane ? c->ctl->status : c->good;
+  out->found = sane && pick_finding(c, s, &out->capture);
+  bool died = !sane || out->outcome.end == HD_END_DIED || out->outcome.end == HD_END_HUNG;
+  if (!out->found && died) {
+    hd_capture_death(&out->capture, c, hd_death_kind(&out->outcome, c), out->outcome.signal,
+                     out->outcome.status);
+    out->found = true;
+  }
+  out->event = hd_control_area(c, HD_SHM_EVENT);
+  out->nevents = out->status.nevents;
+  hd_events_lines(&out->events, out->event, out->nevents);
+  out->nmodules = out->status.nmodules;
+  out->module = hd_alloc(out->nmodules * sizeof *out->module);
+  memcpy(out->module, c->ctl->module, out->nmodules * sizeof *out->module);
+  if (sane && out->outcome.end == HD_END_ERROR) {
+    struct hd_str text;
+    hd_str_init(&text);
+    hd_runtime_error_text(&text, c->ctl, cmd);
+    out->error = hd_str_take(&text);
+  }
+}
+
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                       enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
                       struct hd_err *err) {
-  *out = (struct hd_rerun){0};
+  *out = (struct hd_rerun){.control = {.fd = -1, .search_fd = -1}};
+  struct hd_control *c = &out->control;
   struct hd_config config;
   hd_schedule_config(s, &config);
-  struct hd_control c;
-  int rc = hd_control_init(&c, &config, NULL, err);
+  int rc = hd_control_init(c, &config, NULL, err);
   if (rc != HD_OK) return rc;
-  if (s->nsteps) memcpy(hd_control_area(&c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
-  if (s->nvisible) memcpy(hd_control_area(&c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
+  if (s->nsteps) memcpy(hd_control_area(c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
+  if (s->nvisible) memcpy(hd_control_area(c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
+  if (s->nwatched) memcpy(hd_control_area(c, HD_SHM_WATCH), s->watched, s->nwatched * sizeof *s->watched);
   struct hd_streams streams;
   rc = hd_streams_open(&streams, in, how, kept, err);
   if (rc == HD_OK) {
     struct hd_watch watch = {.hang_timeout = hang_timeout,
                              .step_timeout = HD_STEP_TIMEOUT * hang_timeout,
                              .interrupts = hd_interrupts()};
-    rc = hd_supervise(cmd, &c, &streams, &watch, &out->outcome, err);
+    rc = hd_supervise(cmd, c, &streams, &watch, &out->outcome, err);
     hd_streams_close(&streams);
   }
-  if (rc == HD_OK) {
-    bool sane = hd_control_sane(&c);
-    out->status = sane ? c.ctl->status : c.good;
-    out->found = sane && pick_finding(&c, s, &out->capture);
-    bool died = !sane || out->outcome.end == HD_END_DIED || out->outcome.end == HD_END_HUNG;
-    if (!out->found && died) {
-      hd_capture_death(&out->capture, &c, hd_death_kind(&out->outcome, &c), out->outcome.signal,
-                       out->outcome.status);
-      out->found = true;
-    }
-    hd_events_lines(&out->events, hd_control_area(&c, HD_SHM_EVENT), out->status.nevents);
-    out->nmodules = out->status.nmodules;
-    out->module = hd_alloc(out->nmodules * sizeof *out->module);
-    memcpy(out->module, c.ctl->module, out->nmodules * sizeof *out->module);
-    if (sane && out->outcome.end == HD_END_ERROR) {
-      struct hd_str text;
-      hd_str_init(&text);
-      hd_runtime_error_text(&text, c.ctl, cmd);
-      out->error = hd_str_take(&text);
-    }
-  }
-  hd_control_fini(&c);
+  if (rc == HD_OK)
+    take_result(out, cmd, s);
+  else
+    hd_rerun_fini(out);
   return rc;
 }
 
 void hd_rerun_fini(struct hd_rerun *r) {
   hd_capture_fini(&r->capture);
   hd_events_fini(&r->events);
+  hd_control_fini(&r->control);
   free(r->module);
   free(r->error);
-  *r = (struct hd_rerun){0};
+  *r = (struct hd_rerun){.control = {.fd = -1, .search_fd = -1}};
 }
 
 /* "at step 12 the schedule wants thread 2 ..." */

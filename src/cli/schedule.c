@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEDULE_HEAD "heddle-schedule 1"
+#define SCHEDULE_HEAD "heddle-schedule 2"
 #define EVENTS_HEAD "heddle-events 1"
 #define WRAP 100
 
@@ -27,13 +27,12 @@ static void add_kinds(struct hd_str *out, uint64_t bits) {
   if (!*sep) hd_str_add(out, "none");
 }
 
-static void add_visible(struct hd_str *out, const struct hd_schedule *s) {
-  hd_str_addf(out, "visible %zu\n", s->nvisible);
-  for (size_t i = 0; i < s->nvisible;) {
+static void add_granules(struct hd_str *out, const char *key, const uint64_t *v, size_t n) {
+  hd_str_addf(out, "%s %zu\n", key, n);
+  for (size_t i = 0; i < n;) {
     size_t k = i + 1;
-    while (k < s->nvisible && s->visible[k] == s->visible[k - 1] + 8) k++;
-    hd_str_addf(out, "visible %llx-%llx\n", (unsigned long long)s->visible[i],
-                (unsigned long long)s->visible[k - 1] + 8);
+    while (k < n && v[k] == v[k - 1] + 8) k++;
+    hd_str_addf(out, "%s %llx-%llx\n", key, (unsigned long long)v[i], (unsigned long long)v[k - 1] + 8);
     i = k;
   }
 }
@@ -75,7 +74,8 @@ void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s) {
   add_kinds(out, s->ignore);
   hd_str_addf(out, "\nkind %s\nkey %016llx\npartial %d\n", hd_kind_name[s->kind], (unsigned long long)s->key,
               s->partial);
-  add_visible(out, s);
+  add_granules(out, "visible", s->visible, s->nvisible);
+  add_granules(out, "watched", s->watched, s->nwatched);
   add_steps(out, s);
 }
 
@@ -184,24 +184,25 @@ static int read_header(struct hd_schedule *s, struct reader *r) {
   return flag_field(r, "partial", &s->partial);
 }
 
-static int read_visible(struct hd_schedule *s, struct reader *r) {
+static int read_granules(struct reader *r, const char *key, uint64_t cap, uint64_t **v, size_t *n) {
   uint64_t want;
-  if (number_field(r, "visible", 10, HD_VISIBLE_CAP, &want)) return HD_EUSAGE;
+  if (number_field(r, key, 10, cap, &want)) return HD_EUSAGE;
   HD_VEC(uint64_t) all = {0};
   int rc = HD_OK;
   while (rc == HD_OK && all.n < want) {
-    char *v = field(r, "visible");
-    char *dash = v ? strchr(v, '-') : NULL;
+    char *range = field(r, key);
+    char *dash = range ? strchr(range, '-') : NULL;
     uint64_t from, to;
     if (dash) *dash = '\0';
-    if (!dash || !hd_parse_u64(v, 16, UINT64_MAX, &from) || !hd_parse_u64(dash + 1, 16, UINT64_MAX, &to) ||
-        to <= from || (to - from) % 8 != 0 || (to - from) / 8 > want - all.n)
-      rc = refuse(r, "\"visible START-END\" within the count above");
+    if (!dash || !hd_parse_u64(range, 16, UINT64_MAX, &from) ||
+        !hd_parse_u64(dash + 1, 16, UINT64_MAX, &to) || to <= from || (to - from) % 8 != 0 ||
+        (to - from) / 8 > want - all.n)
+      rc = refuse(r, "\"START-END\" within the count above");
     else
       for (uint64_t a = from; a < to; a += 8) hd_vec_push(&all, a);
   }
-  s->visible = all.v;
-  s->nvisible = all.n;
+  *v = all.v;
+  *n = all.n;
   return rc;
 }
 
@@ -249,7 +250,8 @@ int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char 
   int rc = text_problem(&r, text, len);
   if (rc == HD_OK) rc = head_line(&r, SCHEDULE_HEAD);
   if (rc == HD_OK) rc = read_header(s, &r);
-  if (rc == HD_OK) rc = read_visible(s, &r);
+  if (rc == HD_OK) rc = read_granules(&r, "visible", HD_VISIBLE_CAP, &s->visible, &s->nvisible);
+  if (rc == HD_OK) rc = read_granules(&r, "watched", HD_WATCH_CAP, &s->watched, &s->nwatched);
   if (rc == HD_OK) rc = read_steps(s, &r);
   if (rc == HD_OK) rc = last_line(&r);
   if (rc != HD_OK) hd_schedule_fini(s);
@@ -259,6 +261,7 @@ int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char 
 void hd_schedule_fini(struct hd_schedule *s) {
   free(s->step);
   free(s->visible);
+  free(s->watched);
   *s = (struct hd_schedule){0};
 }
 
@@ -286,6 +289,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .exit_status = s->exit_status,
       .replay_len = s->nsteps,
       .replay_visible = s->nvisible,
+      .watched = s->nwatched,
   };
   memcpy(c->strategy, s->strategy, sizeof c->strategy);
 }
@@ -293,7 +297,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
 /* ---- events ---- */
 
 void hd_events_lines(struct hd_event_lines *out, const struct hd_event *ev, size_t n) {
-  *out = (struct hd_event_lines){.line = hd_alloc(n * sizeof(char *)), .n = n};
+  *out = (struct hd_event_lines){.line = hd_alloc(n * sizeof(char *))};
   /* Who created whom stands in the events themselves. */
   struct hd_thread_rec *threads = hd_alloc(HD_MAX_THREADS * sizeof *threads);
   uint16_t *children = hd_alloc(HD_MAX_THREADS * sizeof *children);
@@ -303,6 +307,7 @@ void hd_events_lines(struct hd_event_lines *out, const struct hd_event *ev, size
   for (size_t i = 0; i < n; i++) {
     const struct hd_event *e = &ev[i];
     uint64_t o = e->object;
+    if (e->flags & HD_EV_PLAIN) continue;
     if (e->op == HD_OP_CREATE && o && o <= nthreads && o < HD_MAX_THREADS && e->thread < nthreads) {
       if (o == nthreads) nthreads++;
       threads[o] = (struct hd_thread_rec){.parent = e->thread, .nth = ++children[e->thread]};
@@ -327,7 +332,7 @@ void hd_events_lines(struct hd_event_lines *out, const struct hd_event *ev, size
       hd_str_addf(&b, "%llx", (unsigned long long)o);
     hd_str_addf(&b, " %u %llx %s", e->size, (unsigned long long)e->pc,
                 e->flags & HD_EV_FAILED ? "failed" : "-");
-    out->line[i] = hd_str_take(&b);
+    out->line[out->n++] = hd_str_take(&b);
   }
   for (size_t i = 0; i < nthreads; i++) free(name[i]);
   free(name);

@@ -153,6 +153,8 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
       .nsteps = c->nsteps,
       .visible = c->visible,
       .nvisible = c->nvisible,
+      .watched = c->watched,
+      .nwatched = c->nwatched,
   };
   memcpy(out->strategy, config->strategy, sizeof out->strategy);
 }

@@ -41,6 +41,10 @@ void hd_arch_write_return(void *at, int value);
 /* Stores the value, wakes who waits for the word, and sleeps for ever. From the store on it writes no memory: the
  * stack it is called on may be read-only then. */
 _Noreturn void hd_arch_park(uint64_t *word, uint64_t value);
+/* Reads up to 8 bytes that may not be there, the first one lowest. Returns whether they were. */
+int hd_arch_peek(uint64_t addr, unsigned size, uint64_t *out);
+/* For a handler of faults: whether it was hd_arch_peek, which is then made to go on. */
+int hd_arch_peek_fault(ucontext_t *uc);
 uint64_t hd_arch_tp(void);
 void hd_arch_set_tp(uint64_t tp);
 

@@ -159,6 +159,33 @@ hd_arch_park:
 	jmp	1b
 	.size	hd_arch_park, .-hd_arch_park
 
+	/* rdi = address, esi = bytes, rdx = where to put them */
+	.globl	hd_arch_peek
+	.hidden	hd_arch_peek
+	.type	hd_arch_peek, @function
+	.globl	hd_arch_peek_at
+	.hidden	hd_arch_peek_at
+	.globl	hd_arch_peek_failed
+	.hidden	hd_arch_peek_failed
+hd_arch_peek:
+	.cfi_startproc
+	xorl	%eax, %eax
+	movl	%esi, %ecx
+1:	shlq	$8, %rax
+	decl	%ecx
+hd_arch_peek_at:
+	movb	(%rdi,%rcx), %al
+	testl	%ecx, %ecx
+	jnz	1b
+	movq	%rax, (%rdx)
+	movl	$1, %eax
+	ret
+hd_arch_peek_failed:
+	xorl	%eax, %eax
+	ret
+	.cfi_endproc
+	.size	hd_arch_peek, .-hd_arch_peek
+
 	.globl	hd_arch_sigreturn
 	.hidden	hd_arch_sigreturn
 	.type	hd_arch_sigreturn, @function

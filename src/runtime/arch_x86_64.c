@@ -8,6 +8,7 @@
 
 __attribute__((visibility("hidden"))) uint8_t hd_arch_fsgsbase;
 void hd_arch_entry(void);
+extern const char hd_arch_peek_at[], hd_arch_peek_failed[]; /* instructions of hd_arch_peek */
 
 void hd_arch_init(void) { hd_arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0; /* HWCAP2_FSGSBASE */ }
 
@@ -110,4 +111,10 @@ void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(voi
   *--sp = mxcsr | (uint64_t)cw << 32;
   c->sp = sp;
   c->tp = tp;
+}
+
+int hd_arch_peek_fault(ucontext_t *uc) {
+  if (hd_sig_pc(uc) != (uint64_t)hd_arch_peek_at) return 0;
+  uc->uc_mcontext.gregs[REG_RIP] = (greg_t)hd_arch_peek_failed;
+  return 1;
 }

@@ -210,7 +210,7 @@ struct hd_hot {
   uint64_t stack_limit; /* the running thread's stack pointer must stay above */
   uint8_t active;       /* controlled run, and a tested thread is running */
   uint8_t detail;       /* keep whole call stacks */
-  uint8_t log;          /* keep every event */
+  uint8_t log;          /* keep every event; 2: and every access to memory */
   uint8_t selector;     /* system-call interception, see sysguard.c */
   uint64_t syscall_pc;  /* where the program made the last one that was intercepted */
 };
@@ -342,8 +342,24 @@ _Noreturn void hd__assume_failed(void);
 void hd__notes_begin(void);
 /* What was noted in this execution so far becomes part of the finding. */
 void hd__notes_take(struct hd_finding_rec *f);
-/* Puts an event on record that is no operation of the schedule. pre: hot.log. */
-void hd__log_event(const struct hd_event *e);
+
+/* ---- record.c: what an execution did; all of it pre: hot.log, except begin ---- */
+
+void hd__record_begin(void);
+/* An event that is no operation of the schedule. */
+void hd__record(const struct hd_event *e);
+/* The running thread executes its pending operation. */
+void hd__record_op(const struct hd_op *op, unsigned flags);
+/* It is about to access memory in a way that is no scheduling point; HD_EV_FAILED for a compare-and-swap that loses. */
+void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* The access recorded last was none: others come first after all. */
+void hd__record_undo(void);
+/* The hook that recorded a write returns: from now on the write is done. */
+void hd__record_done(void);
+/* What the running thread has written is there now, and may not be any more when others have run. */
+void hd__record_settle(void);
+/* The access to addr has failed. */
+void hd__record_fault(uint64_t addr);
 
 /* ---- objects.c ---- */
 
@@ -390,10 +406,12 @@ void hd__touch_object(const void *object, size_t size, bool destroyed, const cha
 struct hd_cell {
   uint64_t w, r; /* last write and last read: segment << 32 | flags << 8 | byte mask */
   uint64_t wpc,
-      rpc; /* where; of wpc, bit 63: the granule is visible, bit 62: rpc is seg_base << 32 | list, and
+      rpc; /* where; of wpc, bit 63: the granule is visible, bit 61: it is watched, bit 62: rpc is seg_base << 32 | list, and
                         w and r only tell the fast path what the list has */
 };
 #define HD_CELL_LIST (1ull << 62)
+#define HD_CELL_WATCHED \
+  (1ull << 61) /* of wpc: every access is recorded, so that the fast path must not hit */
 #define HD_CELL_ATOMIC (1ull << 9)
 #define HD_CELL_VISIBLE (1ull << 63)
 #define HD_PC_MASK ((1ull << 48) - 1)
@@ -410,6 +428,8 @@ int hd__shadow_init(void);
 void hd__shadow_begin(void);
 /* Takes over entries [from, to) of the visible log. */
 void hd__shadow_learn(uint64_t from, uint64_t to);
+/* The memory named in the watch area is watched from now on. */
+void hd__shadow_watch(void);
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 struct hd_cas {
   const void *at, *expected;

@@ -119,6 +119,7 @@ void hd__sched_begin(void) {
   rt.cur = rt.section = NULL;
   rt.section_vc = (struct hd_vc){0};
   rt.epoch++;
+  hd__record_begin();
   hd_arena_reset(&rt.arena);
   if (rt.seg_next > 0xf0000000u) { /* numbers run out: start again with a clean shadow */
     hd__shadow_begin();
@@ -158,14 +159,8 @@ void hd__event(unsigned flags) {
       0x9e3779b97f4a7c15ull;
   rt.event_hash ^= rt.event_hash >> 29;
   if (rt.strategy->event) rt.strategy->event(&rt.search, op, flags, rt.choice, rt.nchoices);
+  if (HD_UNLIKELY(hot.log)) hd__record_op(op, flags);
   rt.choice = rt.nchoices = 0;
-  if (HD_UNLIKELY(hot.log))
-    hd__log_event(&(struct hd_event){op->thread, op->kind, (uint8_t)flags, op->size, op->object, op->pc});
-}
-
-void hd__log_event(const struct hd_event *e) {
-  if (rt.status->nevents < HD_EVENT_CAP)
-    ((struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT))[rt.status->nevents++] = *e;
 }
 
 /* Nothing is enabled: time passes, or the program is stuck. */
@@ -201,7 +196,10 @@ struct hd_point hd__here(void) {
 }
 
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed)) hd__spin_update();
+  if (HD_UNLIKELY(rt.narmed | hot.log)) {
+    if (hot.log) hd__record_settle();
+    if (rt.narmed) hd__spin_update();
+  }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_goes_on();
   if (HD_UNLIKELY(rt.nenabled == 0)) idle();
   if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__end(HD_END_CUT);
@@ -313,6 +311,7 @@ _Noreturn void hd__thread_gone(void) {
 }
 
 _Noreturn void hd__end(int reason) {
+  if (HD_UNLIKELY(hot.log)) hd__record_settle();
   rt.end_reason = reason;
   hot.active = 0;
   hot.tag = 0;

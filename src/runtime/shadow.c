@@ -10,7 +10,7 @@
  *  1. A word is valid when its segment is >= rt.seg_base; anything older is from an earlier execution.
  *  2. The fast path of a hook (hooks.c) returns only when the word says that this thread, in this very
  *     segment, has accessed these bytes in the same or a stronger way. Recording it again changes nothing.
- *  3. The words of a visible granule are 0 or stale, so that the fast path never hits it; its accesses are in the list.
+ *  3. The words of a visible or watched granule are 0 or stale, so that the fast path never hits it; its accesses are in the list.
  *  4. A granule becomes visible when two accesses conflict and neither happened before the other, in any
  *     execution. Accesses that are ordered in every execution follow from the order of the other operations
  *     and need no scheduling point of their own (docs/soundness.md has the argument).
@@ -49,6 +49,7 @@ int hd__shadow_init(void) {
 void hd__shadow_begin(void) {
   hd_sys3(SYS_madvise, HD_SHADOW_BASE, SHADOW_SIZE, MADV_DONTNEED);
   hd__shadow_learn(0, rt.status->visible_count);
+  hd__shadow_watch();
 }
 
 void hd__shadow_learn(uint64_t from, uint64_t to) {
@@ -57,6 +58,11 @@ void hd__shadow_learn(uint64_t from, uint64_t to) {
       hd__spin_learn(rt.visible[i] & ~HD_VISIBLE_SPIN);
     else
       hd__cell(rt.visible[i])->wpc |= HD_CELL_VISIBLE;
+}
+
+void hd__shadow_watch(void) {
+  const uint64_t *watched = (const uint64_t *)(HD_SHM_BASE + HD_SHM_WATCH);
+  for (uint64_t i = 0; i < rt.config->watched; i++) hd__cell(watched[i])->wpc |= HD_CELL_WATCHED;
 }
 
 void hd__log_visible(uint64_t entry) {
@@ -108,7 +114,7 @@ static struct list *inflate(struct hd_cell *c) {
   if (valid(c->w)) list_add(l, from_word(c->w, c->wpc, HD_A_WRITE));
   if (valid(c->r)) list_add(l, from_word(c->r, c->rpc, 0));
   c->w = c->r = 0;
-  c->wpc = (c->wpc & HD_CELL_VISIBLE) | HD_CELL_LIST;
+  c->wpc = (c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) | HD_CELL_LIST;
   c->rpc = (uint64_t)rt.seg_base << 32 | (uint64_t)((char *)l - rt.arena.base) >> 4;
   return l;
 }
@@ -213,7 +219,7 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
   uint64_t atomic = flags & HD_A_ATOMIC ? HD_CELL_ATOMIC : 0;
   uint64_t word = hot.tag | atomic | mask;
   flags &= HD_A_WRITE | HD_A_ATOMIC;
-  if (!(c->wpc & HD_CELL_VISIBLE) && !inflated(c)) {
+  if (!(c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) && !inflated(c)) {
     c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
     if (flags & HD_A_WRITE) {
       if ((c->w & ~0xffull) == (word & ~0xffull)) { /* same segment, more bytes */
@@ -241,7 +247,7 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
     }
   }
   record_list(inflate(c), mask, flags, site);
-  if (!(c->wpc & HD_CELL_VISIBLE) && !atomic) {
+  if (!(c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) && !atomic) {
     if (flags & HD_A_WRITE)
       c->w = (c->w & ~0xffull) == hot.tag ? c->w | mask : word;
     else
@@ -279,6 +285,20 @@ void hd__op_find(struct hd_op *op) {
   if (op->size > 8) return;
   hd__copy(&op->before, (const void *)op->object, op->size);
   op->known = 1;
+}
+
+/* Whether an access that is no scheduling point is to be recorded. */
+static bool watched(uint64_t addr, uint64_t size) {
+  bool any = false;
+  for (uint64_t g = addr & ~7ull; g < addr + size; g += 8) {
+    struct hd_cell *c = hd__cell(g);
+    if (hot.log > 1) {
+      inflate(c); /* which empties its words */
+      c->wpc |= HD_CELL_WATCHED;
+    }
+    any |= (c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) != 0;
+  }
+  return any;
 }
 
 /* A compare-and-swap writes only if it will succeed, which can change whenever others run. */
@@ -363,7 +383,10 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     rt.cur->unseen = 0;
     hd__point(HD_OP_YIELD, 0, 0, pc);
   }
+  unsigned asked = flags;
   flags = outcome(flags, cas);
+  bool recorded = HD_UNLIKELY(hot.log) && !point && watched(addr, size);
+  if (recorded) hd__record_access(op_of(asked), addr, size, flags == asked ? 0 : HD_EV_FAILED, pc);
   if (flags & HD_A_WRITE)
     hd__spin_wrote(addr);
   else
@@ -379,6 +402,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     if (k.race) report_race(addr, size, flags, pc, &k.with);
     if (fresh && !point && rt.nunjoined) { /* contended for the first time: here is a choice already now */
       point = true;
+      if (recorded) hd__record_undo();
       hd__point(op_of(flags), addr, (uint32_t)size, pc);
       if (heap) hd__heap_check(addr, size, flags, pc);
       flags = outcome(flags, cas);
@@ -388,6 +412,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   uint64_t site = HD_UNLIKELY(hot.detail) ? hd__site_here(pc) : pc & HD_PC_MASK;
   for (uint64_t g = addr & ~7ull; g < end; g += 8)
     record(hd__cell(g), granule_mask(addr, end, g), flags, site);
+  if (HD_UNLIKELY(hot.log)) hd__record_done();
 }
 
 void hd__shadow_forget(uint64_t addr, uint64_t size) {

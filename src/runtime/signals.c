@@ -50,6 +50,7 @@ static void fault(int sig, siginfo_t *info, ucontext_t *uc) {
   /* A hang is wherever the program happens to be: the function it hangs in is what identifies it. */
   uint64_t key = kind == HD_KIND_CRASH ? pc : hot.frame > rt.cur->frames ? hot.frame[-1].pc : pc;
   if (kind == HD_KIND_HANG && rt.nstopped) hd__thread_stop(); /* it may wait for one that was stopped */
+  if (hot.log && has_addr) hd__record_fault(addr);
   struct hd_finding_rec *f = hd__finding(kind, key, 0);
   if (!f) hd__thread_stop();
   f->signal = sig == HD_SIG_HANG ? 0 : sig;
@@ -65,6 +66,7 @@ static void handler(int sig, siginfo_t *info, void *uc) {
   if (sig == SIGSEGV && info->si_code > 0 && hd_sig_is_write(uc) &&
       hd__snapshot_fault((uint64_t)info->si_addr))
     return;
+  if (hd_arch_peek_fault(uc)) return;
   if (!hot.active) {
     if (sig == HD_SIG_HANG) return;
     /* A fault of our own, or before main: die of it; the supervisor takes it from there. */

@@ -91,7 +91,7 @@ static void attach(void) {
   rt.search.scratch = hd__map(HD_SCRATCH_SIZE);
   if (!rt.search.scratch) hd__die(97);
   hot.detail = rt.config->detail || rt.config->leaks;
-  hot.log = rt.config->detail != 0;
+  hot.log = rt.config->detail ? rt.config->plain ? 2 : 1 : 0;
   if (rt.config->mode == HD_MODE_REPLAY) {
     /* The schedule is followed from a copy: the path area is written again as it is executed. */
     hd_step *copy = hd__map(rt.config->replay_len * sizeof *copy + HD_PAGE);

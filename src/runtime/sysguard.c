@@ -397,6 +397,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   if (info->si_code != 2 /* SYS_USER_DISPATCH */) return;
   if (info->si_syscall == SYS_rt_sigreturn) hd_arch_return_from_signal(hd_sig_sp(uc));
   rt.status->heartbeat++;
+  if (hot.log) hd__record_settle(); /* before memory goes away */
   hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
   hd_sig_sysargs(uc, a);
   if (info->si_syscall == SYS_fork || info->si_syscall == SYS_vfork || info->si_syscall == SYS_clone ||

@@ -21,6 +21,7 @@ HD_EXPORT int pthread_setname_np(pthread_t th, const char *name) {
   if (n >= sizeof t->name) return ERANGE;
   if (!t) return ESRCH;
   hd__copy(t->name, name, n + 1);
+  if (hot.log) hd__copy(rt.ctl->thread_name[t->id], name, n + 1);
   return 0;
 }
 

@@ -32,6 +32,8 @@ static struct hd_schedule example(void) {
       .nsteps = sizeof steps / sizeof steps[0],
       .visible = visible,
       .nvisible = sizeof visible / sizeof visible[0],
+      .watched = visible,
+      .nwatched = 2,
   };
 }
 
@@ -61,6 +63,8 @@ static void schedule_round_trip(void **state) {
   assert_memory_equal(b.step, a.step, sizeof steps);
   assert_int_equal(b.nvisible, a.nvisible);
   assert_memory_equal(b.visible, a.visible, sizeof visible);
+  assert_int_equal(b.nwatched, 2);
+  assert_memory_equal(b.watched, a.watched, 2 * sizeof visible[0]);
   char *again = schedule_text(&b);
   assert_string_equal(again, text);
   free(again);
@@ -95,7 +99,7 @@ static void long_schedules_wrap_and_come_back(void **state) {
 static void empty_schedules_are_fine(void **state) {
   (void)state;
   struct hd_schedule a = example(), b;
-  a.nsteps = a.nvisible = 0;
+  a.nsteps = a.nvisible = a.nwatched = 0;
   char *text = schedule_text(&a);
   struct hd_err err;
   assert_int_equal(hd_schedule_parse(&b, text, strlen(text), "schedule", &err), HD_OK);
@@ -121,17 +125,17 @@ static void refuse_schedule(const char *from, const char *to, const char *messag
 
 static void damaged_schedules_are_refused(void **state) {
   (void)state;
-  refuse_schedule("heddle-schedule 1", "something", "schedule:1: damaged: expected \"heddle-schedule 1\"");
-  refuse_schedule("heddle-schedule 1", "heddle-schedule 2", "another version");
+  refuse_schedule("heddle-schedule 2", "something", "schedule:1: damaged: expected \"heddle-schedule 2\"");
+  refuse_schedule("heddle-schedule 2", "heddle-schedule 1", "another version");
   refuse_schedule("seed 42", "seed -1", "schedule:4:");
   refuse_schedule("seed 42\n", "", "expected \"seed VALUE\"");
   refuse_schedule("restart fork", "restart maybe", "schedule:6:");
   refuse_schedule("leaks 1", "leaks 2", "schedule:10:");
   refuse_schedule("ignore leak,hang", "ignore leak,nothing", "kinds of findings");
   refuse_schedule("kind data-race", "kind love", "a kind of finding");
-  refuse_schedule("visible 5", "visible 4", "expected \"steps VALUE\"");
-  refuse_schedule("visible 5", "visible 6", "visible START-END");
-  refuse_schedule("558010-", "558011-", "visible START-END");
+  refuse_schedule("visible 5", "visible 4", "expected \"watched VALUE\"");
+  refuse_schedule("visible 5", "visible 6", "START-END");
+  refuse_schedule("558010-", "558011-", "START-END");
   refuse_schedule("steps 10", "steps 9", "no more than the count above");
   refuse_schedule("steps 10", "steps 11", "steps such as");
   refuse_schedule("0*3", "0*1", "steps such as");
@@ -174,12 +178,12 @@ static void replay_config_looks_for_the_finding(void **state) {
 /* ---- events ---- */
 
 static const struct hd_event events[] = {
-    {0, HD_OP_CREATE, 0, 0, 1, 0x401000},
-    {1, HD_OP_CREATE, 0, 0, 2, 0x401010},
-    {0, HD_OP_CREATE, 0, 0, 3, 0x401000},
-    {2, HD_OP_WRITE, 0, 4, 0x555555558010, 0x401020},
-    {3, HD_OP_TRYLOCK, HD_EV_FAILED, 0, 0x555555558020, 0x401030},
-    {0, HD_OP_JOIN, 0, 0, 2, 0x401040},
+    {0, HD_OP_CREATE, 0, 0, 1, 0x401000, 0, 0},
+    {1, HD_OP_CREATE, 0, 0, 2, 0x401010, 0, 0},
+    {0, HD_OP_CREATE, 0, 0, 3, 0x401000, 0, 0},
+    {2, HD_OP_WRITE, 0, 4, 0x555555558010, 0x401020, 0, 0},
+    {3, HD_OP_TRYLOCK, HD_EV_FAILED, 0, 0x555555558020, 0x401030, 0, 0},
+    {0, HD_OP_JOIN, 0, 0, 2, 0x401040, 0, 0},
 };
 #define NEVENTS (sizeof events / sizeof events[0])
 
