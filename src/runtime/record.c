@@ -36,47 +36,56 @@ void hd__record_settle(void) {
   in_hook = false;
 }
 
-void hd__record(const struct hd_event *e) {
+/* The entry of the next event, NULL when there is no room. It is filled in there and not on the stack: addresses of
+ * code that we left on a thread's stack would be taken for calls (hd__user_pc). */
+static struct hd_event *next(void) {
   hd__record_settle();
-  if (rt.status->nevents >= HD_EVENT_CAP) return;
-  struct hd_event *to = &events()[rt.status->nevents];
-  *to = *e;
-  if (has_value(to)) {
-    bool rmw = to->op == HD_OP_ARMW || to->op == HD_OP_ACAS;
-    if (rmw && hd_arch_peek(to->object, to->size, &to->aux)) to->flags |= HD_EV_FOUND;
-    if (hd_op_effect[to->op] == HD_EFF_WRITE) {
+  return rt.status->nevents < HD_EVENT_CAP ? &events()[rt.status->nevents] : NULL;
+}
+
+static void add(struct hd_event *e) {
+  if (has_value(e)) {
+    bool rmw = e->op == HD_OP_ARMW || e->op == HD_OP_ACAS;
+    if (rmw && hd_arch_peek(e->object, e->size, &e->aux)) e->flags |= HD_EV_FOUND;
+    if (hd_op_effect[e->op] == HD_EFF_WRITE) {
       unsettled = rt.status->nevents + 1;
       in_hook = true;
     } else {
-      read_value(to);
+      read_value(e);
     }
   }
   rt.status->nevents++;
 }
 
 void hd__record_op(const struct hd_op *op, unsigned flags) {
-  struct hd_event e = {.thread = op->thread,
-                       .op = op->kind,
-                       .flags = (uint8_t)flags,
-                       .size = op->size,
-                       .object = op->object,
-                       .pc = op->pc};
+  struct hd_event *e = next();
+  if (!e) return;
   unsigned object = hd_op_object[op->kind];
-  if (op->kind == HD_OP_CHOOSE) e.aux = rt.choice;
-  if (op->kind == HD_OP_START && rt.cur->start) e.pc = (uint64_t)rt.cur->start + 1;
+  e->thread = op->thread;
+  e->op = op->kind;
+  e->flags = (uint8_t)flags;
+  e->size = op->size;
+  e->object = op->object;
+  e->pc = op->kind == HD_OP_START && rt.cur->start ? (uint64_t)rt.cur->start + 1 : op->pc;
+  e->value = 0;
   /* Of memory it is what a compare-and-swap expects, of descriptors a place in our memory. */
-  if (object != HD_OBJ_MEMORY && object != HD_OBJ_IO && object != HD_OBJ_NONE && object != HD_OBJ_BARRIER)
-    e.aux = op->aux;
-  hd__record(&e);
+  bool told =
+      object != HD_OBJ_MEMORY && object != HD_OBJ_IO && object != HD_OBJ_NONE && object != HD_OBJ_BARRIER;
+  e->aux = op->kind == HD_OP_CHOOSE ? rt.choice : told ? op->aux : 0;
+  add(e);
 }
 
 void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
-  hd__record(&(struct hd_event){.thread = rt.cur->id,
-                                .op = (uint8_t)kind,
-                                .flags = (uint8_t)(flags | HD_EV_PLAIN),
-                                .size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size,
-                                .object = addr,
-                                .pc = pc});
+  struct hd_event *e = next();
+  if (!e) return;
+  e->thread = rt.cur->id;
+  e->op = (uint8_t)kind;
+  e->flags = (uint8_t)flags;
+  e->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
+  e->object = addr;
+  e->pc = pc;
+  e->value = e->aux = 0;
+  add(e);
 }
 
 void hd__record_undo(void) {

@@ -346,11 +346,9 @@ void hd__notes_take(struct hd_finding_rec *f);
 /* ---- record.c: what an execution did; all of it pre: hot.log, except begin ---- */
 
 void hd__record_begin(void);
-/* An event that is no operation of the schedule. */
-void hd__record(const struct hd_event *e);
 /* The running thread executes its pending operation. */
 void hd__record_op(const struct hd_op *op, unsigned flags);
-/* It is about to access memory in a way that is no scheduling point; HD_EV_FAILED for a compare-and-swap that loses. */
+/* It does what is no operation of the schedule: an access to memory (HD_EV_PLAIN), or a note. */
 void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 /* The access recorded last was none: others come first after all. */
 void hd__record_undo(void);

@@ -386,7 +386,8 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   unsigned asked = flags;
   flags = outcome(flags, cas);
   bool recorded = HD_UNLIKELY(hot.log) && !point && watched(addr, size);
-  if (recorded) hd__record_access(op_of(asked), addr, size, flags == asked ? 0 : HD_EV_FAILED, pc);
+  if (recorded)
+    hd__record_access(op_of(asked), addr, size, HD_EV_PLAIN | (flags == asked ? 0 : HD_EV_FAILED), pc);
   if (flags & HD_A_WRITE)
     hd__spin_wrote(addr);
   else
