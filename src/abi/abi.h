@@ -185,7 +185,7 @@ struct hd_finding_rec {
 
 /* ---- control block ---- */
 
-enum hd_mode { HD_MODE_CHECK, HD_MODE_RUN, HD_MODE_REPLAY };
+enum hd_mode { HD_MODE_CHECK, HD_MODE_RUN, HD_MODE_REPLAY, HD_MODE_REDUCE };
 enum hd_restart { HD_RESTART_AUTO, HD_RESTART_MEMORY, HD_RESTART_FORK };
 enum hd_bound { HD_BOUND_NONE, HD_BOUND_PREEMPTIONS, HD_BOUND_DELAYS };
 
@@ -211,11 +211,14 @@ struct hd_config {
   uint32_t bound_kind;    /* enum hd_bound: what a systematic search may use only so much of */
   uint32_t bound_iterate; /* 0, 1, 2, ... instead of `bound` */
   uint32_t bound;
-  uint32_t timeouts_any;   /* a timed wait may end at any point, not only when nothing else can run */
-  uint64_t replay_len;     /* REPLAY: steps in the path area to follow, then any order */
-  uint64_t replay_visible; /* REPLAY: entries of the visible log to take over */
-  uint64_t watched;        /* entries of the watch area: memory whose accesses are recorded */
-  uint64_t target_key;     /* REPLAY: the finding looked for; others are passed over (0: any) */
+  uint32_t bound_last;   /* of those tried one after the other; 0: no last one */
+  uint32_t timeouts_any; /* a timed wait may end at any point, not only when nothing else can run */
+  uint64_t replay_len;   /* REPLAY, REDUCE: steps in the path area to follow, then any order */
+  uint64_t visible;      /* entries of the visible log that are there from the start */
+  uint64_t watched;      /* entries of the watch area: memory whose accesses are recorded */
+  uint64_t target_key;   /* the finding looked for; others are passed over (0: any) */
+  uint32_t target_kind;  /* REDUCE without a key: any finding of this kind */
+  int32_t target_death;  /* REDUCE in fork mode: the process ends with this wait status (0: not looked for) */
 };
 
 enum hd_run_state { HD_ST_STARTING, HD_ST_RUNNING, HD_ST_DONE, HD_ST_ERROR };
@@ -338,6 +341,22 @@ struct hd_shared {
       slot_of[HD_MAX_WORKERS]; /* the part of a systematic search each worker is at, plus 1; 0: its own */
   struct hd_redo redo[HD_MAX_WORKERS];
 };
+
+/* What REDUCE has come to, at the beginning of the search memory; the steps of best[i] are at HD_REDUCED_STEPS + i *
+ * HD_REDUCED_SIZE. */
+struct hd_reduced_best {
+  uint32_t preemptions, switches, threads, unused;
+  uint64_t nsteps;
+};
+struct hd_reduced {
+  uint32_t found; /* 1 + index of the smallest schedule so far; 0: not even the first one failed */
+  uint32_t unused;
+  uint64_t tries;
+  struct hd_reduced_best first; /* what the schedule cost as it was */
+  struct hd_reduced_best best[2];
+};
+#define HD_REDUCED_STEPS (1ull << 28)
+#define HD_REDUCED_SIZE (1ull << 28)
 
 /* ---- the shared files: areas at fixed offsets, all sparse ---- */
 

@@ -22,6 +22,7 @@ int hd_cc_by_name(const char *argv0);
 int hd_cmd_run(int argc, char **argv);
 int hd_cmd_check(int argc, char **argv);
 int hd_cmd_replay(int argc, char **argv);
+int hd_cmd_explain(int argc, char **argv);
 
 /* ---- paths.c ---- */
 
@@ -30,7 +31,7 @@ const char *hd_libdir(void);
 
 /* ---- options.c ---- */
 
-enum hd_verb { HD_VERB_RUN = 1, HD_VERB_CHECK = 2, HD_VERB_REPLAY = 4 };
+enum hd_verb { HD_VERB_RUN = 1, HD_VERB_CHECK = 2, HD_VERB_REPLAY = 4, HD_VERB_EXPLAIN = 8 };
 
 struct hd_options {
   const char *strategy;
@@ -53,6 +54,8 @@ struct hd_options {
   const char *save, *resume;
   uint64_t given; /* bit per option: it was on the command line */
   uint64_t times;
+  double explain; /* seconds to look for smaller schedules; 0: not at all */
+  bool original;
   bool help;
   int nargs;   /* the words that are no options: program and its arguments, or the folder */
   char **args; /* ends with NULL */
@@ -306,6 +309,7 @@ struct hd_event_text {
 };
 bool hd_event_line_split(const char *line, struct hd_event_text *out);
 
+struct hd_reduction;
 struct hd_store {
   char *dir; /* ".heddle" or --out */
 };
@@ -321,6 +325,7 @@ struct hd_record {
   const struct hd_command *command;
   const struct hd_input *input;
   const struct hd_str *output;
+  const struct hd_reduction *reduction; /* or NULL */
 };
 /* Writes the folder with the next free number; sets finding->id and ->folder. */
 int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err);
@@ -330,10 +335,14 @@ struct hd_stored {
   struct hd_schedule schedule;
   struct hd_event_lines events;
   struct hd_command command; /* program identity as recorded */
+  bool smaller;              /* they are of the smaller one */
   char *title;
   char *input_path; /* NULL: none */
 };
-int hd_store_read(const char *dir, struct hd_stored *out, struct hd_err *err);
+/* Reads the smaller schedule and its events if there is one, unless `original`. */
+int hd_store_read(const char *dir, bool original, struct hd_stored *out, struct hd_err *err);
+/* Puts a smaller schedule into the folder that is there, and what is to be told now; the original stays. */
+int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r, struct hd_err *err);
 void hd_stored_fini(struct hd_stored *s);
 
 /* ---- rerun.c: running a schedule again ---- */
@@ -355,6 +364,9 @@ struct hd_rerun {
 /* What kind of finding it is when the process died like that. */
 enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *c);
 
+/* Looks whether the program of a stored finding can be run. `now`: as it is today; `rebuilt`: it is another one. */
+int hd_stored_ready(struct hd_stored *s, struct hd_program *now, bool *rebuilt, struct hd_err *err);
+
 /* Follows the schedule in a fresh process. */
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                       enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
@@ -362,6 +374,31 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
 void hd_rerun_fini(struct hd_rerun *r);
 /* Whether it gave the finding of the schedule; if not, says in `why` what happened instead. */
 bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why);
+
+/* ---- reduce.c: smaller schedules with the same finding ---- */
+
+struct hd_reduction {
+  bool found; /* it is a schedule with the same finding, confirmed; it may be no smaller than the first one */
+  bool fewest; /* there is none with fewer preemptions */
+  struct hd_schedule schedule;
+  struct hd_rerun rerun; /* the run that confirmed it */
+  struct hd_cost before, after;
+  uint64_t tries;
+  double seconds;
+};
+/* Looks for the smallest schedule with the finding `f` of `s`, for about so many seconds. */
+int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+              const struct hd_finding *f, double seconds, double hang_timeout, struct hd_reduction *out,
+              struct hd_err *err);
+void hd_reduction_fini(struct hd_reduction *r);
+
+/* ---- explain.c ---- */
+
+/* Looks for a smaller schedule with the finding; if there is one, the finding is replaced by the same one as that
+ * schedule shows it. */
+int hd_explain(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+               struct hd_finding **f, double seconds, double hang_timeout, struct hd_reduction *out,
+               struct hd_err *err);
 
 /* "the program called sem_wait, which ... at x.c:12 (worker)": why the runtime gave up. */
 void hd_runtime_error_text(struct hd_str *out, const struct hd_ctl *ctl, const struct hd_command *cmd);

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum result { SAME, SAME_OTHER_EVENTS, NOT_REPRODUCED, RUNTIME_ERROR };
@@ -20,29 +19,6 @@ struct replay {
   bool rebuilt;
   bool shown; /* the finding has been printed */
 };
-
-/* ---- before ---- */
-
-static int check_program(struct replay *r, struct hd_err *err) {
-  const struct hd_program *then = &r->stored.command.program;
-  /* The user named a folder, not this program: that it is gone is no wrong usage. */
-  r->now.preload = hd_command_preloads(&r->stored.command);
-  if (hd_program_open(then->path, NULL, "/", &r->now, err) != HD_OK) return err->code = HD_EENV;
-  struct stat st;
-  if (stat(r->stored.command.cwd, &st) || !S_ISDIR(st.st_mode))
-    return hd_fail(err, HD_EENV, "%s: the folder it was run in is gone; create it to replay",
-                   r->stored.command.cwd);
-  r->rebuilt = r->now.hash != then->hash || r->now.size != then->size;
-  if (r->rebuilt)
-    hd_warn(
-        "%s was rebuilt since this failure was stored (build-id %s then, %s now): the schedule may not fit; "
-        "run heddle check again",
-        then->path, then->build_id[0] ? then->build_id : "none",
-        r->now.build_id[0] ? r->now.build_id : "none");
-  r->stored.command.program.runtime_found = r->now.runtime_found;
-  r->stored.command.program.preload = r->now.preload;
-  return hd_command_find_runtime(&r->stored.command, err);
-}
 
 /* ---- comparing events ---- */
 
@@ -167,8 +143,8 @@ static int exit_code(const struct replay *r, enum result worst) {
 }
 
 static int replay(struct replay *r, const char *dir, struct hd_err *err) {
-  int rc = hd_store_read(dir, &r->stored, err);
-  if (rc == HD_OK) rc = check_program(r, err);
+  int rc = hd_store_read(dir, r->o->original, &r->stored, err);
+  if (rc == HD_OK) rc = hd_stored_ready(&r->stored, &r->now, &r->rebuilt, err);
   if (rc == HD_OK) rc = hd_input_from_file(&r->input, r->stored.input_path, err);
   if (rc != HD_OK) return rc;
   enum result worst = SAME;

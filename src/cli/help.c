@@ -42,6 +42,8 @@ static const struct {
      HD_VERB_CHECK, search_exit},
     {"replay", "heddle replay DIR [options]", "run a stored failure again, the same way every time",
      HD_VERB_REPLAY, replay_exit},
+    {"explain", "heddle explain DIR [options]",
+     "find a smaller schedule for a stored failure, and tell its story", HD_VERB_EXPLAIN, replay_exit},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -56,7 +58,7 @@ static bool verb_help(const char *name) {
       hd_str_add(&out, "Options:\n");
       hd_options_help(&out, verbs[i].options);
       hd_str_addc(&out, '\n');
-      if (verbs[i].options != HD_VERB_REPLAY) {
+      if (verbs[i].options & (HD_VERB_RUN | HD_VERB_CHECK)) {
         hd_str_add(&out, "Strategies:\n");
         hd_strategies_help(&out);
         hd_str_addc(&out, '\n');

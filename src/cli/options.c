@@ -35,12 +35,17 @@ enum option_id {
   OPT_JSON,
   OPT_OUT,
   OPT_QUIET,
+  OPT_EXPLAIN,
+  OPT_NO_EXPLAIN,
+  OPT_BUDGET,
+  OPT_ORIGINAL,
   OPT_TIMES,
   OPT_HELP,
 };
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
-#define EVERY (SEARCH | HD_VERB_REPLAY)
+#define STORED (HD_VERB_REPLAY | HD_VERB_EXPLAIN)
+#define EVERY (SEARCH | STORED)
 
 static const struct {
   enum option_id id;
@@ -84,8 +89,13 @@ static const struct {
     {OPT_SAVE, "save", "FILE", HD_VERB_CHECK, "save the search there every few seconds, and when it ends"},
     {OPT_RESUME, "resume", "FILE", HD_VERB_CHECK,
      "continue the search saved there, with its options (saves it there again)"},
-    {OPT_JSON, "json", "FILE", SEARCH, "write the result as JSON; - is standard output"},
+    {OPT_JSON, "json", "FILE", SEARCH | HD_VERB_EXPLAIN, "write the result as JSON; - is standard output"},
     {OPT_OUT, "out", "DIR", SEARCH, "store findings here (default .heddle)"},
+    {OPT_EXPLAIN, "explain", "TIME", HD_VERB_CHECK,
+     "look this long, in all, for smaller schedules with the same findings (default 2s)"},
+    {OPT_NO_EXPLAIN, "no-explain", NULL, HD_VERB_CHECK, "show failing schedules as they were found"},
+    {OPT_BUDGET, "time", "TIME", HD_VERB_EXPLAIN, "look this long for a smaller schedule (default 10s)"},
+    {OPT_ORIGINAL, "original", NULL, HD_VERB_REPLAY, "the schedule as it was found, not the smaller one"},
     {OPT_TIMES, "times", "N", HD_VERB_REPLAY, "replay N times and compare (default 1)"},
     {OPT_QUIET, "quiet", NULL, EVERY, "say nothing but findings and errors"},
     {OPT_HELP, "help", NULL, EVERY, "show this help"},
@@ -255,6 +265,10 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_JSON: o->json = value; return HD_OK;
     case OPT_OUT: o->out = value; return HD_OK;
     case OPT_QUIET: o->quiet = true; return HD_OK;
+    case OPT_EXPLAIN:
+    case OPT_BUDGET: return parse_time(name, value, &o->explain, err);
+    case OPT_NO_EXPLAIN: o->explain = 0; return HD_OK;
+    case OPT_ORIGINAL: o->original = true; return HD_OK;
     case OPT_TIMES: return parse_number(name, value, 1, &o->times, err);
     case OPT_HELP: o->help = true; return HD_OK;
   }
@@ -275,8 +289,15 @@ static void set_budget(struct hd_options *o) {
 }
 
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
-  *o = (struct hd_options){
-      .depth = 3, .seed = 1, .jobs = 1, .max_length = 100000, .hang_timeout = 10, .times = 1};
+  *o = (struct hd_options){.depth = 3,
+                           .seed = 1,
+                           .jobs = 1,
+                           .max_length = 100000,
+                           .hang_timeout = 10,
+                           .times = 1,
+                           .explain = verb == HD_VERB_EXPLAIN ? 10
+                                      : verb == HD_VERB_CHECK ? 2
+                                                              : 0};
   const char *verb_name = argv[0];
   int i = 1;
   while (i < argc) {
@@ -293,7 +314,7 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
     bool option = word[0] == '-' && word[1];
     if (!option) {
       /* `replay DIR --times 3` puts the folder first; a program ends the options. */
-      if (verb != HD_VERB_REPLAY) break;
+      if (!(verb & STORED)) break;
       argv[1 + o->nargs++] = argv[i];
       i++;
       continue;
@@ -324,7 +345,7 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
     o->given |= 1ull << options[k].id;
     i++;
   }
-  if (verb == HD_VERB_REPLAY) {
+  if (verb & STORED) {
     while (i < argc) argv[1 + o->nargs++] = argv[i++];
     o->args = argv + 1;
     o->args[o->nargs] = NULL;

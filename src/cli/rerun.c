@@ -5,6 +5,26 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+int hd_stored_ready(struct hd_stored *s, struct hd_program *now, bool *rebuilt, struct hd_err *err) {
+  const struct hd_program *then = &s->command.program;
+  /* The user named a folder, not this program: that it is gone is no wrong usage. */
+  now->preload = hd_command_preloads(&s->command);
+  if (hd_program_open(then->path, NULL, "/", now, err) != HD_OK) return err->code = HD_EENV;
+  struct stat st;
+  if (stat(s->command.cwd, &st) || !S_ISDIR(st.st_mode))
+    return hd_fail(err, HD_EENV, "%s: the folder it was run in is gone; create it to replay", s->command.cwd);
+  *rebuilt = now->hash != then->hash || now->size != then->size;
+  if (*rebuilt)
+    hd_warn(
+        "%s was rebuilt since this failure was stored (build-id %s then, %s now): the schedule may not fit; "
+        "run heddle check again",
+        then->path, then->build_id[0] ? then->build_id : "none", now->build_id[0] ? now->build_id : "none");
+  s->command.program.runtime_found = now->runtime_found;
+  s->command.program.preload = now->preload;
+  return hd_command_find_runtime(&s->command, err);
+}
 
 /* With detail the runtime makes one record for each place that leaks; to the user they are one finding. */
 static void add_leak(struct hd_finding_rec *to, const struct hd_control *c, size_t index) {

@@ -288,7 +288,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .thread_leaks = s->thread_leaks,
       .exit_status = s->exit_status,
       .replay_len = s->nsteps,
-      .replay_visible = s->nvisible,
+      .visible = s->nvisible,
       .watched = s->nwatched,
   };
   memcpy(c->strategy, s->strategy, sizeof c->strategy);

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MIN_EXPLAIN 0.05 /* seconds that are worth beginning with */
+
 /* Findings and the summary go to standard output, unless the program or the JSON owns it. */
 static int report_fd(const struct hd_search_run *s) {
   bool taken = s->verb == HD_VERB_RUN || (s->o->json && strcmp(s->o->json, "-") == 0);
@@ -214,6 +216,20 @@ static struct hd_finding *make_finding(struct hd_search_run *s, const struct hd_
   return f;
 }
 
+/* Looks for a smaller schedule, if there is time for that. With --all there may be more findings to come. */
+static void explain(struct hd_search_run *s, const struct hd_schedule *schedule, struct hd_finding **f,
+                    struct hd_reduction *out) {
+  struct hd_err err;
+  double left = s->o->explain - s->explained;
+  if (s->o->all) left /= 2;
+  if (left < MIN_EXPLAIN || !(*f)->replays || hd_interrupts() > 0) return;
+  double began = hd_now();
+  if (s->live) hd_live_line("looking for a smaller schedule");
+  if (hd_explain(&s->command, schedule, &s->input, f, left, s->o->hang_timeout, out, &err) != HD_OK)
+    hd_warn("no smaller schedule: %s", err.text);
+  s->explained += hd_now() - began;
+}
+
 /* Confirms, tells apart, stores and shows one finding. */
 static void handle(struct hd_search_run *s, const struct hd_worker *w, const struct hd_capture *c) {
   struct hd_err err;
@@ -238,7 +254,10 @@ static void handle(struct hd_search_run *s, const struct hd_worker *w, const str
   if (!fresh || hidden) {
     hd_finding_free(f);
   } else {
-    struct hd_record record = {f, &schedule, &r.events, &s->command, &s->input, &output};
+    struct hd_reduction smaller = {0};
+    explain(s, &schedule, &f, &smaller);
+    struct hd_record record = {
+        f, &schedule, &r.events, &s->command, &s->input, &output, smaller.found ? &smaller : NULL};
     rc = hd_store_write(&s->store, &record, &err);
     if (rc != HD_OK) {
       s->failed = rc;
@@ -251,6 +270,7 @@ static void handle(struct hd_search_run *s, const struct hd_worker *w, const str
     hd_text_finding(&text, f, hd_text_colour(report_fd(s)));
     report(s, &text);
     hd_str_fini(&text);
+    hd_reduction_fini(&smaller);
   }
   hd_rerun_fini(&r);
   hd_str_fini(&output);
@@ -364,7 +384,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .class_sum = st.class_sum,
       .states = st.states,
       .state_sum = st.state_sum,
-      .seconds = hd_now() - s->started + s->carried_seconds,
+      .seconds = hd_now() - s->started + s->carried_seconds - (s->o->all ? 0 : s->explained),
       .error = stop == HD_STOP_ERROR ? error.s : NULL,
       .findings = s->finding.v,
       .nfindings = s->finding.n,

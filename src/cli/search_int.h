@@ -38,8 +38,9 @@ struct hd_search_run {
   uint64_t phase_findings[HD_MAX_PHASES]; /* of those reported */
   unsigned processes;
   double started, deadline;
-  double shown_at; /* when the live line was last drawn */
-  double saved_at; /* when the search was last saved */
+  double explained; /* seconds spent on making findings easier to read */
+  double shown_at;  /* when the live line was last drawn */
+  double saved_at;  /* when the search was last saved */
   bool live;
   int failed; /* an error while storing: HD_E*, told already */
 };

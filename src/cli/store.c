@@ -102,6 +102,27 @@ static int write_input(const char *dir, const struct hd_input *in, struct hd_err
   return rc;
 }
 
+static int write_smaller(const char *dir, const struct hd_reduction *r, struct hd_err *err) {
+  struct hd_str b;
+  hd_str_init(&b);
+  hd_events_format(&b, &r->rerun.events);
+  int rc = write_part(dir, "events.min", b.s, b.n, err);
+  hd_str_clear(&b);
+  hd_schedule_format(&b, &r->schedule);
+  if (rc == HD_OK) rc = write_part(dir, "schedule.min", b.s, b.n, err);
+  hd_str_fini(&b);
+  return rc;
+}
+
+static int write_told(const char *dir, const struct hd_finding *f, struct hd_err *err) {
+  struct hd_str b;
+  hd_str_init(&b);
+  hd_text_finding(&b, f, false);
+  int rc = write_part(dir, "finding.txt", b.s, b.n, err);
+  hd_str_fini(&b);
+  return rc == HD_OK ? write_json(dir, "finding.json", hd_json_finding(f), err) : rc;
+}
+
 static int write_parts(const char *dir, const struct hd_record *r, struct hd_err *err) {
   struct hd_str b;
   hd_str_init(&b);
@@ -110,13 +131,11 @@ static int write_parts(const char *dir, const struct hd_record *r, struct hd_err
   hd_str_clear(&b);
   hd_events_format(&b, r->events);
   if (rc == HD_OK) rc = write_part(dir, "events", b.s, b.n, err);
-  hd_str_clear(&b);
-  hd_text_finding(&b, r->finding, false);
-  if (rc == HD_OK) rc = write_part(dir, "finding.txt", b.s, b.n, err);
   hd_str_fini(&b);
   if (rc == HD_OK) rc = write_part(dir, "output", r->output->s, r->output->n, err);
   if (rc == HD_OK) rc = write_input(dir, r->input, err);
-  if (rc == HD_OK) rc = write_json(dir, "finding.json", hd_json_finding(r->finding), err);
+  if (rc == HD_OK && r->reduction) rc = write_smaller(dir, r->reduction, err);
+  if (rc == HD_OK) rc = write_told(dir, r->finding, err);
   if (rc == HD_OK) rc = write_json(dir, "command.json", command_json(r->command), err);
   return rc;
 }
@@ -164,6 +183,15 @@ int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err) 
   }
   free(tmp);
   return rc;
+}
+
+int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r, struct hd_err *err) {
+  /* While one part is there and the other is not, or is an older one, there must be no smaller schedule. */
+  char *path = hd_sprintf("%s/schedule.min", dir);
+  unlink(path);
+  free(path);
+  int rc = write_smaller(dir, r, err);
+  return rc == HD_OK ? write_told(dir, f, err) : rc;
 }
 
 /* ---- reading ---- */
@@ -273,20 +301,46 @@ static int load_json(const char *dir, const char *name, json_t **root, char **pa
   return HD_OK;
 }
 
-static int read_text_parts(const char *dir, struct hd_stored *out, struct hd_err *err) {
+static int read_schedule(const char *dir, const char *name, struct hd_schedule *out, struct hd_err *err) {
   char *data = NULL, *path;
   size_t len;
-  int rc = read_part(dir, "schedule", &data, &len, &path, err);
-  if (rc == HD_OK) rc = hd_schedule_parse(&out->schedule, data, len, path, err);
-  free(data);
-  free(path);
-  if (rc != HD_OK) return rc;
-  data = NULL;
-  rc = read_part(dir, "events", &data, &len, &path, err);
-  if (rc == HD_OK) rc = hd_events_parse(&out->events, data, len, path, err);
+  int rc = read_part(dir, name, &data, &len, &path, err);
+  if (rc == HD_OK) rc = hd_schedule_parse(out, data, len, path, err);
   free(data);
   free(path);
   return rc;
+}
+
+static int read_events(const char *dir, const char *name, struct hd_event_lines *out, struct hd_err *err) {
+  char *data = NULL, *path;
+  size_t len;
+  int rc = read_part(dir, name, &data, &len, &path, err);
+  if (rc == HD_OK) rc = hd_events_parse(out, data, len, path, err);
+  free(data);
+  free(path);
+  return rc;
+}
+
+static bool has_part(const char *dir, const char *name) {
+  char *path = hd_sprintf("%s/%s", dir, name);
+  bool there = access(path, F_OK) == 0;
+  free(path);
+  return there;
+}
+
+static int read_text_parts(const char *dir, bool original, struct hd_stored *out, struct hd_err *err) {
+  int rc = read_schedule(dir, "schedule", &out->schedule, err);
+  if (rc != HD_OK || original || !has_part(dir, "schedule.min"))
+    return rc == HD_OK ? read_events(dir, "events", &out->events, err) : rc;
+  struct hd_schedule first = out->schedule;
+  out->schedule = (struct hd_schedule){0};
+  rc = read_schedule(dir, "schedule.min", &out->schedule, err);
+  if (rc == HD_OK && (first.kind != out->schedule.kind || first.key != out->schedule.key))
+    rc = hd_fail(err, HD_EUSAGE,
+                 "%s/schedule.min: damaged: it is of another finding than schedule; use --original", dir);
+  hd_schedule_fini(&first);
+  out->smaller = true;
+  return rc == HD_OK ? read_events(dir, "events.min", &out->events, err) : rc;
 }
 
 static int read_json_parts(const char *dir, struct hd_stored *out, struct hd_err *err) {
@@ -308,16 +362,14 @@ static int read_json_parts(const char *dir, struct hd_stored *out, struct hd_err
   return rc;
 }
 
-int hd_store_read(const char *dir, struct hd_stored *out, struct hd_err *err) {
+int hd_store_read(const char *dir, bool original, struct hd_stored *out, struct hd_err *err) {
   *out = (struct hd_stored){0};
   struct stat st;
   if (stat(dir, &st)) return hd_fail(err, HD_EUSAGE, "%s: %s", dir, strerror(errno));
   if (!S_ISDIR(st.st_mode)) return hd_fail(err, HD_EUSAGE, "not a Heddle finding: %s is not a folder", dir);
-  int rc = read_text_parts(dir, out, err);
+  int rc = read_text_parts(dir, original, out, err);
   if (rc == HD_OK) rc = read_json_parts(dir, out, err);
-  char *input = hd_sprintf("%s/input", dir);
-  if (access(input, F_OK) == 0) out->input_path = hd_strdup(input);
-  free(input);
+  if (has_part(dir, "input")) out->input_path = hd_sprintf("%s/input", dir);
   if (rc != HD_OK) hd_stored_fini(out);
   return rc;
 }

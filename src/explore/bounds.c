@@ -61,6 +61,7 @@ int hd_bound_over(struct hd_search *s, const struct hd_strategy *strategy, int w
   if (!s->config->bound_kind) return 0;
   if (whole) st->bounds_done = hd__bound(s) + 1;
   if (!s->config->bound_iterate || !st->bound_cut) return 0;
+  if (s->config->bound_last && st->bound >= s->config->bound_last) return 0;
   st->bound++;
   st->bound_cut = 0;
   strategy->forget(s);

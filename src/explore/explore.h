@@ -115,6 +115,7 @@ struct hd_search {
   uint64_t memory_size;
   char *scratch;     /* memory that does not (HD_SCRATCH_SIZE) */
   uint64_t observed; /* what the program told of its final state (hd_rt_observe) */
+  int hit;           /* REDUCE: the execution that ends had the finding looked for */
   int infeasible;    /* in the execution that ends an assumption did not hold */
 };
 #define HD_SCRATCH_SIZE (8ull << 30)
@@ -134,6 +135,7 @@ struct hd_strategy {
 
 extern const struct hd_strategy hd_strategy_random;
 extern const struct hd_strategy hd_strategy_replay;
+extern const struct hd_strategy hd_strategy_reduce;
 extern const struct hd_strategy hd_strategy_dfs;
 extern const struct hd_strategy hd_strategy_bounded;
 extern const struct hd_strategy hd_strategy_optimal;

@@ -69,6 +69,11 @@ static json_t *place(const struct hd_place *p) {
   return o;
 }
 
+static json_t *cost(const struct hd_cost *c) {
+  return json_pack("{s:I,s:I,s:I,s:I}", "preemptions", (json_int_t)c->preemptions, "switches",
+                   (json_int_t)c->switches, "threads", (json_int_t)c->threads, "steps", (json_int_t)c->steps);
+}
+
 json_t *hd_json_finding(const struct hd_finding *f) {
   json_t *o = json_object();
   set(o, "id", f->id ? json_integer(f->id) : json_null());
@@ -105,6 +110,12 @@ json_t *hd_json_finding(const struct hd_finding *f) {
     set(o, "leaked_blocks", json_integer((json_int_t)f->leaked_blocks));
   }
   set(o, "steps", json_integer((json_int_t)f->steps));
+  if (f->minimised.there) {
+    json_t *m = cost(&f->minimised.after);
+    set(m, "fewest_preemptions", json_boolean(f->minimised.fewest));
+    set(m, "original", cost(&f->minimised.before));
+    set(o, "minimised", m);
+  }
   set(o, "partial", json_boolean(f->partial));
   char key[20];
   snprintf(key, sizeof key, "%016llx", (unsigned long long)f->key);

@@ -74,6 +74,12 @@ struct hd_place {
   struct hd_frames stack; /* innermost first; never a frame of ours */
 };
 
+/* What a schedule asks of somebody who reads it, the most important first. */
+struct hd_cost {
+  uint32_t preemptions, switches, threads;
+  uint64_t steps;
+};
+
 struct hd_finding {
   unsigned id; /* number of its folder; 0: not stored */
   enum hd_kind kind;
@@ -94,6 +100,11 @@ struct hd_finding {
   } note[HD_MAX_NOTES]; /* what the program said on the way */
   size_t nnotes;
   char *folder; /* ".heddle/1", or NULL */
+  struct {
+    bool there;  /* a schedule was looked for that is easier to read; the places are those of its run */
+    bool fewest; /* there is none with fewer preemptions */
+    struct hd_cost before, after;
+  } minimised;
   bool replays;
   char *no_replay; /* what happened instead, when it does not replay */
 };

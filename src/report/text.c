@@ -234,6 +234,23 @@ static void add_cycle(struct hd_str *out, const struct hd_finding *f) {
 
 /* ---- a finding ---- */
 
+static void add_number(struct hd_str *out, uint32_t n, const char *what) {
+  hd_str_addf(out, "%u %s%s", n, what, n == 1 ? "" : strcmp(what, "switch") == 0 ? "es" : "s");
+}
+
+/* "schedule: 1 preemption, 4 switches (found with 7 and 19); none has fewer preemptions" */
+static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
+  const struct hd_cost *a = &f->minimised.after, *b = &f->minimised.before;
+  hd_str_add(out, "  schedule: ");
+  add_number(out, a->preemptions, "preemption");
+  hd_str_add(out, ", ");
+  add_number(out, a->switches, "switch");
+  if (a->preemptions != b->preemptions || a->switches != b->switches)
+    hd_str_addf(out, " (found with %u and %u)", b->preemptions, b->switches);
+  if (f->minimised.fewest && a->preemptions) hd_str_add(out, "; none has fewer preemptions");
+  hd_str_addc(out, '\n');
+}
+
 void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour) {
   paint(out, colour, RED);
   hd_str_addf(out, "heddle: %s", f->title);
@@ -253,6 +270,7 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
   for (size_t i = 0; i < f->nnotes; i++)
     hd_str_addf(out, "  %s noted at event %llu: %s\n", f->note[i].thread,
                 (unsigned long long)f->note[i].event, f->note[i].text);
+  if (f->minimised.there) add_minimised(out, f);
   if (f->partial) hd_str_add(out, "  The process died before it could record where.\n");
   if (f->no_replay)
     hd_str_addf(out, "  It did not come out again when its schedule was run: %s\n", f->no_replay);

@@ -77,7 +77,7 @@ static int run_once(void) {
   hd__sites_reset();
   hd__notes_begin();
   rt.search.observed = 0;
-  rt.search.infeasible = 0;
+  rt.search.infeasible = rt.search.hit = 0;
   int begun = rt.strategy->begin(&rt.search);
   if (begun <= 0) return begun ? HD_END_LATER : HD_END_OVER;
   struct hd_thread *t = hd__thread_new(NULL);
@@ -176,6 +176,16 @@ static void unlearn(uint64_t known) {
   if (spin) hd__spin_relearn();
 }
 
+/* In fork mode the process of an execution has died, before the strategy heard of its end. Returns whether the search
+ * goes on. */
+static bool outlive(int wait_status) {
+  if (rt.config->mode != HD_MODE_REDUCE) return false;
+  rt.search.hit =
+      rt.config->target_death && (wait_status & ~0x80) == rt.config->target_death; /* 0x80: core */
+  conclude(HD_END_FINDING);
+  return true;
+}
+
 /* One execution, whatever it takes: again with more identities if there were too few. */
 static int run_execution(uint64_t number) {
   rt.search.execution = number;
@@ -183,6 +193,7 @@ static int run_execution(uint64_t number) {
   rt.status->visible_at_start = rt.status->visible_count;
   for (;;) {
     int reason = fork_mode ? run_forked() : run_once();
+    if (reason < 0 && outlive(-1 - reason)) return HD_END_FINDING;
     if (reason < 0) {
       /* Only in fork mode: die the same way, so that the supervisor sees what it sees in memory mode. */
       rt.ctl->fork_status = -1 - reason;
@@ -272,6 +283,7 @@ static void run_all(uint64_t number) {
   while (!rt.ctl->supervisor_stop && (number || (number = hd__worker_next()))) {
     int reason = run_execution(number);
     st->heartbeat++;
+    if (c->mode == HD_MODE_REDUCE) unlearn(st->visible_at_start); /* every candidate is of the same program */
     if (reason == HD_END_DIVERGED || (st->nfindings > findings && !c->all)) break;
     if (reason == HD_END_OVER) rt.shared->over = 1;
     hd__worker_sync();

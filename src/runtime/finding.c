@@ -193,6 +193,11 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   uint64_t key = key_of(kind, pc1, pc2);
   if (rt.config->ignore >> kind & 1) return NULL;
   if (rt.config->target_key && rt.config->target_key != key) return NULL;
+  if (rt.config->mode == HD_MODE_REDUCE) { /* only whether it was there matters */
+    if (!rt.config->target_key && rt.config->target_kind != kind) return NULL;
+    rt.search.hit = 1;
+    hd__end(HD_END_FINDING);
+  }
   for (unsigned i = 0; i < st->nfindings; i++)
     if (rt.ctl->finding[i].key == key) return NULL;
   if (st->nfindings == HD_MAX_FINDINGS) {

@@ -92,15 +92,17 @@ static void attach(void) {
   if (!rt.search.scratch) hd__die(97);
   hot.detail = rt.config->detail || rt.config->leaks;
   hot.log = rt.config->detail ? rt.config->plain ? 2 : 1 : 0;
-  if (rt.config->mode == HD_MODE_REPLAY) {
+  /* A search goes on from what its last process had learned; a schedule means what it meant. */
+  if (rt.config->mode != HD_MODE_CHECK || rt.status->visible_count < rt.config->visible)
+    rt.status->visible_count = rt.config->visible;
+  if (rt.config->mode == HD_MODE_REPLAY || rt.config->mode == HD_MODE_REDUCE) {
     /* The schedule is followed from a copy: the path area is written again as it is executed. */
     hd_step *copy = hd__map(rt.config->replay_len * sizeof *copy + HD_PAGE);
     if (!copy) hd__die(97);
     hd__copy(copy, rt.path, rt.config->replay_len * sizeof *copy);
     rt.search.replay = copy;
     rt.search.replay_len = rt.config->replay_len;
-    rt.status->visible_count = rt.config->replay_visible;
-    rt.strategy = &hd_strategy_replay;
+    rt.strategy = rt.config->mode == HD_MODE_REPLAY ? &hd_strategy_replay : &hd_strategy_reduce;
   } else {
     rt.strategy = hd_strategy_for(rt.config);
   }

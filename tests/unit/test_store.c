@@ -167,8 +167,7 @@ static void replay_config_looks_for_the_finding(void **state) {
   struct hd_config c;
   hd_schedule_config(&s, &c);
   assert_int_equal(c.mode, HD_MODE_REPLAY);
-  assert_true(c.detail == 1 && c.max_executions == 1 && c.replay_len == s.nsteps &&
-              c.replay_visible == s.nvisible);
+  assert_true(c.detail == 1 && c.max_executions == 1 && c.replay_len == s.nsteps && c.visible == s.nvisible);
   assert_true(c.target_key == s.key && !c.all);
   s.partial = true;
   hd_schedule_config(&s, &c);
@@ -263,11 +262,11 @@ static void folder_round_trip(void **state) {
   hd_str_init(&output);
   hd_str_add(&output, "hello\n");
   for (unsigned id = 1; id <= 2; id++) {
-    struct hd_record r = {hd_finding_new(rec, NULL), &schedule, &lines, &command, NULL, &output};
+    struct hd_record r = {hd_finding_new(rec, NULL), &schedule, &lines, &command, NULL, &output, NULL};
     assert_int_equal(hd_store_write(&store, &r, &err), HD_OK);
     assert_int_equal(r.finding->id, id);
     struct hd_stored back;
-    int rc = hd_store_read(r.finding->folder, &back, &err);
+    int rc = hd_store_read(r.finding->folder, false, &back, &err);
     if (rc != HD_OK) fail_msg("%s", err.text);
     assert_string_equal(back.title, "data race");
     assert_string_equal(back.command.argv[1], "a b");
@@ -283,7 +282,7 @@ static void folder_round_trip(void **state) {
     char *part = hd_sprintf("%s/command.json", r.finding->folder);
     if (id == 2) {
       assert_int_equal(hd_write_file(part, "{}", 2, &err), HD_OK);
-      assert_int_equal(hd_store_read(r.finding->folder, &back, &err), HD_EUSAGE);
+      assert_int_equal(hd_store_read(r.finding->folder, false, &back, &err), HD_EUSAGE);
       assert_non_null(strstr(err.text, "\"argv\" must be"));
     }
     free(part);
@@ -291,7 +290,7 @@ static void folder_round_trip(void **state) {
     hd_finding_free(r.finding);
   }
   struct hd_stored back;
-  assert_int_equal(hd_store_read(dir, &back, &err), HD_EUSAGE);
+  assert_int_equal(hd_store_read(dir, false, &back, &err), HD_EUSAGE);
   assert_int_equal(strncmp(err.text, "not a Heddle finding: ", 22), 0);
   char *first = hd_sprintf("%s/1", dir);
   hd_remove_folder(first);

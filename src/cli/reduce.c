@@ -1,0 +1,212 @@
+/* reduce.c: a schedule with the same finding and as few preemptions, switches, threads and steps as can be found.
+ * Runs in the supervisor.
+ *
+ * Two tools take turns, each a tested process that tries thousands of schedules: the strategy `reduce` changes the
+ * failing schedule step by step (explore/strategy_reduce.c); a search of all schedules with fewer preemptions than that
+ * came to looks for the same finding. When the latter comes to its end without it, the number of preemptions is the
+ * least there is. What they find is believed only when it is confirmed in a process of its own. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reducer {
+  const struct hd_command *command;
+  const struct hd_schedule *first; /* the original */
+  const struct hd_input *input;
+  double hang_timeout, deadline;
+  struct hd_reduction *out;
+  uint32_t covered; /* with fewer preemptions than this there is none */
+};
+
+static void *copy(const void *p, size_t n, size_t item) {
+  void *out = hd_alloc(n * item);
+  if (n) memcpy(out, p, n * item);
+  return out;
+}
+
+/* The schedule `like` with other steps. */
+static void replace(struct hd_schedule *to, const struct hd_schedule *like, const hd_step *step,
+                    size_t nsteps, const uint64_t *visible, size_t nvisible) {
+  struct hd_schedule s = *like;
+  s.step = copy(step, nsteps, sizeof *step);
+  s.nsteps = nsteps;
+  s.visible = copy(visible, nvisible, sizeof *visible);
+  s.nvisible = nvisible;
+  hd_schedule_fini(to);
+  *to = s;
+}
+
+/* Runs a process on `s` with `config`, until it or the time is over. The caller ends the control. */
+static int run(struct reducer *r, const struct hd_schedule *s, const struct hd_config *config,
+               double deadline, struct hd_control *c, struct hd_outcome *outcome, struct hd_err *err) {
+  int rc = hd_control_init(c, config, NULL, err);
+  if (rc != HD_OK) return rc;
+  if (s->nsteps) memcpy(hd_control_area(c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
+  if (s->nvisible) memcpy(hd_control_area(c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
+  struct hd_streams streams;
+  rc = hd_streams_open(&streams, r->input, HD_OUTPUT_NULL, NULL, err);
+  if (rc == HD_OK) {
+    struct hd_watch watch = {.hang_timeout = r->hang_timeout,
+                             .step_timeout = HD_STEP_TIMEOUT * r->hang_timeout,
+                             .deadline = deadline,
+                             .interrupts = hd_interrupts(),
+                             .tick_ms = 20};
+    rc = hd_supervise(r->command, c, &streams, &watch, outcome, err);
+    hd_streams_close(&streams);
+  }
+  if (rc != HD_OK) hd_control_fini(c);
+  return rc;
+}
+
+/* The wait status with which a process ends that dies as the finding says; 0: not known. */
+static int32_t death_of(const struct hd_schedule *s, const struct hd_finding *f) {
+  if (!s->partial) return 0;
+  return f->signal ? f->signal : f->status << 8;
+}
+
+static void reduce_config(const struct hd_schedule *s, const struct hd_finding *f, struct hd_config *c) {
+  hd_schedule_config(s, c);
+  c->mode = HD_MODE_REDUCE;
+  c->bound_kind = HD_BOUND_PREEMPTIONS; /* to count them */
+  c->detail = 0;
+  c->all = 0;
+  c->max_executions = 0;
+  c->target_kind = s->kind;
+  c->target_death = death_of(s, f);
+  if (c->target_death) c->restart = HD_RESTART_FORK;
+}
+
+/* What the runtime has put at the beginning of the search memory, made safe. */
+static struct hd_reduced result_of(const struct hd_control *c, const hd_step **step) {
+  const char *memory = (const char *)c->shared + HD_SEARCH_MEMORY;
+  struct hd_reduced h = *(const struct hd_reduced *)memory;
+  if (h.found > 2) h.found = 0;
+  for (int i = 0; i < 2; i++)
+    if (h.best[i].nsteps > HD_PATH_CAP) h.found = 0;
+  *step = h.found ? (const hd_step *)(memory + HD_REDUCED_STEPS + (h.found - 1) * HD_REDUCED_SIZE) : NULL;
+  return h;
+}
+
+/* Changes the schedule as long as that makes it smaller. Sets `found` when it fails as it should at all. */
+static int change(struct reducer *r, struct hd_schedule *s, const struct hd_finding *f, double deadline,
+                  bool *found, struct hd_err *err) {
+  struct hd_config config;
+  reduce_config(s, f, &config);
+  *found = false;
+  for (;;) {
+    struct hd_control c;
+    struct hd_outcome outcome;
+    int rc = run(r, s, &config, deadline, &c, &outcome, err);
+    if (rc != HD_OK) return rc;
+    const hd_step *step;
+    struct hd_reduced h = result_of(&c, &step);
+    r->out->tries += h.tries;
+    if (h.found) {
+      const struct hd_reduced_best *b = &h.best[h.found - 1];
+      if (r->out->before.steps == 0)
+        r->out->before =
+            (struct hd_cost){h.first.preemptions, h.first.switches, h.first.threads, h.first.nsteps};
+      r->out->after = (struct hd_cost){b->preemptions, b->switches, b->threads, b->nsteps};
+      replace(s, s, step, b->nsteps, s->visible, s->nvisible);
+      *found = true;
+    }
+    hd_control_fini(&c);
+    /* A candidate that takes its process with it is survived in fork mode only. */
+    if (outcome.end != HD_END_DIED || config.restart == HD_RESTART_FORK || hd_now() >= deadline) return HD_OK;
+    config.restart = HD_RESTART_FORK;
+    config.replay_len = s->nsteps;
+  }
+}
+
+/* Looks for the finding among all schedules with fewer preemptions than that of `s`, and replaces it. */
+static int search_below(struct reducer *r, struct hd_schedule *s, double deadline, bool *found,
+                        struct hd_err *err) {
+  uint32_t below = r->out->after.preemptions;
+  struct hd_config config;
+  hd_schedule_config(s, &config);
+  *found = false;
+  config.mode = HD_MODE_CHECK;
+  config.detail = config.all = 0;
+  config.max_executions = config.replay_len = 0;
+  config.bound_kind = HD_BOUND_PREEMPTIONS;
+  config.bound_iterate = below > 1;
+  config.bound = config.bound_last = below - 1;
+  if (!config.target_key) config.ignore = ~(1ull << s->kind);
+  strcpy(config.strategy, "dpor");
+  struct hd_control c;
+  struct hd_outcome outcome;
+  int rc = run(r, s, &config, deadline, &c, &outcome, err);
+  if (rc != HD_OK) return rc;
+  if (hd_control_sane(&c)) {
+    const struct hd_status *st = &c.ctl->status;
+    r->out->tries += st->executions + st->blocked + st->discarded;
+    if (st->nfindings > 0) {
+      struct hd_capture found_one;
+      hd_capture_finding(&found_one, &c, 0);
+      replace(s, s, found_one.step, found_one.nsteps, found_one.visible, found_one.nvisible);
+      hd_capture_fini(&found_one);
+      *found = true;
+    }
+    r->covered = st->lossy ? 0 : st->bounds_done;
+  }
+  hd_control_fini(&c);
+  return HD_OK;
+}
+
+static bool same_identity(const struct hd_finding *a, const struct hd_finding *b) {
+  char *x = hd_finding_identity(a), *y = hd_finding_identity(b);
+  bool same = strcmp(x, y) == 0;
+  free(x);
+  free(y);
+  return same;
+}
+
+/* Runs the result in a process of its own; drops it if that gives another finding. */
+static int confirm(struct reducer *r, const struct hd_finding *f, struct hd_err *err) {
+  struct hd_reduction *out = r->out;
+  struct hd_str why;
+  int rc = hd_rerun_schedule(r->command, &out->schedule, r->input, HD_OUTPUT_NULL, NULL, r->hang_timeout,
+                             &out->rerun, err);
+  if (rc != HD_OK) return rc;
+  hd_str_init(&why);
+  out->found = hd_rerun_same(&out->rerun, &out->schedule, &why);
+  hd_str_fini(&why);
+  if (!out->found) return HD_OK;
+  struct hd_symbolizer *sym =
+      hd_symbolizer_new(out->rerun.module, out->rerun.nmodules, r->command->program.path, r->command->cwd);
+  struct hd_finding *now = hd_finding_new(out->rerun.capture.rec, sym);
+  hd_symbolizer_free(sym);
+  out->found = same_identity(f, now);
+  hd_finding_free(now);
+  return HD_OK;
+}
+
+int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+              const struct hd_finding *f, double seconds, double hang_timeout, struct hd_reduction *out,
+              struct hd_err *err) {
+  *out = (struct hd_reduction){0};
+  double started = hd_now();
+  struct reducer r = {cmd, s, in, hang_timeout, started + seconds, out, 0};
+  struct hd_schedule best = {0};
+  bool found = false, lower = false;
+  /* A hang takes its time-out to be seen; what died without a trace cannot be told from other deaths. */
+  if (s->kind == HD_KIND_HANG || (s->partial && !death_of(s, f))) return HD_OK;
+  replace(&best, s, s->step, s->nsteps, s->visible, s->nvisible);
+  int rc = change(&r, &best, f, started + seconds * 0.4, &found, err);
+  if (rc == HD_OK && found && out->after.preemptions && !s->partial && hd_now() < r.deadline)
+    rc = search_below(&r, &best, started + seconds * 0.9, &lower, err);
+  if (rc == HD_OK && lower) rc = change(&r, &best, f, r.deadline, &found, err);
+  out->fewest = found && out->after.preemptions <= r.covered;
+  out->schedule = best;
+  if (rc == HD_OK && found) rc = confirm(&r, f, err);
+  out->seconds = hd_now() - started;
+  if (rc != HD_OK) hd_reduction_fini(out);
+  return rc;
+}
+
+void hd_reduction_fini(struct hd_reduction *r) {
+  hd_schedule_fini(&r->schedule);
+  hd_rerun_fini(&r->rerun);
+  *r = (struct hd_reduction){0};
+}
