@@ -233,7 +233,7 @@ def bench_memory(lab, record, _compilers, executions):
     """Resident memory of the tested process, sampled while it runs millions of executions."""
     path = lab.build("heddle-gcc", "churn", "churn")
     out = os.path.join(lab.dir, "memory.json")
-    command = [lab.heddle, "check", "--quiet", "--strategy", "random", "--restart=memory", "--max-executions",
+    command = [lab.heddle, "check", "--quiet", "--no-explain", "--strategy", "random", "--restart=memory", "--max-executions",
                str(executions), "--json", out, "--", path]
     with open(os.devnull, "wb") as null:
         began = time.monotonic()

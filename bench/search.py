@@ -107,7 +107,7 @@ class Bench:
         mine = os.path.join(self.lab.dir, "on%s" % (self.lab.cpu if cpu is None else cpu))
         best = None
         for _ in range(repeat):
-            command = [self.lab.heddle, "check", "--quiet", "--json", mine + ".json", "--out", mine + ".found",
+            command = [self.lab.heddle, "check", "--quiet", "--no-explain", "--json", mine + ".json", "--out", mine + ".found",
                        *options, "--", self.program(e.program), *e.args]
             r = self.lab.run(command, statuses=(0, 1, 5), cpu=cpu)
             with open(mine + ".json", encoding="utf-8") as f:

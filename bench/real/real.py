@@ -62,7 +62,7 @@ class Lab:
         shutil.rmtree(found, ignore_errors=True)
         os.makedirs(found)
         result = os.path.join(folder, "result.json")
-        command = [self.heddle, "check", "--quiet", "--time", "%ds" % self.seconds, "--json", result, "--out", found]
+        command = [self.heddle, "check", "--quiet", "--no-explain", "--time", "%ds" % self.seconds, "--json", result, "--out", found]
         command += check.options
         if check.suppressions:
             command += ["--suppressions", os.path.join(HERE, check.suppressions)]

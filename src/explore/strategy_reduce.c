@@ -12,6 +12,8 @@
  *    one of that thread; nothing has to be matched up again after a change.
  *  - A candidate is given up as soon as it has more preemptions than the best.
  *  - When no single change helps any more, several at random are tried, and lists that cost as much are taken, too.
+ *  - Of schedules that differ in nothing but which of two threads does what, the one is taken in which the one created
+ *    first goes first.
  *
  * Invariants
  *  1. The best schedule is what was really executed, not what was asked for; it is written beside the last one and
@@ -20,9 +22,19 @@
  *  3. begin() changes nothing that end() has decided, so a candidate can be begun again. */
 #include "explore/explore_int.h"
 
-enum pass { PASS_ORIGINAL, PASS_DELETE, PASS_JOIN, PASS_RUN_ON, PASS_SWAP, PASS_RANDOM, PASS_OVER };
+enum pass {
+  PASS_ORIGINAL,
+  PASS_DELETE,
+  PASS_JOIN,
+  PASS_RUN_ON,
+  PASS_SWAP,
+  PASS_RANDOM,
+  PASS_TIDY,
+  PASS_OVER
+};
 
 #define FOREVER UINT32_MAX
+#define TIDY 12           /* threads that are exchanged with each other */
 #define RANDOM_MIN 300    /* random candidates in a row that may fail ... */
 #define RANDOM_MAX 20000u /* ... at least and at most; in between it depends on the number of blocks */
 
@@ -140,6 +152,17 @@ static int run_on(struct hd_search *s, uint32_t at) {
   return changed;
 }
 
+/* Block `at` ends earlier or later, but not behind where the next one of its thread does. */
+static void move_switch(struct hd_search *s, uint32_t at) {
+  struct block *c = candidate(s);
+  uint32_t next = next_of_thread(s, at), from = 0, to = c[at].upto;
+  if (to == FOREVER) return;
+  for (uint32_t i = 0; i < at; i++)
+    if (c[i].thread == c[at].thread && c[i].upto != FOREVER) from = c[i].upto;
+  to = next < state(s)->ncandidate && c[next].upto != FOREVER ? c[next].upto : to + 4;
+  if (to > from) c[at].upto = from + 1 + hd_rng_below(&s->rng, to - from);
+}
+
 static void change_at_random(struct hd_search *s) {
   struct state *st = state(s);
   hd_rng_seed(&s->rng, s->config->seed, s->execution + 1);
@@ -151,9 +174,7 @@ static void change_at_random(struct hd_search *s) {
       case 1: join(s, i); break;
       case 2: run_on(s, i); break;
       case 3: swap(s, i, k); break;
-      case 4: /* the switch comes earlier or later */
-        if (c[i].upto != FOREVER) c[i].upto = 1 + hd_rng_below(&s->rng, c[i].upto + 2);
-        break;
+      case 4: move_switch(s, i); break;
       default: { /* moved to another place */
         struct block b = c[i];
         erase(s, i, 1);
@@ -163,6 +184,20 @@ static void change_at_random(struct hd_search *s) {
       }
     }
   }
+}
+
+/* Two threads play each other's part. */
+static int exchange(struct hd_search *s, unsigned a, unsigned b) {
+  struct state *st = state(s);
+  struct block *c = candidate(s);
+  int there = 0;
+  if (a >= b) return 0;
+  for (uint32_t i = 0; i < st->ncandidate; i++) {
+    unsigned t = c[i].thread;
+    there |= t == b;
+    c[i].thread = (uint16_t)(t == a ? b : t == b ? a : t);
+  }
+  return there;
 }
 
 /* Makes the candidate that (pass, at, chunk) name; returns 0 when there is no such one. */
@@ -183,6 +218,7 @@ static int make(struct hd_search *s) {
       swap(s, st->at, st->at + 1);
       return 1;
     case PASS_RANDOM: change_at_random(s); return 1;
+    case PASS_TIDY: return exchange(s, 1 + st->at / TIDY, 1 + st->at % TIDY);
     default: return 0;
   }
 }
@@ -204,10 +240,10 @@ static uint32_t patience(const struct state *st) {
 static void advance(struct hd_search *s) {
   struct state *st = state(s);
   if (st->pass == PASS_RANDOM) {
-    if (st->failures >= patience(st)) st->pass = PASS_OVER;
+    if (st->failures >= patience(st)) begin_pass(s, PASS_TIDY);
     return;
   }
-  if (st->at < st->nblocks) return;
+  if (st->at < (st->pass == PASS_TIDY ? TIDY * TIDY : st->nblocks)) return;
   st->at = 0;
   if (st->pass == PASS_DELETE && st->chunk > 1)
     st->chunk /= 2;
@@ -299,6 +335,14 @@ static int compare(struct hd_search *s) {
   return 0;
 }
 
+/* Whether the execution that ends, which costs as much, has the lower thread where it first differs from the best. */
+static int tidier(struct hd_search *s) {
+  const hd_step *now = log_of(s, spare(s)), *best = log_of(s, head(s)->found - 1);
+  uint64_t i = 0, n = state(s)->nsteps;
+  while (i < n && now[i] == best[i]) i++;
+  return i < n && now[i] < best[i];
+}
+
 static void accept(struct hd_search *s) {
   struct state *st = state(s);
   uint32_t at = spare(s);
@@ -319,8 +363,10 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
     return propose(s);
   }
   int better = s->hit ? compare(s) : 1;
-  if (better < 0 || (better == 0 && st->pass == PASS_RANDOM)) accept(s);
-  if (st->pass == PASS_RANDOM) {
+  if (better < 0 || (better == 0 && (st->pass == PASS_RANDOM || (st->pass == PASS_TIDY && tidier(s)))))
+    accept(s);
+  if (st->pass == PASS_RANDOM || st->pass == PASS_TIDY) {
+    st->at += st->pass == PASS_TIDY;
     st->failures = better < 0 ? 0 : st->failures + 1;
     if (better < 0) begin_pass(s, PASS_DELETE);
   } else if (better < 0) {

@@ -23,7 +23,7 @@ def test_program(s, program):
     for e in search.expectations([program]):
         if e.what == "count" and int(e.fields["executions"]) <= SMALL:
             options = ["--strategy", e.fields["strategy"], *(["--all"] if e.kinds else [])]
-            r = s.search("check", "./prog", *options, args=e.args)
+            r = s.search("check", "./prog", "--no-explain", *options, args=e.args)
             s.same((r["executions"], r["blocked"], r["cut"], r["complete"]), (int(e.fields["executions"]), 0, 0, True),
                    "executions, blocked, cut, complete")
             s.same({f["kind"] for f in r["findings"]}, e.kinds, "findings")
@@ -32,7 +32,7 @@ def test_program(s, program):
             s.is_clean(r)
             s.same(r["verdict"], "clean", "verdict")
         elif e.what == "bug":
-            s.is_bug(s.search("check", "./prog", args=e.args), e.kinds)
+            s.is_bug(s.search("check", "./prog", "--no-explain", args=e.args), e.kinds)
         else:
             continue
         done += 1

@@ -113,7 +113,7 @@ class Batch:
 
     def search(self, index, strategy, limit, *more):
         """Result of one search; Difference when there is none."""
-        command = [self.heddle, "check", "--strategy", strategy, "--all", "--classes", "--quiet", "--json", "-",
+        command = [self.heddle, "check", "--strategy", strategy, "--all", "--classes", "--quiet", "--no-explain", "--json", "-",
                    "--max-executions", str(limit), "--max-length", MAX_LENGTH, "--out", "out",
                    *self.programs[index].options, *more, "--", "./fuzz", str(index)]
         shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)

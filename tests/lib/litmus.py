@@ -4,7 +4,8 @@ A program opens with comment lines `// key: value`. Keys before the first `expec
 each `expect` begins a case, and what follows it (args, where, ...) belongs to that case.
 
   // expect: kind=data-race           check finds exactly one thing, of this kind (a|b: of one of these), it is
-                                      replayed --times N, all identical, and exit status is 1
+                                      replayed --times N, all identical, and exit status is 1; the schedule that
+                                      is replayed is no larger than the original, which is replayed too
   // expect: clean executions=200     nothing is found by the default strategy in at most 200 executions, nor in 200
                                       random ones; the program also ends well natively
   // expect: goes-on executions=50    with --all: 50 executions are run, or all there are, although the program
@@ -106,7 +107,7 @@ def one(s, path, case, compiler, opt, restart):
         n = int(what["executions"])
         options = ["--all", "--max-executions", str(n), *options]
         kinds = what["kinds"].split("|")
-        for more in (["--strategy", "random", "--out", "random"], []):
+        for more in (["--strategy", "random", "--out", "random", "--no-explain"], []):
             r = s.search("check", "./prog", *options, *more, args=argv)
             s.is_bug(r, kinds, exactly_one=False)
             if more or not r["complete"]:
@@ -129,7 +130,23 @@ def one(s, path, case, compiler, opt, restart):
             s.check(text in said, "'%s' is not in: %s" % (text, said.replace("\n", " | ")))
         hang = options[options.index("--hang-timeout") + 1:][:1] if "--hang-timeout" in options else []
         s.replay(times=int(case.get("replays", 3)), options=["--hang-timeout", *hang] if hang else [])
+        if smaller(s, f):
+            s.replay(times=1, options=["--original"])
         s.same(s.findings(), [1], "stored findings")
+
+
+COST = ("preemptions", "switches", "threads", "steps")
+
+
+def smaller(s, f):
+    """Whether a smaller schedule was looked for; it must not be a larger one."""
+    m = f.get("minimised")
+    if not m:
+        s.check(f["kind"] == "hang" or f["partial"], "no smaller schedule was looked for")
+        return False
+    cost, before = [m[k] for k in COST], [m["original"][k] for k in COST]
+    s.check(cost <= before, "a larger schedule than the original: %s, not %s" % (cost, before))
+    return True
 
 
 def exact(s, what, options, argv, replays):
@@ -139,7 +156,7 @@ def exact(s, what, options, argv, replays):
         if strategy == "dfs" and what.get("dfs") == "no":
             continue
         shutil.rmtree(s.path(".heddle"), ignore_errors=True)
-        r = s.search("check", "./prog", "--strategy", strategy, *options, args=argv)
+        r = s.search("check", "./prog", "--strategy", strategy, "--no-explain", *options, args=argv)
         s.same(sorted(f["kind"] for f in r["findings"]), kinds, "kinds of findings")
         s.check(r["complete"], "not complete: %s" % (r["out"] + r["err"]))
         s.check(all(f["replays"] for f in r["findings"]), "a finding did not replay")
