@@ -1,6 +1,7 @@
 """Smaller schedules: what is stored, what is replayed, and that the original is never lost."""
 import json
 import os
+import re
 
 import common
 from scratch import each
@@ -98,10 +99,9 @@ def test_damaged(s):
     program = s.build_text(UPDATES)
     s.search("check", program, *RANDOM)
     good = s.read(".heddle/1/schedule.min")
-    other = good.replace("key ", "key f", 1) if good.count("key ") == 1 else ""
+    other = re.sub(r"key \w{4}", "key 1234", good)
     for text, said in ((good.replace("steps ", "steps 1", 1), "schedule.min:"), (good[:-4], "schedule.min:"),
-                       (other[:other.index("key f") + 20] + "\n" + other[other.index("\npartial") + 1:],
-                        "another finding")):
+                       (other, "another finding")):
         s.write(".heddle/1/schedule.min", text)
         common.refused(s, [s.heddle, "replay", ".heddle/1"], 2, said)
         s.replay(times=1, options=["--original"])
