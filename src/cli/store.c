@@ -328,19 +328,30 @@ static bool has_part(const char *dir, const char *name) {
   return there;
 }
 
-static int read_text_parts(const char *dir, bool original, struct hd_stored *out, struct hd_err *err) {
-  int rc = read_schedule(dir, "schedule", &out->schedule, err);
-  if (rc != HD_OK || original || !has_part(dir, "schedule.min"))
-    return rc == HD_OK ? read_events(dir, "events", &out->events, err) : rc;
-  struct hd_schedule first = out->schedule;
-  out->schedule = (struct hd_schedule){0};
-  rc = read_schedule(dir, "schedule.min", &out->schedule, err);
-  if (rc == HD_OK && (first.kind != out->schedule.kind || first.key != out->schedule.key))
+/* Puts the smaller schedule and its events in the place of the others. */
+static int read_smaller(const char *dir, struct hd_stored *out, struct hd_err *err) {
+  struct hd_schedule schedule = {0};
+  struct hd_event_lines events = {0};
+  int rc = read_schedule(dir, "schedule.min", &schedule, err);
+  if (rc == HD_OK && (schedule.kind != out->schedule.kind || schedule.key != out->schedule.key))
     rc = hd_fail(err, HD_EUSAGE,
                  "%s/schedule.min: damaged: it is of another finding than schedule; use --original", dir);
-  hd_schedule_fini(&first);
-  out->smaller = true;
-  return rc == HD_OK ? read_events(dir, "events.min", &out->events, err) : rc;
+  if (rc == HD_OK) rc = read_events(dir, "events.min", &events, err);
+  if (rc != HD_OK) {
+    hd_schedule_fini(&schedule);
+    return rc;
+  }
+  hd_schedule_fini(&out->schedule);
+  hd_events_fini(&out->events);
+  out->schedule = schedule;
+  out->events = events;
+  return HD_OK;
+}
+
+static int read_text_parts(const char *dir, bool original, struct hd_stored *out, struct hd_err *err) {
+  int rc = read_schedule(dir, "schedule", &out->schedule, err);
+  if (rc == HD_OK) rc = read_events(dir, "events", &out->events, err);
+  return rc == HD_OK && !original && has_part(dir, "schedule.min") ? read_smaller(dir, out, err) : rc;
 }
 
 static int read_json_parts(const char *dir, struct hd_stored *out, struct hd_err *err) {

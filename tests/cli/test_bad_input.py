@@ -240,7 +240,7 @@ def test_schedule_impossible(s):
     at = next(i for i, l in enumerate(lines) if l.startswith("steps "))
     lines[at:] = ["steps 3", "5*3", "end"]
     s.write(folder + "/schedule", "\n".join(lines) + "\n")
-    p = s.run([s.heddle, "replay", folder], want=[3, 4])
+    p = s.run([s.heddle, "replay", "--original", folder], want=[3, 4])
     s.check("step" in p.stderr or "thread" in p.stderr, "unclear: " + p.stderr)
 
 
