@@ -25,14 +25,15 @@ static void *copy(const void *p, size_t n, size_t item) {
   return out;
 }
 
-/* The schedule `like` with other steps. */
-static void replace(struct hd_schedule *to, const struct hd_schedule *like, const hd_step *step,
-                    size_t nsteps, const uint64_t *visible, size_t nvisible) {
-  struct hd_schedule s = *like;
-  s.step = copy(step, nsteps, sizeof *step);
-  s.nsteps = nsteps;
-  s.visible = copy(visible, nvisible, sizeof *visible);
-  s.nvisible = nvisible;
+/* Takes over steps, and what they mean something with, from another schedule. */
+static void take_steps(struct hd_schedule *to, const struct hd_schedule *from) {
+  struct hd_schedule s = *to;
+  s.step = copy(from->step, from->nsteps, sizeof *s.step);
+  s.nsteps = from->nsteps;
+  s.visible = copy(from->visible, from->nvisible, sizeof *s.visible);
+  s.nvisible = from->nvisible;
+  s.watched = copy(from->watched, from->nwatched, sizeof *s.watched);
+  s.nwatched = from->nwatched;
   hd_schedule_fini(to);
   *to = s;
 }
@@ -108,7 +109,9 @@ static int change(struct reducer *r, struct hd_schedule *s, const struct hd_find
         r->out->before =
             (struct hd_cost){h.first.preemptions, h.first.switches, h.first.threads, h.first.nsteps};
       r->out->after = (struct hd_cost){b->preemptions, b->switches, b->threads, b->nsteps};
-      replace(s, s, step, b->nsteps, s->visible, s->nvisible);
+      free(s->step);
+      s->step = copy(step, b->nsteps, sizeof *step);
+      s->nsteps = b->nsteps;
       *found = true;
     }
     hd_control_fini(&c);
@@ -144,7 +147,12 @@ static int search_below(struct reducer *r, struct hd_schedule *s, double deadlin
     if (st->nfindings > 0) {
       struct hd_capture found_one;
       hd_capture_finding(&found_one, &c, 0);
-      replace(s, s, found_one.step, found_one.nsteps, found_one.visible, found_one.nvisible);
+      take_steps(s, &(struct hd_schedule){.step = found_one.step,
+                                          .nsteps = found_one.nsteps,
+                                          .visible = found_one.visible,
+                                          .nvisible = found_one.nvisible,
+                                          .watched = found_one.watched,
+                                          .nwatched = found_one.nwatched});
       hd_capture_fini(&found_one);
       *found = true;
     }
@@ -192,7 +200,10 @@ int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const s
   bool found = false, lower = false;
   /* A hang takes its time-out to be seen; what died without a trace cannot be told from other deaths. */
   if (s->kind == HD_KIND_HANG || (s->partial && !death_of(s, f))) return HD_OK;
-  replace(&best, s, s->step, s->nsteps, s->visible, s->nvisible);
+  best = *s;
+  best.step = NULL;
+  best.visible = best.watched = NULL;
+  take_steps(&best, s);
   int rc = change(&r, &best, f, started + seconds * 0.4, &found, err);
   if (rc == HD_OK && found && out->after.preemptions && !s->partial && hd_now() < r.deadline)
     rc = search_below(&r, &best, started + seconds * 0.9, &lower, err);
@@ -207,6 +218,6 @@ int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const s
 
 void hd_reduction_fini(struct hd_reduction *r) {
   hd_schedule_fini(&r->schedule);
-  hd_rerun_fini(&r->rerun);
+  if (r->rerun.control.ctl) hd_rerun_fini(&r->rerun); /* else nothing was run */
   *r = (struct hd_reduction){0};
 }
