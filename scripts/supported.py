@@ -302,6 +302,10 @@ def operations():
     yield (["execve", "execveat"], "the other program runs natively; its end is the end of the execution")
     yield (["exit_group"], "ends the execution, not the process")
     yield (["nanosleep", "clock_nanosleep"], "made by hand: sleeps in virtual time")
+    yield (["pause", "rt_sigsuspend"], "an operation of the schedule, enabled when a signal is there to be handled")
+    yield (re.findall(r"nr == SYS_(\w+)", re.search(r"\nbool hd__alarm_serves\(.*?\n\}\n", read("timers.c"), re.S).group()),
+           "virtual: the signal comes when virtual time gets there; timers of processor time and `SIGEV_THREAD` are"
+           " refused")
 
 
 def system_call_page():

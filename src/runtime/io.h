@@ -167,6 +167,12 @@ long hd__names_call(long nr, const long *a, uint64_t pc);
 bool hd__futex_wants(const long *a);
 long hd__futex_call(const long *a, uint64_t pc);
 
+/* ---- timers.c: alarm, setitimer, timer_create ---- */
+
+bool hd__alarm_serves(long nr);
+long hd__alarm_call(long nr, const long *a);
+int hd__thread_of_tid(long tid); /* sysguard.c; -1: none */
+
 /* ---- io_wait.c: poll, select, epoll, timers ---- */
 
 bool hd__wait_wants(long nr);

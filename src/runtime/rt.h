@@ -135,6 +135,7 @@ struct hd_thread {
   bool cancel_now;               /* it was, there */
   int cancel_type;
   uint64_t sig_mask, sig_pending, sig_waits; /* bit per signal, from 1 (wrap_signal.c) */
+  unsigned sig_ran;                          /* handlers that it ran */
   struct hd_vc sig_vc;                       /* what those who sent them had done */
   uint8_t terminating;             /* std::terminate was called; 2: and the exception asked what() */
   bool barrier_serial;             /* the special one of the barrier it leaves */
@@ -165,6 +166,7 @@ struct hd_thread {
   struct hd_spin spin;
   void *syscall;     /* the context of the system call it is in, if that is an operation (sysguard.c) */
   struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
+  bool forks;        /* its next system call is a fork for which it was picked */
   uint32_t channels; /* pipes, sockets and the like that it has made */
   unsigned section;  /* nesting of atomic sections (section.c) */
   bool spinning;     /* its pending operation is a SPINWAIT */
@@ -244,8 +246,9 @@ struct hd_rt {
   unsigned nspinning;        /* threads that wait */
   unsigned narmed;           /* threads that may be about to */
   unsigned ntimed;
-  unsigned nio;   /* threads whose pending operation is one on descriptors */
-  uint32_t epoch; /* number of executions begun in this process */
+  unsigned nalarms; /* timers that send signals, and have been used in this execution */
+  unsigned nio;     /* threads whose pending operation is one on descriptors */
+  uint32_t epoch;   /* number of executions begun in this process */
   uint32_t seg_next, seg_base;
   uint64_t now; /* virtual time, nanoseconds */
   uint64_t event_hash;
@@ -587,6 +590,15 @@ int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc);
 static inline void hd__take_signals(void) {
   if (HD_UNLIKELY(rt.cur->sig_pending & ~rt.cur->sig_mask)) hd__signals_deliver();
 }
+/* Who takes a signal to the whole process: a thread that waits for it, this one, another that does not mask it. */
+struct hd_thread *hd__signal_taker(int sig);
+/* A timer sends it, while nobody can run. */
+void hd__signal_arrive(struct hd_thread *t, int sig);
+bool hd__signal_handled(int sig); /* by a handler of the program's */
+/* pause (mask: NULL), sigsuspend. */
+long hd__signal_suspend(const sigset_t *mask, uint64_t pc);
+/* Nobody can run, but a handler would have to while its thread waits: the search cannot go on. */
+void hd__signals_stuck(void);
 void hd__signals_begin(void);          /* the program's handlers are those of the start again */
 bool hd__on_signal_stack(uint64_t sp); /* ours, on which handlers run */
 void hd__sysguard_init(void);
@@ -610,6 +622,15 @@ void hd__io_look(void);
 uint64_t hd__timer_next(void);
 void hd__timer_fire(uint64_t now);
 int hd__io_fd(const struct hd_thread *t); /* the descriptor its pending operation is about, -1 */
+
+/* ---- timers.c ---- */
+
+void hd__alarms_begin(void);
+/* The earliest virtual time at which a timer would send a signal that makes a difference, HD_FOREVER if none. */
+uint64_t hd__alarm_next(void);
+void hd__alarm_fire(void);
+/* What a handler is told of a signal, if a timer sent it. */
+void hd__alarm_info(siginfo_t *info);
 
 /* ---- files.c ---- */
 

@@ -74,6 +74,15 @@ unsigned hd__thread_number(const struct hd_thread *parent) {
     const struct hd_thread *t = &rt.thread[i];
     if (t->state == HD_T_DONE && !t->ident && hd_vc_get(&parent->vc, i) >= hd_vc_get(&t->vc, i)) return i;
   }
+  /* Nobody knows of the end of a detached thread: taking it for the same one hides what the two might do to each
+   * other. */
+  for (unsigned i = 1; rt.nthreads >= REUSE_FROM && i < rt.nthreads; i++) {
+    const struct hd_thread *t = &rt.thread[i];
+    if (t->state == HD_T_DONE && !t->ident && t->detached) {
+      rt.status->lossy = 1;
+      return i;
+    }
+  }
   return rt.nthreads;
 }
 
@@ -83,8 +92,9 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   if (id == rt.nthreads) rt.nthreads++;
   struct hd_thread *t = &rt.thread[id];
   struct hd_frame *frames = t->frames;
-  struct hd_vc vc =
-      id < rt.nthreads - 1 ? t->vc : (struct hd_vc){0}; /* its room, if the number was used before */
+  bool again = id < rt.nthreads - 1; /* the number was used before: room for a clock, and where it ended */
+  struct hd_vc vc = again ? t->vc : (struct hd_vc){0};
+  uint32_t clock = again ? hd_vc_get(&vc, id) : 0;
   hd__zero(t, sizeof *t);
   t->vc = vc;
   t->id = (uint16_t)id;
@@ -97,6 +107,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
     t->heap_slot = hd__heap_slot(t, parent);
     t->sig_mask = parent->sig_mask;
     hd_vc_copy(&rt.arena, &t->vc, &parent->vc);
+    if (clock > hd_vc_get(&t->vc, id)) hd_vc_set(&rt.arena, &t->vc, id, clock);
     rt.nunjoined++;
   }
   hd__new_segment(t);
@@ -173,16 +184,21 @@ static void idle(void) {
         if (t->timed && (!first || t->deadline < first->deadline)) first = t;
       }
     uint64_t timer = rt.nio ? hd__timer_next() : HD_FOREVER;
+    uint64_t alarm = hd__alarm_next();
     uint64_t next = first && first->deadline < timer ? first->deadline : timer;
+    if (alarm < next) next = alarm;
     if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return;
     if (next == HD_FOREVER) {
       if (rt.nstopped) hd__end(HD_END_STUCK); /* whatever they wait for might have come from those */
+      hd__signals_stuck();
       if (rt.nspinning) hd__report_livelock();
       hd__report_deadlock();
       hd__end(HD_END_STUCK);
     }
     if (next > rt.now) rt.now = next;
-    if (first && first->deadline <= timer) {
+    if (alarm == next) {
+      hd__alarm_fire();
+    } else if (first && first->deadline <= timer) {
       hd__time_out(first);
     } else {
       hd__timer_fire(rt.now);

@@ -181,8 +181,9 @@ bool hd__spin_check(uint64_t a, uint64_t pc) {
   uint64_t now = local_state(t);
   bool watched = s->armed && s->nread >= 1 && s->nread <= HD_SPIN_READS;
   bool same = watched && now == s->state;
+  bool may_wait = rt.nunjoined || rt.nalarms; /* a handler may end it too */
   s->state = now;
-  if (is_known && s->rounds == 1 && rt.nunjoined) { /* invariant 5 */
+  if (is_known && s->rounds == 1 && may_wait) { /* invariant 5 */
     if (s->events > 1) same = false;
     if (watched && !same && s->events <= 1 && !changed(s)) {
       s->again = true;
@@ -190,7 +191,7 @@ bool hd__spin_check(uint64_t a, uint64_t pc) {
     }
   }
   if (s->again && !same) rt.status->lossy = 1; /* it does not only wait: a scheduling point was left out */
-  if (same && (is_known || s->rounds >= LEARN_ROUNDS) && rt.nunjoined)
+  if (same && (is_known || s->rounds >= LEARN_ROUNDS) && may_wait)
     wait_for_change(t, pc, !is_known);
   else
     start_round(t);

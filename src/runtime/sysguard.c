@@ -47,6 +47,7 @@ static unsigned nprotected;
 void hd__sysguard_begin(void) {
   hd__fds_begin();
   hd__io_begin();
+  hd__alarms_begin();
   while (nmappings) {
     nmappings--;
     hd_sys3(SYS_munmap, mapping[nmappings].addr, mapping[nmappings].size, 0);
@@ -81,8 +82,6 @@ static const struct {
   int nr;
   const char *name;
 } blocking[] = {
-    {SYS_pause, "pause"},
-    {SYS_rt_sigsuspend, "sigsuspend"},
     {SYS_rt_sigtimedwait, "sigwait"},
     {SYS_msgrcv, "msgrcv"},
     {SYS_semop, "semop"},
@@ -194,15 +193,8 @@ static long do_futex(const long *a) {
   return hd_sys6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Who takes a signal to the whole process: a thread that waits for it, this one, another that does not mask it. */
-static struct hd_thread *taker(int sig) {
-  uint64_t bit = 1ull << (sig - 1);
-  for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].state != HD_T_DONE && (rt.thread[i].sig_waits & bit)) return &rt.thread[i];
-  if (!(rt.cur->sig_mask & bit)) return rt.cur;
-  for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].state != HD_T_DONE && !(rt.thread[i].sig_mask & bit)) return &rt.thread[i];
-  return rt.cur;
+int hd__thread_of_tid(long tid) {
+  return tid >= VIRTUAL_PID && tid < VIRTUAL_PID + rt.nthreads ? (int)(tid - VIRTUAL_PID) : -1;
 }
 
 static long do_kill(long nr, const long *a, uint64_t pc) {
@@ -211,7 +203,7 @@ static long do_kill(long nr, const long *a, uint64_t pc) {
   bool me = nr == SYS_kill ? (int)a[0] == VIRTUAL_PID || (int)a[0] == 0 : tid >= 0 && tid < rt.nthreads;
   if (!me) return hd_sys3(nr, a[0], a[1], a[2]);
   if (sig < 1 || sig > 64) return sig ? -EINVAL : 0;
-  return -hd__signal_send(nr == SYS_kill ? taker(sig) : &rt.thread[tid], sig, pc);
+  return -hd__signal_send(nr == SYS_kill ? hd__signal_taker(sig) : &rt.thread[tid], sig, pc);
 }
 
 /* The kernel could not write to a page that is still read-only for us: make room and try again. */
@@ -249,10 +241,12 @@ static bool kills(long nr) { return nr == SYS_kill || nr == SYS_tkill || nr == S
 
 static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || nr == SYS_execveat; }
 
+static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspend; }
+
 static bool wants_step(long nr, const long *a) {
   return hd__io_wants(nr, a) || hd__names_wants(nr, a) || hd__wait_wants(nr) || hd__socket_wants(nr) ||
          hd__child_wants(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_wants(a)) ||
-         nr == SYS_nanosleep || nr == SYS_clock_nanosleep;
+         nr == SYS_nanosleep || nr == SYS_clock_nanosleep || suspends(nr);
 }
 
 static long sleep_call(long nr, const long *a, uint64_t pc) {
@@ -270,6 +264,7 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   if (nr == SYS_exit_group) hd__exit_now((int)a[0]);
   if (ends(nr)) return hd__exec_call(nr, a);
   if (kills(nr)) return do_kill(nr, a, pc);
+  if (suspends(nr)) return hd__signal_suspend(nr == SYS_pause ? NULL : (const sigset_t *)a[0], pc);
   if (nr == SYS_futex) return hd__futex_call(a, pc);
   if (hd__child_wants(nr)) return hd__child_call(nr, a, pc);
   if (hd__wait_wants(nr)) return hd__wait_call(nr, a, pc);
@@ -355,7 +350,7 @@ static long serve(long nr, long *a) {
     case SYS_kill:
     case SYS_tkill:
     case SYS_tgkill: return do_kill(nr, a, hot.syscall_pc);
-    default: return hd__plain(nr, a);
+    default: return hd__alarm_serves(nr) ? hd__alarm_call(nr, a) : hd__plain(nr, a);
   }
 }
 
@@ -390,6 +385,18 @@ static void hd_rt_syscall(ucontext_t *uc) {
   keep_mask(uc); /* not what it was: others have run */
 }
 
+/* A fork copies what all threads have done so far: what they do is ordered with it. On the thread's own stack; the
+ * call itself is served in the handler, when it is made again. */
+static void hd_rt_before_fork(ucontext_t *uc) {
+  rt.cur->op = (struct hd_op){
+      .kind = HD_OP_SECTION, .section = HD_SECTION_ENTERS, .thread = rt.cur->id, .pc = hot.syscall_pc};
+  hd__step();
+  hd__event(0);
+  rt.cur->forks = true;
+  hd_sig_again(uc);
+  keep_mask(uc);
+}
+
 static void on_syscall(int sig, siginfo_t *info, void *context) {
   (void)sig;
   ucontext_t *uc = context;
@@ -402,6 +409,9 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   hd_sig_sysargs(uc, a);
   if (info->si_syscall == SYS_fork || info->si_syscall == SYS_vfork || info->si_syscall == SYS_clone ||
       info->si_syscall == SYS_clone3) {
+    if (rt.nthreads > 1 && !rt.cur->forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
+      hd_arch_leave_handler(uc, hd_rt_before_fork);
+    rt.cur->forks = false;
     hd_sig_set_result(uc, hd__fork_call(info->si_syscall, a, uc));
     return;
   }

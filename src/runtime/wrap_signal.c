@@ -11,6 +11,20 @@
 static uint64_t bits_of(const sigset_t *set) { return *(const uint64_t *)set; }
 static uint64_t bit(int sig) { return 1ull << (sig - 1); }
 
+bool hd__signal_handled(int sig) {
+  struct sigaction a;
+  return sigaction(sig, NULL, &a) == 0 && a.sa_handler != SIG_IGN && a.sa_handler != SIG_DFL;
+}
+
+struct hd_thread *hd__signal_taker(int sig) {
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state != HD_T_DONE && (rt.thread[i].sig_waits & bit(sig))) return &rt.thread[i];
+  if (rt.cur->state != HD_T_DONE && !(rt.cur->sig_mask & bit(sig))) return rt.cur;
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state != HD_T_DONE && !(rt.thread[i].sig_mask & bit(sig))) return &rt.thread[i];
+  return rt.cur;
+}
+
 static void run_handler(int sig) {
   struct hd_thread *t = rt.cur;
   struct sigaction a;
@@ -20,10 +34,12 @@ static void run_handler(int sig) {
     hd__self_signal(sig, t->op.pc);
     return;
   }
+  t->sig_ran++;
   uint64_t mask = t->sig_mask;
   t->sig_mask |= bits_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
   if (a.sa_flags & SA_SIGINFO) {
     siginfo_t info = {.si_signo = sig, .si_code = SI_TKILL};
+    hd__alarm_info(&info);
     ucontext_t context = {0};
     a.sa_sigaction(sig, &info, &context);
   } else {
@@ -132,6 +148,45 @@ static int wait_for(const sigset_t *set, const struct timespec *limit, uint64_t 
   return sig;
 }
 
+void hd__signal_arrive(struct hd_thread *t, int sig) {
+  t->sig_pending |= bit(sig);
+  if (t->state == HD_T_BLOCKED && (t->sig_waits & bit(sig) || (t->spinning && !(t->sig_mask & bit(sig)))))
+    hd__enable(t);
+}
+
+void hd__signals_stuck(void) {
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    uint64_t ready = t->sig_pending & ~t->sig_mask;
+    for (int sig = 1; t->state == HD_T_BLOCKED && sig <= 64; sig++)
+      if (ready & bit(sig) && hd__signal_handled(sig)) {
+        rt.cur = t;
+        hd__unsupported("a signal handler that has to run while its thread waits", t->op.pc);
+      }
+  }
+}
+
+/* The mask holds for the wait, and for the handlers that end it. */
+long hd__signal_suspend(const sigset_t *mask, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  uint64_t before = t->sig_mask, during = mask ? bits_of(mask) : before;
+  unsigned ran = t->sig_ran;
+  while (t->sig_ran == ran) { /* one that is ignored ends nothing */
+    t->op = (struct hd_op){.kind = HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
+    t->sig_waits = ~during;
+    if (!(t->sig_pending & t->sig_waits)) hd__disable(t);
+    bool cancelled = hd__step_cancel();
+    t->sig_waits = 0;
+    if (cancelled) hd__syscall_cancelled();
+    hd__event(0);
+    t->sig_mask = during;
+    hd__signals_deliver();
+    t->sig_mask = before;
+  }
+  hd__signals_deliver();
+  return -EINTR;
+}
+
 HD_EXPORT int sigwait(const sigset_t *set, int *sig) {
   if (!hot.active) return real_sigwait(set, sig);
   *sig = wait_for(set, NULL, HD_CALLER);
@@ -148,6 +203,7 @@ static int wait_info(const sigset_t *set, siginfo_t *info, const struct timespec
     hd__zero(info, sizeof *info);
     info->si_signo = sig;
     info->si_code = SI_TKILL;
+    hd__alarm_info(info);
   }
   return sig;
 }

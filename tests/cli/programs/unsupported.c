@@ -9,13 +9,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sem.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static int word;
+static sem_t sem;
 static const char *what;
 
 #define CASE(name) if (strcmp(what, name) == 0)
+
+static void post(int sig)
+{
+  (void)sig;
+  sem_post(&sem);
+}
 
 static void *blocker(void *arg)
 {
@@ -24,7 +33,9 @@ static void *blocker(void *arg)
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
   CASE("futex") syscall(SYS_futex, &word, FUTEX_LOCK_PI, 0, NULL, NULL, 0);
-  CASE("pause") pause();
+  CASE("semop") semop(0, NULL, 0);
+  CASE("setitimer") setitimer(ITIMER_VIRTUAL, NULL, NULL);
+  CASE("handler") sem_wait(&sem); /* which the handler posts */
   (void)n;
   return arg;
 }
@@ -33,8 +44,11 @@ int main(int argc, char **argv)
 {
   pthread_t t;
   what = argv[argc - 1];
+  sem_init(&sem, 0, 0);
+  signal(SIGUSR1, post);
   pthread_create(&t, NULL, blocker, NULL);
   sched_yield();
+  CASE("handler") pthread_kill(t, SIGUSR1);
   pthread_join(t, NULL);
   return 0;
 }
