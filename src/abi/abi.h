@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 5
+#define HD_ABI_VERSION 6
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -77,6 +77,7 @@ extern const char *const hd_kind_title[HD_KIND_COUNT];
 #define HD_MAX_TARGETS 32 /* labels of hd_target; others are not counted */
 #define HD_MAX_PHASES 5
 #define HD_MAX_WORKERS 64 /* processes that share one search */
+#define HD_MAX_GROWN 64   /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096
 
 /* ---- a step of a schedule: which thread goes next, or which outcome a choice has ---- */
@@ -172,6 +173,7 @@ struct hd_finding_rec {
   uint64_t path_len;
   uint64_t visible_count; /* entries of the visible log that were known when the execution began */
   uint64_t visible_end;   /* and when the finding was made */
+  uint64_t point;         /* detail: number of the last scheduling point before it, from 1 */
   uint64_t fault_addr;
   uint64_t leaked_bytes, leaked_blocks;
   uint32_t nnotes;
@@ -219,6 +221,9 @@ struct hd_config {
   uint64_t target_key;   /* the finding looked for; others are passed over (0: any) */
   uint32_t target_kind;  /* REDUCE without a key: any finding of this kind */
   int32_t target_death;  /* REDUCE in fork mode: the process ends with this wait status (0: not looked for) */
+  uint32_t debug;        /* REPLAY: under a debugger: one execution, in place, with stops (runtime/debug.c) */
+  uint32_t ngrown;       /* DEBUG: status.grown of a run without debugger, so that nothing is begun twice */
+  uint64_t grown[HD_MAX_GROWN];
 };
 
 enum hd_run_state { HD_ST_STARTING, HD_ST_RUNNING, HD_ST_DONE, HD_ST_ERROR };
@@ -259,6 +264,7 @@ struct hd_status {
   uint32_t diverge_want;  /* the step wanted */
   uint32_t diverge_op;    /* what that thread was about to do, HD_OP_NONE if it does not exist or has ended */
   uint64_t nevents;       /* entries of the event area */
+  uint64_t points;        /* detail: scheduling points of the execution so far */
   uint64_t event_hash;    /* of the last execution */
   int32_t exit_status;    /* of the last execution */
   uint32_t assumed_wrong; /* in the last execution an assumption did not hold */
@@ -280,6 +286,8 @@ struct hd_status {
     char strategy[16];
     uint64_t executions;
   } phase[HD_MAX_PHASES]; /* auto: what each strategy did */
+  uint64_t ngrown;        /* times that more threads to run on were made, and the stack size asked for */
+  uint64_t grown[HD_MAX_GROWN];
   uint32_t ntargets;
   uint32_t targets_pad;
   struct hd_target target[HD_MAX_TARGETS];

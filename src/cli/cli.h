@@ -56,9 +56,10 @@ struct hd_options {
   uint64_t times;
   double explain; /* seconds to look for smaller schedules; 0: not at all */
   bool original;
-  bool help;
-  int nargs;   /* the words that are no options: program and its arguments, or the folder */
-  char **args; /* ends with NULL */
+  bool help, gdb;
+  int nargs;    /* the words that are no options: program and its arguments, or the folder */
+  char **args;  /* ends with NULL */
+  char **after; /* replay --gdb: the words after `--`, which are gdb's; ends with NULL */
 };
 
 /* Reads the command line of `verb` (argv[0] is its name). */
@@ -144,6 +145,9 @@ struct hd_control {
 /* `with`: another control whose search memory is to be shared, or NULL for new. */
 int hd_control_init(struct hd_control *c, const struct hd_config *config, const struct hd_control *with,
                     struct hd_err *err);
+/* Takes over the shared memory that another process has made, and empties it but for its configuration; what a
+ * process has changed in files is undone first. pre: the descriptors are those of HD_CTL_FD and HD_SEARCH_FD. */
+int hd_control_again(struct hd_control *c, struct hd_err *err);
 void hd_control_fini(struct hd_control *c);
 void *hd_control_area(const struct hd_control *c, uint64_t offset);
 
@@ -263,6 +267,15 @@ void hd_processes_excuse(struct hd_process *w, size_t n, double seconds);
 int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struct hd_streams *streams,
                  const struct hd_watch *watch, struct hd_outcome *out, struct hd_err *err);
 
+/* Becomes the program in the place of this process, as one that hd_process_start starts. Returns only to say why it
+ * could not. */
+int hd_exec(const struct hd_command *cmd, const struct hd_control *control, const struct hd_streams *s,
+            struct hd_err *err);
+/* Makes room for the descriptors that the runtime expects. */
+void hd_raise_file_limit(void);
+/* Undoes what the process of this control, which is dead, has changed in the file system. */
+void hd_put_files_back(const struct hd_control *control);
+
 /* SIGINT, SIGTERM and SIGHUP from now on ask the search to end; the number of them so far. */
 void hd_interrupt_catch(void);
 int hd_interrupts(void);
@@ -367,6 +380,9 @@ enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *
 /* Looks whether the program of a stored finding can be run. `now`: as it is today; `rebuilt`: it is another one. */
 int hd_stored_ready(struct hd_stored *s, struct hd_program *now, bool *rebuilt, struct hd_err *err);
 
+/* Puts the schedule where the runtime looks for it. pre: the control's configuration is that of the schedule. */
+void hd_control_schedule(const struct hd_control *c, const struct hd_schedule *s);
+
 /* Follows the schedule in a fresh process. */
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                       enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
@@ -403,6 +419,16 @@ int hd_explain(const struct hd_command *cmd, const struct hd_schedule *s, const 
 /* "the program called sem_wait, which ... at x.c:12 (worker)": why the runtime gave up. */
 void hd_runtime_error_text(struct hd_str *out, const struct hd_ctl *ctl, const struct hd_command *cmd);
 int hd_runtime_error_code(uint32_t error);
+
+/* ---- gdb.c ---- */
+
+/* Starts gdb in the failing execution. `original`: as for hd_store_read; `run`: a replay that has shown the finding; `args`: further arguments for gdb,
+ * ends with NULL. Returns gdb's exit code, or an error. */
+int hd_gdb(const struct hd_stored *stored, const char *dir, bool original, const struct hd_rerun *run,
+           char **args, struct hd_err *err);
+/* The verb by which gdb starts the program. */
+int hd_cmd_gdb_start(int argc, char **argv);
+#define HD_GDB_START "gdb-start"
 
 /* ---- search.c ---- */
 

@@ -107,30 +107,35 @@ static void show_finding(struct replay *r, const struct hd_rerun *run) {
   hd_symbolizer_free(sym);
 }
 
-static int replay_once(struct replay *r, enum hd_output how, enum result *result, struct hd_err *err) {
-  struct hd_rerun run;
+static int check_run(struct replay *r, const struct hd_rerun *run, enum result *result, struct hd_err *err) {
   struct hd_str why;
-  int rc = hd_rerun_schedule(&r->stored.command, &r->stored.schedule, &r->input, how, NULL,
-                             r->o->hang_timeout, &run, err);
-  if (rc != HD_OK) return rc;
+  int rc = HD_OK;
   hd_str_init(&why);
-  bool same = hd_rerun_same(&run, &r->stored.schedule, &why);
+  bool same = hd_rerun_same(run, &r->stored.schedule, &why);
   size_t at;
   /* Events of a process that died may miss the last one or have it: the death itself is what counts. */
-  bool partial = r->stored.schedule.partial || (run.found && run.capture.rec->partial);
-  bool differs = first_difference(r, &run.events, &at) &&
-                 !(same && partial && (at == run.events.n || at == r->stored.events.n));
-  if (same) show_finding(r, &run);
-  if (run.outcome.end == HD_END_START)
+  bool partial = r->stored.schedule.partial || (run->found && run->capture.rec->partial);
+  bool differs = first_difference(r, &run->events, &at) &&
+                 !(same && partial && (at == run->events.n || at == r->stored.events.n));
+  if (same) show_finding(r, run);
+  if (run->outcome.end == HD_END_START)
     rc = hd_fail(err, HD_EENV, "%s did not start", r->stored.command.program.path);
   else if (!same)
     hd_say("not reproduced: expected %s; %s", r->stored.title, why.s);
-  if (rc == HD_OK && differs && run.outcome.end != HD_END_STOPPED) tell_difference(r, &run, at);
-  *result = run.outcome.end == HD_END_ERROR ? RUNTIME_ERROR
-            : !same                         ? NOT_REPRODUCED
-            : differs                       ? SAME_OTHER_EVENTS
-                                            : SAME;
+  if (rc == HD_OK && differs && run->outcome.end != HD_END_STOPPED) tell_difference(r, run, at);
+  *result = run->outcome.end == HD_END_ERROR ? RUNTIME_ERROR
+            : !same                          ? NOT_REPRODUCED
+            : differs                        ? SAME_OTHER_EVENTS
+                                             : SAME;
   hd_str_fini(&why);
+  return rc;
+}
+
+static int replay_once(struct replay *r, enum hd_output how, enum result *result, struct hd_err *err) {
+  struct hd_rerun run;
+  int rc = hd_rerun_schedule(&r->stored.command, &r->stored.schedule, &r->input, how, NULL,
+                             r->o->hang_timeout, &run, err);
+  if (rc == HD_OK) rc = check_run(r, &run, result, err);
   hd_rerun_fini(&run);
   return rc;
 }
@@ -142,11 +147,27 @@ static int exit_code(const struct replay *r, enum result worst) {
   return r->rebuilt || worst == RUNTIME_ERROR ? 3 : 4;
 }
 
+/* A replay without gdb comes first: it tells whether there is anything to look at, and where. */
+static int debug(struct replay *r, const char *dir, struct hd_err *err) {
+  struct hd_rerun run;
+  enum result result = NOT_REPRODUCED;
+  int rc = hd_rerun_schedule(&r->stored.command, &r->stored.schedule, &r->input, HD_OUTPUT_NULL, NULL,
+                             r->o->hang_timeout, &run, err);
+  if (rc == HD_OK) rc = check_run(r, &run, &result, err);
+  if (rc == HD_OK) {
+    bool there = result == SAME || result == SAME_OTHER_EVENTS;
+    rc = there ? hd_gdb(&r->stored, dir, r->o->original, &run, r->o->after, err) : exit_code(r, result);
+  }
+  hd_rerun_fini(&run);
+  return rc;
+}
+
 static int replay(struct replay *r, const char *dir, struct hd_err *err) {
   int rc = hd_store_read(dir, r->o->original, &r->stored, err);
   if (rc == HD_OK) rc = hd_stored_ready(&r->stored, &r->now, &r->rebuilt, err);
   if (rc == HD_OK) rc = hd_input_from_file(&r->input, r->stored.input_path, err);
   if (rc != HD_OK) return rc;
+  if (r->o->gdb) return debug(r, dir, err);
   enum result worst = SAME;
   uint64_t identical = 0, i = 0;
   for (; i < r->o->times && hd_interrupts() == 0; i++) {

@@ -19,18 +19,23 @@ static void fill_header(struct hd_control *c) {
   c->ctl->config = c->config;
 }
 
-/* A file in memory, and where it is mapped. At the address the runtime uses; a second one (of a rerun) lands
- * elsewhere, which is fine since the supervisor follows no pointers. */
+/* At the address the runtime uses; a second one (of a rerun) lands elsewhere, which is fine since the supervisor
+ * follows no pointers. */
+static void *map_file(int fd, uint64_t size, uint64_t address) {
+  void *p = mmap((void *)address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+/* A file in memory, and where it is mapped. */
 static int make_file(const char *name, uint64_t size, uint64_t address, int *fd, void **at,
                      struct hd_err *err) {
   *fd = memfd_create(name, MFD_CLOEXEC);
   if (*fd < 0 || ftruncate(*fd, (off_t)size))
     return hd_fail(err, HD_EENV, "cannot create shared memory: %s", strerror(errno));
-  void *p = mmap((void *)address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
-  if (p == MAP_FAILED)
+  *at = map_file(*fd, size, address);
+  if (!*at)
     return hd_fail(err, HD_EENV, "cannot map %llu GiB of shared memory: %s; see ulimit -v",
                    (unsigned long long)size >> 30, strerror(errno));
-  *at = p;
   return HD_OK;
 }
 
@@ -96,6 +101,22 @@ int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err) {
   c->shared->epoch = epoch;
   c->ctl->status.lossy = 1;
   return rc;
+}
+
+int hd_control_again(struct hd_control *c, struct hd_err *err) {
+  *c = (struct hd_control){.fd = HD_CTL_FD, .search_fd = HD_SEARCH_FD};
+  c->ctl = map_file(c->fd, HD_SHM_SIZE, HD_SHM_BASE);
+  c->shared = map_file(c->search_fd, HD_SEARCH_SIZE, HD_SEARCH_BASE);
+  if (!c->ctl || !c->shared || c->ctl->magic != HD_CTL_MAGIC || c->ctl->size != sizeof *c->ctl)
+    return hd_fail(err, HD_EENV, "the memory of `heddle replay --gdb` is not there; start it again");
+  c->config = c->ctl->config;
+  hd_put_files_back(c);
+  int rc = empty(c->fd, HD_SHM_SIZE, err);
+  if (rc == HD_OK) rc = empty(c->search_fd, HD_SEARCH_SIZE, err);
+  if (rc != HD_OK) return rc;
+  c->shared->magic = HD_CTL_MAGIC;
+  fill_header(c);
+  return HD_OK;
 }
 
 void hd_control_bury(struct hd_control *c) {

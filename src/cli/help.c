@@ -27,7 +27,8 @@ static const char replay_exit[] =
     "  2  wrong usage; also a folder that is damaged or not a finding of Heddle\n"
     "  3  not reproduced, and the reason is known: the program was rebuilt, the environment\n"
     "  4  not reproduced for no known reason, or with other events\n"
-    "  5  ended by Ctrl-C\n";
+    "  5  ended by Ctrl-C\n"
+    "  With --gdb, once the finding was reproduced: the exit code of gdb.\n";
 
 static const struct {
   const char *name, *usage, *first;
@@ -40,8 +41,8 @@ static const struct {
      HD_VERB_RUN, search_exit},
     {"check", "heddle check [options] -- PROGRAM [ARGS]", "search for a schedule in which a program fails",
      HD_VERB_CHECK, search_exit},
-    {"replay", "heddle replay DIR [options]", "run a stored failure again, the same way every time",
-     HD_VERB_REPLAY, replay_exit},
+    {"replay", "heddle replay DIR [options] [-- GDB ARGS]",
+     "run a stored failure again, the same way every time", HD_VERB_REPLAY, replay_exit},
     {"explain", "heddle explain DIR [options]",
      "find a smaller schedule for a stored failure, and tell its story", HD_VERB_EXPLAIN, replay_exit},
 };

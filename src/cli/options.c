@@ -40,6 +40,7 @@ enum option_id {
   OPT_BUDGET,
   OPT_ORIGINAL,
   OPT_TIMES,
+  OPT_GDB,
   OPT_HELP,
 };
 
@@ -97,6 +98,9 @@ static const struct {
     {OPT_BUDGET, "time", "TIME", HD_VERB_EXPLAIN, "look this long for a smaller schedule (default 10s)"},
     {OPT_ORIGINAL, "original", NULL, HD_VERB_REPLAY, "the schedule as it was found, not the smaller one"},
     {OPT_TIMES, "times", "N", HD_VERB_REPLAY, "replay N times and compare (default 1)"},
+    {OPT_GDB, "gdb", NULL, HD_VERB_REPLAY,
+     "start gdb there, just before the failing step; what follows -- goes to gdb\n"
+     "(see docs/debugging.md, and `help heddle` in gdb)"},
     {OPT_QUIET, "quiet", NULL, EVERY, "say nothing but findings and errors"},
     {OPT_HELP, "help", NULL, EVERY, "show this help"},
 };
@@ -270,6 +274,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_NO_EXPLAIN: o->explain = 0; return HD_OK;
     case OPT_ORIGINAL: o->original = true; return HD_OK;
     case OPT_TIMES: return parse_number(name, value, 1, &o->times, err);
+    case OPT_GDB: o->gdb = true; return HD_OK;
     case OPT_HELP: o->help = true; return HD_OK;
   }
   return HD_OK;
@@ -346,9 +351,12 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
     i++;
   }
   if (verb & STORED) {
-    while (i < argc) argv[1 + o->nargs++] = argv[i++];
+    o->after = argv + i;
+    while (i < argc && !o->gdb) argv[1 + o->nargs++] = argv[i++];
     o->args = argv + 1;
     o->args[o->nargs] = NULL;
+    if (o->gdb && (o->given >> OPT_TIMES & 1))
+      return hd_fail(err, HD_EUSAGE, "--gdb and --times exclude each other: give one of them");
   } else {
     o->args = argv + i;
     o->nargs = argc - i;

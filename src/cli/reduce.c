@@ -43,8 +43,7 @@ static int run(struct reducer *r, const struct hd_schedule *s, const struct hd_c
                double deadline, struct hd_control *c, struct hd_outcome *outcome, struct hd_err *err) {
   int rc = hd_control_init(c, config, NULL, err);
   if (rc != HD_OK) return rc;
-  if (s->nsteps) memcpy(hd_control_area(c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
-  if (s->nvisible) memcpy(hd_control_area(c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
+  hd_control_schedule(c, s);
   struct hd_streams streams;
   rc = hd_streams_open(&streams, r->input, HD_OUTPUT_NULL, NULL, err);
   if (rc == HD_OK) {

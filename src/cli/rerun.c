@@ -88,6 +88,12 @@ static void take_result(struct hd_rerun *out, const struct hd_command *cmd, cons
   }
 }
 
+void hd_control_schedule(const struct hd_control *c, const struct hd_schedule *s) {
+  if (s->nsteps) memcpy(hd_control_area(c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
+  if (s->nvisible) memcpy(hd_control_area(c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
+  if (s->nwatched) memcpy(hd_control_area(c, HD_SHM_WATCH), s->watched, s->nwatched * sizeof *s->watched);
+}
+
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                       enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
                       struct hd_err *err) {
@@ -97,9 +103,7 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
   hd_schedule_config(s, &config);
   int rc = hd_control_init(c, &config, NULL, err);
   if (rc != HD_OK) return rc;
-  if (s->nsteps) memcpy(hd_control_area(c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
-  if (s->nvisible) memcpy(hd_control_area(c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
-  if (s->nwatched) memcpy(hd_control_area(c, HD_SHM_WATCH), s->watched, s->nwatched * sizeof *s->watched);
+  hd_control_schedule(c, s);
   struct hd_streams streams;
   rc = hd_streams_open(&streams, in, how, kept, err);
   if (rc == HD_OK) {

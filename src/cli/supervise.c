@@ -73,23 +73,32 @@ static char **child_environment(char **envp) {
   return out;
 }
 
+void hd_raise_file_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > HD_CTL_FD) return;
+  limit.rlim_cur = HD_CTL_FD + 24;
+  if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Becomes the program. Returns the step that failed, with errno. */
+static const char *become(const struct hd_command *cmd, char **envp, const struct hd_control *control,
+                          const struct hd_streams *s) {
+  hd_raise_file_limit();
+  if (chdir(cmd->cwd)) return "chdir";
+  if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0) return "dup2";
+  if (dup2(control->fd, HD_CTL_FD) < 0 || dup2(control->search_fd, HD_SEARCH_FD) < 0)
+    return "descriptor 1000";
+  signal(SIGPIPE, SIG_DFL);
+  execve(cmd->program.path, cmd->argv, envp);
+  return "execve";
+}
+
 static _Noreturn void child(const struct hd_command *cmd, char **envp, const struct hd_control *control,
                             const struct hd_streams *s, int report) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (s->own_group) setpgid(0, 0);
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= HD_CTL_FD) {
-    limit.rlim_cur = HD_CTL_FD + 24;
-    if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-  if (chdir(cmd->cwd)) child_fail(report, "chdir");
-  if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0) child_fail(report, "dup2");
-  if (dup2(control->fd, HD_CTL_FD) < 0 || dup2(control->search_fd, HD_SEARCH_FD) < 0)
-    child_fail(report, "descriptor 1000");
-  signal(SIGPIPE, SIG_DFL);
-  execve(cmd->program.path, cmd->argv, envp);
-  child_fail(report, "execve");
+  child_fail(report, become(cmd, envp, control, s));
 }
 
 static int start_failed(const struct hd_command *cmd, const struct start_error *e, struct hd_err *err) {
@@ -107,6 +116,19 @@ static void warn_about_randomisation(void) {
   if (!warned)
     hd_warn("address randomisation cannot be turned off here (%s); replays may diverge", strerror(errno));
   warned = true;
+}
+
+int hd_exec(const struct hd_command *cmd, const struct hd_control *control, const struct hd_streams *s,
+            struct hd_err *err) {
+  int old = personality(0xffffffff);
+  if (old == -1 || (!(old & ADDR_NO_RANDOMIZE) && personality((unsigned)old | ADDR_NO_RANDOMIZE) == -1))
+    warn_about_randomisation();
+  char **envp = child_environment(cmd->envp);
+  struct start_error e = {0};
+  strncpy(e.step, become(cmd, envp, control, s), sizeof e.step - 1);
+  e.error = errno;
+  free(envp);
+  return start_failed(cmd, &e, err);
 }
 
 static int start(const struct hd_command *cmd, const struct hd_control *control, struct hd_streams *s,
@@ -226,7 +248,7 @@ static void judge(const struct hd_process *w, int wstatus, struct hd_outcome *ou
 }
 
 /* What the process had changed in the file system when it died; one that ended has done this itself. */
-static void put_files_back(const struct hd_control *control) {
+void hd_put_files_back(const struct hd_control *control) {
   struct hd_undo_log *log = hd_control_area(control, HD_SHM_UNDO);
   char what[300] = "";
   int e = log->last ? hd_undo_all(log, what, sizeof what) : 0;
@@ -253,7 +275,7 @@ static void end_process(struct hd_process *w, int wstatus, struct hd_outcome *ou
   if (w->pidfd >= 0) close(w->pidfd);
   if (w->group) kill(-w->pid, SIGKILL); /* what it forked and left behind */
   drain(w->streams);
-  put_files_back(w->control);
+  hd_put_files_back(w->control);
   judge(w, wstatus, out);
   w->running = false;
 }

@@ -30,17 +30,19 @@ _Noreturn static void leave(void) {
 /* First code of thread 0. */
 static void hd_rt_main(void *unused) {
   (void)unused;
+  hd__debug_look();
   hd__event(0);
   hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));
 }
 
-/* In fork mode the parent never runs the program, so its memory needs no guarding. */
+/* In fork mode the parent never runs the program, and under a debugger nothing is put back: memory needs no
+ * guarding then. */
 static void take_snapshot(void) {
   hd__heap_mark();
   hd__keys_mark();
   hd__exit_mark();
   hd__terminate_mark();
-  if (hd__snapshot_take(stack_lo, stack_hi, !fork_mode))
+  if (hd__snapshot_take(stack_lo, stack_hi, !fork_mode && !rt.config->debug))
     hd__fail(HD_RTE_ENVIRONMENT, 0,
              "cannot record the program's memory (mprotect or /proc/self/maps refused)");
 }
@@ -59,6 +61,9 @@ static void put_back(void) {
 }
 
 static void grow_identities(void) {
+  struct hd_status *s = rt.status;
+  if (s->ngrown < HD_MAX_GROWN) s->grown[s->ngrown] = rt.grow_stack;
+  s->ngrown++;
   unsigned have = hd__ident_count(rt.grow_stack);
   hd__snapshot_unguard();
   if (hd__ident_grow(rt.grow_stack, have ? have : 4)) {
@@ -186,11 +191,30 @@ static bool outlive(int wait_status) {
   return true;
 }
 
+/* The only execution of a process under a debugger, which sees it begin once and run here: neither given up for want
+ * of identities, nor in a child. */
+static void run_debugged(uint64_t number) {
+  const struct hd_config *c = rt.config;
+  for (uint32_t i = 0; i < c->ngrown && i < HD_MAX_GROWN; i++) {
+    rt.grow_stack = c->grown[i];
+    grow_identities();
+  }
+  rt.search.execution = rt.status->execution = number;
+  rt.status->visible_at_start = rt.status->visible_count;
+  int reason = run_once();
+  if (reason == HD_END_GROW)
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "its threads have stacks of too many sizes to run under a debugger");
+  conclude(reason);
+  hd__children_begin();
+  hd__files_undo();
+}
+
 /* One execution, whatever it takes: again with more identities if there were too few. */
 static int run_execution(uint64_t number) {
   rt.search.execution = number;
   rt.status->execution = number;
   rt.status->visible_at_start = rt.status->visible_count;
+  uint64_t logged = rt.status->nevents;
   for (;;) {
     int reason = fork_mode ? run_forked() : run_once();
     if (reason < 0 && outlive(-1 - reason)) return HD_END_FINDING;
@@ -205,6 +229,7 @@ static int run_execution(uint64_t number) {
     }
     if (reason != HD_END_GROW) return reason;
     unlearn(rt.status->visible_at_start); /* as if it had not been tried */
+    rt.status->nevents = logged;
     grow_identities();
   }
 }
@@ -325,7 +350,10 @@ static void search(void *unused) {
     leave();
   }
   __atomic_store_n(&st->decided, 1, __ATOMIC_RELEASE);
-  if (!rt.shared->over) run_all(number);
+  if (c->debug)
+    run_debugged(number);
+  else if (!rt.shared->over)
+    run_all(number);
   leave();
 }
 

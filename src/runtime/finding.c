@@ -267,6 +267,7 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
     hd__copy(f->thread[i].name, t->name, sizeof t->name);
   }
   hd__notes_take(f);
+  if (hot.log) hd__debug_finding(f);
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
   if (!rt.config->all) hd__end(HD_END_FINDING);
   if (fatal) hd__thread_stop();

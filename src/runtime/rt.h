@@ -325,6 +325,17 @@ void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc);
 /* Leaves the wait it is in because its time has come (timed operations). */
 void hd__time_out(struct hd_thread *t);
 
+/* ---- debug.c ---- */
+
+enum hd_debug_reason { HD_DEBUG_POINT = 1, HD_DEBUG_FINDING };
+/* A scheduling point, seen by the thread that goes on from there. pre: hot.log. */
+void hd__debug_point(void);
+/* A finding is on record. pre: hot.log. */
+void hd__debug_finding(struct hd_finding_rec *f);
+static inline void hd__debug_look(void) {
+  if (HD_UNLIKELY(hot.log)) hd__debug_point();
+}
+
 /* ---- section.c ---- */
 
 /* Before a decision, while somebody is in a section: it goes on, or leaves the section because it has to wait.

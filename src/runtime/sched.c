@@ -121,6 +121,7 @@ void hd__sched_begin(void) {
   for (unsigned i = 0; i <= rt.nthreads >> 6 && i < HD_SET_WORDS; i++) rt.enabled.w[i] = 0;
   rt.nenabled = rt.nthreads = rt.nalive = rt.nstopped = rt.ntimed = 0;
   rt.path_len = 0;
+  rt.status->points = 0;
   rt.now = 0;
   rt.event_hash = 0;
   rt.events = 0;
@@ -253,11 +254,13 @@ static inline void load(struct hd_thread *t) {
 
 void hd__step(void) {
   struct hd_thread *me = rt.cur, *next = decide();
-  if (next == me) return;
-  me->frame = hot.frame;
-  rt.status->switches++;
-  load(next);
-  hd_arch_switch(&me->ctx, &next->ctx);
+  if (next != me) {
+    me->frame = hot.frame;
+    rt.status->switches++;
+    load(next);
+    hd_arch_switch(&me->ctx, &next->ctx);
+  }
+  hd__debug_look();
 }
 
 /* The first step of an execution, from the scheduler's own stack. Returns when the execution is over. */

@@ -93,6 +93,7 @@ _Noreturn void hd__thread_exit(void *ret) {
 /* First code of every thread but the first. */
 static void hd_rt_thread(void *arg) {
   struct hd_thread *t = arg;
+  hd__debug_look();
   hd__event(0);
   hd__thread_exit(t->start(t->arg));
 }

@@ -1,0 +1,231 @@
+/* gdb.c: `heddle replay --gdb`: a debugger inside the failing execution. Runs in the supervisor.
+ *
+ * gdb and its script (src/gdb/heddle-gdb.py) start the program as often as they like, since going back means starting
+ * again. Each time gdb calls `heddle gdb-start` in the program's place: it undoes what the last process has changed in
+ * files, empties the shared memory, puts the schedule there and becomes the program, with the arguments, environment,
+ * folder, input and output of every other replay. So its addresses are the same, and what gdb adds to an environment
+ * does not matter.
+ *
+ * What that needs is inherited, at fixed descriptors: the shared memory, the plan (JSON: what the script and gdb-start
+ * want to know) and where the program's output goes. This process stays, to forward that output, and to put
+ * files back in the end. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PLAN_FD = HD_SEARCH_FD + 1, OUT_FD, ERR_FD };
+
+#define PLAN_VERSION 1 /* heddle-gdb.py checks it */
+#define DRAIN_MS 100   /* without a pidfd, how often to see whether gdb has ended */
+
+/* ---- the plan ---- */
+
+/* Where to stop first: the last scheduling point before the finding. When nobody can go on there is no step that
+ * fails, and the finding itself is where to be: 0. */
+static uint64_t first_stop(const struct hd_rerun *run) {
+  const struct hd_finding_rec *f = run->capture.rec;
+  if (f->kind == HD_KIND_DEADLOCK || f->kind == HD_KIND_LOST_WAKEUP || f->kind == HD_KIND_LIVELOCK) return 0;
+  return f->partial ? run->status.points : f->point;
+}
+
+static int write_plan(const struct hd_stored *stored, const char *dir, bool original,
+                      const struct hd_rerun *run, int *fd, struct hd_err *err) {
+  char self[HD_PATH_MAX];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  char *cwd = hd_cwd();
+  if (n <= 0 || !cwd) {
+    free(cwd);
+    return hd_fail(err, HD_EENV, "the current folder no longer exists; cd to one that does");
+  }
+  self[n] = '\0';
+  char *folder = hd_absolute(cwd, dir);
+  free(cwd);
+  json_t *events = json_array();
+  for (size_t i = 0; i < run->events.n; i++) json_array_append_new(events, json_string(run->events.line[i]));
+  json_t *plan =
+      json_pack("{s:i, s:s, s:s, s:b, s:s, s:s, s:I, s:o}", "version", PLAN_VERSION, "heddle", self, "folder",
+                folder, "original", original, "title", stored->title, "kind",
+                hd_kind_title[stored->schedule.kind], "stop", (json_int_t)first_stop(run), "events", events);
+  free(folder);
+  if (!plan) return hd_fail(err, HD_EENV, "%s: gdb cannot be told of a path that is not UTF-8", dir);
+  char *text = json_dumps(plan, JSON_COMPACT);
+  json_decref(plan);
+  *fd = memfd_create("heddle-plan", MFD_CLOEXEC);
+  int bad = *fd < 0 || hd_write_all(*fd, text, strlen(text));
+  free(text);
+  return bad ? hd_fail(err, HD_EENV, "cannot create shared memory: %s", strerror(errno)) : HD_OK;
+}
+
+static int read_plan(json_t **plan, struct hd_err *err) {
+  char *text;
+  size_t len;
+  char name[64];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", PLAN_FD);
+  if (hd_read_file(name, SIZE_MAX, &text, &len, err) != HD_OK)
+    return hd_fail(err, HD_EUSAGE, HD_GDB_START " is for gdb: use heddle replay --gdb");
+  *plan = json_loadb(text, len, 0, NULL);
+  free(text);
+  return *plan ? HD_OK : hd_fail(err, HD_EUSAGE, HD_GDB_START " is for gdb: use heddle replay --gdb");
+}
+
+/* ---- the program, started by gdb ---- */
+
+static int become_program(const char *folder, bool original, struct hd_err *err) {
+  struct hd_stored stored;
+  struct hd_control control;
+  struct hd_streams streams;
+  struct hd_input input;
+  struct hd_program now = {0};
+  bool rebuilt;
+  int rc = hd_store_read(folder, original, &stored, err);
+  if (rc == HD_OK) rc = hd_stored_ready(&stored, &now, &rebuilt, err);
+  if (rc == HD_OK) rc = hd_input_from_file(&input, stored.input_path, err);
+  if (rc == HD_OK) rc = hd_streams_open(&streams, &input, HD_OUTPUT_NULL, NULL, err);
+  if (rc == HD_OK) rc = hd_control_again(&control, err);
+  if (rc != HD_OK) return rc;
+  hd_control_schedule(&control, &stored.schedule);
+  dup2(OUT_FD, streams.out);
+  dup2(ERR_FD, streams.err);
+  for (int fd = PLAN_FD; fd <= ERR_FD; fd++) close(fd);
+  return hd_exec(&stored.command, &control, &streams, err);
+}
+
+int hd_cmd_gdb_start(int argc, char **argv) {
+  (void)argc, (void)argv; /* gdb adds the program */
+  struct hd_err err;
+  json_t *plan = NULL;
+  int rc = read_plan(&plan, &err);
+  const char *folder = plan ? json_string_value(json_object_get(plan, "folder")) : NULL;
+  if (folder) rc = become_program(folder, json_is_true(json_object_get(plan, "original")), &err);
+  json_decref(plan);
+  return rc == HD_OK ? 4 : hd_err_exit(&err);
+}
+
+/* ---- gdb ---- */
+
+static _Noreturn void become_gdb(char **argv, const int fd[5], int report) {
+  hd_raise_file_limit();
+  for (int i = 0; i < 5; i++)
+    if (dup2(fd[i], HD_CTL_FD + i) < 0) goto failed;
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  signal(SIGHUP, SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);
+  setenv("SHELL", "/bin/sh", 1); /* what starts the program; any other would do as well, if it is a shell */
+  execvp(argv[0], argv);
+failed:;
+  int e = errno;
+  hd_write_all(report, &e, sizeof e);
+  _exit(127);
+}
+
+/* Starts gdb; HD_OK once it runs. */
+static int start_gdb(char **argv, const int fd[5], pid_t *pid, struct hd_err *err) {
+  int report[2], e = 0;
+  if (pipe2(report, O_CLOEXEC)) return hd_fail(err, HD_EENV, "cannot create a pipe: %s", strerror(errno));
+  *pid = fork();
+  if (*pid == 0) become_gdb(argv, fd, report[1]);
+  close(report[1]);
+  ssize_t n = 0;
+  while (*pid > 0 && (n = read(report[0], &e, sizeof e)) < 0 && errno == EINTR) {}
+  close(report[0]);
+  if (*pid < 0) return hd_fail(err, HD_EENV, "cannot start a process: %s", strerror(errno));
+  if (n == 0) return HD_OK;
+  waitpid(*pid, NULL, 0);
+  if (e == ENOENT)
+    return hd_fail(err, HD_EENV, "gdb is not installed, or not in PATH; install the package gdb");
+  if (e == EBADF || e == EINVAL)
+    return hd_fail(err, HD_EENV, "the limit of open files is below %d; raise it with ulimit -n",
+                   HD_CTL_FD + 24);
+  return hd_fail(err, HD_EENV, "cannot start gdb: %s", strerror(e));
+}
+
+/* Forwards what the program prints until gdb has ended. Returns its wait status. */
+static int wait_for_gdb(pid_t pid, struct hd_streams *s) {
+  int status, pidfd = pidfd_open(pid, 0), seen = hd_interrupts();
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (hd_interrupts() > seen) kill(pid, SIGTERM); /* which ends the program too */
+    seen = hd_interrupts();
+    struct pollfd p[3] = {{.fd = pidfd, .events = POLLIN}};
+    for (int i = 0; i < 2; i++) p[1 + i] = (struct pollfd){.fd = s->pipe[i], .events = POLLIN};
+    poll(p, 3, pidfd < 0 ? DRAIN_MS : -1);
+    for (int i = 0; i < 2; i++)
+      if (p[1 + i].revents) hd_streams_pump(s, i);
+  }
+  for (int i = 0; i < 2; i++)
+    while (s->pipe[i] >= 0 && hd_streams_pump(s, i)) {}
+  if (pidfd >= 0) close(pidfd);
+  return status;
+}
+
+/* gdb's command line: our script is read before anything the user asks for. */
+static char **gdb_command(const char *program, const char *script, char **args) {
+  HD_VEC(char *) v = {0};
+  hd_vec_push(&v, "gdb");
+  hd_vec_push(&v, "-q");
+  hd_vec_push(&v, (char *)program);
+  hd_vec_push(&v, "-x");
+  hd_vec_push(&v, (char *)script);
+  for (; *args; args++) hd_vec_push(&v, *args);
+  hd_vec_push(&v, NULL);
+  return v.v;
+}
+
+static int run_gdb(const struct hd_stored *stored, const struct hd_control *c, int plan, struct hd_streams *s,
+                   char **args, struct hd_err *err) {
+  const char *lib = hd_libdir();
+  char *script = hd_sprintf("%s/heddle-gdb.py", lib ? lib : "");
+  int rc = HD_OK, status = 0;
+  pid_t pid = -1;
+  if (access(script, R_OK)) {
+    rc = hd_fail(err, HD_EENV, "%s: %s; install heddle again", script, strerror(errno));
+  } else {
+    char **argv = gdb_command(stored->command.program.path, script, args);
+    const int fd[5] = {c->fd, c->search_fd, plan, s->out, s->err};
+    /* Ctrl-C is for gdb, or for the program; and we may write while the program has the terminal. */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTTOU, SIG_IGN);
+    rc = start_gdb(argv, fd, &pid, err);
+    free(argv);
+  }
+  hd_streams_child_started(s);
+  if (rc == HD_OK) status = wait_for_gdb(pid, s);
+  free(script);
+  if (rc != HD_OK) return rc;
+  hd_put_files_back(c);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int hd_gdb(const struct hd_stored *stored, const char *dir, bool original, const struct hd_rerun *run,
+           char **args, struct hd_err *err) {
+  struct hd_config config;
+  struct hd_control c;
+  struct hd_streams s;
+  int plan = -1;
+  hd_schedule_config(&stored->schedule, &config);
+  config.debug = 1;
+  config.ngrown = (uint32_t)(run->status.ngrown < HD_MAX_GROWN ? run->status.ngrown : HD_MAX_GROWN);
+  memcpy(config.grown, run->status.grown, sizeof config.grown);
+  int rc = write_plan(stored, dir, original, run, &plan, err);
+  if (rc != HD_OK) return rc;
+  rc = hd_control_init(&c, &config, NULL, err);
+  if (rc == HD_OK) {
+    /* gdb-start opens the input, once for each run. */
+    rc = hd_streams_open(&s, &(struct hd_input){.fd = -1}, HD_OUTPUT_SHOW, NULL, err);
+    if (rc == HD_OK) rc = run_gdb(stored, &c, plan, &s, args, err);
+    hd_streams_close(&s);
+    hd_control_fini(&c);
+  }
+  close(plan);
+  return rc;
+}
