@@ -757,7 +757,7 @@ def skip_runtime():
     symtab = gdb.find_pc_line(int(gdb.parse_and_eval("(unsigned long)&heddle_debug_stop"))).symtab
     if symtab:
         source = os.path.dirname(os.path.dirname(symtab.fullname()))
-        quietly("skip -gfi %s" % shlex.quote(os.path.join(source, "*")))
+        quietly("skip -gfi %s" % shlex.quote(os.path.join(source, "*", "*")))
 
 
 def start():

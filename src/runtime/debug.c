@@ -36,8 +36,7 @@ struct hd_debug {
   uint64_t object_address, object_owner;
 };
 
-/* Seen from outside, so that a runtime without symbols will do. Nobody calls it or links with it: it is no function of
- * the program's that we stand in for, which is what HD_EXPORT says. */
+/* Seen from outside, so that a runtime without symbols will do; but nothing that the program calls. */
 #pragma GCC visibility push(default)
 
 extern struct hd_debug heddle_debug;
