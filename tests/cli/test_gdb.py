@@ -136,7 +136,7 @@ int main(void) {
 def find(s, text, *options, suffix=".c", flags=("-O0",), **kw):
     """Strategies whose first finding does not depend on how fast the machine is."""
     prog = s.build_text(text, *flags, suffix=suffix)
-    options = ("--strategy", "sites" if text == DINE else "dfs", *options)
+    options = ("--no-explain", "--strategy", "sites" if text == DINE else "dfs", *options)
     return s.search("check", prog, *options, want=1, **kw)["findings"][0]["kind"]
 
 
@@ -319,6 +319,21 @@ def test_in_system_calls(s, how):
     has(s, out[1], "T0 main", "prog.c:19 (main)", "prog.c:8 (answer)")
     has(s, out[3], "in answer (arg=0x0) at prog.c:8", "read")
     s.same([o[0].split(" = ")[1] for o in (out[4], out[6], out[10])], ["7", "33", "7"], "locals")
+
+
+def test_both_schedules(s):
+    """The smaller schedule by default, and the one that was found."""
+    prog = s.build_text(LOST.replace("2; i++", "4; i++").replace("id[2]", "id[4]").replace("x == 2", "x == 4"), "-O0")
+    s.write("state", "before")
+    s.search("check", prog, "--strategy", "random", "--seed", "3", want=1)
+    s.check(os.path.exists(s.path(".heddle/1/schedule.min")), "there is no smaller schedule")
+    for option in [], ["--original"]:
+        p = s.run([s.heddle, "replay", "--gdb", *option, ".heddle/1", "--", "-batch", "-ex", "heddle schedule all",
+                   "-ex", "heddle next"])
+        have = [re.sub(r" .*", "", line[9:]) for line in p.stdout.split("\n") if re.match(r"(->|  ) +\d+  T", line)]
+        stored = s.read(".heddle/1/events" + ("" if option else ".min")).split("\n")
+        s.same(have, [line.split()[0] for line in stored if re.match(r"T\d", line)], "threads in the schedule")
+        s.check("here it is" in p.stdout, p.stdout)
 
 
 def test_users_settings_stay(s):
