@@ -38,10 +38,10 @@ static void hd_rt_main(void *unused) {
 /* In fork mode the parent never runs the program, and under a debugger nothing is put back: memory needs no
  * guarding then. */
 static void take_snapshot(void) {
+  hd__terminate_mark();
   hd__heap_mark();
   hd__keys_mark();
   hd__exit_mark();
-  hd__terminate_mark();
   if (hd__snapshot_take(stack_lo, stack_hi, !fork_mode && !rt.config->debug))
     hd__fail(HD_RTE_ENVIRONMENT, 0,
              "cannot record the program's memory (mprotect or /proc/self/maps refused)");

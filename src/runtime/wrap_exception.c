@@ -174,8 +174,9 @@ static void hd_rt_terminate(void) {
   report(pc);
 }
 
-void hd__terminate_mark(void) {
+static void look_up(void) {
   *(void **)&cxx.current_type = dlsym(RTLD_DEFAULT, "__cxa_current_exception_type");
+  if (!cxx.current_type) return;
   *(void **)&cxx.current_exception = dlsym(RTLD_DEFAULT, "_ZSt17current_exceptionv");
   *(void **)&cxx.release = dlsym(RTLD_DEFAULT, "_ZNSt15__exception_ptr13exception_ptrD1Ev");
   *(void **)&cxx.globals = dlsym(RTLD_DEFAULT, "__cxa_get_globals");
@@ -184,6 +185,12 @@ void hd__terminate_mark(void) {
   cxx.vtable_several = dlsym(RTLD_DEFAULT, "_ZTVN10__cxxabiv121__vmi_class_type_infoE");
   cxx.exception = dlsym(RTLD_DEFAULT, "_ZTISt9exception");
   *(void **)&library_handler = dlsym(RTLD_DEFAULT, "_ZN9__gnu_cxx27__verbose_terminate_handlerEv");
+}
+
+void hd__terminate_mark(void) {
+  hd__private_depth++; /* the words of an error that nobody asks for are not the program's */
+  look_up();
+  hd__private_depth--;
   if (!real__ZSt13set_terminatePFvvE || !cxx.current_type) return;
   if (!installed) program_handler = real__ZSt13set_terminatePFvvE(hd_rt_terminate);
   if (!library_handler) library_handler = program_handler;
