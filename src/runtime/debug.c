@@ -2,8 +2,8 @@
  *
  * A debugger sees one kernel thread that changes stacks, and others that sleep. `heddle_debug` tells it where the
  * tested threads are: a table of addresses and offsets, so that a script can read the runtime's structures whether or
- * not there is debugging information for them. src/gdb/heddle-gdb.py is the reader; a change of the table changes
- * HD_DEBUG_VERSION in both.
+ * not there is debugging information for them. src/gdb/heddle_threads.py is the reader; a change of the table changes
+ * the version in both.
  *
  * Scheduling points are numbered from 1, in the order of the schedule, and seen on the stack of the thread that has
  * been picked, just before it executes its pending operation. `heddle_debug_stop` is called at those that the debugger
@@ -11,7 +11,6 @@
 #include "runtime/rt.h"
 
 #define HD_DEBUG_VERSION 1
-#define STATUS (HD_SHM_BASE + offsetof(struct hd_ctl, status))
 #define OF_THREAD(field) offsetof(struct hd_thread, field)
 
 /* All words of 8 bytes, read by position. */
@@ -22,8 +21,8 @@ struct hd_debug {
   uint64_t stop_event; /* written by the debugger: the same, for the point before this operation, from 1 */
   uint64_t reason;     /* why heddle_debug_stop was called */
   /* Addresses. */
-  uint64_t points, diverged; /* 8 and 4 bytes */
-  uint64_t *events;          /* operations of the schedule executed so far */
+  uint64_t points;  /* scheduling points reached */
+  uint64_t *events; /* operations of the schedule executed so far */
   const char *const *op_text;
   const uint8_t *op_kind_object;    /* byte for each operation: enum hd_obj_kind */
   struct hd_thread **cur, **thread; /* the running one, and the first of the array */
@@ -31,9 +30,9 @@ struct hd_debug {
   void (*sigreturn)(void);    /* where our signal handlers return to: the context is on the stack there */
   uint8_t *active, *selector; /* both are 0 while tested code runs on the debugger's behalf */
   /* Of one thread. */
-  uint64_t stride, sp, tp, op_kind, op_object, op_size, op_pc, state, parent, nth, name, start, syscall, wait;
+  uint64_t stride, sp, tp, op_kind, op_object, op_pc, state, parent, nth, name, start, syscall, wait;
   /* Of the object it waits at. */
-  uint64_t object_address, object_owner;
+  uint64_t object_owner;
 };
 
 /* Seen from outside, so that a runtime without symbols will do; but nothing that the program calls. */
@@ -42,8 +41,7 @@ struct hd_debug {
 extern struct hd_debug heddle_debug;
 struct hd_debug heddle_debug = {
     .version = HD_DEBUG_VERSION,
-    .points = STATUS + offsetof(struct hd_status, points),
-    .diverged = STATUS + offsetof(struct hd_status, diverged),
+    .points = HD_SHM_BASE + offsetof(struct hd_ctl, status.points),
     .events = &rt.events,
     .op_text = hd_op_text,
     .op_kind_object = hd_op_object,
@@ -58,7 +56,6 @@ struct hd_debug heddle_debug = {
     .tp = OF_THREAD(ctx.tp),
     .op_kind = OF_THREAD(op.kind),
     .op_object = OF_THREAD(op.object),
-    .op_size = OF_THREAD(op.size),
     .op_pc = OF_THREAD(op.pc),
     .state = OF_THREAD(state),
     .parent = OF_THREAD(parent),
@@ -67,7 +64,6 @@ struct hd_debug heddle_debug = {
     .start = OF_THREAD(start),
     .syscall = OF_THREAD(syscall),
     .wait = OF_THREAD(wait),
-    .object_address = offsetof(struct hd_obj, addr),
     .object_owner = offsetof(struct hd_obj, owner),
 };
 
