@@ -52,9 +52,10 @@ static int write_plan(const struct hd_stored *stored, const char *dir, bool orig
   free(cwd);
   json_t *events = json_array();
   for (size_t i = 0; i < run->events.n; i++) json_array_append_new(events, json_string(run->events.line[i]));
-  json_t *plan = json_pack("{s:i, s:s, s:s, s:b, s:s, s:b, s:I, s:o}", "version", PLAN_VERSION, "heddle",
+  json_t *plan = json_pack("{s:i, s:s, s:s, s:b, s:s, s:b, s:b, s:I, s:o}", "version", PLAN_VERSION, "heddle",
                            self, "folder", folder, "original", original, "title", stored->title, "recorded",
-                           !run->capture.rec->partial, "stop", (json_int_t)first_stop(run), "events", events);
+                           !run->capture.rec->partial, "endless", stored->schedule.kind == HD_KIND_HANG,
+                           "stop", (json_int_t)first_stop(run), "events", events);
   free(folder);
   if (!plan) return hd_fail(err, HD_EENV, "%s: gdb cannot be told of a path that is not UTF-8", dir);
   char *text = json_dumps(plan, JSON_COMPACT);

@@ -40,6 +40,14 @@ class Session:
         self.busy = False  # a command of ours is running the program
         self.found = False  # the finding has come in this process
 
+    def begin(self):
+        """To where gdb is handed over."""
+        self.go(self.plan["stop"] or NEVER, NEVER, True)
+        if self.plan["endless"] and self.alive():
+            # Nobody gives the hanging thread up here, as the replay did: what others did then does not come.
+            del self.events[self.position()[1] + 1:]
+            self.operations = [i for i in self.operations if i < len(self.events)]
+
     def position(self):
         """Scheduling points reached, and events before the next operation."""
         table = Table()
@@ -463,7 +471,7 @@ def start():
     gdb.events.stop.connect(on_stop)
     gdb.events.inferior_call.connect(Calls())
     gdb.events.new_objfile.connect(on_objfile)
-    session.go(plan["stop"] or NEVER, NEVER, True)
+    session.begin()
     if session.alive():
         skip_runtime()
     gdb.write("`help heddle` lists the commands.\n")

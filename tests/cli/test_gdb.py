@@ -133,6 +133,36 @@ int main(void) {
 """
 
 
+# Threads of threads, remarks, and an end that the runtime does not see coming.
+TREE = """
+#include <heddle.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+static atomic_int x;
+static void *leaf(void *arg) {
+  hd_note("leaf");
+  atomic_fetch_add(&x, 1);
+  hd_note("more");
+  return arg;
+}
+static void *branch(void *arg) {
+  pthread_t id;
+  pthread_create(&id, 0, leaf, 0);
+  hd_note("branch");
+  if (atomic_load(&x) == 2) DIE; /* line 18 */
+  pthread_join(id, 0);
+  return arg;
+}
+int main(void) {
+  pthread_t id[2];
+  for (int i = 0; i < 2; i++) pthread_create(&id[i], 0, branch, 0);
+  for (int i = 0; i < 2; i++) pthread_join(id[i], 0);
+}
+"""
+
+
 def find(s, text, *options, suffix=".c", flags=("-O0",), **kw):
     """Strategies whose first finding does not depend on how fast the machine is."""
     prog = s.build_text(text, *flags, suffix=suffix)
@@ -146,7 +176,8 @@ def gdb(s, *commands, want=0, folder=".heddle/1", **kw):
     for c in commands:
         script += ["echo \\n--- %s\\n" % c, c]
     s.write("commands", "\n".join(script) + "\n")
-    p = s.run([s.heddle, "replay", "--gdb", folder, "--", "-batch", "-x", "commands"], want=want, **kw)
+    p = s.run([s.heddle, "replay", "--gdb", "--hang-timeout", "2", folder, "--", "-batch", "-x", "commands"],
+              want=want, **kw)
     parts = re.split(r"^--- .*\n", p.stdout, flags=re.M)
     s.check(len(parts) == 1 + len(commands), "gdb did not come to the end: " + (p.stdout + p.stderr)[-600:])
     return [part.strip("\n").split("\n") for part in parts]
@@ -319,6 +350,27 @@ def test_in_system_calls(s, how):
     has(s, out[1], "T0 main", "prog.c:19 (main)", "prog.c:8 (answer)")
     has(s, out[3], "in answer (arg=0x0) at prog.c:8", "read")
     s.same([o[0].split(" = ")[1] for o in (out[4], out[6], out[10])], ["7", "33", "7"], "locals")
+
+
+@each("abort()", "_exit(3)", "for (;;) {}")
+def test_trees_and_notes(s, end):
+    """Numbers of events are those of the schedule, notes among them; the process may die, or never end."""
+    find(s, TREE.replace("DIE", end), "--hang-timeout", "2", "--exit-status")
+    events = [line.split() for line in s.read(".heddle/1/events").split("\n") if line.startswith("T")]
+    notes = [i for i, e in enumerate(events, 1) if e[1] == "note"]
+    s.check(notes, "there are notes among the events")
+    deep = [i for i, e in enumerate(events, 1) if e[:2] == ["T1.1", "start"]][0]
+    commands = ["heddle goto %d" % n for n in range(1, len(events) + 1)] + ["heddle goto %d" % deep, "heddle threads"]
+    if end.startswith("for"):
+        commands = commands[:-3] + commands[-2:]  # what others did when the replay had given up the endless one
+        events.pop()
+    out = gdb(s, *commands)
+    last = 0
+    for n, e in enumerate(events, 1):
+        last = last if e[1] == "note" else n
+        want = "before event %d of %d: %s is about to %s" % (last, len(events), events[last - 1][0], events[last - 1][1])
+        s.check(want in where(out[n]), "goto %d: %s" % (n, where(out[n])))
+    has(s, out[-1], "> T1.1 leaf")
 
 
 def test_both_schedules(s):
