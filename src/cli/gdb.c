@@ -51,18 +51,27 @@ static int write_plan(const struct hd_stored *stored, const char *dir, bool orig
   char *folder = hd_absolute(cwd, dir);
   free(cwd);
   json_t *events = json_array();
-  for (size_t i = 0; i < run->events.n; i++) json_array_append_new(events, json_string(run->events.line[i]));
+  for (size_t i = 0, line = 0; i < run->nevents && line < run->events.n; i++) {
+    const struct hd_event *e = &run->event[i];
+    if (e->flags & HD_EV_PLAIN) continue; /* no line of its own */
+    char *text = e->flags & HD_EV_VALUE
+                     ? hd_sprintf("%s %llx", run->events.line[line], (unsigned long long)e->value)
+                     : hd_sprintf("%s -", run->events.line[line]);
+    json_array_append_new(events, json_string(text));
+    free(text);
+    line++;
+  }
   json_t *plan = json_pack("{s:i, s:s, s:s, s:b, s:s, s:b, s:b, s:I, s:o}", "version", PLAN_VERSION, "heddle",
                            self, "folder", folder, "original", original, "title", stored->title, "recorded",
                            !run->capture.rec->partial, "endless", stored->schedule.kind == HD_KIND_HANG,
                            "stop", (json_int_t)first_stop(run), "events", events);
   free(folder);
   if (!plan) return hd_fail(err, HD_EENV, "%s: gdb cannot be told of a path that is not UTF-8", dir);
-  char *text = json_dumps(plan, JSON_COMPACT);
+  char *all = json_dumps(plan, JSON_COMPACT);
   json_decref(plan);
   *fd = memfd_create("heddle-plan", MFD_CLOEXEC);
-  int bad = *fd < 0 || hd_write_all(*fd, text, strlen(text));
-  free(text);
+  int bad = *fd < 0 || hd_write_all(*fd, all, strlen(all));
+  free(all);
   return bad ? hd_fail(err, HD_EENV, "cannot create shared memory: %s", strerror(errno)) : HD_OK;
 }
 

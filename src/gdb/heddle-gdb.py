@@ -3,6 +3,7 @@
 
 The program is stopped in heddle_debug_stop, on the stack of the thread whose turn it is, before it executes its
 operation. Going back is starting again and stopping earlier: the runtime follows the same schedule."""
+import collections
 import json
 import os
 import shlex
@@ -28,14 +29,32 @@ def say(text):
 
 # ---- running ----
 
+class Event(collections.namedtuple("Event", "thread op object size pc flags value")):
+    """One line of the plan, all words."""
+
+    def __str__(self):
+        words = ["%-8s" % self.thread, self.op]
+        if self.object[0] in "T#":
+            words += [self.object] if self.object != self.thread else []
+        elif self.op != "note":
+            words += [symbol(int(self.object, 16))]
+        if self.value != "-":
+            value = int(self.value, 16)
+            words += ["= %d" % value if value < 2**31 else "= 0x%x" % value]
+        if self.flags == "failed":
+            words += ["(failed)"]
+        spot = place(int(self.pc, 16))
+        return " ".join(w for w in words if w) + ("  " + spot if spot else "")
+
+
 class Session:
     """Where the program is, and how to get elsewhere."""
 
     def __init__(self, plan):
         self.plan = plan
-        self.events = [line.split() for line in plan["events"]]
+        self.events = [Event(*line.split()) for line in plan["events"]]
         # Which of them are operations: the runtime counts only those.
-        self.operations = [i for i, e in enumerate(self.events) if e[1] != "note"]
+        self.operations = [i for i, e in enumerate(self.events) if e.op != "note"]
         self.want = None  # (point, event) to stop at in a process that has not begun
         self.busy = False  # a command of ours is running the program
         self.found = False  # the finding has come in this process
@@ -362,14 +381,7 @@ class Schedule(gdb.Command):
         if low:
             gdb.write("   (%d events before)\n" % low)
         for i in range(low, high):
-            thread, op, what, size, pc, flags = events[i][:6]
-            if what[0] not in "T#" and op != "note":
-                what = symbol(int(what, 16))
-            spot = place(int(pc, 16))
-            gdb.write("%s%5d  %-8s %s%s%s\n" % ("->" if i == here else "  ", i + 1, thread,
-                                               " ".join(w for w in (op, what) if w and op not in ("start", "end") or
-                                                        w == op),
-                                               " (failed)" if flags == "failed" else "", "  " + spot if spot else ""))
+            gdb.write("%s%5d  %s\n" % ("->" if i == here else "  ", i + 1, events[i]))
         if high < len(events):
             gdb.write("   (%d events after)\n" % (len(events) - high))
         elif here >= len(events):
@@ -436,8 +448,7 @@ class Calls:
 
 
 def set_up(plan):
-    if os.path.isfile(plan["heddle"]):
-        quietly("set exec-wrapper %s gdb-start" % shlex.quote(plan["heddle"]))
+    quietly("set exec-wrapper %s gdb-start" % shlex.quote(plan["heddle"]))
     for line in ("set startup-with-shell on", "set disable-randomization on", "set non-stop off",
                  "set schedule-multiple off", "set follow-fork-mode parent", "set detach-on-fork on",
                  "set print thread-events off", "set print inferior-events off",
@@ -446,7 +457,10 @@ def set_up(plan):
                  # It would show thread-local variables of the first thread for those of the one that runs.
                  "set libthread-db-search-path /nonexistent",
                  "handle SIGSYS nostop noprint pass"):
-        quietly(line)
+        try:
+            quietly(line)
+        except gdb.error:
+            pass  # another version of gdb, which has no such setting
 
 
 def skip_runtime():

@@ -299,7 +299,8 @@ def test_commands_of_gdb(s, restart):
     s.check("before event 13 of 13" in text[18], "back from the end: " + text[18])
     s.check("T1 (add), ready: start" in text[20], text[20])
     s.same(sum(line.startswith("->") for line in out[21]), 1, "marks in the schedule")
-    has(s, out[21], "->    3  T0       create T2  prog.c:22 (main)", "      8  T1       atomic-store `x`  prog.c:11 (add)")
+    has(s, out[21], "->    3  T0       create T2  prog.c:22 (main)", "      7  T2       atomic-load `x` = 0  prog.c:9 (add)",
+        "      8  T1       atomic-store `x` = 1  prog.c:11 (add)", "     13  T0       join T2")
     s.same(out[22], out[21], "the events around a place in a short schedule")
     s.check('$4 = "hello\\n' in text[24], "what was read from standard input: " + text[24])
     s.same(s.read("state"), "before", "a file that the program changes")
