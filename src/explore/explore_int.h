@@ -38,6 +38,7 @@ struct hd_race {
 
 struct hd_trace {
   struct hd_ev *ev;
+  uint64_t *key; /* of each event: hd__key */
   uint32_t n, cap_ev;
   struct hd_race *race;
   uint32_t nraces, cap_races;
@@ -62,6 +63,7 @@ struct hd_trace {
   uint8_t logging; /* changes can be taken back */
   uint8_t afresh;  /* but not those of this execution */
   uint8_t ended;   /* pending operations have been looked at */
+  uint8_t chooses; /* there has ever been a choice */
 };
 
 /* pre: memory of at least HD_TRACE_MEMORY bytes that is the trace's own. */
@@ -96,6 +98,9 @@ static inline int hd__stays(const struct hd_trace *t, const struct hd_race *r, u
 unsigned hd__outcome_reversed(const struct hd_trace *t, const struct hd_race *r);
 /* Whether the two operations, of different threads, are dependent. `failed` as in HD_EV_FAILED. */
 int hd__dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
+/* What tells most pairs of independent operations apart: those with different keys, neither of them 0, are. */
+uint64_t hd__key(const struct hd_op *op, unsigned flags);
+static inline int hd__apart(uint64_t a, uint64_t b) { return a && b && a != b; }
 /* A number that is the same for all executions of one happens-before class, and no others: hd_mix64 of the sum of
  * the numbers of its events. */
 uint64_t hd__trace_class(const struct hd_trace *t);

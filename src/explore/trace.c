@@ -21,6 +21,8 @@ void hd__trace_init(struct hd_trace *t, void *memory) {
   m += sizeof *t->ev * (uint64_t)t->cap_ev;
   t->race = (struct hd_race *)m;
   m += sizeof *t->race * (uint64_t)t->cap_races;
+  t->key = (uint64_t *)m;
+  m += sizeof *t->key * (uint64_t)t->cap_ev;
   t->mark = (struct hd_mark *)m;
   m += sizeof *t->mark * (uint64_t)(t->cap_ev + 1);
   m += -(uintptr_t)m % sizeof *t->table;
@@ -203,6 +205,19 @@ int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, uns
     return hd__sync_dependent(a, af, b, bf);
   enum role ra = lock_role(a->kind, af), rb = lock_role(b->kind, bf);
   return ra && rb && lock_of(a) == lock_of(b) && !(ra == ROLE_READ && rb == ROLE_READ);
+}
+
+uint64_t hd__key(const struct hd_op *op, unsigned flags) {
+  if (op->section || (flags & HD__EV_STOP) || interrupts(op->kind)) return 0;
+  switch (hd_op_object[op->kind]) {
+    case HD_OBJ_NONE:
+      return op->kind == HD_OP_YIELD || op->kind == HD_OP_SLEEP || op->kind == HD_OP_CHOOSE ? 4 : 0;
+    case HD_OBJ_THREAD: return op->kind == HD_OP_CREATE ? 0 : 8;
+    case HD_OBJ_MEMORY: /* within one granule */
+      return op->kind != HD_OP_SPINWAIT && (op->object & 7) + op->size <= 8 ? (op->object >> 3) << 2 | 1 : 0;
+    case HD_OBJ_MUTEX: return op->object << 2 | 2;
+    default: return 0;
+  }
 }
 
 /* ---- one event ---- */
@@ -479,6 +494,8 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
                        .index = prev == HD_NONE ? 1 : t->ev[prev].index + 1,
                        .prev = prev,
                        .pred = pred};
+  t->key[f] = hd__key(op, flags);
+  t->chooses |= nchoices > 1;
   uint32_t *clock = new_clock(t, pred);
   ev->clock = clock;
   struct hd_work w = {t, f, &ev->op, flags, pred, clock};
@@ -541,6 +558,7 @@ void hd__trace_stop(struct hd_trace *t) {
   uint32_t f = t->n - 1;
   struct hd_ev *ev = &t->ev[f];
   ev->flags |= HD__EV_STOP;
+  t->key[f] = 0;
   struct hd_work w = {t, f, &ev->op, ev->flags, ev->pred, (uint32_t *)ev->clock};
   on_end(&w);
 }

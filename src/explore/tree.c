@@ -177,9 +177,11 @@ static void inherit(struct unit *u, struct node *n) {
   if (!u->at) return;
   const struct node *up = &u->node[u->at - 1];
   const struct hd_ev *e = &trace.ev[u->at - 1];
+  uint64_t key = trace.key[u->at - 1];
   for (uint32_t i = 0; i < up->nsleep; i++)
     if (up->sleep[i].op.thread != e->op.thread &&
-        !hd__dependent(&up->sleep[i].op, up->sleep[i].flags, &e->op, e->flags)) {
+        (hd__apart(key, hd__key(&up->sleep[i].op, up->sleep[i].flags)) ||
+         !hd__dependent(&up->sleep[i].op, up->sleep[i].flags, &e->op, e->flags))) {
       if (u->sleep_next == u->sleep_end) hd_give_up(HD_TREE_FULL);
       *u->sleep_next++ = up->sleep[i];
       n->nsleep++;
@@ -259,6 +261,7 @@ void hd__tree_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
   struct unit *u = unit;
   hd__trace_event(&trace, op, flags, choice, nchoices);
   struct node *n = &u->node[u->at - 1];
+  if (u->at < u->depth && n->pick.executed) return; /* as before */
   n->did = (struct sleeper){*op, (uint16_t)choice, (uint16_t)nchoices, (uint16_t)flags, 0};
   n->pick.executed = 1;
 }

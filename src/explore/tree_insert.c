@@ -29,81 +29,109 @@ static struct wut *wut_new(struct unit *u) {
 
 /* ---- sequences to be inserted: events of the trace, then one more operation ---- */
 
+/* v is never written down: it is what stays of the trace when the race is reversed, without what was taken. Most of
+ * the races of an execution are found to be covered, after a look at a few events. */
 struct sequence {
-  uint32_t *ev; /* event numbers, in order */
-  uint32_t n;
+  const struct hd_race *race;
+  uint32_t front; /* events before this one do not stay, or were taken */
+  uint32_t end;   /* after the last event */
   struct hd_op last;
   const uint32_t *last_pred;
   uint16_t last_choice;
   unsigned last_flags; /* only what cannot be otherwise in the other order */
   int last_fixed;
-  uint8_t *taken;  /* events that were found further up in the tree */
-  uint32_t *first; /* of each thread: its first event that is left, HD_NONE */
   int last_taken;
   int inside; /* an atomic section: nobody but the last can go there, the others must wait for its end */
 };
 
-/* Whether anything left in v happened before the event with that clock: then so did the first of its thread. */
-static int has_cause(const struct sequence *v, const uint32_t *clock, unsigned thread) {
-  for (uint32_t t = 0; t < trace.nthreads; t++)
-    if (v->first[t] != HD_NONE && t != thread && clock[t] >= trace.ev[v->ev[v->first[t]]].index) return 1;
-  return 0;
+/* Of each thread: its first event that is left in v, HD_NONE, and its index among those of the thread, else LATER. */
+static uint32_t first[HD_MAX_THREADS];
+static int32_t first_index[HD_MAX_THREADS];
+#define LATER INT32_MAX
+
+/* Of each event: the next one of its thread, and whether it was taken from the sequence that has this number. Of each
+ * event the first race to be reversed before it, and of each race the next such, as numbers plus 1. */
+static uint32_t *next_of, *taken, *first_race, *next_race;
+static uint32_t sequences;
+
+static void scratch(void) {
+  next_of = hd__tree_seq + 2ull * trace.cap_ev; /* go_on uses what is before */
+  taken = next_of + trace.cap_ev;
+  first_race = taken + trace.cap_ev;
+  next_race = first_race + trace.cap_ev;
 }
 
-/* hd__dependent, with the pairs that have nothing in common sorted out first. */
-static inline int depends(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
-  unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
-  if (oa > HD_OBJ_MEMORY && ob > HD_OBJ_MEMORY && ob != HD_OBJ_IO && a->object != b->object &&
-      a->aux != b->object && a->object != b->aux && !((af | bf) & HD__EV_STOP) && !a->section && !b->section)
-    return 0;
-  return hd__dependent(a, af, b, bf);
+static int left(const struct sequence *v, uint32_t i) {
+  return taken[i] != sequences && hd__stays(&trace, v->race, i);
+}
+
+static void set_first(const struct sequence *v, unsigned thread, uint32_t i) {
+  int there = i < v->end && hd__stays(&trace, v->race, i);
+  first[thread] = there ? i : HD_NONE;
+  first_index[thread] = there ? (int32_t)trace.ev[i].index : LATER;
+}
+
+/* Whether anything left in v happened before the event with that clock: then so did the first of its thread. */
+static int has_cause(const uint32_t *clock, unsigned thread) {
+  int32_t own = first_index[thread];
+  uint32_t n = trace.threads_max, any = 0;
+  first_index[thread] = LATER;
+  for (uint32_t t = 0; t < n; t++) any |= (int32_t)clock[t] >= first_index[t];
+  first_index[thread] = own;
+  return any != 0;
+}
+
+/* Whether event i of v has nothing in v before it. What comes first in the trace never has. */
+static int comes_first(struct sequence *v, uint32_t i) {
+  while (v->front < i && !left(v, v->front)) v->front++;
+  return v->front == i || !has_cause(trace.ev[i].clock, trace.ev[i].op.thread);
 }
 
 static int depends_on_any(const struct sequence *v, const struct hd_op *op, unsigned flags) {
-  for (uint32_t i = 0; i < v->n; i++) {
-    const struct hd_ev *e = &trace.ev[v->ev[i]];
-    if (!v->taken[i] && depends(&e->op, e->flags, op, flags)) return 1;
+  uint64_t key = hd__key(op, flags);
+  for (uint32_t i = v->front; i < v->end; i++) {
+    if (hd__apart(key, trace.key[i])) continue;
+    const struct hd_ev *e = &trace.ev[i];
+    if (left(v, i) && hd__dependent(&e->op, e->flags, op, flags)) return 1;
   }
   return 0;
 }
 
-/* Whether `op` (with its outcome) can come first in v: 0 no; 1 yes, and it is the event `*at` of v (n for the
+/* Whether `op` (with its outcome) can come first in v: 0 no; 1 yes, and it is the event `*at` of v (end for the
  * last); 2 yes, and it is not in v. */
-static int weak_initial(const struct sequence *v, const struct hd_op *op, unsigned flags, unsigned choice,
-                        int any, uint32_t *at) {
-  uint32_t i = op->thread < trace.nthreads ? v->first[op->thread] : HD_NONE;
+static int weak_initial(struct sequence *v, const struct hd_op *op, unsigned flags, unsigned choice, int any,
+                        uint32_t *at) {
+  uint32_t i = op->thread < trace.nthreads ? first[op->thread] : HD_NONE;
   if (i != HD_NONE) {
-    const struct hd_ev *e = &trace.ev[v->ev[i]];
+    const struct hd_ev *e = &trace.ev[i];
     if (!any && e->nchoices > 1 && e->choice != choice) return 0;
     *at = i;
-    return !has_cause(v, e->clock, op->thread);
+    return comes_first(v, i);
   }
   if (!v->last_taken && v->last.thread == op->thread) {
     if (!any && v->last_fixed && v->last_choice != choice) return 0;
-    *at = v->n;
-    return !has_cause(v, v->last_pred, op->thread) && !depends_on_any(v, &v->last, v->last_flags);
+    *at = v->end;
+    return !has_cause(v->last_pred, op->thread) && !depends_on_any(v, &v->last, v->last_flags);
   }
-  if (!v->last_taken && depends(&v->last, v->last_flags, op, flags)) return 0;
+  if (!v->last_taken && hd__dependent(&v->last, v->last_flags, op, flags)) return 0;
   return depends_on_any(v, op, flags) ? 0 : 2;
 }
 
 static void take(struct sequence *v, uint32_t at) {
-  if (at == v->n) {
+  if (at == v->end) {
     v->last_taken = 1;
     return;
   }
-  unsigned thread = trace.ev[v->ev[at]].op.thread;
-  v->taken[at] = 1;
-  while (++at < v->n && trace.ev[v->ev[at]].op.thread != thread) continue;
-  v->first[thread] = at < v->n ? at : HD_NONE;
+  taken[at] = sequences;
+  set_first(v, trace.ev[at].op.thread, next_of[at]);
 }
 
 /* What is left of v as a branch; only its first step when `whole` is not set. */
 static struct wut *chain(struct unit *u, const struct sequence *v, int whole) {
-  struct wut *first = NULL, **tail = &first;
-  for (uint32_t i = 0; i < v->n && (!v->inside || v->last_taken); i++) {
-    if (v->taken[i]) continue;
-    const struct hd_ev *e = &trace.ev[v->ev[i]];
+  struct wut *head = NULL, **tail = &head;
+  for (uint32_t i = v->front; i < v->end && (!v->inside || v->last_taken); i++) {
+    if (!left(v, i)) continue;
+    const struct hd_ev *e = &trace.ev[i];
     struct wut *w = wut_new(u);
     w->op = e->op;
     w->choice = e->choice;
@@ -111,7 +139,7 @@ static struct wut *chain(struct unit *u, const struct sequence *v, int whole) {
     w->any_choice = e->nchoices <= 1;
     *tail = w;
     tail = &w->child;
-    if (!whole) return first;
+    if (!whole) return head;
   }
   if (!v->last_taken) {
     struct wut *w = wut_new(u);
@@ -121,7 +149,7 @@ static struct wut *chain(struct unit *u, const struct sequence *v, int whole) {
     w->any_choice = !v->last_fixed;
     *tail = w;
   }
-  return first;
+  return head;
 }
 
 /* The last operation of v makes a choice whose outcome is open: v is covered when all outcomes sleep; else it is
@@ -154,7 +182,7 @@ static int insert(struct unit *u, const struct sleeper *sleep, uint32_t nsleep, 
       covered |= whole && !sleep[i].weak;
       continue;
     }
-    int open = at == v->n && !v->last_fixed && sleep[i].nchoices > 1;
+    int open = at == v->end && !v->last_fixed && sleep[i].nchoices > 1;
     if (!open || all_outcomes_sleep(sleep, nsleep, v, sleep[i].nchoices)) return 1;
   }
   if (covered) return 0;
@@ -178,28 +206,26 @@ static int insert(struct unit *u, const struct sleeper *sleep, uint32_t nsleep, 
 
 /* ---- races ---- */
 
-/* v = what happened after e without depending on it, then the second operation; inserted before e. */
-static int reverse(struct unit *u, const struct hd_race *r, int choice, int whole) {
-  uint32_t *seq = hd__tree_seq, f = r->f;
-  struct sequence v = {.ev = seq,
-                       .taken = (uint8_t *)(seq + trace.cap_ev),
+/* v = what happened after e without depending on it, then the second operation; inserted before e.
+ * pre: after[t] is the first event of thread t after e. */
+static int reverse(struct unit *u, const struct hd_race *r, const uint32_t *after, int choice, int whole) {
+  uint32_t f = r->f;
+  static const uint32_t none[HD_MAX_THREADS];
+  int alone = r->e == f && !whole; /* another outcome of this very step */
+  struct sequence v = {.race = r,
+                       .front = r->e + 1,
+                       .end = alone ? r->e + 1 : trace.n,
                        .last = r->op,
                        .last_fixed = choice >= 0,
-                       .last_choice = (uint16_t)(choice >= 0 ? choice : 0)};
-  static const uint32_t none[HD_MAX_THREADS];
-  static uint32_t first[HD_MAX_THREADS];
+                       .last_choice = (uint16_t)(choice >= 0 ? choice : 0),
+                       .inside = trace.ev[r->e].op.section == HD_SECTION_INSIDE};
   v.last.thread = r->thread;
-  v.first = first;
-  v.inside = trace.ev[r->e].op.section == HD_SECTION_INSIDE;
-  for (uint32_t t = 0; t < trace.nthreads; t++) first[t] = HD_NONE;
-  int alone = r->e == f && !whole; /* another outcome of this very step */
-  for (uint32_t i = r->e + 1; i < trace.n && !alone; i++)
-    if (hd__stays(&trace, r, i)) {
-      unsigned t = trace.ev[i].op.thread;
-      if (first[t] == HD_NONE) first[t] = v.n;
-      v.taken[v.n] = 0;
-      v.ev[v.n++] = i;
-    }
+  if (!++sequences) { /* the numbers begin again: nothing may be left of the old ones */
+    for (uint32_t i = 0; i < trace.cap_ev; i++) taken[i] = 0;
+    sequences = 1;
+  }
+  for (uint32_t t = 0; t < trace.nthreads; t++) set_first(&v, t, after[t]);
+  for (uint32_t t = trace.nthreads; t < trace.threads_max; t++) first_index[t] = LATER;
   if (f != HD_NONE) {
     v.last_pred = trace.ev[f].pred;
     v.last_flags = trace.ev[f].flags & HD__EV_STOP;
@@ -212,32 +238,66 @@ static int reverse(struct unit *u, const struct hd_race *r, int choice, int whol
   return insert(u, n->sleep, n->nsleep, &n->list, &v, whole);
 }
 
-int hd__tree_reverse(struct unit *u, const struct rules *rules, int above) {
-  int more = 0;
+static int settled(const struct unit *u, uint32_t f) { return f != HD_NONE && u->node[f].pick.settled == 1; }
+
+/* Every other outcome of a choice. */
+static void reverse_choice(struct unit *u, uint32_t i, const uint32_t *after, int whole) {
+  const struct hd_ev *e = &trace.ev[i];
+  struct hd_race self = {.e = i, .f = i, .thread = e->op.thread, .op = e->op};
+  for (unsigned c = 0; c < e->nchoices; c++)
+    if (c != e->choice && !reverse(u, &self, after, (int)c, whole)) u->node[i].pick.settled = 2;
+}
+
+/* Whether the races that end in event f are to be looked at, and begin on this side of the unit; else `more`. */
+static int concerns(const struct unit *u, uint32_t e, uint32_t f, int above, int *more) {
+  if (settled(u, f)) return 0;
+  if ((e < u->base) == above) return 1;
+  *more = 1;
+  return 0;
+}
+
+/* Lists the races to be reversed by the event they are reversed before, in their order. Returns the number of the
+ * first such event, trace.n if there is none. */
+static uint32_t sort_races(const struct unit *u, int above, int *more) {
+  uint32_t lowest = trace.n;
   for (uint32_t i = 0; i < trace.nraces; i++) {
     const struct hd_race *r = &trace.race[i];
-    union pick *second = r->f == HD_NONE ? NULL : &u->node[r->f].pick;
-    if (second && second->settled == 1) continue;
-    if ((r->e < u->base) != above) {
-      more = 1;
-      continue;
-    }
-    int own = reverse(u, r, -1, rules->whole);
-    if (second && !own) second->settled = 2;
+    next_race[i] = HD_NONE;
+    if (!concerns(u, r->e, r->f, above, more)) continue;
+    next_race[i] = 0;
+    if (r->e < lowest) lowest = r->e;
   }
-  for (uint32_t i = 0; i < trace.n; i++) {
-    const struct hd_ev *e = &trace.ev[i];
-    union pick *second = &u->node[i].pick;
-    if (e->nchoices <= 1 || second->settled == 1) continue;
-    if ((i < u->base) != above) {
-      more = 1;
-      continue;
+  for (uint32_t i = 0; trace.chooses && i < trace.n; i++)
+    if (trace.ev[i].nchoices > 1 && concerns(u, i, i, above, more) && i < lowest) lowest = i;
+  for (uint32_t i = lowest; i < trace.n; i++) {
+    next_of[i] = HD_NONE;
+    first_race[i] = 0;
+    if (trace.ev[i].prev != HD_NONE && trace.ev[i].prev >= lowest) next_of[trace.ev[i].prev] = i;
+  }
+  for (uint32_t i = trace.nraces; i-- > 0;)
+    if (next_race[i] != HD_NONE) {
+      next_race[i] = first_race[trace.race[i].e];
+      first_race[trace.race[i].e] = i + 1;
     }
-    for (unsigned c = 0; c < e->nchoices; c++)
-      if (c != e->choice) {
-        struct hd_race self = {.e = i, .f = i, .thread = e->op.thread, .op = e->op};
-        if (!reverse(u, &self, (int)c, rules->whole)) second->settled = 2;
-      }
+  return lowest;
+}
+
+int hd__tree_reverse(struct unit *u, const struct rules *rules, int above) {
+  static uint32_t after[HD_MAX_THREADS];
+  int more = 0;
+  scratch();
+  uint32_t lowest = sort_races(u, above, &more);
+  for (uint32_t t = 0; t < trace.nthreads; t++) after[t] = HD_NONE;
+  /* From the end, so that the next event of each thread is known at each. Branches at different nodes have nothing to
+   * do with each other; those at one keep their order. */
+  for (uint32_t e = trace.n; e-- > lowest;) {
+    for (uint32_t i = first_race[e]; i; i = next_race[i - 1]) {
+      const struct hd_race *r = &trace.race[i - 1];
+      if (!reverse(u, r, after, -1, rules->whole) && r->f != HD_NONE) u->node[r->f].pick.settled = 2;
+    }
+    if (trace.ev[e].nchoices > 1 && concerns(u, e, e, above, &more))
+      reverse_choice(u, e, after, rules->whole);
+    after[trace.ev[e].op.thread] = e;
   }
   return more;
 }

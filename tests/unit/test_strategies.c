@@ -199,6 +199,10 @@ static void compare_resumed(struct runner *r, const struct hd_point *p) {
       assert_int_equal(b->ev[i].clock[t], a->ev[i].clock[t]);
       assert_int_equal(b->ev[i].pred[t], a->ev[i].pred[t]);
     }
+  for (uint32_t i = 0; i < a->n; i++) /* keys tell nothing apart that is dependent */
+    for (uint32_t k = 0; k < i; k++)
+      if (hd__apart(a->key[i], a->key[k]) && a->ev[i].op.thread != a->ev[k].op.thread)
+        assert_false(hd__dependent(&a->ev[k].op, a->ev[k].flags, &a->ev[i].op, a->ev[i].flags));
   assert_int_equal(b->nraces, a->nraces);
   for (uint32_t i = 0; i < a->nraces; i++) {
     const struct hd_race *q = &a->race[i], *s = &b->race[i];
