@@ -204,7 +204,7 @@ void hd__trace_save(struct hd_trace *t, void *at, uint32_t size);
 void hd__trace_save_thread(struct hd_trace *t, uint32_t i);
 /* Before an event of the thread is added. */
 void hd__trace_mark(struct hd_trace *t, uint32_t thread);
-/* Whether the event is one that the trace is known to go on with; it is then part of it. */
+/* Whether the event is one that the trace is known to go on with; it is then part of it. pre: n < kept. */
 int hd__trace_known(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
                     unsigned nchoices);
 /* The execution is over before all events it was known to begin with. */

@@ -479,7 +479,7 @@ static void know_thread(struct hd_trace *t, uint32_t id) {
 
 void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
                      unsigned nchoices) {
-  if (t->n == t->cap_ev || hd__trace_known(t, op, flags, choice, nchoices)) return;
+  if (t->n == t->cap_ev || (t->n < t->kept && hd__trace_known(t, op, flags, choice, nchoices))) return;
   if (t->logging) hd__trace_mark(t, op->thread);
   t->stamp++;
   know_thread(t, op->thread);

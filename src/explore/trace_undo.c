@@ -106,7 +106,6 @@ static int same(const struct hd_ev *e, const struct hd_op *op, unsigned flags, u
 
 int hd__trace_known(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
                     unsigned nchoices) {
-  if (t->n >= t->kept) return 0;
   if (!same(&t->ev[t->n], op, flags, choice, nchoices)) { /* the program does not do the same thing twice */
     hd__trace_settle(t);
     return 0;

@@ -18,6 +18,7 @@ struct kernel_sigaction {
 static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, HD_SIG_HANG};
 static struct sigaction theirs[NSIG_], theirs_start[NSIG_];
 static bool changed[NSIG_]; /* dispositions of other signals the program changed */
+static bool any_changed;
 
 static bool is_caught(int sig) {
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++)
@@ -113,11 +114,12 @@ void hd__signals_native(void) {
 
 void hd__signals_begin(void) {
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++) theirs[caught[i]] = theirs_start[caught[i]];
-  for (int s = 1; s < NSIG_; s++)
+  for (int s = 1; any_changed && s < NSIG_; s++)
     if (changed[s]) {
       real_sigaction(s, &theirs_start[s], NULL);
       changed[s] = false;
     }
+  any_changed = false;
 }
 
 /* A signal the program sends to itself: what would kill it is a finding. */
@@ -159,7 +161,7 @@ HD_EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *
   }
   if (act && !changed[sig]) {
     real_sigaction(sig, NULL, &theirs_start[sig]);
-    changed[sig] = true;
+    changed[sig] = any_changed = true;
   }
   return real_sigaction(sig, act, old);
 }
