@@ -94,8 +94,9 @@ static inline int hd__stays(const struct hd_trace *t, const struct hd_race *r, u
     if (i == r->also[k] || (i > r->also[k] && hd__before(t, r->also[k], i))) return 0;
   return 1;
 }
-/* What is known of the outcome (HD_EV_FAILED) of the second operation of a race when it comes first. */
-unsigned hd__outcome_reversed(const struct hd_trace *t, const struct hd_race *r);
+/* What will come of the second operation of a race when it comes first (trace_outcome.c): returns its flags, and
+ * changes in op what depends on it. */
+unsigned hd__outcome_reversed(const struct hd_trace *t, const struct hd_race *r, struct hd_op *op);
 /* Whether the two operations, of different threads, are dependent. `failed` as in HD_EV_FAILED. */
 int hd__dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
 /* What tells most pairs of independent operations apart: those with different keys, neither of them 0, are. */
@@ -210,6 +211,14 @@ int hd__trace_known(struct hd_trace *t, const struct hd_op *op, unsigned flags, 
 /* The execution is over before all events it was known to begin with. */
 void hd__trace_settle(struct hd_trace *t);
 
+int hd__overlap(const struct hd_op *a, const struct hd_op *b);
+/* Of an operation on memory. A compare-and-swap that fails is a read. */
+int hd__is_write(unsigned kind, unsigned flags);
+int hd__woke_spuriously(const struct hd_ev *wait);
+/* What an operation does to the lock it names, and that lock: of WAIT the mutex in aux. */
+enum hd_lock_role { HD_LOCK_NONE, HD_LOCK_ACQUIRE, HD_LOCK_RELEASE, HD_LOCK_READ, HD_LOCK_WRITE };
+enum hd_lock_role hd__lock_role(unsigned kind, unsigned flags);
+uint64_t hd__lock_of(const struct hd_op *op);
 void *hd__trace_get(struct hd_trace *t, size_t n);
 struct hd_tobj *hd__tobj(struct hd_trace *t, uint64_t key);
 void hd__join(struct hd_work *w, uint32_t e);
@@ -233,6 +242,11 @@ void hd__sync_event(struct hd_trace *t, uint32_t f);
 int hd__sync_waits(const struct hd_op *op);
 /* Whether op could not be executed before event e. */
 int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op);
+/* What the event adds to the readers, writers and tokens of its read-write lock or semaphore. */
+struct hd_held {
+  int readers, writers, tokens;
+};
+struct hd_held hd__sync_held(const struct hd_ev *e);
 /* hd__trace_enabler for these operations. */
 uint32_t hd__sync_enabler(struct hd_trace *t, const struct hd_op *op);
 

@@ -95,59 +95,32 @@ struct hd_tobj *hd__tobj(struct hd_trace *t, uint64_t key) {
 
 /* ---- dependence ---- */
 
-/* A compare-and-swap that fails is a read. */
-static int is_write(unsigned kind, unsigned flags) {
+int hd__is_write(unsigned kind, unsigned flags) {
   return hd_op_effect[kind] == HD_EFF_WRITE && !(kind == HD_OP_ACAS && (flags & HD_EV_FAILED));
 }
 
-static int overlap(const struct hd_op *a, const struct hd_op *b) {
+int hd__overlap(const struct hd_op *a, const struct hd_op *b) {
   return a->object < b->object + b->size && b->object < a->object + a->size;
 }
 
-/* Reversed, the second operation finds what the first one of the two, or of those between them that were there,
- * found: whoever changed it since depends on the first and comes after it now. Where that is not known (accesses
- * of another size) it counts as a write, which is what depends on more. */
-unsigned hd__outcome_reversed(const struct hd_trace *t, const struct hd_race *r) {
-  const struct hd_op *op = &r->op, *found = r->f == HD_NONE ? op : NULL;
-  if (op->kind != HD_OP_ACAS || op->size > 8 || (t->ev[r->e].flags & HD__EV_STOP)) return 0;
-  for (uint32_t i = r->e; i < t->n; i++) {
-    const struct hd_op *o = &t->ev[i].op;
-    if (hd_op_object[o->kind] == HD_OBJ_MEMORY && overlap(o, op)) {
-      int covers = o->object <= op->object && op->object + op->size <= o->object + o->size;
-      if (!covers || !o->known) {
-        if (!is_write(o->kind, t->ev[i].flags)) continue;
-        return 0;
-      }
-      found = o;
-      break;
-    }
-  }
-  if (!found || !found->known) return 0;
-  uint64_t mask = op->size == 8 ? ~0ull : (1ull << op->size * 8) - 1;
-  return ((found->before >> (op->object - found->object) * 8 ^ op->aux) & mask) ? HD_EV_FAILED : 0;
-}
-
-enum role { ROLE_NONE, ROLE_ACQUIRE, ROLE_RELEASE, ROLE_READ, ROLE_WRITE };
-
-/* What an operation does to the lock it names (for WAIT: the mutex in aux). */
-static enum role lock_role(unsigned kind, unsigned flags) {
+enum hd_lock_role hd__lock_role(unsigned kind, unsigned flags) {
   switch (kind) {
     case HD_OP_LOCK: /* failed: its owner ended, and nobody made it consistent */
-      return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
-    case HD_OP_WAKE: return ROLE_ACQUIRE;
-    case HD_OP_ONCE: /* failed: it was done already */ return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
-    case HD_OP_TIMEDLOCK: return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
-    case HD_OP_TRYLOCK: return flags & HD_EV_FAILED ? ROLE_READ : ROLE_ACQUIRE;
+      return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
+    case HD_OP_WAKE: return HD_LOCK_ACQUIRE;
+    case HD_OP_ONCE: /* failed: it was done already */ return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
+    case HD_OP_TIMEDLOCK: return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
+    case HD_OP_TRYLOCK: return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
     case HD_OP_UNLOCK:
     case HD_OP_ONCE_DONE:
     case HD_OP_WAIT:
-    case HD_OP_TIMEDWAIT: return ROLE_RELEASE;
-    case HD_OP_MDESTROY: return ROLE_WRITE;
-    default: return ROLE_NONE;
+    case HD_OP_TIMEDWAIT: return HD_LOCK_RELEASE;
+    case HD_OP_MDESTROY: return HD_LOCK_WRITE;
+    default: return HD_LOCK_NONE;
   }
 }
 
-static uint64_t lock_of(const struct hd_op *op) {
+uint64_t hd__lock_of(const struct hd_op *op) {
   return op->kind == HD_OP_WAIT || op->kind == HD_OP_TIMEDWAIT ? op->aux : op->object;
 }
 
@@ -174,10 +147,10 @@ static int cond_dependent(const struct hd_op *a, const struct hd_op *b) {
 
 /* A spin reads what it waits for; whatever can begin or end the wait is dependent. */
 static int spin_dependent(const struct hd_op *spin, const struct hd_op *b, unsigned bf) {
-  if (hd_op_object[b->kind] == HD_OBJ_MEMORY) return is_write(b->kind, bf) && overlap(spin, b);
+  if (hd_op_object[b->kind] == HD_OBJ_MEMORY) return hd__is_write(b->kind, bf) && hd__overlap(spin, b);
   if (hd_op_object[b->kind] > HD_OBJ_ONCE) return b->object == spin->object;
-  enum role role = lock_role(b->kind, bf);
-  return (role == ROLE_ACQUIRE || role == ROLE_RELEASE) && lock_of(b) == spin->object;
+  enum hd_lock_role role = hd__lock_role(b->kind, bf);
+  return (role == HD_LOCK_ACQUIRE || role == HD_LOCK_RELEASE) && hd__lock_of(b) == spin->object;
 }
 
 static int is_io(unsigned kind) { return hd_op_object[kind] == HD_OBJ_IO; }
@@ -199,12 +172,12 @@ int hd__dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, uns
   unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
   if (oa == HD_OBJ_IO || ob == HD_OBJ_IO) return oa == ob && hd__io_dependent(a, b);
   if (oa == HD_OBJ_MEMORY && ob == HD_OBJ_MEMORY)
-    return overlap(a, b) && (is_write(a->kind, af) || is_write(b->kind, bf));
+    return hd__overlap(a, b) && (hd__is_write(a->kind, af) || hd__is_write(b->kind, bf));
   if (is_cond(a->kind) && is_cond(b->kind) && a->object == b->object && cond_dependent(a, b)) return 1;
   if (oa > HD_OBJ_ONCE || ob > HD_OBJ_ONCE || (oa == HD_OBJ_THREAD && ob == HD_OBJ_THREAD))
     return hd__sync_dependent(a, af, b, bf);
-  enum role ra = lock_role(a->kind, af), rb = lock_role(b->kind, bf);
-  return ra && rb && lock_of(a) == lock_of(b) && !(ra == ROLE_READ && rb == ROLE_READ);
+  enum hd_lock_role ra = hd__lock_role(a->kind, af), rb = hd__lock_role(b->kind, bf);
+  return ra && rb && hd__lock_of(a) == hd__lock_of(b) && !(ra == HD_LOCK_READ && rb == HD_LOCK_READ);
 }
 
 uint64_t hd__key(const struct hd_op *op, unsigned flags) {
@@ -251,11 +224,11 @@ static void meet_rival(struct hd_work *w, const struct hd_tobj *o) {
   if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);
 }
 
-static void on_lock(struct hd_work *w, uint64_t key, enum role role) {
+static void on_lock(struct hd_work *w, uint64_t key, enum hd_lock_role role) {
   struct hd_tobj *o = hd__tobj(w->t, key * 4 + 1);
   hd__meet(w, o->destroy);
   switch (role) {
-    case ROLE_ACQUIRE:
+    case HD_LOCK_ACQUIRE:
       if (w->op->kind == HD_OP_TRYLOCK) {
         hd__meet(w, o->release); /* before it, the trylock would have failed */
       } else {
@@ -267,7 +240,7 @@ static void on_lock(struct hd_work *w, uint64_t key, enum role role) {
       o->acquire = hd__section_taker(w->t, o, w->f);
       o->list = o->spins = NULL;
       break;
-    case ROLE_READ:
+    case HD_LOCK_READ:
       if (w->op->kind == HD_OP_ONCE || w->op->kind == HD_OP_LOCK) {
         meet_rival(w, o);
         if (o->release != HD_NONE) hd__join(w, o->release);
@@ -279,12 +252,12 @@ static void on_lock(struct hd_work *w, uint64_t key, enum role role) {
       *l = (struct hd_link){w->f, 0, 0, o->list};
       o->list = l;
       break;
-    case ROLE_RELEASE:
+    case HD_LOCK_RELEASE:
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
       if (w->f == HD_NONE) return;
       o->release = w->f;
       break;
-    case ROLE_WRITE:
+    case HD_LOCK_WRITE:
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
       hd__meet(w, o->release);
       hd__meet(w, o->acquire);
@@ -322,7 +295,7 @@ static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int wr
 
 static void on_memory(struct hd_work *w) {
   uint64_t lo = w->op->object, hi = lo + w->op->size;
-  int write = is_write(w->op->kind, w->flags);
+  int write = hd__is_write(w->op->kind, w->flags);
   for (uint64_t g = lo & ~7ull; g < hi; g += 8) {
     unsigned mask = 0xff;
     if (lo > g) mask &= 0xffu << (lo - g);
@@ -387,8 +360,8 @@ static void conflicts(struct hd_work *w) {
   if (hd_op_object[op->kind] == HD_OBJ_MEMORY) on_memory(w);
   if (is_cond(op->kind)) on_cond(w);
   if (hd_op_object[op->kind] > HD_OBJ_ONCE || hd_op_object[op->kind] == HD_OBJ_THREAD) hd__sync_conflicts(w);
-  enum role role = lock_role(op->kind, w->flags);
-  if (role) on_lock(w, lock_of(op), role);
+  enum hd_lock_role role = hd__lock_role(op->kind, w->flags);
+  if (role) on_lock(w, hd__lock_of(op), role);
   if (interrupts(op->kind)) on_end(w);
   /* A time-out could not have come before an interrupt, nor because it enters a section again: something could
    * still run. */
@@ -397,7 +370,7 @@ static void conflicts(struct hd_work *w) {
            w->t->interrupt); /* after all that made it possible, since that may have come of the interrupt */
   hd__meet_everybody(w);
   hd__meet_section(w, op->kind == HD_OP_SPINWAIT || op->kind == HD_OP_ONCE || op->kind == HD_OP_LOCK ||
-                          (role == ROLE_ACQUIRE && op->kind != HD_OP_TRYLOCK));
+                          (role == HD_LOCK_ACQUIRE && op->kind != HD_OP_TRYLOCK));
 }
 
 static uint32_t *new_clock(struct hd_trace *t, const uint32_t *from) {
@@ -413,10 +386,10 @@ static void merge(struct hd_trace *t, uint32_t *c, uint32_t e) {
     if (d[i] > c[i]) c[i] = d[i];
 }
 
-static int woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 2 && wait->choice == 1; }
+int hd__woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 2 && wait->choice == 1; }
 
 /* Whether after that event the thread can only go on when somebody wakes it, or its time is over. */
-static int sleeps_on(const struct hd_ev *e) { return e->op.kind != HD_OP_CTIMEOUT && !woke_spuriously(e); }
+static int sleeps_on(const struct hd_ev *e) { return e->op.kind != HD_OP_CTIMEOUT && !hd__woke_spuriously(e); }
 
 /* What orders the operation apart from its conflicts: its thread, and what enabled it. Mostly that is just the
  * previous event of the thread, whose clock is then shared. (A time-out does not: the operation was pending
@@ -521,7 +494,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
       }
       break;
     case HD_OP_WAIT:
-    case HD_OP_TIMEDWAIT: t->waits[op->thread] = woke_spuriously(ev) ? 0 : op->object; break;
+    case HD_OP_TIMEDWAIT: t->waits[op->thread] = hd__woke_spuriously(ev) ? 0 : op->object; break;
     case HD_OP_FWAIT: t->waits[op->thread] = flags & HD_EV_FAILED ? 0 : op->object; break;
     case HD_OP_CTIMEOUT:
     case HD_OP_FRETURN:
@@ -573,14 +546,14 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
     const struct hd_op *op = p->op[i];
     if (t->last[i] != HD_NONE && t->ev[t->last[i]].op.kind == HD_OP_EXIT && t->cause[i] == HD_NONE) continue;
     if (ended && i == t->ev[t->n - 1].op.thread) continue;
-    enum role role = lock_role(op->kind, 0);
+    enum hd_lock_role role = hd__lock_role(op->kind, 0);
     const uint32_t *pred = pred_clock(t, op);
     struct hd_work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
     if (hd_set_has(p->enabled, i)) {
       if (!ended || hd__covered(&w, pred, t->n - 1)) continue;
       const struct hd_ev *e = &t->ev[t->n - 1];
-      int freed = (role == ROLE_ACQUIRE && lock_role(e->op.kind, e->flags) == ROLE_RELEASE &&
-                   lock_of(&e->op) == lock_of(op)) ||
+      int freed = (role == HD_LOCK_ACQUIRE && hd__lock_role(e->op.kind, e->flags) == HD_LOCK_RELEASE &&
+                   hd__lock_of(&e->op) == hd__lock_of(op)) ||
                   hd__sync_freed(e, op);
       int ended_spin = tells_enabler(op->kind) && op->enabler == t->n;
       if (!freed && !ended_spin) {
@@ -592,8 +565,8 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
       }
       /* The last step is what let it go: it could not have come before that, only before what held it up. */
     }
-    if (role == ROLE_ACQUIRE)
-      on_lock(&w, lock_of(op), role);
+    if (role == HD_LOCK_ACQUIRE)
+      on_lock(&w, hd__lock_of(op), role);
     else if (tells_enabler(op->kind))
       hd__on_enabled(&w);
     else if (hd__sync_waits(op))
@@ -619,8 +592,8 @@ uint32_t hd__trace_enabler(struct hd_trace *t, const struct hd_op *op) {
                  : HD_NONE;
     case HD_OBJ_MUTEX:
     case HD_OBJ_ONCE:
-      if (op->kind == HD_OP_TRYLOCK || lock_role(op->kind, 0) != ROLE_ACQUIRE) return HD_NONE;
-      return hd__tobj(t, lock_of(op) * 4 + 1)->release;
+      if (op->kind == HD_OP_TRYLOCK || hd__lock_role(op->kind, 0) != HD_LOCK_ACQUIRE) return HD_NONE;
+      return hd__tobj(t, hd__lock_of(op) * 4 + 1)->release;
     default: return hd__sync_enabler(t, op);
   }
 }

@@ -114,6 +114,12 @@ int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op) {
   }
 }
 
+struct hd_held hd__sync_held(const struct hd_ev *e) {
+  enum act c = class_of(e->op.kind, e->flags);
+  return (struct hd_held){(c == READ_LOCK) - (c == READ_UNLOCK), (c == WRITE_LOCK) - (c == WRITE_UNLOCK),
+                          (c == POST) - (c == TAKE)};
+}
+
 static struct hd_tobj *object_of(struct hd_work *w) { return hd__tobj(w->t, w->op->object * 4 + 1); }
 
 static void remember(struct hd_work *w, struct hd_tobj *o) {

@@ -170,18 +170,32 @@ int hd__tree_begin(struct hd_search *s) {
   return 1;
 }
 
-/* What sleeps at a new node: what slept before and is independent of the step just made. */
+/* Whether a sleeper goes on sleeping beyond an operation with that outcome. */
+static int sleeps_on(const struct sleeper *s, const struct hd_op *op, unsigned flags, uint64_t key) {
+  return s->op.thread != op->thread &&
+         (hd__apart(key, hd__key(&s->op, s->flags)) || !hd__dependent(&s->op, s->flags, op, flags));
+}
+
+/* Whether the step turned out to be other than was thought when its branch was added. */
+static int unexpected(const struct wut *b, const struct hd_ev *e) {
+  return b->flags != e->flags || b->op.aux != e->op.aux || b->op.object != e->op.object ||
+         b->op.size != e->op.size || b->op.kind != e->op.kind;
+}
+
+/* What sleeps at a new node: what slept before and is independent of the step just made, both as it was and as it was
+ * thought to be. (A branch that was added although something here covers it stands for all that begins like it: what
+ * is asked for later is not added beside it. So here nothing may be left to what covers it.) */
 static void inherit(struct unit *u, struct node *n) {
   n->sleep = u->sleep_next;
   n->nsleep = 0;
   if (!u->at) return;
   const struct node *up = &u->node[u->at - 1];
   const struct hd_ev *e = &trace.ev[u->at - 1];
+  const struct wut *thought = up->branch && unexpected(up->branch, e) ? up->branch : NULL;
   uint64_t key = trace.key[u->at - 1];
   for (uint32_t i = 0; i < up->nsleep; i++)
-    if (up->sleep[i].op.thread != e->op.thread &&
-        (hd__apart(key, hd__key(&up->sleep[i].op, up->sleep[i].flags)) ||
-         !hd__dependent(&up->sleep[i].op, up->sleep[i].flags, &e->op, e->flags))) {
+    if (sleeps_on(&up->sleep[i], &e->op, e->flags, key) &&
+        (!thought || sleeps_on(&up->sleep[i], &thought->op, thought->flags, 0))) {
       if (u->sleep_next == u->sleep_end) hd_give_up(HD_TREE_FULL);
       *u->sleep_next++ = up->sleep[i];
       n->nsleep++;

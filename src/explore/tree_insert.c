@@ -231,7 +231,7 @@ static int reverse(struct unit *u, const struct hd_race *r, const uint32_t *afte
     v.last_flags = trace.ev[f].flags & HD__EV_STOP;
   } else
     v.last_pred = trace.last[r->thread] != HD_NONE ? trace.ev[trace.last[r->thread]].clock : none;
-  v.last_flags |= hd__outcome_reversed(&trace, r);
+  v.last_flags |= hd__outcome_reversed(&trace, r, &v.last);
   struct node *n = &u->node[r->e];
   if (r->e < u->base)
     return insert(u, n->junction->sleep, n->junction->nsleep, &n->junction->list, &v, whole);

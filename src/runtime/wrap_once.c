@@ -25,9 +25,9 @@ static void begin(struct hd_obj *o, uint64_t pc) {
   hd__disable_pending(o, rt.cur);
 }
 
-static void end(uint64_t addr, uint64_t pc) {
+static void end(uint64_t addr, bool done, uint64_t pc) {
   struct hd_obj *o = hd__obj(addr, HD_OBJ_ONCE);
-  hd__point(HD_OP_ONCE_DONE, addr, 0, pc);
+  hd__point(HD_OP_ONCE_DONE, addr, !done, pc);
   o->owner = HD_NOBODY;
   hd__release(&o->vc);
   hd__enable_pending(o);
@@ -42,7 +42,7 @@ struct once_call {
 static void once_over(struct once_call *c) {
   if (hot.active && !c->done) {
     *c->once = ONCE_NEW;
-    end((uint64_t)c->once, HD_CALLER);
+    end((uint64_t)c->once, false, HD_CALLER);
   }
 }
 
@@ -55,7 +55,7 @@ int hd__once(pthread_once_t *once, void (*fn)(void), uint64_t pc) {
   fn();
   *once = ONCE_DONE;
   call.done = true;
-  end((uint64_t)once, pc);
+  end((uint64_t)once, true, pc);
   return 0;
 }
 
@@ -113,7 +113,7 @@ void __cxa_guard_release(uint64_t *guard) {
   hd__access_slow((uint64_t)guard, 1, HD_A_ATOMIC | HD_A_WRITE, pc);
   hd_vc_copy(&rt.arena, &hd__obj((uint64_t)guard, HD_OBJ_MEMORY)->vc, &rt.cur->vc);
   *(uint8_t *)guard = 1;
-  end((uint64_t)guard + 1, pc);
+  end((uint64_t)guard + 1, true, pc);
 }
 
 void __cxa_guard_abort(uint64_t *guard) {
@@ -121,5 +121,5 @@ void __cxa_guard_abort(uint64_t *guard) {
     native_release((uint8_t *)guard, 0);
     return;
   }
-  end((uint64_t)guard + 1, HD_CALLER);
+  end((uint64_t)guard + 1, false, HD_CALLER);
 }
