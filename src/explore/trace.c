@@ -108,7 +108,8 @@ enum hd_lock_role hd__lock_role(unsigned kind, unsigned flags) {
     case HD_OP_LOCK: /* failed: its owner ended, and nobody made it consistent */
       return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
     case HD_OP_WAKE: return HD_LOCK_ACQUIRE;
-    case HD_OP_ONCE: /* failed: it was done already */ return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
+    case HD_OP_ONCE: /* failed: it was done already */
+      return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
     case HD_OP_TIMEDLOCK: return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
     case HD_OP_TRYLOCK: return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
     case HD_OP_UNLOCK:
@@ -237,7 +238,9 @@ static void on_lock(struct hd_work *w, uint64_t key, enum hd_lock_role role) {
       }
       for (struct hd_link *s = o->spins; s; s = s->next) hd__meet(w, s->ev);
       if (w->f == HD_NONE) return;
-      o->acquire = hd__section_taker(w->t, o, w->f);
+      uint32_t taker = hd__section_taker(w->t, o, w->f);
+      if (taker == o->acquire) o->release = HD_NONE; /* taken again: it is not free */
+      o->acquire = taker;
       o->list = o->spins = NULL;
       break;
     case HD_LOCK_READ:
@@ -334,6 +337,16 @@ static void on_spin(struct hd_work *w) {
   o->spins = l;
 }
 
+/* A cancellation puts itself in the place of what the thread was about to do, and could have done before. */
+static void on_cancelled(struct hd_work *w) {
+  const struct hd_op *instead_of = (const struct hd_op *)w->op->aux;
+  struct hd_trace *t = w->t;
+  uint32_t by = t->cause[w->op->thread];
+  if (!instead_of || by == HD_NONE || t->nraces == t->cap_races) return;
+  t->race[t->nraces++] =
+      (struct hd_race){hd__section_entry(t, by), w->f, w->op->thread, *instead_of, NULL, 0};
+}
+
 static void on_create(struct hd_work *w) {
   struct hd_tobj *o = hd__tobj(w->t, 0);
   hd__meet(w, o->acquire);
@@ -357,6 +370,7 @@ static void conflicts(struct hd_work *w) {
   if (is_io(op->kind)) hd__on_io(w);
   if (op->kind == HD_OP_END) on_end(w);
   if (op->kind == HD_OP_CREATE) on_create(w);
+  if (op->kind == HD_OP_CANCELLED) on_cancelled(w);
   if (hd_op_object[op->kind] == HD_OBJ_MEMORY) on_memory(w);
   if (is_cond(op->kind)) on_cond(w);
   if (hd_op_object[op->kind] > HD_OBJ_ONCE || hd_op_object[op->kind] == HD_OBJ_THREAD) hd__sync_conflicts(w);
@@ -389,7 +403,9 @@ static void merge(struct hd_trace *t, uint32_t *c, uint32_t e) {
 int hd__woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 2 && wait->choice == 1; }
 
 /* Whether after that event the thread can only go on when somebody wakes it, or its time is over. */
-static int sleeps_on(const struct hd_ev *e) { return e->op.kind != HD_OP_CTIMEOUT && !hd__woke_spuriously(e); }
+static int sleeps_on(const struct hd_ev *e) {
+  return e->op.kind != HD_OP_CTIMEOUT && !hd__woke_spuriously(e);
+}
 
 /* What orders the operation apart from its conflicts: its thread, and what enabled it. Mostly that is just the
  * previous event of the thread, whose clock is then shared. (A time-out does not: the operation was pending
@@ -549,6 +565,7 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
     enum hd_lock_role role = hd__lock_role(op->kind, 0);
     const uint32_t *pred = pred_clock(t, op);
     struct hd_work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
+    if (op->kind == HD_OP_CANCELLED) on_cancelled(&w);
     if (hd_set_has(p->enabled, i)) {
       if (!ended || hd__covered(&w, pred, t->n - 1)) continue;
       const struct hd_ev *e = &t->ev[t->n - 1];

@@ -23,26 +23,30 @@ static uint32_t previous(const struct hd_trace *t, const struct hd_race *r, uint
   return HD_NONE;
 }
 
-/* A compare-and-swap finds what the first one of the two, or of those between them that were there, found: whoever
- * changed it since depends on the first and comes after it now. Unknown after accesses of another size. */
-static unsigned of_cas(const struct hd_trace *t, const struct hd_race *r) {
-  const struct hd_op *op = &r->op, *found = r->f == HD_NONE ? op : NULL;
-  if (op->size > 8 || (t->ev[r->e].flags & HD__EV_STOP)) return 0;
-  for (uint32_t i = r->e; i < t->n; i++) {
+/* The byte that a reversed compare-and-swap finds at `at`: what the first of those found that touch it and do not stay,
+ * since whoever changes it after that one does not stay either. -1: unknown. */
+static int byte_found(const struct hd_trace *t, const struct hd_race *r, uint64_t at) {
+  const struct hd_op byte = {.object = at, .size = 1}, *found = NULL;
+  for (uint32_t i = r->e; i < t->n && !found; i++) {
     const struct hd_op *o = &t->ev[i].op;
-    if (hd_op_object[o->kind] == HD_OBJ_MEMORY && hd__overlap(o, op)) {
-      int covers = o->object <= op->object && op->object + op->size <= o->object + o->size;
-      if (!covers || !o->known) {
-        if (!hd__is_write(o->kind, t->ev[i].flags)) continue;
-        return 0;
-      }
+    if (hd_op_object[o->kind] != HD_OBJ_MEMORY || !hd__overlap(o, &byte)) continue;
+    if (i != r->e && hd__stays(t, r, i)) continue;
+    if (o->known)
       found = o;
-      break;
-    }
+    else if (hd__is_write(o->kind, t->ev[i].flags))
+      return -1;
   }
-  if (!found || !found->known) return 0;
-  uint64_t mask = op->size == 8 ? ~0ull : (1ull << op->size * 8) - 1;
-  return ((found->before >> (op->object - found->object) * 8 ^ op->aux) & mask) ? HD_EV_FAILED : 0;
+  if (!found && r->f == HD_NONE && r->op.known) found = &r->op;
+  return found ? (int)(found->before >> (at - found->object) * 8 & 0xff) : -1;
+}
+
+static unsigned of_cas(const struct hd_trace *t, const struct hd_race *r) {
+  if (r->op.size > 8 || (t->ev[r->e].flags & HD__EV_STOP)) return 0;
+  for (uint32_t i = 0; i < r->op.size; i++) {
+    int found = byte_found(t, r, r->op.object + i);
+    if (found >= 0 && found != (int)(r->op.aux >> i * 8 & 0xff)) return HD_EV_FAILED;
+  }
+  return 0;
 }
 
 /* The last event that says in what state the lock is; HD_NONE: nobody has touched it. */
@@ -59,7 +63,8 @@ static uint32_t of_lock(const struct hd_trace *t, const struct hd_race *r) {
 /* Fails when the lock is taken. */
 static unsigned of_trylock(const struct hd_trace *t, const struct hd_race *r) {
   uint32_t i = of_lock(t, r);
-  return i != HD_NONE && hd__lock_role(t->ev[i].op.kind, t->ev[i].flags) == HD_LOCK_ACQUIRE ? HD_EV_FAILED : 0;
+  return i != HD_NONE && hd__lock_role(t->ev[i].op.kind, t->ev[i].flags) == HD_LOCK_ACQUIRE ? HD_EV_FAILED
+                                                                                            : 0;
 }
 
 /* Has nothing to do when it was done, and not given up (size). */

@@ -240,10 +240,11 @@ int hd__tree_pick(struct hd_search *s, const struct hd_point *p) {
           .thread = u->guide->op.thread, .choice = u->guide->choice, .fixed_choice = !u->guide->any_choice};
       u->guide = n->branch->child;
     } else {
-      /* Staying with the running thread makes the first execution a plain one. One that yields wants others to go
-       * first: a loop that waits for them would run on to --max-length. */
+      /* Staying with the running thread makes the first execution a plain one. One that yields or sleeps wants others
+       * to go first: a loop that waits for them would run on to --max-length. */
       int best = -1, outcome = -1;
-      unsigned kind = p->op[p->current]->kind, from = kind == HD_OP_YIELD ? p->current + 1 : 0;
+      unsigned kind = p->op[p->current]->kind,
+               from = kind == HD_OP_YIELD || kind == HD_OP_SLEEP ? p->current + 1 : 0;
       if (!from && hd_set_has(p->enabled, p->current) && awake(n, p->current, &outcome))
         best = (int)p->current;
       for (unsigned i = 0; best < 0 && i < p->words * 64; i++) {

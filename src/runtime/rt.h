@@ -133,6 +133,7 @@ struct hd_thread {
   bool cancel_asked, cancel_off; /* it was cancelled; it does not want to know (pthread_setcancelstate) */
   bool cancel_point;             /* its pending operation is one at which it may be cancelled */
   bool cancel_now;               /* it was, there */
+  struct hd_op cancel_op;        /* what it would have done instead */
   int cancel_type;
   uint64_t sig_mask, sig_pending, sig_waits; /* bit per signal, from 1 (wrap_signal.c) */
   unsigned sig_ran;                          /* handlers that it ran */

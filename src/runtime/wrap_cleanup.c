@@ -88,7 +88,9 @@ static void wake_up(struct hd_thread *t) {
     hd__dequeue(o, t);
   else if (o)
     hd__unpend(o, t);
+  t->cancel_op = t->op;
   t->op = (struct hd_op){.kind = HD_OP_CANCELLED, .thread = t->id, .object = t->id, .pc = t->op.pc};
+  if (t->state == HD_T_READY) t->op.aux = (uint64_t)&t->cancel_op;
   t->cancel_now = true;
   hd__enable(t);
 }

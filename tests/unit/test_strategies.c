@@ -532,6 +532,26 @@ static void woken_by_one_of_two(void **unused) {
   assert_false(skipped);
 }
 
+/* A lock that is given back and taken again in one section was never free for the others. */
+static void taken_again_in_a_section(void **unused) {
+  (void)unused;
+  int skipped;
+  struct sim_program p = workers(1);
+  struct sim_instr take = {.what = I_LOCK}, give = {.what = I_UNLOCK}, try = {.what = I_TRYLOCK};
+  p.barrier = 2;
+  p.n[0] = 1; /* nobody is joined */
+  emit(&p, 0, take);
+  emit(&p, 1, (struct sim_instr){.what = I_BEGIN});
+  emit(&p, 1, take);
+  emit(&p, 1, give);
+  emit(&p, 1, try);
+  emit(&p, 1, (struct sim_instr){.what = I_BARRIER});
+  const char *complaint = judge(&p, &skipped);
+  if (complaint) print_message("%s\n", complaint);
+  assert_null(complaint);
+  assert_int_equal(dfs->result.classes.n, 3);
+}
+
 /* ---- a new process for every execution ---- */
 
 static void searches_survive_their_process(void **unused) {
@@ -710,6 +730,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_of_executions),
       cmocka_unit_test(choices_in_sections),
+      cmocka_unit_test(taken_again_in_a_section),
       cmocka_unit_test(woken_by_one_of_two),
       cmocka_unit_test(numbers_within_a_bound),
       cmocka_unit_test(costs_of_a_switch),
