@@ -86,6 +86,28 @@ def test_real_nondeterminism_is_told(s):
     s.check(len(p.stderr.splitlines()) == 1 and "not deterministic" in p.stderr, "unclear: " + p.stderr)
 
 
+def test_late_nondeterminism_is_told(s):
+    """The same when it shows only in some schedules, so that a search has begun in good faith."""
+    program = s.build_text("""
+    #include <pthread.h>
+    int x, n;
+    static void *worker(void *arg) {
+      if (__atomic_fetch_add(&n, 1, 5) == 2 && __builtin_ia32_rdtsc() / 64 % 5 == 0) __atomic_fetch_add(&x, 1, 5);
+      __atomic_fetch_add(&x, 1, 5);
+      __atomic_fetch_add(&x, 1, 5);
+      return arg;
+    }
+    int main(void) {
+      pthread_t t[4];
+      for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, worker, 0);
+      for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+      return 0;
+    }
+    """)
+    p = s.run([s.heddle, "check", "--strategy", "optimal", "--", program], want=3)
+    s.check(len(p.stderr.splitlines()) == 1 and "not deterministic" in p.stderr, "unclear: " + p.stderr)
+
+
 def test_memory_does_not_grow(s):
     """Ten times the executions in one process take no more memory."""
     program = s.build_text("""
