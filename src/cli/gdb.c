@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -123,6 +124,7 @@ int hd_cmd_gdb_start(int argc, char **argv) {
 /* ---- gdb ---- */
 
 static _Noreturn void become_gdb(char **argv, const int fd[5], int report) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* the program dies with its debugger */
   hd_raise_file_limit();
   for (int i = 0; i < 5; i++)
     if (dup2(fd[i], HD_CTL_FD + i) < 0) goto failed;

@@ -7,7 +7,8 @@
  * Invariants
  *  1. A child never touches the shared file: it has a private copy of what it needs of it.
  *  2. At a restart no child is left.
- *  3. Children send no SIGCHLD, which would come at a moment that nobody can repeat. */
+ *  3. Children send no SIGCHLD, which would come at a moment that nobody can repeat. Under a debugger they do, since it
+ *     takes a child without for a thread; gdb is told to keep the signal to itself (src/gdb/heddle-gdb.py). */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -91,8 +92,10 @@ void hd__children_begin(void) {
 
 #define SIGNAL_OF(flags) ((flags)&0xff) /* invariant 3 */
 
+static long end_signal(void) { return rt.config->debug ? SIGCHLD : 0; }
+
 static long fork_with(long flags, const long *a) {
-  long pid = hd_sys6(SYS_clone, flags & ~SIGNAL_OF(flags), 0, a[2], a[3], a[4], 0);
+  long pid = hd_sys6(SYS_clone, (flags & ~SIGNAL_OF(flags)) | end_signal(), 0, a[2], a[3], a[4], 0);
   if (pid == 0)
     become_native();
   else if (pid > 0)
@@ -219,7 +222,7 @@ long hd__exec_call(long nr, const long *a) {
   int p[2], error = 0, status = 0;
   if (hd_sys3(SYS_pipe2, p, O_CLOEXEC, 0) < 0) return -EMFILE;
   if (rt.config->mode != HD_MODE_CHECK) real_fflush(NULL);
-  long pid = hd_sys6(SYS_clone, 0, 0, 0, 0, 0, 0);
+  long pid = hd_sys6(SYS_clone, end_signal(), 0, 0, 0, 0, 0);
   if (pid == 0) {
     leave_shared_file();
     hd__snapshot_unguard();

@@ -299,7 +299,8 @@ def test_commands_of_gdb(s, restart):
     s.check("before event 13 of 13" in text[18], "back from the end: " + text[18])
     s.check("T1 (add), ready: start" in text[20], text[20])
     s.same(sum(line.startswith("->") for line in out[21]), 1, "marks in the schedule")
-    has(s, out[21], "->    3  T0       create T2  prog.c:22 (main)", "      7  T2       atomic-load `x` = 0  prog.c:9 (add)",
+    has(s, out[21], "->    3  T0       create T2  prog.c:22 (main)",
+        "      7  T2       atomic-load `x` = 0  prog.c:9 (add)",
         "      8  T1       atomic-store `x` = 1  prog.c:11 (add)", "     13  T0       join T2")
     s.same(out[22], out[21], "the events around a place in a short schedule")
     s.check('$4 = "hello\\n' in text[24], "what was read from standard input: " + text[24])
@@ -369,9 +370,50 @@ def test_trees_and_notes(s, end):
     last = 0
     for n, e in enumerate(events, 1):
         last = last if e[1] == "note" else n
-        want = "before event %d of %d: %s is about to %s" % (last, len(events), events[last - 1][0], events[last - 1][1])
+        want = "before event %d of %d: %s is about to %s" % (last, len(events), *events[last - 1][:2])
         s.check(want in where(out[n]), "goto %d: %s" % (n, where(out[n])))
     has(s, out[-1], "> T1.1 leaf")
+
+
+CHILD = """
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int signals;
+static void count(int sig) { signals += sig; }
+static void work(void) { sleep(0); }
+static void *parent(void *arg) {
+  int status = 0;
+  if (fork() == 0) {
+    work(); /* with a breakpoint */
+    _exit(7);
+  }
+  wait(&status);
+  if (WEXITSTATUS(status) == 7) END; /* line 18 */
+  return arg;
+}
+int main(void) {
+  pthread_t id;
+  signal(SIGCHLD, count);
+  pthread_create(&id, 0, parent, 0);
+  pthread_join(id, 0);
+}
+"""
+
+
+@each("assert(0)", "execl(\"/bin/sh\", \"sh\", \"-c\", \"exit 3\", NULL)")
+def test_children(s, end):
+    """Children run as they do without gdb: they are no threads, do not stop at breakpoints, and send no signal."""
+    find(s, CHILD.replace("END", end), "--exit-status")
+    out = gdb(s, "break work", "heddle goto 2", "continue", "print signals", "heddle threads", "heddle back")
+    has(s, out[0], "before event")
+    has(s, out[3], "here it is, after")
+    s.same(out[4], ["$1 = 0"], "signals")
+    has(s, out[5], "> T1 parent running", "prog.c:18 (parent)")
+    has(s, out[6], "before event")
 
 
 def test_both_schedules(s):
