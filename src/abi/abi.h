@@ -202,7 +202,7 @@ struct hd_config {
   uint64_t ignore;          /* bit per enum hd_kind: do not stop at and do not report */
   uint32_t all;             /* go on after a finding */
   uint32_t detail;          /* record events and full stacks (slow; for replay) */
-  uint32_t plain;           /* with detail: record every access to memory */
+  uint32_t plain; /* with detail: record every access to memory; 2: with callers, up to HD_CALLS_CAP */
   uint32_t plain_pad;
   uint32_t spurious;      /* condition variables may wake spuriously */
   uint32_t leaks;         /* report leaks at exit */
@@ -377,7 +377,8 @@ struct hd_reduced {
 #define HD_SHM_EVENT (4ull << 28)   /* struct hd_event[] of the execution under detail */
 #define HD_SHM_WATCH (15ull << 28)  /* uint64_t[]: granules to be recorded, though no scheduling points */
 #define HD_SHM_UNDO (16ull << 28)   /* struct hd_undo_log: changes of files to be undone */
-#define HD_SHM_SIZE (20ull << 28)   /* 5 GiB of address space */
+#define HD_SHM_CALLS (20ull << 28)  /* uint64_t[HD_CALLS][]: with `plain`, who called the place of an event */
+#define HD_SHM_SIZE (21ull << 28)   /* more than 5 GiB of address space */
 
 /* One for the whole search; a search that was saved is this file. */
 #define HD_SEARCH_BASE 0x390000000000ull
@@ -392,6 +393,8 @@ struct hd_reduced {
 #define HD_EVENT_CAP ((11ull << 28) / sizeof(struct hd_event))
 #define HD_WATCH_CAP ((1ull << 28) / sizeof(uint64_t))
 #define HD_UNDO_CAP (4ull << 28)
+#define HD_CALLS 8 /* return addresses, the innermost first, 0 after the last one */
+#define HD_CALLS_CAP (1ull << 20)
 #define HD_SEARCH_CAP (HD_SEARCH_SIZE - HD_SEARCH_MEMORY)
 
 #endif

@@ -294,6 +294,7 @@ struct hd_schedule {
   size_t nvisible;
   uint64_t *watched; /* owned: memory that is recorded, though its accesses are no scheduling points */
   size_t nwatched;
+  bool plain; /* not stored: every access is recorded when it is run, with its callers */
 };
 
 void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s);
@@ -368,6 +369,8 @@ struct hd_rerun {
   const struct hd_event
       *event; /* every operation, with values; accesses that were no steps are HD_EV_PLAIN */
   size_t nevents;
+  const uint64_t *calls; /* HD_CALLS for each of the first `ncalls` events: who called its place */
+  size_t ncalls;
   struct hd_event_lines events;
   struct hd_module *module; /* owned */
   size_t nmodules;
@@ -407,8 +410,15 @@ int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const s
               const struct hd_finding *f, double seconds, double hang_timeout, struct hd_reduction *out,
               struct hd_err *err);
 void hd_reduction_fini(struct hd_reduction *r);
+/* Follows the steps as far as that is possible; `fails`: that gave the finding `f`, or it is not known. */
+int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+                  const struct hd_finding *f, double hang_timeout, bool *fails, struct hd_err *err);
 
 /* ---- explain.c ---- */
+
+/* The story of `f` from its run; NULL when there is nothing to tell. */
+struct hd_story *hd_story_of(const struct hd_rerun *run, const struct hd_finding *f,
+                             struct hd_symbolizer *sym);
 
 /* Looks for a smaller schedule with the finding; if there is one, the finding is replaced by the same one as that
  * schedule shows it. */

@@ -1,9 +1,128 @@
-/* explain.c: makes a finding easier to understand: from here on it is told by the run of a smaller schedule.
- * Runs in the supervisor. */
+/* explain.c: makes a finding easier to understand: from here on it is told by the run of a smaller schedule, line by
+ * line, with the two steps whose order decides. Runs in the supervisor.
+ *
+ * Which two: pairs of dependent steps are tried the other way round, the last ones first, until one makes the failure
+ * disappear. The schedule is then followed with the steps of the second thread moved before the first step; the rest
+ * stays in its order as far as that is possible. */
+#include "analysis/analysis.h"
 #include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_PAIRS 24    /* tried */
+#define ORDER_GRACE 0.5 /* seconds for that when the time is spent */
+
+struct explainer {
+  const struct hd_command *command;
+  const struct hd_input *input;
+  double hang_timeout;
+  const struct hd_reduction *r;
+  struct hd_finding *f;
+};
+
+/* ---- the schedule as units: a step with the choices made in it ---- */
+
+struct units {
+  size_t *at; /* owned: where each begins in the steps; one more for the end */
+  size_t n;
+  size_t *of; /* owned: the unit of each event */
+};
+
+/* False when events and steps do not go together one by one. */
+static bool units_init(struct units *u, const struct hd_schedule *s, const struct hd_event *ev, size_t n) {
+  HD_VEC(size_t) at = {0};
+  for (size_t i = 0; i < s->nsteps; i++)
+    if (!(s->step[i] & HD_STEP_CHOICE)) hd_vec_push(&at, i);
+  u->n = at.n;
+  hd_vec_push(&at, s->nsteps);
+  u->at = at.v;
+  u->of = hd_alloc((n + 1) * sizeof *u->of);
+  size_t k = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (!(ev[i].flags & HD_EV_PLAIN)) {
+      if (k >= u->n || s->step[u->at[k]] != ev[i].thread) return false;
+      k++;
+    }
+    if (k == 0) return false;
+    u->of[i] = k - 1;
+  }
+  return true;
+}
+
+static void units_fini(struct units *u) {
+  free(u->at);
+  free(u->of);
+}
+
+/* ---- turning a pair round ---- */
+
+static struct hd_schedule turned(const struct hd_schedule *s, const struct units *u,
+                                 const struct hd_pair *p) {
+  HD_VEC(hd_step) out = {0};
+  size_t first = u->of[p->first], last = p->second == HD_PENDING ? u->n - 1 : u->of[p->second];
+  for (size_t i = 0; i < u->at[first]; i++) hd_vec_push(&out, s->step[i]);
+  for (int pass = 0; pass < 2; pass++) {
+    for (size_t k = first; k <= last; k++) {
+      bool second = s->step[u->at[k]] == p->thread;
+      if (second != (pass == 0)) continue;
+      for (size_t i = u->at[k]; i < u->at[k + 1]; i++) hd_vec_push(&out, s->step[i]);
+    }
+    if (pass == 0 && p->second == HD_PENDING) hd_vec_push(&out, (hd_step)p->thread);
+  }
+  for (size_t i = u->at[last + 1]; i < s->nsteps; i++) hd_vec_push(&out, s->step[i]);
+  struct hd_schedule t = *s;
+  t.step = out.v;
+  t.nsteps = out.n;
+  return t;
+}
+
+/* Looks for the pair and takes it down. */
+static int find_order(struct explainer *x, double deadline, struct hd_err *err) {
+  const struct hd_rerun *run = &x->r->rerun;
+  struct hd_story *story = x->f->story;
+  struct units u;
+  struct hd_pairs pairs = {0};
+  struct hd_pending end[HD_MAX_SITES];
+  size_t nends = hd_story_ends(x->f, end, HD_MAX_SITES);
+  int rc = HD_OK;
+  if (units_init(&u, &x->r->schedule, run->event, run->nevents)) {
+    uint8_t *mark = hd_analysis_mark(run->event, run->nevents, end, nends);
+    hd_analysis_pairs(run->event, run->nevents, mark, end, nends, &pairs);
+    free(mark);
+  }
+  size_t tried = 0;
+  for (size_t i = 0; i < pairs.n && rc == HD_OK && tried < MAX_PAIRS && hd_now() < deadline; i++) {
+    const struct hd_pair *p = &pairs.v[i];
+    size_t a = hd_story_row(story, p->first, run->event[p->first].thread);
+    size_t b = hd_story_row(story, p->second, p->thread);
+    if (!a || !b || a == b) continue;
+    struct hd_schedule other = turned(&x->r->schedule, &u, p);
+    bool fails = true;
+    tried++;
+    rc = hd_reduce_try(x->command, &other, x->input, x->f, x->hang_timeout, &fails, err);
+    free(other.step);
+    if (rc != HD_OK || fails) continue;
+    hd_story_order(story, a, b);
+    break;
+  }
+  hd_vec_free(&pairs);
+  units_fini(&u);
+  return rc;
+}
+
+/* ---- telling ---- */
+
+struct hd_story *hd_story_of(const struct hd_rerun *run, const struct hd_finding *f,
+                             struct hd_symbolizer *sym) {
+  struct hd_recording r = {run->event,
+                           run->nevents,
+                           run->calls,
+                           run->ncalls,
+                           run->capture.rec->thread,
+                           run->capture.rec->nthreads};
+  return hd_story_new(&r, f, sym);
+}
 
 /* The finding as the run of the smaller schedule tells it; what is known about the search stays. */
 static struct hd_finding *retell(const struct hd_command *cmd, struct hd_finding *f,
@@ -11,7 +130,6 @@ static struct hd_finding *retell(const struct hd_command *cmd, struct hd_finding
   struct hd_symbolizer *sym =
       hd_symbolizer_new(r->rerun.module, r->rerun.nmodules, cmd->program.path, cmd->cwd);
   struct hd_finding *now = hd_finding_new(r->rerun.capture.rec, sym);
-  hd_symbolizer_free(sym);
   /* A death tells nothing about places. */
   if (now->partial && !f->partial) {
     hd_finding_free(now);
@@ -27,7 +145,9 @@ static struct hd_finding *retell(const struct hd_command *cmd, struct hd_finding
     now->folder = f->folder;
     f->folder = NULL;
     hd_finding_free(f);
+    now->story = hd_story_of(&r->rerun, now, sym);
   }
+  hd_symbolizer_free(sym);
   now->minimised.there = true;
   now->minimised.fewest = r->fewest;
   now->minimised.before = r->before;
@@ -38,7 +158,13 @@ static struct hd_finding *retell(const struct hd_command *cmd, struct hd_finding
 int hd_explain(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                struct hd_finding **f, double seconds, double hang_timeout, struct hd_reduction *out,
                struct hd_err *err) {
+  double deadline = hd_now() + seconds;
   int rc = hd_reduce(cmd, s, in, *f, seconds, hang_timeout, out, err);
-  if (rc == HD_OK && out->found) *f = retell(cmd, *f, out);
+  if (rc != HD_OK || !out->found) return rc;
+  *f = retell(cmd, *f, out);
+  struct explainer x = {cmd, in, hang_timeout, out, *f};
+  /* A race is one in either order, and what is wrong with a leak is not when it happened. */
+  bool ordered = (*f)->kind != HD_KIND_DATA_RACE && (*f)->kind != HD_KIND_LEAK;
+  if ((*f)->story && ordered) rc = find_order(&x, deadline + ORDER_GRACE, err);
   return rc;
 }

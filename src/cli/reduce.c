@@ -161,6 +161,23 @@ static int search_below(struct reducer *r, struct hd_schedule *s, double deadlin
   return HD_OK;
 }
 
+int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+                  const struct hd_finding *f, double hang_timeout, bool *fails, struct hd_err *err) {
+  struct reducer r = {.command = cmd, .first = s, .input = in, .hang_timeout = hang_timeout};
+  struct hd_config config;
+  struct hd_control c;
+  struct hd_outcome outcome;
+  reduce_config(s, f, &config);
+  config.max_executions = 1;
+  int rc = run(&r, s, &config, 0, &c, &outcome, err);
+  if (rc != HD_OK) return rc;
+  const hd_step *step;
+  /* What ended otherwise than it should says nothing. */
+  *fails = outcome.end != HD_END_DONE || result_of(&c, &step).found;
+  hd_control_fini(&c);
+  return HD_OK;
+}
+
 static bool same_identity(const struct hd_finding *a, const struct hd_finding *b) {
   char *x = hd_finding_identity(a), *y = hd_finding_identity(b);
   bool same = strcmp(x, y) == 0;
@@ -173,6 +190,7 @@ static bool same_identity(const struct hd_finding *a, const struct hd_finding *b
 static int confirm(struct reducer *r, const struct hd_finding *f, struct hd_err *err) {
   struct hd_reduction *out = r->out;
   struct hd_str why;
+  out->schedule.plain = true; /* its story will be told */
   int rc = hd_rerun_schedule(r->command, &out->schedule, r->input, HD_OUTPUT_NULL, NULL, r->hang_timeout,
                              &out->rerun, err);
   if (rc != HD_OK) return rc;

@@ -76,6 +76,8 @@ static void take_result(struct hd_rerun *out, const struct hd_command *cmd, cons
   }
   out->event = hd_control_area(c, HD_SHM_EVENT);
   out->nevents = out->status.nevents;
+  out->calls = hd_control_area(c, HD_SHM_CALLS);
+  out->ncalls = !s->plain ? 0 : out->nevents < HD_CALLS_CAP ? out->nevents : HD_CALLS_CAP;
   hd_events_lines(&out->events, out->event, out->nevents);
   out->nmodules = out->status.nmodules;
   out->module = hd_alloc(out->nmodules * sizeof *out->module);

@@ -290,6 +290,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .replay_len = s->nsteps,
       .visible = s->nvisible,
       .watched = s->nwatched,
+      .plain = s->plain ? 2 : 0,
   };
   memcpy(c->strategy, s->strategy, sizeof c->strategy);
 }

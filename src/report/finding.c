@@ -226,6 +226,7 @@ void hd_finding_free(struct hd_finding *f) {
     free(f->note[i].thread);
     free(f->note[i].text);
   }
+  hd_story_free(f->story);
   free(f->place);
   free(f->title);
   free(f->detail);

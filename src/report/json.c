@@ -110,6 +110,7 @@ json_t *hd_json_finding(const struct hd_finding *f) {
     set(o, "leaked_blocks", json_integer((json_int_t)f->leaked_blocks));
   }
   set(o, "steps", json_integer((json_int_t)f->steps));
+  if (f->story) set(o, "story", hd__json_story(f->story));
   if (f->minimised.there) {
     json_t *m = cost(&f->minimised.after);
     set(m, "fewest_preemptions", json_boolean(f->minimised.fewest));

@@ -11,6 +11,7 @@
 #define HD_REPORT_H
 
 #include "abi/abi.h"
+#include "analysis/analysis.h"
 #include "base/base.h"
 
 #include <jansson.h>
@@ -74,6 +75,46 @@ struct hd_place {
   struct hd_frames stack; /* innermost first; never a frame of ours */
 };
 
+/* ---- the story of a finding (story.c) ---- */
+
+/* The run that it is told from. */
+struct hd_recording {
+  const struct hd_event *event;
+  size_t n;
+  const uint64_t *calls; /* HD_CALLS for each of the first `ncalls` events */
+  size_t ncalls;
+  const struct hd_thread_rec *thread;
+  size_t nthreads;
+};
+
+enum hd_row_mark {
+  HD_ROW_STEP,
+  HD_ROW_FAILS, /* where it happened */
+  HD_ROW_WAITS, /* waits there for ever */
+  HD_ROW_RACES, /* the other access of a race */
+};
+
+/* A line of source that a thread executes, and what that did to what is shared. */
+struct hd_row {
+  unsigned thread;
+  enum hd_row_mark mark;
+  char *file, *path, *function; /* NULL if unknown */
+  int line;                     /* 0 if unknown */
+  char *what;                   /* "reads count = 0; writes count = 1" */
+  size_t first, last;           /* events that it is made of; first > last: none */
+  bool locks;                   /* a lock is taken, and that is all */
+  bool kept;                    /* shown, not left out for room */
+};
+
+struct hd_story {
+  HD_VEC(struct hd_row) row;
+  HD_VEC(unsigned) thread; /* whose rows there are, in order */
+  HD_VEC(char *) name;     /* theirs */
+  char *remark;            /* what to know besides, or NULL */
+  /* Rows that make the failure disappear when they come the other way round, plus 1; 0: none known. */
+  size_t before, after;
+};
+
 /* What a schedule asks of somebody who reads it, the most important first. */
 struct hd_cost {
   uint32_t preemptions, switches, threads;
@@ -105,6 +146,7 @@ struct hd_finding {
     bool fewest; /* there is none with fewer preemptions */
     struct hd_cost before, after;
   } minimised;
+  struct hd_story *story; /* or NULL; owned */
   bool replays;
   char *no_replay; /* what happened instead, when it does not replay */
 };
@@ -115,6 +157,17 @@ void hd_finding_free(struct hd_finding *f);
 
 /* Kind and sorted source locations: two findings with equal identities are one. The caller frees. */
 char *hd_finding_identity(const struct hd_finding *f);
+
+/* Tells the finding from the run. NULL when there is nothing to tell: no lines, or one thread only. */
+struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_finding *f,
+                              struct hd_symbolizer *s);
+void hd_story_free(struct hd_story *s);
+/* The row that event `i` belongs to, or the last one of `thread` for HD_PENDING; plus 1, 0: none. */
+size_t hd_story_row(const struct hd_story *s, size_t i, unsigned thread);
+/* Takes down that the rows would have to come the other way round, and makes sure that both are shown. */
+void hd_story_order(struct hd_story *s, size_t before, size_t after);
+/* What the failure is made of, for hd_analysis_mark; at most `max`, returns how many. */
+size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t max);
 
 /* ---- what a whole search has to say ---- */
 
@@ -191,6 +244,11 @@ json_t *hd_json_finding(const struct hd_finding *f);
 json_t *hd_json_summary(const struct hd_summary *s);
 
 /* ---- inside src/report ---- */
+
+void hd__text_story(struct hd_str *out, const struct hd_story *s, bool colour);
+json_t *hd__json_story(const struct hd_story *s);
+/* Headers of the system (std::thread's way to the thread's function) and code without a source. */
+bool hd__is_plumbing(const struct hd_frame *f);
 
 /* Line `line` of a source file without its newline; NULL if it cannot be read. Valid until the next call. */
 const char *hd__source_line(const char *path, int line);

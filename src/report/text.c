@@ -49,14 +49,13 @@ static void add_quote(struct hd_str *out, const struct hd_frame *f, bool colour)
   hd_str_addc(out, '\n');
 }
 
-/* Headers of the system (std::thread's way to the thread's function) and code without a source. */
-static bool is_plumbing(const struct hd_frame *f) { return !f->path || strncmp(f->path, "/usr/", 5) == 0; }
+bool hd__is_plumbing(const struct hd_frame *f) { return !f->path || strncmp(f->path, "/usr/", 5) == 0; }
 
 static void add_callers(struct hd_str *out, const struct hd_frames *stack) {
   size_t n = stack->n, shown = 0;
-  while (n > 1 && is_plumbing(&stack->v[n - 1])) n--;
+  while (n > 1 && hd__is_plumbing(&stack->v[n - 1])) n--;
   for (size_t i = 1; i < n; i++) {
-    if (is_plumbing(&stack->v[i])) continue;
+    if (hd__is_plumbing(&stack->v[i])) continue;
     if (++shown > STACK_LINES) {
       hd_str_addf(out, "        and %zu more calls\n", n - i);
       return;
@@ -193,6 +192,15 @@ static bool told_before(const struct hd_finding *f, size_t i) {
   return false;
 }
 
+/* Who waits for what, and who has it, are rows of the story. */
+static bool told_in_story(const struct hd_finding *f, const struct hd_place *p) {
+  if (!f->story || p->role == HD_ROLE_HOLDS) return f->story;
+  if (p->role != HD_ROLE_WAITS) return false;
+  for (size_t i = 0; i < f->story->row.n; i++)
+    if (f->story->row.v[i].mark == HD_ROW_WAITS && f->story->row.v[i].thread == p->thread_no) return true;
+  return false;
+}
+
 /* ---- the cycle of a deadlock ---- */
 
 static const struct hd_place *wait_of(const struct hd_finding *f, const char *thread) {
@@ -266,7 +274,8 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
   }
   if (f->kind == HD_KIND_DEADLOCK) add_cycle(out, f);
   for (size_t i = 0; i < f->nplaces; i++)
-    if (!told_before(f, i)) add_place(out, &f->place[i], colour);
+    if (!told_before(f, i) && !told_in_story(f, &f->place[i])) add_place(out, &f->place[i], colour);
+  if (f->story) hd__text_story(out, f->story, colour);
   for (size_t i = 0; i < f->nnotes; i++)
     hd_str_addf(out, "  %s noted at event %llu: %s\n", f->note[i].thread,
                 (unsigned long long)f->note[i].event, f->note[i].text);

@@ -13,7 +13,7 @@ static uint64_t depot_next = 1;
 
 void hd__sites_reset(void) { depot_next = 1; }
 
-static unsigned walk(struct hd_thread *t, uint64_t pc, uint64_t *out, unsigned max) {
+unsigned hd__walk(const struct hd_thread *t, uint64_t pc, uint64_t *out, unsigned max) {
   unsigned n = 0;
   struct hd_frame *f = t == rt.cur ? hot.frame : t->frame;
   if (pc) out[n++] = pc;
@@ -29,7 +29,7 @@ uint64_t hd__site_here(uint64_t pc) {
   if (!depot) depot = hd__map(DEPOT_WORDS * 8);
   if (!depot || depot_next + HD_MAX_STACK + 1 > DEPOT_WORDS) return 0;
   uint64_t at = depot_next;
-  unsigned n = walk(rt.cur, pc, depot + at + 1, HD_MAX_STACK);
+  unsigned n = hd__walk(rt.cur, pc, depot + at + 1, HD_MAX_STACK);
   depot[at] = (uint64_t)rt.cur->id << 32 | n;
   depot_next += n + 1;
   return at;
@@ -52,7 +52,7 @@ void hd__site_stored(struct hd_site *s, uint64_t site) {
 }
 
 void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc) {
-  s->npc = (uint16_t)walk(t, pc, s->pc, HD_MAX_STACK);
+  s->npc = (uint16_t)hd__walk(t, pc, s->pc, HD_MAX_STACK);
 }
 
 void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp) {
@@ -60,11 +60,11 @@ void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp) {
   s->flags |= HD_SITE_EXACT;
   s->pc[0] = pc;
   if (from == pc) {
-    s->npc = (uint16_t)walk(rt.cur, pc, s->pc, HD_MAX_STACK);
+    s->npc = (uint16_t)hd__walk(rt.cur, pc, s->pc, HD_MAX_STACK);
     return;
   }
   /* In code without hooks: the call that led there is a frame of its own. */
-  s->npc = (uint16_t)(1 + walk(rt.cur, from, s->pc + 1, HD_MAX_STACK - 1));
+  s->npc = (uint16_t)(1 + hd__walk(rt.cur, from, s->pc + 1, HD_MAX_STACK - 1));
 }
 
 /* ---- modules ---- */

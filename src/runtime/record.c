@@ -43,7 +43,20 @@ static struct hd_event *next(void) {
   return rt.status->nevents < HD_EVENT_CAP ? &events()[rt.status->nevents] : NULL;
 }
 
+/* Who called, written in place for the same reason. */
+static void add_calls(void) {
+  uint64_t i = rt.status->nevents;
+  if (i >= HD_CALLS_CAP) { /* nobody wants to read about more accesses than that */
+    hot.log = 1;
+    return;
+  }
+  uint64_t *call = (uint64_t *)(HD_SHM_BASE + HD_SHM_CALLS) + i * HD_CALLS;
+  unsigned n = hd__walk(rt.cur, 0, call, HD_CALLS);
+  while (n < HD_CALLS) call[n++] = 0;
+}
+
 static void add(struct hd_event *e) {
+  if (rt.config->plain > 1) add_calls();
   if (has_value(e)) {
     bool rmw = e->op == HD_OP_ARMW || e->op == HD_OP_ACAS;
     if (rmw && hd_arch_peek(e->object, e->size, &e->aux)) e->flags |= HD_EV_FOUND;

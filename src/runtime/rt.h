@@ -563,6 +563,8 @@ void hd__sites_reset(void);
  * The caller adds sites and calls hd__finding_done. */
 struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2);
 struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsigned thread, unsigned op);
+/* Program counters of the thread's calls, the innermost first, after `pc` unless that is 0; how many. */
+unsigned hd__walk(const struct hd_thread *t, uint64_t pc, uint64_t *out, unsigned max);
 void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc);
 /* The stack of the running thread at a fault, from the registers in the signal frame. */
 void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp);

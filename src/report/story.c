@@ -1,0 +1,575 @@
+/* story.c: what happened, as lines of source in the order in which they were executed. Runs in the supervisor.
+ *
+ * Of the recorded events those are told that are in the cone of the failure and on something shared (analysis.h), put
+ * together to rows: what one thread did in one line of source without anybody else in between. An access inside a
+ * library is told at the line that called it. */
+#include "analysis/analysis.h"
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TOLD 4000 /* events; of more only the last ones are looked at */
+#define MAX_ROWS 14   /* shown */
+#define MAX_WHAT 160
+#define SMALL 1000000000 /* numbers below are shown in decimal */
+#define MAX_TOUCHES 6    /* told of one row */
+
+/* What a row did to one place in memory. */
+struct touch {
+  uint64_t object;
+  uint32_t size;
+  bool read, written, known; /* known: the values are */
+  uint64_t before, after;    /* first read, last written or read */
+};
+
+struct teller {
+  const struct hd_recording *r;
+  const struct hd_finding *f;
+  struct hd_symbolizer *sym;
+  struct hd_story *story;
+  struct touch touch[MAX_TOUCHES]; /* of the last row */
+  size_t ntouches;
+};
+
+/* ---- where ---- */
+
+static bool take_frame(struct hd_row *row, const struct hd_frames *frames) {
+  for (size_t i = 0; i < frames->n; i++) {
+    const struct hd_frame *f = &frames->v[i];
+    if (hd__is_plumbing(f) || !f->line || !f->file) continue;
+    row->file = hd_strdup(f->file);
+    row->path = hd_strdup(f->path);
+    row->function = f->function ? hd_strdup(f->function) : NULL;
+    row->line = f->line;
+    return true;
+  }
+  return false;
+}
+
+/* The line of the user's source in which event `i` was executed; false if none is known. `inside`: it was in a library
+ * called from there. */
+static bool locate(struct teller *t, size_t i, struct hd_row *row, bool *inside) {
+  const struct hd_event *e = &t->r->event[i];
+  bool found = false;
+  *inside = false;
+  for (int k = -1; k < HD_CALLS && !found; k++) {
+    uint64_t pc = k < 0 ? e->pc : i < t->r->ncalls ? t->r->calls[i * HD_CALLS + (size_t)k] : 0;
+    if (!pc && k >= 0) break;
+    struct hd_frames frames = {0};
+    if (pc) hd_symbolize_pc(t->sym, pc, false, &frames);
+    found = take_frame(row, &frames);
+    if (!found) *inside = true;
+    hd_frames_free(&frames);
+  }
+  return found;
+}
+
+static void clear_place(struct hd_row *row) {
+  free(row->file);
+  free(row->path);
+  free(row->function);
+  row->file = row->path = row->function = NULL;
+}
+
+/* ---- what ---- */
+
+static void add_object(struct teller *t, struct hd_str *out, uint64_t addr) {
+  char *name = hd_symbolize_object(t->sym, addr);
+  if (name)
+    hd_str_addf(out, " %s", name);
+  else
+    hd_str_add(out, " it");
+  free(name);
+}
+
+static void add_value(struct hd_str *out, uint64_t v, uint32_t size) {
+  int64_t s = size == 1 ? (int8_t)v : size == 2 ? (int16_t)v : size == 4 ? (int32_t)v : (int64_t)v;
+  if (s > -SMALL && s < SMALL)
+    hd_str_addf(out, "%lld", (long long)s);
+  else
+    hd_str_addf(out, "%#llx", (unsigned long long)v);
+}
+
+static void add_thread(struct teller *t, struct hd_str *out, unsigned thread) {
+  char *name = hd_thread_name(t->r->thread, t->r->nthreads, thread);
+  hd_str_add(out, name);
+  free(name);
+}
+
+/* Takes an access down; it is told when the row is complete. */
+static void note_access(struct teller *t, const struct hd_event *e) {
+  struct touch *c = NULL;
+  for (size_t i = 0; i < t->ntouches && !c; i++)
+    if (t->touch[i].object == e->object && t->touch[i].size == e->size) c = &t->touch[i];
+  if (!c) {
+    if (t->ntouches == MAX_TOUCHES) return;
+    c = &t->touch[t->ntouches++];
+    *c = (struct touch){.object = e->object, .size = e->size, .known = true};
+  }
+  bool write = hd_op_effect[e->op] == HD_EFF_WRITE && !(e->flags & HD_EV_FAILED);
+  bool found = e->flags & HD_EV_FOUND;
+  if (!c->written && !c->read && (!write || found)) c->before = found ? e->aux : e->value;
+  c->read |= !write || found;
+  c->written |= write;
+  c->after = e->value;
+  c->known &= (e->flags & HD_EV_VALUE) != 0;
+}
+
+static bool is_small(uint64_t v, uint32_t size) {
+  return size < 8 || ((int64_t)v < SMALL && (int64_t)v > -SMALL);
+}
+
+/* "count is 0", "count: 0 -> 1", "count = 1" */
+static void add_touch(struct teller *t, struct hd_str *out, const struct touch *c) {
+  char *name = hd_symbolize_object(t->sym, c->object);
+  /* An address in something that has no name says nothing. */
+  if (!name && (!c->known || !is_small(c->after, c->size))) return;
+  if (out->n) hd_str_add(out, "; ");
+  if (!c->known) {
+    hd_str_addf(out, "%s %s", c->written ? "writes" : "reads", name);
+  } else if (c->written && c->read) {
+    hd_str_addf(out, "%s%s", name ? name : "", name ? ": " : "");
+    add_value(out, c->before, c->size);
+    hd_str_add(out, " -> ");
+    add_value(out, c->after, c->size);
+  } else {
+    if (name)
+      hd_str_addf(out, "%s %s ", name, c->written ? "=" : "is");
+    else
+      hd_str_add(out, c->written ? "writes " : "reads ");
+    add_value(out, c->after, c->size);
+  }
+  free(name);
+}
+
+/* What the event did, in words; nothing when that goes without saying. */
+static void add_what(struct teller *t, struct hd_str *out, const struct hd_event *e) {
+  bool failed = e->flags & HD_EV_FAILED;
+  switch (hd_op_object[e->op]) {
+    case HD_OBJ_MEMORY:
+      if (e->op == HD_OP_FREE) hd_str_add(out, "frees it");
+      return;
+    case HD_OBJ_MUTEX:
+      if (e->op == HD_OP_UNLOCK) return;
+      hd_str_add(out, failed ? "does not get" : e->op == HD_OP_WAKE ? "is woken, has" : "takes");
+      add_object(t, out, e->object);
+      return;
+    case HD_OBJ_COND:
+      if (e->op == HD_OP_SIGNAL || e->op == HD_OP_BROADCAST) {
+        hd_str_add(out, "signals");
+        add_object(t, out, e->object);
+        if (e->aux == 0)
+          hd_str_add(out, ": nobody waits");
+        else if (e->op == HD_OP_SIGNAL) {
+          hd_str_add(out, ": wakes ");
+          add_thread(t, out, (unsigned)e->aux - 1);
+        } else {
+          hd_str_addf(out, ": wakes %llu", (unsigned long long)e->aux);
+        }
+        return;
+      }
+      if (e->op == HD_OP_WAIT || e->op == HD_OP_TIMEDWAIT) {
+        hd_str_add(out, "waits on");
+        add_object(t, out, e->object);
+        return;
+      }
+      break;
+    case HD_OBJ_SEM:
+      hd_str_addf(out, "%s%s", hd_op_text[e->op], failed ? " fails:" : "");
+      add_object(t, out, e->object);
+      hd_str_addf(out, " was %llu", (unsigned long long)e->aux);
+      return;
+    case HD_OBJ_RWLOCK:
+    case HD_OBJ_ONCE:
+      if (hd_op_effect[e->op] == HD_EFF_RELEASE) return;
+      break;
+    default: break;
+  }
+  hd_str_addf(out, "%s%s", hd_op_text[e->op], failed ? " (fails)" : "");
+  if (hd_op_object[e->op] != HD_OBJ_IO) add_object(t, out, e->object);
+}
+
+static void say(struct hd_row *row, const char *what) {
+  if (!*what || (row->what && strstr(row->what, what))) return;
+  if (row->what && strlen(row->what) + strlen(what) > MAX_WHAT) return;
+  char *more = row->what ? hd_sprintf("%s; %s", row->what, what) : hd_strdup(what);
+  free(row->what);
+  row->what = more;
+}
+
+/* ---- rows ---- */
+
+static struct hd_row *last_row(struct hd_story *s) { return s->row.n ? &s->row.v[s->row.n - 1] : NULL; }
+
+/* The last row is complete. */
+static void close_row(struct teller *t) {
+  struct hd_row *row = last_row(t->story);
+  struct hd_str what;
+  hd_str_init(&what);
+  for (size_t i = 0; i < t->ntouches; i++) add_touch(t, &what, &t->touch[i]);
+  t->ntouches = 0;
+  if (what.n && row) {
+    char *words = row->what;
+    row->what = words ? hd_sprintf("%s; %s", what.s, words) : hd_strdup(what.s);
+    free(words);
+  }
+  hd_str_fini(&what);
+}
+
+static bool same_line(const struct hd_row *a, const struct hd_row *b) {
+  return a->line == b->line && a->path && b->path && strcmp(a->path, b->path) == 0;
+}
+
+/* Takes the row over; puts it together with the last one if that is the same line of the same thread. */
+static struct hd_row *add_row(struct teller *t, struct hd_row *row) {
+  struct hd_row *last = last_row(t->story);
+  if (last && last->thread == row->thread && same_line(last, row)) {
+    if (row->what) say(last, row->what);
+    if (row->first <= row->last) last->last = row->last;
+    clear_place(row);
+    free(row->what);
+    return last;
+  }
+  close_row(t);
+  row->kept = true;
+  hd_vec_push(&t->story->row, *row);
+  return last_row(t->story);
+}
+
+static bool is_told(const struct hd_event *e) {
+  if (e->op == HD_OP_NONE || e->op >= HD_OP_COUNT) return false;
+  unsigned object = hd_op_object[e->op];
+  return object != HD_OBJ_THREAD && object != HD_OBJ_NONE && object != HD_OBJ_STREAM;
+}
+
+static void tell_event(struct teller *t, size_t i) {
+  const struct hd_event *e = &t->r->event[i];
+  struct hd_row row = {.thread = e->thread, .first = i, .last = i};
+  bool inside, memory = hd_op_object[e->op] == HD_OBJ_MEMORY;
+  if (!locate(t, i, &row, &inside)) return;
+  struct hd_str what;
+  hd_str_init(&what);
+  add_what(t, &what, e);
+  const struct hd_row *last = last_row(t->story);
+  bool goes_on = last && last->thread == row.thread && same_line(last, &row);
+  if (what.n == 0 && !memory && !goes_on) {
+    clear_place(&row);
+    hd_str_fini(&what);
+    return;
+  }
+  row.locks = hd_op_object[e->op] == HD_OBJ_MUTEX && e->op != HD_OP_WAKE && !(e->flags & HD_EV_FAILED);
+  row.what = what.n ? hd_strdup(what.s) : NULL;
+  hd_str_fini(&what);
+  bool locks = row.locks;
+  struct hd_row *now = add_row(t, &row);
+  now->locks &= locks;
+  /* What a library does to its own memory is its business. */
+  if (memory && !inside && e->op != HD_OP_FREE) note_access(t, e);
+}
+
+/* The last row of the thread, NULL if it has none. */
+static struct hd_row *row_of(struct hd_story *s, unsigned thread) {
+  for (size_t i = s->row.n; i-- > 0;)
+    if (s->row.v[i].thread == thread) return &s->row.v[i];
+  return NULL;
+}
+
+/* The row of a place of the finding: the last one of its thread if that is the line, else a new one. */
+static struct hd_row *place_row(struct teller *t, const struct hd_place *p, bool anywhere) {
+  struct hd_row row = {.thread = p->thread_no, .first = 1};
+  if (!take_frame(&row, &p->stack)) return NULL;
+  for (size_t i = t->story->row.n; i-- > 0;) {
+    struct hd_row *at = &t->story->row.v[i];
+    if (at->thread != row.thread) continue;
+    if (same_line(at, &row)) {
+      clear_place(&row);
+      return at;
+    }
+    if (!anywhere) break;
+  }
+  return add_row(t, &row);
+}
+
+static void tell_wait(struct teller *t, const struct hd_place *p) {
+  if (hd_op_object[p->op] == HD_OBJ_THREAD) return; /* waits for one of the others */
+  struct hd_row *last = row_of(t->story, p->thread_no);
+  bool cond = hd_op_object[p->op] == HD_OBJ_COND || p->op == HD_OP_FRETURN;
+  struct hd_row row = {.thread = p->thread_no, .first = 1, .mark = HD_ROW_WAITS};
+  if (!take_frame(&row, &p->stack)) return;
+  struct hd_str what;
+  hd_str_init(&what);
+  hd_str_add(&what, cond ? "nobody wakes it any more" : "waits for");
+  if (!cond && p->object) hd_str_addf(&what, " %s", p->object);
+  if (!cond && p->peer) hd_str_addf(&what, ", held by %s", p->peer);
+  if (cond && last && same_line(last, &row)) {
+    say(last, what.s);
+    last->mark = HD_ROW_WAITS;
+    clear_place(&row);
+    hd_str_fini(&what);
+    return;
+  }
+  close_row(t);
+  row.what = hd_str_take(&what);
+  row.kept = true;
+  hd_vec_push(&t->story->row, row);
+}
+
+/* The places of the finding itself, as the last rows. */
+static void tell_end(struct teller *t) {
+  const struct hd_finding *f = t->f;
+  for (size_t i = 0; i < f->nplaces; i++) {
+    const struct hd_place *p = &f->place[i];
+    if (p->role == HD_ROLE_PREVIOUS) {
+      struct hd_row *row = place_row(t, p, true);
+      if (row && row->mark == HD_ROW_STEP) row->mark = HD_ROW_RACES;
+    }
+    if (p->role == HD_ROLE_WAITS) tell_wait(t, p);
+  }
+  for (size_t i = 0; i < f->nplaces; i++) {
+    const struct hd_place *p = &f->place[i];
+    if (p->role != HD_ROLE_AT) continue;
+    struct hd_row *last = last_row(t->story);
+    /* It is the last thing that happened: behind whatever others did. */
+    struct hd_row *row = last && last->thread == p->thread_no ? place_row(t, p, false) : NULL;
+    if (!row) {
+      struct hd_row own = {.thread = p->thread_no, .first = 1};
+      if (!take_frame(&own, &p->stack)) continue;
+      close_row(t);
+      own.kept = true;
+      hd_vec_push(&t->story->row, own);
+      row = last_row(t->story);
+    }
+    row->mark = HD_ROW_FAILS;
+    break;
+  }
+}
+
+/* ---- room ---- */
+
+static void drop_row(struct hd_story *s, size_t i) {
+  clear_place(&s->row.v[i]);
+  free(s->row.v[i].what);
+  memmove(&s->row.v[i], &s->row.v[i + 1], (s->row.n - i - 1) * sizeof s->row.v[0]);
+  s->row.n--;
+}
+
+/* Whether the line is one in which the thread creates another. */
+static bool creates(struct teller *t, const struct hd_row *row) {
+  for (size_t i = 0; i < t->r->n; i++) {
+    if (t->r->event[i].op != HD_OP_CREATE || t->r->event[i].thread != row->thread) continue;
+    struct hd_row at = {0};
+    bool inside, same = locate(t, i, &at, &inside) && same_line(&at, row);
+    clear_place(&at);
+    if (same) return true;
+  }
+  return false;
+}
+
+/* Taking a lock is worth a row where locks are what it is about; that a thread has to be told what to do before it is
+ * started goes without saying. */
+static void leave_out(struct teller *t) {
+  struct hd_story *s = t->story;
+  bool locks = t->f->kind == HD_KIND_DEADLOCK || t->f->kind == HD_KIND_DOUBLE_LOCK ||
+               t->f->kind == HD_KIND_NOT_OWNER || t->f->kind == HD_KIND_DESTROY_BUSY;
+  size_t others = 0;
+  for (size_t i = 0; i < s->row.n; i++) others += !s->row.v[i].locks && s->row.v[i].mark == HD_ROW_STEP;
+  for (size_t i = s->row.n; i-- > 0;) {
+    const struct hd_row *r = &s->row.v[i];
+    if (r->mark != HD_ROW_STEP) continue;
+    if ((r->locks && !locks && others) || (!r->what && creates(t, r))) drop_row(s, i);
+  }
+}
+
+static size_t kept(const struct hd_story *s) {
+  size_t n = 0;
+  for (size_t i = 0; i < s->row.n; i++) n += s->row.v[i].kept;
+  return n;
+}
+
+/* Leaves out rows in the middle of what one thread does at a time, then the oldest ones. */
+static void make_room(struct hd_story *s) {
+  size_t n = kept(s);
+  for (size_t i = 1; i + 1 < s->row.n && n > MAX_ROWS; i++) {
+    struct hd_row *r = &s->row.v[i];
+    bool middle = s->row.v[i - 1].thread == r->thread && s->row.v[i + 1].thread == r->thread;
+    if (!middle || r->mark != HD_ROW_STEP) continue;
+    r->kept = false;
+    n--;
+  }
+  for (size_t i = 0; i < s->row.n && n > MAX_ROWS; i++) {
+    if (!s->row.v[i].kept || s->row.v[i].mark != HD_ROW_STEP) continue;
+    s->row.v[i].kept = false;
+    n--;
+  }
+}
+
+static void name_threads(struct teller *t) {
+  struct hd_story *s = t->story;
+  for (unsigned k = 0; k < HD_MAX_THREADS; k++) {
+    bool there = false;
+    for (size_t i = 0; i < s->row.n && !there; i++) there = s->row.v[i].thread == k;
+    if (!there) continue;
+    char *name = hd_thread_name(t->r->thread, t->r->nthreads, k);
+    if (k < t->r->nthreads && t->r->thread[k].name[0]) {
+      char *with = hd_sprintf("%s (%.15s)", name, t->r->thread[k].name);
+      free(name);
+      name = with;
+    }
+    for (char *c = name; *c; c++)
+      if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    hd_vec_push(&s->thread, k);
+    hd_vec_push(&s->name, name);
+  }
+}
+
+/* ---- remarks ---- */
+
+#define MAX_HELD 16
+
+static void add_locks(struct teller *t, struct hd_str *out, const char *who, const uint64_t *lock, size_t n) {
+  hd_str_addf(out, "%s held", who);
+  for (size_t i = 0; i < n; i++) {
+    char *name = hd_symbolize_object(t->sym, lock[i]);
+    hd_str_addf(out, "%s%s", i ? ", " : " ", name ? name : "a lock");
+    free(name);
+  }
+  if (n == 0) hd_str_add(out, " no lock");
+}
+
+/* The event of a place; the number of events if there is none. */
+static size_t event_of(const struct teller *t, const struct hd_place *p) {
+  for (size_t i = t->r->n; i-- > 0;) {
+    const struct hd_event *e = &t->r->event[i];
+    if (e->thread == p->thread_no && p->stack.n && e->pc == p->stack.v[0].pc) return i;
+  }
+  return t->r->n;
+}
+
+/* What would have ordered the accesses of a race. */
+static char *remark_of_race(struct teller *t) {
+  const struct hd_place *at = NULL, *previous = NULL;
+  for (size_t i = 0; i < t->f->nplaces; i++) {
+    if (t->f->place[i].role == HD_ROLE_AT) at = &t->f->place[i];
+    if (t->f->place[i].role == HD_ROLE_PREVIOUS) previous = &t->f->place[i];
+  }
+  if (!at || !previous) return NULL;
+  uint64_t one[MAX_HELD], two[MAX_HELD];
+  size_t n = hd_analysis_held(t->r->event, event_of(t, previous), previous->thread_no, one, MAX_HELD);
+  size_t m = hd_analysis_held(t->r->event, t->r->n, at->thread_no, two, MAX_HELD);
+  if (n == 0 && m == 0) return hd_strdup("Nothing orders the two: neither thread held a lock.");
+  struct hd_str out;
+  hd_str_init(&out);
+  hd_str_add(&out, "Nothing orders the two: ");
+  add_locks(t, &out, previous->thread, one, n);
+  hd_str_add(&out, ", ");
+  add_locks(t, &out, at->thread, two, m);
+  char *name = n + m == 1 ? hd_symbolize_object(t->sym, n ? one[0] : two[0]) : NULL;
+  hd_str_addf(&out, ". %s held by both would.", name ? name : "A lock");
+  free(name);
+  return hd_str_take(&out);
+}
+
+/* Signals that came when nobody waited. */
+static char *remark_of_wakeup(struct teller *t) {
+  for (size_t i = 0; i < t->f->nplaces; i++) {
+    const struct hd_place *p = &t->f->place[i];
+    if (p->role != HD_ROLE_WAITS || hd_op_object[p->op] != HD_OBJ_COND) continue;
+    struct hd_str out;
+    hd_str_init(&out);
+    bool one = false;
+    for (size_t k = 0; k < t->r->n; k++) {
+      const struct hd_event *e = &t->r->event[k];
+      if (e->object != p->object_addr || (e->op != HD_OP_SIGNAL && e->op != HD_OP_BROADCAST)) continue;
+      struct hd_row row = {.first = 1};
+      bool inside;
+      if (!locate(t, k, &row, &inside)) continue;
+      hd_str_addf(&out, "%sthe signal of line %d %s", one ? ", " : "", row.line,
+                  e->aux == 0             ? "came when nobody waited"
+                  : e->op == HD_OP_SIGNAL ? "woke "
+                                          : "woke others");
+      if (e->aux && e->op == HD_OP_SIGNAL) add_thread(t, &out, (unsigned)e->aux - 1);
+      one = true;
+      clear_place(&row);
+    }
+    char *name = p->object ? hd_sprintf("`%s`", p->object) : hd_strdup("its condition");
+    char *text = one ? hd_sprintf("%s waits on %s; %s", p->thread, name, out.s)
+                     : hd_sprintf("%s waits on %s, which nobody signals", p->thread, name);
+    free(name);
+    hd_str_fini(&out);
+    return text;
+  }
+  return NULL;
+}
+
+/* ---- all of it ---- */
+
+size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t max) {
+  size_t n = 0;
+  for (size_t i = 0; i < f->nplaces && n < max; i++) {
+    const struct hd_place *p = &f->place[i];
+    if (p->role != HD_ROLE_AT && p->role != HD_ROLE_PREVIOUS && p->role != HD_ROLE_WAITS) continue;
+    bool waits = p->role == HD_ROLE_WAITS && hd_op_object[p->op] != HD_OBJ_THREAD;
+    out[n++] = (struct hd_pending){p->thread_no, waits ? p->object_addr : 0};
+  }
+  return n;
+}
+
+struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_finding *f,
+                              struct hd_symbolizer *sym) {
+  struct hd_story *s = hd_alloc(sizeof *s);
+  struct teller t = {r, f, sym, s};
+  struct hd_pending ends[HD_MAX_SITES];
+  uint8_t *mark = hd_analysis_mark(r->event, r->n, ends, hd_story_ends(f, ends, HD_MAX_SITES));
+  size_t from = r->n, told = 0;
+  const uint8_t both = HD_MARK_SHARED | HD_MARK_CONE;
+  while (from > 0 && told < MAX_TOLD) told += (mark[--from] & both) == both;
+  bool threads = false; /* what was done before there were any belongs to nobody's story */
+  for (size_t i = 0; i < r->n; i++) {
+    threads |= r->event[i].op == HD_OP_CREATE;
+    if (i >= from && threads && (mark[i] & both) == both && is_told(&r->event[i])) tell_event(&t, i);
+  }
+  free(mark);
+  tell_end(&t);
+  close_row(&t);
+  leave_out(&t);
+  name_threads(&t);
+  if (s->row.n < 2) {
+    hd_story_free(s);
+    return NULL;
+  }
+  make_room(s);
+  if (f->kind == HD_KIND_DATA_RACE) s->remark = remark_of_race(&t);
+  if (f->kind == HD_KIND_LOST_WAKEUP) s->remark = remark_of_wakeup(&t);
+  return s;
+}
+
+size_t hd_story_row(const struct hd_story *s, size_t event, unsigned thread) {
+  for (size_t i = s->row.n; i-- > 0;) {
+    const struct hd_row *r = &s->row.v[i];
+    if (r->thread != thread) continue;
+    if (event == HD_PENDING || (event >= r->first && event <= r->last)) return i + 1;
+  }
+  return 0;
+}
+
+void hd_story_order(struct hd_story *s, size_t before, size_t after) {
+  HD_BUG_ON(before == 0 || after == 0 || before > s->row.n || after > s->row.n);
+  s->before = before;
+  s->after = after;
+  s->row.v[before - 1].kept = s->row.v[after - 1].kept = true;
+}
+
+void hd_story_free(struct hd_story *s) {
+  if (!s) return;
+  for (size_t i = 0; i < s->row.n; i++) {
+    clear_place(&s->row.v[i]);
+    free(s->row.v[i].what);
+  }
+  for (size_t i = 0; i < s->name.n; i++) free(s->name.v[i]);
+  hd_vec_free(&s->thread);
+  hd_vec_free(&s->name);
+  free(s->remark);
+  hd_vec_free(&s->row);
+  free(s);
+}
