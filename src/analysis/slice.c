@@ -1,14 +1,14 @@
 /* slice.c: which of the recorded events matter for the end of the execution. Runs in the supervisor.
  *
  * Invariants
- *  1. Memory is looked at in granules of 8 bytes; an access to more than MAX_GRANULES counts for its first ones.
+ *  1. Memory is looked at byte by byte; an access to more than MAX_BYTES counts for its first ones.
  *  2. The cone is closed: with an event it holds all earlier ones of its thread, all earlier ones it depends on, and
  *     the creation of its thread. */
 #include "analysis/analysis.h"
 
 #include <stdlib.h>
 
-#define MAX_GRANULES 256
+#define MAX_BYTES 512
 
 struct cell {
   uint64_t key; /* 0: empty */
@@ -76,13 +76,11 @@ static bool writes(const struct hd_event *e) {
 static size_t ncells(const struct hd_event *e) {
   if (is_sync(e)) return 1;
   if (!is_memory(e)) return 0;
-  uint64_t last = e->object + (e->size ? e->size - 1 : 0);
-  uint64_t n = (last >> 3) - (e->object >> 3) + 1;
-  return n < MAX_GRANULES ? (size_t)n : MAX_GRANULES;
+  return e->size == 0 ? 1 : e->size < MAX_BYTES ? e->size : MAX_BYTES;
 }
 
 static uint64_t key_of(const struct hd_event *e, size_t i) {
-  return is_sync(e) ? e->object | 1ull << 63 : ((e->object >> 3) + i) | 1ull << 62;
+  return is_sync(e) ? e->object | 1ull << 63 : (e->object + i) | 1ull << 62;
 }
 
 /* ---- shared, cone ---- */

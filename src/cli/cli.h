@@ -351,7 +351,8 @@ struct hd_stored {
   struct hd_command command; /* program identity as recorded */
   bool smaller;              /* they are of the smaller one */
   char *title;
-  char *input_path; /* NULL: none */
+  size_t before, after; /* rows of its story whose order matters, plus 1; 0: not known */
+  char *input_path;     /* NULL: none */
 };
 /* Reads the smaller schedule and its events if there is one, unless `original`. */
 int hd_store_read(const char *dir, bool original, struct hd_stored *out, struct hd_err *err);

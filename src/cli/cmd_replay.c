@@ -98,6 +98,12 @@ static void show_finding(struct replay *r, const struct hd_rerun *run) {
   struct hd_symbolizer *sym =
       hd_symbolizer_new(run->module, run->nmodules, r->stored.command.program.path, r->stored.command.cwd);
   struct hd_finding *f = hd_finding_new(run->capture.rec, sym);
+  if (!f->partial) f->story = hd_story_of(run, f, sym);
+  /* What was tried then holds for the same run only. */
+  const struct hd_stored *s = &r->stored;
+  bool same = f->story && !r->rebuilt && !r->o->original && s->before && s->after;
+  if (same && s->before <= f->story->row.n && s->after <= f->story->row.n)
+    hd_story_order(f->story, s->before, s->after);
   struct hd_str text;
   hd_str_init(&text);
   hd_text_finding(&text, f, hd_text_colour(STDERR_FILENO));
@@ -133,6 +139,7 @@ static int check_run(struct replay *r, const struct hd_rerun *run, enum result *
 
 static int replay_once(struct replay *r, enum hd_output how, enum result *result, struct hd_err *err) {
   struct hd_rerun run;
+  r->stored.schedule.plain = !r->shown; /* for its story */
   int rc = hd_rerun_schedule(&r->stored.command, &r->stored.schedule, &r->input, how, NULL,
                              r->o->hang_timeout, &run, err);
   if (rc == HD_OK) rc = check_run(r, &run, result, err);

@@ -354,6 +354,25 @@ static int read_text_parts(const char *dir, bool original, struct hd_stored *out
   return rc == HD_OK && !original && has_part(dir, "schedule.min") ? read_smaller(dir, out, err) : rc;
 }
 
+/* The row of the story that was shown with this number, plus 1. */
+static size_t row_with_number(json_t *rows, json_t *number) {
+  size_t i;
+  json_t *row;
+  json_array_foreach(rows, i, row) {
+    json_t *n = json_object_get(row, "number");
+    if (json_is_integer(n) && json_integer_value(n) == json_integer_value(number)) return i + 1;
+  }
+  return 0;
+}
+
+static void read_order(json_t *root, struct hd_stored *out) {
+  json_t *story = json_object_get(root, "story"), *order = json_object_get(story, "order");
+  json_t *before = json_object_get(order, "before"), *after = json_object_get(order, "after");
+  if (!json_is_integer(before) || !json_is_integer(after)) return;
+  out->before = row_with_number(json_object_get(story, "rows"), before);
+  out->after = row_with_number(json_object_get(story, "rows"), after);
+}
+
 static int read_json_parts(const char *dir, struct hd_stored *out, struct hd_err *err) {
   json_t *root;
   char *path;
@@ -364,6 +383,7 @@ static int read_json_parts(const char *dir, struct hd_stored *out, struct hd_err
   if (rc != HD_OK) return rc;
   rc = load_json(dir, "finding.json", &root, &path, err);
   if (rc == HD_OK) rc = string_from_json(root, "title", &out->title, path, err);
+  if (rc == HD_OK) read_order(root, out);
   json_t *kind = json_object_get(root, "kind");
   if (rc == HD_OK &&
       (!json_is_string(kind) || strcmp(json_string_value(kind), hd_kind_name[out->schedule.kind]) != 0))

@@ -102,7 +102,7 @@ struct hd_row {
   int line;                     /* 0 if unknown */
   char *what;                   /* "reads count = 0; writes count = 1" */
   size_t first, last;           /* events that it is made of; first > last: none */
-  bool locks;                   /* a lock is taken, and that is all */
+  bool locks, memory;           /* a lock is taken, or memory accessed, and that is all */
   bool kept;                    /* shown, not left out for room */
 };
 

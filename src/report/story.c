@@ -175,12 +175,21 @@ static void add_what(struct teller *t, struct hd_str *out, const struct hd_event
         return;
       }
       break;
-    case HD_OBJ_SEM:
-      hd_str_addf(out, "%s%s", hd_op_text[e->op], failed ? " fails:" : "");
+    case HD_OBJ_SEM: {
+      int64_t change = hd_op_effect[e->op] == HD_EFF_RELEASE ? 1 : e->op == HD_OP_SEMVALUE || failed ? 0 : -1;
+      hd_str_add(out, "semaphore");
       add_object(t, out, e->object);
-      hd_str_addf(out, " was %llu", (unsigned long long)e->aux);
+      hd_str_addf(out, change ? ": %lld -> %lld" : " is %lld", (long long)e->aux, (long long)e->aux + change);
       return;
+    }
     case HD_OBJ_RWLOCK:
+      if (hd_op_effect[e->op] == HD_EFF_RELEASE) return;
+      hd_str_add(out, failed ? "does not get" : "takes");
+      add_object(t, out, e->object);
+      hd_str_add(out, e->op == HD_OP_RDLOCK || e->op == HD_OP_TRYRDLOCK || e->op == HD_OP_TIMEDRDLOCK
+                          ? " to read"
+                          : " to write");
+      return;
     case HD_OBJ_ONCE:
       if (hd_op_effect[e->op] == HD_EFF_RELEASE) return;
       break;
@@ -261,9 +270,11 @@ static void tell_event(struct teller *t, size_t i) {
   row.locks = hd_op_object[e->op] == HD_OBJ_MUTEX && e->op != HD_OP_WAKE && !(e->flags & HD_EV_FAILED);
   row.what = what.n ? hd_strdup(what.s) : NULL;
   hd_str_fini(&what);
+  row.memory = memory;
   bool locks = row.locks;
   struct hd_row *now = add_row(t, &row);
   now->locks &= locks;
+  now->memory &= memory;
   /* What a library does to its own memory is its business. */
   if (memory && !inside && e->op != HD_OP_FREE) note_access(t, e);
 }
@@ -299,8 +310,8 @@ static void tell_wait(struct teller *t, const struct hd_place *p) {
   if (!take_frame(&row, &p->stack)) return;
   struct hd_str what;
   hd_str_init(&what);
-  hd_str_add(&what, cond ? "nobody wakes it any more" : "waits for");
-  if (!cond && p->object) hd_str_addf(&what, " %s", p->object);
+  hd_str_add(&what, cond ? "nobody wakes it any more" : "waits for ");
+  if (!cond) hd_str_add(&what, p->object ? p->object : hd_op_object[p->op] == HD_OBJ_IO ? "ever" : "it");
   if (!cond && p->peer) hd_str_addf(&what, ", held by %s", p->peer);
   if (cond && last && same_line(last, &row)) {
     say(last, what.s);
@@ -325,6 +336,10 @@ static void tell_end(struct teller *t) {
       if (row && row->mark == HD_ROW_STEP) row->mark = HD_ROW_RACES;
     }
     if (p->role == HD_ROLE_WAITS) tell_wait(t, p);
+    if (p->role == HD_ROLE_FREE) {
+      struct hd_row *row = place_row(t, p, true);
+      if (row) say(row, "frees it");
+    }
   }
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];
@@ -366,7 +381,7 @@ static bool creates(struct teller *t, const struct hd_row *row) {
   return false;
 }
 
-/* Taking a lock is worth a row where locks are what it is about; that a thread has to be told what to do before it is
+/* Taking a lock is worth a row where locks are what it is about, and then nothing else is; that a thread has to be told what to do before it is
  * started goes without saying. */
 static void leave_out(struct teller *t) {
   struct hd_story *s = t->story;
@@ -374,10 +389,12 @@ static void leave_out(struct teller *t) {
                t->f->kind == HD_KIND_NOT_OWNER || t->f->kind == HD_KIND_DESTROY_BUSY;
   size_t others = 0;
   for (size_t i = 0; i < s->row.n; i++) others += !s->row.v[i].locks && s->row.v[i].mark == HD_ROW_STEP;
+  bool deadlock = t->f->kind == HD_KIND_DEADLOCK;
   for (size_t i = s->row.n; i-- > 0;) {
     const struct hd_row *r = &s->row.v[i];
     if (r->mark != HD_ROW_STEP) continue;
-    if ((r->locks && !locks && others) || (!r->what && creates(t, r))) drop_row(s, i);
+    if ((r->locks && !locks && others) || (r->memory && deadlock) || (!r->what && creates(t, r)))
+      drop_row(s, i);
   }
 }
 
@@ -404,18 +421,31 @@ static void make_room(struct hd_story *s) {
   }
 }
 
+/* What the program calls the thread, or the function that it runs; NULL if neither is known. */
+static char *own_name(struct teller *t, unsigned thread) {
+  if (thread == 0) return hd_strdup("main");
+  if (thread >= t->r->nthreads) return NULL;
+  const struct hd_thread_rec *rec = &t->r->thread[thread];
+  if (rec->name[0]) return hd_sprintf("%.15s", rec->name);
+  struct hd_frames frames = {0};
+  if (rec->start) hd_symbolize_pc(t->sym, rec->start, true, &frames);
+  char *name = frames.n && !hd__is_plumbing(&frames.v[0]) && frames.v[0].function
+                   ? hd_strdup(frames.v[0].function)
+                   : NULL;
+  hd_frames_free(&frames);
+  return name;
+}
+
 static void name_threads(struct teller *t) {
   struct hd_story *s = t->story;
   for (unsigned k = 0; k < HD_MAX_THREADS; k++) {
     bool there = false;
     for (size_t i = 0; i < s->row.n && !there; i++) there = s->row.v[i].thread == k;
     if (!there) continue;
-    char *name = hd_thread_name(t->r->thread, t->r->nthreads, k);
-    if (k < t->r->nthreads && t->r->thread[k].name[0]) {
-      char *with = hd_sprintf("%s (%.15s)", name, t->r->thread[k].name);
-      free(name);
-      name = with;
-    }
+    char *number = hd_thread_name(t->r->thread, t->r->nthreads, k), *own = own_name(t, k);
+    char *name = own ? hd_sprintf("%s %s", number, own) : hd_strdup(number);
+    free(number);
+    free(own);
     for (char *c = name; *c; c++)
       if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
     hd_vec_push(&s->thread, k);
@@ -431,7 +461,7 @@ static void add_locks(struct teller *t, struct hd_str *out, const char *who, con
   hd_str_addf(out, "%s held", who);
   for (size_t i = 0; i < n; i++) {
     char *name = hd_symbolize_object(t->sym, lock[i]);
-    hd_str_addf(out, "%s%s", i ? ", " : " ", name ? name : "a lock");
+    hd_str_addf(out, name ? "%s`%s`" : "%sa lock", i ? ", " : " ", name);
     free(name);
   }
   if (n == 0) hd_str_add(out, " no lock");
@@ -465,7 +495,7 @@ static char *remark_of_race(struct teller *t) {
   hd_str_add(&out, ", ");
   add_locks(t, &out, at->thread, two, m);
   char *name = n + m == 1 ? hd_symbolize_object(t->sym, n ? one[0] : two[0]) : NULL;
-  hd_str_addf(&out, ". %s held by both would.", name ? name : "A lock");
+  hd_str_addf(&out, name ? ". `%s` held by both would." : ". A lock held by both would.", name);
   free(name);
   return hd_str_take(&out);
 }
@@ -509,8 +539,9 @@ size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t 
   for (size_t i = 0; i < f->nplaces && n < max; i++) {
     const struct hd_place *p = &f->place[i];
     if (p->role != HD_ROLE_AT && p->role != HD_ROLE_PREVIOUS && p->role != HD_ROLE_WAITS) continue;
-    bool waits = p->role == HD_ROLE_WAITS && hd_op_object[p->op] != HD_OBJ_THREAD;
-    out[n++] = (struct hd_pending){p->thread_no, waits ? p->object_addr : 0};
+    unsigned object = hd_op_object[p->op];
+    bool sync = object != HD_OBJ_THREAD && object != HD_OBJ_MEMORY && object != HD_OBJ_NONE;
+    out[n++] = (struct hd_pending){p->thread_no, sync ? p->object_addr : 0};
   }
   return n;
 }
@@ -518,7 +549,7 @@ size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t 
 struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_finding *f,
                               struct hd_symbolizer *sym) {
   struct hd_story *s = hd_alloc(sizeof *s);
-  struct teller t = {r, f, sym, s};
+  struct teller t = {.r = r, .f = f, .sym = sym, .story = s};
   struct hd_pending ends[HD_MAX_SITES];
   uint8_t *mark = hd_analysis_mark(r->event, r->n, ends, hd_story_ends(f, ends, HD_MAX_SITES));
   size_t from = r->n, told = 0;

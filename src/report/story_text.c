@@ -125,7 +125,7 @@ static void add_row(struct hd_str *out, const struct hd_story *s, size_t i, cons
   if (columns)
     hd_str_addf(out, "%*s", (int)indent, "");
   else
-    hd_str_addf(out, "%-6.5s", s->name.v[k]);
+    hd_str_addf(out, "%-6.*s", (int)strcspn(s->name.v[k], " "), s->name.v[k]);
   add_cut(out, code.s, width);
   paint(out, colour && marked, PLAIN);
   paint(out, colour, DIM);
