@@ -245,6 +245,8 @@ json_t *hd_json_summary(const struct hd_summary *s);
 
 /* ---- inside src/report ---- */
 
+/* "waits for `b`, held by T2". pre: a place of role WAITS. */
+void hd__text_wait(struct hd_str *out, const struct hd_place *p);
 void hd__text_story(struct hd_str *out, const struct hd_story *s, bool colour);
 json_t *hd__json_story(const struct hd_story *s);
 /* Headers of the system (std::thread's way to the thread's function) and code without a source. */

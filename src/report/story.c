@@ -124,7 +124,8 @@ static bool is_small(uint64_t v, uint32_t size) {
 static void add_touch(struct teller *t, struct hd_str *out, const struct touch *c) {
   char *name = hd_symbolize_object(t->sym, c->object);
   /* An address in something that has no name says nothing. */
-  if (!name && (!c->known || !is_small(c->after, c->size))) return;
+  bool small = is_small(c->after, c->size) && (!c->read || is_small(c->before, c->size));
+  if (!name && (!c->known || !small)) return;
   if (out->n) hd_str_add(out, "; ");
   if (!c->known) {
     hd_str_addf(out, "%s %s", c->written ? "writes" : "reads", name);
@@ -302,17 +303,28 @@ static struct hd_row *place_row(struct teller *t, const struct hd_place *p, bool
   return add_row(t, &row);
 }
 
+/* As in the list of places; names are not quoted in rows. */
+static void add_wait(struct hd_str *out, const struct hd_place *p) {
+  struct hd_str text;
+  hd_str_init(&text);
+  hd__text_wait(&text, p);
+  for (const char *c = text.s; *c; c++)
+    if (*c != '`') hd_str_addc(out, *c);
+  hd_str_fini(&text);
+}
+
 static void tell_wait(struct teller *t, const struct hd_place *p) {
   if (hd_op_object[p->op] == HD_OBJ_THREAD) return; /* waits for one of the others */
   struct hd_row *last = row_of(t->story, p->thread_no);
-  bool cond = hd_op_object[p->op] == HD_OBJ_COND || p->op == HD_OP_FRETURN;
+  bool cond = hd_op_object[p->op] == HD_OBJ_COND;
   struct hd_row row = {.thread = p->thread_no, .first = 1, .mark = HD_ROW_WAITS};
   if (!take_frame(&row, &p->stack)) return;
   struct hd_str what;
   hd_str_init(&what);
-  hd_str_add(&what, cond ? "nobody wakes it any more" : "waits for ");
-  if (!cond) hd_str_add(&what, p->object ? p->object : hd_op_object[p->op] == HD_OBJ_IO ? "ever" : "it");
-  if (!cond && p->peer) hd_str_addf(&what, ", held by %s", p->peer);
+  if (cond)
+    hd_str_add(&what, "nobody wakes it any more");
+  else
+    add_wait(&what, p);
   if (cond && last && same_line(last, &row)) {
     say(last, what.s);
     last->mark = HD_ROW_WAITS;

@@ -92,38 +92,38 @@ static void add_io_wait(struct hd_str *out, const struct hd_place *p) {
                                             : "poll";
   unsigned k = (unsigned)(p->object_addr >> 56);
   if (p->op == HD_OP_WAITCHILD) {
-    hd_str_addf(out, "%s waits for a child process", p->who);
+    hd_str_add(out, "waits for a child process");
     return;
   }
-  hd_str_addf(out, "%s waits to %s descriptor %d", p->who, to, (int)p->size);
+  hd_str_addf(out, "waits to %s descriptor %d", to, (int)p->size);
   if (k && k < sizeof kind / sizeof *kind) hd_str_addf(out, " (%s)", kind[k]);
 }
 
-static void add_wait(struct hd_str *out, const struct hd_place *p) {
+void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
   if (p->op == HD_OP_SPINWAIT) {
-    hd_str_addf(out, "%s reads again and again ", p->who);
+    hd_str_add(out, "reads again and again ");
     add_name(out, p);
     return;
   }
   switch (hd_op_object[p->op]) {
     case HD_OBJ_THREAD:
       if (p->op == HD_OP_SIGWAIT) {
-        hd_str_addf(out, "%s waits for a signal", p->who);
+        hd_str_add(out, "waits for a signal");
         return;
       }
-      hd_str_addf(out, "%s waits for %s to end", p->who, p->object ? p->object : "a thread");
+      hd_str_addf(out, "waits for %s to end", p->object ? p->object : "a thread");
       return;
-    case HD_OBJ_COND: hd_str_addf(out, "%s waits on the condition ", p->who); break;
+    case HD_OBJ_COND: hd_str_add(out, "waits on the condition "); break;
     case HD_OBJ_RWLOCK:
-      hd_str_addf(out, "%s waits to %s ", p->who,
+      hd_str_addf(out, "waits to %s ",
                   p->op == HD_OP_RDLOCK || p->op == HD_OP_TIMEDRDLOCK ? "read" : "write");
       break;
-    case HD_OBJ_FUTEX: hd_str_addf(out, "%s waits on the futex ", p->who); break;
-    case HD_OBJ_SEM: hd_str_addf(out, "%s waits for the semaphore ", p->who); break;
-    case HD_OBJ_BARRIER: hd_str_addf(out, "%s waits at the barrier ", p->who); break;
+    case HD_OBJ_FUTEX: hd_str_add(out, "waits on the futex "); break;
+    case HD_OBJ_SEM: hd_str_add(out, "waits for the semaphore "); break;
+    case HD_OBJ_BARRIER: hd_str_add(out, "waits at the barrier "); break;
     case HD_OBJ_IO: add_io_wait(out, p); return;
-    case HD_OBJ_NONE: hd_str_addf(out, "%s waits", p->who); return;
-    default: hd_str_addf(out, "%s waits for ", p->who); break;
+    case HD_OBJ_NONE: hd_str_add(out, "waits"); return;
+    default: hd_str_add(out, "waits for "); break;
   }
   add_name(out, p);
   if (p->peer) hd_str_addf(out, ", held by %s", p->peer);
@@ -142,7 +142,10 @@ static void add_what(struct hd_str *out, const struct hd_place *p) {
     case HD_ROLE_PREVIOUS:
       hd_str_addf(out, "%s %s", p->who, p->op == HD_OP_NONE ? "at" : hd_op_text[p->op]);
       break;
-    case HD_ROLE_WAITS: add_wait(out, p); break;
+    case HD_ROLE_WAITS:
+      hd_str_addf(out, "%s ", p->who);
+      hd__text_wait(out, p);
+      break;
     case HD_ROLE_HOLDS:
       hd_str_addf(out, "%s took ", p->who);
       add_name(out, p);
@@ -246,16 +249,16 @@ static void add_number(struct hd_str *out, uint32_t n, const char *what) {
   hd_str_addf(out, "%u %s%s", n, what, n == 1 ? "" : strcmp(what, "switch") == 0 ? "es" : "s");
 }
 
-/* "schedule: 1 preemption, 4 switches (found with 7 and 19); none has fewer preemptions" */
+/* "schedule: 1 preemption (none has fewer), 4 switches; found with 7 and 19" */
 static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
   const struct hd_cost *a = &f->minimised.after, *b = &f->minimised.before;
   hd_str_add(out, "  schedule: ");
   add_number(out, a->preemptions, "preemption");
+  if (f->minimised.fewest && a->preemptions) hd_str_add(out, " (none has fewer)");
   hd_str_add(out, ", ");
   add_number(out, a->switches, "switch");
   if (a->preemptions != b->preemptions || a->switches != b->switches)
-    hd_str_addf(out, " (found with %u and %u)", b->preemptions, b->switches);
-  if (f->minimised.fewest && a->preemptions) hd_str_add(out, "; none has fewer preemptions");
+    hd_str_addf(out, "; found with %u and %u", b->preemptions, b->switches);
   hd_str_addc(out, '\n');
 }
 

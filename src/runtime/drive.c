@@ -317,9 +317,12 @@ static void run_all(uint64_t number) {
   const struct hd_config *c = rt.config;
   struct hd_status *st = rt.status;
   unsigned findings = st->nfindings;
-  while (!rt.ctl->supervisor_stop && (number || (number = hd__worker_next()))) {
+  /* However little time there is, the schedule itself is tried. */
+  bool first = c->mode == HD_MODE_REDUCE;
+  while ((first || !rt.ctl->supervisor_stop) && (number || (number = hd__worker_next()))) {
     int reason = run_execution(number);
     st->heartbeat++;
+    first = false;
     if (c->mode == HD_MODE_REDUCE) unlearn(st->visible_at_start); /* every candidate is of the same program */
     if (reason == HD_END_DIVERGED && rt.strategy->systematic) diverged(number);
     if (reason == HD_END_DIVERGED || (st->nfindings > findings && !c->all)) break;

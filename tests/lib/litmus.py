@@ -126,8 +126,8 @@ def one(s, path, case, compiler, opt, restart):
                 where, ", ".join("%s:%s %s %s" % (p["function"], p["line"], p["thread"], p["role"])
                                  for p in f["where"])))
         for text in case.get("says", []):
-            said = r["out"] + r["err"]
-            s.check(text in said, "'%s' is not in: %s" % (text, said.replace("\n", " | ")))
+            said = " ".join((r["out"] + r["err"]).split())  # wherever a line was broken
+            s.check(text in said, "'%s' is not in: %s" % (text, said))
         hang = options[options.index("--hang-timeout") + 1:][:1] if "--hang-timeout" in options else []
         s.replay(times=int(case.get("replays", 3)), options=["--hang-timeout", *hang] if hang else [])
         if smaller(s, f):

@@ -1,5 +1,5 @@
 // expect: kind=deadlock
-// says: T2 waits to read from descriptor 3 (pipe)
+// says: waits to read from descriptor 3 (pipe)
 /* One message for two readers; nobody outside the process has the other end. */
 #include "litmus.h"
 

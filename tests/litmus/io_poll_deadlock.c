@@ -1,5 +1,5 @@
 // expect: kind=deadlock
-// says: T0 waits to poll descriptor
+// says: waits to poll descriptor
 /* It polls the wrong end. */
 #include <poll.h>
 

@@ -8,7 +8,7 @@
 // where: line=@count
 // expect: kind=lost-wakeup
 // argv: promise
-// expect: kind=abort
+// expect: kind=uncaught-exception
 // argv: throw
 #include <cassert>
 #include <future>

@@ -1,0 +1,181 @@
+"""The story of a finding: golden/stories has that of every example, as `check` tells it.
+
+HEDDLE_UPDATE_GOLDEN=1 tests/run.py story      writes what comes out now; look at the difference before you commit
+"""
+import json
+import os
+import pty
+import re
+import shutil
+
+import common
+import scratch
+from scratch import each
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(common.HERE)), "examples")
+STORIES = os.path.join(common.HERE, "golden", "stories")
+# The line in which it goes wrong: it must be among the two whose order matters, or be marked.
+WRONG = {"bank": 24, "buffer": 31, "lazy": 18, "pool": 22, "queue": 30, "refcount": 23}
+SCREEN = 40
+
+
+def tell(s, name, *options):
+    """check of an example with all the time it wants; its JSON."""
+    source = name + (".cc" if name == "queue" else ".c")
+    shutil.copy(os.path.join(EXAMPLES, source), s.dir)
+    s.cc(source, name, "-O0")
+    return s.search("check", "./" + name, "--explain", "20s", *options)
+
+
+def test_every_example_has_one(s):
+    names = {f.split(".")[0] for f in os.listdir(EXAMPLES) if f.endswith((".c", ".cc")) and "_fixed" not in f}
+    s.same(names, set(WRONG), "examples")
+
+
+@each(*sorted(WRONG))
+def test_example(s, name):
+    r = tell(s, name)
+    f = s.is_bug(r, ["assertion", "deadlock", "data-race", "lost-wakeup"])
+    lines = r["out"].splitlines()
+    s.check(len(lines) <= SCREEN, "%d lines, a screen has %d" % (len(lines), SCREEN))
+    wide = [line for line in lines if len(line) > 80]
+    s.check(not wide, "wider than 80 columns: %s" % wide)
+    story = f["story"]
+    order = story.get("order", {})
+    wrong = [row["line"] for row in story["rows"] if row["mark"] != "step" or row.get("number") in order.values()]
+    s.check(WRONG[name] in wrong, "line %d is not named; these are: %s" % (WRONG[name], wrong))
+    s.check(bool(order) == (f["kind"] != "data-race"), "order: %s" % order)
+    text = scratch.anonymise("\n".join(lines[:-2]) + "\n", s)
+    path = os.path.join(STORIES, name + ".txt")
+    if os.environ.get("HEDDLE_UPDATE_GOLDEN"):
+        with open(path, "w") as out:
+            out.write(text)
+    with open(path) as golden:
+        s.same(text, golden.read(), "story")
+    # What is stored and replayed says the same.
+    s.same(s.read(".heddle/1/finding.txt"), "\n".join(lines[:-2]) + "\n", "finding.txt")
+    p = s.replay(times=1)
+    told = r["out"][r["out"].index("  What happened"):r["out"].index("  schedule: ")]
+    s.check(told in p.stderr, "another story: " + p.stderr)
+
+
+def test_order_of_a_deadlock(s):
+    """Had the second thread come to the lock that it waits for before the first one took it."""
+    order = tell(s, "bank")["findings"][0]["story"]["order"]
+    s.same(order, {"before": 1, "after": 4}, "order")
+
+
+MANY = """
+#include <pthread.h>
+#define N 6
+static pthread_mutex_t m[N];
+static void *t(void *a) {
+  long i = (long)a;
+  pthread_mutex_lock(&m[i]);
+  pthread_mutex_lock(&m[(i + 1) % N]);
+  pthread_mutex_unlock(&m[(i + 1) % N]);
+  pthread_mutex_unlock(&m[i]);
+  return a;
+}
+int main(void) {
+  pthread_t id[N];
+  for (int i = 0; i < N; i++) pthread_mutex_init(&m[i], 0);
+  for (long i = 0; i < N; i++) pthread_create(&id[i], 0, t, (void *)i);
+  for (int i = 0; i < N; i++) pthread_join(id[i], 0);
+  return 0;
+}
+"""
+
+
+def test_many_threads(s):
+    """Of many threads the rows are told one below the other, each with its thread."""
+    r = s.search("check", s.build_text(MANY), "--explain", "20s")
+    s.is_bug(r, ["deadlock"])
+    for i in range(1, 7):
+        s.check(re.search(r"^ +\d+ T%d +\d+ pthread_mutex_lock" % i, r["out"], re.M), "T%d is not told" % i)
+    s.check("cycle: T1 -> `m+40` -> T2" in r["out"], r["out"])
+
+
+FREED = """
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+static _Atomic(int *) p;
+static void *user(void *a) {
+  int *mine = atomic_load(&p);
+  if (mine) *mine = 1; // @use
+  return a;
+}
+static void *owner(void *a) {
+  int *mine = atomic_exchange(&p, NULL);
+  free(mine); // @free
+  return a;
+}
+int main(void) {
+  p = malloc(4); // @alloc
+  pthread_t id[2];
+  pthread_create(&id[0], 0, user, 0);
+  pthread_create(&id[1], 0, owner, 0);
+  for (int i = 0; i < 2; i++) pthread_join(id[i], 0);
+  return 0;
+}
+"""
+
+
+def test_use_after_free(s):
+    """Allocation, free and use, in the order in which they were."""
+    r = s.search("check", s.build_text(FREED), "--ignore", "data-race", "--explain", "20s")
+    f = s.is_bug(r, ["use-after-free"])
+    line = {tag: FREED[:FREED.index("@" + tag)].count("\n") + 1 for tag in ("use", "free", "alloc")}
+    s.same({(p["role"], p["line"]) for p in f["where"]}, {("at", line["use"]), ("free", line["free"]),
+                                                         ("alloc", line["alloc"])}, "places")
+    rows = [(row["line"], row["mark"]) for row in f["story"]["rows"]]
+    s.check(rows.index((line["free"], "step")) < rows.index((line["use"], "fails")), "rows: %s" % rows)
+    s.check("frees it" in r["out"], r["out"])
+
+
+def terminal(s, command, **env):
+    """What the command writes to a terminal."""
+    master, slave = pty.openpty()
+    child = os.fork()
+    if child == 0:
+        os.dup2(slave, 1)
+        os.chdir(s.dir)
+        os.execve(command[0], command, dict(s.env, **env))
+    os.close(slave)
+    out = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        out += piece
+    os.waitpid(child, 0)
+    os.close(master)
+    return out.decode().replace("\r\n", "\n")
+
+
+def test_colours(s):
+    plain = tell(s, "bank")["out"]
+    command = [s.heddle, "check", "--explain", "20s", "--out", "again", "--", "./bank"]
+    coloured, without = terminal(s, command), terminal(s, command, NO_COLOR="1")
+    s.check("\033[1;31m>  3" in coloured, "no colour on a terminal: %r" % coloured)
+    s.check("\033" not in without + plain, "colours although NO_COLOR is set, or into a file")
+
+    def story(text):
+        return text[text.index("What happened"):text.index("schedule:")]
+
+    s.same(story(re.sub("\033\\[[0-9;]*m", "", coloured)), story(plain), "text without its colours")
+    s.same(story(without), story(plain), "text with NO_COLOR")
+
+
+def test_json(s):
+    """The story is in finding.json as it is in the result."""
+    f = tell(s, "pool")["findings"][0]
+    stored = json.loads(s.read(".heddle/1/finding.json"))
+    s.same(stored["story"], f["story"], "story")
+    numbers = [row["number"] for row in f["story"]["rows"] if "number" in row]
+    s.same(numbers, list(range(1, len(numbers) + 1)), "numbers of the rows")
+    s.check("nobody waited" in f["story"]["remark"], f["story"]["remark"])
