@@ -99,7 +99,7 @@ hd_arch_entry:
 	/* Hooks at which a loop may wait by reading: before anything of ours runs, the caller's registers and
 	 * stack pointer go to hot.regs and hot.sp (the first words of struct hd_hot), for spin.c to compare.
 	 * The C side of NAME is hd_in_NAME. */
-	.macro	ENTRY name
+	.macro	ENTRY name to
 	.globl	\name
 	.type	\name, @function
 \name:
@@ -112,7 +112,11 @@ hd_arch_entry:
 	movq	%r13, hot+32(%rip)
 	movq	%r14, hot+40(%rip)
 	movq	%r15, hot+48(%rip)
+	.ifb	\to
 	jmp	hd_in_\name
+	.else
+	jmp	\to
+	.endif
 	.cfi_endproc
 	.size	\name, .-\name
 	.endm
@@ -138,6 +142,10 @@ hd_arch_entry:
 	ENTRY	mtx_trylock
 	ENTRY	hd_rt_atomic_begin
 	ENTRY	__VERIFIER_atomic_begin
+
+	/* Where a hook that is no such place goes on when it may be one after all. */
+	.hidden	hd_arch_watched_read
+	ENTRY	hd_arch_watched_read, hd__watched_read
 
 	.globl	hd_arch_park
 	.hidden	hd_arch_park

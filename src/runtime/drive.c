@@ -147,6 +147,7 @@ static int run_forked(void) {
   if (pid == 0) {
     hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
     hd__sysguard_enable(); /* not inherited */
+    hd__spin_clock();
     int reason = run_once();
     if (!probing) conclude(reason);
     rt.ctl->fork_grow = rt.grow_stack;
@@ -352,6 +353,7 @@ static void search(void *unused) {
   hd__signals_init();
   hd__vdso_init();
   hd__sysguard_init();
+  if (!fork_mode) hd__spin_clock();
   hd__files_init();
   hd__modules_record();
   hd__worker_start();

@@ -82,22 +82,22 @@ bool hd__system_path(const char *n) {
   return false;
 }
 
-static bool is_user_text(uint64_t v) {
+bool hd__user_text(uint64_t v) {
   for (unsigned i = 0; i < nuser_text; i++)
     if (v >= user_text[i].lo && v < user_text[i].hi) return true;
   return false;
 }
 
 uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
-  if (is_user_text(pc)) return pc;
+  if (hd__user_text(pc)) return pc;
   /* The call of the entry hook and the calls a function makes later return to the same place on the stack. */
   if (hot.frame > rt.cur->frames) {
     uint64_t slot = hot.frame[-1].sp + 8;
-    if (slot > sp && is_user_text(*(const uint64_t *)slot)) return *(const uint64_t *)slot;
+    if (slot > sp && hd__user_text(*(const uint64_t *)slot)) return *(const uint64_t *)slot;
   }
   const uint64_t *word = (const uint64_t *)(sp & ~7ull);
   for (unsigned k = 0; k < 512; k++) {
-    if (is_user_text(word[k])) return word[k];
+    if (hd__user_text(word[k])) return word[k];
     if (rt.cur->ident && (char *)&word[k + 1] >= rt.cur->ident->stack_top) break;
   }
   return pc;

@@ -15,7 +15,17 @@ static inline __attribute__((always_inline)) void access_fast(uint64_t addr, uns
   uint64_t care = ~0xffull | mask, want = tag | mask;
   if (!write && HD_LIKELY((c->r & care) == want)) return;
   if (HD_LIKELY((c->w & care) == want)) return;
-  hd__access_slow(addr, size, write ? HD_A_WRITE : 0, pc);
+  if (!write && HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || rt.watched))
+    hd_arch_watched_read(addr, size, 0, pc);
+  else
+    hd__access_slow(addr, size, write ? HD_A_WRITE : 0, pc);
+}
+
+/* A read that may be that of a loop which waits: comes with the registers of the caller. */
+void hd__watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  if (HD_UNLIKELY(rt.watched)) hot.tag = rt.cur->tag;
+  if (!hd__spin_check_plain(addr, pc)) hd__access_slow(addr, size, flags, pc);
+  if (HD_UNLIKELY(rt.watched) && --rt.watched) hd__new_segment(rt.cur); /* the next read is seen, too */
 }
 
 static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {

@@ -109,6 +109,7 @@ struct hd_spin {
   uint64_t round_writes; /* at the beginning of the round */
   unsigned rounds;
   unsigned events; /* of the thread in this round */
+  unsigned misses; /* plain reads elsewhere since */
   unsigned nread;  /* more than HD_SPIN_READS: too many to watch */
   bool armed;      /* reads are being collected, or waited for */
   bool again;      /* this round is the one before once more, unseen (invariant 5) */
@@ -245,6 +246,7 @@ struct hd_rt {
   struct hd_thread *section; /* who is in an atomic section: nobody else runs */
   struct hd_vc section_vc;   /* what the sections so far published */
   unsigned nspinning;        /* threads that wait */
+  unsigned watched;          /* plain reads to come that are looked at as those of a loop that waits */
   unsigned narmed;           /* threads that may be about to */
   unsigned ntimed;
   unsigned nalarms; /* timers that send signals, and have been used in this execution */
@@ -468,6 +470,14 @@ void hd__log_visible(uint64_t entry);
 
 /* ---- spin.c ---- */
 
+/* hooks.c: a plain read of visible memory, or while a thread is watched; hd_arch_watched_read notes the caller's
+ * registers and goes there. */
+void hd__watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+void hd_arch_watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* The thread that runs has used a processor for a while without anything to show for it. */
+void hd__spin_tick(uint64_t pc, uint64_t sp);
+void hd__spin_clock(void); /* this process will be told so */
+bool hd__spin_check_plain(uint64_t a, uint64_t pc);
 bool hd__spin_check(uint64_t a, uint64_t pc); /* true: it is no scheduling point this time */
 bool hd__spin_idles(void);                    /* a yield of the running thread is part of a loop that waits */
 void hd__spin_read(uint64_t a, uint32_t size);
@@ -583,6 +593,8 @@ void hd__report_leaks(void); /* leaks.c */
 _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text);
 /* Where the running thread was last known to be, for calls that come from code without hooks. */
 uint64_t hd__innermost(void);
+/* Whether that is code of the program, or of a library of its own. */
+bool hd__user_text(uint64_t pc);
 /* The call in the program's own code that led to pc, found on the stack at sp. */
 uint64_t hd__user_pc(uint64_t pc, uint64_t sp);
 /* Whether a path names a library of the system rather than one of the user's. */

@@ -125,7 +125,7 @@ void hd__sched_begin(void) {
   rt.now = 0;
   rt.event_hash = 0;
   rt.events = 0;
-  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = 0;
+  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = 0;
   rt.in_exit = rt.untold = false;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;

@@ -348,6 +348,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
 /* Every access that the fast path did not recognise. The hook comes before the access itself, so whoever
  * runs at a scheduling point in here runs before it. */
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  if (HD_UNLIKELY(rt.watched)) hot.tag = rt.cur->tag;
   if (HD_UNLIKELY(rt.preload)) { /* atomic accesses are not seen, so everything would be a race */
     if (hd__heap_owns(addr) && !(flags & HD_A_FREE)) hd__heap_check(addr, size, flags, pc);
     return;

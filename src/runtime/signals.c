@@ -30,6 +30,7 @@ static void set_raw(int sig, const struct kernel_sigaction *a) { hd_sys4(SYS_rt_
 
 void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *)) {
   struct kernel_sigaction a = {fn, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER_, hd_arch_sigreturn, 0};
+  if (sig == HD_SIG_HANG) a.flags |= SA_RESTART;
   set_raw(sig, &a);
 }
 
@@ -68,6 +69,10 @@ static void handler(int sig, siginfo_t *info, void *uc) {
       hd__snapshot_fault((uint64_t)info->si_addr))
     return;
   if (hd_arch_peek_fault(uc)) return;
+  if (sig == HD_SIG_HANG && info->si_code == SI_TIMER) {
+    hd__spin_tick(hd_sig_pc(uc), hd_sig_sp(uc));
+    return;
+  }
   if (!hot.active) {
     if (sig == HD_SIG_HANG) return;
     /* A fault of our own, or before main: die of it; the supervisor takes it from there. */

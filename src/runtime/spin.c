@@ -1,6 +1,6 @@
 /* spin.c: loops that wait for another thread by reading. Runs in the tested process.
  *
- * A thread that comes back to the same atomic or volatile read (or failed trylock) with the same registers, the
+ * A thread that comes back to the same read of something atomic, volatile or visible (or failed trylock) with the same registers, the
  * same stack, without having written anything, and finds the values it read on the way unchanged, will do the
  * same for ever until somebody changes one of them. It is made to wait for that: its next operation is a
  * SPINWAIT, enabled exactly while one of the values differs. So a spin neither fills the schedule with useless
@@ -153,12 +153,22 @@ static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh) {
 
 bool hd__spin_idles(void) { return rt.cur->spin.armed && nknown && *known_slot(rt.cur->spin.pc); }
 
+/* A plain read in a loop that has a better place to begin a round is just one of its reads. */
+#define MISSES 8
+bool hd__spin_check_plain(uint64_t a, uint64_t pc) {
+  struct hd_spin *s = &rt.cur->spin;
+  bool inside = s->pc && s->pc != pc && s->round_writes == s->writes && !(nknown && *known_slot(pc));
+  if (inside && s->misses++ < MISSES) return false;
+  return hd__spin_check(a, pc);
+}
+
 /* About to read at address a, at pc. */
 bool hd__spin_check(uint64_t a, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__take_signals(); /* a wait would put them off */
   struct hd_spin *s = &t->spin;
   bool is_known = nknown && *known_slot(pc);
+  s->misses = 0;
   if (s->pc != pc || s->addr != a || s->round_writes != s->writes) {
     s->pc = pc;
     s->addr = a;
@@ -196,6 +206,35 @@ bool hd__spin_check(uint64_t a, uint64_t pc) {
   else
     start_round(t);
   return false;
+}
+
+/* ---- loops that wait by plain reads of memory that is not visible ---- */
+
+/* They go round in the fast path, where nothing counts them. A clock of processor time looks whether anything has
+ * happened; if not, the next reads are looked at, as those of visible memory are. When that is depends on the clock,
+ * but not what comes of it: the rounds of a loop that waits are all alike. */
+
+#define TICK_NS 100000000l
+#define WATCHED 64
+
+void hd__spin_clock(void) {
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = HD_SIG_HANG};
+  struct itimerspec every = {{0, TICK_NS}, {0, TICK_NS}};
+  int id = 0;
+  event._sigev_un._tid = (int)hd_sys3(SYS_gettid, 0, 0, 0);
+  if (hd_sys3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id) == 0)
+    hd_sys4(SYS_timer_settime, id, 0, &every, 0);
+}
+
+void hd__spin_tick(uint64_t pc, uint64_t sp) {
+  static uint64_t before;
+  uint64_t now = rt.events + ((uint64_t)rt.epoch << 40);
+  bool still = now == before;
+  before = now;
+  if (!still || !hot.active) return;
+  rt.watched = WATCHED;
+  /* A tag that is no thread's: the fast path fails. Not while the runtime is at work, but in a hook. */
+  if (hd__user_text(pc) || hd__user_text(*(const uint64_t *)sp)) hot.tag |= 0x8000;
 }
 
 /* Somebody may have changed what others read. Called before every decision while anybody may spin: the event
