@@ -1,7 +1,8 @@
 #!/bin/sh
 # check-layers.sh: the folders of src/ may include each other in one direction only.
 #
-#   base <- abi <- model <- explore <- analysis <- report <- cli, and runtime on abi, model, explore.
+#   base <- abi <- model <- explore <- analysis <- report <- cli, and runtime on abi, model, explore;
+#   trace on base and abi, analysis and report on trace.
 #
 # What ends up in libheddle_rt.so (abi, model, explore, runtime) must not use base, which allocates and
 # prints. An optional argument names another root to check (the tests of this script use it).
@@ -15,9 +16,10 @@ find src -name '*.[chS]' | LC_ALL=C sort | xargs -r awk '
     allow["model"] = " abi model "
     allow["explore"] = " abi model explore "
     allow["runtime"] = " abi model explore runtime "
-    allow["analysis"] = " base abi model explore analysis "
-    allow["report"] = " base abi model explore analysis report "
-    allow["cli"] = " base abi model explore analysis report cli "
+    allow["trace"] = " base abi trace "
+    allow["analysis"] = " base abi model explore trace analysis "
+    allow["report"] = " base abi model explore trace analysis report "
+    allow["cli"] = " base abi model explore trace analysis report cli "
   }
   function complain(why) { printf "%s:%d: %s\n", FILENAME, FNR, why; bad = 1 }
   FNR == 1 {

@@ -172,7 +172,6 @@ struct hd_finding_rec {
   uint64_t path_off;  /* steps: index into the finding-path area */
   uint64_t path_len;
   uint64_t visible_count; /* entries of the visible log that were known when the execution began */
-  uint64_t visible_end;   /* and when the finding was made */
   uint64_t point;         /* detail: number of the last scheduling point before it, from 1 */
   uint64_t fault_addr;
   uint64_t leaked_bytes, leaked_blocks;
@@ -202,8 +201,8 @@ struct hd_config {
   uint64_t ignore;          /* bit per enum hd_kind: do not stop at and do not report */
   uint32_t all;             /* go on after a finding */
   uint32_t detail;          /* record events and full stacks (slow; for replay) */
-  uint32_t plain; /* with detail: record every access to memory; 2: with callers, up to HD_CALLS_CAP */
-  uint32_t plain_pad;
+  uint32_t callers;         /* with detail: record who called the places, of up to HD_CALLS_CAP events */
+  uint32_t callers_pad;
   uint32_t spurious;      /* condition variables may wake spuriously */
   uint32_t leaks;         /* report leaks at exit */
   uint32_t thread_leaks;  /* report threads running or unjoined at exit */
@@ -217,12 +216,14 @@ struct hd_config {
   uint32_t timeouts_any; /* a timed wait may end at any point, not only when nothing else can run */
   uint64_t replay_len;   /* REPLAY, REDUCE: steps in the path area to follow, then any order */
   uint64_t visible;      /* entries of the visible log that are there from the start */
-  uint64_t watched;      /* entries of the watch area: memory whose accesses are recorded */
-  uint64_t target_key;   /* the finding looked for; others are passed over (0: any) */
-  uint32_t target_kind;  /* REDUCE without a key: any finding of this kind */
-  int32_t target_death;  /* REDUCE in fork mode: the process ends with this wait status (0: not looked for) */
-  uint32_t debug;        /* REPLAY: under a debugger: one execution, in place, with stops (runtime/debug.c) */
-  uint32_t ngrown;       /* DEBUG: status.grown of a run without debugger, so that nothing is begun twice */
+  /* With detail: accesses to memory to record that are no scheduling points; when there were so many, only those to
+   * memory that several threads have touched. */
+  uint64_t plain;
+  uint64_t target_key;  /* the finding looked for; others are passed over (0: any) */
+  uint32_t target_kind; /* REDUCE without a key: any finding of this kind */
+  int32_t target_death; /* REDUCE in fork mode: the process ends with this wait status (0: not looked for) */
+  uint32_t debug;       /* REPLAY: under a debugger: one execution, in place, with stops (runtime/debug.c) */
+  uint32_t ngrown;      /* DEBUG: status.grown of a run without debugger, so that nothing is begun twice */
   uint64_t grown[HD_MAX_GROWN];
 };
 
@@ -375,7 +376,6 @@ struct hd_reduced {
 #define HD_SHM_VISIBLE (2ull << 28) /* uint64_t[]: addresses (8-byte granules) learned to be visible */
 #define HD_SHM_FPATH (3ull << 28)   /* hd_step[]: schedules of the findings */
 #define HD_SHM_EVENT (4ull << 28)   /* struct hd_event[] of the execution under detail */
-#define HD_SHM_WATCH (15ull << 28)  /* uint64_t[]: granules to be recorded, though no scheduling points */
 #define HD_SHM_UNDO (16ull << 28)   /* struct hd_undo_log: changes of files to be undone */
 #define HD_SHM_CALLS (20ull << 28)  /* uint64_t[HD_CALLS][]: with `plain`, who called the place of an event */
 #define HD_SHM_SIZE (21ull << 28)   /* more than 5 GiB of address space */
@@ -390,8 +390,7 @@ struct hd_reduced {
 #define HD_PATH_CAP ((1ull << 28) / sizeof(hd_step))
 #define HD_VISIBLE_CAP ((1ull << 28) / sizeof(uint64_t))
 #define HD_FPATH_CAP ((1ull << 28) / sizeof(hd_step))
-#define HD_EVENT_CAP ((11ull << 28) / sizeof(struct hd_event))
-#define HD_WATCH_CAP ((1ull << 28) / sizeof(uint64_t))
+#define HD_EVENT_CAP ((12ull << 28) / sizeof(struct hd_event))
 #define HD_UNDO_CAP (4ull << 28)
 #define HD_CALLS 8 /* return addresses, the innermost first, 0 after the last one */
 #define HD_CALLS_CAP (1ull << 20)

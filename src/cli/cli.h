@@ -10,6 +10,7 @@
 #include "abi/abi.h"
 #include "base/base.h"
 #include "report/report.h"
+#include "trace/trace.h"
 
 #include <sys/types.h>
 
@@ -22,6 +23,8 @@ int hd_cc_by_name(const char *argv0);
 int hd_cmd_run(int argc, char **argv);
 int hd_cmd_check(int argc, char **argv);
 int hd_cmd_replay(int argc, char **argv);
+int hd_cmd_record(int argc, char **argv);
+int hd_cmd_trace(int argc, char **argv);
 int hd_cmd_explain(int argc, char **argv);
 
 /* ---- paths.c ---- */
@@ -31,7 +34,13 @@ const char *hd_libdir(void);
 
 /* ---- options.c ---- */
 
-enum hd_verb { HD_VERB_RUN = 1, HD_VERB_CHECK = 2, HD_VERB_REPLAY = 4, HD_VERB_EXPLAIN = 8 };
+enum hd_verb {
+  HD_VERB_RUN = 1,
+  HD_VERB_CHECK = 2,
+  HD_VERB_REPLAY = 4,
+  HD_VERB_EXPLAIN = 8,
+  HD_VERB_RECORD = 16
+};
 
 struct hd_options {
   const char *strategy;
@@ -52,7 +61,9 @@ struct hd_options {
   bool all, classes, spurious, timeouts_any, leaks, thread_leaks, exit_status, quiet, preload;
   const char *suppressions, *json, *out;
   const char *save, *resume;
-  uint64_t given; /* bit per option: it was on the command line */
+  bool seeded, plain; /* a seed was given; every access is recorded */
+  const char *output; /* the file of a trace; NULL: the default */
+  uint64_t given;     /* bit per option: it was on the command line */
   uint64_t times;
   double explain; /* seconds to look for smaller schedules; 0: not at all */
   bool original;
@@ -168,8 +179,6 @@ struct hd_capture {
   size_t nsteps;
   uint64_t *visible; /* owned */
   size_t nvisible;
-  uint64_t *watched; /* owned: memory that became visible meanwhile */
-  size_t nwatched;
 };
 void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size_t index);
 /* The finding the supervisor makes itself when the process died during an execution. Its schedule is empty
@@ -292,8 +301,6 @@ struct hd_schedule {
   size_t nsteps;
   uint64_t *visible; /* owned */
   size_t nvisible;
-  uint64_t *watched; /* owned: memory that is recorded, though its accesses are no scheduling points */
-  size_t nwatched;
   bool plain; /* not stored: every access is recorded when it is run, with its callers */
 };
 
@@ -306,24 +313,6 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c);
  * hang, which is seen wherever the program happens to be, nor for leaks, which are one finding together. */
 bool hd_schedule_has_key(const struct hd_schedule *s);
 
-/* Events as text: one line each, without newline; only those of the schedule. */
-struct hd_event_lines {
-  char **line; /* owned */
-  size_t n;
-};
-void hd_events_lines(struct hd_event_lines *out, const struct hd_event *ev, size_t n);
-void hd_events_format(struct hd_str *out, const struct hd_event_lines *lines);
-int hd_events_parse(struct hd_event_lines *out, char *text, size_t len, const char *name, struct hd_err *err);
-void hd_events_fini(struct hd_event_lines *e);
-
-/* The fields of one event line, for messages and comparisons. */
-struct hd_event_text {
-  char thread[64], op[24], object[64], flags[16];
-  uint64_t size, pc;
-};
-bool hd_event_line_split(const char *line, struct hd_event_text *out);
-
-struct hd_reduction;
 struct hd_store {
   char *dir; /* ".heddle" or --out */
 };
@@ -335,7 +324,7 @@ void hd_store_fini(struct hd_store *s);
 struct hd_record {
   struct hd_finding *finding;
   const struct hd_schedule *schedule;
-  const struct hd_event_lines *events;
+  const struct hd_rerun *rerun; /* of that schedule: its trace */
   const struct hd_command *command;
   const struct hd_input *input;
   const struct hd_str *output;
@@ -347,7 +336,8 @@ int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err);
 /* What is read back for a replay. */
 struct hd_stored {
   struct hd_schedule schedule;
-  struct hd_event_lines events;
+  char *trace;               /* path of it */
+  uint64_t nevents;          /* that it has, without accesses that were no scheduling points */
   struct hd_command command; /* program identity as recorded */
   bool smaller;              /* they are of the smaller one */
   char *title;
@@ -357,7 +347,8 @@ struct hd_stored {
 /* Reads the smaller schedule and its events if there is one, unless `original`. */
 int hd_store_read(const char *dir, bool original, struct hd_stored *out, struct hd_err *err);
 /* Puts a smaller schedule into the folder that is there, and what is to be told now; the original stays. */
-int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r, struct hd_err *err);
+int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r,
+                 const struct hd_command *cmd, struct hd_err *err);
 void hd_stored_fini(struct hd_stored *s);
 
 /* ---- rerun.c: running a schedule again ---- */
@@ -372,7 +363,7 @@ struct hd_rerun {
   size_t nevents;
   const uint64_t *calls; /* HD_CALLS for each of the first `ncalls` events: who called its place */
   size_t ncalls;
-  struct hd_event_lines events;
+  uint8_t *kept;            /* [nevents] whether it goes into the trace; owned */
   struct hd_module *module; /* owned */
   size_t nmodules;
   char *error; /* why the runtime gave up, or NULL; owned */
@@ -391,7 +382,15 @@ void hd_control_schedule(const struct hd_control *c, const struct hd_schedule *s
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                       enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
                       struct hd_err *err);
+/* The same with another configuration than that of the schedule. */
+int hd_rerun_config(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_config *config,
+                    const struct hd_input *in, enum hd_output how, struct hd_str *kept, double hang_timeout,
+                    struct hd_rerun *out, struct hd_err *err);
 void hd_rerun_fini(struct hd_rerun *r);
+/* What was recorded, as a trace; with `names`, places and objects have their names; with `all`, accesses to memory of
+ * one thread alone are there too. Close it before hd_rerun_fini. */
+struct hd_tr_source *hd_rerun_trace(const struct hd_rerun *r, const struct hd_command *cmd, bool names,
+                                    bool all);
 /* Whether it gave the finding of the schedule; if not, says in `why` what happened instead. */
 bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why);
 

@@ -75,7 +75,7 @@ static int explain(const struct hd_options *o, const char *dir, struct hd_stored
   struct hd_reduction r = {0};
   rc = hd_explain(&s->command, &s->schedule, in, &f, o->explain, o->hang_timeout, &r, err);
   /* One that is rebuilt has other addresses: what is kept must fit together. */
-  if (rc == HD_OK && r.found && !rebuilt) rc = hd_store_add(dir, f, &r, err);
+  if (rc == HD_OK && r.found && !rebuilt) rc = hd_store_add(dir, f, &r, &s->command, err);
   if (rc == HD_OK) show(o, f);
   if (rc == HD_OK && o->json) rc = write_json(o->json, f, err);
   if (rc == HD_OK && !r.found)

@@ -22,72 +22,89 @@ struct replay {
 
 /* ---- comparing events ---- */
 
-static void add_event(struct hd_str *out, const char *line, struct hd_symbolizer *sym) {
-  struct hd_event_text e;
-  if (!hd_event_line_split(line, &e)) return;
-  char *object = NULL;
-  uint64_t addr;
-  if (hd_parse_u64(e.object, 16, UINT64_MAX, &addr)) object = hd_symbolize_object(sym, addr);
-  hd_str_addf(out, "%s %s%s", e.thread, e.op, strcmp(e.flags, "failed") == 0 ? " (failed)" : "");
-  if (object)
-    hd_str_addf(out, " `%s`", object);
-  else if (strcmp(e.object, "0") != 0)
-    hd_str_addf(out, " %s%s", e.object[0] == 'T' || e.object[0] == '#' ? "" : "0x", e.object);
-  free(object);
-  struct hd_frames frames = {0};
-  if (e.pc) hd_symbolize_pc(sym, e.pc, false, &frames);
-  if (frames.n > 0 && frames.v[0].file) hd_str_addf(out, " at %s:%d", frames.v[0].file, frames.v[0].line);
-  hd_frames_free(&frames);
+/* The traces of then and now, event by event. */
+struct comparison {
+  struct hd_tr_source *then, *now;
+  struct hd_tr_event want, got;
+  bool wants, gets; /* there is such an event */
+  uint64_t at;      /* number of the pair, from 1 */
+};
+
+/* The next event that was an operation of the schedule. What other accesses were recorded depends on which memory is
+ * shared, and says nothing more. */
+static int next_operation(struct hd_tr_source *s, struct hd_tr_event *e, bool *there, struct hd_err *err) {
+  int rc;
+  do rc = hd_tr_next(s, e, err);
+  while (rc > 0 && (e->flags & HD_EV_PLAIN));
+  *there = rc > 0;
+  return rc < 0 ? rc : HD_OK;
 }
 
 /* In a rebuilt program every address may have moved; what the threads do is compared then. */
-static bool same_event(const char *a, const char *b, bool rebuilt) {
-  if (strcmp(a, b) == 0) return true;
-  struct hd_event_text x, y;
-  if (!rebuilt || !hd_event_line_split(a, &x) || !hd_event_line_split(b, &y)) return false;
-  return strcmp(x.thread, y.thread) == 0 && strcmp(x.op, y.op) == 0 && strcmp(x.flags, y.flags) == 0 &&
-         x.size == y.size;
+static bool same_event(const struct comparison *c, bool rebuilt) {
+  const struct hd_tr_tables *t = c->then->tables, *u = c->now->tables;
+  const struct hd_tr_event *a = &c->want, *b = &c->got;
+  if (a->op != b->op || ((a->flags ^ b->flags) & HD_EV_FAILED) || a->size != b->size ||
+      strcmp(t->thread.v[a->thread].name, u->thread.v[b->thread].name) != 0)
+    return false;
+  if (rebuilt) return true;
+  uint64_t pc = a->place ? t->place.v[a->place - 1].pc : 0;
+  if (pc != (b->place ? u->place.v[b->place - 1].pc : 0)) return false;
+  if (hd_op_object[a->op] != HD_OBJ_THREAD) return a->object == b->object;
+  return strcmp(t->thread.v[a->object].name, u->thread.v[b->object].name) == 0;
 }
 
-/* The first event that differs; false if all are the same. */
-static bool first_difference(const struct replay *r, const struct hd_event_lines *now, size_t *at) {
-  const struct hd_event_lines *then = &r->stored.events;
-  size_t n = then->n < now->n ? then->n : now->n;
-  for (size_t i = 0; i < n; i++) {
-    if (same_event(then->line[i], now->line[i], r->rebuilt)) continue;
-    *at = i;
-    return true;
-  }
-  *at = n;
-  return then->n != now->n;
+/* Finds the first pair that differs; `differs` is false if all are the same. The caller closes both. */
+static int compare(const struct replay *r, const struct hd_rerun *run, bool names, struct comparison *c,
+                   bool *differs, struct hd_err *err) {
+  *c = (struct comparison){0};
+  *differs = false;
+  int rc = hd_tr_open_file(r->stored.trace, &c->then, err);
+  if (rc != HD_OK) return rc;
+  c->now = hd_rerun_trace(run, &r->stored.command, names, false);
+  do {
+    c->at++;
+    rc = next_operation(c->then, &c->want, &c->wants, err);
+    if (rc == HD_OK) rc = next_operation(c->now, &c->got, &c->gets, err);
+    if (rc != HD_OK) return rc;
+    *differs = c->wants != c->gets || (c->wants && !same_event(c, r->rebuilt));
+  } while (c->wants && !*differs);
+  return HD_OK;
 }
 
-static const char *likely_cause(const struct replay *r, const char *then, const char *now) {
+static void end_comparison(struct comparison *c) {
+  hd_tr_close(c->then);
+  hd_tr_close(c->now);
+}
+
+static const char *likely_cause(const struct replay *r, const struct comparison *c) {
   if (r->rebuilt) return "the program was rebuilt; run heddle check again";
-  struct hd_event_text x, y;
-  if (then && now && hd_event_line_split(then, &x) && hd_event_line_split(now, &y) &&
-      strcmp(x.thread, y.thread) == 0 && strcmp(x.op, y.op) == 0 && x.pc == y.pc)
+  const struct hd_tr_tables *t = c->then->tables, *u = c->now->tables;
+  if (c->wants && c->gets && c->want.op == c->got.op && c->want.place && c->got.place &&
+      t->place.v[c->want.place - 1].pc == u->place.v[c->got.place - 1].pc &&
+      strcmp(t->thread.v[c->want.thread].name, u->thread.v[c->got.thread].name) == 0)
     return "the same operation on another address: a library or the kernel changed since";
   return "the program read something that differs between runs: a file, the network, or the time";
 }
 
-static void tell_difference(const struct replay *r, const struct hd_rerun *run, size_t at) {
-  const struct hd_event_lines *then = &r->stored.events;
-  const char *want = at < then->n ? then->line[at] : NULL,
-             *got = at < run->events.n ? run->events.line[at] : NULL;
-  struct hd_symbolizer *sym =
-      hd_symbolizer_new(run->module, run->nmodules, r->stored.command.program.path, r->stored.command.cwd);
-  struct hd_str a, b;
-  hd_str_init(&a);
-  hd_str_init(&b);
-  add_event(&a, want ? want : "", sym);
-  add_event(&b, got ? got : "", sym);
-  hd_say("the replay diverged at event %zu of %zu: expected %s, got %s", at + 1, then->n,
-         want ? a.s : "the end", got ? b.s : "the end");
-  hd_say("likely cause: %s", likely_cause(r, want, got));
-  hd_str_fini(&a);
-  hd_str_fini(&b);
-  hd_symbolizer_free(sym);
+static int tell_difference(const struct replay *r, const struct hd_rerun *run, struct hd_err *err) {
+  struct comparison c;
+  bool differs;
+  int rc = compare(r, run, true, &c, &differs, err);
+  if (rc == HD_OK) {
+    struct hd_str a, b;
+    hd_str_init(&a);
+    hd_str_init(&b);
+    if (c.wants) hd_tr_describe(&a, c.then->tables, &c.want);
+    if (c.gets) hd_tr_describe(&b, c.now->tables, &c.got);
+    hd_say("the replay diverged at event %llu of %llu: expected %s, got %s", (unsigned long long)c.at,
+           (unsigned long long)r->stored.nevents, c.wants ? a.s : "the end", c.gets ? b.s : "the end");
+    hd_say("likely cause: %s", likely_cause(r, &c));
+    hd_str_fini(&a);
+    hd_str_fini(&b);
+  }
+  end_comparison(&c);
+  return rc;
 }
 
 /* ---- one replay ---- */
@@ -115,20 +132,22 @@ static void show_finding(struct replay *r, const struct hd_rerun *run) {
 
 static int check_run(struct replay *r, const struct hd_rerun *run, enum result *result, struct hd_err *err) {
   struct hd_str why;
-  int rc = HD_OK;
+  struct comparison c;
+  bool differs;
+  int rc = compare(r, run, false, &c, &differs, err);
+  end_comparison(&c);
+  if (rc != HD_OK) return rc;
   hd_str_init(&why);
   bool same = hd_rerun_same(run, &r->stored.schedule, &why);
-  size_t at;
   /* Events of a process that died may miss the last one or have it: the death itself is what counts. */
   bool partial = r->stored.schedule.partial || (run->found && run->capture.rec->partial);
-  bool differs = first_difference(r, &run->events, &at) &&
-                 !(same && partial && (at == run->events.n || at == r->stored.events.n));
+  differs = differs && !(same && partial && !(c.wants && c.gets));
   if (same) show_finding(r, run);
   if (run->outcome.end == HD_END_START)
     rc = hd_fail(err, HD_EENV, "%s did not start", r->stored.command.program.path);
   else if (!same)
     hd_say("not reproduced: expected %s; %s", r->stored.title, why.s);
-  if (rc == HD_OK && differs && run->outcome.end != HD_END_STOPPED) tell_difference(r, run, at);
+  if (rc == HD_OK && differs && run->outcome.end != HD_END_STOPPED) rc = tell_difference(r, run, err);
   *result = run->outcome.end == HD_END_ERROR ? RUNTIME_ERROR
             : !same                          ? NOT_REPRODUCED
             : differs                        ? SAME_OTHER_EVENTS
@@ -188,7 +207,7 @@ static int replay(struct replay *r, const char *dir, struct hd_err *err) {
   if (r->o->times > 1)
     hd_say("%llu of %llu identical", (unsigned long long)identical, (unsigned long long)i);
   else if (worst == SAME && !r->o->quiet)
-    hd_say("replayed: the same finding, all %zu events identical", r->stored.events.n);
+    hd_say("replayed: the same finding, all %llu events identical", (unsigned long long)r->stored.nevents);
   return exit_code(r, worst);
 }
 

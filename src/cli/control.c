@@ -149,13 +149,7 @@ static void copy_paths(struct hd_capture *out, const struct hd_control *c, const
   out->nsteps = out->rec->path_len;
   out->step = copy(step, out->nsteps, sizeof *step);
   out->nvisible = out->rec->visible_count;
-  const uint64_t *log = hd_control_area(c, HD_SHM_VISIBLE);
-  out->visible = copy(log, out->nvisible, sizeof *log);
-  HD_VEC(uint64_t) watched = {0};
-  for (size_t i = out->nvisible; i < out->rec->visible_end && watched.n < HD_WATCH_CAP; i++)
-    if (!(log[i] >> 62)) hd_vec_push(&watched, log[i]); /* else the place of a loop */
-  out->watched = watched.v;
-  out->nwatched = watched.n;
+  out->visible = copy(hd_control_area(c, HD_SHM_VISIBLE), out->nvisible, sizeof(uint64_t));
 }
 
 void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size_t index) {
@@ -167,7 +161,6 @@ void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size
   r->path_off = clamp(r->path_off, HD_FPATH_CAP);
   r->path_len = clamp(r->path_len, HD_FPATH_CAP - r->path_off);
   r->visible_count = clamp(r->visible_count, HD_VISIBLE_CAP);
-  r->visible_end = clamp(r->visible_end, HD_VISIBLE_CAP);
   r->text[sizeof r->text - 1] = '\0';
   for (uint32_t i = 0; i < r->nsites; i++) {
     struct hd_site *s = &r->site[i];
@@ -193,7 +186,6 @@ void hd_capture_death(struct hd_capture *out, const struct hd_control *c, enum h
   if (sane) {
     r->path_len = st->path_len;
     r->visible_count = clamp(st->visible_at_start, st->visible_count);
-    r->visible_end = st->visible_count;
   } else {
     snprintf(r->text, sizeof r->text, "the program wrote over the shared memory of Heddle's runtime");
   }
@@ -207,6 +199,5 @@ void hd_capture_fini(struct hd_capture *c) {
   free(c->rec);
   free(c->step);
   free(c->visible);
-  free(c->watched);
   *c = (struct hd_capture){0};
 }

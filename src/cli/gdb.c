@@ -39,6 +39,36 @@ static uint64_t first_stop(const struct hd_rerun *run) {
   return f->partial ? run->status.points : f->point;
 }
 
+/* One line for each event: thread, operation, object, size, place, `plain`, `failed` or -, value or -. */
+static json_t *list_events(const struct hd_rerun *run, const struct hd_command *cmd) {
+  json_t *events = json_array();
+  struct hd_tr_source *s = hd_rerun_trace(run, cmd, false, false);
+  const struct hd_tr_tables *t = s->tables;
+  struct hd_tr_event e;
+  struct hd_err err;
+  while (hd_tr_next(s, &e, &err) > 0) {
+    struct hd_str b;
+    hd_str_init(&b);
+    hd_str_addf(&b, "%s %s ", t->thread.v[e.thread].name, hd_op_text[e.op]);
+    if (hd_op_object[e.op] == HD_OBJ_THREAD)
+      hd_str_add(&b, t->thread.v[e.object].name);
+    else
+      hd_str_addf(&b, "%llx", (unsigned long long)e.object);
+    hd_str_addf(&b, " %u %llx %s ", e.size, (unsigned long long)(e.place ? t->place.v[e.place - 1].pc : 0),
+                e.flags & HD_EV_PLAIN    ? "plain"
+                : e.flags & HD_EV_FAILED ? "failed"
+                                         : "-");
+    if (e.flags & HD_EV_VALUE)
+      hd_str_addf(&b, "%llx", (unsigned long long)e.value);
+    else
+      hd_str_addc(&b, '-');
+    json_array_append_new(events, json_string(b.s));
+    hd_str_fini(&b);
+  }
+  hd_tr_close(s);
+  return events;
+}
+
 static int write_plan(const struct hd_stored *stored, const char *dir, bool original,
                       const struct hd_rerun *run, int *fd, struct hd_err *err) {
   char self[HD_PATH_MAX];
@@ -51,17 +81,7 @@ static int write_plan(const struct hd_stored *stored, const char *dir, bool orig
   self[n] = '\0';
   char *folder = hd_absolute(cwd, dir);
   free(cwd);
-  json_t *events = json_array();
-  for (size_t i = 0, line = 0; i < run->nevents && line < run->events.n; i++) {
-    const struct hd_event *e = &run->event[i];
-    if (e->flags & HD_EV_PLAIN) continue; /* no line of its own */
-    char *text = e->flags & HD_EV_VALUE
-                     ? hd_sprintf("%s %llx", run->events.line[line], (unsigned long long)e->value)
-                     : hd_sprintf("%s -", run->events.line[line]);
-    json_array_append_new(events, json_string(text));
-    free(text);
-    line++;
-  }
+  json_t *events = list_events(run, &stored->command);
   json_t *plan = json_pack("{s:i, s:s, s:s, s:b, s:s, s:b, s:b, s:I, s:o}", "version", PLAN_VERSION, "heddle",
                            self, "folder", folder, "original", original, "title", stored->title, "recorded",
                            !run->capture.rec->partial, "endless", stored->schedule.kind == HD_KIND_HANG,

@@ -30,6 +30,30 @@ static const char replay_exit[] =
     "  5  ended by Ctrl-C\n"
     "  With --gdb, once the finding was reproduced: the exit code of gdb.\n";
 
+static const char record_exit[] =
+    "Recorded are the operations of all threads and their accesses to memory that several of\n"
+    "them touch, with values. `heddle trace` shows the result.\n\n"
+    "Exit codes:\n"
+    "  0  recorded\n"
+    "  1  recorded, and something went wrong in that execution\n"
+    "  2  wrong usage; also a program that was not built with heddle cc\n"
+    "  3  environment: no permission, no memory, an unsupported call in the program\n"
+    "  4  a bug in heddle\n"
+    "  5  recorded, but cut by --max-length, or ended by Ctrl-C\n";
+
+static const char trace_help[] =
+    "TRACE is a file, or the folder of a finding; - is standard input. Heddle's own traces can\n"
+    "be read in both forms, and those in the STD format of tools that predict races.\n\n"
+    "  show TRACE                  the text form: one event a line\n"
+    "  show --stat TRACE           how many events of which kind and thread\n"
+    "  convert [--to FORMAT] TRACE -o FILE\n"
+    "                              binary (default), text, std, or perfetto: trace-event JSON\n"
+    "                              for ui.perfetto.dev; FILE - is standard output\n\n"
+    "Exit codes:\n"
+    "  0  done\n"
+    "  2  wrong usage; also a file that is damaged or no trace\n"
+    "  3  environment: a file that cannot be read or written\n";
+
 static const struct {
   const char *name, *usage, *first;
   enum hd_verb options; /* 0: none of the table */
@@ -45,6 +69,9 @@ static const struct {
      "run a stored failure again, the same way every time", HD_VERB_REPLAY, replay_exit},
     {"explain", "heddle explain DIR [options]",
      "find a smaller schedule for a stored failure, and tell its story", HD_VERB_EXPLAIN, replay_exit},
+    {"record", "heddle record [options] -- PROGRAM [ARGS]", "keep the trace of one execution", HD_VERB_RECORD,
+     record_exit},
+    {"trace", "heddle trace show|convert ...", "show and convert traces", 0, trace_help},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])

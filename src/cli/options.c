@@ -39,6 +39,8 @@ enum option_id {
   OPT_NO_EXPLAIN,
   OPT_BUDGET,
   OPT_ORIGINAL,
+  OPT_PLAIN,
+  OPT_OUTPUT,
   OPT_TIMES,
   OPT_GDB,
   OPT_HELP,
@@ -46,7 +48,8 @@ enum option_id {
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
 #define STORED (HD_VERB_REPLAY | HD_VERB_EXPLAIN)
-#define EVERY (SEARCH | STORED)
+#define EVERY (SEARCH | STORED | HD_VERB_RECORD)
+#define RUNS (SEARCH | HD_VERB_RECORD)
 
 static const struct {
   enum option_id id;
@@ -65,6 +68,11 @@ static const struct {
      "only schedules that depart at most N times from one deterministic schedule;\n"
      "iterate: as above (complete strategies)"},
     {OPT_SEED, "seed", "N", SEARCH, "seed of the strategy (default 1)"},
+    {OPT_OUTPUT, "output", "FILE", HD_VERB_RECORD,
+     "where to put the trace (also -o FILE; default heddle.trace)"},
+    {OPT_SEED, "seed", "N", HD_VERB_RECORD,
+     "a random schedule, another one for each N (default: every thread runs\nas long as it can, those created first come first)"},
+    {OPT_PLAIN, "plain", NULL, HD_VERB_RECORD, "record every access to memory, also of one thread alone"},
     {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_CHECK,
      "stop after N executions (default 10000 for strategies that sample)"},
     {OPT_TIME, "time", "90s|5m|2h", HD_VERB_CHECK,
@@ -75,10 +83,10 @@ static const struct {
     {OPT_SUPPRESSIONS, "suppressions", "FILE", SEARCH,
      "do not report findings that match a line kind:glob of the file"},
     {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how an execution begins again (default auto)"},
-    {OPT_SPURIOUS, "spurious", NULL, SEARCH, "let condition variables wake spuriously"},
-    {OPT_TIMEOUTS, "timeouts", "last|any", SEARCH,
+    {OPT_SPURIOUS, "spurious", NULL, RUNS, "let condition variables wake spuriously"},
+    {OPT_TIMEOUTS, "timeouts", "last|any", RUNS,
      "timed waits end when nothing else can run (default), or at any point"},
-    {OPT_PRELOAD, "preload", NULL, SEARCH,
+    {OPT_PRELOAD, "preload", NULL, RUNS,
      "for a program not built with heddle cc: schedules of its synchronisation, input and\n"
      "output; its accesses to memory are not seen, so neither are data races"},
     {OPT_CLASSES, "classes", NULL, SEARCH, "count the happens-before classes seen (systematic strategies)"},
@@ -86,6 +94,7 @@ static const struct {
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
     {OPT_EXIT_STATUS, "exit-status", NULL, SEARCH, "report an exit status other than 0"},
     {OPT_MAX_LENGTH, "max-length", "N", SEARCH, "cut an execution after N steps (default 100000)"},
+    {OPT_MAX_LENGTH, "max-length", "N", HD_VERB_RECORD, "cut the execution after N steps (default 10000000)"},
     {OPT_HANG_TIMEOUT, "hang-timeout", "TIME", EVERY, "report a hang after this time (default 10s)"},
     {OPT_SAVE, "save", "FILE", HD_VERB_CHECK, "save the search there every few seconds, and when it ends"},
     {OPT_RESUME, "resume", "FILE", HD_VERB_CHECK,
@@ -109,6 +118,7 @@ static const struct {
 #define DEFAULT_RUN "random" /* one execution: another one for each --seed */
 #define DEFAULT_EXECUTIONS 10000
 #define DEFAULT_SECONDS 60
+#define RECORD_LENGTH 10000000
 #define MAX_BOUND 1000000 /* preemptions or delays */
 
 /* Strategies the runtime knows. A systematic one ends by itself, when every schedule is covered; the others sample
@@ -249,6 +259,8 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
       return hd_fail(err, HD_EUSAGE, "--jobs needs a whole number from 1 to %d, not '%s'", HD_MAX_WORKERS,
                      value);
     case OPT_ALL: o->all = true; return HD_OK;
+    case OPT_PLAIN: o->plain = true; return HD_OK;
+    case OPT_OUTPUT: o->output = value; return HD_OK;
     case OPT_IGNORE: return hd_kinds_parse(value, &o->ignore, err);
     case OPT_SUPPRESSIONS: o->suppressions = value; return HD_OK;
     case OPT_RESTART: return parse_restart(value, &o->restart, err);
@@ -312,6 +324,10 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
       attached = word[2] ? word + 2 : NULL;
       word = "--jobs";
     }
+    if (verb == HD_VERB_RECORD && word[0] == '-' && word[1] == 'o') {
+      attached = word[2] ? word + 2 : NULL;
+      word = "--output";
+    }
     if (strcmp(word, "--") == 0) {
       i++;
       break;
@@ -361,7 +377,8 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
     o->args = argv + i;
     o->nargs = argc - i;
   }
-  if (!o->strategy) o->strategy = verb == HD_VERB_RUN && !o->bound_kind ? DEFAULT_RUN : DEFAULT_CHECK;
+  if (!o->strategy)
+    o->strategy = (verb & (HD_VERB_RUN | HD_VERB_RECORD)) && !o->bound_kind ? DEFAULT_RUN : DEFAULT_CHECK;
   if (o->bound_kind && !hd_strategy_systematic(o->strategy))
     return hd_fail(err, HD_EUSAGE,
                    "--%s is for strategies that cover every schedule, and %s samples: take --strategy auto, "
@@ -369,7 +386,9 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
                    o->bound_kind == HD_BOUND_DELAYS ? "delays" : "preemptions", o->strategy);
   int rc = check_jobs(o, err);
   if (rc != HD_OK) return rc;
-  if (verb == HD_VERB_RUN) o->max_executions = 1;
+  if (verb == HD_VERB_RUN || verb == HD_VERB_RECORD) o->max_executions = 1;
+  if (verb == HD_VERB_RECORD && !(o->given >> OPT_MAX_LENGTH & 1)) o->max_length = RECORD_LENGTH;
+  o->seeded = o->given >> OPT_SEED & 1;
   if (verb == HD_VERB_CHECK) set_budget(o);
   return HD_OK;
 }

@@ -32,8 +32,6 @@ static void take_steps(struct hd_schedule *to, const struct hd_schedule *from) {
   s.nsteps = from->nsteps;
   s.visible = copy(from->visible, from->nvisible, sizeof *s.visible);
   s.nvisible = from->nvisible;
-  s.watched = copy(from->watched, from->nwatched, sizeof *s.watched);
-  s.nwatched = from->nwatched;
   hd_schedule_fini(to);
   *to = s;
 }
@@ -149,9 +147,7 @@ static int search_below(struct reducer *r, struct hd_schedule *s, double deadlin
       take_steps(s, &(struct hd_schedule){.step = found_one.step,
                                           .nsteps = found_one.nsteps,
                                           .visible = found_one.visible,
-                                          .nvisible = found_one.nvisible,
-                                          .watched = found_one.watched,
-                                          .nwatched = found_one.nwatched});
+                                          .nvisible = found_one.nvisible});
       hd_capture_fini(&found_one);
       *found = true;
     }
@@ -219,7 +215,7 @@ int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const s
   if (s->kind == HD_KIND_HANG || (s->partial && !death_of(s, f))) return HD_OK;
   best = *s;
   best.step = NULL;
-  best.visible = best.watched = NULL;
+  best.visible = NULL;
   take_steps(&best, s);
   int rc = change(&r, &best, f, started + seconds * 0.4, &found, err);
   if (rc == HD_OK && found && out->after.preemptions && !s->partial && hd_now() < r.deadline)

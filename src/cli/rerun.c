@@ -62,6 +62,21 @@ enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *
   return o->signal ? HD_KIND_CRASH : HD_KIND_EXIT;
 }
 
+/* Notes know their events by numbers, which are those of the trace. */
+static void take_events(struct hd_rerun *out) {
+  out->event = hd_control_area(&out->control, HD_SHM_EVENT);
+  out->nevents = out->status.nevents;
+  out->kept = hd_alloc(out->nevents);
+  hd_tr_keep_shared(out->event, out->nevents, out->kept);
+  struct hd_finding_rec *f = out->found ? out->capture.rec : NULL;
+  uint64_t number = 0;
+  uint32_t k = 0;
+  for (size_t i = 0; f && i < out->nevents; i++) {
+    number += out->kept[i];
+    for (; k < f->nnotes && k < HD_MAX_NOTES && f->note[k].event <= i + 1; k++) f->note[k].event = number;
+  }
+}
+
 /* Copies what the tested process left, which may be anything. */
 static void take_result(struct hd_rerun *out, const struct hd_command *cmd, const struct hd_schedule *s) {
   const struct hd_control *c = &out->control;
@@ -74,11 +89,9 @@ static void take_result(struct hd_rerun *out, const struct hd_command *cmd, cons
                      out->outcome.status);
     out->found = true;
   }
-  out->event = hd_control_area(c, HD_SHM_EVENT);
-  out->nevents = out->status.nevents;
+  take_events(out);
   out->calls = hd_control_area(c, HD_SHM_CALLS);
   out->ncalls = !s->plain ? 0 : out->nevents < HD_CALLS_CAP ? out->nevents : HD_CALLS_CAP;
-  hd_events_lines(&out->events, out->event, out->nevents);
   out->nmodules = out->status.nmodules;
   out->module = hd_alloc(out->nmodules * sizeof *out->module);
   memcpy(out->module, c->ctl->module, out->nmodules * sizeof *out->module);
@@ -93,17 +106,22 @@ static void take_result(struct hd_rerun *out, const struct hd_command *cmd, cons
 void hd_control_schedule(const struct hd_control *c, const struct hd_schedule *s) {
   if (s->nsteps) memcpy(hd_control_area(c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
   if (s->nvisible) memcpy(hd_control_area(c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
-  if (s->nwatched) memcpy(hd_control_area(c, HD_SHM_WATCH), s->watched, s->nwatched * sizeof *s->watched);
 }
 
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                       enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
                       struct hd_err *err) {
-  *out = (struct hd_rerun){.control = {.fd = -1, .search_fd = -1}};
-  struct hd_control *c = &out->control;
   struct hd_config config;
   hd_schedule_config(s, &config);
-  int rc = hd_control_init(c, &config, NULL, err);
+  return hd_rerun_config(cmd, s, &config, in, how, kept, hang_timeout, out, err);
+}
+
+int hd_rerun_config(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_config *config,
+                    const struct hd_input *in, enum hd_output how, struct hd_str *kept, double hang_timeout,
+                    struct hd_rerun *out, struct hd_err *err) {
+  *out = (struct hd_rerun){.control = {.fd = -1, .search_fd = -1}};
+  struct hd_control *c = &out->control;
+  int rc = hd_control_init(c, config, NULL, err);
   if (rc != HD_OK) return rc;
   hd_control_schedule(c, s);
   struct hd_streams streams;
@@ -124,10 +142,10 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
 
 void hd_rerun_fini(struct hd_rerun *r) {
   hd_capture_fini(&r->capture);
-  hd_events_fini(&r->events);
   hd_control_fini(&r->control);
   free(r->module);
   free(r->error);
+  free(r->kept);
   *r = (struct hd_rerun){.control = {.fd = -1, .search_fd = -1}};
 }
 
@@ -162,6 +180,45 @@ bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct
   else
     hd_str_add(why, "it ran to its end without a failure");
   return false;
+}
+
+/* ---- the trace ---- */
+
+static void locate(void *arg, uint64_t pc, char **file, uint32_t *line, char **function) {
+  struct hd_frames f = {0};
+  hd_symbolize_pc(arg, pc, false, &f);
+  if (f.n > 0) {
+    *file = f.v[0].file ? hd_strdup(f.v[0].file) : NULL;
+    *function = f.v[0].function ? hd_strdup(f.v[0].function) : NULL;
+    *line = f.v[0].line > 0 ? (uint32_t)f.v[0].line : 0;
+  }
+  hd_frames_free(&f);
+}
+
+static char *name(void *arg, uint64_t addr) { return hd_symbolize_object(arg, addr); }
+
+struct hd_tr_source *hd_rerun_trace(const struct hd_rerun *r, const struct hd_command *cmd, bool names,
+                                    bool all) {
+  struct hd_symbolizer *sym =
+      names ? hd_symbolizer_new(r->module, r->nmodules, cmd->program.path, cmd->cwd) : NULL;
+  struct hd_str command;
+  hd_str_init(&command);
+  for (char **w = cmd->argv; *w; w++) {
+    if (w > cmd->argv) hd_str_addc(&command, ' ');
+    hd_str_add_quoted(&command, *w);
+  }
+  struct hd_tr_recording recording = {.event = r->event,
+                                      .n = r->nevents,
+                                      .kept = all ? NULL : r->kept,
+                                      .thread_name = r->control.ctl ? r->control.ctl->thread_name : NULL,
+                                      .command = command.s,
+                                      .locate = sym ? locate : NULL,
+                                      .name = sym ? name : NULL,
+                                      .arg = sym};
+  struct hd_tr_source *s = hd_tr_record(&recording);
+  hd_str_fini(&command);
+  hd_symbolizer_free(sym);
+  return s;
 }
 
 /* ---- errors of the runtime ---- */

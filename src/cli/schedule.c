@@ -1,4 +1,4 @@
-/* schedule.c: the files `schedule` and `events` of a finding, as text. Runs in the supervisor.
+/* schedule.c: the file `schedule` of a finding, as text. Runs in the supervisor.
  *
  * Writing and reading are exact inverses (tests/unit/test_store.c). Reading is strict: the first thing
  * that is not as it would have been written is refused with file, line and what was expected, since a
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEDULE_HEAD "heddle-schedule 2"
-#define EVENTS_HEAD "heddle-events 1"
+#define SCHEDULE_HEAD "heddle-schedule 1"
 #define WRAP 100
+#define PLAIN_MAX (1u << 22) /* accesses recorded before it is known which memory is shared */
 
 /* ---- schedule: writing ---- */
 
@@ -27,12 +27,13 @@ static void add_kinds(struct hd_str *out, uint64_t bits) {
   if (!*sep) hd_str_add(out, "none");
 }
 
-static void add_granules(struct hd_str *out, const char *key, const uint64_t *v, size_t n) {
-  hd_str_addf(out, "%s %zu\n", key, n);
-  for (size_t i = 0; i < n;) {
+static void add_visible(struct hd_str *out, const struct hd_schedule *s) {
+  hd_str_addf(out, "visible %zu\n", s->nvisible);
+  for (size_t i = 0; i < s->nvisible;) {
     size_t k = i + 1;
-    while (k < n && v[k] == v[k - 1] + 8) k++;
-    hd_str_addf(out, "%s %llx-%llx\n", key, (unsigned long long)v[i], (unsigned long long)v[k - 1] + 8);
+    while (k < s->nvisible && s->visible[k] == s->visible[k - 1] + 8) k++;
+    hd_str_addf(out, "visible %llx-%llx\n", (unsigned long long)s->visible[i],
+                (unsigned long long)s->visible[k - 1] + 8);
     i = k;
   }
 }
@@ -74,8 +75,7 @@ void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s) {
   add_kinds(out, s->ignore);
   hd_str_addf(out, "\nkind %s\nkey %016llx\npartial %d\n", hd_kind_name[s->kind], (unsigned long long)s->key,
               s->partial);
-  add_granules(out, "visible", s->visible, s->nvisible);
-  add_granules(out, "watched", s->watched, s->nwatched);
+  add_visible(out, s);
   add_steps(out, s);
 }
 
@@ -184,25 +184,24 @@ static int read_header(struct hd_schedule *s, struct reader *r) {
   return flag_field(r, "partial", &s->partial);
 }
 
-static int read_granules(struct reader *r, const char *key, uint64_t cap, uint64_t **v, size_t *n) {
+static int read_visible(struct hd_schedule *s, struct reader *r) {
   uint64_t want;
-  if (number_field(r, key, 10, cap, &want)) return HD_EUSAGE;
+  if (number_field(r, "visible", 10, HD_VISIBLE_CAP, &want)) return HD_EUSAGE;
   HD_VEC(uint64_t) all = {0};
   int rc = HD_OK;
   while (rc == HD_OK && all.n < want) {
-    char *range = field(r, key);
-    char *dash = range ? strchr(range, '-') : NULL;
+    char *v = field(r, "visible");
+    char *dash = v ? strchr(v, '-') : NULL;
     uint64_t from, to;
     if (dash) *dash = '\0';
-    if (!dash || !hd_parse_u64(range, 16, UINT64_MAX, &from) ||
-        !hd_parse_u64(dash + 1, 16, UINT64_MAX, &to) || to <= from || (to - from) % 8 != 0 ||
-        (to - from) / 8 > want - all.n)
-      rc = refuse(r, "\"START-END\" within the count above");
+    if (!dash || !hd_parse_u64(v, 16, UINT64_MAX, &from) || !hd_parse_u64(dash + 1, 16, UINT64_MAX, &to) ||
+        to <= from || (to - from) % 8 != 0 || (to - from) / 8 > want - all.n)
+      rc = refuse(r, "\"visible START-END\" within the count above");
     else
       for (uint64_t a = from; a < to; a += 8) hd_vec_push(&all, a);
   }
-  *v = all.v;
-  *n = all.n;
+  s->visible = all.v;
+  s->nvisible = all.n;
   return rc;
 }
 
@@ -250,8 +249,7 @@ int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char 
   int rc = text_problem(&r, text, len);
   if (rc == HD_OK) rc = head_line(&r, SCHEDULE_HEAD);
   if (rc == HD_OK) rc = read_header(s, &r);
-  if (rc == HD_OK) rc = read_granules(&r, "visible", HD_VISIBLE_CAP, &s->visible, &s->nvisible);
-  if (rc == HD_OK) rc = read_granules(&r, "watched", HD_WATCH_CAP, &s->watched, &s->nwatched);
+  if (rc == HD_OK) rc = read_visible(s, &r);
   if (rc == HD_OK) rc = read_steps(s, &r);
   if (rc == HD_OK) rc = last_line(&r);
   if (rc != HD_OK) hd_schedule_fini(s);
@@ -261,7 +259,6 @@ int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char 
 void hd_schedule_fini(struct hd_schedule *s) {
   free(s->step);
   free(s->visible);
-  free(s->watched);
   *s = (struct hd_schedule){0};
 }
 
@@ -289,124 +286,8 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .exit_status = s->exit_status,
       .replay_len = s->nsteps,
       .visible = s->nvisible,
-      .watched = s->nwatched,
-      .plain = s->plain ? 2 : 0,
+      .callers = s->plain,
+      .plain = s->plain ? UINT64_MAX : PLAIN_MAX,
   };
   memcpy(c->strategy, s->strategy, sizeof c->strategy);
-}
-
-/* ---- events ---- */
-
-void hd_events_lines(struct hd_event_lines *out, const struct hd_event *ev, size_t n) {
-  *out = (struct hd_event_lines){.line = hd_alloc(n * sizeof(char *))};
-  /* Who created whom stands in the events themselves. */
-  struct hd_thread_rec *threads = hd_alloc(HD_MAX_THREADS * sizeof *threads);
-  uint16_t *children = hd_alloc(HD_MAX_THREADS * sizeof *children);
-  size_t nthreads = 1;
-  char **name = hd_alloc(HD_MAX_THREADS * sizeof *name);
-  name[0] = hd_strdup("T0");
-  for (size_t i = 0; i < n; i++) {
-    const struct hd_event *e = &ev[i];
-    uint64_t o = e->object;
-    if (e->flags & HD_EV_PLAIN) continue;
-    if (e->op == HD_OP_CREATE && o && o <= nthreads && o < HD_MAX_THREADS && e->thread < nthreads) {
-      if (o == nthreads) nthreads++;
-      threads[o] = (struct hd_thread_rec){.parent = e->thread, .nth = ++children[e->thread]};
-      children[o] = 0;
-      free(name[o]); /* the number of a thread that has ended may be used again */
-      name[o] = e->thread ? hd_sprintf("%s.%u", name[e->thread], threads[o].nth)
-                          : hd_thread_name(threads, nthreads, (unsigned)o);
-    }
-    struct hd_str b;
-    hd_str_init(&b);
-    if (e->thread < nthreads)
-      hd_str_add(&b, name[e->thread]);
-    else
-      hd_str_addf(&b, "#%u", e->thread);
-    hd_str_addf(&b, " %s ", e->op < HD_OP_COUNT ? hd_op_text[e->op] : "none");
-    bool thread = e->op < HD_OP_COUNT && hd_op_object[e->op] == HD_OBJ_THREAD;
-    if (thread && o < nthreads)
-      hd_str_add(&b, name[o]);
-    else if (thread)
-      hd_str_addf(&b, "#%llu", (unsigned long long)o);
-    else
-      hd_str_addf(&b, "%llx", (unsigned long long)o);
-    hd_str_addf(&b, " %u %llx %s", e->size, (unsigned long long)e->pc,
-                e->flags & HD_EV_FAILED ? "failed" : "-");
-    out->line[out->n++] = hd_str_take(&b);
-  }
-  for (size_t i = 0; i < nthreads; i++) free(name[i]);
-  free(name);
-  free(threads);
-  free(children);
-}
-
-void hd_events_format(struct hd_str *out, const struct hd_event_lines *lines) {
-  hd_str_addf(out, "%s\nevents %zu\n", EVENTS_HEAD, lines->n);
-  for (size_t i = 0; i < lines->n; i++) {
-    hd_str_add(out, lines->line[i]);
-    hd_str_addc(out, '\n');
-  }
-  hd_str_add(out, "end\n");
-}
-
-static bool is_thread(const char *s) {
-  if (s[0] == '#') return s[1] && strspn(s + 1, "0123456789") == strlen(s + 1);
-  return s[0] == 'T' && s[1] && strspn(s + 1, "0123456789.") == strlen(s + 1);
-}
-
-/* The next word of a line into a buffer; false if there is none or it does not fit. */
-static bool take_word(const char **p, char *out, size_t size) {
-  size_t len = strcspn(*p, " ");
-  if (len == 0 || len >= size) return false;
-  memcpy(out, *p, len);
-  out[len] = '\0';
-  *p += len + ((*p)[len] == ' ');
-  return true;
-}
-
-bool hd_event_line_split(const char *line, struct hd_event_text *out) {
-  char size[24], pc[24];
-  const char *p = line;
-  if (!take_word(&p, out->thread, sizeof out->thread) || !take_word(&p, out->op, sizeof out->op) ||
-      !take_word(&p, out->object, sizeof out->object) || !take_word(&p, size, sizeof size) ||
-      !take_word(&p, pc, sizeof pc) || !take_word(&p, out->flags, sizeof out->flags) || *p)
-    return false;
-  bool known = false;
-  for (int k = 0; k < HD_OP_COUNT; k++) known |= strcmp(out->op, hd_op_text[k]) == 0;
-  uint64_t object;
-  return known && is_thread(out->thread) &&
-         (is_thread(out->object) || hd_parse_u64(out->object, 16, UINT64_MAX, &object)) &&
-         hd_parse_u64(size, 10, UINT32_MAX, &out->size) && hd_parse_u64(pc, 16, UINT64_MAX, &out->pc) &&
-         (strcmp(out->flags, "-") == 0 || strcmp(out->flags, "failed") == 0);
-}
-
-int hd_events_parse(struct hd_event_lines *out, char *text, size_t len, const char *name,
-                    struct hd_err *err) {
-  *out = (struct hd_event_lines){0};
-  struct reader r = {.name = name, .next = text, .err = err};
-  uint64_t want = 0;
-  int rc = text_problem(&r, text, len);
-  if (rc == HD_OK) rc = head_line(&r, EVENTS_HEAD);
-  if (rc == HD_OK) rc = number_field(&r, "events", 10, HD_EVENT_CAP, &want);
-  HD_VEC(char *) all = {0};
-  while (rc == HD_OK && all.n < want) {
-    char *line = next_line(&r);
-    struct hd_event_text ignored;
-    if (!line || !hd_event_line_split(line, &ignored))
-      rc = refuse(&r, "an event: THREAD OPERATION OBJECT SIZE PC FLAGS");
-    else
-      hd_vec_push(&all, hd_strdup(line));
-  }
-  out->line = all.v;
-  out->n = all.n;
-  if (rc == HD_OK) rc = last_line(&r);
-  if (rc != HD_OK) hd_events_fini(out);
-  return rc;
-}
-
-void hd_events_fini(struct hd_event_lines *e) {
-  for (size_t i = 0; i < e->n; i++) free(e->line[i]);
-  free(e->line);
-  *e = (struct hd_event_lines){0};
 }

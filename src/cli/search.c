@@ -155,8 +155,6 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
       .nsteps = c->nsteps,
       .visible = c->visible,
       .nvisible = c->nvisible,
-      .watched = c->watched,
-      .nwatched = c->nwatched,
   };
   memcpy(out->strategy, config->strategy, sizeof out->strategy);
 }
@@ -257,7 +255,7 @@ static void handle(struct hd_search_run *s, const struct hd_worker *w, const str
     struct hd_reduction smaller = {0};
     explain(s, &schedule, &f, &smaller);
     struct hd_record record = {
-        f, &schedule, &r.events, &s->command, &s->input, &output, smaller.found ? &smaller : NULL};
+        f, &schedule, &r, &s->command, &s->input, &output, smaller.found ? &smaller : NULL};
     rc = hd_store_write(&s->store, &record, &err);
     if (rc != HD_OK) {
       s->failed = rc;

@@ -102,12 +102,21 @@ static int write_input(const char *dir, const struct hd_input *in, struct hd_err
   return rc;
 }
 
-static int write_smaller(const char *dir, const struct hd_reduction *r, struct hd_err *err) {
+static int write_trace(const char *dir, const char *name, const struct hd_rerun *r,
+                       const struct hd_command *cmd, struct hd_err *err) {
+  char *path = hd_sprintf("%s/%s", dir, name);
+  struct hd_tr_source *s = hd_rerun_trace(r, cmd, true, false);
+  int rc = hd_tr_write_file(s, HD_TR_BINARY, path, err);
+  hd_tr_close(s);
+  free(path);
+  return rc;
+}
+
+static int write_smaller(const char *dir, const struct hd_reduction *r, const struct hd_command *cmd,
+                         struct hd_err *err) {
   struct hd_str b;
   hd_str_init(&b);
-  hd_events_format(&b, &r->rerun.events);
-  int rc = write_part(dir, "events.min", b.s, b.n, err);
-  hd_str_clear(&b);
+  int rc = write_trace(dir, "trace.min", &r->rerun, cmd, err);
   hd_schedule_format(&b, &r->schedule);
   if (rc == HD_OK) rc = write_part(dir, "schedule.min", b.s, b.n, err);
   hd_str_fini(&b);
@@ -128,13 +137,11 @@ static int write_parts(const char *dir, const struct hd_record *r, struct hd_err
   hd_str_init(&b);
   hd_schedule_format(&b, r->schedule);
   int rc = write_part(dir, "schedule", b.s, b.n, err);
-  hd_str_clear(&b);
-  hd_events_format(&b, r->events);
-  if (rc == HD_OK) rc = write_part(dir, "events", b.s, b.n, err);
   hd_str_fini(&b);
+  if (rc == HD_OK) rc = write_trace(dir, "trace", r->rerun, r->command, err);
   if (rc == HD_OK) rc = write_part(dir, "output", r->output->s, r->output->n, err);
   if (rc == HD_OK) rc = write_input(dir, r->input, err);
-  if (rc == HD_OK && r->reduction) rc = write_smaller(dir, r->reduction, err);
+  if (rc == HD_OK && r->reduction) rc = write_smaller(dir, r->reduction, r->command, err);
   if (rc == HD_OK) rc = write_told(dir, r->finding, err);
   if (rc == HD_OK) rc = write_json(dir, "command.json", command_json(r->command), err);
   return rc;
@@ -185,12 +192,13 @@ int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err) 
   return rc;
 }
 
-int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r, struct hd_err *err) {
+int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r,
+                 const struct hd_command *cmd, struct hd_err *err) {
   /* While one part is there and the other is not, or is an older one, there must be no smaller schedule. */
   char *path = hd_sprintf("%s/schedule.min", dir);
   unlink(path);
   free(path);
-  int rc = write_smaller(dir, r, err);
+  int rc = write_smaller(dir, r, cmd, err);
   return rc == HD_OK ? write_told(dir, f, err) : rc;
 }
 
@@ -311,13 +319,20 @@ static int read_schedule(const char *dir, const char *name, struct hd_schedule *
   return rc;
 }
 
-static int read_events(const char *dir, const char *name, struct hd_event_lines *out, struct hd_err *err) {
+/* Looks the trace through once, so that a damaged one is refused before anything is run. */
+static int read_trace(const char *dir, const char *name, struct hd_stored *out, struct hd_err *err) {
   char *data = NULL, *path;
   size_t len;
+  struct hd_tr_source *s = NULL;
+  struct hd_tr_stat st = {0};
   int rc = read_part(dir, name, &data, &len, &path, err);
-  if (rc == HD_OK) rc = hd_events_parse(out, data, len, path, err);
-  free(data);
-  free(path);
+  if (rc == HD_OK) rc = hd_tr_open(data, len, path, &s, err);
+  if (rc == HD_OK) rc = hd_tr_stat(s, &st, err);
+  hd_tr_close(s);
+  free(st.thread);
+  free(out->trace);
+  out->trace = path;
+  out->nevents = st.events - st.plain;
   return rc;
 }
 
@@ -328,29 +343,26 @@ static bool has_part(const char *dir, const char *name) {
   return there;
 }
 
-/* Puts the smaller schedule and its events in the place of the others. */
+/* Puts the smaller schedule and its trace in the place of the others. */
 static int read_smaller(const char *dir, struct hd_stored *out, struct hd_err *err) {
   struct hd_schedule schedule = {0};
-  struct hd_event_lines events = {0};
   int rc = read_schedule(dir, "schedule.min", &schedule, err);
   if (rc == HD_OK && (schedule.kind != out->schedule.kind || schedule.key != out->schedule.key))
     rc = hd_fail(err, HD_EUSAGE,
                  "%s/schedule.min: damaged: it is of another finding than schedule; use --original", dir);
-  if (rc == HD_OK) rc = read_events(dir, "events.min", &events, err);
+  if (rc == HD_OK) rc = read_trace(dir, "trace.min", out, err);
   if (rc != HD_OK) {
     hd_schedule_fini(&schedule);
     return rc;
   }
   hd_schedule_fini(&out->schedule);
-  hd_events_fini(&out->events);
   out->schedule = schedule;
-  out->events = events;
   return HD_OK;
 }
 
-static int read_text_parts(const char *dir, bool original, struct hd_stored *out, struct hd_err *err) {
+static int read_run_parts(const char *dir, bool original, struct hd_stored *out, struct hd_err *err) {
   int rc = read_schedule(dir, "schedule", &out->schedule, err);
-  if (rc == HD_OK) rc = read_events(dir, "events", &out->events, err);
+  if (rc == HD_OK) rc = read_trace(dir, "trace", out, err);
   return rc == HD_OK && !original && has_part(dir, "schedule.min") ? read_smaller(dir, out, err) : rc;
 }
 
@@ -398,7 +410,7 @@ int hd_store_read(const char *dir, bool original, struct hd_stored *out, struct 
   struct stat st;
   if (stat(dir, &st)) return hd_fail(err, HD_EUSAGE, "%s: %s", dir, strerror(errno));
   if (!S_ISDIR(st.st_mode)) return hd_fail(err, HD_EUSAGE, "not a Heddle finding: %s is not a folder", dir);
-  int rc = read_text_parts(dir, original, out, err);
+  int rc = read_run_parts(dir, original, out, err);
   if (rc == HD_OK) rc = read_json_parts(dir, out, err);
   if (has_part(dir, "input")) out->input_path = hd_sprintf("%s/input", dir);
   if (rc != HD_OK) hd_stored_fini(out);
@@ -407,7 +419,7 @@ int hd_store_read(const char *dir, bool original, struct hd_stored *out, struct 
 
 void hd_stored_fini(struct hd_stored *s) {
   hd_schedule_fini(&s->schedule);
-  hd_events_fini(&s->events);
+  free(s->trace);
   hd_command_fini(&s->command);
   free(s->title);
   free(s->input_path);

@@ -53,8 +53,8 @@ class Session:
     def __init__(self, plan):
         self.plan = plan
         self.events = [Event(*line.split()) for line in plan["events"]]
-        # Which of them are operations: the runtime counts only those.
-        self.operations = [i for i, e in enumerate(self.events) if e.op != "note"]
+        # Which of them are operations: the runtime counts only those, and no notes and plain accesses.
+        self.operations = [i for i, e in enumerate(self.events) if e.op != "note" and e.flags != "plain"]
         self.want = None  # (point, event) to stop at in a process that has not begun
         self.busy = False  # a command of ours is running the program
         self.found = False  # the finding has come in this process

@@ -177,7 +177,7 @@ static void unlearn(uint64_t known) {
     if (rt.visible[i] & HD_VISIBLE_SPIN)
       spin = true;
     else
-      *hd__cell(rt.visible[i]) = (struct hd_cell){.wpc = hd__cell(rt.visible[i])->wpc & HD_CELL_WATCHED};
+      *hd__cell(rt.visible[i]) = (struct hd_cell){0};
   rt.status->visible_count = known;
   if (spin) hd__spin_relearn();
 }

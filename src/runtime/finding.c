@@ -212,7 +212,6 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   f->phase = rt.status->phase_now;
   f->seed = rt.config->seed;
   f->visible_count = st->visible_at_start;
-  f->visible_end = st->visible_count;
   return f;
 }
 

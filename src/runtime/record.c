@@ -12,13 +12,16 @@
 
 static uint64_t unsettled; /* number of the event that waits for its value, from 1; 0: none */
 static bool in_hook;       /* its hook has not returned yet */
+static uint64_t nplain;    /* accesses recorded that were no scheduling points */
 
 static struct hd_event *events(void) { return (struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT); }
 
 void hd__record_begin(void) {
-  unsettled = 0;
+  unsettled = nplain = 0;
   in_hook = false;
 }
+
+bool hd__record_room(void) { return nplain < rt.config->plain; }
 
 static bool has_value(const struct hd_event *e) {
   return hd_op_object[e->op] == HD_OBJ_MEMORY && e->op != HD_OP_FREE && e->size && e->size <= 8;
@@ -56,7 +59,7 @@ static void add_calls(void) {
 }
 
 static void add(struct hd_event *e) {
-  if (rt.config->plain > 1) add_calls();
+  if (rt.config->callers) add_calls();
   if (has_value(e)) {
     bool rmw = e->op == HD_OP_ARMW || e->op == HD_OP_ACAS;
     if (rmw && hd_arch_peek(e->object, e->size, &e->aux)) e->flags |= HD_EV_FOUND;
@@ -99,10 +102,12 @@ void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned fla
   e->pc = pc;
   e->value = e->aux = 0;
   add(e);
+  if (flags & HD_EV_PLAIN) nplain++;
 }
 
 void hd__record_undo(void) {
   rt.status->nevents--;
+  nplain--;
   unsettled = 0;
   in_hook = false;
 }

@@ -367,6 +367,8 @@ void hd__record_begin(void);
 void hd__record_op(const struct hd_op *op, unsigned flags);
 /* It does what is no operation of the schedule: an access to memory (HD_EV_PLAIN), or a note. */
 void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* Whether there is still room for accesses to memory that one thread alone may have touched. */
+bool hd__record_room(void);
 /* The access recorded last was none: others come first after all. */
 void hd__record_undo(void);
 /* The hook that recorded a write returns: from now on the write is done. */
@@ -443,8 +445,6 @@ int hd__shadow_init(void);
 void hd__shadow_begin(void);
 /* Takes over entries [from, to) of the visible log. */
 void hd__shadow_learn(uint64_t from, uint64_t to);
-/* The memory named in the watch area is watched from now on. */
-void hd__shadow_watch(void);
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 struct hd_cas {
   const void *at, *expected;

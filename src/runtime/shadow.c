@@ -49,7 +49,6 @@ int hd__shadow_init(void) {
 void hd__shadow_begin(void) {
   hd_sys3(SYS_madvise, HD_SHADOW_BASE, SHADOW_SIZE, MADV_DONTNEED);
   hd__shadow_learn(0, rt.status->visible_count);
-  hd__shadow_watch();
 }
 
 void hd__shadow_learn(uint64_t from, uint64_t to) {
@@ -58,11 +57,6 @@ void hd__shadow_learn(uint64_t from, uint64_t to) {
       hd__spin_learn(rt.visible[i] & ~HD_VISIBLE_SPIN);
     else
       hd__cell(rt.visible[i])->wpc |= HD_CELL_VISIBLE;
-}
-
-void hd__shadow_watch(void) {
-  const uint64_t *watched = (const uint64_t *)(HD_SHM_BASE + HD_SHM_WATCH);
-  for (uint64_t i = 0; i < rt.config->watched; i++) hd__cell(watched[i])->wpc |= HD_CELL_WATCHED;
 }
 
 void hd__log_visible(uint64_t entry) {
@@ -98,6 +92,13 @@ static void list_add(struct list *l, struct access a) {
     l->cap = cap;
   }
   l->a[l->n++] = a;
+}
+
+/* Whether another thread has touched it. */
+static bool is_shared(const struct list *l) {
+  for (uint32_t i = 0; i < l->n; i++)
+    if (l->a[i].thread != rt.cur->id) return true;
+  return false;
 }
 
 static struct access from_word(uint64_t word, uint64_t pc, unsigned write) {
@@ -287,16 +288,16 @@ void hd__op_find(struct hd_op *op) {
   op->known = 1;
 }
 
-/* Whether an access that is no scheduling point is to be recorded. */
+/* Whether the access, which is no scheduling point, is to be recorded. The fast path must not hit that memory then. */
 static bool watched(uint64_t addr, uint64_t size) {
-  bool any = false;
+  bool any = false, all = hot.log > 1 && hd__record_room();
   for (uint64_t g = addr & ~7ull; g < addr + size; g += 8) {
     struct hd_cell *c = hd__cell(g);
-    if (hot.log > 1) {
+    if (all) {
       inflate(c); /* which empties its words */
       c->wpc |= HD_CELL_WATCHED;
     }
-    any |= (c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) != 0;
+    any |= all || (c->wpc & HD_CELL_VISIBLE) || (hot.log > 1 && inflated(c) && is_shared(list_of(c)));
   }
   return any;
 }

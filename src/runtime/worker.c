@@ -75,7 +75,6 @@ void hd__worker_start(void) {
   hd_search_recover(&rt.search);
   hd_search_unlock(&rt.search);
   hd__shadow_learn(0, st->visible_count);
-  hd__shadow_watch();
   hd__worker_sync();
 }
 

@@ -193,7 +193,7 @@ def stored(s):
     return ".heddle/1"
 
 
-PARTS = ["schedule", "finding.json", "command.json", "events"]
+PARTS = ["schedule", "finding.json", "command.json", "trace"]
 
 
 @each(*PARTS)
@@ -216,12 +216,12 @@ def test_part_truncated(s, part):
 def test_part_garbage(s, part):
     folder = stored(s)
     for garbage in (random.Random(1).randbytes(3000), b"\x1b[31mred", b"\x0bxyz", b"\0" * 100,
-                    b"A" * 100000, b"{}\n", b"heddle-schedule 2\n", b"[1, 2]\n"):
+                    b"A" * 100000, b"{}\n", b"heddle-schedule 1\n", b"[1, 2]\n"):
         s.write(os.path.join(folder, part), garbage)
         common.refused(s, [s.heddle, "replay", folder], 2, part)
 
 
-@each(("version", "heddle-schedule 2", "heddle-schedule 1"), ("seed", "seed 1", "seed one"),
+@each(("version", "heddle-schedule 1", "heddle-schedule 2"), ("seed", "seed 1", "seed one"),
       ("kind", "data-race", "data-rice"), ("steps", "steps ", "steps 9"),
       ("restart", "restart memory", "restart disk"), ("order", "seed 1\nexecution", "execution"))
 def test_schedule_wrong(s, parameter):

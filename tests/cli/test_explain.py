@@ -38,7 +38,7 @@ def test_check_explains(s):
     s.same((m["preemptions"], m["fewest_preemptions"]), (1, True), "preemptions, and that there are none with fewer")
     s.check(m["original"]["preemptions"] > 1, "the random schedule has only %d" % m["original"]["preemptions"])
     there = parts(s)
-    s.check({"schedule", "schedule.min", "events", "events.min"} <= set(there), "stored: %s" % sorted(there))
+    s.check({"schedule", "schedule.min", "trace", "trace.min"} <= set(there), "stored: %s" % sorted(there))
     s.same(json.loads(there["finding.json"])["minimised"], m, "what is stored")
     s.check("schedule: 1 preemption (none has fewer), " in there["finding.txt"], there["finding.txt"])
     s.check("steps %d\n" % m["steps"] in there["schedule.min"], "the smaller schedule has another length")
@@ -48,8 +48,8 @@ def test_check_explains(s):
 def test_replay_takes_the_smaller_one(s):
     program = s.build_text(UPDATES)
     s.search("check", program, *RANDOM)
-    for options, name in (((), "events.min"), (("--original",), "events")):
-        events = s.read(".heddle/1/" + name).count("\n") - 3
+    for options, name in (((), "trace.min"), (("--original",), "trace")):
+        events = len(s.events(".heddle/1/" + name))
         p = s.replay(times=1, options=options)
         s.check("all %d events identical" % events in p.stderr, "other events than those of %s: %s" % (name, p.stderr))
 
@@ -59,10 +59,10 @@ def test_no_explain(s):
     f = s.is_bug(s.search("check", program, *RANDOM, "--no-explain"), ["assertion"])
     s.check("minimised" not in f, "a smaller schedule was looked for")
     before = parts(s)
-    s.check("schedule.min" not in before and "events.min" not in before, "stored: %s" % sorted(before))
+    s.check("schedule.min" not in before and "trace.min" not in before, "stored: %s" % sorted(before))
     s.run([s.heddle, "explain", ".heddle/1"], want=1)
     after = parts(s)
-    for name in ("schedule", "events", "command.json", "output"):
+    for name in ("schedule", "trace", "command.json", "output"):
         s.same(after[name], before[name], name)
     s.check("schedule.min" in after, "explain stored nothing")
     s.replay(times=2)
@@ -105,9 +105,9 @@ def test_damaged(s):
         s.write(".heddle/1/schedule.min", text)
         common.refused(s, [s.heddle, "replay", ".heddle/1"], 2, said)
         s.replay(times=1, options=["--original"])
-    os.remove(s.path(".heddle/1/events.min"))
+    os.remove(s.path(".heddle/1/trace.min"))
     s.write(".heddle/1/schedule.min", good)
-    common.refused(s, [s.heddle, "replay", ".heddle/1"], 2, "events.min")
+    common.refused(s, [s.heddle, "replay", ".heddle/1"], 2, "trace.min")
 
 
 def test_rebuilt(s):

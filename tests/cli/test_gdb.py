@@ -281,28 +281,28 @@ def test_commands_of_gdb(s, restart):
               "heddle threads", "continue", "heddle back", "heddle goto 3", "heddle thread 1", "heddle schedule all",
               "heddle schedule", "heddle goto 13", "print line")
     text = [" ".join(o) for o in out]
-    s.check("before event 13 of 13: T0 is about to join T2 at prog.c:23 (main)" in text[0], text[0])
-    s.check("before event 7 of 13: T2 is about to atomic-load `x` at prog.c:9 (add)" in text[1], text[1])
+    s.check("before event 13 of 14: T0 is about to join T2 at prog.c:23 (main)" in text[0], text[0])
+    s.check("before event 7 of 14: T2 is about to atomic-load `x` at prog.c:9 (add)" in text[1], text[1])
     has(s, out[2], "T0 main blocked join T1", "T1 add  ready   atomic-store `x`", "> T2 add  next    atomic-load `x`")
     s.check("hit Breakpoint" in text[4] and "add (arg=0x0) at prog.c:11" in text[4] and
             "heddle: stopped in T2, after event 7" in text[4], text[4])
     s.same(text[5], "$1 = 1", "a local at a breakpoint")
-    s.check("here it is, after 13 events" in text[6], "T1 was past the breakpoint: " + text[6])
-    s.check("before event 8 of 13: T1 is about to atomic-store" in text[8], "back from a breakpoint: " + text[8])
+    s.check("here it is, after 14 events" in text[6], "T1 was past the breakpoint: " + text[6])
+    s.check("before event 8 of 14: T1 is about to atomic-store" in text[8], "back from a breakpoint: " + text[8])
     s.check("Hardware watchpoint" in text[9], text[9])
     s.check("Old value = 0" in text[10] and "New value = 1" in text[10], "watchpoint: " + text[10])
-    s.check("here it is, after 13 events: assertion failed: x == 2" in text[12], text[12])
+    s.check("here it is, after 14 events: assertion failed: x == 2" in text[12], text[12])
     s.check("main () at prog.c:24" in text[13], "backtrace of the finding: " + text[13])
     s.same([text[14], text[15]], ["$2 = 8", "$3 = 3"], "functions called by gdb")
     has(s, out[16], "> T0 main running", "prog.c:24 (main)")
     s.check("exited normally" in text[17], text[17])
-    s.check("before event 13 of 13" in text[18], "back from the end: " + text[18])
+    s.check("before event 13 of 14" in text[18], "back from the end: " + text[18])
     s.check("T1 (add), ready: start" in text[20], text[20])
     s.same(sum(line.startswith("->") for line in out[21]), 1, "marks in the schedule")
     has(s, out[21], "->    3  T0       create T2  prog.c:22 (main)",
         "      7  T2       atomic-load `x` = 0  prog.c:9 (add)",
         "      8  T1       atomic-store `x` = 1  prog.c:11 (add)", "     13  T0       join T2")
-    s.same(out[22], out[21], "the events around a place in a short schedule")
+    s.same(out[22], out[21][:-1] + ["   (1 events after)"], "the events around a place")
     s.check('$4 = "hello\\n' in text[24], "what was read from standard input: " + text[24])
     s.same(s.read("state"), "before", "a file that the program changes")
 
@@ -358,7 +358,7 @@ def test_in_system_calls(s, how):
 def test_trees_and_notes(s, end):
     """Numbers of events are those of the schedule, notes among them; the process may die, or never end."""
     find(s, TREE.replace("DIE", end), "--hang-timeout", "2", "--exit-status")
-    events = [line.split() for line in s.read(".heddle/1/events").split("\n") if line.startswith("T")]
+    events = [line.split() for line in s.events(plain=True)]
     notes = [i for i, e in enumerate(events, 1) if e[1] == "note"]
     s.check(notes, "there are notes among the events")
     deep = [i for i, e in enumerate(events, 1) if e[:2] == ["T1.1", "start"]][0]
@@ -369,8 +369,8 @@ def test_trees_and_notes(s, end):
     out = gdb(s, *commands)
     last = 0
     for n, e in enumerate(events, 1):
-        last = last if e[1] == "note" else n
-        want = "before event %d of %d: %s is about to %s" % (last, len(events), *events[last - 1][:2])
+        last = last if e[1] == "note" or "plain" in e else n
+        want = "before event %d of %d: %s is about to %s" % (last, len(events), events[last - 1][0], events[last - 1][1])
         s.check(want in where(out[n]), "goto %d: %s" % (n, where(out[n])))
     has(s, out[-1], "> T1.1 leaf")
 
@@ -426,8 +426,8 @@ def test_both_schedules(s):
         p = s.run([s.heddle, "replay", "--gdb", *option, ".heddle/1", "--", "-batch", "-ex", "heddle schedule all",
                    "-ex", "heddle next"])
         have = [re.sub(r" .*", "", line[9:]) for line in p.stdout.split("\n") if re.match(r"(->|  ) +\d+  T", line)]
-        stored = s.read(".heddle/1/events" + ("" if option else ".min")).split("\n")
-        s.same(have, [line.split()[0] for line in stored if re.match(r"T\d", line)], "threads in the schedule")
+        stored = s.events(".heddle/1/trace" + ("" if option else ".min"), plain=True)
+        s.same(have, [line.split()[0] for line in stored], "threads in the schedule")
         s.check("here it is" in p.stdout, p.stdout)
 
 

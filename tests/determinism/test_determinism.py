@@ -62,7 +62,7 @@ def test_separate_processes(s, parameter):
         out = "out%d" % i
         r = s.search("check", program, "--strategy", "random", "--restart", mode, "--seed", "5", "--max-executions",
                      "60", "--out", out, *PROGRAMS[name][1], env={"NUMBER": "%02d" % i})
-        text = s.read(out + "/1/schedule") + s.read(out + "/1/events") if r["findings"] else ""
+        text = s.read(out + "/1/schedule") + "\n".join(s.events(out + "/1/trace")) if r["findings"] else ""
         text = re.sub(r"^(execution|restart) .*\n", "", text, flags=re.M)
         if first is None:
             first, schedule = facts(r), text

@@ -69,6 +69,13 @@ class Scratch:
         """The numbers of the stored findings."""
         return sorted(int(os.path.basename(p)) for p in glob.glob(self.path(out, "[0-9]*")))
 
+    def events(self, trace=".heddle/1/trace", plain=False):
+        """The events of a trace, a line each: thread, operation, object, size, place and more. Those that were no
+        scheduling points only if they are asked for."""
+        lines = self.run([self.heddle, "trace", "show", trace]).stdout.splitlines()
+        first = [i for i, line in enumerate(lines) if line.startswith("events ")][0]
+        return [line.split(" ", 1)[1] for line in lines[first + 1:-1] if plain or " plain" not in line]
+
     # ---- running ----
 
     def run(self, command, want=0, env=None, stdin=None, cwd=None, timeout=TIMEOUT, **kw):

@@ -118,5 +118,5 @@ def test_event(s, name):
     body, op = EVENTS[name]
     two = body if name in CONTENDED else ""
     s.is_bug(check(s, body, two, end="assert(!file);"), ["assertion"])
-    s.check(re.search(r"^T\S+ %s " % re.escape(op), s.read(".heddle/1/events"), re.M), "no event '%s'" % op)
+    s.check(re.search(r"^T\S+ %s " % re.escape(op), "\n".join(s.events()), re.M), "no event '%s'" % op)
     s.replay()

@@ -1,0 +1,31 @@
+/* filter.c: takes out of a recording what concerns one thread alone. Runs in the supervisor. */
+#include "trace/trace_int.h"
+
+#define RANGE_MAX 65536 /* bytes; what is longer, such as clearing a large block, is rare and kept */
+#define SHARED UINT64_MAX
+
+static bool is_access(const struct hd_event *e) {
+  return e->op < HD_OP_COUNT && hd_op_object[e->op] == HD_OBJ_MEMORY && e->object < UINT64_MAX - RANGE_MAX &&
+         e->size <= RANGE_MAX;
+}
+
+static bool touches_shared(const struct hd__map *m, const struct hd_event *e) {
+  for (uint64_t g = e->object / 8; g <= (e->object + e->size - !!e->size) / 8; g++)
+    if (hd__map_get(m, g + 1) == SHARED) return true;
+  return false;
+}
+
+void hd_tr_keep_shared(const struct hd_event *event, size_t n, uint8_t *keep) {
+  struct hd__map threads = {0}; /* granule plus 1 to the thread plus 1 that touched it, or SHARED */
+  for (size_t i = 0; i < n; i++) {
+    const struct hd_event *e = &event[i];
+    if (!is_access(e)) continue;
+    for (uint64_t g = e->object / 8; g <= (e->object + e->size - !!e->size) / 8; g++) {
+      uint64_t *who = hd__map_at(&threads, g + 1);
+      *who = !*who || *who == e->thread + 1ull ? e->thread + 1ull : SHARED;
+    }
+  }
+  for (size_t i = 0; i < n; i++)
+    keep[i] = !(event[i].flags & HD_EV_PLAIN) || !is_access(&event[i]) || touches_shared(&threads, &event[i]);
+  hd__map_fini(&threads);
+}

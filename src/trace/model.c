@@ -1,0 +1,44 @@
+/* model.c: what both sides of the binary format expect of the next event (codec.h). Runs in the supervisor. */
+#include "trace/codec.h"
+
+#include <stdlib.h>
+
+void hd__model_init(struct hd__model *m, size_t nthreads) {
+  *m = (struct hd__model){.nshapes = 1,
+                          .at = hd_alloc(nthreads * sizeof *m->at),
+                          .shape = hd_alloc(SHAPES * sizeof *m->shape),
+                          .value = hd_alloc(SLOTS * sizeof *m->value),
+                          .given = hd_alloc(SLOTS * sizeof *m->given)};
+}
+
+void hd__model_fini(struct hd__model *m) {
+  free(m->at);
+  free(m->shape);
+  free(m->value);
+  free(m->given);
+}
+
+uint32_t hd__model_add(struct hd__model *m, const struct hd_tr_event *e) {
+  if (m->nshapes == SHAPES) return 0;
+  m->shape[m->nshapes] = (struct hd__shape){.op = e->op, .flags = e->flags, .place = e->place};
+  return m->nshapes++;
+}
+
+void hd__model_learn(struct hd__model *m, const struct hd_tr_event *e, uint32_t number) {
+  struct hd__shape *s = &m->shape[number];
+  m->number++;
+  m->thread = e->thread;
+  m->shape[m->at[e->thread]].follows = number;
+  m->at[e->thread] = number;
+  /* A step is believed in when it was seen twice in a row. */
+  uint64_t delta = e->object - s->object;
+  if (delta == s->delta) s->stride = delta;
+  s->delta = delta;
+  s->object = e->object;
+  s->size = e->size;
+  if (!(e->flags & HD_EV_FOUND)) s->aux = e->aux;
+  if (e->flags & HD_EV_VALUE) m->value[hd__value_slot(e->object)] = e->value;
+  if (hd_tr_gives(e)) m->given[hd__given_slot(e->op, e->object)] = m->number;
+  if (e->op == HD_OP_WAIT || e->op == HD_OP_TIMEDWAIT)
+    m->given[hd__given_slot(HD_OP_UNLOCK, e->aux)] = m->number;
+}

@@ -1,0 +1,177 @@
+/* recording.c: what the runtime left in the shared memory, as a trace. Runs in the supervisor.
+ *
+ * The events are gone over twice: for the tables, and then one by one. Nothing in them is believed: whatever does not
+ * fit is made to. */
+#include "trace/trace_int.h"
+
+#include <stdlib.h>
+
+struct recording {
+  struct hd_tr_source source;
+  struct hd_tr_recording r;
+  struct hd_tr_tables tables;
+  struct hd__map place; /* program counter to entry plus 1 */
+  struct hd__map known; /* objects that were asked for */
+  struct hd__linker *linker;
+  size_t pos;                        /* of the recording */
+  uint64_t number;                   /* of the last event */
+  HD_VEC(uint32_t) created;          /* entries plus 1 of the threads in the order of their creation */
+  size_t ncreated;                   /* of those, by the second time */
+  uint32_t implied[HD_MAX_THREADS];  /* entry plus 1 of a thread that nobody created */
+  uint32_t current[HD_MAX_THREADS];  /* entry plus 1 of the thread that has the number now */
+  uint32_t children[HD_MAX_THREADS]; /* threads that it has created */
+};
+
+/* Takes out what a terminal would take for a command. */
+static char *printable(const char *s, size_t max) {
+  size_t n = strnlen(s, max);
+  if (!n) return NULL;
+  char *out = hd_strndup(s, n);
+  for (char *c = out; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+  return out;
+}
+
+static uint32_t add_thread(struct recording *r, char *name, unsigned number) {
+  struct hd_tr_thread t = {.name = hd__keep(&r->tables, name)};
+  if (r->r.thread_name)
+    t.called = hd__keep(&r->tables, printable(r->r.thread_name[number], sizeof r->r.thread_name[number]));
+  hd_vec_push(&r->tables.thread, t);
+  return (uint32_t)r->tables.thread.n;
+}
+
+static unsigned number_of(uint64_t thread) { return thread < HD_MAX_THREADS ? (unsigned)thread : 0; }
+
+/* The entry plus 1 of the thread that has that number; whoever was never created has no better name. */
+static uint32_t thread_entry(struct recording *r, uint64_t thread) {
+  unsigned number = number_of(thread);
+  if (!r->current[number])
+    r->current[number] = r->implied[number] =
+        add_thread(r, number ? hd_sprintf("#%u", number) : hd_strdup("T0"), number);
+  return r->current[number];
+}
+
+static void create_thread(struct recording *r, const struct hd_event *e) {
+  unsigned number = number_of(e->object);
+  uint32_t parent = thread_entry(r, e->thread);
+  unsigned nth = ++r->children[number_of(e->thread)];
+  const char *base = r->tables.thread.v[parent - 1].name;
+  r->current[number] =
+      add_thread(r, parent == 1 ? hd_sprintf("T%u", nth) : hd_sprintf("%s.%u", base, nth), number);
+  r->children[number] = 0;
+  hd_vec_push(&r->created, r->current[number]);
+}
+
+/* One that failed has no object. */
+static bool creates(const struct hd_event *e) { return e->op == HD_OP_CREATE && number_of(e->object) != 0; }
+
+static uint32_t place_entry(struct recording *r, uint64_t pc) {
+  if (!pc) return 0;
+  uint64_t *at = hd__map_at(&r->place, pc);
+  if (*at || r->tables.place.n >= HD_TR_MAX_TABLE) return (uint32_t)*at;
+  struct hd_tr_place p = {.pc = pc};
+  char *file = NULL, *function = NULL;
+  if (r->r.locate) r->r.locate(r->r.arg, pc, &file, &p.line, &function);
+  p.file = hd__keep(&r->tables, file);
+  p.function = hd__keep(&r->tables, function);
+  if (!p.file) p.line = 0;
+  hd_vec_push(&r->tables.place, p);
+  *at = r->tables.place.n;
+  return (uint32_t)r->tables.place.n;
+}
+
+static void name_object(struct recording *r, uint64_t addr) {
+  if (!r->r.name || !addr || addr == UINT64_MAX || r->tables.object.n >= HD_TR_MAX_TABLE) return;
+  uint64_t *known = hd__map_at(&r->known, addr);
+  if (*known) return;
+  *known = 1;
+  const char *name = hd__keep(&r->tables, r->r.name(r->r.arg, addr));
+  if (name) hd_vec_push(&r->tables.object, ((struct hd_tr_object){addr, name}));
+}
+
+/* The operation; what a wild write left there is none. */
+static unsigned op_of(const struct hd_event *e) {
+  return e->op > HD_OP_NONE && e->op < HD_OP_COUNT ? e->op : HD_OP_NOTE;
+}
+
+static void fill_tables(struct recording *r) {
+  r->tables.command = hd__keep(&r->tables, r->r.command ? hd_strdup(r->r.command) : NULL);
+  thread_entry(r, 0);
+  for (size_t i = 0; i < r->r.n; i++) {
+    const struct hd_event *e = &r->r.event[i];
+    if (r->r.kept && !r->r.kept[i]) continue;
+    r->tables.nevents++;
+    unsigned op = op_of(e), kind = hd_op_object[op];
+    const char *key;
+    uint32_t t = thread_entry(r, e->thread);
+    if (creates(e))
+      create_thread(r, e);
+    else if (kind == HD_OBJ_THREAD)
+      thread_entry(r, e->object);
+    else if (kind != HD_OBJ_NONE && kind != HD_OBJ_IO)
+      name_object(r, e->object);
+    enum hd_tr_aux aux = hd_tr_aux_kind(op, &key);
+    if (aux == HD_TR_AUX_OBJECT) name_object(r, e->aux);
+    if (aux == HD_TR_AUX_THREAD && e->aux) thread_entry(r, e->aux - 1);
+    uint32_t place = place_entry(r, e->pc);
+    struct hd_tr_thread *thread = &r->tables.thread.v[t - 1];
+    if (op == HD_OP_START && place && r->tables.place.v[place - 1].function && !thread->function)
+      thread->function = r->tables.place.v[place - 1].function;
+  }
+}
+
+static int next(struct hd_tr_source *s, struct hd_tr_event *out, struct hd_err *err) {
+  (void)err;
+  struct recording *r = (struct recording *)s;
+  while (r->pos < r->r.n && r->r.kept && !r->r.kept[r->pos]) r->pos++;
+  if (r->pos == r->r.n) return 0;
+  const struct hd_event *e = &r->r.event[r->pos++];
+  const char *key;
+  unsigned op = op_of(e);
+  *out = (struct hd_tr_event){.op = (uint8_t)op,
+                              .flags = e->flags & (HD_EV_FAILED | HD_EV_LATE | HD_EV_PLAIN),
+                              .thread = r->current[number_of(e->thread)] - 1,
+                              .place = e->pc ? (uint32_t)*hd__map_at(&r->place, e->pc) : 0,
+                              .size = e->size,
+                              .object = e->object};
+  if (creates(e)) r->current[number_of(e->object)] = r->created.v[r->ncreated++];
+  if (hd_op_object[op] == HD_OBJ_THREAD) out->object = r->current[number_of(e->object)] - 1;
+  bool valued = hd_op_object[op] == HD_OBJ_MEMORY && e->size >= 1 && e->size <= 8;
+  if (valued && (e->flags & HD_EV_VALUE)) {
+    out->flags |= HD_EV_VALUE;
+    out->value = e->value & hd__value_mask(e->size);
+  }
+  enum hd_tr_aux aux = hd_tr_aux_kind(op, &key);
+  if (valued && (e->flags & HD_EV_FOUND)) {
+    out->flags |= HD_EV_FOUND;
+    out->aux = e->aux & hd__value_mask(e->size);
+  } else if (aux == HD_TR_AUX_THREAD) {
+    out->aux = e->aux ? r->current[number_of(e->aux - 1)] : 0;
+  } else if (aux != HD_TR_AUX_NONE) {
+    out->aux = e->aux;
+  }
+  hd__link(r->linker, out, ++r->number);
+  return 1;
+}
+
+static void close_recording(struct hd_tr_source *s) {
+  struct recording *r = (struct recording *)s;
+  hd_tr_tables_fini(&r->tables);
+  hd__map_fini(&r->place);
+  hd__map_fini(&r->known);
+  hd__linker_free(r->linker);
+  hd_vec_free(&r->created);
+  free(r);
+}
+
+struct hd_tr_source *hd_tr_record(const struct hd_tr_recording *recording) {
+  struct recording *r = hd_alloc(sizeof *r);
+  r->r = *recording;
+  r->source = (struct hd_tr_source){.tables = &r->tables, .next = next, .close = close_recording};
+  r->linker = hd__linker_new();
+  fill_tables(r);
+  memcpy(r->current, r->implied, sizeof r->current);
+  r->r.locate = NULL; /* what they need may go away now */
+  r->r.name = NULL;
+  return &r->source;
+}

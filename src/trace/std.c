@@ -1,0 +1,326 @@
+/* std.c: the STD text format of RAPID and other tools that predict races: one event a line, thread|op(object)|place.
+ * Runs in the supervisor. It knows fewer operations than we do: docs/formats.md tells what becomes of which. */
+#include "trace/trace_int.h"
+
+#include <stdlib.h>
+
+/* ---- reading ---- */
+
+#define FIRST_ADDRESS 0x1000 /* objects have names there, and no addresses: they get some */
+
+struct field {
+  const char *s;
+  size_t n;
+};
+
+struct line {
+  struct field thread, op, arg, place;
+};
+
+struct reader {
+  struct hd_tr_source source;
+  struct hd__input in;
+  struct hd_tr_tables tables;
+  struct hd__map thread, object, place; /* names to entries plus 1 */
+  struct hd__linker *linker;
+  const char *rest;
+  size_t line;
+  uint64_t number;
+};
+
+static const struct {
+  const char *word;
+  enum hd_op_kind op;
+} std_ops[] = {
+    {"r", HD_OP_READ},      {"w", HD_OP_WRITE},   {"acq", HD_OP_LOCK},    {"rel", HD_OP_UNLOCK},
+    {"fork", HD_OP_CREATE}, {"join", HD_OP_JOIN}, {"begin", HD_OP_START}, {"end", HD_OP_EXIT},
+};
+
+static bool field_is(struct field f, const char *s) { return f.n == strlen(s) && memcmp(f.s, s, f.n) == 0; }
+
+static enum hd_op_kind op_of(struct field f) {
+  for (size_t i = 0; i < sizeof std_ops / sizeof std_ops[0]; i++)
+    if (field_is(f, std_ops[i].word)) return std_ops[i].op;
+  return HD_OP_NONE;
+}
+
+/* Splits a line. The object is missing of `begin` and `end` only, and the place may be. */
+static bool split(const char *s, size_t n, struct line *out) {
+  const char *end = s + n, *bar = memchr(s, '|', n);
+  if (!bar || bar == s) return false;
+  out->thread = (struct field){s, (size_t)(bar - s)};
+  const char *op = bar + 1, *last = memchr(op, '|', (size_t)(end - op));
+  const char *op_end = last ? last : end;
+  out->place = last ? (struct field){last + 1, (size_t)(end - last - 1)} : (struct field){end, 0};
+  const char *open = memchr(op, '(', (size_t)(op_end - op));
+  out->op = (struct field){op, (size_t)((open ? open : op_end) - op)};
+  out->arg = (struct field){op_end, 0};
+  if (open) {
+    if (op_end[-1] != ')') return false;
+    out->arg = (struct field){open + 1, (size_t)(op_end - 1 - (open + 1))};
+  }
+  bool bare = field_is(out->op, "begin") || field_is(out->op, "end");
+  return op_of(out->op) != HD_OP_NONE && (bare || out->arg.n) && out->thread.n <= HD_TR_MAX_STRING &&
+         out->arg.n <= HD_TR_MAX_STRING && !memchr(out->place.s, '|', out->place.n);
+}
+
+/* The next line that is not empty; NULL at the end. */
+static const char *next_line(struct reader *r, size_t *n) {
+  const char *end = r->in.data + r->in.len;
+  while (r->rest < end) {
+    const char *s = r->rest, *nl = memchr(s, '\n', (size_t)(end - s));
+    *n = (size_t)((nl ? nl : end) - s);
+    r->rest = nl ? nl + 1 : end;
+    r->line++;
+    while (*n && (s[*n - 1] == '\r' || s[*n - 1] == ' ')) --*n;
+    if (*n) return s;
+  }
+  return NULL;
+}
+
+static uint64_t *entry(struct hd__map *m, struct field f) { return hd__map_at(m, hd__string_key(f.s, f.n)); }
+
+static uint32_t thread_entry(struct reader *r, struct field f) {
+  uint64_t *at = entry(&r->thread, f);
+  if (!*at) {
+    hd_vec_push(&r->tables.thread,
+                ((struct hd_tr_thread){.name = hd__keep(&r->tables, hd_strndup(f.s, f.n))}));
+    *at = r->tables.thread.n;
+  }
+  return (uint32_t)*at - 1;
+}
+
+static uint64_t object_address(struct reader *r, struct field f) {
+  uint64_t *at = entry(&r->object, f);
+  if (!*at) {
+    uint64_t addr = FIRST_ADDRESS + 8 * r->tables.object.n;
+    hd_vec_push(&r->tables.object, ((struct hd_tr_object){addr, hd__keep(&r->tables, hd_strndup(f.s, f.n))}));
+    *at = addr;
+  }
+  return *at;
+}
+
+/* A place is a number there, which we take for a line of an unknown file; other words for a function. */
+static uint32_t place_entry(struct reader *r, struct field f) {
+  if (!f.n || field_is(f, "0")) return 0;
+  uint64_t *at = entry(&r->place, f);
+  if (!*at) {
+    struct hd_tr_place p = {0};
+    char *text = hd_strndup(f.s, f.n);
+    uint64_t n;
+    if (hd_parse_u64(text, 10, UINT32_MAX, &n)) {
+      p.line = (uint32_t)n;
+      free(text);
+    } else {
+      p.function = hd__keep(&r->tables, text);
+    }
+    hd_vec_push(&r->tables.place, p);
+    *at = r->tables.place.n;
+  }
+  return (uint32_t)*at;
+}
+
+/* The event of a line; adds to the tables what it names. */
+static struct hd_tr_event make_event(struct reader *r, const struct line *l) {
+  enum hd_op_kind op = op_of(l->op);
+  struct hd_tr_event e = {.op = (uint8_t)op, .thread = thread_entry(r, l->thread)};
+  if (op == HD_OP_START || op == HD_OP_EXIT)
+    e.object = e.thread;
+  else if (hd_op_object[op] == HD_OBJ_THREAD)
+    e.object = thread_entry(r, l->arg);
+  else
+    e.object = object_address(r, l->arg);
+  if (hd_op_object[op] == HD_OBJ_MEMORY) e.size = 8;
+  e.place = place_entry(r, l->place);
+  return e;
+}
+
+static int next(struct hd_tr_source *s, struct hd_tr_event *e, struct hd_err *err) {
+  (void)err;
+  struct reader *r = (struct reader *)s;
+  size_t n;
+  struct line l;
+  const char *text = next_line(r, &n);
+  if (!text) return 0;
+  HD_BUG_ON(!split(text, n, &l)); /* it was looked at when the trace was opened */
+  *e = make_event(r, &l);
+  hd__link(r->linker, e, ++r->number);
+  return 1;
+}
+
+static void close_reader(struct hd_tr_source *s) {
+  struct reader *r = (struct reader *)s;
+  hd_tr_tables_fini(&r->tables);
+  hd__map_fini(&r->thread);
+  hd__map_fini(&r->object);
+  hd__map_fini(&r->place);
+  hd__linker_free(r->linker);
+  hd__input_fini(&r->in);
+  free(r);
+}
+
+bool hd__is_std(const char *data, size_t len) {
+  struct reader r = {.in = {.data = (char *)data, .len = len}, .rest = data};
+  struct line l;
+  size_t n;
+  const char *text = next_line(&r, &n);
+  return text && split(text, n, &l);
+}
+
+static int read_tables(struct reader *r, struct hd_err *err) {
+  size_t n;
+  struct line l;
+  const char *text;
+  if (memchr(r->in.data, 0, r->in.len))
+    return hd_fail(err, HD_EUSAGE, "%s: damaged: contains a NUL byte", r->in.name);
+  for (; (text = next_line(r, &n)); r->tables.nevents++) {
+    if (!split(text, n, &l))
+      return hd_fail(err, HD_EUSAGE,
+                     "%s:%zu: expected THREAD|OP(OBJECT)|PLACE with r, w, acq, rel, fork, join, begin or end",
+                     r->in.name, r->line);
+    make_event(r, &l);
+  }
+  r->rest = r->in.data;
+  return HD_OK;
+}
+
+int hd__open_std(struct hd__input in, struct hd_tr_source **out, struct hd_err *err) {
+  struct reader *r = hd_alloc(sizeof *r);
+  r->source = (struct hd_tr_source){.tables = &r->tables, .next = next, .close = close_reader};
+  r->in = in;
+  r->rest = in.data;
+  r->linker = hd__linker_new();
+  int rc = read_tables(r, err);
+  if (rc != HD_OK) {
+    close_reader(&r->source);
+    return rc;
+  }
+  *out = &r->source;
+  return HD_OK;
+}
+
+/* ---- writing ---- */
+
+#define ONCE_MAX (1u << 20) /* `once` objects that are followed */
+
+struct writer {
+  struct hd__labels labels;
+  struct hd__map once; /* address plus 1 to 1: it is being done, 2: it is done */
+  struct hd_str b;
+  uint64_t left_out;
+};
+
+/* A name that any reader of the format takes for one word; else kind and address. */
+static void add_name(struct writer *w, char kind, uint64_t addr) {
+  static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]:$#+-";
+  size_t from = w->b.n;
+  if (addr && addr != UINT64_MAX && hd__map_get(&w->labels.by_addr, addr + 1)) {
+    hd__add_object(&w->b, &w->labels, addr);
+    if (strspn(w->b.s + from, fine) == w->b.n - from) return;
+    w->b.n = from;
+  }
+  hd_str_addf(&w->b, "%c%llx", kind, (unsigned long long)addr);
+}
+
+static void add_line(struct writer *w, const struct hd_tr_event *e, const char *op, uint64_t object) {
+  const struct hd_tr_tables *t = w->labels.t;
+  bool thread = strcmp(op, "fork") == 0 || strcmp(op, "join") == 0,
+       bare = e->op == HD_OP_START || e->op == HD_OP_EXIT;
+  hd__add_thread(&w->b, &w->labels, e->thread);
+  hd_str_addf(&w->b, "|%s", op);
+  if (!bare) {
+    hd_str_addc(&w->b, '(');
+    if (thread)
+      hd__add_thread(&w->b, &w->labels, object);
+    else
+      add_name(w, op[0] == 'a' || strcmp(op, "rel") == 0 ? 'L' : 'V', object);
+    hd_str_addc(&w->b, ')');
+  }
+  const struct hd_tr_place *p = e->place ? &t->place.v[e->place - 1] : NULL;
+  hd_str_addf(&w->b, "|%u\n", p && !p->file && p->line ? p->line : e->place);
+}
+
+/* Whoever is first does it, the others wait for that: a lock that those take and give back at once. */
+static void add_once(struct writer *w, const struct hd_tr_event *e) {
+  if (e->object == UINT64_MAX || w->once.n >= ONCE_MAX) {
+    w->left_out++;
+    return;
+  }
+  uint64_t *state = hd__map_at(&w->once, e->object + 1);
+  if (e->op == HD_OP_ONCE_DONE) {
+    if (*state == 1) add_line(w, e, "rel", e->object);
+    *state = 2;
+    return;
+  }
+  add_line(w, e, "acq", e->object);
+  if (*state == 2) add_line(w, e, "rel", e->object);
+  if (*state == 0) *state = 1;
+}
+
+static void add_event(struct writer *w, const struct hd_tr_event *e) {
+  bool failed = e->flags & HD_EV_FAILED;
+  switch (e->op) {
+    case HD_OP_READ:
+    case HD_OP_VREAD:
+    case HD_OP_ALOAD:
+    case HD_OP_FWAIT: add_line(w, e, "r", e->object); return;
+    case HD_OP_ARMW:
+    case HD_OP_ACAS: add_line(w, e, "r", e->object); break;
+    case HD_OP_ONCE:
+    case HD_OP_ONCE_DONE: add_once(w, e); return;
+    default: break;
+  }
+  if (failed) {
+    if (e->op != HD_OP_ACAS) w->left_out++;
+    return;
+  }
+  switch (e->op) {
+    case HD_OP_ARMW:
+    case HD_OP_ACAS:
+    case HD_OP_WRITE:
+    case HD_OP_VWRITE:
+    case HD_OP_ASTORE:
+    case HD_OP_FREE: add_line(w, e, "w", e->object); break;
+    case HD_OP_LOCK:
+    case HD_OP_TRYLOCK:
+    case HD_OP_TIMEDLOCK:
+    case HD_OP_WRLOCK:
+    case HD_OP_TRYWRLOCK:
+    case HD_OP_TIMEDWRLOCK:
+    case HD_OP_WAKE: add_line(w, e, "acq", e->object); break;
+    case HD_OP_UNLOCK:
+    case HD_OP_WRUNLOCK: add_line(w, e, "rel", e->object); break;
+    case HD_OP_WAIT:
+    case HD_OP_TIMEDWAIT: add_line(w, e, "rel", e->aux); break;
+    case HD_OP_CREATE: add_line(w, e, "fork", e->object); break;
+    case HD_OP_JOIN:
+    case HD_OP_TRYJOIN:
+    case HD_OP_TIMEDJOIN: add_line(w, e, "join", e->object); break;
+    case HD_OP_START: add_line(w, e, "begin", 0); break;
+    case HD_OP_EXIT: add_line(w, e, "end", 0); break;
+    default: w->left_out++;
+  }
+}
+
+int hd__write_std(struct hd_tr_source *s, FILE *out, struct hd_err *err) {
+  struct writer w = {0};
+  struct hd_tr_event e;
+  int rc;
+  hd__labels_init(&w.labels, s->tables);
+  hd_str_init(&w.b);
+  while ((rc = hd_tr_next(s, &e, err)) > 0) {
+    add_event(&w, &e);
+    if (w.b.n > 65536) {
+      fwrite(w.b.s, 1, w.b.n, out);
+      hd_str_clear(&w.b);
+    }
+  }
+  fwrite(w.b.s, 1, w.b.n, out);
+  if (rc == 0 && w.left_out)
+    hd_warn("%llu of %llu events have no counterpart in STD and were left out",
+            (unsigned long long)w.left_out, (unsigned long long)s->tables->nevents);
+  hd_str_fini(&w.b);
+  hd__map_fini(&w.once);
+  hd__labels_fini(&w.labels);
+  return rc;
+}

@@ -1,0 +1,288 @@
+/* tables.c: the tables of a trace, their labels, and what events may look like. Runs in the supervisor. */
+#include "trace/trace_int.h"
+
+#include <stdlib.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* ---- a hash map ---- */
+
+static struct hd__map_entry *find(const struct hd__map *m, uint64_t key) {
+  size_t i = hd__mix(key) & (m->cap - 1);
+  while (m->entry[i].key && m->entry[i].key != key) i = (i + 1) & (m->cap - 1);
+  return &m->entry[i];
+}
+
+uint64_t *hd__map_at(struct hd__map *m, uint64_t key) {
+  HD_BUG_ON(key == 0);
+  if (2 * (m->n + 1) > m->cap) {
+    struct hd__map bigger = {.cap = m->cap ? 2 * m->cap : 64};
+    bigger.entry = hd_alloc(bigger.cap * sizeof *bigger.entry);
+    for (size_t i = 0; i < m->cap; i++)
+      if (m->entry[i].key) *find(&bigger, m->entry[i].key) = m->entry[i];
+    bigger.n = m->n;
+    free(m->entry);
+    *m = bigger;
+  }
+  struct hd__map_entry *e = find(m, key);
+  if (!e->key) {
+    e->key = key;
+    m->n++;
+  }
+  return &e->value;
+}
+
+uint64_t hd__map_get(const struct hd__map *m, uint64_t key) { return m->n ? find(m, key)->value : 0; }
+
+void hd__map_fini(struct hd__map *m) {
+  free(m->entry);
+  *m = (struct hd__map){0};
+}
+
+uint64_t hd__string_key(const char *s, size_t n) {
+  uint64_t h = XXH3_64bits(s, n);
+  return h ? h : 1;
+}
+
+/* ---- tables ---- */
+
+const char *hd__keep(struct hd_tr_tables *t, char *s) {
+  if (!s || !*s) {
+    free(s);
+    return NULL;
+  }
+  if (strlen(s) > HD_TR_MAX_STRING) s[HD_TR_MAX_STRING] = '\0';
+  hd_vec_push(&t->string, s);
+  return s;
+}
+
+void hd_tr_tables_fini(struct hd_tr_tables *t) {
+  for (size_t i = 0; i < t->string.n; i++) free(t->string.v[i]);
+  hd_vec_free(&t->string);
+  hd_vec_free(&t->thread);
+  hd_vec_free(&t->place);
+  hd_vec_free(&t->object);
+  *t = (struct hd_tr_tables){0};
+}
+
+/* ---- events ---- */
+
+enum hd_tr_aux hd_tr_aux_kind(enum hd_op_kind op, const char **key) {
+  switch (op) {
+    case HD_OP_WAIT:
+    case HD_OP_TIMEDWAIT: return *key = "mutex", HD_TR_AUX_OBJECT;
+    case HD_OP_SIGNAL:
+    case HD_OP_FWAKE:
+    case HD_OP_CANCEL:
+    case HD_OP_KILL: return *key = "woke", HD_TR_AUX_THREAD;
+    case HD_OP_BROADCAST:
+    case HD_OP_FWAKEALL: return *key = "woken", HD_TR_AUX_NUMBER;
+    case HD_OP_CHOOSE: return *key = "outcome", HD_TR_AUX_NUMBER;
+    default: break;
+  }
+  if (hd_op_object[op] == HD_OBJ_SEM) return *key = "had", HD_TR_AUX_NUMBER;
+  return *key = NULL, HD_TR_AUX_NONE;
+}
+
+static bool acquires(unsigned op) {
+  switch (op) {
+    case HD_OP_TRYLOCK:
+    case HD_OP_TRYRDLOCK:
+    case HD_OP_TRYWRLOCK:
+    case HD_OP_SEMTRYWAIT:
+    case HD_OP_BLEAVE:
+    case HD_OP_START:
+    case HD_OP_JOIN:
+    case HD_OP_TRYJOIN:
+    case HD_OP_TIMEDJOIN: return true;
+    default: return hd_op_effect[op] == HD_EFF_ACQUIRE;
+  }
+}
+
+bool hd_tr_gives(const struct hd_tr_event *e) {
+  if (e->flags & HD_EV_FAILED) return false;
+  switch (e->op) {
+    case HD_OP_CREATE:
+    case HD_OP_EXIT:
+    case HD_OP_BARRIER: return true;
+    default: break;
+  }
+  if (hd_op_object[e->op] == HD_OBJ_MEMORY) return hd_op_effect[e->op] == HD_EFF_WRITE;
+  return hd_op_effect[e->op] == HD_EFF_RELEASE;
+}
+
+bool hd_tr_takes(const struct hd_tr_event *e) {
+  if (hd_op_object[e->op] == HD_OBJ_MEMORY)
+    return hd_op_effect[e->op] == HD_EFF_READ || e->op == HD_OP_ARMW || e->op == HD_OP_ACAS;
+  return acquires(e->op) && !(e->flags & HD_EV_FAILED);
+}
+
+#define KNOWN_FLAGS (HD_EV_FAILED | HD_EV_LATE | HD_EV_PLAIN | HD_EV_VALUE | HD_EV_FOUND)
+
+const char *hd__event_wrong(const struct hd_tr_tables *t, const struct hd_tr_event *e, uint64_t number) {
+  const char *key;
+  if (e->op == HD_OP_NONE || e->op >= HD_OP_COUNT) return "an unknown operation";
+  if (e->flags & ~KNOWN_FLAGS) return "unknown flags";
+  if (e->thread >= t->thread.n) return "an unknown thread";
+  if (e->place > t->place.n) return "an unknown place";
+  bool memory = hd_op_object[e->op] == HD_OBJ_MEMORY;
+  if (hd_op_object[e->op] == HD_OBJ_THREAD && e->object >= t->thread.n)
+    return "an operation on an unknown thread";
+  if (e->flags & (HD_EV_VALUE | HD_EV_FOUND)) {
+    if (!memory || e->size < 1 || e->size > 8) return "a value of something that has none";
+    uint64_t most = hd__value_mask(e->size);
+    if (e->value > most || (e->flags & HD_EV_FOUND && e->aux > most)) return "a value that is too large";
+  }
+  if (!(e->flags & HD_EV_VALUE) && e->value) return "a value without its flag";
+  if (!(e->flags & HD_EV_FOUND)) {
+    enum hd_tr_aux kind = hd_tr_aux_kind(e->op, &key);
+    if (kind == HD_TR_AUX_NONE && e->aux) return "a number of something that has none";
+    if (kind == HD_TR_AUX_THREAD && e->aux > t->thread.n) return "an unknown thread that was woken";
+  }
+  if (e->from >= number) return "that it saw a later event";
+  return NULL;
+}
+
+void hd_tr_describe(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_tr_event *e) {
+  hd_str_addf(out, "%s %s%s", t->thread.v[e->thread].name, hd_op_text[e->op],
+              e->flags & HD_EV_FAILED ? " (failed)" : "");
+  const char *name = NULL;
+  if (hd_op_object[e->op] == HD_OBJ_THREAD) {
+    hd_str_addf(out, " %s", t->thread.v[e->object].name);
+  } else {
+    for (size_t i = 0; i < t->object.n && !name; i++)
+      if (t->object.v[i].addr == e->object) name = t->object.v[i].name;
+    if (name)
+      hd_str_addf(out, " `%s`", name);
+    else if (e->object)
+      hd_str_addf(out, " 0x%llx", (unsigned long long)e->object);
+  }
+  const struct hd_tr_place *p = e->place ? &t->place.v[e->place - 1] : NULL;
+  if (p && p->file) hd_str_addf(out, " at %s:%u", p->file, p->line);
+}
+
+/* ---- words ---- */
+
+static bool is_plain(unsigned char c) {
+  return c > ' ' && c != 0x7f && c != '%' && c != '~' && c != '@' && c != '=' && c != '|';
+}
+
+void hd__escape(struct hd_str *out, const char *s) {
+  if (!s) {
+    hd_str_addc(out, '-');
+    return;
+  }
+  if (strcmp(s, "-") == 0) {
+    hd_str_add(out, "%2d");
+    return;
+  }
+  for (; *s; s++) {
+    if (is_plain((unsigned char)*s))
+      hd_str_addc(out, *s);
+    else
+      hd_str_addf(out, "%%%02x", (unsigned char)*s);
+  }
+}
+
+static int hex(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+bool hd__unescape(char **s) {
+  if (strcmp(*s, "-") == 0) return *s = NULL, true;
+  char *to = *s;
+  if (!*to) return false;
+  for (const char *from = *s; *from;) {
+    if (*from != '%') {
+      if (!is_plain((unsigned char)*from)) return false;
+      *to++ = *from++;
+      continue;
+    }
+    int hi = hex(from[1]), lo = hi < 0 ? -1 : hex(from[2]);
+    if (lo < 0 || !(hi | lo)) return false;
+    *to++ = (char)(hi << 4 | lo);
+    from += 3;
+  }
+  *to = '\0';
+  return true;
+}
+
+/* ---- labels ---- */
+
+static void thread_word(struct hd_str *b, const struct hd_tr_thread *t) { hd__escape(b, t->name); }
+
+static void place_word(struct hd_str *b, const struct hd_tr_place *p) {
+  if (p->file) {
+    const char *slash = strrchr(p->file, '/');
+    hd__escape(b, slash && slash[1] ? slash + 1 : p->file);
+    hd_str_addf(b, ":%u", p->line);
+  } else if (p->line) {
+    hd_str_addf(b, ":%u", p->line);
+  } else {
+    hd_str_addf(b, "@%llx", (unsigned long long)p->pc);
+  }
+}
+
+static void object_word(struct hd_str *b, const struct hd_tr_object *o) { hd__escape(b, o->name); }
+
+static void add_nth(struct hd_str *out, uint32_t nth) {
+  if (nth > 1) hd_str_addf(out, "~%u", nth);
+}
+
+void hd__add_thread(struct hd_str *out, const struct hd__labels *l, size_t i) {
+  thread_word(out, &l->t->thread.v[i]);
+  add_nth(out, l->thread[i]);
+}
+
+void hd__add_place(struct hd_str *out, const struct hd__labels *l, size_t i) {
+  place_word(out, &l->t->place.v[i]);
+  add_nth(out, l->place[i]);
+}
+
+void hd__add_named(struct hd_str *out, const struct hd__labels *l, size_t i) {
+  object_word(out, &l->t->object.v[i]);
+  add_nth(out, l->object[i]);
+}
+
+void hd__add_object(struct hd_str *out, const struct hd__labels *l, uint64_t addr) {
+  size_t entry = addr && addr != UINT64_MAX ? (size_t)hd__map_get(&l->by_addr, addr + 1) : 0;
+  if (entry)
+    hd__add_named(out, l, entry - 1);
+  else if (addr)
+    hd_str_addf(out, "@%llx", (unsigned long long)addr);
+  else
+    hd_str_addc(out, '-');
+}
+
+#define COUNT_WORDS(table, add)                                                 \
+  do {                                                                          \
+    struct hd__map seen = {0};                                                  \
+    for (size_t i = 0; i < t->table.n; i++) {                                   \
+      hd_str_clear(&b);                                                         \
+      add(&b, &t->table.v[i]);                                                  \
+      l->table[i] = (uint32_t)++ * hd__map_at(&seen, hd__string_key(b.s, b.n)); \
+    }                                                                           \
+    hd__map_fini(&seen);                                                        \
+  } while (0)
+
+void hd__labels_init(struct hd__labels *l, const struct hd_tr_tables *t) {
+  *l = (struct hd__labels){.t = t,
+                           .thread = hd_alloc(t->thread.n * sizeof *l->thread),
+                           .place = hd_alloc(t->place.n * sizeof *l->place),
+                           .object = hd_alloc(t->object.n * sizeof *l->object)};
+  struct hd_str b;
+  hd_str_init(&b);
+  COUNT_WORDS(thread, thread_word);
+  COUNT_WORDS(place, place_word);
+  COUNT_WORDS(object, object_word);
+  hd_str_fini(&b);
+  for (size_t i = 0; i < t->object.n; i++) {
+    uint64_t *at = hd__map_at(&l->by_addr, t->object.v[i].addr + 1);
+    if (!*at) *at = i + 1;
+  }
+}
+
+void hd__labels_fini(struct hd__labels *l) {
+  free(l->thread);
+  free(l->place);
+  free(l->object);
+  hd__map_fini(&l->by_addr);
+}

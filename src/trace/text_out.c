@@ -1,0 +1,118 @@
+/* text_out.c: a trace as lines of text (docs/formats.md has the grammar). Runs in the supervisor. What is written is
+ * canonical: there is one way to write each trace, and text_in.c reads it back to the same. */
+#include "trace/trace_int.h"
+
+#include <stdlib.h>
+
+static void flush(struct hd_str *b, FILE *out) {
+  fwrite(b->s, 1, b->n, out);
+  hd_str_clear(b);
+}
+
+static void put_tables(const struct hd__labels *l, struct hd_str *b, FILE *out) {
+  const struct hd_tr_tables *t = l->t;
+  hd_str_add(b, "heddle-trace 1\ncommand ");
+  hd__escape(b, t->command);
+  hd_str_addf(b, "\nthreads %zu\n", t->thread.n);
+  for (size_t i = 0; i < t->thread.n; i++) {
+    hd_str_add(b, "thread ");
+    hd__add_thread(b, l, i);
+    hd_str_addc(b, ' ');
+    hd__escape(b, t->thread.v[i].called);
+    hd_str_addc(b, ' ');
+    hd__escape(b, t->thread.v[i].function);
+    hd_str_addc(b, '\n');
+    flush(b, out);
+  }
+  hd_str_addf(b, "places %zu\n", t->place.n);
+  for (size_t i = 0; i < t->place.n; i++) {
+    const struct hd_tr_place *p = &t->place.v[i];
+    hd_str_add(b, "place ");
+    hd__add_place(b, l, i);
+    hd_str_addf(b, " %llx ", (unsigned long long)p->pc);
+    hd__escape(b, p->file);
+    hd_str_addf(b, " %u ", p->line);
+    hd__escape(b, p->function);
+    hd_str_addc(b, '\n');
+    flush(b, out);
+  }
+  hd_str_addf(b, "objects %zu\n", t->object.n);
+  for (size_t i = 0; i < t->object.n; i++) {
+    hd_str_add(b, "object ");
+    hd__add_named(b, l, i);
+    hd_str_addf(b, " %llx\n", (unsigned long long)t->object.v[i].addr);
+    flush(b, out);
+  }
+  hd_str_addf(b, "events %llu\n", (unsigned long long)t->nevents);
+}
+
+/* Small numbers in decimal, with their sign; others, mostly pointers, in hexadecimal. */
+static void add_value(struct hd_str *b, const char *key, uint64_t v, uint32_t size) {
+  unsigned shift = 64 - 8 * size;
+  int64_t n = (int64_t)(v << shift) >> shift;
+  if (n > -65536 && n < 65536)
+    hd_str_addf(b, " %s=%lld", key, (long long)n);
+  else
+    hd_str_addf(b, " %s=0x%llx", key, (unsigned long long)v);
+}
+
+static void add_aux(struct hd_str *b, const struct hd__labels *l, const struct hd_tr_event *e) {
+  const char *key;
+  enum hd_tr_aux kind = hd_tr_aux_kind(e->op, &key);
+  if (kind == HD_TR_AUX_NONE) return;
+  hd_str_addf(b, " %s=", key);
+  if (kind == HD_TR_AUX_NUMBER)
+    hd_str_addf(b, "%llu", (unsigned long long)e->aux);
+  else if (kind == HD_TR_AUX_OBJECT)
+    hd__add_object(b, l, e->aux);
+  else if (e->aux)
+    hd__add_thread(b, l, e->aux - 1);
+  else
+    hd_str_addc(b, '-');
+}
+
+static void add_event(struct hd_str *b, const struct hd__labels *l, const struct hd_tr_event *e,
+                      uint64_t number) {
+  hd_str_addf(b, "%llu ", (unsigned long long)number);
+  hd__add_thread(b, l, e->thread);
+  hd_str_addf(b, " %s ", hd_op_text[e->op]);
+  if (hd_op_object[e->op] == HD_OBJ_THREAD)
+    hd__add_thread(b, l, e->object);
+  else
+    hd__add_object(b, l, e->object);
+  hd_str_addf(b, " %u ", e->size);
+  if (e->place)
+    hd__add_place(b, l, e->place - 1);
+  else
+    hd_str_addc(b, '-');
+  if (e->flags & HD_EV_FAILED) hd_str_add(b, " failed");
+  if (e->flags & HD_EV_LATE) hd_str_add(b, " late");
+  if (e->flags & HD_EV_PLAIN) hd_str_add(b, " plain");
+  if (e->flags & HD_EV_FOUND)
+    add_value(b, "found", e->aux, e->size);
+  else
+    add_aux(b, l, e);
+  if (e->flags & HD_EV_VALUE) add_value(b, "value", e->value, e->size);
+  if (e->from) hd_str_addf(b, " from=%llu", (unsigned long long)e->from);
+  hd_str_addc(b, '\n');
+}
+
+int hd__write_text(struct hd_tr_source *s, FILE *out, struct hd_err *err) {
+  struct hd__labels l;
+  struct hd_str b;
+  struct hd_tr_event e;
+  uint64_t number = 0;
+  int rc;
+  hd__labels_init(&l, s->tables);
+  hd_str_init(&b);
+  put_tables(&l, &b, out);
+  while ((rc = hd_tr_next(s, &e, err)) > 0) {
+    add_event(&b, &l, &e, ++number);
+    if (b.n > 65536) flush(&b, out);
+  }
+  if (rc == 0) hd_str_add(&b, "end\n");
+  flush(&b, out);
+  hd_str_fini(&b);
+  hd__labels_fini(&l);
+  return rc;
+}
