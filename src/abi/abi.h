@@ -393,7 +393,7 @@ struct hd_reduced {
 #define HD_EVENT_CAP ((12ull << 28) / sizeof(struct hd_event))
 #define HD_UNDO_CAP (4ull << 28)
 #define HD_CALLS 8 /* return addresses, the innermost first, 0 after the last one */
-#define HD_CALLS_CAP (1ull << 20)
+#define HD_CALLS_CAP (1ull << 18)
 #define HD_SEARCH_CAP (HD_SEARCH_SIZE - HD_SEARCH_MEMORY)
 
 #endif

@@ -79,7 +79,9 @@ static int explain(const struct hd_options *o, const char *dir, struct hd_stored
   if (rc == HD_OK) show(o, f);
   if (rc == HD_OK && o->json) rc = write_json(o->json, f, err);
   if (rc == HD_OK && !r.found)
-    hd_say("no other schedule was tried: this kind of failure ends or stops its process");
+    hd_say(s->schedule.kind == HD_KIND_HANG || s->schedule.partial
+               ? "no smaller schedule was looked for: this failure stops or ends its process"
+               : "no smaller schedule: this one does not give the same finding among others in one process");
   hd_reduction_fini(&r);
   hd_finding_free(f);
   return rc == HD_OK ? 1 : rc;

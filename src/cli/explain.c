@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PAIRS 24    /* tried */
-#define ORDER_GRACE 0.5 /* seconds for that when the time is spent */
+#define MAX_PAIRS 24          /* tried */
+#define MAX_EVENTS (1u << 20) /* of a run that can be told */
+#define ORDER_GRACE 0.5       /* seconds for that when the time is spent */
 
 struct explainer {
   const struct hd_command *command;
@@ -92,7 +93,8 @@ static int find_order(struct explainer *x, double deadline, struct hd_err *err) 
     free(mark);
   }
   size_t tried = 0;
-  for (size_t i = 0; i < pairs.n && rc == HD_OK && tried < MAX_PAIRS && hd_now() < deadline; i++) {
+  for (size_t i = 0;
+       i < pairs.n && rc == HD_OK && tried < MAX_PAIRS && hd_now() < deadline && hd_interrupts() == 0; i++) {
     const struct hd_pair *p = &pairs.v[i];
     size_t a = hd_story_row(story, p->first, run->event[p->first].thread);
     size_t b = hd_story_row(story, p->second, p->thread);
@@ -115,6 +117,7 @@ static int find_order(struct explainer *x, double deadline, struct hd_err *err) 
 
 struct hd_story *hd_story_of(const struct hd_rerun *run, const struct hd_finding *f,
                              struct hd_symbolizer *sym) {
+  if (run->nevents > MAX_EVENTS) return NULL;
   struct hd_recording r = {run->event,
                            run->nevents,
                            run->calls,

@@ -218,7 +218,8 @@ int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const s
   best.visible = NULL;
   take_steps(&best, s);
   int rc = change(&r, &best, f, started + seconds * 0.4, &found, err);
-  if (rc == HD_OK && found && out->after.preemptions && !s->partial && hd_now() < r.deadline)
+  bool go_on = hd_interrupts() == 0 && hd_now() < r.deadline;
+  if (rc == HD_OK && found && out->after.preemptions && !s->partial && go_on)
     rc = search_below(&r, &best, started + seconds * 0.9, &lower, err);
   if (rc == HD_OK && lower) rc = change(&r, &best, f, r.deadline, &found, err);
   out->fewest = found && out->after.preemptions <= r.covered;

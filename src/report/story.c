@@ -35,6 +35,7 @@ struct teller {
 /* ---- where ---- */
 
 static bool take_frame(struct hd_row *row, const struct hd_frames *frames) {
+  if (row->thread >= HD_MAX_THREADS) return false; /* what the tested process left may be anything */
   for (size_t i = 0; i < frames->n; i++) {
     const struct hd_frame *f = &frames->v[i];
     if (hd__is_plumbing(f) || !f->line || !f->file) continue;
