@@ -53,7 +53,7 @@ struct hd_frames {
 void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd_frames *out);
 void hd_frames_free(struct hd_frames *f);
 
-/* "counter", "table+16": the variable at `addr`, or NULL. The caller frees. */
+/* "counter", "table[4].name": the variable at `addr`, or NULL. The caller frees. */
 char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr);
 /* The name of a type as std::type_info has it, in the words of the source. The caller frees it. */
 char *hd_symbolize_type(const char *name);
@@ -245,6 +245,11 @@ json_t *hd_json_summary(const struct hd_summary *s);
 
 /* ---- inside src/report ---- */
 
+/* Adds what of the variable of the symbol is at `offset` of it: ".name", "[4]"; "+16" where its type is not known. */
+struct Dwfl_Module;
+void hd__variable_part(struct hd_str *out, struct Dwfl_Module *mod, uint64_t symbol, uint64_t offset);
+/* The modules are about to go away. */
+void hd__variable_forget(void);
 /* "waits for `b`, held by T2". pre: a place of role WAITS. */
 void hd__text_wait(struct hd_str *out, const struct hd_place *p);
 void hd__text_story(struct hd_str *out, const struct hd_story *s, bool colour);

@@ -11,7 +11,7 @@
 
 #define BOLD "\033[1m"
 #define RED "\033[1;31m"
-#define DIM "\033[2m"
+#define CYAN "\033[36m"
 #define PLAIN "\033[0m"
 
 static void paint(struct hd_str *out, bool colour, const char *how) {
@@ -120,15 +120,16 @@ static void add_row(struct hd_str *out, const struct hd_story *s, size_t i, cons
   if (r->what) hd_str_add(&what, r->what);
   add_note(&what, s, r);
   bool beside = code.n + 3 + what.n <= width;
-  paint(out, colour && marked, RED);
+  bool decides = i + 1 == s->before || i + 1 == s->after;
+  paint(out, colour && (marked || decides), marked ? RED : BOLD);
   hd_str_addf(out, "%c%3u ", marked ? '>' : ' ', number_of(s, i));
   if (columns)
     hd_str_addf(out, "%*s", (int)indent, "");
   else
     hd_str_addf(out, "%-6.*s", (int)strcspn(s->name.v[k], " "), s->name.v[k]);
   add_cut(out, code.s, width);
-  paint(out, colour && marked, PLAIN);
-  paint(out, colour, DIM);
+  paint(out, colour && (marked || decides), PLAIN);
+  paint(out, colour, CYAN);
   if (beside && what.n) hd_str_addf(out, "   %s", what.s);
   hd_str_addc(out, '\n');
   if (!beside) add_wrapped(out, what.s, LEFT + indent + 3, width - 3);

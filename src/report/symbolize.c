@@ -48,6 +48,7 @@ struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t 
 
 void hd_symbolizer_free(struct hd_symbolizer *s) {
   if (!s) return;
+  hd__variable_forget();
   if (s->dwfl) dwfl_end(s->dwfl);
   free(s->cwd);
   free(s);
@@ -267,8 +268,10 @@ char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr) {
   /* A static variable of a function is "name.123" in the symbol table. */
   char *dot = strchr(plain, '.');
   if (dot && dot > plain && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1)) *dot = '\0';
-  if (offset == 0) return plain;
-  char *out = hd_sprintf("%s+%llu", plain, (unsigned long long)offset);
+  struct hd_str out;
+  hd_str_init(&out);
+  hd_str_add(&out, plain);
   free(plain);
-  return out;
+  hd__variable_part(&out, mod, addr - offset, offset);
+  return hd_str_take(&out);
 }

@@ -93,7 +93,7 @@ def test_many_threads(s):
     s.is_bug(r, ["deadlock"])
     for i in range(1, 7):
         s.check(re.search(r"^ +\d+ T%d +\d+ pthread_mutex_lock" % i, r["out"], re.M), "T%d is not told" % i)
-    s.check("cycle: T1 -> `m+40` -> T2" in r["out"], r["out"])
+    s.check("cycle: T1 -> `m[1]` -> T2" in r["out"], r["out"])
 
 
 FREED = """

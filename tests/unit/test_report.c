@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include <link.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +18,14 @@ static char self[HD_PATH_MAX];
 static struct hd_symbolizer *sym;
 
 int hd_test_table[8]; /* a global with a symbol of its own */
+const volatile long hd_test_plain = 1;
+struct {
+  char name[8];
+  struct {
+    int x, y;
+  } place;
+  pthread_mutex_t lock;
+} hd_test_parts[2];
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
   (void)size, (void)arg;
@@ -78,12 +87,24 @@ static void unknown_addresses_stay_frames(void **state) {
 
 static void objects_have_names(void **state) {
   (void)state;
-  char *name = hd_symbolize_object(sym, (uint64_t)hd_test_table);
-  assert_string_equal(name, "hd_test_table");
-  free(name);
-  name = hd_symbolize_object(sym, (uint64_t)&hd_test_table[4]);
-  assert_string_equal(name, "hd_test_table+16");
-  free(name);
+  const struct {
+    const void *at;
+    const char *name;
+  } object[] = {
+      {hd_test_table, "hd_test_table[0]"},
+      {&hd_test_table[4], "hd_test_table[4]"},
+      {(char *)&hd_test_table[4] + 1, "hd_test_table[4]+1"},
+      {&hd_test_parts[1].place.y, "hd_test_parts[1].place.y"},
+      {&hd_test_parts[0], "hd_test_parts[0].name[0]"},
+      {&hd_test_parts[1].lock, "hd_test_parts[1].lock"},
+      {(char *)&hd_test_parts[1].lock + 8, "hd_test_parts[1].lock+8"},
+      {(const void *)&hd_test_plain, "hd_test_plain"},
+  };
+  for (size_t i = 0; i < sizeof object / sizeof *object; i++) {
+    char *name = hd_symbolize_object(sym, (uint64_t)object[i].at);
+    assert_string_equal(name, object[i].name);
+    free(name);
+  }
   int local = 0;
   assert_null(hd_symbolize_object(sym, (uint64_t)&local));
 }
@@ -126,7 +147,7 @@ static void a_race_names_both_accesses(void **state) {
   struct hd_finding_rec *r = record(HD_KIND_DATA_RACE);
   add_site(r, HD_ROLE_AT, HD_OP_WRITE, 1, 0xffff, (uint64_t)hd_test_table);
   add_site(r, HD_ROLE_PREVIOUS, HD_OP_READ, 2, 0xffff, (uint64_t)hd_test_table);
-  shows(r, "heddle: data race on `hd_test_table` (4 bytes)\n");
+  shows(r, "heddle: data race on `hd_test_table[0]` (4 bytes)\n");
   shows(r, "  T1 write ");
   shows(r, "  T2 read ");
   shows(r, "(previous access)");
@@ -141,10 +162,10 @@ static void a_deadlock_names_its_cycle(void **state) {
   add_site(r, HD_ROLE_HOLDS, HD_OP_LOCK, 2, 0xffff, (uint64_t)hd_test_table);
   add_site(r, HD_ROLE_WAITS, HD_OP_LOCK, 2, 1, (uint64_t)&hd_test_table[2]);
   shows(r, "deadlock: T0, T1 and T2 wait forever");
-  shows(r, "cycle: T1 -> `hd_test_table` -> T2 -> `hd_test_table+8` -> T1\n");
+  shows(r, "cycle: T1 -> `hd_test_table[0]` -> T2 -> `hd_test_table[2]` -> T1\n");
   shows(r, "  T0 waits for T1 to end");
-  shows(r, "  T1 waits for `hd_test_table`, held by T2");
-  shows(r, "  T2 took `hd_test_table`");
+  shows(r, "  T1 waits for `hd_test_table[0]`, held by T2");
+  shows(r, "  T2 took `hd_test_table[0]`");
   free(r);
 }
 
