@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TRY_SECONDS 2 /* for a single execution; one that takes longer says nothing */
+
 struct reducer {
   const struct hd_command *command;
   const struct hd_schedule *first; /* the original */
@@ -165,7 +167,7 @@ int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, con
   struct hd_outcome outcome;
   reduce_config(s, f, &config);
   config.max_executions = 1;
-  int rc = run(&r, s, &config, 0, &c, &outcome, err);
+  int rc = run(&r, s, &config, hd_now() + TRY_SECONDS, &c, &outcome, err);
   if (rc != HD_OK) return rc;
   const hd_step *step;
   /* What ended otherwise than it should says nothing. */
