@@ -86,6 +86,18 @@ def test_same_finding(s):
     s.check(cost[0] == 1 and cost[1] > 1, "preemptions: %s" % cost)
 
 
+def test_death(s):
+    """A failure that takes its process with it is made smaller with one process for each try."""
+    litmus = os.path.join(os.path.dirname(common.HERE), "litmus")
+    s.cc(os.path.join(litmus, "destroy_runtime.c"), "prog", "-O1", "-I" + litmus)
+    r = s.search("check", "./prog", "--strategy", "random", "--explain", "10s")
+    f = s.is_bug(r, ["crash"])
+    s.same((f["partial"], f["minimised"]["preemptions"]), (True, 0), "partial, preemptions")
+    s.check(f["minimised"]["tried"] > 1, "only %d schedules were tried" % f["minimised"]["tried"])
+    s.replay(times=2)
+    s.replay(times=1, options=["--original"])
+
+
 @each(("no folder", ["explain"], "heddle explain .heddle/1"), ("two", ["explain", "a", "b"], "heddle explain .heddle/1"),
       ("not there", ["explain", "nowhere"], "nowhere"), ("not ours", ["explain", "."], "not a Heddle finding"),
       ("no time", ["explain", "--time", "0", "."], "--time needs a time"),
