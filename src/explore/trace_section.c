@@ -25,7 +25,9 @@ static int touches(const struct hd_op *op) {
     case HD_OBJ_MUTEX:
     case HD_OBJ_COND:
     case HD_OBJ_ONCE: return 1;
-    default: return op->kind == HD_OP_END || op->kind == HD_OP_SPINWAIT;
+    default:
+      return op->kind == HD_OP_END || op->kind == HD_OP_SPINWAIT || op->kind == HD_OP_CANCEL ||
+             op->kind == HD_OP_KILL;
   }
 }
 

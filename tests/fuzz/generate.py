@@ -33,6 +33,9 @@ FEATURES = {
     "semaphore": 3,
     "barrier": 1,
     "spinlock": 1,
+    "futex": 2,
+    "pipe": 2,
+    "eventfd": 2,
     "timed": 2,
     "sleep": 1,
     "branch": 3,
@@ -52,12 +55,13 @@ FEATURES = {
     "nested": 0,  # threads that create threads
     "detach": 0,
     "tryjoin": 0,  # joins that do not wait, or not for ever
+    "cancel": 0,
     "unjoined": 0,  # main returns while others run
     "races": 0,  # data races are looked for as well
 }
 
 # A program without any of these has nothing to schedule.
-BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "semaphore"}
+BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "semaphore", "futex", "pipe", "eventfd"}
 
 SIZES = (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint32_t", 4), ("uint64_t", 8))
 
@@ -175,9 +179,9 @@ class Generator:
     # ---- the shape ----
 
     def program(self):
-        threads = self.r.choice((1, 2, 2, 2, 2, 2, 2, 3))
+        threads = self.r.choice((1, 2, 2, 2, 2, 2, 3, 3, 4))
         nested = self.has("nested") and threads > 1 and self.flip(0.7)
-        total = self.r.choice((5, 6, 7, 8)) if threads < 3 else self.r.choice((3, 4, 5))
+        total = self.r.choice((5, 6, 7, 8) if threads < 3 else (3, 4, 5) if threads == 3 else (4, 5))
         bodies = [[] for _ in range(threads + 1)]
         for k in range(1, threads + 1):
             self.budget = max(1, total // threads + self.r.choice((-1, 0, 0, 1)))
@@ -203,6 +207,9 @@ class Generator:
             at = self.r.randint(at, len(body)) if self.flip(0.4) else at
             body.insert(at, Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, k)))
             at += 1
+        for k in children:
+            if self.has("cancel") and self.flip(0.4):
+                body.insert(self.r.randint(at, len(body)), Node("if (made[%d]) pthread_cancel(thread[%d]);" % (k, k)))
         joins = list(children)
         if self.flip(0.2):
             joins.reverse()
@@ -406,6 +413,30 @@ class Generator:
         if self.flip(0.3):
             return [Node("SEE(pthread_spin_trylock(&spinlock));\nif (r == 0) {", self.section(4, depth), "  %s\n}" % give)]
         return [Node("pthread_spin_lock(&spinlock);\n{", self.section(4, depth), "}\n" + give)]
+
+    def do_futex(self, depth):
+        at = "AT(uint32_t, 8)"
+        return [Node(self.r.choice((
+            "SEE(syscall(SYS_futex, %s, FUTEX_WAIT_PRIVATE, %s, 0) == 0);" % (at, self.r.choice(("0", "0", "1"))),
+            "SEE(syscall(SYS_futex, %s, FUTEX_WAKE_PRIVATE, %s));" % (at, self.r.choice(("1", "1", "INT_MAX"))),
+            "__atomic_store_n(%s, %s, RELEASE);\nSEE(syscall(SYS_futex, %s, FUTEX_WAKE_PRIVATE, 1));" % (at, self.value(), at))))]
+
+    def do_pipe(self, depth):
+        return [Node(self.r.choice((
+            "SEE(write(channel[1], \"abcd\", %d));" % self.r.choice((1, 1, 2)),
+            "SEE(write(channel[1], \"abcd\", %d));" % self.r.choice((1, 1, 2)),
+            "SEE(take(channel[0], %d));" % self.r.choice((1, 1, 2)),
+            "SEE(take(channel[0], %d));" % self.r.choice((1, 1, 2)),
+            "SEE(ready(channel[0], 0));",
+            "SEE(ready(channel[0], %d));" % self.r.choice((-1, 5)) if self.has("timed") else "SEE(ready(channel[0], -1));")))]
+
+    def do_eventfd(self, depth):
+        return [Node(self.r.choice((
+            "SEE(eventfd_write(counter, %d));" % self.r.choice((1, 1, 2)),
+            "SEE(eventfd_write(counter, 1));",
+            "SEE(take(counter, 8));",
+            "SEE(take(counter, 8));",
+            "SEE(ready(counter, 0));")))]
 
     def do_timed(self, depth):
         m = self.r.randrange(2)

@@ -8,11 +8,16 @@
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,12 +39,14 @@ uint64_t shared; /* under the read-write lock */
 sem_t semaphore[2];
 pthread_barrier_t barrier;
 pthread_spinlock_t spinlock;
+int channel[2], counter = -1;
 
 static inline void prepare(void) {
   sem_init(&semaphore[0], 0, 1);
   sem_init(&semaphore[1], 0, 0);
   pthread_barrier_init(&barrier, NULL, 2);
   pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE);
+  if (pipe(channel) || (counter = eventfd(0, 0)) < 0) abort();
 }
 
 #define AT(type, offset) ((type *)((char *)memory + (offset)))
@@ -57,6 +64,18 @@ static inline void prepare(void) {
   (void)r
 #define SEE(value) \
   (r = (uint64_t)(value), hd_rt_observe(r * 0x9e3779b97f4a7c15 + (me << 10 | n++) * 0xc2b2ae3d27d4eb4f))
+
+/* What can be read of up to 8 bytes, as a number; waits for the first. */
+static inline uint64_t take(int fd, size_t n) {
+  uint64_t value = 0;
+  ssize_t got = read(fd, &value, n);
+  return got < 0 ? 99 : value * 16 + (uint64_t)got;
+}
+
+static inline int ready(int fd, int timeout) {
+  struct pollfd p = {fd, POLLIN, 0};
+  return poll(&p, 1, timeout);
+}
 
 static inline struct timespec *in(int seconds) {
   static _Thread_local struct timespec at;
