@@ -37,6 +37,7 @@ enum { HD_SECTION_NONE, HD_SECTION_ENTERS, HD_SECTION_INSIDE };
 /* Whether the operation stays inside a section while it need not wait. The others always leave it and enter again:
  * they depend on operations of other threads that the entry of a section does not depend on (trace_section.c). */
 static inline int hd_section_keeps(unsigned kind) {
+  if (kind == HD_OP_FWAIT) return 0;
   switch (hd_op_object[kind]) {
     case HD_OBJ_NONE:
     case HD_OBJ_MEMORY:
@@ -56,9 +57,8 @@ struct hd_op {
   uint64_t object; /* of IO operations, 0: all of them */
   uint64_t pc;
   /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken; CANCEL,
-   * KILL: number of the thread that goes on because of it + 1; CANCELLED: where the operation stands that it is
-   * instead of, if that could have been executed; operations on a semaphore: its value before; BARRIER: 1 when the
-   * order of arrivals matters; on several descriptors: where the numbers of the events stand that made each of them
+   * KILL: number of the thread that goes on because of it + 1; operations on a semaphore: its value before; BARRIER:
+   * 1 when the order of arrivals matters; on several descriptors: where the numbers of the events stand that made each of them
    * ready; ACAS of at most 8 bytes: the value it expects. */
   uint64_t aux;
   /* SPINWAIT and operations on descriptors, counting events from 1: what enabled it, what had disabled it
@@ -68,6 +68,8 @@ struct hd_op {
       uint32_t enabler, disabler;
     };
     uint64_t before; /* atomic operations of at most 8 bytes: the value found there, when `known` */
+    const struct hd_op
+        *instead; /* CANCEL: what the cancelled thread was about to do; `known`: it could have */
   };
   uint32_t enabler_before;
   uint32_t known;

@@ -34,6 +34,8 @@ struct hd_race {
   /* What else, after e, has to go out of the way for the second to be possible before e. */
   const uint32_t *also;
   uint32_t nalso;
+  const uint32_t
+      *pred; /* of an operation that was never executed: what orders it; NULL: its thread's last event */
 };
 
 struct hd_trace {

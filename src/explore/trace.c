@@ -210,7 +210,7 @@ int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e) {
 void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso) {
   struct hd_trace *t = w->t;
   if (t->nraces < t->cap_races)
-    t->race[t->nraces++] = (struct hd_race){e, w->f, w->op->thread, *w->op, also, nalso};
+    t->race[t->nraces++] = (struct hd_race){e, w->f, w->op->thread, *w->op, also, nalso, NULL};
 }
 
 void hd__meet(struct hd_work *w, uint32_t e) {
@@ -337,16 +337,6 @@ static void on_spin(struct hd_work *w) {
   o->spins = l;
 }
 
-/* A cancellation puts itself in the place of what the thread was about to do, and could have done before. */
-static void on_cancelled(struct hd_work *w) {
-  const struct hd_op *instead_of = (const struct hd_op *)w->op->aux;
-  struct hd_trace *t = w->t;
-  uint32_t by = t->cause[w->op->thread];
-  if (!instead_of || by == HD_NONE || t->nraces == t->cap_races) return;
-  t->race[t->nraces++] =
-      (struct hd_race){hd__section_entry(t, by), w->f, w->op->thread, *instead_of, NULL, 0};
-}
-
 static void on_create(struct hd_work *w) {
   struct hd_tobj *o = hd__tobj(w->t, 0);
   hd__meet(w, o->acquire);
@@ -370,7 +360,6 @@ static void conflicts(struct hd_work *w) {
   if (is_io(op->kind)) hd__on_io(w);
   if (op->kind == HD_OP_END) on_end(w);
   if (op->kind == HD_OP_CREATE) on_create(w);
-  if (op->kind == HD_OP_CANCELLED) on_cancelled(w);
   if (hd_op_object[op->kind] == HD_OBJ_MEMORY) on_memory(w);
   if (is_cond(op->kind)) on_cond(w);
   if (hd_op_object[op->kind] > HD_OBJ_ONCE || hd_op_object[op->kind] == HD_OBJ_THREAD) hd__sync_conflicts(w);
@@ -432,26 +421,27 @@ static const uint32_t *pred_clock(struct hd_trace *t, const struct hd_op *op) {
   return c;
 }
 
+static const uint32_t *wider(struct hd_trace *t, const uint32_t *clock, uint32_t old) {
+  uint32_t *c = hd__trace_get(t, t->threads_max * sizeof *c);
+  for (uint32_t k = 0; k < t->threads_max; k++) c[k] = k < old ? clock[k] : 0;
+  return c;
+}
+
 /* More threads than any execution had before: clocks must be wider. Old ones are copied. */
 static void widen(struct hd_trace *t, uint32_t n) {
   uint32_t old = t->threads_max;
   t->afresh = 1;
   t->threads_max = (n + 7) & ~7u;
   for (uint32_t i = 0; i < t->n; i++) {
-    uint32_t *c = hd__trace_get(t, t->threads_max * sizeof *c),
-             *p = hd__trace_get(t, t->threads_max * sizeof *p);
-    for (uint32_t k = 0; k < t->threads_max; k++) {
-      c[k] = k < old ? t->ev[i].clock[k] : 0;
-      p[k] = k < old ? t->ev[i].pred[k] : 0;
-    }
-    t->ev[i].clock = c;
-    t->ev[i].pred = p;
+    t->ev[i].clock = wider(t, t->ev[i].clock, old);
+    t->ev[i].pred = wider(t, t->ev[i].pred, old);
   }
+  for (uint32_t i = 0; i < t->nraces; i++)
+    if (t->race[i].pred) t->race[i].pred = wider(t, t->race[i].pred, old);
   for (uint32_t i = 0; i < t->nthreads; i++) { /* gates are shared, and compared by address */
     const uint32_t *gate = t->gate[i];
     if (!gate) continue;
-    uint32_t *c = hd__trace_get(t, t->threads_max * sizeof *c);
-    for (uint32_t k = 0; k < t->threads_max; k++) c[k] = k < old ? gate[k] : 0;
+    const uint32_t *c = wider(t, gate, old);
     for (uint32_t k = i; k < t->nthreads; k++)
       if (t->gate[k] == gate) t->gate[k] = c;
   }
@@ -464,6 +454,33 @@ static void know_thread(struct hd_trace *t, uint32_t id) {
     t->waits[t->nthreads] = 0;
     t->gate[t->nthreads] = NULL;
   }
+}
+
+/* Races of an operation that was never executed because it had to wait, with those who kept it waiting. */
+static void held_up(struct hd_work *w) {
+  enum hd_lock_role role = hd__lock_role(w->op->kind, 0);
+  if (role == HD_LOCK_ACQUIRE)
+    on_lock(w, hd__lock_of(w->op), role);
+  else if (tells_enabler(w->op->kind))
+    hd__on_enabled(w);
+  else if (hd__sync_waits(w->op))
+    hd__sync_conflicts(w);
+}
+
+/* A cancellation puts another operation in the place of what the thread was about to do: that may have been executed
+ * before, or before those who kept it waiting. */
+static void cancels(struct hd_trace *t, uint32_t f) {
+  const struct hd_op *op = t->ev[f].op.instead;
+  if (!op) return;
+  const uint32_t *pred = pred_clock(t, op);
+  struct hd_work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
+  uint32_t n = t->nraces;
+  if (t->ev[f].op.known)
+    hd__add_race(&w, hd__section_entry(t, f), NULL, 0);
+  else
+    held_up(&w);
+  for (; n < t->nraces; n++)
+    t->race[n].pred = pred; /* the thread goes on: its last event is another one then */
 }
 
 void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags, unsigned choice,
@@ -489,6 +506,7 @@ void hd__trace_event(struct hd_trace *t, const struct hd_op *op, unsigned flags,
   ev->clock = clock;
   struct hd_work w = {t, f, &ev->op, flags, pred, clock};
   conflicts(&w);
+  if (op->kind == HD_OP_CANCEL) cancels(t, f);
   merge(t, clock, t->barrier); /* invariant 4 */
   clock[op->thread] = ev->index;
   t->last[op->thread] = f;
@@ -565,7 +583,6 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
     enum hd_lock_role role = hd__lock_role(op->kind, 0);
     const uint32_t *pred = pred_clock(t, op);
     struct hd_work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
-    if (op->kind == HD_OP_CANCELLED) on_cancelled(&w);
     if (hd_set_has(p->enabled, i)) {
       if (!ended || hd__covered(&w, pred, t->n - 1)) continue;
       const struct hd_ev *e = &t->ev[t->n - 1];
@@ -577,17 +594,12 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
         /* It could have done this before the end of the process. */
         if (t->nraces < t->cap_races)
           t->race[t->nraces++] =
-              (struct hd_race){hd__section_entry(t, t->n - 1), HD_NONE, (uint16_t)i, *op, NULL, 0};
+              (struct hd_race){hd__section_entry(t, t->n - 1), HD_NONE, (uint16_t)i, *op, NULL, 0, NULL};
         continue;
       }
       /* The last step is what let it go: it could not have come before that, only before what held it up. */
     }
-    if (role == HD_LOCK_ACQUIRE)
-      on_lock(&w, hd__lock_of(op), role);
-    else if (tells_enabler(op->kind))
-      hd__on_enabled(&w);
-    else if (hd__sync_waits(op))
-      hd__sync_conflicts(&w);
+    held_up(&w);
   }
 }
 

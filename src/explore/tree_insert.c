@@ -229,7 +229,9 @@ static int reverse(struct unit *u, const struct hd_race *r, const uint32_t *afte
   if (f != HD_NONE) {
     v.last_pred = trace.ev[f].pred;
     v.last_flags = trace.ev[f].flags & HD__EV_STOP;
-  } else
+  } else if (r->pred)
+    v.last_pred = r->pred;
+  else
     v.last_pred = trace.last[r->thread] != HD_NONE ? trace.ev[trace.last[r->thread]].clock : none;
   v.last_flags |= hd__outcome_reversed(&trace, r, &v.last);
   struct node *n = &u->node[r->e];

@@ -88,9 +88,7 @@ static void wake_up(struct hd_thread *t) {
     hd__dequeue(o, t);
   else if (o)
     hd__unpend(o, t);
-  t->cancel_op = t->op;
   t->op = (struct hd_op){.kind = HD_OP_CANCELLED, .thread = t->id, .object = t->id, .pc = t->op.pc};
-  if (t->state == HD_T_READY) t->op.aux = (uint64_t)&t->cancel_op;
   t->cancel_now = true;
   hd__enable(t);
 }
@@ -101,7 +99,12 @@ HD_EXPORT int pthread_cancel(pthread_t th) {
   if (!t || t->joined) return ESRCH;
   hd__point_open(HD_OP_CANCEL, t->id, 0, HD_CALLER);
   bool waits = t->cancel_point && !t->cancel_asked && t->state != HD_T_DONE;
-  rt.cur->op.aux = waits ? t->id + 1u : 0;
+  if (waits) {
+    t->cancel_op = t->op;
+    rt.cur->op.aux = t->id + 1u;
+    rt.cur->op.instead = &t->cancel_op;
+    rt.cur->op.known = t->state == HD_T_READY;
+  }
   hd__event(0);
   t->cancel_asked = true;
   if (waits) wake_up(t);
