@@ -24,10 +24,10 @@
  *    are first held up, and at the end.
  *  - Visited states. What the executions below a state asked for is kept with it, in names that do not depend on the
  *    order of unrelated steps (n-th event of a thread), and asked for again wherever the state is met.
- * For delays, and for preemptions from the first execution on that enters an atomic section, every thread within
- * the bound is a branch. With delays, which one is next depends on who can run, so hardly any two steps are
- * independent. In a section nobody can be preempted, so where it costs nothing to leave its thread is not where its
- * races are.
+ * For delays, and for preemptions from the first execution on that enters an atomic section, cancels a thread or sends
+ * it a signal, every thread within the bound is a branch. With delays, which one is next depends on who can run, so
+ * hardly any two steps are independent. In a section nobody can be preempted, and a cancellation depends on everything
+ * and changes what a thread is about to do: where it costs nothing to leave a thread is not where the races are.
  *
  * Invariants
  *  1. node[k] is the state after k steps. Nodes below `depth` do not change while an execution runs, later ones are
@@ -59,7 +59,7 @@ struct bounded {
   uint32_t depth; /* nodes fixed for the next execution */
   uint32_t at;    /* steps of the execution under way */
   uint32_t complete;
-  uint32_t sections;  /* some execution entered an atomic section */
+  uint32_t whole; /* some execution entered an atomic section, or cancelled a thread: nothing is left out */
   uint64_t in_flight; /* number of the execution under way, 0 between them */
   struct node *node;
   uint32_t node_cap;
@@ -90,7 +90,7 @@ static void lay_out(struct hd_search *s) {
   b->node = (struct node *)m;
   b->node_cap = (uint32_t)(nodes / sizeof *b->node);
   hd__visited_init(&b->visited, m + nodes, size - nodes);
-  b->depth = b->at = b->complete = b->sections = 0;
+  b->depth = b->at = b->complete = b->whole = 0;
   b->in_flight = 0;
   b->ready = 1;
 }
@@ -384,7 +384,7 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
   n->thread = (uint16_t)(reduce && !n->at.stays ? hd_set_nth(p->enabled, 0)
                                                 : hd__bound_turn(&n->at, &n->enabled, n->words));
   hd_set_add(&n->tried, n->thread);
-  if (!reduce || b->sections) want_all(s, n);
+  if (!reduce || b->whole) want_all(s, n);
   b->at++;
   return n->thread;
 }
@@ -424,8 +424,8 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
     for (uint32_t i = 0; i < nasked; i++) answer(s, b, asked[i]);
     below = keep(b, asked, nasked);
   }
-  if (trace.section != HD_NONE && !b->sections) {
-    b->sections = 1;
+  if ((trace.section != HD_NONE || trace.interrupt != HD_NONE) && !b->whole) {
+    b->whole = 1;
     for (uint32_t i = 0; i < running; i++) want_all(s, &b->node[i]);
   }
   b->in_flight = 0;
