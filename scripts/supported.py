@@ -27,8 +27,8 @@ HEAD = """\
 # Supported functions and system calls
 
 This page is written by `scripts/supported.py` from the sources of the runtime, so it is changed by changing
-those. It says what happens in a controlled run. A program that is started on its own, without `heddle`, calls
-the originals throughout.
+those. It says what happens in a controlled run. A program that is started on its own, without `heddle`, behaves as
+with the originals.
 
 - **controlled**: Heddle's own code does the work.
 - **passed through**: the original does the work, and Heddle keeps account of it: the memory it reads and
@@ -179,7 +179,8 @@ class Source:
         self.family = re.match(r".*?(?=[.;] |\.$|: )", text.strip() + " ").group()
         self.body, self.exported, self.symbol = {}, [], {}
         text = preprocessed(path)
-        versioned = dict(re.findall(r'\.symver " "(\w+)" ", " "(\w+)@', text))  # names that our symbols really have
+        # names that our symbols really have
+        versioned = dict(re.findall(r'"\.symver (\w+), (\w+)@', re.sub(r'"\s*"', "", text)))
         for head, body in declarations(text):
             bare = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*(?=\w|$)", "", head) if EXPORT in head else head
             m = NAME.search(bare)

@@ -33,6 +33,8 @@
 #include "runtime/arch.h"
 
 #define HD_EXPORT __attribute__((visibility("default")))
+/* The function has that name for the dynamic linker only ("name@version"; versions.map lists the versions). */
+#define HD_STANDS_FOR(function, name_at_version) __asm__(".symver " #function ", " name_at_version ", remove")
 #define HD_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HD_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HD_CALLER ((uint64_t)__builtin_return_address(0))

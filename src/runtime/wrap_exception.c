@@ -13,8 +13,6 @@
 
 #include "runtime/rt.h"
 
-#define HD_STANDS_FOR(function, name_at_version) __asm__(".symver " #function ", " name_at_version ", remove")
-
 /* ---- where exceptions were thrown ---- */
 
 #define THROWN 64
