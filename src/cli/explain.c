@@ -155,8 +155,6 @@ static struct hd_finding *retell(const struct hd_command *cmd, struct hd_finding
   now->minimised.fewest = r->fewest;
   now->minimised.before = r->before;
   now->minimised.after = r->after;
-  now->minimised.tried = r->tries;
-  now->minimised.seconds = r->seconds;
   return now;
 }
 

@@ -115,8 +115,6 @@ json_t *hd_json_finding(const struct hd_finding *f) {
     json_t *m = cost(&f->minimised.after);
     set(m, "fewest_preemptions", json_boolean(f->minimised.fewest));
     set(m, "original", cost(&f->minimised.before));
-    set(m, "tried", json_integer((json_int_t)f->minimised.tried));
-    set(m, "seconds", rounded(f->minimised.seconds, 1e3));
     set(o, "minimised", m);
   }
   set(o, "partial", json_boolean(f->partial));

@@ -145,8 +145,6 @@ struct hd_finding {
     bool there;  /* a schedule was looked for that is easier to read; the places are those of its run */
     bool fewest; /* there is none with fewer preemptions */
     struct hd_cost before, after;
-    uint64_t tried; /* schedules */
-    double seconds;
   } minimised;
   struct hd_story *story; /* or NULL; owned */
   bool replays;

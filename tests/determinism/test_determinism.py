@@ -58,10 +58,12 @@ def test_separate_processes(s, parameter):
     name, mode = parameter.split(",")
     program = built(s, name)
     first = schedule = None
+    # What is found around a failure depends on nothing but the time there is for it.
+    explain = ["--explain", "60s"] if mode == "memory" else ["--no-explain"]
     for i in range(20 if mode == "memory" else 8):
         out = "out%d" % i
         r = s.search("check", program, "--strategy", "random", "--restart", mode, "--seed", "5", "--max-executions",
-                     "60", "--out", out, *PROGRAMS[name][1], env={"NUMBER": "%02d" % i})
+                     "60", "--out", out, *explain, *PROGRAMS[name][1], env={"NUMBER": "%02d" % i})
         text = s.read(out + "/1/schedule") + "\n".join(s.events(out + "/1/trace")) if r["findings"] else ""
         text = re.sub(r"^(execution|restart) .*\n", "", text, flags=re.M)
         if first is None:
@@ -77,7 +79,8 @@ def test_modes_agree(s, name):
     """Restoring memory and forking give the same executions."""
     program = built(s, name)
     for strategy in ("random", "auto"):
-        options = ["--strategy", strategy, "--seed", "3", "--max-executions", "200", "--all", *PROGRAMS[name][1]]
+        options = ["--strategy", strategy, "--seed", "3", "--max-executions", "200", "--all", "--no-explain",
+                   *PROGRAMS[name][1]]
         got = [facts(s.search("check", program, "--restart", mode, *options)) for mode in ("memory", "fork")]
         for key in got[0]:
             if key == "findings":
