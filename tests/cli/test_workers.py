@@ -114,7 +114,8 @@ def test_killing_workers_loses_nothing(s, jobs):
         rng = random.Random(7)
         while p.poll() is None and killed < 25:
             time.sleep(0.01 + rng.random() * 0.03)
-            for pid in pids(name)[:1] if jobs == "1" else rng.sample(pids(name), min(1, len(pids(name)))):
+            alive = pids(name)
+            for pid in alive[:1] if jobs == "1" else rng.sample(alive, min(1, len(alive))):
                 try:
                     os.kill(pid, signal.SIGKILL)
                     killed += 1
