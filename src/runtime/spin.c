@@ -88,7 +88,9 @@ static uint64_t local_state(const struct hd_thread *t) {
 void hd__spin_read(uint64_t a, uint32_t size) {
   struct hd_thread *t = rt.cur;
   struct hd_spin *s = &t->spin;
-  if (!s->armed || own_stack(t, a) || size > 16) return;
+  if (!s->armed || size > 16) return;
+  /* What lies on its own stack is part of the local state, unless others have to do with it, or nothing else is left. */
+  if (own_stack(t, a) && !rt.watched && !hd__shadow_visible(a, size)) return;
   for (unsigned i = 0; i < s->nread && i < HD_SPIN_READS; i++)
     if (s->read[i].addr == a) return;
   if (s->nread < HD_SPIN_READS) s->read[s->nread] = (struct hd_spin_read){a, value_at(a, size), size};

@@ -6,6 +6,9 @@
 // expect: clean executions=400
 // args: --ignore data-race
 // argv: lock
+// expect: clean executions=400
+// args: --ignore data-race
+// argv: stack
 // expect: kind=livelock
 // args: --ignore data-race
 // argv: alone
@@ -38,7 +41,7 @@ static int inside;
 
 static void *queued(void *arg)
 {
-  struct node *me = arg, *before, *none = me;
+  struct node mine, *me = arg ? arg : &mine, *before, *none = me;
   me->next = NULL;
   me->locked = 1;
   before = __atomic_exchange_n(&tail, me, __ATOMIC_ACQ_REL);
@@ -60,8 +63,9 @@ int main(int argc, char **argv)
 {
   static struct node a, b;
   alone = argc > 1 && argv[1][0] == 'a';
-  if (argc > 1 && argv[1][0] == 'l') {
-    pthread_t t = spawn(queued, &a), u = spawn(queued, &b);
+  if (argc > 1 && (argv[1][0] == 'l' || argv[1][0] == 's')) {
+    int own = argv[1][0] == 's'; /* on their own stacks */
+    pthread_t t = spawn(queued, own ? NULL : &a), u = spawn(queued, own ? NULL : &b);
     join(t);
     join(u);
     return 0;
