@@ -3,7 +3,8 @@
 #   make build                                  leaves ./build/heddle
 #   make build BUILD=build-clang CC=clang       another compiler, another folder
 #   make build BUILD=build-asan SANITIZE=1      the tool (not the runtime) under ASan and UBSan
-#   make fuzz SEED=7 PROGRAMS=100000            random programs: all strategies against depth-first search
+#   make fuzz SEED=7 PROGRAMS=100000            random programs: all strategies against depth-first search;
+#        FUZZ_SECONDS=60                        and random files for everything that reads files
 #   make real                                   programs from source packages: docs/real-programs.md
 #   make install PREFIX=/usr/local DESTDIR=     bin/heddle, lib/heddle, include/heddle.h
 #
@@ -16,6 +17,7 @@ BUILD_TYPE ?= Release
 SANITIZE ?= 0
 SEED ?= $(shell date +%Y%m%d)
 PROGRAMS ?= 100000
+FUZZ_SECONDS ?= 60
 ifdef CI
 WERROR ?= 1
 endif
@@ -52,6 +54,7 @@ test: build
 	@python3 scripts/test.py --build $(BUILD)
 
 fuzz: build
+	@python3 tests/fuzz/readers.py --build $(BUILD) --seconds $(FUZZ_SECONDS)
 	@python3 tests/fuzz/mutations.py --build $(BUILD)
 	@python3 tests/fuzz/run.py --build $(BUILD) --progress --seed $(SEED) --programs $(PROGRAMS)
 

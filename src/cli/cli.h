@@ -104,6 +104,8 @@ int hd_help(int argc, char **argv);
 
 struct hd_suppressions;
 int hd_suppressions_load(const char *path, struct hd_suppressions **out, struct hd_err *err);
+/* The same from a text, which is taken apart; `path` is its name for messages. */
+int hd_suppressions_parse(char *text, const char *path, struct hd_suppressions **out, struct hd_err *err);
 bool hd_suppressed(const struct hd_suppressions *s, const struct hd_finding *f);
 void hd_suppressions_free(struct hd_suppressions *s);
 

@@ -32,6 +32,12 @@ int hd_suppressions_load(const char *path, struct hd_suppressions **out, struct 
     err->code = HD_EUSAGE;
     return err->code;
   }
+  int rc = hd_suppressions_parse(text, path, out, err);
+  free(text);
+  return rc;
+}
+
+int hd_suppressions_parse(char *text, const char *path, struct hd_suppressions **out, struct hd_err *err) {
   struct hd_suppressions *s = hd_alloc(sizeof *s);
   int rc = HD_OK, number = 0;
   char *rest = text;
@@ -59,7 +65,6 @@ int hd_suppressions_load(const char *path, struct hd_suppressions **out, struct 
     r.glob = hd_strdup(trim(colon + 1));
     hd_vec_push(&s->rule, r);
   }
-  free(text);
   if (rc != HD_OK) {
     hd_suppressions_free(s);
     return rc;

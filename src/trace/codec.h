@@ -31,7 +31,7 @@ enum { ST_THREAD, ST_SHAPE, ST_OBJECT, ST_SIZE, ST_VALUE, ST_AUX, ST_FROM, ST_CO
 /* Codes of ST_SHAPE; larger ones are a shape's number plus SHAPE_KNOWN. */
 enum { SHAPE_EXPECTED, SHAPE_NEW, SHAPE_KNOWN };
 
-#define SHAPES (1u << 16) /* kept; further ones are written out each time */
+#define SHAPES (1u << 16) /* numbered; further ones are written out each time */
 #define SLOTS (1u << 16)  /* of the tables by object */
 
 /* Operation, flags and place: what a line of the program does is mostly one of these. Number 0 stands for those that
@@ -49,7 +49,8 @@ struct hd__model {
   uint32_t thread;         /* of the last event */
   uint32_t *at;            /* [thread] its last shape; owned */
   uint32_t nshapes;        /* in use, number 0 included */
-  struct hd__shape *shape; /* [SHAPES]; owned */
+  struct hd__shape *shape; /* [room], of which nshapes are in use; owned */
+  size_t room;             /* at most SHAPES */
   uint64_t *value;         /* [SLOTS] last value at an address; owned */
   uint64_t *given;         /* [SLOTS] last event that gave something there; owned */
 };

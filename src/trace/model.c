@@ -3,10 +3,13 @@
 
 #include <stdlib.h>
 
+#define FIRST_SHAPES 64
+
 void hd__model_init(struct hd__model *m, size_t nthreads) {
   *m = (struct hd__model){.nshapes = 1,
                           .at = hd_alloc(nthreads * sizeof *m->at),
-                          .shape = hd_alloc(SHAPES * sizeof *m->shape),
+                          .shape = hd_alloc(FIRST_SHAPES * sizeof *m->shape),
+                          .room = FIRST_SHAPES,
                           .value = hd_alloc(SLOTS * sizeof *m->value),
                           .given = hd_alloc(SLOTS * sizeof *m->given)};
 }
@@ -20,6 +23,7 @@ void hd__model_fini(struct hd__model *m) {
 
 uint32_t hd__model_add(struct hd__model *m, const struct hd_tr_event *e) {
   if (m->nshapes == SHAPES) return 0;
+  if (m->nshapes == m->room) m->shape = hd_vec_grow(m->shape, &m->room, m->room + 1, sizeof *m->shape);
   m->shape[m->nshapes] = (struct hd__shape){.op = e->op, .flags = e->flags, .place = e->place};
   return m->nshapes++;
 }
