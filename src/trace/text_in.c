@@ -231,10 +231,12 @@ static bool read_extra(const struct reader *r, struct hd_tr_event *e, char *w) {
     }
   char *v;
   if ((v = value_of(w, "value"))) {
+    if (e->flags & HD_EV_VALUE) return false;
     e->flags |= HD_EV_VALUE;
     return memory_value(v, e->size, &e->value);
   }
   if ((v = value_of(w, "found"))) {
+    if (e->flags & HD_EV_FOUND) return false;
     e->flags |= HD_EV_FOUND;
     return memory_value(v, e->size, &e->aux);
   }
