@@ -123,12 +123,25 @@ class Scratch:
         return dict(data, status=p.returncode, out=p.stdout, err=p.stderr)
 
     def replay(self, folder=".heddle/1", times=3, options=(), **kw):
-        """heddle replay, which must give the same finding every time."""
+        """heddle replay, which must give the same finding every time. The trace, to text and back, is the same."""
         p = self.run([self.heddle, "replay", folder, "--times", str(times), *options], want=1, **kw)
         if times > 1:
             self.check("%d of %d identical" % (times, times) in p.stdout + p.stderr,
                        "not identical: " + tail(p.stdout + p.stderr))
+        trace = os.path.normpath(os.path.join(kw.get("cwd") or self.dir, folder, "trace"))
+        if os.path.exists(trace):
+            self.round_trip(trace)
         return p
+
+    def round_trip(self, trace):
+        """A trace is converted to text and back, and must come out as it was."""
+        text, again = self.path(".trace.txt"), self.path(".trace.bin")
+        self.run([self.heddle, "trace", "convert", "--to", "text", trace, "-o", text])
+        self.run([self.heddle, "trace", "convert", text, "-o", again])
+        with open(self.path(trace), "rb") as f, open(again, "rb") as g:
+            self.check(f.read() == g.read(), "other bytes after a round trip through text: %s" % trace)
+        os.remove(text)
+        os.remove(again)
 
     # ---- checking ----
 
