@@ -57,6 +57,19 @@ def test_every_function(s):
     s.check(not missing, "; ".join(missing))
 
 
+# What C++ builds of these functions, and of futexes.
+CXX = """thread jthread stop_token mutex recursive_mutex timed_mutex shared_mutex condition_variable condition_variable_any
+future promise async packaged_task call_once latch barrier counting_semaphore atomic notify_one thread_local
+set_terminate list map set""".split()
+
+
+def test_cxx(s):
+    right, wrong = programs()
+    missing = ["%s lacks a %s program" % (name, what) for name in CXX for what, where in (("right", right), ("wrong", wrong))
+               if name not in where]
+    s.check(not missing, "; ".join(missing))
+
+
 def tables():
     """Functions of memory, which test_engage.py tests with and without a bug."""
     import importlib.util
