@@ -303,7 +303,7 @@ struct hd_schedule {
   size_t nsteps;
   uint64_t *visible; /* owned */
   size_t nvisible;
-  bool plain; /* not stored: every access is recorded when it is run, with its callers */
+  bool plain; /* not stored: when it is run, the callers of places are recorded, for a story */
 };
 
 void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s);

@@ -62,12 +62,12 @@ static int record(struct record *r, struct hd_err *err) {
                                  .restart = HD_RESTART_MEMORY,
                                  .spurious = o->spurious,
                                  .timeouts_any = o->timeouts_any,
-                                 .partial = true,
-                                 .plain = o->plain};
+                                 .partial = true};
   snprintf(schedule.strategy, sizeof schedule.strategy, "%s", o->strategy);
   struct hd_config config;
   hd_schedule_config(&schedule, &config);
   if (o->seeded) config.mode = HD_MODE_RUN;
+  if (o->plain) config.plain = UINT64_MAX;
   struct hd_rerun run;
   rc = hd_rerun_config(&r->command, &schedule, &config, &r->input, HD_OUTPUT_SHOW, NULL, o->hang_timeout,
                        &run, err);

@@ -11,7 +11,7 @@
 
 #define SCHEDULE_HEAD "heddle-schedule 1"
 #define WRAP 100
-#define PLAIN_MAX (1u << 22) /* accesses recorded before it is known which memory is shared */
+#define PLAIN_MAX (1u << 20) /* accesses recorded before it is known which memory is shared */
 
 /* ---- schedule: writing ---- */
 
@@ -287,7 +287,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .replay_len = s->nsteps,
       .visible = s->nvisible,
       .callers = s->plain,
-      .plain = s->plain ? UINT64_MAX : PLAIN_MAX,
+      .plain = PLAIN_MAX,
   };
   memcpy(c->strategy, s->strategy, sizeof c->strategy);
 }

@@ -35,6 +35,8 @@ struct list {
 };
 
 #define UNSEEN_LIMIT 200
+#define WATCH_MAX \
+  65536 /* bytes: of longer accesses, such as clearing a large block, only the access is recorded */
 #define SHADOW_SIZE ((HD_SHADOW_ADDR_MASK + 1) << 2)
 
 int hd__shadow_init(void) {
@@ -290,10 +292,10 @@ void hd__op_find(struct hd_op *op) {
 
 /* Whether the access, which is no scheduling point, is to be recorded. The fast path must not hit that memory then. */
 static bool watched(uint64_t addr, uint64_t size) {
-  bool any = false, all = hot.log > 1 && hd__record_room();
+  bool any = false, all = hot.log > 1 && hd__record_room(), some = size <= WATCH_MAX;
   for (uint64_t g = addr & ~7ull; g < addr + size; g += 8) {
     struct hd_cell *c = hd__cell(g);
-    if (all) {
+    if (all && some) {
       inflate(c); /* which empties its words */
       c->wpc |= HD_CELL_WATCHED;
     }
