@@ -64,11 +64,12 @@ ACTIONS = [
     ("hd__timer_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
     ("VIRTUAL_PID", "virtual: the same in every run"),
+    ("hd__tid(", "virtual: the same in every run"),
     ("unsigned *)a[0] = 0", "always processor 0"),
     ("hd__unsupported", "refused"),
     ("hd__exit_now", "ends the execution, not the process"),
-    ("do_futex", "controlled; made by hand, it is an operation of the schedule only when it waits or wakes one who does; the "
-                 "operations with priority inheritance are refused"),
+    ("do_futex", "controlled; made by hand, it is an operation of the schedule only when it waits or wakes one who does; "
+                 "through `syscall()` everything but `FUTEX_WAIT_REQUEUE_PI` and `FUTEX_CMP_REQUEUE_PI`, which are refused"),
     ("wait_call", "asks without waiting; a finite time-out passes at once, an endless one is refused while "
                   "another thread lives"),
     ("do_mmap", "passed through; unmapped at a restart"),

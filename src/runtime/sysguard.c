@@ -193,6 +193,8 @@ static long do_futex(const long *a) {
   return hd_sys6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+long hd__tid(const struct hd_thread *t) { return VIRTUAL_PID + t->id; }
+
 int hd__thread_of_tid(long tid) {
   return tid >= VIRTUAL_PID && tid < VIRTUAL_PID + rt.nthreads ? (int)(tid - VIRTUAL_PID) : -1;
 }
@@ -292,7 +294,7 @@ static long serve(long nr, long *a) {
       return r;
     case SYS_brk: brk_moved = true; return hd__plain(nr, a);
     case SYS_getpid: return VIRTUAL_PID;
-    case SYS_gettid: return VIRTUAL_PID + rt.cur->id;
+    case SYS_gettid: return hd__tid(rt.cur);
     case SYS_getppid: return VIRTUAL_PID - 1;
     case SYS_getcpu:
       if (a[0]) *(unsigned *)a[0] = 0;

@@ -134,6 +134,35 @@ static long wake_op(uint32_t *word, long n, uint32_t *second, long m, uint32_t c
   return also ? woken + wake(second, m, ~0u, pc) : woken;
 }
 
+/* The word of a lock with priority inheritance says who has it. As with mutexes, who gets it next is a matter of the
+ * schedule and not of priorities: it is given back first, and one who waits is woken to try again. Whoever has to wait
+ * marks the word, so that no unlock goes past the one who was woken. */
+static long lock_pi(uint32_t *word, bool may_wait, const struct hd_until *until, uint64_t pc) {
+  uint32_t me = (uint32_t)hd__tid(rt.cur);
+  for (;;) {
+    hd__access_slow((uint64_t)word, 4, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, pc);
+    hd__acquire(&hd__obj((uint64_t)word, HD_OBJ_MEMORY)->vc);
+    uint32_t others = object(word)->nqueue ? FUTEX_WAITERS : 0;
+    if (!(*word & FUTEX_TID_MASK)) {
+      *word = me | others;
+      return 0;
+    }
+    if ((*word & FUTEX_TID_MASK) == me) return -EDEADLK;
+    if (!may_wait) return -EAGAIN;
+    *word |= FUTEX_WAITERS;
+    if (wait(word, *word, ~0u, until, pc) == -ETIMEDOUT) return -ETIMEDOUT;
+  }
+}
+
+static long unlock_pi(uint32_t *word, uint64_t pc) {
+  hd__access_slow((uint64_t)word, 4, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, pc);
+  if ((*word & FUTEX_TID_MASK) != (uint32_t)hd__tid(rt.cur)) return -EPERM;
+  hd__release(&hd__obj((uint64_t)word, HD_OBJ_MEMORY)->vc);
+  *word = 0;
+  wake(word, 1, ~0u, pc);
+  return 0;
+}
+
 static long do_futex(const long *a, uint64_t pc) {
   uint32_t *word = (uint32_t *)a[0], *second = (uint32_t *)a[4];
   int op = (int)a[1] & FUTEX_CMD_MASK;
@@ -160,7 +189,12 @@ static long do_futex(const long *a, uint64_t pc) {
       if (*word != (uint32_t)a[5]) return -EAGAIN; /* fall through */
     case FUTEX_REQUEUE: return requeue(word, (int)a[2], (int)a[3], second, pc);
     case FUTEX_WAKE_OP: return wake_op(word, (int)a[2], second, (int)a[3], (uint32_t)a[5], pc);
-    default: hd__unsupported("this operation of futex (it needs the kernel's priority inheritance)", pc);
+    case FUTEX_LOCK_PI: until.clock = CLOCK_REALTIME; return lock_pi(word, true, time ? &until : NULL, pc);
+    case 13 /* FUTEX_LOCK_PI2 */: return lock_pi(word, true, time ? &until : NULL, pc);
+    case FUTEX_TRYLOCK_PI: return lock_pi(word, false, NULL, pc);
+    case FUTEX_UNLOCK_PI: return unlock_pi(word, pc);
+    default:
+      hd__unsupported("this operation of futex (it moves those who wait to a lock of the kernel's)", pc);
   }
 }
 

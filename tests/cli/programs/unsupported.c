@@ -32,7 +32,7 @@ static void *blocker(void *arg)
   int n;
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
-  CASE("futex") syscall(SYS_futex, &word, FUTEX_LOCK_PI, 0, NULL, NULL, 0);
+  CASE("futex") syscall(SYS_futex, &word, FUTEX_WAIT_REQUEUE_PI, 0, NULL, NULL, 0);
   CASE("semop") semop(0, NULL, 0);
   CASE("setitimer") setitimer(ITIMER_VIRTUAL, NULL, NULL);
   CASE("handler") sem_wait(&sem); /* which the handler posts */
