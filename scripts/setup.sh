@@ -6,7 +6,7 @@
 set -u
 
 packages="gcc g++ clang libclang-rt-dev clang-format cmake ninja-build pkg-config python3
-  libdw-dev libelf-dev libjansson-dev libxxhash-dev libzstd-dev libcmocka-dev autoconf automake gdb"
+  libdw-dev libelf-dev libjansson-dev libxxhash-dev libzstd-dev libcmocka-dev autoconf automake gdb libxml2-utils"
 commands="gcc g++ clang cmake ninja pkg-config python3"
 libraries="libdw jansson libxxhash libzstd cmocka"
 

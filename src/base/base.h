@@ -91,6 +91,10 @@ void hd_str_addf(struct hd_str *b, const char *fmt, ...) HD_PRINTF(2, 3);
 void hd_str_vaddf(struct hd_str *b, const char *fmt, va_list ap);
 char *hd_str_take(struct hd_str *b); /* instead of fini: the caller owns the string */
 
+/* Adds `s` as UTF-8 for people and parsers: what is no UTF-8 becomes '?', byte by byte, and so do control characters
+ * but newlines and tabs. */
+void hd_str_add_utf8(struct hd_str *b, const char *s);
+
 /* Reads a whole word as a number; false when it is not one or is larger than `max`. */
 bool hd_parse_u64(const char *s, int base, uint64_t max, uint64_t *out);
 

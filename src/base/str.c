@@ -119,6 +119,34 @@ void hd_str_add_quoted(struct hd_str *b, const char *word) {
   hd_str_addc(b, '\'');
 }
 
+/* The length of the UTF-8 sequence that `s` begins with; 0: that is none. Overlong forms, surrogates and the two
+ * noncharacters that XML forbids are none. */
+static size_t sequence(const unsigned char *s) {
+  size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : 4;
+  if (n == 4 && (s[0] < 0xf0 || s[0] > 0xf4)) return 0;
+  for (size_t i = 1; i < n; i++)
+    if ((s[i] & 0xc0) != 0x80) return 0;
+  if (s[0] == 0xe0 && s[1] < 0xa0) return 0;
+  if (s[0] == 0xed && s[1] > 0x9f) return 0;
+  if (s[0] == 0xef && s[1] == 0xbf && s[2] > 0xbd) return 0;
+  if (s[0] == 0xf0 && s[1] < 0x90) return 0;
+  if (s[0] == 0xf4 && s[1] > 0x8f) return 0;
+  if (s[0] == 0xc2 && s[1] < 0xa0) return 0; /* control characters, too */
+  return n;
+}
+
+void hd_str_add_utf8(struct hd_str *b, const char *s) {
+  while (*s) {
+    bool control = ((unsigned char)*s < ' ' && *s != '\n' && *s != '\t') || *s == 0x7f;
+    size_t n = control ? 0 : sequence((const unsigned char *)s);
+    if (n)
+      hd_str_addn(b, s, n);
+    else
+      hd_str_addc(b, '?');
+    s += n ? n : 1;
+  }
+}
+
 bool hd_parse_u64(const char *s, int base, uint64_t max, uint64_t *out) {
   /* strtoull takes signs, blanks and "0x"; a number in our files and options is digits only. */
   const char *digits = base == 16 ? "0123456789abcdef" : "0123456789";

@@ -59,7 +59,8 @@ struct hd_options {
   uint64_t ignore; /* bit per enum hd_kind */
   uint32_t restart;
   bool all, classes, spurious, timeouts_any, leaks, thread_leaks, exit_status, quiet, preload;
-  const char *suppressions, *json, *out;
+  const char *suppressions, *json, *sarif, *junit, *out;
+  enum hd_format format;
   const char *save, *resume;
   bool seeded, plain; /* a seed was given; every access is recorded */
   const char *output; /* the file of a trace; NULL: the default */
@@ -99,6 +100,15 @@ int hd_options_adopt(struct hd_options *o, const struct hd_config *c, const char
 
 void hd_help_verb(const char *verb);
 int hd_help(int argc, char **argv);
+
+/* ---- outputs.c ---- */
+
+/* Whether one of the files is standard output. */
+bool hd_outputs_own_stdout(const struct hd_options *o);
+/* Whether the files can be written, as far as that can be known before. */
+int hd_outputs_check(const struct hd_options *o, struct hd_err *err);
+int hd_outputs_write(const struct hd_options *o, const struct hd_summary *s, const char *cwd,
+                     struct hd_err *err);
 
 /* ---- suppress.c ---- */
 

@@ -33,6 +33,9 @@ enum option_id {
   OPT_SAVE,
   OPT_RESUME,
   OPT_JSON,
+  OPT_SARIF,
+  OPT_JUNIT,
+  OPT_FORMAT,
   OPT_OUT,
   OPT_QUIET,
   OPT_EXPLAIN,
@@ -100,6 +103,11 @@ static const struct {
     {OPT_RESUME, "resume", "FILE", HD_VERB_CHECK,
      "continue the search saved there, with its options (saves it there again)"},
     {OPT_JSON, "json", "FILE", SEARCH | HD_VERB_EXPLAIN, "write the result as JSON; - is standard output"},
+    {OPT_SARIF, "sarif", "FILE", SEARCH, "write the findings as SARIF 2.1.0, for code scanning and editors"},
+    {OPT_JUNIT, "junit", "FILE", SEARCH, "write the result as JUnit XML, for CI services"},
+    {OPT_FORMAT, "format", "text|gcc|github", SEARCH,
+     "how findings are shown: for people (default), as messages of a compiler,\n"
+     "or as annotations of a GitHub workflow"},
     {OPT_OUT, "out", "DIR", SEARCH, "store findings here (default .heddle)"},
     {OPT_EXPLAIN, "explain", "TIME", HD_VERB_CHECK,
      "look this long, in all, for smaller schedules with the same findings (default 2s)"},
@@ -240,6 +248,13 @@ static int parse_restart(const char *value, uint32_t *out, struct hd_err *err) {
   return hd_fail(err, HD_EUSAGE, "--restart is memory, fork or auto, not '%s'", value);
 }
 
+static int parse_format(const char *value, enum hd_format *out, struct hd_err *err) {
+  if (strcmp(value, "text") == 0) return *out = HD_FORMAT_TEXT, HD_OK;
+  if (strcmp(value, "gcc") == 0) return *out = HD_FORMAT_GCC, HD_OK;
+  if (strcmp(value, "github") == 0) return *out = HD_FORMAT_GITHUB, HD_OK;
+  return hd_fail(err, HD_EUSAGE, "--format is text, gcc or github, not '%s'", value);
+}
+
 static int set_option(struct hd_options *o, enum option_id id, const char *name, const char *value,
                       struct hd_err *err) {
   switch (id) {
@@ -279,6 +294,9 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_SAVE: o->save = value; return HD_OK;
     case OPT_RESUME: o->resume = value; return HD_OK;
     case OPT_JSON: o->json = value; return HD_OK;
+    case OPT_SARIF: o->sarif = value; return HD_OK;
+    case OPT_JUNIT: o->junit = value; return HD_OK;
+    case OPT_FORMAT: return parse_format(value, &o->format, err);
     case OPT_OUT: o->out = value; return HD_OK;
     case OPT_QUIET: o->quiet = true; return HD_OK;
     case OPT_EXPLAIN:

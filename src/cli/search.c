@@ -15,9 +15,9 @@
 
 #define MIN_EXPLAIN 0.05 /* seconds that are worth beginning with */
 
-/* Findings and the summary go to standard output, unless the program or the JSON owns it. */
+/* Findings and the summary go to standard output, unless the program or a file on it owns it. */
 static int report_fd(const struct hd_search_run *s) {
-  bool taken = s->verb == HD_VERB_RUN || (s->o->json && strcmp(s->o->json, "-") == 0);
+  bool taken = s->verb == HD_VERB_RUN || hd_outputs_own_stdout(s->o);
   return taken ? STDERR_FILENO : STDOUT_FILENO;
 }
 
@@ -265,7 +265,10 @@ static void handle(struct hd_search_run *s, const struct hd_worker *w, const str
     if (phase_of(w, c->rec)) s->phase_findings[c->rec->phase]++;
     struct hd_str text;
     hd_str_init(&text);
-    hd_text_finding(&text, f, hd_text_colour(report_fd(s)));
+    if (s->o->format == HD_FORMAT_TEXT)
+      hd_text_finding(&text, f, hd_text_colour(report_fd(s)));
+    else
+      hd_lines_finding(&text, f, s->o->format);
     report(s, &text);
     hd_str_fini(&text);
     hd_reduction_fini(&smaller);
@@ -302,21 +305,6 @@ void hd_search_death(struct hd_search_run *s, struct hd_worker *w, const struct 
 }
 
 /* ---- the result ---- */
-
-static int write_json(const struct hd_search_run *s, const struct hd_summary *sum, struct hd_err *err) {
-  json_t *json = hd_json_summary(sum);
-  char *dump = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-  char *text = hd_sprintf("%s\n", dump ? dump : "{}");
-  int rc = HD_OK;
-  if (strcmp(s->o->json, "-") != 0)
-    rc = hd_write_file_atomic(s->o->json, text, strlen(text), err);
-  else if (hd_write_all(STDOUT_FILENO, text, strlen(text)))
-    rc = hd_fail(err, HD_EENV, "cannot write to standard output");
-  free(text);
-  free(dump);
-  json_decref(json);
-  return rc;
-}
 
 static int exit_code(const struct hd_summary *sum, const struct hd_status *st) {
   if (sum->nfindings + sum->before > 0) return 1;
@@ -406,36 +394,17 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
     report(s, &text);
     hd_str_fini(&text);
   }
-  int rc = s->o->json ? write_json(s, &sum, err) : HD_OK;
+  int rc = hd_outputs_write(s->o, &sum, s->command.cwd, err);
   hd_str_fini(&error);
   return rc == HD_OK ? exit_code(&sum, &failed_worker(s)->control.ctl->status) : hd_err_exit(err);
 }
 
 /* ---- beginning and end ---- */
 
-/* The file of --json must be writable before hours of search, not after. */
-static int check_json(const char *path, struct hd_err *err) {
-  if (!path || strcmp(path, "-") == 0) return HD_OK;
-  struct stat st;
-  bool there = stat(path, &st) == 0;
-  if (there && S_ISDIR(st.st_mode)) return hd_fail(err, HD_EUSAGE, "--json %s: a folder, not a file", path);
-  if (there && !S_ISREG(st.st_mode)) return HD_OK;
-  char *folder = hd_strdup(path);
-  char *slash = strrchr(folder, '/');
-  if (slash) slash[slash == folder] = '\0';
-  const char *where = slash ? folder : ".";
-  int rc = HD_OK;
-  if (access(where, W_OK | X_OK) || (there && access(path, W_OK)))
-    rc = hd_fail(err, HD_EENV, "--json %s: cannot write there; name a file in a folder you may write to",
-                 path);
-  free(folder);
-  return rc;
-}
-
 static int begin(struct hd_search_run *s, struct hd_err *err) {
   struct hd_options *o = s->o;
   int rc = hd_command_init(&s->command, o->args, o->preload, err);
-  if (rc == HD_OK) rc = check_json(o->json, err);
+  if (rc == HD_OK) rc = hd_outputs_check(o, err);
   if (rc == HD_OK && o->suppressions) rc = hd_suppressions_load(o->suppressions, &s->suppressions, err);
   if (rc == HD_OK) rc = hd_store_init(&s->store, o->out, err);
   if (rc == HD_OK) rc = hd_input_init(&s->input, s->verb == HD_VERB_RUN, err);

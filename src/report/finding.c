@@ -237,6 +237,28 @@ void hd_finding_free(struct hd_finding *f) {
   free(f);
 }
 
+const struct hd_frame *hd__place_frame(const struct hd_place *p) {
+  const struct hd_frame *found = NULL;
+  for (size_t i = 0; i < p->stack.n; i++) {
+    const struct hd_frame *f = &p->stack.v[i];
+    if (!f->file || !f->line) continue;
+    if (!hd__is_plumbing(f)) return f;
+    if (!found) found = f;
+  }
+  return found;
+}
+
+const struct hd_place *hd__finding_place(const struct hd_finding *f) {
+  const struct hd_place *first = NULL;
+  for (size_t i = 0; i < f->nplaces; i++) {
+    const struct hd_place *p = &f->place[i];
+    if (!hd__place_frame(p)) continue;
+    if (p->role != HD_ROLE_WAITS || hd_op_object[p->op] != HD_OBJ_THREAD) return p;
+    if (!first) first = p;
+  }
+  return first;
+}
+
 static int compare_strings(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }

@@ -243,6 +243,18 @@ void hd_text_stack(struct hd_str *out, const struct hd_frames *stack, bool colou
 json_t *hd_json_finding(const struct hd_finding *f);
 json_t *hd_json_summary(const struct hd_summary *s);
 
+/* SARIF 2.1.0. Files below `cwd` are named relative to it. */
+json_t *hd_sarif(const struct hd_summary *s, const char *cwd);
+
+/* JUnit XML: the program is a test case. */
+void hd_junit(struct hd_str *out, const struct hd_summary *s);
+
+/* What findings look like where the search is run. */
+enum hd_format { HD_FORMAT_TEXT, HD_FORMAT_GCC, HD_FORMAT_GITHUB };
+
+/* A finding as lines that a tool reads. pre: not HD_FORMAT_TEXT. */
+void hd_lines_finding(struct hd_str *out, const struct hd_finding *f, enum hd_format format);
+
 /* ---- inside src/report ---- */
 
 /* Adds what of the variable of the symbol is at `offset` of it: ".name", "[4]"; "+16" where its type is not known. */
@@ -252,6 +264,19 @@ void hd__variable_part(struct hd_str *out, struct Dwfl_Module *mod, uint64_t sym
 void hd__variable_forget(void);
 /* "waits for `b`, held by T2". pre: a place of role WAITS. */
 void hd__text_wait(struct hd_str *out, const struct hd_place *p);
+/* "T1 write": what the thread did at the place. */
+void hd__text_place(struct hd_str *out, const struct hd_place *p);
+/* Whether place `i` stands in the story, or is like one before it. */
+bool hd__text_told(const struct hd_finding *f, size_t i);
+/* The frame to point at: the innermost with a source file of the user's, else of anybody's; NULL: there is none. */
+const struct hd_frame *hd__place_frame(const struct hd_place *p);
+/* The place where it happened, among those that can be pointed at: the first one, or in a deadlock the first that does
+ * not just wait for another thread to end; NULL: there is none. */
+const struct hd_place *hd__finding_place(const struct hd_finding *f);
+json_t *hd__json_text(const char *s); /* null for NULL */
+/* What the row did, and whether it fails there. pre: `out` is empty. `every`: rows are numbered from 1 whether they are
+ * shown or not. */
+void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row, bool every);
 void hd__text_story(struct hd_str *out, const struct hd_story *s, bool colour);
 json_t *hd__json_story(const struct hd_story *s);
 /* Headers of the system (std::thread's way to the thread's function) and code without a source. */

@@ -94,12 +94,14 @@ static unsigned number_of(const struct hd_story *s, size_t row) {
   return s->row.v[row].kept ? n : 0;
 }
 
-static void add_note(struct hd_str *out, const struct hd_story *s, const struct hd_row *r) {
+void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row, bool every) {
+  const struct hd_row *r = &s->row.v[row];
+  if (r->what) hd_str_add(out, r->what);
   if (r->mark != HD_ROW_FAILS) return;
   hd_str_add(out, out->n ? "; " : "");
   for (size_t i = 0; i < s->row.n; i++)
     if (s->row.v[i].mark == HD_ROW_RACES) {
-      hd_str_addf(out, "races with %u", number_of(s, i));
+      hd_str_addf(out, "races with %u", every ? (unsigned)i + 1 : number_of(s, i));
       return;
     }
   hd_str_add(out, "fails here");
@@ -117,8 +119,7 @@ static void add_row(struct hd_str *out, const struct hd_story *s, size_t i, cons
   hd_str_init(&code);
   hd_str_init(&what);
   add_code(&code, r, file);
-  if (r->what) hd_str_add(&what, r->what);
-  add_note(&what, s, r);
+  hd__text_row(&what, s, i, false);
   bool beside = code.n + 3 + what.n <= width;
   bool decides = i + 1 == s->before || i + 1 == s->after;
   paint(out, colour && (marked || decides), marked ? RED : BOLD);
@@ -179,11 +180,6 @@ void hd__text_story(struct hd_str *out, const struct hd_story *s, bool colour) {
   }
 }
 
-static json_t *text(const char *s) {
-  json_t *j = s ? json_string(s) : NULL;
-  return j ? j : json_null();
-}
-
 json_t *hd__json_story(const struct hd_story *s) {
   static const char *const mark[] = {"step", "fails", "waits", "races"};
   json_t *rows = json_array();
@@ -191,18 +187,18 @@ json_t *hd__json_story(const struct hd_story *s) {
     const struct hd_row *r = &s->row.v[i];
     json_t *o = json_object();
     if (r->kept) json_object_set_new(o, "number", json_integer(number_of(s, i)));
-    json_object_set_new(o, "thread", text(s->name.v[column_of(s, r->thread)]));
-    json_object_set_new(o, "file", text(r->file));
+    json_object_set_new(o, "thread", hd__json_text(s->name.v[column_of(s, r->thread)]));
+    json_object_set_new(o, "file", hd__json_text(r->file));
     json_object_set_new(o, "line", json_integer(r->line));
-    json_object_set_new(o, "function", text(r->function));
-    json_object_set_new(o, "source", text(hd__source_line(r->path, r->line)));
-    json_object_set_new(o, "what", text(r->what));
-    json_object_set_new(o, "mark", text(mark[r->mark]));
+    json_object_set_new(o, "function", hd__json_text(r->function));
+    json_object_set_new(o, "source", hd__json_text(hd__source_line(r->path, r->line)));
+    json_object_set_new(o, "what", hd__json_text(r->what));
+    json_object_set_new(o, "mark", hd__json_text(mark[r->mark]));
     json_array_append_new(rows, o);
   }
   json_t *o = json_object();
   json_object_set_new(o, "rows", rows);
-  if (s->remark) json_object_set_new(o, "remark", text(s->remark));
+  if (s->remark) json_object_set_new(o, "remark", hd__json_text(s->remark));
   if (s->before && s->after)
     json_object_set_new(o, "order",
                         json_pack("{s:I,s:I}", "before", (json_int_t)number_of(s, s->before - 1), "after",

@@ -135,8 +135,7 @@ void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
     hd_str_addf(out, " (%u of %u have arrived)", p->size >> 16, p->size & 0xffff);
 }
 
-/* What the thread did here, in words. */
-static void add_what(struct hd_str *out, const struct hd_place *p) {
+void hd__text_place(struct hd_str *out, const struct hd_place *p) {
   switch (p->role) {
     case HD_ROLE_AT:
     case HD_ROLE_PREVIOUS:
@@ -165,7 +164,7 @@ static void add_what(struct hd_str *out, const struct hd_place *p) {
 static void add_place(struct hd_str *out, const struct hd_place *p, bool colour) {
   struct hd_str what;
   hd_str_init(&what);
-  add_what(&what, p);
+  hd__text_place(&what, p);
   paint(out, colour, BOLD);
   hd_str_addf(out, "  %-*s", WHAT_WIDTH, what.s);
   paint(out, colour, PLAIN);
@@ -202,6 +201,10 @@ static bool told_in_story(const struct hd_finding *f, const struct hd_place *p) 
   for (size_t i = 0; i < f->story->row.n; i++)
     if (f->story->row.v[i].mark == HD_ROW_WAITS && f->story->row.v[i].thread == p->thread_no) return true;
   return false;
+}
+
+bool hd__text_told(const struct hd_finding *f, size_t i) {
+  return told_before(f, i) || told_in_story(f, &f->place[i]);
 }
 
 /* ---- the cycle of a deadlock ---- */
@@ -277,7 +280,7 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
   }
   if (f->kind == HD_KIND_DEADLOCK) add_cycle(out, f);
   for (size_t i = 0; i < f->nplaces; i++)
-    if (!told_before(f, i) && !told_in_story(f, &f->place[i])) add_place(out, &f->place[i], colour);
+    if (!hd__text_told(f, i)) add_place(out, &f->place[i], colour);
   if (f->story) hd__text_story(out, f->story, colour);
   for (size_t i = 0; i < f->nnotes; i++)
     hd_str_addf(out, "  %s noted at event %llu: %s\n", f->note[i].thread,

@@ -42,6 +42,34 @@ static void quoting_is_what_a_shell_reads_back(void **state) {
   }
 }
 
+static void utf8_is_kept_and_nothing_else(void **state) {
+  (void)state;
+  static const struct {
+    const char *bytes, *clean;
+  } cases[] = {{"a\tb\nc", "a\tb\nc"},
+               {"\x1b[1m\r\x7f", "?[1m??"},
+               {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+               {"\xff\xfe", "??"},
+               {"\xc3", "?"},                /* cut */
+               {"\xe2\x82", "??"},           /* cut */
+               {"\xc0\xaf", "??"},           /* overlong */
+               {"\xe0\x80\xaf", "???"},      /* overlong */
+               {"\xf0\x80\x80\xaf", "????"}, /* overlong */
+               {"\xed\xa0\x80", "???"},      /* surrogate */
+               {"\xf4\x90\x80\x80", "????"}, /* beyond the last one */
+               {"\xef\xbf\xbf", "???"},      /* not in XML */
+               {"\xc2\x9b"
+                "1m",
+                "??1m"}}; /* a terminal's control sequence */
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct hd_str b;
+    hd_str_init(&b);
+    hd_str_add_utf8(&b, cases[i].bytes);
+    assert_string_equal(b.s, cases[i].clean);
+    hd_str_fini(&b);
+  }
+}
+
 static void vectors_keep_their_items(void **state) {
   (void)state;
   HD_VEC(int) v = {0};
@@ -114,13 +142,10 @@ static void errors_carry_code_and_text(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(str_grows_and_stays_terminated),
-      cmocka_unit_test(quoting_is_what_a_shell_reads_back),
-      cmocka_unit_test(vectors_keep_their_items),
-      cmocka_unit_test(numbers_are_digits_only),
-      cmocka_unit_test(absolute_paths),
-      cmocka_unit_test(files_come_back_as_written),
-      cmocka_unit_test(errors_carry_code_and_text),
+      cmocka_unit_test(str_grows_and_stays_terminated), cmocka_unit_test(quoting_is_what_a_shell_reads_back),
+      cmocka_unit_test(utf8_is_kept_and_nothing_else),  cmocka_unit_test(vectors_keep_their_items),
+      cmocka_unit_test(numbers_are_digits_only),        cmocka_unit_test(absolute_paths),
+      cmocka_unit_test(files_come_back_as_written),     cmocka_unit_test(errors_carry_code_and_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

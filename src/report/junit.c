@@ -1,0 +1,133 @@
+/* junit.c: a search as JUnit XML, which every CI service shows. Runs in the supervisor.
+ *
+ * A check is a test suite and the program its one test case. What was found is one failure, since most readers
+ * show only one of a test case: its message names the first finding, its text has them all. A search that
+ * could not be done is an error; one that a budget ended passes, and says in its output how far it came. */
+#include "report/report.h"
+
+#include <stdlib.h>
+
+/* The text as content or attribute. */
+static void add_xml(struct hd_str *out, const char *s) {
+  struct hd_str clean;
+  hd_str_init(&clean);
+  hd_str_add_utf8(&clean, s);
+  for (const char *p = clean.s; *p; p++) {
+    switch (*p) {
+      case '&': hd_str_add(out, "&amp;"); break;
+      case '<': hd_str_add(out, "&lt;"); break;
+      case '>': hd_str_add(out, "&gt;"); break;
+      case '"': hd_str_add(out, "&quot;"); break;
+      default: hd_str_addc(out, *p);
+    }
+  }
+  hd_str_fini(&clean);
+}
+
+/* Newlines and tabs of an attribute would be read as blanks. */
+static void add_attribute(struct hd_str *out, const char *name, const char *value) {
+  struct hd_str b;
+  hd_str_init(&b);
+  add_xml(&b, value);
+  hd_str_addf(out, " %s=\"", name);
+  for (const char *p = b.s; *p; p++) {
+    if (*p == '\n' || *p == '\t')
+      hd_str_addf(out, "&#%d;", *p);
+    else
+      hd_str_addc(out, *p);
+  }
+  hd_str_addc(out, '"');
+  hd_str_fini(&b);
+}
+
+static void add_property(struct hd_str *out, const char *name, const char *value) {
+  hd_str_add(out, "      <property");
+  add_attribute(out, "name", name);
+  add_attribute(out, "value", value);
+  hd_str_add(out, "/>\n");
+}
+
+static void add_properties(struct hd_str *out, const struct hd_summary *s) {
+  static const char *const verdict[] = {"bug", "clean", "bounded"};
+  char number[32];
+  hd_str_add(out, "    <properties>\n");
+  add_property(out, "heddle", HD_VERSION);
+  add_property(out, "strategy", s->strategy);
+  add_property(out, "verdict", verdict[hd_summary_verdict(s)]);
+  add_property(out, "complete", s->complete ? "true" : "false");
+  snprintf(number, sizeof number, "%llu", (unsigned long long)s->executions);
+  add_property(out, "executions", number);
+  snprintf(number, sizeof number, "%llu", (unsigned long long)s->seed);
+  add_property(out, "seed", number);
+  hd_str_add(out, "    </properties>\n");
+}
+
+/* <failure> or <error> with its text. */
+static void add_problem(struct hd_str *out, const char *element, const char *say, const char *type,
+                        const char *text) {
+  hd_str_addf(out, "      <%s", element);
+  add_attribute(out, "message", say);
+  add_attribute(out, "type", type);
+  hd_str_addc(out, '>');
+  add_xml(out, text);
+  hd_str_addf(out, "</%s>\n", element);
+}
+
+static void add_failure(struct hd_str *out, const struct hd_summary *s) {
+  struct hd_str say, text;
+  hd_str_init(&say);
+  hd_str_init(&text);
+  const struct hd_finding *first = s->nfindings ? s->findings[0] : NULL;
+  if (s->nfindings > 1) hd_str_addf(&say, "%zu findings, the first: ", s->nfindings);
+  if (first)
+    hd_str_add(&say, first->title);
+  else
+    hd_str_addf(&say, "%llu findings before the search was continued", (unsigned long long)s->before);
+  for (size_t i = 0; i < s->nfindings; i++) hd_text_finding(&text, s->findings[i], false);
+  add_problem(out, "failure", say.s, first ? hd_kind_name[first->kind] : "before", text.s);
+  hd_str_fini(&text);
+  hd_str_fini(&say);
+}
+
+/* Why the search says nothing about the program; NULL: it does. */
+static const char *trouble(const struct hd_summary *s) {
+  switch (s->stop) {
+    case HD_STOP_ERROR: return s->error ? s->error : "the search could not go on";
+    case HD_STOP_INTERRUPTED: return "interrupted";
+    case HD_STOP_CRASH_LOOP: return "the program killed its process again and again";
+    default: return NULL;
+  }
+}
+
+void hd_junit(struct hd_str *out, const struct hd_summary *s) {
+  bool failed = hd_summary_verdict(s) == HD_VERDICT_BUG;
+  const char *why = failed ? NULL : trouble(s);
+  struct hd_str name, counts, text;
+  hd_str_init(&name);
+  hd_str_init(&counts);
+  hd_str_init(&text);
+  for (char *const *w = s->command; *w; w++) {
+    if (name.n) hd_str_addc(&name, ' ');
+    hd_str_add_quoted(&name, *w);
+  }
+  hd_str_addf(&counts, "tests=\"1\" failures=\"%d\" errors=\"%d\"", failed, why != NULL);
+  hd_text_summary(&text, s, false);
+  hd_str_addf(out,
+              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"heddle\" %s time=\"%.3f\">\n",
+              counts.s, s->seconds);
+  hd_str_add(out, "  <testsuite");
+  add_attribute(out, "name", s->command[0]);
+  hd_str_addf(out, " %s skipped=\"0\" time=\"%.3f\">\n", counts.s, s->seconds);
+  add_properties(out, s);
+  hd_str_add(out, "    <testcase");
+  add_attribute(out, "name", name.s);
+  hd_str_addf(out, " classname=\"heddle\" time=\"%.3f\">\n", s->seconds);
+  if (failed) add_failure(out, s);
+  if (why) add_problem(out, "error", why, "heddle", why);
+  hd_str_add(out, "      <system-out>");
+  add_xml(out, text.s);
+  hd_str_add(out, "</system-out>\n    </testcase>\n  </testsuite>\n</testsuites>\n");
+  hd_str_fini(&text);
+  hd_str_fini(&counts);
+  hd_str_fini(&name);
+}
