@@ -51,6 +51,7 @@ demo: build
 	@HEDDLE="$(abspath $(BUILD))/heddle" sh examples/demo.sh
 
 test: build
+	@sh scripts/setup.sh test
 	@python3 scripts/test.py --build $(BUILD)
 
 fuzz: build

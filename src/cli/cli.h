@@ -26,6 +26,7 @@ int hd_cmd_replay(int argc, char **argv);
 int hd_cmd_record(int argc, char **argv);
 int hd_cmd_trace(int argc, char **argv);
 int hd_cmd_explain(int argc, char **argv);
+int hd_cmd_report(int argc, char **argv);
 
 /* ---- paths.c ---- */
 
@@ -39,7 +40,8 @@ enum hd_verb {
   HD_VERB_CHECK = 2,
   HD_VERB_REPLAY = 4,
   HD_VERB_EXPLAIN = 8,
-  HD_VERB_RECORD = 16
+  HD_VERB_RECORD = 16,
+  HD_VERB_REPORT = 32
 };
 
 struct hd_options {
@@ -362,6 +364,13 @@ int hd_store_read(const char *dir, bool original, struct hd_stored *out, struct 
 int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r,
                  const struct hd_command *cmd, struct hd_err *err);
 void hd_stored_fini(struct hd_stored *s);
+/* What a folder says about its finding: as JSON, as text, and the first `most` bytes of the program's output. The caller
+ * frees. */
+int hd_store_told(const char *dir, size_t most, json_t **finding, char **text, char **output,
+                  struct hd_err *err);
+/* The search that the folder of findings has kept; NULL if there is none. */
+#define HD_SEARCH_FILE "search.json"
+int hd_store_search(const char *dir, json_t **out, struct hd_err *err);
 
 /* ---- rerun.c: running a schedule again ---- */
 

@@ -191,6 +191,7 @@ static int watch_all(struct hd_search_run *s, const struct hd_watch *given, enum
     }
     if (rc == HD_OK && go_on) rc = hd_save_tick(s, err);
     hd_search_progress(s);
+    hd_search_sample(s, false);
     if (hd_now() - from > 1) hd_processes_excuse(s->process, s->nworkers, hd_now() - from);
   }
   return rc;

@@ -41,6 +41,15 @@ static const char record_exit[] =
     "  4  a bug in heddle\n"
     "  5  recorded, but cut by --max-length, or ended by Ctrl-C\n";
 
+static const char report_exit[] =
+    "DIR is a folder that `heddle check` stored findings in (default .heddle), FINDING one of the\n"
+    "folders in it. The page needs no network: it can be sent, kept, and opened from disk. It holds\n"
+    "the source files that the failing schedules run through.\n\n"
+    "Exit codes:\n"
+    "  0  written\n"
+    "  2  wrong usage; also a folder that is damaged or not of Heddle\n"
+    "  3  environment: a file that cannot be read or written\n";
+
 static const char trace_help[] =
     "TRACE is a file, or the folder of a finding; - is standard input. Heddle's own traces can\n"
     "be read in both forms, and those in the STD format of tools that predict races.\n\n"
@@ -71,6 +80,8 @@ static const struct {
      "find a smaller schedule for a stored failure, and tell its story", HD_VERB_EXPLAIN, replay_exit},
     {"record", "heddle record [options] -- PROGRAM [ARGS]", "keep the trace of one execution", HD_VERB_RECORD,
      record_exit},
+    {"report", "heddle report [DIR|FINDING...] [-o FILE]", "make a page of stored findings, for the browser",
+     HD_VERB_REPORT, report_exit},
     {"trace", "heddle trace show|convert ...", "show and convert traces", 0, trace_help},
 };
 

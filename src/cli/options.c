@@ -51,6 +51,7 @@ enum option_id {
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
 #define STORED (HD_VERB_REPLAY | HD_VERB_EXPLAIN)
+#define READS (STORED | HD_VERB_REPORT) /* what is stored, named before or after the options */
 #define EVERY (SEARCH | STORED | HD_VERB_RECORD)
 #define RUNS (SEARCH | HD_VERB_RECORD)
 
@@ -73,6 +74,8 @@ static const struct {
     {OPT_SEED, "seed", "N", SEARCH, "seed of the strategy (default 1)"},
     {OPT_OUTPUT, "output", "FILE", HD_VERB_RECORD,
      "where to put the trace (also -o FILE; default heddle.trace)"},
+    {OPT_OUTPUT, "output", "FILE", HD_VERB_REPORT,
+     "where to put the page (also -o FILE; default report.html; - is standard output)"},
     {OPT_SEED, "seed", "N", HD_VERB_RECORD,
      "a random schedule, another one for each N (default: every thread runs\nas long as it can, those created first come first)"},
     {OPT_PLAIN, "plain", NULL, HD_VERB_RECORD, "record every access to memory, also of one thread alone"},
@@ -118,8 +121,8 @@ static const struct {
     {OPT_GDB, "gdb", NULL, HD_VERB_REPLAY,
      "start gdb there, just before the failing step; what follows -- goes to gdb\n"
      "(see docs/debugging.md, and `help heddle` in gdb)"},
-    {OPT_QUIET, "quiet", NULL, EVERY, "say nothing but findings and errors"},
-    {OPT_HELP, "help", NULL, EVERY, "show this help"},
+    {OPT_QUIET, "quiet", NULL, EVERY | HD_VERB_REPORT, "say nothing but findings and errors"},
+    {OPT_HELP, "help", NULL, EVERY | HD_VERB_REPORT, "show this help"},
 };
 
 #define DEFAULT_CHECK "auto"
@@ -342,7 +345,7 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
       attached = word[2] ? word + 2 : NULL;
       word = "--jobs";
     }
-    if (verb == HD_VERB_RECORD && word[0] == '-' && word[1] == 'o') {
+    if ((verb & (HD_VERB_RECORD | HD_VERB_REPORT)) && word[0] == '-' && word[1] == 'o') {
       attached = word[2] ? word + 2 : NULL;
       word = "--output";
     }
@@ -353,7 +356,7 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
     bool option = word[0] == '-' && word[1];
     if (!option) {
       /* `replay DIR --times 3` puts the folder first; a program ends the options. */
-      if (!(verb & STORED)) break;
+      if (!(verb & READS)) break;
       argv[1 + o->nargs++] = argv[i];
       i++;
       continue;
@@ -384,7 +387,7 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
     o->given |= 1ull << options[k].id;
     i++;
   }
-  if (verb & STORED) {
+  if (verb & READS) {
     o->after = argv + i;
     while (i < argc && !o->gdb) argv[1 + o->nargs++] = argv[i++];
     o->args = argv + 1;

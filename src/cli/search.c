@@ -395,6 +395,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
     hd_str_fini(&text);
   }
   int rc = hd_outputs_write(s->o, &sum, s->command.cwd, err);
+  if (s->verb == HD_VERB_CHECK) hd_search_keep(s, &sum);
   hd_str_fini(&error);
   return rc == HD_OK ? exit_code(&sum, &failed_worker(s)->control.ctl->status) : hd_err_exit(err);
 }

@@ -1,5 +1,5 @@
 /* search_int.h: what the files of one search share: search.c (findings and the result), crew.c (the processes
- * that do it), save.c (a search that is continued later). */
+ * that do it), samples.c (how it went), save.c (a search that is continued later). */
 #ifndef HD_SEARCH_INT_H
 #define HD_SEARCH_INT_H
 
@@ -14,6 +14,19 @@ struct hd_worker {
   unsigned fruitless; /* processes that died one after the other without finishing an execution */
   uint64_t retried; /* the execution that is being run again since its process was killed from outside ... */
   unsigned retries; /* ... and how often it was */
+};
+
+#define HD_MAX_SAMPLES 256
+
+/* How far a search was at some time. */
+struct hd_sample {
+  double seconds;
+  uint64_t executions, classes, findings;
+};
+struct hd_samples {
+  struct hd_sample v[HD_MAX_SAMPLES];
+  size_t n;
+  double interval, next; /* seconds; when the next one is to be taken */
 };
 
 struct hd_search_run {
@@ -41,6 +54,7 @@ struct hd_search_run {
   double explained; /* seconds spent on making findings easier to read */
   double shown_at;  /* when the live line was last drawn */
   double saved_at;  /* when the search was last saved */
+  struct hd_samples samples;
   bool live;
   int failed; /* an error while storing: HD_E*, told already */
 };
@@ -58,6 +72,13 @@ void hd_search_death(struct hd_search_run *s, struct hd_worker *w, const struct 
 bool hd_search_complete(const struct hd_search_run *s);
 /* Draws the live line, if it is time. */
 void hd_search_progress(struct hd_search_run *s);
+
+/* ---- samples.c ---- */
+
+/* Takes down how far the search is, if it is time, or for the last time. */
+void hd_search_sample(struct hd_search_run *s, bool last);
+/* Keeps the result beside the findings, if there is a folder for them or one was named; says so when it cannot. */
+void hd_search_keep(struct hd_search_run *s, const struct hd_summary *sum);
 
 /* ---- save.c ---- */
 

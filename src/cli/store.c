@@ -425,3 +425,29 @@ void hd_stored_fini(struct hd_stored *s) {
   free(s->input_path);
   *s = (struct hd_stored){0};
 }
+
+int hd_store_told(const char *dir, size_t most, json_t **finding, char **text, char **output,
+                  struct hd_err *err) {
+  char *path;
+  size_t len;
+  *text = *output = NULL;
+  int rc = load_json(dir, "finding.json", finding, &path, err);
+  free(path);
+  if (rc != HD_OK) return rc;
+  rc = read_part(dir, "finding.txt", text, &len, &path, err);
+  free(path);
+  if (rc != HD_OK) return rc;
+  rc = read_part(dir, "output", output, &len, &path, err);
+  free(path);
+  if (rc == HD_OK && len > most) (*output)[most] = '\0';
+  return rc;
+}
+
+int hd_store_search(const char *dir, json_t **out, struct hd_err *err) {
+  *out = NULL;
+  if (!has_part(dir, HD_SEARCH_FILE)) return HD_OK;
+  char *path;
+  int rc = load_json(dir, HD_SEARCH_FILE, out, &path, err);
+  free(path);
+  return rc;
+}

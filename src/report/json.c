@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-json_t *hd__json_text(const char *s) {
+json_t *hd_json_text(const char *s) {
   if (!s) return json_null();
   json_t *j = json_string(s);
   if (j) return j;
@@ -29,8 +29,8 @@ static void set(json_t *o, const char *key, json_t *value) { json_object_set_new
 
 static json_t *frame(const struct hd_frame *f) {
   json_t *o = json_object();
-  set(o, "function", hd__json_text(f->function));
-  set(o, "file", hd__json_text(f->file));
+  set(o, "function", hd_json_text(f->function));
+  set(o, "file", hd_json_text(f->file));
   set(o, "line", number_or_null(f->line));
   set(o, "column", number_or_null(f->column));
   if (f->inlined) set(o, "inlined", json_true());
@@ -47,22 +47,22 @@ static json_t *place(const struct hd_place *p) {
   json_t *o = json_object();
   const struct hd_frame unknown = {0};
   const struct hd_frame *top = p->stack.n ? &p->stack.v[0] : &unknown;
-  set(o, "thread", hd__json_text(p->thread));
-  if (p->thread_name) set(o, "thread_name", hd__json_text(p->thread_name));
-  set(o, "file", hd__json_text(top->file));
+  set(o, "thread", hd_json_text(p->thread));
+  if (p->thread_name) set(o, "thread_name", hd_json_text(p->thread_name));
+  set(o, "file", hd_json_text(top->file));
   set(o, "line", number_or_null(top->line));
   set(o, "column", number_or_null(top->column));
-  set(o, "function", hd__json_text(top->function));
-  set(o, "role", hd__json_text(p->role <= HD_ROLE_THROWN ? role_name[p->role] : NULL));
-  set(o, "operation", hd__json_text(p->op == HD_OP_NONE ? NULL : hd_op_text[p->op]));
-  if (p->object) set(o, "object", hd__json_text(p->object));
+  set(o, "function", hd_json_text(top->function));
+  set(o, "role", hd_json_text(p->role <= HD_ROLE_THROWN ? role_name[p->role] : NULL));
+  set(o, "operation", hd_json_text(p->op == HD_OP_NONE ? NULL : hd_op_text[p->op]));
+  if (p->object) set(o, "object", hd_json_text(p->object));
   if (p->object_addr) {
     char hex[24];
     snprintf(hex, sizeof hex, "%#llx", (unsigned long long)p->object_addr);
-    set(o, "address", hd__json_text(hex));
+    set(o, "address", hd_json_text(hex));
   }
   if (p->size) set(o, "size", json_integer(p->size));
-  if (p->peer) set(o, "held_by", hd__json_text(p->peer));
+  if (p->peer) set(o, "held_by", hd_json_text(p->peer));
   json_t *stack = json_array();
   for (size_t i = 0; i < p->stack.n; i++) json_array_append_new(stack, frame(&p->stack.v[i]));
   set(o, "stack", stack);
@@ -77,31 +77,31 @@ static json_t *cost(const struct hd_cost *c) {
 json_t *hd_json_finding(const struct hd_finding *f) {
   json_t *o = json_object();
   set(o, "id", f->id ? json_integer(f->id) : json_null());
-  set(o, "kind", hd__json_text(hd_kind_name[f->kind]));
-  set(o, "title", hd__json_text(f->title));
+  set(o, "kind", hd_json_text(hd_kind_name[f->kind]));
+  set(o, "title", hd_json_text(f->title));
   json_t *where = json_array();
   for (size_t i = 0; i < f->nplaces; i++) json_array_append_new(where, place(&f->place[i]));
   set(o, "where", where);
   json_t *notes = f->nnotes ? json_array() : NULL;
   for (size_t i = 0; i < f->nnotes; i++) {
     json_t *n = json_object();
-    set(n, "thread", hd__json_text(f->note[i].thread));
+    set(n, "thread", hd_json_text(f->note[i].thread));
     set(n, "event", json_integer((json_int_t)f->note[i].event));
-    set(n, "text", hd__json_text(f->note[i].text));
+    set(n, "text", hd_json_text(f->note[i].text));
     json_array_append_new(notes, n);
   }
   if (notes) set(o, "notes", notes);
   set(o, "execution", json_integer((json_int_t)f->execution));
-  set(o, "strategy", hd__json_text(f->strategy));
-  set(o, "replay", hd__json_text(f->folder));
+  set(o, "strategy", hd_json_text(f->strategy));
+  set(o, "replay", hd_json_text(f->folder));
   set(o, "replays", json_boolean(f->replays));
-  if (f->no_replay) set(o, "not_replayed", hd__json_text(f->no_replay));
-  if (f->detail) set(o, "text", hd__json_text(f->detail));
-  if (f->signal) set(o, "signal", hd__json_text(hd_signal_name(f->signal)));
+  if (f->no_replay) set(o, "not_replayed", hd_json_text(f->no_replay));
+  if (f->detail) set(o, "text", hd_json_text(f->detail));
+  if (f->signal) set(o, "signal", hd_json_text(hd_signal_name(f->signal)));
   if (f->exception) {
     json_t *e = json_object();
-    set(e, "type", hd__json_text(f->exception));
-    set(e, "what", hd__json_text(f->what));
+    set(e, "type", hd_json_text(f->exception));
+    set(e, "what", hd_json_text(f->what));
     set(o, "exception", e);
   }
   if (f->kind == HD_KIND_EXIT) set(o, "status", json_integer(f->status));
@@ -120,7 +120,7 @@ json_t *hd_json_finding(const struct hd_finding *f) {
   set(o, "partial", json_boolean(f->partial));
   char key[20];
   snprintf(key, sizeof key, "%016llx", (unsigned long long)f->key);
-  set(o, "key", hd__json_text(key));
+  set(o, "key", hd_json_text(key));
   return o;
 }
 
@@ -158,12 +158,12 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   static const char *const verdict[] = {"bug", "clean", "bounded"};
   static const char *const restart[] = {"auto", "memory", "fork"};
   json_t *o = json_object();
-  set(o, "heddle", hd__json_text(HD_VERSION));
+  set(o, "heddle", hd_json_text(HD_VERSION));
   json_t *command = json_array();
-  for (char *const *w = s->command; *w; w++) json_array_append_new(command, hd__json_text(*w));
+  for (char *const *w = s->command; *w; w++) json_array_append_new(command, hd_json_text(*w));
   set(o, "command", command);
-  set(o, "strategy", hd__json_text(s->strategy));
-  set(o, "verdict", hd__json_text(verdict[hd_summary_verdict(s)]));
+  set(o, "strategy", hd_json_text(s->strategy));
+  set(o, "verdict", hd_json_text(verdict[hd_summary_verdict(s)]));
   set(o, "complete", json_boolean(s->complete));
   if (s->preload) set(o, "preload", json_true());
   set(o, "bound", bound(s));
@@ -171,7 +171,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
       s->estimate > 0 ? json_pack("{s:f,s:f,s:f}", "executions", s->estimate, "spread", s->spread, "explored",
                                   s->fraction)
                       : json_null());
-  set(o, "stopped", hd__json_text(stop_name[s->stop]));
+  set(o, "stopped", hd_json_text(stop_name[s->stop]));
   set(o, "executions", json_integer((json_int_t)s->executions));
   set(o, "blocked", json_integer((json_int_t)s->blocked));
   set(o, "infeasible", json_integer((json_int_t)s->infeasible));
@@ -183,7 +183,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "seconds", rounded(s->seconds, 1e6));
   set(o, "executions_per_second", rounded(s->seconds > 0 ? (double)s->executions / s->seconds : 0, 10));
   set(o, "seed", json_integer((json_int_t)s->seed));
-  set(o, "restart", hd__json_text(s->restart <= HD_RESTART_FORK ? restart[s->restart] : NULL));
+  set(o, "restart", hd_json_text(s->restart <= HD_RESTART_FORK ? restart[s->restart] : NULL));
   set(o, "processes", json_integer(s->processes));
   set(o, "suppressed", json_integer((json_int_t)s->suppressed));
   set(o, "dropped", json_integer((json_int_t)s->dropped));
@@ -209,7 +209,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
     set(o, "states", json_integer((json_int_t)s->states));
     set(o, "state_sum", json_integer((json_int_t)s->state_sum));
   }
-  if (s->error) set(o, "error", hd__json_text(s->error));
+  if (s->error) set(o, "error", hd_json_text(s->error));
   json_t *findings = json_array();
   for (size_t i = 0; i < s->nfindings; i++) json_array_append_new(findings, hd_json_finding(s->findings[i]));
   if (s->before) set(o, "findings_before", json_integer((json_int_t)s->before));

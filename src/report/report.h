@@ -13,6 +13,7 @@
 #include "abi/abi.h"
 #include "analysis/analysis.h"
 #include "base/base.h"
+#include "trace/trace.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -240,6 +241,8 @@ void hd_text_count(char out[16], double n);
 /* Where an error of the runtime happened: its stack, as lines. */
 void hd_text_stack(struct hd_str *out, const struct hd_frames *stack, bool colour);
 
+/* A string, or null. Source files and program output may hold any bytes; JSON is UTF-8. */
+json_t *hd_json_text(const char *s);
 json_t *hd_json_finding(const struct hd_finding *f);
 json_t *hd_json_summary(const struct hd_summary *s);
 
@@ -254,6 +257,18 @@ enum hd_format { HD_FORMAT_TEXT, HD_FORMAT_GCC, HD_FORMAT_GITHUB };
 
 /* A finding as lines that a tool reads. pre: not HD_FORMAT_TEXT. */
 void hd_lines_finding(struct hd_str *out, const struct hd_finding *f, enum hd_format format);
+
+/* ---- the report page (page.c, page_run.c; src/report/page) ---- */
+
+/* The page that shows `data` (docs/formats.md). */
+void hd_page_write(struct hd_str *out, json_t *data);
+/* What is left of a trace, for the page; of more than `most` events, the last ones. */
+int hd_page_run(struct hd_tr_source *s, size_t most, json_t **out, struct hd_err *err);
+/* The operations that events refer to. */
+json_t *hd_page_operations(void);
+/* A source file, or of a long one what is around these lines (which it sorts); NULL if it cannot be read or is no
+ * source file. */
+json_t *hd_page_source(const char *path, uint32_t *lines, size_t n);
 
 /* ---- inside src/report ---- */
 
@@ -273,7 +288,6 @@ const struct hd_frame *hd__place_frame(const struct hd_place *p);
 /* The place where it happened, among those that can be pointed at: the first one, or in a deadlock the first that does
  * not just wait for another thread to end; NULL: there is none. */
 const struct hd_place *hd__finding_place(const struct hd_finding *f);
-json_t *hd__json_text(const char *s); /* null for NULL */
 /* What the row did, and whether it fails there. pre: `out` is empty. `every`: rows are numbered from 1 whether they are
  * shown or not. */
 void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row, bool every);

@@ -18,7 +18,7 @@ static void append(json_t *list, json_t *value) { json_array_append_new(list, va
 /* {"text": "..."}: a message, or a piece of source. */
 static json_t *message(const char *s) {
   json_t *o = json_object();
-  set(o, "text", hd__json_text(s));
+  set(o, "text", hd_json_text(s));
   return o;
 }
 
@@ -66,7 +66,7 @@ static json_t *artifact(const char *file) {
   hd_str_init(&uri);
   if (file[0] == '/') hd_str_add(&uri, "file://");
   add_uri(&uri, file);
-  set(o, "uri", hd__json_text(uri.s));
+  set(o, "uri", hd_json_text(uri.s));
   if (file[0] != '/') set(o, "uriBaseId", json_string(BASE));
   hd_str_fini(&uri);
   return o;
@@ -85,7 +85,7 @@ static json_t *physical(const char *file, const char *path, int line, int column
 
 static json_t *logical(const char *function) {
   json_t *list = json_array(), *o = json_object();
-  set(o, "fullyQualifiedName", hd__json_text(function));
+  set(o, "fullyQualifiedName", hd_json_text(function));
   set(o, "kind", json_string("function"));
   append(list, o);
   return list;
@@ -164,7 +164,7 @@ static json_t *flow(const struct hd_story *s) {
     for (size_t i = 0; i < s->row.n; i++)
       if (s->row.v[i].thread == s->thread.v[t]) append(steps, step(s, i));
     json_t *thread = json_object();
-    set(thread, "id", hd__json_text(s->name.v[t]));
+    set(thread, "id", hd_json_text(s->name.v[t]));
     set(thread, "locations", steps);
     if (json_array_size(steps))
       append(threads, thread);
@@ -240,8 +240,8 @@ static json_t *result(const struct hd_finding *f) {
   set(o, "partialFingerprints", json_pack("{s:s}", "heddleKey/v1", key));
   json_t *more = json_object();
   set(more, "execution", json_integer((json_int_t)f->execution));
-  set(more, "strategy", hd__json_text(f->strategy));
-  set(more, "replay", hd__json_text(f->folder));
+  set(more, "strategy", hd_json_text(f->strategy));
+  set(more, "replay", hd_json_text(f->folder));
   set(more, "replays", json_boolean(f->replays));
   set(o, "properties", more);
   return o;

@@ -187,18 +187,18 @@ json_t *hd__json_story(const struct hd_story *s) {
     const struct hd_row *r = &s->row.v[i];
     json_t *o = json_object();
     if (r->kept) json_object_set_new(o, "number", json_integer(number_of(s, i)));
-    json_object_set_new(o, "thread", hd__json_text(s->name.v[column_of(s, r->thread)]));
-    json_object_set_new(o, "file", hd__json_text(r->file));
+    json_object_set_new(o, "thread", hd_json_text(s->name.v[column_of(s, r->thread)]));
+    json_object_set_new(o, "file", hd_json_text(r->file));
     json_object_set_new(o, "line", json_integer(r->line));
-    json_object_set_new(o, "function", hd__json_text(r->function));
-    json_object_set_new(o, "source", hd__json_text(hd__source_line(r->path, r->line)));
-    json_object_set_new(o, "what", hd__json_text(r->what));
-    json_object_set_new(o, "mark", hd__json_text(mark[r->mark]));
+    json_object_set_new(o, "function", hd_json_text(r->function));
+    json_object_set_new(o, "source", hd_json_text(hd__source_line(r->path, r->line)));
+    json_object_set_new(o, "what", hd_json_text(r->what));
+    json_object_set_new(o, "mark", hd_json_text(mark[r->mark]));
     json_array_append_new(rows, o);
   }
   json_t *o = json_object();
   json_object_set_new(o, "rows", rows);
-  if (s->remark) json_object_set_new(o, "remark", hd__json_text(s->remark));
+  if (s->remark) json_object_set_new(o, "remark", hd_json_text(s->remark));
   if (s->before && s->after)
     json_object_set_new(o, "order",
                         json_pack("{s:I,s:I}", "before", (json_int_t)number_of(s, s->before - 1), "after",

@@ -46,14 +46,18 @@ static void put_tables(const struct hd__labels *l, struct hd_str *b, FILE *out) 
   hd_str_addf(b, "events %llu\n", (unsigned long long)t->nevents);
 }
 
-/* Small numbers in decimal, with their sign; others, mostly pointers, in hexadecimal. */
-static void add_value(struct hd_str *b, const char *key, uint64_t v, uint32_t size) {
+void hd_tr_value(struct hd_str *out, uint64_t v, uint32_t size) {
   unsigned shift = 64 - 8 * size;
   int64_t n = (int64_t)(v << shift) >> shift;
   if (n > -65536 && n < 65536)
-    hd_str_addf(b, " %s=%lld", key, (long long)n);
+    hd_str_addf(out, "%lld", (long long)n);
   else
-    hd_str_addf(b, " %s=0x%llx", key, (unsigned long long)v);
+    hd_str_addf(out, "0x%llx", (unsigned long long)v);
+}
+
+static void add_value(struct hd_str *b, const char *key, uint64_t v, uint32_t size) {
+  hd_str_addf(b, " %s=", key);
+  hd_tr_value(b, v, size);
 }
 
 static void add_aux(struct hd_str *b, const struct hd__labels *l, const struct hd_tr_event *e) {

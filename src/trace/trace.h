@@ -123,6 +123,9 @@ int hd_tr_write_file(struct hd_tr_source *s, enum hd_tr_format format, const cha
 /* "T1 write `counter` at x.c:12": an event for people. */
 void hd_tr_describe(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_tr_event *e);
 
+/* A value of `size` bytes, 1 to 8: small numbers in decimal, with their sign; others, mostly pointers, in hexadecimal. */
+void hd_tr_value(struct hd_str *out, uint64_t v, uint32_t size);
+
 /* What a trace consists of. */
 struct hd_tr_stat {
   uint64_t events, plain, switches, values;

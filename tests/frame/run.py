@@ -86,6 +86,13 @@ def test_setup_nothing_missing(tmp):
     assert recorded(log) == ""
 
 
+def test_setup_of_tests(tmp):
+    """The tests need more than a build does."""
+    env, log = fake_machine(tmp, packages(), 0, None)
+    assert sh("setup.sh", "test", env=env)[0] == 0
+    assert recorded(log).splitlines()[-1].endswith(" chromium fonts-dejavu-core"), recorded(log)
+
+
 def test_setup_as_root(tmp):
     env, log = fake_machine(tmp, [p for p in packages() if p not in ("cmake", "g++")], 0, None)
     status, _, err = sh("setup.sh", env=env)

@@ -1,0 +1,174 @@
+/* lanes.js: the steps of a run, a lane for each thread, downwards. Only the rows that can be seen exist. */
+
+const ROW = 27, GUTTER = 46, DOT = 12, SPARE = 6;
+
+class Lanes {
+  constructor(run, onstep) {
+    this.run = run;
+    this.onstep = onstep;
+    this.current = 0;
+    this.accesses = true;
+    this.arrows = true;
+    this.rows = new Map(); /* number of the row to its element */
+    this.head = el("div", { class: "lane-head", "aria-hidden": "true" });
+    this.art = svg("svg", { class: "lane-art", "aria-hidden": "true" });
+    this.list = el("div", { class: "lane-list" }, this.art);
+    this.box = el("div", {
+      class: "lanes", tabindex: "0", role: "listbox", "aria-label": "Steps of all threads. Arrow keys step, Home and End go to the first and last one.",
+      onscroll: () => this.later(), onclick: (e) => this.click(e),
+    }, this.head, this.list);
+    this.lanes = run.threads.filter((t) => run.byThread[t.index].length);
+    this.column = new Map(this.lanes.map((t, i) => [t.index, i]));
+    for (const t of this.lanes) {
+      const name = t.called || t.run || "";
+      this.head.append(el("span", { class: "lane-name", style: `--c:${colourOf(t)}`, title: `${t.name} ${name}` },
+        el("b", {}, t.name), name ? el("span", {}, " " + name) : null));
+    }
+    this.touching = new Map(); /* step to the edges that begin or end there */
+    for (const e of run.edges)
+      for (const i of [e.from, e.to]) {
+        if (!this.touching.has(i)) this.touching.set(i, []);
+        this.touching.get(i).push(e);
+      }
+    new ResizeObserver(() => { this.measure(); this.draw(true); }).observe(this.box);
+    this.filter();
+  }
+
+  filter() {
+    this.order = this.run.steps.filter((s) => this.accesses || !s.plain || s.mark).map((s) => s.index);
+    this.measure();
+    this.draw(true);
+  }
+
+  measure() {
+    const width = this.box.clientWidth || 700;
+    this.width = Math.max((width - GUTTER) / Math.max(1, this.lanes.length), width < 500 ? 128 : 168);
+    const all = GUTTER + this.width * this.lanes.length;
+    this.list.style.width = this.head.style.width = `${all}px`;
+    this.list.style.height = `${this.order.length * ROW}px`;
+    this.head.style.gridTemplateColumns = `${GUTTER}px repeat(${this.lanes.length}, ${this.width}px)`;
+    this.head.firstChild.style.gridColumn = "2";
+  }
+
+  x(thread) { return GUTTER + this.column.get(thread) * this.width + DOT; }
+  rowOf(step) { return lastUpTo(this.order, step); }
+
+  later() {
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => { this.asked = false; this.draw(false); });
+  }
+
+  click(e) {
+    const row = e.target.closest(".row");
+    if (row) this.onstep(Number(row.dataset.step));
+  }
+
+  /* Goes to a step; `smooth` is for single steps that anybody can follow. */
+  go(step) {
+    this.current = step;
+    const row = Math.max(0, this.rowOf(step)), head = this.head.offsetHeight;
+    const top = row * ROW, room = this.box.clientHeight - head;
+    if (top < this.box.scrollTop + ROW) this.box.scrollTop = Math.max(0, top - 2 * ROW);
+    else if (top > this.box.scrollTop + room - 2 * ROW) this.box.scrollTop = top - room + 3 * ROW;
+    const x = this.x(this.run.steps[step].thread) - DOT;
+    if (x < this.box.scrollLeft + GUTTER) this.box.scrollLeft = x - GUTTER;
+    else if (x + this.width > this.box.scrollLeft + this.box.clientWidth)
+      this.box.scrollLeft = x + this.width - this.box.clientWidth;
+    this.draw(true);
+    this.box.setAttribute("aria-activedescendant", `step-${step}`);
+  }
+
+  row(k) {
+    const s = this.run.steps[this.order[k]];
+    const [verb, object, rest] = this.run.words(s);
+    const before = k > 0 ? this.run.steps[this.order[k - 1]] : null;
+    const classes = ["row", s.plain ? "plain" : "", s.mark ? `mark-${s.mark}` : "", s.failed ? "failed" : "",
+      before && before.thread !== s.thread ? "switch" : ""];
+    return el("div", {
+      class: classes.filter(Boolean).join(" "), role: "option", id: `step-${s.index}`, "data-step": s.index,
+      "aria-posinset": k + 1, "aria-setsize": this.order.length, "aria-label": this.run.sentence(s),
+      style: `top:${k * ROW}px;--c:${colourOf(this.run.threads[s.thread])}`,
+    },
+      el("span", { class: "number" }, s.number === null ? "" : String(s.number)),
+      el("span", { class: "cell", title: this.run.sentence(s), style: `left:${this.x(s.thread) + DOT}px;max-width:${GUTTER + this.width * this.lanes.length - this.x(s.thread) - 2 * DOT}px` },
+        el("span", { class: "verb" }, verb), object ? el("code", {}, object) : null, rest ? el("span", { class: "rest" }, rest) : null));
+  }
+
+  draw(again) {
+    const height = this.box.clientHeight || 600;
+    const first = Math.max(0, Math.floor(this.box.scrollTop / ROW) - SPARE);
+    const last = Math.min(this.order.length, Math.ceil((this.box.scrollTop + height) / ROW) + SPARE);
+    if (!again && first === this.first && last === this.last) return;
+    this.first = first;
+    this.last = last;
+    for (const [k, row] of this.rows) {
+      if (!again && k >= first && k < last) continue;
+      row.remove();
+      this.rows.delete(k);
+    }
+    const fresh = document.createDocumentFragment();
+    for (let k = first; k < last; k++) {
+      if (this.rows.has(k)) continue;
+      const row = this.row(k);
+      const step = this.order[k];
+      if (step === this.current) row.setAttribute("aria-selected", "true");
+      if (step > this.current) row.classList.add("later");
+      this.rows.set(k, row);
+      fresh.append(row);
+    }
+    this.list.append(fresh);
+    this.drawArt(first, last);
+  }
+
+  y(step) { return (this.rowOf(step) - this.first + 0.5) * ROW; }
+
+  drawArt(first, last) {
+    const parts = [], steps = this.run.steps;
+    this.art.style.top = `${first * ROW}px`;
+    this.art.setAttribute("width", GUTTER + this.width * this.lanes.length);
+    this.art.setAttribute("height", Math.max(0, last - first) * ROW);
+    for (const t of this.lanes) {
+      const list = this.run.byThread[t.index];
+      const from = this.rowOf(list[0]), to = this.rowOf(list[list.length - 1]);
+      if (to < first || from >= last) continue;
+      parts.push(svg("line", { class: "life", x1: this.x(t.index), x2: this.x(t.index), style: `stroke:${colourOf(t)}`,
+        y1: (Math.max(from, first) - first + 0.5) * ROW, y2: (Math.min(to, last) - first + 0.5) * ROW }));
+    }
+    const edges = new Set();
+    for (let k = first; k < last; k++) {
+      const s = steps[this.order[k]], next = steps[this.order[k + 1]];
+      if (next && next.thread === s.thread)
+        parts.push(svg("line", { class: "runs" + (next.index > this.current ? " later" : ""), x1: this.x(s.thread), x2: this.x(s.thread),
+          y1: (k - first + 0.5) * ROW, y2: (k - first + 1.5) * ROW, style: `stroke:${colourOf(this.run.threads[s.thread])}` }));
+      else if (next)
+        parts.push(svg("path", { class: "hop" + (next.index > this.current ? " later" : ""), d: this.curve(this.x(s.thread), (k - first + 0.5) * ROW, this.x(next.thread), (k - first + 1.5) * ROW) }));
+      if (this.arrows) for (const e of this.touching.get(s.index) || []) edges.add(e);
+    }
+    for (const e of edges) {
+      const now = e.from === this.current || e.to === this.current;
+      const x1 = this.x(steps[e.from].thread), x2 = this.x(steps[e.to].thread), y2 = this.y(e.to);
+      const kind = `${e.wakes ? " wakes" : ""}${now ? " now" : e.to > this.current ? " later" : ""}`;
+      parts.push(svg("path", { class: `arrow${kind}`, d: this.arrow(x1, this.y(e.from), x2, y2 - 9) }));
+      parts.push(svg("path", { class: `tip${kind}`, d: `M${x2 - 4} ${y2 - 11}L${x2} ${y2 - 5}L${x2 + 4} ${y2 - 11}Z` }));
+    }
+    for (let k = first; k < last; k++) {
+      const s = steps[this.order[k]], t = this.run.threads[s.thread];
+      parts.push(svg("circle", { class: `dot${s.plain ? " plain" : ""}${s.mark ? ` mark-${s.mark}` : ""}${s.index > this.current ? " later" : ""}`,
+        cx: this.x(s.thread), cy: (k - first + 0.5) * ROW, r: s.index === this.current ? 6.5 : s.plain ? 3 : 4.5, style: `--c:${colourOf(t)}` }));
+    }
+    this.art.replaceChildren(...parts);
+  }
+
+  curve(x1, y1, x2, y2) {
+    const middle = (y2 - y1) / 2;
+    return `M${x1} ${y1}C${x1} ${y1 + middle} ${x2} ${y2 - middle} ${x2} ${y2}`;
+  }
+
+  /* Beside its own lane until the last moment, so that it crosses as little text as can be. */
+  arrow(x1, y1, x2, y2) {
+    const turn = y2 - ROW, side = x1 + (x2 > x1 ? 5 : -5);
+    if (turn <= y1 + 8) return this.curve(x1, y1, x2, y2);
+    return `M${x1} ${y1}Q${side} ${y1 + 3} ${side} ${y1 + 8}V${turn}C${side} ${turn + ROW * 0.7} ${x2} ${turn + ROW * 0.3} ${x2} ${y2}`;
+  }
+}

@@ -1,0 +1,67 @@
+/* main.js: puts the page together: header, searches, findings, keys, and the address (#finding-2). */
+
+const views = new Map();
+let shown = null;
+
+function header() {
+  const commands = [...new Set([...DATA.searches, ...DATA.findings].map((x) => x.command.join(" ")))];
+  document.title = `${commands.length === 1 ? commands[0] : "Heddle"}: ${plural(DATA.findings.length, "finding")}`;
+  document.getElementById("top").append(
+    el("span", { class: "brand" }, weave(), "Heddle"), el("span", { class: "command" }, commands.join("  \u00b7  ")),
+    el("span", { class: "version" }, DATA.heddle));
+}
+
+/* Threads and a shuttle. */
+function weave() {
+  const art = svg("svg", { viewBox: "0 0 24 24", width: 24, height: 24, "aria-hidden": "true" });
+  [5, 12, 19].forEach((x, i) => art.append(svg("line", { x1: x, x2: x, y1: 2, y2: 22, style: `stroke:var(--t${i});stroke-width:2.5;stroke-linecap:round` })));
+  art.append(svg("path", { d: "M2 8C8 8 8 16 12 16S18 8 22 8", style: "fill:none;stroke:currentColor;stroke-width:2.2;stroke-linecap:round" }));
+  return art;
+}
+
+function show(i, focus) {
+  if (!views.has(i)) views.set(i, new FindingView(DATA.findings[i], i));
+  shown = views.get(i);
+  document.getElementById("shown").replaceChildren(shown.box);
+  shown.go(shown.step);
+  document.querySelectorAll(".finding-link").forEach((a, k) => {
+    if (k === i) a.setAttribute("aria-current", "true");
+    else a.removeAttribute("aria-current");
+  });
+  if (focus) shown.lanes.box.focus({ preventScroll: true });
+}
+
+function list() {
+  if (!DATA.findings.length) return el("p", { class: "card hint" }, "There are no findings.");
+  if (DATA.findings.length === 1) return "";
+  const latest = new Set(DATA.searches.flatMap((s) => s.findings.map((f) => f.replay)));
+  const items = DATA.findings.map((entry, i) => {
+    const f = entry.finding, p = f.where[0];
+    const old = DATA.searches.length && !latest.has(entry.folder);
+    return el("li", {}, el("a", { class: "finding-link", href: `#finding-${i + 1}` },
+      el("span", { class: "kind" }, f.kind), el("span", { class: "title" }, f.title),
+      el("span", { class: "where" }, p && p.file ? `${baseName(p.file)}:${p.line}` : "", old ? " \u00b7 earlier search" : "")));
+  });
+  return el("nav", { class: "findings", "aria-label": "Findings" }, el("h2", {}, plural(DATA.findings.length, "finding")), el("ol", {}, items));
+}
+
+function follow(focus) {
+  const m = /^#finding-(\d+)$/.exec(location.hash);
+  const i = m ? Number(m[1]) - 1 : 0;
+  if (i >= 0 && i < DATA.findings.length && (!shown || shown !== views.get(i))) show(i, focus);
+}
+
+header();
+document.getElementById("main").append(...DATA.searches.map(overview), list(), el("div", { id: "shown" }));
+if (DATA.findings.length) follow(false);
+addEventListener("hashchange", () => follow(true));
+addEventListener("keydown", (e) => {
+  if (!shown || e.ctrlKey || e.metaKey || e.altKey) return;
+  /* What scrolls by itself, and controls that have a use for the key, keep it. */
+  if (e.target.closest("input, select, textarea, .source, .values, pre")) return;
+  if (/^(Home|End|Page|Arrow)/.test(e.key) && e.target.closest("a, summary")) return;
+  /* Where nothing has the focus, the keys scroll the page until the lanes are what one looks at. */
+  const box = shown.lanes.box.getBoundingClientRect();
+  if (!e.target.closest(".finding") && (box.top > innerHeight / 2 || box.bottom < innerHeight / 2)) return;
+  shown.key(e);
+});

@@ -1,0 +1,116 @@
+/* overview.js: what a search covered, and how it went. */
+
+function short(n) {
+  for (const [unit, name] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]])
+    if (n >= unit) return `${(n / (name === "k" ? 1e3 : unit)).toPrecision(3)}${name}`;
+  return n >= 100 || Number.isInteger(n) ? Math.round(n).toLocaleString("en") : n.toPrecision(2);
+}
+
+function duration(seconds) {
+  if (seconds < 0.1) return `${(seconds * 1000).toPrecision(2)} ms`;
+  if (seconds < 120) return `${seconds.toPrecision(3)} s`;
+  if (seconds < 7200) return `${(seconds / 60).toFixed(1)} min`;
+  return `${(seconds / 3600).toFixed(1)} h`;
+}
+
+/* What may be concluded from the search, in one sentence. */
+function coverage(s) {
+  const bound = s.bound || {};
+  const within = "preemptions" in bound ? plural(bound.preemptions, "preemption") : "delays" in bound ? plural(bound.delays, "delay") : null;
+  if (s.complete) return "Complete: every schedule was covered.";
+  if (within && bound.complete) return `Every schedule with at most ${within} was covered.`;
+  const why = {
+    finished: "The executions asked for were done; schedules were sampled, not covered.",
+    found: "Stopped at the first finding; the rest was not covered.",
+    time: "Stopped by its time limit before everything was covered.",
+    executions: "Stopped by its number of executions before everything was covered.",
+    interrupted: "Interrupted before everything was covered.",
+    "crash-loop": "Given up: the program killed its process again and again.",
+    error: "Given up: the search could not go on.",
+  };
+  return why[s.stopped] || "Not everything was covered.";
+}
+
+function fact(name, value, more) {
+  return el("div", { class: "fact" }, el("dt", {}, name), el("dd", {}, value, more ? el("small", {}, more) : null));
+}
+
+function facts(s) {
+  const list = el("dl", { class: "facts-grid" },
+    fact("Executions", short(s.executions), s.blocked ? `${short(s.blocked)} redundant` : null),
+    fact("Per second", short(s.executions_per_second)),
+    fact("Time", duration(s.seconds)),
+    fact("Events", short(s.events)),
+    fact("Threads", String(s.threads), "at most"),
+    fact("Strategy", s.strategy, `seed ${s.seed}`));
+  if (s.classes !== undefined) list.append(fact("Classes", short(s.classes), "happens-before"));
+  if (s.estimate) list.append(fact("Explored", `${(100 * s.estimate.explored).toPrecision(2)} %`, `of about ${short(s.estimate.executions)}`));
+  if (s.cut) list.append(fact("Cut", short(s.cut), "too long"));
+  if (s.infeasible) list.append(fact("Infeasible", short(s.infeasible)));
+  if (s.suppressed) list.append(fact("Suppressed", String(s.suppressed)));
+  return list;
+}
+
+const CHART = { width: 640, height: 170, left: 52, right: 14, top: 12, bottom: 26 };
+
+/* A curve over time. `series`: {name, class, values}; `marks`: times to be marked. */
+function chart(title, times, series, marks) {
+  const c = CHART, end = times[times.length - 1] || 1;
+  const top = Math.max(...series.flatMap((s) => s.values), 1);
+  const x = (t) => c.left + (t / end) * (c.width - c.left - c.right);
+  const y = (v) => c.height - c.bottom - (v / top) * (c.height - c.top - c.bottom);
+  const art = svg("svg", { class: "chart", viewBox: `0 0 ${c.width} ${c.height}`, role: "img", "aria-label": `${title}: up to ${short(top)} in ${duration(end)}` });
+  const text = (at, value, anchor) => {
+    const t = svg("text", { ...at, "text-anchor": anchor });
+    t.textContent = value;
+    art.append(t);
+  };
+  for (const part of [0, 0.5, 1]) {
+    art.append(svg("line", { class: "grid", x1: c.left, x2: c.width - c.right, y1: y(top * part), y2: y(top * part) }));
+    text({ x: c.left - 6, y: y(top * part) + 4 }, short(top * part), "end");
+    text({ x: x(end * part), y: c.height - 8 }, part ? duration(end * part) : "0", part === 1 ? "end" : part ? "middle" : "start");
+  }
+  for (const s of series) {
+    const d = times.map((t, i) => `${i ? "L" : "M"}${x(t).toFixed(1)} ${y(s.values[i]).toFixed(1)}`).join("");
+    if (s.area) art.append(svg("path", { class: "area", d: `${d}L${x(end)} ${y(0)}L${x(times[0])} ${y(0)}Z` }));
+    art.append(svg("path", { class: `curve ${s.class}`, d }));
+  }
+  for (const t of marks) art.append(svg("circle", { class: "found", cx: x(t), cy: y(0), r: 4.5 }));
+  return el("figure", {}, el("figcaption", {}, title, marks.length ? el("span", { class: "legend found" }, "finding") : null), art);
+}
+
+function curves(s) {
+  const samples = [[0, 0, 0, 0], ...(s.samples || [])].filter((a, i, all) => i === 0 || a[0] > all[i - 1][0]);
+  if (samples.length < 4) return null;
+  const times = samples.map((a) => a[0]);
+  const marks = samples.filter((a, i) => i > 0 && a[2] > samples[i - 1][2]).map((a) => a[0]);
+  const series = [{ class: "executions", values: samples.map((a) => a[1]), area: true }];
+  const both = samples[samples.length - 1].length > 3;
+  if (both) series.push({ class: "classes", values: samples.map((a) => a[3] || 0) });
+  const rate = samples.map((a, i) => { const b = samples[Math.max(0, i - 1)]; return i ? Math.max(0, (a[1] - b[1]) / (a[0] - b[0])) : 0; });
+  rate[0] = rate[1];
+  return el("div", { class: "charts" }, chart(both ? "Executions and happens-before classes" : "Executions", times, series, marks),
+    chart("Executions per second", times, [{ class: "rate", values: rate }], []));
+}
+
+function phases(s) {
+  const used = (s.phases || []).filter((p) => p.executions || p.findings);
+  if (used.length < 2) return null;
+  return el("table", { class: "phases" }, el("thead", {}, el("tr", {}, ["Part of the search", "Executions", "Findings"].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", {}, used.map((p) => el("tr", {}, el("th", { scope: "row" }, p.strategy), el("td", {}, short(p.executions)), el("td", {}, String(p.findings))))));
+}
+
+function targets(s) {
+  const all = Object.entries(s.targets || {});
+  if (!all.length) return null;
+  return el("table", { class: "phases" }, el("thead", {}, el("tr", {}, ["Target reached", "Executions"].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", {}, all.map(([name, n]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, short(n))))));
+}
+
+function overview(s) {
+  const verdict = { bug: "something was found", clean: "nothing found", bounded: "nothing found so far" }[s.verdict] || "";
+  return el("section", { class: "card overview", "aria-label": "Search" },
+    el("div", { class: "head-line" }, el("span", { class: `verdict ${s.verdict}` }, verdict), el("h2", {}, s.command.join(" "))),
+    el("p", { class: "facts" }, coverage(s), s.error ? ` ${s.error}` : "", s.preload ? " Only synchronisation, input and output were scheduled (--preload)." : ""),
+    facts(s), curves(s), phases(s), targets(s));
+}

@@ -1,0 +1,324 @@
+"""heddle report: the page in a browser. Screenshots of the examples are left in BUILD/tests/report."""
+import json
+import os
+import re
+import shutil
+
+import browser
+import common
+from scratch import Failed, each
+from test_examples import EXAMPLES, KINDS
+
+# 4 workers, each step visible: the schedule that fails is the only one there is, and longer than 5,000 steps.
+LONG = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int hits;
+static int table[8];
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *worker(void *a) {
+  for (int i = 0; i < 300; i++) {
+    pthread_mutex_lock(&m);
+    table[i % 8]++;
+    pthread_mutex_unlock(&m);
+    atomic_fetch_add(&hits, 1);
+  }
+  return a;
+}
+int main(void) {
+  pthread_t t[4];
+  for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, worker, 0);
+  for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+  assert(hits < 1200);
+  return 0;
+}
+"""
+
+HOSTILE = """
+#define _GNU_SOURCE
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <heddle.h>
+static const char *text = "</script><script>document.title='broken'</script><!-- <img src=x onerror=alert(1)>";
+static int shared; /* </script><script>document.title='broken'</script> */
+static void *worker(void *a) {
+  pthread_setname_np(pthread_self(), "</script><b>");
+  hd_note("<!--<script></script><img src=x onerror=\\"document.title='broken'\\">");
+  shared = 1;
+  return a;
+}
+int main(void) {
+  pthread_t t;
+  puts(text);
+  pthread_create(&t, 0, worker, 0);
+  pthread_join(t, 0);
+  assert(shared == 0 && "</script><script>document.title='broken'</script>");
+  return 0;
+}
+"""
+
+
+def make(s, program, *options, folder="out", want=1):
+    """Checks the program and makes the page."""
+    s.run([s.heddle, "check", "--out", folder, *options, "--", program], want=want)
+    return page(s, folder)
+
+
+def page(s, *names):
+    p = s.run([s.heddle, "report", *names, "-o", "report.html"])
+    s.same(p.stdout, "", "standard output")
+    return s.path("report.html")
+
+
+def opened(s, path, **kw):
+    """A browser with the page, which has drawn itself and had nothing to complain about."""
+    if not browser.find():
+        raise Failed("no Chromium here; run scripts/setup.sh test")
+    b = browser.Browser(**kw)
+    try:
+        b.open(path)
+        b.eval("document.querySelector('main').childElementCount")
+        quiet(s, b)
+    except BaseException:
+        b.__exit__()
+        raise
+    return b
+
+
+def quiet(s, b):
+    s.same(b.said, [], "what the browser complains about")
+
+
+def at(b):
+    """(step, of so many)."""
+    return tuple(int(n) for n in b.eval("document.querySelector('.now-at').textContent").split(" / "))
+
+
+def example(s, name):
+    source = name + (".cc" if name == "queue" else ".c")
+    shutil.copy(os.path.join(EXAMPLES, source), s.dir)
+    s.cc(source, name)
+    return make(s, "./" + name)
+
+
+@each(*sorted(KINDS))
+def test_examples(s, name):
+    """Every example: no complaint, every thread's line is in the source, values are known, and it looks like this."""
+    path = example(s, name)
+    shots = os.path.join(s.build, "tests", "report")
+    with opened(s, path) as b:
+        b.key("End")
+        b.eval("document.querySelector('.lanes').focus()")
+        b.key("End")
+        step, last = at(b)
+        s.same(step, last, "last step")
+        s.check(b.eval("document.querySelectorAll('.row.mark-fails, .row.mark-waits').length") > 0, "no failing step is marked")
+        s.check(b.eval("document.querySelectorAll('.line.now .badge').length") > 0, "no thread has its line in the source")
+        s.check(b.eval("document.querySelectorAll('.values tbody th').length") > 0, "no values")
+        b.size(1280, min(2400, b.eval("document.documentElement.scrollHeight")))
+        b.screenshot(os.path.join(shots, name + ".png"))
+        quiet(s, b)
+    with opened(s, path, width=360, height=740, dark=True) as b:
+        s.same(b.eval("document.documentElement.scrollWidth"), 360, "width of the page on a phone")
+        b.screenshot(os.path.join(shots, name + "-phone.png"))
+        quiet(s, b)
+    s.check(os.path.getsize(os.path.join(shots, name + ".png")) > 20000, "an empty screenshot")
+
+
+def test_stepping(s):
+    """Keys, buttons, the slider, rows and the story all go where they say."""
+    with opened(s, example(s, "pool")) as b:
+        b.eval("document.querySelector('.lanes').focus()")
+        last = at(b)[1]
+        for key, want in (("Home", 1), ("ArrowDown", 2), ("ArrowRight", 3), ("ArrowUp", 2), ("ArrowLeft", 1),
+                          ("ArrowUp", 1), ("End", last), ("ArrowDown", last), ("Home", 1)):
+            b.key(key)
+            s.same(at(b)[0], want, "step after " + key)
+        said = b.eval("document.getElementById('said').textContent")
+        s.check(said.startswith("Step 1 of %d: T0 start" % last), "what is said: " + said)
+        b.key("n")
+        s.same(b.eval("document.querySelector('.row[aria-selected] .verb').textContent"), "start", "first switch")
+        b.click(".tools .tool:nth-child(4)")
+        moved = at(b)[0]
+        b.key("Enter")  # the button has the focus now
+        s.same(at(b)[0], moved + 1, "step after a button by keyboard")
+        b.click("#step-1")
+        s.same(at(b)[0], 2, "step after a click")
+        b.eval("document.querySelector('.slider').focus()")
+        b.key("End")
+        s.same(at(b)[0], last, "step after End in the slider")
+        b.click(".story li:nth-child(2) .told")
+        s.same(b.eval("document.querySelector('.line.now .at').textContent"), "35", "line of the story's second row")
+        s.same(b.eval("document.querySelector('.told[aria-current] .number').textContent"), "2", "row of the story")
+        quiet(s, b)
+
+
+def test_values_and_lines(s):
+    """What the program's variables were, and where its threads were, at a step."""
+    with opened(s, example(s, "bank")) as b:
+        b.eval("document.querySelector('.lanes').focus()")
+        b.key("End")
+        values = b.eval("Object.fromEntries([...document.querySelectorAll('.values tbody tr')].map(r => "
+                        "[r.cells[0].textContent, r.cells[1].textContent]))")
+        s.same(values, {"alice.lock": "held by T1", "bob.lock": "held by T2"}, "locks at the end")
+        badges = b.eval("Object.fromEntries([...document.querySelectorAll('.line .badge')].map(x => "
+                        "[x.textContent, x.closest('.line').querySelector('.at').textContent]))")
+        where = {p["thread"]: str(p["line"]) for p in json.loads(s.read("out/1/finding.json"))["where"] if p["role"] == "waits"}
+        s.same(badges["T2"], where["T2"], "line of T2")
+        s.same(set(badges), {"T0", "T1", "T2"}, "threads with a line")
+
+
+def test_arrows(s):
+    """An arrow from a signal to the thread it wakes, and from a release to who takes the lock next."""
+    with opened(s, example(s, "pool")) as b:
+        s.check(b.eval("document.querySelectorAll('.arrow.wakes').length") >= 1, "no wake-up")
+        s.check(b.eval("document.querySelectorAll('.arrow:not(.wakes)').length") >= 5, "no happens-before")
+        b.click(".check:last-of-type input")
+        s.same(b.eval("document.querySelectorAll('.arrow').length"), 0, "arrows when they are turned off")
+        rows = b.eval("document.querySelectorAll('.row').length")
+        b.click(".check input")
+        s.check(b.eval("document.querySelectorAll('.row').length") < rows, "accesses are still shown")
+        b.click(".choice label:last-child")
+        s.same(b.eval("document.querySelector('.choice :checked').value"), "original", "schedule")
+        s.check("original" in b.eval("document.querySelector('.strips').textContent"), "no comparison")
+        quiet(s, b)
+
+
+def test_long(s):
+    """5,000 steps: there at once, few rows at a time, every step reachable."""
+    s.build_text(LONG)
+    path = make(s, "./prog", "--strategy", "random", "--no-explain")
+    with opened(s, path) as b:
+        last = at(b)[1]
+        s.check(last > 5000, "only %d steps" % last)
+        b.eval("document.querySelector('.lanes').focus()")
+        b.key("End")
+        s.same(at(b)[0], last, "step")
+        s.check(b.eval("!!document.querySelector('#step-%d')" % (last - 1)), "the last row is not there")
+        s.check(b.eval("document.querySelectorAll('.row').length") < 120, "rows that nobody sees are drawn")
+        s.check(b.eval("document.querySelectorAll('*').length") < 4000, "too many elements")
+        s.same(b.eval("document.querySelector('.values tbody b').textContent"), "1200", "hits")
+        quiet(s, b)
+
+
+def test_hostile(s):
+    """Names, notes, source and output that look like markup are shown as text."""
+    name = "<b>&'x.c"
+    s.write(name, HOSTILE)
+    s.run([s.heddle, "cc", "-g", name, "-o", "prog", "-pthread"])
+    path = make(s, "./prog")
+    with open(path) as f:
+        text = f.read()
+    s.same(text.count("</script"), 2, "ends of scripts")
+    data = re.search(r'id="data">(.*?)</script>', text, re.S).group(1)
+    s.check("<" not in data, "a < in the data")
+    json.loads(data)
+    with opened(s, path) as b:
+        b.eval("document.querySelector('.lanes').focus()")
+        b.key("End")
+        s.check("broken" not in b.eval("document.title"), "a script of the program ran")
+        s.same(b.eval("document.querySelectorAll('main img, main b b, main script').length"), 0, "elements made of text")
+        for what in ("</script><b>", "</script><script>document.title='broken'</script>", "<img src=x onerror"):
+            s.check(b.eval("document.querySelector('main').textContent.includes(%s)" % json.dumps(what)), "not shown: " + what)
+        quiet(s, b)
+
+
+def test_keyboard(s):
+    """Every control is reached by the tabulator key, shows that it has the focus, and has a name."""
+    with opened(s, example(s, "buffer")) as b:
+        count = b.eval("document.querySelectorAll('main button, main input:not([type=radio]), main a, main summary, "
+                       ".lanes, .source, .values').length")
+        seen, names = set(), []
+        for _ in range(count + 40):
+            b.key("Tab")
+            # Radio buttons are one stop; text that scrolls is one too.
+            it = b.eval("(() => { const e = document.activeElement; if (e === document.body) return null; "
+                        "e.dataset.stop ??= String(Math.random()); const o = getComputedStyle(e); const l = e.closest('label'); "
+                        "return [e.dataset.stop, e.tagName, e.getAttribute('aria-label') || (l || e).textContent || e.title, "
+                        "o.outlineStyle !== 'none' || (l && getComputedStyle(l).outlineStyle !== 'none')]; })()")
+            if it is None or it[0] in seen:
+                continue
+            seen.add(it[0])
+            names.append(it[2])
+            s.check(it[2].strip(), "a %s without a name" % it[1])
+            s.check(it[3], "no visible focus: " + it[2])
+        missed = b.eval("[...document.querySelectorAll('main button, main input:not([type=radio]), main a, main summary, .lanes, "
+                        ".source, .values')].filter(e => !e.dataset.stop).map(e => e.outerHTML.slice(0, 90))")
+        s.same(missed, [], "not reached by keyboard")
+
+
+def test_clean_search(s):
+    """A search without findings has a page too: what was covered."""
+    program = common.build(s, "clean")
+    path = make(s, program, "--strategy", "optimal", "--classes", want=0)
+    search = json.loads(s.read("out/search.json"))
+    s.same(search["samples"][-1][1], search["executions"], "executions of the last sample")
+    s.same(search["samples"][-1][3], search["classes"], "classes of the last sample")
+    with opened(s, path) as b:
+        text = b.eval("document.querySelector('.overview').textContent")
+        s.check("every schedule was covered" in text, "what was covered: " + text)
+        quiet(s, b)
+
+
+def test_folder_only_when_asked(s):
+    """A search that finds nothing leaves nothing behind, unless a folder was named or is there."""
+    program = common.build(s, "clean")
+    s.run([s.heddle, "check", "--max-executions", "3", "--", program], want=[0, 5])
+    s.check(not os.path.exists(s.path(".heddle")), "a folder was made")
+    os.mkdir(s.path(".heddle"))
+    s.run([s.heddle, "check", "--max-executions", "3", "--", program], want=[0, 5])
+    s.check(os.path.exists(s.path(".heddle/search.json")), "the search was not kept")
+
+
+def test_several(s):
+    """All findings of a folder, or those that are named; by default those of .heddle."""
+    program = common.build(s, "race")
+    for _ in range(2):
+        s.run([s.heddle, "check", "--", program], want=1)
+    s.run([s.heddle, "report"])
+    with opened(s, s.path("report.html")) as b:
+        s.same(b.eval("document.querySelectorAll('.finding-link').length"), 2, "findings")
+        s.check("earlier search" in b.eval("document.querySelector('.finding-link').textContent"), "which search it is of")
+        b.click("li:nth-child(2) .finding-link")
+        b.eval("0")
+        s.check(".heddle/2" in b.eval("document.querySelector('.replay').textContent"), "the second one is not shown")
+        quiet(s, b)
+    text = s.run([s.heddle, "report", ".heddle/2", "-o", "-"]).stdout
+    s.same(len(json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))["findings"]), 1, "findings")
+
+
+def test_source_files_only(s):
+    """A folder that was made up cannot put other files on the page."""
+    program = common.build(s, "race")
+    s.run([s.heddle, "check", "--", program], want=1)
+    s.write("secret", "the secret\n")
+    shown = s.run([s.heddle, "trace", "show", ".heddle/1/trace"]).stdout
+    for name in ("secret", "link.c"):
+        if name == "link.c":
+            os.symlink("secret", s.path(name))
+        s.write("text", re.sub(r"(?m)^(place \S+ \S+) \S+", r"\1 " + s.path(name).replace("-", "%2d"), shown))
+        s.run([s.heddle, "trace", "convert", "text", "-o", ".heddle/1/trace"])
+        page = s.run([s.heddle, "report", "-o", "-"]).stdout
+        s.check(s.path(name) in page, "the place is not on the page")
+        s.check("the secret" not in page, name + " is on the page")
+
+
+def test_refused(s):
+    program = common.build(s, "race")
+    common.refused(s, [s.heddle, "report"], 2, ".heddle")
+    common.refused(s, [s.heddle, "report", "nowhere"], 2, "nowhere")
+    common.refused(s, [s.heddle, "report", "race.c"], 2, "not a folder")
+    os.mkdir(s.path("empty"))
+    common.refused(s, [s.heddle, "report", "empty"], 2, "no findings")
+    common.refused(s, [s.heddle, "report", "--nonsense"], 2, "heddle help report")
+    s.run([s.heddle, "check", "--", program], want=1)
+    common.refused(s, [s.heddle, "report", "-o", "empty"], 2, "folder")
+    common.refused(s, [s.heddle, "report", "-o", "no/such/report.html"], 3, "no/such/report.html")
+    s.write(".heddle/search.json", "{")
+    common.refused(s, [s.heddle, "report"], 2, "search.json:1")
+    s.write(".heddle/search.json", "{}")
+    s.write(".heddle/1/trace", "nonsense")
+    common.refused(s, [s.heddle, "report"], 2, ".heddle/1/trace")
+    s.check(not os.path.exists(s.path("report.html")), "a page was written")
