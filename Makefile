@@ -6,7 +6,8 @@
 #   make fuzz SEED=7 PROGRAMS=100000            random programs: all strategies against depth-first search;
 #        FUZZ_SECONDS=60                        and random files for everything that reads files
 #   make real                                   programs from source packages: docs/real-programs.md
-#   make install PREFIX=/usr/local DESTDIR=     bin/heddle, lib/heddle, include/heddle.h
+#   make install PREFIX=/usr/local DESTDIR=     heddle, its libraries, headers, manual page, completions, packages
+#   make deb                                    a Debian package of the same, in the build folder
 #
 # Every job first installs what is missing from Debian's packages (scripts/setup.sh), so each of them
 # works alone on a fresh machine that has git and make.
@@ -30,7 +31,7 @@ export CI
 CONFIG := -DCMAKE_C_COMPILER=$(CC) -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DHEDDLE_WERROR=$(WERROR) \
           -DHEDDLE_SANITIZE=$(SANITIZE)
 
-.PHONY: all build configure demo test fuzz bench real install format format-check layers setup clean
+.PHONY: all build configure demo test fuzz bench real install deb format format-check layers setup clean
 
 all: build
 
@@ -68,6 +69,10 @@ real: build
 
 install: build
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(abspath $(PREFIX))"
+
+deb: build
+	@cd $(BUILD) && cpack -G DEB >cpack.log 2>&1 || { cat cpack.log; exit 1; }
+	@ls $(BUILD)/*.deb
 
 format:
 	@sh scripts/format.sh

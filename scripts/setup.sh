@@ -1,14 +1,15 @@
 #!/bin/sh
 # setup.sh: installs what is missing from Debian's packages; costs a few milliseconds when nothing is.
-# `setup.sh test` also installs what only the tests need: a browser for the report page.
+# `setup.sh test` also installs what only the tests need: a browser for the report page, and what reads
+# the files that are made for other programs.
 #
 # Exit status: 0 everything is there, 3 something is missing and may not be installed (the list and the
 # one command to run are printed).
 set -u
 
 packages="gcc g++ clang libclang-rt-dev clang-format cmake ninja-build pkg-config python3
-  libdw-dev libelf-dev libjansson-dev libxxhash-dev libzstd-dev libcmocka-dev autoconf automake gdb libxml2-utils"
-[ "${1:-}" = test ] && packages="$packages chromium fonts-dejavu-core"
+  libdw-dev libelf-dev libjansson-dev libxxhash-dev libzstd-dev libcmocka-dev autoconf automake gdb dpkg-dev"
+[ "${1:-}" = test ] && packages="$packages chromium fonts-dejavu-core libxml2-utils groff-base meson zsh"
 commands="gcc g++ clang cmake ninja pkg-config python3"
 libraries="libdw jansson libxxhash libzstd cmocka"
 

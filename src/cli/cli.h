@@ -27,6 +27,7 @@ int hd_cmd_record(int argc, char **argv);
 int hd_cmd_trace(int argc, char **argv);
 int hd_cmd_explain(int argc, char **argv);
 int hd_cmd_report(int argc, char **argv);
+int hd_cmd_generate(int argc, char **argv);
 
 /* ---- paths.c ---- */
 
@@ -79,6 +80,12 @@ struct hd_options {
 /* Reads the command line of `verb` (argv[0] is its name). */
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err);
 
+/* The table of options, for what is made from it: the next one of `verb`, from *at = 0 on; false: there is none. */
+struct hd_option_info {
+  const char *name, *arg, *help; /* arg is NULL for a flag */
+};
+bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out);
+
 /* The lines of --help for the options of `verb`. */
 void hd_options_help(struct hd_str *out, enum hd_verb verb);
 
@@ -86,6 +93,8 @@ void hd_options_help(struct hd_str *out, enum hd_verb verb);
 bool hd_strategy_systematic(const char *name);
 /* The lines of --help that name the strategies. */
 void hd_strategies_help(struct hd_str *out);
+/* Their names, with blanks between them. */
+void hd_strategies_words(struct hd_str *out);
 
 /* A list of kind names ("leak,hang") as bits; used by --ignore and by schedule files. */
 int hd_kinds_parse(const char *list, uint64_t *bits, struct hd_err *err);
@@ -99,6 +108,15 @@ void hd_options_config(const struct hd_options *o, struct hd_config *c);
 int hd_options_adopt(struct hd_options *o, const struct hd_config *c, const char *path, struct hd_err *err);
 
 /* ---- help.c ---- */
+
+/* The table of verbs, as for options. */
+struct hd_verb_info {
+  const char *name, *usage, *first;
+  enum hd_verb options; /* 0: none of the table */
+  const char *text;
+  const char *words; /* that may come first, with blanks between them; NULL: no such words */
+};
+bool hd_verbs_next(size_t *at, struct hd_verb_info *out);
 
 void hd_help_verb(const char *verb);
 int hd_help(int argc, char **argv);

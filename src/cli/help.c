@@ -63,29 +63,33 @@ static const char trace_help[] =
     "  2  wrong usage; also a file that is damaged or no trace\n"
     "  3  environment: a file that cannot be read or written\n";
 
-static const struct {
-  const char *name, *usage, *first;
-  enum hd_verb options; /* 0: none of the table */
-  const char *text;
-} verbs[] = {
-    {"cc", "heddle cc [compiler options] FILE...", "compile and link a C program for Heddle", 0, cc_help},
-    {"c++", "heddle c++ [compiler options] FILE...", "compile and link a C++ program for Heddle", 0, cc_help},
+static const struct hd_verb_info verbs[] = {
+    {"cc", "heddle cc [compiler options] FILE...", "compile and link a C program for Heddle", 0, cc_help,
+     NULL},
+    {"c++", "heddle c++ [compiler options] FILE...", "compile and link a C++ program for Heddle", 0, cc_help,
+     NULL},
     {"run", "heddle run [options] -- PROGRAM [ARGS]", "run a program once under Heddle's control",
-     HD_VERB_RUN, search_exit},
+     HD_VERB_RUN, search_exit, NULL},
     {"check", "heddle check [options] -- PROGRAM [ARGS]", "search for a schedule in which a program fails",
-     HD_VERB_CHECK, search_exit},
+     HD_VERB_CHECK, search_exit, NULL},
     {"replay", "heddle replay DIR [options] [-- GDB ARGS]",
-     "run a stored failure again, the same way every time", HD_VERB_REPLAY, replay_exit},
+     "run a stored failure again, the same way every time", HD_VERB_REPLAY, replay_exit, NULL},
     {"explain", "heddle explain DIR [options]",
-     "find a smaller schedule for a stored failure, and tell its story", HD_VERB_EXPLAIN, replay_exit},
+     "find a smaller schedule for a stored failure, and tell its story", HD_VERB_EXPLAIN, replay_exit, NULL},
     {"record", "heddle record [options] -- PROGRAM [ARGS]", "keep the trace of one execution", HD_VERB_RECORD,
-     record_exit},
+     record_exit, NULL},
     {"report", "heddle report [DIR|FINDING...] [-o FILE]", "make a page of stored findings, for the browser",
-     HD_VERB_REPORT, report_exit},
-    {"trace", "heddle trace show|convert ...", "show and convert traces", 0, trace_help},
+     HD_VERB_REPORT, report_exit, NULL},
+    {"trace", "heddle trace show|convert ...", "show and convert traces", 0, trace_help, "show convert"},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+bool hd_verbs_next(size_t *at, struct hd_verb_info *out) {
+  if (*at == COUNT(verbs)) return false;
+  *out = verbs[(*at)++];
+  return true;
+}
 
 static bool verb_help(const char *name) {
   for (size_t i = 0; i < COUNT(verbs); i++) {

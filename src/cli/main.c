@@ -14,11 +14,22 @@ static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
 } verbs[] = {
-    {"cc", hd_cmd_cc},         {"c++", hd_cmd_cxx},       {"run", hd_cmd_run},
-    {"check", hd_cmd_check},   {"replay", hd_cmd_replay}, {"explain", hd_cmd_explain},
-    {"record", hd_cmd_record}, {"trace", hd_cmd_trace},   {"report", hd_cmd_report},
-    {"help", hd_help},         {"--help", hd_help},       {"-h", hd_help},
-    {"--version", version},    {"-V", version},           {HD_GDB_START, hd_cmd_gdb_start},
+    {"cc", hd_cmd_cc},
+    {"c++", hd_cmd_cxx},
+    {"run", hd_cmd_run},
+    {"check", hd_cmd_check},
+    {"replay", hd_cmd_replay},
+    {"explain", hd_cmd_explain},
+    {"record", hd_cmd_record},
+    {"trace", hd_cmd_trace},
+    {"report", hd_cmd_report},
+    {"help", hd_help},
+    {"--help", hd_help},
+    {"-h", hd_help},
+    {"--version", version},
+    {"-V", version},
+    {HD_GDB_START, hd_cmd_gdb_start},
+    {"generate", hd_cmd_generate},
 };
 
 int main(int argc, char **argv) {

@@ -423,20 +423,31 @@ static void add_indented(struct hd_str *out, const char *text, int column) {
   hd_str_addc(out, '\n');
 }
 
+bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out) {
+  while (*at < COUNT(options) && !(options[*at].verbs & verb)) ++*at;
+  if (*at == COUNT(options)) return false;
+  *out = (struct hd_option_info){options[*at].name, options[*at].arg, options[*at].help};
+  ++*at;
+  return true;
+}
+
 void hd_options_help(struct hd_str *out, enum hd_verb verb) {
-  for (size_t k = 0; k < COUNT(options); k++) {
-    if (!(options[k].verbs & verb)) continue;
+  struct hd_option_info o;
+  for (size_t at = 0; hd_options_next(verb, &at, &o);) {
     struct hd_str left;
     hd_str_init(&left);
-    hd_str_addf(&left, "--%s%s%s", options[k].name, options[k].arg ? " " : "",
-                options[k].arg ? options[k].arg : "");
+    hd_str_addf(&left, "--%s%s%s", o.name, o.arg ? " " : "", o.arg ? o.arg : "");
     if (left.n > 26)
       hd_str_addf(out, "  %s\n  %26s  ", left.s, "");
     else
       hd_str_addf(out, "  %-26s  ", left.s);
-    add_indented(out, options[k].help, 30);
+    add_indented(out, o.help, 30);
     hd_str_fini(&left);
   }
+}
+
+void hd_strategies_words(struct hd_str *out) {
+  for (size_t i = 0; i < COUNT(strategies); i++) hd_str_addf(out, "%s%s", i ? " " : "", strategies[i].name);
 }
 
 void hd_strategies_help(struct hd_str *out) {
