@@ -90,7 +90,8 @@ def test_setup_of_tests(tmp):
     """The tests need more than a build does."""
     env, log = fake_machine(tmp, packages(), 0, None)
     assert sh("setup.sh", "test", env=env)[0] == 0
-    assert recorded(log).splitlines()[-1].endswith(" chromium fonts-dejavu-core"), recorded(log)
+    assert recorded(log).splitlines()[-1].endswith(
+        " chromium fonts-dejavu-core libxml2-utils groff-base meson zsh"), recorded(log)
 
 
 def test_setup_as_root(tmp):
