@@ -16,6 +16,12 @@
 #
 # Needs CMake 3.21 or later, and Ninja or Make.
 
+if(CMAKE_VERSION VERSION_LESS 3.21)
+  set(Heddle_FOUND FALSE)
+  set(Heddle_NOT_FOUND_MESSAGE "Heddle's functions need CMake 3.21 or later")
+  return()
+endif()
+
 get_filename_component(_heddle_root "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 # In a build folder heddle is not in bin.
 find_program(HEDDLE_EXECUTABLE heddle PATHS "${_heddle_root}/bin" "${_heddle_root}" NO_DEFAULT_PATH NO_CACHE)

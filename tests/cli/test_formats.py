@@ -120,6 +120,47 @@ def test_errors(s):
     s.check(root.find("testsuite/testcase/error").get("message"), "no message")
 
 
+def test_no_places(s):
+    """A process that dies on the spot leaves no places: every format can do without."""
+    program = s.build_text("#include <pthread.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n"
+                           "void *go(void *p) { syscall(SYS_exit_group, 3); return p; }\n"
+                           "int main(void) { pthread_t t; pthread_create(&t, 0, go, 0); pthread_join(t, 0); }\n")
+    options = ["--exit-status", "--sarif", "out.sarif", "--junit", "out.xml", "--format"]
+    p = s.run([s.heddle, "check", *options, "gcc", "--", program], want=1)
+    s.check(p.stdout.startswith("heddle: error: ") and p.stdout.splitlines()[0].endswith(" [exit]"), p.stdout)
+    result = read_sarif(s)["results"][0]
+    s.same((result["ruleId"], result["locations"], result["relatedLocations"]), ("exit", [], []), "places")
+    s.same(read_junit(s).find("testsuite/testcase/failure").get("type"), "exit", "type")
+    p = s.run([s.heddle, "check", *options, "github", "--", program], want=1)
+    s.check(p.stdout.startswith("::error title="), p.stdout)
+
+
+def test_no_story(s):
+    program = s.build_text(RACE)
+    s.search("check", program, "--no-explain", "--sarif", "out.sarif")
+    result = read_sarif(s)["results"][0]
+    s.check("codeFlows" not in result and len(result["stacks"]) >= 2, "steps of a story that was not told")
+
+
+def test_several(s):
+    """All findings of --all: each a result, together one failure. Those before --resume are a failure as well."""
+    program = common.build(s, "twobugs")
+    save = ["--all", "--save", "saved", "--strategy", "optimal", "--junit", "out.xml"]
+    r = s.search("check", program, *save, "--sarif", "out.sarif", "--format", "gcc")
+    n = len(r["findings"])
+    s.check(n > 1 and r["complete"], "found %d" % n)
+    s.same(len(read_sarif(s)["results"]), n, "results")
+    s.same(r["out"].count(": error: "), n, "errors")
+    s.check(read_junit(s).find("testsuite/testcase/failure").get("message").startswith("%d findings, the first: " % n),
+            "message of the failure")
+    s.run([s.heddle, "check", "--resume", "saved", "--junit", "out.xml", "--sarif", "out.sarif", "--", program], want=1)
+    s.same(read_sarif(s)["results"], [], "results of what was found before")
+    root = read_junit(s)
+    s.same(root.get("failures"), "1", "failures")
+    s.same(root.find("testsuite/testcase/failure").get("message"),
+           "%d findings before the search was continued" % n, "message")
+
+
 NASTY = b"a \"b\" <c>&'d' </script> e,f:g%h [i](j) {k} \xc3\xa9\xff.c"
 
 
