@@ -11,9 +11,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROJECT = os.path.join(ROOT, "examples", "project")
 
 
+def build(s, command, **kw):
+    """For what starts many compilers, on a machine that has others to run."""
+    return s.run(command, timeout=180, **kw)
+
+
 def install(s):
     """Installs Heddle into the test's folder; returns the environment that finds it."""
-    s.run(["cmake", "--install", s.build, "--prefix", s.path("inst")])
+    build(s, ["cmake", "--install", s.build, "--prefix", s.path("inst")])
     return environment(s, s.path("inst"))
 
 
@@ -133,9 +138,9 @@ def test_cmake(s, generator):
     env = install(s)
     folder = project(s)
     for out, flags, status in (("good", "", 0), ("bad", "-DHASTY", 8)):
-        s.run(["cmake", "-G", generator, "-S", folder, "-B", out, "-DCMAKE_C_FLAGS=" + flags], env=env)
-        s.run(["cmake", "--build", out], env=env)
-        p = s.run(["ctest", "--test-dir", out, "--output-on-failure"], env=env, want=status)
+        build(s, ["cmake", "-G", generator, "-S", folder, "-B", out, "-DCMAKE_C_FLAGS=" + flags], env=env)
+        build(s, ["cmake", "--build", out], env=env)
+        p = build(s, ["ctest", "--test-dir", out, "--output-on-failure"], env=env, want=status)
         s.check(("100% tests passed" in p.stdout) == (status == 0), p.stdout)
     s.check("assertion failed: account.balance >= 0" in p.stdout, p.stdout)
     finding = s.path("bad/heddle/test_account/1")
@@ -164,9 +169,9 @@ def test_cmake_budget(s):
                       "int main() { std::thread t([] { n++; }); n++; t.join(); return n - 2; }\n")
     s.write("CMakeLists.txt", LISTS % "heddle_add_test(NAME many SOURCES many.c OPTIONS --max-executions 3)\n"
                                       "heddle_add_test(NAME two SOURCES two.cc STRATEGY optimal OPTIONS --exit-status)")
-    s.run(["cmake", "-G", "Ninja", "-S", ".", "-B", "out", "-DHeddle_DIR=" + os.path.join(s.build, "lib/cmake/Heddle")])
-    s.run(["cmake", "--build", "out"])
-    p = s.run(["ctest", "--test-dir", "out"])
+    build(s, ["cmake", "-G", "Ninja", "-S", ".", "-B", "out", "-DHeddle_DIR=" + os.path.join(s.build, "lib/cmake/Heddle")])
+    build(s, ["cmake", "--build", "out"])
+    p = build(s, ["ctest", "--test-dir", "out"])
     s.check(re.search(r"many \.+\**Skipped", p.stdout), p.stdout)
     s.check(re.search(r"two \.+ +Passed", p.stdout), p.stdout)
 
@@ -176,7 +181,7 @@ def test_cmake_budget(s):
 def test_cmake_usage(s, case):
     s.write("a.c", "int main(void) { return 0; }\n")
     s.write("CMakeLists.txt", LISTS % case[1])
-    p = s.run(["cmake", "-G", "Ninja", "-S", ".", "-B", "out", "-DHeddle_DIR=" + os.path.join(s.build, "lib/cmake/Heddle")],
+    p = build(s, ["cmake", "-G", "Ninja", "-S", ".", "-B", "out", "-DHeddle_DIR=" + os.path.join(s.build, "lib/cmake/Heddle")],
               want=1)
     s.check(case[2] in " ".join(p.stderr.split()), p.stderr)
 
@@ -210,9 +215,9 @@ def test_meson(s):
     env = install(s)
     folder = project(s)
     for out, flags, status in (("good", "", 0), ("bad", "-DHASTY", 1)):
-        s.run(["meson", "setup", out, folder], env=dict(env, CC="heddle-cc", CFLAGS=flags))
-        s.run(["meson", "compile", "-C", out], env=env)
-        s.run(["meson", "test", "-C", out], env=env, want=status)
+        build(s, ["meson", "setup", out, folder], env=dict(env, CC="heddle-cc", CFLAGS=flags))
+        build(s, ["meson", "compile", "-C", out], env=env)
+        build(s, ["meson", "test", "-C", out], env=env, want=status)
     s.check("assertion failed: account.balance >= 0" in s.read("bad/meson-logs/testlog.txt"), "another failure")
 
 
@@ -242,7 +247,7 @@ def test_github(s):
 
 def test_deb(s):
     """What `make deb` runs, in another folder: what is in the package, and that it works where it is unpacked."""
-    s.run(["cpack", "-G", "DEB", "--config", os.path.join(s.build, "CPackConfig.cmake"), "-B", s.path("deb")], timeout=120)
+    build(s, ["cpack", "-G", "DEB", "--config", os.path.join(s.build, "CPackConfig.cmake"), "-B", s.path("deb")])
     packages = glob.glob(s.path("deb/*.deb"))
     s.same(len(packages), 1, "number of packages")
     s.check(re.fullmatch(r"heddle_[0-9.]+_amd64\.deb", os.path.basename(packages[0])), packages[0])
