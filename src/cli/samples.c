@@ -28,6 +28,8 @@ static void add(struct hd_search_run *s, double now) {
 void hd_search_sample(struct hd_search_run *s, bool last) {
   double now = hd_now();
   if (!s->samples.interval) s->samples.interval = FIRST_INTERVAL;
+  /* A rate between two samples at nearly the same time would mean nothing. */
+  if (last && s->samples.n && now < s->samples.next - s->samples.interval / 2) s->samples.n--;
   if (last || now >= s->samples.next) add(s, now);
 }
 

@@ -443,11 +443,30 @@ int hd_store_told(const char *dir, size_t most, json_t **finding, char **text, c
   return rc;
 }
 
+static int check_search(json_t *root, const char *path, struct hd_err *err) {
+  static const char *const number[] = {"executions", "executions_per_second", "seconds", "events", "threads",
+                                       "seed"};
+  static const char *const text[] = {"strategy", "verdict", "stopped"};
+  static const char *const list[] = {"command", "findings", "samples"};
+  for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
+    if (!json_is_number(json_object_get(root, number[i]))) return bad_json(path, number[i], "a number", err);
+  for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
+    if (!json_is_string(json_object_get(root, text[i]))) return bad_json(path, text[i], "a string", err);
+  for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+    if (!json_is_array(json_object_get(root, list[i]))) return bad_json(path, list[i], "a list", err);
+  return HD_OK;
+}
+
 int hd_store_search(const char *dir, json_t **out, struct hd_err *err) {
   *out = NULL;
   if (!has_part(dir, HD_SEARCH_FILE)) return HD_OK;
   char *path;
   int rc = load_json(dir, HD_SEARCH_FILE, out, &path, err);
+  if (rc == HD_OK) rc = check_search(*out, path, err);
+  if (rc != HD_OK) {
+    json_decref(*out);
+    *out = NULL;
+  }
   free(path);
   return rc;
 }

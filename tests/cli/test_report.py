@@ -155,6 +155,27 @@ def test_stepping(s):
         quiet(s, b)
 
 
+def test_race(s):
+    """Both accesses of a race are marked, and nothing is said to order them."""
+    with opened(s, example(s, "lazy")) as b:
+        s.same(b.eval("document.querySelectorAll('.row.mark-races').length"), 1, "the other access")
+        b.eval("document.querySelector('.lanes').focus()")
+        b.key("End")
+        s.same(b.eval("[...document.querySelectorAll('.arrow.now')].map(a => a.classList[1])"), ["sees"], "arrows of the race")
+
+
+def test_source_follows(s):
+    """The line of the current step is in sight, wherever one steps."""
+    with opened(s, example(s, "pool"), height=700) as b:
+        b.eval("document.querySelector('.lanes').focus()")
+        b.key("Home")
+        for _ in range(at(b)[1] - 1):
+            b.key("ArrowDown")
+            s.check(b.eval("(() => { const l = document.querySelector('.line.now'); if (!l) return true; "
+                           "const a = l.getBoundingClientRect(), b = document.querySelector('.source').getBoundingClientRect(); "
+                           "return a.top >= b.top && a.bottom <= b.bottom; })()"), "step %d: the line is out of sight" % at(b)[0])
+
+
 def test_values_and_lines(s):
     """What the program's variables were, and where its threads were, at a step."""
     with opened(s, example(s, "bank")) as b:
@@ -174,7 +195,8 @@ def test_arrows(s):
     """An arrow from a signal to the thread it wakes, and from a release to who takes the lock next."""
     with opened(s, example(s, "pool")) as b:
         s.check(b.eval("document.querySelectorAll('.arrow.wakes').length") >= 1, "no wake-up")
-        s.check(b.eval("document.querySelectorAll('.arrow:not(.wakes)').length") >= 5, "no happens-before")
+        s.check(b.eval("document.querySelectorAll('.arrow.orders').length") >= 5, "no happens-before")
+        s.check(b.eval("document.querySelectorAll('.arrow.sees').length") >= 2, "no value that another thread wrote")
         b.click(".check:last-of-type input")
         s.same(b.eval("document.querySelectorAll('.arrow').length"), 0, "arrows when they are turned off")
         rows = b.eval("document.querySelectorAll('.row').length")
@@ -272,6 +294,22 @@ def test_folder_only_when_asked(s):
     s.check(os.path.exists(s.path(".heddle/search.json")), "the search was not kept")
 
 
+def test_damaged(s):
+    """A finding that lacks what the page needs: the rest of the page is there, and it says so."""
+    program = common.build(s, "race")
+    for _ in range(2):
+        s.run([s.heddle, "check", "--", program], want=1)
+    finding = json.loads(s.read(".heddle/2/finding.json"))
+    del finding["execution"]
+    s.write(".heddle/2/finding.json", json.dumps(finding))
+    with opened(s, page(s, ".heddle")) as b:
+        b.click("li:nth-child(2) .finding-link")
+        s.check("damaged" in b.eval("document.getElementById('shown').textContent"), "it does not say so")
+        b.click("li:nth-child(1) .finding-link")
+        s.check(b.eval("!!document.querySelector('.lanes')"), "the other finding is gone")
+        quiet(s, b)
+
+
 def test_several(s):
     """All findings of a folder, or those that are named; by default those of .heddle."""
     program = common.build(s, "race")
@@ -319,6 +357,8 @@ def test_refused(s):
     s.write(".heddle/search.json", "{")
     common.refused(s, [s.heddle, "report"], 2, "search.json:1")
     s.write(".heddle/search.json", "{}")
+    common.refused(s, [s.heddle, "report"], 2, "search.json: damaged")
+    os.remove(s.path(".heddle/search.json"))
     s.write(".heddle/1/trace", "nonsense")
     common.refused(s, [s.heddle, "report"], 2, ".heddle/1/trace")
     s.check(not os.path.exists(s.path("report.html")), "a page was written")

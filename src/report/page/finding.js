@@ -22,10 +22,9 @@ class FindingView {
     facts.push(`execution ${f.execution.toLocaleString("en")} of ${f.strategy}`, f.replays ? "replays" : "did not replay");
     const command = `heddle replay ${this.entry.folder}`;
     return el("div", { class: "card head" },
-      el("div", { class: "head-line" }, el("span", { class: "kind" }, f.kind), el("h2", {}, f.title)),
+      el("div", { class: "head-line" }, el("span", { class: "kind" }, f.kind), el("h2", {}, prose(f.title))),
       el("p", { class: "facts" }, facts.join(" \u00b7 ")),
       f.replays ? null : el("p", { class: "hint warn" }, f.not_replayed || "Running the schedule again gave something else."),
-      f.exception ? el("p", {}, `${f.exception.type}${f.exception.what ? ": " + f.exception.what : ""}`) : null,
       el("p", { class: "replay" }, el("code", {}, command), copyButton(command)));
   }
 
@@ -47,7 +46,7 @@ class FindingView {
     });
     return el("div", { class: "card story" }, el("h3", {}, "What happened"), el("ol", {}, items),
       story.order ? el("p", { class: "hint" }, `With ${story.order.after} before ${story.order.before} it does not fail: that was tried.`) : null,
-      story.remark ? el("p", { class: "hint" }, story.remark) : null);
+      story.remark ? el("p", { class: "hint" }, prose(story.remark)) : null);
   }
 
   bar() {
@@ -115,7 +114,7 @@ class FindingView {
 
   keys() {
     return el("p", { class: "hint keys" }, el("kbd", {}, "\u2191"), el("kbd", {}, "\u2193"), " step  ", el("kbd", {}, "Home"), el("kbd", {}, "End"), " first, last  ",
-      el("kbd", {}, "N"), el("kbd", {}, "P"), " next and last switch  ", el("span", { class: "legend" }, "happens before"), el("span", { class: "legend wakes" }, "wakes"));
+      el("kbd", {}, "N"), el("kbd", {}, "P"), " next and last switch  ", el("span", { class: "legend" }, "happens before"), el("span", { class: "legend sees" }, "sees its value"), el("span", { class: "legend wakes" }, "wakes"));
   }
 
   more() {

@@ -43,8 +43,10 @@ class Lanes {
   measure() {
     const width = this.box.clientWidth || 700;
     this.width = Math.max((width - GUTTER) / Math.max(1, this.lanes.length), width < 500 ? 128 : 168);
-    const all = GUTTER + this.width * this.lanes.length;
-    this.list.style.width = this.head.style.width = `${all}px`;
+    /* Where the lanes do not fit, the last one gets room for its words. */
+    const all = GUTTER + this.width * this.lanes.length, tail = all > width ? 70 : 0;
+    this.right = all + tail;
+    this.list.style.width = this.head.style.width = `${this.right}px`;
     this.list.style.height = `${this.order.length * ROW}px`;
     this.head.style.gridTemplateColumns = `${GUTTER}px repeat(${this.lanes.length}, ${this.width}px)`;
     this.head.firstChild.style.gridColumn = "2";
@@ -82,16 +84,14 @@ class Lanes {
   row(k) {
     const s = this.run.steps[this.order[k]];
     const [verb, object, rest] = this.run.words(s);
-    const before = k > 0 ? this.run.steps[this.order[k - 1]] : null;
-    const classes = ["row", s.plain ? "plain" : "", s.mark ? `mark-${s.mark}` : "", s.failed ? "failed" : "",
-      before && before.thread !== s.thread ? "switch" : ""];
+    const classes = ["row", s.plain ? "plain" : "", s.mark ? `mark-${s.mark}` : "", s.failed ? "failed" : ""];
     return el("div", {
       class: classes.filter(Boolean).join(" "), role: "option", id: `step-${s.index}`, "data-step": s.index,
       "aria-posinset": k + 1, "aria-setsize": this.order.length, "aria-label": this.run.sentence(s),
       style: `top:${k * ROW}px;--c:${colourOf(this.run.threads[s.thread])}`,
     },
       el("span", { class: "number" }, s.number === null ? "" : String(s.number)),
-      el("span", { class: "cell", title: this.run.sentence(s), style: `left:${this.x(s.thread) + DOT}px;max-width:${GUTTER + this.width * this.lanes.length - this.x(s.thread) - 2 * DOT}px` },
+      el("span", { class: "cell", title: this.run.sentence(s), style: `left:${this.x(s.thread) + DOT}px;max-width:${this.right - this.x(s.thread) - 2 * DOT}px` },
         el("span", { class: "verb" }, verb), object ? el("code", {}, object) : null, rest ? el("span", { class: "rest" }, rest) : null));
   }
 
@@ -142,14 +142,14 @@ class Lanes {
         parts.push(svg("line", { class: "runs" + (next.index > this.current ? " later" : ""), x1: this.x(s.thread), x2: this.x(s.thread),
           y1: (k - first + 0.5) * ROW, y2: (k - first + 1.5) * ROW, style: `stroke:${colourOf(this.run.threads[s.thread])}` }));
       else if (next)
-        parts.push(svg("path", { class: "hop" + (next.index > this.current ? " later" : ""), d: this.curve(this.x(s.thread), (k - first + 0.5) * ROW, this.x(next.thread), (k - first + 1.5) * ROW) }));
+        parts.push(svg("path", { class: "hop" + (next.index > this.current ? " later" : ""), d: this.arrow(this.x(s.thread), (k - first + 0.5) * ROW, this.x(next.thread), (k - first + 1.5) * ROW, 0) }));
       if (this.arrows) for (const e of this.touching.get(s.index) || []) edges.add(e);
     }
     for (const e of edges) {
       const now = e.from === this.current || e.to === this.current;
       const x1 = this.x(steps[e.from].thread), x2 = this.x(steps[e.to].thread), y2 = this.y(e.to);
-      const kind = `${e.wakes ? " wakes" : ""}${now ? " now" : e.to > this.current ? " later" : ""}`;
-      parts.push(svg("path", { class: `arrow${kind}`, d: this.arrow(x1, this.y(e.from), x2, y2 - 9) }));
+      const kind = ` ${e.kind}${now ? " now" : e.to > this.current ? " later" : ""}`;
+      parts.push(svg("path", { class: `arrow${kind}`, d: this.arrow(x1, this.y(e.from), x2, y2, 5) }));
       parts.push(svg("path", { class: `tip${kind}`, d: `M${x2 - 4} ${y2 - 11}L${x2} ${y2 - 5}L${x2 + 4} ${y2 - 11}Z` }));
     }
     for (let k = first; k < last; k++) {
@@ -160,15 +160,10 @@ class Lanes {
     this.art.replaceChildren(...parts);
   }
 
-  curve(x1, y1, x2, y2) {
-    const middle = (y2 - y1) / 2;
-    return `M${x1} ${y1}C${x1} ${y1 + middle} ${x2} ${y2 - middle} ${x2} ${y2}`;
-  }
-
-  /* Beside its own lane until the last moment, so that it crosses as little text as can be. */
-  arrow(x1, y1, x2, y2) {
-    const turn = y2 - ROW, side = x1 + (x2 > x1 ? 5 : -5);
-    if (turn <= y1 + 8) return this.curve(x1, y1, x2, y2);
-    return `M${x1} ${y1}Q${side} ${y1 + 3} ${side} ${y1 + 8}V${turn}C${side} ${turn + ROW * 0.7} ${x2} ${turn + ROW * 0.3} ${x2} ${y2}`;
+  /* Down beside its own lane, across between two rows, and into the dot from above: no text is crossed. */
+  arrow(x1, y1, x2, y2, aside) {
+    const right = x2 > x1 ? 1 : -1, side = x1 + right * aside, across = y2 - ROW / 2;
+    const leave = aside ? `Q${side} ${y1 + 3} ${side} ${y1 + 8}` : "";
+    return `M${x1} ${y1}${leave}V${across - 4}Q${side} ${across} ${side + right * 4} ${across}H${x2 - right * 4}Q${x2} ${across} ${x2} ${across + 4}V${y2 - 6}`;
   }
 }

@@ -20,26 +20,28 @@ function weave() {
 }
 
 function show(i, focus) {
-  if (!views.has(i)) views.set(i, new FindingView(DATA.findings[i], i));
-  shown = views.get(i);
-  document.getElementById("shown").replaceChildren(shown.box);
-  shown.go(shown.step);
+  const made = views.get(i) || guarded(() => new FindingView(DATA.findings[i], i));
+  const whole = made instanceof FindingView;
+  views.set(i, made);
+  shown = whole ? made : null;
+  document.getElementById("shown").replaceChildren(whole ? made.box : made);
+  if (whole) made.go(made.step);
   document.querySelectorAll(".finding-link").forEach((a, k) => {
     if (k === i) a.setAttribute("aria-current", "true");
     else a.removeAttribute("aria-current");
   });
-  if (focus) shown.lanes.box.focus({ preventScroll: true });
+  if (focus && whole) shown.lanes.box.focus({ preventScroll: true });
 }
 
 function list() {
   if (!DATA.findings.length) return el("p", { class: "card hint" }, "There are no findings.");
   if (DATA.findings.length === 1) return "";
-  const latest = new Set(DATA.searches.flatMap((s) => s.findings.map((f) => f.replay)));
+  const latest = new Set(DATA.searches.flatMap((s) => s.findings.map((f) => `${s.folder}/${f.id}`)));
   const items = DATA.findings.map((entry, i) => {
     const f = entry.finding, p = f.where[0];
     const old = DATA.searches.length && !latest.has(entry.folder);
     return el("li", {}, el("a", { class: "finding-link", href: `#finding-${i + 1}` },
-      el("span", { class: "kind" }, f.kind), el("span", { class: "title" }, f.title),
+      el("span", { class: "kind" }, f.kind), el("span", { class: "title" }, prose(f.title)),
       el("span", { class: "where" }, p && p.file ? `${baseName(p.file)}:${p.line}` : "", old ? " \u00b7 earlier search" : "")));
   });
   return el("nav", { class: "findings", "aria-label": "Findings" }, el("h2", {}, plural(DATA.findings.length, "finding")), el("ol", {}, items));
@@ -51,8 +53,17 @@ function follow(focus) {
   if (i >= 0 && i < DATA.findings.length && (!shown || shown !== views.get(i))) show(i, focus);
 }
 
+/* Stored folders can be damaged in ways that only show here: one part that cannot be drawn leaves the others. */
+function guarded(draw) {
+  try {
+    return draw();
+  } catch (error) {
+    return el("p", { class: "card hint warn" }, `This part cannot be shown, its data are damaged: ${error.message}`);
+  }
+}
+
 header();
-document.getElementById("main").append(...DATA.searches.map(overview), list(), el("div", { id: "shown" }));
+document.getElementById("main").append(...DATA.searches.map((s) => guarded(() => overview(s))), guarded(list), el("div", { id: "shown" }));
 if (DATA.findings.length) follow(false);
 addEventListener("hashchange", () => follow(true));
 addEventListener("keydown", (e) => {

@@ -23,6 +23,9 @@ function svg(tag, attributes) {
   return e;
 }
 
+/* Text in which `names` stand between backticks, as children of an element. */
+const prose = (text) => text.split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
+
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 const baseName = (file) => file.slice(file.lastIndexOf("/") + 1);
 const colourOf = (thread) => `var(--t${thread.index % 8})`;
@@ -156,7 +159,7 @@ class Run {
     const waiting = new Map(); /* object to the threads that wait there */
     const wake = (from, thread) => {
       const to = this.after(thread, from);
-      if (to >= 0) edges.push({ from, to, wakes: true });
+      if (to >= 0) edges.push({ from, to, kind: "wakes" });
     };
     for (const s of this.steps) {
       for (const set of waiting.values()) set.delete(s.thread);
@@ -169,7 +172,10 @@ class Run {
         for (const t of waiting.get(s.object) || []) wake(s.index, t);
       }
       const from = this.steps[s.from];
-      if (from && from.thread !== s.thread) edges.push({ from: s.from, to: s.index, wakes: false });
+      if (!from || from.thread === s.thread) continue;
+      /* An access that is not atomic sees a value, which orders nothing. */
+      const ordered = s.op.object !== "memory" || /^(atomic|futex)/.test(s.op.name);
+      edges.push({ from: s.from, to: s.index, kind: ordered ? "orders" : "sees" });
     }
     return edges;
   }

@@ -44,7 +44,7 @@ function facts(s) {
     fact("Threads", String(s.threads), "at most"),
     fact("Strategy", s.strategy, `seed ${s.seed}`));
   if (s.classes !== undefined) list.append(fact("Classes", short(s.classes), "happens-before"));
-  if (s.estimate) list.append(fact("Explored", `${(100 * s.estimate.explored).toPrecision(2)} %`, `of about ${short(s.estimate.executions)}`));
+  if (s.estimate && !s.complete) list.append(fact("Explored", `${short(100 * s.estimate.explored)} %`, `of about ${short(s.estimate.executions)}`));
   if (s.cut) list.append(fact("Cut", short(s.cut), "too long"));
   if (s.infeasible) list.append(fact("Infeasible", short(s.infeasible)));
   if (s.suppressed) list.append(fact("Suppressed", String(s.suppressed)));
@@ -76,7 +76,7 @@ function chart(title, times, series, marks) {
     art.append(svg("path", { class: `curve ${s.class}`, d }));
   }
   for (const t of marks) art.append(svg("circle", { class: "found", cx: x(t), cy: y(0), r: 4.5 }));
-  return el("figure", {}, el("figcaption", {}, title, marks.length ? el("span", { class: "legend found" }, "finding") : null), art);
+  return el("figure", {}, el("figcaption", {}, title, series.length > 1 ? el("span", { class: "legend classes" }, "classes") : null, marks.length ? el("span", { class: "legend found" }, "finding") : null), art);
 }
 
 function curves(s) {

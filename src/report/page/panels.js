@@ -109,7 +109,7 @@ class Source {
   }
 
   reveal(row) {
-    const top = row.offsetTop - this.text.offsetTop, height = this.text.clientHeight;
+    const top = row.offsetTop, height = this.text.clientHeight;
     if (top < this.text.scrollTop + 30 || top > this.text.scrollTop + height - 60)
       this.text.scrollTop = Math.max(0, top - height / 2.5);
   }
