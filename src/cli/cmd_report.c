@@ -178,8 +178,9 @@ static int add_folder(struct gather *g, const char *dir, struct hd_err *err) {
 }
 
 static int add_word(struct gather *g, const char *word, bool named, struct hd_err *err) {
-  char *dir = hd_strdup(word);
-  for (size_t n = strlen(dir); n > 1 && dir[n - 1] == '/';) dir[--n] = '\0';
+  size_t len = strlen(word);
+  while (len > 1 && word[len - 1] == '/') len--;
+  char *dir = hd_strndup(word, len);
   struct stat st;
   char *schedule = hd_sprintf("%s/schedule", dir);
   int rc;

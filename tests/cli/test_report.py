@@ -1,6 +1,7 @@
 """heddle report: the page in a browser. Screenshots of the examples are left in BUILD/tests/report."""
 import json
 import os
+import random
 import re
 import shutil
 
@@ -362,3 +363,25 @@ def test_refused(s):
     s.write(".heddle/1/trace", "nonsense")
     common.refused(s, [s.heddle, "report"], 2, ".heddle/1/trace")
     s.check(not os.path.exists(s.path("report.html")), "a page was written")
+
+
+@each("search.json", "1/finding.json", "1/trace", "1/command.json", "1/schedule", "1/finding.txt")
+def test_damaged_bytes(s, name):
+    """Whatever is in the files: one line that names the file, or a page whose data can be read."""
+    program = common.build(s, "race")
+    s.run([s.heddle, "check", "--out", "out", "--", program], want=1)
+    with open(s.path("out", name), "rb") as f:
+        whole = f.read()
+    chance = random.Random(name)
+    for _ in range(12):
+        data = bytearray(whole)
+        for _ in range(chance.choice((1, 3, 20))):
+            at_byte = chance.randrange(len(data))
+            data[at_byte:at_byte + chance.randrange(3)] = bytes(chance.randrange(256) for _ in range(chance.randrange(3)))
+        s.write("out/" + name, bytes(data))
+        p = s.run([s.heddle, "report", "out", "-o", "-"], want=[0, 2])
+        if p.returncode == 2:
+            s.check(len(p.stderr.splitlines()) == 1 and "out/" in p.stderr, "what it says: " + p.stderr)
+            s.same(p.stdout, "", "half a page")
+        else:
+            json.loads(re.search(r'id="data">(.*?)</script>', p.stdout, re.S).group(1))
