@@ -132,6 +132,13 @@ static void of_signal(const struct hd_trace *t, const struct hd_race *r, struct 
   op->aux = first < t->nthreads ? first + 1 : 0;
 }
 
+/* Tells in op->aux whether the first thread has ended. */
+static void of_exit(const struct hd_trace *t, const struct hd_race *r, struct hd_op *op) {
+  op->aux = 0;
+  for (uint32_t i = previous(t, r, t->n); i != HD_NONE && !op->aux; i = previous(t, r, i))
+    op->aux = t->ev[i].op.kind == HD_OP_EXIT && t->ev[i].op.object == 0;
+}
+
 unsigned hd__outcome_reversed(const struct hd_trace *t, const struct hd_race *r, struct hd_op *op) {
   switch (op->kind) {
     case HD_OP_ACAS: return of_cas(t, r);
@@ -144,6 +151,7 @@ unsigned hd__outcome_reversed(const struct hd_trace *t, const struct hd_race *r,
     case HD_OP_BROADCAST:
     case HD_OP_FWAKE:
     case HD_OP_FWAKEALL: of_signal(t, r, op); return 0;
+    case HD_OP_EXIT: of_exit(t, r, op); return 0;
     default: return 0;
   }
 }

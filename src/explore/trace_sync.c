@@ -11,7 +11,9 @@
  *     that came of it, was not zero. Among those it races with the latest.
  *  5. Arrivals at a barrier do not depend on each other as long as only those take part that it was made for;
  *     then who comes last decides nothing, since which thread is told to be the special one is a choice. The
- *     runtime notices when more take part, and says so in the operation (aux): then they all depend. */
+ *     runtime notices when more take part, and says so in the operation (aux): then they all depend.
+ *  6. The ends of threads do not depend on each other, unless the first thread ends like any other: then the last of
+ *     all ends the process. */
 #include "explore/explore_int.h"
 
 enum act {
@@ -92,8 +94,14 @@ static int tries(unsigned kind) {
   return kind == HD_OP_TRYRDLOCK || kind == HD_OP_TRYWRLOCK || kind == HD_OP_SEMTRYWAIT;
 }
 
+/* Invariant 6. */
+static int ends_depend(const struct hd_op *a, const struct hd_op *b) {
+  return a->aux || b->aux || a->object == 0 || b->object == 0;
+}
+
 int hd__sync_dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
   enum act ca = class_of(a->kind, af), cb = class_of(b->kind, bf);
+  if (ca == THREAD_END && cb == THREAD_END) return ends_depend(a, b);
   if (a->object != b->object) return 0;
   if (ca == ARRIVE && cb == ARRIVE) return a->aux || b->aux;
   return (depends[ca] & BIT(cb)) != 0;
@@ -420,6 +428,11 @@ static void on_thread(struct hd_work *w, enum act c) {
   if (c == NOTHING) return;
   struct hd_tobj *o = hd__tobj(w->t, (w->op->object + 1) * 4);
   if (c == THREAD_END) {
+    struct hd_tobj *all = hd__tobj(w->t, (HD_MAX_THREADS + 1ull) * 4);
+    for (const struct hd_link *l = all->list; l; l = l->next)
+      if (ends_depend(&w->t->ev[l->ev].op, w->op)) hd__meet(w, l->ev);
+    remember(w, all);
+    o = hd__tobj(w->t, (w->op->object + 1) * 4); /* the table may have grown */
     meet_list(w, o, BIT(NOT_ENDED));
     if (w->f != HD_NONE) o->release = w->f;
   } else if (c == JOINED) {

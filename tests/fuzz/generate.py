@@ -207,14 +207,15 @@ class Generator:
             at = self.r.randint(at, len(body)) if self.flip(0.4) else at
             body.insert(at, Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, k)))
             at += 1
+        cancelled = {k for k in children if self.has("cancel") and self.flip(0.4)}
         for k in children:
-            if self.has("cancel") and self.flip(0.4):
+            if k in cancelled:
                 body.insert(self.r.randint(at, len(body)), Node("if (made[%d]) pthread_cancel(thread[%d]);" % (k, k)))
         joins = list(children)
         if self.flip(0.2):
             joins.reverse()
         for k in joins:
-            if self.has("detach") and self.flip(0.3):
+            if self.has("detach") and self.flip(0.3) and k not in cancelled:  # it may be gone, and its number with it
                 at = self.r.randint(at, len(body))
                 body.insert(at, Node("if (made[%d]) pthread_detach(thread[%d]);" % (k, k)))
             elif not (self.has("unjoined") and self.flip(0.4)):
