@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 6
+#define HD_ABI_VERSION 7
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -247,6 +247,7 @@ struct hd_status {
   uint64_t infeasible; /* of their own: those in which an assumption did not hold */
   uint64_t blocked;    /* redundant ones given up */
   uint64_t cut;        /* cut at max_length */
+  uint64_t strayed;    /* that did not begin like the earlier ones they were to begin like */
   uint64_t events;     /* visible operations executed in all */
   uint64_t switches;
   uint64_t heartbeat;        /* changes while anything happens */

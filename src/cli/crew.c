@@ -122,8 +122,8 @@ static int ended(struct hd_search_run *s, unsigned i, struct hd_outcome *o, bool
   if (!sane) {
     w->seen = 0;
     struct hd_status st = hd_search_total(s);
-    int rc = hd_control_repair(&w->control,
-                               st.executions + st.infeasible + st.blocked + st.discarded + s->deaths, err);
+    uint64_t begun = st.executions + st.infeasible + st.blocked + st.discarded + st.strayed + s->deaths;
+    int rc = hd_control_repair(&w->control, begun, err);
     if (rc != HD_OK) return rc;
   }
   const struct hd_status *st = &w->control.ctl->status;

@@ -53,6 +53,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->findings_dropped += st->findings_dropped;
   sum->lossy |= st->lossy;
   sum->sampled |= st->sampled;
+  sum->strayed += st->strayed;
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
   if (st->bounds_done > sum->bounds_done) sum->bounds_done = st->bounds_done;
@@ -352,6 +353,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .executions = st.executions + s->deaths,
       .blocked = st.blocked,
       .infeasible = st.infeasible,
+      .strayed = st.strayed,
       .sampled = st.sampled,
       .targets = st.target,
       .ntargets = st.ntargets,

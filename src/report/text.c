@@ -430,6 +430,12 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->infeasible)
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; none was left to check");
+  if (s->strayed)
+    hd_str_addf(
+        out,
+        "  %llu execution%s not go as earlier ones had, and %s given up: the program is not deterministic\n"
+        "  (real time, addresses, random numbers), or shares memory by assembly or plain libraries\n",
+        (unsigned long long)s->strayed, s->strayed == 1 ? " did" : "s did", s->strayed == 1 ? "was" : "were");
   if (s->cut)
     hd_str_addf(out, "  %llu execution%s cut at --max-length: what comes after was not checked\n",
                 (unsigned long long)s->cut, s->cut == 1 ? " was" : "s were");

@@ -106,6 +106,7 @@ static void count(uint64_t *counter) {
 static void prepare_tally(int reason) {
   struct hd_status *st = rt.status;
   rt.search.ntally = 0;
+  if (reason == HD_END_DIVERGED && rt.strategy->systematic) return;
   if (reason == HD_END_BLOCKED) {
     count(&st->blocked);
     return;
@@ -301,18 +302,6 @@ static bool choose_restart(uint64_t number) {
   return true;
 }
 
-/* A search that knows how an execution begins, from an earlier one, could not make it begin like that. */
-_Noreturn static void diverged(uint64_t number) {
-  char text[256];
-  hd__format(
-      text, sizeof text,
-      "the program is not deterministic: execution %u was to begin like an earlier one, and did not (real "
-      "time, addresses, random numbers or leftovers of the last run decide something)",
-      number);
-  rt.cur = NULL;
-  hd__fail(HD_RTE_NONDETERMINISM, 0, text);
-}
-
 /* Executions until there is nothing left, or somebody says stop. `number`: of the first. */
 static void run_all(uint64_t number) {
   const struct hd_config *c = rt.config;
@@ -325,8 +314,10 @@ static void run_all(uint64_t number) {
     st->heartbeat++;
     first = false;
     if (c->mode == HD_MODE_REDUCE) unlearn(st->visible_at_start); /* every candidate is of the same program */
-    if (reason == HD_END_DIVERGED && rt.strategy->systematic) diverged(number);
-    if (reason == HD_END_DIVERGED || (st->nfindings > findings && !c->all)) break;
+    /* It was to begin like an earlier one, and did not. The strategy takes it for one that never came to its end. */
+    bool strayed = reason == HD_END_DIVERGED && rt.strategy->systematic;
+    st->strayed += strayed;
+    if ((reason == HD_END_DIVERGED && !strayed) || (st->nfindings > findings && !c->all)) break;
     if (reason == HD_END_OVER) rt.shared->over = 1;
     hd__worker_sync();
     if (rt.shared->over) {
