@@ -217,6 +217,10 @@ def test_long(s):
         last = at(b)[1]
         s.check(last > 5000, "only %d steps" % last)
         b.eval("document.querySelector('.lanes').focus()")
+        b.key("Home")
+        s.check(b.eval("document.querySelectorAll('.row').length") < 120, "rows that nobody sees are drawn")
+        b.eval("document.querySelector('.lanes').scrollTop = 40000")
+        s.check(b.eval("[...document.querySelectorAll('.row')].some(r => r.dataset.step === '1490')"), "scrolling draws nothing")
         b.key("End")
         s.same(at(b)[0], last, "step")
         s.check(b.eval("!!document.querySelector('#step-%d')" % (last - 1)), "the last row is not there")

@@ -66,7 +66,7 @@ class Lanes {
     if (row) this.onstep(Number(row.dataset.step));
   }
 
-  /* Goes to a step; `smooth` is for single steps that anybody can follow. */
+  /* Goes to a step, and there with as little scrolling as can be. */
   go(step) {
     this.current = step;
     const row = Math.max(0, this.rowOf(step)), head = this.head.offsetHeight;
@@ -77,7 +77,8 @@ class Lanes {
     if (x < this.box.scrollLeft + GUTTER) this.box.scrollLeft = x - GUTTER;
     else if (x + this.width > this.box.scrollLeft + this.box.clientWidth)
       this.box.scrollLeft = x + this.width - this.box.clientWidth;
-    this.draw(true);
+    this.draw(false);
+    this.mark();
     this.box.setAttribute("aria-activedescendant", `step-${step}`);
   }
 
@@ -111,14 +112,22 @@ class Lanes {
     for (let k = first; k < last; k++) {
       if (this.rows.has(k)) continue;
       const row = this.row(k);
-      const step = this.order[k];
-      if (step === this.current) row.setAttribute("aria-selected", "true");
-      if (step > this.current) row.classList.add("later");
       this.rows.set(k, row);
       fresh.append(row);
     }
     this.list.append(fresh);
-    this.drawArt(first, last);
+    this.mark();
+  }
+
+  /* Shows which step is the current one; the rows stay. */
+  mark() {
+    for (const [k, row] of this.rows) {
+      const step = this.order[k];
+      row.classList.toggle("later", step > this.current);
+      if (step === this.current) row.setAttribute("aria-selected", "true");
+      else row.removeAttribute("aria-selected");
+    }
+    this.drawArt(this.first, this.last);
   }
 
   y(step) { return (this.rowOf(step) - this.first + 0.5) * ROW; }
