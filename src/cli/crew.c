@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define CRASH_LOOP 100 /* processes of a worker that die one after the other without finishing an execution */
-#define RETRIES 3 /* of an execution whose process was killed; then the program is taken to do it itself */
+#define RETRIES 16     /* of one execution that was killed from outside */
 #define TICK_FIRST_MS 5 /* while the other workers wait for the first */
 
 static int start_worker(struct hd_search_run *s, unsigned i, struct hd_err *err) {
