@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define CRASH_LOOP 100 /* processes of a worker that die one after the other without finishing an execution */
-#define RETRIES 16     /* of one execution that was killed from outside */
-#define TICK_FIRST_MS 5 /* while the other workers wait for the first */
+#define RETRIES 3 /* of an execution whose process was killed; then the program is taken to do it itself */
+#define RETRIES_START 16 /* the same, before main: nothing of the program has run */
+#define TICK_FIRST_MS 5  /* while the other workers wait for the first */
 
 static int start_worker(struct hd_search_run *s, unsigned i, struct hd_err *err) {
   struct hd_worker *w = &s->worker[i];
@@ -93,7 +94,7 @@ static bool killed_from_outside(struct hd_worker *w, const struct hd_outcome *o)
   uint64_t execution = w->control.ctl->status.execution;
   w->retries = w->retried == execution ? w->retries + 1 : 1;
   w->retried = execution;
-  return w->retries <= RETRIES;
+  return w->retries <= (o->end == HD_END_START ? RETRIES_START : RETRIES);
 }
 
 /* A process of worker i has ended. Returns an error, HD_OK; *again when the worker needs a new process, *stop when
