@@ -30,6 +30,15 @@ UV += ["src/unix/" + f for f in (
     "async core dl fs getaddrinfo getnameinfo loop loop-watcher pipe poll process proctitle random-devurandom "
     "random-getrandom random-sysctl-linux signal stream tcp thread tty udp epoll linux-core linux-inotify "
     "linux-syscalls procfs-exepath").split()]
+# What the queue, the pool and the threads need of GLib, directly or not.
+GLIB = ["glib/" + f for f in (
+    "garcbox garray gasyncqueue gbitlock gbytes gcharset gconvert gdir genviron gerror gfileutils "
+    "ggettext ghash ghostutils giochannel giounix gjournal-private glib-init glib-unix glist gmain gmem "
+    "gmessages gpattern gpoll gprintf gqsort gquark gqueue grand grcbox grefcount gshell gslice gslist "
+    "gspawn gstdio gstrfuncs gstring gtestutils gthread-posix gthread gthreadpool gtimer gtranslit "
+    "gunidecomp guniprop guri gutf8 gutils gvariant-core gvariant-serialiser gvariant gvarianttype "
+    "gvarianttypeinfo gwakeup").split()]
+GLIB += ["glib/libcharset/localcharset"]
 
 PROGRAMS = [
     Program(
@@ -91,4 +100,16 @@ PROGRAMS = [
         [check("sqlite_threads serialized", CLEAN), check("sqlite_threads memory", UNFINISHED),
          check("sqlite_threads file", UNFINISHED), check("sqlite_threads initialize", BUG),
          check("sqlite_threads initialize", BUG, suppressions="sqlite.supp")]),
+    Program(
+        "glib", "glib2.0", ["meson", "ninja", "pkg-config"],
+        # Only its configuration is made: config.h and glibconfig.h. What of GLib uses these libraries is not built.
+        ['mkdir pc && for l in libpcre2-8 libffi zlib; do printf "Name: $l\\nDescription: $l\\nVersion: 11\\n" '
+         '> pc/$l.pc; done && CC=gcc PKG_CONFIG_PATH="$PWD"/pc meson setup made "$SRC" --wrap-mode=nodownload '
+         '-Dselinux=disabled -Dlibmount=disabled -Dtests=false -Dnls=disabled -Dxattr=false -Dman=false',
+         'heddle-cc %s -w -fno-strict-aliasing -D_GNU_SOURCE -DGLIB_COMPILATION -DG_LOG_DOMAIN=\\"GLib\\" '
+         '-DGLIB_CHARSETALIAS_DIR=\\"\\" -Imade -Imade/glib -I"$SRC" -I"$SRC"/glib "$DRIVERS"/glib_queue.c %s '
+         '-o glib_queue' % (FLAGS, " ".join('"$SRC"/%s.c' % f for f in GLIB))],
+        [check("glib_queue " + c, CLEAN) for c in "order timeout ref lock".split()]
+        + [check("glib_queue " + c, UNFINISHED) for c in "pop push pool".split()]
+        + [check("glib_queue " + c, BUG) for c in "length unlocked unref".split()]),
 ]
