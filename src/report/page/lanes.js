@@ -156,6 +156,8 @@ class Lanes {
     }
     for (const e of edges) {
       const now = e.from === this.current || e.to === this.current;
+      /* Most values that are seen are of no interest. */
+      if (e.kind === "sees" && !now && !steps[e.to].mark) continue;
       const x1 = this.x(steps[e.from].thread), x2 = this.x(steps[e.to].thread), y2 = this.y(e.to);
       const kind = ` ${e.kind}${now ? " now" : e.to > this.current ? " later" : ""}`;
       parts.push(svg("path", { class: `arrow${kind}`, d: this.arrow(x1, this.y(e.from), x2, y2, 5) }));

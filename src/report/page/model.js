@@ -50,6 +50,7 @@ class Run {
     this.threads = data.threads.map(([name, called, run], index) => ({ index, name, called, run }));
     this.places = data.places.map(([file, line, fn, source]) => ({ file, line, fn, source }));
     this.objects = data.objects.map(([name, address]) => ({ name: name || address, named: Boolean(name), address }));
+    this.shorten();
     this.steps = data.events.map((e, i) => this.step(e, i));
     this.notes(entry.finding);
     this.ends(entry);
@@ -70,6 +71,13 @@ class Run {
       found: flags & FLAG.found ? e[7] : null, aux: flags & FLAG.found ? 0 : e[7] || 0,
       number: this.leftOut + index + 1, mark: null, note: null, end: null,
     };
+  }
+
+  /* Addresses by their last digits, where these tell them apart. */
+  shorten() {
+    const unnamed = this.objects.filter((o) => !o.named), ends = new Map();
+    for (const o of unnamed) ends.set(o.address.slice(-5), (ends.get(o.address.slice(-5)) || 0) + 1);
+    for (const o of unnamed) if (ends.get(o.address.slice(-5)) === 1 && o.address.length > 8) o.name = `\u2026${o.address.slice(-5)}`;
   }
 
   notes(finding) {
