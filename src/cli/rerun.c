@@ -113,6 +113,13 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
                       struct hd_err *err) {
   struct hd_config config;
   hd_schedule_config(s, &config);
+  int rc = hd_rerun_config(cmd, s, &config, in, how, kept, hang_timeout, out, err);
+  if (rc != HD_OK || out->found || s->kind != HD_KIND_DATA_RACE || !config.plain) return rc;
+  /* Where accesses are recorded, more is known of each of them: another one may be told to race than the one that the
+   * search has told. So the way the search went about it. */
+  hd_rerun_fini(out);
+  if (kept) hd_str_clear(kept);
+  config.plain = 0;
   return hd_rerun_config(cmd, s, &config, in, how, kept, hang_timeout, out, err);
 }
 

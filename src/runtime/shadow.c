@@ -197,11 +197,15 @@ static bool covers(unsigned mask, unsigned flags, unsigned emask, unsigned eflag
          (!(flags & HD_A_ATOMIC) || (eflags & HD_A_ATOMIC));
 }
 
-static void record_list(struct list *l, unsigned mask, unsigned flags, uint64_t site) {
+/* `hooked`: no fast path passes such accesses over, so the latest of them counts, as in a word. */
+static void record_list(struct list *l, unsigned mask, unsigned flags, bool hooked, uint64_t site) {
   uint32_t seg = (uint32_t)(hot.tag >> 32), keep = 0;
   for (uint32_t i = 0; i < l->n; i++) {
     struct access *e = &l->a[i];
-    if (e->seg == seg && !(mask & ~e->mask) && e->flags == flags) return; /* known */
+    if (e->seg == seg && !(mask & ~e->mask) && e->flags == flags) { /* known */
+      if (hooked) e->pc = site;
+      return;
+    }
     if (!(covers(mask, flags, e->mask, e->flags) && (e->thread == rt.cur->id || hd__happened_before(e->seg))))
       l->a[keep++] = *e;
   }
@@ -221,6 +225,7 @@ static bool replaceable(uint64_t word, unsigned eflags, unsigned mask, unsigned 
 static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t site) {
   uint64_t atomic = flags & HD_A_ATOMIC ? HD_CELL_ATOMIC : 0;
   uint64_t word = hot.tag | atomic | mask;
+  bool hooked = flags & (HD_A_ATOMIC | HD_A_VOLATILE);
   flags &= HD_A_WRITE | HD_A_ATOMIC;
   if (!(c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) && !inflated(c)) {
     c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
@@ -249,7 +254,7 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
       }
     }
   }
-  record_list(inflate(c), mask, flags, site);
+  record_list(inflate(c), mask, flags, hooked, site);
   if (!(c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) && !atomic) {
     if (flags & HD_A_WRITE)
       c->w = (c->w & ~0xffull) == hot.tag ? c->w | mask : word;
