@@ -1,8 +1,10 @@
 /* start.c: where a program built with `heddle cc` begins. Runs in the tested process.
  *
- * Our constructor runs before the program's. Without HEDDLE_CTL in the environment it only finds the originals
- * of the wrapped functions, and the process is an ordinary one. With it, the control block is mapped, the heap
- * is ours from then on, and libc's start-up code calls the search instead of main. */
+ * Our constructor runs before all others (-z initfirst), since those of plain libraries may call what we wrap. Those
+ * of libc come later too: of libc only what needs no initialisation may be used in it. Without HEDDLE_CTL in the
+ * environment it only finds the originals of the wrapped functions, and the process is an ordinary one. With it,
+ * the control block is mapped, the heap is ours from then on, and libc's start-up code calls the search instead of
+ * main. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -113,7 +115,11 @@ static void attach(void) {
         "cannot reserve address space (4 TiB are needed, none of it is used up front): lift `ulimit -v`");
 }
 
-__attribute__((constructor(101))) static void start(void) {
+__attribute__((constructor(101))) static void start(int argc, char **argv, char **envp) {
+  extern char **environ;
+  (void)argc;
+  (void)argv;
+  if (!environ) environ = envp; /* as libc will, in a moment */
   hd__real_init();
   hd_arch_init();
   if (!getenv(HD_CTL_ENV)) return;

@@ -180,3 +180,63 @@ def test_plain_library(s, how):
     f = s.is_bug(s.search("check", "./prog"), ["deadlock"])
     s.check(any(w["function"] == "backwards" for w in f["where"]), "the place in the library is not told")
     s.replay()
+
+
+EARLY = """
+#include <assert.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static pthread_key_t key;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static sem_t sem;
+static char *kept;
+static void first(void) { kept = strdup("kept"); }
+__attribute__((constructor)) static void early(void) {
+  assert(!pthread_key_create(&key, free) && !pthread_setspecific(key, malloc(9)));
+  char *set = getenv("EARLY");
+  assert(set && !strcmp(set, "set") && getpid() > 0);
+  assert(!pthread_mutex_lock(&m) && !pthread_once(&once, first) && !pthread_mutex_unlock(&m));
+  assert(!sem_init(&sem, 0, 1) && !sem_wait(&sem) && !sem_post(&sem));
+}
+void late(pthread_mutex_t *other, int turn) {
+  pthread_mutex_t *x = turn ? &m : other, *y = turn ? other : &m;
+  assert(!strcmp(kept, "kept"));
+  pthread_mutex_lock(x); pthread_mutex_lock(y); pthread_mutex_unlock(y); pthread_mutex_unlock(x);
+}
+"""
+
+LATE = """
+#include <pthread.h>
+void late(pthread_mutex_t *other, int turn);
+static pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER;
+static void *one(void *arg) { late(&mine, 0); return arg; }
+static void *two(void *arg) { late(&mine, TURN); return arg; }
+int main(void) {
+  pthread_t s, t;
+  pthread_create(&s, 0, one, 0); pthread_create(&t, 0, two, 0);
+  pthread_join(s, 0); pthread_join(t, 0);
+  return 0;
+}
+"""
+
+
+@each("preload", "cc")
+def test_plain_library_begins_first(s, how):
+    """A plain library that the program is linked with: its constructor runs before those of others, and calls what is
+    wrapped; its locks are controlled."""
+    s.write("early.c", EARLY)
+    s.write("late.c", LATE)
+    s.run(["gcc", "-g", "-w", "-shared", "-fPIC", "early.c", "-o", "libearly.so", "-pthread"])
+    compiler = ["gcc"] if how == "preload" else [s.heddle, "cc"]
+    options = ["--preload"] if how == "preload" else []
+    env = {"EARLY": "set"}
+    for turn in (0, 1):
+        s.run([*compiler, "-g", "-w", "-DTURN=%d" % turn, "late.c", "-o", "late%d" % turn, "./libearly.so", "-pthread"])
+    s.run(["./late0"], env=env)
+    r = s.search("check", "./late0", *options, want=0, env=env)
+    s.same((r["findings"], r["stopped"]), ([], "finished"), "without a bug")
+    s.is_bug(s.search("check", "./late1", *options, env=env), ["deadlock"])
