@@ -747,7 +747,7 @@ _Noreturn void hd__program_exit(int status);
 void hd__terminated(uint64_t pc);
 void hd__terminate_mark(void);
 void hd__terminate_begin(void);
-void hd__run_thread_dtors(struct hd_thread *t);
+void hd__run_tls_dtors(struct hd_thread *t); /* of C++ thread_local objects */
 _Noreturn void hd__thread_exit(void *ret);
 /* Finds out whether leaving the program runs anything (destructors, atexit handlers). */
 void hd__exit_mark(void);

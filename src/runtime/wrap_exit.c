@@ -67,7 +67,7 @@ _Noreturn void hd__program_exit(int status) {
   rt.in_exit = true;
   if (!t->exiting) {
     t->exiting = true;
-    hd__run_thread_dtors(t);
+    hd__run_tls_dtors(t); /* not those of keys: they are for threads that end, not for processes */
   }
   if (nhandlers || has_fini) {
     real_exit(status);

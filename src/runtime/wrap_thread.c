@@ -54,12 +54,16 @@ int __cxa_thread_atexit_impl(void (*fn)(void *), void *obj, void *dso) {
   return 0;
 }
 
-void hd__run_thread_dtors(struct hd_thread *t) {
+void hd__run_tls_dtors(struct hd_thread *t) {
   while (t->tls_dtors) {
     struct hd_tls_dtor *d = t->tls_dtors;
     t->tls_dtors = d->next;
     d->fn(d->obj);
   }
+}
+
+static void run_thread_dtors(struct hd_thread *t) {
+  hd__run_tls_dtors(t);
   for (int round = 0; nkeys && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
     bool any = false;
     for (unsigned k = 0; k < PTHREAD_KEYS_MAX; k++) {
@@ -79,7 +83,7 @@ void hd__run_thread_dtors(struct hd_thread *t) {
 _Noreturn void hd__thread_exit(void *ret) {
   struct hd_thread *t = rt.cur;
   t->ret = ret;
-  if (t->id != 0 || !t->exiting) hd__run_thread_dtors(t);
+  if (t->id != 0 || !t->exiting) run_thread_dtors(t);
   t->exiting = true;
   hot.frame = t->frames;
   hd__mutexes_abandon();
