@@ -140,6 +140,13 @@ static void conclude(int reason) {
   }
 }
 
+/* Lets go of the files before the strategy may have to wait for another worker, who may be waiting for the files. */
+static void leave_files(void) {
+  if (!rt.status->changes_files) return;
+  hd__children_begin();
+  hd__files_undo();
+}
+
 /* The same in a child process. What it learned and found stands in the shared file. */
 static int run_forked(void) {
   uint64_t known = rt.status->visible_count;
@@ -150,6 +157,7 @@ static int run_forked(void) {
     hd__sysguard_enable(); /* not inherited */
     hd__spin_clock();
     int reason = run_once();
+    leave_files();
     if (!probing) conclude(reason);
     rt.ctl->fork_grow = rt.grow_stack;
     hd__children_begin();
@@ -226,6 +234,7 @@ static int run_execution(uint64_t number) {
       hd__die(98);
     }
     if (!fork_mode) {
+      leave_files();
       if (!probing) conclude(reason);
       put_back();
     }
@@ -325,10 +334,8 @@ static void run_all(uint64_t number) {
       rt.shared->over = 0; /* the next bound */
     }
     hd__worker_pause();
-    if (reason == HD_END_LATER)
-      hd__worker_nap();
-    else
-      number = 0;
+    if (reason == HD_END_LATER) hd__worker_later();
+    number = 0;
   }
 }
 

@@ -91,13 +91,20 @@ void hd__worker_pause(void) {
   __atomic_store_n(&rt.status->paused, 0, __ATOMIC_RELEASE);
 }
 
+/* Nothing to do now. The number of the execution that did not begin is lost, but does not count. */
+void hd__worker_later(void) {
+  __atomic_add_fetch(&rt.shared->not_begun, 1, __ATOMIC_RELAXED);
+  hd__worker_nap();
+}
+
 uint64_t hd__worker_next(void) {
   if (rt.ctl->retry) {
     rt.ctl->retry = 0;
     if (rt.status->execution) return rt.status->execution;
   }
   uint64_t n = __atomic_add_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
-  if (!rt.config->max_executions || n <= rt.config->max_executions) return n;
+  uint64_t max = rt.config->max_executions;
+  if (!max || n <= max + __atomic_load_n(&rt.shared->not_begun, __ATOMIC_RELAXED)) return n;
   __atomic_sub_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
   return 0;
 }

@@ -92,7 +92,7 @@ def state(s):
     """Everything in the folder that is not Heddle's or the test's."""
     out = {}
     for folder, folders, files in os.walk(s.dir):
-        folders[:] = [f for f in folders if f != ".heddle"]
+        folders[:] = [f for f in folders if f not in (".heddle", "o0", "o1")]
         for name in folders + files:
             path = os.path.join(folder, name)
             if name in ("prog", "prog.c", "result.json"):
