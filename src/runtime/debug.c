@@ -67,7 +67,7 @@ struct hd_debug heddle_debug = {
     .object_owner = offsetof(struct hd_obj, owner),
 };
 
-void heddle_debug_stop(void);
+HD_EXPORT void heddle_debug_stop(void);
 __attribute__((noinline)) void heddle_debug_stop(void) { __asm__ volatile("" : : : "memory"); }
 
 #pragma GCC visibility pop

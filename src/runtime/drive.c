@@ -326,6 +326,7 @@ static void run_all(uint64_t number) {
     /* It was to begin like an earlier one, and did not. The strategy takes it for one that never came to its end. */
     bool strayed = reason == HD_END_DIVERGED && rt.strategy->systematic;
     st->strayed += strayed;
+    if (strayed) st->lossy = 1;
     if ((reason == HD_END_DIVERGED && !strayed) || (st->nfindings > findings && !c->all)) break;
     if (reason == HD_END_OVER) rt.shared->over = 1;
     hd__worker_sync();

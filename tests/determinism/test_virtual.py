@@ -92,22 +92,19 @@ def test_late_nondeterminism_is_told(s):
     #include <pthread.h>
     int x, n;
     static void *worker(void *arg) {
-      if (__atomic_fetch_add(&n, 1, 5) == 2 && __builtin_ia32_rdtsc() / 64 % 5 == 0) __atomic_fetch_add(&x, 1, 5);
-      __atomic_fetch_add(&x, 1, 5);
-      __atomic_fetch_add(&x, 1, 5);
+      if (__atomic_fetch_add(&n, 1, 5) == 0 && arg && __builtin_ia32_rdtsc() / 64 % 2) return arg;
+      for (int i = 0; i < 4; i++) __atomic_fetch_add(&x, 1, 5);
       return arg;
     }
     int main(void) {
-      pthread_t t[4];
-      for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, worker, 0);
-      for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+      pthread_t a, b;
+      pthread_create(&a, 0, worker, 0); pthread_create(&b, 0, worker, &x); pthread_join(a, 0); pthread_join(b, 0);
       return 0;
     }
     """)
-    for strategy in ("optimal", "dpor", "dfs", "auto"):
-        r = s.search("check", program, "--strategy", strategy, "--max-executions", "20000", want=None)
-        s.check(r["verdict"] == "bounded" and r["strayed"] > 0, "%s: %s, strayed %s" % (strategy, r["verdict"], r.get("strayed")))
-    p = s.run([s.heddle, "check", "--strategy", "optimal", "--max-executions", "2000", "--", program], want=5)
+    r = s.search("check", program, "--strategy", "dfs", "--max-executions", "20000", want=None)
+    s.check(r["verdict"] == "bounded" and r.get("strayed"), "%s, strayed %s" % (r["verdict"], r.get("strayed")))
+    p = s.run([s.heddle, "check", "--strategy", "dfs", "--", program])
     s.check("bounded" in p.stdout and "not deterministic" in p.stdout, "unclear: " + p.stdout)
 
 
