@@ -124,7 +124,10 @@ struct hd_ident *hd__ident_take(size_t stack_size) {
     if ((*p)->want_size == stack_size) {
       struct hd_ident *id = *p;
       *p = id->next;
-      if (id->used) hd__copy(id->frame, id->image, (size_t)(id->stack_hi - id->frame));
+      if (id->used) { /* what the last thread did with its stack and thread-local storage is no concern of the next */
+        hd__copy(id->frame, id->image, (size_t)(id->stack_hi - id->frame));
+        hd__shadow_forget_large((uint64_t)id->stack_lo, (uint64_t)(id->stack_hi - id->stack_lo));
+      }
       id->used = true;
       hd__copy(((uint64_t **)id->tp)[1] - 2, id->dtv, id->dtv_words * sizeof *id->dtv);
       return id;

@@ -461,6 +461,8 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
 void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc);
 /* The block [addr, addr+size) is new: forget who touched its addresses before. */
 void hd__shadow_forget(uint64_t addr, uint64_t size);
+/* The same of memory that may be large and hardly touched. */
+void hd__shadow_forget_large(uint64_t addr, uint64_t size);
 /* Whether an atomic or volatile access there is a scheduling point. */
 bool hd__shadow_visible(uint64_t addr, uint64_t size);
 
