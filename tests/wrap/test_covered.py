@@ -9,7 +9,7 @@ import litmus
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 # Called by compilers and by other functions of libc, not by programs; Heddle's own; an older name of free.
-INTERNAL = re.compile(r"__|_Z|hd_rt_|reach_error|cfree")
+INTERNAL = re.compile(r"__|_Z|hd_rt_|heddle_debug_|reach_error|cfree")
 ELSEWHERE = dict.fromkeys(("dlopen", "dlclose"), "tests/cli/test_dlopen.py")  # what takes more than one file
 
 
