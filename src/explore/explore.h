@@ -56,10 +56,10 @@ struct hd_op {
   uint32_t size;   /* bytes; of IO objects: facets read | facets written << 16 */
   uint64_t object; /* of IO operations, 0: all of them */
   uint64_t pc;
-  /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken; CANCEL,
-   * KILL: number of the thread that goes on because of it + 1; operations on a semaphore: its value before; BARRIER:
-   * 1 when the order of arrivals matters; EXIT: 1 when the first thread has ended by itself; on several descriptors: where the numbers of the events stand that made each of them
-   * ready; ACAS of at most 8 bytes: the value it expects. */
+  /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken; CANCEL, KILL: number
+   * of the thread that goes on because of it + 1; operations on a semaphore: its value before; BARRIER: 1 when the
+   * order of arrivals matters; EXIT: 1 when the first thread has ended by itself; on several descriptors: where the
+   * numbers of the events stand that made each of them ready; ACAS of at most 8 bytes: the value it expects. */
   uint64_t aux;
   /* SPINWAIT and operations on descriptors, counting events from 1: what enabled it, what had disabled it
    * before, what had enabled it before that. */
