@@ -592,9 +592,7 @@ void hd__trace_end(struct hd_trace *t, const struct hd_point *p) {
       int ended_spin = tells_enabler(op->kind) && op->enabler == t->n;
       if (!freed && !ended_spin) {
         /* It could have done this before the end of the process. */
-        if (t->nraces < t->cap_races)
-          t->race[t->nraces++] =
-              (struct hd_race){hd__section_entry(t, t->n - 1), HD_NONE, (uint16_t)i, *op, NULL, 0, NULL};
+        hd__add_race(&w, hd__section_entry(t, t->n - 1), NULL, 0);
         continue;
       }
       /* The last step is what let it go: it could not have come before that, only before what held it up. */
