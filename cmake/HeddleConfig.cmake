@@ -44,13 +44,18 @@ endif()
 unset(_heddle_root)
 
 function(heddle_instrument)
+  set(verb_C cc)
+  set(verb_CXX c++)
   foreach(target IN LISTS ARGN)
-    # The real compiler is the word that CMake puts after these.
-    set_target_properties(${target} PROPERTIES
-      C_COMPILER_LAUNCHER "${HEDDLE_EXECUTABLE};cc;--heddle-compiler"
-      C_LINKER_LAUNCHER "${HEDDLE_EXECUTABLE};cc;--heddle-compiler"
-      CXX_COMPILER_LAUNCHER "${HEDDLE_EXECUTABLE};c++;--heddle-compiler"
-      CXX_LINKER_LAUNCHER "${HEDDLE_EXECUTABLE};c++;--heddle-compiler")
+    foreach(language C CXX)
+      # The real compiler is the word that CMake puts after these. A project that is built with Heddle as its compiler
+      # needs nothing.
+      if(NOT CMAKE_${language}_COMPILER MATCHES "(^|/)heddle-c[^/]*$")
+        set_target_properties(${target} PROPERTIES
+          ${language}_COMPILER_LAUNCHER "${HEDDLE_EXECUTABLE};${verb_${language}};--heddle-compiler"
+          ${language}_LINKER_LAUNCHER "${HEDDLE_EXECUTABLE};${verb_${language}};--heddle-compiler")
+      endif()
+    endforeach()
     target_compile_options(${target} PRIVATE -g)
   endforeach()
 endfunction()

@@ -5,7 +5,7 @@ usage: tests/run.py [--build DIR] [--keep] [--list] [--times] [FILTER...]
 
 A test runs when every FILTER, a piece of its name, is in its name. Litmus programs (litmus/*.c, *.cc) carry
 their expectations in their first lines, see lib/litmus.py. Other tests are the functions test_* of
-wrap/, cli/, determinism/ and bench/test_*.py; each gets a Scratch (lib/scratch.py). Every test
+wrap/, cli/, determinism/, bench/ and docs/test_*.py; each gets a Scratch (lib/scratch.py). Every test
 works in a folder of its own, which --keep does not remove.
 """
 import argparse
@@ -19,7 +19,7 @@ import time
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FOLDERS = ("wrap", "cli", "determinism", "bench")
+FOLDERS = ("wrap", "cli", "determinism", "bench", "docs")
 for folder in ("lib",) + FOLDERS:
     sys.path.insert(0, os.path.join(HERE, folder))
 import litmus  # noqa: E402

@@ -1,0 +1,37 @@
+"""Commands of the documentation that the tests do not run as they stand, each with its reason. Whatever is not in here is
+run. An entry that no page has any more is an error."""
+
+# page -> {command: reason}: not run at all
+NOT_RUN = {
+    "README.md": {
+        "make build": "it is what made the heddle that runs here",
+        "make test": "this is a part of it",
+        "make bench": "ten minutes",
+        "make deb": "cli/install:deb builds the package and uses it",
+        "make demo": "cli/examples runs it",
+        "./configure CC=\"heddle cc\" CXX=\"heddle c++\"": "tests/cc/run.py does that with a project of autoconf and automake",
+    },
+    "docs/builds.md": {
+        "./configure CC=\"heddle cc\" CXX=\"heddle c++\"": "tests/cc/run.py does that with a project of autoconf and automake",
+    },
+}
+
+# page -> {command: (what is run instead, reason)}
+INSTEAD = {
+    "README.md": {
+        "make install PREFIX=/usr/local":
+            ('cmake --install "$BUILD" --prefix "$HOME/usr"', "tests change nothing outside their folder"),
+        "make CC=\"heddle cc\" CXX=\"heddle c++\"":
+            ('make -C examples/project CC="heddle cc" CXX="heddle c++"', "it is meant for a project"),
+        "cmake -DCMAKE_C_COMPILER=heddle-cc -DCMAKE_CXX_COMPILER=heddle-c++ -B build-heddle":
+            ("cmake -DCMAKE_C_COMPILER=heddle-cc -DCMAKE_CXX_COMPILER=heddle-c++ -S examples/project -B build-heddle && "
+             "cmake --build build-heddle", "it is meant for a project"),
+    },
+}
+
+# What may stand behind "heddle" in the text besides a verb: commands inside gdb, and help
+OTHER_WORDS = {"threads", "thread", "next", "back", "goto", "finish", "schedule", "help"}
+
+# Options of other programs that the text of pages names
+FOREIGN = {"--keep", "--quick", "--only", "--all-compilers", "--long", "--markdown", "--last", "--doc",  # our scripts
+           "--variable", "--cflags"}                                                                   # pkg-config

@@ -1,0 +1,285 @@
+"""Every command of the documentation is run, and what it prints is what the page shows. Each page is one session in a
+folder of its own, with the heddle of the build on PATH and a copy of examples/ beside it; pages.py says how pages are
+written, not_run.py has the exceptions.
+
+HEDDLE_UPDATE_GOLDEN=1 tests/run.py docs/pages      writes what comes out now into the pages; look at the difference
+
+Standard output and error are compared together, but for what NORMAL changes on both sides.
+"""
+import glob
+import os
+import re
+import shutil
+
+import not_run
+import pages
+from scratch import Failed, each
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAGES = sorted(os.path.relpath(p, ROOT) for pattern in ("*.md", "docs/*.md", "examples/*.md", "examples/*/*.md")
+               for p in glob.glob(os.path.join(ROOT, pattern)))
+
+NORMAL = ((re.compile(r"\b[0-9]+\.[0-9]+ s \([0-9.]+[kM]? per second\)"), "TIME"),     # of a search
+          (re.compile(r" +[0-9]+\.[0-9]+ sec\b"), " TIME"),                            # of ctest
+          (re.compile(r"\b0x[0-9a-f]{6,}\b"), "ADDRESS"),                              # of the program and libraries
+          (re.compile(r"\b[0-9]+(?===)|(?<=pid=)[0-9]+|(?<=tid=)[0-9]+"), "PID"))      # of valgrind and tsan
+
+# One command in a shell that goes on where the one before ended: folder, exported variables, exit status.
+SHELL = """. "$STATE/exports" 2>/dev/null
+cd "$(cat "$STATE/folder")" && (exit "$(cat "$STATE/status")")
+. "$STATE/command"
+status=$?
+echo $status >"$STATE/status"; pwd >"$STATE/folder"; export -p >"$STATE/exports"
+exit $status"""
+
+
+def normal(line):
+    for pattern, word in NORMAL:
+        line = pattern.sub(word, line)
+    return line.rstrip()
+
+
+class Session:
+    """The shell of one page."""
+
+    def __init__(self, s, page):
+        self.s, self.page = s, page
+        self.home = s.path("home")
+        os.mkdir(self.home)
+        shutil.copytree(os.path.join(ROOT, "examples"), os.path.join(self.home, "examples"))
+        s.write("state/folder", self.home)
+        s.write("state/status", "0")
+        self.env = {"PATH": s.build + ":" + s.env["PATH"], "HOME": self.home, "STATE": s.path("state"),
+                    "CMAKE_PREFIX_PATH": s.build, "PYTHONUNBUFFERED": "1", "BUILD": s.build}
+
+    def run(self, command, stdin=None):
+        """(exit status, lines printed); a command of not_run.py is run as it says there."""
+        if command in not_run.INSTEAD.get(self.page, {}):
+            command = not_run.INSTEAD[self.page][command][0]
+        self.s.write("state/command", command + "\n")
+        p = self.s.run(["bash", "-c", "exec 2>&1; " + SHELL], cwd=self.home, env=self.env, stdin=stdin, want=None,
+                       timeout=120)
+        out = p.stdout.replace(os.path.realpath(self.home), "/home/me").replace(self.home, "/home/me")
+        return p.returncode, out.split("\n")[:-1] if out.endswith("\n") else out.split("\n") if out else []
+
+    def transcript(self, step):
+        """What a step prints now; with commands typed at gdb's prompt, where it does not echo them."""
+        commands = pages.typed(step.output)
+        if not commands:
+            return self.run(step.command)[1]
+        out = "\n".join(self.run(step.command, "".join(c + "\n" for c in commands))[1])
+        parts = re.split(r"^\(gdb\) ", out, flags=re.M)
+        text = parts[0]
+        for command, answer in zip(commands, parts[1:]):
+            text += "(gdb) %s\n%s" % (command, answer)
+        return text.rstrip("\n").split("\n")
+
+
+def matches(want, got):
+    """Whether lines are those wanted, in which `...` stands for any number of them."""
+    if not want:
+        return not got
+    if want[0].strip() == "...":
+        return any(matches(want[1:], got[i:]) for i in range(len(got) + 1))
+    return bool(got) and normal(want[0]) == normal(got[0]) and matches(want[1:], got[1:])
+
+
+def difference(want, got):
+    for n, line in enumerate(got):
+        if n >= len(want) or normal(want[n]) != normal(line):
+            return n, "'%s'" % line, "'%s'" % want[n] if n < len(want) else "the end"
+    return len(got), "the end", "'%s'" % want[len(got)]
+
+
+def kept(want, got):
+    """What to show: of lines that say the same, those that are there already."""
+    return [want[n] if n < len(want) and normal(want[n]) == normal(line) else line for n, line in enumerate(got)]
+
+
+def play(s, page, text, update=False):
+    """Runs the page; returns its text, with `update` with the output that came."""
+    session = Session(s, page)
+    lines = text.split("\n")
+    moved = 0
+
+    def fail(at, message):
+        raise Failed("%s:%d: %s" % (page, at + 1, message))
+
+    for block in pages.blocks(text):
+        if block.language == "console":
+            listed = pages.steps(block)
+            if listed is None:
+                fail(block.at, "a session begins with `$ `")
+            for step in listed:
+                if step.command in not_run.NOT_RUN.get(page, {}):
+                    continue
+                got = session.transcript(step)
+                if matches(step.output, got):
+                    continue
+                if not update:
+                    n, now, then = difference(step.output, got)
+                    fail(step.at + n, "`%s` printed %s, the page shows %s" % (step.command, now, then))
+                lines[step.at + moved:step.at + moved + len(step.output)] = kept(step.output, got)
+                moved += len(got) - len(step.output)
+        elif block.language == "sh":
+            for command in commands(block):
+                if command not in not_run.NOT_RUN.get(page, {}):
+                    status, out = session.run(command)
+                    if status != 0:
+                        fail(block.at, "`%s` ended with status %d: %s" % (command, status, " | ".join(out[-6:])))
+        elif block.name:
+            if "`%s`" % block.name not in block.before:
+                fail(block.at - 1, "the line before the block does not name `%s`" % block.name)
+            path = os.path.join(s.read("state/folder").strip(), block.name)
+            if block.language == "diff":
+                with open(path) as f:
+                    old = f.read()
+                try:
+                    new = pages.changed(old, block)
+                except ValueError as error:
+                    fail(block.at, str(error))
+            else:
+                new = block.text()
+            with open(path, "w") as f:
+                f.write(new)
+    return "\n".join(lines)
+
+
+def commands(block):
+    """The commands of an sh block, without remarks behind them."""
+    return [re.sub(r"\s+#.*", "", line).strip() for line in block.text().replace("\\\n", "").splitlines()
+            if line.strip() and not line.strip().startswith("#")]
+
+
+def read(page):
+    with open(os.path.join(ROOT, page)) as f:
+        return f.read()
+
+
+def sessions(page):
+    """All commands of a page."""
+    for block in pages.blocks(read(page)):
+        if block.language == "console":
+            yield from (step.command for step in pages.steps(block) or ())
+        elif block.language == "sh":
+            yield from commands(block)
+
+
+@each(*[page for page in PAGES if any(sessions(page))])
+def test_page(s, page):
+    text = read(page)
+    new = play(s, page, text, update=bool(os.environ.get("HEDDLE_UPDATE_GOLDEN")))
+    if new != text:
+        with open(os.path.join(ROOT, page), "w") as f:
+            f.write(new)
+
+
+def test_no_command_is_left_out(s):
+    """What looks like a command stands in a block that is run, and every exception is one of a page."""
+    for page in PAGES:
+        for block in pages.blocks(read(page)):
+            for n, line in enumerate(block.lines):
+                s.check(block.language not in ("", "indented") or not pages.COMMAND.match(line),
+                        "%s:%d: a command in a block that is not run: make it ```console or ```sh" % (page, block.at + n + 1))
+    for table in not_run.NOT_RUN, not_run.INSTEAD:
+        for page, listed in table.items():
+            for command in listed:
+                s.check(command in sessions(page), "not_run.py: %s does not have `%s`" % (page, command))
+
+
+def test_options_in_the_text(s):
+    """Verbs and options of heddle that the text of a page names exist."""
+    verbs = re.findall(r"^  heddle (\S+) ", s.run([s.heddle, "help"]).stdout, re.M)
+    options = {verb: set(re.findall(r"--[a-z][a-z-]*", s.run([s.heddle, "help", verb]).stdout)) for verb in verbs}
+    known = set().union(*options.values(), not_run.FOREIGN)
+    for page in PAGES:
+        for span in pages.spans(read(page)):
+            words = span.split(" -- ")[0].split()
+            if words[0] == "heddle" and len(words) > 1 and re.fullmatch("[a-z+]+", words[1]):
+                verb = words[1]
+                s.check(verb in verbs or verb in not_run.OTHER_WORDS, "%s: there is no verb %s: `%s`" % (page, verb, span))
+                allowed = options.get(verb, known)
+            elif words[0].startswith("--"):
+                allowed = known
+            else:
+                continue
+            for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", " ".join(words)):
+                s.check(option in allowed, "%s: there is no option %s: `%s`" % (page, option, span))
+
+
+def anchors(page):
+    """What a link can name: headings as services that show Markdown make them."""
+    text = re.sub(r"(?ms)^ *```.*?^ *```$", "", read(page))
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+def test_links(s):
+    """Links lead somewhere, and every page of docs/ is linked from the README."""
+    linked = set()
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)\s]+)\)", read(page)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            path = os.path.normpath(os.path.join(os.path.dirname(page), name)) if name else page
+            s.check(os.path.exists(os.path.join(ROOT, path)), "%s: %s is not there" % (page, target))
+            s.check(not anchor or anchor in anchors(path), "%s: %s has no heading for %s" % (page, path, target))
+            if page == "README.md":
+                linked.add(path)
+    missing = {page for page in PAGES if page.startswith("docs/")} - linked
+    s.check(not missing, "README.md does not link " + ", ".join(sorted(missing)))
+
+
+WRONG = {
+    "another line": "```console\n$ echo one\ntwo\n```\n",
+    "a line too many": "```console\n$ echo one\none\ntwo\n```\n",
+    "a line missing": "```console\n$ echo one; echo two\none\n```\n",
+    "another status": "```console\n$ false\n$ echo $?\n0\n```\n",
+    "no command": "```console\none\n```\n",
+    "a failure": "```sh\ntrue\nfalse\n```\n",
+    "a file without a name": "Some text.\n\n```c x.c\nint x;\n```\n",
+    "a change of other lines": "In `x.c`:\n\n```c x.c\nint x;\n```\n\nIn `x.c`:\n\n```diff x.c\n-int y;\n+int z;\n```\n",
+}
+RIGHT = """Into `x.c`:
+
+```c x.c
+int x;
+int y;
+```
+
+Then `x.c` becomes:
+
+```diff x.c
+ int x;
+-int y;
++int z;
+```
+
+```console
+$ cat x.c; mkdir sub; cd sub; false
+int x;
+int z;
+$ echo $?; pwd; export A=7
+1
+/home/me/sub
+$ echo $A; echo 3 executions in 9.99 s \\
+  "(81 per second)"; ls ..
+7
+3 executions in 0.01 s (5 per second)
+...
+x.c
+```
+"""
+
+
+def test_what_is_right(s):
+    s.same(play(s, "a page", RIGHT), RIGHT, "the page")
+
+
+@each(*WRONG.items())
+def test_what_is_wrong(s, case):
+    try:
+        play(s, "a page", case[1])
+    except Failed:
+        return
+    s.check(False, "%s was not noticed" % case[0])
