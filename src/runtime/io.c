@@ -161,8 +161,8 @@ bool hd__io_point(struct hd_io *o) {
   t->io = o;
   rt.nio++;
   unsigned n = o->n;
-  early = o->timeout != HD_FOREVER && n && hd__any_time();
-  if (early) o->n = 0; /* it may be over at any time */
+  bool any_time = o->timeout != HD_FOREVER && n && hd__any_time();
+  if (any_time) o->n = 0;
   update(t);
   if (o->timeout != HD_FOREVER && t->state == HD_T_BLOCKED) hd__timer_in(t, o->timeout);
   if (cancels)
@@ -177,7 +177,7 @@ bool hd__io_point(struct hd_io *o) {
   bool late = t->timed_out;
   t->timed_out = false;
   struct hd_op unused;
-  early = early && !ready(o, &unused);
+  early = any_time && !ready(o, &unused);
   if (early) {
     late = true;
     t->early++;

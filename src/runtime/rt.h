@@ -488,6 +488,7 @@ void hd__spin_read(uint64_t a, uint32_t size);
 void hd__spin_wrote(uint64_t a);
 void hd__spin_stop(struct hd_thread *t); /* it does not read any more */
 void hd__spin_update(void);
+bool hd__spin_outside(void); /* waits for another process; false: none could end it */
 void hd__spin_learn(uint64_t pc);
 bool hd__spin_known(uint64_t pc);
 void hd__spin_relearn(void); /* from the log, which has become shorter */
@@ -552,6 +553,8 @@ void hd__snapshot_touch(uint64_t addr, uint64_t size);
 void hd__snapshot_unguard(void);
 /* The protection of the page at addr as the kernel has it now, -1 if there is none. */
 int hd__snapshot_prot(uint64_t addr);
+/* Whether another process may have the memory at addr too. */
+bool hd__snapshot_shared(uint64_t addr);
 /* Pages in the range that were clean are read-only again. */
 void hd__snapshot_reguard(uint64_t addr, uint64_t size);
 /* Calls f for every recorded stretch of memory. */

@@ -192,6 +192,7 @@ static void idle(void) {
     if (next == HD_FOREVER) {
       if (rt.nstopped) hd__end(HD_END_STUCK); /* whatever they wait for might have come from those */
       hd__signals_stuck();
+      if (rt.nspinning && hd__spin_outside()) return;
       if (rt.nspinning) hd__report_livelock();
       hd__report_deadlock();
       hd__end(HD_END_STUCK);

@@ -176,17 +176,28 @@ static char *read_maps(void) {
   return buf;
 }
 
-int hd__snapshot_prot(uint64_t addr) {
+/* The five characters after the range that holds addr, " rwxp", or NULL. */
+static const char *kind_at(uint64_t addr) {
   for (const char *s = read_maps(); s && *s;) {
     uint64_t lo = parse_hex(&s);
     s++;
     uint64_t hi = parse_hex(&s);
-    if (addr >= lo && addr < hi)
-      return (s[1] == 'r' ? PROT_READ : 0) | (s[2] == 'w' ? PROT_WRITE : 0) | (s[3] == 'x' ? PROT_EXEC : 0);
+    if (addr >= lo && addr < hi) return s;
     while (*s && *s++ != '\n')
       ;
   }
-  return -1;
+  return NULL;
+}
+
+int hd__snapshot_prot(uint64_t addr) {
+  const char *s = kind_at(addr);
+  return !s ? -1
+            : (s[1] == 'r' ? PROT_READ : 0) | (s[2] == 'w' ? PROT_WRITE : 0) | (s[3] == 'x' ? PROT_EXEC : 0);
+}
+
+bool hd__snapshot_shared(uint64_t addr) {
+  const char *s = kind_at(addr);
+  return s && s[4] == 's';
 }
 
 void hd__snapshot_reguard(uint64_t addr, uint64_t size) {

@@ -193,9 +193,8 @@ bool hd__spin_check(uint64_t a, uint64_t pc) {
   uint64_t now = local_state(t);
   bool watched = s->armed && s->nread >= 1 && s->nread <= HD_SPIN_READS;
   bool same = watched && now == s->state;
-  bool may_wait = rt.nunjoined || rt.nalarms; /* a handler may end it too */
   s->state = now;
-  if (is_known && s->rounds == 1 && may_wait) { /* invariant 5 */
+  if (is_known && s->rounds == 1) { /* invariant 5 */
     if (s->events > 1) same = false;
     if (watched && !same && s->events <= 1 && !changed(s)) {
       s->again = true;
@@ -203,11 +202,30 @@ bool hd__spin_check(uint64_t a, uint64_t pc) {
     }
   }
   if (s->again && !same) rt.status->lossy = 1; /* it does not only wait: a scheduling point was left out */
-  if (same && (is_known || s->rounds >= LEARN_ROUNDS) && may_wait)
+  if (same && (is_known || s->rounds >= LEARN_ROUNDS))
     wait_for_change(t, pc, !is_known);
   else
     start_round(t);
   return false;
+}
+
+/* Another process may change memory that is shared with it. Then waiting takes real time, and what it reads is no doing
+ * of this program. Returns whether somebody can go on; the watchdog sees to it if that never happens. */
+bool hd__spin_outside(void) {
+  bool shared = false;
+  for (unsigned i = 0; i < rt.nthreads && !shared; i++) {
+    const struct hd_spin *s = &rt.thread[i].spin;
+    for (unsigned k = 0; rt.thread[i].spinning && k < s->nread && !shared; k++)
+      shared = hd__snapshot_shared(s->read[k].addr);
+  }
+  if (!shared) return false;
+  rt.status->lossy = 1;
+  while (!rt.nenabled) {
+    struct timespec ms = {0, 1000000};
+    hd_sys4(SYS_nanosleep, &ms, 0, 0, 0);
+    hd__spin_update();
+  }
+  return true;
 }
 
 /* ---- loops that wait by plain reads of memory that is not visible ---- */
