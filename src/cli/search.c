@@ -95,7 +95,8 @@ bool hd_search_complete(const struct hd_search_run *s) {
          !st.sampled && !st.bound_cut && hd_strategy_systematic(s->o->strategy);
 }
 
-/* How many executions there may be in all; 0 when that is not known. */
+/* How many executions there may be in all; 0 when that is not known: a figure whose spread is a hundred times itself
+ * says nothing. */
 static double estimate(const struct hd_search_run *s, const struct hd_status *st, double *spread) {
   const struct hd_shared *sh = s->worker[0].control.shared;
   double seen =
@@ -106,7 +107,7 @@ static double estimate(const struct hd_search_run *s, const struct hd_status *st
   double mean = sh->estimate.samples / sh->estimate.weight;
   double variance = sh->estimate.inverse / sh->estimate.weight - mean * mean;
   if (variance > 0) *spread = sqrt(variance) / mean * all;
-  return isfinite(all) && isfinite(*spread) ? all : 0;
+  return isfinite(all) && *spread < 100 * all ? all : 0;
 }
 
 void hd_search_progress(struct hd_search_run *s) {

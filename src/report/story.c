@@ -513,6 +513,14 @@ static char *remark_of_race(struct teller *t) {
   return hd_str_take(&out);
 }
 
+/* Whether a list with commas has this item. */
+static bool listed(const char *list, const char *item) {
+  size_t n = strlen(item);
+  for (const char *at = list; at && (at = strstr(at, item)); at += n)
+    if (at[n] == ',' || !at[n]) return true;
+  return false;
+}
+
 /* Signals that came when nobody waited. */
 static char *remark_of_wakeup(struct teller *t) {
   for (size_t i = 0; i < t->f->nplaces; i++) {
@@ -520,24 +528,26 @@ static char *remark_of_wakeup(struct teller *t) {
     if (p->role != HD_ROLE_WAITS || hd_op_object[p->op] != HD_OBJ_COND) continue;
     struct hd_str out;
     hd_str_init(&out);
-    bool one = false;
     for (size_t k = 0; k < t->r->n; k++) {
       const struct hd_event *e = &t->r->event[k];
       if (e->object != p->object_addr || (e->op != HD_OP_SIGNAL && e->op != HD_OP_BROADCAST)) continue;
       struct hd_row row = {.first = 1};
       bool inside;
       if (!locate(t, k, &row, &inside)) continue;
-      hd_str_addf(&out, "%sthe signal of line %d %s", one ? ", " : "", row.line,
+      struct hd_str item;
+      hd_str_init(&item);
+      hd_str_addf(&item, "the signal of line %d %s", row.line,
                   e->aux == 0             ? "came when nobody waited"
                   : e->op == HD_OP_SIGNAL ? "woke "
                                           : "woke others");
-      if (e->aux && e->op == HD_OP_SIGNAL) add_thread(t, &out, (unsigned)e->aux - 1);
-      one = true;
+      if (e->aux && e->op == HD_OP_SIGNAL) add_thread(t, &item, (unsigned)e->aux - 1);
+      if (!listed(out.s, item.s)) hd_str_addf(&out, "%s%s", out.n ? ", " : "", item.s);
+      hd_str_fini(&item);
       clear_place(&row);
     }
     char *name = p->object ? hd_sprintf("`%s`", p->object) : hd_strdup("its condition");
-    char *text = one ? hd_sprintf("%s waits on %s; %s", p->thread, name, out.s)
-                     : hd_sprintf("%s waits on %s, which nobody signals", p->thread, name);
+    char *text = out.n ? hd_sprintf("%s waits on %s; %s", p->thread, name, out.s)
+                       : hd_sprintf("%s waits on %s, which nobody signals", p->thread, name);
     free(name);
     hd_str_fini(&out);
     return text;

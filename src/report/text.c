@@ -305,8 +305,10 @@ void hd_text_count(char out[16], double n) {
     snprintf(out, 16, "%.1fk", n / 1e3);
   else if (n < 999.5e6)
     snprintf(out, 16, "%.1fM", n / 1e6);
-  else
+  else if (n < 999.5e9)
     snprintf(out, 16, "%.1fG", n / 1e9);
+  else
+    snprintf(out, 16, "%.1e", n);
 }
 
 /* " with at most 2 preemptions", or nothing. */

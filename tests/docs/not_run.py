@@ -11,6 +11,10 @@ NOT_RUN = {
         "make demo": "cli/examples runs it",
         "./configure CC=\"heddle cc\" CXX=\"heddle c++\"": "tests/cc/run.py does that with a project of autoconf and automake",
     },
+    "docs/tutorial.md": {
+        "sudo apt install git make": "tests install nothing",
+        "make build": "it is what made the heddle that runs here",
+    },
     "docs/builds.md": {
         "./configure CC=\"heddle cc\" CXX=\"heddle c++\"": "tests/cc/run.py does that with a project of autoconf and automake",
     },
@@ -26,6 +30,11 @@ INSTEAD = {
         "cmake -DCMAKE_C_COMPILER=heddle-cc -DCMAKE_CXX_COMPILER=heddle-c++ -B build-heddle":
             ("cmake -DCMAKE_C_COMPILER=heddle-cc -DCMAKE_CXX_COMPILER=heddle-c++ -S examples/project -B build-heddle && "
              "cmake --build build-heddle", "it is meant for a project"),
+    },
+    "docs/tutorial.md": {
+        "sudo make install":
+            ('cmake --install "$BUILD" --prefix "$HOME/usr" && export PATH="$HOME/usr/bin:$PATH" CMAKE_PREFIX_PATH="$HOME/usr"',
+             "tests change nothing outside their folder"),
     },
 }
 

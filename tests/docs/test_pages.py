@@ -22,6 +22,8 @@ PAGES = sorted(os.path.relpath(p, ROOT) for pattern in ("*.md", "docs/*.md", "ex
 NORMAL = ((re.compile(r"\b[0-9]+\.[0-9]+ s \([0-9.]+[kM]? per second\)"), "TIME"),     # of a search
           (re.compile(r" +[0-9]+\.[0-9]+ sec\b"), " TIME"),                            # of ctest
           (re.compile(r"\b0x[0-9a-f]{6,}\b"), "ADDRESS"),                              # of the program and libraries
+          (re.compile(r"\b[0-9]+ kB\b"), "SIZE"),                                      # of the report page
+          (re.compile(r"^#[0-9]+ +"), "#N "),                                          # of gdb: Heddle's frames count
           (re.compile(r"\b[0-9]+(?===)|(?<=pid=)[0-9]+|(?<=tid=)[0-9]+"), "PID"))      # of valgrind and tsan
 
 # One command in a shell that goes on where the one before ended: folder, exported variables, exit status.
@@ -92,8 +94,12 @@ def difference(want, got):
 
 
 def kept(want, got):
-    """What to show: of lines that say the same, those that are there already."""
-    return [want[n] if n < len(want) and normal(want[n]) == normal(line) else line for n, line in enumerate(got)]
+    """What to show: of lines that say the same, those that are there already. What was left out at the beginning stays so."""
+    if len(want) > 1 and want[0].strip() == "...":
+        for n, line in enumerate(got):
+            if normal(line) == normal(want[1]):
+                return want[:1] + kept(want[1:], got[n:])
+    return [want[n] if n < len(want) and normal(want[n]) == normal(line) else line.rstrip() for n, line in enumerate(got)]
 
 
 def play(s, page, text, update=False):
@@ -119,7 +125,8 @@ def play(s, page, text, update=False):
                 if not update:
                     n, now, then = difference(step.output, got)
                     fail(step.at + n, "`%s` printed %s, the page shows %s" % (step.command, now, then))
-                lines[step.at + moved:step.at + moved + len(step.output)] = kept(step.output, got)
+                got = kept(step.output, got)
+                lines[step.at + moved:step.at + moved + len(step.output)] = got
                 moved += len(got) - len(step.output)
         elif block.language == "sh":
             for command in commands(block):
