@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 8
+#define HD_ABI_VERSION 9
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -369,6 +369,35 @@ struct hd_reduced {
 #define HD_REDUCED_STEPS (1ull << 28)
 #define HD_REDUCED_SIZE (1ull << 28)
 
+/* ---- what the executions of a search exercised (runtime/cover.c) ---- */
+
+/* Hash tables with open addressing; an entry whose place is 0 is empty. Places are return addresses. */
+
+/* Two operations that conflict, of different threads, came in this order. */
+struct hd_cover_pair {
+  uint64_t first, second;
+  uint64_t object; /* of the first time */
+  uint64_t times;
+};
+/* An operation that is a scheduling point, or belongs to a pair, was executed here. */
+struct hd_cover_place {
+  uint64_t pc;
+  uint64_t threads; /* bit per number; the last one is for all from there on */
+  uint32_t op;      /* enum hd_op_kind */
+  uint32_t exact;   /* it was that of an operation, not of a word of the shadow memory */
+};
+#define HD_COVER_PAIRS 65536u
+#define HD_COVER_PLACES 32768u
+struct hd_cover {
+  uint64_t begun, looked_at; /* executions */
+  uint32_t every;            /* one of so many is looked at; 0: not begun */
+  uint32_t until;            /* executions to the next one */
+  uint32_t idle;             /* looked at since the last one that showed something new */
+  uint32_t lost;             /* there was no room for something */
+  struct hd_cover_pair pair[HD_COVER_PAIRS];
+  struct hd_cover_place place[HD_COVER_PLACES];
+};
+
 /* ---- the shared files: areas at fixed offsets, all sparse ---- */
 
 /* One for each process. */
@@ -386,7 +415,8 @@ struct hd_reduced {
 #define HD_SEARCH_BASE 0x390000000000ull
 #define HD_SEARCH_HEAD 0ull            /* struct hd_shared */
 #define HD_SEARCH_VISIBLE (1ull << 28) /* uint64_t[]: what any worker learned to be visible */
-#define HD_SEARCH_MEMORY (2ull << 28)  /* the strategy's memory */
+#define HD_SEARCH_COVER (2ull << 28)   /* struct hd_cover of each worker, HD_COVER_SIZE apart */
+#define HD_SEARCH_MEMORY (3ull << 28)  /* the strategy's memory */
 #define HD_SEARCH_SIZE (1ull << 40)    /* 1 TiB of address space */
 
 #define HD_PATH_CAP ((1ull << 28) / sizeof(hd_step))
@@ -397,5 +427,8 @@ struct hd_reduced {
 #define HD_CALLS 8 /* return addresses, the innermost first, 0 after the last one */
 #define HD_CALLS_CAP (1ull << 18)
 #define HD_SEARCH_CAP (HD_SEARCH_SIZE - HD_SEARCH_MEMORY)
+#define HD_COVER_SIZE (1ull << 22)
+_Static_assert(sizeof(struct hd_cover) <= HD_COVER_SIZE && HD_COVER_SIZE * HD_MAX_WORKERS <= 1ull << 28,
+               "every worker has room for what it covers");
 
 #endif

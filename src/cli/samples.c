@@ -33,12 +33,32 @@ void hd_search_sample(struct hd_search_run *s, bool last) {
   if (last || now >= s->samples.next) add(s, now);
 }
 
+/* Without findings there is no folder, and none is made that nobody asked for. */
+static bool is_kept(const struct hd_search_run *s) {
+  struct stat st;
+  return s->verb == HD_VERB_CHECK && (s->o->out || stat(s->store.dir, &st) == 0);
+}
+
+json_t *hd_search_coverage(const struct hd_search_run *s) {
+  const struct hd_control *c = &s->worker[0].control;
+  if ((!s->o->json && !is_kept(s)) || s->verb != HD_VERB_CHECK || !hd_control_sane(c)) return NULL;
+  const struct hd_cover *part[HD_MAX_WORKERS];
+  size_t n = 0;
+  for (unsigned i = 0; i < HD_MAX_WORKERS; i++) { /* a search that is continued may have had more workers */
+    const struct hd_cover *p = (const void *)((char *)c->shared + HD_SEARCH_COVER + i * HD_COVER_SIZE);
+    if (p->begun) part[n++] = p;
+  }
+  struct hd_symbolizer *sym =
+      hd_symbolizer_new(c->ctl->module, c->ctl->status.nmodules, s->command.program.path, s->command.cwd);
+  json_t *coverage = hd_json_coverage(part, n, sym);
+  hd_symbolizer_free(sym);
+  return coverage;
+}
+
 void hd_search_keep(struct hd_search_run *s, const struct hd_summary *sum) {
   struct hd_err err;
   struct stat st;
-  bool there = stat(s->store.dir, &st) == 0;
-  /* Without findings there is no folder, and none is made that nobody asked for. */
-  if (!there && (!s->o->out || mkdir(s->store.dir, 0777))) return;
+  if (!is_kept(s) || (stat(s->store.dir, &st) && mkdir(s->store.dir, 0777))) return;
   hd_search_sample(s, true);
   json_t *json = hd_json_summary(sum), *samples = json_array();
   for (size_t i = 0; i < s->samples.n; i++) {
@@ -49,6 +69,7 @@ void hd_search_keep(struct hd_search_run *s, const struct hd_summary *sum) {
     json_array_append_new(samples, one);
   }
   json_object_set_new(json, "samples", samples);
+  json_object_set_new(json, "cwd", hd_json_text(s->command.cwd));
   char *dump = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
   char *text = hd_sprintf("%s\n", dump ? dump : "{}"), *path = hd_sprintf("%s/" HD_SEARCH_FILE, s->store.dir);
   if (hd_write_file_atomic(path, text, strlen(text), &err) != HD_OK)

@@ -381,6 +381,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
   };
   sum.estimate = estimate(s, &st, &sum.spread);
   sum.fraction = s->worker[0].control.shared->estimate.fraction;
+  sum.coverage = hd_search_coverage(s);
   for (int i = 0; i < HD_MAX_PHASES && st.phase[i].strategy[0]; i++) {
     sum.phase[i].strategy = st.phase[i].strategy;
     sum.phase[i].executions = st.phase[i].executions;
@@ -398,7 +399,8 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
     hd_str_fini(&text);
   }
   int rc = hd_outputs_write(s->o, &sum, s->command.cwd, err);
-  if (s->verb == HD_VERB_CHECK) hd_search_keep(s, &sum);
+  hd_search_keep(s, &sum);
+  json_decref(sum.coverage);
   hd_str_fini(&error);
   return rc == HD_OK ? exit_code(&sum, &failed_worker(s)->control.ctl->status) : hd_err_exit(err);
 }

@@ -79,6 +79,8 @@ void hd_search_progress(struct hd_search_run *s);
 void hd_search_sample(struct hd_search_run *s, bool last);
 /* Keeps the result beside the findings, if there is a folder for them or one was named; says so when it cannot. */
 void hd_search_keep(struct hd_search_run *s, const struct hd_summary *sum);
+/* What the search exercised; NULL when nobody will look at it. The caller releases. */
+json_t *hd_search_coverage(const struct hd_search_run *s);
 
 /* ---- save.c ---- */
 

@@ -210,6 +210,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
     set(o, "states", json_integer((json_int_t)s->states));
     set(o, "state_sum", json_integer((json_int_t)s->state_sum));
   }
+  if (s->coverage) json_object_set(o, "coverage", s->coverage);
   if (s->error) set(o, "error", hd_json_text(s->error));
   json_t *findings = json_array();
   for (size_t i = 0; i < s->nfindings; i++) json_array_append_new(findings, hd_json_finding(s->findings[i]));

@@ -224,6 +224,7 @@ struct hd_summary {
   size_t nfindings;
   uint64_t before;                   /* findings that were reported before the search was continued */
   double estimate, spread, fraction; /* of all executions, of that figure, explored; 0: not known */
+  json_t *coverage;                  /* hd_json_coverage, or NULL when nobody wants it; borrowed */
 };
 
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s);
@@ -246,6 +247,9 @@ void hd_text_stack(struct hd_str *out, const struct hd_frames *stack, bool colou
 json_t *hd_json_text(const char *s);
 json_t *hd_json_finding(const struct hd_finding *f);
 json_t *hd_json_summary(const struct hd_summary *s);
+
+/* What a search exercised, by source lines: the tables of its `n` workers together (cover.c). */
+json_t *hd_json_coverage(const struct hd_cover *const *part, size_t n, struct hd_symbolizer *s);
 
 /* SARIF 2.1.0. Files below `cwd` are named relative to it. */
 json_t *hd_sarif(const struct hd_summary *s, const char *cwd);

@@ -290,9 +290,10 @@ json_t *hd_sarif(const struct hd_summary *s, const char *cwd) {
   json_t *results = json_array();
   for (size_t i = 0; i < s->nfindings; i++) append(results, result(s->findings[i]));
   set(run, "results", results);
-  /* What is known about the whole search: the JSON's, without the findings. */
+  /* What is known about the whole search: the JSON's, without the findings and the lines. */
   json_t *more = hd_json_summary(s);
   json_object_del(more, "findings");
+  json_object_del(more, "coverage");
   json_object_del(more, "heddle");
   set(run, "properties", more);
   json_t *runs = json_array();

@@ -158,6 +158,9 @@ struct hd_thread {
   void *cleanup; /* innermost C cleanup buffer (wrap_cleanup.c) */
   struct hd_tls_dtor *tls_dtors;
   struct hd_thread *joiner; /* who waits for its end */
+  uint32_t born;            /* its first segment */
+  uint32_t joined_at;       /* segments before this one were there when it was joined; 0: it was not */
+  uint16_t joined_by;
   uint32_t nframes_lost;
   uint64_t create_site;  /* detail: call stack of its creation */
   int ignore;            /* nesting of ignore regions */
@@ -218,6 +221,7 @@ struct hd_hot {
   uint8_t detail;       /* keep whole call stacks */
   uint8_t log;          /* keep every event; 2: and every access to memory */
   uint8_t selector;     /* system-call interception, see sysguard.c */
+  uint8_t cover;        /* what this execution exercises is noted (cover.c) */
   uint64_t syscall_pc;  /* where the program made the last one that was intercepted */
 };
 extern struct hd_hot hot;
@@ -379,6 +383,16 @@ void hd__record_done(void);
 void hd__record_settle(void);
 /* The access to addr has failed. */
 void hd__record_fault(uint64_t addr);
+
+/* ---- cover.c: what the executions of the search exercised ---- */
+
+/* An execution begins: sets hot.cover. */
+void hd__cover_begin(void);
+/* An operation of the schedule is executed. pre: hot.cover. */
+void hd__cover_event(const struct hd_op *op);
+/* The running thread's access at pc conflicts with an earlier one, of another thread in segment `seg`. pre: hot.cover. */
+void hd__cover_pair(uint32_t seg, uint64_t first, unsigned first_op, uint64_t pc, unsigned op,
+                    uint64_t object);
 
 /* ---- objects.c ---- */
 

@@ -110,6 +110,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
     if (clock > hd_vc_get(&t->vc, id)) hd_vc_set(&rt.arena, &t->vc, id, clock);
     rt.nunjoined++;
   }
+  t->born = rt.seg_next;
   hd__new_segment(t);
   rt.nalive++;
   if (rt.nthreads > rt.status->max_threads) rt.status->max_threads = rt.nthreads;
@@ -120,6 +121,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
 void hd__sched_begin(void) {
   for (unsigned i = 0; i <= rt.nthreads >> 6 && i < HD_SET_WORDS; i++) rt.enabled.w[i] = 0;
   rt.nenabled = rt.nthreads = rt.nalive = rt.nstopped = rt.ntimed = 0;
+  hd__cover_begin();
   rt.path_len = 0;
   rt.status->points = 0;
   rt.now = 0;
@@ -172,6 +174,7 @@ void hd__event(unsigned flags) {
   rt.event_hash ^= rt.event_hash >> 29;
   if (rt.strategy->event) rt.strategy->event(&rt.search, op, flags, rt.choice, rt.nchoices);
   if (HD_UNLIKELY(hot.log)) hd__record_op(op, flags);
+  if (HD_UNLIKELY(hot.cover)) hd__cover_event(op);
   rt.choice = rt.nchoices = 0;
 }
 

@@ -189,6 +189,29 @@ static void find_clash(struct hd_cell *c, unsigned mask, unsigned flags, struct 
   }
 }
 
+/* ---- what is exercised ---- */
+
+/* The access comes after these of other threads. pre: hot.cover. */
+static __attribute__((noinline, cold)) void cover(struct hd_cell *c, unsigned mask, unsigned flags,
+                                                  uint64_t addr, uint64_t pc) {
+  unsigned op = op_of(flags);
+  if (inflated(c)) {
+    struct list *l = list_of(c);
+    for (uint32_t i = 0; i < l->n; i++) {
+      const struct access *e = &l->a[i];
+      if ((e->mask & mask) && ((e->flags | flags) & HD_A_WRITE) && e->thread != rt.cur->id)
+        hd__cover_pair(e->seg, hd__site_pc(e->pc), op_of(e->flags), pc, op, addr);
+    }
+    return;
+  }
+  for (unsigned write = 0; write < 2; write++) {
+    uint64_t word = write ? c->w : c->r;
+    if (!valid(word) || !(word & mask) || !(write || (flags & HD_A_WRITE))) continue;
+    struct access e = from_word(word, write ? c->wpc : c->rpc, write ? HD_A_WRITE : 0);
+    if (e.thread != rt.cur->id) hd__cover_pair(e.seg, hd__site_pc(e.pc), op_of(e.flags), pc, op, addr);
+  }
+}
+
 /* ---- recording ---- */
 
 /* Invariant 5. */
@@ -337,6 +360,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
     else if (w && (c->w & 0xff & ~mask))
       return false;
     if (hd__heap_owns(addr)) hd__heap_check(addr, size, flags, pc);
+    if (HD_UNLIKELY(hot.cover)) cover(c, (unsigned)mask, flags, addr, pc);
     c->r = 0;
     c->w = word;
     c->wpc = pc & HD_PC_MASK;
@@ -346,6 +370,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
     else if (r && (!ordered(c->r) || (c->r & 0xff & ~mask)))
       return false;
     if (hd__heap_owns(addr)) hd__heap_check(addr, size, flags, pc);
+    if (HD_UNLIKELY(hot.cover)) cover(c, (unsigned)mask, flags, addr, pc);
     c->r = word;
     c->rpc = pc & HD_PC_MASK;
   }
@@ -420,8 +445,10 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     }
   }
   uint64_t site = HD_UNLIKELY(hot.detail) ? hd__site_here(pc) : pc & HD_PC_MASK;
-  for (uint64_t g = addr & ~7ull; g < end; g += 8)
+  for (uint64_t g = addr & ~7ull; g < end; g += 8) {
+    if (HD_UNLIKELY(hot.cover)) cover(hd__cell(g), granule_mask(addr, end, g), flags, addr, pc);
     record(hd__cell(g), granule_mask(addr, end, g), flags, site);
+  }
   if (HD_UNLIKELY(hot.log)) hd__record_done();
 }
 

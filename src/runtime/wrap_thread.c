@@ -175,6 +175,8 @@ static void forget(struct hd_thread *t) {
 /* The thread has ended, and this one knows. */
 static void joined(struct hd_thread *t, void **ret) {
   t->joined = true;
+  t->joined_by = rt.cur->id;
+  t->joined_at = rt.seg_next;
   rt.nunjoined--;
   hd__acquire(&t->vc);
   if (ret) *ret = t->ret;
