@@ -95,6 +95,10 @@ char *hd_str_take(struct hd_str *b); /* instead of fini: the caller owns the str
  * but newlines and tabs. */
 void hd_str_add_utf8(struct hd_str *b, const char *s);
 
+/* The length of the UTF-8 sequence that `s` begins with; 0: that is none. Overlong forms, surrogates, control characters
+ * beyond ASCII and the two noncharacters that XML forbids are none. */
+size_t hd_utf8_length(const char *s);
+
 /* Reads a whole word as a number; false when it is not one or is larger than `max`. */
 bool hd_parse_u64(const char *s, int base, uint64_t max, uint64_t *out);
 
@@ -126,5 +130,46 @@ char *hd_cwd(void);
 
 /* Seconds on a clock that only goes forward. */
 double hd_now(void);
+
+/* ---- TOML 1.0 (toml.c) ---- */
+
+enum hd_toml_type {
+  HD_TOML_STRING,
+  HD_TOML_INTEGER,
+  HD_TOML_FLOAT,
+  HD_TOML_BOOLEAN,
+  HD_TOML_DATE, /* of any kind: with time, without, with or without a zone */
+  HD_TOML_ARRAY,
+  HD_TOML_TABLE,
+};
+
+struct hd_toml {
+  enum hd_toml_type type;
+  int line, column; /* where it begins, both from 1; columns count characters */
+  char *key;        /* in a table: its name there; else NULL */
+  int key_line, key_column;
+  char *text;                       /* a string; of numbers and dates what is written, without underscores */
+  int64_t integer;                  /* also 1 and 0 for true and false */
+  double real;                      /* also of an integer */
+  HD_VEC(struct hd_toml *) item;    /* of an array or table, in the order of the file */
+  bool defined, dotted, closed, of; /* toml.c's own */
+};
+
+/* Reads a text; `name` is its file's, for messages, which begin with file:line:column. The caller frees *out. */
+int hd_toml_parse(const char *text, size_t len, const char *name, struct hd_toml **out, struct hd_err *err);
+void hd_toml_free(struct hd_toml *t);
+/* The value of a key of a table; NULL: it has none. */
+struct hd_toml *hd_toml_get(const struct hd_toml *table, const char *key);
+/* "a string", "a table". */
+const char *hd_toml_kind(const struct hd_toml *t);
+
+/* ---- inside src/base ---- */
+
+/* The type of a bare word, or -1: it is no value. */
+int hd__toml_word(const char *word);
+/* The base of an integer by its first letters: 10, or 2, 8, 16. */
+int hd__toml_base(const char *word);
+/* The end of the date that the text begins with, or NULL. */
+const char *hd__toml_after_date(const char *s);
 
 #endif

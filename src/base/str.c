@@ -119,9 +119,8 @@ void hd_str_add_quoted(struct hd_str *b, const char *word) {
   hd_str_addc(b, '\'');
 }
 
-/* The length of the UTF-8 sequence that `s` begins with; 0: that is none. Overlong forms, surrogates and the two
- * noncharacters that XML forbids are none. */
-static size_t sequence(const unsigned char *s) {
+size_t hd_utf8_length(const char *bytes) {
+  const unsigned char *s = (const unsigned char *)bytes;
   size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : 4;
   if (n == 4 && (s[0] < 0xf0 || s[0] > 0xf4)) return 0;
   for (size_t i = 1; i < n; i++)
@@ -138,7 +137,7 @@ static size_t sequence(const unsigned char *s) {
 void hd_str_add_utf8(struct hd_str *b, const char *s) {
   while (*s) {
     bool control = ((unsigned char)*s < ' ' && *s != '\n' && *s != '\t') || *s == 0x7f;
-    size_t n = control ? 0 : sequence((const unsigned char *)s);
+    size_t n = control ? 0 : hd_utf8_length(s);
     if (n)
       hd_str_addn(b, s, n);
     else

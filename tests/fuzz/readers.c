@@ -1,5 +1,5 @@
-/* readers.c: the target of libFuzzer for everything that reads files of others: traces, schedules, suppressions. The
- * first byte of an input says which (readers.h). readers.py builds and runs it. */
+/* readers.c: the target of libFuzzer for everything that reads files of others: traces, schedules, suppressions,
+ * TOML. The first byte of an input says which (readers.h). readers.py builds and runs it. */
 #include "readers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

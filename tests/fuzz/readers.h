@@ -13,7 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { FEED_FILE, FEED_CHUNKS, FEED_SCHEDULE, FEED_SUPPRESSIONS, FEED_COUNT };
+enum { FEED_FILE, FEED_CHUNKS, FEED_SCHEDULE, FEED_SUPPRESSIONS, FEED_TOML, FEED_COUNT };
 
 #define FEED_CHECK(c) ((c) ? (void)0 : (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #c), abort()))
 #define FEED_EVENTS 5000 /* a longer trace is read, and not written again */
@@ -138,12 +138,24 @@ static bool feed_suppressions(const char *data, size_t len) {
   return rc == HD_OK;
 }
 
+static bool feed_toml(const char *data, size_t len) {
+  struct hd_toml *t = NULL;
+  struct hd_err err;
+  int line, column, rest = 0;
+  int rc = hd_toml_parse(data, len, "toml", &t, &err);
+  if (rc == HD_OK) return hd_toml_free(t), true;
+  feed_refused(rc, &err);
+  FEED_CHECK(sscanf(err.text, "toml:%d:%d: %n", &line, &column, &rest) == 2 && line > 0 && column > 0 && rest);
+  return false;
+}
+
 /* Returns whether the bytes were accepted. */
 static bool feed(int kind, const char *data, size_t len) {
   switch (kind) {
     case FEED_FILE: return feed_trace(data, len);
     case FEED_CHUNKS: return feed_chunks(data, len);
     case FEED_SCHEDULE: return feed_schedule(data, len);
+    case FEED_TOML: return feed_toml(data, len);
     default: return feed_suppressions(data, len);
   }
 }

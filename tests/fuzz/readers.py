@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fuzzes everything that reads files (traces, schedules, suppressions) with libFuzzer, ASan and UBSan. Ends with
+"""Fuzzes everything that reads files (traces, schedules, suppressions, TOML) with libFuzzer, ASan and UBSan. Ends with
 'N passed, N failed'.
 
 usage: tests/fuzz/readers.py [--build DIR] [--seconds N] [--keep DIR]
@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FILE, CHUNKS, SCHEDULE, SUPPRESSIONS = range(4)  # as in readers.h
+FILE, CHUNKS, SCHEDULE, SUPPRESSIONS, TOML = range(5)  # as in readers.h
 FLAGS = ["-g", "-O1", "-std=gnu17", "-D_GNU_SOURCE", "-Isrc", "-Iinclude",
          "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined"]
 
@@ -59,6 +59,7 @@ def seeds(heddle, work, corpus):
     for schedule in glob.glob(os.path.join(work, "[0-9]*", "schedule")):
         add(SCHEDULE, read(schedule))
     add(SUPPRESSIONS, b"# ours\ndata-race:worker*\n*:lib/*.c # all\n\n leak : main \n")
+    add(TOML, b'a.b = "x\\u00e9" # c\nd = [1, 0x1f, 2.5e3, 2024-02-29 07:00:00Z]\n[t]\nq = {u = true}\n[[v]]\nw = """\ny"""\n')
     tables = b"\x02\x00\x01\x02T0\x00\x00\x01\x02\x01\x03x.c\x05\x00\x01\x80\x40\x01\x01n"
     events = b"\x02\x02\x05\x04\x02\x01\x00\x02" b"\x00\x00" b"\x01\x0d\x0c\x01\x00" b"\x80\x40\x00" b"\x08\x00" b"\x0a" b"\x00\x00"
     add(CHUNKS, len(tables).to_bytes(2, "little") + tables + events)

@@ -202,6 +202,15 @@ static void suppressions(void **state) {
   assert_in_range(batter(FEED_SUPPRESSIONS, text, sizeof text - 1, ROUNDS), 1, ROUNDS);
 }
 
+static void toml(void **state) {
+  (void)state;
+  static const char text[] =
+      "# project\nbuild = \"make\"\n[defaults]\ntime = '5s'\nall = true\n[[target]]\nname = \"a\\tb \\u00e9\"\n"
+      "args = [\"1\", # one\n  '''two''',\n]\nenv.A = \"b\"\nat = {x = 1.5e3, y.z = 1979-05-27T07:32:00Z}\n[[target]]\n"
+      "[target.more]\nn = 0xff\n";
+  assert_in_range(batter(FEED_TOML, text, sizeof text - 1, ROUNDS), 1, ROUNDS - ROUNDS / 5);
+}
+
 /* Counts that are announced and not there, and strings that are referred to a million times, cost no memory. */
 static void bombs(void **state) {
   (void)state;
@@ -231,7 +240,8 @@ static void bombs(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(traces),    cmocka_unit_test(chunks),       cmocka_unit_test(long_traces),
-      cmocka_unit_test(schedules), cmocka_unit_test(suppressions), cmocka_unit_test(bombs),
+      cmocka_unit_test(schedules), cmocka_unit_test(suppressions), cmocka_unit_test(toml),
+      cmocka_unit_test(bombs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
