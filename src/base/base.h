@@ -53,6 +53,11 @@ void hd_warn(const char *fmt, ...) HD_PRINTF(1, 2);
 /* Shows `line` as the live line at the bottom of the terminal; NULL takes it away. Messages move it. */
 void hd_live_line(const char *line);
 
+/* This process searches for a target: its name stands before the live line, and messages, a line each, are kept in
+ * `messages` for who started it. They stay the caller's. */
+struct hd_str;
+void hd_speak_for(const char *name, struct hd_str *messages);
+
 /* ---- memory; these never return NULL ---- */
 
 void *hd_alloc(size_t size); /* zeroed */
@@ -160,6 +165,8 @@ int hd_toml_parse(const char *text, size_t len, const char *name, struct hd_toml
 void hd_toml_free(struct hd_toml *t);
 /* The value of a key of a table; NULL: it has none. */
 struct hd_toml *hd_toml_get(const struct hd_toml *table, const char *key);
+/* An error at a place of the file, in one line whatever of the file it quotes. */
+void hd_toml_fail(struct hd_err *err, const char *name, int line, int column, const char *fmt, va_list ap);
 /* "a string", "a table". */
 const char *hd_toml_kind(const struct hd_toml *t);
 

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *live; /* what the live line shows, or NULL */
+static char *live;             /* what the live line shows, or NULL */
+static const char *speaker;    /* that it begins with, or NULL */
+static struct hd_str *keep_in; /* where messages go instead of standard error, or NULL */
 
 int hd_fail(struct hd_err *err, int code, const char *fmt, ...) {
   va_list ap;
@@ -20,11 +22,23 @@ int hd_fail(struct hd_err *err, int code, const char *fmt, ...) {
   return code;
 }
 
-static void say(const char *prefix, const char *fmt, va_list ap) {
+void hd_speak_for(const char *name, struct hd_str *messages) {
+  speaker = name;
+  keep_in = messages;
+}
+
+/* `mark` tells warnings. */
+static void say(const char *mark, const char *fmt, va_list ap) {
   struct hd_str line;
+  if (keep_in) {
+    hd_str_add(keep_in, mark);
+    hd_str_vaddf(keep_in, fmt, ap);
+    hd_str_addc(keep_in, '\n');
+    return;
+  }
   hd_str_init(&line);
   if (live) hd_str_add(&line, "\r\033[K");
-  hd_str_add(&line, prefix);
+  hd_str_addf(&line, "heddle: %s%s%s", speaker ? speaker : "", speaker ? ": " : "", mark);
   hd_str_vaddf(&line, fmt, ap);
   hd_str_addc(&line, '\n');
   if (live) hd_str_add(&line, live);
@@ -36,21 +50,21 @@ static void say(const char *prefix, const char *fmt, va_list ap) {
 void hd_say(const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  say("heddle: ", fmt, ap);
+  say("", fmt, ap);
   va_end(ap);
 }
 
 void hd_warn(const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
-  say("heddle: warning: ", fmt, ap);
+  say("warning: ", fmt, ap);
   va_end(ap);
 }
 
 void hd_live_line(const char *line) {
   if (!line && !live) return;
   free(live);
-  live = line ? hd_strdup(line) : NULL;
+  live = line ? hd_sprintf("%s%s%s", speaker ? speaker : "", speaker ? ": " : "", line) : NULL;
   hd_write_all(STDERR_FILENO, "\r\033[K", 4);
   if (live) hd_write_all(STDERR_FILENO, live, strlen(live));
 }
@@ -62,6 +76,7 @@ int hd_err_exit(const struct hd_err *err) {
 
 _Noreturn void hd_bug(const char *file, int line, const char *cond) {
   hd_live_line(NULL);
+  keep_in = NULL; /* nobody will look there any more */
   hd_say("bug in heddle at %s:%d: %s; please report it with the command line", file, line, cond);
   _exit(-HD_EINTERNAL);
 }

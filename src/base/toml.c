@@ -50,22 +50,24 @@ static struct mark here(struct reader *r) {
   return (struct mark){r->line, r->column};
 }
 
-HD_PRINTF(3, 4) static void fail_at(struct reader *r, struct mark at, const char *fmt, ...) {
-  struct hd_str text;
-  va_list ap;
+void hd_toml_fail(struct hd_err *err, const char *name, int line, int column, const char *fmt, va_list ap) {
+  struct hd_str text, plain;
   hd_str_init(&text);
-  va_start(ap, fmt);
+  hd_str_init(&plain);
   hd_str_vaddf(&text, fmt, ap);
-  va_end(ap);
-  /* It quotes the file, where an escape can be any character. */
-  struct hd_str line;
-  hd_str_init(&line);
-  hd_str_add_utf8(&line, text.s);
-  for (char *c = line.s; *c; c++)
+  hd_str_add_utf8(&plain, text.s); /* an escape can be any character */
+  for (char *c = plain.s; *c; c++)
     if (*c == '\n' || *c == '\t') *c = ' ';
-  hd_fail(r->err, HD_EUSAGE, "%s:%d:%d: %s", r->name, at.line, at.column, line.s);
-  hd_str_fini(&line);
+  hd_fail(err, HD_EUSAGE, "%s:%d:%d: %s", name, line, column, plain.s);
+  hd_str_fini(&plain);
   hd_str_fini(&text);
+}
+
+HD_PRINTF(3, 4) static void fail_at(struct reader *r, struct mark at, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  hd_toml_fail(r->err, r->name, at.line, at.column, fmt, ap);
+  va_end(ap);
 }
 #define fail(r, ...) fail_at(r, here(r), __VA_ARGS__)
 

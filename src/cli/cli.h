@@ -22,6 +22,7 @@ int hd_cmd_cxx(int argc, char **argv);
 int hd_cc_by_name(const char *argv0);
 int hd_cmd_run(int argc, char **argv);
 int hd_cmd_check(int argc, char **argv);
+int hd_cmd_init(int argc, char **argv);
 int hd_cmd_replay(int argc, char **argv);
 int hd_cmd_record(int argc, char **argv);
 int hd_cmd_trace(int argc, char **argv);
@@ -42,7 +43,14 @@ enum hd_verb {
   HD_VERB_REPLAY = 4,
   HD_VERB_EXPLAIN = 8,
   HD_VERB_RECORD = 16,
-  HD_VERB_REPORT = 32
+  HD_VERB_REPORT = 32,
+  HD_VERB_INIT = 64
+};
+
+#define HD_MAX_WORDS 32
+struct hd_words {
+  const char *v[HD_MAX_WORDS];
+  unsigned n;
 };
 
 struct hd_options {
@@ -62,33 +70,65 @@ struct hd_options {
   uint64_t ignore; /* bit per enum hd_kind */
   uint32_t restart;
   bool all, classes, spurious, timeouts_any, leaks, thread_leaks, exit_status, quiet, preload;
-  const char *suppressions, *json, *sarif, *junit, *out;
+  struct hd_words suppressions; /* files */
+  const char *json, *sarif, *junit, *out;
   enum hd_format format;
   const char *save, *resume;
   bool seeded, plain; /* a seed was given; every access is recorded */
   const char *output; /* the file of a trace; NULL: the default */
-  uint64_t given;     /* bit per option: it was on the command line */
+  uint64_t given;     /* bit per option: somebody said it */
+  uint64_t layer;     /* the same since hd_options_layer */
   uint64_t times;
   double explain; /* seconds to look for smaller schedules; 0: not at all */
   bool original;
-  bool help, gdb;
-  int nargs;    /* the words that are no options: program and its arguments, or the folder */
-  char **args;  /* ends with NULL */
-  char **after; /* replay --gdb: the words after `--`, which are gdb's; ends with NULL */
+  bool help, gdb, force;
+  const char *config;      /* --config */
+  struct hd_words targets; /* --target */
+  /* of a target of heddle.toml: */
+  const char *name;
+  const char *cwd; /* where the program runs; NULL: here */
+  int result_fd;   /* where its result goes, instead of files; -1: to files */
+  int nargs;       /* the words that are no options: program and its arguments, or the folder */
+  char **args;     /* ends with NULL */
+  char **after;    /* replay --gdb: the words after `--`, which are gdb's; ends with NULL */
 };
 
 /* Reads the command line of `verb` (argv[0] is its name). */
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err);
 
+/* The same in steps, for options that come from several places. What is said after hd_options_layer wins over what was
+ * said before. Values are not copied. */
+void hd_options_init(struct hd_options *o, enum hd_verb verb);
+void hd_options_layer(struct hd_options *o);
+/* One option; `on` of a flag, `value` of the others. pre: it is in the table. */
+int hd_options_set(struct hd_options *o, enum hd_verb verb, const char *name, const char *value, bool on,
+                   struct hd_err *err);
+int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err);
+/* Looks at all of them together, and fills in what depends on others. */
+int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *err);
+
 /* The table of options, for what is made from it: the next one of `verb`, from *at = 0 on; false: there is none. */
+enum hd_option_place {
+  HD_PLACE_COMMAND, /* on the command line only */
+  HD_PLACE_PROJECT, /* also in heddle.toml, for all targets together */
+  HD_PLACE_ANY,
+};
 struct hd_option_info {
   const char *name, *arg, *help; /* arg is NULL for a flag */
+  bool list;                     /* can be given several times */
+  enum hd_option_place place;
 };
 bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out);
 
 /* The lines of --help for the options of `verb`. */
 void hd_options_help(struct hd_str *out, enum hd_verb verb);
 
+/* Adds the lines of `text`, all but the first indented. */
+void hd__add_indented(struct hd_str *out, const char *text, int column);
+
+/* ---- names.c ---- */
+
+int hd_strategy_parse(const char *value, const char **out, struct hd_err *err);
 /* Whether a strategy covers every schedule and then ends by itself, rather than sampling. */
 bool hd_strategy_systematic(const char *name);
 /* The lines of --help that name the strategies. */
@@ -129,10 +169,17 @@ bool hd_outputs_own_stdout(const struct hd_options *o);
 int hd_outputs_check(const struct hd_options *o, struct hd_err *err);
 int hd_outputs_write(const struct hd_options *o, const struct hd_summary *s, const char *cwd,
                      struct hd_err *err);
+/* What is to be told about one search, so that it can be handed over and put together with others: "summary" as in
+ * --json, and as far as the options ask for it "sarif" (a run), "junit" (a suite) and its "counts"; of a target also "lines": its
+ * findings as they are shown. */
+json_t *hd_outputs_result(const struct hd_options *o, const struct hd_summary *s, const char *cwd);
+/* The files of several results; `about` is the JSON. */
+int hd_outputs_write_all(const struct hd_options *o, json_t *results, json_t *about, struct hd_err *err);
 
 /* ---- suppress.c ---- */
 
 struct hd_suppressions;
+/* Adds the rules of the file to those that are there, NULL: none yet. */
 int hd_suppressions_load(const char *path, struct hd_suppressions **out, struct hd_err *err);
 /* The same from a text, which is taken apart; `path` is its name for messages. */
 int hd_suppressions_parse(char *text, const char *path, struct hd_suppressions **out, struct hd_err *err);
@@ -166,8 +213,8 @@ struct hd_command {
   char *cwd;
 };
 
-/* The command for `argv` in the current folder and environment. */
-int hd_command_init(struct hd_command *c, char **argv, bool preload, struct hd_err *err);
+/* The command for `argv` in the folder `cwd` (NULL: the current one) and the current environment. */
+int hd_command_init(struct hd_command *c, char **argv, bool preload, const char *cwd, struct hd_err *err);
 /* Whether its environment loads the runtime into a program that was not built for it. */
 bool hd_command_preloads(const struct hd_command *c);
 /* If the program cannot find the runtime, its environment is told where it is. */

@@ -53,7 +53,7 @@ static int keep(const struct record *r, const struct hd_rerun *run, struct hd_er
 
 static int record(struct record *r, struct hd_err *err) {
   const struct hd_options *o = r->o;
-  int rc = hd_command_init(&r->command, o->args, o->preload, err);
+  int rc = hd_command_init(&r->command, o->args, o->preload, NULL, err);
   if (rc == HD_OK) rc = hd_input_init(&r->input, false, err);
   if (rc != HD_OK) return rc;
   /* Of a schedule without steps comes the default one. No finding is looked for, so none ends it. */

@@ -10,16 +10,32 @@ static const char cc_help[] =
     "  --heddle-compiler=PATH      the compiler to drive (default gcc or g++)\n"
     "  HEDDLE_CC, HEDDLE_CXX       the same, in the environment\n";
 
-static const char search_exit[] =
+#define SEARCH_EXIT                                                                            \
+  "Exit codes:\n"                                                                              \
+  "  0  nothing found, and all that was asked for was done: every schedule was covered, or,\n" \
+  "     by a strategy that samples, the executions (or the time) asked for were spent\n"       \
+  "  1  a finding\n"                                                                           \
+  "  2  wrong usage; also a program that was not built with heddle cc\n"                       \
+  "  3  environment: no permission, no memory, an unsupported call in the program\n"           \
+  "  4  a bug in heddle\n"                                                                     \
+  "  5  nothing found, but the search ended before that: --time, --max-executions, Ctrl-C,\n"  \
+  "     or a program that kills its process again and again\n"
+
+static const char search_exit[] = SEARCH_EXIT;
+
+static const char check_exit[] =
+    "Without a program, the targets of heddle.toml are checked, which `heddle init` writes: one\n"
+    "row of a table for each. Options are for all of them, and win over those of the file;\n"
+    "--no-FLAG takes back a flag of the file, such as --no-all.\n\n" SEARCH_EXIT
+    "  With several targets it is the most important one of theirs: 4, 3, 2, 1, 5, then 0.\n";
+
+static const char init_exit[] =
+    "The file names the programs in this folder and below that were built with heddle cc; what else\n"
+    "can be in it stands there in comments.\n\n"
     "Exit codes:\n"
-    "  0  nothing found, and all that was asked for was done: every schedule was covered, or,\n"
-    "     by a strategy that samples, the executions (or the time) asked for were spent\n"
-    "  1  a finding\n"
-    "  2  wrong usage; also a program that was not built with heddle cc\n"
-    "  3  environment: no permission, no memory, an unsupported call in the program\n"
-    "  4  a bug in heddle\n"
-    "  5  nothing found, but the search ended before that: --time, --max-executions, Ctrl-C,\n"
-    "     or a program that kills its process again and again\n";
+    "  0  written\n"
+    "  2  wrong usage; also when there is a heddle.toml already\n"
+    "  3  environment: it cannot be written\n";
 
 static const char replay_exit[] =
     "Exit codes:\n"
@@ -70,8 +86,10 @@ static const struct hd_verb_info verbs[] = {
      NULL},
     {"run", "heddle run [options] -- PROGRAM [ARGS]", "run a program once under Heddle's control",
      HD_VERB_RUN, search_exit, NULL},
-    {"check", "heddle check [options] -- PROGRAM [ARGS]", "search for a schedule in which a program fails",
-     HD_VERB_CHECK, search_exit, NULL},
+    {"check", "heddle check [options] [-- PROGRAM [ARGS]]", "search for a schedule in which a program fails",
+     HD_VERB_CHECK, check_exit, NULL},
+    {"init", "heddle init [--force]", "write a heddle.toml, for `heddle check` without a program",
+     HD_VERB_INIT, init_exit, NULL},
     {"replay", "heddle replay DIR [options] [-- GDB ARGS]",
      "run a stored failure again, the same way every time", HD_VERB_REPLAY, replay_exit, NULL},
     {"explain", "heddle explain DIR [options]",

@@ -18,6 +18,7 @@ static const struct {
     {"c++", hd_cmd_cxx},
     {"run", hd_cmd_run},
     {"check", hd_cmd_check},
+    {"init", hd_cmd_init},
     {"replay", hd_cmd_replay},
     {"explain", hd_cmd_explain},
     {"record", hd_cmd_record},

@@ -47,6 +47,9 @@ enum option_id {
   OPT_TIMES,
   OPT_GDB,
   OPT_HELP,
+  OPT_CONFIG,
+  OPT_TARGET,
+  OPT_FORCE,
 };
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
@@ -87,7 +90,7 @@ static const struct {
     {OPT_ALL, "all", NULL, HD_VERB_CHECK, "go on after the first finding"},
     {OPT_IGNORE, "ignore", "KIND", SEARCH, "do not look for this kind of finding (repeatable, comma list)"},
     {OPT_SUPPRESSIONS, "suppressions", "FILE", SEARCH,
-     "do not report findings that match a line kind:glob of the file"},
+     "do not report findings that match a line kind:glob of the file (repeatable)"},
     {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how an execution begins again (default auto)"},
     {OPT_SPURIOUS, "spurious", NULL, RUNS, "let condition variables wake spuriously"},
     {OPT_TIMEOUTS, "timeouts", "last|any", RUNS,
@@ -121,89 +124,24 @@ static const struct {
     {OPT_GDB, "gdb", NULL, HD_VERB_REPLAY,
      "start gdb there, just before the failing step; what follows -- goes to gdb\n"
      "(see docs/debugging.md, and `help heddle` in gdb)"},
-    {OPT_QUIET, "quiet", NULL, EVERY | HD_VERB_REPORT, "say nothing but findings and errors"},
-    {OPT_HELP, "help", NULL, EVERY | HD_VERB_REPORT, "show this help"},
+    {OPT_CONFIG, "config", "FILE", HD_VERB_CHECK,
+     "without a program: where the targets are (default heddle.toml, here or in a folder above)"},
+    {OPT_TARGET, "target", "TARGET", HD_VERB_CHECK,
+     "without a program: only targets with this name, or like this pattern (repeatable)"},
+    {OPT_FORCE, "force", NULL, HD_VERB_INIT, "replace the heddle.toml that is there"},
+    {OPT_QUIET, "quiet", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT, "say nothing but findings and errors"},
+    {OPT_HELP, "help", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT, "show this help"},
 };
 
 #define DEFAULT_CHECK "auto"
 #define DEFAULT_RUN "random" /* one execution: another one for each --seed */
 #define DEFAULT_EXECUTIONS 10000
 #define DEFAULT_SECONDS 60
+#define DEFAULT_EXPLAIN 2 /* seconds */
 #define RECORD_LENGTH 10000000
 #define MAX_BOUND 1000000 /* preemptions or delays */
 
-/* Strategies the runtime knows. A systematic one ends by itself, when every schedule is covered; the others sample
- * until the executions asked for are done. */
-static const struct {
-  const char *name;
-  bool systematic;
-  const char *help;
-} strategies[] = {
-    {"auto", true, "the optimal search and the sampling ones in turns: first bugs fast, small spaces whole"},
-    {"optimal", true, "all schedules: one execution for all that differ in nothing but unrelated steps"},
-    {"dpor", true, "all schedules, by the classic reduction: may begin executions in vain"},
-    {"dfs", true, "all schedules: every interleaving, in order"},
-    {"rdfs", true, "all schedules: every interleaving, in random order"},
-    {"random", false, "samples: any enabled thread, at every step"},
-    {"pct", false,
-     "samples: random priorities that change at --depth minus 1 steps; one execution finds a bug\n"
-     "of depth d with a probability of at least 1/(n k^(d-1)), for n threads and k steps"},
-    {"pos", false, "samples: random priorities of operations, drawn anew after a race was lost"},
-    {"sites", false,
-     "samples: random priorities of kinds of threads, that change at --depth minus 1 places of the code"},
-};
-
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
-
-bool hd_kind_by_name(const char *name, size_t len, enum hd_kind *kind) {
-  for (int k = 1; k < HD_KIND_COUNT; k++) {
-    if (strlen(hd_kind_name[k]) == len && memcmp(hd_kind_name[k], name, len) == 0) {
-      *kind = (enum hd_kind)k;
-      return true;
-    }
-  }
-  return false;
-}
-
-int hd_kinds_parse(const char *list, uint64_t *bits, struct hd_err *err) {
-  for (const char *p = list;;) {
-    size_t len = strcspn(p, ",");
-    enum hd_kind kind;
-    if (!hd_kind_by_name(p, len, &kind)) {
-      struct hd_str known;
-      hd_str_init(&known);
-      for (int k = 1; k < HD_KIND_COUNT; k++) hd_str_addf(&known, "%s%s", k > 1 ? ", " : "", hd_kind_name[k]);
-      hd_fail(err, HD_EUSAGE, "unknown kind of finding '%.*s'; known are: %s", (int)len, p, known.s);
-      hd_str_fini(&known);
-      return err->code;
-    }
-    *bits |= 1ull << kind;
-    if (!p[len]) return HD_OK;
-    p += len + 1;
-  }
-}
-
-static int parse_strategy(const char *value, const char **out, struct hd_err *err) {
-  struct hd_str known;
-  hd_str_init(&known);
-  for (size_t i = 0; i < COUNT(strategies); i++) {
-    if (strcmp(strategies[i].name, value) == 0) {
-      hd_str_fini(&known);
-      *out = strategies[i].name;
-      return HD_OK;
-    }
-    hd_str_addf(&known, "%s%s", i ? ", " : "", strategies[i].name);
-  }
-  hd_fail(err, HD_EUSAGE, "unknown strategy '%s'; known are: %s", value, known.s);
-  hd_str_fini(&known);
-  return err->code;
-}
-
-bool hd_strategy_systematic(const char *name) {
-  for (size_t i = 0; i < COUNT(strategies); i++)
-    if (strcmp(strategies[i].name, name) == 0) return strategies[i].systematic;
-  return false;
-}
 
 static int parse_number(const char *name, const char *value, uint64_t min, uint64_t *out,
                         struct hd_err *err) {
@@ -258,10 +196,27 @@ static int parse_format(const char *value, enum hd_format *out, struct hd_err *e
   return hd_fail(err, HD_EUSAGE, "--format is text, gcc or github, not '%s'", value);
 }
 
-static int set_option(struct hd_options *o, enum option_id id, const char *name, const char *value,
+/* Adds to a list of words. */
+static int add_word(struct hd_words *list, const char *name, const char *value, struct hd_err *err) {
+  if (list->n == HD_MAX_WORDS)
+    return hd_fail(err, HD_EUSAGE, "--%s can be given %d times at most", name, HD_MAX_WORDS);
+  list->v[list->n++] = value;
+  return HD_OK;
+}
+
+/* What was said before, in a place that counts less, is forgotten where values add up or exclude each other. */
+static void forget(struct hd_options *o, enum option_id id) {
+  if (id == OPT_IGNORE) o->ignore = 0;
+  if (id == OPT_SUPPRESSIONS) o->suppressions.n = 0;
+  bool bound = id == OPT_PREEMPTIONS || id == OPT_DELAYS;
+  if (bound && !(o->layer & (1ull << OPT_PREEMPTIONS | 1ull << OPT_DELAYS))) o->bound_kind = HD_BOUND_NONE;
+}
+
+/* `on`: of a flag; `value`: of the others. */
+static int set_option(struct hd_options *o, enum option_id id, const char *name, const char *value, bool on,
                       struct hd_err *err) {
   switch (id) {
-    case OPT_STRATEGY: return parse_strategy(value, &o->strategy, err);
+    case OPT_STRATEGY: return hd_strategy_parse(value, &o->strategy, err);
     case OPT_DEPTH:
       if (hd_parse_u64(value, 10, 64, &o->depth) && o->depth >= 1) return HD_OK;
       return hd_fail(err, HD_EUSAGE, "--depth needs a whole number from 1 to 64, not '%s'", value);
@@ -276,22 +231,22 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
       if (hd_parse_u64(value, 10, HD_MAX_WORKERS, &o->jobs) && o->jobs >= 1) return HD_OK;
       return hd_fail(err, HD_EUSAGE, "--jobs needs a whole number from 1 to %d, not '%s'", HD_MAX_WORKERS,
                      value);
-    case OPT_ALL: o->all = true; return HD_OK;
-    case OPT_PLAIN: o->plain = true; return HD_OK;
+    case OPT_ALL: o->all = on; return HD_OK;
+    case OPT_PLAIN: o->plain = on; return HD_OK;
     case OPT_OUTPUT: o->output = value; return HD_OK;
     case OPT_IGNORE: return hd_kinds_parse(value, &o->ignore, err);
-    case OPT_SUPPRESSIONS: o->suppressions = value; return HD_OK;
+    case OPT_SUPPRESSIONS: return add_word(&o->suppressions, name, value, err);
     case OPT_RESTART: return parse_restart(value, &o->restart, err);
-    case OPT_SPURIOUS: o->spurious = true; return HD_OK;
-    case OPT_PRELOAD: o->preload = true; return HD_OK;
+    case OPT_SPURIOUS: o->spurious = on; return HD_OK;
+    case OPT_PRELOAD: o->preload = on; return HD_OK;
     case OPT_TIMEOUTS:
       o->timeouts_any = strcmp(value, "any") == 0;
       if (o->timeouts_any || strcmp(value, "last") == 0) return HD_OK;
       return hd_fail(err, HD_EUSAGE, "--timeouts needs last or any, not '%s'", value);
-    case OPT_CLASSES: o->classes = true; return HD_OK;
-    case OPT_LEAKS: o->leaks = true; return HD_OK;
-    case OPT_THREAD_LEAKS: o->thread_leaks = true; return HD_OK;
-    case OPT_EXIT_STATUS: o->exit_status = true; return HD_OK;
+    case OPT_CLASSES: o->classes = on; return HD_OK;
+    case OPT_LEAKS: o->leaks = on; return HD_OK;
+    case OPT_THREAD_LEAKS: o->thread_leaks = on; return HD_OK;
+    case OPT_EXIT_STATUS: o->exit_status = on; return HD_OK;
     case OPT_MAX_LENGTH: return parse_number(name, value, 1, &o->max_length, err);
     case OPT_HANG_TIMEOUT: return parse_time(name, value, &o->hang_timeout, err);
     case OPT_SAVE: o->save = value; return HD_OK;
@@ -301,16 +256,29 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_JUNIT: o->junit = value; return HD_OK;
     case OPT_FORMAT: return parse_format(value, &o->format, err);
     case OPT_OUT: o->out = value; return HD_OK;
-    case OPT_QUIET: o->quiet = true; return HD_OK;
+    case OPT_QUIET: o->quiet = on; return HD_OK;
     case OPT_EXPLAIN:
     case OPT_BUDGET: return parse_time(name, value, &o->explain, err);
-    case OPT_NO_EXPLAIN: o->explain = 0; return HD_OK;
-    case OPT_ORIGINAL: o->original = true; return HD_OK;
+    case OPT_NO_EXPLAIN: o->explain = on ? 0 : DEFAULT_EXPLAIN; return HD_OK;
+    case OPT_ORIGINAL: o->original = on; return HD_OK;
     case OPT_TIMES: return parse_number(name, value, 1, &o->times, err);
-    case OPT_GDB: o->gdb = true; return HD_OK;
-    case OPT_HELP: o->help = true; return HD_OK;
+    case OPT_GDB: o->gdb = on; return HD_OK;
+    case OPT_HELP: o->help = on; return HD_OK;
+    case OPT_CONFIG: o->config = value; return HD_OK;
+    case OPT_TARGET: return add_word(&o->targets, name, value, err);
+    case OPT_FORCE: o->force = on; return HD_OK;
   }
   return HD_OK;
+}
+
+/* pre: `k` is a number of the table. */
+static int give(struct hd_options *o, size_t k, const char *value, bool on, struct hd_err *err) {
+  uint64_t bit = 1ull << options[k].id;
+  if (!(o->layer & bit)) forget(o, options[k].id);
+  int rc = set_option(o, options[k].id, options[k].name, value, on, err);
+  o->layer |= bit;
+  o->given |= bit;
+  return rc;
 }
 
 static int check_jobs(const struct hd_options *o, struct hd_err *err) {
@@ -326,67 +294,92 @@ static void set_budget(struct hd_options *o) {
   o->max_executions = hd_strategy_systematic(o->strategy) ? 0 : DEFAULT_EXECUTIONS;
 }
 
-int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
+void hd_options_init(struct hd_options *o, enum hd_verb verb) {
   *o = (struct hd_options){.depth = 3,
                            .seed = 1,
                            .jobs = 1,
                            .max_length = 100000,
                            .hang_timeout = 10,
                            .times = 1,
+                           .result_fd = -1,
                            .explain = verb == HD_VERB_EXPLAIN ? 10
-                                      : verb == HD_VERB_CHECK ? 2
+                                      : verb == HD_VERB_CHECK ? DEFAULT_EXPLAIN
                                                               : 0};
-  const char *verb_name = argv[0];
+}
+
+void hd_options_layer(struct hd_options *o) { o->layer = 0; }
+
+/* Its number in the table, or COUNT(options). */
+static size_t find_option(enum hd_verb verb, const char *name, size_t len) {
+  size_t k = 0;
+  while (k < COUNT(options) && (!(options[k].verbs & verb) || strlen(options[k].name) != len ||
+                                memcmp(options[k].name, name, len) != 0))
+    k++;
+  return k;
+}
+
+int hd_options_set(struct hd_options *o, enum hd_verb verb, const char *name, const char *value, bool on,
+                   struct hd_err *err) {
+  size_t k = find_option(verb, name, strlen(name));
+  HD_BUG_ON(k == COUNT(options));
+  return give(o, k, value, on, err);
+}
+
+/* --no-FLAG turns off what heddle.toml turns on; COUNT(options) if there is no such flag. */
+static size_t find_negated(enum hd_verb verb, const char *name, size_t len) {
+  if (verb != HD_VERB_CHECK || len < 3 || memcmp(name, "no-", 3) != 0) return COUNT(options);
+  size_t k = find_option(verb, name + 3, len - 3);
+  return k < COUNT(options) && !options[k].arg ? k : COUNT(options);
+}
+
+/* A short option as its long one; `attached` is the value in -j4. */
+static const char *long_word(enum hd_verb verb, const char *word, const char **attached) {
+  if (strcmp(word, "-h") == 0) return "--help";
+  if (word[0] != '-' || !word[1]) return word;
+  const char *name = word[1] == 'j'                                                 ? "--jobs"
+                     : word[1] == 'o' && (verb & (HD_VERB_RECORD | HD_VERB_REPORT)) ? "--output"
+                                                                                    : NULL;
+  if (!name) return word;
+  *attached = word[2] ? word + 2 : NULL;
+  return name;
+}
+
+/* The option at argv[*i] and its value. */
+static int take_option(struct hd_options *o, enum hd_verb verb, int argc, char **argv, int *i,
+                       struct hd_err *err) {
+  const char *attached = NULL, *word = long_word(verb, argv[*i], &attached);
+  const char *eq = strchr(word, '=');
+  size_t len = eq ? (size_t)(eq - word) : strlen(word);
+  size_t k = word[1] == '-' ? find_option(verb, word + 2, len - 2) : COUNT(options);
+  bool on = k < COUNT(options);
+  if (!on && word[1] == '-') k = find_negated(verb, word + 2, len - 2);
+  if (k == COUNT(options))
+    return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; see `heddle help %s`", (int)len, word, argv[0]);
+  const char *value = NULL;
+  if (options[k].arg) {
+    value = attached ? attached : eq ? eq + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+    if (!value || !*value)
+      return hd_fail(err, HD_EUSAGE, "--%s needs a value: --%s %s", options[k].name, options[k].name,
+                     options[k].arg);
+  } else if (eq) {
+    return hd_fail(err, HD_EUSAGE, "--%s takes no value", options[k].name);
+  }
+  return give(o, k, value, on, err);
+}
+
+int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
   int i = 1;
-  while (i < argc) {
-    const char *word = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];
-    const char *attached = NULL; /* the value in -j4 */
-    if (word[0] == '-' && word[1] == 'j') {
-      attached = word[2] ? word + 2 : NULL;
-      word = "--jobs";
-    }
-    if ((verb & (HD_VERB_RECORD | HD_VERB_REPORT)) && word[0] == '-' && word[1] == 'o') {
-      attached = word[2] ? word + 2 : NULL;
-      word = "--output";
-    }
-    if (strcmp(word, "--") == 0) {
-      i++;
-      break;
-    }
-    bool option = word[0] == '-' && word[1];
-    if (!option) {
-      /* `replay DIR --times 3` puts the folder first; a program ends the options. */
-      if (!(verb & READS)) break;
-      argv[1 + o->nargs++] = argv[i];
-      i++;
+  for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    if (argv[i][0] == '-' && argv[i][1]) {
+      int rc = take_option(o, verb, argc, argv, &i, err);
+      if (rc != HD_OK) return rc;
       continue;
     }
-    const char *eq = strchr(word, '=');
-    size_t len = eq ? (size_t)(eq - word) : strlen(word);
-    size_t k = 0;
-    for (; k < COUNT(options); k++) {
-      const char *name = options[k].name;
-      if ((options[k].verbs & verb) && word[1] == '-' && strlen(name) == len - 2 &&
-          memcmp(name, word + 2, len - 2) == 0)
-        break;
-    }
-    if (k == COUNT(options))
-      return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; see `heddle help %s`", (int)len, word,
-                     verb_name);
-    const char *value = NULL;
-    if (options[k].arg) {
-      value = attached ? attached : eq ? eq + 1 : i + 1 < argc ? argv[++i] : NULL;
-      if (!value || !*value)
-        return hd_fail(err, HD_EUSAGE, "--%s needs a value: --%s %s", options[k].name, options[k].name,
-                       options[k].arg);
-    } else if (eq) {
-      return hd_fail(err, HD_EUSAGE, "--%s takes no value", options[k].name);
-    }
-    int rc = set_option(o, options[k].id, options[k].name, value, err);
-    if (rc != HD_OK) return rc;
-    o->given |= 1ull << options[k].id;
-    i++;
+    /* `replay DIR --times 3` puts the folder first; a program ends the options. */
+    if (!(verb & READS)) break;
+    argv[1 + o->nargs++] = argv[i];
   }
+  if (i < argc && strcmp(argv[i], "--") == 0) i++;
   if (verb & READS) {
     o->after = argv + i;
     while (i < argc && !o->gdb) argv[1 + o->nargs++] = argv[i++];
@@ -398,6 +391,10 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
     o->args = argv + i;
     o->nargs = argc - i;
   }
+  return HD_OK;
+}
+
+int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *err) {
   if (!o->strategy)
     o->strategy = (verb & (HD_VERB_RUN | HD_VERB_RECORD)) && !o->bound_kind ? DEFAULT_RUN : DEFAULT_CHECK;
   if (o->bound_kind && !hd_strategy_systematic(o->strategy))
@@ -414,19 +411,39 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
   return HD_OK;
 }
 
-/* Adds the lines of `text`, all but the first indented. */
-static void add_indented(struct hd_str *out, const char *text, int column) {
-  for (; *text; text++) {
-    hd_str_addc(out, *text);
-    if (*text == '\n') hd_str_addf(out, "%*s", column, "");
+int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
+  hd_options_init(o, verb);
+  int rc = hd_options_words(o, verb, argc, argv, err);
+  return rc == HD_OK ? hd_options_finish(o, verb, err) : rc;
+}
+
+/* Whether it can be given several times. */
+static bool is_list(enum option_id id) {
+  return id == OPT_IGNORE || id == OPT_SUPPRESSIONS || id == OPT_TARGET;
+}
+
+/* Where heddle.toml may have it. */
+static enum hd_option_place place_of(enum option_id id) {
+  switch (id) {
+    case OPT_SAVE:
+    case OPT_RESUME:
+    case OPT_CONFIG:
+    case OPT_TARGET:
+    case OPT_HELP: return HD_PLACE_COMMAND;
+    case OPT_JSON:
+    case OPT_SARIF:
+    case OPT_JUNIT:
+    case OPT_FORMAT:
+    case OPT_QUIET: return HD_PLACE_PROJECT;
+    default: return HD_PLACE_ANY;
   }
-  hd_str_addc(out, '\n');
 }
 
 bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out) {
   while (*at < COUNT(options) && !(options[*at].verbs & verb)) ++*at;
   if (*at == COUNT(options)) return false;
-  *out = (struct hd_option_info){options[*at].name, options[*at].arg, options[*at].help};
+  *out = (struct hd_option_info){options[*at].name, options[*at].arg, options[*at].help,
+                                 is_list(options[*at].id), place_of(options[*at].id)};
   ++*at;
   return true;
 }
@@ -441,19 +458,8 @@ void hd_options_help(struct hd_str *out, enum hd_verb verb) {
       hd_str_addf(out, "  %s\n  %26s  ", left.s, "");
     else
       hd_str_addf(out, "  %-26s  ", left.s);
-    add_indented(out, o.help, 30);
+    hd__add_indented(out, o.help, 30);
     hd_str_fini(&left);
-  }
-}
-
-void hd_strategies_words(struct hd_str *out) {
-  for (size_t i = 0; i < COUNT(strategies); i++) hd_str_addf(out, "%s%s", i ? " " : "", strategies[i].name);
-}
-
-void hd_strategies_help(struct hd_str *out) {
-  for (size_t i = 0; i < COUNT(strategies); i++) {
-    hd_str_addf(out, "  %-9s ", strategies[i].name);
-    add_indented(out, strategies[i].help, 12);
   }
 }
 
@@ -515,7 +521,7 @@ int hd_options_adopt(struct hd_options *o, const struct hd_config *c, const char
   for (size_t i = 0; i < COUNT(field) && rc == HD_OK; i++)
     rc = adopt(o, field[i].id, field[i].name, field[i].same, path, err);
   if (rc != HD_OK) return rc;
-  rc = parse_strategy(c->strategy, &o->strategy, err);
+  rc = hd_strategy_parse(c->strategy, &o->strategy, err);
   o->depth = c->depth;
   o->bound_kind = (enum hd_bound)c->bound_kind;
   o->bound_iterate = c->bound_iterate;

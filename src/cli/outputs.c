@@ -16,18 +16,65 @@ static char *dump(json_t *json) {
   return out;
 }
 
-static char *make_json(const struct hd_summary *s, const char *cwd) {
-  (void)cwd;
-  return dump(hd_json_summary(s));
+/* ---- a result: what is told about one search, and what of it goes into each file ---- */
+
+json_t *hd_outputs_result(const struct hd_options *o, const struct hd_summary *s, const char *cwd) {
+  json_t *result = json_pack("{s:o}", "summary", hd_json_summary(s));
+  struct hd_str text;
+  hd_str_init(&text);
+  if (o->sarif) json_object_set_new(result, "sarif", hd_sarif_run(s, cwd, o->name));
+  if (o->junit) {
+    struct hd_junit_counts c;
+    hd_junit_suite(&text, s, o->name, &c);
+    json_object_set_new(result, "junit", hd_json_text(text.s));
+    json_object_set_new(result, "counts", json_pack("[i,i,i,f]", c.tests, c.failures, c.errors, c.seconds));
+  }
+  hd_str_clear(&text);
+  for (size_t i = 0; o->name && i < s->nfindings; i++) {
+    if (o->format == HD_FORMAT_TEXT)
+      hd_text_brief(&text, s->findings[i], o->name);
+    else
+      hd_lines_finding(&text, s->findings[i], o->format);
+  }
+  if (o->name) json_object_set_new(result, "lines", hd_json_text(text.s));
+  hd_str_fini(&text);
+  return result;
 }
 
-static char *make_sarif(const struct hd_summary *s, const char *cwd) { return dump(hd_sarif(s, cwd)); }
+/* ---- what the files are made of: results, and what is told about all of them or NULL ---- */
 
-static char *make_junit(const struct hd_summary *s, const char *cwd) {
-  (void)cwd;
-  struct hd_str out;
+static char *make_json(json_t *results, json_t *about) {
+  return dump(about ? json_incref(about)
+                    : json_incref(json_object_get(json_array_get(results, 0), "summary")));
+}
+
+static char *make_sarif(json_t *results, json_t *about) {
+  (void)about;
+  json_t *runs = json_array(), *r;
+  size_t i;
+  json_array_foreach(results, i, r) json_array_append(runs, json_object_get(r, "sarif"));
+  return dump(hd_sarif(runs));
+}
+
+static char *make_junit(json_t *results, json_t *about) {
+  (void)about;
+  struct hd_junit_counts all = {0};
+  struct hd_str suites, out;
+  hd_str_init(&suites);
   hd_str_init(&out);
-  hd_junit(&out, s);
+  json_t *r;
+  size_t i;
+  json_array_foreach(results, i, r) {
+    struct hd_junit_counts c = {0};
+    json_unpack(json_object_get(r, "counts"), "[i,i,i,F]", &c.tests, &c.failures, &c.errors, &c.seconds);
+    all.tests += c.tests;
+    all.failures += c.failures;
+    all.errors += c.errors;
+    all.seconds += c.seconds;
+    hd_str_add(&suites, json_string_value(json_object_get(r, "junit")));
+  }
+  hd_junit(&out, suites.s, &all);
+  hd_str_fini(&suites);
   return hd_str_take(&out);
 }
 
@@ -35,7 +82,7 @@ static char *make_junit(const struct hd_summary *s, const char *cwd) {
 
 struct output {
   const char *option, *path; /* NULL: not asked for */
-  char *(*make)(const struct hd_summary *s, const char *cwd);
+  char *(*make)(json_t *results, json_t *about);
 };
 
 static void list(const struct hd_options *o, struct output out[OUTPUTS]) {
@@ -83,19 +130,44 @@ int hd_outputs_check(const struct hd_options *o, struct hd_err *err) {
   return rc;
 }
 
-int hd_outputs_write(const struct hd_options *o, const struct hd_summary *s, const char *cwd,
-                     struct hd_err *err) {
+int hd_outputs_write_all(const struct hd_options *o, json_t *results, json_t *about, struct hd_err *err) {
   struct output out[OUTPUTS];
   list(o, out);
   int rc = HD_OK;
   for (size_t i = 0; i < OUTPUTS && rc == HD_OK; i++) {
     if (!out[i].path) continue;
-    char *text = out[i].make(s, cwd);
+    char *text = out[i].make(results, about);
     if (!is_stdout(out[i].path))
       rc = hd_write_file_atomic(out[i].path, text, strlen(text), err);
     else if (hd_write_all(STDOUT_FILENO, text, strlen(text)))
       rc = hd_fail(err, HD_EENV, "cannot write to standard output");
     free(text);
   }
+  return rc;
+}
+
+/* A target of a project: its result goes to who started it. Files are named from where that was. */
+static int hand_over(const struct hd_options *o, const struct hd_summary *s, struct hd_err *err) {
+  char *here = hd_cwd();
+  for (size_t i = 0; here && i < s->nfindings; i++) hd_finding_names(s->findings[i], here);
+  json_t *result = hd_outputs_result(o, s, here ? here : s->command[0]);
+  char *text = json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(12));
+  int rc = HD_OK;
+  if (!text || hd_write_all(o->result_fd, text, strlen(text)) || hd_write_all(o->result_fd, "\n", 1))
+    rc = hd_fail(err, HD_EENV, "cannot hand over the result of the search");
+  free(text);
+  json_decref(result);
+  free(here);
+  return rc;
+}
+
+int hd_outputs_write(const struct hd_options *o, const struct hd_summary *s, const char *cwd,
+                     struct hd_err *err) {
+  if (o->result_fd >= 0) return hand_over(o, s, err);
+  if (!o->json && !o->sarif && !o->junit) return HD_OK;
+  json_t *results = json_array();
+  json_array_append_new(results, hd_outputs_result(o, s, cwd));
+  int rc = hd_outputs_write_all(o, results, NULL, err);
+  json_decref(results);
   return rc;
 }

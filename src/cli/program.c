@@ -270,9 +270,9 @@ static char **copy_words(char **words) {
   return out.v;
 }
 
-int hd_command_init(struct hd_command *c, char **argv, bool preload, struct hd_err *err) {
+int hd_command_init(struct hd_command *c, char **argv, bool preload, const char *cwd, struct hd_err *err) {
   *c = (struct hd_command){.program.preload = preload};
-  c->cwd = hd_cwd();
+  c->cwd = cwd ? hd_strdup(cwd) : hd_cwd();
   if (!c->cwd) return hd_fail(err, HD_EENV, "the current folder no longer exists; cd to one that does");
   int rc = hd_program_open(argv[0], getenv("PATH"), c->cwd, &c->program, err);
   if (rc != HD_OK) {

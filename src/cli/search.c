@@ -409,9 +409,10 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
 
 static int begin(struct hd_search_run *s, struct hd_err *err) {
   struct hd_options *o = s->o;
-  int rc = hd_command_init(&s->command, o->args, o->preload, err);
+  int rc = hd_command_init(&s->command, o->args, o->preload, o->cwd, err);
   if (rc == HD_OK) rc = hd_outputs_check(o, err);
-  if (rc == HD_OK && o->suppressions) rc = hd_suppressions_load(o->suppressions, &s->suppressions, err);
+  for (unsigned i = 0; i < o->suppressions.n && rc == HD_OK; i++)
+    rc = hd_suppressions_load(o->suppressions.v[i], &s->suppressions, err);
   if (rc == HD_OK) rc = hd_store_init(&s->store, o->out, err);
   if (rc == HD_OK) rc = hd_input_init(&s->input, s->verb == HD_VERB_RUN, err);
   if (rc == HD_OK && o->resume) rc = hd_resume_options(s, o->resume, o, err);

@@ -38,7 +38,7 @@ int hd_suppressions_load(const char *path, struct hd_suppressions **out, struct 
 }
 
 int hd_suppressions_parse(char *text, const char *path, struct hd_suppressions **out, struct hd_err *err) {
-  struct hd_suppressions *s = hd_alloc(sizeof *s);
+  struct hd_suppressions *s = *out ? *out : hd_alloc(sizeof *s);
   int rc = HD_OK, number = 0;
   char *rest = text;
   for (char *line; rc == HD_OK && (line = strsep(&rest, "\n"));) {
@@ -65,12 +65,11 @@ int hd_suppressions_parse(char *text, const char *path, struct hd_suppressions *
     r.glob = hd_strdup(trim(colon + 1));
     hd_vec_push(&s->rule, r);
   }
-  if (rc != HD_OK) {
-    hd_suppressions_free(s);
-    return rc;
-  }
   *out = s;
-  return HD_OK;
+  if (rc == HD_OK) return HD_OK;
+  hd_suppressions_free(s);
+  *out = NULL;
+  return rc;
 }
 
 static bool frame_matches(const char *glob, const struct hd_frame *f) {

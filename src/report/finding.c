@@ -237,6 +237,23 @@ void hd_finding_free(struct hd_finding *f) {
   free(f);
 }
 
+static void rename_file(char **file, const char *path, const char *base) {
+  if (!*file || !path || path[0] != '/') return;
+  size_t len = strlen(base);
+  bool below = len > 1 && strncmp(path, base, len) == 0 && path[len] == '/';
+  free(*file);
+  *file = hd_strdup(below ? path + len + 1 : path);
+}
+
+void hd_finding_names(struct hd_finding *f, const char *base) {
+  for (size_t i = 0; i < f->nplaces; i++) {
+    struct hd_frames *stack = &f->place[i].stack;
+    for (size_t k = 0; k < stack->n; k++) rename_file(&stack->v[k].file, stack->v[k].path, base);
+  }
+  for (size_t i = 0; f->story && i < f->story->row.n; i++)
+    rename_file(&f->story->row.v[i].file, f->story->row.v[i].path, base);
+}
+
 const struct hd_frame *hd__place_frame(const struct hd_place *p) {
   const struct hd_frame *found = NULL;
   for (size_t i = 0; i < p->stack.n; i++) {

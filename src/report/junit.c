@@ -1,6 +1,6 @@
 /* junit.c: a search as JUnit XML, which every CI service shows. Runs in the supervisor.
  *
- * A check is a test suite and the program its one test case. What was found is one failure, since most readers
+ * A check is a test suite and the program its one test case; the targets of a project are a suite each. What was found is one failure, since most readers
  * show only one of a test case: its message names the first finding, its text has them all. A search that
  * could not be done is an error; one that a budget ended passes, and says in its output how far it came. */
 #include "report/report.h"
@@ -89,6 +89,11 @@ static void add_failure(struct hd_str *out, const struct hd_summary *s) {
   hd_str_fini(&say);
 }
 
+static void add_counts(struct hd_str *out, const struct hd_junit_counts *c) {
+  hd_str_addf(out, " tests=\"%u\" failures=\"%u\" errors=\"%u\" time=\"%.3f\"", c->tests, c->failures,
+              c->errors, c->seconds);
+}
+
 /* Why the search says nothing about the program; NULL: it does. */
 static const char *trouble(const struct hd_summary *s) {
   switch (s->stop) {
@@ -99,25 +104,23 @@ static const char *trouble(const struct hd_summary *s) {
   }
 }
 
-void hd_junit(struct hd_str *out, const struct hd_summary *s) {
+void hd_junit_suite(struct hd_str *out, const struct hd_summary *s, const char *target,
+                    struct hd_junit_counts *counts) {
   bool failed = hd_summary_verdict(s) == HD_VERDICT_BUG;
   const char *why = failed ? NULL : trouble(s);
-  struct hd_str name, counts, text;
+  struct hd_str name, text;
   hd_str_init(&name);
-  hd_str_init(&counts);
   hd_str_init(&text);
   for (char *const *w = s->command; *w; w++) {
     if (name.n) hd_str_addc(&name, ' ');
     hd_str_add_quoted(&name, *w);
   }
-  hd_str_addf(&counts, "tests=\"1\" failures=\"%d\" errors=\"%d\"", failed, why != NULL);
+  *counts = (struct hd_junit_counts){1, failed, why != NULL, s->seconds};
   hd_text_summary(&text, s, false);
-  hd_str_addf(out,
-              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"heddle\" %s time=\"%.3f\">\n",
-              counts.s, s->seconds);
   hd_str_add(out, "  <testsuite");
-  add_attribute(out, "name", s->command[0]);
-  hd_str_addf(out, " %s skipped=\"0\" time=\"%.3f\">\n", counts.s, s->seconds);
+  add_attribute(out, "name", target ? target : s->command[0]);
+  add_counts(out, counts);
+  hd_str_add(out, " skipped=\"0\">\n");
   add_properties(out, s);
   hd_str_add(out, "    <testcase");
   add_attribute(out, "name", name.s);
@@ -126,8 +129,13 @@ void hd_junit(struct hd_str *out, const struct hd_summary *s) {
   if (why) add_problem(out, "error", why, "heddle", why);
   hd_str_add(out, "      <system-out>");
   add_xml(out, text.s);
-  hd_str_add(out, "</system-out>\n    </testcase>\n  </testsuite>\n</testsuites>\n");
+  hd_str_add(out, "</system-out>\n    </testcase>\n  </testsuite>\n");
   hd_str_fini(&text);
-  hd_str_fini(&counts);
   hd_str_fini(&name);
+}
+
+void hd_junit(struct hd_str *out, const char *suites, const struct hd_junit_counts *counts) {
+  hd_str_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"heddle\"");
+  add_counts(out, counts);
+  hd_str_addf(out, ">\n%s</testsuites>\n", suites);
 }

@@ -156,6 +156,9 @@ struct hd_finding {
 struct hd_finding *hd_finding_new(const struct hd_finding_rec *rec, struct hd_symbolizer *s);
 void hd_finding_free(struct hd_finding *f);
 
+/* Names its source files relative to the folder `base`, those that are below it; the others get their whole path. */
+void hd_finding_names(struct hd_finding *f, const char *base);
+
 /* Kind and sorted source locations: two findings with equal identities are one. The caller frees. */
 char *hd_finding_identity(const struct hd_finding *f);
 
@@ -235,6 +238,8 @@ enum hd_verdict hd_summary_verdict(const struct hd_summary *s);
 bool hd_text_colour(int fd);
 
 void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour);
+/* The finding of a target in one line, and how to replay it in another. */
+void hd_text_brief(struct hd_str *out, const struct hd_finding *f, const char *target);
 void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour);
 
 /* "12.3k", "4.5M": a rate or count in at most 6 characters. */
@@ -251,11 +256,21 @@ json_t *hd_json_summary(const struct hd_summary *s);
 /* What a search exercised, by source lines: the tables of its `n` workers together (cover.c). */
 json_t *hd_json_coverage(const struct hd_cover *const *part, size_t n, struct hd_symbolizer *s);
 
-/* SARIF 2.1.0. Files below `cwd` are named relative to it. */
-json_t *hd_sarif(const struct hd_summary *s, const char *cwd);
+/* SARIF 2.1.0: one search as a run; files below `cwd` are named relative to it. `target`: its name in a project, or
+ * NULL. */
+json_t *hd_sarif_run(const struct hd_summary *s, const char *cwd, const char *target);
+/* The log of these runs, which it takes over. */
+json_t *hd_sarif(json_t *runs);
 
-/* JUnit XML: the program is a test case. */
-void hd_junit(struct hd_str *out, const struct hd_summary *s);
+/* JUnit XML: one search as a suite, with the program as its test case. */
+struct hd_junit_counts {
+  unsigned tests, failures, errors;
+  double seconds;
+};
+void hd_junit_suite(struct hd_str *out, const struct hd_summary *s, const char *target,
+                    struct hd_junit_counts *counts);
+/* The file of all suites, with their counts in all. */
+void hd_junit(struct hd_str *out, const char *suites, const struct hd_junit_counts *counts);
 
 /* What findings look like where the search is run. */
 enum hd_format { HD_FORMAT_TEXT, HD_FORMAT_GCC, HD_FORMAT_GITHUB };

@@ -275,12 +275,17 @@ static json_t *invocation(const struct hd_summary *s, const char *cwd) {
   return o;
 }
 
-json_t *hd_sarif(const struct hd_summary *s, const char *cwd) {
+json_t *hd_sarif_run(const struct hd_summary *s, const char *cwd, const char *target) {
   json_t *driver = json_object(), *run = json_object();
   set(driver, "name", json_string("Heddle"));
   set(driver, "version", json_string(HD_VERSION));
   set(driver, "rules", rules());
   set(run, "tool", json_pack("{s:o}", "driver", driver));
+  if (target) { /* what tells the runs of one file apart; the last slash ends the category */
+    char *id = hd_sprintf("heddle/%s/", target);
+    set(run, "automationDetails", json_pack("{s:o}", "id", hd_json_text(id)));
+    free(id);
+  }
   json_t *invocations = json_array();
   append(invocations, invocation(s, cwd));
   set(run, "invocations", invocations);
@@ -296,8 +301,10 @@ json_t *hd_sarif(const struct hd_summary *s, const char *cwd) {
   json_object_del(more, "coverage");
   json_object_del(more, "heddle");
   set(run, "properties", more);
-  json_t *runs = json_array();
-  append(runs, run);
+  return run;
+}
+
+json_t *hd_sarif(json_t *runs) {
   json_t *log = json_object();
   set(log, "$schema", json_string(SCHEMA));
   set(log, "version", json_string("2.1.0"));

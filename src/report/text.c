@@ -265,6 +265,15 @@ static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
   hd_str_addc(out, '\n');
 }
 
+static void add_replay(struct hd_str *out, const struct hd_finding *f) {
+  if (f->no_replay)
+    hd_str_addf(out, "  It did not come out again when its schedule was run: %s\n", f->no_replay);
+  if (!f->folder) return;
+  hd_str_add(out, "  replay: heddle replay ");
+  hd_str_add_quoted(out, f->folder);
+  hd_str_addc(out, '\n');
+}
+
 void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour) {
   paint(out, colour, RED);
   hd_str_addf(out, "heddle: %s", f->title);
@@ -287,13 +296,16 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
                 (unsigned long long)f->note[i].event, f->note[i].text);
   if (f->minimised.there) add_minimised(out, f);
   if (f->partial) hd_str_add(out, "  The process died before it could record where.\n");
-  if (f->no_replay)
-    hd_str_addf(out, "  It did not come out again when its schedule was run: %s\n", f->no_replay);
-  if (f->folder) {
-    hd_str_add(out, "  replay: heddle replay ");
-    hd_str_add_quoted(out, f->folder);
-    hd_str_addc(out, '\n');
-  }
+  add_replay(out, f);
+}
+
+void hd_text_brief(struct hd_str *out, const struct hd_finding *f, const char *target) {
+  const struct hd_place *place = hd__finding_place(f);
+  const struct hd_frame *at = place ? hd__place_frame(place) : NULL;
+  hd_str_addf(out, "%s: %s", target, f->title);
+  if (at) hd_str_addf(out, ", %s:%d", at->file, at->line);
+  hd_str_addc(out, '\n');
+  add_replay(out, f);
 }
 
 /* ---- a summary ---- */

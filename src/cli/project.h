@@ -1,0 +1,62 @@
+/* project.h: heddle.toml: project.c reads it, project_run.c runs its targets, project_text.c tells the result. */
+#ifndef HD_PROJECT_H
+#define HD_PROJECT_H
+
+#include "cli/cli.h"
+
+#define HD_PROJECT_FILE "heddle.toml"
+
+/* A command of the file, with its place. */
+struct hd_build {
+  const char *command; /* NULL: none */
+  int line, column;
+};
+
+/* A [[target]]. */
+struct hd_task {
+  char *name;
+  int line, column;
+  struct hd_options o; /* its own, those of [defaults], and the command line's */
+  char **argv;         /* ends with NULL; the words are the project's */
+  const char *input;   /* the file that it reads as standard input, or NULL */
+  const struct hd_toml *env;
+  struct hd_build build;
+};
+
+struct hd_project {
+  char *file;           /* its name from here */
+  char *folder;         /* where it is, from the root ... */
+  char *prefix;         /* ... and from here: "" or ends with a slash */
+  struct hd_toml *toml; /* what `const char *` point into */
+  HD_VEC(char *) made;  /* or into these */
+  struct hd_options o;  /* [defaults] and the command line */
+  struct hd_build build;
+  HD_VEC(struct hd_task) task; /* those that are to be run */
+};
+
+/* Reads the file for this command line of `heddle check`; `config`: its name, or NULL: it is looked for. */
+int hd_project_open(struct hd_project *p, const char *config, int argc, char **argv, struct hd_err *err);
+void hd_project_fini(struct hd_project *p);
+
+/* Runs the targets, tells and writes what came of it, and returns the exit code. */
+int hd_project_run(struct hd_project *p);
+
+/* ---- between project_run.c and project_text.c ---- */
+
+/* What came of a target. */
+struct hd_task_row {
+  const char *name;
+  int status; /* its exit code */
+  bool skipped;
+  json_t *result;     /* as hd_outputs_result makes it; owned */
+  struct hd_str said; /* messages, a line each */
+};
+
+const char *hd__row_verdict(const struct hd_task_row *r);
+/* The first line of the table, for the names of these targets. */
+void hd__table_head(struct hd_str *out, const struct hd_project *p);
+void hd__table_row(struct hd_str *out, const struct hd_project *p, const struct hd_task_row *r, bool colour);
+/* "10 targets: 7 clean, 3 found" */
+void hd__table_totals(struct hd_str *out, const struct hd_task_row *rows, size_t n);
+
+#endif

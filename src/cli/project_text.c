@@ -1,0 +1,103 @@
+/* project_text.c: the table of `heddle check` over a project: a row for each target, and what was found. Runs in the
+ * supervisor. Names take what is left of WIDTH columns; longer ones lose their middle. */
+#include "cli/project.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 80
+#define OTHERS (2 + 8 + 2 + 10 + 2 + 10 + 2 + 8) /* columns besides the name, with the gaps before them */
+#define MIN_NAME 6                               /* "target" */
+#define MAX_NAME (WIDTH - OTHERS)
+
+#define RED "\033[1;31m"
+#define PLAIN "\033[0m"
+
+const char *hd__row_verdict(const struct hd_task_row *r) {
+  const json_t *summary = json_object_get(r->result, "summary");
+  if (r->skipped) return "skipped";
+  switch (r->status) {
+    case 0: return json_is_true(json_object_get(summary, "complete")) ? "clean" : "bounded";
+    case 1: return "found";
+    case 5: return "stopped";
+    default: return "error";
+  }
+}
+
+static size_t columns(const char *s) {
+  size_t n = 0;
+  for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+  return n;
+}
+
+/* The byte at which column `n` begins. */
+static size_t byte_at(const char *s, size_t n) {
+  size_t i = 0;
+  while (s[i] && n > 0) {
+    i++;
+    while (((unsigned char)s[i] & 0xc0) == 0x80) i++;
+    n--;
+  }
+  return i;
+}
+
+static void add_name(struct hd_str *out, const char *name, size_t width) {
+  size_t n = columns(name);
+  if (n > width) {
+    size_t tail = (width - 3) / 2, head = width - 3 - tail;
+    hd_str_addf(out, "%.*s...%s", (int)byte_at(name, head), name, name + byte_at(name, n - tail));
+    n = width;
+  } else {
+    hd_str_add(out, name);
+  }
+  hd_str_addf(out, "%*s", (int)(width - n), "");
+}
+
+static size_t name_width(const struct hd_project *p) {
+  size_t width = MIN_NAME;
+  for (size_t i = 0; i < p->task.n; i++) {
+    size_t n = columns(p->task.v[i].name);
+    if (n > width) width = n;
+  }
+  return width < MAX_NAME ? width : MAX_NAME;
+}
+
+void hd__table_head(struct hd_str *out, const struct hd_project *p) {
+  add_name(out, "target", name_width(p));
+  hd_str_addf(out, "  %-8s  %10s  %10s  %8s\n", "verdict", "executions", "time", "findings");
+}
+
+void hd__table_row(struct hd_str *out, const struct hd_project *p, const struct hd_task_row *r, bool colour) {
+  const json_t *s = json_object_get(r->result, "summary");
+  const char *verdict = hd__row_verdict(r);
+  double executions = (double)json_integer_value(json_object_get(s, "executions"));
+  double seconds = json_number_value(json_object_get(s, "seconds"));
+  bool red = colour && r->status != 0 && r->status != 5;
+  add_name(out, r->name, name_width(p));
+  hd_str_addf(out, "  %s%-8s%s", red ? RED : "", verdict, red ? PLAIN : "");
+  if (r->skipped || (executions == 0 && r->status > 1)) {
+    hd_str_addf(out, "  %10s  %10s  %8s\n", "-", "-", "-");
+    return;
+  }
+  char count[16], time[24];
+  if (executions < 1e10)
+    snprintf(count, sizeof count, "%.0f", executions);
+  else
+    hd_text_count(count, executions);
+  snprintf(time, sizeof time, seconds < 100000 ? "%.2f s" : "%.0f s", seconds);
+  hd_str_addf(out, "  %10s  %10s  %8zu\n", count, time, json_array_size(json_object_get(s, "findings")));
+}
+
+void hd__table_totals(struct hd_str *out, const struct hd_task_row *rows, size_t n) {
+  static const char *const verdicts[] = {"clean", "bounded", "stopped", "found", "error", "skipped"};
+  const char *separator = ": ";
+  hd_str_addf(out, "heddle: %zu target%s", n, n == 1 ? "" : "s");
+  for (size_t k = 0; k < sizeof verdicts / sizeof verdicts[0]; k++) {
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) count += strcmp(hd__row_verdict(&rows[i]), verdicts[k]) == 0;
+    if (!count) continue;
+    hd_str_addf(out, "%s%zu %s", separator, count, verdicts[k]);
+    separator = ", ";
+  }
+  hd_str_addc(out, '\n');
+}
