@@ -67,12 +67,14 @@ static bool is_text(const char *s) {
 
 static const char *base_name(const char *path) { return strrchr(path, '/') + 1; }
 
-/* Two programs with one name, or a name that no target can have: the path with other slashes. */
+/* For two programs with one name, or a name that no target can have: the path with other slashes, or a number. NULL: it
+ * needs none. */
 static char *target_name(const struct found *f, size_t k) {
   const char *path = f->path.v[k], *name = base_name(path);
   bool clash = strspn(name, "0123456789") == strlen(name);
   for (size_t i = 0; i < f->path.n; i++) clash |= i != k && strcmp(base_name(f->path.v[i]), name) == 0;
-  if (!clash) return NULL;
+  if (strlen(name) <= HD_MAX_TARGET_NAME && !clash) return NULL;
+  if (strlen(path + 2) > HD_MAX_TARGET_NAME) return hd_sprintf("target-%zu", k + 1);
   char *out = hd_strdup(path + 2);
   for (char *c = out; *c; c++)
     if (*c == '/') *c = '-';

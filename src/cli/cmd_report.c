@@ -160,7 +160,33 @@ static int add_search(struct gather *g, const char *dir, struct hd_err *err) {
   return HD_OK;
 }
 
-static int add_folder(struct gather *g, const char *dir, struct hd_err *err) {
+static int add_folder(struct gather *g, const char *dir, bool top, struct hd_err *err);
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* The folders of the targets of a project: those in which a search was kept. */
+static int add_targets(struct gather *g, const char *dir, struct hd_err *err) {
+  HD_VEC(char *) all = {0};
+  DIR *d = opendir(dir);
+  for (struct dirent *e; d && (e = readdir(d));) {
+    if (e->d_name[0] == '.') continue;
+    char *search = hd_sprintf("%s/%s/" HD_SEARCH_FILE, dir, e->d_name);
+    if (access(search, F_OK) == 0) hd_vec_push(&all, hd_sprintf("%s/%s", dir, e->d_name));
+    free(search);
+  }
+  if (d) closedir(d);
+  if (all.n) qsort(all.v, all.n, sizeof *all.v, by_name);
+  int rc = HD_OK;
+  for (size_t i = 0; i < all.n; i++) {
+    if (rc == HD_OK) rc = add_folder(g, all.v[i], false, err);
+    free(all.v[i]);
+  }
+  hd_vec_free(&all);
+  return rc;
+}
+
+/* `top`: targets may have their folders in it. */
+static int add_folder(struct gather *g, const char *dir, bool top, struct hd_err *err) {
   size_t n, before = json_array_size(g->searches);
   unsigned *number = list_findings(dir, &n);
   int rc = add_search(g, dir, err);
@@ -170,6 +196,7 @@ static int add_folder(struct gather *g, const char *dir, struct hd_err *err) {
     free(path);
   }
   free(number);
+  if (rc == HD_OK && top) rc = add_targets(g, dir, err);
   if (rc == HD_OK && n == 0 && json_array_size(g->searches) == before)
     rc =
         hd_fail(err, HD_EUSAGE,
@@ -192,7 +219,7 @@ static int add_word(struct gather *g, const char *word, bool named, struct hd_er
     rc =
         hd_fail(err, HD_EUSAGE, "%s is not a folder; name one that heddle check wrote, such as .heddle", dir);
   else
-    rc = access(schedule, F_OK) == 0 ? add_finding(g, dir, err) : add_folder(g, dir, err);
+    rc = access(schedule, F_OK) == 0 ? add_finding(g, dir, err) : add_folder(g, dir, true, err);
   free(schedule);
   free(dir);
   return rc;

@@ -59,8 +59,9 @@ static const char record_exit[] =
 
 static const char report_exit[] =
     "DIR is a folder that `heddle check` stored findings in (default .heddle), FINDING one of the\n"
-    "folders in it. The page needs no network: it can be sent, kept, and opened from disk. It holds\n"
-    "the source files that the failing schedules run through.\n\n"
+    "folders in it; the targets of heddle.toml have their folders in it, too. The page needs no\n"
+    "network: it can be sent, kept, and opened from disk. It holds the source files that the failing\n"
+    "schedules run through.\n\n"
     "Exit codes:\n"
     "  0  written\n"
     "  2  wrong usage; also a folder that is damaged or not of Heddle\n"

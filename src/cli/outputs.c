@@ -86,15 +86,18 @@ struct output {
 };
 
 static void list(const struct hd_options *o, struct output out[OUTPUTS]) {
-  out[0] = (struct output){"json", o->json, make_json};
-  out[1] = (struct output){"sarif", o->sarif, make_sarif};
-  out[2] = (struct output){"junit", o->junit, make_junit};
+  bool target = o->result_fd >= 0; /* who started it writes the files */
+  out[0] = (struct output){"json", target ? NULL : o->json, make_json};
+  out[1] = (struct output){"sarif", target ? NULL : o->sarif, make_sarif};
+  out[2] = (struct output){"junit", target ? NULL : o->junit, make_junit};
 }
 
 static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
 
 bool hd_outputs_own_stdout(const struct hd_options *o) {
-  return is_stdout(o->json) || is_stdout(o->sarif) || is_stdout(o->junit);
+  struct output out[OUTPUTS];
+  list(o, out);
+  return is_stdout(out[0].path) || is_stdout(out[1].path) || is_stdout(out[2].path);
 }
 
 static int check_path(const char *option, const char *path, struct hd_err *err) {

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define MAX_SIZE (256 << 10)
-#define MAX_NAME 100 /* bytes: it is the name of a folder, too */
 
 /* ---- messages ---- */
 
@@ -212,7 +211,7 @@ static int read_env(const struct hd_project *p, const struct hd_toml *v, struct 
 /* The name is a folder below .heddle, where findings are folders with numbers. */
 static int check_name(const struct hd_project *p, const char *name, int line, int column,
                       struct hd_err *err) {
-  bool bad = name[0] == '.' || strchr(name, '/') || strlen(name) > MAX_NAME ||
+  bool bad = name[0] == '.' || strchr(name, '/') || strlen(name) > HD_MAX_TARGET_NAME ||
              strspn(name, "0123456789") == strlen(name);
   for (const char *c = name; *c; c++) bad |= (unsigned char)*c < ' ' || *c == 0x7f;
   if (bad)
@@ -220,7 +219,7 @@ static int check_name(const struct hd_project *p, const char *name, int line, in
         p, line, column, err,
         "a target's name is the name of a folder, too: at most %d bytes, without slashes or a dot at its "
         "beginning, and not just a number",
-        MAX_NAME);
+        HD_MAX_TARGET_NAME);
   for (size_t i = 0; i < p->task.n; i++)
     if (strcmp(p->task.v[i].name, name) == 0)
       return wrong(p, line, column, err,

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #define HD_PROJECT_FILE "heddle.toml"
+#define HD_MAX_TARGET_NAME 100 /* bytes: it is the name of a folder, too */
 
 /* A command of the file, with its place. */
 struct hd_build {

@@ -3,6 +3,22 @@ import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
+# Two threads, one variable, line 4.
+RACE = """#include <pthread.h>
+int counter;
+void *worker(void *p) {
+  counter++;
+  return p;
+}
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, worker, 0);
+  pthread_create(&b, 0, worker, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+}
+"""
+
 
 def build(s, name, *flags, out=None):
     """Builds cli/programs/NAME.c in the test's folder, from a copy there, so that paths in reports are short."""

@@ -35,8 +35,9 @@ def bases(value):
 
 SHAPES = {
     "log": {"$schema": uri, "version!": {"2.1.0"}, "runs!": ["run"]},
-    "run": {"tool!": "tool", "invocations": ["invocation"], "originalUriBaseIds": bases, "results": ["result"],
-            "properties": dict},
+    "run": {"tool!": "tool", "automationDetails": "automation", "invocations": ["invocation"], "originalUriBaseIds": bases,
+            "results": ["result"], "properties": dict},
+    "automation": {"id!": str},
     "tool": {"driver!": "driver"},
     "driver": {"name!": str, "version": str, "rules": ["rule"]},
     "rule": {"id!": str, "shortDescription": "message", "defaultConfiguration": "configuration"},

@@ -9,24 +9,11 @@ import xml.etree.ElementTree as ET
 import common
 import sarif
 import schema
+from common import RACE
 from scratch import each
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXAMPLES = sorted(os.path.basename(p) for p in glob.glob(os.path.join(ROOT, "examples", "*.c*")))
-RACE = """#include <pthread.h>
-int counter;
-void *worker(void *p) {
-  counter++;
-  return p;
-}
-int main(void) {
-  pthread_t a, b;
-  pthread_create(&a, 0, worker, 0);
-  pthread_create(&b, 0, worker, 0);
-  pthread_join(a, 0);
-  pthread_join(b, 0);
-}
-"""
 
 
 def read_sarif(s, name="out.sarif"):
