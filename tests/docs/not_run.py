@@ -15,6 +15,13 @@ NOT_RUN = {
         "sudo apt install git make": "tests install nothing",
         "make build": "it is what made the heddle that runs here",
     },
+    "docs/from-rr.md": {
+        "while timeout 5 rr record --chaos ./bank; do :; done": "rr needs performance counters of the processor",
+        "rr replay": "rr needs performance counters of the processor",
+    },
+    "docs/from-loom.md": {
+        "RUSTFLAGS=\"--cfg loom\" cargo test --release": "Rust and the crate loom are not among what the tests need",
+    },
     "docs/builds.md": {
         "./configure CC=\"heddle cc\" CXX=\"heddle c++\"": "tests/cc/run.py does that with a project of autoconf and automake",
     },
@@ -36,6 +43,10 @@ INSTEAD = {
             ('cmake --install "$BUILD" --prefix "$HOME/usr" && export PATH="$HOME/usr/bin:$PATH" CMAKE_PREFIX_PATH="$HOME/usr"',
              "tests change nothing outside their folder"),
     },
+    "docs/from-rr.md": {
+        "gcc -g bank.c -o bank -pthread":
+            ("cp examples/bank.c . && gcc -g bank.c -o bank -pthread", "the page has the file in sight"),
+    },
 }
 
 # What may stand behind "heddle" in the text besides a verb: commands inside gdb, and help
@@ -43,4 +54,6 @@ OTHER_WORDS = {"threads", "thread", "next", "back", "goto", "finish", "schedule"
 
 # Options of other programs that the text of pages names
 FOREIGN = {"--keep", "--quick", "--only", "--all-compilers", "--long", "--markdown", "--last", "--doc",  # our scripts
-           "--variable", "--cflags"}                                                                   # pkg-config
+           "--variable", "--cflags",                                                                   # pkg-config
+           "--error-exitcode", "--gen-suppressions", "--history-level", "--conflict-cache-size", "--fair-sched",
+           "--sim-hints", "--xml", "--chaos"}                                                    # valgrind and rr

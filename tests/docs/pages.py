@@ -5,7 +5,7 @@ What a block is stands behind its fence:
     ```console       a session: lines `$ command` (with `\\` at the end to go on), each with what it prints below.
                      Lines `(gdb) command` in that are typed at gdb's prompt. A line `...` stands for any lines.
     ```sh            commands without output: they must succeed
-    ```c NAME        the contents of file NAME (any language); the line before the block has to name it as `NAME`
+    ```c NAME        the contents of file NAME (any language); the paragraph before the block has to name it as `NAME`
     ```diff NAME     a change of file NAME: lines as in a patch, without numbers; `@@` separates places
     ```LANGUAGE      anything else to look at
 
@@ -20,7 +20,7 @@ COMMAND = re.compile(r"\s*(\$ |(sudo |[A-Z_]+=\S* )*(%s) +[-a-z./])" % TOOLS)
 
 
 class Block:
-    """A code block. `at`: index of its first line of contents in the page; `before`: the line of text before it."""
+    """A code block. `at`: index of its first line of contents in the page; `before`: the paragraph before it."""
 
     def __init__(self, info, at, lines, before):
         words = info.split()
@@ -59,7 +59,8 @@ def blocks(text):
             found.append(Block("indented", i, lines[i:end], before))
             i = end
         else:
-            before = lines[i] if lines[i].strip() else before
+            if lines[i].strip():
+                before = before + "\n" + lines[i] if i and lines[i - 1].strip() else lines[i]
             i += 1
     return found
 

@@ -136,7 +136,7 @@ def play(s, page, text, update=False):
                         fail(block.at, "`%s` ended with status %d: %s" % (command, status, " | ".join(out[-6:])))
         elif block.name:
             if "`%s`" % block.name not in block.before:
-                fail(block.at - 1, "the line before the block does not name `%s`" % block.name)
+                fail(block.at - 1, "the paragraph before the block does not name `%s`" % block.name)
             path = os.path.join(s.read("state/folder").strip(), block.name)
             if block.language == "diff":
                 with open(path) as f:
