@@ -122,10 +122,13 @@ static void make_man(struct hd_str *out) {
     hd_str_addc(out, '\n');
   }
   hd_str_add(
-      out, ".SH FILES\n.TP\n.I .heddle/N\nA finding: its schedule, its trace and the command that was run.\n"
-           ".SH EXAMPLES\n.nf\nheddle cc \\-g test.c \\-o test\nheddle check \\-\\- ./test\n"
-           "heddle replay .heddle/1\n.fi\n"
-           ".SH SEE ALSO\n.BR gcc (1),\n.BR clang (1),\n.BR gdb (1)\n");
+      out,
+      ".SH FILES\n.TP\n.I .heddle/N\nA finding: its schedule, its trace and the command that was run.\n"
+      ".TP\n.I .heddle/TARGET/N\nThe same of a target of heddle.toml.\n"
+      ".TP\n.I heddle.toml\nWhat\n.B heddle check\nruns when no program is given; docs/config.md has its keys.\n"
+      ".SH EXAMPLES\n.nf\nheddle cc \\-g test.c \\-o test\nheddle check \\-\\- ./test\n"
+      "heddle replay .heddle/1\n.fi\n"
+      ".SH SEE ALSO\n.BR gcc (1),\n.BR clang (1),\n.BR gdb (1)\n");
 }
 
 /* ---- bash ---- */

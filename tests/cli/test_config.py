@@ -389,6 +389,21 @@ def test_no_file(s):
     common.refused(s, [s.heddle, "check", "--config", "."], 2, "directory")
 
 
+def test_every_option_is_documented(s):
+    """docs/config.md has every option of heddle check, as a key or as what it is on the command line alone."""
+    with open(os.path.join(os.path.dirname(os.path.dirname(common.HERE)), "docs", "config.md")) as f:
+        page = f.read()
+    text = s.run([s.heddle, "help", "check"]).stdout.split("Strategies:")[0]
+    keys = set(re.findall(r"^  --([a-z-]+)", text, re.M)) - {"help"}
+    s.check(len(keys) > 25, "options: %s" % keys)
+    for key in sorted(keys):
+        s.check(re.search(r"`(--)?%s\b" % key, page), "docs/config.md says nothing about `%s`" % key)
+        config(s, "[defaults]\n%s = 2020-01-01\n" % key)
+        only = key in ("save", "resume", "config", "target")
+        common.refused(s, [s.heddle, "check"], 2, "heddle.toml:2:1: `%s` is for the command line" % key if only
+                       else "heddle.toml:2:%d: `%s` needs" % (len(key) + 4, key))
+
+
 # ---- heddle init ----
 
 def test_init(s):

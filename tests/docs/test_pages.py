@@ -20,6 +20,7 @@ PAGES = sorted(os.path.relpath(p, ROOT) for pattern in ("*.md", "docs/*.md", "ex
                for p in glob.glob(os.path.join(ROOT, pattern)))
 
 NORMAL = ((re.compile(r"\b[0-9]+\.[0-9]+ s \([0-9.]+[kM]? per second\)"), "TIME"),     # of a search
+          (re.compile(r" +[0-9]+\.[0-9]+ s(?= +[0-9])"), " TIME"),                     # of a row of targets
           (re.compile(r" +[0-9]+\.[0-9]+ sec\b"), " TIME"),                            # of ctest
           (re.compile(r"\b0x[0-9a-f]{6,}\b"), "ADDRESS"),                              # of the program and libraries
           (re.compile(r"\b[0-9]+ kB\b"), "SIZE"),                                      # of the report page
