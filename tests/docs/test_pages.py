@@ -4,7 +4,8 @@ written, not_run.py has the exceptions.
 
 HEDDLE_UPDATE_GOLDEN=1 tests/run.py docs/pages      writes what comes out now into the pages; look at the difference
 
-Standard output and error are compared together, but for what NORMAL changes on both sides.
+Standard output and error are compared together, but for what NORMAL changes on both sides. The session's folder is shown
+as /home/me and the build folder as the place where Heddle would be installed.
 """
 import glob
 import os
@@ -22,7 +23,7 @@ PAGES = sorted(os.path.relpath(p, ROOT) for pattern in ("*.md", "docs/*.md", "ex
 NORMAL = ((re.compile(r"\b[0-9]+\.[0-9]+ s \([0-9.]+[kM]? per second\)"), "TIME"),     # of a search
           (re.compile(r" +[0-9]+\.[0-9]+ s(?= +[0-9])"), " TIME"),                     # of a row of targets
           (re.compile(r" +[0-9]+\.[0-9]+ sec\b"), " TIME"),                            # of ctest
-          (re.compile(r"\b0x[0-9a-f]{6,}\b"), "ADDRESS"),                              # of the program and libraries
+          (re.compile(r"\b0x[0-9a-f]{6,}\b|\b[0-9a-f]{12,16}\b"), "ADDRESS"),          # and keys made of them
           (re.compile(r"\b[0-9]+ kB\b"), "SIZE"),                                      # of the report page
           (re.compile(r"^#[0-9]+ +"), "#N "),                                          # of gdb: Heddle's frames count
           (re.compile(r"\b[0-9]+(?===)|(?<=pid=)[0-9]+|(?<=tid=)[0-9]+"), "PID"))      # of valgrind and tsan
@@ -62,7 +63,9 @@ class Session:
         self.s.write("state/command", command + "\n")
         p = self.s.run(["bash", "-c", "exec 2>&1; " + SHELL], cwd=self.home, env=self.env, stdin=stdin, want=None,
                        timeout=120)
-        out = p.stdout.replace(os.path.realpath(self.home), "/home/me").replace(self.home, "/home/me")
+        out = p.stdout
+        for path, shown in ((self.home, "/home/me"), (self.s.build, "/usr/local")):
+            out = out.replace(os.path.realpath(path), shown).replace(path, shown)
         return p.returncode, out.split("\n")[:-1] if out.endswith("\n") else out.split("\n") if out else []
 
     def transcript(self, step):
@@ -196,10 +199,11 @@ def test_no_command_is_left_out(s):
 
 
 def test_options_in_the_text(s):
-    """Verbs and options of heddle that the text of a page names exist."""
+    """Verbs and options of heddle that the text of a page names exist, and so do scripts and targets of make."""
     verbs = re.findall(r"^  heddle (\S+) ", s.run([s.heddle, "help"]).stdout, re.M)
     options = {verb: set(re.findall(r"--[a-z][a-z-]*", s.run([s.heddle, "help", verb]).stdout)) for verb in verbs}
     known = set().union(*options.values(), not_run.FOREIGN)
+    makefile = read("Makefile")
     for page in PAGES:
         for span in pages.spans(read(page)):
             words = span.split(" -- ")[0].split()
@@ -210,6 +214,10 @@ def test_options_in_the_text(s):
             elif words[0].startswith("--"):
                 allowed = known
             else:
+                script = re.match(r"(?:python3|sh) (\S+)", span)
+                s.check(not script or os.path.exists(os.path.join(ROOT, script.group(1))), "%s: no such file: `%s`" % (page, span))
+                target = re.match(r"make ([a-z-]+)(?: [A-Z_]+=\S*)*$", span)
+                s.check(not target or "\n%s:" % target.group(1) in makefile, "%s: no such target: `%s`" % (page, span))
                 continue
             for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", " ".join(words)):
                 s.check(option in allowed, "%s: there is no option %s: `%s`" % (page, option, span))
