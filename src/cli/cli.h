@@ -206,11 +206,15 @@ void hd_program_fini(struct hd_program *p);
 /* Size, hash and build-id of the file at p->path. */
 int hd_program_identify(struct hd_program *p, struct hd_err *err);
 
-/* What is started: program, arguments, environment, folder. */
+/* What is started: program, arguments, environment, folder. When a call of hd_check is what is searched, it is started
+ * by copying a process that has come to the call, if there is one, else from its beginning with the results of the
+ * calls before that one. */
 struct hd_command {
   struct hd_program program;
   char **argv, **envp;
   char *cwd;
+  int template; /* socket of the process to copy; 0: none */
+  char *calls;  /* file with the results of earlier calls, or NULL: control begins with main */
 };
 
 /* The command for `argv` in the folder `cwd` (NULL: the current one) and the current environment. */
@@ -293,6 +297,18 @@ int hd_streams_open(struct hd_streams *s, const struct hd_input *in, enum hd_out
 void hd_streams_child_started(struct hd_streams *s); /* closes the child's ends */
 bool hd_streams_pump(struct hd_streams *s, int i);   /* moves what is there; false at the end */
 void hd_streams_close(struct hd_streams *s);
+
+/* ---- attach.c: searches that hd_check has begun ---- */
+
+/* Whether this process was started by hd_check. What tells so is taken out of the environment. */
+bool hd_attached(void);
+/* The command is a copy of the process that waits at the call. */
+int hd_attach_command(struct hd_command *c, char **argv, struct hd_err *err);
+/* Starts a tested process by copying the template. */
+int hd_attach_start(const struct hd_command *c, const struct hd_control *control, const struct hd_streams *s,
+                    pid_t *pid, struct hd_err *err);
+/* Tells the test process what came of it. */
+void hd_attach_result(const struct hd_summary *s);
 
 /* ---- supervise.c: one tested process ---- */
 

@@ -143,7 +143,10 @@ static int check_run(struct replay *r, const struct hd_rerun *run, enum result *
   bool partial = r->stored.schedule.partial || (run->found && run->capture.rec->partial);
   differs = differs && !(same && partial && !(c.wants && c.gets));
   if (same) show_finding(r, run);
-  if (run->outcome.end == HD_END_START)
+  if (run->outcome.end == HD_END_START && r->stored.command.calls)
+    rc = hd_fail(err, HD_EENV, "%s did not come to the call of hd_check that this was found in",
+                 r->stored.command.program.path);
+  else if (run->outcome.end == HD_END_START)
     rc = hd_fail(err, HD_EENV, "%s did not start", r->stored.command.program.path);
   else if (!same)
     hd_say("not reproduced: expected %s; %s", r->stored.title, why.s);

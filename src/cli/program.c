@@ -351,5 +351,6 @@ void hd_command_fini(struct hd_command *c) {
   free_words(c->argv);
   free_words(c->envp);
   free(c->cwd);
+  free(c->calls);
   *c = (struct hd_command){0};
 }

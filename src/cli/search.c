@@ -398,6 +398,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
     report(s, &text);
     hd_str_fini(&text);
   }
+  if (s->attached) hd_attach_result(&sum);
   int rc = hd_outputs_write(s->o, &sum, s->command.cwd, err);
   hd_search_keep(s, &sum);
   json_decref(sum.coverage);
@@ -409,12 +410,15 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
 
 static int begin(struct hd_search_run *s, struct hd_err *err) {
   struct hd_options *o = s->o;
-  int rc = hd_command_init(&s->command, o->args, o->preload, o->cwd, err);
+  int rc = s->attached ? hd_attach_command(&s->command, o->args, err)
+                       : hd_command_init(&s->command, o->args, o->preload, o->cwd, err);
   if (rc == HD_OK) rc = hd_outputs_check(o, err);
   for (unsigned i = 0; i < o->suppressions.n && rc == HD_OK; i++)
     rc = hd_suppressions_load(o->suppressions.v[i], &s->suppressions, err);
-  if (rc == HD_OK) rc = hd_store_init(&s->store, o->out, err);
-  if (rc == HD_OK) rc = hd_input_init(&s->input, s->verb == HD_VERB_RUN, err);
+  char *out = s->attached ? hd_absolute(s->command.cwd ? s->command.cwd : "/", o->out ? o->out : ".heddle") : NULL;
+  if (rc == HD_OK) rc = hd_store_init(&s->store, out ? out : o->out, err);
+  free(out);
+  if (rc == HD_OK && !s->attached) rc = hd_input_init(&s->input, s->verb == HD_VERB_RUN, err);
   if (rc == HD_OK && o->resume) rc = hd_resume_options(s, o->resume, o, err);
   if (rc != HD_OK) return rc;
   s->save = o->save ? o->save : o->resume;
@@ -448,7 +452,7 @@ static void end(struct hd_search_run *s) {
 }
 
 int hd_search(struct hd_options *o, enum hd_verb verb) {
-  struct hd_search_run s = {.o = o, .verb = verb, .input.fd = -1};
+  struct hd_search_run s = {.o = o, .verb = verb, .input.fd = -1, .attached = verb == HD_VERB_CHECK && hd_attached()};
   for (unsigned i = 0; i < HD_MAX_WORKERS; i++) s.worker[i].control.fd = s.worker[i].control.search_fd = -1;
   struct hd_err err;
   enum hd_stop stop = HD_STOP_FINISHED;

@@ -32,6 +32,7 @@ struct hd_samples {
 struct hd_search_run {
   struct hd_options *o;
   enum hd_verb verb;
+  bool attached; /* begun by hd_check */
   struct hd_command command;
   struct hd_store store;
   struct hd_input input;

@@ -102,6 +102,18 @@ static int write_input(const char *dir, const struct hd_input *in, struct hd_err
   return rc;
 }
 
+/* What a replay must hand out before the call that it is about. */
+static int write_calls(const char *dir, const struct hd_command *c, struct hd_err *err) {
+  char *data;
+  size_t len;
+  if (!c->calls) return HD_OK;
+  int rc = hd_read_file(c->calls, READ_MAX, &data, &len, err);
+  if (rc != HD_OK) return rc;
+  rc = write_part(dir, "calls", data, len, err);
+  free(data);
+  return rc;
+}
+
 static int write_trace(const char *dir, const char *name, const struct hd_rerun *r,
                        const struct hd_command *cmd, struct hd_err *err) {
   char *path = hd_sprintf("%s/%s", dir, name);
@@ -141,6 +153,7 @@ static int write_parts(const char *dir, const struct hd_record *r, struct hd_err
   if (rc == HD_OK) rc = write_trace(dir, "trace", r->rerun, r->command, err);
   if (rc == HD_OK) rc = write_part(dir, "output", r->output->s, r->output->n, err);
   if (rc == HD_OK) rc = write_input(dir, r->input, err);
+  if (rc == HD_OK) rc = write_calls(dir, r->command, err);
   if (rc == HD_OK && r->reduction) rc = write_smaller(dir, r->reduction, r->command, err);
   if (rc == HD_OK) rc = write_told(dir, r->finding, err);
   if (rc == HD_OK) rc = write_json(dir, "command.json", command_json(r->command), err);
@@ -413,6 +426,12 @@ int hd_store_read(const char *dir, bool original, struct hd_stored *out, struct 
   int rc = read_run_parts(dir, original, out, err);
   if (rc == HD_OK) rc = read_json_parts(dir, out, err);
   if (has_part(dir, "input")) out->input_path = hd_sprintf("%s/input", dir);
+  if (rc == HD_OK && has_part(dir, "calls")) {
+    char *cwd = hd_cwd(), *folder = hd_absolute(cwd ? cwd : "/", dir);
+    out->command.calls = hd_sprintf("%s/calls", folder);
+    free(folder);
+    free(cwd);
+  }
   if (rc != HD_OK) hd_stored_fini(out);
   return rc;
 }

@@ -7,6 +7,7 @@
  * runtime is sent HD_SIG_HANG and may record where it is; if nothing changes then either, SIGKILL. */
 #include "cli/cli.h"
 
+#include "abi/attach.h"
 #include "abi/undo.h"
 
 #include <errno.h>
@@ -61,13 +62,17 @@ static _Noreturn void child_fail(int pipe, const char *step) {
 
 /* The environment with the control variable at its end; the strings are not copied. LD_BIND_NOW saves the
  * program from binding its functions again in every execution; the runtime takes both variables out again. */
-static char **child_environment(char **envp) {
+static char **child_environment(const struct hd_command *cmd) {
+  char **envp = cmd->envp;
   size_t n = 0;
   while (envp[n]) n++;
   char **out = hd_alloc((n + 3) * sizeof *out);
   memcpy(out, envp, n * sizeof *out);
   static char control[64];
-  snprintf(control, sizeof control, "%s=%d", HD_CTL_ENV, HD_CTL_FD);
+  if (cmd->calls)
+    snprintf(control, sizeof control, "%s=%s", HD_CTL_ENV, HD_CTL_CALL);
+  else
+    snprintf(control, sizeof control, "%s=%d", HD_CTL_ENV, HD_CTL_FD);
   out[n] = "LD_BIND_NOW=1";
   out[n + 1] = control;
   return out;
@@ -89,6 +94,8 @@ static const char *become(const struct hd_command *cmd, char **envp, const struc
   if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0) return "dup2";
   if (dup2(control->fd, HD_CTL_FD) < 0 || dup2(control->search_fd, HD_SEARCH_FD) < 0)
     return "descriptor 1000";
+  int calls = cmd->calls ? open(cmd->calls, O_RDONLY | O_CLOEXEC) : -1;
+  if (cmd->calls && (calls < 0 || dup2(calls, HD_CALLS_FD) < 0)) return "calls";
   signal(SIGPIPE, SIG_DFL);
   execve(cmd->program.path, cmd->argv, envp);
   return "execve";
@@ -123,7 +130,7 @@ int hd_exec(const struct hd_command *cmd, const struct hd_control *control, cons
   int old = personality(0xffffffff);
   if (old == -1 || (!(old & ADDR_NO_RANDOMIZE) && personality((unsigned)old | ADDR_NO_RANDOMIZE) == -1))
     warn_about_randomisation();
-  char **envp = child_environment(cmd->envp);
+  char **envp = child_environment(cmd);
   struct start_error e = {0};
   strncpy(e.step, become(cmd, envp, control, s), sizeof e.step - 1);
   e.error = errno;
@@ -134,8 +141,14 @@ int hd_exec(const struct hd_command *cmd, const struct hd_control *control, cons
 static int start(const struct hd_command *cmd, const struct hd_control *control, struct hd_streams *s,
                  pid_t *pid, struct hd_err *err) {
   int report[2];
+  if (cmd->template) {
+    int rc = hd_attach_start(cmd, control, s, pid, err);
+    if (rc == HD_OK && s->own_group) setpgid(*pid, *pid);
+    hd_streams_child_started(s);
+    return rc;
+  }
   if (pipe2(report, O_CLOEXEC)) return hd_fail(err, HD_EENV, "cannot create a pipe: %s", strerror(errno));
-  char **envp = child_environment(cmd->envp);
+  char **envp = child_environment(cmd);
   /* Set here and put back after the fork: a child that is refused could not say so without a message. */
   int old = personality(0xffffffff);
   bool fixed =

@@ -30,6 +30,11 @@ void hd_rt_assume_failed(void) {
   if (hot.active) hd__assume_failed();
 }
 
+HD_EXPORT void hd_rt_failure(const char *text);
+void hd_rt_failure(const char *text) {
+  if (hot.active) hd__report_simple(HD_KIND_ASSERTION, 0, HD_CALLER, text, true);
+}
+
 /* ---- notes and targets ---- */
 
 static struct hd_note note[HD_MAX_NOTES]; /* a ring */

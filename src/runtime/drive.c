@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "runtime/check.h"
 #include "runtime/rt.h"
 
 #define SCHED_STACK (1ull << 20)
@@ -15,6 +16,8 @@ static struct {
   int (*main_fn)(int, char **, char **);
   int argc;
   char **argv, **envp;
+  void (*body)(void *); /* of hd_check, in the place of main; else NULL */
+  void *arg;
 } program;
 static char *stack_lo, *stack_hi; /* of the first thread: frames above lo belong to the start-up code */
 static uint64_t stack_limit;      /* how far it may grow, less a margin */
@@ -32,6 +35,11 @@ static void hd_rt_main(void *unused) {
   (void)unused;
   hd__debug_look();
   hd__event(0);
+  if (program.body) {
+    program.body(program.arg);
+    rt.cur->exiting = true; /* only in the eyes of the others: the test process has not come to its end */
+    hd__thread_exit(NULL);
+  }
   hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));
 }
 
@@ -374,11 +382,8 @@ static void search(void *unused) {
   leave();
 }
 
-_Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp) {
-  program.main_fn = main_fn;
-  program.argc = argc;
-  program.argv = argv;
-  program.envp = envp;
+/* Begins the search below the frame of the caller. */
+_Noreturn static void begin(void) {
   /* Everything above a page boundary below this frame is start-up code, arguments and environment. */
   stack_lo = (char *)(((uint64_t)__builtin_frame_address(0) - 512) & ~(HD_PAGE - 1));
   pthread_attr_t a;
@@ -396,6 +401,23 @@ _Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char *
   if (!st) hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the scheduler");
   hd_arch_prepare(&start_ctx, st + SCHED_STACK, hd_arch_tp(), search, NULL);
   hd_arch_jump(&start_ctx);
+}
+
+_Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp) {
+  program.main_fn = main_fn;
+  program.argc = argc;
+  program.argv = argv;
+  program.envp = envp;
+  begin();
+}
+
+_Noreturn void hd__drive_callback(void (*body)(void *), void *arg) {
+  program.body = body;
+  program.arg = arg;
+  rt.callback = true;
+  hd__attach();
+  hd__heap_start();
+  begin();
 }
 
 uint64_t hd__first_stack_end(void) { return (uint64_t)stack_lo; }

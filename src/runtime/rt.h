@@ -269,6 +269,7 @@ struct hd_rt {
   int exit_status;
   bool in_exit; /* exit handlers are running */
   bool preload; /* the program was not built for us: what its memory accesses order is not known */
+  bool callback; /* executions are calls of a function (hd_check), not runs of main */
   bool child;   /* this is a process that the program has forked: it runs natively */
 };
 extern struct hd_rt rt;
@@ -577,6 +578,8 @@ void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
 /* ---- drive.c ---- */
 
 /* Runs the search instead of main, and ends the process. */
+/* Maps the control block and prepares the runtime for it. */
+void hd__attach(void);
 _Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp);
 
 /* Calls f for the first thread's stack from sp up. */

@@ -2,13 +2,15 @@
  *
  * Our constructor runs before all others (-z initfirst), since those of plain libraries may call what we wrap. Those
  * of libc come later too: of libc only what needs no initialisation may be used in it. Without HEDDLE_CTL in the
- * environment it only finds the originals of the wrapped functions, and the process is an ordinary one. With it,
- * the control block is mapped, the heap is ours from then on, and libc's start-up code calls the search instead of
- * main. */
+ * environment it only finds the originals of the wrapped functions, and the process is an ordinary one, unless it uses
+ * hd_check (check.c). With it, the control block is mapped, the heap is ours from then on, and libc's start-up code
+ * calls the search instead of main. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "abi/attach.h"
+#include "runtime/check.h"
 #include "runtime/rt.h"
 
 /* Takes NAME=... out of the environment, so that the program does not see it. */
@@ -73,7 +75,7 @@ static void attach_search(void) {
   hd_relax = relax;
 }
 
-static void attach(void) {
+void hd__attach(void) {
   void *p = mmap((void *)HD_SHM_BASE, HD_SHM_SIZE, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, HD_CTL_FD, 0);
   if (p != (void *)HD_SHM_BASE) hd__die(97);
@@ -118,14 +120,17 @@ static void attach(void) {
 __attribute__((constructor(101))) static void start(int argc, char **argv, char **envp) {
   extern char **environ;
   (void)argc;
-  (void)argv;
   if (!environ) environ = envp; /* as libc will, in a moment */
   hd__real_init();
   hd_arch_init();
-  if (!getenv(HD_CTL_ENV)) return;
-  attach();
+  const char *how = getenv(HD_CTL_ENV);
+  bool now = how && !hd__streq(how, HD_CTL_FREE) && !hd__streq(how, HD_CTL_CALL);
+  if (!now) hd__check_begin(how, argv, environ);
+  if (!how) return;
   hide(HD_CTL_ENV);
   hide("LD_BIND_NOW");
+  if (!now) return;
+  hd__attach();
   rt.preload = unload();
   hd__heap_start();
 }
@@ -145,6 +150,10 @@ int __libc_start_main(int (*main_fn)(int, char **, char **), int argc, char **ar
   *(void **)&real = dlsym(RTLD_NEXT, "__libc_start_main");
   program_main = main_fn;
   /* ELF constructors of libraries, ours among them, have run by now; those of the program run in `real`. */
-  if (rt.ctl) hd__exit_register_last();
+  extern char **environ;
+  if (rt.ctl)
+    hd__exit_register_last();
+  else
+    hd__check_start(argv, environ);
   return real(rt.ctl ? hd_rt_start : main_fn, argc, argv, init, fini, rtld_fini, stack_end);
 }

@@ -1,6 +1,7 @@
 /* wrap_malloc.c: malloc and its relatives. Runs in the tested process; heap.c does the work.
  *
- * Memory handed out before the runtime was ready is libc's. It is never given back in a controlled run. */
+ * Memory handed out before the runtime was ready is libc's. It is never given back in a controlled run. Under hd_check
+ * that is all that the test had allocated by then: freeing it counts as a write to it, and no more. */
 #include <errno.h>
 #include <link.h>
 #include <malloc.h>
@@ -39,7 +40,16 @@ static size_t old_size(void *p) {
   uint64_t a = (uint64_t)p;
   if (hd__heap_owns(a)) return hd__heap_size(p);
   if (hd__private_owns(a)) return ((uint64_t *)p)[-1];
-  return (((uint64_t *)p)[-1] & ~7ull) - 8; /* libc's own header */
+  uint64_t head = ((uint64_t *)p)[-1]; /* libc's own header; 2: a mapping of its own */
+  return (head & ~7ull) - (head & 2 ? 16 : 8);
+}
+
+/* Whether libc may have handed it out. Large blocks are mappings: whatever is neither a stack nor part of a module. */
+static bool libc_owns(const char *p) {
+  uint64_t lo, hi;
+  if (p >= libc_heap && p < libc_heap_end) return true;
+  return rt.callback && !hd__segment_of((uint64_t)p, &lo, &hi) && (uint64_t)p < hd__first_stack_end() - (1ull << 30) &&
+         !hd__ident_end((uint64_t)p) && hd__snapshot_prot((uint64_t)p) >= 0;
 }
 
 static void give(void *p, uint64_t pc) {
@@ -50,9 +60,10 @@ static void give(void *p, uint64_t pc) {
     leave();
   } else if (!hd__heap_on)
     __libc_free(p);
-  else if (hot.active && !hd__private_owns((uint64_t)p) &&
-           ((char *)p < libc_heap || (char *)p >= libc_heap_end))
+  else if (hot.active && !hd__private_owns((uint64_t)p) && !libc_owns(p))
     hd__heap_free_foreign(p, pc);
+  else if (hot.active && rt.callback && rt.nthreads > 1)
+    hd__shadow_free((uint64_t)p, old_size(p), pc);
 }
 
 /* libc's first heap lies between the end of the program and the break. */

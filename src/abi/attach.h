@@ -1,0 +1,39 @@
+/* attach.h: how a test process that calls hd_check and the supervisor it starts speak to each other.
+ *
+ * The test process forks a child that becomes `heddle check`, and that child's own child is the *template*: a copy of
+ * the test process as it was at the call. For each tested process the supervisor asks the template, over a socket, for
+ * a copy of itself (struct hd_copy_request, with the descriptors of enum hd_copy_fd); the copy is the supervisor's
+ * child. The answer is its process number, or minus an error.
+ *
+ * What came of earlier calls is kept in a file, one struct hd_call_record after the other, each followed by `size`
+ * bytes of the result (what is missing at its end is zero). A replay is a new process that is handed these results
+ * until it comes to the call after the last. */
+#ifndef HD_ATTACH_H
+#define HD_ATTACH_H
+
+#include <stdint.h>
+
+/* What HD_CTL_ENV says in a process that is not controlled from its beginning. As long as the number of a descriptor,
+ * so that the environment is as large in every process. */
+#define HD_CTL_FREE "free" /* hd_check starts a supervisor */
+#define HD_CTL_CALL "call" /* control begins with the call that HD_CALLS_FD has no result of */
+
+#define HD_CALLS_FD 1010 /* the results of earlier calls */
+#define HD_ATTACH_ENV "HEDDLE_ATTACH" /* for the supervisor: "<socket> <result> <calls>", descriptors */
+
+enum hd_copy_fd { HD_COPY_CTL, HD_COPY_SEARCH, HD_COPY_IN, HD_COPY_OUT, HD_COPY_ERR, HD_COPY_FDS };
+
+struct hd_copy_request {
+  uint32_t own_group; /* it becomes the leader of a process group */
+};
+struct hd_copy_answer {
+  int32_t pid; /* or -errno */
+};
+
+struct hd_call_record {
+  uint64_t pc; /* where hd_check was called */
+  uint32_t size;
+  uint32_t pad;
+};
+
+#endif

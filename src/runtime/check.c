@@ -1,0 +1,448 @@
+/* check.c: hd_check: a search from inside an ordinary process. Runs in the test process.
+ *
+ * The process itself is never controlled. At the call it forks a child that becomes `heddle check`, whose child is a
+ * copy of the process as it is then (the template). What is searched are copies of the template, which begin with the
+ * body in the place of main; they are children of the supervisor (abi/attach.h). The test process waits and
+ * reads what the supervisor has to say, so nothing the body does can harm it.
+ *
+ * A replay has to come to the same state in a process of its own. Therefore a program that uses hd_check runs with
+ * everything that `heddle replay` gives it: it starts itself again without address randomisation and with an environment of
+ * the same size, and standard output has a buffer that does not depend on where it goes. The results of earlier calls are
+ * kept, and handed out again in a replay. Nothing here allocates, or leaves a mapping behind. */
+#include "runtime/check.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/attach.h"
+#include "heddle.h"
+#include "runtime/rt.h"
+
+#define OUT_BUFFER 4096
+#define MAX_WORDS 64 /* of options.arguments */
+#define SAVED_OUT (HD_CALLS_FD + 1) /* where output went before the call was reached */
+#define SAVED_ERR (HD_CALLS_FD + 2)
+
+static enum { NO_CALLS, FREE, REPLAY } way;
+static char **first_argv, **first_envp; /* as the process was started */
+static char first_folder[HD_PATH_MAX];
+
+static long sys(long number, long a, long b, long c) { return hd_sys3(number, a, b, c); }
+
+static void shut(int fd) { sys(SYS_close, fd, 0, 0); }
+
+static unsigned count(char **words) {
+  unsigned n = 0;
+  while (words[n]) n++;
+  return n;
+}
+
+/* ---- the beginning of the process ---- */
+
+/* Whether a relocation of this module names hd_rt_check. */
+static int uses_check(struct dl_phdr_info *info, size_t size, void *found) {
+  (void)size;
+  const ElfW(Dyn) *d = NULL;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      d = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+  uint64_t symbols = 0, names = 0, table[2] = {0}, bytes[2] = {0};
+  for (; d && d->d_tag != DT_NULL; d++) switch (d->d_tag) {
+      case DT_SYMTAB: symbols = d->d_un.d_ptr; break;
+      case DT_STRTAB: names = d->d_un.d_ptr; break;
+      case DT_RELA: table[0] = d->d_un.d_ptr; break;
+      case DT_RELASZ: bytes[0] = d->d_un.d_val; break;
+      case DT_JMPREL: table[1] = d->d_un.d_ptr; break;
+      case DT_PLTRELSZ: bytes[1] = d->d_un.d_val; break;
+    }
+  /* The loader has made addresses of these, but for its own and the kernel's. */
+  if (symbols <= info->dlpi_addr || names <= info->dlpi_addr) return 0;
+  for (int t = 0; t < 2 && !*(bool *)found; t++)
+    for (uint64_t i = 0; table[t] && i < bytes[t] / sizeof(ElfW(Rela)); i++) {
+      uint64_t symbol = ELF64_R_SYM(((const ElfW(Rela) *)table[t])[i].r_info);
+      if (symbol && hd__streq((const char *)names + ((const ElfW(Sym) *)symbols)[symbol].st_name, "hd_rt_check"))
+        *(bool *)found = true;
+    }
+  return *(bool *)found;
+}
+
+/* Starts the program again the way a replay will. Returns if that cannot be done: then replays may diverge. */
+static void start_again(char **argv, char **envp) {
+  char exe[HD_PATH_MAX];
+  long n = hd_sys4(SYS_readlink, "/proc/self/exe", exe, sizeof exe - 1, 0);
+  long old = sys(SYS_personality, 0xffffffff, 0, 0);
+  if (n <= 0 || old < 0 || getauxval(AT_SECURE)) return;
+  exe[n] = 0;
+  if (!(old & ADDR_NO_RANDOMIZE) && sys(SYS_personality, old | ADDR_NO_RANDOMIZE, 0, 0) < 0) return;
+  unsigned k = count(envp);
+  char **out = __builtin_alloca((k + 3) * sizeof *out);
+  hd__copy(out, envp, k * sizeof *out);
+  out[k] = "LD_BIND_NOW=1";
+  out[k + 1] = HD_CTL_ENV "=" HD_CTL_FREE;
+  out[k + 2] = NULL;
+  hd_sys3(SYS_execve, exe, argv, out);
+  sys(SYS_personality, old, 0, 0);
+}
+
+static char **keep(char **words) {
+  unsigned n = count(words) + 1;
+  char **out = hd__map(n * sizeof *out);
+  if (out) hd__copy(out, words, n * sizeof *out);
+  return out;
+}
+
+/* A new file for the results of calls, out of the way of the program's own descriptors. */
+static void open_calls(void) {
+  long fd = sys(SYS_memfd_create, (long)"heddle-calls", MFD_CLOEXEC, 0);
+  if (fd < 0) return;
+  sys(SYS_dup3, fd, HD_CALLS_FD, O_CLOEXEC);
+  shut((int)fd);
+}
+
+/* In a replay, what the program prints before the call has been seen by whoever ran the test. */
+static void hide_output(void) {
+  long null = hd_sys4(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC, 0);
+  for (int i = 0; i < 2 && null >= 0; i++) {
+    sys(SYS_dup3, 1 + i, SAVED_OUT + i, O_CLOEXEC);
+    sys(SYS_dup2, null, 1 + i, 0);
+  }
+  shut((int)null);
+}
+
+static void show_output(void) {
+  for (int i = 0; i < 2; i++)
+    if (sys(SYS_dup2, SAVED_OUT + i, 1 + i, 0) >= 0) shut(SAVED_OUT + i);
+}
+
+void hd__check_begin(const char *how, char **argv, char **envp) {
+  bool uses = false;
+  if (!how) {
+    dl_iterate_phdr(uses_check, &uses);
+    if (!uses) return;
+    start_again(argv, envp);
+  }
+  way = how && hd__streq(how, HD_CTL_CALL) ? REPLAY : FREE;
+}
+
+void hd__check_start(char **argv, char **envp) {
+  if (way == NO_CALLS) return;
+  first_argv = keep(argv);
+  first_envp = keep(envp);
+  if (hd_sys3(SYS_getcwd, first_folder, sizeof first_folder, 0) <= 0) first_folder[0] = 0;
+  hd__exit_register_last();
+  /* Not the runtime's own memory: it is put back with the program's. */
+  void *buffer = mmap(NULL, OUT_BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (buffer != MAP_FAILED) setvbuf(stdout, buffer, isatty(1) ? _IOLBF : _IOFBF, OUT_BUFFER);
+  if (way == FREE)
+    open_calls();
+  else
+    hide_output();
+}
+
+/* ---- the body, under control ---- */
+
+_Noreturn static void run_controlled(void (*body)(void *), void *arg) {
+  shut(HD_CALLS_FD);
+  hd__drive_callback(body, arg);
+}
+
+/* The template: copies itself as often as it is asked to. */
+_Noreturn static void serve(int socket, void (*body)(void *), void *arg) {
+  for (;;) {
+    struct hd_copy_request request;
+    struct hd_copy_answer answer;
+    int fd[HD_COPY_FDS];
+    union {
+      struct cmsghdr header;
+      char room[CMSG_SPACE(sizeof fd)];
+    } control;
+    struct iovec data = {&request, sizeof request};
+    struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    long n = sys(SYS_recvmsg, socket, (long)&m, MSG_CMSG_CLOEXEC);
+    if (n == -EINTR) continue;
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    if (n != sizeof request || !c || c->cmsg_len != CMSG_LEN(sizeof fd)) hd__die(0);
+    hd__copy(fd, CMSG_DATA(c), sizeof fd);
+    long pid = hd_sys6(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
+    if (pid == 0) {
+      static const int to[HD_COPY_FDS] = {HD_CTL_FD, HD_SEARCH_FD, 0, 1, 2};
+      hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
+      if (request.own_group) sys(SYS_setpgid, 0, 0, 0);
+      shut(socket);
+      for (int i = 0; i < HD_COPY_FDS; i++)
+        if (sys(SYS_dup2, fd[i], to[i], 0) < 0) hd__die(97);
+      for (int i = 0; i < HD_COPY_FDS; i++) shut(fd[i]);
+      run_controlled(body, arg);
+    }
+    for (int i = 0; i < HD_COPY_FDS; i++) shut(fd[i]);
+    answer.pid = (int32_t)pid;
+    sys(SYS_write, socket, (long)&answer, sizeof answer);
+  }
+}
+
+/* ---- the supervisor ---- */
+
+/* `heddle` beside the runtime's own folder (cli/paths.c), or what HEDDLE names. */
+static bool find_supervisor(char *path, size_t cap) {
+  static const char *const beside[] = {"/../../bin/heddle", "/../../heddle"};
+  for (char **e = first_envp; e && *e; e++)
+    if ((*e)[0] == 'H' && (*e)[1] == 'E' && (*e)[2] == 'D' && (*e)[3] == 'D' && (*e)[4] == 'L' && (*e)[5] == 'E' &&
+        (*e)[6] == '=') {
+      hd__format(path, cap, "%s", *e + 7);
+      return hd_sys3(SYS_access, path, X_OK, 0) == 0;
+    }
+  Dl_info own;
+  if (!dladdr((void *)find_supervisor, &own) || !own.dli_fname) return false;
+  char folder[HD_PATH_MAX];
+  size_t n = hd__format(folder, sizeof folder, "%s", own.dli_fname);
+  while (n && folder[n - 1] != '/') n--;
+  folder[n ? n - 1 : 0] = 0;
+  for (unsigned i = 0; i < 2; i++) {
+    hd__format(path, cap, "%s%s", n ? folder : ".", beside[i]);
+    if (hd_sys3(SYS_access, path, X_OK, 0) == 0) return true;
+  }
+  return false;
+}
+
+/* The command line, in memory of its own. */
+struct words {
+  char *at[16 + MAX_WORDS];
+  unsigned n;
+  char text[2048];
+  size_t used;
+};
+
+static void add(struct words *w, const char *word) {
+  size_t left = sizeof w->text - w->used;
+  if (w->n + 1 == sizeof w->at / sizeof *w->at || hd__strlen(word) >= left) return;
+  w->at[w->n++] = w->text + w->used;
+  w->used += hd__format(w->text + w->used, left, "%s", word) + 1;
+}
+
+static void add_number(struct words *w, const char *option, uint64_t value) {
+  char number[32];
+  if (!value) return;
+  add(w, option);
+  hd__format(number, sizeof number, "%u", value);
+  add(w, number);
+}
+
+static void add_options(struct words *w, const struct hd_check_options *o) {
+  add(w, "heddle");
+  add(w, "check");
+  add(w, "--exit-status");
+  if (!o) return;
+  if (o->strategy) add(w, "--strategy"), add(w, o->strategy);
+  if (o->seconds > 0) {
+    uint64_t ms = (uint64_t)(o->seconds * 1000) + 1;
+    char time[32];
+    hd__format(time, sizeof time, "%u.%u%u%u", ms / 1000, ms / 100 % 10, ms / 10 % 10, ms % 10);
+    add(w, "--time");
+    add(w, time);
+  }
+  add_number(w, "--max-executions", o->executions);
+  add_number(w, "--seed", o->seed);
+  add_number(w, "-j", (uint64_t)o->jobs);
+  if (o->all) add(w, "--all");
+  for (const char *p = o->arguments; p && *p;) {
+    char word[512];
+    size_t n = 0;
+    while (*p == ' ') p++;
+    for (; *p && *p != ' '; p++)
+      if (n + 1 < sizeof word) word[n++] = *p;
+    word[n] = 0;
+    if (n) add(w, word);
+  }
+}
+
+static void inherit(int fd) { sys(SYS_fcntl, fd, F_SETFD, 0); }
+
+struct ends {
+  int socket[2]; /* supervisor, template */
+  int text[2];   /* what the supervisor prints: read, write */
+  int result;
+};
+
+static long plain_fork(void) {
+  static pid_t (*plain)(void);
+  if (!plain) *(void **)&plain = dlsym(RTLD_DEFAULT, "_Fork"); /* no handlers of the program */
+  return plain ? plain() : hd_sys6(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
+}
+
+/* Becomes `heddle check` on the first program's command line. */
+_Noreturn static void supervise(const struct ends *e, const char *heddle, struct words *w) {
+  struct { void *handler; unsigned long flags; void *restorer; uint64_t mask; } plain = {0};
+  uint64_t none = 0;
+  char attach[64];
+  unsigned nargs = count(first_argv), nenv = count(first_envp);
+  char **argv = __builtin_alloca((w->n + nargs + 2) * sizeof *argv);
+  char **envp = __builtin_alloca((nenv + 2) * sizeof *envp);
+  hd__copy(argv, w->at, w->n * sizeof *argv);
+  argv[w->n] = "--";
+  hd__copy(argv + w->n + 1, first_argv, (nargs + 1) * sizeof *argv);
+  hd__format(attach, sizeof attach, HD_ATTACH_ENV "=%d %d %d", (int64_t)e->socket[0], (int64_t)e->result,
+             (int64_t)HD_CALLS_FD);
+  hd__copy(envp, first_envp, nenv * sizeof *envp);
+  envp[nenv] = attach;
+  envp[nenv + 1] = NULL;
+  hd_sys4(SYS_rt_sigaction, SIGCHLD, &plain, 0, 8); /* one who ignores it would never hear of the end of a process */
+  hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
+  if (first_folder[0]) hd_sys3(SYS_chdir, first_folder, 0, 0);
+  inherit(e->socket[0]);
+  inherit(e->result);
+  inherit(HD_CALLS_FD);
+  int null = (int)hd_sys4(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0);
+  if (null != 0) sys(SYS_dup2, null, 0, 0);
+  sys(SYS_dup2, e->text[1], 1, 0);
+  sys(SYS_dup2, e->text[1], 2, 0);
+  hd_sys3(SYS_execve, heddle, argv, envp);
+  hd__die(127);
+}
+
+static void read_text(int fd, struct hd_check_result *r) {
+  static const char rest[] = "\n[...]\n";
+  size_t n = 0, cap = sizeof r->message - 1;
+  char more[512];
+  bool cut = false;
+  for (;;) {
+    long k = n < cap ? sys(SYS_read, fd, (long)(r->message + n), (long)(cap - n))
+                     : sys(SYS_read, fd, (long)more, sizeof more);
+    if (k == -EINTR) continue;
+    if (k <= 0) break;
+    if (n < cap)
+      n += (size_t)k;
+    else
+      cut = true;
+  }
+  r->message[n] = 0;
+  if (cut) hd__copy(r->message + sizeof r->message - sizeof rest, rest, sizeof rest);
+}
+
+/* Other threads would be missing in a copy of this process. */
+static unsigned count_threads(void) {
+  char buf[1024];
+  unsigned n = 0;
+  long fd = hd_sys4(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  for (long k; fd >= 0 && (k = sys(SYS_getdents64, fd, (long)buf, sizeof buf)) > 0;)
+    for (long at = 0; at < k;) {
+      const struct { uint64_t ino; int64_t off; uint16_t len; uint8_t type; char name[1]; } *d = (void *)(buf + at);
+      n += d->name[0] != '.';
+      at += d->len;
+    }
+  if (fd >= 0) shut((int)fd);
+  return n;
+}
+
+static void failed(struct hd_check_result *r, const char *why) {
+  r->verdict = HD_CHECK_ERROR;
+  hd__format(r->message, sizeof r->message, "hd_check: %s\n", why);
+}
+
+static bool open_ends(struct ends *e) {
+  *e = (struct ends){{-1, -1}, {-1, -1}, -1};
+  return hd_sys4(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, e->socket) == 0 &&
+         hd_sys3(SYS_pipe2, e->text, O_CLOEXEC, 0) == 0 &&
+         (e->result = (int)sys(SYS_memfd_create, (long)"heddle-result", MFD_CLOEXEC, 0)) >= 0;
+}
+
+static void close_ends(struct ends *e) {
+  for (int i = 0; i < 2; i++) {
+    if (e->socket[i] >= 0) shut(e->socket[i]);
+    if (e->text[i] >= 0) shut(e->text[i]);
+  }
+  if (e->result >= 0) shut(e->result);
+}
+
+static void search(void (*body)(void *), void *arg, const struct hd_check_options *o, struct hd_check_result *r) {
+  struct ends e;
+  struct words w = {.n = 0};
+  char heddle[HD_PATH_MAX];
+  if (count_threads() > 1) {
+    failed(r, "other threads are running, and would be missing in what is searched: join them first");
+    return;
+  }
+  if (!find_supervisor(heddle, sizeof heddle)) {
+    failed(r, "the program `heddle` is not where the runtime was installed: name it in the variable HEDDLE");
+    return;
+  }
+  add_options(&w, o);
+  if (!open_ends(&e)) {
+    close_ends(&e);
+    failed(r, "no more descriptors");
+    return;
+  }
+  long pid = plain_fork();
+  if (pid == 0) {
+    long template = plain_fork();
+    if (template == 0) {
+      shut(e.socket[0]);
+      shut(e.text[0]);
+      shut(e.text[1]);
+      shut(e.result);
+      serve(e.socket[1], body, arg);
+    }
+    shut(e.socket[1]);
+    supervise(&e, heddle, &w);
+  }
+  if (pid > 0) {
+    int status;
+    shut(e.text[1]);
+    e.text[1] = -1;
+    read_text(e.text[0], r);
+    while (hd_sys4(SYS_wait4, pid, &status, 0, 0) == -EINTR) {}
+    /* All but the text; nothing if it could not even begin. */
+    if (hd_sys4(SYS_pread64, e.result, r, offsetof(struct hd_check_result, message), 0) <= 0)
+      r->verdict = HD_CHECK_ERROR;
+  } else {
+    failed(r, "fork failed: too many processes, or no memory");
+  }
+  close_ends(&e);
+}
+
+/* ---- the call ---- */
+
+static void record(uint64_t pc, const struct hd_check_result *r) {
+  struct hd_call_record c = {pc, offsetof(struct hd_check_result, message) + (uint32_t)hd__strlen(r->message), 0};
+  hd_sys3(SYS_write, HD_CALLS_FD, &c, sizeof c);
+  hd_sys3(SYS_write, HD_CALLS_FD, r, c.size);
+}
+
+/* The result of this call when the failure was found. False: this is the call it was found in. */
+static bool recall(uint64_t pc, struct hd_check_result *r) {
+  struct hd_call_record c;
+  long n = hd_sys3(SYS_read, HD_CALLS_FD, &c, sizeof c);
+  if (n == 0) return false;
+  if (n != sizeof c || c.pc != pc || c.size > sizeof *r || hd_sys3(SYS_read, HD_CALLS_FD, r, c.size) != (long)c.size)
+    hd__die(95);
+  return true;
+}
+
+HD_EXPORT void hd_rt_check(void (*body)(void *), void *arg, const struct hd_check_options *o,
+                           struct hd_check_result *r, size_t size) {
+  uint64_t pc = HD_CALLER;
+  if (size != sizeof *r) hd__die(96); /* built with the header of another version */
+  hd__zero(r, sizeof *r);
+  if (hot.active || rt.ctl || way == NO_CALLS) {
+    body(arg);
+    r->executions = 1;
+    return;
+  }
+  real_fflush(NULL);
+  if (way == REPLAY) {
+    if (recall(pc, r)) return;
+    show_output();
+    run_controlled(body, arg);
+  }
+  search(body, arg, o, r);
+  record(pc, r);
+}
