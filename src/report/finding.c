@@ -55,6 +55,10 @@ static void fill_place(struct hd_place *p, const struct hd_finding_rec *rec, con
     p->object = hd_symbolize_object(s, site->object);
   for (unsigned i = 0; s && i < site->npc; i++)
     hd_symbolize_pc(s, site->pc[i], i == 0 && (site->flags & HD_SITE_EXACT), &p->stack);
+  /* What a test framework does with a failed assertion says less than where that stands. */
+  bool known = false;
+  for (size_t i = 0; i < p->stack.n; i++) known |= p->stack.v[i].file != NULL;
+  while (rec->kind == HD_KIND_ASSERTION && known && !p->stack.v[0].file) hd_frames_drop(&p->stack, 0);
 }
 
 static const struct hd_place *first_with(const struct hd_finding *f, enum hd_role role) {

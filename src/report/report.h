@@ -53,6 +53,7 @@ struct hd_frames {
 };
 void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd_frames *out);
 void hd_frames_free(struct hd_frames *f);
+void hd_frames_drop(struct hd_frames *f, size_t i);
 
 /* "counter", "table[4].name": the variable at `addr`, or NULL. The caller frees. */
 char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr);

@@ -212,16 +212,32 @@ static bool add_scopes(struct hd_symbolizer *s, Dwarf_Die *cu, uint64_t addr, st
   return added;
 }
 
+void hd_frames_drop(struct hd_frames *f, size_t i) {
+  free(f->v[i].function);
+  free(f->v[i].file);
+  free(f->v[i].path);
+  memmove(&f->v[i], &f->v[i + 1], (f->n - i - 1) * sizeof f->v[0]);
+  f->n--;
+}
+
+/* Functions of heddle.h and its kin are not the program's either. */
+static bool is_own_header(const struct hd_frame *f) {
+  static const char *const name[] = {"/heddle.h", "/heddle.hpp", "/heddle_gtest.hpp"};
+  size_t len = f->path ? strlen(f->path) : 0;
+  for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
+    size_t n = strlen(name[i]);
+    if (len > n && strcmp(f->path + len - n, name[i]) == 0) return true;
+  }
+  return false;
+}
+
 /* Inlined helpers of system headers (a checked memcpy, std::atomic's load) tell less than where they stand. */
 static void drop_header_frames(struct hd_frames *f, size_t first) {
+  for (size_t i = f->n; i-- > first;)
+    if (is_own_header(&f->v[i])) hd_frames_drop(f, i);
   while (f->n > first + 1 && f->v[first].inlined && f->v[first].path &&
-         strncmp(f->v[first].path, "/usr/", 5) == 0) {
-    free(f->v[first].function);
-    free(f->v[first].file);
-    free(f->v[first].path);
-    memmove(&f->v[first], &f->v[first + 1], (f->n - first - 1) * sizeof f->v[0]);
-    f->n--;
-  }
+         strncmp(f->v[first].path, "/usr/", 5) == 0)
+    hd_frames_drop(f, first);
 }
 
 void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd_frames *out) {
@@ -238,14 +254,13 @@ void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd
   Dwarf_Die *cu = find_unit(mod, addr, &bias);
   if (cu) {
     set_line(s, &f, cu, addr - bias);
-    if (add_scopes(s, cu, addr - bias, &f, out)) {
-      drop_header_frames(out, first);
-      return;
-    }
   }
-  const char *symbol = dwfl_module_addrname(mod, addr);
-  if (symbol) f.function = function_name(symbol);
-  add_frame(out, &f);
+  if (!cu || !add_scopes(s, cu, addr - bias, &f, out)) {
+    const char *symbol = dwfl_module_addrname(mod, addr);
+    if (symbol) f.function = function_name(symbol);
+    add_frame(out, &f);
+  }
+  drop_header_frames(out, first);
 }
 
 void hd_frames_free(struct hd_frames *f) {

@@ -37,4 +37,11 @@ static inline void hd_sig_sysargs(const ucontext_t *u, long a[6]) {
 static inline void hd_sig_again(ucontext_t *u) { u->uc_mcontext.gregs[REG_RIP] -= 2; }
 static inline void hd_sig_set_result(ucontext_t *u, long r) { u->uc_mcontext.gregs[REG_RAX] = r; }
 
+/* The stack pointer that libc has kept in a jump buffer. */
+static inline uint64_t hd_arch_jump_target(const void *buf) {
+  uint64_t sp = ((const uint64_t *)buf)[6], guard;
+  __asm__("mov %%fs:0x30, %0" : "=r"(guard));
+  return (sp >> 17 | sp << 47) ^ guard;
+}
+
 #endif

@@ -151,13 +151,24 @@ void hd__check_start(char **argv, char **envp) {
 
 /* ---- the body, under control ---- */
 
-_Noreturn static void run_controlled(void (*body)(void *), void *arg) {
+/* What was called, and where the stack was. */
+struct call {
+  void (*body)(void *);
+  void *arg;
+  uint64_t frame;
+};
+
+/* Its stack begins at the same address in a copy of the template and in a replay, which come here from different depths,
+ * both less than this. */
+#define DEPTH 65536
+
+_Noreturn static void run_controlled(const struct call *c) {
   shut(HD_CALLS_FD);
-  hd__drive_callback(body, arg);
+  hd__drive_callback(c->body, c->arg, c->frame - DEPTH);
 }
 
 /* The template: copies itself as often as it is asked to. */
-_Noreturn static void serve(int socket, void (*body)(void *), void *arg) {
+_Noreturn static void serve(int socket, const struct call *call) {
   for (;;) {
     struct hd_copy_request request;
     struct hd_copy_answer answer;
@@ -182,7 +193,7 @@ _Noreturn static void serve(int socket, void (*body)(void *), void *arg) {
       for (int i = 0; i < HD_COPY_FDS; i++)
         if (sys(SYS_dup2, fd[i], to[i], 0) < 0) hd__die(97);
       for (int i = 0; i < HD_COPY_FDS; i++) shut(fd[i]);
-      run_controlled(body, arg);
+      run_controlled(call);
     }
     for (int i = 0; i < HD_COPY_FDS; i++) shut(fd[i]);
     answer.pid = (int32_t)pid;
@@ -363,7 +374,7 @@ static void close_ends(struct ends *e) {
   if (e->result >= 0) shut(e->result);
 }
 
-static void search(void (*body)(void *), void *arg, const struct hd_check_options *o, struct hd_check_result *r) {
+static void search(const struct call *call, const struct hd_check_options *o, struct hd_check_result *r) {
   struct ends e;
   struct words w = {.n = 0};
   char heddle[HD_PATH_MAX];
@@ -389,7 +400,7 @@ static void search(void (*body)(void *), void *arg, const struct hd_check_option
       shut(e.text[0]);
       shut(e.text[1]);
       shut(e.result);
-      serve(e.socket[1], body, arg);
+      serve(e.socket[1], call);
     }
     shut(e.socket[1]);
     supervise(&e, heddle, &w);
@@ -430,6 +441,7 @@ static bool recall(uint64_t pc, struct hd_check_result *r) {
 HD_EXPORT void hd_rt_check(void (*body)(void *), void *arg, const struct hd_check_options *o,
                            struct hd_check_result *r, size_t size) {
   uint64_t pc = HD_CALLER;
+  struct call call = {body, arg, (uint64_t)__builtin_frame_address(0)};
   if (size != sizeof *r) hd__die(96); /* built with the header of another version */
   hd__zero(r, sizeof *r);
   if (hot.active || rt.ctl || way == NO_CALLS) {
@@ -441,8 +453,8 @@ HD_EXPORT void hd_rt_check(void (*body)(void *), void *arg, const struct hd_chec
   if (way == REPLAY) {
     if (recall(pc, r)) return;
     show_output();
-    run_controlled(body, arg);
+    run_controlled(&call);
   }
-  search(body, arg, o, r);
+  search(&call, o, r);
   record(pc, r);
 }

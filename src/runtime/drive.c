@@ -382,10 +382,10 @@ static void search(void *unused) {
   leave();
 }
 
-/* Begins the search below the frame of the caller. */
-_Noreturn static void begin(void) {
-  /* Everything above a page boundary below this frame is start-up code, arguments and environment. */
-  stack_lo = (char *)(((uint64_t)__builtin_frame_address(0) - 512) & ~(HD_PAGE - 1));
+/* Begins the search. Everything above a page boundary below `top` is not the executions' own: start-up code, arguments
+ * and environment, the frames of whoever called hd_check. */
+_Noreturn static void begin(uint64_t top) {
+  stack_lo = (char *)(top & ~(HD_PAGE - 1));
   pthread_attr_t a;
   void *lo;
   size_t size;
@@ -408,16 +408,20 @@ _Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char *
   program.argc = argc;
   program.argv = argv;
   program.envp = envp;
-  begin();
+  begin((uint64_t)__builtin_frame_address(0) - 512);
 }
 
-_Noreturn void hd__drive_callback(void (*body)(void *), void *arg) {
+_Noreturn void hd__drive_callback(void (*body)(void *), void *arg, uint64_t top) {
   program.body = body;
   program.arg = arg;
   rt.callback = true;
   hd__attach();
   hd__heap_start();
-  begin();
+  begin(top);
+}
+
+bool hd__first_stack_has(uint64_t addr) {
+  return addr < (uint64_t)stack_hi && addr >= (uint64_t)stack_lo - stack_limit;
 }
 
 uint64_t hd__first_stack_end(void) { return (uint64_t)stack_lo; }

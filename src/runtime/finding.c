@@ -2,6 +2,7 @@
  * thread at fault (or the scheduler's, for a deadlock found there). The supervisor reads and speaks. */
 #include <dlfcn.h>
 #include <link.h>
+#include <unwind.h>
 
 #include "runtime/rt.h"
 
@@ -282,6 +283,31 @@ void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *
     hd__finding_done(f, fatal);
   }
   if (fatal) hd__thread_stop();
+}
+
+static _Unwind_Reason_Code add_pc(struct _Unwind_Context *context, void *arg) {
+  struct hd_site *s = arg;
+  if (s->npc == HD_MAX_STACK) return _URC_END_OF_STACK;
+  uint64_t pc = _Unwind_GetIP(context);
+  if (pc) s->pc[s->npc++] = pc;
+  return _URC_NO_REASON;
+}
+
+/* Every caller is named, also code without hooks: a test framework is what stands between the program and us. */
+void hd__report_unwound(unsigned kind, const char *text) {
+  struct hd_site here = {.npc = 0};
+  uint64_t sum = 0;
+  _Unwind_Backtrace(add_pc, &here);
+  for (unsigned i = 0; i < here.npc; i++) sum = sum * 31 + stable(here.pc[i]);
+  struct hd_finding_rec *f = hd__finding(kind, sum, 0);
+  if (f) {
+    struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_NONE);
+    s->npc = here.npc;
+    hd__copy(s->pc, here.pc, sizeof s->pc);
+    hd__format(f->text, sizeof f->text, "%s", text);
+    hd__finding_done(f, true);
+  }
+  hd__thread_stop();
 }
 
 void hd__report_overflow(uint64_t pc) {

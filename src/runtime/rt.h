@@ -583,6 +583,7 @@ void hd__attach(void);
 _Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp);
 
 /* Calls f for the first thread's stack from sp up. */
+bool hd__first_stack_has(uint64_t addr);
 uint64_t hd__first_stack_end(void);
 void hd__scan_first_stack(char *sp, void (*f)(char *lo, char *hi));
 bool hd__first_stack_overflow(uint64_t addr, uint64_t sp);
@@ -610,6 +611,8 @@ void hd__site_block(struct hd_finding_rec *f, uint64_t addr);
 void hd__finding_done(struct hd_finding_rec *f, bool fatal);
 uint64_t hd__site_pc(uint64_t site);
 void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal);
+/* The same here, with all callers, and for good. */
+_Noreturn void hd__report_unwound(unsigned kind, const char *text);
 void hd__report_deadlock(void);
 void hd__report_overflow(uint64_t pc);
 void hd__report_leaks(void); /* leaks.c */

@@ -48,7 +48,7 @@ static size_t old_size(void *p) {
 static bool libc_owns(const char *p) {
   uint64_t lo, hi;
   if (p >= libc_heap && p < libc_heap_end) return true;
-  return rt.callback && !hd__segment_of((uint64_t)p, &lo, &hi) && (uint64_t)p < hd__first_stack_end() - (1ull << 30) &&
+  return rt.callback && !hd__segment_of((uint64_t)p, &lo, &hi) && !hd__first_stack_has((uint64_t)p) &&
          !hd__ident_end((uint64_t)p) && hd__snapshot_prot((uint64_t)p) >= 0;
 }
 
