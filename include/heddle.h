@@ -71,9 +71,10 @@ struct hd_check_options {
   double seconds;                /* at most so long */
   unsigned long long executions; /* at most so many */
   unsigned long long seed;
-  unsigned jobs;         /* processes that share the search */
-  hd_truth all;          /* go on after the first finding */
-  const char *arguments; /* more options of `heddle check`, with blanks between them: "--preemptions 2 --leaks" */
+  unsigned jobs; /* processes that share the search */
+  hd_truth all;  /* go on after the first finding */
+  const char
+      *arguments; /* more options of `heddle check`, with blanks between them: "--preemptions 2 --leaks" */
 };
 
 enum hd_check_verdict {
@@ -85,10 +86,10 @@ enum hd_check_verdict {
 };
 
 struct hd_check_finding {
-  char kind[32];   /* "data-race", "deadlock", ... as in docs/findings.md */
-  char title[64];  /* the same for people */
-  char file[256];  /* where, if that is known */
-  int line;        /* 0: not known */
+  char kind[32];    /* "data-race", "deadlock", ... as in docs/findings.md */
+  char title[64];   /* the same for people */
+  char file[256];   /* where, if that is known */
+  int line;         /* 0: not known */
   char replay[512]; /* the command that shows it again */
 };
 

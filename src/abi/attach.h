@@ -18,7 +18,7 @@
 #define HD_CTL_FREE "free" /* hd_check starts a supervisor */
 #define HD_CTL_CALL "call" /* control begins with the call that HD_CALLS_FD has no result of */
 
-#define HD_CALLS_FD 1010 /* the results of earlier calls */
+#define HD_CALLS_FD 1010              /* the results of earlier calls */
 #define HD_ATTACH_ENV "HEDDLE_ATTACH" /* for the supervisor: "<socket> <result> <calls>", descriptors */
 
 enum hd_copy_fd { HD_COPY_CTL, HD_COPY_SEARCH, HD_COPY_IN, HD_COPY_OUT, HD_COPY_ERR, HD_COPY_FDS };

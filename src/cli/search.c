@@ -415,7 +415,8 @@ static int begin(struct hd_search_run *s, struct hd_err *err) {
   if (rc == HD_OK) rc = hd_outputs_check(o, err);
   for (unsigned i = 0; i < o->suppressions.n && rc == HD_OK; i++)
     rc = hd_suppressions_load(o->suppressions.v[i], &s->suppressions, err);
-  char *out = s->attached ? hd_absolute(s->command.cwd ? s->command.cwd : "/", o->out ? o->out : ".heddle") : NULL;
+  char *out =
+      s->attached ? hd_absolute(s->command.cwd ? s->command.cwd : "/", o->out ? o->out : ".heddle") : NULL;
   if (rc == HD_OK) rc = hd_store_init(&s->store, out ? out : o->out, err);
   free(out);
   if (rc == HD_OK && !s->attached) rc = hd_input_init(&s->input, s->verb == HD_VERB_RUN, err);
@@ -452,7 +453,8 @@ static void end(struct hd_search_run *s) {
 }
 
 int hd_search(struct hd_options *o, enum hd_verb verb) {
-  struct hd_search_run s = {.o = o, .verb = verb, .input.fd = -1, .attached = verb == HD_VERB_CHECK && hd_attached()};
+  struct hd_search_run s = {
+      .o = o, .verb = verb, .input.fd = -1, .attached = verb == HD_VERB_CHECK && hd_attached()};
   for (unsigned i = 0; i < HD_MAX_WORKERS; i++) s.worker[i].control.fd = s.worker[i].control.search_fd = -1;
   struct hd_err err;
   enum hd_stop stop = HD_STOP_FINISHED;

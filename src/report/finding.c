@@ -58,7 +58,8 @@ static void fill_place(struct hd_place *p, const struct hd_finding_rec *rec, con
   /* What a test framework does with a failed assertion says less than where that stands. */
   bool known = false;
   for (size_t i = 0; i < p->stack.n; i++) known |= p->stack.v[i].file != NULL;
-  while (rec->kind == HD_KIND_ASSERTION && known && !p->stack.v[0].file) hd_frames_drop(&p->stack, 0);
+  bool asserted = rec->kind == HD_KIND_ASSERTION || rec->kind == HD_KIND_EXIT;
+  while (asserted && known && !p->stack.v[0].file) hd_frames_drop(&p->stack, 0);
 }
 
 static const struct hd_place *first_with(const struct hd_finding *f, enum hd_role role) {

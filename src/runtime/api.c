@@ -32,7 +32,7 @@ void hd_rt_assume_failed(void) {
 
 HD_EXPORT void hd_rt_failure(const char *text);
 void hd_rt_failure(const char *text) {
-  if (hot.active) hd__report_unwound(HD_KIND_ASSERTION, text);
+  if (hot.active) hd__report_assertion(text);
 }
 
 /* ---- notes and targets ---- */

@@ -29,7 +29,7 @@
 #include "runtime/rt.h"
 
 #define OUT_BUFFER 4096
-#define MAX_WORDS 64 /* of options.arguments */
+#define MAX_WORDS 64                /* of options.arguments */
 #define SAVED_OUT (HD_CALLS_FD + 1) /* where output went before the call was reached */
 #define SAVED_ERR (HD_CALLS_FD + 2)
 
@@ -70,7 +70,8 @@ static int uses_check(struct dl_phdr_info *info, size_t size, void *found) {
   for (int t = 0; t < 2 && !*(bool *)found; t++)
     for (uint64_t i = 0; table[t] && i < bytes[t] / sizeof(ElfW(Rela)); i++) {
       uint64_t symbol = ELF64_R_SYM(((const ElfW(Rela) *)table[t])[i].r_info);
-      if (symbol && hd__streq((const char *)names + ((const ElfW(Sym) *)symbols)[symbol].st_name, "hd_rt_check"))
+      if (symbol &&
+          hd__streq((const char *)names + ((const ElfW(Sym) *)symbols)[symbol].st_name, "hd_rt_check"))
         *(bool *)found = true;
     }
   return *(bool *)found;
@@ -151,6 +152,52 @@ void hd__check_start(char **argv, char **envp) {
 
 /* ---- the body, under control ---- */
 
+/* Calls f for each name in a folder of /proc that is a number. */
+static void each_number(const char *folder, void (*f)(int number, void *arg), void *arg) {
+  char buf[1024];
+  long dir = hd_sys4(SYS_openat, AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  for (long k; dir >= 0 && (k = sys(SYS_getdents64, dir, (long)buf, sizeof buf)) > 0;)
+    for (long at = 0; at < k;) {
+      const struct entry {
+        uint64_t ino;
+        int64_t off;
+        uint16_t len;
+        uint8_t type;
+        char name[1];
+      } *d = (void *)(buf + at);
+      int number = 0;
+      for (const char *c = d->name; *c >= '0' && *c <= '9'; c++) number = number * 10 + *c - '0';
+      if (d->name[0] != '.' && number != dir) f(number, arg);
+      at += d->len;
+    }
+  if (dir >= 0) shut((int)dir);
+}
+
+/* A copy of a file that has no name any more. */
+static long copy_file(int fd) {
+  long to = sys(SYS_memfd_create, (long)"heddle-copy", MFD_CLOEXEC, 0);
+  char buf[4096];
+  long n;
+  for (long at = 0; to >= 0 && (n = hd_sys4(SYS_pread64, fd, buf, sizeof buf, at)) > 0; at += n)
+    hd_sys4(SYS_pwrite64, to, buf, n, at);
+  return to;
+}
+
+/* Where the test process is in a file, and what is in one without a name, is its own business. */
+static void isolate_file(int fd, void *unused) {
+  (void)unused;
+  struct stat st;
+  char name[64];
+  if (fd < 3 || fd >= HD_CTL_FD || hd_sys3(SYS_fstat, fd, &st, 0) || !S_ISREG(st.st_mode)) return;
+  long at = sys(SYS_lseek, fd, 0, SEEK_CUR), flags = sys(SYS_fcntl, fd, F_GETFL, 0);
+  hd__format(name, sizeof name, "/proc/self/fd/%d", (int64_t)fd);
+  long to = st.st_nlink ? hd_sys4(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0) : copy_file(fd);
+  if (to < 0) return;
+  sys(SYS_lseek, to, at, SEEK_SET);
+  sys(SYS_dup3, to, fd, sys(SYS_fcntl, fd, F_GETFD, 0) & FD_CLOEXEC ? O_CLOEXEC : 0);
+  shut((int)to);
+}
+
 /* What was called, and where the stack was. */
 struct call {
   void (*body)(void *);
@@ -164,6 +211,7 @@ struct call {
 
 _Noreturn static void run_controlled(const struct call *c) {
   shut(HD_CALLS_FD);
+  each_number("/proc/self/fd", isolate_file, NULL);
   hd__drive_callback(c->body, c->arg, c->frame - DEPTH);
 }
 
@@ -178,7 +226,8 @@ _Noreturn static void serve(int socket, const struct call *call) {
       char room[CMSG_SPACE(sizeof fd)];
     } control;
     struct iovec data = {&request, sizeof request};
-    struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr m = {
+        .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     long n = sys(SYS_recvmsg, socket, (long)&m, MSG_CMSG_CLOEXEC);
     if (n == -EINTR) continue;
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
@@ -207,8 +256,8 @@ _Noreturn static void serve(int socket, const struct call *call) {
 static bool find_supervisor(char *path, size_t cap) {
   static const char *const beside[] = {"/../../bin/heddle", "/../../heddle"};
   for (char **e = first_envp; e && *e; e++)
-    if ((*e)[0] == 'H' && (*e)[1] == 'E' && (*e)[2] == 'D' && (*e)[3] == 'D' && (*e)[4] == 'L' && (*e)[5] == 'E' &&
-        (*e)[6] == '=') {
+    if ((*e)[0] == 'H' && (*e)[1] == 'E' && (*e)[2] == 'D' && (*e)[3] == 'D' && (*e)[4] == 'L' &&
+        (*e)[5] == 'E' && (*e)[6] == '=') {
       hd__format(path, cap, "%s", *e + 7);
       return hd_sys3(SYS_access, path, X_OK, 0) == 0;
     }
@@ -292,7 +341,12 @@ static long plain_fork(void) {
 
 /* Becomes `heddle check` on the first program's command line. */
 _Noreturn static void supervise(const struct ends *e, const char *heddle, struct words *w) {
-  struct { void *handler; unsigned long flags; void *restorer; uint64_t mask; } plain = {0};
+  struct {
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    uint64_t mask;
+  } plain = {0};
   uint64_t none = 0;
   char attach[64];
   unsigned nargs = count(first_argv), nenv = count(first_envp);
@@ -306,7 +360,8 @@ _Noreturn static void supervise(const struct ends *e, const char *heddle, struct
   hd__copy(envp, first_envp, nenv * sizeof *envp);
   envp[nenv] = attach;
   envp[nenv + 1] = NULL;
-  hd_sys4(SYS_rt_sigaction, SIGCHLD, &plain, 0, 8); /* one who ignores it would never hear of the end of a process */
+  hd_sys4(SYS_rt_sigaction, SIGCHLD, &plain, 0,
+          8); /* one who ignores it would never hear of the end of a process */
   hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
   if (first_folder[0]) hd_sys3(SYS_chdir, first_folder, 0, 0);
   inherit(e->socket[0]);
@@ -339,19 +394,9 @@ static void read_text(int fd, struct hd_check_result *r) {
   if (cut) hd__copy(r->message + sizeof r->message - sizeof rest, rest, sizeof rest);
 }
 
-/* Other threads would be missing in a copy of this process. */
-static unsigned count_threads(void) {
-  char buf[1024];
-  unsigned n = 0;
-  long fd = hd_sys4(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  for (long k; fd >= 0 && (k = sys(SYS_getdents64, fd, (long)buf, sizeof buf)) > 0;)
-    for (long at = 0; at < k;) {
-      const struct { uint64_t ino; int64_t off; uint16_t len; uint8_t type; char name[1]; } *d = (void *)(buf + at);
-      n += d->name[0] != '.';
-      at += d->len;
-    }
-  if (fd >= 0) shut((int)fd);
-  return n;
+static void count_one(int number, void *n) {
+  (void)number;
+  ++*(unsigned *)n;
 }
 
 static void failed(struct hd_check_result *r, const char *why) {
@@ -378,7 +423,9 @@ static void search(const struct call *call, const struct hd_check_options *o, st
   struct ends e;
   struct words w = {.n = 0};
   char heddle[HD_PATH_MAX];
-  if (count_threads() > 1) {
+  unsigned threads = 0;
+  each_number("/proc/self/task", count_one, &threads);
+  if (threads > 1) { /* a copy of this process would be without them */
     failed(r, "other threads are running, and would be missing in what is searched: join them first");
     return;
   }
@@ -423,7 +470,8 @@ static void search(const struct call *call, const struct hd_check_options *o, st
 /* ---- the call ---- */
 
 static void record(uint64_t pc, const struct hd_check_result *r) {
-  struct hd_call_record c = {pc, offsetof(struct hd_check_result, message) + (uint32_t)hd__strlen(r->message), 0};
+  struct hd_call_record c = {pc, offsetof(struct hd_check_result, message) + (uint32_t)hd__strlen(r->message),
+                             0};
   hd_sys3(SYS_write, HD_CALLS_FD, &c, sizeof c);
   hd_sys3(SYS_write, HD_CALLS_FD, r, c.size);
 }
@@ -433,7 +481,8 @@ static bool recall(uint64_t pc, struct hd_check_result *r) {
   struct hd_call_record c;
   long n = hd_sys3(SYS_read, HD_CALLS_FD, &c, sizeof c);
   if (n == 0) return false;
-  if (n != sizeof c || c.pc != pc || c.size > sizeof *r || hd_sys3(SYS_read, HD_CALLS_FD, r, c.size) != (long)c.size)
+  if (n != sizeof c || c.pc != pc || c.size > sizeof *r ||
+      hd_sys3(SYS_read, HD_CALLS_FD, r, c.size) != (long)c.size)
     hd__die(95);
   return true;
 }

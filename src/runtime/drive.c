@@ -386,6 +386,7 @@ static void search(void *unused) {
  * and environment, the frames of whoever called hd_check. */
 _Noreturn static void begin(uint64_t top) {
   stack_lo = (char *)(top & ~(HD_PAGE - 1));
+  *(volatile char *)(stack_lo - HD_PAGE) = 0; /* from here on the kernel makes it grow */
   pthread_attr_t a;
   void *lo;
   size_t size;

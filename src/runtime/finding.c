@@ -294,16 +294,22 @@ static _Unwind_Reason_Code add_pc(struct _Unwind_Context *context, void *arg) {
 }
 
 /* Every caller is named, also code without hooks: a test framework is what stands between the program and us. */
-void hd__report_unwound(unsigned kind, const char *text) {
+struct hd_finding_rec *hd__finding_unwound(unsigned kind, unsigned op) {
   struct hd_site here = {.npc = 0};
   uint64_t sum = 0;
   _Unwind_Backtrace(add_pc, &here);
   for (unsigned i = 0; i < here.npc; i++) sum = sum * 31 + stable(here.pc[i]);
   struct hd_finding_rec *f = hd__finding(kind, sum, 0);
+  if (!f) return NULL;
+  struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, op);
+  s->npc = here.npc;
+  hd__copy(s->pc, here.pc, sizeof s->pc);
+  return f;
+}
+
+void hd__report_assertion(const char *text) {
+  struct hd_finding_rec *f = hd__finding_unwound(HD_KIND_ASSERTION, HD_OP_NONE);
   if (f) {
-    struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_NONE);
-    s->npc = here.npc;
-    hd__copy(s->pc, here.pc, sizeof s->pc);
     hd__format(f->text, sizeof f->text, "%s", text);
     hd__finding_done(f, true);
   }

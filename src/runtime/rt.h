@@ -267,10 +267,10 @@ struct hd_rt {
   int end_reason; /* enum hd_end */
   size_t grow_stack;
   int exit_status;
-  bool in_exit; /* exit handlers are running */
-  bool preload; /* the program was not built for us: what its memory accesses order is not known */
+  bool in_exit;  /* exit handlers are running */
+  bool preload;  /* the program was not built for us: what its memory accesses order is not known */
   bool callback; /* executions are calls of a function (hd_check), not runs of main */
-  bool child;   /* this is a process that the program has forked: it runs natively */
+  bool child;    /* this is a process that the program has forked: it runs natively */
 };
 extern struct hd_rt rt;
 
@@ -611,8 +611,9 @@ void hd__site_block(struct hd_finding_rec *f, uint64_t addr);
 void hd__finding_done(struct hd_finding_rec *f, bool fatal);
 uint64_t hd__site_pc(uint64_t site);
 void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal);
-/* The same here, with all callers, and for good. */
-_Noreturn void hd__report_unwound(unsigned kind, const char *text);
+/* A finding of the running thread, here, with a place that names all callers; NULL: it is not wanted. */
+struct hd_finding_rec *hd__finding_unwound(unsigned kind, unsigned op);
+_Noreturn void hd__report_assertion(const char *text);
 void hd__report_deadlock(void);
 void hd__report_overflow(uint64_t pc);
 void hd__report_leaks(void); /* leaks.c */

@@ -105,7 +105,8 @@ void hd__signals_init(void) {
     hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the signal stack");
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++) {
     real_sigaction(caught[i], NULL, &theirs[caught[i]]);
-    if (rt.callback) theirs[caught[i]] = (struct sigaction){0}; /* the test framework's, which would leave the callback */
+    if (rt.callback)
+      theirs[caught[i]] = (struct sigaction){0}; /* the test framework's, which would leave the callback */
     theirs_start[caught[i]] = theirs[caught[i]];
     hd__signal_install(caught[i], handler);
   }

@@ -12,8 +12,8 @@ static void look(const struct __jmp_buf_tag *to) {
   uint64_t sp = hd_arch_jump_target(to->__jmpbuf);
   bool inside = id ? sp >= (uint64_t)id->stack_lo && sp < (uint64_t)id->stack_hi : sp < hd__first_stack_end();
   if (inside) return;
-  hd__report_unwound(HD_KIND_ASSERTION,
-                     "it left the body of hd_check by longjmp, as test frameworks do when an assertion fails");
+  hd__report_assertion(
+      "it left the body of hd_check by longjmp, as test frameworks do when an assertion fails");
 }
 
 HD_EXPORT void longjmp(struct __jmp_buf_tag to[1], int value) {
