@@ -62,10 +62,7 @@ static int meta(const struct hd_undo_rec *r) {
   return utimensat(AT_FDCWD, r->path, t, 0) ? errno : 0;
 }
 
-static int file(struct hd_undo_rec *r) {
-  int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0 && errno == EACCES && chmod(r->path, 0600) == 0) fd = open(r->path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return errno;
+static int contents(struct hd_undo_rec *r, int fd) {
   const char *data = hd_undo_data(r);
   int e = 0;
   for (uint64_t done = 0; done < r->data_len && !e;) {
@@ -77,7 +74,20 @@ static int file(struct hd_undo_rec *r) {
   }
   if (!e && ftruncate(fd, (off_t)r->data_len)) e = errno;
   close(fd);
+  return e;
+}
+
+static int file(struct hd_undo_rec *r) {
+  int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0 && errno == EACCES && chmod(r->path, 0600) == 0) fd = open(r->path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  int e = contents(r, fd);
   return e ? e : meta(r);
+}
+
+static int unnamed(struct hd_undo_rec *r) {
+  int fd = open(r->path, O_WRONLY | O_CLOEXEC);
+  return fd < 0 ? 0 : contents(r, fd);
 }
 
 static int undo_one(struct hd_undo_rec *r) {
@@ -94,6 +104,7 @@ static int undo_one(struct hd_undo_rec *r) {
     case HD_UNDO_SWAP:
       return renameat2(AT_FDCWD, hd_undo_data(r), AT_FDCWD, r->path, RENAME_EXCHANGE) ? errno : 0;
     case HD_UNDO_META: return meta(r);
+    case HD_UNDO_UNNAMED: return unnamed(r);
     default: return EINVAL;
   }
 }

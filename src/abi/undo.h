@@ -17,6 +17,7 @@ enum hd_undo_kind {
   HD_UNDO_RENAME, /* the contents are its name now */
   HD_UNDO_SWAP,   /* two names were exchanged */
   HD_UNDO_META,   /* mode, owner and times */
+  HD_UNDO_UNNAMED, /* the contents of a file that only a process has, by its descriptor; gone with the process */
 };
 
 struct hd_undo_rec {

@@ -1,4 +1,4 @@
-/* check.c: hd_check: a search from inside an ordinary process. Runs in the test process.
+/* check.c: a search from inside an ordinary process (hd_check). Runs in the test process.
  *
  * The process itself is never controlled. At the call it forks a child that becomes `heddle check`, whose child is a
  * copy of the process as it is then (the template). What is searched are copies of the template, which begin with the
@@ -174,12 +174,14 @@ static void each_number(const char *folder, void (*f)(int number, void *arg), vo
 }
 
 /* A copy of a file that has no name any more. */
-static long copy_file(int fd) {
+static long copy_file(const char *name) {
+  long fd = hd_sys4(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
   long to = sys(SYS_memfd_create, (long)"heddle-copy", MFD_CLOEXEC, 0);
   char buf[4096];
   long n;
   for (long at = 0; to >= 0 && (n = hd_sys4(SYS_pread64, fd, buf, sizeof buf, at)) > 0; at += n)
     hd_sys4(SYS_pwrite64, to, buf, n, at);
+  if (fd >= 0) shut((int)fd);
   return to;
 }
 
@@ -191,7 +193,7 @@ static void isolate_file(int fd, void *unused) {
   if (fd < 3 || fd >= HD_CTL_FD || hd_sys3(SYS_fstat, fd, &st, 0) || !S_ISREG(st.st_mode)) return;
   long at = sys(SYS_lseek, fd, 0, SEEK_CUR), flags = sys(SYS_fcntl, fd, F_GETFL, 0);
   hd__format(name, sizeof name, "/proc/self/fd/%d", (int64_t)fd);
-  long to = st.st_nlink ? hd_sys4(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0) : copy_file(fd);
+  long to = st.st_nlink ? hd_sys4(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0) : copy_file(name);
   if (to < 0) return;
   sys(SYS_lseek, to, at, SEEK_SET);
   sys(SYS_dup3, to, fd, sys(SYS_fcntl, fd, F_GETFD, 0) & FD_CLOEXEC ? O_CLOEXEC : 0);

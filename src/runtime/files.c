@@ -38,7 +38,10 @@ static void lock_files(void) {
   locked = true;
 }
 
+static int64_t first_pid; /* in fork mode, of the parent of all executions */
+
 void hd__files_init(void) {
+  first_pid = hd_sys3(SYS_getpid, 0, 0, 0);
   long fd = hd_sys4(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return;
   lock_fd = (int)hd_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HD_FD_OWN);
@@ -103,19 +106,23 @@ static void record_text(unsigned kind, const char *path, const char *data, const
   hd_undo_commit(undo_log(), r);
 }
 
-static bool save_contents(const char *path, const struct stat *st) {
-  long fd = hd_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-  if (fd < 0) return false; /* not readable by us, so hardly the program's to change */
-  struct hd_undo_rec *r = record(HD_UNDO_FILE, path, (uint64_t)st->st_size, st);
+static void record_contents(unsigned kind, const char *path, long fd, const struct stat *st) {
+  struct hd_undo_rec *r = record(kind, path, (uint64_t)st->st_size, st);
   uint64_t done = 0;
   while (done < r->data_len) {
     long n = hd_sys4(SYS_pread64, fd, hd_undo_data(r) + done, r->data_len - done, done);
     if (n <= 0) break;
     done += (uint64_t)n;
   }
-  hd_sys3(SYS_close, fd, 0, 0);
   r->data_len = done;
   hd_undo_commit(undo_log(), r);
+}
+
+static bool save_contents(const char *path, const struct stat *st) {
+  long fd = hd_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+  if (fd < 0) return false; /* not readable by us, so hardly the program's to change */
+  record_contents(HD_UNDO_FILE, path, fd, st);
+  hd_sys3(SYS_close, fd, 0, 0);
   return true;
 }
 
@@ -165,10 +172,17 @@ void hd__file_changes(long fd) {
   struct hd_desc *d = hd__fd(fd);
   char path[HD_PATH_MAX];
   struct stat st;
-  if (!d || d->kind != HD_IO_FILE || d->before || d->chan->saved || keeps()) return;
+  if (!d || d->kind != HD_IO_FILE || d->chan->saved || keeps()) return;
+  bool test_has_it = d->before && rt.callback && fd > 2; /* a copy of its own, see check.c */
+  if (d->before && !test_has_it) return;
   d->chan->saved = true;
-  if (!d->chan->created && fd_path(fd, path) && hd_sys3(SYS_lstat, path, &st, 0) == 0)
+  if (d->chan->created || hd_sys3(SYS_fstat, fd, &st, 0) < 0) return;
+  if (fd_path(fd, path)) {
     save_contents(path, &st);
+  } else if (test_has_it) {
+    hd__format(path, sizeof path, "/proc/%d/fd/%d", first_pid, (int64_t)fd);
+    record_contents(HD_UNDO_UNNAMED, path, fd, &st); /* open for both: we made it */
+  }
 }
 
 /* ---- opening ---- */

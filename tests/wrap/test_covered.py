@@ -11,6 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 # Called by compilers and by other functions of libc, not by programs; Heddle's own; an older name of free.
 INTERNAL = re.compile(r"__|_Z|hd_rt_|heddle_debug_|reach_error|cfree")
 ELSEWHERE = dict.fromkeys(("dlopen", "dlclose"), "tests/cli/test_dlopen.py")  # what takes more than one file
+ELSEWHERE.update(dict.fromkeys(("longjmp", "_longjmp", "siglongjmp"), "tests/cli/test_check.py"))  # what frameworks do
 
 
 def functions(s):

@@ -1,0 +1,294 @@
+"""hd_check: one function is searched from inside an ordinary process, and what is found can be replayed."""
+import re
+
+from scratch import each
+
+PRELUDE = """
+#define _GNU_SOURCE
+#include <assert.h>
+#include <heddle.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int show(struct hd_check_result r) {
+  static const char *const verdict[] = {"once", "clean", "bounded", "bug", "error"};
+  printf("%s %llu %u %s %s:%d\\n%s", verdict[r.verdict], r.executions, r.findings, r.findings ? r.finding[0].kind : "-",
+         r.finding[0].file, r.finding[0].line, r.message);
+  return r.verdict;
+}
+static atomic_int n;
+static void *add(void *a) { n++; return a; }
+static void *lose(void *a) { int v = n; n = v + 1; return a; }
+static void pair(void *f) {
+  pthread_t a, b;
+  pthread_create(&a, NULL, (void *(*)(void *))f, NULL);
+  pthread_create(&b, NULL, (void *(*)(void *))f, NULL);
+  pthread_join(a, NULL);
+  pthread_join(b, NULL);
+  assert(n == 2);
+}
+"""
+
+
+def run(s, text, *flags, want=None, name="prog", **kw):
+    """Builds and runs the program as any other; returns its output."""
+    s.build_text(PRELUDE + text, *flags, name=name)
+    return s.run(["./" + name], want=want, **kw).stdout
+
+
+def replays(s, *numbers):
+    for number in numbers:
+        p = s.run([s.heddle, "replay", ".heddle/%d" % number], want=1)
+        s.check("replayed: the same finding" in p.stderr, "no replay of %d: %s" % (number, p.stderr[-300:]))
+
+
+def test_clean(s):
+    """Every schedule is covered, and the process is as it was."""
+    out = run(s, """int main(void) { show(hd_check(pair, add, NULL)); printf("n is %d\\n", n); }""", want=0)
+    s.check(out.startswith("clean 2 0 -"), out)
+    s.check("every schedule was covered" in out and out.endswith("n is 0\n"), out)
+
+
+def test_bug(s):
+    """The finding says where, the message how to replay it, and that works from anywhere."""
+    out = run(s, """int main(void) { return show(hd_check(pair, lose, NULL)); }""", want=3)
+    s.check(re.match(r"bug \d+ 1 assertion prog.c:\d+\n", out), out)
+    command = re.search(r"replay: (heddle replay /\S+)", out).group(1)
+    p = s.run([s.heddle, *command.split()[1:]], want=1, cwd="/")
+    s.check("replayed: the same finding" in p.stderr, p.stderr)
+
+
+@each("terminal", "other-environment", "empty-environment", "other-folder")
+def test_replay_elsewhere(s, how):
+    """The process that fails and its replay differ in what is around them, not in what they do."""
+    s.build_text(PRELUDE + """
+int main(void) {
+  int *heap = malloc(100);
+  printf("hello %p\\n", (void *)heap);
+  show(hd_check(pair, add, NULL));
+  return show(hd_check(pair, lose, NULL)); }""")
+    if how == "terminal":
+        s.run(["script", "-qec", "./prog", "/dev/null"], want=3)
+    elif how == "other-environment":
+        s.run(["./prog"], want=3, env={"SOMETHING": "x" * 1000})
+    elif how == "empty-environment":
+        s.run(["env", "-i", "./prog"], want=3)
+    else:
+        s.run(["sh", "-c", "mkdir other; cd other; ../prog"], want=3)
+        s.run(["mv", "other/.heddle", "."])
+    replays(s, 1)
+
+
+def test_heap_and_stack_of_the_test(s):
+    """What the test had before the call is there, in every execution anew, also large blocks; it may be freed."""
+    out = run(s, """
+static int *big, *small;
+static void *worker(void *local) { ++*(int *)local; big[5]++; free(small); small = NULL; return NULL; }
+static void body(void *local) {
+  pthread_t t;
+  assert(*(int *)local == 7 && big[5] == 0 && *small == 3);
+  pthread_create(&t, NULL, worker, local);
+  pthread_join(t, NULL);
+  big = realloc(big, 2000000);
+  assert(big[5] == 1);
+  free(big);
+}
+int main(void) {
+  int local = 7;
+  big = calloc(100000, sizeof *big);
+  small = malloc(sizeof *small);
+  *small = 3;
+  show(hd_check(body, &local, NULL));
+  assert(local == 7 && big[5] == 0 && *small == 3);
+  free(big);
+  free(small);
+}""", want=0)
+    s.check(out.startswith("clean 1 0 -"), out)
+
+
+def test_freed_while_used(s):
+    """Freeing a block of the test's is a write to it."""
+    out = run(s, """
+static int *block;
+static void *reader(void *a) { return *block ? a : NULL; }
+static void body(void *a) {
+  pthread_t t;
+  pthread_create(&t, NULL, reader, a);
+  free(block);
+  pthread_join(t, NULL);
+}
+int main(void) { block = calloc(1, 4); return show(hd_check(body, NULL, NULL)); }""", want=3)
+    s.check("bug 1 1 data-race" in out, out)
+    replays(s, 1)
+
+
+def test_threads_left(s):
+    """Threads that the body leaves behind run to their ends; if they cannot, that is found."""
+    out = run(s, """
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static void *ab(void *x) { pthread_mutex_lock(&a); pthread_mutex_lock(&b); pthread_mutex_unlock(&b);
+  pthread_mutex_unlock(&a); return x; }
+static void *ba(void *x) { pthread_mutex_lock(&b); pthread_mutex_lock(&a); pthread_mutex_unlock(&a);
+  pthread_mutex_unlock(&b); return x; }
+static void alone(void *x) { pthread_t t; pthread_create(&t, NULL, ab, x); pthread_detach(t); }
+static void both(void *x) { pthread_t t; alone(x); pthread_create(&t, NULL, ba, x); pthread_detach(t); }
+int main(void) { show(hd_check(alone, NULL, NULL)); show(hd_check(both, NULL, NULL)); }""", want=0)
+    s.check(out.startswith("clean") and "\nbug" in out and " deadlock " in out, out)
+    replays(s, 1)
+
+
+def test_options(s):
+    out = run(s, """
+static void *one(void *x) { return x; }
+int main(void) {
+  struct hd_check_options o = {.strategy = "random", .executions = 7, .seed = 3};
+  show(hd_check(pair, add, &o));
+  show(hd_check(pair, add, &(struct hd_check_options){.strategy = "optimal", .jobs = 2}));
+  show(hd_check(pair, add, &(struct hd_check_options){.arguments = "--strategy dfs  --restart fork"}));
+  show(hd_check(pair, add, &(struct hd_check_options){.strategy = "optimal", .seconds = 0.5, .all = 1}));
+}""", want=0)
+    first = re.findall(r"^(?:once|clean|bounded|bug|error) \d+ \d+", out, re.M)
+    s.same(first[0], "bounded 7 0", "random")
+    s.same(first[1], "clean 2 0", "two workers")
+    s.check(first[2].startswith("clean") and int(first[2].split()[1]) > 2, "dfs in fork mode: " + first[2])
+    s.same(first[3], "clean 2 0", "optimal")
+
+
+@each(('.strategy = "nonsense"', "unknown strategy 'nonsense'"), ('.arguments = "--wat"', "unknown option '--wat'"))
+def test_bad_options(s, parameter):
+    options, words = parameter
+    out = run(s, "int main(void) { return show(hd_check(pair, add, &(struct hd_check_options){%s})); }" % options, want=4)
+    s.check(out.startswith("error 0 0") and words in out, out)
+    s.same(s.findings(), [], "findings")
+
+
+def test_other_threads(s):
+    """A copy of the process would be without them: refused, not searched wrongly."""
+    out = run(s, """
+static void *sleeper(void *a) { pause(); return a; }
+int main(void) { pthread_t t; pthread_create(&t, NULL, sleeper, NULL); return show(hd_check(pair, add, NULL)); }""", want=4)
+    s.check("other threads are running" in out, out)
+
+
+def test_no_heddle(s):
+    out = run(s, "int main(void) { return show(hd_check(pair, add, NULL)); }", want=4, env={"HEDDLE": "/nowhere/heddle"})
+    s.check("name it in the variable HEDDLE" in out, out)
+
+
+def test_plain_compiler(s):
+    """Without the runtime the body runs once."""
+    s.write("prog.c", PRELUDE + "int main(void) { show(hd_check(pair, add, NULL)); return n; }")
+    s.run(["cc", "-I", s.build + "/lib/heddle/include", "prog.c", "-o", "prog", "-pthread"])
+    s.same(s.run(["./prog"], want=2).stdout, "once 1 0 - :0\n", "output")
+
+
+def test_under_check(s):
+    """In a program that is searched as a whole, the body is a part of it."""
+    s.build_text(PRELUDE + "int main(void) { show(hd_check(pair, lose, NULL)); return 0; }")
+    r = s.search("check", "./prog", want=1)
+    s.same(r["findings"][0]["kind"], "assertion", "kind")
+
+
+@each("kill(getpid(), SIGKILL)", "raise(SIGSEGV)", "abort()", "exit(3)", "_exit(4)", "*(volatile int *)8 = 1",
+      "for (volatile int i = 0;; i++) {}")
+def test_survives(s, how):
+    """Whatever the body does, the test goes on and can say so."""
+    out = run(s, """
+static void body(void *a) { %s; }
+int main(void) { show(hd_check(body, NULL, &(struct hd_check_options){.arguments = "--hang-timeout 1"})); puts("goes on"); }"""
+              % how, want=0)
+    s.check(out.startswith("bug 1 1") and out.endswith("goes on\n"), out)
+    replays(s, 1)
+
+
+@each("longjmp", "_longjmp", "siglongjmp")
+def test_jumps(s, how):
+    """A jump within the body is one; a jump out of it is a failure, with the place of the program's that led there."""
+    set_ = {"longjmp": "setjmp(to)", "_longjmp": "_setjmp(to)", "siglongjmp": "sigsetjmp(to, 1)"}[how]
+    out = run(s, """
+static sigjmp_buf to;
+static void leave(void) { %s(to, 1); }
+static void inside(void *a) { if (!%s) leave(); }
+static void out(void *a) { leave(); }
+int main(void) {
+  show(hd_check(inside, NULL, NULL));
+  if (!%s) show(hd_check(out, NULL, NULL));
+}""" % (how, set_, set_), "-O0", want=0)
+    s.check(out.startswith("clean 1 0"), out)
+    s.check(re.search(r"^bug 1 1 assertion prog.c:\d+$", out, re.M) and "by longjmp" in out, out)
+    replays(s, 1)
+
+
+def test_failure(s):
+    out = run(s, """
+static void body(void *a) { pthread_t t; pthread_create(&t, NULL, add, a); if (n) hd_failure("it was early"); }
+int main(void) { return show(hd_check(body, NULL, NULL)); }""", want=3)
+    s.check("assertion failed: it was early" in out, out)
+    replays(s, 1)
+
+
+def test_files(s):
+    """What the body does to the files of the test, it does to files of its own."""
+    out = run(s, """
+static FILE *unnamed, *named;
+static void body(void *a) { fputs("body", unnamed); fflush(unnamed); fputs("body", named); fflush(named); }
+int main(void) {
+  unnamed = tmpfile();
+  named = fopen("named", "w+");
+  fputs("test,", unnamed);
+  fputs("test,", named);
+  show(hd_check(body, NULL, NULL));
+  fputs("goes on", unnamed);
+  fputs("goes on", named);
+  char text[2][40] = {{0}};
+  rewind(unnamed);
+  rewind(named);
+  fread(text[0], 1, 39, unnamed);
+  fread(text[1], 1, 39, named);
+  printf("[%s] [%s]\\n", text[0], text[1]);
+}""", want=0)
+    s.check(out.endswith("[test,goes on] [test,goes on]\n"), out)
+
+
+def test_many(s):
+    """Descriptors and memory do not grow with the number of calls; the last one replays."""
+    out = run(s, """
+int main(void) {
+  for (int i = 0; i < 60; i++) {
+    struct hd_check_result r = hd_check(pair, add, &(struct hd_check_options){.strategy = "optimal"});
+    assert(r.verdict == HD_CHECK_CLEAN && r.executions == 2);
+  }
+  int fd = dup(0);
+  assert(fd == 3);
+  return show(hd_check(pair, lose, NULL));
+}""", want=3)
+    s.check(out.startswith("bug"), out)
+    replays(s, 1)
+
+
+def test_forked_tests(s):
+    """Frameworks that run each test in a process of its own."""
+    run(s, """
+#include <sys/wait.h>
+int main(void) {
+  for (int i = 0; i < 3; i++) {
+    if (fork() == 0) _exit(show(hd_check(pair, i == 1 ? (void *)add : (void *)lose, NULL)));
+    int status;
+    wait(&status);
+    assert(WEXITSTATUS(status) == (i == 1 ? 1 : 3));
+  }
+}""", want=0)
+    s.same(s.findings(), [1, 2], "findings")
+    replays(s, 1, 2)
+
+
+def test_gdb(s):
+    run(s, "int main(void) { show(hd_check(pair, add, NULL)); return show(hd_check(pair, lose, NULL)); }", "-O0", want=3)
+    p = s.run([s.heddle, "replay", "--gdb", ".heddle/1", "--", "-batch", "-ex", "bt"], want=None)
+    s.check("pair" in p.stdout, p.stdout[-500:] + p.stderr[-500:])
