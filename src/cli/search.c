@@ -129,7 +129,7 @@ void hd_search_progress(struct hd_search_run *s) {
   if (all > 0) {
     hd_text_count(count, all);
     hd_text_count(rate, spread);
-    snprintf(line + n, sizeof line - (size_t)n, ", %.2g%% of about %s (spread %s)",
+    snprintf(line + n, sizeof line - (size_t)n, ", %.3g%% of about %s (spread %s)",
              s->worker[0].control.shared->estimate.fraction * 100, count, rate);
   }
   hd_live_line(line);
