@@ -86,7 +86,7 @@ enum hd_check_verdict {
 };
 
 struct hd_check_finding {
-  char kind[32];    /* "data-race", "deadlock", ... as in docs/findings.md */
+  char kind[32];    /* "data-race", "deadlock", ... as in README.md */
   char title[64];   /* the same for people */
   char file[256];   /* where, if that is known */
   int line;         /* 0: not known */
