@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static char *live;             /* what the live line shows, or NULL */
@@ -61,10 +62,24 @@ void hd_warn(const char *fmt, ...) {
   va_end(ap);
 }
 
+/* A line that the terminal would break could not be taken away again. */
+static void fit(char *line) {
+  struct winsize w;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 2) return;
+  size_t columns = 0;
+  for (; *line; line++) {
+    columns += ((unsigned char)*line & 0xc0) != 0x80;
+    if (columns < w.ws_col) continue;
+    *line = '\0';
+    return;
+  }
+}
+
 void hd_live_line(const char *line) {
   if (!line && !live) return;
   free(live);
   live = line ? hd_sprintf("%s%s%s", speaker ? speaker : "", speaker ? ": " : "", line) : NULL;
+  if (live) fit(live);
   hd_write_all(STDERR_FILENO, "\r\033[K", 4);
   if (live) hd_write_all(STDERR_FILENO, live, strlen(live));
 }

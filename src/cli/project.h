@@ -54,6 +54,8 @@ struct hd_task_row {
 };
 
 const char *hd__row_verdict(const struct hd_task_row *r);
+/* The name without its middle, if it has more columns than `width`. */
+void hd__add_short(struct hd_str *out, const char *name, size_t width);
 /* The first line of the table, for the names of these targets. */
 void hd__table_head(struct hd_str *out, const struct hd_project *p);
 void hd__table_row(struct hd_str *out, const struct hd_project *p, const struct hd_task_row *r, bool colour);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define MOST_RESULT ((size_t)1 << 30)
+#define LIVE_NAME 20 /* columns of the live line for a name */
 
 struct run {
   struct hd_project *p;
@@ -102,11 +103,13 @@ static void redirect(int fd, const char *path, int flags) {
 
 /* In the child: the search. Its messages follow the result, in a line of their own. */
 static _Noreturn void search(const struct run *r, struct hd_task *t, int fd) {
-  struct hd_str said;
+  struct hd_str said, name;
   struct stat st;
   hd_str_init(&said);
+  hd_str_init(&name);
+  hd__add_short(&name, t->name, LIVE_NAME);
   begin_child(r, NULL);
-  hd_speak_for(t->name, &said);
+  hd_speak_for(name.s, &said);
   int code = -HD_EENV;
   t->o.result_fd = fd;
   redirect(STDOUT_FILENO, "/dev/null", O_WRONLY);
@@ -169,10 +172,16 @@ static void make_result(struct hd_task_row *row, const struct hd_task *t, enum h
 
 /* How a child that has handed over no result has ended. */
 static void judge(struct hd_task_row *row, const struct hd_task *t, int status) {
-  if (WIFSIGNALED(status)) {
-    bool killed = WTERMSIG(status) == SIGKILL;
+  int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) { /* it had not begun to search */
+    row->status = 5;
+    if (!row->result) make_result(row, t, HD_STOP_INTERRUPTED, NULL);
+    return;
+  }
+  if (signal) {
+    bool killed = signal == SIGKILL;
     row->status = killed ? -HD_EENV : -HD_EINTERNAL;
-    hd_str_addf(&row->said, "the search was ended by %s: %s\n", hd_signal_name(WTERMSIG(status)),
+    hd_str_addf(&row->said, "the search was ended by %s: %s\n", hd_signal_name(signal),
                 killed ? "is there enough memory?" : "a bug in heddle; please report it");
   } else {
     row->status = WEXITSTATUS(status);

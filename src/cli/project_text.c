@@ -41,16 +41,18 @@ static size_t byte_at(const char *s, size_t n) {
   return i;
 }
 
+void hd__add_short(struct hd_str *out, const char *name, size_t width) {
+  size_t n = columns(name), tail = (width - 3) / 2, head = width - 3 - tail;
+  if (n > width)
+    hd_str_addf(out, "%.*s...%s", (int)byte_at(name, head), name, name + byte_at(name, n - tail));
+  else
+    hd_str_add(out, name);
+}
+
 static void add_name(struct hd_str *out, const char *name, size_t width) {
   size_t n = columns(name);
-  if (n > width) {
-    size_t tail = (width - 3) / 2, head = width - 3 - tail;
-    hd_str_addf(out, "%.*s...%s", (int)byte_at(name, head), name, name + byte_at(name, n - tail));
-    n = width;
-  } else {
-    hd_str_add(out, name);
-  }
-  hd_str_addf(out, "%*s", (int)(width - n), "");
+  hd__add_short(out, name, width);
+  hd_str_addf(out, "%*s", n < width ? (int)(width - n) : 0, "");
 }
 
 static size_t name_width(const struct hd_project *p) {

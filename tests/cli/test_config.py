@@ -1,9 +1,13 @@
 """heddle.toml: the targets of a project, in one table; and heddle init, which writes it."""
+import fcntl
 import json
 import os
+import pty
 import re
 import signal
+import struct
 import subprocess
+import termios
 import time
 import xml.etree.ElementTree as ET
 
@@ -187,6 +191,17 @@ def test_folders_above(s):
     s.same(sorted(os.listdir(s.path("deep/.heddle"))), ["other"], "where its findings are")
 
 
+def test_out(s):
+    """Every target has a folder of its own in the one that is named."""
+    s.build_text(RACE, name="race")
+    config(s, '[defaults]\nout = "kept"\n' + target("race") + target("race", 'name = "two"', 'out = "apart"'))
+    check(s, want=1)
+    check(s, "--out", "here", "--target", "two", want=1)
+    for folder in "kept/race/1", "apart/two/1", "here/two/1":
+        s.check(os.path.exists(s.path(folder, "schedule")), "%s is not there" % folder)
+    s.check(not os.path.exists(s.path(".heddle")), "there is a .heddle")
+
+
 def test_suppressions(s):
     s.build_text(RACE, name="race")
     s.write("one", "deadlock:nothing\n")
@@ -298,7 +313,7 @@ def started(s, p):
     s.check(False, "no search was started")
 
 
-@each("SIGKILL", "SIGSEGV")
+@each("SIGKILL", "SIGABRT")
 def test_a_search_that_dies(s, name):
     """Whatever ends the process of one target, the others are searched."""
     common.build(s, "clean")
@@ -321,10 +336,8 @@ def test_interrupted(s, name):
     config(s, target("clean", 'name = "first"') + target("endless", 'strategy = "optimal"') + target("clean"))
     p = subprocess.Popen([s.heddle, "check", "--json", "r.json"], cwd=s.dir, env=s.env, stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while "first " not in p.stdout.readline():
-        pass
+    s.check(any(line.startswith("first ") for line in iter(p.stdout.readline, "")), "no row of the first target")
     child = started(s, p)
-    time.sleep(0.2)
     os.kill(p.pid, getattr(signal, name))
     out, err = p.communicate(timeout=60)
     s.same(p.returncode, 5, "exit code; it said: " + out + err)
@@ -332,6 +345,33 @@ def test_interrupted(s, name):
     s.same([t["verdict"] for t in r["targets"]], ["clean", "stopped", "skipped"], "verdicts")
     s.same(r["targets"][1]["result"]["stopped"], "interrupted", "what stopped it")
     s.check(not os.path.exists("/proc/%d" % child), "the search goes on")
+
+
+def test_at_a_terminal(s):
+    """The live line names the target and fits the width; Ctrl-C, which all processes get, ends the search in order."""
+    common.build(s, "clean")
+    s.build_text(ENDLESS, name="endless")
+    config(s, target("endless", 'strategy = "optimal"', 'name = "%s"' % ("long" * 20)) + target("clean"))
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(s.dir)
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        os.execve(s.heddle, [s.heddle, "check", "--json", "r.json"], s.env)
+    out, pressed = b"", False
+    while True:
+        try:
+            out += os.read(fd, 65536)
+        except OSError:
+            break
+        if not pressed and b"executions," in out:
+            os.write(fd, b"\x03")
+            pressed = True
+    s.same(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 5, "exit code; it said: %r" % out)
+    os.close(fd)
+    s.same([t["verdict"] for t in json.loads(s.read("r.json"))["targets"]], ["stopped", "skipped"], "verdicts")
+    live = [part for part in out.decode().split("\r\033[K") if "executions," in part]
+    s.check(live and all(re.match(r"(long)+.*\.\.\..*long: [0-9]", part) for part in live), "live lines: %s" % live)
+    s.check(all(len(part.replace("^C", "").split("\r")[0]) < 60 for part in live), "live lines: %s" % live)
 
 
 # ---- mistakes in the file ----
