@@ -98,7 +98,7 @@ static const struct {
     {OPT_PRELOAD, "preload", NULL, RUNS,
      "for a program not built with heddle cc: schedules of its synchronisation, input and\n"
      "output; its accesses to memory are not seen, so neither are data races"},
-    {OPT_CLASSES, "classes", NULL, SEARCH, "count the happens-before classes seen (systematic strategies)"},
+    {OPT_CLASSES, "classes", NULL, SEARCH, "count the happens-before classes seen"},
     {OPT_LEAKS, "leaks", NULL, SEARCH, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
     {OPT_EXIT_STATUS, "exit-status", NULL, SEARCH, "report an exit status other than 0"},

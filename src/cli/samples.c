@@ -10,6 +10,24 @@
 
 #define FIRST_INTERVAL 0.05 /* seconds */
 
+enum hd_class_count hd_search_classes(const struct hd_search_run *s, const struct hd_status *st,
+                                      uint64_t *n) {
+  const char *strategy = s->o->strategy;
+  *n = st->classes;
+  if (s->o->classes) return HD_CLASSES_COUNTED;
+  bool whole = !s->o->bound_kind, automatic = strcmp(strategy, "auto") == 0;
+  /* Sleep sets let no class be run twice to its end. */
+  if (whole && (strcmp(strategy, "optimal") == 0 || strcmp(strategy, "dpor") == 0)) {
+    *n = st->executions + st->infeasible;
+    return HD_CLASSES_EXECUTIONS;
+  }
+  *n = whole && automatic ? st->phase[0].executions : 0;
+  if (!whole || !automatic) return HD_CLASSES_UNKNOWN;
+  for (int i = 1; i < HD_MAX_PHASES; i++)
+    if (st->phase[i].executions) return HD_CLASSES_AT_LEAST;
+  return HD_CLASSES_EXECUTIONS;
+}
+
 static void add(struct hd_search_run *s, double now) {
   struct hd_samples *a = &s->samples;
   struct hd_status st = hd_search_total(s);
@@ -18,9 +36,11 @@ static void add(struct hd_search_run *s, double now) {
     a->n = HD_MAX_SAMPLES / 2;
     a->interval *= 2;
   }
+  uint64_t classes;
+  hd_search_classes(s, &st, &classes);
   a->v[a->n++] = (struct hd_sample){.seconds = now - s->started + s->carried_seconds,
                                     .executions = st.executions + s->deaths,
-                                    .classes = st.classes,
+                                    .classes = classes,
                                     .findings = s->finding.n};
   a->next = now + a->interval;
 }
@@ -65,7 +85,7 @@ void hd_search_keep(struct hd_search_run *s, const struct hd_summary *sum) {
     const struct hd_sample *a = &s->samples.v[i];
     json_t *one = json_pack("[f,I,I]", (double)(long long)(a->seconds * 1e4 + 0.5) / 1e4,
                             (json_int_t)a->executions, (json_int_t)a->findings);
-    if (s->o->classes) json_array_append_new(one, json_integer((json_int_t)a->classes));
+    if (sum->class_count) json_array_append_new(one, json_integer((json_int_t)a->classes));
     json_array_append_new(samples, one);
   }
   json_object_set_new(json, "samples", samples);

@@ -381,6 +381,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
   };
   sum.estimate = estimate(s, &st, &sum.spread);
   sum.fraction = s->worker[0].control.shared->estimate.fraction;
+  sum.class_count = hd_search_classes(s, &st, &sum.classes_known);
   sum.coverage = hd_search_coverage(s);
   for (int i = 0; i < HD_MAX_PHASES && st.phase[i].strategy[0]; i++) {
     sum.phase[i].strategy = st.phase[i].strategy;

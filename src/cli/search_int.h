@@ -78,6 +78,8 @@ void hd_search_progress(struct hd_search_run *s);
 
 /* Takes down how far the search is, if it is time, or for the last time. */
 void hd_search_sample(struct hd_search_run *s, bool last);
+/* How many happens-before classes there have been, if that is known without counting or they are counted. */
+enum hd_class_count hd_search_classes(const struct hd_search_run *s, const struct hd_status *st, uint64_t *n);
 /* Keeps the result beside the findings, if there is a folder for them or one was named; says so when it cannot. */
 void hd_search_keep(struct hd_search_run *s, const struct hd_summary *sum);
 /* What the search exercised; NULL when nobody will look at it. The caller releases. */

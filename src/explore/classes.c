@@ -1,5 +1,9 @@
 /* classes.c: counts the happens-before classes and final states a search has seen. Runs in the tested process.
- * A set of 64-bit numbers in the second half of the search area, so that it survives the process. */
+ * A set of 64-bit numbers in the second half of the search area, so that it survives the process. The parts of `auto`
+ * have one set.
+ *
+ * Sampling strategies run an execution whatever is known to be visible; one that was run before more proved visible is
+ * of a class of its own, also when it would not be now. */
 #include "explore/explore_int.h"
 
 struct classes {
@@ -7,7 +11,9 @@ struct classes {
   uint64_t slot[];
 };
 
-static struct classes *of(struct hd_search *s) { return (struct classes *)(s->memory + s->memory_size / 2); }
+static struct classes *of(struct hd_search *s) {
+  return (struct classes *)(s->classes ? s->classes : s->memory + s->memory_size / 2);
+}
 
 static int add(struct classes *c, uint64_t limit, uint64_t v) {
   if (!c->cap) c->cap = 1 << 16;
@@ -38,7 +44,8 @@ static int add(struct classes *c, uint64_t limit, uint64_t v) {
 }
 
 static void count(struct hd_search *s, const struct hd_trace *t) {
-  uint64_t limit = s->memory_size / 2 / sizeof(uint64_t) / 4, h = hd__trace_class(t);
+  uint64_t size = s->classes ? s->classes_size : s->memory_size / 2;
+  uint64_t limit = size / sizeof(uint64_t) / 4, h = hd__trace_class(t);
   if (add(of(s), limit, h)) {
     s->status->classes++;
     s->status->class_sum += hd_mix64(h | 1);
@@ -61,4 +68,23 @@ void hd__forget_classes(struct hd_search *s) {
   for (uint64_t i = 0; i < c->cap; i++) c->slot[i] = 0;
   c->n = 0;
   s->status->classes = s->status->class_sum = s->status->states = s->status->state_sum = 0;
+}
+
+static struct hd_trace sampled;
+
+void hd__sample_begin(struct hd_search *s) {
+  if (!s->config->classes) return;
+  if (!sampled.ev) hd__trace_init(&sampled, s->scratch + 2 * HD_TRACE_MEMORY);
+  hd__trace_begin(&sampled);
+}
+
+void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                      unsigned nchoices) {
+  if (s->config->classes) hd__trace_event(&sampled, op, flags, choice, nchoices);
+}
+
+void hd__sample_end(struct hd_search *s, enum hd_how how) {
+  if (!s->config->classes) return;
+  if (how == HD_HOW_STOPPED) hd__trace_stop(&sampled);
+  hd__count_class(s, &sampled, how);
 }

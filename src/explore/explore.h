@@ -115,12 +115,14 @@ struct hd_search {
   uint64_t replay_len, replay_pos;
   char *memory; /* the search area: survives the process */
   uint64_t memory_size;
-  char *scratch;     /* memory that does not (HD_SCRATCH_SIZE) */
+  char *scratch; /* memory that does not (HD_SCRATCH_SIZE) */
+  char *classes; /* where happens-before classes are counted; NULL: in the second half of the search area */
+  uint64_t classes_size;
   uint64_t observed; /* what the program told of its final state (hd_rt_observe) */
   int hit;           /* REDUCE: the execution that ends had the finding looked for */
   int infeasible;    /* in the execution that ends an assumption did not hold */
 };
-#define HD_SCRATCH_SIZE (8ull << 30)
+#define HD_SCRATCH_SIZE (12ull << 30) /* a third each: a trace, what goes with it, the trace of sampling */
 
 struct hd_strategy {
   const char *name;

@@ -288,5 +288,10 @@ void hd__estimate(struct hd_search *s, double explored, double p);
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how);
 void hd__forget_classes(struct hd_search *s);
+/* The same for strategies that need no trace: one is kept for this only. */
+void hd__sample_begin(struct hd_search *s);
+void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                      unsigned nchoices);
+void hd__sample_end(struct hd_search *s, enum hd_how how);
 
 #endif

@@ -50,6 +50,10 @@ static void set_up(struct hd_search *s) {
     for (unsigned k = 0; k < sizeof s->status->phase[i].strategy - 1 && strategy_of(s, i)->name[k]; k++)
       s->status->phase[i].strategy[k] = strategy_of(s, i)->name[k];
   }
+  for (unsigned i = 0; i < NPARTS; i++) {
+    sub[i].classes = sub[0].memory + sub[0].memory_size / 2;
+    sub[i].classes_size = sub[0].memory_size / 2;
+  }
 }
 
 static void next_part(struct state *a) {

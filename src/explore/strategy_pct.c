@@ -36,6 +36,7 @@ static struct pct *state(struct hd_search *s) { return (struct pct *)s->memory; 
 
 static int begin(struct hd_search *s) {
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  hd__sample_begin(s);
   for (unsigned i = 0; i < nthreads; i++) priority[i] = 0;
   nthreads = 0;
   steps = 0;
@@ -67,10 +68,11 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
 static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
-  (void)p, (void)how;
+  (void)p;
+  hd__sample_end(s, how);
   if (steps > state(s)->k && steps <= UINT32_MAX) state(s)->k = steps;
   return 1;
 }
 
 const struct hd_strategy hd_strategy_pct = {
-    .name = "pct", .begin = begin, .pick = pick, .choose = choose, .end = end};
+    .name = "pct", .begin = begin, .pick = pick, .choose = choose, .event = hd__sample_event, .end = end};

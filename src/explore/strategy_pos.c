@@ -20,6 +20,7 @@ static unsigned last_flags;
 
 static int begin(struct hd_search *s) {
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  hd__sample_begin(s);
   for (unsigned i = 0; i < nthreads; i++) priority[i] = 0;
   nthreads = 0;
   last.kind = HD_OP_NONE;
@@ -50,13 +51,14 @@ static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s
 
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                   unsigned nchoices) {
-  (void)s, (void)choice, (void)nchoices;
+  hd__sample_event(s, op, flags, choice, nchoices);
   last = *op;
   last_flags = flags;
 }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
-  (void)s, (void)p, (void)how;
+  (void)p;
+  hd__sample_end(s, how);
   return 1;
 }
 

@@ -69,6 +69,7 @@ static int begin(struct hd_search *s) {
   for (unsigned i = 0; !m->n && i < 2 * MAX_SITES; i++)
     m->table[i] = 0; /* the area may have been another's */
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  hd__sample_begin(s);
   for (unsigned i = 0; i < nthreads; i++) priority[i] = 0, met[i] = 0;
   nthreads = nfresh = 0;
   yields = 0;
@@ -136,10 +137,11 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
 static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
-  (void)p, (void)how;
+  (void)p;
+  hd__sample_end(s, how);
   for (unsigned i = 0; i < nfresh; i++) add(state(s), fresh[i]);
   return 1;
 }
 
 const struct hd_strategy hd_strategy_sites = {
-    .name = "sites", .begin = begin, .pick = pick, .choose = choose, .end = end};
+    .name = "sites", .begin = begin, .pick = pick, .choose = choose, .event = hd__sample_event, .end = end};

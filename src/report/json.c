@@ -210,6 +210,11 @@ json_t *hd_json_summary(const struct hd_summary *s) {
     set(o, "states", json_integer((json_int_t)s->states));
     set(o, "state_sum", json_integer((json_int_t)s->state_sum));
   }
+  static const char *const by[] = {NULL, "counted", "executions", "at-least"};
+  set(o, "class_count",
+      s->class_count
+          ? json_pack("{s:s,s:I}", "by", by[s->class_count], "classes", (json_int_t)s->classes_known)
+          : json_null());
   if (s->coverage) json_object_set(o, "coverage", s->coverage);
   if (s->error) set(o, "error", hd_json_text(s->error));
   json_t *findings = json_array();

@@ -189,6 +189,14 @@ enum hd_stop {
   HD_STOP_ERROR,       /* the runtime gave up */
 };
 
+/* How many happens-before classes there were. */
+enum hd_class_count {
+  HD_CLASSES_UNKNOWN,
+  HD_CLASSES_COUNTED,    /* --classes */
+  HD_CLASSES_EXECUTIONS, /* every execution is of a class of its own */
+  HD_CLASSES_AT_LEAST,   /* those of a part of the search are; the others were not counted */
+};
+
 struct hd_summary {
   char *const *command;
   const char *strategy;
@@ -222,6 +230,8 @@ struct hd_summary {
   size_t ntargets;
   bool classes_counted;
   uint64_t classes, class_sum, states, state_sum;
+  enum hd_class_count class_count;
+  uint64_t classes_known; /* by class_count */
   double seconds;
   const char *error; /* what the runtime gave up on, or NULL */
   struct hd_finding **findings;
