@@ -446,30 +446,34 @@ static void end(struct hd_search_run *s) {
   hd_vec_free(&s->finding);
   hd_vec_free(&s->identity);
   hd_vec_free(&s->key);
-  for (unsigned i = HD_MAX_WORKERS; i-- > 0;) hd_control_fini(&s->worker[i].control);
+  for (unsigned i = s->nworkers; i-- > 0;)
+    if (s->worker[i].control.ctl) hd_control_fini(&s->worker[i].control);
   hd_input_fini(&s->input);
   hd_suppressions_free(s->suppressions);
   hd_store_fini(&s->store);
   hd_command_fini(&s->command);
+  free(s);
 }
 
 int hd_search(struct hd_options *o, enum hd_verb verb) {
-  struct hd_search_run s = {
-      .o = o, .verb = verb, .input.fd = -1, .attached = verb == HD_VERB_CHECK && hd_attached()};
-  for (unsigned i = 0; i < HD_MAX_WORKERS; i++) s.worker[i].control.fd = s.worker[i].control.search_fd = -1;
+  struct hd_search_run *s = hd_alloc(sizeof *s); /* large, and most of it is never touched */
+  s->o = o;
+  s->verb = verb;
+  s->input.fd = -1;
+  s->attached = verb == HD_VERB_CHECK && hd_attached();
   struct hd_err err;
   enum hd_stop stop = HD_STOP_FINISHED;
   hd_interrupt_catch();
-  int rc = begin(&s, &err);
-  if (rc == HD_OK) rc = hd_crew_run(&s, &stop, &err);
-  if (rc == HD_OK && stop != HD_STOP_ERROR) rc = hd_save_end(&s, &err);
+  int rc = begin(s, &err);
+  if (rc == HD_OK) rc = hd_crew_run(s, &stop, &err);
+  if (rc == HD_OK && stop != HD_STOP_ERROR) rc = hd_save_end(s, &err);
   int code;
   if (rc == HD_OK) {
-    code = conclude(&s, stop, &err);
+    code = conclude(s, stop, &err);
   } else {
     hd_live_line(NULL);
-    code = s.failed ? -s.failed : hd_err_exit(&err);
+    code = s->failed ? -s->failed : hd_err_exit(&err);
   }
-  end(&s);
+  end(s);
   return code;
 }

@@ -16,19 +16,16 @@ struct hd_segment *hd__segments;
 #define MAX_SEGMENTS (1u << 26)
 #define ARENA_SIZE (8ull << 30)
 
+static struct hd_frame *frames; /* HD_FRAMES for each thread */
+
 int hd__sched_init(void) {
   if (hd__segments) return 0;
   hd__segments = hd__map((size_t)MAX_SEGMENTS * sizeof *hd__segments);
   rt.thread = hd__map(sizeof *rt.thread * HD_MAX_THREADS);
-  struct hd_frame *frames = hd__map(sizeof *frames * HD_FRAMES * HD_MAX_THREADS);
+  frames = hd__map(sizeof *frames * HD_FRAMES * HD_MAX_THREADS);
   void *arena = hd__map(ARENA_SIZE);
   if (!hd__segments || !rt.thread || !frames || !arena) return -1;
   hd_arena_init(&rt.arena, arena, ARENA_SIZE);
-  for (unsigned i = 0; i < HD_MAX_THREADS; i++) {
-    rt.thread[i].id = (uint16_t)i;
-    rt.thread[i].frames = frames + (size_t)i * HD_FRAMES;
-    rt.op[i] = &rt.thread[i].op;
-  }
   rt.seg_next = rt.seg_base = 1;
   return 0;
 }
@@ -91,14 +88,14 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   if (id >= HD_MAX_THREADS) return NULL;
   if (id == rt.nthreads) rt.nthreads++;
   struct hd_thread *t = &rt.thread[id];
-  struct hd_frame *frames = t->frames;
   bool again = id < rt.nthreads - 1; /* the number was used before: room for a clock, and where it ended */
   struct hd_vc vc = again ? t->vc : (struct hd_vc){0};
   uint32_t clock = again ? hd_vc_get(&vc, id) : 0;
   hd__zero(t, sizeof *t);
   t->vc = vc;
   t->id = (uint16_t)id;
-  t->frames = t->frame = frames;
+  t->frames = t->frame = frames + (size_t)id * HD_FRAMES;
+  rt.op[id] = &t->op;
   t->state = HD_T_BLOCKED;
   t->op = (struct hd_op){.kind = HD_OP_START, .thread = (uint16_t)id, .object = id};
   if (parent) {
