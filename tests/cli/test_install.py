@@ -256,7 +256,7 @@ def test_deb(s):
     s.run(["dpkg-deb", "-x", packages[0], "root"])
     env = environment(s, s.path("root/usr"))
     for name in ("bin/heddle-cc", "share/man/man1/heddle.1", "lib/cmake/Heddle/HeddleConfig.cmake",
-                 "share/doc/heddle/LICENSE"):
+                 "share/doc/heddle/LICENSE", "share/doc/heddle/docs/tutorial.md", "share/doc/heddle/examples/bank.c"):
         s.check(os.path.exists(s.path("root/usr", name)), name + " is missing")
     folder = project(s)
     p = s.run(["make", "check"], cwd=folder, env=env)

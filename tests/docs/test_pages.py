@@ -83,26 +83,33 @@ class Session:
 
 def matches(want, got):
     """Whether lines are those wanted, in which `...` stands for any number of them."""
-    if not want:
-        return not got
-    if want[0].strip() == "...":
-        return any(matches(want[1:], got[i:]) for i in range(len(got) + 1))
-    return bool(got) and normal(want[0]) == normal(got[0]) and matches(want[1:], got[1:])
+    pattern = "".join("(?:.*\n)*" if line.strip() == "..." else re.escape(normal(line)) + "\n" for line in want)
+    return re.fullmatch(pattern, "".join(normal(line) + "\n" for line in got)) is not None
+
+
+def after_the_gap(want, got):
+    """How many lines the `...` at the beginning of a page's output stands for: 0 when there is none."""
+    if len(want) < 2 or want[0].strip() != "...":
+        return 0
+    return next((n for n, line in enumerate(got) if normal(line) == normal(want[1])), 0)
 
 
 def difference(want, got):
-    for n, line in enumerate(got):
+    """The first line that differs: its place in the page's output, what came, what is shown."""
+    gap = after_the_gap(want, got)
+    skipped = 1 if gap else 0
+    for n, line in enumerate(got[gap:], skipped):
         if n >= len(want) or normal(want[n]) != normal(line):
             return n, "'%s'" % line, "'%s'" % want[n] if n < len(want) else "the end"
-    return len(got), "the end", "'%s'" % want[len(got)]
+    n = skipped + len(got) - gap
+    return n, "the end", "'%s'" % want[n]
 
 
 def kept(want, got):
     """What to show: of lines that say the same, those that are there already. What was left out at the beginning stays so."""
-    if len(want) > 1 and want[0].strip() == "...":
-        for n, line in enumerate(got):
-            if normal(line) == normal(want[1]):
-                return want[:1] + kept(want[1:], got[n:])
+    gap = after_the_gap(want, got)
+    if gap:
+        return want[:1] + kept(want[1:], got[gap:])
     return [want[n] if n < len(want) and normal(want[n]) == normal(line) else line.rstrip() for n, line in enumerate(got)]
 
 
@@ -215,7 +222,10 @@ def test_options_in_the_text(s):
                 allowed = known
             else:
                 script = re.match(r"(?:python3|sh) (\S+)", span)
-                s.check(not script or os.path.exists(os.path.join(ROOT, script.group(1))), "%s: no such file: `%s`" % (page, span))
+                if script:
+                    s.check(os.path.exists(os.path.join(ROOT, script.group(1))), "%s: no such file: `%s`" % (page, span))
+                    for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", span):
+                        s.check('"%s"' % option in read(script.group(1)), "%s: no option %s: `%s`" % (page, option, span))
                 target = re.match(r"make ([a-z-]+)(?: [A-Z_]+=\S*)*$", span)
                 s.check(not target or "\n%s:" % target.group(1) in makefile, "%s: no such target: `%s`" % (page, span))
                 continue
@@ -249,6 +259,7 @@ def test_links(s):
 WRONG = {
     "another line": "```console\n$ echo one\ntwo\n```\n",
     "a line too many": "```console\n$ echo one\none\ntwo\n```\n",
+    "another line after a gap": "```console\n$ seq 5\n...\n4\n6\n```\n",
     "a line missing": "```console\n$ echo one; echo two\none\n```\n",
     "another status": "```console\n$ false\n$ echo $?\n0\n```\n",
     "no command": "```console\none\n```\n",
