@@ -151,10 +151,29 @@ static unsigned *list_findings(const char *dir, size_t *n) {
   return all.v;
 }
 
+/* Adds to the lines that were exercised which source files they are in. */
+static void add_covered(struct gather *g, const char *dir, json_t *search) {
+  const char *cwd = json_string_value(json_object_get(search, "cwd"));
+  char *path = hd_sprintf("%s/" HD_SEARCH_FILE, dir);
+  struct stat st;
+  time_t when = stat(path, &st) == 0 ? st.st_mtime : 0;
+  json_t *line;
+  size_t i;
+  json_array_foreach(json_object_get(json_object_get(search, "coverage"), "lines"), i, line) {
+    const char *file = json_string_value(json_object_get(line, "file"));
+    if (!file || !cwd || !json_is_object(line)) continue;
+    size_t n = source_entry(g, cwd, file, when);
+    hd_vec_push(&g->source.v[n].line, (uint32_t)json_integer_value(json_object_get(line, "line")));
+    json_object_set_new(line, "source", json_integer((json_int_t)n));
+  }
+  free(path);
+}
+
 static int add_search(struct gather *g, const char *dir, struct hd_err *err) {
   json_t *search = NULL;
   int rc = hd_store_search(dir, &search, err);
   if (rc != HD_OK || !search) return rc;
+  add_covered(g, dir, search);
   json_object_set_new(search, "folder", hd_json_text(dir));
   json_array_append_new(g->searches, search);
   return HD_OK;

@@ -26,6 +26,7 @@ hd__page_\name\()_end:
   part js
   .incbin "report/page/model.js"
   .incbin "report/page/overview.js"
+  .incbin "report/page/coverage.js"
   .incbin "report/page/lanes.js"
   .incbin "report/page/panels.js"
   .incbin "report/page/finding.js"

@@ -8,6 +8,7 @@ import shutil
 import browser
 import common
 from scratch import Failed, each
+from test_coverage import MANY, ORDERS, line
 from test_examples import EXAMPLES, KINDS
 
 # 4 workers, each step visible: the schedule that fails is the only one there is, and longer than 5,000 steps.
@@ -200,10 +201,10 @@ def test_arrows(s):
         s.same(b.eval("document.querySelectorAll('.arrow.sees').length"), 0, "values that nobody asks about")
         b.click(".story li:nth-child(3) .told")
         s.same(b.eval("document.querySelectorAll('.arrow.sees.now').length"), 1, "value that another thread wrote")
-        b.click(".check:last-of-type input")
+        b.click(".bar .check:last-of-type input")
         s.same(b.eval("document.querySelectorAll('.arrow').length"), 0, "arrows when they are turned off")
         rows = b.eval("document.querySelectorAll('.row').length")
-        b.click(".check input")
+        b.click(".bar .check input")
         s.check(b.eval("document.querySelectorAll('.row').length") < rows, "accesses are still shown")
         b.click(".choice label:last-child")
         s.same(b.eval("document.querySelector('.choice :checked').value"), "original", "schedule")
@@ -254,28 +255,76 @@ def test_hostile(s):
         quiet(s, b)
 
 
+CONTROLS = "main button, main input:not([type=radio]), main a, main summary, .lanes, .source, .values, .pairs"
+
+
 def test_keyboard(s):
-    """Every control is reached by the tabulator key, shows that it has the focus, and has a name."""
+    """Every control is reached by the tabulator key, shows that it has the focus, and has a name; what can be opened is
+    opened by keyboard."""
     with opened(s, example(s, "buffer")) as b:
-        count = b.eval("document.querySelectorAll('main button, main input:not([type=radio]), main a, main summary, "
-                       ".lanes, .source, .values').length")
-        seen, names = set(), []
-        for _ in range(count + 40):
+        seen = set()
+        for _ in range(400):
             b.key("Tab")
             # Radio buttons are one stop; text that scrolls is one too.
             it = b.eval("(() => { const e = document.activeElement; if (e === document.body) return null; "
-                        "e.dataset.stop ??= String(Math.random()); const o = getComputedStyle(e); const l = e.closest('label'); "
+                        "const again = e.dataset.stop; e.dataset.stop ??= String(Math.random()); const o = getComputedStyle(e); const l = e.closest('label'); "
                         "return [e.dataset.stop, e.tagName, e.getAttribute('aria-label') || (l || e).textContent || e.title, "
                         "o.outlineStyle !== 'none' || (l && getComputedStyle(l).outlineStyle !== 'none')]; })()")
             if it is None or it[0] in seen:
+                # Round once: all that is there has been seen.
+                if b.eval("[...document.querySelectorAll('%s')].every(e => e.dataset.stop || !e.checkVisibility())" % CONTROLS):
+                    break
                 continue
             seen.add(it[0])
-            names.append(it[2])
             s.check(it[2].strip(), "a %s without a name" % it[1])
             s.check(it[3], "no visible focus: " + it[2])
-        missed = b.eval("[...document.querySelectorAll('main button, main input:not([type=radio]), main a, main summary, .lanes, "
-                        ".source, .values')].filter(e => !e.dataset.stop).map(e => e.outerHTML.slice(0, 90))")
+            if it[1] == "SUMMARY":
+                b.key("Enter")
+        s.same(b.eval("[...document.querySelectorAll('details')].filter(d => !d.open).length"), 0, "details that stay closed")
+        missed = b.eval("[...document.querySelectorAll('%s')].filter(e => !e.dataset.stop && !e.hidden).map(e => e.outerHTML.slice(0, 90))" % CONTROLS)
         s.same(missed, [], "not reached by keyboard")
+        s.check(len(seen) > 40, "only %d controls" % len(seen))
+        quiet(s, b)
+
+
+def test_exercised(s):
+    """Pairs of lines: how many met in both orders, sorted, filtered, and shown in the source."""
+    s.build_text(ORDERS)
+    path = make(s, "./prog", "--strategy", "optimal", want=0)
+    with opened(s, path) as b:
+        orders = "[...document.querySelectorAll('.pairs tbody .order')].map(e => e.textContent)"
+        text = b.eval("document.querySelector('.exercised > summary').textContent")
+        s.check("4 pairs of lines met: 2 in both orders, 2 in one order only." in text, text)
+        s.same(b.eval(orders), ["one only"] * 2 + ["both \u2713"] * 2, "orders")
+        one = b.eval("[...document.querySelectorAll('.pairs tbody tr')[0].cells].map(e => e.textContent)")
+        s.same(one[1].split()[0], "prog.c:%d" % line(ORDERS, "I"), "the line that came first")
+        s.same((one[2].split()[0], one[3], one[5]), ("prog.c:%d" % line(ORDERS, "C"), "ready", "0"), "what it met")
+        b.click(".pairs th:nth-child(4) button")
+        objects = b.eval("[...document.querySelectorAll('.pairs tbody td:nth-child(4)')].map(e => e.textContent)")
+        s.same((objects, b.eval("document.querySelector('.pairs th[aria-sort]').getAttribute('aria-sort')")),
+               (["both", "m", "once", "ready"], "ascending"), "sorted by object")
+        b.key("Enter")
+        s.same(b.eval("document.querySelector('.pairs tbody td:nth-child(4)').textContent"), "ready", "sorted the other way")
+        b.click(".pairs-bar input")
+        s.same(b.eval(orders), ["one only"] * 2, "orders when only those are shown")
+        b.click(".pairs tbody tr:last-child .place")
+        s.same(b.eval("document.querySelector('.covered .line.found .at').textContent"), str(line(ORDERS, "H")), "line of the source")
+        s.same(b.eval("[...document.querySelectorAll('.covered .at.half')].map(e => Number(e.textContent))"),
+               sorted(line(ORDERS, m) for m in "CDHI"), "lines that met others in one order only")
+        s.check(line(ORDERS, "A") in b.eval("[...document.querySelectorAll('.covered .at.ran')].map(e => Number(e.textContent))"), "no line is marked")
+        quiet(s, b)
+
+
+@each("optimal", "auto", "random")
+def test_classes(s, strategy):
+    """The page says how many happens-before classes there were, or that nobody counted."""
+    program = s.build_text(MANY)
+    path = make(s, program, "--strategy", strategy, "--max-executions", "400", want=[0, 5])
+    want = {"optimal": "class of its own:", "auto": "may repeat these", "random": "were not counted"}[strategy]
+    with opened(s, path) as b:
+        text = b.eval("document.querySelector('.overview').textContent")
+        s.check(want in text, "what is said of classes: " + text)
+        s.same(b.eval("[...document.querySelectorAll('.fact dt')].some(e => e.textContent === 'Classes')"), strategy != "random", "a number of classes")
 
 
 def test_clean_search(s):
@@ -288,6 +337,7 @@ def test_clean_search(s):
     with opened(s, path) as b:
         text = b.eval("document.querySelector('.overview').textContent")
         s.check("every schedule was covered" in text, "what was covered: " + text)
+        s.check("What was exercised" in text, "no lines: " + text)
         quiet(s, b)
 
 

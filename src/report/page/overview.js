@@ -43,7 +43,8 @@ function facts(s) {
     fact("Events", short(s.events)),
     fact("Threads", String(s.threads), "at most"),
     fact("Strategy", s.strategy, `seed ${s.seed}`));
-  if (s.classes !== undefined) list.append(fact("Classes", short(s.classes), "happens-before"));
+  const classes = s.class_count;
+  if (classes) list.append(fact("Classes", `${classes.by === "at-least" ? "\u2265 " : ""}${short(classes.classes)}`, "happens-before"));
   if (s.estimate && !s.complete) list.append(fact("Explored", `${short(100 * s.estimate.explored)} %`, `of about ${short(s.estimate.executions)}`));
   if (s.cut) list.append(fact("Cut", short(s.cut), "too long"));
   if (s.infeasible) list.append(fact("Infeasible", short(s.infeasible)));
@@ -76,7 +77,7 @@ function chart(title, times, series, marks) {
     art.append(svg("path", { class: `curve ${s.class}`, d }));
   }
   for (const t of marks) art.append(svg("circle", { class: "found", cx: x(t), cy: y(0), r: 4.5 }));
-  return el("figure", {}, el("figcaption", {}, title, series.length > 1 ? el("span", { class: "legend classes" }, "classes") : null, marks.length ? el("span", { class: "legend found" }, "finding") : null), art);
+  return el("figure", {}, el("figcaption", {}, title, marks.length ? el("span", { class: "legend found" }, "finding") : null), art);
 }
 
 function curves(s) {
@@ -85,12 +86,13 @@ function curves(s) {
   const times = samples.map((a) => a[0]);
   const marks = samples.filter((a, i) => i > 0 && a[2] > samples[i - 1][2]).map((a) => a[0]);
   const series = [{ class: "executions", values: samples.map((a) => a[1]), area: true }];
-  const both = samples[samples.length - 1].length > 3;
-  if (both) series.push({ class: "classes", values: samples.map((a) => a[3] || 0) });
+  const counted = s.class_count && samples[samples.length - 1].length > 3;
   const rate = samples.map((a, i) => { const b = samples[Math.max(0, i - 1)]; return i ? Math.max(0, (a[1] - b[1]) / (a[0] - b[0])) : 0; });
   rate[0] = rate[1];
-  return el("div", { class: "charts" }, chart(both ? "Executions and happens-before classes" : "Executions", times, series, marks),
-    chart("Executions per second", times, [{ class: "rate", values: rate }], []));
+  return el("div", { class: "charts" }, chart("Executions", times, series, marks),
+    chart("Executions per second", times, [{ class: "rate", values: rate }], []),
+    counted ? chart(s.class_count.by === "at-least" ? "Happens-before classes, at least" : "Happens-before classes", times,
+      [{ class: "classes", values: samples.map((a) => a[3] || 0) }], []) : null);
 }
 
 function phases(s) {
@@ -107,10 +109,22 @@ function targets(s) {
     el("tbody", {}, all.map(([name, n]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, short(n))))));
 }
 
+/* What the number of classes means, where it is not simply counted. */
+function classesHint(s) {
+  const by = s.class_count ? s.class_count.by : null;
+  const text = {
+    counted: null,
+    executions: "Every execution is a happens-before class of its own: no two of them differ only in the order of operations that do not conflict.",
+    "at-least": "Every execution of the systematic part is a happens-before class of its own. What was sampled may repeat these, or itself, and is not counted: --classes counts all, at some cost.",
+  }[by];
+  if (by === null && "class_count" in s) return el("p", { class: "hint" }, "Happens-before classes were not counted, and executions of this strategy may repeat each other: --classes counts them, at some cost.");
+  return text ? el("p", { class: "hint" }, text) : null;
+}
+
 function overview(s) {
   const verdict = { bug: "something was found", clean: "nothing found", bounded: "nothing found so far" }[s.verdict] || "";
   return el("section", { class: "card overview", "aria-label": "Search" },
     el("div", { class: "head-line" }, el("span", { class: `verdict ${s.verdict}` }, verdict), el("h2", {}, s.command.join(" "))),
     el("p", { class: "facts" }, coverage(s), s.error ? ` ${s.error}` : "", s.preload ? " Only synchronisation, input and output were scheduled (--preload)." : ""),
-    facts(s), curves(s), phases(s), targets(s));
+    facts(s), curves(s), classesHint(s), phases(s), targets(s), guarded(() => exercised(s)));
 }

@@ -24,6 +24,31 @@ function addCode(to, line, inside) {
   return open;
 }
 
+/* A source file: its element, and line numbers to the elements of lines. */
+function codeOf(source) {
+  const lines = new Map(), box = el("div", { class: "code" });
+  const pieces = DATA.sources[source] && DATA.sources[source][1];
+  (pieces || []).forEach(([first, text], k) => {
+    if (k > 0 || first > 1) box.append(el("div", { class: "gap" }, "\u22ef"));
+    let inside = false;
+    const all = text.split("\n");
+    if (all[all.length - 1] === "") all.pop();
+    all.forEach((line, i) => {
+      const code = el("span", { class: "text" });
+      inside = addCode(code, line.replace(/\r$/, ""), inside);
+      if (line.length === 0) code.append(" ");
+      const row = el("div", { class: "line" }, el("span", { class: "badges" }), el("span", { class: "at" }, String(first + i)), code);
+      lines.set(first + i, row);
+      box.append(row);
+    });
+  });
+  if (!pieces) box.append(el("p", { class: "hint" }, "The source file could not be read when this page was made."));
+  else if (DATA.sources[source][0])
+    box.prepend(el("p", { class: "hint warn" }, "This file was changed after the search: lines may have moved."));
+  markCovered(source, lines);
+  return { box, lines };
+}
+
 class Source {
   constructor(run, entry) {
     this.run = run;
@@ -39,29 +64,8 @@ class Source {
   }
 
   file(source) {
-    if (this.files.has(source)) return this.files.get(source);
-    const lines = new Map(), box = el("div", { class: "code" });
-    const pieces = DATA.sources[source] && DATA.sources[source][1];
-    (pieces || []).forEach(([first, text], k) => {
-      if (k > 0 || first > 1) box.append(el("div", { class: "gap" }, "\u22ef"));
-      let inside = false;
-      const all = text.split("\n");
-      if (all[all.length - 1] === "") all.pop();
-      all.forEach((line, i) => {
-        const code = el("span", { class: "text" });
-        inside = addCode(code, line.replace(/\r$/, ""), inside);
-        if (line.length === 0) code.append(" ");
-        const row = el("div", { class: "line" }, el("span", { class: "badges" }), el("span", { class: "at" }, String(first + i)), code);
-        lines.set(first + i, row);
-        box.append(row);
-      });
-    });
-    if (!pieces) box.append(el("p", { class: "hint" }, "The source file could not be read when this page was made."));
-    else if (DATA.sources[source][0])
-      box.prepend(el("p", { class: "hint warn" }, "This file was changed after the finding: lines may have moved."));
-    const made = { box, lines };
-    this.files.set(source, made);
-    return made;
+    if (!this.files.has(source)) this.files.set(source, codeOf(source));
+    return this.files.get(source);
   }
 
   show(step) {
