@@ -14,6 +14,11 @@
 #     program's, OPTIONS those of `heddle check`. The test fails when something is found, and counts as skipped when a
 #     budget ended the search before it was complete. Findings are kept in heddle/<name> of the build folder.
 #
+#   heddle_add_suite(NAME name SOURCES file... [ARGS arg...] [OPTIONS option...] [LIBRARIES target...])
+#     Builds the program `name`, instrumented, and registers it as a test as it is: for programs that call hd_check or
+#     heddle::check themselves (GoogleTest, Catch2, Check, cmocka, ...). OPTIONS are those of `heddle check`, for every
+#     call, and win over what the call says. Findings are kept in heddle/<name> of the build folder.
+#
 # Needs CMake 3.21 or later, and Ninja or Make.
 
 if(CMAKE_VERSION VERSION_LESS 3.21)
@@ -60,23 +65,27 @@ function(heddle_instrument)
   endforeach()
 endfunction()
 
-function(heddle_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 t "" "NAME;STRATEGY;TIME" "SOURCES;ARGS;OPTIONS;LIBRARIES")
+# Builds the program of a test, from what cmake_parse_arguments has put into variables t_*.
+macro(_heddle_program command known)
   if(t_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "heddle_add_test: what is ${t_UNPARSED_ARGUMENTS}? Known are NAME, SOURCES, STRATEGY, TIME, "
-      "ARGS, OPTIONS and LIBRARIES")
+    message(FATAL_ERROR "${command}: what is ${t_UNPARSED_ARGUMENTS}? Known are ${known}")
   endif()
   if(NOT t_NAME OR NOT t_SOURCES)
-    message(FATAL_ERROR "heddle_add_test: give at least NAME and SOURCES")
+    message(FATAL_ERROR "${command}: give at least NAME and SOURCES")
   endif()
   if(NOT CMAKE_GENERATOR MATCHES "Ninja|Makefiles")
-    message(FATAL_ERROR "heddle_add_test: ${CMAKE_GENERATOR} cannot put heddle before the compiler; take Ninja or "
+    message(FATAL_ERROR "${command}: ${CMAKE_GENERATOR} cannot put heddle before the compiler; take Ninja or "
       "Unix Makefiles")
   endif()
   add_executable(${t_NAME} ${t_SOURCES})
   heddle_instrument(${t_NAME})
   target_link_libraries(${t_NAME} PRIVATE ${t_LIBRARIES} Heddle::headers Threads::Threads)
   file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/heddle")
+endmacro()
+
+function(heddle_add_test)
+  cmake_parse_arguments(PARSE_ARGV 0 t "" "NAME;STRATEGY;TIME" "SOURCES;ARGS;OPTIONS;LIBRARIES")
+  _heddle_program(heddle_add_test "NAME, SOURCES, STRATEGY, TIME, ARGS, OPTIONS and LIBRARIES")
   set(options --out "${CMAKE_CURRENT_BINARY_DIR}/heddle/${t_NAME}")
   if(t_STRATEGY)
     list(APPEND options --strategy ${t_STRATEGY})
@@ -87,4 +96,13 @@ function(heddle_add_test)
   add_test(NAME ${t_NAME} COMMAND "${HEDDLE_EXECUTABLE}" check ${options} ${t_OPTIONS} -- $<TARGET_FILE:${t_NAME}>
     ${t_ARGS})
   set_tests_properties(${t_NAME} PROPERTIES SKIP_RETURN_CODE 5)
+endfunction()
+
+function(heddle_add_suite)
+  cmake_parse_arguments(PARSE_ARGV 0 t "" "NAME" "SOURCES;ARGS;OPTIONS;LIBRARIES")
+  _heddle_program(heddle_add_suite "NAME, SOURCES, ARGS, OPTIONS and LIBRARIES")
+  add_test(NAME ${t_NAME} COMMAND ${t_NAME} ${t_ARGS})
+  list(PREPEND t_OPTIONS "--out='${CMAKE_CURRENT_BINARY_DIR}/heddle/${t_NAME}'")
+  list(JOIN t_OPTIONS " " options)
+  set_tests_properties(${t_NAME} PROPERTIES ENVIRONMENT "HEDDLE_CHECK_OPTIONS=${options}")
 endfunction()

@@ -71,10 +71,10 @@ struct hd_check_options {
   double seconds;                /* at most so long */
   unsigned long long executions; /* at most so many */
   unsigned long long seed;
-  unsigned jobs; /* processes that share the search */
-  hd_truth all;  /* go on after the first finding */
-  const char
-      *arguments; /* more options of `heddle check`, with blanks between them: "--preemptions 2 --leaks" */
+  unsigned jobs;         /* processes that share the search */
+  hd_truth all;          /* go on after the first finding */
+  const char *arguments; /* more options of `heddle check`, with blanks between them:
+                            * "--preemptions 2 --out 'my findings'" */
 };
 
 enum hd_check_verdict {

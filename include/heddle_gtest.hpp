@@ -1,14 +1,13 @@
 /* heddle_gtest.hpp: heddle::check for GoogleTest.
  *
  *   TEST(Cache, IsConsistent) {
- *     HEDDLE_CHECK([&] {
+ *     heddle::expect_clean([&] {
  *       ...
  *       EXPECT_EQ(cache.size(), 1u);  // of this execution: a failure is a finding with its schedule
  *     });
  *   }
  *
- * HEDDLE_CHECK(body) and HEDDLE_CHECK(body, options) fail the test, without leaving it, when there is a finding or
- * an error; HEDDLE_CHECK_COMPLETE also when not every schedule was covered. */
+ * These are functions, not macros, so that the lines of the body stay what they are. */
 #ifndef HEDDLE_GTEST_HPP
 #define HEDDLE_GTEST_HPP
 
@@ -32,41 +31,41 @@ class reporter : public ::testing::ScopedFakeTestPartResultReporter {
   ::testing::TestPartResultArray unused_;
 };
 
-/* heddle::check in which a failed assertion of GoogleTest is a finding. */
+/* heddle::check in which a failed assertion of GoogleTest is a finding. The test itself is not failed by it. */
 template <class Body>
 result check(Body &&body, const options &o = {}) {
   return heddle::check(
       [&] {
-        if (!hd_controlled()) return body();
+        if (!hd_controlled()) {
+          body();
+          return;
+        }
         reporter all;
         body();
       },
       o);
 }
 
-inline ::testing::AssertionResult passed(const result &r) {
-  if (r) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << r.message();
-}
-
-inline ::testing::AssertionResult covered(const result &r) {
-  if (r && (r.complete() || r.verdict() == HD_CHECK_ONCE)) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << r.message();
-}
-
 }  // namespace gtest
+
+/* Fails the test, without leaving it, when a schedule of body() fails. */
+template <class Body>
+result expect_passed(Body &&body, const options &o = {}, const char *file = __builtin_FILE(),
+                     int line = __builtin_LINE()) {
+  result r = gtest::check(body, o);
+  if (!r) ADD_FAILURE_AT(file, line) << r.message();
+  return r;
+}
+
+/* The same also when not every schedule was covered. Where nothing is searched, there is nothing to cover. */
+template <class Body>
+result expect_clean(Body &&body, const options &o = {}, const char *file = __builtin_FILE(),
+                    int line = __builtin_LINE()) {
+  result r = gtest::check(body, o);
+  if (!r || r.verdict() == HD_CHECK_BOUNDED) ADD_FAILURE_AT(file, line) << r.message();
+  return r;
+}
+
 }  // namespace heddle
-
-#define HEDDLE_CHECK_(result)                                        \
-  switch (0)                                                          \
-  case 0:                                                             \
-  default:                                                            \
-    if (const ::testing::AssertionResult heddle_passed = result)      \
-      ;                                                               \
-    else                                                              \
-      ADD_FAILURE() << heddle_passed.message()
-
-#define HEDDLE_CHECK(...) HEDDLE_CHECK_(::heddle::gtest::passed(::heddle::gtest::check(__VA_ARGS__)))
-#define HEDDLE_CHECK_COMPLETE(...) HEDDLE_CHECK_(::heddle::gtest::covered(::heddle::gtest::check(__VA_ARGS__)))
 
 #endif

@@ -1,7 +1,7 @@
 #!/bin/sh
 # setup.sh: installs what is missing from Debian's packages; costs a few milliseconds when nothing is.
 # `setup.sh test` also installs what only the tests need: a browser for the report page, and what reads
-# the files that are made for other programs.
+# the files that are made for other programs; test frameworks.
 #
 # Exit status: 0 everything is there, 3 something is missing and may not be installed (the list and the
 # one command to run are printed).
@@ -9,7 +9,8 @@ set -u
 
 packages="gcc g++ clang libclang-rt-dev clang-format cmake ninja-build pkg-config python3
   libdw-dev libelf-dev libjansson-dev libxxhash-dev libzstd-dev libcmocka-dev autoconf automake gdb dpkg-dev"
-[ "${1:-}" = test ] && packages="$packages chromium fonts-dejavu-core libxml2-utils groff-base meson zsh python3-jsonschema"
+[ "${1:-}" = test ] && packages="$packages chromium fonts-dejavu-core libxml2-utils groff-base meson zsh python3-jsonschema
+  libgtest-dev catch2 check"
 # Any npm will do: that of Debian is only installed where there is none.
 [ "${1:-}" = test ] && ! command -v npm >/dev/null 2>&1 && packages="$packages npm"
 commands="gcc g++ clang cmake ninja pkg-config python3"

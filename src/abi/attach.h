@@ -18,6 +18,9 @@
 #define HD_CTL_FREE "free" /* hd_check starts a supervisor */
 #define HD_CTL_CALL "call" /* control begins with the call that HD_CALLS_FD has no result of */
 
+/* More options for every call, which win over those of the call: for whoever runs the tests. */
+#define HD_OPTIONS_ENV "HEDDLE_CHECK_OPTIONS"
+
 #define HD_CALLS_FD 1010              /* the results of earlier calls */
 #define HD_ATTACH_ENV "HEDDLE_ATTACH" /* for the supervisor: "<socket> <result> <calls>", descriptors */
 

@@ -72,7 +72,14 @@ static void describe(struct hd_check_finding *out, const struct hd_finding *f) {
   const struct hd_frame *at = place ? hd__place_frame(place) : NULL;
   snprintf(out->kind, sizeof out->kind, "%s", hd_kind_name[f->kind]);
   snprintf(out->title, sizeof out->title, "%s", hd_kind_title[f->kind]);
-  if (f->folder) snprintf(out->replay, sizeof out->replay, "heddle replay %s", f->folder);
+  if (f->folder) {
+    struct hd_str command;
+    hd_str_init(&command);
+    hd_str_add(&command, "heddle replay ");
+    hd_str_add_quoted(&command, f->folder);
+    snprintf(out->replay, sizeof out->replay, "%s", command.s);
+    hd_str_fini(&command);
+  }
   if (!at || !at->file) return;
   snprintf(out->file, sizeof out->file, "%s", at->file);
   out->line = at->line;

@@ -254,15 +254,24 @@ _Noreturn static void serve(int socket, const struct call *call) {
 
 /* ---- the supervisor ---- */
 
+/* What the process was started with, or NULL. */
+static const char *variable(const char *name) {
+  for (char **e = first_envp; e && *e; e++) {
+    size_t n = 0;
+    while (name[n] && (*e)[n] == name[n]) n++;
+    if (!name[n] && (*e)[n] == '=') return *e + n + 1;
+  }
+  return NULL;
+}
+
 /* `heddle` beside the runtime's own folder (cli/paths.c), or what HEDDLE names. */
 static bool find_supervisor(char *path, size_t cap) {
   static const char *const beside[] = {"/../../bin/heddle", "/../../heddle"};
-  for (char **e = first_envp; e && *e; e++)
-    if ((*e)[0] == 'H' && (*e)[1] == 'E' && (*e)[2] == 'D' && (*e)[3] == 'D' && (*e)[4] == 'L' &&
-        (*e)[5] == 'E' && (*e)[6] == '=') {
-      hd__format(path, cap, "%s", *e + 7);
-      return hd_sys3(SYS_access, path, X_OK, 0) == 0;
-    }
+  const char *named = variable("HEDDLE");
+  if (named) {
+    hd__format(path, cap, "%s", named);
+    return hd_sys3(SYS_access, path, X_OK, 0) == 0;
+  }
   Dl_info own;
   if (!dladdr((void *)find_supervisor, &own) || !own.dli_fname) return false;
   char folder[HD_PATH_MAX];
@@ -280,15 +289,39 @@ static bool find_supervisor(char *path, size_t cap) {
 struct words {
   char *at[16 + MAX_WORDS];
   unsigned n;
-  char text[2048];
+  char text[8192];
   size_t used;
+  bool full;
 };
 
 static void add(struct words *w, const char *word) {
   size_t left = sizeof w->text - w->used;
-  if (w->n + 1 == sizeof w->at / sizeof *w->at || hd__strlen(word) >= left) return;
+  if (w->n + 1 == sizeof w->at / sizeof *w->at || hd__strlen(word) >= left) {
+    w->full = true;
+    return;
+  }
   w->at[w->n++] = w->text + w->used;
   w->used += hd__format(w->text + w->used, left, "%s", word) + 1;
+}
+
+/* What is between blanks, unless those are between apostrophes. */
+static void add_words(struct words *w, const char *p) {
+  while (p && *p) {
+    char word[HD_PATH_MAX];
+    size_t n = 0;
+    bool quoted = false;
+    while (*p == ' ') p++;
+    const char *begin = p;
+    for (; *p && (quoted || *p != ' '); p++)
+      if (*p == '\'')
+        quoted = !quoted;
+      else if (n + 1 < sizeof word)
+        word[n++] = *p;
+      else
+        w->full = true;
+    word[n] = 0;
+    if (p != begin) add(w, word);
+  }
 }
 
 static void add_number(struct words *w, const char *option, uint64_t value) {
@@ -316,15 +349,7 @@ static void add_options(struct words *w, const struct hd_check_options *o) {
   add_number(w, "--seed", o->seed);
   add_number(w, "-j", (uint64_t)o->jobs);
   if (o->all) add(w, "--all");
-  for (const char *p = o->arguments; p && *p;) {
-    char word[512];
-    size_t n = 0;
-    while (*p == ' ') p++;
-    for (; *p && *p != ' '; p++)
-      if (n + 1 < sizeof word) word[n++] = *p;
-    word[n] = 0;
-    if (n) add(w, word);
-  }
+  add_words(w, o->arguments);
 }
 
 static void inherit(int fd) { sys(SYS_fcntl, fd, F_SETFD, 0); }
@@ -436,6 +461,11 @@ static void search(const struct call *call, const struct hd_check_options *o, st
     return;
   }
   add_options(&w, o);
+  add_words(&w, variable(HD_OPTIONS_ENV));
+  if (w.full) {
+    failed(r, "the options, with those of " HD_OPTIONS_ENV ", are too many or too long");
+    return;
+  }
   if (!open_ends(&e)) {
     close_ends(&e);
     failed(r, "no more descriptors");

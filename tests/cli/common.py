@@ -28,6 +28,22 @@ def build(s, name, *flags, out=None):
     return "./" + (out or name)
 
 
+def slow(s, command, **kw):
+    """For what starts many compilers, on a machine that has others to run."""
+    return s.run(command, timeout=180, **kw)
+
+
+def install(s):
+    """Installs Heddle into the test's folder; returns the environment that finds it."""
+    slow(s, ["cmake", "--install", s.build, "--prefix", s.path("inst")])
+    return environment(s, s.path("inst"))
+
+
+def environment(s, prefix):
+    return {"PATH": os.path.join(prefix, "bin") + ":" + os.environ["PATH"],
+            "PKG_CONFIG_PATH": os.path.join(prefix, "lib/pkgconfig"), "CMAKE_PREFIX_PATH": prefix}
+
+
 def refused(s, command, want, *texts, stdout="", **kw):
     """The command ends with this status and one line on standard error, which has these texts in it."""
     p = s.run(command, want=want, **kw)

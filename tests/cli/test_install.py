@@ -5,26 +5,11 @@ import re
 import shutil
 
 import common
+from common import environment, install, slow as build
 from scratch import each
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROJECT = os.path.join(ROOT, "examples", "project")
-
-
-def build(s, command, **kw):
-    """For what starts many compilers, on a machine that has others to run."""
-    return s.run(command, timeout=180, **kw)
-
-
-def install(s):
-    """Installs Heddle into the test's folder; returns the environment that finds it."""
-    build(s, ["cmake", "--install", s.build, "--prefix", s.path("inst")])
-    return environment(s, s.path("inst"))
-
-
-def environment(s, prefix):
-    return {"PATH": os.path.join(prefix, "bin") + ":" + os.environ["PATH"],
-            "PKG_CONFIG_PATH": os.path.join(prefix, "lib/pkgconfig"), "CMAKE_PREFIX_PATH": prefix}
 
 
 def project(s):
@@ -256,7 +241,8 @@ def test_deb(s):
     s.run(["dpkg-deb", "-x", packages[0], "root"])
     env = environment(s, s.path("root/usr"))
     for name in ("bin/heddle-cc", "share/man/man1/heddle.1", "lib/cmake/Heddle/HeddleConfig.cmake",
-                 "share/doc/heddle/LICENSE", "share/doc/heddle/docs/tutorial.md", "share/doc/heddle/examples/bank.c"):
+                 "share/doc/heddle/LICENSE", "share/doc/heddle/docs/tutorial.md", "share/doc/heddle/examples/bank.c",
+                 "include/heddle.h", "include/heddle.hpp", "include/heddle_gtest.hpp", "include/heddle_cmocka.h"):
         s.check(os.path.exists(s.path("root/usr", name)), name + " is missing")
     folder = project(s)
     p = s.run(["make", "check"], cwd=folder, env=env)
