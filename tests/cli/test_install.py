@@ -196,6 +196,17 @@ def test_make(s):
     s.check("assertion failed: account.balance >= 0" in p.stdout, p.stdout)
 
 
+def test_project(s):
+    """The project's heddle.toml builds and checks by itself."""
+    env = install(s)
+    folder = project(s)
+    for flags, status, verdicts in (("-g", 0, ["clean", "bounded"]), ("-g -DHASTY", 1, ["found", "found"])):
+        s.run(["make", "clean"], cwd=folder, env=env)
+        p = s.run(["heddle", "check"], cwd=folder, env=dict(env, CFLAGS=flags), want=status)
+        s.same(re.findall(r"^account[-a-z]* +([a-z]+)", p.stdout, re.M), verdicts, "verdicts")
+    s.check("heddle replay .heddle/account-quick/1" in p.stdout, p.stdout)
+
+
 def test_meson(s):
     env = install(s)
     folder = project(s)
