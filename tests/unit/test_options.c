@@ -161,8 +161,37 @@ static void threads_are_named_after_their_creators(void **state) {
   }
 }
 
+static int set(const char *name, const char *value, bool on) {
+  return hd_options_set(&o, HD_VERB_CHECK, name, value, on, &err);
+}
+
+/* What is said in a later layer takes the place of what was said before; within one, lists add up. */
+static void layers(void **state) {
+  (void)state;
+  char *argv[] = {"check", "--ignore", "hang", "--no-all", "--delays", "2", NULL};
+  hd_options_init(&o, HD_VERB_CHECK);
+  assert_int_equal(set("ignore", "leak", true), HD_OK);
+  assert_int_equal(set("ignore", "crash", true), HD_OK);
+  assert_int_equal(set("suppressions", "a", true), HD_OK);
+  assert_int_equal(set("preemptions", "1", true), HD_OK);
+  assert_int_equal(set("delays", "1", true), HD_EUSAGE);
+  assert_int_equal(set("all", NULL, true), HD_OK);
+  assert_true(o.ignore == (1ull << HD_KIND_LEAK | 1ull << HD_KIND_CRASH) && o.all);
+  hd_options_layer(&o);
+  assert_int_equal(set("suppressions", "b", true), HD_OK);
+  assert_int_equal(set("suppressions", "c", true), HD_OK);
+  assert_int_equal(set("seed", "9", true), HD_OK);
+  assert_true(o.suppressions.n == 2 && o.all && o.bound_kind == HD_BOUND_PREEMPTIONS);
+  hd_options_layer(&o);
+  assert_int_equal(hd_options_words(&o, HD_VERB_CHECK, 6, argv, &err), HD_OK);
+  assert_int_equal(hd_options_finish(&o, HD_VERB_CHECK, &err), HD_OK);
+  assert_true(o.ignore == 1ull << HD_KIND_HANG && !o.all && o.seed == 9 && o.seeded);
+  assert_true(o.bound_kind == HD_BOUND_DELAYS && o.bound == 2 && o.suppressions.n == 2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(layers),
       cmocka_unit_test(both_spellings_and_where_the_program_begins),
       cmocka_unit_test(how_much_is_asked_for),
       cmocka_unit_test(systematic_strategies_have_no_limit),
