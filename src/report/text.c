@@ -434,7 +434,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->before)
     hd_str_addf(out, "  %llu finding%s reported before the search was continued\n",
                 (unsigned long long)s->before, s->before == 1 ? " was" : "s were");
-  if (s->estimate > 0 && !s->complete) {
+  if (s->estimate > 0 && !s->complete && s->stop != HD_STOP_FINISHED) {
     char all[16], spread[16];
     hd_text_count(all, s->estimate);
     hd_text_count(spread, s->spread);
