@@ -13,13 +13,15 @@
 #include <stdint.h>
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 9
+#define HD_ABI_VERSION 10
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
 /* The environment variable that turns control on: "HEDDLE_CTL=<fd>", always this descriptor, so that
  * the length of the environment (and with it every stack address) is the same in every process. */
 #define HD_CTL_ENV "HEDDLE_CTL"
+#define HD_SPIN_ENV "GOMP_SPINCOUNT" /* libgomp: threads that wait sleep, so that others can be scheduled */
+#define HD_SPIN_VALUE "0"
 #define HD_CTL_FD 1000
 #define HD_SEARCH_FD 1001 /* the file that all workers of one search share */
 
@@ -248,7 +250,9 @@ struct hd_status {
   uint64_t blocked;    /* redundant ones given up */
   uint64_t cut;        /* cut at max_length */
   uint64_t strayed;    /* that did not begin like the earlier ones they were to begin like */
-  uint64_t events;     /* visible operations executed in all */
+  uint32_t races_off,
+      races_pad;   /* the program uses what orders accesses in ways unknown: no races are reported */
+  uint64_t events; /* visible operations executed in all */
   uint64_t switches;
   uint64_t heartbeat;        /* changes while anything happens */
   uint64_t execution;        /* number of the execution under way */

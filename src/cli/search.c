@@ -54,6 +54,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->lossy |= st->lossy;
   sum->sampled |= st->sampled;
   sum->strayed += st->strayed;
+  sum->races_off |= st->races_off;
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
   if (st->bounds_done > sum->bounds_done) sum->bounds_done = st->bounds_done;
@@ -355,6 +356,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .blocked = st.blocked,
       .infeasible = st.infeasible,
       .strayed = st.strayed,
+      .races_off = st.races_off,
       .sampled = st.sampled,
       .targets = st.target,
       .ntargets = st.ntargets,

@@ -60,13 +60,13 @@ static _Noreturn void child_fail(int pipe, const char *step) {
   _exit(127);
 }
 
-/* The environment with the control variable at its end; the strings are not copied. LD_BIND_NOW saves the
- * program from binding its functions again in every execution; the runtime takes both variables out again. */
+/* The environment with what the runtime needs at its end; the strings are not copied. LD_BIND_NOW saves the
+ * program from binding its functions again in every execution; the runtime takes all of these out again. */
 static char **child_environment(const struct hd_command *cmd) {
   char **envp = cmd->envp;
   size_t n = 0;
   while (envp[n]) n++;
-  char **out = hd_alloc((n + 3) * sizeof *out);
+  char **out = hd_alloc((n + 4) * sizeof *out);
   memcpy(out, envp, n * sizeof *out);
   static char control[64];
   if (cmd->calls)
@@ -74,7 +74,8 @@ static char **child_environment(const struct hd_command *cmd) {
   else
     snprintf(control, sizeof control, "%s=%d", HD_CTL_ENV, HD_CTL_FD);
   out[n] = "LD_BIND_NOW=1";
-  out[n + 1] = control;
+  out[n + 1] = HD_SPIN_ENV "=" HD_SPIN_VALUE;
+  out[n + 2] = control;
   return out;
 }
 

@@ -14,7 +14,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -49,32 +48,8 @@ static unsigned count(char **words) {
 
 /* ---- the beginning of the process ---- */
 
-/* Whether a relocation of this module names hd_rt_check. */
-static int uses_check(struct dl_phdr_info *info, size_t size, void *found) {
-  (void)size;
-  const ElfW(Dyn) *d = NULL;
-  for (int i = 0; i < info->dlpi_phnum; i++)
-    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-      d = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-  uint64_t symbols = 0, names = 0, table[2] = {0}, bytes[2] = {0};
-  for (; d && d->d_tag != DT_NULL; d++) switch (d->d_tag) {
-      case DT_SYMTAB: symbols = d->d_un.d_ptr; break;
-      case DT_STRTAB: names = d->d_un.d_ptr; break;
-      case DT_RELA: table[0] = d->d_un.d_ptr; break;
-      case DT_RELASZ: bytes[0] = d->d_un.d_val; break;
-      case DT_JMPREL: table[1] = d->d_un.d_ptr; break;
-      case DT_PLTRELSZ: bytes[1] = d->d_un.d_val; break;
-    }
-  /* The loader has made addresses of these, but for its own and the kernel's. */
-  if (symbols <= info->dlpi_addr || names <= info->dlpi_addr) return 0;
-  for (int t = 0; t < 2 && !*(bool *)found; t++)
-    for (uint64_t i = 0; table[t] && i < bytes[t] / sizeof(ElfW(Rela)); i++) {
-      uint64_t symbol = ELF64_R_SYM(((const ElfW(Rela) *)table[t])[i].r_info);
-      if (symbol &&
-          hd__streq((const char *)names + ((const ElfW(Sym) *)symbols)[symbol].st_name, "hd_rt_check"))
-        *(bool *)found = true;
-    }
-  return *(bool *)found;
+static bool is_check(const char *name, void *found) {
+  return *(bool *)found = hd__streq(name, "hd_rt_check");
 }
 
 /* Starts the program again the way a replay will. Returns if that cannot be done: then replays may diverge. */
@@ -86,11 +61,12 @@ static void start_again(char **argv, char **envp) {
   exe[n] = 0;
   if (!(old & ADDR_NO_RANDOMIZE) && sys(SYS_personality, old | ADDR_NO_RANDOMIZE, 0, 0) < 0) return;
   unsigned k = count(envp);
-  char **out = __builtin_alloca((k + 3) * sizeof *out);
+  char **out = __builtin_alloca((k + 4) * sizeof *out);
   hd__copy(out, envp, k * sizeof *out);
   out[k] = "LD_BIND_NOW=1";
-  out[k + 1] = HD_CTL_ENV "=" HD_CTL_FREE;
-  out[k + 2] = NULL;
+  out[k + 1] = HD_SPIN_ENV "=" HD_SPIN_VALUE;
+  out[k + 2] = HD_CTL_ENV "=" HD_CTL_FREE;
+  out[k + 3] = NULL;
   hd_sys3(SYS_execve, exe, argv, out);
   sys(SYS_personality, old, 0, 0);
 }
@@ -128,7 +104,7 @@ static void show_output(void) {
 void hd__check_begin(const char *how, char **argv, char **envp) {
   bool uses = false;
   if (!how) {
-    dl_iterate_phdr(uses_check, &uses);
+    hd__each_needed_name(is_check, &uses);
     if (!uses) return;
     start_again(argv, envp);
   }

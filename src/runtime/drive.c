@@ -3,6 +3,7 @@
  * An execution starts on the first thread's real stack, just below the frames of libc's start-up code, and
  * ends by a jump back to here. In memory mode everything is then put back; in fork mode the execution runs in
  * a child that shares nothing but the shared file. */
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -47,6 +48,12 @@ static void hd_rt_main(void *unused) {
  * guarding then. */
 static void take_snapshot(void) {
   hd__terminate_mark();
+  /* What the loader remembers of names that we asked for in vain lies in memory that is not put back. Asked twice, it
+   * forgets. */
+  hd__private_depth++;
+  dlerror();
+  dlerror();
+  hd__private_depth--;
   hd__heap_mark();
   hd__keys_mark();
   hd__exit_mark();
@@ -89,6 +96,7 @@ static int run_once(void) {
   hd__sched_begin();
   hd__sites_reset();
   hd__notes_begin();
+  hd__openmp_begin();
   rt.search.observed = 0;
   rt.search.infeasible = rt.search.hit = 0;
   int begun = rt.strategy->begin(&rt.search);
@@ -363,6 +371,7 @@ static void search(void *unused) {
   if (!fork_mode) hd__spin_clock();
   hd__files_init();
   hd__modules_record();
+  hd__openmp_init();
   hd__worker_start();
   take_snapshot();
   st->state = HD_ST_RUNNING;

@@ -193,6 +193,7 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   check_shared();
   uint64_t key = key_of(kind, pc1, pc2);
   if (rt.config->ignore >> kind & 1) return NULL;
+  if (kind == HD_KIND_DATA_RACE && rt.status->races_off) return NULL;
   if (rt.config->target_key && rt.config->target_key != key) return NULL;
   if (rt.config->mode == HD_MODE_REDUCE) { /* only whether it was there matters */
     if (!rt.config->target_key && rt.config->target_kind != kind) return NULL;

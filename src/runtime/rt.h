@@ -171,13 +171,15 @@ struct hd_thread {
   uint32_t randoms;      /* times it asked the kernel for random numbers */
   uint64_t stack_limit;
   struct hd_spin spin;
-  void *syscall;     /* the context of the system call it is in, if that is an operation (sysguard.c) */
-  struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
-  bool forks;        /* its next system call is a fork for which it was picked */
-  uint32_t channels; /* pipes, sockets and the like that it has made */
-  unsigned section;  /* nesting of atomic sections (section.c) */
-  bool spinning;     /* its pending operation is a SPINWAIT */
-  unsigned unseen;   /* atomic and volatile accesses in a row that were no scheduling points */
+  void *syscall;        /* the context of the system call it is in, if that is an operation (sysguard.c) */
+  struct hd_io *io;     /* its pending operation is one on descriptors (io.c) */
+  bool forks;           /* its next system call is a fork for which it was picked */
+  uint32_t channels;    /* pipes, sockets and the like that it has made */
+  unsigned section;     /* nesting of atomic sections (section.c) */
+  bool spinning;        /* its pending operation is a SPINWAIT */
+  struct hd_team *team; /* of OpenMP, that it is a member of (wrap_openmp.c) ... */
+  unsigned team_phase;  /* ... and how many of its barriers are behind it */
+  unsigned unseen;      /* atomic and volatile accesses in a row that were no scheduling points */
 };
 
 /* ---- objects: locks and the like, by address, for one execution ---- */
@@ -578,6 +580,11 @@ void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
 /* ---- drive.c ---- */
 
 /* Runs the search instead of main, and ends the process. */
+/* ---- wrap_openmp.c ---- */
+
+void hd__openmp_init(void);
+void hd__openmp_begin(void);
+
 /* Maps the control block and prepares the runtime for it. */
 void hd__attach(void);
 _Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp);
@@ -703,6 +710,10 @@ _Noreturn void hd__die(int code); /* ends the process at once */
 bool hd__segment_of(uint64_t addr, uint64_t *lo, uint64_t *hi);
 size_t hd__strlen(const char *s);
 bool hd__streq(const char *a, const char *b);
+bool hd__starts(const char *s, const char *with);
+bool hd__starts_n(const char *s, const char *with, size_t n);
+/* Calls f for the names that the program and its own libraries want from others, until it returns true. */
+void hd__each_needed_name(bool (*f)(const char *name, void *arg), void *arg);
 /* Appends to a bounded string: %s %d %u %x (64-bit arguments) only. Returns the new length. */
 size_t hd__format(char *buf, size_t cap, const char *fmt, ...);
 

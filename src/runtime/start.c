@@ -13,19 +13,14 @@
 #include "runtime/check.h"
 #include "runtime/rt.h"
 
-/* Takes NAME=... out of the environment, so that the program does not see it. */
+/* Takes the last NAME=... out of the environment, so that the program does not see it: the one we put there. */
 static void hide(const char *name) {
   extern char **environ;
   size_t n = hd__strlen(name);
-  for (char **e = environ; *e;) {
-    size_t i = 0;
-    while (i < n && (*e)[i] == name[i]) i++;
-    if (i == n && (*e)[n] == '=')
-      for (char **p = e; (*p = p[1]); p++)
-        ;
-    else
-      e++;
-  }
+  char **last = NULL;
+  for (char **e = environ; *e; e++)
+    if (hd__starts(*e, name) && (*e)[n] == '=') last = e;
+  for (; last && *last; last++) *last = last[1];
 }
 
 static void relax(void) { hd_sys3(SYS_sched_yield, 0, 0, 0); }
@@ -117,6 +112,8 @@ void hd__attach(void) {
         "cannot reserve address space (4 TiB are needed, none of it is used up front): lift `ulimit -v`");
 }
 
+static bool started_by_us; /* with our variables in its environment */
+
 __attribute__((constructor(101))) static void start(int argc, char **argv, char **envp) {
   extern char **environ;
   (void)argc;
@@ -127,6 +124,7 @@ __attribute__((constructor(101))) static void start(int argc, char **argv, char 
   bool now = how && !hd__streq(how, HD_CTL_FREE) && !hd__streq(how, HD_CTL_CALL);
   if (!now) hd__check_begin(how, argv, environ);
   if (!how) return;
+  started_by_us = true;
   hide(HD_CTL_ENV);
   hide("LD_BIND_NOW");
   if (!now) return;
@@ -151,6 +149,7 @@ int __libc_start_main(int (*main_fn)(int, char **, char **), int argc, char **ar
   program_main = main_fn;
   /* ELF constructors of libraries, ours among them, have run by now; those of the program run in `real`. */
   extern char **environ;
+  if (started_by_us) hide(HD_SPIN_ENV); /* libgomp has looked by now */
   if (rt.ctl)
     hd__exit_register_last();
   else

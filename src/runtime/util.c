@@ -60,6 +60,44 @@ bool hd__segment_of(uint64_t addr, uint64_t *lo, uint64_t *hi) {
   return true;
 }
 
+struct names {
+  bool (*f)(const char *name, void *arg);
+  void *arg;
+};
+
+static int each_name(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size;
+  const struct names *n = arg;
+  const ElfW(Dyn) *d = NULL;
+  if (hd__system_path(info->dlpi_name)) return 0;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      d = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+  uint64_t symbols = 0, names = 0, table[2] = {0}, bytes[2] = {0};
+  for (; d && d->d_tag != DT_NULL; d++) switch (d->d_tag) {
+      case DT_SYMTAB: symbols = d->d_un.d_ptr; break;
+      case DT_STRTAB: names = d->d_un.d_ptr; break;
+      case DT_RELA: table[0] = d->d_un.d_ptr; break;
+      case DT_RELASZ: bytes[0] = d->d_un.d_val; break;
+      case DT_JMPREL: table[1] = d->d_un.d_ptr; break;
+      case DT_PLTRELSZ: bytes[1] = d->d_un.d_val; break;
+    }
+  /* The loader has made addresses of these, but for its own and the kernel's. */
+  if (symbols <= info->dlpi_addr || names <= info->dlpi_addr) return 0;
+  for (int t = 0; t < 2; t++)
+    for (uint64_t i = 0; table[t] && i < bytes[t] / sizeof(ElfW(Rela)); i++) {
+      uint64_t k = ELF64_R_SYM(((const ElfW(Rela) *)table[t])[i].r_info);
+      const ElfW(Sym) *symbol = &((const ElfW(Sym) *)symbols)[k];
+      if (k && n->f((const char *)names + symbol->st_name, n->arg)) return 1;
+    }
+  return 0;
+}
+
+void hd__each_needed_name(bool (*f)(const char *name, void *arg), void *arg) {
+  struct names n = {f, arg};
+  dl_iterate_phdr(each_name, &n);
+}
+
 void hd__copy(void *to, const void *from, size_t n) {
   if (HD_LIKELY(real_memcpy != NULL)) {
     real_memcpy(to, from, n);
@@ -89,6 +127,14 @@ bool hd__streq(const char *a, const char *b) {
   while (*a && *a == *b) a++, b++;
   return *a == *b;
 }
+
+bool hd__starts_n(const char *s, const char *with, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (s[i] != with[i]) return false;
+  return true;
+}
+
+bool hd__starts(const char *s, const char *with) { return hd__starts_n(s, with, hd__strlen(with)); }
 
 static size_t put(char *buf, size_t cap, size_t at, char c) {
   if (at + 1 < cap) buf[at] = c;
