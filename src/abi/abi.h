@@ -375,23 +375,26 @@ struct hd_reduced {
 
 /* ---- what the executions of a search exercised (runtime/cover.c) ---- */
 
-/* Hash tables with open addressing; an entry whose place is 0 is empty. Places are return addresses. */
+/* Hash tables with open addressing; an entry whose first word is 0 is empty. */
 
+/* An operation that is a scheduling point, or belongs to a pair, was executed here. */
+#define HD_COVER_CALLERS 6
+struct hd_cover_place {
+  uint64_t pc; /* return address */
+  uint64_t
+      caller[HD_COVER_CALLERS]; /* of C++, where much is in headers: who called it, the innermost first */
+  uint64_t threads;             /* bit per number; the last one is for all from there on */
+  uint32_t op;                  /* enum hd_op_kind */
+  uint32_t exact;               /* it was that of an operation, not of a word of the shadow memory */
+};
 /* Two operations that conflict, of different threads, came in this order. */
 struct hd_cover_pair {
-  uint64_t first, second;
-  uint64_t object; /* of the first time */
+  uint32_t first, second; /* entries of `place`, plus 1 */
+  uint64_t object;        /* of the first time */
   uint64_t times;
 };
-/* An operation that is a scheduling point, or belongs to a pair, was executed here. */
-struct hd_cover_place {
-  uint64_t pc;
-  uint64_t threads; /* bit per number; the last one is for all from there on */
-  uint32_t op;      /* enum hd_op_kind */
-  uint32_t exact;   /* it was that of an operation, not of a word of the shadow memory */
-};
 #define HD_COVER_PAIRS 65536u
-#define HD_COVER_PLACES 32768u
+#define HD_COVER_PLACES 16384u
 struct hd_cover {
   uint64_t begun, looked_at; /* executions */
   uint32_t every;            /* one of so many is looked at; 0: not begun */

@@ -231,9 +231,14 @@ static int add_word(struct gather *g, const char *word, bool named, struct hd_er
   char *schedule = hd_sprintf("%s/schedule", dir);
   int rc;
   if (stat(dir, &st))
-    rc = named ? hd_fail(err, HD_EUSAGE, "%s: %s", dir, strerror(errno))
-               : hd_fail(err, HD_EUSAGE, "there is no folder %s here; name the one that heddle check wrote",
-                         dir);
+    rc =
+        named
+            ? hd_fail(err, HD_EUSAGE, "%s: %s", dir, strerror(errno))
+            : hd_fail(
+                  err, HD_EUSAGE,
+                  "there is no folder %s here; name the one that heddle check wrote (it writes one when it finds "
+                  "something, or with --out DIR)",
+                  dir);
   else if (!S_ISDIR(st.st_mode))
     rc =
         hd_fail(err, HD_EUSAGE, "%s is not a folder; name one that heddle check wrote, such as .heddle", dir);

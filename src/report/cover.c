@@ -2,22 +2,30 @@
  * Runs in the supervisor.
  *
  * A line is where operations of the schedule, or accesses to memory that conflict with those of others, were executed.
- * Several places of one line are one; places without a line are told by their function. The tables may have been written
+ * Several places of one line are one; places without a line are told by their function; what a header of the system
+ * does belongs to the line that called it. The tables may have been written
  * over by the tested program: whatever they hold, what comes out is well-formed. */
 #include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* A program counter, and where it is. */
+struct spot {
+  uint64_t pc;
+  size_t frame;    /* of `frames`, plus 1; 0: the runtime's own */
+  bool in_library; /* in a header of the system, compiled with the program */
+};
+
 /* A place, and the line it turned out to be on. */
 struct place {
-  uint64_t pc, threads;
-  uint32_t op;
+  size_t part, entry;
   size_t line;
 };
 
 struct line {
   struct hd_frame at;
+  size_t place; /* while they are sorted */
   uint64_t threads;
   bool op[HD_OP_COUNT];
 };
@@ -29,36 +37,78 @@ struct pair {
 };
 
 struct cover {
-  HD_VEC(struct place) place; /* by pc, each once */
+  const struct hd_cover *const *part;
+  HD_VEC(struct spot) spot;   /* by pc, each once */
+  HD_VEC(struct place) place; /* by part and entry */
   HD_VEC(struct line) line;
   HD_VEC(struct pair) pair;
   struct hd_frames frames; /* of all places */
 };
 
-/* ---- lines ---- */
+static bool is_place(const struct hd_cover_place *p) { return p->pc && p->op < HD_OP_COUNT; }
+
+/* ---- program counters ---- */
 
 static int by_pc(const void *a, const void *b) {
-  uint64_t x = ((const struct place *)a)->pc, y = ((const struct place *)b)->pc;
+  uint64_t x = ((const struct spot *)a)->pc, y = ((const struct spot *)b)->pc;
   return (x > y) - (x < y);
 }
 
-static void gather_places(struct cover *c, const struct hd_cover *t) {
+static void gather_spots(struct cover *c, const struct hd_cover *t) {
   for (size_t i = 0; i < HD_COVER_PLACES; i++) {
     const struct hd_cover_place *p = &t->place[i];
-    if (p->pc && p->op < HD_OP_COUNT) hd_vec_push(&c->place, ((struct place){p->pc, p->threads, p->op, 0}));
+    if (!is_place(p)) continue;
+    hd_vec_push(&c->spot, ((struct spot){.pc = p->pc}));
+    for (size_t k = 0; k < HD_COVER_CALLERS && p->caller[k]; k++)
+      hd_vec_push(&c->spot, ((struct spot){.pc = p->caller[k]}));
   }
 }
 
-static void merge_places(struct cover *c) {
+/* Debug information is asked once for each. */
+static void find_spots(struct cover *c, struct hd_symbolizer *s) {
   size_t n = 0;
-  if (c->place.n) qsort(c->place.v, c->place.n, sizeof *c->place.v, by_pc);
-  for (size_t i = 0; i < c->place.n; i++) {
-    if (n && c->place.v[n - 1].pc == c->place.v[i].pc)
-      c->place.v[n - 1].threads |= c->place.v[i].threads;
-    else
-      c->place.v[n++] = c->place.v[i];
+  if (c->spot.n) qsort(c->spot.v, c->spot.n, sizeof *c->spot.v, by_pc);
+  for (size_t i = 0; i < c->spot.n; i++)
+    if (!n || c->spot.v[n - 1].pc != c->spot.v[i].pc) c->spot.v[n++] = c->spot.v[i];
+  c->spot.n = n;
+  for (size_t i = 0; i < n; i++) {
+    struct spot *spot = &c->spot.v[i];
+    size_t first = c->frames.n;
+    hd_symbolize_pc(s, spot->pc, false, &c->frames);
+    if (c->frames.n == first) continue;
+    const char *path = c->frames.v[first].path;
+    spot->frame = first + 1;
+    spot->in_library = path && strncmp(path, "/usr/", 5) == 0;
   }
-  c->place.n = n;
+}
+
+/* Where the place is for the user: out of headers of the system, as far as it is known who called them. */
+static const struct hd_frame *user_frame(const struct cover *c, const struct hd_cover_place *p) {
+  const struct hd_frame *inner = NULL;
+  for (size_t k = 0; k <= HD_COVER_CALLERS; k++) {
+    struct spot key = {.pc = k ? p->caller[k - 1] : p->pc};
+    const struct spot *s = key.pc ? bsearch(&key, c->spot.v, c->spot.n, sizeof *s, by_pc) : NULL;
+    if (!s) break;
+    if (!s->frame) continue;
+    const struct hd_frame *f = &c->frames.v[s->frame - 1];
+    if (!inner) inner = f;
+    if (!s->in_library) return f->file ? f : inner;
+  }
+  return inner;
+}
+
+/* ---- lines ---- */
+
+static void gather_places(struct cover *c, size_t part) {
+  for (size_t i = 0; i < HD_COVER_PLACES; i++) {
+    const struct hd_cover_place *p = &c->part[part]->place[i];
+    const struct hd_frame *f = is_place(p) ? user_frame(c, p) : NULL;
+    if (!f) continue;
+    struct line l = {.at = *f, .threads = p->threads, .place = c->place.n};
+    l.op[p->op] = true;
+    hd_vec_push(&c->line, l);
+    hd_vec_push(&c->place, ((struct place){part, i, 0}));
+  }
 }
 
 static int compare_text(const char *a, const char *b) {
@@ -76,48 +126,41 @@ static int by_source(const void *a, const void *b) {
   return (x->pc > y->pc) - (x->pc < y->pc);
 }
 
-static void find_lines(struct cover *c, struct hd_symbolizer *s) {
-  size_t kept = 0;
-  for (size_t i = 0; i < c->place.n; i++) {
-    struct place *p = &c->place.v[i];
-    size_t first = c->frames.n;
-    hd_symbolize_pc(s, p->pc, false, &c->frames);
-    if (c->frames.n == first) continue; /* the runtime's own */
-    struct line l = {.at = c->frames.v[first], .threads = p->threads};
-    l.at.pc = p->pc;
-    l.op[p->op] = true;
-    hd_vec_push(&c->line, l);
-    c->place.v[kept++] = *p;
-  }
-  c->place.n = kept;
-  if (!c->line.n) return;
-  qsort(c->line.v, c->line.n, sizeof *c->line.v, by_source);
+static void merge_lines(struct cover *c) {
   size_t n = 0;
+  if (c->line.n) qsort(c->line.v, c->line.n, sizeof *c->line.v, by_source);
   for (size_t i = 0; i < c->line.n; i++) {
-    struct line *l = &c->line.v[i];
-    struct place *p = bsearch(&(struct place){.pc = l->at.pc}, c->place.v, c->place.n, sizeof *p, by_pc);
-    struct line *last = n ? &c->line.v[n - 1] : NULL;
+    struct line *l = &c->line.v[i], *last = n ? &c->line.v[n - 1] : NULL;
+    size_t place = l->place;
     if (last && by_source(last, l) == 0) {
       last->threads |= l->threads;
       for (int k = 0; k < HD_OP_COUNT; k++) last->op[k] |= l->op[k];
     } else {
       c->line.v[n++] = *l;
     }
-    p->line = n - 1;
+    c->place.v[place].line = n - 1;
   }
   c->line.n = n;
 }
 
 /* ---- pairs ---- */
 
-static void gather_pairs(struct cover *c, const struct hd_cover *t) {
-  for (size_t i = 0; i < HD_COVER_PAIRS && c->place.n; i++) {
-    const struct hd_cover_pair *p = &t->pair[i];
+static int by_entry(const void *a, const void *b) {
+  const struct place *x = a, *y = b;
+  if (x->part != y->part) return x->part < y->part ? -1 : 1;
+  return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+static const struct place *find_place(const struct cover *c, size_t part, uint32_t entry) {
+  struct place key = {.part = part, .entry = entry - 1u};
+  return entry && c->place.n ? bsearch(&key, c->place.v, c->place.n, sizeof key, by_entry) : NULL;
+}
+
+static void gather_pairs(struct cover *c, size_t part) {
+  for (size_t i = 0; i < HD_COVER_PAIRS; i++) {
+    const struct hd_cover_pair *p = &c->part[part]->pair[i];
     if (!p->first || !p->times) continue;
-    const struct place *a =
-        bsearch(&(struct place){.pc = p->first}, c->place.v, c->place.n, sizeof *a, by_pc);
-    const struct place *b =
-        bsearch(&(struct place){.pc = p->second}, c->place.v, c->place.n, sizeof *b, by_pc);
+    const struct place *a = find_place(c, part, p->first), *b = find_place(c, part, p->second);
     if (!a || !b) continue;
     bool forward = a->line <= b->line;
     hd_vec_push(&c->pair, ((struct pair){forward ? a->line : b->line, forward ? b->line : a->line,
@@ -169,22 +212,24 @@ static json_t *pair_json(const struct pair *p, struct hd_symbolizer *s) {
 }
 
 json_t *hd_json_coverage(const struct hd_cover *const *part, size_t n, struct hd_symbolizer *s) {
-  struct cover c = {0};
+  struct cover c = {.part = part};
   uint64_t begun = 0, looked_at = 0;
   bool lost = false;
   for (size_t i = 0; i < n; i++) {
     begun += part[i]->begun;
     looked_at += part[i]->looked_at;
     lost |= part[i]->lost != 0;
-    gather_places(&c, part[i]);
+    gather_spots(&c, part[i]);
   }
-  merge_places(&c);
-  find_lines(&c, s);
-  for (size_t i = 0; i < n; i++) gather_pairs(&c, part[i]);
+  find_spots(&c, s);
+  for (size_t i = 0; i < n; i++) gather_places(&c, i);
+  merge_lines(&c);
+  for (size_t i = 0; i < n; i++) gather_pairs(&c, i);
   merge_pairs(&c);
   json_t *lines = json_array(), *pairs = json_array();
   for (size_t i = 0; i < c.line.n; i++) json_array_append_new(lines, line_json(&c.line.v[i]));
   for (size_t i = 0; i < c.pair.n; i++) json_array_append_new(pairs, pair_json(&c.pair.v[i], s));
+  hd_vec_free(&c.spot);
   hd_vec_free(&c.place);
   hd_vec_free(&c.line);
   hd_vec_free(&c.pair);

@@ -180,6 +180,36 @@ static void set_line(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die *cu,
   set_file(s, f, dwarf_linesrc(line, NULL, NULL), comp_dir_of(cu));
 }
 
+static bool in_header(const char *path) { return path && strncmp(path, "/usr/", 5) == 0; }
+
+/* Of code that was inlined from a header the line may be known and not the scope: libdw does not find those of lambdas.
+ * What matters is then the last line before it that is in the file of the function itself, which begins at `low`. */
+static void set_own_line(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die *cu, uint64_t low,
+                         uint64_t addr) {
+  Dwarf_Lines *lines;
+  Dwarf_Addr at;
+  size_t n;
+  if (!in_header(f->path) || dwarf_getsrclines(cu, &lines, &n)) return;
+  Dwarf_Line *begin = dwarf_getsrc_die(cu, low);
+  const char *own = begin ? dwarf_linesrc(begin, NULL, NULL) : NULL;
+  if (!own || in_header(own)) return;
+  Dwarf_Line *best = NULL;
+  for (size_t i = 0; i < n; i++) {
+    Dwarf_Line *line = dwarf_onesrcline(lines, i);
+    if (dwarf_lineaddr(line, &at) || at < low) continue;
+    if (at > addr) break;
+    const char *file = dwarf_linesrc(line, NULL, NULL);
+    if (file && strcmp(file, own) == 0) best = line;
+  }
+  if (!best) return;
+  free(f->path);
+  free(f->file);
+  f->path = f->file = NULL;
+  dwarf_lineno(best, &f->line);
+  dwarf_linecol(best, &f->column);
+  set_file(s, f, own, comp_dir_of(cu));
+}
+
 /* Adds the inlined functions at `pc` and the one around them; false if there is no debug information. */
 static bool add_scopes(struct hd_symbolizer *s, Dwarf_Die *cu, uint64_t addr, struct hd_frame *at,
                        struct hd_frames *out) {
@@ -235,9 +265,7 @@ static bool is_own_header(const struct hd_frame *f) {
 static void drop_header_frames(struct hd_frames *f, size_t first) {
   for (size_t i = f->n; i-- > first;)
     if (is_own_header(&f->v[i])) hd_frames_drop(f, i);
-  while (f->n > first + 1 && f->v[first].inlined && f->v[first].path &&
-         strncmp(f->v[first].path, "/usr/", 5) == 0)
-    hd_frames_drop(f, first);
+  while (f->n > first + 1 && f->v[first].inlined && in_header(f->v[first].path)) hd_frames_drop(f, first);
 }
 
 void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd_frames *out) {
@@ -256,8 +284,11 @@ void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd
     set_line(s, &f, cu, addr - bias);
   }
   if (!cu || !add_scopes(s, cu, addr - bias, &f, out)) {
-    const char *symbol = dwfl_module_addrname(mod, addr);
+    GElf_Sym sym;
+    GElf_Off offset = 0;
+    const char *symbol = dwfl_module_addrinfo(mod, addr, &offset, &sym, NULL, NULL, NULL);
     if (symbol) f.function = function_name(symbol);
+    if (symbol && cu) set_own_line(s, &f, cu, addr - bias - offset, addr - bias);
     add_frame(out, &f);
   }
   drop_header_frames(out, first);

@@ -21,10 +21,26 @@ static struct hd_cover *table(void) {
   return (struct hd_cover *)(HD_SEARCH_BASE + HD_SEARCH_COVER + rt.search.worker * HD_COVER_SIZE);
 }
 
+/* Of C++ much is in headers of the library, and it is who called them that matters. */
+static unsigned callers(void) {
+  static int known = -1;
+  static const char name[] = "libstdc++";
+  if (known >= 0) return (unsigned)known;
+  known = 0;
+  for (unsigned m = 0; m < rt.status->nmodules; m++)
+    for (const char *p = rt.ctl->module[m].path; *p; p++) {
+      unsigned k = 0;
+      while (name[k] && p[k] == name[k]) k++;
+      if (!name[k]) known = HD_COVER_CALLERS;
+    }
+  return (unsigned)known;
+}
+
 void hd__cover_begin(void) {
   struct hd_cover *c = table();
   hot.cover = 0;
   if (rt.config->mode != HD_MODE_CHECK) return;
+  if (!hot.log) hot.detail = rt.config->leaks != 0;
   c->begun++;
   if (c->until) {
     c->until--;
@@ -38,6 +54,7 @@ void hd__cover_begin(void) {
   c->until = c->every - 1;
   c->looked_at++;
   hot.cover = 1;
+  if (callers()) hot.detail = 1; /* the shadow memory keeps call stacks */
 }
 
 static void is_new(struct hd_cover *c) {
@@ -47,13 +64,21 @@ static void is_new(struct hd_cover *c) {
 
 /* ---- places ---- */
 
-static void note_place(uint64_t pc, unsigned op, unsigned thread, bool exact) {
+static bool is_place(const struct hd_cover_place *p, const uint64_t *chain, unsigned n) {
+  for (unsigned i = 0; i < HD_COVER_CALLERS; i++)
+    if (p->caller[i] != (i + 1 < n ? chain[i + 1] : 0)) return false;
+  return p->pc == chain[0];
+}
+
+/* The entry of the place plus 1, 0 if there is no room. chain: its program counter, then its callers. */
+static uint32_t note_place(const uint64_t *chain, unsigned n, unsigned op, unsigned thread, bool exact) {
   struct hd_cover *c = table();
-  uint32_t i = (uint32_t)(hd_mix64(pc) % HD_COVER_PLACES);
-  uint64_t bit = 1ull << (thread < 63 ? thread : 63);
-  for (unsigned n = 0; n < PROBES; n++, i = (i + 1) % HD_COVER_PLACES) {
+  uint64_t h = 0, bit = 1ull << (thread < 63 ? thread : 63);
+  for (unsigned i = 0; i < n; i++) h = hd_mix64(h + chain[i]);
+  uint32_t i = (uint32_t)(h % HD_COVER_PLACES);
+  for (unsigned k = 0; n && k < PROBES; k++, i = (i + 1) % HD_COVER_PLACES) {
     struct hd_cover_place *p = &c->place[i];
-    if (p->pc && p->pc != pc) continue;
+    if (p->pc && !is_place(p, chain, n)) continue;
     if (!(p->threads & bit)) {
       p->threads |= bit;
       is_new(c);
@@ -63,12 +88,20 @@ static void note_place(uint64_t pc, unsigned op, unsigned thread, bool exact) {
       p->exact = exact;
     }
     if (!p->pc) {
+      for (unsigned j = 0; j < HD_COVER_CALLERS; j++) p->caller[j] = j + 1 < n ? chain[j + 1] : 0;
       BARRIER();
-      p->pc = pc;
+      p->pc = chain[0];
     }
-    return;
+    return i + 1;
   }
-  c->lost = 1;
+  c->lost |= n != 0;
+  return 0;
+}
+
+static uint32_t note_here(uint64_t pc, unsigned op) {
+  uint64_t chain[1 + HD_COVER_CALLERS];
+  if (!pc) return 0;
+  return note_place(chain, hd__walk(rt.cur, pc, chain, 1 + callers()), op, rt.cur->id, true);
 }
 
 /* ---- pairs ---- */
@@ -88,9 +121,10 @@ static bool fixed(unsigned a, uint32_t seg) {
   return false;
 }
 
-static void note_pair(uint64_t first, uint64_t second, uint64_t object) {
+static void note_pair(uint32_t first, uint32_t second, uint64_t object) {
   struct hd_cover *c = table();
-  uint32_t i = (uint32_t)(hd_mix64(first * 31 + second) % HD_COVER_PAIRS);
+  if (!first || !second) return;
+  uint32_t i = (uint32_t)(hd_mix64((uint64_t)first << 32 | second) % HD_COVER_PAIRS);
   for (unsigned n = 0; n < PROBES; n++, i = (i + 1) % HD_COVER_PAIRS) {
     struct hd_cover_pair *p = &c->pair[i];
     if (p->first && (p->first != first || p->second != second)) continue;
@@ -107,13 +141,13 @@ static void note_pair(uint64_t first, uint64_t second, uint64_t object) {
   c->lost = 1;
 }
 
-void hd__cover_pair(uint32_t seg, uint64_t first, unsigned first_op, uint64_t pc, unsigned op,
-                    uint64_t object) {
+void hd__cover_access(uint32_t seg, uint64_t site, unsigned first_op, uint64_t pc, unsigned op,
+                      uint64_t object) {
+  uint64_t chain[1 + HD_COVER_CALLERS];
   unsigned thread = hd__segment_thread(seg);
-  if (!first || !pc || fixed(thread, seg)) return;
-  note_place(first, first_op, thread, false);
-  note_place(pc, op, rt.cur->id, true);
-  note_pair(first, pc, object);
+  if (fixed(thread, seg)) return;
+  uint32_t first = note_place(chain, hd__site_walk(site, chain, 1 + callers()), first_op, thread, false);
+  note_pair(first, note_here(pc, op), object);
 }
 
 /* ---- objects other than memory ---- */
@@ -155,9 +189,7 @@ static unsigned classes(unsigned kind) {
 /* The last operation of each class on an object. Objects are told apart by their addresses: of one class of object
  * each has its own, and where the memory serves as two kinds the pairs would be those of the program's mistake. */
 struct use {
-  uint64_t pc;
-  uint32_t seg;
-  uint16_t op;
+  uint32_t place, seg;
 };
 struct used {
   uint64_t object;
@@ -178,13 +210,14 @@ static struct used *used_slot(uint64_t object) {
   return NULL;
 }
 
-static void meet(const struct use *e, const struct hd_op *op) {
-  if (e->pc && hd__segment_thread(e->seg) != op->thread)
-    hd__cover_pair(e->seg, e->pc, e->op, op->pc, op->kind, op->object);
+static void meet(const struct use *e, uint32_t place, const struct hd_op *op) {
+  if (!e->place) return;
+  unsigned thread = hd__segment_thread(e->seg);
+  if (thread != op->thread && !fixed(thread, e->seg)) note_pair(e->place, place, op->object);
 }
 
 void hd__cover_event(const struct hd_op *op) {
-  if (op->pc) note_place(op->pc, op->kind, op->thread, true);
+  uint32_t place = note_here(op->pc, op->kind);
   unsigned k = classes(op->kind);
   if (k == OF_NONE || !op->object) return;
   struct used *u = used_slot(op->object);
@@ -193,7 +226,7 @@ void hd__cover_event(const struct hd_op *op) {
     return;
   }
   unsigned own = (k & 3) - 1;
-  meet(&u->last[!own], op);
-  if (k & WITH_OWN) meet(&u->last[own], op);
-  u->last[own] = (struct use){op->pc, (uint32_t)(rt.cur->tag >> 32), op->kind};
+  meet(&u->last[!own], place, op);
+  if (k & WITH_OWN) meet(&u->last[own], place, op);
+  u->last[own] = (struct use){place, (uint32_t)(rt.cur->tag >> 32)};
 }

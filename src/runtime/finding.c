@@ -41,6 +41,13 @@ uint64_t hd__site_pc(uint64_t site) {
   return site && depot && (uint32_t)depot[site] ? depot[site + 1] : 0;
 }
 
+unsigned hd__site_walk(uint64_t site, uint64_t *out, unsigned max) {
+  unsigned n = site && hot.detail && depot ? (uint32_t)depot[site] : site && !hot.detail;
+  if (n > max) n = max;
+  for (unsigned i = 0; i < n; i++) out[i] = hot.detail ? depot[site + 1 + i] : site;
+  return n;
+}
+
 void hd__site_stored(struct hd_site *s, uint64_t site) {
   if (!hot.detail) {
     s->npc = site != 0;

@@ -393,9 +393,10 @@ void hd__record_fault(uint64_t addr);
 void hd__cover_begin(void);
 /* An operation of the schedule is executed. pre: hot.cover. */
 void hd__cover_event(const struct hd_op *op);
-/* The running thread's access at pc conflicts with an earlier one, of another thread in segment `seg`. pre: hot.cover. */
-void hd__cover_pair(uint32_t seg, uint64_t first, unsigned first_op, uint64_t pc, unsigned op,
-                    uint64_t object);
+/* The running thread's access at pc conflicts with an earlier one, of another thread in segment `seg` at a place that
+ * the shadow memory has as `site`. pre: hot.cover. */
+void hd__cover_access(uint32_t seg, uint64_t site, unsigned first_op, uint64_t pc, unsigned op,
+                      uint64_t object);
 
 /* ---- objects.c ---- */
 
@@ -617,6 +618,8 @@ void hd__site_block(struct hd_finding_rec *f, uint64_t addr);
 /* Stores the finding with the schedule so far. Ends the execution, unless --all: then `fatal` stops the thread. */
 void hd__finding_done(struct hd_finding_rec *f, bool fatal);
 uint64_t hd__site_pc(uint64_t site);
+/* The same with its callers; returns how many there are, at most `max`. */
+unsigned hd__site_walk(uint64_t site, uint64_t *out, unsigned max);
 void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal);
 /* A finding of the running thread, here, with a place that names all callers; NULL: it is not wanted. */
 struct hd_finding_rec *hd__finding_unwound(unsigned kind, unsigned op);

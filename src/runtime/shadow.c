@@ -200,7 +200,7 @@ static __attribute__((noinline, cold)) void cover(struct hd_cell *c, unsigned ma
     for (uint32_t i = 0; i < l->n; i++) {
       const struct access *e = &l->a[i];
       if ((e->mask & mask) && ((e->flags | flags) & HD_A_WRITE) && e->thread != rt.cur->id)
-        hd__cover_pair(e->seg, hd__site_pc(e->pc), op_of(e->flags), pc, op, addr);
+        hd__cover_access(e->seg, e->pc, op_of(e->flags), pc, op, addr);
     }
     return;
   }
@@ -208,7 +208,7 @@ static __attribute__((noinline, cold)) void cover(struct hd_cell *c, unsigned ma
     uint64_t word = write ? c->w : c->r;
     if (!valid(word) || !(word & mask) || !(write || (flags & HD_A_WRITE))) continue;
     struct access e = from_word(word, write ? c->wpc : c->rpc, write ? HD_A_WRITE : 0);
-    if (e.thread != rt.cur->id) hd__cover_pair(e.seg, hd__site_pc(e.pc), op_of(e.flags), pc, op, addr);
+    if (e.thread != rt.cur->id) hd__cover_access(e.seg, e.pc, op_of(e.flags), pc, op, addr);
   }
 }
 

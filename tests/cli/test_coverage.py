@@ -51,6 +51,31 @@ int main(void) {
 """
 
 
+# What headers of the library do belongs to the lines that call them, inlined or not.
+CXX = """#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+static std::mutex m;
+static std::atomic<int> hits;
+static std::vector<int> all(2);
+static void one() {
+  std::lock_guard<std::mutex> hold(m); /* A */
+  all.at(0) = 1; /* B */
+}
+static void other() {
+  std::unique_lock<std::mutex> hold(m); /* C */
+  all.at(0) = 2; /* D */
+}
+int main() {
+  std::thread a([] { hits += 1; one(); }); /* E */
+  std::thread b([] { other(); hits.store(3); }); /* F */
+  a.join();
+  b.join();
+}
+"""
+
+
 def line(text, mark):
     return next(i for i, l in enumerate(text.splitlines(), 1) if "/* %s */" % mark in l)
 
@@ -80,6 +105,15 @@ def test_orders(s, strategy):
     s.same((at[line(ORDERS, "A")]["operations"], at[line(ORDERS, "B")]["operations"]), (["lock"], ["write"]), "operations")
     s.same([(at[line(ORDERS, m)]["threads"], at[line(ORDERS, m)]["first_thread"]) for m in "BG"], [(1, False), (1, True)], "threads")
     s.check(line(ORDERS, "E") not in at, "a line that nobody contends for")
+
+
+@each("-O0", "-O2")
+def test_cxx(s, level):
+    program = s.build_text(CXX, level, suffix=".cc")
+    r = s.search("check", program, "--strategy", "optimal", want=0)
+    s.same(pairs(r, CXX), {"AC": (True, True), "BD": (True, True), "EF": (True, True)}, "pairs")
+    for p in r["coverage"]["pairs"]:
+        s.same({r["coverage"]["lines"][p[k]]["file"] for k in ("first", "second")}, {"prog.cc"}, "files")
 
 
 @each("memory", "fork")
