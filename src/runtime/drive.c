@@ -293,12 +293,18 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
          ev[i].object == ev[n + i].object)
     i++;
   const struct hd_event *a = i < n ? &ev[i] : NULL, *b = i < m ? &ev[n + i] : NULL;
-  hd__format(
-      text, sizeof text,
-      "the program is not deterministic: under the same schedule, event %u was %s of T%u in one run and %s of "
-      "T%u in the next (real time, addresses, random numbers or leftovers of the last run decide something)",
-      i + 1, a ? hd_op_text[a->op] : "the end", (uint64_t)(a ? a->thread : 0),
-      b ? hd_op_text[b->op] : "the end", (uint64_t)(b ? b->thread : 0));
+  if (!a && !b)
+    hd__format(
+        text, sizeof text,
+        "the program is not deterministic: under the same schedule the same operations came out otherwise, or it "
+        "ended otherwise (real time, other processes or leftovers of the last run decide something)");
+  else
+    hd__format(
+        text, sizeof text,
+        "the program is not deterministic: under the same schedule, event %u was %s of T%u in one run and %s of "
+        "T%u in the next (real time, addresses, random numbers or leftovers of the last run decide something)",
+        i + 1, a ? hd_op_text[a->op] : "the end", (uint64_t)(a ? a->thread : 0),
+        b ? hd_op_text[b->op] : "the end", (uint64_t)(b ? b->thread : 0));
   uint64_t pc = a ? a->pc : b ? b->pc : 0;
   rt.cur = NULL;
   hd__fail(HD_RTE_NONDETERMINISM, pc, text);
