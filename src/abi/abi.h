@@ -23,7 +23,8 @@
 #define HD_SPIN_ENV "GOMP_SPINCOUNT" /* libgomp: threads that wait sleep, so that others can be scheduled */
 #define HD_SPIN_VALUE "0"
 #define HD_CTL_FD 1000
-#define HD_SEARCH_FD 1001 /* the file that all workers of one search share */
+#define HD_SEARCH_FD 1001  /* the file that all workers of one search share */
+#define HD_FILE_LIMIT 1024 /* what a process must be allowed to have for that */
 
 /* Sent by the supervisor when the execution makes no progress: the runtime records where it is. */
 #define HD_SIG_HANG 16 /* SIGSTKFLT: no program uses it */

@@ -6,8 +6,9 @@
  * child. The answer is its process number, or minus an error.
  *
  * What came of earlier calls is kept in a file, one struct hd_call_record after the other, each followed by `size`
- * bytes of the result (what is missing at its end is zero). A replay is a new process that is handed these results
- * until it comes to the call after the last. */
+ * bytes of the result, without unused entries for findings and without what is zero at its end. The last one is that
+ * of the call under way, and has no result. A replay is a new process that is handed these results until it comes to
+ * that call. */
 #ifndef HD_ATTACH_H
 #define HD_ATTACH_H
 
@@ -33,9 +34,11 @@ struct hd_copy_answer {
   int32_t pid; /* or -errno */
 };
 
+#define HD_CALL_HERE 0xffffffffu
+
 struct hd_call_record {
-  uint64_t pc; /* where hd_check was called */
-  uint32_t size;
+  uint64_t key;  /* which call: where it was, body and argument */
+  uint32_t size; /* HD_CALL_HERE: it is under way */
   uint32_t pad;
 };
 

@@ -177,7 +177,7 @@ static int start_gdb(char **argv, const int fd[5], pid_t *pid, struct hd_err *er
     return hd_fail(err, HD_EENV, "gdb is not installed, or not in PATH; install the package gdb");
   if (e == EBADF || e == EINVAL)
     return hd_fail(err, HD_EENV, "the limit of open files is below %d; raise it with ulimit -n",
-                   HD_CTL_FD + 24);
+                   HD_FILE_LIMIT);
   return hd_fail(err, HD_EENV, "cannot start gdb: %s", strerror(e));
 }
 

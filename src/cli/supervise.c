@@ -81,8 +81,8 @@ static char **child_environment(const struct hd_command *cmd) {
 
 void hd_raise_file_limit(void) {
   struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > HD_CTL_FD) return;
-  limit.rlim_cur = HD_CTL_FD + 24;
+  if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= HD_FILE_LIMIT) return;
+  limit.rlim_cur = HD_FILE_LIMIT;
   if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
 }
@@ -112,7 +112,7 @@ static _Noreturn void child(const struct hd_command *cmd, char **envp, const str
 static int start_failed(const struct hd_command *cmd, const struct start_error *e, struct hd_err *err) {
   if (strcmp(e->step, "descriptor 1000") == 0)
     return hd_fail(err, HD_EENV, "the limit of open files is below %d; raise it with ulimit -n",
-                   HD_CTL_FD + 24);
+                   HD_FILE_LIMIT);
   if (strcmp(e->step, "chdir") == 0)
     return hd_fail(err, HD_EENV, "cannot enter the folder %s: %s", cmd->cwd, strerror(e->error));
   return hd_fail(err, HD_EENV, "cannot start %s: %s: %s", cmd->program.path, e->step, strerror(e->error));

@@ -8,7 +8,7 @@
  * A replay has to come to the same state in a process of its own. Therefore a program that uses hd_check runs with
  * everything that `heddle replay` gives it: it starts itself again without address randomisation and with an environment of
  * the same size, and standard output has a buffer that does not depend on where it goes. The results of earlier calls are
- * kept, and handed out again in a replay. Nothing here allocates, or leaves a mapping behind. */
+ * kept, and handed out again in a replay (check_calls.c). Nothing here allocates, or leaves a mapping behind. */
 #include "runtime/check.h"
 
 #include <dlfcn.h>
@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +33,8 @@
 #define SAVED_OUT (HD_CALLS_FD + 1) /* where output went before the call was reached */
 #define SAVED_ERR (HD_CALLS_FD + 2)
 
-static enum { NO_CALLS, FREE, REPLAY } way;
+/* NO_CALLS: nothing in the program names hd_check. LATE: the runtime came when the process had long begun. */
+static enum { NO_CALLS, LATE, FREE, REPLAY } way;
 static char **first_argv, **first_envp; /* as the process was started */
 static char first_folder[HD_PATH_MAX];
 
@@ -44,6 +46,16 @@ static unsigned count(char **words) {
   unsigned n = 0;
   while (words[n]) n++;
   return n;
+}
+
+/* Its value, or NULL. */
+static const char *find_variable(char **envp, const char *name) {
+  for (char **e = envp; e && *e; e++) {
+    size_t n = 0;
+    while (name[n] && (*e)[n] == name[n]) n++;
+    if (!name[n] && (*e)[n] == '=') return *e + n + 1;
+  }
+  return NULL;
 }
 
 /* ---- the beginning of the process ---- */
@@ -71,19 +83,20 @@ static void start_again(char **argv, char **envp) {
   sys(SYS_personality, old, 0, 0);
 }
 
+/* The descriptors of a search are above those that programs use (abi.h), and a replay has this limit too. */
+static bool raise_file_limit(void) {
+  struct rlimit limit;
+  if (hd_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, &limit)) return false;
+  if (limit.rlim_cur >= HD_FILE_LIMIT) return true;
+  limit.rlim_cur = HD_FILE_LIMIT;
+  return limit.rlim_max >= HD_FILE_LIMIT && hd_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, 0) == 0;
+}
+
 static char **keep(char **words) {
   unsigned n = count(words) + 1;
   char **out = hd__map(n * sizeof *out);
   if (out) hd__copy(out, words, n * sizeof *out);
   return out;
-}
-
-/* A new file for the results of calls, out of the way of the program's own descriptors. */
-static void open_calls(void) {
-  long fd = sys(SYS_memfd_create, (long)"heddle-calls", MFD_CLOEXEC, 0);
-  if (fd < 0) return;
-  sys(SYS_dup3, fd, HD_CALLS_FD, O_CLOEXEC);
-  shut((int)fd);
 }
 
 /* In a replay, what the program prints before the call has been seen by whoever ran the test. */
@@ -101,18 +114,26 @@ static void show_output(void) {
     if (sys(SYS_dup2, SAVED_OUT + i, 1 + i, 0) >= 0) shut(SAVED_OUT + i);
 }
 
-void hd__check_begin(const char *how, char **argv, char **envp) {
+/* A library that is loaded later may use it, too: whoever runs the tests can say so. */
+static bool announced(char **envp) { return find_variable(envp, HD_OPTIONS_ENV) != NULL; }
+
+void hd__check_begin(const char *how, bool late, char **argv, char **envp) {
   bool uses = false;
+  if (late) {
+    way = LATE;
+    return;
+  }
   if (!how) {
     hd__each_needed_name(is_check, &uses);
-    if (!uses) return;
+    if (!uses && !announced(envp)) return;
+    raise_file_limit();
     start_again(argv, envp);
   }
   way = how && hd__streq(how, HD_CTL_CALL) ? REPLAY : FREE;
 }
 
 void hd__check_start(char **argv, char **envp) {
-  if (way == NO_CALLS) return;
+  if (way < FREE) return;
   first_argv = keep(argv);
   first_envp = keep(envp);
   if (hd_sys3(SYS_getcwd, first_folder, sizeof first_folder, 0) <= 0) first_folder[0] = 0;
@@ -121,7 +142,7 @@ void hd__check_start(char **argv, char **envp) {
   void *buffer = mmap(NULL, OUT_BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (buffer != MAP_FAILED) setvbuf(stdout, buffer, isatty(1) ? _IOLBF : _IOFBF, OUT_BUFFER);
   if (way == FREE)
-    open_calls();
+    hd__calls_open();
   else
     hide_output();
 }
@@ -193,8 +214,17 @@ _Noreturn static void run_controlled(const struct call *c) {
   hd__drive_callback(c->body, c->arg, c->frame - DEPTH);
 }
 
+/* What comes from the supervisor must not come as one of these. */
+static void fill_standard_descriptors(void) {
+  int fd;
+  do fd = (int)hd_sys4(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
+  while (fd >= 0 && fd < 3);
+  if (fd >= 0) shut(fd);
+}
+
 /* The template: copies itself as often as it is asked to. */
 _Noreturn static void serve(int socket, const struct call *call) {
+  fill_standard_descriptors();
   for (;;) {
     struct hd_copy_request request;
     struct hd_copy_answer answer;
@@ -230,20 +260,10 @@ _Noreturn static void serve(int socket, const struct call *call) {
 
 /* ---- the supervisor ---- */
 
-/* What the process was started with, or NULL. */
-static const char *variable(const char *name) {
-  for (char **e = first_envp; e && *e; e++) {
-    size_t n = 0;
-    while (name[n] && (*e)[n] == name[n]) n++;
-    if (!name[n] && (*e)[n] == '=') return *e + n + 1;
-  }
-  return NULL;
-}
-
 /* `heddle` beside the runtime's own folder (cli/paths.c), or what HEDDLE names. */
 static bool find_supervisor(char *path, size_t cap) {
   static const char *const beside[] = {"/../../bin/heddle", "/../../heddle"};
-  const char *named = variable("HEDDLE");
+  const char *named = find_variable(first_envp, "HEDDLE");
   if (named) {
     hd__format(path, cap, "%s", named);
     return hd_sys3(SYS_access, path, X_OK, 0) == 0;
@@ -366,6 +386,7 @@ _Noreturn static void supervise(const struct ends *e, const char *heddle, struct
   hd_sys4(SYS_rt_sigaction, SIGCHLD, &plain, 0,
           8); /* one who ignores it would never hear of the end of a process */
   hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
+  hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0, 0); /* whoever ends the test ends the search */
   if (first_folder[0]) hd_sys3(SYS_chdir, first_folder, 0, 0);
   inherit(e->socket[0]);
   inherit(e->result);
@@ -407,11 +428,23 @@ static void failed(struct hd_check_result *r, const char *why) {
   hd__format(r->message, sizeof r->message, "hd_check: %s\n", why);
 }
 
+/* Off the standard descriptors, which the process may have closed. */
+static bool lift(int *fd) {
+  if (*fd > 2) return true;
+  int higher = (int)sys(SYS_fcntl, *fd, F_DUPFD_CLOEXEC, 3);
+  if (higher < 0) return false;
+  shut(*fd);
+  *fd = higher;
+  return true;
+}
+
 static bool open_ends(struct ends *e) {
   *e = (struct ends){{-1, -1}, {-1, -1}, -1};
   return hd_sys4(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, e->socket) == 0 &&
          hd_sys3(SYS_pipe2, e->text, O_CLOEXEC, 0) == 0 &&
-         (e->result = (int)sys(SYS_memfd_create, (long)"heddle-result", MFD_CLOEXEC, 0)) >= 0;
+         (e->result = (int)sys(SYS_memfd_create, (long)"heddle-result", MFD_CLOEXEC, 0)) >= 0 &&
+         lift(&e->socket[0]) && lift(&e->socket[1]) && lift(&e->text[0]) && lift(&e->text[1]) &&
+         lift(&e->result);
 }
 
 static void close_ends(struct ends *e) {
@@ -422,24 +455,33 @@ static void close_ends(struct ends *e) {
   if (e->result >= 0) shut(e->result);
 }
 
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+/* Why the search cannot begin, or NULL: what to begin with is in `heddle` and `w` then. */
+static const char *prepare(const struct hd_check_options *o, char heddle[HD_PATH_MAX], struct words *w) {
+  unsigned threads = 0;
+  each_number("/proc/self/task", count_one, &threads);
+  if (threads > 1) /* a copy of this process would be without them */
+    return "other threads are running, and would be missing in what is searched: join them first";
+  if (!find_supervisor(heddle, HD_PATH_MAX))
+    return "the program `heddle` is not where the runtime was installed: name it in the variable HEDDLE";
+  if (!raise_file_limit())
+    return "the limit of open files is below " TEXT(HD_FILE_LIMIT) "; raise it with ulimit -n";
+  if (sys(SYS_fcntl, HD_CALLS_FD, F_GETFD, 0) < 0)
+    return "the program has closed a descriptor above 1000, which is Heddle's: close only what was opened";
+  add_options(w, o);
+  add_words(w, find_variable(first_envp, HD_OPTIONS_ENV));
+  return w->full ? "the options, with those of " HD_OPTIONS_ENV ", are too many or too long" : NULL;
+}
+
 static void search(const struct call *call, const struct hd_check_options *o, struct hd_check_result *r) {
   struct ends e;
   struct words w = {.n = 0};
   char heddle[HD_PATH_MAX];
-  unsigned threads = 0;
-  each_number("/proc/self/task", count_one, &threads);
-  if (threads > 1) { /* a copy of this process would be without them */
-    failed(r, "other threads are running, and would be missing in what is searched: join them first");
-    return;
-  }
-  if (!find_supervisor(heddle, sizeof heddle)) {
-    failed(r, "the program `heddle` is not where the runtime was installed: name it in the variable HEDDLE");
-    return;
-  }
-  add_options(&w, o);
-  add_words(&w, variable(HD_OPTIONS_ENV));
-  if (w.full) {
-    failed(r, "the options, with those of " HD_OPTIONS_ENV ", are too many or too long");
+  const char *why = prepare(o, heddle, &w);
+  if (why) {
+    failed(r, why);
     return;
   }
   if (!open_ends(&e)) {
@@ -477,41 +519,32 @@ static void search(const struct call *call, const struct hd_check_options *o, st
 
 /* ---- the call ---- */
 
-static void record(uint64_t pc, const struct hd_check_result *r) {
-  struct hd_call_record c = {pc, offsetof(struct hd_check_result, message) + (uint32_t)hd__strlen(r->message),
-                             0};
-  hd_sys3(SYS_write, HD_CALLS_FD, &c, sizeof c);
-  hd_sys3(SYS_write, HD_CALLS_FD, r, c.size);
-}
-
-/* The result of this call when the failure was found. False: this is the call it was found in. */
-static bool recall(uint64_t pc, struct hd_check_result *r) {
-  struct hd_call_record c;
-  long n = hd_sys3(SYS_read, HD_CALLS_FD, &c, sizeof c);
-  if (n == 0) return false;
-  if (n != sizeof c || c.pc != pc || c.size > sizeof *r ||
-      hd_sys3(SYS_read, HD_CALLS_FD, r, c.size) != (long)c.size)
-    hd__die(95);
-  return true;
-}
-
 HD_EXPORT void hd_rt_check(void (*body)(void *), void *arg, const struct hd_check_options *o,
                            struct hd_check_result *r, size_t size) {
-  uint64_t pc = HD_CALLER;
+  uint64_t key = hd_mix64(hd_mix64(HD_CALLER) + hd_mix64((uint64_t)body) * 3 + (uint64_t)arg);
   struct call call = {body, arg, (uint64_t)__builtin_frame_address(0)};
   if (size != sizeof *r) hd__die(96); /* built with the header of another version */
   hd__zero(r, sizeof *r);
-  if (hot.active || rt.ctl || way == NO_CALLS) {
+  if (hot.active || rt.ctl) {
     body(arg);
     r->executions = 1;
     return;
   }
+  if (way < FREE) {
+    failed(r,
+           way == LATE
+               ? "the program was not linked by heddle cc, only a library that it has loaded: link it so"
+               : "it is called in a library that was loaded with dlopen, which could not be known when the "
+                 "process began: set " HD_OPTIONS_ENV ", it may be empty");
+    return;
+  }
   real_fflush(NULL);
   if (way == REPLAY) {
-    if (recall(pc, r)) return;
+    if (hd__calls_recall(key, r)) return;
     show_output();
     run_controlled(&call);
   }
+  hd__calls_begin(key);
   search(&call, o, r);
-  record(pc, r);
+  hd__calls_record(key, r);
 }

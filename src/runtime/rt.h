@@ -644,6 +644,8 @@ void hd__modules_record(void);
 /* ---- signals.c, sysguard.c ---- */
 
 void hd__signals_init(void);
+/* The signals that the first thread masks at its beginning, bit per signal, from 1. */
+uint64_t hd__first_mask(void);
 void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *));
 /* The program sends itself a signal: a finding if that would kill it. */
 void hd__self_signal(int sig, uint64_t pc);

@@ -106,6 +106,8 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
     hd_vc_copy(&rt.arena, &t->vc, &parent->vc);
     if (clock > hd_vc_get(&t->vc, id)) hd_vc_set(&rt.arena, &t->vc, id, clock);
     rt.nunjoined++;
+  } else {
+    t->sig_mask = hd__first_mask();
   }
   t->born = rt.seg_next;
   hd__new_segment(t);

@@ -19,6 +19,7 @@ static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, 
 static struct sigaction theirs[NSIG_], theirs_start[NSIG_];
 static bool changed[NSIG_]; /* dispositions of other signals the program changed */
 static bool any_changed;
+static uint64_t first_mask; /* of the process when control began */
 
 static bool is_caught(int sig) {
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++)
@@ -103,6 +104,9 @@ void hd__signals_init(void) {
   stack_t ss = {.ss_sp = st, .ss_size = ALT_STACK};
   if (!st || hd_sys3(SYS_sigaltstack, &ss, 0, 0) < 0)
     hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the signal stack");
+  /* Masks are kept by wrap_signal.c; the kernel must not hold back the faults that the snapshot lives on. */
+  uint64_t none = 0;
+  hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, &first_mask, 8);
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++) {
     real_sigaction(caught[i], NULL, &theirs[caught[i]]);
     if (rt.callback)
@@ -111,6 +115,8 @@ void hd__signals_init(void) {
     hd__signal_install(caught[i], handler);
   }
 }
+
+uint64_t hd__first_mask(void) { return first_mask; }
 
 void hd__signals_native(void) {
   struct kernel_sigaction plain = {0};

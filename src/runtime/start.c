@@ -117,12 +117,13 @@ static bool started_by_us; /* with our variables in its environment */
 __attribute__((constructor(101))) static void start(int argc, char **argv, char **envp) {
   extern char **environ;
   (void)argc;
-  if (!environ) environ = envp; /* as libc will, in a moment */
+  bool late = environ != NULL;
+  if (!late) environ = envp; /* as libc will, in a moment */
   hd__real_init();
   hd_arch_init();
   const char *how = getenv(HD_CTL_ENV);
   bool now = how && !hd__streq(how, HD_CTL_FREE) && !hd__streq(how, HD_CTL_CALL);
-  if (!now) hd__check_begin(how, argv, environ);
+  if (!now) hd__check_begin(how, late, argv, environ);
   if (!how) return;
   started_by_us = true;
   hide(HD_CTL_ENV);

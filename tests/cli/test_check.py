@@ -1,5 +1,8 @@
 """hd_check: one function is searched from inside an ordinary process, and what is found can be replayed."""
+import os
 import re
+import subprocess
+import time
 
 from scratch import each
 
@@ -174,6 +177,153 @@ def test_other_threads(s):
 static void *sleeper(void *a) { pause(); return a; }
 int main(void) { pthread_t t; pthread_create(&t, NULL, sleeper, NULL); return show(hd_check(pair, add, NULL)); }""", want=4)
     s.check("other threads are running" in out, out)
+
+
+def test_signals_blocked(s):
+    """What the test masks, the body masks; the runtime itself cannot do without some of them."""
+    out = run(s, """
+static void body(void *a) {
+  sigset_t now;
+  pthread_sigmask(SIG_BLOCK, NULL, &now);
+  assert(sigismember(&now, SIGTERM));
+  raise(SIGUSR1);
+  sigpending(&now);
+  assert(sigismember(&now, SIGUSR1));
+  pair(a);
+}
+int main(void) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, NULL);
+  signal(SIGCHLD, SIG_IGN);
+  show(hd_check(body, add, NULL));
+  return show(hd_check(body, lose, NULL));
+}""", want=3)
+    s.check(out.startswith("clean 2 0") and "assertion prog.c:29" in out, out)
+    replays(s, 1)
+
+
+def test_handlers(s):
+    """Handlers of the test are those of the body."""
+    out = run(s, """
+static volatile int got;
+static void on(int sig) { got++; }
+static void body(void *a) { raise(SIGUSR1); pthread_kill(pthread_self(), SIGUSR1); raise(SIGUSR2); assert(got == 2); pair(add); }
+int main(void) { signal(SIGUSR1, on); signal(SIGUSR2, SIG_IGN); show(hd_check(body, NULL, NULL)); assert(!got); }""", want=0)
+    s.check(out.startswith("clean 2 0"), out)
+
+
+@each("<&-", ">&-", "<&- >&- 2>&-")
+def test_closed_streams(s, how):
+    run(s, "int main(void) { return show(hd_check(pair, lose, NULL)); }", want=3)
+    s.run(["sh", "-c", "./prog " + how], want=3)
+    s.same(s.findings(), [1, 2], "findings")
+    replays(s, 2)
+
+
+def test_file_limit(s):
+    """A soft limit is raised, a hard one is told of."""
+    s.build_text(PRELUDE + """
+#include <sys/resource.h>
+int main(int argc, char **argv) {
+  struct rlimit limit = {256, 256};
+  if (argc > 1) setrlimit(RLIMIT_NOFILE, &limit), setuid(65534);
+  return show(hd_check(pair, lose, NULL));
+}""")
+    s.run(["sh", "-c", "ulimit -Sn 256; ./prog"], want=3)
+    replays(s, 1)
+    p = s.run(["./prog", "low"], want=4)
+    s.check("limit of open files is below 1024; raise it with ulimit -n" in p.stdout, p.stdout)
+
+
+def test_descriptors_closed(s):
+    out = run(s, "int main(void) { close_range(3, ~0u, 0); return show(hd_check(pair, add, NULL)); }", want=4)
+    s.check("close only what was opened" in out, out)
+
+
+def test_dlopen(s):
+    """A call in a library that is loaded later could not be known of, unless whoever runs the tests says so."""
+    s.write("lib.c", PRELUDE + "int run(void) { return show(hd_check(pair, lose, NULL)); }")
+    s.write("main.c", """#include <dlfcn.h>
+int main(void) { int (*f)(void) = (int (*)(void))dlsym(dlopen("./lib.so", RTLD_NOW), "run"); return f(); }""")
+    s.cc("lib.c", "lib.so", "-shared", "-fPIC")
+    s.cc("main.c", "prog")
+    s.run(["gcc", "main.c", "-o", "plain"])
+    for program, words in (("./prog", "set HEDDLE_CHECK_OPTIONS"), ("./plain", "was not linked by heddle cc")):
+        p = s.run([program], want=4)
+        s.check(words in p.stdout and p.stdout.count("hd_check: ") == 1, p.stdout)
+    s.run(["./prog"], want=3, env={"HEDDLE_CHECK_OPTIONS": ""})
+    replays(s, 1)
+
+
+def test_constructor(s):
+    """Before main."""
+    run(s, "__attribute__((constructor)) static void early(void) { exit(show(hd_check(pair, lose, NULL))); }\n"
+           "int main(void) {}", want=3)
+    replays(s, 1)
+
+
+def test_nested(s):
+    """A call in a body is a part of that body."""
+    out = run(s, """
+static void inner(void *f) { assert(hd_check(pair, f, NULL).verdict == HD_CHECK_ONCE); }
+int main(void) { show(hd_check(inner, add, NULL)); return show(hd_check(inner, lose, NULL)); }""", want=3)
+    s.check(out.startswith("clean 2 0"), out)
+    replays(s, 1)
+
+
+def test_killed(s):
+    """Whoever ends the test ends the search."""
+    s.build_text(PRELUDE + """
+static void *many(void *a) { for (int i = 0; i < 50; i++) n++; return a; }
+static void body(void *a) { pthread_t t; pthread_create(&t, NULL, many, a); many(a); pthread_join(t, NULL); }
+int main(void) { printf("begins\\n"); show(hd_check(body, NULL, NULL)); }""")
+    p = subprocess.Popen(["./prog"], cwd=s.dir, env=s.env, stdout=subprocess.PIPE, text=True)
+    p.stdout.readline()
+
+    def soon(what, condition):
+        for _ in range(300):
+            if condition():
+                return
+            time.sleep(0.1)
+        s.check(False, what)
+
+    def children():
+        with open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as f:
+            return f.read().split()
+    soon("no supervisor was started", children)
+    supervisor = children()[0]
+    p.kill()
+    s.same(p.stdout.read(), "", "output: nobody else holds its end")
+    p.wait()
+    soon("the supervisor is still running", lambda: not os.path.exists("/proc/" + supervisor))
+
+
+def test_other_order(s):
+    """A replay that comes to another call says so."""
+    s.build_text(PRELUDE + """
+int main(void) {
+  if (access("seen", F_OK)) {
+    fclose(fopen("seen", "w"));
+    return show(hd_check(pair, lose, NULL));
+  }
+  return show(hd_check(pair, add, NULL));
+}""")
+    s.run(["./prog"], want=3)
+    p = s.run([s.heddle, "replay", ".heddle/1"], want=3)
+    s.check("did not come to the call of hd_check that this was found in" in p.stderr, p.stderr)
+
+
+def test_option_variable(s):
+    """Options of whoever runs the tests win, and may have blanks in them."""
+    s.build_text(PRELUDE + """int main(void) {
+  return show(hd_check(pair, lose, &(struct hd_check_options){.executions = 1, .strategy = "optimal"})); }""")
+    s.run(["./prog"], want=2)
+    p = s.run(["./prog"], want=3, env={"HEDDLE_CHECK_OPTIONS": "--max-executions 100 --out 'my findings'"})
+    s.check("heddle replay '" in p.stdout, p.stdout)
+    s.same(s.findings("my findings"), [1], "findings")
+    p = s.run(["./prog"], want=4, env={"HEDDLE_CHECK_OPTIONS": "--seed 1 " * 50})
+    s.check("too many or too long" in p.stdout, p.stdout)
 
 
 def test_no_heddle(s):
