@@ -251,9 +251,9 @@ struct hd_status {
   uint64_t blocked;    /* redundant ones given up */
   uint64_t cut;        /* cut at max_length */
   uint64_t strayed;    /* that did not begin like the earlier ones they were to begin like */
-  uint32_t races_off,
-      races_pad;   /* the program uses what orders accesses in ways unknown: no races are reported */
-  uint64_t events; /* visible operations executed in all */
+  uint32_t races_off;  /* the program uses what orders accesses in ways unknown: no races are reported */
+  uint32_t foreign;    /* a library that was not built for us has started threads: its module, plus 1 */
+  uint64_t events;     /* visible operations executed in all */
   uint64_t switches;
   uint64_t heartbeat;        /* changes while anything happens */
   uint64_t execution;        /* number of the execution under way */

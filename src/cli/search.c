@@ -55,6 +55,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->sampled |= st->sampled;
   sum->strayed += st->strayed;
   sum->races_off |= st->races_off;
+  if (st->foreign) sum->foreign = st->foreign;
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
   if (st->bounds_done > sum->bounds_done) sum->bounds_done = st->bounds_done;
@@ -329,6 +330,14 @@ static const struct hd_worker *failed_worker(const struct hd_search_run *s) {
   return &s->worker[0];
 }
 
+/* The library that has started threads without being built for us, or NULL. */
+static const char *foreign_name(const struct hd_search_run *s, const struct hd_status *st) {
+  const struct hd_ctl *ctl = s->worker[0].control.ctl;
+  if (!st->foreign || st->foreign > HD_MAX_MODULES || !hd_control_sane(&s->worker[0].control)) return NULL;
+  const char *path = ctl->module[st->foreign - 1].path, *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
 static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *err) {
   struct hd_status st = hd_search_total(s);
   struct hd_str error;
@@ -357,6 +366,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .infeasible = st.infeasible,
       .strayed = st.strayed,
       .races_off = st.races_off,
+      .foreign = foreign_name(s, &st),
       .sampled = st.sampled,
       .targets = st.target,
       .ntargets = st.ntargets,

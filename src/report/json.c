@@ -175,6 +175,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "executions", json_integer((json_int_t)s->executions));
   set(o, "blocked", json_integer((json_int_t)s->blocked));
   set(o, "infeasible", json_integer((json_int_t)s->infeasible));
+  if (s->foreign) set(o, "foreign_threads", hd_json_text(s->foreign));
   if (s->races_off) set(o, "races_off", json_true());
   if (s->strayed) set(o, "strayed", json_integer((json_int_t)s->strayed));
   if (s->sampled) set(o, "sampled_values", json_true());

@@ -215,6 +215,7 @@ struct hd_summary {
   bool time_default; /* nobody asked for it */
   uint64_t executions, blocked, cut, events, switches;
   bool sampled;        /* not every value of a __VERIFIER_nondet_ function was tried */
+  const char *foreign; /* a plain library whose threads were not looked at for races, or NULL */
   bool races_off;      /* none were reported, whatever the program did */
   uint64_t strayed;    /* not counted in executions either: the program is not deterministic */
   uint64_t infeasible; /* not counted in executions: an assumption did not hold */

@@ -111,6 +111,52 @@ uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
   return pc;
 }
 
+/* ---- libraries that were not built for us ---- */
+
+static struct {
+  uint64_t lo, hi;
+  unsigned module;
+} foreign[HD_MAX_MODULES];
+static unsigned nforeign;
+static uint64_t cxx_lo,
+    cxx_hi; /* the C++ library: its threads are those of whoever instantiated std::thread */
+
+static bool is_hook(const char *name, void *unused) {
+  (void)unused;
+  return hd__starts(name, "__tsan_");
+}
+
+/* Whether what orders its threads is known: it is built for us, or orders nothing but by functions that we stand for. */
+static bool is_transparent(const struct dl_phdr_info *info) {
+  static const char *const known[] = {"libc.",   "libm.",      "libm-",       "ld-linux", "libpthread",
+                                      "libdl.",  "librt.",     "libstdc++",   "libc++",   "libgcc_s",
+                                      "libgomp", "linux-vdso", "libheddle_rt"};
+  const char *base = info->dlpi_name;
+  for (const char *p = info->dlpi_name; *p; p++)
+    if (*p == '/') base = p + 1;
+  for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+    if (hd__starts(base, known[i])) return true;
+  return !*base || hd__module_names(info, is_hook, NULL);
+}
+
+static bool in_foreign(uint64_t a) {
+  for (unsigned i = 0; i < nforeign; i++)
+    if (a >= foreign[i].lo && a < foreign[i].hi) {
+      rt.status->foreign = foreign[i].module + 1;
+      rt.status->lossy = 1;
+      return true;
+    }
+  return false;
+}
+
+bool hd__foreign_start(uint64_t start, const void *arg) {
+  if (!nforeign || rt.preload) return false;
+  uint64_t type = 0;
+  bool cxx = start >= cxx_lo && start < cxx_hi && arg && hd_arch_peek((uint64_t)arg, 8, &type);
+  return in_foreign(cxx ? type
+                        : start); /* the state of a std::thread has a table of functions of that module */
+}
+
 static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
   (void)size, (void)arg;
   struct hd_status *st = rt.status;
@@ -131,12 +177,19 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
     }
   }
   hd__format(m->path, sizeof m->path, "%s", info->dlpi_name);
+  if (!is_transparent(info)) {
+    foreign[nforeign].lo = m->start;
+    foreign[nforeign].hi = m->end;
+    foreign[nforeign++].module = st->nmodules;
+  }
+  for (const char *p = m->path; *p; p++)
+    if (hd__starts(p, "/libstdc++") || hd__starts(p, "/libc++.")) cxx_lo = m->start, cxx_hi = m->end;
   st->nmodules++;
   return 0;
 }
 
 void hd__modules_record(void) {
-  rt.status->nmodules = nuser_text = 0;
+  rt.status->nmodules = nuser_text = nforeign = 0;
   dl_iterate_phdr(add_module, NULL);
 }
 

@@ -177,6 +177,7 @@ struct hd_thread {
   uint32_t channels;    /* pipes, sockets and the like that it has made */
   unsigned section;     /* nesting of atomic sections (section.c) */
   bool spinning;        /* its pending operation is a SPINWAIT */
+  bool foreign;         /* its code is a library's that was not built for us: what orders it is not known */
   struct hd_team *team; /* of OpenMP, that it is a member of (wrap_openmp.c) ... */
   unsigned team_phase;  /* ... and how many of its barriers are behind it */
   unsigned unseen;      /* atomic and volatile accesses in a row that were no scheduling points */
@@ -632,6 +633,8 @@ _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text);
 /* Where the running thread was last known to be, for calls that come from code without hooks. */
 uint64_t hd__innermost(void);
 /* Whether that is code of the program, or of a library of its own. */
+/* Whether a thread that begins there belongs to a library whose accesses and atomic operations are not seen. */
+bool hd__foreign_start(uint64_t start, const void *arg);
 bool hd__user_text(uint64_t pc);
 /* The call in the program's own code that led to pc, found on the stack at sp. */
 uint64_t hd__user_pc(uint64_t pc, uint64_t sp);
@@ -717,7 +720,10 @@ size_t hd__strlen(const char *s);
 bool hd__streq(const char *a, const char *b);
 bool hd__starts(const char *s, const char *with);
 bool hd__starts_n(const char *s, const char *with, size_t n);
-/* Calls f for the names that the program and its own libraries want from others, until it returns true. */
+/* Calls f for the names that a module wants from others, until it returns true; whether it did. */
+struct dl_phdr_info;
+bool hd__module_names(const struct dl_phdr_info *info, bool (*f)(const char *name, void *arg), void *arg);
+/* The same for the program and its own libraries. */
 void hd__each_needed_name(bool (*f)(const char *name, void *arg), void *arg);
 /* Appends to a bounded string: %s %d %u %x (64-bit arguments) only. Returns the new length. */
 size_t hd__format(char *buf, size_t cap, const char *fmt, ...);

@@ -60,16 +60,8 @@ bool hd__segment_of(uint64_t addr, uint64_t *lo, uint64_t *hi) {
   return true;
 }
 
-struct names {
-  bool (*f)(const char *name, void *arg);
-  void *arg;
-};
-
-static int each_name(struct dl_phdr_info *info, size_t size, void *arg) {
-  (void)size;
-  const struct names *n = arg;
+bool hd__module_names(const struct dl_phdr_info *info, bool (*f)(const char *name, void *arg), void *arg) {
   const ElfW(Dyn) *d = NULL;
-  if (hd__system_path(info->dlpi_name)) return 0;
   for (int i = 0; i < info->dlpi_phnum; i++)
     if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
       d = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
@@ -83,14 +75,25 @@ static int each_name(struct dl_phdr_info *info, size_t size, void *arg) {
       case DT_PLTRELSZ: bytes[1] = d->d_un.d_val; break;
     }
   /* The loader has made addresses of these, but for its own and the kernel's. */
-  if (symbols <= info->dlpi_addr || names <= info->dlpi_addr) return 0;
+  if (symbols <= info->dlpi_addr || names <= info->dlpi_addr) return false;
   for (int t = 0; t < 2; t++)
     for (uint64_t i = 0; table[t] && i < bytes[t] / sizeof(ElfW(Rela)); i++) {
       uint64_t k = ELF64_R_SYM(((const ElfW(Rela) *)table[t])[i].r_info);
       const ElfW(Sym) *symbol = &((const ElfW(Sym) *)symbols)[k];
-      if (k && n->f((const char *)names + symbol->st_name, n->arg)) return 1;
+      if (k && f((const char *)names + symbol->st_name, arg)) return true;
     }
-  return 0;
+  return false;
+}
+
+struct names {
+  bool (*f)(const char *name, void *arg);
+  void *arg;
+};
+
+static int each_name(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size;
+  const struct names *n = arg;
+  return !hd__system_path(info->dlpi_name) && hd__module_names(info, n->f, n->arg);
 }
 
 void hd__each_needed_name(bool (*f)(const char *name, void *arg), void *arg) {

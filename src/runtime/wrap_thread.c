@@ -146,6 +146,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   t->ident = id;
   t->start = fn;
   t->arg = arg;
+  t->foreign = hd__foreign_start((uint64_t)fn, arg);
   t->stack_limit = user_stack ? 0 : id->limit;
   t->detached = detached == PTHREAD_CREATE_DETACHED;
   t->create_site = hd__site_here(pc);
