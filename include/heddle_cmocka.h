@@ -11,24 +11,27 @@
 
 #include "heddle.h"
 
-/* cmocka cuts its messages after 1,024 characters: the whole is printed here, and cmocka has what counts. */
-static inline void hd_cmocka_check(void (*body)(void *), void *arg, const struct hd_check_options *options,
-                                   hd_truth complete, const char *file, int line) {
+/* cmocka cuts its messages after 1,024 characters: the whole is printed here, and cmocka has what counts, for its XML
+ * too. */
+static inline void hd_cmocka_check(const char *file, int line, hd_truth complete, void (*body)(void *),
+                                   void *arg, const struct hd_check_options *options) {
   struct hd_check_result r = hd_check(body, arg, options);
   if (hd_check_passed(&r) && !(complete && r.verdict == HD_CHECK_BOUNDED)) return;
   fflush(stdout);
   fputs(r.message, stderr);
+  char text[900];
   if (r.findings)
-    print_error("%s; %s\n", r.finding[0].title, r.finding[0].replay);
+    snprintf(text, sizeof text, "%s; %s", r.finding[0].title, r.finding[0].replay);
   else
-    print_error("%.900s", r.message);
-  _fail(file, line);
+    snprintf(text, sizeof text, "%.800s", r.message);
+  _assert_true(0, text, file, line);
 }
 
-/* Fails the test when a schedule of body(arg) fails. */
-#define heddle_assert_passed(body, arg, options) hd_cmocka_check(body, arg, options, 0, __FILE__, __LINE__)
+/* heddle_assert_passed(body, arg, options): fails the test when a schedule of body(arg) fails. */
+#define heddle_assert_passed(...) hd_cmocka_check(__FILE__, __LINE__, 0, __VA_ARGS__)
 
-/* The same also when not every schedule was covered. Where nothing is searched, there is nothing to cover. */
-#define heddle_assert_clean(body, arg, options) hd_cmocka_check(body, arg, options, 1, __FILE__, __LINE__)
+/* heddle_assert_clean(body, arg, options): the same also when not every schedule was covered. Where nothing is searched,
+ * there is nothing to cover. */
+#define heddle_assert_clean(...) hd_cmocka_check(__FILE__, __LINE__, 1, __VA_ARGS__)
 
 #endif

@@ -252,7 +252,7 @@ void hd_frames_drop(struct hd_frames *f, size_t i) {
 
 /* Functions of heddle.h and its kin are not the program's either. */
 static bool is_own_header(const struct hd_frame *f) {
-  static const char *const name[] = {"/heddle.h", "/heddle.hpp", "/heddle_gtest.hpp"};
+  static const char *const name[] = {"/heddle.h", "/heddle.hpp", "/heddle_gtest.hpp", "/heddle_catch2.hpp"};
   size_t len = f->path ? strlen(f->path) : 0;
   for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
     size_t n = strlen(name[i]);

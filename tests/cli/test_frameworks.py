@@ -91,22 +91,365 @@ def test_cmake_usage(s, case):
     s.check(case[2] in " ".join(p.stderr.split()), p.stderr)
 
 
+# ---- the habits of each framework ----
+
+GTEST = """
+#include <heddle_gtest.hpp>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+static std::map<std::string, int> global{{"static", 1}};
+static std::atomic<int> n;
+static void lose() { int v = n; n = v + 1; }
+
+struct Environment : ::testing::Environment {
+  void SetUp() override { std::thread([] { global["environment"] = 2; }).join(); }
+};
+static auto *environment = ::testing::AddGlobalTestEnvironment(new Environment);
+
+struct Fixture : ::testing::Test {
+  std::unique_ptr<std::map<int, std::string>> heap;
+  static int *suite;
+  static void SetUpTestSuite() { suite = new int(5); }
+  static void TearDownTestSuite() { delete suite; }
+  void SetUp() override {
+    heap.reset(new std::map<int, std::string>);
+    std::thread([&] { (*heap)[1] = std::string(100, 'x'); }).join();
+  }
+};
+int *Fixture::suite;
+
+TEST_F(Fixture, StateIsThere) {
+  heddle::expect_clean([&] {
+    std::thread a([] { n++; }), b([] { n++; });
+    a.join();
+    b.join();
+    EXPECT_EQ(n, 2);
+    EXPECT_EQ(heap->at(1).size(), 100u);
+    EXPECT_EQ(*suite, 5);
+    EXPECT_EQ(global["environment"], 2);
+    (*heap)[2] = "y";
+    global.clear();
+    heap.reset();
+  });
+  EXPECT_EQ(n, 0);
+  EXPECT_EQ(heap->size(), 1u);
+  EXPECT_EQ(global.size(), 2u);
+}
+TEST_F(Fixture, Expect) {
+  heddle::expect_clean([] {
+    std::thread a(lose), b(lose);
+    a.join();
+    b.join();
+    EXPECT_EQ(n, 2) << "lost an update";  // expect
+  });
+}
+TEST_F(Fixture, Assert) {
+  heddle::expect_clean([] {
+    std::thread a(lose);
+    ASSERT_EQ(n, 0);  // assert
+    a.join();
+  });
+}
+TEST_F(Fixture, ExpectInThread) {
+  heddle::expect_clean([] {
+    std::thread a([] { n++; });
+    std::thread b([] {
+      EXPECT_EQ(n, 0);  // in thread
+    });
+    a.join();
+    b.join();
+  });
+}
+TEST_F(Fixture, Throws) {
+  heddle::expect_clean([] { throw std::runtime_error("oops"); });  // throws
+}
+TEST_F(Fixture, Bounded) {
+  heddle::options o{};
+  o.strategy = "random";
+  o.executions = 5;
+  heddle::expect_passed([] { std::thread(lose).join(); }, o);
+}
+TEST_F(Fixture, BoundedIsNotClean) {
+  heddle::options o{};
+  o.strategy = "random";
+  o.executions = 5;
+  heddle::expect_clean([] { std::thread(lose).join(); }, o);
+}
+TEST_F(Fixture, Result) {
+  heddle::result r = heddle::check([] {
+    std::thread a(lose), b(lose);
+    a.join();
+    b.join();
+    if (n != 2) throw n.load();
+  });
+  EXPECT_FALSE(r);
+  EXPECT_EQ(r.verdict(), HD_CHECK_BUG);
+  ASSERT_EQ(r.findings(), 1u);
+  EXPECT_STREQ(r.begin()->kind, "uncaught-exception");
+}
+TEST(DeathTest, Dies) { EXPECT_DEATH(abort(), ""); }
+TEST(DeathTest, DiesAnew) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(abort(), "");
+}
+"""
+
+
+def test_gtest(s):
+    """Assertions of every kind are findings, at their lines; what was made before the call is there; filters, repeated
+    tests, death tests and XML are as ever. Tests in another order are told of."""
+    need("libgtest-dev")
+    s.write("prog.cc", GTEST)
+    common.slow(s, [s.heddle, "c++", "-g", "prog.cc", "-o", "prog", "-lgtest", "-lgtest_main", "-pthread"])
+    text = s.run(["./prog", "--gtest_output=xml:out.xml"], want=1).stdout
+    failed = ["Fixture." + name for name in ("Assert", "BoundedIsNotClean", "Expect", "ExpectInThread", "Throws")]
+    s.same(sorted(set(re.findall(r"^\[  FAILED  \] (\w+\.\w+)$", text, re.M))), failed, "failed tests")
+    found = commands(text)
+    s.same(len(found), 4, "commands")
+    for command in found:
+        replays(s, command)
+    lines = GTEST.splitlines()
+    for remark in ("expect", "assert", "in thread", "throws"):
+        at = [i + 1 for i, line in enumerate(lines) if line.endswith("// " + remark)][0]
+        s.check("prog.cc:%d\n" % at in text, "no finding at line %d, %s: %s" % (at, remark, text))
+    s.check("lost an update" in text and "std::runtime_error: oops" in text, text)
+    s.run(["xmllint", "--noout", "out.xml"])
+    s.check("heddle replay" in s.read("out.xml"), "no command in the XML")
+
+    one = ["./prog", "--gtest_filter=Fixture.Expect:Fixture.StateIsThere"]
+    text = s.run([*one, "--gtest_repeat=3"], want=1).stdout
+    s.same(text.count("[       OK ] Fixture.StateIsThere"), 3, "repeated tests")
+    for command in commands(text):
+        replays(s, command)
+    text = s.run([*one, "--gtest_shuffle", "--gtest_random_seed=7"], want=1).stdout
+    replays(s, commands(text)[0])
+
+
+CATCH2 = """
+#include <heddle_catch2.hpp>
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+static std::atomic<int> n;
+static void lose() { int v = n; n = v + 1; }
+static void both() {
+  std::thread a(lose), b(lose);
+  a.join();
+  b.join();
+}
+TEST_CASE("passes") {
+  heddle::expect_clean([] {
+    std::thread(lose).join();
+    REQUIRE(n == 1);
+    CHECK_THROWS(throw std::runtime_error("expected"));
+    CHECK_NOFAIL(n == 7);
+  });
+  CHECK(n == 0);
+}
+TEST_CASE("require") {
+  heddle::expect_clean([] {
+    both();
+    REQUIRE(n == 2);
+  });
+}
+TEST_CASE("check") {
+  heddle::expect_clean([] {
+    both();
+    CHECK(n == 2);
+  });
+}
+TEST_CASE("sections") {
+  SECTION("result") {
+    auto r = heddle::check([] {
+      both();
+      if (n != 2) FAIL("lost one");
+    });
+    CHECK(r);
+  }
+  SECTION("exception") { heddle::expect_passed([] { throw std::runtime_error("oops"); }); }
+}
+"""
+
+
+def test_catch2(s):
+    """REQUIRE and CHECK in a body are findings. One who forgets the header in the main file is told by the linker."""
+    need("catch2")
+    s.write("main.cc", "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n#ifdef WITH\n#include <heddle_catch2.hpp>\n#endif\n")
+    s.write("prog.cc", CATCH2)
+    common.slow(s, [s.heddle, "c++", "-g", "-DWITH", "-c", "main.cc"])
+    s.run([s.heddle, "c++", "-g", "-Wall", "-Wextra", "-Werror", "-c", "prog.cc"])
+    s.run([s.heddle, "c++", "main.o", "prog.o", "-o", "prog", "-pthread"])
+    p = s.run(["./prog"], want=4)
+    s.check("test cases: 4 | 1 passed | 3 failed" in p.stdout and "assertions: 5 | 1 passed | 4 failed" in p.stdout, p.stdout)
+    text = p.stderr
+    s.check("assertion failed: REQUIRE( n == 2 ): 1 == 2" in text and "assertion failed: CHECK( n == 2 ): 1 == 2" in text and
+            "uncaught exception: std::runtime_error: oops" in text and "FAIL(  ): lost one" in p.stdout, text + p.stdout)
+    s.same(s.findings(), [1, 2, 3, 4], "findings")
+    for number in (1, 2, 3, 4):
+        replays(s, "heddle replay %s" % s.path(".heddle/%d" % number))
+    p = s.run([s.heddle, "c++", "prog.o", "-o", "prog"], want=1)
+    s.check("heddle_catch2_hpp_is_in_the_main_file" in p.stderr, p.stderr[-300:])
+
+
+CHECK = """
+#include <check.h>
+#include <heddle.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static atomic_int n;
+static void *add(void *a) { n++; return a; }
+static void *lose(void *a) { int v = n; n = v + 1; return a; }
+static void *early(void *a) { ck_assert_int_eq(n, 0); return a; }
+static void with_add(void *f) {
+  pthread_t a, b;
+  pthread_create(&a, NULL, (void *(*)(void *))f, NULL);
+  pthread_create(&b, NULL, add, NULL);
+  pthread_join(a, NULL);
+  pthread_join(b, NULL);
+  if (f != (void *)early) ck_assert_int_eq(n, 2);
+}
+static void check(void *f) {
+  struct hd_check_result r = hd_check(with_add, f, NULL);
+  ck_assert_msg(hd_check_passed(&r), "%s", r.message);
+}
+START_TEST(adds) { check(add); } END_TEST
+START_TEST(loses) { check(lose); } END_TEST
+START_TEST(in_thread) { check(early); } END_TEST
+START_TEST(adds_again) { check(add); } END_TEST
+
+int main(void) {
+  Suite *s = suite_create("Parts");
+  TCase *c = tcase_create("Core");
+  suite_add_tcase(s, c);
+  tcase_add_test(c, adds);
+  tcase_add_test(c, loses);
+  tcase_add_test(c, in_thread);
+  tcase_add_test(c, adds_again);
+  SRunner *r = srunner_create(s);
+  srunner_run_all(r, CK_NORMAL);
+  int failed = srunner_ntests_failed(r);
+  srunner_free(r);
+  return failed;
+}
+"""
+
+
+@each("yes", "no")
+def test_check(s, fork):
+    """Check ends a test that failed by leaving its process, or without one by a jump."""
+    need("check")
+    s.write("prog.c", CHECK)
+    libraries = s.run(["pkg-config", "--libs", "check"]).stdout.split()
+    s.run([s.heddle, "cc", "-g", "-O1", "-Wall", "prog.c", "-o", "prog", *libraries, "-pthread"])
+    text = s.run(["./prog"], want=2, env={"CK_FORK": fork}).stdout
+    s.check("50%: Checks: 4, Failures: 2, Errors: 0" in text, text)
+    s.check(("exit with status 1" if fork == "yes" else "by longjmp") in text, text)
+    found = commands(text)
+    s.same(len(found), 2, "commands")
+    for command in found:
+        replays(s, command)
+
+
+CMOCKA = """
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <heddle_cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int n;
+static void *add(void *a) { n++; return a; }
+static void *early(void *a) {
+  assert_int_equal(n, 0);
+  return a;
+}
+static void body(void *a) {
+  pthread_t t[2];
+  pthread_create(&t[0], NULL, add, a);
+  pthread_create(&t[1], NULL, early, a);
+  pthread_join(t[0], NULL);
+  pthread_join(t[1], NULL);
+}
+static void in_thread(void **state) { heddle_assert_passed(body, *state, NULL); }
+static void one_more(void *a) { add(a); }
+static void not_complete(void **state) {
+  heddle_assert_clean(one_more, *state, &(struct hd_check_options){.strategy = "random", .executions = 3});
+}
+static void wrong_options(void **state) { heddle_assert_passed(body, *state, &(struct hd_check_options){.strategy = "none"}); }
+static void skips(void **state) { skip(); }
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(in_thread), cmocka_unit_test(not_complete),
+                                     cmocka_unit_test(wrong_options), cmocka_unit_test(skips)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+"""
+
+
+def test_cmocka(s):
+    """An assertion in a thread is a finding; the message that cmocka keeps has the command, however long the story is."""
+    need("libcmocka-dev")
+    s.build_text(CMOCKA, "-O0", "-Wl,--no-as-needed", "-lcmocka")
+    env = {"CMOCKA_MESSAGE_OUTPUT": "xml", "CMOCKA_XML_FILE": s.path("out.xml")}
+    s.run(["./prog"], want=3, env=env)
+    xml = s.read("out.xml")
+    s.check("non-zero exit status; heddle replay" in xml and "unknown strategy" in xml and "3 executions" in xml, xml)
+    replays(s, "heddle replay %s" % s.path(".heddle/1"))
+
+
 # ---- headers ----
+
+IN_C = """#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <heddle.h>
+#include <heddle_cmocka.h>
+static void body(void *p) { ++*(int *)p; }
+int main(void) {
+  struct hd_check_options o = {0};
+  int n = 0;
+  struct hd_check_result r = hd_check(body, &n, &o);
+  heddle_assert_clean(body, &n, NULL);
+  return hd_check_passed(&r) ? 0 : 1;
+}
+"""
+IN_CXX = """#include <heddle.hpp>
+#include <%s>
+int main() {
+  heddle::options o{};
+  o.strategy = "pct";
+  int n = 0;
+  auto r = heddle::check([&] { n++; }, o);
+  heddle::expect_passed([&] { n++; });
+  for (const auto &f : r) n += f.line;
+  return r && r.complete() ? n : 0;
+}
+"""
+
 
 @each(*["%s-%s" % (c, std) for c in ("gcc", "clang") for std in ("c99", "c11", "c17", "c++11", "c++14", "c++17", "c++20")])
 def test_headers(s, parameter):
     """The headers have nothing to warn about, whatever the standard."""
-    need("libgtest-dev", "libcmocka-dev")
+    need("libgtest-dev", "libcmocka-dev", "catch2")
     compiler, std = parameter.split("-")
-    cxx = std.startswith("c++")
-    text = ("#include <heddle.hpp>\n#include <heddle_gtest.hpp>\n"
-            "int main() { heddle::options o{}; o.strategy = \"pct\"; int n = 0;\n"
-            "  auto r = heddle::check([&] { n++; }, o); heddle::expect_passed([&] { n++; });\n"
-            "  for (const auto &f : r) n += f.line;\n  return r && r.complete() ? n : 0; }\n") if cxx else (
-            "#include <setjmp.h>\n#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <cmocka.h>\n"
-            "#include <heddle.h>\n#include <heddle_cmocka.h>\nstatic void body(void *p) { ++*(int *)p; }\n"
-            "int main(void) { struct hd_check_options o = {0}; int n = 0; struct hd_check_result r = hd_check(body, &n, &o);\n"
-            "  heddle_assert_clean(body, &n, NULL); return hd_check_passed(&r) ? 0 : 1; }\n")
-    s.write("prog." + ("cc" if cxx else "c"), text)
-    s.run([CXX[compiler] if cxx else compiler, "-std=" + std, "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror",
-           "-fsyntax-only", "-I", os.path.join(s.build, "lib/heddle/include"), "prog." + ("cc" if cxx else "c")])
+    if std.startswith("c++"):
+        programs = {"gtest.cc": IN_CXX % "heddle_gtest.hpp", "catch2.cc": IN_CXX % "heddle_catch2.hpp"}
+        compiler = CXX[compiler]
+    else:
+        programs = {"prog.c": IN_C}
+    for name, text in programs.items():
+        s.write(name, text)
+        s.run([compiler, "-std=" + std, "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fsyntax-only",
+               "-I", os.path.join(s.build, "lib/heddle/include"), name])

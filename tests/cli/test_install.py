@@ -253,7 +253,8 @@ def test_deb(s):
     env = environment(s, s.path("root/usr"))
     for name in ("bin/heddle-cc", "share/man/man1/heddle.1", "lib/cmake/Heddle/HeddleConfig.cmake",
                  "share/doc/heddle/LICENSE", "share/doc/heddle/docs/tutorial.md", "share/doc/heddle/examples/bank.c",
-                 "include/heddle.h", "include/heddle.hpp", "include/heddle_gtest.hpp", "include/heddle_cmocka.h"):
+                 "include/heddle.h", "include/heddle.hpp", "include/heddle_gtest.hpp", "include/heddle_cmocka.h",
+                 "include/heddle_catch2.hpp"):
         s.check(os.path.exists(s.path("root/usr", name)), name + " is missing")
     folder = project(s)
     p = s.run(["make", "check"], cwd=folder, env=env)
