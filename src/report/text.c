@@ -445,9 +445,8 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; none was left to check");
   if (s->foreign)
-    hd_str_addf(
-        out,
-        "  %s, not built with heddle cc, has started threads: their data races\n"
+    hd_str_addf(out,
+                "  %s, not built with heddle cc, has started threads: their data races\n"
                 "  are not looked for, and not all of their schedules are covered\n",
                 s->foreign);
   if (s->races_off)

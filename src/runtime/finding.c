@@ -149,6 +149,8 @@ static bool in_foreign(uint64_t a) {
   return false;
 }
 
+bool hd__cxx_library(uint64_t addr) { return addr >= cxx_lo && addr < cxx_hi; }
+
 bool hd__foreign_start(uint64_t start, const void *arg) {
   if (!nforeign || rt.preload) return false;
   uint64_t type = 0;

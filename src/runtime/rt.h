@@ -635,6 +635,8 @@ uint64_t hd__innermost(void);
 /* Whether that is code of the program, or of a library of its own. */
 /* Whether a thread that begins there belongs to a library whose accesses and atomic operations are not seen. */
 bool hd__foreign_start(uint64_t start, const void *arg);
+/* Whether the address lies in the shared library of C++. */
+bool hd__cxx_library(uint64_t addr);
 bool hd__user_text(uint64_t pc);
 /* The call in the program's own code that led to pc, found on the stack at sp. */
 uint64_t hd__user_pc(uint64_t pc, uint64_t sp);

@@ -136,6 +136,8 @@ static unsigned op_of(unsigned flags) {
 static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc,
                         const struct access *prev) {
   if (rt.cur->foreign || rt.thread[prev->thread].foreign) return; /* they may well be ordered */
+  /* The C++ library's own variables (caches of its locales): the standard says there is no race. */
+  if (hd__cxx_library(addr)) return;
   struct hd_finding_rec *f = hd__finding(HD_KIND_DATA_RACE, pc, hd__site_pc(prev->pc));
   if (!f) return;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, op_of(flags));
