@@ -1,7 +1,5 @@
 /* finding.c: records what went wrong, in the shared file. Runs in the tested process, on the stack of the
  * thread at fault (or the scheduler's, for a deadlock found there). The supervisor reads and speaks. */
-#include <dlfcn.h>
-#include <link.h>
 #include <unwind.h>
 
 #include "runtime/rt.h"
@@ -75,169 +73,10 @@ void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp) {
   s->npc = (uint16_t)(1 + hd__walk(rt.cur, from, s->pc + 1, HD_MAX_STACK - 1));
 }
 
-/* ---- modules ---- */
-
-static struct { uint64_t lo, hi; } user_text[HD_MAX_MODULES]; /* code of the program and its own libraries */
-static unsigned nuser_text;
-
-bool hd__system_path(const char *n) {
-  static const char *const prefix[] = {"/lib", "/usr/lib", "linux-vdso"};
-  for (unsigned i = 0; i < sizeof prefix / sizeof *prefix; i++) {
-    const char *p = prefix[i], *q = n;
-    while (*p && *p == *q) p++, q++;
-    if (!*p) return true;
-  }
-  return false;
-}
-
-bool hd__user_text(uint64_t v) {
-  for (unsigned i = 0; i < nuser_text; i++)
-    if (v >= user_text[i].lo && v < user_text[i].hi) return true;
-  return false;
-}
-
-uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
-  if (hd__user_text(pc)) return pc;
-  /* The call of the entry hook and the calls a function makes later return to the same place on the stack. */
-  if (hot.frame > rt.cur->frames) {
-    uint64_t slot = hot.frame[-1].sp + 8;
-    if (slot > sp && hd__user_text(*(const uint64_t *)slot)) return *(const uint64_t *)slot;
-  }
-  const uint64_t *word = (const uint64_t *)(sp & ~7ull);
-  for (unsigned k = 0; k < 512; k++) {
-    if (hd__user_text(word[k])) return word[k];
-    if (rt.cur->ident && (char *)&word[k + 1] >= rt.cur->ident->stack_top) break;
-  }
-  return pc;
-}
-
-/* ---- libraries that were not built for us ---- */
-
-static struct {
-  uint64_t lo, hi;
-  unsigned module;
-} foreign[HD_MAX_MODULES];
-static unsigned nforeign;
-static uint64_t cxx_lo,
-    cxx_hi; /* the C++ library: its threads are those of whoever instantiated std::thread */
-
-static bool is_hook(const char *name, void *unused) {
-  (void)unused;
-  return hd__starts(name, "__tsan_");
-}
-
-/* Whether what orders its threads is known: it is built for us, or orders nothing but by functions that we stand for. */
-static bool is_transparent(const struct dl_phdr_info *info) {
-  static const char *const known[] = {"libc.",   "libm.",      "libm-",       "ld-linux", "libpthread",
-                                      "libdl.",  "librt.",     "libstdc++",   "libc++",   "libgcc_s",
-                                      "libgomp", "linux-vdso", "libheddle_rt"};
-  const char *base = info->dlpi_name;
-  for (const char *p = info->dlpi_name; *p; p++)
-    if (*p == '/') base = p + 1;
-  for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
-    if (hd__starts(base, known[i])) return true;
-  return !*base || hd__module_names(info, is_hook, NULL);
-}
-
-static bool in_foreign(uint64_t a) {
-  for (unsigned i = 0; i < nforeign; i++)
-    if (a >= foreign[i].lo && a < foreign[i].hi) {
-      rt.status->foreign = foreign[i].module + 1;
-      rt.status->lossy = 1;
-      return true;
-    }
-  return false;
-}
-
-bool hd__cxx_library(uint64_t addr) { return addr >= cxx_lo && addr < cxx_hi; }
-
-bool hd__foreign_start(uint64_t start, const void *arg) {
-  if (!nforeign || rt.preload) return false;
-  uint64_t type = 0;
-  bool cxx = start >= cxx_lo && start < cxx_hi && arg && hd_arch_peek((uint64_t)arg, 8, &type);
-  return in_foreign(cxx ? type
-                        : start); /* the state of a std::thread has a table of functions of that module */
-}
-
-static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
-  (void)size, (void)arg;
-  struct hd_status *st = rt.status;
-  if (st->nmodules == HD_MAX_MODULES) return 1;
-  struct hd_module *m = &rt.ctl->module[st->nmodules];
-  *m = (struct hd_module){.base = info->dlpi_addr, .start = ~0ull};
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-    if (p->p_type != PT_LOAD) continue;
-    uint64_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
-    m->start = lo < m->start ? lo : m->start;
-    m->end = hi > m->end ? hi : m->end;
-    if ((p->p_flags & PF_X) && !hd__system_path(info->dlpi_name) &&
-        !((uint64_t)add_module >= lo && (uint64_t)add_module < hi)) {
-      if (nuser_text == HD_MAX_MODULES) continue;
-      user_text[nuser_text].lo = lo;
-      user_text[nuser_text++].hi = hi;
-    }
-  }
-  hd__format(m->path, sizeof m->path, "%s", info->dlpi_name);
-  if (!is_transparent(info)) {
-    foreign[nforeign].lo = m->start;
-    foreign[nforeign].hi = m->end;
-    foreign[nforeign++].module = st->nmodules;
-  }
-  for (const char *p = m->path; *p; p++)
-    if (hd__starts(p, "/libstdc++") || hd__starts(p, "/libc++.")) cxx_lo = m->start, cxx_hi = m->end;
-  st->nmodules++;
-  return 0;
-}
-
-void hd__modules_record(void) {
-  rt.status->nmodules = nuser_text = nforeign = 0;
-  dl_iterate_phdr(add_module, NULL);
-}
-
-/* A library loaded while the program runs is one more module; a restart unloads it. The loader's own lock orders
- * constructors and destructors. */
-static void loader_locked(void) {
-  if (hot.active) hd__acquire(&hd__obj((uint64_t)&nuser_text, HD_OBJ_STREAM)->vc);
-}
-
-static void loader_unlocked(void) {
-  if (!hot.active) return;
-  loader_locked();
-  hd__release(&hd__obj((uint64_t)&nuser_text, HD_OBJ_STREAM)->vc);
-}
-
-HD_EXPORT void *dlopen(const char *file, int mode) {
-  hd__real_init();
-  loader_locked();
-  void *h =
-      real_dlopen(file, hot.active ? mode & ~RTLD_DEEPBIND : mode); /* past us: its calls would not be seen */
-  loader_unlocked();
-  if (hot.active && h) hd__modules_record();
-  return h;
-}
-
-HD_EXPORT int dlclose(void *handle) {
-  hd__real_init();
-  loader_locked();
-  int e = real_dlclose(handle);
-  loader_unlocked();
-  return e;
-}
-
-/* A program counter in a form that is the same in every process, wherever the module was loaded. */
-static uint64_t stable(uint64_t pc) {
-  for (unsigned i = 0; i < rt.status->nmodules; i++) {
-    const struct hd_module *m = &rt.ctl->module[i];
-    if (pc >= m->start && pc < m->end) return hd_mix64(i * 0x10001ull + pc - m->base);
-  }
-  return hd_mix64(pc);
-}
-
 /* ---- findings ---- */
 
 static uint64_t key_of(unsigned kind, uint64_t pc1, uint64_t pc2) {
-  uint64_t a = stable(pc1), b = pc2 ? stable(pc2) : 0, k;
+  uint64_t a = hd__stable(pc1), b = pc2 ? hd__stable(pc2) : 0, k;
   k = hd_mix64((a < b ? a * 3 + b : b * 3 + a) + kind * 0x9e3779b97f4a7c15ull);
   return k ? k : 1;
 }
@@ -361,7 +200,7 @@ struct hd_finding_rec *hd__finding_unwound(unsigned kind, unsigned op) {
   struct hd_site here = {.npc = 0};
   uint64_t sum = 0;
   _Unwind_Backtrace(add_pc, &here);
-  for (unsigned i = 0; i < here.npc; i++) sum = sum * 31 + stable(here.pc[i]);
+  for (unsigned i = 0; i < here.npc; i++) sum = sum * 31 + hd__stable(here.pc[i]);
   struct hd_finding_rec *f = hd__finding(kind, sum, 0);
   if (!f) return NULL;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, op);
@@ -439,7 +278,7 @@ void hd__report_deadlock(void) {
     if (rt.thread[i].state == HD_T_BLOCKED) {
       const struct hd_thread *t = &rt.thread[i];
       if (t->wait && (t->wait->kind == HD_OBJ_COND || t->wait->kind == HD_OBJ_FUTEX)) cond = true;
-      sum += stable(t->op.pc); /* the same set of places is the same deadlock */
+      sum += hd__stable(t->op.pc); /* the same set of places is the same deadlock */
     }
   unsigned kind = !cycle && cond ? HD_KIND_LOST_WAKEUP : HD_KIND_DEADLOCK;
   struct hd_finding_rec *f = hd__finding(kind, sum, 0);
@@ -453,7 +292,7 @@ void hd__report_deadlock(void) {
 void hd__report_livelock(void) {
   uint64_t sum = 0;
   for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].spinning) sum += stable(rt.thread[i].op.pc);
+    if (rt.thread[i].spinning) sum += hd__stable(rt.thread[i].op.pc);
   struct hd_finding_rec *f = hd__finding(HD_KIND_LIVELOCK, sum, 0);
   if (f) {
     add_waits(f, false);

@@ -633,6 +633,8 @@ _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text);
 /* Where the running thread was last known to be, for calls that come from code without hooks. */
 uint64_t hd__innermost(void);
 /* Whether that is code of the program, or of a library of its own. */
+/* A program counter in a form that is the same in every process, wherever the module was loaded. */
+uint64_t hd__stable(uint64_t pc);
 /* Whether a thread that begins there belongs to a library whose accesses and atomic operations are not seen. */
 bool hd__foreign_start(uint64_t start, const void *arg);
 /* Whether the address lies in the shared library of C++. */
