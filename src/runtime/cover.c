@@ -12,7 +12,7 @@
  *     search. An entry is complete before its place is set. */
 #include "runtime/rt.h"
 
-#define PATIENCE 256
+#define PATIENCE 32
 #define SELDOM 64
 #define PROBES 64
 #define BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
