@@ -31,7 +31,8 @@ int hd_store_init(struct hd_store *s, const char *dir, struct hd_err *err) {
   } else if (errno != ENOENT) {
     rc = hd_fail(err, HD_EENV, "cannot store findings in %s: %s; use --out DIR", s->dir, strerror(errno));
   } else if (mkdir(s->dir, 0777)) {
-    rc = hd_fail(err, HD_EENV, "cannot create %s for findings: %s; use --out DIR", s->dir, strerror(errno));
+    if (errno != EEXIST) /* another search has made it meanwhile */
+      rc = hd_fail(err, HD_EENV, "cannot create %s for findings: %s; use --out DIR", s->dir, strerror(errno));
   } else {
     rmdir(s->dir); /* only to see whether it can be done */
   }
@@ -172,13 +173,22 @@ static unsigned next_number(const char *dir) {
   return highest + 1;
 }
 
+/* Makes the folder to write into. The one around it may go while another search looks whether it can be made. */
+static int make_folder(const struct hd_store *s, const char *tmp, struct hd_err *err) {
+  for (int tries = 0; tries < 10; tries++) {
+    if (mkdir(s->dir, 0777) && errno != EEXIST)
+      return hd_fail(err, HD_EENV, "cannot create %s for findings: %s; use --out DIR", s->dir,
+                     strerror(errno));
+    if (mkdir(tmp, 0777) == 0) return HD_OK;
+    if (errno != ENOENT) break;
+  }
+  return hd_fail(err, HD_EENV, "cannot store a finding in %s: %s; use --out DIR", s->dir, strerror(errno));
+}
+
 int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err) {
-  if (mkdir(s->dir, 0777) && errno != EEXIST)
-    return hd_fail(err, HD_EENV, "cannot create %s for findings: %s; use --out DIR", s->dir, strerror(errno));
   char *tmp = hd_sprintf("%s/.tmp-%d", s->dir, (int)getpid());
   hd_remove_folder(tmp);
-  if (mkdir(tmp, 0777)) {
-    hd_fail(err, HD_EENV, "cannot store a finding in %s: %s; use --out DIR", s->dir, strerror(errno));
+  if (make_folder(s, tmp, err) != HD_OK) {
     free(tmp);
     return err->code;
   }

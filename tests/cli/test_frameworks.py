@@ -73,6 +73,27 @@ def test_ctest(s, compiler):
         s.same(s.findings(os.path.join(out, "heddle", "test_parts_" + name)), [], "findings")
 
 
+@each("make", "meson")
+def test_builds(s, how):
+    """The same suites without CMake: both fail as they should, and what they found replays."""
+    need("libgtest-dev", "libcmocka-dev")
+    env = common.install(s)
+    shutil.copytree(SUITES, s.path("suites"))
+    if how == "make":
+        p = common.slow(s, ["make", "-C", "suites", "-k", "check", "CFLAGS=-g -DHASTY"], env=env, want=2)
+        text, places = p.stdout + p.stderr, ["suites/.heddle/1", "suites/.heddle/2"]
+    else:
+        common.slow(s, ["meson", "setup", "out", "suites"], env=dict(env, CC="heddle-cc", CXX="heddle-c++", CFLAGS="-DHASTY"))
+        common.slow(s, ["meson", "compile", "-C", "out"], env=env)
+        common.slow(s, ["meson", "test", "-C", "out"], env=env, want=2)
+        text = s.read("out/meson-logs/testlog.txt")
+        places = ["out/heddle-%s/%d" % (suite, n) for suite in FAILED for n in (1, 2)]
+    s.check("2 FAILED TEST" in text, text)
+    for place in places:
+        s.check("heddle replay " + os.path.join(os.path.realpath(s.dir), place) in text, "no command for " + place)
+        s.run(["heddle", "replay", place], env=env, want=1)
+
+
 def test_plain_compiler(s):
     """Without Heddle the same tests run each body once."""
     need("libcmocka-dev")
