@@ -104,5 +104,11 @@ function(heddle_add_suite)
   add_test(NAME ${t_NAME} COMMAND ${t_NAME} ${t_ARGS})
   list(PREPEND t_OPTIONS "--out='${CMAKE_CURRENT_BINARY_DIR}/heddle/${t_NAME}'")
   list(JOIN t_OPTIONS " " options)
-  set_tests_properties(${t_NAME} PROPERTIES ENVIRONMENT "HEDDLE_CHECK_OPTIONS=${options}")
+  # What whoever runs the tests has in that variable comes after these, and wins.
+  if(CMAKE_VERSION VERSION_LESS 3.22)
+    set_tests_properties(${t_NAME} PROPERTIES ENVIRONMENT "HEDDLE_CHECK_OPTIONS=${options}")
+  else()
+    set_tests_properties(${t_NAME} PROPERTIES
+      ENVIRONMENT_MODIFICATION "HEDDLE_CHECK_OPTIONS=string_prepend:${options} ")
+  endif()
 endfunction()

@@ -69,6 +69,8 @@ def test_ctest(s, compiler):
     common.slow(s, ["cmake", "--build", out, "-j2"], env=env)
     p = common.slow(s, ctest, env=env)
     s.check("100% tests passed" in p.stdout, p.stdout)
+    p = common.slow(s, [*ctest, "-R", "cmocka"], env=dict(env, HEDDLE_CHECK_OPTIONS="--strategy nonsense"), want=8)
+    s.check(p.stdout.count("heddle: unknown strategy 'nonsense'") >= 20, "options of the environment: " + p.stdout)
     for name in FAILED:
         s.same(s.findings(os.path.join(out, "heddle", "test_parts_" + name)), [], "findings")
 

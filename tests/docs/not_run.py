@@ -54,6 +54,7 @@ OTHER_WORDS = {"threads", "thread", "next", "back", "goto", "finish", "schedule"
 
 # Options of other programs that the text of pages names
 FOREIGN = {"--keep", "--quick", "--only", "--all-compilers", "--long", "--markdown", "--last", "--doc",  # our scripts
+           "--gtest",                                                                                   # GoogleTest
            "--variable", "--cflags",                                                                   # pkg-config
            "--error-exitcode", "--gen-suppressions", "--history-level", "--conflict-cache-size", "--fair-sched",
            "--sim-hints", "--xml", "--chaos"}                                                    # valgrind and rr
