@@ -49,14 +49,19 @@ int hd_write_all(int fd, const void *data, size_t len) {
   return 0;
 }
 
-int hd_write_file(const char *path, const void *data, size_t len, struct hd_err *err) {
+/* `name` is the file's for messages. */
+static int write_as(const char *path, const char *name, const void *data, size_t len, struct hd_err *err) {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return hd_fail(err, HD_EENV, "%s: %s", path, strerror(errno));
+  if (fd < 0) return hd_fail(err, HD_EENV, "%s: %s", name, strerror(errno));
   int failed = hd_write_all(fd, data, len);
   int saved = errno;
   if (close(fd) && !failed) failed = -1, saved = errno;
-  if (failed) return hd_fail(err, HD_EENV, "%s: %s", path, strerror(saved));
+  if (failed) return hd_fail(err, HD_EENV, "%s: %s", name, strerror(saved));
   return HD_OK;
+}
+
+int hd_write_file(const char *path, const void *data, size_t len, struct hd_err *err) {
+  return write_as(path, path, data, len, err);
 }
 
 int hd_write_file_atomic(const char *path, const void *data, size_t len, struct hd_err *err) {
@@ -64,7 +69,7 @@ int hd_write_file_atomic(const char *path, const void *data, size_t len, struct 
   /* A device or a pipe cannot be replaced, and must not be: /dev/stdout, /dev/null. */
   if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return hd_write_file(path, data, len, err);
   char *tmp = hd_sprintf("%s.tmp-%d", path, (int)getpid());
-  int rc = hd_write_file(tmp, data, len, err);
+  int rc = write_as(tmp, path, data, len, err);
   if (rc == HD_OK && rename(tmp, path)) rc = hd_fail(err, HD_EENV, "%s: %s", path, strerror(errno));
   if (rc != HD_OK) unlink(tmp);
   free(tmp);
