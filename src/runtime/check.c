@@ -472,6 +472,8 @@ static const char *prepare(const struct hd_check_options *o, char heddle[HD_PATH
     return "the program has closed a descriptor above 1000, which is Heddle's: close only what was opened";
   add_options(w, o);
   add_words(w, find_variable(first_envp, HD_OPTIONS_ENV));
+  for (unsigned i = 0; i < w->n; i++)
+    if (hd__streq(w->at[i], "--")) return "`--` is no option: what would come after it is the program itself";
   return w->full ? "the options, with those of " HD_OPTIONS_ENV ", are too many or too long" : NULL;
 }
 

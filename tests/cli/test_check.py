@@ -163,7 +163,8 @@ int main(void) {
     s.same(first[3], "clean 2 0", "optimal")
 
 
-@each(('.strategy = "nonsense"', "unknown strategy 'nonsense'"), ('.arguments = "--wat"', "unknown option '--wat'"))
+@each(('.strategy = "nonsense"', "unknown strategy 'nonsense'"), ('.arguments = "-- x"', "`--` is no option"),
+      ('.arguments = "--wat"', "unknown option '--wat'"))
 def test_bad_options(s, parameter):
     options, words = parameter
     out = run(s, "int main(void) { return show(hd_check(pair, add, &(struct hd_check_options){%s})); }" % options, want=4)
@@ -269,6 +270,50 @@ def test_nested(s):
 static void inner(void *f) { assert(hd_check(pair, f, NULL).verdict == HD_CHECK_ONCE); }
 int main(void) { show(hd_check(inner, add, NULL)); return show(hd_check(inner, lose, NULL)); }""", want=3)
     s.check(out.startswith("clean 2 0"), out)
+    replays(s, 1)
+
+
+def test_reaper(s):
+    """A handler that waits for all children takes the supervisor's end too; its result is there all the same."""
+    out = run(s, """
+#include <sys/wait.h>
+static void on(int sig) { while (waitpid(-1, NULL, WNOHANG) > 0) {} }
+int main(void) { signal(SIGCHLD, on); return show(hd_check(pair, lose, NULL)); }""", want=3)
+    s.check(out.startswith("bug 2 1 assertion"), out)
+
+
+def test_output(s):
+    """What a body prints is not the test's output; a replay shows it, and only it."""
+    out = run(s, """
+static void body(void *a) { puts("in the body"); fflush(stdout); pair(a); }
+int main(void) { puts("before"); show(hd_check(body, lose, NULL)); puts("after"); }""", want=0)
+    s.check(out.startswith("before\nbug") and out.endswith("after\n") and "in the body" not in out, out)
+    s.same(s.run([s.heddle, "replay", ".heddle/1"], want=1).stdout, "in the body\n", "output of the replay")
+
+
+def test_state_before(s):
+    """What the test did before is over when the body begins: no race with it. Thread-local variables are there too."""
+    out = run(s, """
+static __thread int own = 1;
+static int *heap;
+static void *reader(void *a) { return *heap == 3 ? a : NULL; }
+static void body(void *write) {
+  pthread_t t;
+  assert(own == 7);
+  own = 8;
+  pthread_create(&t, NULL, reader, NULL);
+  if (write) *heap = 4;
+  pthread_join(t, NULL);
+}
+int main(void) {
+  own = 7;
+  heap = malloc(sizeof *heap);
+  *heap = 3;
+  show(hd_check(body, NULL, NULL));
+  show(hd_check(body, heap, NULL));
+  assert(own == 7 && *heap == 3);
+}""", want=0)
+    s.check(out.startswith("clean 1 0") and "bug 1 1 data-race" in out, out)
     replays(s, 1)
 
 
