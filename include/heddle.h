@@ -65,16 +65,23 @@ static inline int hd_controlled(void) { return hd_rt_controlled ? hd_rt_controll
 
 /* ---- checking one function, from inside an ordinary test ---- */
 
+/* So that options can be named in C++ without a warning about the others. */
+#if defined __cplusplus && __cplusplus >= 201402L
+#define HD_NONE_ = {}
+#else
+#define HD_NONE_
+#endif
+
 /* What is zero or NULL is as `heddle check` has it by default. */
 struct hd_check_options {
-  const char *strategy;          /* "optimal", "pct", ... */
-  double seconds;                /* at most so long */
-  unsigned long long executions; /* at most so many */
-  unsigned long long seed;
-  unsigned jobs;         /* processes that share the search */
-  hd_truth all;          /* go on after the first finding */
-  const char *arguments; /* more options of `heddle check`, with blanks between them:
-                            * "--preemptions 2 --out 'my findings'" */
+  const char *strategy HD_NONE_;          /* "optimal", "pct", ... */
+  double seconds HD_NONE_;                /* at most so long */
+  unsigned long long executions HD_NONE_; /* at most so many */
+  unsigned long long seed HD_NONE_;
+  unsigned jobs HD_NONE_; /* processes that share the search */
+  hd_truth all HD_NONE_;  /* go on after the first finding */
+  /* More options of `heddle check`, with blanks between them: "--preemptions 2 --out 'my findings'". */
+  const char *arguments HD_NONE_;
 };
 
 enum hd_check_verdict {

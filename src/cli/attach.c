@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,6 +36,9 @@ int hd_attach_command(struct hd_command *c, char **argv, struct hd_err *err) {
   if (rc != HD_OK) return rc;
   free(c->argv[0]);
   c->argv[0] = hd_strdup(called);
+  int now = personality(0xffffffff); /* that of the test */
+  if (now == -1 || !(now & ADDR_NO_RANDOMIZE))
+    hd_warn("address randomisation cannot be turned off here; replays may diverge");
   c->template = attached.socket;
   c->calls = hd_sprintf("/proc/self/fd/%d", attached.calls);
   return HD_OK;

@@ -147,7 +147,7 @@ static int check_run(struct replay *r, const struct hd_rerun *run, enum result *
     rc = hd_fail(err, HD_EENV, "%s did not come to the call of hd_check that this was found in: %s",
                  r->stored.command.program.path,
                  r->rebuilt ? "it was rebuilt; run the test again"
-                            : "its tests have to run in the same order every time");
+                            : "its tests have to run in the same order, at the same addresses");
   else if (run->outcome.end == HD_END_START)
     rc = hd_fail(err, HD_EENV, "%s did not start", r->stored.command.program.path);
   else if (!same)

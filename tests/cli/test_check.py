@@ -317,6 +317,35 @@ int main(void) {
     replays(s, 1)
 
 
+def test_randomisation(s):
+    """Where it cannot be turned off, as in many containers, the search works, and says what it means for replays."""
+    s.write("strict.c", """
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  struct sock_filter f[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_personality, 0, 3),
+                            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xffffffff, 1, 0),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog p = {sizeof f / sizeof *f, f};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)) return 9;
+  execv(argv[1], argv + 1);
+  return 8;
+}""")
+    s.run(["gcc", "strict.c", "-o", "strict"])
+    s.build_text(PRELUDE + "int main(void) { show(hd_check(pair, add, NULL)); return show(hd_check(pair, lose, NULL)); }")
+    text = s.run(["./strict", "./prog"], want=3).stdout
+    s.check(text.startswith("clean 2 0") and "\nbug 2 1 assertion prog.c" in text, text)
+    s.same(text.count("address randomisation cannot be turned off here; replays may diverge"), 2, "warnings")
+
+
 def test_killed(s):
     """Whoever ends the test ends the search."""
     s.build_text(PRELUDE + """

@@ -430,6 +430,55 @@ def test_cmocka(s):
     replays(s, "heddle replay %s" % s.path(".heddle/1"))
 
 
+BODIES = """
+#include <heddle.hpp>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+static int n;
+static void function() { n++; }
+struct functor {
+  int k;
+  void operator()() const { n += k; }
+};
+struct movable {
+  std::unique_ptr<int> p{new int(3)};
+  int operator()() { return n += *p; }
+};
+struct holder {
+  int k;
+  void add() { n += k; }
+};
+int main() {
+  heddle::options o{};
+  o.strategy = "optimal";
+  int k = 5;
+  const functor constant{2};
+  movable m;
+  holder h{4};
+  auto changes = [k]() mutable { n += k++; };
+  std::function<void()> any = function;
+  bool all = heddle::check(function) && heddle::check(&function, o) && heddle::check(constant) && heddle::check(functor{1}, o) &&
+             heddle::check(m) && heddle::check(movable{}) && heddle::check(changes) && heddle::check(any) &&
+             heddle::check(std::bind(&holder::add, &h)) && heddle::check([&] { std::thread(function).join(); });
+  auto r = heddle::check([&] { n += k; });
+  std::cout << r << (all && n == 0 && r.complete() && r.executions() == 1 && r.begin() == r.end());
+#if __cplusplus >= 202002L
+  std::cout << heddle::check(function, {.strategy = "random", .executions = 3}).executions();
+#endif
+}
+"""
+
+
+@each("gcc", "clang")
+def test_bodies(s, compiler):
+    """Anything that can be called is a body."""
+    p = s.run([s.build_text(BODIES, "-O1", "-Wall", "-Wextra", "-Werror", "-std=c++20", compiler=compiler, suffix=".cc")])
+    s.check(p.stdout.endswith("\n13"), p.stdout)
+
+
 # ---- headers ----
 
 IN_C = """#include <setjmp.h>
