@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 10
+#define HD_ABI_VERSION 11
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -399,9 +399,9 @@ struct hd_cover_pair {
 struct hd_cover {
   uint64_t begun, looked_at; /* executions */
   uint32_t every;            /* one of so many is looked at; 0: not begun */
-  uint32_t until;            /* executions to the next one */
   uint32_t idle;             /* looked at since the last one that showed something new */
   uint32_t lost;             /* there was no room for something */
+  uint32_t unused;
   struct hd_cover_pair pair[HD_COVER_PAIRS];
   struct hd_cover_place place[HD_COVER_PLACES];
 };

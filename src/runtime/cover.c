@@ -7,7 +7,8 @@
  *
  * Invariants
  *  1. An execution is looked at whole or not at all. All are, as long as they show something new: when PATIENCE in a row
- *     did not, half as many, down to one of SELDOM. What is new makes it all of them again.
+ *     did not, fewer and fewer, down to one of SELDOM. What is new makes it all of them again. In fork mode, which costs
+ *     more than looking, all are.
  *  2. The table is this worker's alone, in the memory of the search: it outlives the process, and is saved with the
  *     search. An entry is complete before its place is set. */
 #include "runtime/rt.h"
@@ -36,14 +37,12 @@ static unsigned callers(void) {
   return (unsigned)known;
 }
 
-void hd__cover_begin(void) {
+static uint32_t promised; /* executions that rt.cover_skip began with */
+
+void hd__cover_look(void) {
   struct hd_cover *c = table();
-  hot.cover = 0;
-  if (rt.config->mode != HD_MODE_CHECK) return;
-  if (!hot.log) hot.detail = rt.config->leaks != 0;
-  c->begun++;
-  if (c->until) {
-    c->until--;
+  if (rt.config->mode != HD_MODE_CHECK) {
+    rt.cover_skip = UINT64_MAX;
     return;
   }
   if (!c->every) c->every = 1;
@@ -51,15 +50,26 @@ void hd__cover_begin(void) {
     c->every *= 2;
     c->idle = 1;
   }
-  c->until = c->every - 1;
+  c->begun += promised + 1u;
   c->looked_at++;
+  rt.cover_skip = promised = c->every - 1;
   hot.cover = 1;
   if (callers()) hot.detail = 1; /* the shadow memory keeps call stacks */
 }
 
+void hd__cover_looked(void) {
+  hot.cover = 0;
+  if (!hot.log) hot.detail = rt.config->leaks != 0;
+}
+
+void hd__cover_end(void) {
+  if (rt.config->mode == HD_MODE_CHECK) table()->begun += promised - rt.cover_skip;
+}
+
 static void is_new(struct hd_cover *c) {
-  c->idle = c->until = 0;
+  c->idle = 0;
   c->every = 1;
+  rt.cover_skip = promised = 0;
 }
 
 /* ---- places ---- */
@@ -98,10 +108,25 @@ static uint32_t note_place(const uint64_t *chain, unsigned n, unsigned op, unsig
   return 0;
 }
 
-static uint32_t note_here(uint64_t pc, unsigned op) {
+/* Most places are those of a moment ago, in the same thread. */
+static struct {
+  uint64_t pc;
+  uint32_t thread, place;
+} recent[512];
+
+static uint32_t note_site(uint64_t pc, uint64_t site, unsigned op, unsigned thread, bool exact) {
   uint64_t chain[1 + HD_COVER_CALLERS];
+  unsigned max = 1 + callers(), slot = (unsigned)((pc ^ thread * 67u) % 512);
   if (!pc) return 0;
-  return note_place(chain, hd__walk(rt.cur, pc, chain, 1 + callers()), op, rt.cur->id, true);
+  if (max == 1 && recent[slot].pc == pc && recent[slot].thread == thread) return recent[slot].place;
+  unsigned n = exact ? hd__walk(rt.cur, pc, chain, max) : hd__site_walk(site, chain, max);
+  uint32_t place = note_place(chain, n, op, thread, exact);
+  if (exact && place) {
+    recent[slot].pc = pc;
+    recent[slot].thread = thread;
+    recent[slot].place = place;
+  }
+  return place;
 }
 
 /* ---- pairs ---- */
@@ -143,11 +168,10 @@ static void note_pair(uint32_t first, uint32_t second, uint64_t object) {
 
 void hd__cover_access(uint32_t seg, uint64_t site, unsigned first_op, uint64_t pc, unsigned op,
                       uint64_t object) {
-  uint64_t chain[1 + HD_COVER_CALLERS];
   unsigned thread = hd__segment_thread(seg);
   if (fixed(thread, seg)) return;
-  uint32_t first = note_place(chain, hd__site_walk(site, chain, 1 + callers()), first_op, thread, false);
-  note_pair(first, note_here(pc, op), object);
+  uint32_t first = note_site(hd__site_pc(site), site, first_op, thread, false);
+  note_pair(first, note_site(pc, 0, op, rt.cur->id, true), object);
 }
 
 /* ---- objects other than memory ---- */
@@ -217,7 +241,7 @@ static void meet(const struct use *e, uint32_t place, const struct hd_op *op) {
 }
 
 void hd__cover_event(const struct hd_op *op) {
-  uint32_t place = note_here(op->pc, op->kind);
+  uint32_t place = note_site(op->pc, 0, op->kind, op->thread, true);
   unsigned k = classes(op->kind);
   if (k == OF_NONE || !op->object) return;
   struct used *u = used_slot(op->object);

@@ -27,6 +27,7 @@ static bool fork_mode;
 static bool probing; /* this execution will be run again: the strategy must not go on */
 
 _Noreturn static void leave(void) {
+  hd__cover_end();
   rt.status->state = HD_ST_DONE;
   hd__die(0);
 }

@@ -222,12 +222,20 @@ struct hd_hot {
   uint64_t stack_limit; /* the running thread's stack pointer must stay above */
   uint8_t active;       /* controlled run, and a tested thread is running */
   uint8_t detail;       /* keep whole call stacks */
+  uint8_t cover;        /* what this execution exercises is noted (cover.c) */
   uint8_t log;          /* keep every event; 2: and every access to memory */
   uint8_t selector;     /* system-call interception, see sysguard.c */
-  uint8_t cover;        /* what this execution exercises is noted (cover.c) */
   uint64_t syscall_pc;  /* where the program made the last one that was intercepted */
 };
 extern struct hd_hot hot;
+/* Two of its bytes at once: whether this one or the next is set. */
+typedef uint16_t __attribute__((may_alias, aligned(1))) hd_two_bytes;
+static inline bool hd__either(const uint8_t *p) { return *(const hd_two_bytes *)p != 0; }
+#define HD_DETAIL_OR_COVER HD_UNLIKELY(hd__either(&hot.detail))
+#define HD_COVER_OR_LOG HD_UNLIKELY(hd__either(&hot.cover))
+_Static_assert(offsetof(struct hd_hot, cover) == offsetof(struct hd_hot, detail) + 1 &&
+                   offsetof(struct hd_hot, log) == offsetof(struct hd_hot, cover) + 1,
+               "they are next to each other");
 
 struct hd_rt {
   struct hd_ctl *ctl;
@@ -235,6 +243,7 @@ struct hd_rt {
   struct hd_status *status;
   hd_step *path; /* of the execution under way */
   uint64_t path_len;
+  uint64_t cover_skip;      /* executions that are not looked at before the next one that is (cover.c) */
   uint64_t *visible;        /* log of visible granules */
   struct hd_shared *shared; /* with the other workers of the search */
   uint64_t *shared_visible;
@@ -390,8 +399,19 @@ void hd__record_fault(uint64_t addr);
 
 /* ---- cover.c: what the executions of the search exercised ---- */
 
-/* An execution begins: sets hot.cover. */
-void hd__cover_begin(void);
+/* An execution begins that may be looked at. */
+void hd__cover_look(void);
+/* The last one was. */
+void hd__cover_looked(void);
+/* The search is over, for this process. */
+void hd__cover_end(void);
+static inline void hd__cover_begin(void) {
+  if (HD_UNLIKELY(hot.cover)) hd__cover_looked();
+  if (HD_LIKELY(rt.cover_skip))
+    rt.cover_skip--;
+  else
+    hd__cover_look();
+}
 /* An operation of the schedule is executed. pre: hot.cover. */
 void hd__cover_event(const struct hd_op *op);
 /* The running thread's access at pc conflicts with an earlier one, of another thread in segment `seg` at a place that

@@ -172,8 +172,10 @@ void hd__event(unsigned flags) {
       0x9e3779b97f4a7c15ull;
   rt.event_hash ^= rt.event_hash >> 29;
   if (rt.strategy->event) rt.strategy->event(&rt.search, op, flags, rt.choice, rt.nchoices);
-  if (HD_UNLIKELY(hot.log)) hd__record_op(op, flags);
-  if (HD_UNLIKELY(hot.cover)) hd__cover_event(op);
+  if (HD_COVER_OR_LOG) {
+    if (hot.log) hd__record_op(op, flags);
+    if (hot.cover) hd__cover_event(op);
+  }
   rt.choice = rt.nchoices = 0;
 }
 

@@ -350,7 +350,7 @@ static inline bool ordered(uint64_t word) {
 static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   struct hd_cell *c = hd__cell(addr);
   uint64_t mask = ((1ull << size) - 1) << (addr & 7), word = hot.tag | mask;
-  if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c) || hot.detail || rt.cur->ignore ||
+  if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c) || HD_DETAIL_OR_COVER || rt.cur->ignore ||
                   rt.cur->spin.armed))
     return false;
   c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
@@ -363,7 +363,6 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
     else if (w && (c->w & 0xff & ~mask))
       return false;
     if (hd__heap_owns(addr)) hd__heap_check(addr, size, flags, pc);
-    if (HD_UNLIKELY(hot.cover)) cover(c, (unsigned)mask, flags, addr, pc);
     c->r = 0;
     c->w = word;
     c->wpc = pc & HD_PC_MASK;
@@ -373,7 +372,6 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
     else if (r && (!ordered(c->r) || (c->r & 0xff & ~mask)))
       return false;
     if (hd__heap_owns(addr)) hd__heap_check(addr, size, flags, pc);
-    if (HD_UNLIKELY(hot.cover)) cover(c, (unsigned)mask, flags, addr, pc);
     c->r = word;
     c->rpc = pc & HD_PC_MASK;
   }
@@ -447,11 +445,14 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
       g = (addr & ~7ull) - 8; /* others ran: look again */
     }
   }
-  uint64_t site = HD_UNLIKELY(hot.detail) ? hd__site_here(pc) : pc & HD_PC_MASK;
-  for (uint64_t g = addr & ~7ull; g < end; g += 8) {
-    if (HD_UNLIKELY(hot.cover)) cover(hd__cell(g), granule_mask(addr, end, g), flags, addr, pc);
-    record(hd__cell(g), granule_mask(addr, end, g), flags, site);
+  uint64_t site = pc & HD_PC_MASK;
+  if (HD_DETAIL_OR_COVER) {
+    if (hot.detail) site = hd__site_here(pc);
+    for (uint64_t g = addr & ~7ull; g < end && hot.cover; g += 8)
+      cover(hd__cell(g), granule_mask(addr, end, g), flags, addr, pc);
   }
+  for (uint64_t g = addr & ~7ull; g < end; g += 8)
+    record(hd__cell(g), granule_mask(addr, end, g), flags, site);
   if (HD_UNLIKELY(hot.log)) hd__record_done();
 }
 
