@@ -9,8 +9,8 @@ set -u
 
 packages="gcc g++ clang libclang-rt-dev clang-format cmake ninja-build pkg-config python3
   libdw-dev libelf-dev libjansson-dev libxxhash-dev libzstd-dev libcmocka-dev autoconf automake gdb dpkg-dev"
-[ "${1:-}" = test ] && packages="$packages chromium fonts-dejavu-core libxml2-utils groff-base meson zsh python3-jsonschema
-  libgtest-dev catch2 check"
+[ "${1:-}" = test ] && packages="$packages chromium fonts-dejavu-core libxml2-utils groff-base meson zsh valgrind
+  python3-jsonschema libgtest-dev catch2 check"
 # Any npm will do: that of Debian is only installed where there is none.
 [ "${1:-}" = test ] && ! command -v npm >/dev/null 2>&1 && packages="$packages npm"
 commands="gcc g++ clang cmake ninja pkg-config python3"

@@ -61,7 +61,7 @@ class Session:
         if command in not_run.INSTEAD.get(self.page, {}):
             command = not_run.INSTEAD[self.page][command][0]
         self.s.write("state/command", command + "\n")
-        p = self.s.run(["bash", "-c", "exec 2>&1; " + SHELL], cwd=self.home, env=self.env, stdin=stdin, want=None,
+        p = self.s.run(["bash", "-c", "exec 2>&1; unset MAKEFLAGS MAKELEVEL MFLAGS; " + SHELL], cwd=self.home, env=self.env, stdin=stdin, want=None,
                        timeout=120)
         out = p.stdout
         for path, shown in ((self.home, "/home/me"), (self.s.build, "/usr/local")):

@@ -90,8 +90,10 @@ def test_setup_of_tests(tmp):
     """The tests need more than a build does."""
     env, log = fake_machine(tmp, packages(), 0, None)
     assert sh("setup.sh", "test", env=env)[0] == 0
-    assert recorded(log).splitlines()[-1].endswith(
-        " chromium fonts-dejavu-core libxml2-utils groff-base meson zsh"), recorded(log)
+    last = recorded(log).splitlines()[-1].split()
+    wanted = "chromium fonts-dejavu-core libxml2-utils groff-base meson zsh valgrind python3-jsonschema libgtest-dev catch2 check"
+    assert not set(wanted.split()) - set(last), last
+    assert not set(packages()) & set(last), last
 
 
 def test_setup_as_root(tmp):
