@@ -131,13 +131,16 @@ struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsign
 
 void hd__site_block(struct hd_finding_rec *f, uint64_t addr) {
   struct hd_block b;
-  if (!hd__heap_block(addr, &b)) return;
-  struct hd_site *s = hd__finding_site(f, HD_ROLE_ALLOC, b.thread, HD_OP_NONE);
-  s->object = b.base;
-  s->size = (uint32_t)b.size;
-  if (hot.detail) hd__site_stored(s, b.alloc_site);
+  bool before = !hd__heap_owns(addr) && hd__before_block(addr, &b); /* who allocated it was not seen */
+  if (!before && !hd__heap_block(addr, &b)) return;
+  if (!before) {
+    struct hd_site *s = hd__finding_site(f, HD_ROLE_ALLOC, b.thread, HD_OP_NONE);
+    s->object = b.base;
+    s->size = (uint32_t)b.size;
+    if (hot.detail) hd__site_stored(s, b.alloc_site);
+  }
   if (!b.live) {
-    s = hd__finding_site(f, HD_ROLE_FREE, b.thread, HD_OP_FREE);
+    struct hd_site *s = hd__finding_site(f, HD_ROLE_FREE, b.thread, HD_OP_FREE);
     s->object = b.base;
     s->size = (uint32_t)b.size;
     if (hot.detail) hd__site_stored(s, b.free_site);

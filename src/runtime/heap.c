@@ -193,7 +193,7 @@ void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
   return (void *)user;
 }
 
-static void bad_free(unsigned kind, uint64_t p, uint64_t pc) {
+void hd__bad_free(unsigned kind, uint64_t p, uint64_t pc) {
   struct hd_finding_rec *f = hd__finding(kind, pc, 0);
   if (!f) return;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_FREE);
@@ -208,11 +208,11 @@ void hd__heap_free(void *ptr, uint64_t pc) {
   struct chunk *c;
   struct header *h = header_of(p, &c);
   if (!h || h->state == B_NONE || user_of(h) != p) {
-    if (hot.active) bad_free(HD_KIND_INVALID_FREE, p, pc);
+    if (hot.active) hd__bad_free(HD_KIND_INVALID_FREE, p, pc);
     return;
   }
   if (h->state != B_LIVE) {
-    if (hot.active) bad_free(HD_KIND_DOUBLE_FREE, p, pc);
+    if (hot.active) hd__bad_free(HD_KIND_DOUBLE_FREE, p, pc);
     return;
   }
   if (hot.active) {
@@ -221,7 +221,7 @@ void hd__heap_free(void *ptr, uint64_t pc) {
     if (size && rt.nthreads > 1) {
       hd__shadow_free(p, size, pc);
       if (h->state != B_LIVE) { /* somebody else freed it at the scheduling point */
-        bad_free(HD_KIND_DOUBLE_FREE, p, pc);
+        hd__bad_free(HD_KIND_DOUBLE_FREE, p, pc);
         return;
       }
     }
@@ -244,8 +244,6 @@ void hd__heap_free(void *ptr, uint64_t pc) {
   }
 }
 
-void hd__heap_free_foreign(void *p, uint64_t pc) { bad_free(HD_KIND_INVALID_FREE, (uint64_t)p, pc); }
-
 size_t hd__heap_size(void *p) {
   struct chunk *c;
   struct header *h = header_of((uint64_t)p, &c);
@@ -262,7 +260,7 @@ bool hd__heap_block(uint64_t addr, struct hd_block *b) {
   return true;
 }
 
-static void bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+void hd__bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   struct hd_finding_rec *f = hd__finding(kind, pc, 0);
   if (!f) return;
   struct hd_site *s =
@@ -280,14 +278,14 @@ void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t 
   struct chunk *c;
   struct header *h = header_of(addr, &c);
   if (HD_UNLIKELY(!h || h->state == B_NONE)) {
-    bad_access(HD_KIND_HEAP_OVERFLOW, addr, size, flags, pc);
+    hd__bad_access(HD_KIND_HEAP_OVERFLOW, addr, size, flags, pc);
     return;
   }
   uint64_t user = user_of(h);
   if (HD_UNLIKELY(h->state == B_FREED))
-    bad_access(HD_KIND_USE_AFTER_FREE, addr, size, flags, pc);
+    hd__bad_access(HD_KIND_USE_AFTER_FREE, addr, size, flags, pc);
   else if (HD_UNLIKELY(addr < user || addr + size > user + size_of(h, c)))
-    bad_access(HD_KIND_HEAP_OVERFLOW, addr, size, flags, pc);
+    hd__bad_access(HD_KIND_HEAP_OVERFLOW, addr, size, flags, pc);
   else
     hd__live = (struct hd_live){user, user + size_of(h, c)};
 }
@@ -311,6 +309,7 @@ void hd__heap_mark(void) {
 
 void hd__heap_restore(void) {
   hd__live = (struct hd_live){0, 0};
+  hd__before_restore();
   for (uint32_t i = mark.nchunks; i < nlog; i++) {
     uint32_t c = log_chunk[i];
     struct chunk *ch = &chunks[c];

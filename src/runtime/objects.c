@@ -163,6 +163,6 @@ void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_
 
 void hd__touch_object(const void *object, size_t size, bool destroyed, const char *text, uint64_t pc) {
   hd__take_signals();
-  if (hd__heap_owns((uint64_t)object)) hd__heap_check((uint64_t)object, size, HD_A_WRITE, pc);
+  hd__block_check((uint64_t)object, size, HD_A_WRITE, pc);
   if (HD_UNLIKELY(destroyed)) hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)object, pc, text, false);
 }

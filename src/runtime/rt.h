@@ -573,10 +573,29 @@ void *hd__private_alloc(size_t size, size_t align);
 bool hd__private_owns(uint64_t a);
 extern int hd__private_depth; /* > 0: malloc serves the runtime, not the program */
 
-/* free() of something that was never on a heap. */
-void hd__heap_free_foreign(void *p, uint64_t pc);
+/* Findings: a free() that is none, an access to what is no live block. */
+void hd__bad_free(unsigned kind, uint64_t p, uint64_t pc);
+void hd__bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 extern bool hd__heap_on; /* malloc serves from our heap */
 void hd__heap_start(void);
+
+/* ---- heap_before.c: blocks from before a call of hd_check ---- */
+
+void hd__before_free(uint64_t p, uint64_t size, uint64_t pc);
+extern unsigned hd__before_freed; /* how many have been freed */
+/* Reports an access to a block that was freed. */
+void hd__before_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* The freed block at `addr`, if there is one. */
+bool hd__before_block(uint64_t addr, struct hd_block *b);
+void hd__before_restore(void);
+
+/* Whether an access is to memory that may be accessed, wherever it was allocated. */
+static inline void hd__block_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  if (hd__heap_owns(addr))
+    hd__heap_check(addr, size, flags, pc);
+  else if (HD_UNLIKELY(hd__before_freed))
+    hd__before_check_slow(addr, size, flags, pc);
+}
 
 /* ---- snapshot.c ---- */
 

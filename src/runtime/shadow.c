@@ -362,7 +362,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
       word |= c->w & 0xff;
     else if (w && (c->w & 0xff & ~mask))
       return false;
-    if (hd__heap_owns(addr)) hd__heap_check(addr, size, flags, pc);
+    hd__block_check(addr, size, flags, pc);
     c->r = 0;
     c->w = word;
     c->wpc = pc & HD_PC_MASK;
@@ -371,7 +371,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
       word |= c->r & 0xff;
     else if (r && (!ordered(c->r) || (c->r & 0xff & ~mask)))
       return false;
-    if (hd__heap_owns(addr)) hd__heap_check(addr, size, flags, pc);
+    hd__block_check(addr, size, flags, pc);
     c->r = word;
     c->rpc = pc & HD_PC_MASK;
   }
@@ -393,10 +393,10 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
 
 void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas) {
   uint64_t end = addr + size;
-  bool heap = hd__heap_owns(addr) && !(flags & HD_A_FREE), point = false;
+  bool check = !(flags & HD_A_FREE), point = false;
   rt.status->heartbeat++;
   if (HD_UNLIKELY(rt.cur->ignore)) return;
-  if (heap) hd__heap_check(addr, size, flags, pc);
+  if (check) hd__block_check(addr, size, flags, pc);
   if (rt.nunjoined && hd__shadow_visible(addr, size)) {
     point = true;
     rt.cur->op = (struct hd_op){.kind = (uint8_t)op_of(flags),
@@ -408,8 +408,8 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     hd__step();
     if (flags & HD_A_ATOMIC) hd__op_find(&rt.cur->op);
     hd__event(outcome(flags, cas) == flags ? 0 : HD_EV_FAILED);
-    if (heap) /* it may have been freed meanwhile */
-      hd__heap_check(addr, size, flags, pc);
+    if (check) /* it may have been freed meanwhile */
+      hd__block_check(addr, size, flags, pc);
   }
   if (point)
     rt.cur->unseen = 0;
@@ -440,7 +440,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
       point = true;
       if (recorded) hd__record_undo();
       hd__point(op_of(flags), addr, (uint32_t)size, pc);
-      if (heap) hd__heap_check(addr, size, flags, pc);
+      if (check) hd__block_check(addr, size, flags, pc);
       flags = outcome(flags, cas);
       g = (addr & ~7ull) - 8; /* others ran: look again */
     }

@@ -62,7 +62,7 @@ _Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t p
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
                   uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  if (hd__heap_owns((uint64_t)c)) hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   if (!hd__mutex_owned(m)) {
     hd__mutex_not_owned(m, pc);
     return EPERM;
@@ -105,7 +105,7 @@ static void wake(struct hd_obj *o, struct hd_thread *t) {
 }
 
 int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
-  if (hd__heap_owns((uint64_t)c)) hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   hd__point_open(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   struct hd_thread *t = o->nqueue ? hd__waiter(o, hd__choose(o->nqueue)) : NULL;
@@ -119,7 +119,7 @@ int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
 }
 
 int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc) {
-  if (hd__heap_owns((uint64_t)c)) hd__heap_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   hd__point_open(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   rt.cur->op.aux = o->nqueue;

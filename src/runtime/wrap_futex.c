@@ -26,7 +26,7 @@ static struct hd_obj *object(const uint32_t *word) {
 
 static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_until *until, uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  if (hd__heap_owns((uint64_t)word)) hd__heap_check((uint64_t)word, 4, 0, pc);
+  hd__block_check((uint64_t)word, 4, 0, pc);
   if (!bits || (until && hd__bad_time(until->at))) return -EINVAL;
   hd__shadow_show((uint64_t)word, 4);
   hd__point_open(HD_OP_FWAIT, (uint64_t)word, 4, pc);

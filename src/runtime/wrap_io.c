@@ -14,7 +14,7 @@
 
 static void touch(const void *at, size_t n, unsigned flags, uint64_t pc) {
   if (!at || !n) return;
-  if (hd__heap_owns((uint64_t)at)) hd__heap_check((uint64_t)at, n, flags, pc);
+  hd__block_check((uint64_t)at, n, flags, pc);
   hd__access_slow((uint64_t)at, n, flags, pc);
 }
 

@@ -61,9 +61,9 @@ static void give(void *p, uint64_t pc) {
   } else if (!hd__heap_on)
     __libc_free(p);
   else if (hot.active && !hd__private_owns((uint64_t)p) && !libc_owns(p))
-    hd__heap_free_foreign(p, pc);
-  else if (hot.active && rt.callback && rt.nthreads > 1)
-    hd__shadow_free((uint64_t)p, old_size(p), pc);
+    hd__bad_free(HD_KIND_INVALID_FREE, (uint64_t)p, pc);
+  else if (hot.active && rt.callback && !hd__private_owns((uint64_t)p))
+    hd__before_free((uint64_t)p, old_size(p), pc);
 }
 
 /* libc's first heap lies between the end of the program and the break. */

@@ -116,7 +116,7 @@ int main(void) {
 
 
 def test_freed_while_used(s):
-    """Freeing a block of the test's is a write to it."""
+    """Freeing a block of the test's is a write to it, and whoever reads it later uses freed memory."""
     out = run(s, """
 static int *block;
 static void *reader(void *a) { return *block ? a : NULL; }
@@ -127,7 +127,35 @@ static void body(void *a) {
   pthread_join(t, NULL);
 }
 int main(void) { block = calloc(1, 4); return show(hd_check(body, NULL, NULL)); }""", want=3)
-    s.check("bug 1 1 data-race" in out, out)
+    s.check("bug 1 1 use-after-free" in out or "bug 1 1 data-race" in out, out)
+    replays(s, 1)
+
+
+@each(("used", "use-after-free", "pthread_create(&t, NULL, late, NULL); free(p); n = 1; pthread_join(t, NULL);"),
+      ("used by the same thread", "use-after-free", "free(p); *p = 1;"),
+      ("locked", "use-after-free", "free(m); pthread_mutex_lock(m);"),
+      ("twice", "double-free", "pthread_create(&t, NULL, drop, NULL); drop(NULL); pthread_join(t, NULL);"),
+      ("moved", "use-after-free", "int *q = realloc(p, 4000); q[900] = 1; *p = 1;"))
+def test_freed(s, parameter):
+    """Blocks of the test that the body has freed are freed blocks, until the next execution."""
+    name, kind, body = parameter
+    out = run(s, """
+static int * volatile p;
+static pthread_mutex_t *m;
+static atomic_int owners = 2;
+static void *late(void *a) { while (!n) {} *p = 3; return a; }
+static void *drop(void *a) { owners--; if (!owners) free(p); return a; }
+static void right(void *a) { pthread_t t; pthread_create(&t, NULL, add, a); *p = 1; free(p); p = malloc(8); *p = 2;
+  pthread_join(t, NULL); free(m); }
+static void wrong(void *a) { pthread_t t; %s }
+int main(void) {
+  p = malloc(40);
+  m = malloc(sizeof *m);
+  pthread_mutex_init(m, NULL);
+  show(hd_check(right, NULL, &(struct hd_check_options){.arguments = "--strategy dfs"}));
+  return show(hd_check(wrong, NULL, NULL));
+}""" % body, "-O0", want=3)
+    s.check(re.match(r"clean [1-9]\d* 0 ", out) and re.search(r"^bug \d+ 1 %s prog.c" % kind, out, re.M), out)
     replays(s, 1)
 
 
