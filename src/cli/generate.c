@@ -126,6 +126,11 @@ static void make_man(struct hd_str *out) {
       ".SH FILES\n.TP\n.I .heddle/N\nA finding: its schedule, its trace and the command that was run.\n"
       ".TP\n.I .heddle/TARGET/N\nThe same of a target of heddle.toml.\n"
       ".TP\n.I heddle.toml\nWhat\n.B heddle check\nruns when no program is given; docs/config.md has its keys.\n"
+      ".SH ENVIRONMENT\n.TP\n.B HEDDLE_CC\\fR, \\fBHEDDLE_CXX\nThe compilers of\n.B heddle cc\nand\n.BR "
+      "heddle\\ c++ .\n"
+      ".TP\n.B HEDDLE_CHECK_OPTIONS\nFor test programs that call\n.BR hd_check ()\nthemselves: more options of\n"
+      ".B heddle check\nfor every call, with blanks between them. They win over those of the call.\n"
+      ".TP\n.B HEDDLE\nFor these programs: the\n.B heddle\nto use, in place of the one that they were built with.\n"
       ".SH EXAMPLES\n.nf\nheddle cc \\-g test.c \\-o test\nheddle check \\-\\- ./test\n"
       "heddle replay .heddle/1\n.fi\n"
       ".SH SEE ALSO\n.BR gcc (1),\n.BR clang (1),\n.BR gdb (1)\n");

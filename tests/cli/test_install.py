@@ -43,7 +43,7 @@ def test_man(s):
         s.same(len(section), 1, "number of sections about " + verb)
         for name in names:
             s.check(re.search(r"^ +%s\b" % re.escape(name), section[0], re.M), "%s of %s is missing" % (name, verb))
-    for word in ("KINDS OF FINDINGS", "data-race", "optimal", "Exit codes:"):
+    for word in ("KINDS OF FINDINGS", "data-race", "optimal", "Exit codes:", "HEDDLE_CHECK_OPTIONS"):
         s.check(word in text, word + " is missing")
 
 
