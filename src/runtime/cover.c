@@ -13,8 +13,8 @@
  *     search. An entry is complete before its place is set. */
 #include "runtime/rt.h"
 
-#define PATIENCE 32
-#define SELDOM 64
+#define PATIENCE 16
+#define SELDOM 256
 #define PROBES 64
 #define BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
@@ -47,7 +47,7 @@ void hd__cover_look(void) {
   }
   if (!c->every) c->every = 1;
   if (++c->idle > PATIENCE && c->every < SELDOM) {
-    c->every *= 2;
+    c->every *= 4;
     c->idle = 1;
   }
   c->begun += promised + 1u;
