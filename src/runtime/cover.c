@@ -7,8 +7,7 @@
  *
  * Invariants
  *  1. An execution is looked at whole or not at all. All are, as long as they show something new: when PATIENCE in a row
- *     did not, fewer and fewer, down to one of SELDOM. What is new makes it all of them again. In fork mode, which costs
- *     more than looking, all are.
+ *     did not, fewer and fewer, down to one of SELDOM. What is new makes it all of them again.
  *  2. The table is this worker's alone, in the memory of the search: it outlives the process, and is saved with the
  *     search. An entry is complete before its place is set. */
 #include "runtime/rt.h"
@@ -60,6 +59,15 @@ void hd__cover_look(void) {
 void hd__cover_looked(void) {
   hot.cover = 0;
   if (!hot.log) hot.detail = rt.config->leaks != 0;
+}
+
+void hd__cover_forked(void) {
+  if (rt.config->mode != HD_MODE_CHECK) return;
+  uint32_t every = table()->every; /* as the child has left it, if it looked */
+  if (rt.cover_skip)
+    rt.cover_skip--;
+  else
+    rt.cover_skip = promised = every ? every - 1 : 0;
 }
 
 void hd__cover_end(void) {

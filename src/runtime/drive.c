@@ -183,6 +183,7 @@ static int run_forked(void) {
   int status = 0;
   while (hd_sys4(SYS_wait4, pid, &status, 0, 0) == -4 /* EINTR */)
     ;
+  hd__cover_forked();
   hd__files_undo();
   rt.epoch++;
   if (rt.shared->lock == rt.search.worker + 1) { /* it was killed while it held the lock */

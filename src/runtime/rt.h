@@ -404,6 +404,8 @@ void hd__cover_look(void);
 /* The last one was. */
 void hd__cover_looked(void);
 /* The search is over, for this process. */
+/* In fork mode: a child has run an execution. */
+void hd__cover_forked(void);
 void hd__cover_end(void);
 static inline void hd__cover_begin(void) {
   if (HD_UNLIKELY(hot.cover)) hd__cover_looked();
