@@ -312,6 +312,8 @@ void hd__variable_part(struct hd_str *out, struct Dwfl_Module *mod, uint64_t sym
 void hd__variable_forget(void);
 /* "waits for `b`, held by T2". pre: a place of role WAITS. */
 void hd__text_wait(struct hd_str *out, const struct hd_place *p);
+/* The name of a function, without what makes C++ names long. */
+void hd__text_function(struct hd_str *out, const char *name);
 /* "T1 write": what the thread did at the place. */
 void hd__text_place(struct hd_str *out, const struct hd_place *p);
 /* Whether place `i` stands in the story, or is like one before it. */

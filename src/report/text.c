@@ -10,6 +10,7 @@
 
 #define WHAT_WIDTH 24  /* room for "T1 write" before the location */
 #define NAME_WIDTH 16  /* room for a function name */
+#define NAME_LONG 48   /* above this, a name is told without its template arguments */
 #define STACK_LINES 8  /* callers shown of one place */
 #define QUOTE_WIDTH 66 /* of a source line */
 
@@ -29,8 +30,34 @@ static void paint(struct hd_str *out, bool colour, const char *how) {
 
 /* ---- places ---- */
 
+/* "std::__cxx11::list<std::pair<...>, ...>::begin[abi:cxx11]" is "std::list<..>::begin" to people. */
+void hd__text_function(struct hd_str *out, const char *name) {
+  static const char *const noise[] = {"__cxx11::", "[abi:cxx11]"};
+  bool is_long = strlen(name) > NAME_LONG;
+  unsigned depth = 0;
+  for (const char *p = name; *p; p++) {
+    bool skipped = false;
+    for (size_t i = 0; i < sizeof noise / sizeof noise[0] && !skipped; i++)
+      if (strncmp(p, noise[i], strlen(noise[i])) == 0) {
+        p += strlen(noise[i]) - 1;
+        skipped = true;
+      }
+    if (skipped) continue;
+    bool is_operator = (p - name >= 8 && strncmp(p - 8, "operator", 8) == 0) ||
+                       (p - name >= 9 && strncmp(p - 9, "operator<", 9) == 0);
+    bool arrow = *p == '>' && p > name && p[-1] == '-';
+    if (is_long && *p == '<' && !is_operator && depth++ == 0) hd_str_add(out, "<..");
+    if (is_long && *p == '>' && depth && !arrow) depth--;
+    if (depth == 0) hd_str_addc(out, *p);
+  }
+}
+
 static void add_location(struct hd_str *out, const struct hd_frame *f) {
-  hd_str_addf(out, "%-*s", NAME_WIDTH, f->function ? f->function : "(unknown)");
+  struct hd_str name;
+  hd_str_init(&name);
+  hd__text_function(&name, f->function ? f->function : "(unknown)");
+  hd_str_addf(out, "%-*s", NAME_WIDTH, name.s);
+  hd_str_fini(&name);
   if (f->file && f->line)
     hd_str_addf(out, " %s:%d", f->file, f->line);
   else

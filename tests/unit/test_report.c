@@ -332,6 +332,29 @@ static void a_summary_says_what_was_covered(void **state) {
   }
 }
 
+static void long_names_are_told_short(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"work", "work"},
+      {"Queue<int>::push", "Queue<int>::push"},
+      {"Lru::get[abi:cxx11]", "Lru::get"},
+      {"std::__cxx11::list<std::pair<int, std::vector<int> >, std::allocator<int> >::begin",
+       "std::list<..>::begin"},
+      {"a::b<std::map<int, int>, std::map<int, int>, int>::operator<", "a::b<..>::operator<"},
+      {"operator<< <std::char_traits<char>, std::char_traits<char>, std::allocator<char> >",
+       "operator<< <..>"},
+      {"a_function_of_c_with_a_name_that_is_longer_than_most",
+       "a_function_of_c_with_a_name_that_is_longer_than_most"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct hd_str out;
+    hd_str_init(&out);
+    hd__text_function(&out, cases[i][0]);
+    assert_string_equal(out.s, cases[i][1]);
+    hd_str_fini(&out);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_summary_says_what_was_covered),
@@ -340,6 +363,7 @@ int main(void) {
       cmocka_unit_test(objects_have_names),
       cmocka_unit_test(a_race_names_both_accesses),
       cmocka_unit_test(a_deadlock_names_its_cycle),
+      cmocka_unit_test(long_names_are_told_short),
       cmocka_unit_test(titles_of_other_kinds),
       cmocka_unit_test(identity_does_not_depend_on_the_order_of_threads),
       cmocka_unit_test(json_has_the_documented_keys),
