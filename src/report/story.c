@@ -501,6 +501,17 @@ static char *remark_of_race(struct teller *t) {
   size_t n = hd_analysis_held(t->r->event, event_of(t, previous), previous->thread_no, one, MAX_HELD);
   size_t m = hd_analysis_held(t->r->event, t->r->n, at->thread_no, two, MAX_HELD);
   if (n == 0 && m == 0) return hd_strdup("Nothing orders the two: neither thread held a lock.");
+  /* A mutex that both had, or a read-write lock that one of them had to write, would have ordered them. */
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < m; k++)
+      if (one[i] == two[k]) {
+        char *shared = hd_symbolize_object(t->sym, one[i]);
+        char *text = hd_sprintf(
+            "Nothing orders the two: both threads held %s%s%s to read only. Held to write, it would.",
+            shared ? "`" : "", shared ? shared : "the lock", shared ? "`" : "");
+        free(shared);
+        return text;
+      }
   struct hd_str out;
   hd_str_init(&out);
   hd_str_add(&out, "Nothing orders the two: ");

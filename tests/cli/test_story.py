@@ -179,3 +179,27 @@ def test_json(s):
     numbers = [row["number"] for row in f["story"]["rows"] if "number" in row]
     s.same(numbers, list(range(1, len(numbers) + 1)), "numbers of the rows")
     s.check("nobody waited" in f["story"]["remark"], f["story"]["remark"])
+
+
+def test_readers_that_write(s):
+    """Two threads that hold the same lock to read: the remark says what is missing."""
+    program = s.build_text("""
+#include <pthread.h>
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static int hits;
+static void *look(void *a) {
+  pthread_rwlock_rdlock(&lock);
+  hits++;
+  pthread_rwlock_unlock(&lock);
+  return a;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, look, 0);
+  look(0);
+  pthread_join(t, 0);
+  return 0;
+}
+""", "-O0")
+    out = s.search("check", program, want=1)["out"]
+    s.check("both threads held `lock` to read only." in " ".join(out.split()), out)
