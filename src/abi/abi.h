@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 11
+#define HD_ABI_VERSION 12
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -342,6 +342,7 @@ struct hd_shared {
   uint32_t pause;          /* set by the supervisor: wait between two executions */
   uint64_t next_execution; /* number of the next execution to begin, less 1 */
   uint64_t not_begun;      /* numbers that were drawn when there was nothing to do */
+  uint64_t spent;          /* a worker has left since there were no more numbers: its work is left undone */
   uint64_t forgive;        /* executions up to this one that did not end were stopped from outside */
   uint64_t epoch;          /* times the search has begun anew because more operations proved visible */
   uint64_t visible_count;  /* entries of the shared log of visible operations */

@@ -76,7 +76,7 @@ static enum hd_stop why_ended(const struct hd_search_run *s) {
   struct hd_status st = hd_search_total(s);
   uint64_t max = s->o->max_executions;
   const struct hd_shared *sh = s->worker[0].control.shared;
-  bool spent = max && sh->next_execution >= max + sh->not_begun;
+  bool spent = max && (sh->spent || sh->next_execution >= max + sh->not_begun);
   if (hd_search_complete(s) || bound_over(s, &st)) return HD_STOP_FINISHED;
   if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
   bool cut_short = spent && s->verb == HD_VERB_CHECK && hd_strategy_systematic(s->o->strategy);

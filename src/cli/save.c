@@ -297,6 +297,7 @@ static void carry(struct hd_search_run *s, const struct head *h) {
   sh->lock = sh->pause = 0;
   sh->hungry = sh->died = 0;
   sh->forgive = sh->next_execution;
+  sh->spent = 0;
   struct hd_status *st = &w->control.ctl->status;
   st->restart = h->total.restart;
   st->decided = 1;

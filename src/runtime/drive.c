@@ -359,7 +359,7 @@ static void run_all(uint64_t number) {
       rt.shared->over = 0; /* the next bound */
     }
     hd__worker_pause();
-    if (reason == HD_END_LATER) hd__worker_later();
+    if (reason == HD_END_LATER && !hd__worker_later()) break;
     number = 0;
   }
 }

@@ -783,7 +783,7 @@ void hd__worker_sync(void);
 void hd__worker_pause(void);
 /* Nothing to do for a moment. */
 void hd__worker_nap(void);
-void hd__worker_later(void);
+bool hd__worker_later(void);
 /* The number of the execution to come; 0 when as many as asked for have begun. */
 uint64_t hd__worker_next(void);
 

@@ -91,20 +91,40 @@ void hd__worker_pause(void) {
   __atomic_store_n(&rt.status->paused, 0, __ATOMIC_RELEASE);
 }
 
-/* Nothing to do now. The number of the execution that did not begin is lost, but does not count. */
-void hd__worker_later(void) {
+/* Nothing to do now. The number of the execution that did not begin is lost, but does not count. Returns whether there
+ * may be something to do again: those who had work may all have left for want of a number. */
+bool hd__worker_later(void) {
   __atomic_add_fetch(&rt.shared->not_begun, 1, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&rt.shared->spent, __ATOMIC_ACQUIRE)) return false;
   hd__worker_nap();
+  return true;
 }
+
+/* Draws a number; 0: there is none. */
+static uint64_t draw(void) {
+  uint64_t n = __atomic_add_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
+  uint64_t max = rt.config->max_executions;
+  if (!max || n <= max + __atomic_load_n(&rt.shared->not_begun, __ATOMIC_RELAXED)) return n;
+  __atomic_sub_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
+#define PATIENCE 50 /* times that a number is waited for; ... */
+#define AT_LEAST 5  /* ... also when nobody seems to be about to give one back */
 
 uint64_t hd__worker_next(void) {
   if (rt.ctl->retry) {
     rt.ctl->retry = 0;
     if (rt.status->execution) return rt.status->execution;
   }
-  uint64_t n = __atomic_add_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
-  uint64_t max = rt.config->max_executions;
-  if (!max || n <= max + __atomic_load_n(&rt.shared->not_begun, __ATOMIC_RELAXED)) return n;
-  __atomic_sub_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
-  return 0;
+  uint64_t n = draw();
+  /* Somebody who has nothing to do may just have the last number, and will give it back. */
+  uint64_t others = ~(1ull << rt.search.worker);
+  for (int i = 0; !n && rt.search.workers > 1 && i < PATIENCE; i++) {
+    if (i >= AT_LEAST && !(__atomic_load_n(&rt.shared->hungry, __ATOMIC_RELAXED) & others)) break;
+    hd__worker_nap();
+    n = draw();
+  }
+  if (!n) __atomic_store_n(&rt.shared->spent, 1, __ATOMIC_RELEASE);
+  return n;
 }

@@ -208,3 +208,11 @@ def test_resume_refuses(s):
     common.refused(s, [s.heddle, "check", "-j2", "--preemptions", "1", "--", prog], 2, "-j")
     common.refused(s, [s.heddle, "check", "-j0", "--", prog], 2, "--jobs", "1 to 64")
     common.refused(s, [s.heddle, "check", "--save", "no/such/folder", "--", prog], 3, "--save")
+
+
+def test_limit_is_met(s):
+    """A limit in the middle of a shared search: nobody waits for one who has left, and the number is exact."""
+    prog = program(s, LAST_ZERO, 6)
+    for _ in range(12):
+        r = s.search("check", prog, "--strategy", "optimal", "--jobs", "4", "--max-executions", "50", want=5)
+        s.same(r["executions"], 50, "executions")
