@@ -30,17 +30,14 @@
 
 #define OUT_BUFFER 4096
 #define MAX_WORDS 64                /* of options.arguments */
-#define SAVED_OUT (HD_CALLS_FD + 1) /* where output went before the call was reached */
-#define SAVED_ERR (HD_CALLS_FD + 2)
+#define SAVED_OUT (HD_CALLS_FD + 1) /* where output went before the call was reached; the next one: errors */
 
 /* NO_CALLS: nothing in the program names hd_check. LATE: the runtime came when the process had long begun. */
 static enum { NO_CALLS, LATE, FREE, REPLAY } way;
 static char **first_argv, **first_envp; /* as the process was started */
 static char first_folder[HD_PATH_MAX];
 
-static long sys(long number, long a, long b, long c) { return hd_sys3(number, a, b, c); }
-
-static void shut(int fd) { sys(SYS_close, fd, 0, 0); }
+static void shut(int fd) { hd_sys3(SYS_close, fd, 0, 0); }
 
 static unsigned count(char **words) {
   unsigned n = 0;
@@ -50,11 +47,9 @@ static unsigned count(char **words) {
 
 /* Its value, or NULL. */
 static const char *find_variable(char **envp, const char *name) {
-  for (char **e = envp; e && *e; e++) {
-    size_t n = 0;
-    while (name[n] && (*e)[n] == name[n]) n++;
-    if (!name[n] && (*e)[n] == '=') return *e + n + 1;
-  }
+  size_t n = hd__strlen(name);
+  for (char **e = envp; e && *e; e++)
+    if (hd__starts(*e, name) && (*e)[n] == '=') return *e + n + 1;
   return NULL;
 }
 
@@ -68,10 +63,10 @@ static bool is_check(const char *name, void *found) {
 static void start_again(char **argv, char **envp) {
   char exe[HD_PATH_MAX];
   long n = hd_sys4(SYS_readlink, "/proc/self/exe", exe, sizeof exe - 1, 0);
-  long old = sys(SYS_personality, 0xffffffff, 0, 0);
+  long old = hd_sys3(SYS_personality, 0xffffffff, 0, 0);
   if (n <= 0 || old < 0 || getauxval(AT_SECURE)) return;
   exe[n] = 0;
-  if (!(old & ADDR_NO_RANDOMIZE) && sys(SYS_personality, old | ADDR_NO_RANDOMIZE, 0, 0) < 0) return;
+  if (!(old & ADDR_NO_RANDOMIZE) && hd_sys3(SYS_personality, old | ADDR_NO_RANDOMIZE, 0, 0) < 0) return;
   unsigned k = count(envp);
   char **out = __builtin_alloca((k + 4) * sizeof *out);
   hd__copy(out, envp, k * sizeof *out);
@@ -80,7 +75,7 @@ static void start_again(char **argv, char **envp) {
   out[k + 2] = HD_CTL_ENV "=" HD_CTL_FREE;
   out[k + 3] = NULL;
   hd_sys3(SYS_execve, exe, argv, out);
-  sys(SYS_personality, old, 0, 0);
+  hd_sys3(SYS_personality, old, 0, 0);
 }
 
 /* The descriptors of a search are above those that programs use (abi.h), and a replay has this limit too. */
@@ -103,15 +98,15 @@ static char **keep(char **words) {
 static void hide_output(void) {
   long null = hd_sys4(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC, 0);
   for (int i = 0; i < 2 && null >= 0; i++) {
-    sys(SYS_dup3, 1 + i, SAVED_OUT + i, O_CLOEXEC);
-    sys(SYS_dup2, null, 1 + i, 0);
+    hd_sys3(SYS_dup3, 1 + i, SAVED_OUT + i, O_CLOEXEC);
+    hd_sys3(SYS_dup2, null, 1 + i, 0);
   }
   shut((int)null);
 }
 
 static void show_output(void) {
   for (int i = 0; i < 2; i++)
-    if (sys(SYS_dup2, SAVED_OUT + i, 1 + i, 0) >= 0) shut(SAVED_OUT + i);
+    if (hd_sys3(SYS_dup2, SAVED_OUT + i, 1 + i, 0) >= 0) shut(SAVED_OUT + i);
 }
 
 /* A library that is loaded later may use it, too: whoever runs the tests can say so. */
@@ -153,7 +148,7 @@ void hd__check_start(char **argv, char **envp) {
 static void each_number(const char *folder, void (*f)(int number, void *arg), void *arg) {
   char buf[1024];
   long dir = hd_sys4(SYS_openat, AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  for (long k; dir >= 0 && (k = sys(SYS_getdents64, dir, (long)buf, sizeof buf)) > 0;)
+  for (long k; dir >= 0 && (k = hd_sys3(SYS_getdents64, dir, (long)buf, sizeof buf)) > 0;)
     for (long at = 0; at < k;) {
       const struct entry {
         uint64_t ino;
@@ -173,7 +168,7 @@ static void each_number(const char *folder, void (*f)(int number, void *arg), vo
 /* A copy of a file that has no name any more. */
 static long copy_file(const char *name) {
   long fd = hd_sys4(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
-  long to = sys(SYS_memfd_create, (long)"heddle-copy", MFD_CLOEXEC, 0);
+  long to = hd_sys3(SYS_memfd_create, (long)"heddle-copy", MFD_CLOEXEC, 0);
   char buf[4096];
   long n;
   for (long at = 0; to >= 0 && (n = hd_sys4(SYS_pread64, fd, buf, sizeof buf, at)) > 0; at += n)
@@ -188,12 +183,12 @@ static void isolate_file(int fd, void *unused) {
   struct stat st;
   char name[64];
   if (fd < 3 || fd >= HD_CTL_FD || hd_sys3(SYS_fstat, fd, &st, 0) || !S_ISREG(st.st_mode)) return;
-  long at = sys(SYS_lseek, fd, 0, SEEK_CUR), flags = sys(SYS_fcntl, fd, F_GETFL, 0);
+  long at = hd_sys3(SYS_lseek, fd, 0, SEEK_CUR), flags = hd_sys3(SYS_fcntl, fd, F_GETFL, 0);
   hd__format(name, sizeof name, "/proc/self/fd/%d", (int64_t)fd);
   long to = st.st_nlink ? hd_sys4(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0) : copy_file(name);
   if (to < 0) return;
-  sys(SYS_lseek, to, at, SEEK_SET);
-  sys(SYS_dup3, to, fd, sys(SYS_fcntl, fd, F_GETFD, 0) & FD_CLOEXEC ? O_CLOEXEC : 0);
+  hd_sys3(SYS_lseek, to, at, SEEK_SET);
+  hd_sys3(SYS_dup3, to, fd, hd_sys3(SYS_fcntl, fd, F_GETFD, 0) & FD_CLOEXEC ? O_CLOEXEC : 0);
   shut((int)to);
 }
 
@@ -236,7 +231,7 @@ _Noreturn static void serve(int socket, const struct call *call) {
     struct iovec data = {&request, sizeof request};
     struct msghdr m = {
         .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    long n = sys(SYS_recvmsg, socket, (long)&m, MSG_CMSG_CLOEXEC);
+    long n = hd_sys3(SYS_recvmsg, socket, (long)&m, MSG_CMSG_CLOEXEC);
     if (n == -EINTR) continue;
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     if (n != sizeof request || !c || c->cmsg_len != CMSG_LEN(sizeof fd)) hd__die(0);
@@ -245,16 +240,16 @@ _Noreturn static void serve(int socket, const struct call *call) {
     if (pid == 0) {
       static const int to[HD_COPY_FDS] = {HD_CTL_FD, HD_SEARCH_FD, 0, 1, 2};
       hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
-      if (request.own_group) sys(SYS_setpgid, 0, 0, 0);
+      if (request.own_group) hd_sys3(SYS_setpgid, 0, 0, 0);
       shut(socket);
       for (int i = 0; i < HD_COPY_FDS; i++)
-        if (sys(SYS_dup2, fd[i], to[i], 0) < 0) hd__die(97);
+        if (hd_sys3(SYS_dup2, fd[i], to[i], 0) < 0) hd__die(97);
       for (int i = 0; i < HD_COPY_FDS; i++) shut(fd[i]);
       run_controlled(call);
     }
     for (int i = 0; i < HD_COPY_FDS; i++) shut(fd[i]);
     answer.pid = (int32_t)pid;
-    sys(SYS_write, socket, (long)&answer, sizeof answer);
+    hd_sys3(SYS_write, socket, (long)&answer, sizeof answer);
   }
 }
 
@@ -348,7 +343,7 @@ static void add_options(struct words *w, const struct hd_check_options *o) {
   add_words(w, o->arguments);
 }
 
-static void inherit(int fd) { sys(SYS_fcntl, fd, F_SETFD, 0); }
+static void inherit(int fd) { hd_sys3(SYS_fcntl, fd, F_SETFD, 0); }
 
 struct ends {
   int socket[2]; /* supervisor, template */
@@ -364,12 +359,6 @@ static long plain_fork(void) {
 
 /* Becomes `heddle check` on the first program's command line. */
 _Noreturn static void supervise(const struct ends *e, const char *heddle, struct words *w) {
-  struct {
-    void *handler;
-    unsigned long flags;
-    void *restorer;
-    uint64_t mask;
-  } plain = {0};
   uint64_t none = 0;
   char attach[64];
   unsigned nargs = count(first_argv), nenv = count(first_envp);
@@ -383,8 +372,7 @@ _Noreturn static void supervise(const struct ends *e, const char *heddle, struct
   hd__copy(envp, first_envp, nenv * sizeof *envp);
   envp[nenv] = attach;
   envp[nenv + 1] = NULL;
-  hd_sys4(SYS_rt_sigaction, SIGCHLD, &plain, 0,
-          8); /* one who ignores it would never hear of the end of a process */
+  hd__signal_default(SIGCHLD); /* one who ignores it would never hear of the end of a process */
   hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
   hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0, 0); /* whoever ends the test ends the search */
   if (first_folder[0]) hd_sys3(SYS_chdir, first_folder, 0, 0);
@@ -392,9 +380,9 @@ _Noreturn static void supervise(const struct ends *e, const char *heddle, struct
   inherit(e->result);
   inherit(HD_CALLS_FD);
   int null = (int)hd_sys4(SYS_openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0);
-  if (null != 0) sys(SYS_dup2, null, 0, 0);
-  sys(SYS_dup2, e->text[1], 1, 0);
-  sys(SYS_dup2, e->text[1], 2, 0);
+  if (null != 0) hd_sys3(SYS_dup2, null, 0, 0);
+  hd_sys3(SYS_dup2, e->text[1], 1, 0);
+  hd_sys3(SYS_dup2, e->text[1], 2, 0);
   hd_sys3(SYS_execve, heddle, argv, envp);
   hd__die(127);
 }
@@ -405,8 +393,8 @@ static void read_text(int fd, struct hd_check_result *r) {
   char more[512];
   bool cut = false;
   for (;;) {
-    long k = n < cap ? sys(SYS_read, fd, (long)(r->message + n), (long)(cap - n))
-                     : sys(SYS_read, fd, (long)more, sizeof more);
+    long k = n < cap ? hd_sys3(SYS_read, fd, (long)(r->message + n), (long)(cap - n))
+                     : hd_sys3(SYS_read, fd, (long)more, sizeof more);
     if (k == -EINTR) continue;
     if (k <= 0) break;
     if (n < cap)
@@ -431,7 +419,7 @@ static void failed(struct hd_check_result *r, const char *why) {
 /* Off the standard descriptors, which the process may have closed. */
 static bool lift(int *fd) {
   if (*fd > 2) return true;
-  int higher = (int)sys(SYS_fcntl, *fd, F_DUPFD_CLOEXEC, 3);
+  int higher = (int)hd_sys3(SYS_fcntl, *fd, F_DUPFD_CLOEXEC, 3);
   if (higher < 0) return false;
   shut(*fd);
   *fd = higher;
@@ -442,7 +430,7 @@ static bool open_ends(struct ends *e) {
   *e = (struct ends){{-1, -1}, {-1, -1}, -1};
   return hd_sys4(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, e->socket) == 0 &&
          hd_sys3(SYS_pipe2, e->text, O_CLOEXEC, 0) == 0 &&
-         (e->result = (int)sys(SYS_memfd_create, (long)"heddle-result", MFD_CLOEXEC, 0)) >= 0 &&
+         (e->result = (int)hd_sys3(SYS_memfd_create, (long)"heddle-result", MFD_CLOEXEC, 0)) >= 0 &&
          lift(&e->socket[0]) && lift(&e->socket[1]) && lift(&e->text[0]) && lift(&e->text[1]) &&
          lift(&e->result);
 }
@@ -468,7 +456,7 @@ static const char *prepare(const struct hd_check_options *o, char heddle[HD_PATH
     return "the program `heddle` is not where the runtime was installed: name it in the variable HEDDLE";
   if (!raise_file_limit())
     return "the limit of open files is below " TEXT(HD_FILE_LIMIT) "; raise it with ulimit -n";
-  if (sys(SYS_fcntl, HD_CALLS_FD, F_GETFD, 0) < 0)
+  if (hd_sys3(SYS_fcntl, HD_CALLS_FD, F_GETFD, 0) < 0)
     return "the program has closed a descriptor above 1000, which is Heddle's: close only what was opened";
   add_options(w, o);
   add_words(w, find_variable(first_envp, HD_OPTIONS_ENV));

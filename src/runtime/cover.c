@@ -24,15 +24,11 @@ static struct hd_cover *table(void) {
 /* Of C++ much is in headers of the library, and it is who called them that matters. */
 static unsigned callers(void) {
   static int known = -1;
-  static const char name[] = "libstdc++";
   if (known >= 0) return (unsigned)known;
   known = 0;
   for (unsigned m = 0; m < rt.status->nmodules; m++)
-    for (const char *p = rt.ctl->module[m].path; *p; p++) {
-      unsigned k = 0;
-      while (name[k] && p[k] == name[k]) k++;
-      if (!name[k]) known = HD_COVER_CALLERS;
-    }
+    for (const char *p = rt.ctl->module[m].path; *p; p++)
+      if (hd__starts(p, "libstdc++")) known = HD_COVER_CALLERS;
   return (unsigned)known;
 }
 

@@ -198,16 +198,9 @@ static long open_flags(long nr, const long *a) {
 
 static bool harmless_place(const char *path) {
   static const char *const prefix[] = {"/dev/", "/proc/", "/sys/"};
-  for (unsigned i = 0; path && i < sizeof prefix / sizeof *prefix; i++) {
-    const char *p = prefix[i], *q = path;
-    while (*p && *p == *q) p++, q++;
-    if (!*p) {
-      static const char shm[] = "shm/";
-      const char *s = shm;
-      while (*s && *s == *q) s++, q++;
-      return *s != 0; /* /dev/shm holds files like any other */
-    }
-  }
+  for (unsigned i = 0; path && i < sizeof prefix / sizeof *prefix; i++)
+    if (hd__starts(path, prefix[i]))
+      return !hd__starts(path + hd__strlen(prefix[i]), "shm/"); /* /dev/shm holds files like any other */
   return false;
 }
 

@@ -10,11 +10,8 @@ static unsigned nuser_text;
 
 bool hd__system_path(const char *n) {
   static const char *const prefix[] = {"/lib", "/usr/lib", "linux-vdso"};
-  for (unsigned i = 0; i < sizeof prefix / sizeof *prefix; i++) {
-    const char *p = prefix[i], *q = n;
-    while (*p && *p == *q) p++, q++;
-    if (!*p) return true;
-  }
+  for (unsigned i = 0; i < sizeof prefix / sizeof *prefix; i++)
+    if (hd__starts(n, prefix[i])) return true;
   return false;
 }
 
@@ -46,8 +43,8 @@ static struct {
   unsigned module;
 } foreign[HD_MAX_MODULES];
 static unsigned nforeign;
-static uint64_t cxx_lo,
-    cxx_hi; /* the C++ library: its threads are those of whoever instantiated std::thread */
+/* The C++ library: its threads are those of whoever instantiated std::thread. */
+static uint64_t cxx_lo, cxx_hi;
 
 static bool is_hook(const char *name, void *unused) {
   (void)unused;
@@ -81,10 +78,10 @@ bool hd__cxx_library(uint64_t addr) { return addr >= cxx_lo && addr < cxx_hi; }
 
 bool hd__foreign_start(uint64_t start, const void *arg) {
   if (!nforeign || rt.preload) return false;
+  /* The state of a std::thread has a table of functions of the module that instantiated it. */
   uint64_t type = 0;
-  bool cxx = start >= cxx_lo && start < cxx_hi && arg && hd_arch_peek((uint64_t)arg, 8, &type);
-  return in_foreign(cxx ? type
-                        : start); /* the state of a std::thread has a table of functions of that module */
+  bool cxx = hd__cxx_library(start) && arg && hd_arch_peek((uint64_t)arg, 8, &type);
+  return in_foreign(cxx ? type : start);
 }
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {

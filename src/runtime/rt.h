@@ -403,9 +403,9 @@ void hd__record_fault(uint64_t addr);
 void hd__cover_look(void);
 /* The last one was. */
 void hd__cover_looked(void);
-/* The search is over, for this process. */
 /* In fork mode: a child has run an execution. */
 void hd__cover_forked(void);
+/* The search is over, for this process. */
 void hd__cover_end(void);
 static inline void hd__cover_begin(void) {
   if (HD_UNLIKELY(hot.cover)) hd__cover_looked();
@@ -695,6 +695,8 @@ void hd__signals_init(void);
 /* The signals that the first thread masks at its beginning, bit per signal, from 1. */
 uint64_t hd__first_mask(void);
 void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *));
+/* What it does to a process that says nothing about it. */
+void hd__signal_default(int sig);
 /* The program sends itself a signal: a finding if that would kill it. */
 void hd__self_signal(int sig, uint64_t pc);
 /* The running thread handles what was sent to it. */

@@ -29,6 +29,11 @@ static bool is_caught(int sig) {
 
 static void set_raw(int sig, const struct kernel_sigaction *a) { hd_sys4(SYS_rt_sigaction, sig, a, 0, 8); }
 
+void hd__signal_default(int sig) {
+  struct kernel_sigaction plain = {0};
+  set_raw(sig, &plain);
+}
+
 void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *)) {
   struct kernel_sigaction a = {fn, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTORER_, hd_arch_sigreturn, 0};
   if (sig == HD_SIG_HANG) a.flags |= SA_RESTART;
@@ -77,8 +82,7 @@ static void handler(int sig, siginfo_t *info, void *uc) {
   if (!hot.active) {
     if (sig == HD_SIG_HANG) return;
     /* A fault of our own, or before main: die of it; the supervisor takes it from there. */
-    struct kernel_sigaction a = {0};
-    set_raw(sig, &a);
+    hd__signal_default(sig);
     if (info->si_code <= 0)
       hd_sys3(SYS_tgkill, hd_sys3(SYS_getpid, 0, 0, 0), hd_sys3(SYS_gettid, 0, 0, 0), sig);
     return;
@@ -119,10 +123,9 @@ void hd__signals_init(void) {
 uint64_t hd__first_mask(void) { return first_mask; }
 
 void hd__signals_native(void) {
-  struct kernel_sigaction plain = {0};
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++)
     real_sigaction(caught[i], &theirs[caught[i]], NULL);
-  set_raw(SIGSYS, &plain);
+  hd__signal_default(SIGSYS);
 }
 
 void hd__signals_begin(void) {

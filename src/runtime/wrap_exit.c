@@ -42,11 +42,13 @@ _Noreturn static void finish(void) {
   if (rt.config->thread_leaks) check_threads_left();
   if (rt.config->leaks) hd__report_leaks();
   if (rt.config->exit_status && rt.exit_status) {
-    struct hd_finding_rec *f =
-        rt.callback ? hd__finding_unwound(HD_KIND_EXIT, HD_OP_EXIT)
-                    : hd__finding(HD_KIND_EXIT, exit_pc ? exit_pc : (uint64_t)rt.exit_status + 1, 0);
-    if (f && !rt.callback)
-      hd__site_stack(hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_EXIT), rt.cur, exit_pc);
+    struct hd_finding_rec *f;
+    if (rt.callback) {
+      f = hd__finding_unwound(HD_KIND_EXIT, HD_OP_EXIT);
+    } else {
+      f = hd__finding(HD_KIND_EXIT, exit_pc ? exit_pc : (uint64_t)rt.exit_status + 1, 0);
+      if (f) hd__site_stack(hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_EXIT), rt.cur, exit_pc);
+    }
     if (f) {
       f->status = rt.exit_status;
       hd__finding_done(f, false);

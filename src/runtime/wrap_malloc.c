@@ -1,7 +1,7 @@
 /* wrap_malloc.c: malloc and its relatives. Runs in the tested process; heap.c does the work.
  *
  * Memory handed out before the runtime was ready is libc's. It is never given back in a controlled run. Under hd_check
- * that is all that the test had allocated by then: freeing it counts as a write to it, and no more. */
+ * that is all that the test had allocated by then (heap_before.c). */
 #include <errno.h>
 #include <link.h>
 #include <malloc.h>
