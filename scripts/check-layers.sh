@@ -1,10 +1,9 @@
 #!/bin/sh
 # check-layers.sh: the folders of src/ may include each other in one direction only.
 #
-#   base <- abi <- model <- explore <- analysis <- report <- cli, and runtime on abi, model, explore;
-#   trace on base and abi, analysis and report on trace.
+#   model <- abi <- explore <- runtime;  base and model <- abi <- trace <- analysis <- report <- cli
 #
-# What ends up in libheddle_rt.so (abi, model, explore, runtime) must not use base, which allocates and
+# What ends up in libheddle_rt.so (model, abi, explore, runtime) must not use base, which allocates and
 # prints. An optional argument names another root to check (the tests of this script use it).
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 4
@@ -12,11 +11,11 @@ cd "${1:-$(dirname "$0")/..}" || exit 4
 find src -name '*.[chS]' | LC_ALL=C sort | xargs -r awk '
   BEGIN {
     allow["base"] = " base "
-    allow["abi"] = " abi "
-    allow["model"] = " abi model "
+    allow["model"] = " model "
+    allow["abi"] = " abi model "
     allow["explore"] = " abi model explore "
     allow["runtime"] = " abi model explore runtime "
-    allow["trace"] = " base abi trace "
+    allow["trace"] = " base model abi trace "
     allow["analysis"] = " base abi model explore trace analysis "
     allow["report"] = " base abi model explore trace analysis report "
     allow["cli"] = " base abi model explore trace analysis report cli "

@@ -36,7 +36,7 @@ with the originals.
 - **refused**: noticed by name. The search ends with a message that names the function and the place of the
   call, and exit code 3.
 
-The last column says as which operation (`src/abi/ops.def`) a call shows up in schedules and events. A *memory
+The last column says as which operation (`src/model/ops.def`) a call shows up in schedules and events. A *memory
 access* is a scheduling point only where threads contend for the memory (see
 [soundness.md](soundness.md#which-operations-are-scheduling-points)).
 
@@ -171,11 +171,12 @@ class Source:
     """The functions of one file of the runtime."""
 
     def __init__(self, path):
-        self.name = os.path.basename(path)
+        self.name = os.path.relpath(path, RUNTIME)
+        base = os.path.basename(path)
         with open(path) as f:
-            opening = re.match(r"/\* %s: (.*?)\*/" % re.escape(self.name), f.read(), re.S)
+            opening = re.match(r"/\* %s: (.*?)\*/" % re.escape(base), f.read(), re.S)
         if not opening:
-            sys.exit("supported.py: %s does not open with a comment `%s: ...`" % (path, self.name))
+            sys.exit("supported.py: %s does not open with a comment `%s: ...`" % (path, base))
         text = re.sub(r"\s*\n \*\s*", " ", opening.group(1))
         self.family = re.match(r".*?(?=[.;] |\.$|: )", text.strip() + " ").group()
         self.body, self.exported, self.symbol = {}, [], {}
@@ -228,7 +229,7 @@ class Source:
 # ---- the page ----
 
 def operation_texts():
-    with open(os.path.join(ROOT, "src/abi/ops.def")) as f:
+    with open(os.path.join(ROOT, "src/model/ops.def")) as f:
         return dict(re.findall(r'^HD_OP\((\w+),\s*"([^"]*)"', f.read(), re.M))
 
 
@@ -264,7 +265,7 @@ def table(head, rows):
 
 def system_calls():
     """(calls, what happens) of sysguard.c."""
-    with open(os.path.join(RUNTIME, "sysguard.c")) as f:
+    with open(os.path.join(RUNTIME, "kernel/sysguard.c")) as f:
         text = f.read()
     serve = re.search(r"\nstatic long serve\(.*?\n\}\n", text, re.S).group()
     group = r"((?:\n +case SYS_\w+:[ {]*)+)(.*?)(?=\n +case |\n +default)"
@@ -283,8 +284,8 @@ def operations():
     def read(name):
         with open(os.path.join(RUNTIME, name)) as f:
             return f.read()
-    io = re.findall(r"\{SYS_(\w+), (\w+)\}", read("io.c"))
-    cases = [re.search(r"\nbool hd__%s_wants\(.*?\n\}\n" % what, read("io_%s.c" % what), re.S).group()
+    io = re.findall(r"\{SYS_(\w+), (\w+)\}", read("kernel/io.c"))
+    cases = [re.search(r"\nbool hd__%s_wants\(.*?\n\}\n" % what, read("kernel/io_%s.c" % what), re.S).group()
              for what in ("wait", "socket")]
     waits, sockets = [re.findall(r"case SYS_(\w+)", text) for text in cases]
     yield ([n for n, what in io if what in ("IN", "OUT", "LOCK")] + waits + sockets,
@@ -292,7 +293,7 @@ def operations():
            " of a time-out is virtual. What goes to a descriptor from before `main` is passed through")
     yield ([n for n, what in io if what not in ("IN", "OUT", "LOCK")],
            "an operation of the schedule, on files and channels that the execution opened")
-    names = re.findall(r"\{SYS_(\w+), (\w+), -?\d, ", read("files.c"))
+    names = re.findall(r"\{SYS_(\w+), (\w+), -?\d, ", read("kernel/files.c"))
     yield ([n for n, what in names if what != "LOOK"],
            "passed through; what it changed is put back at a restart, what it opened is closed. An operation of the"
            " schedule where threads contend for names")
@@ -305,14 +306,14 @@ def operations():
     yield (["exit_group"], "ends the execution, not the process")
     yield (["nanosleep", "clock_nanosleep"], "made by hand: sleeps in virtual time")
     yield (["pause", "rt_sigsuspend"], "an operation of the schedule, enabled when a signal is there to be handled")
-    yield (re.findall(r"nr == SYS_(\w+)", re.search(r"\nbool hd__alarm_serves\(.*?\n\}\n", read("timers.c"), re.S).group()),
+    yield (re.findall(r"nr == SYS_(\w+)", re.search(r"\nbool hd__alarm_serves\(.*?\n\}\n", read("kernel/timers.c"), re.S).group()),
            "virtual: the signal comes when virtual time gets there; timers of processor time and `SIGEV_THREAD` are"
            " refused")
 
 
 def system_call_page():
     out = ["## System calls\n",
-           "Every system call made outside the runtime is seen (`src/runtime/sysguard.c`), whoever makes\n"
+           "Every system call made outside the runtime is seen (`src/runtime/kernel/sysguard.c`), whoever makes\n"
            "it. Some stand in two lines, and both hold. Those not listed are passed through.\n"]
     actions, order = {}, []
     for names, action in system_calls():
@@ -338,7 +339,7 @@ def system_call_page():
 
 def page():
     texts, out, symbols = operation_texts(), [HEAD], set()
-    for path in sorted(glob.glob(os.path.join(RUNTIME, "*.c"))):
+    for path in sorted(glob.glob(os.path.join(RUNTIME, "*/*.c"))):
         with open(path) as f:
             if "HD_EXPORT" not in f.read():
                 continue

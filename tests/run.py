@@ -3,7 +3,7 @@
 
 usage: tests/run.py [--build DIR] [--keep] [--list] [--times] [FILTER...]
 
-A test runs when every FILTER, a piece of its name, is in its name. Litmus programs (litmus/*.c, *.cc) carry
+A test runs when every FILTER, a piece of its name, is in its name. Litmus programs (litmus/GROUP/*.c, *.cc) carry
 their expectations in their first lines, see lib/litmus.py. Other tests are the functions test_* of
 wrap/, cli/, determinism/, bench/ and docs/test_*.py; each gets a Scratch (lib/scratch.py). Every test
 works in a folder of its own, which --keep does not remove.

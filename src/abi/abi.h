@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "model/op.h"
+
 #define HD_VERSION "0.1.0"
 #define HD_ABI_VERSION 12
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
@@ -29,49 +31,8 @@
 /* Sent by the supervisor when the execution makes no progress: the runtime records where it is. */
 #define HD_SIG_HANG 16 /* SIGSTKFLT: no program uses it */
 
-/* ---- operations and kinds of findings ---- */
-
-enum hd_op_kind {
-#define HD_OP(id, text, obj, eff) HD_OP_##id,
-#include "abi/ops.def"
-#undef HD_OP
-  HD_OP_COUNT
-};
-
-enum hd_obj_kind {
-  HD_OBJ_NONE,
-  HD_OBJ_THREAD,
-  HD_OBJ_MEMORY,
-  HD_OBJ_IO,
-  HD_OBJ_STREAM,
-  HD_OBJ_FUTEX,
-  HD_OBJ_MUTEX,
-  HD_OBJ_COND,
-  HD_OBJ_ONCE,
-  HD_OBJ_RWLOCK,
-  HD_OBJ_SEM,
-  HD_OBJ_BARRIER,
-};
-
-enum hd_effect { HD_EFF_NONE, HD_EFF_READ, HD_EFF_WRITE, HD_EFF_ACQUIRE, HD_EFF_RELEASE };
-
-enum hd_kind {
-#define HD_KIND(id, name, title) HD_KIND_##id,
-#include "abi/kinds.def"
-#undef HD_KIND
-  HD_KIND_COUNT
-};
-
-/* Names and properties of the above, indexed by enum value. */
-extern const char *const hd_op_text[HD_OP_COUNT];
-extern const uint8_t hd_op_object[HD_OP_COUNT];
-extern const uint8_t hd_op_effect[HD_OP_COUNT];
-extern const char *const hd_kind_name[HD_KIND_COUNT];
-extern const char *const hd_kind_title[HD_KIND_COUNT];
-
 /* ---- limits ---- */
 
-#define HD_MAX_THREADS 1024 /* created in one execution */
 #define HD_MAX_STACK 48     /* program counters kept of one call stack */
 #define HD_MAX_SITES 48     /* places named in one finding */
 #define HD_MAX_FINDINGS 256 /* kept in one search; more are counted */
@@ -82,11 +43,6 @@ extern const char *const hd_kind_title[HD_KIND_COUNT];
 #define HD_MAX_WORKERS 64 /* processes that share one search */
 #define HD_MAX_GROWN 64   /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096
-
-/* ---- a step of a schedule: which thread goes next, or which outcome a choice has ---- */
-
-#define HD_STEP_CHOICE 0x8000u /* | outcome */
-typedef uint16_t hd_step;      /* a thread number, or HD_STEP_CHOICE | outcome */
 
 /* ---- one executed operation (kept only when `detail` is on) ---- */
 
@@ -104,11 +60,6 @@ struct hd_event {
    * choice: the outcome. */
   uint64_t aux;
 };
-#define HD_EV_FAILED 1 /* trylock that found the lock taken, timed operation that timed out, CAS that lost */
-#define HD_EV_LATE 2   /* time had to pass for it (operations on descriptors) */
-#define HD_EV_PLAIN 4  /* an access that was no scheduling point */
-#define HD_EV_VALUE 8
-#define HD_EV_FOUND 16
 
 /* ---- findings ---- */
 
@@ -225,8 +176,8 @@ struct hd_config {
   uint64_t target_key;  /* the finding looked for; others are passed over (0: any) */
   uint32_t target_kind; /* REDUCE without a key: any finding of this kind */
   int32_t target_death; /* REDUCE in fork mode: the process ends with this wait status (0: not looked for) */
-  uint32_t debug;       /* REPLAY: under a debugger: one execution, in place, with stops (runtime/debug.c) */
-  uint32_t ngrown;      /* DEBUG: status.grown of a run without debugger, so that nothing is begun twice */
+  uint32_t debug;  /* REPLAY: under a debugger: one execution, in place, with stops (runtime/core/debug.c) */
+  uint32_t ngrown; /* DEBUG: status.grown of a run without debugger, so that nothing is begun twice */
   uint64_t grown[HD_MAX_GROWN];
 };
 
@@ -375,7 +326,7 @@ struct hd_reduced {
 #define HD_REDUCED_STEPS (1ull << 28)
 #define HD_REDUCED_SIZE (1ull << 28)
 
-/* ---- what the executions of a search exercised (runtime/cover.c) ---- */
+/* ---- what the executions of a search exercised (runtime/core/cover.c) ---- */
 
 /* Hash tables with open addressing; an entry whose first word is 0 is empty. */
 

@@ -43,9 +43,9 @@ static int add(struct classes *c, uint64_t limit, uint64_t v) {
   return 1;
 }
 
-static void count(struct hd_search *s, const struct hd_trace *t) {
+static void count(struct hd_search *s, const struct hd_order *t) {
   uint64_t size = s->classes ? s->classes_size : s->memory_size / 2;
-  uint64_t limit = size / sizeof(uint64_t) / 4, h = hd__trace_class(t);
+  uint64_t limit = size / sizeof(uint64_t) / 4, h = hd_order_class(t);
   if (add(of(s), limit, h)) {
     s->status->classes++;
     s->status->class_sum += hd_mix64(h | 1);
@@ -56,7 +56,7 @@ static void count(struct hd_search *s, const struct hd_trace *t) {
   }
 }
 
-void hd__count_class(struct hd_search *s, const struct hd_trace *t, enum hd_how how) {
+void hd__count_class(struct hd_search *s, const struct hd_order *t, enum hd_how how) {
   if (!s->config->classes || how == HD_HOW_BLOCKED) return;
   hd_search_lock(s);
   if (s->status->epoch == s->shared->epoch) count(s, t);
@@ -70,21 +70,21 @@ void hd__forget_classes(struct hd_search *s) {
   s->status->classes = s->status->class_sum = s->status->states = s->status->state_sum = 0;
 }
 
-static struct hd_trace sampled;
+static struct hd_order sampled;
 
 void hd__sample_begin(struct hd_search *s) {
   if (!s->config->classes) return;
-  if (!sampled.ev) hd__trace_init(&sampled, s->scratch + 2 * HD_TRACE_MEMORY);
-  hd__trace_begin(&sampled);
+  if (!sampled.ev) hd_order_init(&sampled, s->scratch + 2 * HD_ORDER_MEMORY);
+  hd_order_begin(&sampled);
 }
 
 void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                       unsigned nchoices) {
-  if (s->config->classes) hd__trace_event(&sampled, op, flags, choice, nchoices);
+  if (s->config->classes) hd_order_event(&sampled, op, flags, choice, nchoices);
 }
 
 void hd__sample_end(struct hd_search *s, enum hd_how how) {
   if (!s->config->classes) return;
-  if (how == HD_HOW_STOPPED) hd__trace_stop(&sampled);
+  if (how == HD_HOW_STOPPED) hd_order_stop(&sampled);
   hd__count_class(s, &sampled, how);
 }

@@ -20,70 +20,6 @@
 #include "abi/abi.h"
 #include "model/model.h"
 
-#define HD_SET_WORDS (HD_MAX_THREADS / 64)
-
-/* A set of thread numbers; `words` bounds the words in use. */
-struct hd_set {
-  uint64_t w[HD_SET_WORDS];
-};
-static inline void hd_set_add(struct hd_set *s, unsigned i) { s->w[i >> 6] |= 1ull << (i & 63); }
-static inline void hd_set_del(struct hd_set *s, unsigned i) { s->w[i >> 6] &= ~(1ull << (i & 63)); }
-static inline int hd_set_has(const struct hd_set *s, unsigned i) { return (s->w[i >> 6] >> (i & 63)) & 1; }
-
-/* Where an operation stands in an atomic section of its thread, in which nobody else runs. A section that has to
- * wait is left, and entered again by the operation that it waited for. */
-enum { HD_SECTION_NONE, HD_SECTION_ENTERS, HD_SECTION_INSIDE };
-
-/* Whether the operation stays inside a section while it need not wait. The others always leave it and enter again:
- * they depend on operations of other threads that the entry of a section does not depend on (trace_section.c). */
-static inline int hd_section_keeps(unsigned kind) {
-  if (kind == HD_OP_FWAIT) return 0;
-  switch (hd_op_object[kind]) {
-    case HD_OBJ_NONE:
-    case HD_OBJ_MEMORY:
-    case HD_OBJ_MUTEX:
-    case HD_OBJ_COND:
-    case HD_OBJ_ONCE: return 1;
-    default: return 0;
-  }
-}
-
-/* The pending operation of one thread. */
-struct hd_op {
-  uint8_t kind;    /* enum hd_op_kind */
-  uint8_t section; /* HD_SECTION_* */
-  uint16_t thread;
-  uint32_t size;   /* bytes; of IO objects: facets read | facets written << 16 */
-  uint64_t object; /* of IO operations, 0: all of them */
-  uint64_t pc;
-  /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken; CANCEL, KILL: number
-   * of the thread that goes on because of it + 1; operations on a semaphore: its value before; BARRIER: 1 when the
-   * order of arrivals matters; EXIT: 1 when the first thread has ended by itself; on several descriptors: where the
-   * numbers of the events stand that made each of them ready; ACAS of at most 8 bytes: the value it expects. */
-  uint64_t aux;
-  /* SPINWAIT and operations on descriptors, counting events from 1: what enabled it, what had disabled it
-   * before, what had enabled it before that. */
-  union {
-    struct {
-      uint32_t enabler, disabler;
-    };
-    uint64_t before; /* atomic operations of at most 8 bytes: the value found there, when `known` */
-    const struct hd_op
-        *instead; /* CANCEL: what the cancelled thread was about to do; `known`: it could have */
-  };
-  uint32_t enabler_before;
-  uint32_t known;
-};
-
-/* What the strategy sees at a scheduling point. */
-struct hd_point {
-  const struct hd_set *enabled;
-  unsigned nenabled;             /* >= 1 */
-  unsigned words;                /* words of `enabled` in use */
-  unsigned current;              /* the thread that ran last */
-  const struct hd_op *const *op; /* op[t] is the pending operation of thread t */
-};
-
 enum { HD_PICK_GIVE_UP = -1, HD_PICK_DIVERGED = -2 };
 enum { HD_BEGIN_LATER = -1 };
 
@@ -167,18 +103,5 @@ const struct hd_strategy *hd_strategy_for(const struct hd_config *c);
 int hd_bound_over(struct hd_search *s, const struct hd_strategy *strategy, int whole);
 /* The search begins anew, with all its bounds. */
 void hd_bound_anew(struct hd_search *s);
-
-/* The k-th member of a set, k from 0. pre: k < number of members. */
-static inline unsigned hd_set_nth(const struct hd_set *s, unsigned k) {
-  for (unsigned i = 0;; i++) {
-    uint64_t w = s->w[i];
-    unsigned c = (unsigned)__builtin_popcountll(w);
-    if (k < c) {
-      while (k--) w &= w - 1;
-      return i * 64 + (unsigned)__builtin_ctzll(w);
-    }
-    k -= c;
-  }
-}
 
 #endif

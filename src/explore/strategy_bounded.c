@@ -14,7 +14,7 @@
  * of the thread of f before e, and before the block of e: the steps that its thread made in a row, from the switch to
  * it or from the last point where it gave way. (Running a whole block earlier may save a preemption that running e
  * alone earlier does not.) A thread that cannot run there is replaced by all that can. Differences from the paper:
- *  - Races are those of trace.c, with nothing in between that orders them, instead of the last dependent step of each
+ *  - Races are those of order.c, with nothing in between that orders them, instead of the last dependent step of each
  *    thread; the others show when these are reversed, which costs nothing at the beginning of a block.
  *  - A release of what f takes, and the end of a thread that f joins, cannot be swapped with f; but while f has to
  *    wait, leaving its thread is free, so a class may be within the bound only by having that thread wait. When
@@ -72,8 +72,8 @@ struct request {
   unsigned of, index, thread, self;
 };
 
-static struct hd_trace trace;
-static uint64_t prefix;                   /* sum of hd__event_class */
+static struct hd_order trace;
+static uint64_t prefix;                   /* sum of hd_order_event_class */
 static struct hd_visit met;               /* the state that the execution was given up at */
 static uint64_t *asked;                   /* scratch: requests of an execution, packed */
 static uint32_t nasked;                   /* of them */
@@ -177,7 +177,7 @@ static void pending(const struct hd_point *p, unsigned t) {
     const struct hd_ev *e = &trace.ev[trace.last[t]];
     if (e->op.kind == HD_OP_EXIT || e->op.kind == HD_OP_END || (e->flags & HD__EV_STOP)) return;
   }
-  hd__trace_pending(&trace, p->op[t]);
+  hd_order_pending(&trace, p->op[t]);
 }
 
 /* A thread that could go on before the last step, or made it, and cannot now. What holds it up may be hidden behind
@@ -333,12 +333,12 @@ static int begin(struct hd_search *s) {
   if (b->complete) return 0;
   b->in_flight = s->execution;
   if (!trace.ev) {
-    hd__trace_init(&trace, s->scratch);
-    position = (uint32_t *)(s->scratch + HD_TRACE_MEMORY);
+    hd_order_init(&trace, s->scratch);
+    position = (uint32_t *)(s->scratch + HD_ORDER_MEMORY);
     enabler = position + trace.cap_ev;
     asked = (uint64_t *)(enabler + trace.cap_ev);
   }
-  hd__trace_begin(&trace);
+  hd_order_begin(&trace);
   b->at = 0;
   prefix = 0;
   met.epoch = 0;
@@ -398,21 +398,21 @@ static int choose(struct hd_search *s, unsigned k) {
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                   unsigned nchoices) {
   (void)s;
-  enabler[trace.n] = hd__trace_enabler(&trace, op);
-  hd__trace_event(&trace, op, flags, choice, nchoices);
-  prefix += hd__event_class(&trace, &trace.ev[trace.n - 1]);
+  enabler[trace.n] = hd_order_enabler(&trace, op);
+  hd_order_event(&trace, op, flags, choice, nchoices);
+  prefix += hd_order_event_class(&trace, &trace.ev[trace.n - 1]);
 }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct bounded *b = state(s);
   uint32_t running = b->at < trace.n ? b->at : trace.n;
-  if (how == HD_HOW_STOPPED) hd__trace_stop(&trace);
+  if (how == HD_HOW_STOPPED) hd_order_stop(&trace);
   hd__count_class(s, &trace, how);
   struct list below = {0, 0};
   struct hd_set block = {{0}};
   if (s->config->bound_kind == HD_BOUND_PREEMPTIONS) {
     if (how != HD_HOW_BLOCKED) {
-      hd__trace_end(&trace, p);
+      hd_order_end(&trace, p);
       for (unsigned t = 0; t < trace.nthreads; t++) pending(p, t);
     }
     ask_for_races(b->depth ? b->depth - 1 : 0);

@@ -45,7 +45,7 @@ struct dfs {
 };
 #define HEAD 4096
 
-static struct hd_trace trace;
+static struct hd_order trace;
 static int shuffled;  /* rdfs */
 static unsigned used; /* of the bound, by the execution under way */
 static struct unit *unit;
@@ -114,8 +114,8 @@ static int begin(struct hd_search *s, int shuffle) {
   u->at = 0;
   used = 0;
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
-  if (!trace.ev) hd__trace_init(&trace, s->scratch);
-  hd__trace_begin(&trace);
+  if (!trace.ev) hd_order_init(&trace, s->scratch);
+  hd_order_begin(&trace);
   return 1;
 }
 
@@ -185,7 +185,7 @@ static int choose(struct hd_search *s, unsigned k) {
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                   unsigned nchoices) {
   (void)s;
-  hd__trace_event(&trace, op, flags, choice, nchoices);
+  hd_order_event(&trace, op, flags, choice, nchoices);
 }
 
 /* Moves on to the next child of the node; returns 0 when it has none left. */
@@ -259,7 +259,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   (void)p;
   /* Another worker has begun the search anew meanwhile: this execution is void. */
   if (s->status->epoch != s->shared->epoch) return 1;
-  if (how == HD_HOW_STOPPED) hd__trace_stop(&trace);
+  if (how == HD_HOW_STOPPED) hd_order_stop(&trace);
   hd__count_class(s, &trace, how);
   /* The step to the next execution is made at once, so that it is made once if the process is killed here. */
   for (uint32_t k = u->at; k-- > u->base;) {

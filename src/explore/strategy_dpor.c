@@ -8,12 +8,12 @@
  *  - Which thread begins the branch: one that can come first in what happened after e without depending on it,
  *    followed by f (a source set: Abdulla, Aronis, Jonsson, Sagonas, POPL 2014, algorithm 1). The paper takes any
  *    thread with an event in between that happens before f; that also works, and explores more.
- *  - All races of f are reversed, not only the last: trace.c finds those with nothing in between that orders them,
+ *  - All races of f are reversed, not only the last: order.c finds those with nothing in between that orders them,
  *    and reversing one of them does not always show the others.
  * The lock-set refinement (two operations whose threads hold a common lock are not co-enabled, so they need no
  * branch) is not a test of its own here: the release by the first thread happens before the acquire by the second,
- * so operations under a common lock are ordered by happens-before and trace.c never calls them a race. What races
- * is the acquires (trace.c, invariant 3). */
+ * so operations under a common lock are ordered by happens-before and order.c never calls them a race. What races
+ * is the acquires (order.c, invariant 3). */
 #include "explore/tree.h"
 
 static const struct rules rules = {.whole = 0};

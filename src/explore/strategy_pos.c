@@ -28,7 +28,7 @@ static int begin(struct hd_search *s) {
 }
 
 static int races_with_last(const struct hd_op *op) {
-  return last.kind != HD_OP_NONE && op->kind != HD_OP_END && hd__dependent(&last, last_flags, op, 0);
+  return last.kind != HD_OP_NONE && op->kind != HD_OP_END && hd_dependent(&last, last_flags, op, 0);
 }
 
 static int pick(struct hd_search *s, const struct hd_point *p) {

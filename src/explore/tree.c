@@ -5,7 +5,7 @@
  * JACM 64(4), 2017, sections 4 and 6. Differences:
  *  - Outcomes of choices are part of an event: another outcome is inserted as if the event raced with itself.
  *  - Operations that never ran (a lock that was never obtained, a thread the end of the process cut off) race
- *    like executed ones (trace.c, hd__trace_end).
+ *    like executed ones (order.c, hd_order_end).
  *  - The tree is shared by several workers (tree_share.c). A branch that another worker explores counts as
  *    explored: what it leads to will be seen.
  *
@@ -18,7 +18,7 @@
  *     the same execution can be run again at any time, with the same result. */
 #include "explore/tree.h"
 
-struct hd_trace hd__tree_trace;
+struct hd_order hd__tree_trace;
 uint32_t *hd__tree_seq;
 #define trace hd__tree_trace
 
@@ -139,8 +139,8 @@ static void give_up_execution(struct hd_search *s, struct unit *u) {
 int hd__tree_begin(struct hd_search *s) {
   struct tree *t = hd__tree(s);
   if (!trace.ev) {
-    hd__trace_init(&trace, s->scratch);
-    hd__tree_seq = (uint32_t *)(s->scratch + HD_TRACE_MEMORY);
+    hd_order_init(&trace, s->scratch);
+    hd__tree_seq = (uint32_t *)(s->scratch + HD_ORDER_MEMORY);
   }
   if (!t->ready) {
     hd_search_lock(s);
@@ -156,9 +156,9 @@ int hd__tree_begin(struct hd_search *s) {
   unit = u;
   u->in_flight = s->execution;
   if (s->status->restart == HD_RESTART_FORK) /* every execution has a process of its own */
-    hd__trace_begin(&trace);
+    hd_order_begin(&trace);
   else
-    hd__trace_resume(&trace);
+    hd_order_resume(&trace);
   u->at = 0;
   u->running = u->depth;
   u->guide = NULL;
@@ -172,8 +172,8 @@ int hd__tree_begin(struct hd_search *s) {
 
 /* Whether a sleeper goes on sleeping beyond an operation with that outcome. */
 static int sleeps_on(const struct sleeper *s, const struct hd_op *op, unsigned flags, uint64_t key) {
-  return s->op.thread != op->thread &&
-         (hd__apart(key, hd__key(&s->op, s->flags)) || !hd__dependent(&s->op, s->flags, op, flags));
+  return s->op.thread != op->thread && (hd_keys_apart(key, hd_dependence_key(&s->op, s->flags)) ||
+                                        !hd_dependent(&s->op, s->flags, op, flags));
 }
 
 /* Whether the step turned out to be other than was thought when its branch was added. */
@@ -274,7 +274,7 @@ void hd__tree_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
                     unsigned nchoices) {
   (void)s;
   struct unit *u = unit;
-  hd__trace_event(&trace, op, flags, choice, nchoices);
+  hd_order_event(&trace, op, flags, choice, nchoices);
   struct node *n = &u->node[u->at - 1];
   if (u->at < u->depth && n->pick.executed) return; /* as before */
   n->did = (struct sleeper){*op, (uint16_t)choice, (uint16_t)nchoices, (uint16_t)flags, 0};
@@ -288,13 +288,13 @@ int hd__tree_end(struct hd_search *s, const struct hd_point *p, enum hd_how how,
   if (s->status->epoch != s->shared->epoch) return 1;
   u->running = u->at < trace.n ? u->at : trace.n;
   if (how == HD_HOW_STOPPED) {
-    hd__trace_stop(&trace);
+    hd_order_stop(&trace);
     if (u->running) u->node[u->running - 1].did.flags |= HD__EV_STOP;
   }
   hd__count_class(s, &trace, how);
   /* Also of an execution that was given up: what it did, and what could not run in it, may race like anything
    * else; only what sleeps has been seen to by the branch that covers it. */
-  hd__trace_end(&trace, p);
+  hd_order_end(&trace, p);
   int above = hd__tree_reverse(u, rules, 0);
   if (u->root && !u->told) {
     hd_search_lock(s);

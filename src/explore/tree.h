@@ -112,7 +112,7 @@ void hd__tree_forget(struct hd_search *s);
 
 /* ---- between the files of the tree ---- */
 
-extern struct hd_trace hd__tree_trace;
+extern struct hd_order hd__tree_trace;
 extern uint32_t *hd__tree_seq; /* scratch: event numbers */
 
 static inline struct tree *hd__tree(struct hd_search *s) { return (struct tree *)s->memory; }

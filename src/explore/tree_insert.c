@@ -62,11 +62,11 @@ static void scratch(void) {
 }
 
 static int left(const struct sequence *v, uint32_t i) {
-  return taken[i] != sequences && hd__stays(&trace, v->race, i);
+  return taken[i] != sequences && hd_order_stays(&trace, v->race, i);
 }
 
 static void set_first(const struct sequence *v, unsigned thread, uint32_t i) {
-  int there = i < v->end && hd__stays(&trace, v->race, i);
+  int there = i < v->end && hd_order_stays(&trace, v->race, i);
   first[thread] = there ? i : HD_NONE;
   first_index[thread] = there ? (int32_t)trace.ev[i].index : LATER;
 }
@@ -88,11 +88,11 @@ static int comes_first(struct sequence *v, uint32_t i) {
 }
 
 static int depends_on_any(const struct sequence *v, const struct hd_op *op, unsigned flags) {
-  uint64_t key = hd__key(op, flags);
+  uint64_t key = hd_dependence_key(op, flags);
   for (uint32_t i = v->front; i < v->end; i++) {
-    if (hd__apart(key, trace.key[i])) continue;
+    if (hd_keys_apart(key, trace.key[i])) continue;
     const struct hd_ev *e = &trace.ev[i];
-    if (left(v, i) && hd__dependent(&e->op, e->flags, op, flags)) return 1;
+    if (left(v, i) && hd_dependent(&e->op, e->flags, op, flags)) return 1;
   }
   return 0;
 }
@@ -113,7 +113,7 @@ static int weak_initial(struct sequence *v, const struct hd_op *op, unsigned fla
     *at = v->end;
     return !has_cause(v->last_pred, op->thread) && !depends_on_any(v, &v->last, v->last_flags);
   }
-  if (!v->last_taken && hd__dependent(&v->last, v->last_flags, op, flags)) return 0;
+  if (!v->last_taken && hd_dependent(&v->last, v->last_flags, op, flags)) return 0;
   return depends_on_any(v, op, flags) ? 0 : 2;
 }
 
@@ -233,7 +233,7 @@ static int reverse(struct unit *u, const struct hd_race *r, const uint32_t *afte
     v.last_pred = r->pred;
   else
     v.last_pred = trace.last[r->thread] != HD_NONE ? trace.ev[trace.last[r->thread]].clock : none;
-  v.last_flags |= hd__outcome_reversed(&trace, r, &v.last);
+  v.last_flags |= hd_order_reversed_outcome(&trace, r, &v.last);
   struct node *n = &u->node[r->e];
   if (r->e < u->base)
     return insert(u, n->junction->sleep, n->junction->nsleep, &n->junction->list, &v, whole);

@@ -1,7 +1,7 @@
 """heddle_threads.py: the tested threads of a program that is stopped in gdb. Runs in gdb, for heddle-gdb.py.
 
 The tested threads are not what gdb calls threads: they take turns on one kernel thread. Where the ones that do not
-run were left is read from the runtime's table `heddle_debug` (src/runtime/debug.c). To look at such a thread, an
+run were left is read from the runtime's table `heddle_debug` (src/runtime/core/debug.c). To look at such a thread, an
 unwinder tells gdb that the innermost frame was called from there. Nothing is written to registers, so nothing has to
 be put back, and going on is always right."""
 import os

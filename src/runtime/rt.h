@@ -30,7 +30,7 @@
 #include "abi/abi.h"
 #include "explore/explore.h"
 #include "model/model.h"
-#include "runtime/arch.h"
+#include "runtime/core/arch.h"
 
 #define HD_EXPORT __attribute__((visibility("default")))
 /* The function has that name for the dynamic linker only ("name@version"; versions.map lists the versions). */
@@ -138,7 +138,7 @@ struct hd_thread {
   bool cancel_now;               /* it was, there */
   struct hd_op cancel_op;        /* what it would have done instead */
   int cancel_type;
-  uint64_t sig_mask, sig_pending, sig_waits; /* bit per signal, from 1 (wrap_signal.c) */
+  uint64_t sig_mask, sig_pending, sig_waits; /* bit per signal, from 1 (wrap/signal.c) */
   unsigned sig_ran;                          /* handlers that it ran */
   struct hd_vc sig_vc;                       /* what those who sent them had done */
   uint8_t terminating;             /* std::terminate was called; 2: and the exception asked what() */
@@ -155,7 +155,7 @@ struct hd_thread {
   struct hd_ident *ident; /* NULL for the first thread */
   void *(*start)(void *);
   void *arg, *ret;
-  void *cleanup; /* innermost C cleanup buffer (wrap_cleanup.c) */
+  void *cleanup; /* innermost C cleanup buffer (wrap/cleanup.c) */
   struct hd_tls_dtor *tls_dtors;
   struct hd_thread *joiner; /* who waits for its end */
   uint32_t born;            /* its first segment */
@@ -178,7 +178,7 @@ struct hd_thread {
   unsigned section;     /* nesting of atomic sections (section.c) */
   bool spinning;        /* its pending operation is a SPINWAIT */
   bool foreign;         /* its code is a library's that was not built for us: what orders it is not known */
-  struct hd_team *team; /* of OpenMP, that it is a member of (wrap_openmp.c) ... */
+  struct hd_team *team; /* of OpenMP, that it is a member of (wrap/openmp.c) ... */
   unsigned team_phase;  /* ... and how many of its barriers are behind it */
   unsigned unseen;      /* atomic and volatile accesses in a row that were no scheduling points */
 };
@@ -623,7 +623,7 @@ void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
 /* ---- drive.c ---- */
 
 /* Runs the search instead of main, and ends the process. */
-/* ---- wrap_openmp.c ---- */
+/* ---- wrap/openmp.c ---- */
 
 void hd__openmp_init(void);
 void hd__openmp_begin(void);
@@ -839,7 +839,7 @@ uint64_t hd__clock_zero(clockid_t clock); /* what the clock shows at virtual tim
 void hd__sleep(uint64_t ns, uint64_t pc);
 
 _Noreturn void hd__program_exit(int status);
-/* The program aborts: does not return if that is the end of a std::terminate (wrap_exception.c). */
+/* The program aborts: does not return if that is the end of a std::terminate (wrap/exception.c). */
 void hd__terminated(uint64_t pc);
 void hd__terminate_mark(void);
 void hd__terminate_begin(void);
@@ -857,7 +857,7 @@ void hd__keys_begin(void);
 
 typedef void (*hd_handler)(void); /* of std::terminate */
 #define HD_REAL(ret, name, args) extern ret(*real_##name) args;
-#include "runtime/real.def"
+#include "runtime/wrap/real.def"
 #undef HD_REAL
 void hd__real_init(void);
 

@@ -89,7 +89,7 @@ def test_same_finding(s):
 def test_death(s):
     """A failure that takes its process with it is made smaller with one process for each try."""
     litmus = os.path.join(os.path.dirname(common.HERE), "litmus")
-    s.cc(os.path.join(litmus, "destroy_runtime.c"), "prog", "-O1", "-I" + litmus)
+    s.cc(os.path.join(litmus, "failures", "destroy_runtime.c"), "prog", "-O1", "-I" + litmus)
     r = s.search("check", "./prog", "--strategy", "random", "--explain", "10s")
     f = s.is_bug(r, ["crash"])
     s.same((f["partial"], f["minimised"]["preemptions"]), (True, 0), "partial, preemptions")

@@ -2,6 +2,7 @@
 with the same verdict, where the compilers leave the accesses alone; where they do not, both numbers are stated."""
 import os
 
+import litmus
 from scratch import each
 
 LITMUS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "litmus")
@@ -28,7 +29,7 @@ def outcome(s, source, compiler, level, *args):
 def test_same(s, case):
     name, _, argument = case.partition(":")
     args = (argument,) if argument else ()
-    seen = {way: outcome(s, os.path.join(LITMUS, name), *way, *args) for way in WAYS}
+    seen = {way: outcome(s, litmus.find(LITMUS, name), *way, *args) for way in WAYS}
     for way in WAYS:
         s.same(seen[way], seen[WAYS[0]], "%s %s compared with %s %s" % (*way, *WAYS[0]))
 

@@ -2,8 +2,10 @@
 modes; and programs built by gcc and by clang have the same findings."""
 import json
 import os
+
 import re
 
+import litmus
 from scratch import CXX, each
 
 LITMUS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "litmus")
@@ -27,7 +29,7 @@ MODES = ["%s,%s" % (p, m) for p in sorted(PROGRAMS) for m in ("memory", "fork")]
 
 
 def built(s, name, compiler="gcc"):
-    s.cc(os.path.join(LITMUS, PROGRAMS[name][0]), "prog-" + compiler, "-O1", "-I" + LITMUS, compiler=compiler)
+    s.cc(litmus.find(LITMUS, PROGRAMS[name][0]), "prog-" + compiler, "-O1", "-I" + LITMUS, compiler=compiler)
     return "./prog-" + compiler
 
 

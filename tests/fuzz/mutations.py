@@ -22,8 +22,8 @@ sys.path.insert(0, HERE)
 import compare  # noqa: E402
 import run  # noqa: E402
 
-TRACE = "src/explore/trace.c"
-SYNC = "src/explore/trace_sync.c"
+TRACE = "src/model/order.c"
+SYNC = "src/model/order_sync.c"
 BOUNDED = "src/explore/strategy_bounded.c"
 LIBRARY = "lib/heddle/libheddle_rt.so.1"
 

@@ -73,10 +73,21 @@ def parse(path):
     return cases
 
 
+def programs(folder):
+    """The paths of all programs; they stand in folders by what they are about."""
+    return sorted(glob.glob(os.path.join(folder, "*", "*.c")) + glob.glob(os.path.join(folder, "*", "*.cc")))
+
+
+def find(folder, name):
+    """The path of the program of that name."""
+    [path] = glob.glob(os.path.join(folder, "*", name))
+    return path
+
+
 def tests(folder):
     """(name, function) of every case of every program, with every compiler, level and restart mode."""
-    for path in sorted(glob.glob(os.path.join(folder, "*.c")) + glob.glob(os.path.join(folder, "*.cc"))):
-        name = os.path.splitext(os.path.basename(path))[0]
+    for path in programs(folder):
+        name = os.path.splitext(os.path.relpath(path, folder))[0]
         cases = parse(path)
         for n, case in enumerate(cases):
             label = name if len(cases) == 1 else "%s.%d" % (name, n + 1)
@@ -88,7 +99,7 @@ def tests(folder):
 
 
 def one(s, path, case, compiler, opt, restart):
-    flags = [opt, "-I" + os.path.dirname(path), *case.get("cflags", "").split()]
+    flags = [opt, "-I" + os.path.dirname(os.path.dirname(path)), *case.get("cflags", "").split()]
     s.cc(path, "prog", *flags, compiler=compiler)
     words = case["expect"].split()
     what = dict(w.split("=", 1) for w in words if "=" in w)

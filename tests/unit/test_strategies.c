@@ -77,8 +77,8 @@ struct runner {
   struct hd_search search;
   struct hd_config config;
   struct hd_status status;
-  struct hd_trace trace;   /* our own, for the class of each execution */
-  struct hd_trace resumed; /* of the same events, while its memory is there */
+  struct hd_order trace;   /* our own, for the class of each execution */
+  struct hd_order resumed; /* of the same events, while its memory is there */
   struct result result;
 };
 
@@ -95,9 +95,9 @@ static struct runner *new_runner(const char *strategy) {
   assert_true(r->search.shared != MAP_FAILED);
   r->search.workers = 1;
   r->search.scratch = mmap(NULL, HD_SCRATCH_SIZE, PROT_READ | PROT_WRITE, flags | MAP_PRIVATE, -1, 0);
-  void *m = mmap(NULL, HD_TRACE_MEMORY, PROT_READ | PROT_WRITE, flags | MAP_PRIVATE, -1, 0);
+  void *m = mmap(NULL, HD_ORDER_MEMORY, PROT_READ | PROT_WRITE, flags | MAP_PRIVATE, -1, 0);
   assert_true(r->search.memory != MAP_FAILED && r->search.scratch != MAP_FAILED && m != MAP_FAILED);
-  hd__trace_init(&r->trace, m);
+  hd_order_init(&r->trace, m);
   r->config.seed = 1;
   r->config.depth = 3;
   return r;
@@ -150,8 +150,8 @@ static void on_event(void *ctx, const struct hd_op *op, unsigned flags, unsigned
   unsigned told_flags = flags, told_choices = nchoices;
   struct hd_op told = mutated(op, &told_flags, &told_choices);
   if (r->strategy->event) r->strategy->event(&r->search, &told, told_flags, choice, told_choices);
-  hd__trace_event(&r->trace, op, flags, choice, nchoices);
-  if (r->resumed.ev) hd__trace_event(&r->resumed, op, flags, choice, nchoices);
+  hd_order_event(&r->trace, op, flags, choice, nchoices);
+  if (r->resumed.ev) hd_order_event(&r->resumed, op, flags, choice, nchoices);
 }
 
 enum { NOTHING_LEFT = 100, LATER };
@@ -161,8 +161,8 @@ static int execute(struct runner *r, struct sim *s, const struct sim_program *p,
   unsigned current = 0;
   int begun = r->strategy->begin(&r->search);
   if (begun <= 0) return begun ? LATER : NOTHING_LEFT;
-  hd__trace_begin(&r->trace);
-  if (r->resumed.ev) hd__trace_resume(&r->resumed);
+  hd_order_begin(&r->trace);
+  if (r->resumed.ev) hd_order_resume(&r->resumed);
   sim_begin(s, p);
   while (!s->over && steps--) {
     if (!sim_look(s, current)) return HD_HOW_STUCK;
@@ -190,9 +190,9 @@ static uint64_t final_state(const struct sim *s, int how) {
 
 /* A trace that goes on from what is known of the last one says the same as one that was begun anew. */
 static void compare_resumed(struct runner *r, const struct hd_point *p) {
-  struct hd_trace *a = &r->trace, *b = &r->resumed;
-  hd__trace_end(a, p);
-  hd__trace_end(b, p);
+  struct hd_order *a = &r->trace, *b = &r->resumed;
+  hd_order_end(a, p);
+  hd_order_end(b, p);
   assert_int_equal(b->n, a->n);
   assert_int_equal(b->nthreads, a->nthreads);
   for (uint32_t i = 0; i < a->n; i++)
@@ -202,8 +202,8 @@ static void compare_resumed(struct runner *r, const struct hd_point *p) {
     }
   for (uint32_t i = 0; i < a->n; i++) /* keys tell nothing apart that is dependent */
     for (uint32_t k = 0; k < i; k++)
-      if (hd__apart(a->key[i], a->key[k]) && a->ev[i].op.thread != a->ev[k].op.thread)
-        assert_false(hd__dependent(&a->ev[k].op, a->ev[k].flags, &a->ev[i].op, a->ev[i].flags));
+      if (hd_keys_apart(a->key[i], a->key[k]) && a->ev[i].op.thread != a->ev[k].op.thread)
+        assert_false(hd_dependent(&a->ev[k].op, a->ev[k].flags, &a->ev[i].op, a->ev[i].flags));
   assert_int_equal(b->nraces, a->nraces);
   for (uint32_t i = 0; i < a->nraces; i++) {
     const struct hd_race *q = &a->race[i], *s = &b->race[i];
@@ -238,7 +238,7 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
     } else {
       res->executions++;
       res->stopped += s.stopped > 0;
-      uint64_t class = hd__trace_class(&r->trace);
+      uint64_t class = hd_order_class(&r->trace);
       res->order += hd_mix64(class + n);
       if (r->trace.n > res->longest) res->longest = r->trace.n;
       if (classes_add(&res->classes, class, final_state(&s, how)) < 0) res->ambiguous = 1;
@@ -280,7 +280,7 @@ static struct result *search_together(struct runner *r, const struct sim_program
     over = !r->strategy->end(&r->search, &s.point, (enum hd_how)how);
     res->blocked += how == HD_HOW_BLOCKED;
     res->executions += how != HD_HOW_BLOCKED;
-    if (how != HD_HOW_BLOCKED) classes_add(&res->classes, hd__trace_class(&r->trace), final_state(&s, how));
+    if (how != HD_HOW_BLOCKED) classes_add(&res->classes, hd_order_class(&r->trace), final_state(&s, how));
   }
   r->search = alone;
   r->search.shared->hungry = 0;
@@ -587,7 +587,7 @@ static void searches_survive_their_process(void **unused) {
         int how = execute(apart, &s, &p, 10000);
         if (how < 0) _exit(1);
         shared->more = (uint64_t)apart->strategy->end(&apart->search, &s.point, (enum hd_how)how);
-        if (how != HD_HOW_BLOCKED) shared->sum += hd_mix64(hd__trace_class(&apart->trace) + n);
+        if (how != HD_HOW_BLOCKED) shared->sum += hd_mix64(hd_order_class(&apart->trace) + n);
         _exit(0);
       }
       int status;
@@ -607,9 +607,9 @@ static void resumed_traces_are_like_new_ones(void **unused) {
   struct runner *const runners[] = {samplers[0], rdfs, optimal};
   for (unsigned i = 0; i < sizeof runners / sizeof *runners; i++) {
     struct runner *r = runners[i];
-    void *m = mmap(NULL, HD_TRACE_MEMORY, PROT_READ | PROT_WRITE, flags, -1, 0);
+    void *m = mmap(NULL, HD_ORDER_MEMORY, PROT_READ | PROT_WRITE, flags, -1, 0);
     assert_true(m != MAP_FAILED);
-    hd__trace_init(&r->resumed, m);
+    hd_order_init(&r->resumed, m);
     for (unsigned long k = 0; k < 400; k++) {
       struct sim_program p;
       hd_rng_seed(&rng, 5, k);
@@ -617,7 +617,7 @@ static void resumed_traces_are_like_new_ones(void **unused) {
       search(r, &p, 40);
     }
     r->resumed.ev = NULL;
-    munmap(m, HD_TRACE_MEMORY);
+    munmap(m, HD_ORDER_MEMORY);
   }
 }
 

@@ -31,7 +31,7 @@ def words(path):
 def programs():
     """The words of the litmus programs that have a right case, and of those that have one with a bug."""
     right, wrong = set(), set()
-    for path in glob.glob(os.path.join(ROOT, "tests", "litmus", "*.c*")):
+    for path in litmus.programs(os.path.join(ROOT, "tests", "litmus")):
         found = words(path)
         for case in litmus.parse(path):
             e = case["expect"]

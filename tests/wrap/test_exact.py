@@ -1,6 +1,7 @@
 """Small programs of each family: one execution for each happens-before class that depth-first search finds."""
 import os
 
+import litmus
 from scratch import each
 
 LITMUS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "litmus")
@@ -25,7 +26,7 @@ PROGRAMS = {
 
 @each(*sorted(PROGRAMS))
 def test_exact(s, name):
-    s.cc(os.path.join(LITMUS, name + ".c"), "prog", "-O1", "-I" + LITMUS)
+    s.cc(litmus.find(LITMUS, name + ".c"), "prog", "-O1", "-I" + LITMUS)
     options = ["--timeouts=any"] if name == "timeouts_any" else []
     for args in PROGRAMS[name]:
         r = s.search("check", "./prog", "--strategy", "dfs", "--classes", *options, args=args)

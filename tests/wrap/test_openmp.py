@@ -1,5 +1,5 @@
 """OpenMP: every construct that GCC makes a call of is known to order what it orders, and a program that uses others is
-told that races were not looked for. tests/litmus/openmp.c has what is found."""
+told that races were not looked for. tests/litmus/threads/openmp.c has what is found."""
 from scratch import each
 
 PARTS = {

@@ -1,0 +1,115 @@
+/* order.h: the happens-before order of one execution, and its reversible races. Linked into both binaries.
+ *
+ * Two operations are dependent when swapping them can change anything (hd_dependent, from ops.def and
+ * the outcomes). Happens-before here is the order of dependent operations and of each thread: two executions
+ * with the same happens-before are the same to the program (one Mazurkiewicz class). It is finer than the
+ * order the race detector uses: relaxed atomics order too. */
+#ifndef HD_MODEL_ORDER_H
+#define HD_MODEL_ORDER_H
+
+#include "model/model.h"
+#include "model/op.h"
+
+#define HD_NONE 0xffffffffu
+#define HD__EV_STOP 0x80 /* the execution was stopped in the middle of this event's step */
+
+/* An executed operation. */
+struct hd_ev {
+  struct hd_op op;
+  uint8_t flags;   /* HD_EV_* */
+  uint16_t choice; /* outcome chosen, while nchoices > 1 */
+  uint16_t nchoices;
+  uint32_t index;        /* n-th of its thread, from 1 */
+  uint32_t prev;         /* previous event of its thread, HD_NONE */
+  const uint32_t *pred;  /* what had happened before it without its own conflicts; [cap] */
+  const uint32_t *clock; /* what happened before it, and itself */
+};
+
+/* Events e and f (e earlier) could have come the other way round; f is the pending operation of `thread`
+ * when it was never executed (f == HD_NONE). */
+struct hd_race {
+  uint32_t e, f;
+  uint16_t thread;
+  struct hd_op op; /* of the second */
+  /* What else, after e, has to go out of the way for the second to be possible before e. */
+  const uint32_t *also;
+  uint32_t nalso;
+  const uint32_t
+      *pred; /* of an operation that was never executed: what orders it; NULL: its thread's last event */
+};
+
+struct hd_order {
+  struct hd_ev *ev;
+  uint64_t *key; /* of each event: hd_dependence_key */
+  uint32_t n, cap_ev;
+  struct hd_race *race;
+  uint32_t nraces, cap_races;
+  uint32_t nthreads;                          /* entries of each clock */
+  uint32_t last[HD_MAX_THREADS];              /* last event of each thread */
+  _Alignas(8) uint32_t cause[HD_MAX_THREADS]; /* event that enabled its pending operation: create, signal */
+  uint64_t waits[HD_MAX_THREADS];             /* condition it is queued at */
+  const uint32_t *gate[HD_MAX_THREADS];       /* what had happened when the barrier it is at was passed */
+  struct hd_arena arena;
+  struct hd_tobj *table;
+  uint32_t table_cap, table_used;
+  uint64_t stamp;                 /* of the event being added; grows for ever */
+  uint64_t floor;                 /* entries of the table with a lower stamp are not in use */
+  uint32_t barrier;               /* last time-out: everything after it comes after everything before it */
+  uint32_t section, section_last; /* first and last event of the atomic section entered last, HD_NONE */
+  uint32_t interrupt;             /* last cancellation or signal: nothing is independent of those */
+  uint32_t threads_max;
+  /* order_undo.c */
+  struct hd_mark *mark;
+  struct hd_undo *undo;
+  uint32_t kept;   /* events that this execution is known to begin with: in place, though n is less */
+  uint8_t logging; /* changes can be taken back */
+  uint8_t afresh;  /* but not those of this execution */
+  uint8_t ended;   /* pending operations have been looked at */
+  uint8_t chooses; /* there has ever been a choice */
+};
+
+/* pre: memory of at least HD_ORDER_MEMORY bytes that is the trace's own. */
+#define HD_ORDER_MEMORY (4ull << 30)
+void hd_order_init(struct hd_order *t, void *memory);
+void hd_order_begin(struct hd_order *t);
+/* Instead of begin: as far as the execution is like the last one of this trace, what is known of its events is not
+ * worked out again. */
+void hd_order_resume(struct hd_order *t);
+/* Appends the event and finds its races. */
+void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
+                    unsigned nchoices);
+/* The execution was stopped (crash, finding) in the step of its last event: that step is dependent on all. */
+void hd_order_stop(struct hd_order *t);
+/* The execution is over: races with operations that were still pending. */
+void hd_order_end(struct hd_order *t, const struct hd_point *p);
+/* Races of an operation that is still pending, as if it came next. */
+void hd_order_pending(struct hd_order *t, const struct hd_op *op);
+/* Whether event a happened before event b. pre: a < b. */
+static inline int hd_order_before(const struct hd_order *t, uint32_t a, uint32_t b) {
+  return t->ev[b].clock[t->ev[a].op.thread] >= t->ev[a].index;
+}
+/* Whether event i stays when the race is reversed: v = what stays, in order, then the second operation.
+ * pre: i > r->e. */
+static inline int hd_order_stays(const struct hd_order *t, const struct hd_race *r, uint32_t i) {
+  if (i == r->f || hd_order_before(t, r->e, i)) return 0;
+  for (uint32_t k = 0; k < r->nalso; k++)
+    if (i == r->also[k] || (i > r->also[k] && hd_order_before(t, r->also[k], i))) return 0;
+  return 1;
+}
+/* What will come of the second operation of a race when it comes first (order_outcome.c): returns its flags, and
+ * changes in op what depends on it. */
+unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_race *r, struct hd_op *op);
+/* Whether the two operations, of different threads, are dependent. `failed` as in HD_EV_FAILED. */
+int hd_dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
+/* What tells most pairs of independent operations apart: those with different keys, neither of them 0, are. */
+uint64_t hd_dependence_key(const struct hd_op *op, unsigned flags);
+static inline int hd_keys_apart(uint64_t a, uint64_t b) { return a && b && a != b; }
+/* A number that is the same for all executions of one happens-before class, and no others: hd_mix64 of the sum of
+ * the numbers of its events. */
+uint64_t hd_order_class(const struct hd_order *t);
+uint64_t hd_order_event_class(const struct hd_order *t, const struct hd_ev *e);
+/* The event that a pending operation may have had to wait for: the last release of its lock, the last event of the
+ * thread to be joined; HD_NONE. */
+uint32_t hd_order_enabler(struct hd_order *t, const struct hd_op *op);
+
+#endif

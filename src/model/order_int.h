@@ -1,0 +1,113 @@
+/* order_int.h: between the files of the order (order*.c). */
+#ifndef HD_MODEL_ORDER_INT_H
+#define HD_MODEL_ORDER_INT_H
+
+#include "model/order.h"
+
+/* ---- for the files that know the dependencies of one family (order.c, order_sync.c, order_io.c) ---- */
+
+struct hd_link {
+  uint32_t ev;
+  uint8_t mask;
+  uint8_t write;
+  struct hd_link *next;
+};
+
+/* What is known of one object. Memory: per granule a list of accesses; locks: the last acquire and release. */
+struct hd_tobj {
+  uint64_t key;
+  uint64_t stamp;                     /* of the event that touched it last */
+  uint32_t acquire, release, destroy; /* last events, HD_NONE */
+  struct hd_link *list;               /* most recent first */
+  struct hd_link *spins;              /* lock: loops that saw it free since it was last taken */
+  struct hd_reader *readers;          /* read-write lock: since it was last taken for writing, latest first */
+  uint64_t count;                     /* semaphore: its value; barrier: threads that have arrived */
+};
+
+/* The event being appended, or an operation that was never executed. */
+struct hd_work {
+  struct hd_order *t;
+  uint32_t f; /* the new event, HD_NONE */
+  const struct hd_op *op;
+  unsigned flags;
+  const uint32_t *pred; /* what orders it apart from its conflicts */
+  uint32_t *clock;      /* the same with the conflicts so far */
+};
+
+/* The state before an event. */
+struct hd_mark {
+  char *next; /* of the arena */
+  struct hd_undo *undo;
+  uint64_t waits; /* of its thread, as the next two */
+  const uint32_t *gate;
+  uint32_t cause;
+  uint32_t barrier, section, section_last, interrupt;
+  uint32_t nraces, nthreads, table_used;
+};
+
+/* order_undo.c: before a change in place. pre: size is a multiple of 8. */
+void hd_order_save(struct hd_order *t, void *at, uint32_t size);
+/* Before the event changes what is known of a thread that is not its own. */
+void hd_order_save_thread(struct hd_order *t, uint32_t i);
+/* Before an event of the thread is added. */
+void hd_order_mark(struct hd_order *t, uint32_t thread);
+/* Whether the event is one that the trace is known to go on with; it is then part of it. pre: n < kept. */
+int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
+                   unsigned nchoices);
+/* The execution is over before all events it was known to begin with. */
+void hd_order_settle(struct hd_order *t);
+
+int hd__overlap(const struct hd_op *a, const struct hd_op *b);
+/* Of an operation on memory. A compare-and-swap that fails is a read. */
+int hd__is_write(unsigned kind, unsigned flags);
+int hd__woke_spuriously(const struct hd_ev *wait);
+/* What an operation does to the lock it names, and that lock: of WAIT the mutex in aux. */
+enum hd_lock_role { HD_LOCK_NONE, HD_LOCK_ACQUIRE, HD_LOCK_RELEASE, HD_LOCK_READ, HD_LOCK_WRITE };
+enum hd_lock_role hd__lock_role(unsigned kind, unsigned flags);
+uint64_t hd__lock_of(const struct hd_op *op);
+void *hd_order_get(struct hd_order *t, size_t n);
+struct hd_tobj *hd__tobj(struct hd_order *t, uint64_t key);
+void hd__join(struct hd_work *w, uint32_t e);
+int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e);
+void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso);
+/* Ordered after e; a race when nothing else orders them. An event inside an atomic section is passed over: the
+ * section as a whole takes its place. */
+void hd__meet(struct hd_work *w, uint32_t e);
+/* For operations that tell what enabled and disabled them. Returns 0 when there is no more to say of one that
+ * was never executed. */
+int hd__on_enabled(struct hd_work *w);
+int hd__io_dependent(const struct hd_op *a, const struct hd_op *b);
+void hd__on_io(struct hd_work *w);
+
+/* The families of order_sync.c: read-write locks, semaphores, barriers. */
+int hd__sync_dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
+void hd__sync_conflicts(struct hd_work *w);
+/* What follows from an executed event. */
+void hd__sync_event(struct hd_order *t, uint32_t f);
+/* Whether the operation may have to wait. */
+int hd__sync_waits(const struct hd_op *op);
+/* Whether op could not be executed before event e. */
+int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op);
+/* What the event adds to the readers, writers and tokens of its read-write lock or semaphore. */
+struct hd_held {
+  int readers, writers, tokens;
+};
+struct hd_held hd__sync_held(const struct hd_ev *e);
+/* hd_order_enabler for these operations. */
+uint32_t hd__sync_enabler(struct hd_order *t, const struct hd_op *op);
+
+/* Atomic sections (order_section.c). */
+int hd__section_dependent(const struct hd_op *a, const struct hd_op *b);
+/* What an operation that may have to wait for o races with: whoever took it, or the section entered last, whichever
+ * it could have come before. */
+uint32_t hd__section_rival(const struct hd_order *t, const struct hd_tobj *o);
+/* The event that stands for the taking of o by the event f. */
+uint32_t hd__section_taker(const struct hd_order *t, const struct hd_tobj *o, uint32_t f);
+/* The event that e can be reversed at: itself, or the entry of the section that it is in. */
+uint32_t hd__section_entry(const struct hd_order *t, uint32_t e);
+/* Orders the operation after the section entered last. `waits`: the races are known already. */
+void hd__meet_section(struct hd_work *w, int waits);
+/* The operation enters a section: it meets whatever the others did last. */
+void hd__meet_everybody(struct hd_work *w);
+
+#endif

@@ -1,0 +1,125 @@
+/* order_undo.c: takes a trace back to an earlier point, so that an execution which begins like the one before it
+ * need not have its beginning analysed again. Runs in the tested process. Part of order.c.
+ *
+ * A trace is one stack (its arena) and a few tables. What an event changes in place is saved on the stack first.
+ *
+ * Invariants
+ *  1. mark[i] is the state before event i, for every i below what is known (max(n, kept)), and mark[n] when
+ *     `ended`; it is valid only while `logging`.
+ *  2. Whatever is changed in place, other than what mark[i] has of the event's own thread, was saved between mark[i]
+ *     and the change. Taking back goes event by event, the latest first, and restores in the reverse order.
+ *  3. While n < kept, the tables are those after event kept - 1. Whoever looks at them brings them back to n first
+ *     (hd_order_settle).
+ *  4. Where memory below a mark is given up for new memory above it (clocks that get wider, a table that grows),
+ *     the next execution starts afresh. */
+#include "model/order_int.h"
+
+struct hd_undo {
+  struct hd_undo *next;
+  uint64_t *at;
+  uint64_t words;
+  uint64_t was[];
+};
+
+void hd_order_save(struct hd_order *t, void *at, uint32_t size) {
+  if (!t->logging) return;
+  struct hd_undo *u = hd_order_get(t, sizeof *u + size);
+  u->next = t->undo;
+  u->at = at;
+  u->words = size / 8;
+  for (uint64_t i = 0; i < u->words; i++) u->was[i] = u->at[i];
+  t->undo = u;
+}
+
+void hd_order_save_thread(struct hd_order *t, uint32_t i) {
+  if (!t->logging || i >= t->mark[t->n - 1].nthreads) return; /* it is new in this event */
+  hd_order_save(t, &t->cause[i & ~1u], 8);
+  hd_order_save(t, &t->waits[i], 8);
+  hd_order_save(t, &t->gate[i], 8);
+}
+
+void hd_order_mark(struct hd_order *t, uint32_t thread) {
+  int known = thread < t->nthreads;
+  t->mark[t->n] = (struct hd_mark){.next = t->arena.next,
+                                   .undo = t->undo,
+                                   .waits = known ? t->waits[thread] : 0,
+                                   .gate = known ? t->gate[thread] : NULL,
+                                   .cause = known ? t->cause[thread] : HD_NONE,
+                                   .barrier = t->barrier,
+                                   .section = t->section,
+                                   .section_last = t->section_last,
+                                   .interrupt = t->interrupt,
+                                   .nraces = t->nraces,
+                                   .nthreads = t->nthreads,
+                                   .table_used = t->table_used};
+}
+
+static void restore(struct hd_order *t, const struct hd_undo *until) {
+  while (t->undo != until) {
+    struct hd_undo *u = t->undo;
+    for (uint64_t i = 0; i < u->words; i++) u->at[i] = u->was[i];
+    t->undo = u->next;
+  }
+}
+
+/* Brings the tables back to the state before event k. */
+static void take_back(struct hd_order *t, uint32_t k) {
+  uint32_t known = t->n > t->kept ? t->n : t->kept;
+  if (t->ended) restore(t, t->mark[known].undo);
+  for (uint32_t i = known; i-- > k;) {
+    const struct hd_mark *m = &t->mark[i];
+    unsigned thread = t->ev[i].op.thread;
+    restore(t, m->undo);
+    t->last[thread] = t->ev[i].prev;
+    t->cause[thread] = m->cause;
+    t->waits[thread] = m->waits;
+    t->gate[thread] = m->gate;
+  }
+  if (k < known || t->ended) {
+    const struct hd_mark *m = &t->mark[k];
+    t->arena.next = m->next;
+    t->barrier = m->barrier;
+    t->section = m->section;
+    t->section_last = m->section_last;
+    t->interrupt = m->interrupt;
+    t->nraces = m->nraces;
+    t->nthreads = m->nthreads;
+    t->table_used = m->table_used;
+  }
+  t->ended = 0;
+  t->kept = k;
+}
+
+void hd_order_settle(struct hd_order *t) {
+  if (t->n < t->kept) take_back(t, t->n);
+}
+
+static int same(const struct hd_ev *e, const struct hd_op *op, unsigned flags, unsigned choice,
+                unsigned nchoices) {
+  const struct hd_op *was = &e->op;
+  return was->kind == op->kind && was->section == op->section && was->thread == op->thread &&
+         was->object == op->object && was->size == op->size &&
+         (was->aux == op->aux || hd_op_object[op->kind] == HD_OBJ_IO) && was->enabler == op->enabler &&
+         was->disabler == op->disabler && was->enabler_before == op->enabler_before &&
+         e->flags == (uint8_t)flags && e->choice == (uint16_t)choice && e->nchoices == (uint16_t)nchoices;
+}
+
+int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
+                   unsigned nchoices) {
+  if (!same(&t->ev[t->n], op, flags, choice, nchoices)) { /* the program does not do the same thing twice */
+    hd_order_settle(t);
+    return 0;
+  }
+  t->ev[t->n++].op = *op;
+  return 1;
+}
+
+void hd_order_resume(struct hd_order *t) {
+  if (!t->logging || t->afresh) {
+    hd_order_begin(t);
+    t->logging = 1;
+  } else {
+    take_back(t, t->n > t->kept ? t->n : t->kept);
+    t->n = 0;
+  }
+}

@@ -1,0 +1,120 @@
+/* arch_x86_64.c: preparing flows of control and the thread pointer on x86-64. Runs in the tested process. */
+#include <sys/auxv.h>
+
+#include "runtime/core/arch.h"
+
+#define ARCH_SET_FS 0x1002
+#define ARCH_GET_FS 0x1003
+
+__attribute__((visibility("hidden"))) uint8_t hd_arch_fsgsbase;
+void hd_arch_entry(void);
+extern const char hd_arch_peek_at[], hd_arch_peek_failed[]; /* instructions of hd_arch_peek */
+
+void hd_arch_init(void) { hd_arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0; /* HWCAP2_FSGSBASE */ }
+
+uint64_t hd_arch_tp(void) {
+  uint64_t tp;
+  hd_sys3(SYS_arch_prctl, ARCH_GET_FS, &tp, 0);
+  return tp;
+}
+
+void hd_arch_set_tp(uint64_t tp) { hd_sys3(SYS_arch_prctl, ARCH_SET_FS, tp, 0); }
+
+/* What the kernel puts on the stack for a handler: its own ucontext, shorter than libc's, and behind a pointer
+ * the state of the vector registers, whose length is told in bytes that hardware does not use. */
+#define KERNEL_UCONTEXT 304
+#define XSTATE_MAGIC 0x46505853u
+
+_Noreturn void hd_arch_return_from_signal(uint64_t sp) {
+  __asm__ volatile("movq %0, %%rsp\n\tmovl $15, %%eax\n\tsyscall" : : "r"(sp) : "memory"); /* rt_sigreturn */
+  __builtin_unreachable();
+}
+
+_Noreturn static void run_and_return(ucontext_t *uc, void (*fn)(ucontext_t *)) {
+  fn(uc);
+  hd_arch_return_from_signal((uint64_t)uc);
+}
+
+static void copy(char *to, const char *from, uint64_t n) {
+  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+}
+
+/* Copies the context to below sp. Returns where it is now. */
+static ucontext_t *copy_context(const ucontext_t *uc, char *sp) {
+  const char *fp = (const char *)uc->uc_mcontext.fpregs;
+  uint64_t size = 512;
+  if (*(const uint32_t *)(fp + 464) == XSTATE_MAGIC) size = *(const uint32_t *)(fp + 468);
+  char *fp_to = (char *)((uint64_t)(sp - size) & ~63ull);
+  ucontext_t *to = (ucontext_t *)((uint64_t)(fp_to - KERNEL_UCONTEXT) & ~63ull);
+  copy(fp_to, fp, size);
+  copy((char *)to, (const char *)uc, KERNEL_UCONTEXT);
+  to->uc_mcontext.fpregs = (fpregset_t)fp_to;
+  return to;
+}
+
+_Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *)) {
+  /* below what leaf functions may use */
+  ucontext_t *to = copy_context(uc, (char *)uc->uc_mcontext.gregs[REG_RSP] - 128);
+  __asm__ volatile("movq %0, %%rsp\n\txorl %%ebp, %%ebp\n\tcallq *%3\n\tud2"
+                   :
+                   : "r"(to), "D"(to), "S"(fn), "r"(run_and_return)
+                   : "memory");
+  __builtin_unreachable();
+}
+
+void hd_arch_call(ucontext_t *uc, void (*fn)(void)) {
+  greg_t *g = uc->uc_mcontext.gregs;
+  g[REG_RSP] -= 8;
+  *(uint64_t *)g[REG_RSP] = (uint64_t)g[REG_RIP];
+  g[REG_RIP] = (greg_t)fn;
+}
+
+long hd_arch_clone_beside(const long *a, const ucontext_t *uc) {
+  static char room[64 << 10] __attribute__((aligned(64))); /* one at a time: we sleep until it is gone */
+  ucontext_t *to = copy_context(uc, room + sizeof room);
+  to->uc_mcontext.gregs[REG_RAX] = 0;
+  to->uc_mcontext.gregs[REG_RSP] = a[1];
+  long pid = 56 /* clone */;
+  register long r10 __asm__("r10") = a[3];
+  register long r8 __asm__("r8") = a[4];
+  __asm__ volatile(
+      "syscall\n\ttestq %%rax, %%rax\n\tjnz 1f\n\tmovl $15, %%eax\n\tsyscall\n1:" /* rt_sigreturn */
+      : "+a"(pid)
+      : "D"(a[0]), "S"(to), "d"(a[2]), "r"(r10), "r"(r8)
+      : "rcx", "r11", "memory");
+  return pid;
+}
+
+void hd_arch_write_syscall(void *at, int nr) {
+  unsigned char code[] = {0xb8, (unsigned char)nr, (unsigned char)(nr >> 8), 0, 0, 0x0f, 0x05, 0xc3};
+  copy(at, (const char *)code, sizeof code); /* mov $nr, %eax; syscall; ret */
+}
+
+void hd_arch_write_return(void *at, int value) {
+  unsigned char code[] = {0x48, 0xc7, 0xc0, (unsigned char)value, 0xff, 0xff, 0xff, 0xc3};
+  copy(at, (const char *)code, sizeof code); /* mov $value, %rax; ret: small negative numbers */
+}
+
+void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg) {
+  uint64_t *sp = (uint64_t *)((uintptr_t)top & ~15ull);
+  uint32_t mxcsr = 0x1f80; /* the state every new thread starts with */
+  uint16_t cw = 0x37f;
+  *--sp = 0; /* two words: the stack is 16-aligned where entry is called */
+  *--sp = 0;
+  *--sp = (uint64_t)hd_arch_entry;
+  *--sp = 0;               /* rbp */
+  *--sp = 0;               /* rbx */
+  *--sp = (uint64_t)entry; /* r12 */
+  *--sp = (uint64_t)arg;   /* r13 */
+  *--sp = 0;               /* r14 */
+  *--sp = 0;               /* r15 */
+  *--sp = mxcsr | (uint64_t)cw << 32;
+  c->sp = sp;
+  c->tp = tp;
+}
+
+int hd_arch_peek_fault(ucontext_t *uc) {
+  if (hd_sig_pc(uc) != (uint64_t)hd_arch_peek_at) return 0;
+  uc->uc_mcontext.gregs[REG_RIP] = (greg_t)hd_arch_peek_failed;
+  return 1;
+}

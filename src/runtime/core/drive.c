@@ -1,0 +1,452 @@
+/* drive.c: the loop over executions. Runs in the tested process, on a stack of its own.
+ *
+ * An execution starts on the first thread's real stack, just below the frames of libc's start-up code, and
+ * ends by a jump back to here. In memory mode everything is then put back; in fork mode the execution runs in
+ * a child that shares nothing but the shared file. */
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "runtime/core/check.h"
+#include "runtime/rt.h"
+
+#define SCHED_STACK (1ull << 20)
+
+static struct {
+  int (*main_fn)(int, char **, char **);
+  int argc;
+  char **argv, **envp;
+  void (*body)(void *); /* of hd_check, in the place of main; else NULL */
+  void *arg;
+} program;
+static char *stack_lo, *stack_hi; /* of the first thread: frames above lo belong to the start-up code */
+static uint64_t stack_limit;      /* how far it may grow, less a margin */
+static struct hd_ctx start_ctx;
+static bool fork_mode;
+static bool probing; /* this execution will be run again: the strategy must not go on */
+
+_Noreturn static void leave(void) {
+  hd__cover_end();
+  rt.status->state = HD_ST_DONE;
+  hd__die(0);
+}
+
+/* First code of thread 0. */
+static void hd_rt_main(void *unused) {
+  (void)unused;
+  hd__debug_look();
+  hd__event(0);
+  if (program.body) {
+    program.body(program.arg);
+    rt.cur->exiting = true; /* only in the eyes of the others: the test process has not come to its end */
+    hd__thread_exit(NULL);
+  }
+  hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));
+}
+
+/* In fork mode the parent never runs the program, and under a debugger nothing is put back: memory needs no
+ * guarding then. */
+static void take_snapshot(void) {
+  hd__terminate_mark();
+  /* What the loader remembers of names that we asked for in vain lies in memory that is not put back. Asked twice, it
+   * forgets. */
+  hd__private_depth++;
+  dlerror();
+  dlerror();
+  hd__private_depth--;
+  hd__heap_mark();
+  hd__keys_mark();
+  hd__exit_mark();
+  if (hd__snapshot_take(stack_lo, stack_hi, !fork_mode && !rt.config->debug))
+    hd__fail(HD_RTE_ENVIRONMENT, 0,
+             "cannot record the program's memory (mprotect or /proc/self/maps refused)");
+}
+
+static void put_back(void) {
+  hd__children_begin();
+  hd__sysguard_begin(); /* first: it makes all memory writable again */
+  hd__files_undo();
+  hd__snapshot_restore();
+  hd__heap_restore();
+  hd__ident_reset();
+  hd__signals_begin();
+  hd__keys_begin();
+  hd__exit_begin();
+  hd__terminate_begin();
+}
+
+static void grow_identities(void) {
+  struct hd_status *s = rt.status;
+  if (s->ngrown < HD_MAX_GROWN) s->grown[s->ngrown] = rt.grow_stack;
+  s->ngrown++;
+  unsigned have = hd__ident_count(rt.grow_stack);
+  hd__snapshot_unguard();
+  if (hd__ident_grow(rt.grow_stack, have ? have : 4)) {
+    char text[200];
+    hd__format(text, sizeof text, "the system has no room for the stacks of more than %u threads",
+               (uint64_t)have);
+    hd__fail(HD_RTE_ENVIRONMENT, 0, text);
+  }
+  take_snapshot();
+}
+
+/* Runs the execution once. Returns why it ended (enum hd_end). */
+static int run_once(void) {
+  hd__files_begin();
+  hd__sched_begin();
+  hd__sites_reset();
+  hd__notes_begin();
+  hd__openmp_begin();
+  rt.search.observed = 0;
+  rt.search.infeasible = rt.search.hit = 0;
+  int begun = rt.strategy->begin(&rt.search);
+  if (begun <= 0) return begun ? HD_END_LATER : HD_END_OVER;
+  struct hd_thread *t = hd__thread_new(NULL);
+  hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
+  hd__run();
+  if (rt.end_reason == HD_END_GROW) return HD_END_GROW; /* as if it had not been tried */
+  rt.status->events += rt.events;
+  rt.status->event_hash = rt.event_hash;
+  rt.status->exit_status = rt.exit_status;
+  rt.status->assumed_wrong = rt.search.infeasible && rt.end_reason != HD_END_FINDING;
+  return rt.end_reason;
+}
+
+static void count(uint64_t *counter) {
+  struct hd_search *s = &rt.search;
+  s->tally[s->ntally].at = counter;
+  s->tally[s->ntally++].value = *counter + 1;
+}
+
+/* What this execution adds to the counters, to be committed by the strategy with its own changes. */
+static void prepare_tally(int reason) {
+  struct hd_status *st = rt.status;
+  rt.search.ntally = 0;
+  if (reason == HD_END_DIVERGED && rt.strategy->systematic) return;
+  if (reason == HD_END_BLOCKED) {
+    count(&st->blocked);
+    return;
+  }
+  if (reason == HD_END_CUT) count(&st->cut);
+  count(st->assumed_wrong ? &st->infeasible : &st->executions);
+}
+
+static void make_tally(void) {
+  for (unsigned i = 0; i < rt.search.ntally; i++) *rt.search.tally[i].at = rt.search.tally[i].value;
+}
+
+/* Lets the strategy draw its conclusions. pre: the execution has just ended, nothing is put back yet. */
+static void conclude(int reason) {
+  static const uint8_t how[] = {[HD_END_EXIT] = HD_HOW_EXIT,
+                                [HD_END_STUCK] = HD_HOW_STUCK,
+                                [HD_END_FINDING] = HD_HOW_STOPPED,
+                                [HD_END_CUT] = HD_HOW_STOPPED,
+                                [HD_END_BLOCKED] = HD_HOW_BLOCKED};
+  struct hd_point p = hd__here();
+  if (reason == HD_END_GROW || reason == HD_END_LATER || reason == HD_END_OVER) return;
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state == HD_T_READY && rt.thread[i].op.kind == HD_OP_ACAS) hd__op_find(&rt.thread[i].op);
+  prepare_tally(reason);
+  bool over = reason != HD_END_DIVERGED && !rt.strategy->end(&rt.search, &p, how[reason]);
+  if (rt.status->epoch == rt.shared->epoch || !rt.strategy->forget) {
+    make_tally();
+    if (over) rt.shared->over = 1;
+  } else { /* another worker has begun the search anew */
+    rt.status->discarded++;
+  }
+}
+
+/* Lets go of the files before the strategy may have to wait for another worker, who may be waiting for the files. */
+static void leave_files(void) {
+  if (!rt.status->changes_files) return;
+  hd__children_begin();
+  hd__files_undo();
+}
+
+/* The same in a child process. What it learned and found stands in the shared file. */
+static int run_forked(void) {
+  uint64_t known = rt.status->visible_count;
+  long pid = hd_sys6(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
+  if (pid < 0) hd__fail(HD_RTE_ENVIRONMENT, 0, "fork failed: too many processes, or no memory");
+  if (pid == 0) {
+    hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
+    hd__sysguard_enable(); /* not inherited */
+    hd__spin_clock();
+    int reason = run_once();
+    leave_files();
+    if (!probing) conclude(reason);
+    rt.ctl->fork_grow = rt.grow_stack;
+    hd__children_begin();
+    hd__die(100 + reason);
+  }
+  int status = 0;
+  while (hd_sys4(SYS_wait4, pid, &status, 0, 0) == -4 /* EINTR */)
+    ;
+  hd__cover_forked();
+  hd__files_undo();
+  rt.epoch++;
+  if (rt.shared->lock == rt.search.worker + 1) { /* it was killed while it held the lock */
+    hd_search_recover(&rt.search);
+    hd_search_unlock(&rt.search);
+  }
+  hd__shadow_learn(known, rt.status->visible_count);
+  if (rt.status->state == HD_ST_ERROR) hd__die(3);
+  rt.grow_stack = rt.ctl->fork_grow;
+  if (WIFEXITED(status) && WEXITSTATUS(status) >= 100) return WEXITSTATUS(status) - 100;
+  return -1 - status; /* it destroyed itself */
+}
+
+/* Unlearns what an execution taught, so that it can be run again from the same knowledge. */
+static void unlearn(uint64_t known) {
+  bool spin = false;
+  for (uint64_t i = known; i < rt.status->visible_count; i++)
+    if (rt.visible[i] & HD_VISIBLE_SPIN)
+      spin = true;
+    else
+      *hd__cell(rt.visible[i]) = (struct hd_cell){0};
+  rt.status->visible_count = known;
+  if (spin) hd__spin_relearn();
+}
+
+/* In fork mode the process of an execution has died, before the strategy heard of its end. Returns whether the search
+ * goes on. */
+static bool outlive(int wait_status) {
+  if (rt.config->mode != HD_MODE_REDUCE) return false;
+  rt.search.hit =
+      rt.config->target_death && (wait_status & ~0x80) == rt.config->target_death; /* 0x80: core */
+  conclude(HD_END_FINDING);
+  return true;
+}
+
+/* The only execution of a process under a debugger, which sees it begin once and run here: neither given up for want
+ * of identities, nor in a child. */
+static void run_debugged(uint64_t number) {
+  const struct hd_config *c = rt.config;
+  for (uint32_t i = 0; i < c->ngrown && i < HD_MAX_GROWN; i++) {
+    rt.grow_stack = c->grown[i];
+    grow_identities();
+  }
+  rt.search.execution = rt.status->execution = number;
+  rt.status->visible_at_start = rt.status->visible_count;
+  int reason = run_once();
+  if (reason == HD_END_GROW)
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "its threads have stacks of too many sizes to run under a debugger");
+  conclude(reason);
+  hd__children_begin();
+  hd__files_undo();
+}
+
+/* One execution, whatever it takes: again with more identities if there were too few. */
+static int run_execution(uint64_t number) {
+  rt.search.execution = number;
+  rt.status->execution = number;
+  rt.status->visible_at_start = rt.status->visible_count;
+  uint64_t logged = rt.status->nevents;
+  for (;;) {
+    int reason = fork_mode ? run_forked() : run_once();
+    if (reason < 0 && outlive(-1 - reason)) return HD_END_FINDING;
+    if (reason < 0) {
+      /* Only in fork mode: die the same way, so that the supervisor sees what it sees in memory mode. */
+      rt.ctl->fork_status = -1 - reason;
+      hd__die(98);
+    }
+    if (!fork_mode) {
+      leave_files();
+      if (!probing) conclude(reason);
+      put_back();
+    }
+    if (reason != HD_END_GROW) return reason;
+    unlearn(rt.status->visible_at_start); /* as if it had not been tried */
+    rt.status->nevents = logged;
+    grow_identities();
+  }
+}
+
+struct probe {
+  uint64_t hash, events;
+  int reason, status;
+};
+
+static struct probe probe(uint64_t number, uint64_t known) {
+  unlearn(known);
+  uint64_t before = rt.status->events;
+  int reason = run_execution(number);
+  struct probe p = {rt.status->event_hash, rt.status->events - before, reason, rt.status->exit_status};
+  rt.status->events = before;
+  return p;
+}
+
+static bool same(struct probe a, struct probe b) {
+  return a.hash == b.hash && a.events == b.events && a.reason == b.reason && a.status == b.status;
+}
+
+/* The program does not do the same thing twice: says where it first differed. */
+_Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
+  struct hd_event *ev = (struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT);
+  char text[400];
+  hot.detail = hot.log = 1;
+  rt.status->nevents = 0;
+  probe(number, known);
+  uint64_t n = rt.status->nevents;
+  probe(number, known);
+  uint64_t m = rt.status->nevents - n, i = 0;
+  while (i < n && i < m && ev[i].thread == ev[n + i].thread && ev[i].op == ev[n + i].op &&
+         ev[i].object == ev[n + i].object)
+    i++;
+  const struct hd_event *a = i < n ? &ev[i] : NULL, *b = i < m ? &ev[n + i] : NULL;
+  if (!a && !b)
+    hd__format(
+        text, sizeof text,
+        "the program is not deterministic: under the same schedule the same operations came out otherwise, or it "
+        "ended otherwise (real time, other processes or leftovers of the last run decide something)");
+  else
+    hd__format(
+        text, sizeof text,
+        "the program is not deterministic: under the same schedule, event %u was %s of T%u in one run and %s of "
+        "T%u in the next (real time, addresses, random numbers or leftovers of the last run decide something)",
+        i + 1, a ? hd_op_text[a->op] : "the end", (uint64_t)(a ? a->thread : 0),
+        b ? hd_op_text[b->op] : "the end", (uint64_t)(b ? b->thread : 0));
+  uint64_t pc = a ? a->pc : b ? b->pc : 0;
+  rt.cur = NULL;
+  hd__fail(HD_RTE_NONDETERMINISM, pc, text);
+}
+
+/* Decides how to restart: the execution to come is run twice, and must do the same both times. The strategy
+ * does not hear of it. Returns false when a finding has ended the search already. */
+static bool choose_restart(uint64_t number) {
+  uint64_t known = rt.status->visible_count;
+  unsigned findings = rt.status->nfindings;
+  probing = true;
+  struct probe a = probe(number, known);
+  if (rt.status->nfindings > findings && !rt.config->all) {
+    rt.status->events += a.events;
+    return false;
+  }
+  if (!same(a, probe(number, known))) {
+    fork_mode = true;
+    rt.status->restart = HD_RESTART_FORK;
+    hd__snapshot_unguard();
+    a = probe(number, known);
+    if (!same(a, probe(number, known))) nondeterminism(number, known);
+  }
+  unlearn(known);
+  probing = false;
+  return true;
+}
+
+/* Executions until there is nothing left, or somebody says stop. `number`: of the first. */
+static void run_all(uint64_t number) {
+  const struct hd_config *c = rt.config;
+  struct hd_status *st = rt.status;
+  unsigned findings = st->nfindings;
+  /* However little time there is, the schedule itself is tried. */
+  bool first = c->mode == HD_MODE_REDUCE;
+  while ((first || !rt.ctl->supervisor_stop) && (number || (number = hd__worker_next()))) {
+    int reason = run_execution(number);
+    st->heartbeat++;
+    first = false;
+    if (c->mode == HD_MODE_REDUCE) unlearn(st->visible_at_start); /* every candidate is of the same program */
+    /* It was to begin like an earlier one, and did not. The strategy takes it for one that never came to its end. */
+    bool strayed = reason == HD_END_DIVERGED && rt.strategy->systematic;
+    st->strayed += strayed;
+    if (strayed) st->lossy = 1;
+    if ((reason == HD_END_DIVERGED && !strayed) || (st->nfindings > findings && !c->all)) break;
+    if (reason == HD_END_OVER) rt.shared->over = 1;
+    hd__worker_sync();
+    if (rt.shared->over) {
+      if (!hd_bound_over(&rt.search, rt.strategy, !st->cut && !st->lossy && !st->sampled)) break;
+      rt.shared->over = 0; /* the next bound */
+    }
+    hd__worker_pause();
+    if (reason == HD_END_LATER && !hd__worker_later()) break;
+    number = 0;
+  }
+}
+
+static void search(void *unused) {
+  (void)unused;
+  const struct hd_config *c = rt.config;
+  struct hd_status *st = rt.status;
+  if (!st->restart) st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
+  fork_mode = st->restart == HD_RESTART_FORK;
+  rt.main_tp = rt.sched.tp = hd_arch_tp();
+  if (hd__ident_grow(0, 4))
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no room for the stacks of 4 threads");
+  hd__signals_init();
+  hd__vdso_init();
+  hd__sysguard_init();
+  if (!fork_mode) hd__spin_clock();
+  hd__files_init();
+  hd__modules_record();
+  hd__openmp_init();
+  hd__worker_start();
+  take_snapshot();
+  st->state = HD_ST_RUNNING;
+  uint64_t number = hd__worker_next();
+  if (!number) leave();
+  if (!st->decided && c->restart == HD_RESTART_AUTO && c->mode == HD_MODE_CHECK && !choose_restart(number)) {
+    prepare_tally(HD_END_FINDING);
+    if (st->phase[0].strategy[0]) count(&st->phase[st->phase_now].executions);
+    make_tally();
+    leave();
+  }
+  __atomic_store_n(&st->decided, 1, __ATOMIC_RELEASE);
+  if (c->debug)
+    run_debugged(number);
+  else if (!rt.shared->over)
+    run_all(number);
+  leave();
+}
+
+/* Begins the search. Everything above a page boundary below `top` is not the executions' own: start-up code, arguments
+ * and environment, the frames of whoever called hd_check. */
+_Noreturn static void begin(uint64_t top) {
+  stack_lo = (char *)(top & ~(HD_PAGE - 1));
+  *(volatile char *)(stack_lo - HD_PAGE) = 0; /* from here on the kernel makes it grow */
+  pthread_attr_t a;
+  void *lo;
+  size_t size;
+  hd__private_depth++;
+  if (pthread_getattr_np(pthread_self(), &a) || pthread_attr_getstack(&a, &lo, &size))
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "cannot find the stack of the first thread");
+  stack_hi = (char *)lo + size;
+  stack_limit =
+      (uint64_t)(stack_lo - (char *)lo) > (64u << 10) ? (uint64_t)(stack_lo - (char *)lo) - (64u << 10) : 0;
+  pthread_attr_destroy(&a);
+  hd__private_depth--;
+  char *st = hd__map(SCHED_STACK);
+  if (!st) hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the scheduler");
+  hd_arch_prepare(&start_ctx, st + SCHED_STACK, hd_arch_tp(), search, NULL);
+  hd_arch_jump(&start_ctx);
+}
+
+_Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp) {
+  program.main_fn = main_fn;
+  program.argc = argc;
+  program.argv = argv;
+  program.envp = envp;
+  begin((uint64_t)__builtin_frame_address(0) - 512);
+}
+
+_Noreturn void hd__drive_callback(void (*body)(void *), void *arg, uint64_t top) {
+  program.body = body;
+  program.arg = arg;
+  rt.callback = true;
+  hd__attach();
+  hd__heap_start();
+  begin(top);
+}
+
+bool hd__first_stack_has(uint64_t addr) {
+  return addr < (uint64_t)stack_hi && addr >= (uint64_t)stack_lo - stack_limit;
+}
+
+uint64_t hd__first_stack_end(void) { return (uint64_t)stack_lo; }
+
+void hd__scan_first_stack(char *sp, void (*f)(char *lo, char *hi)) { f(sp, stack_lo); }
+
+bool hd__first_stack_overflow(uint64_t addr, uint64_t sp) {
+  return addr < (uint64_t)stack_lo && sp < (uint64_t)stack_lo && sp > (uint64_t)stack_lo - (1ull << 40) &&
+         addr + 65536 > sp && addr < sp + 65536 && (uint64_t)stack_lo - addr > stack_limit;
+}

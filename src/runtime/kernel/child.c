@@ -1,0 +1,244 @@
+/* child.c: processes that the tested program starts, and waiting for them. Runs in the tested process.
+ *
+ * A child runs natively: without the scheduler, with the calling thread only, and with memory of its own. The
+ * parent goes on under control. When a child does something is chance, so its parent looks only when no thread
+ * can run: a wait for a child, and for what a child may write to, is not enabled before that.
+ *
+ * Invariants
+ *  1. A child never touches the shared file: it has a private copy of what it needs of it.
+ *  2. At a restart no child is left.
+ *  3. Children send no SIGCHLD, which would come at a moment that nobody can repeat. Under a debugger they do, since it
+ *     takes a child without for a thread; gdb is told to keep the signal to itself (src/gdb/heddle-gdb.py). */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <linux/sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "runtime/kernel/io.h"
+
+#define MAX_CHILDREN 64
+static struct child {
+  long pid;
+  struct hd_desc *d; /* its end is what reading it waits for */
+  bool asked;        /* without waiting, when it had not ended */
+} children[MAX_CHILDREN];
+static unsigned nchildren;
+
+/* ---- in the child ---- */
+
+/* Invariant 1. */
+static void leave_shared_file(void) {
+  size_t n = offsetof(struct hd_ctl, finding);
+  char *copy = hd__map(n);
+  if (!copy) hd__die(127);
+  hd__copy(copy, rt.ctl, n);
+  hd_sys6(SYS_mmap, (long)HD_SHM_BASE, (long)HD_SHM_SIZE, PROT_READ | PROT_WRITE,
+          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  hd__copy(rt.ctl, copy, n);
+}
+
+static void become_native(void) {
+  hot.active = hot.selector = 0;
+  hot.tag = 0;
+  rt.child = true;
+  leave_shared_file();
+  hd__snapshot_unguard();
+  hd__signals_native();
+}
+
+/* ---- in the parent ---- */
+
+static void started(long pid) {
+  if (nchildren == MAX_CHILDREN)
+    hd__fail(HD_RTE_ENVIRONMENT, hd__innermost(),
+             "more than 64 child processes at once: make the test smaller");
+  long fd = hd_sys3(SYS_pidfd_open, pid, 0, 0), high = -1;
+  if (fd >= 0) {
+    high = hd_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HD_FD_OWN);
+    hd_sys3(SYS_close, fd, 0, 0);
+  }
+  struct hd_desc *d = hd__desc_new(HD_IO_CHILD, NULL);
+  d->inside = false;
+  d->idle_only = true;
+  d->fd = (int)high;
+  children[nchildren++] = (struct child){pid, d, false};
+  for (struct hd_desc *o = hd__descs; o; o = o->next) /* it has these too */
+    if (o->kind == HD_IO_PIPE || o->kind == HD_IO_SOCKET || o->kind == HD_IO_EVENT) {
+      o->inside = false;
+      o->idle_only = true;
+    }
+}
+
+static void forget(unsigned i) {
+  if (children[i].d->fd >= 0) hd_sys3(SYS_close, children[i].d->fd, 0, 0);
+  children[i].d->fd = -1;
+  children[i] = children[--nchildren];
+}
+
+/* Invariant 2. */
+void hd__children_begin(void) {
+  for (unsigned i = 0; i < nchildren; i++) {
+    hd_sys3(SYS_kill, children[i].pid, SIGKILL, 0);
+    while (hd_sys4(SYS_wait4, children[i].pid, 0, __WALL, 0) == -EINTR) {}
+    if (children[i].d->fd >= 0) hd_sys3(SYS_close, children[i].d->fd, 0, 0);
+  }
+  nchildren = 0;
+}
+
+/* ---- fork ---- */
+
+#define SIGNAL_OF(flags) ((flags)&0xff) /* invariant 3 */
+
+static long end_signal(void) { return rt.config->debug ? SIGCHLD : 0; }
+
+static long fork_with(long flags, const long *a) {
+  long pid = hd_sys6(SYS_clone, (flags & ~SIGNAL_OF(flags)) | end_signal(), 0, a[2], a[3], a[4], 0);
+  if (pid == 0)
+    become_native();
+  else if (pid > 0)
+    started(pid);
+  return pid;
+}
+
+/* clone3 in the terms of clone; flags that are new with it are not for forks. */
+static bool old_terms(const long *a, long *out) {
+  const struct clone_args *c = (const struct clone_args *)a[0];
+  if ((size_t)a[1] < 64 || c->flags >> 32 || c->set_tid_size) return false;
+  out[0] = (long)(c->flags | c->exit_signal);
+  out[1] = (long)(c->stack ? c->stack + c->stack_size : 0);
+  out[2] = (long)c->parent_tid;
+  out[3] = (long)c->child_tid;
+  out[4] = (long)c->tls;
+  return true;
+}
+
+long hd__fork_call(long nr, const long *in, const ucontext_t *uc) {
+  long a[6];
+  static const long none[6];
+  if (nr == SYS_fork || nr == SYS_vfork) return fork_with(0, none);
+  hd__copy(a, in, sizeof a);
+  if (nr == SYS_clone3 && !old_terms(in, a)) return -ENOSYS; /* libc goes on with clone */
+  if (a[0] & CLONE_THREAD) hd__unsupported("a thread made with clone", hd__innermost());
+  if (!(a[0] & CLONE_VM)) return fork_with(a[0], a);
+  if (!(a[0] & CLONE_VFORK))
+    hd__unsupported("a process that shares memory, made with clone", hd__innermost());
+  if (!a[1]) return fork_with(a[0] & ~(long)(CLONE_VM | CLONE_VFORK), a);
+  /* posix_spawn and its kin: the child runs on a stack of its own in our memory while we wait for its exec. */
+  a[0] &= ~SIGNAL_OF(a[0]);
+  long pid = hd_arch_clone_beside(a, uc);
+  if (pid > 0) started(pid);
+  return pid;
+}
+
+/* ---- waiting ---- */
+
+bool hd__child_wants(long nr) { return nr == SYS_wait4 || nr == SYS_waitid; }
+
+/* Those that the call asks for. */
+static unsigned asked_for(long nr, const long *a, struct hd_item *item, struct child **which) {
+  unsigned n = 0;
+  bool one = nr == SYS_wait4 ? (int)a[0] > 0 : (int)a[0] == P_PID;
+  int pid = (int)(nr == SYS_wait4 ? a[0] : a[1]);
+  for (unsigned i = 0; i < nchildren; i++)
+    if (!one || children[i].pid == pid) {
+      which[n] = &children[i];
+      item[n++] = (struct hd_item){children[i].d, 0};
+    }
+  return n;
+}
+
+/* A program that looks again and again without waiting would be faster than any child: it gets a little time. */
+static void be_patient(struct child **which, unsigned n) {
+  for (unsigned i = 0; i < n; i++) {
+    struct pollfd p = {which[i]->d->fd, POLLIN, 0};
+    if (p.fd >= 0 && hd_sys3(SYS_poll, &p, 1, which[i]->asked ? 1 : 100) == 0) which[i]->asked = true;
+  }
+}
+
+static long wait_now(long nr, const long *a, long *pid) {
+  siginfo_t info = {0};
+  long b[6];
+  hd__copy(b, a, sizeof b);
+  *pid = 0;
+  if (nr == SYS_wait4) {
+    b[2] |= WNOHANG | __WALL;
+    hd__snapshot_touch((uint64_t)a[1], sizeof(int));
+    long r = hd__plain(nr, b);
+    if (r > 0) *pid = r;
+    if (r > 0 && a[3]) hd__zero((void *)a[3], sizeof(struct rusage));
+    return r;
+  }
+  b[2] = (long)&info;
+  b[3] |= WNOHANG | __WALL;
+  b[4] = 0;
+  long r = hd_sys6(nr, b[0], b[1], b[2], b[3], b[4], 0);
+  if (r == 0 && info.si_pid) {
+    *pid = a[3] & WNOWAIT ? -1 : info.si_pid;
+    info.si_uid = 0;
+  }
+  if (r == 0 && a[2] && (*pid || (a[3] & WNOHANG))) {
+    hd__snapshot_touch((uint64_t)a[2], sizeof info);
+    hd__copy((void *)a[2], &info, sizeof info);
+  }
+  return r;
+}
+
+long hd__child_call(long nr, long *a, uint64_t pc) {
+  struct hd_item item[MAX_CHILDREN];
+  struct child *which[MAX_CHILDREN];
+  unsigned n = asked_for(nr, a, item, which);
+  bool nohang = a[nr == SYS_wait4 ? 2 : 3] & WNOHANG;
+  struct hd_io o = {.kind = HD_OP_WAITCHILD,
+                    .object = (uint64_t)HD_IO_CHILD << 56,
+                    .writes = 1,
+                    .item = item,
+                    .n = nohang ? 0 : n,
+                    .fd = n == 1 ? (int)which[0]->pid : -1,
+                    .timeout = HD_FOREVER,
+                    .pc = pc};
+  for (;;) {
+    long pid;
+    hd__io_point(&o);
+    if (nohang) be_patient(which, n);
+    long r = wait_now(nr, a, &pid);
+    if (r < 0 || pid || nohang) {
+      hd__io_done(false);
+      for (unsigned i = 0; i < nchildren; i++)
+        if (children[i].pid == pid) forget(i);
+      return r;
+    }
+    hd__io_stalled(&o);
+    o.n = n = asked_for(nr, a, item, which); /* another thread may have waited for it */
+  }
+}
+
+/* ---- exec ---- */
+
+/* The program becomes another, which runs natively: as a child, whose end is the end of this execution. */
+long hd__exec_call(long nr, const long *a) {
+  int p[2], error = 0, status = 0;
+  if (hd_sys3(SYS_pipe2, p, O_CLOEXEC, 0) < 0) return -EMFILE;
+  if (rt.config->mode != HD_MODE_CHECK) real_fflush(NULL);
+  long pid = hd_sys6(SYS_clone, end_signal(), 0, 0, 0, 0, 0);
+  if (pid == 0) {
+    leave_shared_file();
+    hd__snapshot_unguard();
+    error = (int)-hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], 0);
+    hd_sys3(SYS_write, p[1], &error, sizeof error);
+    hd__die(127);
+  }
+  hd_sys3(SYS_close, p[1], 0, 0);
+  if (pid > 0) hd_sys3(SYS_read, p[0], &error, sizeof error);
+  hd_sys3(SYS_close, p[0], 0, 0);
+  if (pid < 0) return pid;
+  struct pollfd end = {(int)hd_sys3(SYS_pidfd_open, pid, 0, 0), POLLIN, 0};
+  if (!error)
+    while (end.fd >= 0 && hd_sys3(SYS_poll, &end, 1, 100) == 0) rt.status->heartbeat++;
+  while (hd_sys4(SYS_wait4, pid, &status, __WALL, 0) == -EINTR) {}
+  if (end.fd >= 0) hd_sys3(SYS_close, end.fd, 0, 0);
+  if (error) return -error;
+  hd__exit_now(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}

@@ -1,0 +1,396 @@
+/* files.c: the file system as operations of the schedule, and putting it back at a restart. Runs in the tested
+ * process.
+ *
+ * Invariants
+ *  1. Before the program changes a name or a file that it did not create itself, how to undo that is in the log
+ *     of the shared file (abi/undo.h). A restart undoes it, the supervisor after the death of the process.
+ *  2. From the first change in an execution to its undoing no other controlled process of this program changes
+ *     anything: they share a lock, that of the executable file.
+ *  3. What a file contains, the offset of a description and the names as a whole are operations of the schedule
+ *     when two threads touch them and one changes them; that is learned and logged as for memory (shadow.c),
+ *     under an address that no memory has. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/undo.h"
+#include "runtime/kernel/io.h"
+
+static struct hd_undo_log *undo_log(void) { return (struct hd_undo_log *)(HD_SHM_BASE + HD_SHM_UNDO); }
+
+/* ---- one process at a time ---- */
+
+static int lock_fd = -1;
+static bool locked; /* by this execution */
+
+static void lock_files(void) {
+  struct timespec ms = {0, 1000000};
+  rt.status->changes_files = 1;
+  if (locked || lock_fd < 0) return;
+  while (hd_sys3(SYS_flock, lock_fd, LOCK_EX | LOCK_NB, 0) == -EAGAIN) {
+    hd_sys3(SYS_nanosleep, &ms, 0, 0);
+    rt.status->heartbeat++;
+  }
+  locked = true;
+}
+
+static int64_t first_pid; /* in fork mode, of the parent of all executions */
+
+void hd__files_init(void) {
+  first_pid = hd_sys3(SYS_getpid, 0, 0, 0);
+  long fd = hd_sys4(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return;
+  lock_fd = (int)hd_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HD_FD_OWN);
+  hd_sys3(SYS_close, fd, 0, 0);
+}
+
+void hd__files_begin(void) {
+  if (rt.status->changes_files || rt.config->mode == HD_MODE_REPLAY) lock_files();
+}
+
+void hd__files_undo(void) {
+  char what[300], text[400];
+  int e = undo_log()->last ? hd_undo_all(undo_log(), what, sizeof what) : 0;
+  if (locked || rt.status->restart == HD_RESTART_FORK) hd_sys3(SYS_flock, lock_fd, LOCK_UN, 0);
+  locked = false;
+  if (!e) return;
+  hd__format(text, sizeof text, "cannot put back what the program changed: %s (error %d)", what, (int64_t)e);
+  hd__fail(HD_RTE_ENVIRONMENT, 0, text);
+}
+
+/* ---- what to undo ---- */
+
+/* An absolute path without following its last part. Returns false when there is none. */
+static bool absolute(char *out, long dir, const char *path) {
+  long n = 0;
+  if (!path) return false;
+  if (path[0] != '/') {
+    char link[40];
+    if ((int)dir == AT_FDCWD)
+      hd__format(link, sizeof link, "/proc/self/cwd");
+    else
+      hd__format(link, sizeof link, "/proc/self/fd/%d", (int64_t)(int)dir);
+    n = hd_sys3(SYS_readlink, link, out, HD_PATH_MAX - 1);
+    if (n <= 0 || out[0] != '/') return false;
+    out[n++] = '/';
+  }
+  return hd__format(out + n, (size_t)(HD_PATH_MAX - n), "%s", path) < (size_t)(HD_PATH_MAX - n);
+}
+
+_Noreturn static void too_much(void) {
+  hd__fail(
+      HD_RTE_ENVIRONMENT, hd__innermost(),
+      "the program changes more than 1 GiB of existing files in one execution, which is more than Heddle can "
+      "put back; give it smaller ones");
+}
+
+/* A program that is run once, to see what it does, keeps what it does. */
+static bool keeps(void) { return rt.config->mode == HD_MODE_RUN; }
+
+static struct hd_undo_rec *record(unsigned kind, const char *path, uint64_t data_len, const struct stat *st) {
+  lock_files();
+  struct hd_undo_rec *r = hd_undo_add(undo_log(), kind, path, data_len);
+  if (!r) too_much();
+  if (st) hd_undo_stat(r, st);
+  return r;
+}
+
+static void record_text(unsigned kind, const char *path, const char *data, const struct stat *st) {
+  uint64_t n = hd__strlen(data) + 1;
+  struct hd_undo_rec *r = record(kind, path, n, st);
+  hd__copy(hd_undo_data(r), data, n);
+  hd_undo_commit(undo_log(), r);
+}
+
+static void record_contents(unsigned kind, const char *path, long fd, const struct stat *st) {
+  struct hd_undo_rec *r = record(kind, path, (uint64_t)st->st_size, st);
+  uint64_t done = 0;
+  while (done < r->data_len) {
+    long n = hd_sys4(SYS_pread64, fd, hd_undo_data(r) + done, r->data_len - done, done);
+    if (n <= 0) break;
+    done += (uint64_t)n;
+  }
+  r->data_len = done;
+  hd_undo_commit(undo_log(), r);
+}
+
+static bool save_contents(const char *path, const struct stat *st) {
+  long fd = hd_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+  if (fd < 0) return false; /* not readable by us, so hardly the program's to change */
+  record_contents(HD_UNDO_FILE, path, fd, st);
+  hd_sys3(SYS_close, fd, 0, 0);
+  return true;
+}
+
+static struct hd_chan *known(const struct stat *st) {
+  for (struct hd_desc *d = hd__descs; d; d = d->next)
+    if (d->kind == HD_IO_FILE && d->chan->dev == st->st_dev && d->chan->ino == st->st_ino) return d->chan;
+  return NULL;
+}
+
+static bool made_here(const struct stat *st) {
+  struct hd_chan *c = known(st);
+  return c && c->created;
+}
+
+/* What is at a path goes away, or changes. Returns false when there is nothing. */
+static bool save(const char *path) {
+  struct stat st;
+  char to[HD_PATH_MAX];
+  if (hd_sys3(SYS_lstat, path, &st, 0) < 0) return false;
+  if (S_ISREG(st.st_mode)) {
+    if (made_here(&st)) /* what it contained does not matter, its name does */
+      hd_undo_commit(undo_log(), record(HD_UNDO_FILE, path, 0, &st));
+    else
+      save_contents(path, &st);
+  } else if (S_ISDIR(st.st_mode)) {
+    hd_undo_commit(undo_log(), record(HD_UNDO_FOLDER, path, 0, &st));
+  } else if (S_ISLNK(st.st_mode)) {
+    long n = hd_sys3(SYS_readlink, path, to, sizeof to - 1);
+    to[n > 0 ? n : 0] = 0;
+    record_text(HD_UNDO_LINK, path, to, &st);
+  }
+  return true;
+}
+
+static bool fd_path(long fd, char *out) {
+  char link[40];
+  struct stat a, b;
+  hd__format(link, sizeof link, "/proc/self/fd/%d", (int64_t)fd);
+  long n = hd_sys3(SYS_readlink, link, out, HD_PATH_MAX - 1);
+  out[n > 0 ? n : 0] = 0;
+  /* A file without a name (unlinked, or never had one) needs no putting back. */
+  return out[0] == '/' && hd_sys3(SYS_fstat, fd, &a, 0) == 0 && hd_sys3(SYS_lstat, out, &b, 0) == 0 &&
+         a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+void hd__file_changes(long fd) {
+  struct hd_desc *d = hd__fd(fd);
+  char path[HD_PATH_MAX];
+  struct stat st;
+  if (!d || d->kind != HD_IO_FILE || d->chan->saved || keeps()) return;
+  bool test_has_it = d->before && rt.callback && fd > 2; /* a copy of its own, see check.c */
+  if (d->before && !test_has_it) return;
+  d->chan->saved = true;
+  if (d->chan->created || hd_sys3(SYS_fstat, fd, &st, 0) < 0) return;
+  if (fd_path(fd, path)) {
+    save_contents(path, &st);
+  } else if (test_has_it) {
+    hd__format(path, sizeof path, "/proc/%d/fd/%d", first_pid, (int64_t)fd);
+    record_contents(HD_UNDO_UNNAMED, path, fd, &st); /* open for both: we made it */
+  }
+}
+
+/* ---- opening ---- */
+
+#define WRITABLE(flags) (((flags)&O_ACCMODE) != O_RDONLY)
+
+static long open_flags(long nr, const long *a) {
+  return nr == SYS_creat     ? O_CREAT | O_WRONLY | O_TRUNC
+         : nr == SYS_open    ? a[1]
+         : nr == SYS_openat2 ? (a[2] ? (long)*(const uint64_t *)a[2] : 0)
+                             : a[2];
+}
+
+static bool harmless_place(const char *path) {
+  static const char *const prefix[] = {"/dev/", "/proc/", "/sys/"};
+  for (unsigned i = 0; path && i < sizeof prefix / sizeof *prefix; i++)
+    if (hd__starts(path, prefix[i]))
+      return !hd__starts(path + hd__strlen(prefix[i]), "shm/"); /* /dev/shm holds files like any other */
+  return false;
+}
+
+static long open_call(long nr, const long *a) {
+  long flags = open_flags(nr, a);
+  bool at = nr == SYS_openat || nr == SYS_openat2;
+  const char *name = (const char *)(at ? a[1] : a[0]);
+  char path[HD_PATH_MAX], real[HD_PATH_MAX];
+  struct stat st;
+  bool looks = !keeps() && (flags & (O_CREAT | O_TRUNC)) && !(flags & O_PATH) &&
+               (flags & O_TMPFILE) != O_TMPFILE && !harmless_place(name) &&
+               absolute(path, at ? a[0] : AT_FDCWD, name);
+  if (looks) lock_files();
+  bool there = looks && hd_sys3(SYS_stat, path, &st, 0) == 0;
+  if (looks && there && S_ISREG(st.st_mode) && (flags & O_TRUNC) && WRITABLE(flags) && !(flags & O_EXCL)) {
+    struct hd_chan *c = known(&st);
+    long fd =
+        c && (c->created || c->saved) ? -1 : hd_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd >= 0 && fd_path(fd, real)) save_contents(real, &st);
+    if (fd >= 0) hd_sys3(SYS_close, fd, 0, 0);
+  }
+  long fd = hd__plain(nr, a);
+  if (fd < 0) return fd;
+  fd = hd__fd_opened(fd, NULL);
+  if (!looks) return fd;
+  struct hd_desc *d = hd__fd(fd);
+  if (d && d->kind == HD_IO_FILE && (flags & O_TRUNC)) d->chan->saved = true;
+  if (!there && fd_path(fd, real)) {
+    hd_undo_commit(undo_log(), record(HD_UNDO_REMOVE, real, 0, NULL));
+    if (d) d->chan->created = d->chan->saved = true;
+  }
+  return fd;
+}
+
+/* ---- the other calls that name files ---- */
+
+enum what { OPEN = 1, LOOK, MAKE, UNLINK, RENAME, TRUNCATE, META };
+
+static const struct call {
+  short nr;
+  uint8_t what;
+  int8_t dir, path;   /* arguments; -1: the working folder */
+  int8_t dir2, path2; /* of a second name */
+} calls[] = {
+    {SYS_open, OPEN, -1, 0, -1, -1},         {SYS_openat, OPEN, 0, 1, -1, -1},
+    {SYS_creat, OPEN, -1, 0, -1, -1},        {SYS_openat2, OPEN, 0, 1, -1, -1},
+    {SYS_stat, LOOK, -1, 0, -1, -1},         {SYS_lstat, LOOK, -1, 0, -1, -1},
+    {SYS_newfstatat, LOOK, 0, 1, -1, -1},    {SYS_statx, LOOK, 0, 1, -1, -1},
+    {SYS_access, LOOK, -1, 0, -1, -1},       {SYS_faccessat, LOOK, 0, 1, -1, -1},
+    {SYS_faccessat2, LOOK, 0, 1, -1, -1},    {SYS_readlink, LOOK, -1, 0, -1, -1},
+    {SYS_readlinkat, LOOK, 0, 1, -1, -1},    {SYS_getdents64, LOOK, -1, -1, -1, -1},
+    {SYS_mkdir, MAKE, -1, 0, -1, -1},        {SYS_mkdirat, MAKE, 0, 1, -1, -1},
+    {SYS_mknod, MAKE, -1, 0, -1, -1},        {SYS_mknodat, MAKE, 0, 1, -1, -1},
+    {SYS_symlink, MAKE, -1, 1, -1, -1},      {SYS_symlinkat, MAKE, 1, 2, -1, -1},
+    {SYS_link, MAKE, -1, 1, -1, -1},         {SYS_linkat, MAKE, 2, 3, -1, -1},
+    {SYS_unlink, UNLINK, -1, 0, -1, -1},     {SYS_unlinkat, UNLINK, 0, 1, -1, -1},
+    {SYS_rmdir, UNLINK, -1, 0, -1, -1},      {SYS_rename, RENAME, -1, 0, -1, 1},
+    {SYS_renameat, RENAME, 0, 1, 2, 3},      {SYS_renameat2, RENAME, 0, 1, 2, 3},
+    {SYS_truncate, TRUNCATE, -1, 0, -1, -1}, {SYS_chmod, META, -1, 0, -1, -1},
+    {SYS_fchmodat, META, 0, 1, -1, -1},      {SYS_chown, META, -1, 0, -1, -1},
+    {SYS_lchown, META, -1, 0, -1, -1},       {SYS_fchownat, META, 0, 1, -1, -1},
+    {SYS_utimensat, META, 0, 1, -1, -1},     {SYS_utimes, META, -1, 0, -1, -1},
+    {SYS_utime, META, -1, 0, -1, -1},        {SYS_fchmod, META, 0, -1, -1, -1},
+    {SYS_fchown, META, 0, -1, -1, -1},
+};
+
+static const struct call *find(long nr) {
+  for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++)
+    if (calls[i].nr == nr) return &calls[i];
+  return NULL;
+}
+
+static bool path_of(const struct call *c, bool second, const long *a, char *out) {
+  int dir = second ? c->dir2 : c->dir, path = second ? c->path2 : c->path;
+  if (path < 0) return dir >= 0 && fd_path(a[dir], out);
+  if (dir >= 0 && !a[path]) return fd_path(a[dir], out); /* utimensat of a descriptor */
+  return absolute(out, dir < 0 ? AT_FDCWD : a[dir], (const char *)a[path]);
+}
+
+/* Leaves a record only if the call was made. */
+static long kept(long r) {
+  if (r < 0) hd_undo_drop(undo_log());
+  return r;
+}
+
+static long rename_call(const struct call *c, long nr, const long *a, const char *from) {
+  char to[HD_PATH_MAX];
+  unsigned flags = nr == SYS_renameat2 ? (unsigned)a[4] : 0;
+  struct stat sa, sb;
+  if (!path_of(c, true, a, to) || hd_sys3(SYS_lstat, from, &sa, 0) < 0) return hd__plain(nr, a);
+  bool there = hd_sys3(SYS_lstat, to, &sb, 0) == 0;
+  if (there && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev)
+    return hd__plain(nr, a); /* nothing happens */
+  uint64_t last = undo_log()->last, used = undo_log()->used;
+  if (there && !(flags & (RENAME_NOREPLACE | RENAME_EXCHANGE))) save(to);
+  record_text(flags & RENAME_EXCHANGE ? HD_UNDO_SWAP : HD_UNDO_RENAME, from, to, &sa);
+  long r = hd__plain(nr, a);
+  if (r < 0) {
+    undo_log()->last = last;
+    undo_log()->used = used;
+  }
+  return r;
+}
+
+static long change(const struct call *c, long nr, const long *a) {
+  char path[HD_PATH_MAX];
+  struct stat st;
+  if (c->what == OPEN) return open_call(nr, a);
+  if (c->what == LOOK || keeps() || !path_of(c, false, a, path)) return hd__plain(nr, a);
+  switch (c->what) {
+    case MAKE:
+      hd_undo_commit(undo_log(), record(HD_UNDO_REMOVE, path, 0, NULL));
+      return kept(hd__plain(nr, a));
+    case RENAME: return rename_call(c, nr, a, path);
+    case META:
+      if (hd_sys3(SYS_lstat, path, &st, 0) < 0 || S_ISLNK(st.st_mode)) return hd__plain(nr, a);
+      hd_undo_commit(undo_log(), record(HD_UNDO_META, path, 0, &st));
+      return kept(hd__plain(nr, a));
+    default: {
+      uint64_t last = undo_log()->last, used = undo_log()->used;
+      save(path);
+      long r = hd__plain(nr, a);
+      if (r < 0) {
+        undo_log()->last = last;
+        undo_log()->used = used;
+      }
+      return r;
+    }
+  }
+}
+
+/* ---- as operations (invariant 3) ---- */
+
+#define NAMES 1ull /* the object of operations on names */
+
+static uint64_t slot(uint64_t object) { return 8 + hd_mix64(object) % 8000 * 8; }
+
+bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uint16_t writes) {
+  uint16_t me = (uint16_t)(rt.cur->id + 1);
+  bool conflict = false;
+  if (!rt.nunjoined) return false; /* what is done alone is ordered with everything */
+  if (t->epoch != rt.epoch) *t = (struct hd_touch){.epoch = rt.epoch};
+  for (unsigned f = 0; f < 16; f++) {
+    bool w = writes >> f & 1, r = reads >> f & 1;
+    if (!w && !r) continue;
+    conflict |= t->writer[f] && t->writer[f] != me;
+    conflict |= w && t->reader[f] && t->reader[f] != me;
+    if (w) t->writer[f] = t->writer[f] && t->writer[f] != me ? UINT16_MAX : me;
+    if (r) t->reader[f] = t->reader[f] && t->reader[f] != me ? UINT16_MAX : me;
+  }
+  if (conflict) hd__shadow_show(slot(object), 8);
+  return hd__shadow_visible(slot(object), 8);
+}
+
+static bool changes_names(const struct call *c, long nr, const long *a) {
+  const char *path = c->path >= 0 ? (const char *)a[c->path] : NULL;
+  return c->what == OPEN ? (open_flags(nr, a) & O_CREAT) && !harmless_place(path) : c->what != LOOK;
+}
+
+/* Asks about a descriptor, or a place where nothing changes. */
+static bool asks_no_name(const struct call *c, const long *a) {
+  const char *path = c->path >= 0 ? (const char *)a[c->path] : NULL;
+  return c->what <= LOOK && path && (!path[0] || harmless_place(path));
+}
+
+bool hd__names_wants(long nr, const long *a) {
+  static struct hd_touch touched;
+  const struct call *c = find(nr);
+  if (!c || asks_no_name(c, a)) return false;
+  bool w = changes_names(c, nr, a);
+  return hd__file_contended(&touched, NAMES, !w, w);
+}
+
+bool hd__names_serves(long nr) { return find(nr) != NULL; }
+
+long hd__names_serve(long nr, const long *a) { return change(find(nr), nr, a); }
+
+long hd__names_call(long nr, const long *a, uint64_t pc) {
+  const struct call *c = find(nr);
+  bool w = changes_names(c, nr, a);
+  bool contents = c->what == TRUNCATE || (c->what == OPEN && (open_flags(nr, a) & O_TRUNC));
+  struct hd_io o = {.kind = w ? HD_OP_IOCHANGE : HD_OP_IOLOOK,
+                    .object = contents ? 0 : NAMES,
+                    .reads = !w,
+                    .writes = contents ? 0xffff : w,
+                    .fd = -1,
+                    .timeout = HD_FOREVER,
+                    .pc = pc};
+  hd__io_point(&o);
+  long r = change(c, nr, a);
+  hd__io_done(false);
+  return r;
+}

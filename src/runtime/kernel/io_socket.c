@@ -1,0 +1,252 @@
+/* io_socket.c: sockets: making, naming and connecting them. Runs in the tested process, on the stack of the
+ * thread that made the call.
+ *
+ * The kernel's sockets do the work. What is kept here is which connections have both ends in this process: then
+ * nobody else can end a wait at one of them, and what one end has sent is what the other will get. Delivery
+ * over the loopback device is not always done when send returns, so it is waited for: else what a thread finds
+ * would depend on the kernel's mood. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "runtime/kernel/io.h"
+
+#define SETTLE_MS 200
+
+bool hd__socket_wants(long nr) {
+  switch (nr) {
+    case SYS_bind:
+    case SYS_listen:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect: return true;
+    default: return false;
+  }
+}
+
+/* ---- what the kernel has delivered ---- */
+
+static struct hd_desc *other_end(const struct hd_desc *d) {
+  for (int i = 0; i < 2; i++)
+    if (d->chan->end[i] && d->chan->end[i]->out == d->in && d->chan->end[i]->fd >= 0) return d->chan->end[i];
+  return NULL;
+}
+
+int hd__socket_waiting(const struct hd_desc *d) {
+  struct hd_desc *to = d->inet && d->inside ? other_end(d) : NULL;
+  int n = 0;
+  if (to) hd_sys3(SYS_ioctl, to->fd, SIOCINQ, &n);
+  return n;
+}
+
+static void pause_a_little(void) {
+  struct timespec t = {0, 50000};
+  hd_sys3(SYS_nanosleep, &t, 0, 0);
+}
+
+void hd__socket_settle(struct hd_desc *d, long sent, int waiting) {
+  struct hd_desc *to = d->inet && d->inside ? other_end(d) : NULL;
+  if (!to || sent < 0) return;
+  if (sent == 0) { /* closed, or shut down */
+    struct pollfd p = {to->fd, POLLRDHUP, 0};
+    hd_sys3(SYS_poll, &p, 1, SETTLE_MS);
+    return;
+  }
+  for (int i = 0; i < SETTLE_MS * 20 && hd__socket_waiting(d) < waiting + sent; i++) pause_a_little();
+}
+
+/* ---- who listens where ---- */
+
+union address {
+  struct sockaddr sa;
+  struct sockaddr_in in;
+  struct sockaddr_in6 in6;
+  struct sockaddr_un un;
+  char room[128];
+};
+
+static bool same_place(const union address *listener, const union address *to) {
+  if (listener->sa.sa_family == AF_UNIX && to->sa.sa_family == AF_UNIX) {
+    if (!listener->un.sun_path[0] && !to->un.sun_path[0]) { /* abstract names may hold zeros */
+      for (unsigned i = 1; i < sizeof to->un.sun_path; i++)
+        if (listener->un.sun_path[i] != to->un.sun_path[i]) return false;
+      return true;
+    }
+    return hd__streq(listener->un.sun_path, to->un.sun_path);
+  }
+  return listener->sa.sa_family == to->sa.sa_family && listener->in.sin_port == to->in.sin_port;
+}
+
+static struct hd_desc *listener_at(const void *addr, long len) {
+  union address to = {.room = {0}}, at;
+  if (len <= 0 || (size_t)len > sizeof to) return NULL;
+  hd__copy(&to, addr, (size_t)len);
+  for (struct hd_desc *d = hd__descs; d; d = d->next) {
+    if (d->kind != HD_IO_SOCKET || !d->listening || d->fd < 0) continue;
+    int n = sizeof at;
+    hd__zero(&at, sizeof at);
+    if (hd_sys3(SYS_getsockname, d->fd, &at, &n) == 0 && same_place(&at, &to)) return d;
+  }
+  return NULL;
+}
+
+/* ---- the calls ---- */
+
+static struct hd_desc *new_socket(long domain, long type) {
+  struct hd_desc *d = hd__desc_new(HD_IO_SOCKET, NULL);
+  d->inside = false;
+  d->inet = domain == AF_INET || domain == AF_INET6;
+  d->stream = (type & 0xf) == SOCK_STREAM;
+  d->in = d->out = 3;
+  return d;
+}
+
+long hd__socket_create(const long *a) {
+  long fd = hd__plain(SYS_socket, a);
+  return fd < 0 ? fd : hd__fd_opened(fd, new_socket(a[0], a[1]));
+}
+
+static struct hd_desc *end_of(struct hd_chan *c, int side, long domain, long type) {
+  struct hd_desc *d = hd__desc_new(HD_IO_SOCKET, c);
+  d->inet = domain == AF_INET || domain == AF_INET6;
+  d->stream = (type & 0xf) == SOCK_STREAM;
+  d->in = side ? 2 : 1;
+  d->out = side ? 1 : 2;
+  c->end[side] = d;
+  return d;
+}
+
+long hd__socket_pair(const long *a) {
+  hd__snapshot_touch((uint64_t)a[3], 8);
+  long r = hd__plain(SYS_socketpair, a);
+  int *fd = (int *)a[3];
+  if (r) return r;
+  struct hd_chan *c = hd__chan_new(HD_IO_SOCKET);
+  for (int i = 0; i < 2; i++) fd[i] = (int)hd__fd_opened(fd[i], end_of(c, i, a[0], a[1]));
+  return 0;
+}
+
+static long name_call(long nr, long *a, uint64_t pc) {
+  struct hd_desc *d = hd__fd(a[0]);
+  hd__io_world(HD_OP_IOCHANGE, 0, 0xffff, a[0], pc);
+  long r = hd__plain(nr, a);
+  if (r == 0 && nr == SYS_listen && d) d->listening = true;
+  hd__io_done(false);
+  return r;
+}
+
+static void append(struct hd_desc *listener, struct hd_chan *c) {
+  struct hd_chan **p = &listener->queue;
+  while (*p) p = &(*p)->next;
+  *p = c;
+}
+
+/* A connection to a listener of our own becomes a channel with two ends, whose second end accept makes. */
+static void connected(struct hd_desc *d, struct hd_desc *listener) {
+  struct hd_chan *c = d->chan;
+  d->inside = true;
+  d->in = 1;
+  d->out = 2;
+  c->end[0] = d;
+  struct hd_desc *to = end_of(c, 1, listener->inet ? AF_INET : AF_UNIX, SOCK_STREAM);
+  to->unaccepted = to->looked = true;
+  to->ready[1].on = true;
+  append(listener, c);
+  if (!listener->inet) return;
+  struct pollfd p = {listener->fd, POLLIN, 0};
+  hd_sys3(SYS_poll, &p, 1, SETTLE_MS);
+}
+
+static long connect_call(long *a, uint64_t pc) {
+  struct hd_desc *d = hd__fd(a[0]), *l = listener_at((void *)a[1], a[2]);
+  bool waits = !(hd_sys3(SYS_fcntl, a[0], F_GETFL, 0) & O_NONBLOCK);
+  struct hd_item item = {d, 1};
+  struct hd_io o = {.kind = HD_OP_CONNECT,
+                    .object = l ? hd__object(l->chan) : 0,
+                    .writes = 0xffff,
+                    .fd = (int)a[0],
+                    .timeout = HD_FOREVER,
+                    .pc = pc};
+  for (;;) {
+    hd__io_point(&o);
+    l = listener_at((void *)a[1], a[2]); /* it may have come or gone meanwhile */
+    if (l) hd__io_publish(l->chan);
+    long r = l || !waits ? hd__nowait(SYS_connect, a) : hd__plain(SYS_connect, a);
+    if (r == -EINPROGRESS && waits) {
+      struct pollfd p = {(int)a[0], POLLOUT, 0};
+      hd_sys3(SYS_poll, &p, 1, SETTLE_MS);
+      r = hd__nowait(SYS_connect, a);
+      if (r == -EISCONN) r = 0;
+    }
+    if ((r == 0 || r == -EINPROGRESS) && l && d && d->stream) connected(d, l);
+    if (!waits || !d || (r != -EAGAIN && r != -EALREADY)) {
+      hd__io_done(false);
+      return r;
+    }
+    hd__io_stalled(&o); /* the queue of the listener is full */
+    rt.status->lossy = 1;
+    o.item = &item;
+    o.n = 1;
+  }
+}
+
+static long accept_call(long nr, long *a, uint64_t pc) {
+  struct hd_desc *l = hd__fd(a[0]);
+  if (!l) return hd__plain(nr, a);
+  bool waits = !(hd_sys3(SYS_fcntl, a[0], F_GETFL, 0) & O_NONBLOCK);
+  struct hd_item item = {l, 0};
+  struct hd_io o = {.kind = HD_OP_ACCEPT,
+                    .object = hd__object(l->chan),
+                    .writes = 0xffff,
+                    .item = &item,
+                    .n = waits,
+                    .fd = (int)a[0],
+                    .timeout = l->limit[0] ? l->limit[0] : HD_FOREVER,
+                    .pc = pc};
+  for (;;) {
+    bool late = hd__io_point(&o);
+    hd__io_learn(l->chan);
+    long r = hd__nowait(nr, a);
+    if (r >= 0) {
+      struct hd_chan *c = l->queue;
+      if (c) {
+        l->queue = c->next;
+        r = hd__fd_opened(r, c->end[1]);
+        c->end[1]->unaccepted = false;
+      } else {
+        r = hd__fd_opened(r, new_socket(l->inet ? AF_INET : AF_UNIX, SOCK_STREAM));
+      }
+    }
+    if (r != -EAGAIN || !waits || late) {
+      hd__io_done(late);
+      return r;
+    }
+    hd__io_stalled(&o);
+  }
+}
+
+long hd__socket_call(long nr, long *a, uint64_t pc) {
+  switch (nr) {
+    case SYS_accept:
+    case SYS_accept4: return accept_call(nr, a, pc);
+    case SYS_connect: return connect_call(a, pc);
+    default: return name_call(nr, a, pc);
+  }
+}
+
+/* Time limits of a socket are virtual: the kernel does not hear of them. */
+long hd__socket_option(long *a) {
+  struct hd_desc *d = hd__fd(a[0]);
+  bool in = a[2] == SO_RCVTIMEO, out = a[2] == SO_SNDTIMEO;
+  if (!d || d->kind != HD_IO_SOCKET || a[1] != SOL_SOCKET || !(in || out) ||
+      a[4] < (long)sizeof(struct timeval))
+    return hd__plain(SYS_setsockopt, a);
+  const struct timeval *t = (const struct timeval *)a[3];
+  d->limit[out] = (uint64_t)t->tv_sec * 1000000000ull + (uint64_t)t->tv_usec * 1000;
+  return 0;
+}

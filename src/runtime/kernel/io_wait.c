@@ -1,0 +1,269 @@
+/* io_wait.c: poll, select and epoll, and timers that are descriptors. Runs in the tested process, on the stack
+ * of the thread that made the call.
+ *
+ * A wait is one operation that reads the state of what it waits for: with one description that is its channel,
+ * with several it is the state of everything. Its time-out is virtual. A timer descriptor is an eventfd of the
+ * kernel to which the runtime writes when virtual time gets there, so it can be read and waited for with
+ * everything else. */
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/timerfd.h>
+
+#include "runtime/kernel/io.h"
+
+#define MAX_ITEMS 256
+#define MS 1000000ull
+#define EPOLL_FACET 0x8000u /* two threads that wait at one epoll descriptor may take each other's events */
+
+bool hd__wait_wants(long nr) {
+  switch (nr) {
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_epoll_ctl:
+    case SYS_timerfd_settime: return true;
+    default: return false;
+  }
+}
+
+/* ---- what is waited for ---- */
+
+/* Nothing makes it ready: for waits that only time ends. */
+static struct hd_desc never = {.polled = true, .inside = true, .fd = -1};
+
+struct waiting {
+  struct hd_io io;
+  struct hd_item item[MAX_ITEMS];
+};
+
+static void add(struct waiting *w, long fd, bool in, bool out) {
+  struct hd_desc *d = hd__fd(fd);
+  if (!d || w->io.n + 2 > MAX_ITEMS) return;
+  if (in) w->item[w->io.n++] = (struct hd_item){d, 0};
+  if (out) w->item[w->io.n++] = (struct hd_item){d, 1};
+  if (w->io.n == 0) w->item[w->io.n++] = (struct hd_item){d, 0}; /* errors are always waited for */
+}
+
+static void name(struct waiting *w) {
+  struct hd_chan *only = w->io.n ? w->item[0].d->chan : NULL;
+  for (unsigned i = 0; i < w->io.n; i++)
+    if (w->item[i].d->chan != only) only = NULL;
+  w->io.item = w->item;
+  w->io.object = only && w->io.kind == HD_OP_IOPOLL && !w->io.writes ? hd__object(only) : 0;
+  w->io.reads = 0xffff;
+  w->io.fd = w->io.n ? w->item[0].d->fd : -1;
+}
+
+static uint64_t ns_of(const struct timespec *t) {
+  if (!t) return HD_FOREVER;
+  if (t->tv_sec > 1000000000) return HD_FOREVER;
+  return t->tv_sec < 0 ? 0 : (uint64_t)t->tv_sec * 1000000000ull + (uint64_t)t->tv_nsec;
+}
+
+static void learn_ready(const struct waiting *w) {
+  for (unsigned i = 0; i < w->io.n; i++)
+    if (w->item[i].d->ready[w->item[i].dir].on) hd__io_learn(w->item[i].d->chan);
+}
+
+/* The call with the time-out zero, until it says something or the time is over. `saved` is what the kernel
+ * clears when it has nothing to say (select). */
+static long wait(struct waiting *w, long nr, long *a, int timeout_arg, long zero, fd_set *saved) {
+  bool at_once = w->io.timeout == 0;
+  long look[6];
+  name(w);
+  if (at_once)
+    w->io.n = 0;
+  else if (!w->io.n)
+    w->item[w->io.n++] = (struct hd_item){&never, 0};
+  hd__copy(look, a, sizeof look);
+  look[timeout_arg] = zero;
+  for (;;) {
+    bool late = hd__io_point(&w->io);
+    long r = hd__plain(nr, look);
+    bool timer = false;
+    for (unsigned i = 0; i < w->io.n; i++) {
+      timer |= w->item[i].d->late && r > 0;
+      if (r > 0) w->item[i].d->late = false;
+    }
+    if (r > 0) learn_ready(w);
+    if (r != 0 || late || at_once) {
+      hd__io_done(late || timer);
+      return r;
+    }
+    hd__io_stalled(&w->io);
+    for (int i = 0; saved && i < 3; i++)
+      if (a[i + 1]) hd__copy((void *)a[i + 1], &saved[i], sizeof saved[i]);
+  }
+}
+
+static long poll_call(long nr, long *a, uint64_t pc) {
+  struct waiting w = {.io = {.kind = HD_OP_IOPOLL, .pc = pc}};
+  struct timespec zero = {0, 0};
+  const struct pollfd *p = (const struct pollfd *)a[0];
+  for (unsigned long i = 0; i < (unsigned long)a[1] && p; i++)
+    if (p[i].fd >= 0) add(&w, p[i].fd, p[i].events & (POLLIN | POLLPRI), p[i].events & POLLOUT);
+  w.io.timeout = nr == SYS_ppoll ? ns_of((const struct timespec *)a[2])
+                 : (int)a[2] < 0 ? HD_FOREVER
+                                 : (uint64_t)(int)a[2] * MS;
+  hd__snapshot_touch((uint64_t)a[0], (uint64_t)a[1] * sizeof *p);
+  return wait(&w, nr, a, 2, nr == SYS_ppoll ? (long)&zero : 0, NULL);
+}
+
+static long select_call(long nr, long *a, uint64_t pc) {
+  struct waiting w = {.io = {.kind = HD_OP_IOPOLL, .pc = pc}};
+  struct timespec zero = {0, 0};
+  struct timeval zero_tv = {0, 0};
+  fd_set saved[3];
+  for (int i = 0; i < 3; i++) {
+    if (!a[i + 1]) continue;
+    hd__copy(&saved[i], (void *)a[i + 1], ((size_t)a[0] + 63) / 64 * 8);
+    hd__snapshot_touch((uint64_t)a[i + 1], sizeof saved[i]);
+    for (int fd = 0; fd < (int)a[0] && fd < FD_SETSIZE; fd++)
+      if (FD_ISSET(fd, &saved[i])) add(&w, fd, i != 1, i == 1);
+  }
+  if (nr == SYS_select && a[4]) {
+    const struct timeval *tv = (const struct timeval *)a[4];
+    struct timespec t = {tv->tv_sec, tv->tv_usec * 1000};
+    w.io.timeout = ns_of(&t);
+  } else {
+    w.io.timeout = ns_of(nr == SYS_select ? NULL : (const struct timespec *)a[4]);
+  }
+  return wait(&w, nr, a, 4, nr == SYS_select ? (long)&zero_tv : (long)&zero, saved);
+}
+
+static long epoll_call(long nr, long *a, uint64_t pc) {
+  struct waiting w = {.io = {.kind = HD_OP_IOPOLL, .pc = pc, .writes = EPOLL_FACET}};
+  struct timespec zero = {0, 0};
+  add(&w, a[0], true, false);
+  w.io.timeout = nr == SYS_epoll_pwait2 ? ns_of((const struct timespec *)a[3])
+                 : (int)a[3] < 0        ? HD_FOREVER
+                                        : (uint64_t)(int)a[3] * MS;
+  if (w.io.n) w.io.interest = w.item[0].d->interest;
+  hd__snapshot_touch((uint64_t)a[1], (uint64_t)(a[2] > 0 ? a[2] : 0) * sizeof(struct epoll_event));
+  return wait(&w, nr, a, 3, nr == SYS_epoll_pwait2 ? (long)&zero : 0, NULL);
+}
+
+static void keep_interest(struct hd_desc *e, struct hd_desc *d, long op, const struct epoll_event *ev) {
+  struct hd_interest **p = &e->interest;
+  while (*p && (*p)->d != d) p = &(*p)->next;
+  if (op == EPOLL_CTL_DEL) {
+    if (*p) *p = (*p)->next;
+    return;
+  }
+  if (!*p) {
+    *p = hd_arena_get(&rt.arena, sizeof **p);
+    HD_BUG_ON(!*p);
+    **p = (struct hd_interest){.d = d};
+  }
+  (*p)->events = ev->events;
+  if (!d->chan->group) d->chan->group = e->chan;
+}
+
+static long control_call(long *a, uint64_t pc) {
+  struct hd_desc *e = hd__fd(a[0]), *d = hd__fd(a[2]);
+  hd__io_world(HD_OP_IOCHANGE, 0, 0xffff, a[0], pc);
+  if (e) hd__io_publish(e->chan);
+  long r = hd__plain(SYS_epoll_ctl, a);
+  if (r == 0 && e && d) keep_interest(e, d, a[1], (const struct epoll_event *)a[3]);
+  if (e && d && !d->inside) e->inside = false;
+  hd__io_done(false);
+  return r;
+}
+
+/* ---- timers ---- */
+
+#define NS 1000000000ull
+
+static uint64_t to_ns(const struct timespec *t) { return (uint64_t)t->tv_sec * NS + (uint64_t)t->tv_nsec; }
+static struct timespec to_timespec(uint64_t ns) {
+  return (struct timespec){(time_t)(ns / NS), (long)(ns % NS)};
+}
+
+static void tell(const struct hd_desc *d, struct itimerspec *out) {
+  if (!out) return;
+  hd__snapshot_touch((uint64_t)out, sizeof *out);
+  out->it_interval = to_timespec(d->every);
+  out->it_value = to_timespec(d->at > rt.now ? d->at - rt.now : 0);
+}
+
+long hd__timer_create(const long *a) {
+  int flags = (a[1] & TFD_CLOEXEC ? EFD_CLOEXEC : 0) | (a[1] & TFD_NONBLOCK ? EFD_NONBLOCK : 0);
+  long fd = hd_sys3(SYS_eventfd2, 0, flags, 0);
+  if (fd < 0) return fd;
+  struct hd_desc *d = hd__desc_new(HD_IO_TIMER, NULL);
+  d->clock = (int)a[0];
+  return hd__fd_opened(fd, d);
+}
+
+long hd__timer_get(const long *a) {
+  struct hd_desc *d = hd__fd(a[0]);
+  if (!d || d->kind != HD_IO_TIMER) return -EINVAL;
+  tell(d, (struct itimerspec *)a[1]);
+  return 0;
+}
+
+static long settime(long *a, uint64_t pc) {
+  struct hd_desc *d = hd__fd(a[0]);
+  const struct itimerspec *new = (const struct itimerspec *)a[2];
+  if (!d || d->kind != HD_IO_TIMER) return d ? -EINVAL : -EBADF;
+  struct hd_io o = {.kind = HD_OP_IOCHANGE,
+                    .object = hd__object(d->chan),
+                    .writes = 1,
+                    .fd = (int)a[0],
+                    .timeout = HD_FOREVER,
+                    .pc = pc};
+  hd__io_point(&o);
+  tell(d, (struct itimerspec *)a[3]);
+  uint64_t unread, value = to_ns(&new->it_value);
+  long in[6] = {a[0], (long)&unread, 8, 0, 0, 0};
+  hd__nowait(SYS_read, in); /* what had expired is forgotten */
+  if (value && (a[1] & TFD_TIMER_ABSTIME)) {
+    uint64_t zero = hd__clock_zero(d->clock);
+    value = value > zero ? value - zero : 1;
+  } else if (value) {
+    value += rt.cur->clock_read > rt.now ? rt.cur->clock_read : rt.now;
+  }
+  d->at = value;
+  d->every = to_ns(&new->it_interval);
+  d->late = false;
+  if (d->at && d->at <= rt.now) hd__timer_fire(rt.now);
+  hd__io_done(false);
+  return 0;
+}
+
+uint64_t hd__timer_next(void) {
+  uint64_t next = HD_FOREVER;
+  for (const struct hd_desc *d = hd__descs; d; d = d->next)
+    if (d->kind == HD_IO_TIMER && d->at && d->fd >= 0 && !d->ready[0].on && d->at < next) next = d->at;
+  return next;
+}
+
+void hd__timer_fire(uint64_t now) {
+  for (struct hd_desc *d = hd__descs; d; d = d->next) {
+    if (d->kind != HD_IO_TIMER || !d->at || d->at > now || d->fd < 0) continue;
+    uint64_t times = d->every ? 1 + (now - d->at) / d->every : 1;
+    long out[6] = {d->fd, (long)&times, 8, 0, 0, 0};
+    hd__nowait(SYS_write, out);
+    d->at = d->every ? d->at + times * d->every : 0;
+    d->late = true;
+  }
+}
+
+long hd__wait_call(long nr, long *a, uint64_t pc) {
+  switch (nr) {
+    case SYS_poll:
+    case SYS_ppoll: return poll_call(nr, a, pc);
+    case SYS_select:
+    case SYS_pselect6: return select_call(nr, a, pc);
+    case SYS_epoll_ctl: return control_call(a, pc);
+    case SYS_timerfd_settime: return settime(a, pc);
+    default: return epoll_call(nr, a, pc);
+  }
+}

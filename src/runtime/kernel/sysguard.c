@@ -1,0 +1,449 @@
+/* sysguard.c: system calls of the tested program. Runs in the tested process, in a signal handler.
+ *
+ * The kernel's syscall user dispatch sends every system call made outside our own text here (SIGSYS), however
+ * it was made: by libc, by a library that was never rebuilt, by hand. That is where Heddle notices what it
+ * cannot control (a call that would block while others could run, a fork), and where it keeps account of what
+ * a restart must undo in the kernel: mappings, protections, the working folder; fds.c has the descriptors. A call costs a microsecond more.
+ * Where the kernel lacks the feature (before 5.11), the wrappers alone must do.
+ *
+ * Invariants
+ *  1. Nothing that existed before main is unmapped for good: such a request succeeds without effect.
+ *  2. A call that would block is made only when no other thread is left; otherwise it is named and the search
+ *     ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "runtime/kernel/io.h"
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_ON 1
+#endif
+
+static uint64_t text_lo, text_hi; /* our own code */
+
+/* ---- what a restart must undo ---- */
+
+static struct { uint64_t addr, size; } mapping[1024];
+static unsigned nmappings;
+static uint64_t brk_start;
+static bool brk_moved;
+static int cwd_fd = -1; /* the folder it started in */
+static bool cwd_moved;
+static long mask_start = -1; /* umask, when the program has changed it */
+static struct {
+  uint64_t addr, size;
+  int prot;
+} protected[64];
+static unsigned nprotected;
+
+void hd__sysguard_begin(void) {
+  hd__fds_begin();
+  hd__io_begin();
+  hd__alarms_begin();
+  while (nmappings) {
+    nmappings--;
+    hd_sys3(SYS_munmap, mapping[nmappings].addr, mapping[nmappings].size, 0);
+  }
+  while (nprotected) {
+    nprotected--;
+    hd_sys3(SYS_mprotect, protected[nprotected].addr, protected[nprotected].size, protected[nprotected].prot);
+    hd__snapshot_reguard(protected[nprotected].addr, protected[nprotected].size);
+  }
+  if (cwd_moved) hd_sys3(SYS_fchdir, cwd_fd, 0, 0);
+  cwd_moved = false;
+  if (mask_start >= 0) hd_sys3(SYS_umask, mask_start, 0, 0);
+  mask_start = -1;
+  if (brk_moved) hd_sys3(SYS_brk, brk_start, 0, 0);
+  brk_moved = false;
+}
+
+/* ---- blocking ---- */
+
+_Noreturn static void would_block(const char *name) {
+  char text[300];
+  hd__format(text, sizeof text,
+             "%s would block while other threads could run; it is not supported in a controlled run yet",
+             name);
+  hd__fail(HD_RTE_UNSUPPORTED, hd__innermost(), text);
+}
+
+/* Others could run while this one sleeps in the kernel. */
+static bool others(void) { return rt.nalive > 1; }
+
+static const struct {
+  int nr;
+  const char *name;
+} blocking[] = {
+    {SYS_rt_sigtimedwait, "sigwait"},
+    {SYS_msgrcv, "msgrcv"},
+    {SYS_semop, "semop"},
+    {SYS_semtimedop, "semtimedop"},
+    {SYS_mq_timedreceive, "mq_receive"},
+    {SYS_mq_timedsend, "mq_send"},
+};
+
+static void check_blocking(long nr) {
+  for (unsigned i = 0; i < sizeof blocking / sizeof *blocking; i++)
+    if (blocking[i].nr == nr && others()) would_block(blocking[i].name);
+}
+
+/* ---- answers that are the same in every process ---- */
+
+#define VIRTUAL_PID 4242
+
+/* From the seed, the thread, and how many it has had: not from what the others do. */
+static long fill_random(void *to, long n) {
+  struct hd_rng r;
+  hd_rng_seed(&r, rt.config->seed ^ 0x72616e64, (uint64_t)rt.cur->id << 32 | rt.cur->randoms++);
+  hd__snapshot_touch((uint64_t)to, (uint64_t)n);
+  for (long i = 0; i < n; i++) ((unsigned char *)to)[i] = (unsigned char)(hd_rng_next(&r) >> 32);
+  return n;
+}
+
+static bool is_random_device(const char *path) {
+  return path && (hd__streq(path, "/dev/urandom") || hd__streq(path, "/dev/random"));
+}
+
+static long virtual_time(const long *a) {
+  struct timespec *ts = (struct timespec *)a[1];
+  if (ts) {
+    hd__snapshot_touch((uint64_t)ts, sizeof *ts);
+    clock_gettime((clockid_t)a[0], ts);
+  }
+  return 0;
+}
+
+static long virtual_gettimeofday(const long *a) {
+  struct timeval *tv = (struct timeval *)a[0];
+  if (tv) {
+    hd__snapshot_touch((uint64_t)tv, sizeof *tv);
+    gettimeofday(tv, NULL);
+  }
+  return 0;
+}
+
+/* How much of the machine a program used is chance: nothing. */
+static long virtual_usage(long nr, const long *a) {
+  struct rusage *r = (struct rusage *)a[1];
+  long e = hd__plain(nr, a);
+  if (e == 0) hd__zero(r, sizeof *r);
+  return e;
+}
+
+static long virtual_times(const long *a) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (a[0]) {
+    hd__snapshot_touch((uint64_t)a[0], 4 * sizeof(long));
+    hd__zero((void *)a[0], 4 * sizeof(long));
+    *(long *)a[0] = now.tv_sec * 100 + now.tv_nsec / 10000000;
+  }
+  return now.tv_sec * 100 + now.tv_nsec / 10000000;
+}
+
+/* ---- the calls that need a decision ---- */
+
+static long do_mmap(const long *a) {
+  if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
+  long r = hd_sys6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if ((r < 0 && r > -4096) || nmappings == sizeof mapping / sizeof *mapping) return r;
+  mapping[nmappings].addr = (uint64_t)r;
+  mapping[nmappings++].size = (uint64_t)a[1];
+  return r;
+}
+
+static long do_munmap(const long *a) {
+  for (unsigned i = 0; i < nmappings; i++)
+    if (mapping[i].addr == (uint64_t)a[0] && mapping[i].size <= (uint64_t)a[1]) {
+      mapping[i] = mapping[--nmappings];
+      return hd_sys3(SYS_munmap, a[0], a[1], 0);
+    }
+  for (unsigned i = 0; i < nmappings; i++)
+    if ((uint64_t)a[0] >= mapping[i].addr && (uint64_t)a[0] < mapping[i].addr + mapping[i].size)
+      return hd_sys3(SYS_munmap, a[0], a[1], 0); /* part of one of ours; the rest goes at the restart */
+  return 0;                                      /* invariant 1 */
+}
+
+/* Pieces of the program's own memory get their protection back at the restart. */
+static long do_mprotect(const long *a) {
+  int old = hd__snapshot_prot((uint64_t)a[0]);
+  long r = hd_sys3(SYS_mprotect, a[0], a[1], a[2]);
+  if (r == 0 && old >= 0 && nprotected < sizeof protected / sizeof *protected) {
+    protected[nprotected].addr = (uint64_t)a[0];
+    protected[nprotected].size = (uint64_t)a[1];
+    protected[nprotected++].prot = old;
+  }
+  return r;
+}
+
+static long do_futex(const long *a) {
+  int op = (int)a[1] & FUTEX_CMD_MASK;
+  if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI) {
+    if (op != FUTEX_LOCK_PI && *(const uint32_t *)a[0] != (uint32_t)a[2]) return -EAGAIN;
+    hd__unsupported("futex wait (a lock of a library, or one made by hand)", hd__innermost());
+  }
+  return hd_sys6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+long hd__tid(const struct hd_thread *t) { return VIRTUAL_PID + t->id; }
+
+int hd__thread_of_tid(long tid) {
+  return tid >= VIRTUAL_PID && tid < VIRTUAL_PID + rt.nthreads ? (int)(tid - VIRTUAL_PID) : -1;
+}
+
+static long do_kill(long nr, const long *a, uint64_t pc) {
+  int sig = (int)(nr == SYS_tgkill ? a[2] : a[1]);
+  long tid = nr == SYS_kill ? -1 : (nr == SYS_tkill ? a[0] : a[1]) - VIRTUAL_PID;
+  bool me = nr == SYS_kill ? (int)a[0] == VIRTUAL_PID || (int)a[0] == 0 : tid >= 0 && tid < rt.nthreads;
+  if (!me) return hd_sys3(nr, a[0], a[1], a[2]);
+  if (sig < 1 || sig > 64) return sig ? -EINVAL : 0;
+  return -hd__signal_send(nr == SYS_kill ? hd__signal_taker(sig) : &rt.thread[tid], sig, pc);
+}
+
+/* The kernel could not write to a page that is still read-only for us: make room and try again. */
+static long retry_fault(long nr, const long *a) {
+  for (int i = 0; i < 6; i++) hd__snapshot_touch((uint64_t)a[i], 1 << 16);
+  return hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+long hd__plain(long nr, const long *a) {
+  long r = hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+  return r == -EFAULT ? retry_fault(nr, a) : r;
+}
+
+static long pipe_call(long nr, const long *a) {
+  hd__snapshot_touch((uint64_t)a[0], 8);
+  long r = hd__plain(nr, a);
+  int *fd = (int *)a[0];
+  if (r) return r;
+  struct hd_chan *c = hd__chan_new(HD_IO_PIPE);
+  for (int i = 0; i < 2; i++) fd[i] = (int)hd__fd_opened(fd[i], hd__desc_new(HD_IO_PIPE, c));
+  return 0;
+}
+
+static long made(long fd, unsigned kind) { return fd < 0 ? fd : hd__fd_opened(fd, hd__desc_new(kind, NULL)); }
+
+static long names_opened(long nr, const long *a, long r) {
+  bool opens = nr == SYS_open || nr == SYS_openat;
+  if (opens && r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1]))) hd__fd_is_random(r);
+  return r;
+}
+
+/* Calls that are operations of the schedule: they leave the signal handler, since others may run meanwhile. */
+/* A handler of the program's that is called for it must run on the thread's stack: others may run meanwhile. */
+static bool kills(long nr) { return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill; }
+
+static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || nr == SYS_execveat; }
+
+static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspend; }
+
+static bool wants_step(long nr, const long *a) {
+  return hd__io_wants(nr, a) || hd__names_wants(nr, a) || hd__wait_wants(nr) || hd__socket_wants(nr) ||
+         hd__child_wants(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_wants(a)) ||
+         nr == SYS_nanosleep || nr == SYS_clock_nanosleep || suspends(nr);
+}
+
+static long sleep_call(long nr, const long *a, uint64_t pc) {
+  const struct timespec *t = (const struct timespec *)a[nr == SYS_nanosleep ? 0 : 2];
+  uint64_t ns = (uint64_t)t->tv_sec * 1000000000ull + (uint64_t)t->tv_nsec, zero;
+  if (nr == SYS_clock_nanosleep && (a[1] & TIMER_ABSTIME)) {
+    zero = rt.now + hd__clock_zero((clockid_t)a[0]);
+    ns = ns > zero ? ns - zero : 0;
+  }
+  hd__sleep(ns, pc);
+  return 0;
+}
+
+static long serve_step(long nr, long *a, uint64_t pc) {
+  if (nr == SYS_exit_group) hd__exit_now((int)a[0]);
+  if (ends(nr)) return hd__exec_call(nr, a);
+  if (kills(nr)) return do_kill(nr, a, pc);
+  if (suspends(nr)) return hd__signal_suspend(nr == SYS_pause ? NULL : (const sigset_t *)a[0], pc);
+  if (nr == SYS_futex) return hd__futex_call(a, pc);
+  if (hd__child_wants(nr)) return hd__child_call(nr, a, pc);
+  if (hd__wait_wants(nr)) return hd__wait_call(nr, a, pc);
+  if (hd__socket_wants(nr)) return hd__socket_call(nr, a, pc);
+  if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_call(nr, a, pc));
+  if (nr == SYS_nanosleep || nr == SYS_clock_nanosleep) return sleep_call(nr, a, pc);
+  return hd__io_call(nr, a, pc);
+}
+
+static long serve(long nr, long *a) {
+  long r;
+  check_blocking(nr);
+  if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_serve(nr, a));
+  switch (nr) {
+    case SYS_exit: hd__unsupported("the exit system call of a single thread", hd__innermost());
+    case SYS_futex: return do_futex(a);
+    case SYS_mmap: return do_mmap(a);
+    case SYS_munmap: return do_munmap(a);
+    case SYS_mprotect: return do_mprotect(a);
+    case SYS_chdir:
+    case SYS_fchdir: cwd_moved = true; return hd__plain(nr, a);
+    case SYS_umask:
+      r = hd__plain(nr, a);
+      if (mask_start < 0) mask_start = r;
+      return r;
+    case SYS_brk: brk_moved = true; return hd__plain(nr, a);
+    case SYS_getpid: return VIRTUAL_PID;
+    case SYS_gettid: return hd__tid(rt.cur);
+    case SYS_getppid: return VIRTUAL_PID - 1;
+    case SYS_getcpu:
+      if (a[0]) *(unsigned *)a[0] = 0;
+      if (a[1]) *(unsigned *)a[1] = 0;
+      return 0;
+    case SYS_getrandom: return fill_random((void *)a[0], a[1]);
+    case SYS_clock_gettime: return virtual_time(a);
+    case SYS_gettimeofday: return virtual_gettimeofday(a);
+    case SYS_time: return (long)time((time_t *)a[0]);
+    case SYS_getrusage: return virtual_usage(nr, a);
+    case SYS_times: return virtual_times(a);
+    case SYS_memfd_create:
+    case SYS_signalfd:
+    case SYS_signalfd4:
+    case SYS_inotify_init:
+    case SYS_inotify_init1:
+    case SYS_pidfd_open: return hd__fd_opened(hd__plain(nr, a), NULL);
+    case SYS_eventfd:
+    case SYS_eventfd2: return made(hd__plain(nr, a), HD_IO_EVENT);
+    case SYS_epoll_create:
+    case SYS_epoll_create1: return made(hd__plain(nr, a), HD_IO_EPOLL);
+    case SYS_timerfd_create: return hd__timer_create(a);
+    case SYS_timerfd_gettime: return hd__timer_get(a);
+    case SYS_socket: return hd__socket_create(a);
+    case SYS_socketpair: return hd__socket_pair(a);
+    case SYS_setsockopt: return hd__socket_option(a);
+    case SYS_pipe:
+    case SYS_pipe2: return pipe_call(nr, a);
+    case SYS_fcntl:
+      if (a[1] == F_DUPFD || a[1] == F_DUPFD_CLOEXEC) return hd__fd_dup(nr, a);
+      return hd__plain(nr, a);
+    case SYS_dup:
+    case SYS_dup2:
+    case SYS_dup3: return hd__fd_dup(nr, a);
+    case SYS_close: return hd__fd_close(a[0]);
+    case SYS_close_range: hd__fd_close_range((unsigned)a[0], (unsigned)a[1]); return 0;
+    case SYS_read:
+      if (hd__fd_random(a[0])) return fill_random((void *)a[1], a[2]);
+      hd__fd_moved(a[0]);
+      return hd__plain(nr, a);
+    case SYS_pread64:
+      if (hd__fd_random(a[0])) return fill_random((void *)a[1], a[2]);
+      return hd__plain(nr, a);
+    case SYS_readv:
+    case SYS_lseek: hd__fd_moved(a[0]); return hd__plain(nr, a);
+    case SYS_write:
+    case SYS_writev:
+    case SYS_pwrite64:
+    case SYS_pwritev:
+    case SYS_pwritev2:
+    case SYS_ftruncate:
+    case SYS_fallocate:
+    case SYS_sendfile: hd__file_changes(a[0]); return hd__plain(nr, a);
+    case SYS_copy_file_range: hd__file_changes(a[2]); return hd__plain(nr, a);
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_tgkill: return do_kill(nr, a, hot.syscall_pc);
+    default: return hd__alarm_serves(nr) ? hd__alarm_call(nr, a) : hd__plain(nr, a);
+  }
+}
+
+/* The return from a handler sets the mask of the interrupted code. What was changed meanwhile shall stay, but never
+ * mask what the runtime needs: libc masks everything for a moment when it starts a process. */
+static void keep_mask(ucontext_t *uc) {
+  static const int needed[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, HD_SIG_HANG};
+  uint64_t mask = 0;
+  hd_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, 8);
+  for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++) mask &= ~(1ull << (needed[i] - 1));
+  hd__copy(&uc->uc_sigmask, &mask, sizeof mask);
+}
+
+/* Called where the system call was made, so that the unwinder finds its way from there. */
+__attribute__((force_align_arg_pointer)) static void hd_rt_cancelled(void) { hd__cancel(); }
+
+_Noreturn void hd__syscall_cancelled(void) {
+  ucontext_t *uc = rt.cur->syscall;
+  rt.cur->syscall = NULL;
+  hd_arch_call(uc, hd_rt_cancelled);
+  keep_mask(uc);
+  hd_arch_return_from_signal((uint64_t)uc);
+}
+
+/* On the thread's own stack. */
+static void hd_rt_syscall(ucontext_t *uc) {
+  long a[6], nr = hd_sig_sysno(uc);
+  hd_sig_sysargs(uc, a);
+  rt.cur->syscall = uc;
+  hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
+  rt.cur->syscall = NULL;
+  keep_mask(uc); /* not what it was: others have run */
+}
+
+/* A fork copies what all threads have done so far: what they do is ordered with it. On the thread's own stack; the
+ * call itself is served in the handler, when it is made again. */
+static void hd_rt_before_fork(ucontext_t *uc) {
+  rt.cur->op = (struct hd_op){
+      .kind = HD_OP_SECTION, .section = HD_SECTION_ENTERS, .thread = rt.cur->id, .pc = hot.syscall_pc};
+  hd__step();
+  hd__event(0);
+  rt.cur->forks = true;
+  hd_sig_again(uc);
+  keep_mask(uc);
+}
+
+static void on_syscall(int sig, siginfo_t *info, void *context) {
+  (void)sig;
+  ucontext_t *uc = context;
+  long a[6];
+  if (info->si_code != 2 /* SYS_USER_DISPATCH */) return;
+  if (info->si_syscall == SYS_rt_sigreturn) hd_arch_return_from_signal(hd_sig_sp(uc));
+  rt.status->heartbeat++;
+  if (hot.log) hd__record_settle(); /* before memory goes away */
+  hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
+  hd_sig_sysargs(uc, a);
+  if (info->si_syscall == SYS_fork || info->si_syscall == SYS_vfork || info->si_syscall == SYS_clone ||
+      info->si_syscall == SYS_clone3) {
+    if (rt.nthreads > 1 && !rt.cur->forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
+      hd_arch_leave_handler(uc, hd_rt_before_fork);
+    rt.cur->forks = false;
+    hd_sig_set_result(uc, hd__fork_call(info->si_syscall, a, uc));
+    return;
+  }
+  /* A handler of the program's for a fault runs on our stack for signals, where nobody else may come in. */
+  if (wants_step(info->si_syscall, a)) {
+    if (!hd__on_signal_stack(hd_sig_sp(uc))) hd_arch_leave_handler(uc, hd_rt_syscall);
+    if (ends(info->si_syscall)) serve_step(info->si_syscall, a, hot.syscall_pc);
+  }
+  hd_sig_set_result(uc, serve(info->si_syscall, a));
+  if (info->si_syscall == SYS_rt_sigprocmask) keep_mask(uc);
+}
+
+/* ---- turning it on ---- */
+
+void hd__sysguard_enable(void) {
+  hot.selector = 0;
+  hd_sys6(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, (long)text_lo,
+          (long)(text_hi - text_lo), (long)&hot.selector, 0);
+}
+
+void hd__sysguard_init(void) {
+  hd__segment_of((uint64_t)on_syscall, &text_lo, &text_hi);
+  hd__signal_install(SIGSYS, on_syscall);
+  brk_start = (uint64_t)hd_sys3(SYS_brk, 0, 0, 0);
+  cwd_fd = (int)hd_sys4(SYS_openat, AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+  if (cwd_fd >= 0 && cwd_fd < 900) { /* out of the way of the program's own numbers */
+    long high = hd_sys3(SYS_fcntl, cwd_fd, F_DUPFD_CLOEXEC, 900);
+    hd_sys3(SYS_close, cwd_fd, 0, 0);
+    cwd_fd = (int)high;
+  }
+  hd__fds_init();
+  hd__sysguard_enable();
+}

@@ -1,0 +1,103 @@
+/* barrier.c: barriers. Runs in the tested process.
+ *
+ * A wait is two steps: BARRIER, to arrive, and BLEAVE, enabled once enough have arrived. In what order they
+ * arrive does not matter: which thread gets PTHREAD_BARRIER_SERIAL_THREAD is a choice, made by the first of
+ * them (by number) when it leaves; the others leave after that. When more threads use the barrier than pass it
+ * together, who goes with whom does depend on the order. That is noticed by an arrival that is not ordered after
+ * the round before, and learned like memory that threads contend for: the barrier becomes visible memory. */
+#include <errno.h>
+
+#include "runtime/rt.h"
+
+/* libc's layout, as far as it is used here. */
+struct barrier {
+  uint32_t in, round, count;
+};
+
+static uint32_t needed(const pthread_barrier_t *b) { return ((const struct barrier *)b)->count; }
+
+static bool covers(const struct hd_vc *v, const struct hd_vc *w) {
+  for (uint32_t i = 0; i < w->n; i++)
+    if (hd_vc_get(v, i) < w->c[i]) return false;
+  return true;
+}
+
+/* All are here: the first of them may leave. */
+static void pass(struct hd_obj *o) {
+  struct hd_thread *first = o->pend;
+  for (struct hd_thread *t = o->pend; t; t = t->next_pend) {
+    hd_vc_join(&rt.arena, &t->vc, &o->vc);
+    t->op.object = o->addr;
+    t->op.size = 0;
+    if (t->id < first->id) first = t;
+  }
+  first->op.size = o->count;
+  hd_vc_copy(&rt.arena, &o->before, &o->vc);
+  hd_vc_clear(&o->vc);
+  first->barrier_round = o->pend;
+  o->pend = NULL;
+  o->count = 0;
+  hd__enable(first);
+}
+
+/* The first to leave says who is special, and lets the others go. */
+static void let_go(struct hd_thread *first) {
+  struct hd_thread *round = first->barrier_round;
+  unsigned special = hd__choose(first->op.size);
+  for (struct hd_thread *t = round; t; t = t->next_pend) {
+    unsigned rank = 0;
+    for (struct hd_thread *u = round; u; u = u->next_pend) rank += u->id < t->id;
+    t->barrier_serial = rank == special;
+  }
+  for (struct hd_thread *t = round; t; t = t->next_pend) {
+    t->wait = NULL;
+    if (t != first) hd__enable(t);
+  }
+}
+
+static int wait(pthread_barrier_t *b, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  hd__touch_object(b, sizeof *b, needed(b) == 0, "use of a destroyed barrier", pc);
+  struct hd_obj *o = hd__obj((uint64_t)b, HD_OBJ_BARRIER);
+  t->op = (struct hd_op){.kind = HD_OP_BARRIER,
+                         .thread = t->id,
+                         .size = needed(b),
+                         .object = (uint64_t)b,
+                         .pc = pc,
+                         .aux = hd__shadow_visible((uint64_t)b, 8)};
+  hd__step();
+  hd__event(0);
+  if (!covers(&t->vc, &o->before)) hd__shadow_show((uint64_t)b, 8);
+  hd_vc_join(&rt.arena, &o->vc, &t->vc);
+  hd__new_segment(t);
+  t->op = (struct hd_op){.kind = HD_OP_BLEAVE, .thread = t->id, .object = (uint64_t)b, .pc = pc};
+  hd__pend(o, t);
+  hd__disable(t);
+  o->signals = ++o->count << 16 | needed(b);
+  if (o->count >= needed(b)) pass(o);
+  hd__step();
+  if (t->op.size) let_go(t);
+  hd__event(0);
+  return t->barrier_serial ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+}
+
+HD_EXPORT int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n) {
+  return real_pthread_barrier_init(b, a, n);
+}
+
+HD_EXPORT int pthread_barrier_destroy(pthread_barrier_t *b) {
+  if (!hot.active) return real_pthread_barrier_destroy(b);
+  uint64_t pc = HD_CALLER;
+  hd__point(HD_OP_BDESTROY, (uint64_t)b, 0, pc);
+  struct hd_obj *o = hd__obj((uint64_t)b, HD_OBJ_BARRIER);
+  if (o->count) {
+    hd__report_lock(HD_KIND_DESTROY_BUSY, o, HD_OP_BDESTROY, pc, "a thread waits at the barrier");
+    return EBUSY;
+  }
+  ((struct barrier *)b)->count = 0;
+  return 0;
+}
+
+HD_EXPORT int pthread_barrier_wait(pthread_barrier_t *b) {
+  return hot.active ? wait(b, HD_CALLER) : real_pthread_barrier_wait(b);
+}

@@ -1,0 +1,113 @@
+/* c11.c: threads.h of C11. Runs in the tested process. libc's types are those of POSIX under other names, so
+ * all of this is what the other wrappers do, with other results. */
+#include <errno.h>
+#include <threads.h>
+
+#include "runtime/rt.h"
+
+static int result(int e) {
+  switch (e) {
+    case 0: return thrd_success;
+    case EBUSY: return thrd_busy;
+    case ETIMEDOUT: return thrd_timedout;
+    case ENOMEM: return thrd_nomem;
+    default: return thrd_error;
+  }
+}
+
+#define MUTEX(m) ((pthread_mutex_t *)(m))
+#define COND(c) ((pthread_cond_t *)(c))
+
+HD_EXPORT int thrd_create(thrd_t *out, thrd_start_t fn, void *arg) {
+  if (!hot.active) return real_thrd_create(out, fn, arg);
+  /* The result of an int function stands where that of a pointer function would; thrd_join takes half. */
+  return result(hd__thread_create(out, NULL, (void *(*)(void *))(uintptr_t)fn, arg, HD_CALLER));
+}
+
+HD_EXPORT int thrd_join(thrd_t th, int *out) {
+  if (!hot.active) return real_thrd_join(th, out);
+  void *ret = NULL;
+  int e = hd__thread_join(th, &ret, HD_CALLER);
+  if (!e && out) *out = (int)(intptr_t)ret;
+  return result(e);
+}
+
+HD_EXPORT int thrd_detach(thrd_t th) {
+  return hot.active ? result(hd__thread_detach(th, HD_CALLER)) : real_thrd_detach(th);
+}
+
+HD_EXPORT void thrd_exit(int res) { pthread_exit((void *)(intptr_t)res); }
+
+HD_EXPORT int thrd_sleep(const struct timespec *d, struct timespec *left) {
+  if (!hot.active) return real_thrd_sleep(d, left);
+  if (hd__bad_time(d) || d->tv_sec < 0) return -2;
+  hd__sleep((uint64_t)d->tv_sec * 1000000000ull + (uint64_t)d->tv_nsec, HD_CALLER);
+  return 0;
+}
+
+HD_EXPORT void thrd_yield(void) {
+  if (hot.active)
+    hd__point(HD_OP_YIELD, 0, 0, HD_CALLER);
+  else
+    real_thrd_yield();
+}
+
+HD_EXPORT void mtx_destroy(mtx_t *m) {
+  if (hot.active)
+    hd__mutex_destroy(MUTEX(m), HD_CALLER);
+  else
+    real_mtx_destroy(m);
+}
+
+HD_EXPORT int mtx_lock(mtx_t *m) {
+  return hot.active ? result(hd__mutex_lock(MUTEX(m), HD_CALLER)) : real_mtx_lock(m);
+}
+
+int HD_IN(mtx_trylock)(mtx_t *m);
+int HD_IN(mtx_trylock)(mtx_t *m) {
+  return hot.active ? result(hd__mutex_trylock(MUTEX(m), HD_CALLER)) : real_mtx_trylock(m);
+}
+
+HD_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict at) {
+  return hot.active ? result(hd__mutex_lock_until(MUTEX(m), CLOCK_REALTIME, at, HD_CALLER))
+                    : real_mtx_timedlock(m, at);
+}
+
+HD_EXPORT int mtx_unlock(mtx_t *m) {
+  return hot.active ? result(hd__mutex_unlock(MUTEX(m), HD_CALLER)) : real_mtx_unlock(m);
+}
+
+HD_EXPORT void cnd_destroy(cnd_t *c) {
+  if (hot.active)
+    hd__cond_destroy(COND(c), HD_CALLER);
+  else
+    real_cnd_destroy(c);
+}
+
+HD_EXPORT int cnd_wait(cnd_t *c, mtx_t *m) {
+  return hot.active ? result(hd__cond_wait(COND(c), MUTEX(m), 0, NULL, HD_CALLER)) : real_cnd_wait(c, m);
+}
+
+HD_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m, const struct timespec *restrict at) {
+  return hot.active ? result(hd__cond_wait(COND(c), MUTEX(m), CLOCK_REALTIME, at, HD_CALLER))
+                    : real_cnd_timedwait(c, m, at);
+}
+
+HD_EXPORT int cnd_signal(cnd_t *c) {
+  return hot.active ? result(hd__cond_signal(COND(c), HD_CALLER)) : real_cnd_signal(c);
+}
+
+HD_EXPORT int cnd_broadcast(cnd_t *c) {
+  return hot.active ? result(hd__cond_broadcast(COND(c), HD_CALLER)) : real_cnd_broadcast(c);
+}
+
+HD_EXPORT void call_once(once_flag *once, void (*fn)(void)) {
+  if (hot.active)
+    hd__once((pthread_once_t *)once, fn, HD_CALLER);
+  else
+    real_call_once(once, fn);
+}
+
+/* Destructors run when a thread ends, which is ours to do. */
+HD_EXPORT int tss_create(tss_t *key, tss_dtor_t dtor) { return result(pthread_key_create(key, dtor)); }
+HD_EXPORT void tss_delete(tss_t key) { pthread_key_delete(key); }

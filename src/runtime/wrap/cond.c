@@ -1,0 +1,174 @@
+/* cond.c: condition variables. Runs in the tested process.
+ *
+ * A wait is two steps: WAIT gives the mutex back and queues the thread; WAKE, enabled once the thread was
+ * woken and the mutex is free, takes the mutex again. Which waiter a signal wakes is a choice. A spurious
+ * wake-up (option) is a choice at the WAIT: not to sleep at all; since the thread can be delayed as long as
+ * one likes before its WAKE, that covers a wake-up at any later moment too. With --timeouts=any a timed wait has a
+ * step CTIMEOUT in between, possible until the thread is woken. */
+#include <errno.h>
+
+#include "runtime/rt.h"
+
+/* The thread no longer waits for the condition: now it wants its mutex. */
+static void to_mutex(struct hd_thread *t) {
+  struct hd_obj *m = t->wait2;
+  t->op.kind = HD_OP_WAKE;
+  t->op.object = m->addr;
+  hd__pend(m, t);
+  if (hd__mutex_free(m->addr))
+    hd__enable(t);
+  else
+    hd__disable(t);
+}
+
+void hd__time_out(struct hd_thread *t) {
+  hd__timer_clear(t);
+  t->timed_out = true;
+  struct hd_obj *o = t->wait;
+  if (o && o->kind == HD_OBJ_COND) {
+    hd__dequeue(o, t);
+    if (!hd__mutex_free(t->wait2->addr))
+      rt.status->lossy = 1; /* the order of a late one is not known exactly */
+    to_mutex(t);
+  } else {
+    if (o && o->kind == HD_OBJ_FUTEX) hd__dequeue(o, t);
+    hd__enable(t);
+  }
+}
+
+/* With --timeouts=any the thread may give up as long as nobody has woken it: that is an operation on the
+ * condition. Returns true when it did; either way it may have its mutex then. */
+static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, const struct timespec *at) {
+  t->op.kind = HD_OP_CTIMEOUT;
+  hd__enable(t);
+  hd__step();
+  if (t->op.kind == HD_OP_WAKE) return false;
+  hd__event(0);
+  hd__early(true, clock, at);
+  hd__dequeue(o, t);
+  to_mutex(t);
+  hd__step();
+  return true;
+}
+
+/* Cancelled while it waited: it has its mutex again when its cleanup handlers run. */
+_Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t pc) {
+  rt.cur->cancel_off = true;
+  hd__mutex_lock(m, pc);
+  m->__data.__count = count;
+  hd__cancel();
+}
+
+int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
+                  uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  if (!hd__mutex_owned(m)) {
+    hd__mutex_not_owned(m, pc);
+    return EPERM;
+  }
+  if (at && hd__bad_time(at)) return EINVAL;
+  struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
+  hd__test_cancel();
+  hd__point_cancel(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, pc);
+  t->op.aux = (uint64_t)m;
+  bool spurious = rt.config->spurious && hd__choose(2) == 1;
+  hd__event(0);
+  unsigned count = m->__data.__count; /* a recursive mutex is given back whole */
+  t->wait2 = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  hd__disable(t);
+  hd__mutex_leave(m);
+  bool early = false, any_time = !spurious && at && hd__any_time();
+  if (spurious)
+    to_mutex(t);
+  else
+    hd__enqueue(o, t);
+  if (any_time) {
+    early = gives_up(o, t, clock, at);
+  } else {
+    if (at && !spurious) hd__timer_set(t, clock, at);
+    if (hd__step_cancel()) cancel_wait(m, count, pc);
+  }
+  hd__timer_clear(t);
+  bool late = t->timed_out;
+  t->timed_out = false;
+  hd__event(late ? HD_EV_FAILED : 0);
+  int e = hd__mutex_return(m, pc);
+  m->__data.__count = count;
+  return e ? e : late || early ? ETIMEDOUT : 0;
+}
+
+static void wake(struct hd_obj *o, struct hd_thread *t) {
+  hd__dequeue(o, t);
+  hd__timer_clear(t);
+  to_mutex(t);
+}
+
+int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
+  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__point_open(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
+  struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
+  struct hd_thread *t = o->nqueue ? hd__waiter(o, hd__choose(o->nqueue)) : NULL;
+  rt.cur->op.aux = t ? t->id + 1u : 0;
+  hd__event(0);
+  if (t)
+    wake(o, t);
+  else
+    o->signals++;
+  return 0;
+}
+
+int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc) {
+  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__point_open(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
+  struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
+  rt.cur->op.aux = o->nqueue;
+  hd__event(0);
+  if (!o->nqueue) o->signals++;
+  while (o->nqueue) wake(o, o->queue);
+  return 0;
+}
+
+int hd__cond_destroy(pthread_cond_t *c, uint64_t pc) {
+  hd__point(HD_OP_CDESTROY, (uint64_t)c, 0, pc);
+  if (hd__obj((uint64_t)c, HD_OBJ_COND)->nqueue) {
+    hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)c, pc, "a thread waits on the condition variable",
+                      false);
+    return EBUSY;
+  }
+  return 0;
+}
+
+static clockid_t clock_of(const pthread_cond_t *c) {
+  return c->__data.__wrefs & 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
+
+HD_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a) {
+  return real_pthread_cond_init(c, a);
+}
+
+HD_EXPORT int pthread_cond_destroy(pthread_cond_t *c) {
+  return hot.active ? hd__cond_destroy(c, HD_CALLER) : real_pthread_cond_destroy(c);
+}
+
+HD_EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
+  return hot.active ? hd__cond_wait(c, m, 0, NULL, HD_CALLER) : real_pthread_cond_wait(c, m);
+}
+
+HD_EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *at) {
+  return hot.active ? hd__cond_wait(c, m, clock_of(c), at, HD_CALLER) : real_pthread_cond_timedwait(c, m, at);
+}
+
+HD_EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+                                     const struct timespec *at) {
+  return hot.active ? hd__cond_wait(c, m, clock, at, HD_CALLER)
+                    : real_pthread_cond_clockwait(c, m, clock, at);
+}
+
+HD_EXPORT int pthread_cond_signal(pthread_cond_t *c) {
+  return hot.active ? hd__cond_signal(c, HD_CALLER) : real_pthread_cond_signal(c);
+}
+
+HD_EXPORT int pthread_cond_broadcast(pthread_cond_t *c) {
+  return hot.active ? hd__cond_broadcast(c, HD_CALLER) : real_pthread_cond_broadcast(c);
+}

@@ -1,0 +1,225 @@
+/* futex.c: futexes, called through syscall() or by hand. Runs in the tested process.
+ *
+ * That is how locks made by hand use them, and how C++ implements waiting for atomics, latches, barriers,
+ * semaphores and futures. A wait is two steps: FWAIT looks at the word and queues the thread, both at once;
+ * FRETURN comes when it was woken. The word is visible memory from then on, so that every change of it is
+ * ordered with the look. Which waiter is woken is a choice. Waiting orders nothing for the race detector: what
+ * the program does with the word does. Asking to wake more than one but not all wakes all, which a futex may.
+ *
+ * By hand, with a system call instruction of their own, libc's internal locks use them: a thread that was switched in
+ * popen holds one. Such a call is an operation only when it waits, or wakes one who does. What is done with the
+ * word is not seen, so that the search is not exact then. */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "runtime/kernel/io.h"
+
+/* Apart from what hooks_atomic.c keeps for the same address. */
+static struct hd_obj *object(const uint32_t *word) {
+  struct hd_obj *o = hd__obj((uint64_t)word | 1ull << 63, HD_OBJ_FUTEX);
+  o->addr = (uint64_t)word;
+  return o;
+}
+
+static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_until *until, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  hd__block_check((uint64_t)word, 4, 0, pc);
+  if (!bits || (until && hd__bad_time(until->at))) return -EINVAL;
+  hd__shadow_show((uint64_t)word, 4);
+  hd__point_open(HD_OP_FWAIT, (uint64_t)word, 4, pc);
+  bool changed = *word != value;
+  hd__event(changed ? HD_EV_FAILED : 0);
+  if (changed) return -EAGAIN;
+  struct hd_obj *o = object(word);
+  bool any_time = until && hd__any_time();
+  t->op = (struct hd_op){
+      .kind = any_time ? HD_OP_CTIMEOUT : HD_OP_FRETURN, .thread = t->id, .object = (uint64_t)word, .pc = pc};
+  t->futex_bits = bits;
+  hd__enqueue(o, t);
+  if (!any_time) hd__disable(t);
+  if (until && !any_time) hd__timer_set(t, until->clock, until->at);
+  hd__step();
+  if (t->op.kind == HD_OP_CTIMEOUT) { /* nobody has woken it */
+    hd__event(0);
+    hd__early(true, until->clock, until->at);
+    hd__dequeue(o, t);
+    return -ETIMEDOUT;
+  }
+  hd__timer_clear(t);
+  bool late = t->timed_out;
+  t->timed_out = false;
+  hd__event(late ? HD_EV_FAILED : 0);
+  return late ? -ETIMEDOUT : 0;
+}
+
+static void wake_one(struct hd_obj *o, struct hd_thread *t) {
+  hd__dequeue(o, t);
+  hd__timer_clear(t);
+  t->op.kind = HD_OP_FRETURN;
+  hd__enable(t);
+}
+
+/* The k-th of those who listen to one of the bits; NULL if there are not so many. */
+static struct hd_thread *listener(const struct hd_obj *o, uint32_t bits, unsigned k) {
+  for (unsigned i = 0; i < o->nqueue; i++) {
+    struct hd_thread *t = hd__waiter(o, i);
+    if (t->futex_bits & bits && k-- == 0) return t;
+  }
+  return NULL;
+}
+
+/* Wakes up to n; returns how many. */
+static long wake(uint32_t *word, long n, uint32_t bits, uint64_t pc) {
+  if (!bits) return -EINVAL;
+  if (n <= 0) return 0;
+  hd__point_open(n == 1 ? HD_OP_FWAKE : HD_OP_FWAKEALL, (uint64_t)word, 0, pc);
+  struct hd_obj *o = object(word);
+  unsigned all = 0;
+  while (listener(o, bits, all)) all++;
+  if (all != o->nqueue && n > 1) rt.status->lossy = 1; /* the search takes it for all who wait */
+  struct hd_thread *one = n == 1 && all ? listener(o, bits, hd__choose(all)) : NULL;
+  rt.cur->op.aux = n == 1 ? (one ? one->id + 1u : 0) : all;
+  hd__event(0);
+  if (!all) o->signals++;
+  if (one) wake_one(o, one);
+  if (n == 1) return one != NULL;
+  while ((one = listener(o, bits, 0))) wake_one(o, one);
+  return n < (long)all ? n : (long)all;
+}
+
+/* Wakes n at one word, and lets up to m more wait at the other. */
+static long requeue(uint32_t *from, long n, long m, uint32_t *to, uint64_t pc) {
+  long woken = wake(from, n, ~0u, pc), moved = 0;
+  struct hd_obj *o = object(from), *p = object(to);
+  if (woken < 0) return woken;
+  if (o->nqueue) rt.status->lossy = 1; /* where they wait now is not known to the search */
+  for (; moved < m && o->nqueue; moved++) {
+    struct hd_thread *t = o->queue;
+    hd__dequeue(o, t);
+    t->op.object = (uint64_t)to;
+    hd__enqueue(p, t);
+  }
+  return woken + moved;
+}
+
+/* Changes a second word, and wakes there too if it was as asked for. */
+static long wake_op(uint32_t *word, long n, uint32_t *second, long m, uint32_t code, uint64_t pc) {
+  uint32_t op = code >> 28 & 7, cmp = code >> 24 & 15;
+  int32_t arg = (int32_t)(code << 8) >> 20, with = (int32_t)(code << 20) >> 20;
+  if (code >> 31) arg = 1 << (arg & 31);
+  hd__access_slow((uint64_t)second, 4, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, pc);
+  int32_t old = (int32_t)*second;
+  switch (op) {
+    case FUTEX_OP_SET: *second = (uint32_t)arg; break;
+    case FUTEX_OP_ADD: *second = (uint32_t)old + (uint32_t)arg; break;
+    case FUTEX_OP_OR: *second = (uint32_t)(old | arg); break;
+    case FUTEX_OP_ANDN: *second = (uint32_t)(old & ~arg); break;
+    case FUTEX_OP_XOR: *second = (uint32_t)(old ^ arg); break;
+    default: return -ENOSYS;
+  }
+  bool also;
+  switch (cmp) {
+    case FUTEX_OP_CMP_EQ: also = old == with; break;
+    case FUTEX_OP_CMP_NE: also = old != with; break;
+    case FUTEX_OP_CMP_LT: also = old < with; break;
+    case FUTEX_OP_CMP_LE: also = old <= with; break;
+    case FUTEX_OP_CMP_GT: also = old > with; break;
+    case FUTEX_OP_CMP_GE: also = old >= with; break;
+    default: return -ENOSYS;
+  }
+  long woken = wake(word, n, ~0u, pc);
+  return also ? woken + wake(second, m, ~0u, pc) : woken;
+}
+
+/* The word of a lock with priority inheritance says who has it. As with mutexes, who gets it next is a matter of the
+ * schedule and not of priorities: it is given back first, and one who waits is woken to try again. Whoever has to wait
+ * marks the word, so that no unlock goes past the one who was woken. */
+static long lock_pi(uint32_t *word, bool may_wait, const struct hd_until *until, uint64_t pc) {
+  uint32_t me = (uint32_t)hd__tid(rt.cur);
+  for (;;) {
+    hd__access_slow((uint64_t)word, 4, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, pc);
+    hd__acquire(&hd__obj((uint64_t)word, HD_OBJ_MEMORY)->vc);
+    uint32_t others = object(word)->nqueue ? FUTEX_WAITERS : 0;
+    if (!(*word & FUTEX_TID_MASK)) {
+      *word = me | others;
+      return 0;
+    }
+    if ((*word & FUTEX_TID_MASK) == me) return -EDEADLK;
+    if (!may_wait) return -EAGAIN;
+    *word |= FUTEX_WAITERS;
+    if (wait(word, *word, ~0u, until, pc) == -ETIMEDOUT) return -ETIMEDOUT;
+  }
+}
+
+static long unlock_pi(uint32_t *word, uint64_t pc) {
+  hd__access_slow((uint64_t)word, 4, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, pc);
+  if ((*word & FUTEX_TID_MASK) != (uint32_t)hd__tid(rt.cur)) return -EPERM;
+  hd__release(&hd__obj((uint64_t)word, HD_OBJ_MEMORY)->vc);
+  *word = 0;
+  wake(word, 1, ~0u, pc);
+  return 0;
+}
+
+static long do_futex(const long *a, uint64_t pc) {
+  uint32_t *word = (uint32_t *)a[0], *second = (uint32_t *)a[4];
+  int op = (int)a[1] & FUTEX_CMD_MASK;
+  clockid_t clock = a[1] & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+  const struct timespec *time = (const struct timespec *)a[3];
+  struct timespec at;
+  struct hd_until until = {clock, time};
+  if ((uint64_t)word & 3) return -EINVAL;
+  switch (op) {
+    case FUTEX_WAIT: /* a time from now */
+      if (time && hd__bad_time(time)) return -EINVAL;
+      if (time) {
+        clock_gettime(clock, &at);
+        at.tv_sec += time->tv_sec + (at.tv_nsec + time->tv_nsec) / 1000000000;
+        at.tv_nsec = (at.tv_nsec + time->tv_nsec) % 1000000000;
+        until.at = &at;
+      }
+      return wait(word, (uint32_t)a[2], ~0u, time ? &until : NULL, pc);
+    case FUTEX_WAIT_BITSET: return wait(word, (uint32_t)a[2], (uint32_t)a[5], time ? &until : NULL, pc);
+    case FUTEX_WAKE: return wake(word, (int)a[2], ~0u, pc);
+    case FUTEX_WAKE_BITSET: return wake(word, (int)a[2], (uint32_t)a[5], pc);
+    case FUTEX_CMP_REQUEUE:
+      hd__access_slow((uint64_t)word, 4, HD_A_ATOMIC, pc);
+      if (*word != (uint32_t)a[5]) return -EAGAIN; /* fall through */
+    case FUTEX_REQUEUE: return requeue(word, (int)a[2], (int)a[3], second, pc);
+    case FUTEX_WAKE_OP: return wake_op(word, (int)a[2], second, (int)a[3], (uint32_t)a[5], pc);
+    case FUTEX_LOCK_PI: until.clock = CLOCK_REALTIME; return lock_pi(word, true, time ? &until : NULL, pc);
+    case 13 /* FUTEX_LOCK_PI2 */: return lock_pi(word, true, time ? &until : NULL, pc);
+    case FUTEX_TRYLOCK_PI: return lock_pi(word, false, NULL, pc);
+    case FUTEX_UNLOCK_PI: return unlock_pi(word, pc);
+    default:
+      hd__unsupported("this operation of futex (it moves those who wait to a lock of the kernel's)", pc);
+  }
+}
+
+bool hd__futex_wants(const long *a) {
+  const uint32_t *word = (const uint32_t *)a[0];
+  int op = (int)a[1] & FUTEX_CMD_MASK;
+  if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) return *word == (uint32_t)a[2];
+  return (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET) && object(word)->nqueue;
+}
+
+long hd__futex_call(const long *a, uint64_t pc) {
+  rt.status->lossy = 1;
+  return do_futex(a, pc);
+}
+
+HD_EXPORT long syscall(long nr, ...) {
+  long a[6];
+  va_list args;
+  va_start(args, nr);
+  for (int i = 0; i < 6; i++) a[i] = va_arg(args, long);
+  va_end(args);
+  hd__real_init();
+  if (!hot.active || nr != SYS_futex) return real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+  long r = do_futex(a, hd__user_pc(HD_CALLER, (uint64_t)__builtin_frame_address(0)));
+  if (r >= 0) return r;
+  errno = (int)-r;
+  return -1;
+}

@@ -1,0 +1,150 @@
+/* malloc.c: malloc and its relatives. Runs in the tested process; heap.c does the work.
+ *
+ * Memory handed out before the runtime was ready is libc's. It is never given back in a controlled run. Under hd_check
+ * that is all that the test had allocated by then (heap_before.c). */
+#include <errno.h>
+#include <link.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/rt.h"
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+extern void __libc_free(void *);
+
+bool hd__heap_on;
+static char *libc_heap, *libc_heap_end; /* where what libc had handed out by then lies */
+
+/* In a child that the program forked, threads are real ones. */
+static int child_lock;
+static void enter(void) {
+  while (rt.child && __atomic_exchange_n(&child_lock, 1, __ATOMIC_ACQUIRE)) hd_sys3(SYS_sched_yield, 0, 0, 0);
+}
+static void leave(void) {
+  if (rt.child) __atomic_store_n(&child_lock, 0, __ATOMIC_RELEASE);
+}
+
+static void *get(size_t n, size_t align, uint64_t pc) {
+  enter();
+  void *p = hd__private_depth ? hd__private_alloc(n, align) : hd__heap_alloc(n, align, pc);
+  leave();
+  if (!p) errno = ENOMEM;
+  return p;
+}
+
+static size_t old_size(void *p) {
+  uint64_t a = (uint64_t)p;
+  if (hd__heap_owns(a)) return hd__heap_size(p);
+  if (hd__private_owns(a)) return ((uint64_t *)p)[-1];
+  uint64_t head = ((uint64_t *)p)[-1]; /* libc's own header; 2: a mapping of its own */
+  return (head & ~7ull) - (head & 2 ? 16 : 8);
+}
+
+/* Whether libc may have handed it out. Large blocks are mappings: whatever is neither a stack nor part of a module. */
+static bool libc_owns(const char *p) {
+  uint64_t lo, hi;
+  if (p >= libc_heap && p < libc_heap_end) return true;
+  return rt.callback && !hd__segment_of((uint64_t)p, &lo, &hi) && !hd__first_stack_has((uint64_t)p) &&
+         !hd__ident_end((uint64_t)p) && hd__snapshot_prot((uint64_t)p) >= 0;
+}
+
+static void give(void *p, uint64_t pc) {
+  if (!p) return;
+  if (hd__heap_owns((uint64_t)p)) {
+    enter();
+    hd__heap_free(p, pc);
+    leave();
+  } else if (!hd__heap_on)
+    __libc_free(p);
+  else if (hot.active && !hd__private_owns((uint64_t)p) && !libc_owns(p))
+    hd__bad_free(HD_KIND_INVALID_FREE, (uint64_t)p, pc);
+  else if (hot.active && rt.callback && !hd__private_owns((uint64_t)p))
+    hd__before_free((uint64_t)p, old_size(p), pc);
+}
+
+/* libc's first heap lies between the end of the program and the break. */
+static int find_program_end(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size, (void)arg;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    char *end = (char *)(info->dlpi_addr + p->p_vaddr + p->p_memsz);
+    if (p->p_type == PT_LOAD && end > libc_heap) libc_heap = end;
+  }
+  return 1; /* the program itself comes first */
+}
+
+void hd__heap_start(void) {
+  libc_heap_end = sbrk(0);
+  dl_iterate_phdr(find_program_end, NULL);
+  hd__heap_on = true;
+}
+
+HD_EXPORT void *malloc(size_t n) { return hd__heap_on ? get(n, 16, HD_CALLER) : __libc_malloc(n); }
+
+HD_EXPORT void free(void *p) { give(p, HD_CALLER); }
+HD_EXPORT void cfree(void *p);
+void cfree(void *p) { give(p, HD_CALLER); }
+
+HD_EXPORT void *calloc(size_t n, size_t m) {
+  if (!hd__heap_on) return __libc_calloc(n, m);
+  size_t size;
+  if (__builtin_mul_overflow(n, m, &size)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  void *p = get(size, 16, HD_CALLER);
+  if (p && !hd__heap_fresh && !hd__private_owns((uint64_t)p)) hd__zero(p, size);
+  return p;
+}
+
+static void *resize(void *p, size_t n, uint64_t pc) {
+  if (!hd__heap_on) return __libc_realloc(p, n);
+  if (!p) return get(n, 16, pc);
+  if (n == 0) {
+    give(p, pc);
+    return NULL;
+  }
+  size_t old = old_size(p);
+  void *q = get(n, 16, pc);
+  if (q) {
+    hd__copy(q, p, old < n ? old : n);
+    give(p, pc);
+  }
+  return q;
+}
+
+HD_EXPORT void *realloc(void *p, size_t n) { return resize(p, n, HD_CALLER); }
+
+HD_EXPORT void *reallocarray(void *p, size_t n, size_t m) {
+  size_t size;
+  if (__builtin_mul_overflow(n, m, &size)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  return resize(p, size, HD_CALLER);
+}
+
+static void *aligned(size_t align, size_t n, uint64_t pc) {
+  return hd__heap_on ? get(n, align, pc) : __libc_memalign(align, n);
+}
+
+HD_EXPORT void *memalign(size_t align, size_t n) { return aligned(align, n, HD_CALLER); }
+HD_EXPORT void *aligned_alloc(size_t align, size_t n) { return aligned(align, n, HD_CALLER); }
+HD_EXPORT void *valloc(size_t n) { return aligned(HD_PAGE, n, HD_CALLER); }
+HD_EXPORT void *pvalloc(size_t n) { return aligned(HD_PAGE, (n + HD_PAGE - 1) & ~(HD_PAGE - 1), HD_CALLER); }
+
+HD_EXPORT int posix_memalign(void **out, size_t align, size_t n) {
+  if (align < sizeof(void *) || (align & (align - 1))) return EINVAL;
+  int saved = errno;
+  void *p = aligned(align, n, HD_CALLER);
+  errno = saved;
+  if (!p) return ENOMEM;
+  *out = p;
+  return 0;
+}
+
+HD_EXPORT size_t malloc_usable_size(void *p) { return p ? old_size(p) : 0; }

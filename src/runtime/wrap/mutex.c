@@ -1,0 +1,222 @@
+/* mutex.c: mutexes. Runs in the tested process.
+ *
+ * Whether a mutex is locked, by whom and how often stands in its own memory, in libc's fields; nobody else
+ * looks at them in a controlled run. A mutex that is zeroed or initialised again is therefore unlocked again.
+ * Priorities and process sharing are accepted and change nothing. A robust mutex whose owner ends is unlocked by
+ * that thread as its last step; as in libc the field of the owner then says that it is inconsistent, and so
+ * does a flag while the next owner has not called pthread_mutex_consistent. */
+#include <errno.h>
+
+#include "runtime/rt.h"
+
+static int type_of(const pthread_mutex_t *m) { return m->__data.__kind & 3; }
+static bool destroyed(const pthread_mutex_t *m) { return m->__data.__kind == -1; }
+
+static void touch(const pthread_mutex_t *m, uint64_t pc) {
+  hd__touch_object(m, sizeof *m, destroyed(m), "use of a destroyed mutex", pc);
+}
+
+#define INCONSISTENT 0x7fffffff
+#define NOT_RECOVERABLE 0x7ffffffe
+static bool robust(const pthread_mutex_t *m) { return m->__data.__kind & 16; }
+static bool lost(const pthread_mutex_t *m) {
+  return !m->__data.__lock && m->__data.__owner == NOT_RECOVERABLE;
+}
+
+/* Returns what the caller is told: 0, or that the last owner has ended. */
+static int take(struct hd_obj *o, pthread_mutex_t *m, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  bool died = m->__data.__owner == INCONSISTENT;
+  if (robust(m)) {
+    o->next_robust = t->robust;
+    t->robust = o;
+    m->__data.__spins = died;
+  }
+  m->__data.__lock = 1;
+  m->__data.__owner = t->id + 1;
+  m->__data.__count = 1;
+  o->owner = t->id;
+  o->site = hd__site_here(pc);
+  hd__disable_pending(o, t);
+  hd__acquire(&o->vc);
+  return died ? EOWNERDEAD : 0;
+}
+
+static bool owned(const pthread_mutex_t *m) {
+  return m->__data.__lock && m->__data.__owner == rt.cur->id + 1;
+}
+
+/* The running thread gives the mutex back; those who want it may go. */
+static void give(struct hd_obj *o, pthread_mutex_t *m) {
+  m->__data.__lock = 0;
+  m->__data.__owner = 0;
+  if (HD_UNLIKELY(robust(m))) {
+    struct hd_obj **p = &rt.cur->robust;
+    while (*p && *p != o) p = &(*p)->next_robust;
+    if (*p) *p = o->next_robust;
+    if (m->__data.__spins) m->__data.__owner = NOT_RECOVERABLE;
+  }
+  m->__data.__count = 0;
+  o->owner = HD_NOBODY;
+  hd__release(&o->vc);
+  hd__enable_pending(o);
+}
+
+static void report_owner(unsigned kind, pthread_mutex_t *m, uint64_t pc, const char *text) {
+  hd__report_lock(kind, hd__obj((uint64_t)m, HD_OBJ_MUTEX),
+                  kind == HD_KIND_DOUBLE_LOCK ? HD_OP_LOCK : HD_OP_UNLOCK, pc, text);
+}
+
+/* Relocking: returns true when the caller is done, with its result in *e. */
+static bool again(pthread_mutex_t *m, int *e, uint64_t pc) {
+  if (!owned(m)) return false;
+  if (type_of(m) == PTHREAD_MUTEX_RECURSIVE) {
+    *e = m->__data.__count == 0xffffffffu ? EAGAIN : 0;
+    m->__data.__count += *e == 0;
+    return true;
+  }
+  if (type_of(m) == PTHREAD_MUTEX_ERRORCHECK) {
+    *e = EDEADLK;
+    return true;
+  }
+  report_owner(HD_KIND_DOUBLE_LOCK, m, pc, "the thread holds this mutex already and will wait for itself");
+  return false;
+}
+
+int hd__mutex_lock(pthread_mutex_t *m, uint64_t pc) {
+  int e = 0;
+  touch(m, pc);
+  if (again(m, &e, pc)) return e;
+  if (owned(m) && !(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
+  struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  hd__want(o, HD_OP_LOCK, !m->__data.__lock, NULL, pc);
+  hd__event(lost(m) ? HD_EV_FAILED : 0);
+  return lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
+}
+
+int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc) {
+  int e = 0;
+  touch(m, pc);
+  if (again(m, &e, pc)) return e;
+  if (hd__bad_time(at)) return EINVAL;
+  struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  bool late;
+  if (hd__any_time()) {
+    hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
+    late = hd__early(m->__data.__lock, clock, at);
+  } else {
+    late = hd__want(o, HD_OP_TIMEDLOCK, !m->__data.__lock, &(struct hd_until){clock, at}, pc);
+  }
+  hd__event(late || lost(m) ? HD_EV_FAILED : 0);
+  return late ? ETIMEDOUT : lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
+}
+
+int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc) {
+  touch(m, pc);
+  if (owned(m) && type_of(m) == PTHREAD_MUTEX_RECURSIVE) {
+    m->__data.__count++;
+    return 0;
+  }
+  struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  if (hd__spin_check((uint64_t)&m->__data.__lock, pc)) return EBUSY;
+  hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
+  bool busy = m->__data.__lock;
+  hd__event(busy || lost(m) ? HD_EV_FAILED : 0);
+  if (busy) hd__spin_read((uint64_t)&m->__data.__lock, sizeof m->__data.__lock);
+  return busy ? EBUSY : lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
+}
+
+int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc) {
+  touch(m, pc);
+  if (!owned(m)) {
+    if (type_of(m) == PTHREAD_MUTEX_RECURSIVE || type_of(m) == PTHREAD_MUTEX_ERRORCHECK || robust(m))
+      return EPERM;
+    report_owner(HD_KIND_NOT_OWNER, m, pc,
+                 m->__data.__lock ? "another thread holds this mutex" : "nobody holds this mutex");
+    rt.status->lossy = 1; /* others cannot rely on what they hold: the search does not know that */
+  } else if (type_of(m) == PTHREAD_MUTEX_RECURSIVE && --m->__data.__count > 0) {
+    return 0;
+  }
+  struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  hd__point(HD_OP_UNLOCK, (uint64_t)m, 0, pc);
+  give(o, m);
+  return 0;
+}
+
+int hd__mutex_destroy(pthread_mutex_t *m, uint64_t pc) {
+  touch(m, pc);
+  hd__point(HD_OP_MDESTROY, (uint64_t)m, 0, pc);
+  struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  if (m->__data.__lock || o->pend) {
+    report_owner(HD_KIND_DESTROY_BUSY, m, pc,
+                 m->__data.__lock ? "the mutex is locked" : "a thread is about to lock the mutex");
+    return EBUSY;
+  }
+  m->__data.__kind = -1;
+  return 0;
+}
+
+void hd__mutexes_abandon(void) {
+  while (rt.cur->robust) {
+    struct hd_obj *o = rt.cur->robust;
+    pthread_mutex_t *m = (pthread_mutex_t *)o->addr;
+    hd__point(HD_OP_UNLOCK, o->addr, 0, hd__site_pc(o->site));
+    m->__data.__spins = 0;
+    give(o, m);
+    m->__data.__owner = INCONSISTENT;
+  }
+}
+
+/* ---- for condition variables ---- */
+
+void hd__mutex_leave(pthread_mutex_t *m) { give(hd__obj((uint64_t)m, HD_OBJ_MUTEX), m); }
+bool hd__mutex_owned(const pthread_mutex_t *m) { return owned(m); }
+bool hd__mutex_free(uint64_t m) { return ((const pthread_mutex_t *)m)->__data.__lock == 0; }
+void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc) {
+  report_owner(HD_KIND_NOT_OWNER, m, pc, "wait on a condition with a mutex the thread does not hold");
+}
+int hd__mutex_return(pthread_mutex_t *m, uint64_t pc) {
+  struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  hd__unpend(o, rt.cur);
+  return lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
+}
+
+/* ---- the functions themselves ---- */
+
+HD_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) {
+  return real_pthread_mutex_init(m, a);
+}
+
+HD_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m) {
+  return hot.active ? hd__mutex_destroy(m, HD_CALLER) : real_pthread_mutex_destroy(m);
+}
+
+HD_EXPORT int pthread_mutex_consistent(pthread_mutex_t *m) {
+  if (!hot.active) return real_pthread_mutex_consistent(m);
+  if (!robust(m) || !owned(m) || !m->__data.__spins) return EINVAL;
+  m->__data.__spins = 0;
+  return 0;
+}
+
+HD_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
+  return HD_LIKELY(hot.active) ? hd__mutex_lock(m, HD_CALLER) : real_pthread_mutex_lock(m);
+}
+
+int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m);
+int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m) {
+  return HD_LIKELY(hot.active) ? hd__mutex_trylock(m, HD_CALLER) : real_pthread_mutex_trylock(m);
+}
+
+HD_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *at) {
+  return hot.active ? hd__mutex_lock_until(m, CLOCK_REALTIME, at, HD_CALLER)
+                    : real_pthread_mutex_timedlock(m, at);
+}
+
+HD_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *at) {
+  return hot.active ? hd__mutex_lock_until(m, clock, at, HD_CALLER)
+                    : real_pthread_mutex_clocklock(m, clock, at);
+}
+
+HD_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
+  return HD_LIKELY(hot.active) ? hd__mutex_unlock(m, HD_CALLER) : real_pthread_mutex_unlock(m);
+}

@@ -1,0 +1,224 @@
+/* rwlock.c: read-write locks. Runs in the tested process.
+ *
+ * Whether the lock is taken stands in its own memory, in libc's fields: the number of readers, or WRITING. Who
+ * the readers are is known here, and how often each has it. There is no queue and no preference: whoever can
+ * have the lock may be the next, so that what any preference would do is among the schedules; only that a
+ * reader who comes again while a writer waits has to wait too (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)
+ * is not. A reader who comes again gets it at once. */
+#include <errno.h>
+
+#include "runtime/rt.h"
+
+#define WRITING 0x80000000u
+#define DESTROYED 0x44454144u
+
+static unsigned *state(pthread_rwlock_t *l) { return &l->__data.__readers; }
+
+static void touch(const pthread_rwlock_t *l, uint64_t pc) {
+  hd__touch_object(l, sizeof *l, l->__data.__pad4 == DESTROYED, "use of a destroyed read-write lock", pc);
+}
+
+/* The lock as the scheduler knows it. One that was initialised again has nobody any more. */
+static struct hd_obj *object(pthread_rwlock_t *l) {
+  struct hd_obj *o = hd__obj((uint64_t)l, HD_OBJ_RWLOCK);
+  if (!*state(l)) {
+    o->owner = HD_NOBODY;
+    o->holders = NULL;
+  }
+  return o;
+}
+
+static struct hd_holder *reader(const struct hd_obj *o, unsigned thread) {
+  struct hd_holder *h = o->holders;
+  while (h && h->thread != thread) h = h->next;
+  return h;
+}
+
+static bool can(pthread_rwlock_t *l, bool write) { return write ? !*state(l) : !(*state(l) & WRITING); }
+
+/* The state has changed: who waits for it may go, or not any more. */
+static void refresh(struct hd_obj *o, pthread_rwlock_t *l) {
+  for (struct hd_thread *t = o->pend; t; t = t->next_pend) {
+    bool write = t->op.kind == HD_OP_WRLOCK || t->op.kind == HD_OP_TIMEDWRLOCK;
+    if (t == rt.cur || t->timed_out) continue;
+    if (can(l, write))
+      hd__enable(t);
+    else
+      hd__disable(t);
+  }
+}
+
+static void take(struct hd_obj *o, pthread_rwlock_t *l, bool write, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  if (write) {
+    *state(l) = WRITING;
+    o->owner = t->id;
+    o->site = hd__site_here(pc);
+  } else {
+    struct hd_holder *h = reader(o, t->id);
+    if (!h) {
+      h = hd_arena_get(&rt.arena, sizeof *h);
+      HD_BUG_ON(!h);
+      *h = (struct hd_holder){.thread = t->id, .next = o->holders};
+      o->holders = h;
+    }
+    ++*state(l);
+    h->count = 1;
+    h->site = hd__site_here(pc);
+  }
+  refresh(o, l);
+  hd__acquire(&o->vc);
+  if (write) hd__acquire(&o->before);
+}
+
+/* The thread has the lock already: returns true when that decides, with the result in *e. */
+static bool again(struct hd_obj *o, bool write, bool try, int *e, uint64_t pc) {
+  struct hd_holder *h = reader(o, rt.cur->id);
+  if (o->owner == rt.cur->id) {
+    *e = try ? EBUSY : EDEADLK;
+    return true;
+  }
+  if (!h || !h->count) return false;
+  if (!write) {
+    h->count++;
+    *e = 0;
+    return true;
+  }
+  if (!try)
+    hd__report_lock(HD_KIND_DOUBLE_LOCK, o, HD_OP_WRLOCK, pc,
+                    "the thread has locked this for reading and will wait for itself");
+  if (!try && !(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
+  return false;
+}
+
+static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *until, uint64_t pc) {
+  int e = 0;
+  touch(l, pc);
+  struct hd_obj *o = object(l);
+  if (again(o, write, false, &e, pc)) return e;
+  bool late;
+  if (until && hd__any_time()) {
+    hd__point_open(write ? HD_OP_TRYWRLOCK : HD_OP_TRYRDLOCK, (uint64_t)l, 0, pc);
+    late = hd__early(!can(l, write), until->clock, until->at);
+  } else if (until)
+    late = hd__want(o, write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK, can(l, write), until, pc);
+  else
+    late = hd__want(o, write ? HD_OP_WRLOCK : HD_OP_RDLOCK, can(l, write), NULL, pc);
+  hd__event(late ? HD_EV_FAILED : 0);
+  if (late) return ETIMEDOUT;
+  take(o, l, write, pc);
+  return 0;
+}
+
+static int lock_until(pthread_rwlock_t *l, bool write, clockid_t clock, const struct timespec *at,
+                      uint64_t pc) {
+  if (hd__bad_time(at)) return EINVAL;
+  return lock_for(l, write, &(struct hd_until){clock, at}, pc);
+}
+
+static int try_for(pthread_rwlock_t *l, bool write, uint64_t pc) {
+  int e = 0;
+  touch(l, pc);
+  struct hd_obj *o = object(l);
+  if (again(o, write, true, &e, pc)) return e;
+  if (hd__spin_check((uint64_t)state(l), pc)) return EBUSY;
+  hd__point_open(write ? HD_OP_TRYWRLOCK : HD_OP_TRYRDLOCK, (uint64_t)l, 0, pc);
+  bool busy = !can(l, write);
+  hd__event(busy ? HD_EV_FAILED : 0);
+  if (busy) {
+    hd__spin_read((uint64_t)state(l), sizeof *state(l));
+    return EBUSY;
+  }
+  take(o, l, write, pc);
+  return 0;
+}
+
+static int unlock(pthread_rwlock_t *l, uint64_t pc) {
+  touch(l, pc);
+  struct hd_obj *o = object(l);
+  struct hd_holder *h = reader(o, rt.cur->id);
+  bool writes = o->owner == rt.cur->id;
+  if (!writes && (!h || !h->count)) {
+    hd__report_lock(HD_KIND_NOT_OWNER, o, HD_OP_RDUNLOCK, pc,
+                    *state(l) ? "other threads hold this read-write lock"
+                              : "nobody holds this read-write lock");
+    return 0; /* libc's lock would be broken from here on */
+  }
+  if (!writes && --h->count) return 0;
+  if (!writes) h->count = 1; /* until it is done */
+  hd__point(writes ? HD_OP_WRUNLOCK : HD_OP_RDUNLOCK, (uint64_t)l, 0, pc);
+  if (writes) {
+    *state(l) = 0;
+    o->owner = HD_NOBODY;
+    hd__release(&o->vc);
+  } else {
+    --*state(l);
+    h->count = 0;
+    hd_vc_join(&rt.arena, &o->before,
+               &rt.cur->vc); /* for the writer to come; readers do not order each other */
+    hd__new_segment(rt.cur);
+  }
+  refresh(o, l);
+  return 0;
+}
+
+HD_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *a) {
+  return real_pthread_rwlock_init(l, a);
+}
+
+HD_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l) {
+  if (!hot.active) return real_pthread_rwlock_destroy(l);
+  uint64_t pc = HD_CALLER;
+  touch(l, pc);
+  hd__point(HD_OP_RWDESTROY, (uint64_t)l, 0, pc);
+  struct hd_obj *o = object(l);
+  if (*state(l) || o->pend) {
+    hd__report_lock(HD_KIND_DESTROY_BUSY, o, HD_OP_RWDESTROY, pc,
+                    *state(l) ? "the read-write lock is locked" : "a thread is about to lock it");
+    return EBUSY;
+  }
+  l->__data.__pad4 = DESTROYED;
+  return 0;
+}
+
+HD_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l) {
+  return hot.active ? lock_for(l, false, NULL, HD_CALLER) : real_pthread_rwlock_rdlock(l);
+}
+
+HD_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l) {
+  return hot.active ? lock_for(l, true, NULL, HD_CALLER) : real_pthread_rwlock_wrlock(l);
+}
+
+HD_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *at) {
+  return hot.active ? lock_until(l, false, CLOCK_REALTIME, at, HD_CALLER)
+                    : real_pthread_rwlock_timedrdlock(l, at);
+}
+
+HD_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *at) {
+  return hot.active ? lock_until(l, true, CLOCK_REALTIME, at, HD_CALLER)
+                    : real_pthread_rwlock_timedwrlock(l, at);
+}
+
+HD_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at) {
+  return hot.active ? lock_until(l, false, clock, at, HD_CALLER)
+                    : real_pthread_rwlock_clockrdlock(l, clock, at);
+}
+
+HD_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at) {
+  return hot.active ? lock_until(l, true, clock, at, HD_CALLER)
+                    : real_pthread_rwlock_clockwrlock(l, clock, at);
+}
+
+int HD_IN(pthread_rwlock_tryrdlock)(pthread_rwlock_t *l);
+int HD_IN(pthread_rwlock_tryrdlock)(pthread_rwlock_t *l) {
+  return hot.active ? try_for(l, false, HD_CALLER) : real_pthread_rwlock_tryrdlock(l);
+}
+
+int HD_IN(pthread_rwlock_trywrlock)(pthread_rwlock_t *l);
+int HD_IN(pthread_rwlock_trywrlock)(pthread_rwlock_t *l) {
+  return hot.active ? try_for(l, true, HD_CALLER) : real_pthread_rwlock_trywrlock(l);
+}
+
+HD_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l) {
+  return hot.active ? unlock(l, HD_CALLER) : real_pthread_rwlock_unlock(l);
+}

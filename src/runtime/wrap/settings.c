@@ -1,0 +1,120 @@
+/* settings.c: names, processors and priorities of threads. Runs in the tested process.
+ *
+ * A name shows up in reports. Where and how urgently a thread runs is accepted, told again when asked for, and
+ * changes nothing: the schedule is Heddle's. None of it is an operation of its own. */
+#include <errno.h>
+#include <sched.h>
+
+#include "runtime/rt.h"
+
+#define CPU_BYTES sizeof(cpu_set_t)
+
+static struct hd_thread *find(pthread_t th) {
+  struct hd_thread *t = hd__thread_find(th);
+  return t && !t->joined ? t : NULL;
+}
+
+HD_EXPORT int pthread_setname_np(pthread_t th, const char *name) {
+  if (!hot.active) return real_pthread_setname_np(th, name);
+  struct hd_thread *t = find(th);
+  size_t n = hd__strlen(name);
+  if (n >= sizeof t->name) return ERANGE;
+  if (!t) return ESRCH;
+  hd__copy(t->name, name, n + 1);
+  if (hot.log) hd__copy(rt.ctl->thread_name[t->id], name, n + 1);
+  return 0;
+}
+
+HD_EXPORT int pthread_getname_np(pthread_t th, char *name, size_t size) {
+  if (!hot.active) return real_pthread_getname_np(th, name, size);
+  struct hd_thread *t = find(th);
+  if (!t) return ESRCH;
+  if (!t->name[0])
+    return real_pthread_getname_np((pthread_t)rt.main_tp, name, size); /* that of the program */
+  if (size <= hd__strlen(t->name)) return ERANGE;
+  hd__copy(name, t->name, hd__strlen(t->name) + 1);
+  return 0;
+}
+
+/* ---- processors ---- */
+
+static int set_cpus(struct hd_thread *t, size_t size, const cpu_set_t *set) {
+  if (!t) return ESRCH;
+  unsigned long any = 0;
+  size_t n = size < CPU_BYTES ? size : CPU_BYTES;
+  for (size_t i = 0; i < n / sizeof any; i++) any |= ((const unsigned long *)set)[i];
+  if (!any) return EINVAL;
+  if (!t->cpus) t->cpus = hd_arena_get(&rt.arena, CPU_BYTES);
+  HD_BUG_ON(!t->cpus);
+  hd__zero(t->cpus, CPU_BYTES);
+  hd__copy(t->cpus, set, n);
+  return 0;
+}
+
+static int get_cpus(struct hd_thread *t, size_t size, cpu_set_t *set) {
+  if (!t) return ESRCH;
+  if (!t->cpus) return real_pthread_getaffinity_np((pthread_t)rt.main_tp, size, set);
+  hd__zero(set, size);
+  hd__copy(set, t->cpus, size < CPU_BYTES ? size : CPU_BYTES);
+  return 0;
+}
+
+static int with_errno(int e) {
+  if (!e) return 0;
+  errno = e;
+  return -1;
+}
+
+HD_EXPORT int pthread_setaffinity_np(pthread_t th, size_t size, const cpu_set_t *set) {
+  return hot.active ? set_cpus(find(th), size, set) : real_pthread_setaffinity_np(th, size, set);
+}
+
+HD_EXPORT int pthread_getaffinity_np(pthread_t th, size_t size, cpu_set_t *set) {
+  return hot.active ? get_cpus(find(th), size, set) : real_pthread_getaffinity_np(th, size, set);
+}
+
+/* Of the calling thread; that of others, by process number, is the system's business. */
+HD_EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set) {
+  if (!hot.active || pid) return real_sched_setaffinity(pid, size, set);
+  return with_errno(set_cpus(rt.cur, size, set));
+}
+
+HD_EXPORT int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) {
+  if (!hot.active || pid || !rt.cur->cpus) return real_sched_getaffinity(pid, size, set);
+  return with_errno(get_cpus(rt.cur, size, set));
+}
+
+/* ---- priorities ---- */
+
+static bool bad_priority(int policy, int priority) {
+  int lo = sched_get_priority_min(policy), hi = sched_get_priority_max(policy);
+  return lo < 0 || priority < lo || priority > hi;
+}
+
+HD_EXPORT int pthread_setschedparam(pthread_t th, int policy, const struct sched_param *p) {
+  if (!hot.active) return real_pthread_setschedparam(th, policy, p);
+  struct hd_thread *t = find(th);
+  if (!t) return ESRCH;
+  if (bad_priority(policy, p->sched_priority)) return EINVAL;
+  t->policy = policy;
+  t->priority = p->sched_priority;
+  return 0;
+}
+
+HD_EXPORT int pthread_getschedparam(pthread_t th, int *policy, struct sched_param *p) {
+  if (!hot.active) return real_pthread_getschedparam(th, policy, p);
+  struct hd_thread *t = find(th);
+  if (!t) return ESRCH;
+  *policy = t->policy;
+  p->sched_priority = t->priority;
+  return 0;
+}
+
+HD_EXPORT int pthread_setschedprio(pthread_t th, int priority) {
+  if (!hot.active) return real_pthread_setschedprio(th, priority);
+  struct hd_thread *t = find(th);
+  if (!t) return ESRCH;
+  if (bad_priority(t->policy, priority)) return EINVAL;
+  t->priority = priority;
+  return 0;
+}

@@ -1,0 +1,217 @@
+/* signal.c: signals sent to a thread, masks, and waiting for signals. Runs in the tested process.
+ *
+ * One kernel thread runs everything, so masks and signals between threads are kept here. A signal that
+ * pthread_kill sends to another thread is handled by that thread before its next operation on anything shared (a
+ * thread that waits handles it when its wait is over; calls do not return EINTR). One that it masks stays pending
+ * until it unmasks it or waits for it. One that would kill the process is a finding at once. */
+#include <errno.h>
+
+#include "runtime/rt.h"
+
+static uint64_t bits_of(const sigset_t *set) { return *(const uint64_t *)set; }
+static uint64_t bit(int sig) { return 1ull << (sig - 1); }
+
+bool hd__signal_handled(int sig) {
+  struct sigaction a;
+  return sigaction(sig, NULL, &a) == 0 && a.sa_handler != SIG_IGN && a.sa_handler != SIG_DFL;
+}
+
+struct hd_thread *hd__signal_taker(int sig) {
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state != HD_T_DONE && (rt.thread[i].sig_waits & bit(sig))) return &rt.thread[i];
+  if (rt.cur->state != HD_T_DONE && !(rt.cur->sig_mask & bit(sig))) return rt.cur;
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state != HD_T_DONE && !(rt.thread[i].sig_mask & bit(sig))) return &rt.thread[i];
+  return rt.cur;
+}
+
+static void run_handler(int sig) {
+  struct hd_thread *t = rt.cur;
+  struct sigaction a;
+  int saved = errno;
+  if (sigaction(sig, NULL, &a) || a.sa_handler == SIG_IGN) return;
+  if (a.sa_handler == SIG_DFL) {
+    hd__self_signal(sig, t->op.pc);
+    return;
+  }
+  t->sig_ran++;
+  uint64_t mask = t->sig_mask;
+  t->sig_mask |= bits_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
+  if (a.sa_flags & SA_SIGINFO) {
+    siginfo_t info = {.si_signo = sig, .si_code = SI_TKILL};
+    hd__alarm_info(&info);
+    ucontext_t context = {0};
+    a.sa_sigaction(sig, &info, &context);
+  } else {
+    a.sa_handler(sig);
+  }
+  t->sig_mask = mask;
+  errno = saved;
+}
+
+void hd__signals_deliver(void) {
+  struct hd_thread *t = rt.cur;
+  uint64_t now, sp = hot.sp, regs[6]; /* where the program entered the hook that led here, for spin.c */
+  hd__copy(regs, hot.regs, sizeof regs);
+  hd__acquire(&t->sig_vc);
+  while ((now = t->sig_pending & ~t->sig_mask)) {
+    int sig = __builtin_ctzll(now) + 1;
+    t->sig_pending &= ~bit(sig);
+    run_handler(sig);
+  }
+  hot.sp = sp;
+  hd__copy(hot.regs, regs, sizeof regs);
+}
+
+int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc) {
+  if (!t || t->joined) return ESRCH;
+  if (sig < 0 || sig > 64) return EINVAL;
+  if (!sig) return 0;
+  hd__point_open(HD_OP_KILL, t->id, 0, pc);
+  /* A loop that waits by reading is held up by us alone: it would take the signal. */
+  bool waits =
+      t->state == HD_T_BLOCKED && (t->sig_waits & bit(sig) || (t->spinning && !(t->sig_mask & bit(sig))));
+  rt.cur->op.aux = waits ? t->id + 1u : 0;
+  hd__event(0);
+  if (t->state == HD_T_DONE) return 0;
+  if (!((t->sig_waits | t->sig_mask) & bit(sig))) hd__self_signal(sig, pc);
+  t->sig_pending |= bit(sig);
+  hd_vc_join(&rt.arena, &t->sig_vc,
+             &rt.cur->vc); /* whoever takes the signal comes after what was done before */
+  hd__new_segment(rt.cur);
+  if (waits) hd__enable(t);
+  if (t == rt.cur) hd__signals_deliver();
+  return 0;
+}
+
+HD_EXPORT int pthread_kill(pthread_t th, int sig) {
+  return hot.active ? hd__signal_send(hd__thread_find(th), sig, HD_CALLER) : real_pthread_kill(th, sig);
+}
+
+static int change_mask(int how, const sigset_t *set, sigset_t *old) {
+  struct hd_thread *t = rt.cur;
+  if (old) {
+    sigemptyset(old);
+    *(uint64_t *)old = t->sig_mask;
+  }
+  if (!set) return 0;
+  switch (how) {
+    case SIG_BLOCK: t->sig_mask |= bits_of(set); break;
+    case SIG_UNBLOCK: t->sig_mask &= ~bits_of(set); break;
+    case SIG_SETMASK: t->sig_mask = bits_of(set); break;
+    default: return EINVAL;
+  }
+  t->sig_mask &= ~(bit(SIGKILL) | bit(SIGSTOP));
+  hd__signals_deliver();
+  return 0;
+}
+
+HD_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
+  return hot.active ? change_mask(how, set, old) : real_pthread_sigmask(how, set, old);
+}
+
+HD_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old) {
+  if (!hot.active) return real_sigprocmask(how, set, old);
+  int e = change_mask(how, set, old);
+  if (!e) return 0;
+  errno = e;
+  return -1;
+}
+
+HD_EXPORT int sigpending(sigset_t *set) {
+  if (!hot.active) return real_sigpending(set);
+  sigemptyset(set);
+  *(uint64_t *)set = rt.cur->sig_pending & rt.cur->sig_mask;
+  return 0;
+}
+
+/* Returns the signal, or 0 when the time was over. */
+static int wait_for(const sigset_t *set, const struct timespec *limit, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  hd__test_cancel();
+  t->op = (struct hd_op){.kind = HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
+  t->sig_waits = bits_of(set);
+  if (limit) hd__timer_in(t, (uint64_t)limit->tv_sec * 1000000000ull + (uint64_t)limit->tv_nsec);
+  if (!(t->sig_pending & t->sig_waits)) hd__disable(t);
+  bool cancelled = hd__step_cancel();
+  hd__timer_clear(t);
+  t->sig_waits = 0;
+  if (cancelled) hd__cancel();
+  bool late = t->timed_out;
+  t->timed_out = false;
+  hd__event(late ? HD_EV_FAILED : 0);
+  uint64_t got = t->sig_pending & bits_of(set);
+  if (!got) return 0;
+  int sig = __builtin_ctzll(got) + 1;
+  hd__acquire(&t->sig_vc);
+  t->sig_pending &= ~bit(sig);
+  return sig;
+}
+
+void hd__signal_arrive(struct hd_thread *t, int sig) {
+  t->sig_pending |= bit(sig);
+  if (t->state == HD_T_BLOCKED && (t->sig_waits & bit(sig) || (t->spinning && !(t->sig_mask & bit(sig)))))
+    hd__enable(t);
+}
+
+void hd__signals_stuck(void) {
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    uint64_t ready = t->sig_pending & ~t->sig_mask;
+    for (int sig = 1; t->state == HD_T_BLOCKED && sig <= 64; sig++)
+      if (ready & bit(sig) && hd__signal_handled(sig)) {
+        rt.cur = t;
+        hd__unsupported("a signal handler that has to run while its thread waits", t->op.pc);
+      }
+  }
+}
+
+/* The mask holds for the wait, and for the handlers that end it. */
+long hd__signal_suspend(const sigset_t *mask, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  uint64_t before = t->sig_mask, during = mask ? bits_of(mask) : before;
+  unsigned ran = t->sig_ran;
+  while (t->sig_ran == ran) { /* one that is ignored ends nothing */
+    t->op = (struct hd_op){.kind = HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
+    t->sig_waits = ~during;
+    if (!(t->sig_pending & t->sig_waits)) hd__disable(t);
+    bool cancelled = hd__step_cancel();
+    t->sig_waits = 0;
+    if (cancelled) hd__syscall_cancelled();
+    hd__event(0);
+    t->sig_mask = during;
+    hd__signals_deliver();
+    t->sig_mask = before;
+  }
+  hd__signals_deliver();
+  return -EINTR;
+}
+
+HD_EXPORT int sigwait(const sigset_t *set, int *sig) {
+  if (!hot.active) return real_sigwait(set, sig);
+  *sig = wait_for(set, NULL, HD_CALLER);
+  return 0;
+}
+
+static int wait_info(const sigset_t *set, siginfo_t *info, const struct timespec *limit, uint64_t pc) {
+  int sig = limit && hd__bad_time(limit) ? -1 : wait_for(set, limit, pc);
+  if (sig <= 0) {
+    errno = sig ? EINVAL : EAGAIN;
+    return -1;
+  }
+  if (info) {
+    hd__zero(info, sizeof *info);
+    info->si_signo = sig;
+    info->si_code = SI_TKILL;
+    hd__alarm_info(info);
+  }
+  return sig;
+}
+
+HD_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
+  return hot.active ? wait_info(set, info, NULL, HD_CALLER) : real_sigwaitinfo(set, info);
+}
+
+HD_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *limit) {
+  return hot.active ? wait_info(set, info, limit, HD_CALLER) : real_sigtimedwait(set, info, limit);
+}

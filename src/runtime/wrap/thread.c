@@ -1,0 +1,285 @@
+/* thread.c: creating, joining, detaching and ending threads; thread-specific data. Runs in the tested
+ * process. pthread_self, pthread_equal, errno and thread-local variables need no wrapper: a tested thread
+ * runs with a real thread's pointer. */
+#include <errno.h>
+#include <limits.h>
+
+#include "runtime/rt.h"
+
+/* ---- what must run when a thread ends ---- */
+
+struct hd_tls_dtor {
+  void (*fn)(void *);
+  void *obj;
+  struct hd_tls_dtor *next;
+};
+
+static void (*key_dtor[PTHREAD_KEYS_MAX])(void *); /* put back at restart: see hd__keys_begin */
+static void (*key_dtor_mark[PTHREAD_KEYS_MAX])(void *);
+static unsigned nkeys, nkeys_mark;
+
+void hd__keys_mark(void) {
+  hd__copy(key_dtor_mark, key_dtor, sizeof key_dtor);
+  nkeys_mark = nkeys;
+}
+
+void hd__keys_begin(void) {
+  if (nkeys == nkeys_mark) return;
+  hd__copy(key_dtor, key_dtor_mark, sizeof key_dtor);
+  nkeys = nkeys_mark;
+}
+
+HD_EXPORT int pthread_key_create(pthread_key_t *key, void (*dtor)(void *)) {
+  int e = real_pthread_key_create(key, dtor);
+  if (!e && *key < PTHREAD_KEYS_MAX) {
+    key_dtor[*key] = dtor;
+    nkeys += dtor != NULL;
+  }
+  return e;
+}
+
+HD_EXPORT int pthread_key_delete(pthread_key_t key) {
+  if (key < PTHREAD_KEYS_MAX) key_dtor[key] = NULL;
+  return real_pthread_key_delete(key);
+}
+
+/* C++ thread_local objects: libstdc++ registers their destructors here. */
+HD_EXPORT int __cxa_thread_atexit_impl(void (*fn)(void *), void *obj, void *dso);
+int __cxa_thread_atexit_impl(void (*fn)(void *), void *obj, void *dso) {
+  if (!hot.active) return real___cxa_thread_atexit_impl(fn, obj, dso);
+  struct hd_tls_dtor *d = hd_arena_get(&rt.arena, sizeof *d);
+  HD_BUG_ON(!d);
+  *d = (struct hd_tls_dtor){fn, obj, rt.cur->tls_dtors};
+  rt.cur->tls_dtors = d;
+  return 0;
+}
+
+void hd__run_tls_dtors(struct hd_thread *t) {
+  while (t->tls_dtors) {
+    struct hd_tls_dtor *d = t->tls_dtors;
+    t->tls_dtors = d->next;
+    d->fn(d->obj);
+  }
+}
+
+static void run_thread_dtors(struct hd_thread *t) {
+  hd__run_tls_dtors(t);
+  for (int round = 0; nkeys && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
+    bool any = false;
+    for (unsigned k = 0; k < PTHREAD_KEYS_MAX; k++) {
+      void *v;
+      if (key_dtor[k] && (v = pthread_getspecific(k))) {
+        pthread_setspecific(k, NULL);
+        any = true;
+        key_dtor[k](v);
+      }
+    }
+    if (!any) break;
+  }
+}
+
+/* ---- the life of a thread ---- */
+
+_Noreturn void hd__thread_exit(void *ret) {
+  struct hd_thread *t = rt.cur;
+  t->ret = ret;
+  if (t->id != 0 || !t->exiting) run_thread_dtors(t);
+  t->exiting = true;
+  hot.frame = t->frames;
+  hd__mutexes_abandon();
+  t->section = 0;
+  hd__section_leave();
+  hd__point_open(HD_OP_EXIT, t->id, 0, 0);
+  t->op.aux = rt.thread[0].state == HD_T_DONE; /* then whoever is last ends the process */
+  hd__event(0);
+  if (rt.nalive == 1 && rt.callback) hd__exit_now(0);
+  if (rt.nalive == 1) hd__program_exit(0); /* the last thread takes the process with it */
+  hd__thread_gone();
+}
+
+/* First code of every thread but the first. */
+static void hd_rt_thread(void *arg) {
+  struct hd_thread *t = arg;
+  hd__debug_look();
+  hd__event(0);
+  hd__thread_exit(t->start(t->arg));
+}
+
+static size_t default_stack(void) {
+  static size_t size;
+  if (!size) {
+    pthread_attr_t a;
+    pthread_attr_init(&a);
+    pthread_attr_getstacksize(&a, &size);
+  }
+  return size;
+}
+
+int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg,
+                      uint64_t pc) {
+  struct hd_thread *me = rt.cur;
+  void *user_stack = NULL;
+  size_t size = 0;
+  int detached = PTHREAD_CREATE_JOINABLE;
+  if (attr) {
+    void *lo = NULL;
+    pthread_attr_getdetachstate(attr, &detached);
+    pthread_attr_getstacksize(attr, &size);
+    size_t n = 0;
+    /* Without a stack of the user's own, "lo" is computed from nothing: a small negative number. */
+    if (pthread_attr_getstack(attr, &lo, &n) == 0 && (int64_t)lo > 0) user_stack = (char *)lo + n;
+    size = user_stack || size == default_stack() ? 0 : size;
+  }
+  hd__point_open(HD_OP_CREATE, 0, 0, pc);
+  me->op.object = hd__thread_number(me); /* known only now: others may have created threads meanwhile */
+  hd__event(0);
+  if (me->op.object == HD_MAX_THREADS)
+    hd__fail(HD_RTE_ENVIRONMENT, pc,
+             "more than 1024 threads that are alive, detached or not joined: make the test smaller");
+  struct hd_ident *id = hd__ident_take(size);
+  if (!id) {
+    rt.grow_stack = size;
+    hd__end(HD_END_GROW);
+  }
+  struct hd_thread *t = hd__thread_new(me);
+  hd__new_segment(me); /* what the creator does from here on is not ordered before the new thread */
+  t->ident = id;
+  t->start = fn;
+  t->arg = arg;
+  t->foreign = hd__foreign_start((uint64_t)fn, arg);
+  t->stack_limit = user_stack ? 0 : id->limit;
+  t->detached = detached == PTHREAD_CREATE_DETACHED;
+  t->create_site = hd__site_here(pc);
+  hd_arch_prepare(&t->ctx, user_stack ? user_stack : id->stack_top, id->tp, hd_rt_thread, t);
+  *out = (pthread_t)id->tp;
+  return 0;
+}
+
+HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
+  if (hot.active) return hd__thread_create(out, attr, fn, arg, HD_CALLER);
+  if (rt.ctl && !rt.child && !hd__private_depth)
+    hd__fail(HD_RTE_UNSUPPORTED, 0, "pthread_create before main (in a constructor) is not supported");
+  return real_pthread_create(out, attr, fn, arg);
+}
+
+struct hd_thread *hd__thread_find(pthread_t th) {
+  if ((uint64_t)th == rt.main_tp) return &rt.thread[0];
+  for (unsigned i = rt.nthreads; i-- > 1;)
+    if (rt.thread[i].ident && rt.thread[i].ident->tp == (uint64_t)th) return &rt.thread[i];
+  return NULL;
+}
+
+static void forget(struct hd_thread *t) {
+  if (t->ident) hd__ident_give(t->ident);
+  t->ident = NULL;
+}
+
+/* The thread has ended, and this one knows. */
+static void joined(struct hd_thread *t, void **ret) {
+  t->joined = true;
+  t->joined_by = rt.cur->id;
+  t->joined_at = rt.seg_next;
+  rt.nunjoined--;
+  hd__acquire(&t->vc);
+  if (ret) *ret = t->ret;
+  forget(t);
+}
+
+/* Why th cannot be joined, or 0. */
+static int bad_join(pthread_t th, struct hd_thread **t) {
+  *t = hd__thread_find(th);
+  if (!*t || (*t)->joined) return ESRCH;
+  if (*t == rt.cur) return EDEADLK;
+  return (*t)->detached || (*t)->joiner ? EINVAL : 0;
+}
+
+int hd__thread_join(pthread_t th, void **ret, uint64_t pc) {
+  struct hd_thread *t, *me = rt.cur;
+  hd__test_cancel();
+  int e = bad_join(th, &t);
+  if (e) return e;
+  me->op = (struct hd_op){.kind = HD_OP_JOIN, .thread = me->id, .object = t->id, .pc = pc};
+  t->joiner = me;
+  if (t->state != HD_T_DONE) hd__disable(me);
+  if (hd__step_cancel()) {
+    t->joiner = NULL;
+    hd__cancel();
+  }
+  hd__event(0);
+  t->joiner = NULL;
+  joined(t, ret);
+  return 0;
+}
+
+static int join_at_once(pthread_t th, void **ret, uint64_t pc) {
+  struct hd_thread *t;
+  int e = bad_join(th, &t);
+  if (e) return e;
+  hd__point_open(HD_OP_TRYJOIN, t->id, 0, pc);
+  bool busy = t->state != HD_T_DONE;
+  hd__event(busy ? HD_EV_FAILED : 0);
+  if (busy) return EBUSY;
+  joined(t, ret);
+  return 0;
+}
+
+static int join_until(pthread_t th, void **ret, clockid_t clock, const struct timespec *at, uint64_t pc) {
+  struct hd_thread *t, *me = rt.cur;
+  if (!at) return hd__thread_join(th, ret, pc);
+  int e = hd__bad_time(at) ? EINVAL : bad_join(th, &t);
+  if (e) return e;
+  bool late;
+  if (hd__any_time()) {
+    hd__point_open(HD_OP_TRYJOIN, t->id, 0, pc);
+    late = hd__early(t->state != HD_T_DONE, clock, at);
+  } else {
+    me->op = (struct hd_op){.kind = HD_OP_TIMEDJOIN, .thread = me->id, .object = t->id, .pc = pc};
+    t->joiner = me;
+    hd__timer_set(me, clock, at);
+    if (t->state != HD_T_DONE) hd__disable(me);
+    if (hd__step_cancel()) {
+      t->joiner = NULL;
+      hd__cancel();
+    }
+    hd__timer_clear(me);
+    late = me->timed_out;
+    me->timed_out = false;
+    t->joiner = NULL;
+  }
+  hd__event(late ? HD_EV_FAILED : 0);
+  if (late) return ETIMEDOUT;
+  joined(t, ret);
+  return 0;
+}
+
+int hd__thread_detach(pthread_t th, uint64_t pc) {
+  struct hd_thread *t = hd__thread_find(th);
+  if (!t || t->joined) return ESRCH;
+  if (t->detached) return EINVAL;
+  hd__point(HD_OP_DETACH, t->id, 0, pc);
+  t->detached = true;
+  if (t->state == HD_T_DONE) forget(t);
+  return 0;
+}
+
+HD_EXPORT int pthread_join(pthread_t th, void **ret) {
+  return hot.active ? hd__thread_join(th, ret, HD_CALLER) : real_pthread_join(th, ret);
+}
+
+HD_EXPORT int pthread_tryjoin_np(pthread_t th, void **ret) {
+  return hot.active ? join_at_once(th, ret, HD_CALLER) : real_pthread_tryjoin_np(th, ret);
+}
+
+HD_EXPORT int pthread_timedjoin_np(pthread_t th, void **ret, const struct timespec *at) {
+  return hot.active ? join_until(th, ret, CLOCK_REALTIME, at, HD_CALLER)
+                    : real_pthread_timedjoin_np(th, ret, at);
+}
+
+HD_EXPORT int pthread_clockjoin_np(pthread_t th, void **ret, clockid_t clock, const struct timespec *at) {
+  return hot.active ? join_until(th, ret, clock, at, HD_CALLER)
+                    : real_pthread_clockjoin_np(th, ret, clock, at);
+}
+
+HD_EXPORT int pthread_detach(pthread_t th) {
+  return hot.active ? hd__thread_detach(th, HD_CALLER) : real_pthread_detach(th);
+}
