@@ -255,7 +255,7 @@ _Noreturn static void serve(int socket, const struct call *call) {
 
 /* ---- the supervisor ---- */
 
-/* `heddle` beside the runtime's own folder (cli/paths.c), or what HEDDLE names. */
+/* `heddle` beside the runtime's own folder (session/paths.c), or what HEDDLE names. */
 static bool find_supervisor(char *path, size_t cap) {
   static const char *const beside[] = {"/../../bin/heddle", "/../../heddle"};
   const char *named = find_variable(first_envp, "HEDDLE");

@@ -7,7 +7,7 @@
  * Layout: struct head; then one zstd stream (with checksum) of: number of known findings, for each its key, length
  * and text of its identity; parts of the search memory as offset, length, bytes; an offset of all ones at the end.
  * Addresses in it mean something to the same program only: it is refused for any other. */
-#include "cli/search_int.h"
+#include "session/session_int.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  *
  * The first worker finds out how executions can begin again; then the others join it. What they share outlives
  * each of them: the next process of a worker goes on where the last one died. */
-#include "cli/search_int.h"
+#include "session/session_int.h"
 
 #include <signal.h>
 #include <string.h>

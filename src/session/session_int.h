@@ -1,7 +1,7 @@
-/* search_int.h: what the files of one search share: search.c (findings and the result), crew.c (the processes
+/* session_int.h: what the files of one search share: search.c (findings and the result), crew.c (the processes
  * that do it), samples.c (how it went), save.c (a search that is continued later). */
-#ifndef HD_SEARCH_INT_H
-#define HD_SEARCH_INT_H
+#ifndef HD_SESSION_INT_H
+#define HD_SESSION_INT_H
 
 #include "cli/cli.h"
 

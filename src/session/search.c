@@ -4,7 +4,7 @@
  * The shared memory outlives each tested process, so that the next one goes on where the last one died.
  * A finding is dealt with as soon as it is seen, while the search goes on: hours of --all are not lost
  * when the machine is switched off. */
-#include "cli/search_int.h"
+#include "session/session_int.h"
 
 #include <fcntl.h>
 #include <math.h>

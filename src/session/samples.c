@@ -2,7 +2,7 @@
  *
  * There are at most MOST samples: when they are full, every other one is dropped and the next ones are taken half as
  * often, so that an hour costs no more than a second. */
-#include "cli/search_int.h"
+#include "session/session_int.h"
 
 #include <stdlib.h>
 #include <string.h>
