@@ -48,7 +48,7 @@ enum hd_verb {
 };
 
 #define HD_MAX_WORDS 32
-struct hd_words {
+struct hd_word_list {
   const char *v[HD_MAX_WORDS];
   unsigned n;
 };
@@ -70,7 +70,7 @@ struct hd_options {
   uint64_t ignore; /* bit per enum hd_kind */
   uint32_t restart;
   bool all, classes, spurious, timeouts_any, leaks, thread_leaks, exit_status, quiet, preload;
-  struct hd_words suppressions; /* files */
+  struct hd_word_list suppressions; /* files */
   const char *json, *sarif, *junit, *out;
   enum hd_format format;
   const char *save, *resume;
@@ -82,8 +82,8 @@ struct hd_options {
   double explain; /* seconds to look for smaller schedules; 0: not at all */
   bool original;
   bool help, gdb, force;
-  const char *config;      /* --config */
-  struct hd_words targets; /* --target */
+  const char *config;          /* --config */
+  struct hd_word_list targets; /* --target */
   /* of a target of heddle.toml: */
   const char *name;
   const char *cwd; /* where the program runs; NULL: here */
@@ -241,7 +241,7 @@ int hd_control_init(struct hd_control *c, const struct hd_config *config, const 
                     struct hd_err *err);
 /* Takes over the shared memory that another process has made, and empties it but for its configuration; what a
  * process has changed in files is undone first. pre: the descriptors are those of HD_CTL_FD and HD_SEARCH_FD. */
-int hd_control_again(struct hd_control *c, struct hd_err *err);
+int hd_control_inherit(struct hd_control *c, struct hd_err *err);
 void hd_control_fini(struct hd_control *c);
 void *hd_control_area(const struct hd_control *c, uint64_t offset);
 
@@ -253,7 +253,7 @@ void hd_control_save(struct hd_control *c);
  * last execution, should that be lost too. */
 int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err);
 /* The process is dead: others need not wait for a lock that it held. */
-void hd_control_bury(struct hd_control *c);
+void hd_control_died(struct hd_control *c);
 
 /* A finding copied out of the shared memory, with its schedule. */
 struct hd_capture {
@@ -312,17 +312,17 @@ void hd_attach_result(const struct hd_summary *s);
 
 /* ---- supervise.c: one tested process ---- */
 
-enum hd_end {
-  HD_END_DONE,    /* the runtime finished what it was asked for */
-  HD_END_ERROR,   /* it gave up: status.error */
-  HD_END_DIED,    /* a signal, or exit by itself */
-  HD_END_HUNG,    /* killed by the watchdog */
-  HD_END_STOPPED, /* killed since it did not stop when told to */
-  HD_END_START,   /* died before the runtime was ready */
+enum hd_process_end {
+  HD_PROCESS_DONE,    /* the runtime finished what it was asked for */
+  HD_PROCESS_ERROR,   /* it gave up: status.error */
+  HD_PROCESS_DIED,    /* a signal, or exit by itself */
+  HD_PROCESS_HUNG,    /* killed by the watchdog */
+  HD_PROCESS_STOPPED, /* killed since it did not stop when told to */
+  HD_PROCESS_START,   /* died before the runtime was ready */
 };
 
 struct hd_outcome {
-  enum hd_end end;
+  enum hd_process_end end;
   int signal, status; /* DIED: the signal, or 0 and the exit status */
 };
 
@@ -337,7 +337,7 @@ struct hd_watch {
   int tick_ms;         /* how long to wait for news; 0: a tenth of a second */
 };
 
-struct hd_progress {
+struct hd_activity {
   uint64_t heartbeat, events, executions, nfindings, path_len;
 };
 
@@ -354,8 +354,8 @@ struct hd_process {
   bool alarmed;      /* HD_SIG_HANG has been sent */
   double changed_at; /* when progress was last seen, or when the alarm was sent */
   double stepped_at; /* when a visible operation was last seen */
-  struct hd_progress last;
-  enum hd_end killed_as;
+  struct hd_activity last;
+  enum hd_process_end killed_as;
   bool killed;
 };
 
@@ -378,7 +378,7 @@ int hd_exec(const struct hd_command *cmd, const struct hd_control *control, cons
 /* Makes room for the descriptors that the runtime expects. */
 void hd_raise_file_limit(void);
 /* Undoes what the process of this control, which is dead, has changed in the file system. */
-void hd_put_files_back(const struct hd_control *control);
+void hd_restore_files(const struct hd_control *control);
 
 /* SIGINT, SIGTERM and SIGHUP from now on ask the search to end; the number of them so far. */
 void hd_interrupt_catch(void);
@@ -447,8 +447,8 @@ int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reductio
 void hd_stored_fini(struct hd_stored *s);
 /* What a folder says about its finding: as JSON, as text, and the first `most` bytes of the program's output. The caller
  * frees. */
-int hd_store_told(const char *dir, size_t most, json_t **finding, char **text, char **output,
-                  struct hd_err *err);
+int hd_store_texts(const char *dir, size_t most, json_t **finding, char **text, char **output,
+                   struct hd_err *err);
 /* The search that the folder of findings has kept; NULL if there is none. */
 #define HD_SEARCH_FILE "search.json"
 int hd_store_search(const char *dir, json_t **out, struct hd_err *err);

@@ -143,20 +143,20 @@ static int check_run(struct replay *r, const struct hd_rerun *run, enum result *
   bool partial = r->stored.schedule.partial || (run->found && run->capture.rec->partial);
   differs = differs && !(same && partial && !(c.wants && c.gets));
   if (same) show_finding(r, run);
-  if (run->outcome.end == HD_END_START && r->stored.command.calls)
+  if (run->outcome.end == HD_PROCESS_START && r->stored.command.calls)
     rc = hd_fail(err, HD_EENV, "%s did not come to the call of hd_check that this was found in: %s",
                  r->stored.command.program.path,
                  r->rebuilt ? "it was rebuilt; run the test again"
                             : "its tests have to run in the same order, at the same addresses");
-  else if (run->outcome.end == HD_END_START)
+  else if (run->outcome.end == HD_PROCESS_START)
     rc = hd_fail(err, HD_EENV, "%s did not start", r->stored.command.program.path);
   else if (!same)
     hd_say("not reproduced: expected %s; %s", r->stored.title, why.s);
-  if (rc == HD_OK && differs && run->outcome.end != HD_END_STOPPED) rc = tell_difference(r, run, err);
-  *result = run->outcome.end == HD_END_ERROR ? RUNTIME_ERROR
-            : !same                          ? NOT_REPRODUCED
-            : differs                        ? SAME_OTHER_EVENTS
-                                             : SAME;
+  if (rc == HD_OK && differs && run->outcome.end != HD_PROCESS_STOPPED) rc = tell_difference(r, run, err);
+  *result = run->outcome.end == HD_PROCESS_ERROR ? RUNTIME_ERROR
+            : !same                              ? NOT_REPRODUCED
+            : differs                            ? SAME_OTHER_EVENTS
+                                                 : SAME;
   hd_str_fini(&why);
   return rc;
 }

@@ -197,7 +197,7 @@ static int parse_format(const char *value, enum hd_format *out, struct hd_err *e
 }
 
 /* Adds to a list of words. */
-static int add_word(struct hd_words *list, const char *name, const char *value, struct hd_err *err) {
+static int add_word(struct hd_word_list *list, const char *name, const char *value, struct hd_err *err) {
   if (list->n == HD_MAX_WORDS)
     return hd_fail(err, HD_EUSAGE, "--%s can be given %d times at most", name, HD_MAX_WORDS);
   list->v[list->n++] = value;

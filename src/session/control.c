@@ -103,14 +103,14 @@ int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err) {
   return rc;
 }
 
-int hd_control_again(struct hd_control *c, struct hd_err *err) {
+int hd_control_inherit(struct hd_control *c, struct hd_err *err) {
   *c = (struct hd_control){.fd = HD_CTL_FD, .search_fd = HD_SEARCH_FD};
   c->ctl = map_file(c->fd, HD_SHM_SIZE, HD_SHM_BASE);
   c->shared = map_file(c->search_fd, HD_SEARCH_SIZE, HD_SEARCH_BASE);
   if (!c->ctl || !c->shared || c->ctl->magic != HD_CTL_MAGIC || c->ctl->size != sizeof *c->ctl)
     return hd_fail(err, HD_EENV, "the memory of `heddle replay --gdb` is not there; start it again");
   c->config = c->ctl->config;
-  hd_put_files_back(c);
+  hd_restore_files(c);
   int rc = empty(c->fd, HD_SHM_SIZE, err);
   if (rc == HD_OK) rc = empty(c->search_fd, HD_SEARCH_SIZE, err);
   if (rc != HD_OK) return rc;
@@ -119,7 +119,7 @@ int hd_control_again(struct hd_control *c, struct hd_err *err) {
   return HD_OK;
 }
 
-void hd_control_bury(struct hd_control *c) {
+void hd_control_died(struct hd_control *c) {
   struct hd_shared *sh = c->shared;
   __atomic_or_fetch(&sh->died, 1ull << c->config.worker, __ATOMIC_SEQ_CST);
   uint32_t held = c->config.worker + 1;

@@ -121,7 +121,7 @@ static int become_program(const char *folder, bool original, struct hd_err *err)
   if (rc == HD_OK) rc = hd_stored_ready(&stored, &now, &rebuilt, err);
   if (rc == HD_OK) rc = hd_input_from_file(&input, stored.input_path, err);
   if (rc == HD_OK) rc = hd_streams_open(&streams, &input, HD_OUTPUT_NULL, NULL, err);
-  if (rc == HD_OK) rc = hd_control_again(&control, err);
+  if (rc == HD_OK) rc = hd_control_inherit(&control, err);
   if (rc != HD_OK) return rc;
   hd_control_schedule(&control, &stored.schedule);
   dup2(OUT_FD, streams.out);
@@ -233,7 +233,7 @@ static int run_gdb(const struct hd_stored *stored, const struct hd_control *c, i
   if (rc == HD_OK) status = wait_for_gdb(pid, s);
   free(script);
   if (rc != HD_OK) return rc;
-  hd_put_files_back(c);
+  hd_restore_files(c);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

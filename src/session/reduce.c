@@ -115,7 +115,8 @@ static int change(struct reducer *r, struct hd_schedule *s, const struct hd_find
     }
     hd_control_fini(&c);
     /* A candidate that takes its process with it is survived in fork mode only. */
-    if (outcome.end != HD_END_DIED || config.restart == HD_RESTART_FORK || hd_now() >= deadline) return HD_OK;
+    if (outcome.end != HD_PROCESS_DIED || config.restart == HD_RESTART_FORK || hd_now() >= deadline)
+      return HD_OK;
     config.restart = HD_RESTART_FORK;
     config.replay_len = s->nsteps;
   }
@@ -171,7 +172,7 @@ int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, con
   if (rc != HD_OK) return rc;
   const hd_step *step;
   /* What ended otherwise than it should says nothing. */
-  *fails = outcome.end != HD_END_DONE || result_of(&c, &step).found;
+  *fails = outcome.end != HD_PROCESS_DONE || result_of(&c, &step).found;
   hd_control_fini(&c);
   return HD_OK;
 }

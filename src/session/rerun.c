@@ -57,7 +57,7 @@ static bool pick_finding(const struct hd_control *c, const struct hd_schedule *s
 enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *c) {
   /* With the runtime's memory gone it is chance how the process ended. */
   if (!hd_control_sane(c)) return HD_KIND_CRASH;
-  if (o->end == HD_END_HUNG) return HD_KIND_HANG;
+  if (o->end == HD_PROCESS_HUNG) return HD_KIND_HANG;
   if (o->signal == SIGABRT) return HD_KIND_ABORT;
   return o->signal ? HD_KIND_CRASH : HD_KIND_EXIT;
 }
@@ -83,7 +83,7 @@ static void take_result(struct hd_rerun *out, const struct hd_command *cmd, cons
   bool sane = hd_control_sane(c);
   out->status = sane ? c->ctl->status : c->good;
   out->found = sane && pick_finding(c, s, &out->capture);
-  bool died = !sane || out->outcome.end == HD_END_DIED || out->outcome.end == HD_END_HUNG;
+  bool died = !sane || out->outcome.end == HD_PROCESS_DIED || out->outcome.end == HD_PROCESS_HUNG;
   if (!out->found && died) {
     hd_capture_death(&out->capture, c, hd_death_kind(&out->outcome, c), out->outcome.signal,
                      out->outcome.status);
@@ -95,7 +95,7 @@ static void take_result(struct hd_rerun *out, const struct hd_command *cmd, cons
   out->nmodules = out->status.nmodules;
   out->module = hd_alloc(out->nmodules * sizeof *out->module);
   memcpy(out->module, c->ctl->module, out->nmodules * sizeof *out->module);
-  if (sane && out->outcome.end == HD_END_ERROR) {
+  if (sane && out->outcome.end == HD_PROCESS_ERROR) {
     struct hd_str text;
     hd_str_init(&text);
     hd_runtime_error_text(&text, c->ctl, cmd);
@@ -174,9 +174,9 @@ bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct
     return true;
   if (r->error)
     hd_str_add(why, r->error);
-  else if (r->outcome.end == HD_END_START)
+  else if (r->outcome.end == HD_PROCESS_START)
     hd_str_add(why, "the program did not start");
-  else if (r->outcome.end == HD_END_STOPPED)
+  else if (r->outcome.end == HD_PROCESS_STOPPED)
     hd_str_add(why, "it was interrupted");
   else if (r->status.diverged)
     add_divergence(why, &r->status);

@@ -16,12 +16,12 @@
 #define MIN_EXPLAIN 0.05 /* seconds that are worth beginning with */
 
 /* Findings and the summary go to standard output, unless the program or a file on it owns it. */
-static int report_fd(const struct hd_search_run *s) {
+static int report_fd(const struct hd_session *s) {
   bool taken = s->verb == HD_VERB_RUN || hd_outputs_own_stdout(s->o);
   return taken ? STDERR_FILENO : STDOUT_FILENO;
 }
 
-static void report(const struct hd_search_run *s, const struct hd_str *text) {
+static void report(const struct hd_session *s, const struct hd_str *text) {
   hd_live_line(NULL);
   hd_write_all(report_fd(s), text->s, text->n);
 }
@@ -77,7 +77,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->state_sum += st->state_sum;
 }
 
-struct hd_status hd_search_total(const struct hd_search_run *s) {
+struct hd_status hd__session_total(const struct hd_session *s) {
   struct hd_status sum = {0};
   uint64_t epoch = s->worker[0].control.shared->epoch;
   add_status(&sum, &s->carried, epoch);
@@ -87,19 +87,19 @@ struct hd_status hd_search_total(const struct hd_search_run *s) {
   return sum;
 }
 
-uint64_t hd_search_executions(const struct hd_search_run *s) {
-  return hd_search_total(s).executions + s->deaths;
+uint64_t hd__session_executions(const struct hd_session *s) {
+  return hd__session_total(s).executions + s->deaths;
 }
 
-bool hd_search_complete(const struct hd_search_run *s) {
-  struct hd_status st = hd_search_total(s);
+bool hd__session_complete(const struct hd_session *s) {
+  struct hd_status st = hd__session_total(s);
   return s->verb == HD_VERB_CHECK && s->worker[0].control.shared->over && !st.cut && !st.lossy &&
          !st.sampled && !st.bound_cut && hd_strategy_systematic(s->o->strategy);
 }
 
 /* How many executions there may be in all; 0 when that is not known: a figure whose spread is a hundred times itself
  * says nothing. */
-static double estimate(const struct hd_search_run *s, const struct hd_status *st, double *spread) {
+static double estimate(const struct hd_session *s, const struct hd_status *st, double *spread) {
   const struct hd_shared *sh = s->worker[0].control.shared;
   double seen =
       st->phase[0].strategy[0] ? (double)st->phase[0].executions : (double)(st->executions + st->infeasible);
@@ -112,11 +112,11 @@ static double estimate(const struct hd_search_run *s, const struct hd_status *st
   return isfinite(all) && *spread < 100 * all ? all : 0;
 }
 
-void hd_search_progress(struct hd_search_run *s) {
+void hd__session_progress(struct hd_session *s) {
   double now = hd_now();
   if (!s->live || now - s->shown_at < 0.09) return;
   s->shown_at = now;
-  struct hd_status st = hd_search_total(s);
+  struct hd_status st = hd__session_total(s);
   char count[16], rate[16], events[16], line[160];
   double elapsed = now - s->started;
   hd_text_count(count, (double)(st.executions + s->deaths));
@@ -163,14 +163,14 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
   memcpy(out->strategy, config->strategy, sizeof out->strategy);
 }
 
-static bool known_key(const struct hd_search_run *s, uint64_t key) {
+static bool known_key(const struct hd_session *s, uint64_t key) {
   for (size_t i = 0; i < s->key.n; i++)
     if (s->key.v[i] == key) return true;
   return false;
 }
 
 /* Remembers the finding; false if one like it is known. */
-static bool remember(struct hd_search_run *s, const struct hd_finding *f, uint64_t key) {
+static bool remember(struct hd_session *s, const struct hd_finding *f, uint64_t key) {
   hd_vec_push(&s->key, key);
   char *identity = hd_finding_identity(f);
   for (size_t i = 0; i < s->identity.n; i++) {
@@ -191,7 +191,7 @@ static const char *phase_of(const struct hd_worker *w, const struct hd_finding_r
 }
 
 /* The finding as a value: from the rerun's richer record when that is the same, else from the search's. */
-static struct hd_finding *make_finding(struct hd_search_run *s, const struct hd_worker *w,
+static struct hd_finding *make_finding(struct hd_session *s, const struct hd_worker *w,
                                        const struct hd_capture *c, const struct hd_rerun *r,
                                        const struct hd_schedule *schedule) {
   struct hd_str why;
@@ -219,7 +219,7 @@ static struct hd_finding *make_finding(struct hd_search_run *s, const struct hd_
 }
 
 /* Looks for a smaller schedule, if there is time for that. With --all there may be more findings to come. */
-static void explain(struct hd_search_run *s, const struct hd_schedule *schedule, struct hd_finding **f,
+static void explain(struct hd_session *s, const struct hd_schedule *schedule, struct hd_finding **f,
                     struct hd_reduction *out) {
   struct hd_err err;
   double left = s->o->explain - s->explained;
@@ -233,7 +233,7 @@ static void explain(struct hd_search_run *s, const struct hd_schedule *schedule,
 }
 
 /* Confirms, tells apart, stores and shows one finding. */
-static void handle(struct hd_search_run *s, const struct hd_worker *w, const struct hd_capture *c) {
+static void handle(struct hd_session *s, const struct hd_worker *w, const struct hd_capture *c) {
   struct hd_err err;
   if (s->failed || (s->finding.n > 0 && !s->o->all) || known_key(s, c->rec->key)) return;
   struct hd_schedule schedule;
@@ -281,7 +281,7 @@ static void handle(struct hd_search_run *s, const struct hd_worker *w, const str
   hd_str_fini(&output);
 }
 
-void hd_search_harvest(struct hd_search_run *s, struct hd_worker *w) {
+void hd__session_harvest(struct hd_session *s, struct hd_worker *w) {
   if (!hd_control_sane(&w->control)) return;
   hd_control_save(&w->control);
   uint32_t n = __atomic_load_n(&w->control.ctl->status.nfindings, __ATOMIC_ACQUIRE);
@@ -294,7 +294,7 @@ void hd_search_harvest(struct hd_search_run *s, struct hd_worker *w) {
   }
 }
 
-void hd_search_death(struct hd_search_run *s, struct hd_worker *w, const struct hd_outcome *o) {
+void hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o) {
   const struct hd_ctl *ctl = w->control.ctl;
   uint32_t n = hd_control_sane(&w->control) ? ctl->status.nfindings : 0;
   s->deaths++;
@@ -323,7 +323,7 @@ static int exit_code(const struct hd_summary *sum, const struct hd_status *st) {
 }
 
 /* The worker whose runtime gave up; the first if none did. */
-static const struct hd_worker *failed_worker(const struct hd_search_run *s) {
+static const struct hd_worker *failed_worker(const struct hd_session *s) {
   for (unsigned i = 0; i < s->nworkers; i++)
     if (s->worker[i].control.ctl && s->worker[i].control.ctl->status.state == HD_ST_ERROR)
       return &s->worker[i];
@@ -331,15 +331,15 @@ static const struct hd_worker *failed_worker(const struct hd_search_run *s) {
 }
 
 /* The library that has started threads without being built for us, or NULL. */
-static const char *foreign_name(const struct hd_search_run *s, const struct hd_status *st) {
+static const char *foreign_name(const struct hd_session *s, const struct hd_status *st) {
   const struct hd_ctl *ctl = s->worker[0].control.ctl;
   if (!st->foreign || st->foreign > HD_MAX_MODULES || !hd_control_sane(&s->worker[0].control)) return NULL;
   const char *path = ctl->module[st->foreign - 1].path, *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
 
-static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *err) {
-  struct hd_status st = hd_search_total(s);
+static int conclude(struct hd_session *s, enum hd_stop stop, struct hd_err *err) {
+  struct hd_status st = hd__session_total(s);
   struct hd_str error;
   hd_str_init(&error);
   if (stop == HD_STOP_ERROR) hd_runtime_error_text(&error, failed_worker(s)->control.ctl, &s->command);
@@ -349,9 +349,9 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .systematic = hd_strategy_systematic(s->o->strategy),
       .seed = s->o->seed,
       .stop = stop,
-      .complete = hd_search_complete(s) && !s->o->preload,
+      .complete = hd__session_complete(s) && !s->o->preload,
       .preload = s->o->preload,
-      .covered = hd_search_complete(s),
+      .covered = hd__session_complete(s),
       .only_time = s->o->time > 0 && !s->o->max_given && !hd_strategy_systematic(s->o->strategy),
       .bound_kind = s->o->bound_kind,
       .bound = !s->o->bound_iterate ? s->o->bound
@@ -393,8 +393,8 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
   };
   sum.estimate = estimate(s, &st, &sum.spread);
   sum.fraction = s->worker[0].control.shared->estimate.fraction;
-  sum.class_count = hd_search_classes(s, &st, &sum.classes_known);
-  sum.coverage = hd_search_coverage(s);
+  sum.class_count = hd__session_classes(s, &st, &sum.classes_known);
+  sum.coverage = hd__session_coverage(s);
   for (int i = 0; i < HD_MAX_PHASES && st.phase[i].strategy[0]; i++) {
     sum.phase[i].strategy = st.phase[i].strategy;
     sum.phase[i].executions = st.phase[i].executions;
@@ -413,7 +413,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
   }
   if (s->attached) hd_attach_result(&sum);
   int rc = hd_outputs_write(s->o, &sum, s->command.cwd, err);
-  hd_search_keep(s, &sum);
+  hd__session_keep(s, &sum);
   json_decref(sum.coverage);
   hd_str_fini(&error);
   return rc == HD_OK ? exit_code(&sum, &failed_worker(s)->control.ctl->status) : hd_err_exit(err);
@@ -421,7 +421,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
 
 /* ---- beginning and end ---- */
 
-static int begin(struct hd_search_run *s, struct hd_err *err) {
+static int begin(struct hd_session *s, struct hd_err *err) {
   struct hd_options *o = s->o;
   int rc = s->attached ? hd_attach_command(&s->command, o->args, err)
                        : hd_command_init(&s->command, o->args, o->preload, o->cwd, err);
@@ -444,14 +444,14 @@ static int begin(struct hd_search_run *s, struct hd_err *err) {
   s->nworkers = (unsigned)o->jobs;
   config.workers = s->nworkers;
   rc = hd_control_init(&s->worker[0].control, &config, NULL, err);
-  if (rc == HD_OK && o->resume) rc = hd_resume(s, o->resume, err);
+  if (rc == HD_OK && o->resume) rc = hd__resume(s, o->resume, err);
   s->live = s->verb == HD_VERB_CHECK && !o->quiet && isatty(STDERR_FILENO);
   s->started = s->saved_at = hd_now();
   s->deadline = o->time > 0 ? s->started + o->time : 0;
   return rc;
 }
 
-static void end(struct hd_search_run *s) {
+static void end(struct hd_session *s) {
   hd_live_line(NULL);
   for (size_t i = 0; i < s->finding.n; i++) hd_finding_free(s->finding.v[i]);
   for (size_t i = 0; i < s->identity.n; i++) free(s->identity.v[i]);
@@ -468,7 +468,7 @@ static void end(struct hd_search_run *s) {
 }
 
 int hd_search(struct hd_options *o, enum hd_verb verb) {
-  struct hd_search_run *s = hd_alloc(sizeof *s); /* large, and most of it is never touched */
+  struct hd_session *s = hd_alloc(sizeof *s); /* large, and most of it is never touched */
   s->o = o;
   s->verb = verb;
   s->input.fd = -1;
@@ -477,8 +477,8 @@ int hd_search(struct hd_options *o, enum hd_verb verb) {
   enum hd_stop stop = HD_STOP_FINISHED;
   hd_interrupt_catch();
   int rc = begin(s, &err);
-  if (rc == HD_OK) rc = hd_crew_run(s, &stop, &err);
-  if (rc == HD_OK && stop != HD_STOP_ERROR) rc = hd_save_end(s, &err);
+  if (rc == HD_OK) rc = hd__crew_run(s, &stop, &err);
+  if (rc == HD_OK && stop != HD_STOP_ERROR) rc = hd__save_end(s, &err);
   int code;
   if (rc == HD_OK) {
     code = conclude(s, stop, &err);

@@ -29,7 +29,7 @@ struct hd_samples {
   double interval, next; /* seconds; when the next one is to be taken */
 };
 
-struct hd_search_run {
+struct hd_session {
   struct hd_options *o;
   enum hd_verb verb;
   bool attached; /* begun by hd_check */
@@ -63,43 +63,42 @@ struct hd_search_run {
 /* ---- search.c ---- */
 
 /* Counters of all workers together. */
-struct hd_status hd_search_total(const struct hd_search_run *s);
-uint64_t hd_search_executions(const struct hd_search_run *s);
+struct hd_status hd__session_total(const struct hd_session *s);
+uint64_t hd__session_executions(const struct hd_session *s);
 /* Looks at what the worker's runtime has recorded since the last time. */
-void hd_search_harvest(struct hd_search_run *s, struct hd_worker *w);
+void hd__session_harvest(struct hd_session *s, struct hd_worker *w);
 /* Its process died: a finding of the supervisor's own, unless the runtime has one for that execution. */
-void hd_search_death(struct hd_search_run *s, struct hd_worker *w, const struct hd_outcome *o);
+void hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o);
 /* Whether the strategy has come to its end and covered everything. */
-bool hd_search_complete(const struct hd_search_run *s);
+bool hd__session_complete(const struct hd_session *s);
 /* Draws the live line, if it is time. */
-void hd_search_progress(struct hd_search_run *s);
+void hd__session_progress(struct hd_session *s);
 
 /* ---- samples.c ---- */
 
 /* Takes down how far the search is, if it is time, or for the last time. */
-void hd_search_sample(struct hd_search_run *s, bool last);
+void hd__session_sample(struct hd_session *s, bool last);
 /* How many happens-before classes there have been, if that is known without counting or they are counted. */
-enum hd_class_count hd_search_classes(const struct hd_search_run *s, const struct hd_status *st, uint64_t *n);
+enum hd_class_count hd__session_classes(const struct hd_session *s, const struct hd_status *st, uint64_t *n);
 /* Keeps the result beside the findings, if there is a folder for them or one was named; says so when it cannot. */
-void hd_search_keep(struct hd_search_run *s, const struct hd_summary *sum);
+void hd__session_keep(struct hd_session *s, const struct hd_summary *sum);
 /* What the search exercised; NULL when nobody will look at it. The caller releases. */
-json_t *hd_search_coverage(const struct hd_search_run *s);
+json_t *hd__session_coverage(const struct hd_session *s);
 
 /* ---- save.c ---- */
 
 /* Saves the search, if it is time. */
-int hd_save_tick(struct hd_search_run *s, struct hd_err *err);
+int hd__save_tick(struct hd_session *s, struct hd_err *err);
 /* Saves it for the last time. pre: no process runs. */
-int hd_save_end(struct hd_search_run *s, struct hd_err *err);
+int hd__save_end(struct hd_session *s, struct hd_err *err);
 /* Takes over from the file what decides about the search. pre: the command is known. */
-int hd_resume_options(const struct hd_search_run *s, const char *path, struct hd_options *o,
-                      struct hd_err *err);
+int hd_resume_options(const struct hd_session *s, const char *path, struct hd_options *o, struct hd_err *err);
 /* Fills the search memory from the file. pre: the first control is there, no process has been started. */
-int hd_resume(struct hd_search_run *s, const char *path, struct hd_err *err);
+int hd__resume(struct hd_session *s, const char *path, struct hd_err *err);
 
 /* ---- crew.c ---- */
 
 /* Runs processes until there is nothing left to do. */
-int hd_crew_run(struct hd_search_run *s, enum hd_stop *stop, struct hd_err *err);
+int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
 
 #endif

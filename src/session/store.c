@@ -455,8 +455,8 @@ void hd_stored_fini(struct hd_stored *s) {
   *s = (struct hd_stored){0};
 }
 
-int hd_store_told(const char *dir, size_t most, json_t **finding, char **text, char **output,
-                  struct hd_err *err) {
+int hd_store_texts(const char *dir, size_t most, json_t **finding, char **text, char **output,
+                   struct hd_err *err) {
   char *path;
   size_t len;
   *text = *output = NULL;
