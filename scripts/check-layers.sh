@@ -19,7 +19,7 @@ find src -name '*.[chS]' | LC_ALL=C sort | xargs -r awk '
     allow["trace"] = " base model abi trace "
     allow["analysis"] = " base abi model explore trace analysis "
     allow["report"] = " base abi model explore trace analysis report "
-    allow["session"] = " base abi model explore trace analysis report session cli "
+    allow["session"] = " base abi model explore trace analysis report session "
     allow["cli"] = " base abi model explore trace analysis report session cli "
   }
   function complain(why) { printf "%s:%d: %s\n", FILENAME, FNR, why; bad = 1 }

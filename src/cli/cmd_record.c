@@ -1,5 +1,6 @@
 /* cmd_record.c: `heddle record`: keeps the trace of one execution. Runs in the supervisor. */
 #include "cli/cli.h"
+#include "session/rerun.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* cmd_report.c: `heddle report`: one page about a search and its findings. Runs in the supervisor. Nothing is run
  * again: what the page shows is what is stored, and the source files as they are now. */
 #include "cli/cli.h"
+#include "session/store.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
 
 static int start_worker(struct hd_session *s, unsigned i, struct hd_err *err) {
   struct hd_worker *w = &s->worker[i];
-  enum hd_output how = s->verb == HD_VERB_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
+  enum hd_output how = s->config.search.mode == HD_MODE_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
   int rc = hd_streams_open(&w->streams, &s->input, how, NULL, err);
   if (rc != HD_OK) return rc;
   w->before = w->control.good.executions + w->control.good.infeasible;
@@ -44,15 +44,14 @@ static int explain_start(struct hd_session *s, struct hd_err *err) {
   hd_str_init(&said);
   struct hd_streams streams;
   struct hd_outcome o;
-  struct hd_watch watch = {.hang_timeout = s->o->hang_timeout, .interrupts = hd_interrupts()};
+  struct hd_watch watch = {.hang_timeout = s->config.hang_timeout, .interrupts = hd_interrupts()};
   int rc = hd_streams_open(&streams, &s->input, HD_OUTPUT_KEEP, &said, err);
   if (rc == HD_OK) {
     rc = hd_supervise(&s->command, &s->worker[0].control, &streams, &watch, &o, err);
     hd_streams_close(&streams);
   }
   if (rc == HD_OK) {
-    hd_live_line(NULL);
-    hd_write_all(STDERR_FILENO, said.s, said.n);
+    if (s->events.startup_output) s->events.startup_output(s->events.arg, said.s, said.n);
     if (o.signal)
       rc = hd_fail(err, HD_EENV, "%s was killed by %s before main; does it run on its own?",
                    s->command.argv[0], hd_signal_name(o.signal));
@@ -74,12 +73,13 @@ static enum hd_stop why_ended(const struct hd_session *s) {
   if (s->finding.n > 0 && !s->worker[0].control.config.all) return HD_STOP_FOUND;
   if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
   struct hd_status st = hd__session_total(s);
-  uint64_t max = s->o->max_executions;
+  uint64_t max = s->config.search.max_executions;
   const struct hd_shared *sh = s->worker[0].control.shared;
   bool spent = max && (sh->spent || sh->next_execution >= max + sh->not_begun);
   if (hd__session_complete(s) || bound_over(s, &st)) return HD_STOP_FINISHED;
   if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
-  bool cut_short = spent && s->verb == HD_VERB_CHECK && hd_strategy_systematic(s->o->strategy);
+  bool cut_short =
+      spent && s->config.search.mode == HD_MODE_CHECK && hd_strategy_systematic(s->config.search.strategy);
   return cut_short ? HD_STOP_EXECUTIONS : HD_STOP_FINISHED;
 }
 
@@ -201,8 +201,8 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
 
 int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err) {
   struct hd_watch watch = {
-      .hang_timeout = s->o->hang_timeout,
-      .step_timeout = s->verb == HD_VERB_RUN ? 0 : HD_STEP_TIMEOUT * s->o->hang_timeout,
+      .hang_timeout = s->config.hang_timeout,
+      .step_timeout = s->config.search.mode == HD_MODE_RUN ? 0 : HD_STEP_TIMEOUT * s->config.hang_timeout,
       .deadline = s->deadline,
   };
   *stop = HD_STOP_FINISHED;

@@ -1,7 +1,7 @@
 /* samples.c: how a search went over time, for the report page. Runs in the supervisor.
  *
- * There are at most MOST samples: when they are full, every other one is dropped and the next ones are taken half as
- * often, so that an hour costs no more than a second. */
+ * There are at most HD_MAX_SAMPLES: when that many are taken, every other one is dropped and the interval doubles, so
+ * that an hour costs no more than a second. */
 #include "session/session_int.h"
 
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #define FIRST_INTERVAL 0.05 /* seconds */
 
 enum hd_class_count hd__session_classes(const struct hd_session *s, const struct hd_status *st, uint64_t *n) {
-  const char *strategy = s->o->strategy;
+  const char *strategy = s->config.search.strategy;
   *n = st->classes;
-  if (s->o->classes) return HD_CLASSES_COUNTED;
-  bool whole = !s->o->bound_kind, automatic = strcmp(strategy, "auto") == 0;
+  if (s->config.search.classes) return HD_CLASSES_COUNTED;
+  bool whole = !s->config.search.bound_kind, automatic = strcmp(strategy, "auto") == 0;
   /* Sleep sets let no class be run twice to its end. */
   if (whole && (strcmp(strategy, "optimal") == 0 || strcmp(strategy, "dpor") == 0)) {
     *n = st->executions + st->infeasible;
@@ -55,12 +55,12 @@ void hd__session_sample(struct hd_session *s, bool last) {
 /* Without findings there is no folder, and none is made that nobody asked for. */
 static bool is_kept(const struct hd_session *s) {
   struct stat st;
-  return s->verb == HD_VERB_CHECK && (s->o->out || stat(s->store.dir, &st) == 0);
+  return s->config.search.mode == HD_MODE_CHECK && (s->config.out || stat(s->store.dir, &st) == 0);
 }
 
 json_t *hd__session_coverage(const struct hd_session *s) {
   const struct hd_control *c = &s->worker[0].control;
-  if ((!s->o->json && !is_kept(s)) || s->verb != HD_VERB_CHECK || !hd_control_sane(c)) return NULL;
+  if ((!s->config.coverage && !is_kept(s)) || !hd_control_sane(c)) return NULL;
   const struct hd_cover *part[HD_MAX_WORKERS];
   size_t n = 0;
   for (unsigned i = 0; i < HD_MAX_WORKERS; i++) { /* a search that is continued may have had more workers */

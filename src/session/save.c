@@ -249,8 +249,7 @@ static bool get_memory(struct reader *r, int fd) {
   return ok;
 }
 
-static int check_head(const struct hd_session *s, const char *path, const struct head *h, size_t len,
-                      struct hd_err *err) {
+static int check_form(const char *path, const struct head *h, size_t len, struct hd_err *err) {
   if (len < sizeof h->magic || memcmp(h->magic, magic, sizeof magic) != 0)
     return hd_fail(err, HD_EUSAGE, "--resume %s: not a saved search", path);
   if (len >= offsetof(struct head, check) && (h->abi != HD_ABI_VERSION || h->size != sizeof *h))
@@ -258,6 +257,11 @@ static int check_head(const struct hd_session *s, const char *path, const struct
                    "--resume %s: saved by another version of heddle; search again from the start", path);
   if (len < sizeof *h || h->check != head_check(h))
     return hd_fail(err, HD_EUSAGE, "--resume %s: the file is damaged", path);
+  return HD_OK;
+}
+
+static int check_program(const struct hd_session *s, const char *path, const struct head *h,
+                         struct hd_err *err) {
   if (h->program_hash != s->command.program.hash || h->program_size != s->command.program.size)
     return hd_fail(
         err, HD_EUSAGE,
@@ -267,19 +271,21 @@ static int check_head(const struct hd_session *s, const char *path, const struct
     return hd_fail(err, HD_EUSAGE, "--resume %s: saved for other arguments of the program", path);
   if (h->input != input_hash(s))
     return hd_fail(err, HD_EUSAGE, "--resume %s: saved for another standard input", path);
+  if (hd_settings_differ(&h->config, &s->config.search))
+    return hd_fail(err, HD_EUSAGE, "--resume %s: saved with other settings", path);
   return HD_OK;
 }
 
-int hd_resume_options(const struct hd_session *s, const char *path, struct hd_options *o,
-                      struct hd_err *err) {
+int hd_settings_read(const char *path, struct hd_config *out, struct hd_err *err) {
   struct head h = {0};
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t n = fd < 0 ? -1 : read(fd, &h, sizeof h);
   int saved = errno;
   if (fd >= 0) close(fd);
   if (n < 0) return hd_fail(err, HD_EUSAGE, "--resume %s: %s", path, strerror(saved));
-  int rc = check_head(s, path, &h, (size_t)n, err);
-  return rc == HD_OK ? hd_options_adopt(o, &h.config, path, err) : rc;
+  int rc = check_form(path, &h, (size_t)n, err);
+  if (rc == HD_OK) *out = h.config;
+  return rc;
 }
 
 /* The counters go on from where they were; what the workers count themselves is in the memory of each. */
@@ -314,7 +320,8 @@ int hd__resume(struct hd_session *s, const char *path, struct hd_err *err) {
   if (rc != HD_OK) return rc;
   struct head h = {0};
   memcpy(&h, r.data, len < sizeof h ? len : sizeof h);
-  rc = check_head(s, path, &h, len, err);
+  rc = check_form(path, &h, len, err);
+  if (rc == HD_OK) rc = check_program(s, path, &h, err);
   if (rc == HD_OK) {
     r.z = ZSTD_createDStream();
     HD_BUG_ON(!r.z);

@@ -1,30 +1,17 @@
-/* search.c: the search of `check` and `run`: tested processes one after the other, their findings
- * confirmed, told apart, stored and reported. Runs in the supervisor.
+/* search.c: counters and findings of a search: added up over workers; confirmed, deduplicated, stored and reported;
+ * and the summary. Runs in the supervisor.
  *
- * The shared memory outlives each tested process, so that the next one goes on where the last one died.
- * A finding is dealt with as soon as it is seen, while the search goes on: hours of --all are not lost
- * when the machine is switched off. */
+ * The shared memory outlives each tested process, so that the next one continues where the last one died. A finding is
+ * handled as soon as it is seen, while the search goes on: hours of work are not lost when the machine is switched
+ * off. */
 #include "session/session_int.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define MIN_EXPLAIN 0.05 /* seconds that are worth beginning with */
-
-/* Findings and the summary go to standard output, unless the program or a file on it owns it. */
-static int report_fd(const struct hd_session *s) {
-  bool taken = s->verb == HD_VERB_RUN || hd_outputs_own_stdout(s->o);
-  return taken ? STDERR_FILENO : STDOUT_FILENO;
-}
-
-static void report(const struct hd_session *s, const struct hd_str *text) {
-  hd_live_line(NULL);
-  hd_write_all(report_fd(s), text->s, text->n);
-}
+#define MIN_EXPLAIN 0.05       /* seconds that are worth starting with */
+#define PROGRESS_INTERVAL 0.09 /* seconds */
 
 /* ---- counters ---- */
 
@@ -87,17 +74,13 @@ struct hd_status hd__session_total(const struct hd_session *s) {
   return sum;
 }
 
-uint64_t hd__session_executions(const struct hd_session *s) {
-  return hd__session_total(s).executions + s->deaths;
-}
-
 bool hd__session_complete(const struct hd_session *s) {
   struct hd_status st = hd__session_total(s);
-  return s->verb == HD_VERB_CHECK && s->worker[0].control.shared->over && !st.cut && !st.lossy &&
-         !st.sampled && !st.bound_cut && hd_strategy_systematic(s->o->strategy);
+  return s->config.search.mode == HD_MODE_CHECK && s->worker[0].control.shared->over && !st.cut &&
+         !st.lossy && !st.sampled && !st.bound_cut && hd_strategy_systematic(s->config.search.strategy);
 }
 
-/* How many executions there may be in all; 0 when that is not known: a figure whose spread is a hundred times itself
+/* How many executions there may be in all; 0 when that is not known: an estimate whose spread is a hundred times itself
  * says nothing. */
 static double estimate(const struct hd_session *s, const struct hd_status *st, double *spread) {
   const struct hd_shared *sh = s->worker[0].control.shared;
@@ -114,27 +97,21 @@ static double estimate(const struct hd_session *s, const struct hd_status *st, d
 
 void hd__session_progress(struct hd_session *s) {
   double now = hd_now();
-  if (!s->live || now - s->shown_at < 0.09) return;
+  if (!s->events.progress || now - s->shown_at < PROGRESS_INTERVAL) return;
   s->shown_at = now;
   struct hd_status st = hd__session_total(s);
-  char count[16], rate[16], events[16], line[160];
-  double elapsed = now - s->started;
-  hd_text_count(count, (double)(st.executions + s->deaths));
-  hd_text_count(rate,
-                elapsed > 0 ? (double)(st.executions + s->deaths - s->carried.executions) / elapsed : 0);
-  hd_text_count(events, (double)st.events);
-  int n = snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate,
-                   events, s->finding.n, s->finding.n == 1 ? "" : "s", elapsed);
-  if (s->worker[0].control.config.bound_iterate)
-    n += snprintf(line + n, sizeof line - (size_t)n, ", bound %u", s->worker[0].control.good.bound);
-  double spread, all = estimate(s, &st, &spread);
-  if (all > 0) {
-    hd_text_count(count, all);
-    hd_text_count(rate, spread);
-    snprintf(line + n, sizeof line - (size_t)n, ", %.3g%% of about %s (spread %s)",
-             s->worker[0].control.shared->estimate.fraction * 100, count, rate);
-  }
-  hd_live_line(line);
+  struct hd_session_progress p = {
+      .executions = st.executions + s->deaths,
+      .events = st.events,
+      .findings = s->finding.n,
+      .seconds = now - s->started,
+      .bounded = s->config.search.bound_iterate,
+      .bound = s->worker[0].control.good.bound,
+      .fraction = s->worker[0].control.shared->estimate.fraction,
+  };
+  if (p.seconds > 0) p.rate = (double)(p.executions - s->carried.executions) / p.seconds;
+  p.estimate = estimate(s, &st, &p.spread);
+  s->events.progress(s->events.arg, &p);
 }
 
 /* ---- findings ---- */
@@ -197,7 +174,7 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   struct hd_str why;
   hd_str_init(&why);
   bool same = hd_rerun_same(r, schedule, &why);
-  /* A death tells nothing about places; whichever record has some is the better one. */
+  /* A death says nothing about places; whichever record has some is the better one. */
   bool use_rerun = same && (c->rec->partial || !r->capture.rec->partial);
   const struct hd_ctl *ctl = w->control.ctl;
   size_t n = hd_control_sane(&w->control) ? ctl->status.nmodules : 0;
@@ -211,72 +188,74 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   f->key = c->rec->key;
   f->steps = c->nsteps;
   const char *part = phase_of(w, c->rec);
-  snprintf(f->strategy, sizeof f->strategy, "%s", part ? part : s->o->strategy);
+  snprintf(f->strategy, sizeof f->strategy, "%s", part ? part : s->config.search.strategy);
   f->replays = same;
   if (!same) f->no_replay = hd_strdup(why.s);
   hd_str_fini(&why);
   return f;
 }
 
-/* Looks for a smaller schedule, if there is time for that. With --all there may be more findings to come. */
+/* Looks for a smaller schedule, if there is time. More findings may follow when the first does not end the search. */
 static void explain(struct hd_session *s, const struct hd_schedule *schedule, struct hd_finding **f,
                     struct hd_reduction *out) {
   struct hd_err err;
-  double left = s->o->explain - s->explained;
-  if (s->o->all) left /= 2;
+  double left = s->config.explain - s->explained;
+  if (s->config.search.all) left /= 2;
   if (left < MIN_EXPLAIN || !(*f)->replays || hd_interrupts() > 0) return;
   double began = hd_now();
-  if (s->live) hd_live_line("looking for a smaller schedule");
-  if (hd_explain(&s->command, schedule, &s->input, f, left, s->o->hang_timeout, out, &err) != HD_OK)
+  if (s->events.progress)
+    s->events.progress(s->events.arg, &(struct hd_session_progress){.minimising = true});
+  if (hd_explain(&s->command, schedule, &s->input, f, left, s->config.hang_timeout, out, &err) != HD_OK)
     hd_warn("no smaller schedule: %s", err.text);
   s->explained += hd_now() - began;
 }
 
-/* Confirms, tells apart, stores and shows one finding. */
+/* Ends the search: the finding cannot be confirmed or stored. */
+static void fail(struct hd_session *s, const struct hd_err *err) {
+  s->failed = err->code;
+  s->failure = *err;
+}
+
+/* Minimises, stores and reports a new finding, which it takes over. */
+static void add_finding(struct hd_session *s, const struct hd_worker *w, const struct hd_finding_rec *rec,
+                        struct hd_finding *f, struct hd_record *record) {
+  struct hd_err err;
+  struct hd_reduction smaller = {0};
+  explain(s, record->schedule, &f, &smaller);
+  record->finding = f;
+  if (smaller.found) record->reduction = &smaller;
+  if (hd_store_write(&s->store, record, &err) != HD_OK) fail(s, &err);
+  hd_vec_push(&s->finding, f);
+  if (phase_of(w, rec)) s->phase_findings[rec->phase]++;
+  if (s->events.finding) s->events.finding(s->events.arg, f);
+  hd_reduction_fini(&smaller);
+}
+
+/* Confirms a finding; adds it if it is new and not suppressed. */
 static void handle(struct hd_session *s, const struct hd_worker *w, const struct hd_capture *c) {
   struct hd_err err;
-  if (s->failed || (s->finding.n > 0 && !s->o->all) || known_key(s, c->rec->key)) return;
+  if (s->failed || (s->finding.n > 0 && !s->config.search.all) || known_key(s, c->rec->key)) return;
   struct hd_schedule schedule;
   fill_schedule(w, c, &schedule);
   struct hd_str output;
   hd_str_init(&output);
   struct hd_rerun r;
-  int rc = hd_rerun_schedule(&s->command, &schedule, &s->input, HD_OUTPUT_KEEP, &output, s->o->hang_timeout,
-                             &r, &err);
+  int rc = hd_rerun_schedule(&s->command, &schedule, &s->input, HD_OUTPUT_KEEP, &output,
+                             s->config.hang_timeout, &r, &err);
   if (rc != HD_OK) {
     hd_str_fini(&output);
-    s->failed = rc;
-    hd_err_exit(&err);
+    fail(s, &err);
     return;
   }
   struct hd_finding *f = make_finding(s, w, c, &r, &schedule);
   bool fresh = remember(s, f, c->rec->key);
   bool hidden = fresh && hd_suppressed(s->suppressions, f);
   s->suppressed += hidden;
-  if (!fresh || hidden) {
+  struct hd_record record = {NULL, &schedule, &r, &s->command, &s->input, &output, NULL};
+  if (fresh && !hidden)
+    add_finding(s, w, c->rec, f, &record);
+  else
     hd_finding_free(f);
-  } else {
-    struct hd_reduction smaller = {0};
-    explain(s, &schedule, &f, &smaller);
-    struct hd_record record = {
-        f, &schedule, &r, &s->command, &s->input, &output, smaller.found ? &smaller : NULL};
-    rc = hd_store_write(&s->store, &record, &err);
-    if (rc != HD_OK) {
-      s->failed = rc;
-      hd_err_exit(&err);
-    }
-    hd_vec_push(&s->finding, f);
-    if (phase_of(w, c->rec)) s->phase_findings[c->rec->phase]++;
-    struct hd_str text;
-    hd_str_init(&text);
-    if (s->o->format == HD_FORMAT_TEXT)
-      hd_text_finding(&text, f, hd_text_colour(report_fd(s)));
-    else
-      hd_lines_finding(&text, f, s->o->format);
-    report(s, &text);
-    hd_str_fini(&text);
-    hd_reduction_fini(&smaller);
-  }
   hd_rerun_fini(&r);
   hd_str_fini(&output);
 }
@@ -301,7 +280,7 @@ void hd__session_death(struct hd_session *s, struct hd_worker *w, const struct h
   for (uint32_t i = 0; i < n; i++)
     if (ctl->finding[i].execution == ctl->status.execution) return;
   enum hd_kind kind = hd_death_kind(o, &w->control);
-  if (s->o->ignore >> kind & 1) return;
+  if (s->config.search.ignore >> kind & 1) return;
   struct hd_capture c;
   hd_capture_death(&c, &w->control, kind, o->signal, o->status);
   handle(s, w, &c);
@@ -309,18 +288,6 @@ void hd__session_death(struct hd_session *s, struct hd_worker *w, const struct h
 }
 
 /* ---- the result ---- */
-
-static int exit_code(const struct hd_summary *sum, const struct hd_status *st) {
-  if (sum->nfindings + sum->before > 0) return 1;
-  switch (sum->stop) {
-    case HD_STOP_ERROR: return -hd_runtime_error_code(st->error);
-    case HD_STOP_EXECUTIONS:
-    case HD_STOP_INTERRUPTED:
-    case HD_STOP_CRASH_LOOP: return 5;
-    case HD_STOP_TIME: return sum->only_time ? 0 : 5;
-    default: return 0;
-  }
-}
 
 /* The worker whose runtime gave up; the first if none did. */
 static const struct hd_worker *failed_worker(const struct hd_session *s) {
@@ -338,154 +305,80 @@ static const char *foreign_name(const struct hd_session *s, const struct hd_stat
   return slash ? slash + 1 : path;
 }
 
-static int conclude(struct hd_session *s, enum hd_stop stop, struct hd_err *err) {
-  struct hd_status st = hd__session_total(s);
-  struct hd_str error;
-  hd_str_init(&error);
-  if (stop == HD_STOP_ERROR) hd_runtime_error_text(&error, failed_worker(s)->control.ctl, &s->command);
-  struct hd_summary sum = {
-      .command = s->command.argv,
-      .strategy = s->o->strategy,
-      .systematic = hd_strategy_systematic(s->o->strategy),
-      .seed = s->o->seed,
-      .stop = stop,
-      .complete = hd__session_complete(s) && !s->o->preload,
-      .preload = s->o->preload,
-      .covered = hd__session_complete(s),
-      .only_time = s->o->time > 0 && !s->o->max_given && !hd_strategy_systematic(s->o->strategy),
-      .bound_kind = s->o->bound_kind,
-      .bound = !s->o->bound_iterate ? s->o->bound
-               : st.bounds_done     ? st.bounds_done - 1
-                                    : 0,
-      .bound_done = s->o->bound_kind && st.bounds_done > 0,
-      .asked = s->o->max_executions,
-      .time_limit = s->o->time,
-      .time_default = s->o->time_default,
-      .executions = st.executions + s->deaths,
-      .blocked = st.blocked,
-      .infeasible = st.infeasible,
-      .strayed = st.strayed,
-      .races_off = st.races_off,
-      .foreign = foreign_name(s, &st),
-      .sampled = st.sampled,
-      .targets = st.target,
-      .ntargets = st.ntargets,
-      .cut = st.cut,
-      .events = st.events,
-      .switches = st.switches,
-      .threads = st.max_threads,
-      .restart = st.restart,
-      .processes = s->processes,
-      .suppressed = s->suppressed,
-      .dropped = st.findings_dropped,
-      .restarts = st.epoch,
-      .discarded = st.discarded,
-      .classes_counted = s->o->classes,
-      .classes = st.classes,
-      .class_sum = st.class_sum,
-      .states = st.states,
-      .state_sum = st.state_sum,
-      .seconds = hd_now() - s->started + s->carried_seconds - (s->o->all ? 0 : s->explained),
-      .error = stop == HD_STOP_ERROR ? error.s : NULL,
-      .findings = s->finding.v,
-      .nfindings = s->finding.n,
-      .before = s->reported_before,
-  };
-  sum.estimate = estimate(s, &st, &sum.spread);
-  sum.fraction = s->worker[0].control.shared->estimate.fraction;
-  sum.class_count = hd__session_classes(s, &st, &sum.classes_known);
-  sum.coverage = hd__session_coverage(s);
-  for (int i = 0; i < HD_MAX_PHASES && st.phase[i].strategy[0]; i++) {
-    sum.phase[i].strategy = st.phase[i].strategy;
-    sum.phase[i].executions = st.phase[i].executions;
-    sum.phase[i].findings = s->phase_findings[i];
-  }
-  hd_live_line(NULL);
-  if (stop == HD_STOP_ERROR) hd_say("%s", error.s);
-  /* `run` speaks only when there is something to say: its output is the program's. */
-  bool quiet = s->o->quiet || (s->verb == HD_VERB_RUN && (sum.nfindings == 0 || stop == HD_STOP_ERROR));
-  if (!quiet) {
-    struct hd_str text;
-    hd_str_init(&text);
-    hd_text_summary(&text, &sum, hd_text_colour(report_fd(s)));
-    report(s, &text);
-    hd_str_fini(&text);
-  }
-  if (s->attached) hd_attach_result(&sum);
-  int rc = hd_outputs_write(s->o, &sum, s->command.cwd, err);
-  hd__session_keep(s, &sum);
-  json_decref(sum.coverage);
-  hd_str_fini(&error);
-  return rc == HD_OK ? exit_code(&sum, &failed_worker(s)->control.ctl->status) : hd_err_exit(err);
+/* What was asked for, and how much of it was covered. */
+static void summarise_request(const struct hd_session *s, struct hd_summary *sum) {
+  const struct hd_config *c = &s->config.search;
+  bool complete = hd__session_complete(s), systematic = hd_strategy_systematic(c->strategy);
+  sum->command = s->command.argv;
+  sum->strategy = c->strategy;
+  sum->systematic = systematic;
+  sum->seed = c->seed;
+  sum->complete = complete && !s->config.preload;
+  sum->preload = s->config.preload;
+  sum->covered = complete;
+  sum->only_time = s->config.time > 0 && !c->max_executions && !systematic;
+  sum->bound_kind = (enum hd_bound)c->bound_kind;
+  sum->bound_done = c->bound_kind && s->total.bounds_done > 0;
+  sum->bound = c->bound;
+  if (c->bound_iterate) sum->bound = s->total.bounds_done ? s->total.bounds_done - 1 : 0;
+  sum->asked = c->max_executions;
+  sum->time_limit = s->config.time;
+  sum->time_default = s->config.time_default;
+  sum->classes_counted = c->classes;
 }
 
-/* ---- beginning and end ---- */
-
-static int begin(struct hd_session *s, struct hd_err *err) {
-  struct hd_options *o = s->o;
-  int rc = s->attached ? hd_attach_command(&s->command, o->args, err)
-                       : hd_command_init(&s->command, o->args, o->preload, o->cwd, err);
-  if (rc == HD_OK) rc = hd_outputs_check(o, err);
-  for (unsigned i = 0; i < o->suppressions.n && rc == HD_OK; i++)
-    rc = hd_suppressions_load(o->suppressions.v[i], &s->suppressions, err);
-  char *out =
-      s->attached ? hd_absolute(s->command.cwd ? s->command.cwd : "/", o->out ? o->out : ".heddle") : NULL;
-  if (rc == HD_OK) rc = hd_store_init(&s->store, out ? out : o->out, err);
-  free(out);
-  if (rc == HD_OK && !s->attached) rc = hd_input_init(&s->input, s->verb == HD_VERB_RUN, err);
-  if (rc == HD_OK && o->resume) rc = hd_resume_options(s, o->resume, o, err);
-  if (rc != HD_OK) return rc;
-  s->save = o->save ? o->save : o->resume;
-  struct hd_config config;
-  hd_options_config(o, &config);
-  config.mode = s->verb == HD_VERB_RUN ? HD_MODE_RUN : HD_MODE_CHECK;
-  /* A finding that turns out to be suppressed must not have ended the search. */
-  config.all = o->all || s->suppressions;
-  s->nworkers = (unsigned)o->jobs;
-  config.workers = s->nworkers;
-  rc = hd_control_init(&s->worker[0].control, &config, NULL, err);
-  if (rc == HD_OK && o->resume) rc = hd__resume(s, o->resume, err);
-  s->live = s->verb == HD_VERB_CHECK && !o->quiet && isatty(STDERR_FILENO);
-  s->started = s->saved_at = hd_now();
-  s->deadline = o->time > 0 ? s->started + o->time : 0;
-  return rc;
+/* What the workers have counted. */
+static void summarise_counters(const struct hd_status *st, struct hd_summary *sum) {
+  sum->executions = st->executions;
+  sum->blocked = st->blocked;
+  sum->infeasible = st->infeasible;
+  sum->strayed = st->strayed;
+  sum->races_off = st->races_off;
+  sum->sampled = st->sampled;
+  sum->targets = st->target;
+  sum->ntargets = st->ntargets;
+  sum->cut = st->cut;
+  sum->events = st->events;
+  sum->switches = st->switches;
+  sum->threads = st->max_threads;
+  sum->restart = st->restart;
+  sum->dropped = st->findings_dropped;
+  sum->restarts = st->epoch;
+  sum->discarded = st->discarded;
+  sum->classes = st->classes;
+  sum->class_sum = st->class_sum;
+  sum->states = st->states;
+  sum->state_sum = st->state_sum;
 }
 
-static void end(struct hd_session *s) {
-  hd_live_line(NULL);
-  for (size_t i = 0; i < s->finding.n; i++) hd_finding_free(s->finding.v[i]);
-  for (size_t i = 0; i < s->identity.n; i++) free(s->identity.v[i]);
-  hd_vec_free(&s->finding);
-  hd_vec_free(&s->identity);
-  hd_vec_free(&s->key);
-  for (unsigned i = s->nworkers; i-- > 0;)
-    if (s->worker[i].control.ctl) hd_control_fini(&s->worker[i].control);
-  hd_input_fini(&s->input);
-  hd_suppressions_free(s->suppressions);
-  hd_store_fini(&s->store);
-  hd_command_fini(&s->command);
-  free(s);
-}
-
-int hd_search(struct hd_options *o, enum hd_verb verb) {
-  struct hd_session *s = hd_alloc(sizeof *s); /* large, and most of it is never touched */
-  s->o = o;
-  s->verb = verb;
-  s->input.fd = -1;
-  s->attached = verb == HD_VERB_CHECK && hd_attached();
-  struct hd_err err;
-  enum hd_stop stop = HD_STOP_FINISHED;
-  hd_interrupt_catch();
-  int rc = begin(s, &err);
-  if (rc == HD_OK) rc = hd__crew_run(s, &stop, &err);
-  if (rc == HD_OK && stop != HD_STOP_ERROR) rc = hd__save_end(s, &err);
-  int code;
-  if (rc == HD_OK) {
-    code = conclude(s, stop, &err);
-  } else {
-    hd_live_line(NULL);
-    code = s->failed ? -s->failed : hd_err_exit(&err);
+void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
+  struct hd_summary *sum = &s->summary;
+  struct hd_status *st = &s->total;
+  *st = hd__session_total(s);
+  *sum = (struct hd_summary){.stop = stop};
+  summarise_request(s, sum);
+  summarise_counters(st, sum);
+  if (stop == HD_STOP_ERROR) {
+    const struct hd_ctl *ctl = failed_worker(s)->control.ctl;
+    st->error = ctl->status.error;
+    hd_runtime_error_text(&s->error, ctl, &s->command);
+    sum->error = s->error.s;
   }
-  end(s);
-  return code;
+  sum->executions += s->deaths;
+  sum->foreign = foreign_name(s, st);
+  sum->processes = s->processes;
+  sum->suppressed = s->suppressed;
+  sum->seconds = hd_now() - s->started + s->carried_seconds - (s->config.search.all ? 0 : s->explained);
+  sum->findings = s->finding.v;
+  sum->nfindings = s->finding.n;
+  sum->before = s->reported_before;
+  sum->estimate = estimate(s, st, &sum->spread);
+  sum->fraction = s->worker[0].control.shared->estimate.fraction;
+  sum->class_count = hd__session_classes(s, st, &sum->classes_known);
+  sum->coverage = hd__session_coverage(s);
+  for (int i = 0; i < HD_MAX_PHASES && st->phase[i].strategy[0]; i++) {
+    sum->phase[i].strategy = st->phase[i].strategy;
+    sum->phase[i].executions = st->phase[i].executions;
+    sum->phase[i].findings = s->phase_findings[i];
+  }
 }

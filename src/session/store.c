@@ -3,7 +3,7 @@
  *
  * A folder is filled as DIR/.tmp-PID and then renamed to the next free number. Whatever cannot be read
  * back is refused with the file and what is wrong. docs/formats.md tells the formats. */
-#include "cli/cli.h"
+#include "session/rerun.h"
 
 #include <dirent.h>
 #include <errno.h>

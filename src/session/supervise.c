@@ -1,11 +1,11 @@
 /* supervise.c: starts tested processes and watches them until they have ended. Runs in the supervisor.
  *
  * Rules: no busy waiting (a pidfd and poll, ten ticks a second); whatever a process does, it
- * ends: it is told to stop first (ctl->supervisor_stop), and killed when it does not.
+ * ends: it is asked to stop first (ctl->supervisor_stop), and killed when it does not.
  *
  * The watchdog: when none of heartbeat, events and executions has changed for the hang timeout, the
  * runtime is sent HD_SIG_HANG and may record where it is; if nothing changes then either, SIGKILL. */
-#include "cli/cli.h"
+#include "session/session_int.h"
 
 #include "abi/attach.h"
 #include "abi/undo.h"
@@ -143,14 +143,14 @@ static int start(const struct hd_command *cmd, const struct hd_control *control,
                  pid_t *pid, struct hd_err *err) {
   int report[2];
   if (cmd->template) {
-    int rc = hd_attach_start(cmd, control, s, pid, err);
+    int rc = hd__attach_start(cmd, control, s, pid, err);
     if (rc == HD_OK && s->own_group) setpgid(*pid, *pid);
     hd_streams_child_started(s);
     return rc;
   }
   if (pipe2(report, O_CLOEXEC)) return hd_fail(err, HD_EENV, "cannot create a pipe: %s", strerror(errno));
   char **envp = child_environment(cmd);
-  /* Set here and put back after the fork: a child that is refused could not say so without a message. */
+  /* Set here and restored after the fork: a child could not report a failure without a message. */
   int old = personality(0xffffffff);
   bool fixed =
       old != -1 && ((old & ADDR_NO_RANDOMIZE) || personality((unsigned)old | ADDR_NO_RANDOMIZE) != -1);
@@ -266,7 +266,7 @@ void hd_restore_files(const struct hd_control *control) {
   struct hd_undo_log *log = hd_control_area(control, HD_SHM_UNDO);
   char what[300] = "";
   int e = log->last ? hd_undo_all(log, what, sizeof what) : 0;
-  if (e) hd_warn("cannot put back what the program changed: %s: %s", what, strerror(e));
+  if (e) hd_warn("cannot restore what the program changed: %s: %s", what, strerror(e));
 }
 
 int hd_process_start(struct hd_process *w, const struct hd_command *cmd, struct hd_control *control,
