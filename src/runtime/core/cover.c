@@ -10,7 +10,9 @@
  *     did not, fewer and fewer, down to one of SELDOM. What is new makes it all of them again.
  *  2. The table is this worker's alone, in the memory of the search: it outlives the process, and is saved with the
  *     search. An entry is complete before its place is set. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/record.h"
 
 #define PATIENCE 16
 #define SELDOM 256

@@ -8,7 +8,9 @@
  * Scheduling points are numbered from 1, in the order of the schedule, and seen on the stack of the thread that has
  * been picked, just before it executes its pending operation. `heddle_debug_stop` is called at those that the debugger
  * asked for, and when the finding is on record. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/record.h"
 
 #define HD_DEBUG_VERSION 1
 #define OF_THREAD(field) offsetof(struct hd_thread, field)

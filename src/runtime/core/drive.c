@@ -9,7 +9,16 @@
 #include <sys/wait.h>
 
 #include "runtime/core/check.h"
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/record.h"
+#include "runtime/core/spin.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define SCHED_STACK (1ull << 20)
 

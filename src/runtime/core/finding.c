@@ -2,7 +2,13 @@
  * thread at fault (or the scheduler's, for a deadlock found there). The supervisor reads and speaks. */
 #include <unwind.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/record.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
 /* ---- call stacks kept for later (only with detail) ---- */
 

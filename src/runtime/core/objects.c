@@ -3,7 +3,12 @@
  * What the program can see of an object (is it locked, how often) stands in the object's own memory, in
  * libc's layout; here is only what the scheduler needs besides. Entries of earlier executions are
  * recognised by their epoch and count as empty, so that a restart costs nothing. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 struct slot {
   uint64_t addr;

@@ -7,7 +7,13 @@
  *  3. Every step and every choice is appended to rt.path before it takes effect, so the path area holds the
  *     schedule even if the process dies the next moment.
  *  4. Nothing here depends on real time, addresses of the runtime, or anything outside the tested program. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/record.h"
+#include "runtime/core/spin.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
 struct hd_hot hot;
 struct hd_rt rt;

@@ -22,7 +22,14 @@
  *     does not count. Yields are no scheduling points in the rounds of a known loop.
  *
  * Not seen: state that only uninstrumented code keeps (a loop that ends by calling rand()). docs/soundness.md. */
-#include "runtime/rt.h"
+#include <time.h>
+
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/spin.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
 #define LEARN_ROUNDS 4
 #define KNOWN_CAP 4096 /* a power of two */

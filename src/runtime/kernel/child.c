@@ -17,7 +17,12 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define MAX_CHILDREN 64
 static struct child {

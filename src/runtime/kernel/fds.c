@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/core/core.h"
 #include "runtime/kernel/io.h"
 
 #define SET (HD_FDS / 64)

@@ -18,7 +18,11 @@
 #include <unistd.h>
 
 #include "abi/undo.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
 static struct hd_undo_log *undo_log(void) { return (struct hd_undo_log *)(HD_SHM_BASE + HD_SHM_UNDO); }
 

@@ -17,7 +17,11 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include "runtime/core/core.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define PATIENCE_MS 200 /* how long something outside is waited for when virtual time could pass instead */
 

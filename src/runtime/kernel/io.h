@@ -9,7 +9,7 @@
 #ifndef HD_IO_H
 #define HD_IO_H
 
-#include "runtime/rt.h"
+#include "runtime/core/thread.h"
 
 #define HD_FDS 1024
 #define HD_FD_OWN 900 /* from here on: the runtime's own */

@@ -14,7 +14,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "runtime/core/core.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
 #define SETTLE_MS 200
 

@@ -12,7 +12,11 @@
 #include <sys/select.h>
 #include <sys/timerfd.h>
 
+#include "runtime/core/core.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define MAX_ITEMS 256
 #define MS 1000000ull

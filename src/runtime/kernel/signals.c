@@ -3,7 +3,15 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/record.h"
+#include "runtime/core/spin.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 struct kernel_sigaction {
   void (*handler)(int, siginfo_t *, void *);

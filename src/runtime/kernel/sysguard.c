@@ -20,7 +20,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/record.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59

@@ -8,7 +8,13 @@
 #include <errno.h>
 #include <time.h>
 
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define NS 1000000000ull
 #define TIMERS 32

@@ -3,7 +3,11 @@
  *
  * The fast path is the product's speed: an access that this thread has already made in this segment costs
  * one load and one comparison (shadow.c, invariant 2). */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 
 static inline __attribute__((always_inline)) void access_fast(uint64_t addr, unsigned size, bool write,
                                                               uint64_t pc) {

@@ -3,7 +3,10 @@
  * An operation is a scheduling point when its memory is contended (shadow.c); then it is executed for real,
  * and what it orders is added to the vector clocks: C11 synchronizes-with by release stores, release
  * sequences and fences. The search itself is sequentially consistent. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 
 typedef unsigned __int128 u128;
 

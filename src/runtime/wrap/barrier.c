@@ -7,7 +7,10 @@
  * the round before, and learned like memory that threads contend for: the barrier becomes visible memory. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* libc's layout, as far as it is used here. */
 struct barrier {

@@ -11,7 +11,10 @@
 #include <setjmp.h>
 #include <unwind.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/wrap/wrap.h"
 
 static struct _Unwind_Exception *exception_of(struct hd_thread *t) {
   static struct _Unwind_Exception exc[HD_MAX_THREADS];

@@ -7,7 +7,11 @@
  * step CTIMEOUT in between, possible until the thread is woken. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* The thread no longer waits for the condition: now it wants its mutex. */
 static void to_mutex(struct hd_thread *t) {

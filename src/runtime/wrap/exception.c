@@ -11,7 +11,11 @@
  * this file is idle, and an uncaught exception is an abort). */
 #include <dlfcn.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* ---- where exceptions were thrown ---- */
 

@@ -8,7 +8,11 @@
 #include <link.h>
 #include <stdlib.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 static unsigned nhandlers, nhandlers_mark; /* registered by the program and its libraries */
 static bool has_fini;

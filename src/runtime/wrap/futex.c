@@ -15,7 +15,13 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
 #include "runtime/kernel/io.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* Apart from what hooks_atomic.c keeps for the same address. */
 static struct hd_obj *object(const uint32_t *word) {

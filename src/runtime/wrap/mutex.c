@@ -7,7 +7,11 @@
  * does a flag while the next owner has not called pthread_mutex_consistent. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/wrap/wrap.h"
 
 static int type_of(const pthread_mutex_t *m) { return m->__data.__kind & 3; }
 static bool destroyed(const pthread_mutex_t *m) { return m->__data.__kind == -1; }

@@ -10,7 +10,11 @@
  * of races that it does not have: no races are reported then, and the summary says so. */
 #include <link.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
+#include "runtime/wrap/wrap.h"
 
 /* ---- teams ---- */
 

@@ -7,7 +7,11 @@
  * is not. A reader who comes again gets it at once. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/wrap/wrap.h"
 
 #define WRITING 0x80000000u
 #define DESTROYED 0x44454144u

@@ -11,7 +11,10 @@
 #include <semaphore.h>
 #include <stdarg.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/wrap/wrap.h"
 
 /* libc's layout: the value, waiters (unused here), and two words of which initialising writes the first. */
 struct semaphore {

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/wrap/wrap.h"
 
 #define CPU_BYTES sizeof(cpu_set_t)
 

@@ -6,7 +6,11 @@
  * until it unmasks it or waits for it. One that would kill the process is a finding at once. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/wrap/wrap.h"
 
 static uint64_t bits_of(const sigset_t *set) { return *(const uint64_t *)set; }
 static uint64_t bit(int sig) { return 1ull << (sig - 1); }

@@ -2,7 +2,11 @@
  * a blocked thread, not one that turns round and round. The owner stands in the lock's own memory. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/wrap/wrap.h"
 
 #define FREE 1 /* as libc leaves it */
 #define HELD 0x5a000000

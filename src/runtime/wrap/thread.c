@@ -4,7 +4,14 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/record.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* ---- what must run when a thread ends ---- */
 

@@ -8,7 +8,9 @@
 #include <sched.h>
 #include <sys/random.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/spin.h"
+#include "runtime/wrap/wrap.h"
 
 #define SECOND 1000000000ull
 #define START_REALTIME (1700000000ull * SECOND)
