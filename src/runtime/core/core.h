@@ -27,10 +27,10 @@
 /* ---- the few words every hook needs ---- */
 
 struct hd_hot {
-  uint64_t sp, regs[6];   /* of the program, where it entered a hook of arch.h last; known to the assembler */
-  uint64_t tag;           /* of the running thread; 0 while not active */
-  struct hd_frame *frame; /* top of the running thread's call stack */
-  struct hd_frame *frame_end;
+  uint64_t sp, regs[6]; /* of the program, where it entered a hook of arch.h last; known to the assembler */
+  uint64_t tag;         /* of the running thread; 0 while not active */
+  struct hd_call *call; /* top of the running thread's call stack */
+  struct hd_call *call_end;
   uint64_t stack_limit; /* the running thread's stack pointer must stay above */
   uint8_t active;       /* controlled run, and a tested thread is running */
   uint8_t detail;       /* keep whole call stacks */
@@ -88,7 +88,7 @@ struct hd_rt {
   uint64_t events;
   struct hd_ctx sched; /* where executions are started from */
   uint64_t main_tp;
-  int end_reason; /* enum hd_end */
+  int end_reason; /* enum hd_run_end */
   size_t grow_stack;
   int exit_status;
   bool in_exit;  /* exit handlers are running */
@@ -98,16 +98,16 @@ struct hd_rt {
 };
 extern struct hd_rt rt;
 
-enum hd_end {
-  HD_END_EXIT,    /* the program ended */
-  HD_END_FINDING, /* it cannot go on */
-  HD_END_STUCK,   /* deadlock */
-  HD_END_GROW,    /* not enough identities: try again */
-  HD_END_BLOCKED, /* redundant */
-  HD_END_CUT,     /* too long */
-  HD_END_DIVERGED,
-  HD_END_OVER,  /* nothing was begun: nothing is left */
-  HD_END_LATER, /* nothing was begun: other workers are at what is left */
+enum hd_run_end {
+  HD_RUN_EXIT,    /* the program ended */
+  HD_RUN_FINDING, /* it cannot go on */
+  HD_RUN_STUCK,   /* deadlock */
+  HD_RUN_GROW,    /* not enough identities: try again */
+  HD_RUN_BLOCKED, /* redundant */
+  HD_RUN_CUT,     /* too long */
+  HD_RUN_DIVERGED,
+  HD_RUN_OVER,  /* nothing was begun: nothing is left */
+  HD_RUN_LATER, /* nothing was begun: other workers are at what is left */
 };
 
 /* ---- sched.c ---- */

@@ -20,9 +20,9 @@ void hd__sites_reset(void) { depot_next = 1; }
 
 unsigned hd__walk(const struct hd_thread *t, uint64_t pc, uint64_t *out, unsigned max) {
   unsigned n = 0;
-  struct hd_frame *f = t == rt.cur ? hot.frame : t->frame;
+  struct hd_call *f = t == rt.cur ? hot.call : t->call;
   if (pc) out[n++] = pc;
-  while (f > t->frames && n < max) {
+  while (f > t->calls && n < max) {
     f--;
     out[n++] = f->pc;
   }
@@ -105,7 +105,7 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   if (rt.config->mode == HD_MODE_REDUCE) { /* only whether it was there matters */
     if (!rt.config->target_key && rt.config->target_kind != kind) return NULL;
     rt.search.hit = 1;
-    hd__end(HD_END_FINDING);
+    hd__end(HD_RUN_FINDING);
   }
   for (unsigned i = 0; i < st->nfindings; i++)
     if (rt.ctl->finding[i].key == key) return NULL;
@@ -180,7 +180,7 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
   hd__notes_take(f);
   if (hot.log) hd__debug_finding(f);
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
-  if (!rt.config->all) hd__end(HD_END_FINDING);
+  if (!rt.config->all) hd__end(HD_RUN_FINDING);
   if (fatal) hd__thread_stop();
 }
 
@@ -294,7 +294,7 @@ void hd__report_deadlock(void) {
   if (!f) return;
   add_waits(f, true);
   hd__finding_done(f, false);
-  hd__end(HD_END_STUCK);
+  hd__end(HD_RUN_STUCK);
 }
 
 /* Somebody spins, and nobody is left who could end it. */
@@ -307,7 +307,7 @@ void hd__report_livelock(void) {
     add_waits(f, false);
     hd__finding_done(f, false);
   }
-  hd__end(HD_END_STUCK);
+  hd__end(HD_RUN_STUCK);
 }
 
 /* ---- the search cannot go on ---- */

@@ -99,8 +99,8 @@ bool hd__user_text(uint64_t v) {
 uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
   if (hd__user_text(pc)) return pc;
   /* The call of the entry hook and the calls a function makes later return to the same place on the stack. */
-  if (hot.frame > rt.cur->frames) {
-    uint64_t slot = hot.frame[-1].sp + 8;
+  if (hot.call > rt.cur->calls) {
+    uint64_t slot = hot.call[-1].sp + 8;
     if (slot > sp && hd__user_text(*(const uint64_t *)slot)) return *(const uint64_t *)slot;
   }
   const uint64_t *word = (const uint64_t *)(sp & ~7ull);

@@ -130,7 +130,7 @@ static bool want(struct hd_obj *o, unsigned kind, bool can, const struct hd_unti
                  uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = o->addr, .pc = pc};
-  if (until) hd__timer_set(t, until->clock, until->at);
+  if (until) hd__deadline_set(t, until->clock, until->at);
   hd__pend(o, t);
   if (!can) hd__disable(t);
   if (cancel)
@@ -139,17 +139,18 @@ static bool want(struct hd_obj *o, unsigned kind, bool can, const struct hd_unti
     hd__step();
   hd__unpend(o, t);
   if (!until) return false;
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   bool late = t->timed_out;
   t->timed_out = false;
   return late;
 }
 
-bool hd__want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
+bool hd__request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
   return want(o, kind, can, until, false, pc);
 }
 
-bool hd__want_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
+bool hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
+                        uint64_t pc) {
   return want(o, kind, can, until, true, pc);
 }
 

@@ -63,9 +63,9 @@ static inline bool hd__bad_time(const struct timespec *at) {
 /* The running thread requests this operation on o. `can`: it is enabled now. Otherwise the thread waits at o until
  * another thread enables it, or until its time is over (`until`, NULL for never). Returns true when it timed out.
  * The caller executes the operation and calls hd__event. */
-bool hd__want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
+bool hd__request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
 /* The same at a cancellation point. */
-bool hd__want_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
+bool hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
 
 /* Reports a misuse of a lock, with the places where its holders took it. */
 void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_t pc, const char *text);

@@ -17,11 +17,11 @@ struct hd_team;
 struct hd_tls_dtor;
 
 /* One entry of a call stack, kept by the compilers' function hooks. */
-struct hd_frame {
+struct hd_call {
   uint64_t pc; /* return address into the caller */
   uint64_t sp; /* stack pointer inside the callee; entries above it with a smaller one are dead (longjmp) */
 };
-#define HD_FRAMES 4096 /* deeper calls are counted, not recorded */
+#define HD_CALL_DEPTH 4096 /* deeper calls are counted, not recorded */
 
 enum hd_tstate {
   HD_T_READY,   /* its pending operation is enabled */
@@ -32,10 +32,10 @@ enum hd_tstate {
 
 struct hd_thread {
   struct hd_ctx ctx;
-  struct hd_op op;        /* pending operation */
-  uint64_t tag;           /* segment of the thread, as it stands in shadow words */
-  struct hd_frame *frame; /* top of its call stack, while it is not running */
-  struct hd_frame *frames;
+  struct hd_op op;      /* pending operation */
+  uint64_t tag;         /* segment of the thread, as it stands in shadow words */
+  struct hd_call *call; /* top of its call stack, while it is not running */
+  struct hd_call *calls;
   uint16_t id, parent, nth, children;
   unsigned heap_slot;
   uint8_t state;

@@ -140,7 +140,7 @@ long hd__fork_call(long nr, const long *in, const ucontext_t *uc) {
 
 /* ---- waiting ---- */
 
-bool hd__child_wants(long nr) { return nr == SYS_wait4 || nr == SYS_waitid; }
+bool hd__child_is_op(long nr) { return nr == SYS_wait4 || nr == SYS_waitid; }
 
 /* Those that the call asks for. */
 static unsigned asked_for(long nr, const long *a, struct hd_item *item, struct child **which) {

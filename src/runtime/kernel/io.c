@@ -168,7 +168,7 @@ bool hd__io_point(struct hd_io *o) {
   bool any_time = o->timeout != HD_FOREVER && n && hd__any_time();
   if (any_time) o->n = 0;
   update(t);
-  if (o->timeout != HD_FOREVER && t->state == HD_T_BLOCKED) hd__timer_in(t, o->timeout);
+  if (o->timeout != HD_FOREVER && t->state == HD_T_BLOCKED) hd__deadline_in(t, o->timeout);
   if (cancels)
     cancelled = hd__step_cancel();
   else
@@ -176,7 +176,7 @@ bool hd__io_point(struct hd_io *o) {
   o->n = n;
   rt.nio--;
   t->io = NULL;
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   if (cancelled) hd__syscall_cancelled();
   bool late = t->timed_out;
   t->timed_out = false;
@@ -185,8 +185,8 @@ bool hd__io_point(struct hd_io *o) {
   if (early) {
     late = true;
     t->early++;
-    hd__timer_in(t, o->timeout);
-    hd__timer_clear(t);
+    hd__deadline_in(t, o->timeout);
+    hd__deadline_clear(t);
     if (t->clock_read < t->deadline) t->clock_read = t->deadline;
   }
   if (o->n > 1 || o->interest) tell_alternatives(o, &t->op);
@@ -315,7 +315,7 @@ static void facets(const struct hd_desc *d, unsigned what, const long *a, uint16
                                : 1;
 }
 
-bool hd__io_wants(long nr, const long *a) {
+bool hd__io_is_op(long nr, const long *a) {
   unsigned what = what_of(nr);
   struct hd_desc *d = what && !hd__fd_random(a[0]) ? hd__fd(a[0]) : NULL;
   if (!d || d->kind == HD_IO_OTHER) return false;

@@ -21,7 +21,7 @@
 
 #define SETTLE_MS 200
 
-bool hd__socket_wants(long nr) {
+bool hd__socket_is_op(long nr) {
   switch (nr) {
     case SYS_bind:
     case SYS_listen:

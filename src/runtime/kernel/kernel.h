@@ -68,8 +68,8 @@ bool hd__io_idle(uint64_t limit);
 /* Something outside the process has changed: enables the threads that can continue. */
 void hd__io_look(void);
 /* The earliest virtual time at which a timer descriptor fires, HD_FOREVER if none is waited for. */
-uint64_t hd__timer_next(void);
-void hd__timer_fire(uint64_t now);
+uint64_t hd__timerfd_next(void);
+void hd__timerfd_fire(uint64_t now);
 /* The descriptor of the thread's pending operation, -1 if there is none. */
 int hd__io_fd(const struct hd_thread *t);
 

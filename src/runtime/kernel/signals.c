@@ -64,7 +64,7 @@ static void fault(int sig, siginfo_t *info, ucontext_t *uc) {
                   : has_addr && in_stack_guard(addr, hd_sig_sp(uc)) ? HD_KIND_STACK_OVERFLOW
                                                                     : HD_KIND_CRASH;
   /* A hang is wherever the program happens to be: the function it hangs in is what identifies it. */
-  uint64_t key = kind == HD_KIND_CRASH ? pc : hot.frame > rt.cur->frames ? hot.frame[-1].pc : pc;
+  uint64_t key = kind == HD_KIND_CRASH ? pc : hot.call > rt.cur->calls ? hot.call[-1].pc : pc;
   if (kind == HD_KIND_HANG && rt.nstopped) hd__thread_stop(); /* it may wait for one that was stopped */
   if (hot.log && has_addr) hd__record_fault(addr);
   struct hd_finding_rec *f = hd__finding(kind, key, 0);

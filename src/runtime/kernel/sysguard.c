@@ -253,8 +253,8 @@ static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || n
 static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspend; }
 
 static bool wants_step(long nr, const long *a) {
-  return hd__io_wants(nr, a) || hd__names_wants(nr, a) || hd__wait_wants(nr) || hd__socket_wants(nr) ||
-         hd__child_wants(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_wants(a)) ||
+  return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr) || hd__socket_is_op(nr) ||
+         hd__child_is_op(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_is_op(a)) ||
          nr == SYS_nanosleep || nr == SYS_clock_nanosleep || suspends(nr);
 }
 
@@ -275,9 +275,9 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   if (kills(nr)) return do_kill(nr, a, pc);
   if (suspends(nr)) return hd__signal_suspend(nr == SYS_pause ? NULL : (const sigset_t *)a[0], pc);
   if (nr == SYS_futex) return hd__futex_call(a, pc);
-  if (hd__child_wants(nr)) return hd__child_call(nr, a, pc);
-  if (hd__wait_wants(nr)) return hd__wait_call(nr, a, pc);
-  if (hd__socket_wants(nr)) return hd__socket_call(nr, a, pc);
+  if (hd__child_is_op(nr)) return hd__child_call(nr, a, pc);
+  if (hd__wait_is_op(nr)) return hd__wait_call(nr, a, pc);
+  if (hd__socket_is_op(nr)) return hd__socket_call(nr, a, pc);
   if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_call(nr, a, pc));
   if (nr == SYS_nanosleep || nr == SYS_clock_nanosleep) return sleep_call(nr, a, pc);
   return hd__io_call(nr, a, pc);
@@ -323,8 +323,8 @@ static long serve(long nr, long *a) {
     case SYS_eventfd2: return made(hd__plain(nr, a), HD_IO_EVENT);
     case SYS_epoll_create:
     case SYS_epoll_create1: return made(hd__plain(nr, a), HD_IO_EPOLL);
-    case SYS_timerfd_create: return hd__timer_create(a);
-    case SYS_timerfd_gettime: return hd__timer_get(a);
+    case SYS_timerfd_create: return hd__timerfd_create(a);
+    case SYS_timerfd_gettime: return hd__timerfd_get(a);
     case SYS_socket: return hd__socket_create(a);
     case SYS_socketpair: return hd__socket_pair(a);
     case SYS_setsockopt: return hd__socket_option(a);

@@ -146,18 +146,18 @@ HD_EXPORT void __tsan_func_exit(void);
 
 void __tsan_func_entry(void *pc) {
   if (HD_UNLIKELY(!hot.active)) return;
-  struct hd_frame *f = hot.frame;
+  struct hd_call *f = hot.call;
   uint64_t sp = U(__builtin_frame_address(0));
   /* Frames that a longjmp or an exception left behind lie below us on the stack. */
-  while (HD_UNLIKELY(f > rt.cur->frames && f[-1].sp <= sp)) f--;
+  while (HD_UNLIKELY(f > rt.cur->calls && f[-1].sp <= sp)) f--;
   if (HD_UNLIKELY(sp < hot.stack_limit)) hd__report_overflow(U(pc));
-  if (HD_UNLIKELY(f == hot.frame_end)) {
+  if (HD_UNLIKELY(f == hot.call_end)) {
     rt.cur->nframes_lost++;
     return;
   }
   f->pc = U(pc);
   f->sp = sp;
-  hot.frame = f + 1;
+  hot.call = f + 1;
 }
 
 void __tsan_func_exit(void) {
@@ -166,7 +166,7 @@ void __tsan_func_exit(void) {
     rt.cur->nframes_lost--;
     return;
   }
-  if (HD_LIKELY(hot.frame > rt.cur->frames)) hot.frame--;
+  if (HD_LIKELY(hot.call > rt.cur->calls)) hot.call--;
 }
 
 /* ---- the rest of the interface ---- */

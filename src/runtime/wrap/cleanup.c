@@ -85,7 +85,7 @@ void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc) {
 /* Takes the thread out of the wait it is in. */
 static void wake_up(struct hd_thread *t) {
   struct hd_obj *o = t->wait;
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   t->timed_out = false;
   if (o && (o->kind == HD_OBJ_COND || o->kind == HD_OBJ_FUTEX))
     hd__dequeue(o, t);

@@ -26,7 +26,7 @@ static void to_mutex(struct hd_thread *t) {
 }
 
 void hd__time_out(struct hd_thread *t) {
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   t->timed_out = true;
   struct hd_obj *o = t->wait;
   if (o && o->kind == HD_OBJ_COND) {
@@ -90,10 +90,10 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   if (any_time) {
     early = gives_up(o, t, clock, at);
   } else {
-    if (at && !spurious) hd__timer_set(t, clock, at);
+    if (at && !spurious) hd__deadline_set(t, clock, at);
     if (hd__step_cancel()) cancel_wait(m, count, pc);
   }
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   bool late = t->timed_out;
   t->timed_out = false;
   hd__event(late ? HD_EV_FAILED : 0);
@@ -104,7 +104,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
 
 static void wake(struct hd_obj *o, struct hd_thread *t) {
   hd__dequeue(o, t);
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   to_mutex(t);
 }
 

@@ -42,7 +42,7 @@ _Noreturn static void finish(void) {
   rt.cur->section = 0;
   hd__section_leave();
   if (rt.nthreads > 1 && rt.cur->op.kind != HD_OP_EXIT) hd__point(HD_OP_END, 0, 0, 0);
-  if (rt.nstopped) hd__end(HD_END_EXIT); /* what is left undone, they left */
+  if (rt.nstopped) hd__end(HD_RUN_EXIT); /* what is left undone, they left */
   if (rt.config->thread_leaks) check_threads_left();
   if (rt.config->leaks) hd__report_leaks();
   if (rt.config->exit_status && rt.exit_status) {
@@ -58,7 +58,7 @@ _Noreturn static void finish(void) {
       hd__finding_done(f, false);
     }
   }
-  hd__end(HD_END_EXIT);
+  hd__end(HD_RUN_EXIT);
 }
 
 static void last_handler(void *unused) {

@@ -46,7 +46,7 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
   t->futex_bits = bits;
   hd__enqueue(o, t);
   if (!any_time) hd__disable(t);
-  if (until && !any_time) hd__timer_set(t, until->clock, until->at);
+  if (until && !any_time) hd__deadline_set(t, until->clock, until->at);
   hd__step();
   if (t->op.kind == HD_OP_CTIMEOUT) { /* nobody has woken it */
     hd__event(0);
@@ -54,7 +54,7 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
     hd__dequeue(o, t);
     return -ETIMEDOUT;
   }
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   bool late = t->timed_out;
   t->timed_out = false;
   hd__event(late ? HD_EV_FAILED : 0);
@@ -63,7 +63,7 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
 
 static void wake_one(struct hd_obj *o, struct hd_thread *t) {
   hd__dequeue(o, t);
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   t->op.kind = HD_OP_FRETURN;
   hd__enable(t);
 }
@@ -204,7 +204,7 @@ static long do_futex(const long *a, uint64_t pc) {
   }
 }
 
-bool hd__futex_wants(const long *a) {
+bool hd__futex_is_op(const long *a) {
   const uint32_t *word = (const uint32_t *)a[0];
   int op = (int)a[1] & FUTEX_CMD_MASK;
   if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) return *word == (uint32_t)a[2];

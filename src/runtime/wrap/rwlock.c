@@ -105,9 +105,9 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
     hd__point_open(write ? HD_OP_TRYWRLOCK : HD_OP_TRYRDLOCK, (uint64_t)l, 0, pc);
     late = hd__early(!can(l, write), until->clock, until->at);
   } else if (until)
-    late = hd__want(o, write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK, can(l, write), until, pc);
+    late = hd__request(o, write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK, can(l, write), until, pc);
   else
-    late = hd__want(o, write ? HD_OP_WRLOCK : HD_OP_RDLOCK, can(l, write), NULL, pc);
+    late = hd__request(o, write ? HD_OP_WRLOCK : HD_OP_RDLOCK, can(l, write), NULL, pc);
   hd__event(late ? HD_EV_FAILED : 0);
   if (late) return ETIMEDOUT;
   take(o, l, write, pc);

@@ -67,9 +67,9 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
     hd__point_open(HD_OP_SEMTRYWAIT, (uint64_t)s, 0, pc);
     late = hd__early(!of(s)->value, until->clock, until->at);
   } else if (until)
-    late = hd__want_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc);
+    late = hd__request_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc);
   else
-    late = hd__want_cancel(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);
+    late = hd__request_cancel(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);
   event(s, late ? HD_EV_FAILED : 0);
   if (late) return fail(ETIMEDOUT);
   take(o, s);

@@ -135,10 +135,10 @@ static int wait_for(const sigset_t *set, const struct timespec *limit, uint64_t 
   hd__test_cancel();
   t->op = (struct hd_op){.kind = HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
   t->sig_waits = bits_of(set);
-  if (limit) hd__timer_in(t, (uint64_t)limit->tv_sec * 1000000000ull + (uint64_t)limit->tv_nsec);
+  if (limit) hd__deadline_in(t, (uint64_t)limit->tv_sec * 1000000000ull + (uint64_t)limit->tv_nsec);
   if (!(t->sig_pending & t->sig_waits)) hd__disable(t);
   bool cancelled = hd__step_cancel();
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   t->sig_waits = 0;
   if (cancelled) hd__cancel();
   bool late = t->timed_out;

@@ -34,7 +34,7 @@ static int lock(pthread_spinlock_t *l, uint64_t pc) {
                     "the thread holds this spin lock already and will wait for itself");
     if (!(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
   }
-  hd__want(o, HD_OP_LOCK, !held(l), NULL, pc);
+  hd__request(o, HD_OP_LOCK, !held(l), NULL, pc);
   hd__event(0);
   take(o, l, pc);
   return 0;

@@ -92,7 +92,7 @@ _Noreturn void hd__thread_exit(void *ret) {
   t->ret = ret;
   if (t->id != 0 || !t->exiting) run_thread_dtors(t);
   t->exiting = true;
-  hot.frame = t->frames;
+  hot.call = t->calls;
   hd__mutexes_abandon();
   t->section = 0;
   hd__section_leave();
@@ -146,7 +146,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   struct hd_ident *id = hd__ident_take(size);
   if (!id) {
     rt.grow_stack = size;
-    hd__end(HD_END_GROW);
+    hd__end(HD_RUN_GROW);
   }
   struct hd_thread *t = hd__thread_new(me);
   hd__new_segment(me); /* what the creator does from here on is not ordered before the new thread */
@@ -242,13 +242,13 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
   } else {
     me->op = (struct hd_op){.kind = HD_OP_TIMEDJOIN, .thread = me->id, .object = t->id, .pc = pc};
     t->joiner = me;
-    hd__timer_set(me, clock, at);
+    hd__deadline_set(me, clock, at);
     if (t->state != HD_T_DONE) hd__disable(me);
     if (hd__step_cancel()) {
       t->joiner = NULL;
       hd__cancel();
     }
-    hd__timer_clear(me);
+    hd__deadline_clear(me);
     late = me->timed_out;
     me->timed_out = false;
     t->joiner = NULL;

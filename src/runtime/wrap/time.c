@@ -22,7 +22,7 @@ uint64_t hd__clock_zero(clockid_t clock) {
                                                                                          : START_MONOTONIC;
 }
 
-void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at) {
+void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespec *at) {
   uint64_t abs = at->tv_sec < 0 ? 0 : (uint64_t)at->tv_sec * SECOND + (uint64_t)at->tv_nsec,
            off = hd__clock_zero(clock);
   t->deadline = abs > off ? abs - off : 0;
@@ -31,14 +31,14 @@ void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *
 }
 
 /* From now on, as the thread sees it. */
-void hd__timer_in(struct hd_thread *t, uint64_t ns) {
+void hd__deadline_in(struct hd_thread *t, uint64_t ns) {
   uint64_t from = t->clock_read > rt.now ? t->clock_read : rt.now;
   t->deadline = ns > UINT64_MAX / 2 - from ? UINT64_MAX / 2 : from + ns;
   if (!t->timed) rt.ntimed++;
   t->timed = true;
 }
 
-void hd__timer_clear(struct hd_thread *t) {
+void hd__deadline_clear(struct hd_thread *t) {
   if (t->timed) rt.ntimed--;
   t->timed = false;
 }
@@ -65,8 +65,8 @@ bool hd__early(bool blocked, clockid_t clock, const struct timespec *at) {
   struct hd_thread *t = rt.cur;
   if (!blocked) return false;
   t->early++;
-  hd__timer_set(t, clock, at);
-  hd__timer_clear(t);
+  hd__deadline_set(t, clock, at);
+  hd__deadline_clear(t);
   if (t->clock_read < t->deadline) t->clock_read = t->deadline;
   return true;
 }
@@ -76,9 +76,9 @@ void hd__sleep(uint64_t ns, uint64_t pc) {
   hd__test_cancel();
   hd__point_cancel(HD_OP_SLEEP, 0, pc);
   hd__event(0);
-  hd__timer_in(t, ns);
+  hd__deadline_in(t, ns);
   if (rt.config->timeouts_any) { /* it may wake at any time: now, or whenever it goes on */
-    hd__timer_clear(t);
+    hd__deadline_clear(t);
     t->clock_read = t->deadline;
     return;
   }
@@ -86,7 +86,7 @@ void hd__sleep(uint64_t ns, uint64_t pc) {
   hd__disable(t);
   hd__step_or_cancel();
   hd__event(0);
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   t->timed_out = false;
 }
 

@@ -78,9 +78,9 @@ bool hd__any_time(void);
 /* The wait ends now. If it is `blocked` it ends early: the clock that the thread sees moves to its deadline. Returns
  * `blocked`. */
 bool hd__early(bool blocked, clockid_t clock, const struct timespec *at);
-void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);
-void hd__timer_in(struct hd_thread *t, uint64_t ns);
-void hd__timer_clear(struct hd_thread *t);
+void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);
+void hd__deadline_in(struct hd_thread *t, uint64_t ns);
+void hd__deadline_clear(struct hd_thread *t);
 uint64_t hd__clock_zero(clockid_t clock); /* what the clock shows at virtual time 0 */
 void hd__sleep(uint64_t ns, uint64_t pc);
 
