@@ -144,10 +144,10 @@ static bool fixed(unsigned a, uint32_t seg) {
     if (t == c) return true;
     for (; c->id && c->parent != a; c = &rt.thread[c->parent])
       ;
-    if (c->id && seg < c->born) return true;
-    if (!t->joined_at) return false;
-    seg = t->joined_at - 1;
-    a = t->joined_by;
+    if (c->id && seg < c->start.segment) return true;
+    if (!t->join.segment) return false;
+    seg = t->join.segment - 1;
+    a = t->join.by;
   }
   return false;
 }

@@ -62,10 +62,10 @@ struct hd_debug heddle_debug = {
     .state = OF_THREAD(state),
     .parent = OF_THREAD(parent),
     .nth = OF_THREAD(nth),
-    .name = OF_THREAD(name),
-    .start = OF_THREAD(start),
-    .syscall = OF_THREAD(syscall),
-    .wait = OF_THREAD(wait),
+    .name = OF_THREAD(attr.name),
+    .start = OF_THREAD(start.fn),
+    .syscall = OF_THREAD(sys.context),
+    .wait = OF_THREAD(wait.at),
     .object_owner = offsetof(struct hd_obj, owner),
 };
 

@@ -65,34 +65,34 @@ struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
 }
 
 void hd__pend(struct hd_obj *o, struct hd_thread *t) {
-  t->wait = o;
-  t->next_pend = o->pend;
+  t->wait.at = o;
+  t->wait.next = o->pend;
   o->pend = t;
 }
 
 void hd__unpend(struct hd_obj *o, struct hd_thread *t) {
-  for (struct hd_thread **p = &o->pend; *p; p = &(*p)->next_pend)
+  for (struct hd_thread **p = &o->pend; *p; p = &(*p)->wait.next)
     if (*p == t) {
-      *p = t->next_pend;
+      *p = t->wait.next;
       break;
     }
-  t->wait = NULL;
+  t->wait.at = NULL;
 }
 
 void hd__enable_pending(struct hd_obj *o) {
-  for (struct hd_thread *t = o->pend; t; t = t->next_pend) hd__enable(t);
+  for (struct hd_thread *t = o->pend; t; t = t->wait.next) hd__enable(t);
 }
 
 void hd__disable_pending(struct hd_obj *o, struct hd_thread *except) {
-  for (struct hd_thread *t = o->pend; t; t = t->next_pend)
+  for (struct hd_thread *t = o->pend; t; t = t->wait.next)
     if (t != except) hd__disable(t);
 }
 
 void hd__enqueue(struct hd_obj *o, struct hd_thread *t) {
-  t->wait = o;
-  t->next_pend = NULL;
+  t->wait.at = o;
+  t->wait.next = NULL;
   if (o->queue)
-    o->queue_last->next_pend = t;
+    o->queue_last->wait.next = t;
   else
     o->queue = t;
   o->queue_last = t;
@@ -101,25 +101,25 @@ void hd__enqueue(struct hd_obj *o, struct hd_thread *t) {
 
 void hd__dequeue(struct hd_obj *o, struct hd_thread *t) {
   struct hd_thread *prev = NULL;
-  for (struct hd_thread *q = o->queue; q; prev = q, q = q->next_pend)
+  for (struct hd_thread *q = o->queue; q; prev = q, q = q->wait.next)
     if (q == t) {
       if (prev)
-        prev->next_pend = t->next_pend;
+        prev->wait.next = t->wait.next;
       else
-        o->queue = t->next_pend;
+        o->queue = t->wait.next;
       if (o->queue_last == t) o->queue_last = prev;
       o->nqueue--;
       break;
     }
-  t->wait = NULL;
-  t->next_pend = NULL;
+  t->wait.at = NULL;
+  t->wait.next = NULL;
 }
 
 struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
   struct hd_thread *best = NULL;
   for (unsigned round = 0; round <= k; round++) {
     struct hd_thread *next = NULL;
-    for (struct hd_thread *t = o->queue; t; t = t->next_pend)
+    for (struct hd_thread *t = o->queue; t; t = t->wait.next)
       if ((!best || t->id > best->id) && (!next || t->id < next->id)) next = t;
     best = next;
   }
@@ -140,8 +140,8 @@ static bool want(struct hd_obj *o, unsigned kind, bool can, const struct hd_unti
   hd__unpend(o, t);
   if (!until) return false;
   hd__deadline_clear(t);
-  bool late = t->timed_out;
-  t->timed_out = false;
+  bool late = t->timer.expired;
+  t->timer.expired = false;
   return late;
 }
 

@@ -46,7 +46,7 @@ void hd__unpend(struct hd_obj *o, struct hd_thread *t);
 void hd__enable_pending(struct hd_obj *o);
 void hd__disable_pending(struct hd_obj *o, struct hd_thread *except);
 
-/* The queue of threads that wait to be woken. It is linked by next_pend, so a thread is in one queue or list. */
+/* The queue of threads that wait to be woken. It is linked by wait.next, so a thread is in one queue or list. */
 void hd__enqueue(struct hd_obj *o, struct hd_thread *t);
 void hd__dequeue(struct hd_obj *o, struct hd_thread *t);
 /* The k-th waiter by thread number, so that the choice does not depend on the order of arrival. */

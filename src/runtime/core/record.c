@@ -84,7 +84,7 @@ void hd__record_op(const struct hd_op *op, unsigned flags) {
   e->flags = (uint8_t)flags;
   e->size = op->size;
   e->object = op->object;
-  e->pc = op->kind == HD_OP_START && rt.cur->start ? (uint64_t)rt.cur->start + 1 : op->pc;
+  e->pc = op->kind == HD_OP_START && rt.cur->start.fn ? (uint64_t)rt.cur->start.fn + 1 : op->pc;
   e->value = 0;
   /* Of memory it is what a compare-and-swap expects, of descriptors a place in our memory. */
   bool told =

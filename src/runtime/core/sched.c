@@ -81,7 +81,7 @@ unsigned hd__thread_number(const struct hd_thread *parent) {
    * other. */
   for (unsigned i = 1; rt.nthreads >= REUSE_FROM && i < rt.nthreads; i++) {
     const struct hd_thread *t = &rt.thread[i];
-    if (t->state == HD_T_DONE && !t->ident && t->detached) {
+    if (t->state == HD_T_DONE && !t->ident && t->join.detached) {
       rt.status->lossy = 1;
       return i;
     }
@@ -108,14 +108,14 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
     t->parent = parent->id;
     t->nth = ++parent->children;
     t->heap_slot = hd__heap_slot(t, parent);
-    t->sig_mask = parent->sig_mask;
+    t->sig.mask = parent->sig.mask;
     hd_vc_copy(&rt.arena, &t->vc, &parent->vc);
     if (clock > hd_vc_get(&t->vc, id)) hd_vc_set(&rt.arena, &t->vc, id, clock);
     rt.nunjoined++;
   } else {
-    t->sig_mask = hd__first_mask();
+    t->sig.mask = hd__first_mask();
   }
-  t->born = rt.seg_next;
+  t->start.segment = rt.seg_next;
   hd__new_segment(t);
   rt.nalive++;
   if (rt.nthreads > rt.status->max_threads) rt.status->max_threads = rt.nthreads;
@@ -192,11 +192,11 @@ static void idle(void) {
     if (rt.ntimed)
       for (unsigned i = 0; i < rt.nthreads; i++) {
         struct hd_thread *t = &rt.thread[i];
-        if (t->timed && (!first || t->deadline < first->deadline)) first = t;
+        if (t->timer.set && (!first || t->timer.deadline < first->timer.deadline)) first = t;
       }
     uint64_t timer = rt.nio ? hd__timerfd_next() : HD_FOREVER;
     uint64_t alarm = hd__alarm_next();
-    uint64_t next = first && first->deadline < timer ? first->deadline : timer;
+    uint64_t next = first && first->timer.deadline < timer ? first->timer.deadline : timer;
     if (alarm < next) next = alarm;
     if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return;
     if (next == HD_FOREVER) {
@@ -210,7 +210,7 @@ static void idle(void) {
     if (next > rt.now) rt.now = next;
     if (alarm == next) {
       hd__alarm_fire();
-    } else if (first && first->deadline <= timer) {
+    } else if (first && first->timer.deadline <= timer) {
       hd__time_out(first);
     } else {
       hd__timerfd_fire(rt.now);
@@ -332,8 +332,8 @@ _Noreturn void hd__thread_gone(void) {
   hd__disable(me);
   me->state = HD_T_DONE;
   rt.nalive--;
-  if (me->joiner) hd__enable(me->joiner);
-  if (me->detached && me->ident) {
+  if (me->join.waiter) hd__enable(me->join.waiter);
+  if (me->join.detached && me->ident) {
     hd__ident_give(me->ident);
     me->ident = NULL;
   }

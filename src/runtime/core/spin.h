@@ -26,6 +26,7 @@ struct hd_spin {
   bool armed;      /* reads are being collected, or waited for */
   bool again;      /* this round repeats the one before without a scheduling point (invariant 5) */
   bool on;         /* one of the values has changed since */
+  bool waiting;    /* the pending operation is a SPINWAIT */
   uint32_t enabler, disabler, enabler_before; /* as in struct hd_op */
   struct hd_spin_read read[HD_SPIN_READS];
 };

@@ -232,7 +232,7 @@ static long settime(long *a, uint64_t pc) {
     uint64_t zero = hd__clock_zero(d->clock);
     value = value > zero ? value - zero : 1;
   } else if (value) {
-    value += rt.cur->clock_read > rt.now ? rt.cur->clock_read : rt.now;
+    value += rt.cur->timer.clock > rt.now ? rt.cur->timer.clock : rt.now;
   }
   d->at = value;
   d->every = to_ns(&new->it_interval);

@@ -31,7 +31,7 @@ bool hd__on_signal_stack(uint64_t sp);
 /* The running thread handles its pending signals. */
 void hd__signals_deliver(void);
 static inline void hd__take_signals(void) {
-  if (HD_UNLIKELY(rt.cur->sig_pending & ~rt.cur->sig_mask)) hd__signals_deliver();
+  if (HD_UNLIKELY(rt.cur->sig.pending & ~rt.cur->sig.mask)) hd__signals_deliver();
 }
 /* Sends a signal to a thread; returns 0 or an errno. */
 int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc);

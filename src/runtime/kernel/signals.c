@@ -198,8 +198,8 @@ HD_EXPORT sighandler_t signal(int sig, sighandler_t fn) {
 }
 
 HD_EXPORT int raise(int sig) {
-  if (hot.active && sig > 0 && sig < NSIG_ && rt.cur->sig_mask >> (sig - 1) & 1) {
-    rt.cur->sig_pending |= 1ull << (sig - 1); /* until it is unmasked, or waited for */
+  if (hot.active && sig > 0 && sig < NSIG_ && rt.cur->sig.mask >> (sig - 1) & 1) {
+    rt.cur->sig.pending |= 1ull << (sig - 1); /* until it is unmasked, or waited for */
     return 0;
   }
   if (hot.active && sig > 0 && sig < NSIG_) hd__self_signal(sig, HD_CALLER);

@@ -109,7 +109,7 @@ static void check_blocking(long nr) {
 /* From the seed, the thread, and how many it has had: not from what the others do. */
 static long fill_random(void *to, long n) {
   struct hd_rng r;
-  hd_rng_seed(&r, rt.config->seed ^ 0x72616e64, (uint64_t)rt.cur->id << 32 | rt.cur->randoms++);
+  hd_rng_seed(&r, rt.config->seed ^ 0x72616e64, (uint64_t)rt.cur->id << 32 | rt.cur->sys.randoms++);
   hd__snapshot_touch((uint64_t)to, (uint64_t)n);
   for (long i = 0; i < n; i++) ((unsigned char *)to)[i] = (unsigned char)(hd_rng_next(&r) >> 32);
   return n;
@@ -377,8 +377,8 @@ static void keep_mask(ucontext_t *uc) {
 __attribute__((force_align_arg_pointer)) static void hd_rt_cancelled(void) { hd__cancel(); }
 
 _Noreturn void hd__syscall_cancelled(void) {
-  ucontext_t *uc = rt.cur->syscall;
-  rt.cur->syscall = NULL;
+  ucontext_t *uc = rt.cur->sys.context;
+  rt.cur->sys.context = NULL;
   hd_arch_call(uc, hd_rt_cancelled);
   keep_mask(uc);
   hd_arch_return_from_signal((uint64_t)uc);
@@ -388,9 +388,9 @@ _Noreturn void hd__syscall_cancelled(void) {
 static void hd_rt_syscall(ucontext_t *uc) {
   long a[6], nr = hd_sig_sysno(uc);
   hd_sig_sysargs(uc, a);
-  rt.cur->syscall = uc;
+  rt.cur->sys.context = uc;
   hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
-  rt.cur->syscall = NULL;
+  rt.cur->sys.context = NULL;
   keep_mask(uc); /* not what it was: others have run */
 }
 
@@ -401,7 +401,7 @@ static void hd_rt_before_fork(ucontext_t *uc) {
       .kind = HD_OP_SECTION, .section = HD_SECTION_ENTERS, .thread = rt.cur->id, .pc = hot.syscall_pc};
   hd__step();
   hd__event(0);
-  rt.cur->forks = true;
+  rt.cur->sys.forks = true;
   hd_sig_again(uc);
   keep_mask(uc);
 }
@@ -418,9 +418,9 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   hd_sig_sysargs(uc, a);
   if (info->si_syscall == SYS_fork || info->si_syscall == SYS_vfork || info->si_syscall == SYS_clone ||
       info->si_syscall == SYS_clone3) {
-    if (rt.nthreads > 1 && !rt.cur->forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
+    if (rt.nthreads > 1 && !rt.cur->sys.forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
       hd_arch_leave_handler(uc, hd_rt_before_fork);
-    rt.cur->forks = false;
+    rt.cur->sys.forks = false;
     hd_sig_set_result(uc, hd__fork_call(info->si_syscall, a, uc));
     return;
   }

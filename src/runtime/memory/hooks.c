@@ -152,7 +152,7 @@ void __tsan_func_entry(void *pc) {
   while (HD_UNLIKELY(f > rt.cur->calls && f[-1].sp <= sp)) f--;
   if (HD_UNLIKELY(sp < hot.stack_limit)) hd__report_overflow(U(pc));
   if (HD_UNLIKELY(f == hot.call_end)) {
-    rt.cur->nframes_lost++;
+    rt.cur->lost_calls++;
     return;
   }
   f->pc = U(pc);
@@ -162,8 +162,8 @@ void __tsan_func_entry(void *pc) {
 
 void __tsan_func_exit(void) {
   if (HD_UNLIKELY(!hot.active)) return;
-  if (HD_UNLIKELY(rt.cur->nframes_lost)) {
-    rt.cur->nframes_lost--;
+  if (HD_UNLIKELY(rt.cur->lost_calls)) {
+    rt.cur->lost_calls--;
     return;
   }
   if (HD_LIKELY(hot.call > rt.cur->calls)) hot.call--;

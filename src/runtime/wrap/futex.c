@@ -43,7 +43,7 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
   bool any_time = until && hd__any_time();
   t->op = (struct hd_op){
       .kind = any_time ? HD_OP_CTIMEOUT : HD_OP_FRETURN, .thread = t->id, .object = (uint64_t)word, .pc = pc};
-  t->futex_bits = bits;
+  t->wait.bits = bits;
   hd__enqueue(o, t);
   if (!any_time) hd__disable(t);
   if (until && !any_time) hd__deadline_set(t, until->clock, until->at);
@@ -55,8 +55,8 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
     return -ETIMEDOUT;
   }
   hd__deadline_clear(t);
-  bool late = t->timed_out;
-  t->timed_out = false;
+  bool late = t->timer.expired;
+  t->timer.expired = false;
   hd__event(late ? HD_EV_FAILED : 0);
   return late ? -ETIMEDOUT : 0;
 }
@@ -72,7 +72,7 @@ static void wake_one(struct hd_obj *o, struct hd_thread *t) {
 static struct hd_thread *listener(const struct hd_obj *o, uint32_t bits, unsigned k) {
   for (unsigned i = 0; i < o->nqueue; i++) {
     struct hd_thread *t = hd__waiter(o, i);
-    if (t->futex_bits & bits && k-- == 0) return t;
+    if (t->wait.bits & bits && k-- == 0) return t;
   }
   return NULL;
 }

@@ -42,9 +42,9 @@ static bool can(pthread_rwlock_t *l, bool write) { return write ? !*state(l) : !
 
 /* The state has changed: who waits for it may go, or not any more. */
 static void refresh(struct hd_obj *o, pthread_rwlock_t *l) {
-  for (struct hd_thread *t = o->pend; t; t = t->next_pend) {
+  for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
     bool write = t->op.kind == HD_OP_WRLOCK || t->op.kind == HD_OP_TIMEDWRLOCK;
-    if (t == rt.cur || t->timed_out) continue;
+    if (t == rt.cur || t->timer.expired) continue;
     if (can(l, write))
       hd__enable(t);
     else

@@ -44,8 +44,8 @@ static void event(sem_t *s, unsigned flags) {
 
 /* The value has changed: who waits may go, or not any more. */
 static void refresh(struct hd_obj *o, sem_t *s) {
-  for (struct hd_thread *t = o->pend; t; t = t->next_pend) {
-    if (t == rt.cur || t->timed_out) continue;
+  for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
+    if (t == rt.cur || t->timer.expired) continue;
     if (of(s)->value)
       hd__enable(t);
     else
