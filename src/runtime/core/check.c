@@ -26,7 +26,11 @@
 
 #include "abi/attach.h"
 #include "heddle.h"
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/modules.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/wrap/wrap.h"
 
 #define OUT_BUFFER 4096
 #define MAX_WORDS 64                /* of options.arguments */

@@ -3,7 +3,10 @@
  * An operation is a scheduling point when its memory is contended (shadow.c); then it is executed for real,
  * and what it orders is added to the vector clocks: C11 synchronizes-with by release stores, release
  * sequences and fences. The search itself is sequentially consistent. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 
 typedef unsigned __int128 u128;
 
@@ -20,13 +23,13 @@ static void after_load(uint64_t addr, int mo) {
   if (acquires(mo))
     hd__acquire(&o->vc);
   else
-    hd_vc_join(&rt.arena, &rt.cur->fence_acq, &o->vc);
+    hd_vc_join(&rt.arena, &rt.cur->fence.acquire, &o->vc);
 }
 
 /* A store starts a new release sequence; a read-modify-write continues the one it read from. */
 static void before_store(uint64_t addr, int mo, bool rmw) {
   struct hd_thread *t = rt.cur;
-  if (!releases(mo) && !t->fence_rel.n) {
+  if (!releases(mo) && !t->fence.release.n) {
     struct hd_obj *o = rmw ? NULL : hd__obj_find(addr);
     if (o && o->kind == HD_OBJ_MEMORY) hd_vc_clear(&o->vc);
     return;
@@ -37,7 +40,7 @@ static void before_store(uint64_t addr, int mo, bool rmw) {
     hd_vc_join(&rt.arena, &o->vc, &t->vc);
     hd__new_segment(t);
   } else {
-    hd_vc_join(&rt.arena, &o->vc, &t->fence_rel);
+    hd_vc_join(&rt.arena, &o->vc, &t->fence.release);
   }
 }
 
@@ -186,9 +189,9 @@ void __tsan_atomic_thread_fence(int mo) {
   if (!hot.active) return;
   mo = order(mo);
   struct hd_thread *t = rt.cur;
-  if (acquires(mo)) hd__acquire(&t->fence_acq);
+  if (acquires(mo)) hd__acquire(&t->fence.acquire);
   if (releases(mo)) {
-    hd_vc_copy(&rt.arena, &t->fence_rel, &t->vc);
+    hd_vc_copy(&rt.arena, &t->fence.release, &t->vc);
     hd__new_segment(t);
   }
 }
