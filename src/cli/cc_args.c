@@ -3,7 +3,7 @@
  * Runs in the supervisor. Rules:
  *  1. It decides four things only: does this line compile, does it link, does it merely ask, and does it
  *     want something Heddle cannot do. Whatever it does not know goes to the compiler as it is.
- *  2. A response file (@file) is looked into but passed on as @file, unless a word in it must be dropped.
+ *  2. A response file (@file) is read but passed on as @file, unless a word in it must be dropped.
  *  3. Words are dropped only where they would bring in ThreadSanitizer's own runtime. */
 #include "cli/cc_args.h"
 
@@ -17,7 +17,7 @@
 
 static bool starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
 
-/* Whether the `n` characters at `word` are one of the words of `list`, which are set apart by blanks. */
+/* Whether the `n` characters at `word` are one of the words of `list`, which are separated by blanks. */
 static bool listed(const char *word, size_t n, const char *list) {
   for (; *list; list += strcspn(list, " ")) {
     list += strspn(list, " ");
@@ -28,7 +28,7 @@ static bool listed(const char *word, size_t n, const char *list) {
 
 static bool in_list(const char *word, const char *list) { return listed(word, strlen(word), list); }
 
-/* Whether one of the items of `items`, which are set apart by commas, is in `list`. */
+/* Whether one of the items of `items`, which are separated by commas, is in `list`. */
 static bool any_listed(const char *items, const char *list) {
   for (size_t n; *items; items += n + (items[n] == ',')) {
     n = strcspn(items, ",");

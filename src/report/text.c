@@ -293,8 +293,7 @@ static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
 }
 
 static void add_replay(struct hd_str *out, const struct hd_finding *f) {
-  if (f->no_replay)
-    hd_str_addf(out, "  Its schedule did not reproduce it: %s\n", f->no_replay);
+  if (f->no_replay) hd_str_addf(out, "  Its schedule did not reproduce it: %s\n", f->no_replay);
   if (!f->folder) return;
   hd_str_add(out, "  replay: heddle replay ");
   hd_str_add_quoted(out, f->folder);
