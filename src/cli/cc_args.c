@@ -3,7 +3,7 @@
  * Runs in the supervisor. Rules:
  *  1. It decides four things only: does this line compile, does it link, does it merely ask, and does it
  *     want something Heddle cannot do. Whatever it does not know goes to the compiler as it is.
- *  2. A response file (@file) is looked into but passed on as @file, unless a word in it must be dropped.
+ *  2. A response file (@file) is read but passed on as @file, unless a word in it must be dropped.
  *  3. Words are dropped only where they would bring in ThreadSanitizer's own runtime. */
 #include "cli/cc_args.h"
 
@@ -17,7 +17,7 @@
 
 static bool starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
 
-/* Whether the `n` characters at `word` are one of the words of `list`, which are set apart by blanks. */
+/* Whether the `n` characters at `word` are one of the words of `list`, which are separated by blanks. */
 static bool listed(const char *word, size_t n, const char *list) {
   for (; *list; list += strcspn(list, " ")) {
     list += strspn(list, " ");
@@ -28,7 +28,7 @@ static bool listed(const char *word, size_t n, const char *list) {
 
 static bool in_list(const char *word, const char *list) { return listed(word, strlen(word), list); }
 
-/* Whether one of the items of `items`, which are set apart by commas, is in `list`. */
+/* Whether one of the items of `items`, which are separated by commas, is in `list`. */
 static bool any_listed(const char *items, const char *list) {
   for (size_t n; *items; items += n + (items[n] == ',')) {
     n = strcspn(items, ",");
@@ -200,71 +200,85 @@ void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv) {
   }
 }
 
+/* What the words say about the line as a whole. */
+struct scan {
+  struct hd_cc_args *a;
+  bool clang;
+  bool stops, relocatable, only_inputs;
+  bool headers, others; /* inputs that are headers; inputs that end up in a program */
+  const char *language; /* -x */
+};
+
+static void scan_input(struct scan *s, const char *w) {
+  struct hd_cc_args *a = s->a;
+  enum input kind = s->language ? by_language(s->language) : by_name(w);
+  a->inputs = true;
+  if (kind == SOURCE || kind == HEADER) a->preprocesses = a->compiles = true;
+  if (kind == PREPROCESSED) a->compiles = true;
+  if (kind == HEADER)
+    s->headers = true;
+  else
+    s->others = true;
+}
+
+/* What is linked besides files, and what keeps the result from being a program. */
+static void scan_linker(struct scan *s, bool relocatable, bool input) {
+  if (relocatable) s->relocatable = true;
+  if (input) s->a->inputs = s->others = true;
+}
+
+/* One option; `arg` is its argument when that is the next word. Returns the word to pass on, or NULL: none. */
+static char *scan_option(struct scan *s, char *w, const char *arg) {
+  struct hd_cc_args *a = s->a;
+  if (s->clang && strcmp(w, "--") == 0) s->only_inputs = true;
+  if (is_query(w)) a->query = true;
+  if (in_list(w, stop_early)) s->stops = true;
+  if (in_list(w, "-E -M -MM --preprocess --dependencies --user-dependencies")) a->only_text = true;
+  if (is_debug_option(w)) a->debug = true;
+  if (strcmp(w, "-r") == 0) s->relocatable = true;
+  if (in_list(w, "-static --static -static-pie")) a->is_static = w;
+  if (in_list(w, "-m32 -mx32 -m16")) a->other_arch = w;
+  if (strcmp(w, "-m64") == 0) a->other_arch = NULL;
+  if (starts(w, "-x") || strcmp(w, "--language") == 0) {
+    s->language = arg ? arg : w + 2;
+    if (strcmp(s->language, "none") == 0) s->language = NULL;
+  } else if (starts(w, "-l")) {
+    scan_linker(s, false, true);
+  } else if (starts(w, "-Wl,")) {
+    scan_linker(s, any_listed(w + 4, relocatable_options), w[4] != '-');
+  } else if (strcmp(w, "-Xlinker") == 0 && arg) {
+    scan_linker(s, in_list(arg, relocatable_options), arg[0] != '-');
+  } else if (starts(w, "-fno-sanitize=") && any_listed(strchr(w, '=') + 1, "thread all")) {
+    a->uninstrumented = true;
+  } else if (starts(w, "-fsanitize=")) {
+    /* clang's instrumentation is requested in another way (cmd_cc.c), since the driver would link its runtime; gcc may
+     * keep the word. */
+    return read_sanitizers(a, w, s->clang);
+  } else if (strcmp(w, "-static-libtsan") == 0) {
+    return NULL;
+  }
+  return w;
+}
+
 void hd__cc_args_analyse(struct hd_cc_args *a, bool clang) {
   hd_words flat = {0}, kept = {0};
-  bool stops = false, relocatable = false, changed = false, only_inputs = false;
-  bool headers = false, others = false; /* inputs that are headers; inputs that end up in a program */
-  const char *language = NULL;          /* -x */
-
+  struct scan s = {.a = a, .clang = clang};
+  bool changed = false;
   for (size_t i = 0; i < a->words.n; i++) expand(a, &flat, a->words.v[i], 0);
-
   for (size_t i = 0; i < flat.n; i++) {
     char *w = flat.v[i];
-    if (only_inputs || w[0] != '-' || w[1] == '\0') {
-      a->inputs = true;
-      enum input kind = language ? by_language(language) : by_name(w);
-      if (kind == SOURCE || kind == HEADER) a->preprocesses = a->compiles = true;
-      if (kind == PREPROCESSED) a->compiles = true;
-      if (kind == HEADER)
-        headers = true;
-      else
-        others = true;
+    if (s.only_inputs || w[0] != '-' || w[1] == '\0') {
+      scan_input(&s, w);
       hd_vec_push(&kept, w);
       continue;
     }
-
-    const char *arg = NULL; /* of the option, when it is the next word */
-    if (in_list(w, with_argument) && i + 1 < flat.n) arg = flat.v[i + 1];
-
-    if (clang && strcmp(w, "--") == 0) only_inputs = true;
-    if (is_query(w)) a->query = true;
-    if (in_list(w, stop_early)) stops = true;
-    if (in_list(w, "-E -M -MM --preprocess --dependencies --user-dependencies")) a->only_text = true;
-    if (is_debug_option(w)) a->debug = true;
-    if (strcmp(w, "-r") == 0) relocatable = true;
-    if (in_list(w, "-static --static -static-pie")) a->is_static = w;
-    if (in_list(w, "-m32 -mx32 -m16")) a->other_arch = w;
-    if (strcmp(w, "-m64") == 0) a->other_arch = NULL;
-
-    if (starts(w, "-x") || strcmp(w, "--language") == 0) {
-      language = arg ? arg : w + 2;
-      if (strcmp(language, "none") == 0) language = NULL;
-    } else if (starts(w, "-l")) {
-      a->inputs = others = true;
-    } else if (starts(w, "-Wl,")) {
-      if (any_listed(w + 4, relocatable_options)) relocatable = true;
-      if (w[4] != '-') a->inputs = others = true;
-    } else if (strcmp(w, "-Xlinker") == 0 && arg) {
-      if (in_list(arg, relocatable_options)) relocatable = true;
-      if (arg[0] != '-') a->inputs = others = true;
-    } else if (starts(w, "-fno-sanitize=") && any_listed(strchr(w, '=') + 1, "thread all")) {
-      a->uninstrumented = true;
-    } else if (starts(w, "-fsanitize=")) {
-      /* clang's instrumentation is asked for in another way (cmd_cc.c), since the driver would link its
-       * runtime; gcc may keep the word. */
-      char *instead = read_sanitizers(a, w, clang);
-      if (instead != w) changed = true;
-      w = instead;
-    } else if (strcmp(w, "-static-libtsan") == 0) {
-      changed = true;
-      w = NULL;
-    }
-
-    if (w) hd_vec_push(&kept, w);
+    const char *arg = in_list(w, with_argument) && i + 1 < flat.n ? flat.v[i + 1] : NULL;
+    char *instead = scan_option(&s, w, arg);
+    if (instead != w) changed = true;
+    if (instead) hd_vec_push(&kept, instead);
     if (arg) hd_vec_push(&kept, flat.v[++i]);
   }
-  a->links = a->inputs && !stops && !relocatable && (others || !headers);
-
+  a->links = a->inputs && !s.stops && !s.relocatable && (s.others || !s.headers);
   if (changed) {
     hd_vec_free(&a->words);
     a->words.v = kept.v, a->words.n = kept.n, a->words.cap = kept.cap;

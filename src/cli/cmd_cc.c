@@ -3,7 +3,7 @@
  * Runs in the supervisor binary, which becomes the real compiler (exec), so output and exit status are the
  * compiler's own. Rules:
  *  1. Compiling adds the compiler's thread instrumentation: a call before every access that may be shared.
- *     A read-modify-write stays two accesses, and volatile accesses are told apart, with both compilers.
+ *     A read-modify-write stays two accesses, and volatile accesses are distinguished, with both compilers.
  *  2. Linking puts libheddle_rt.so first, so that it comes before libc in the search order, and keeps
  *     ThreadSanitizer's own runtime out.
  *  3. Nothing is added to a line that only asks a question, and nothing that the line has no use for (clang

@@ -1,5 +1,5 @@
-/* cmd_gdb.c: `heddle gdb-start`: what gdb starts in the place of the program (session/gdb.c). Runs in the supervisor, and
- * stands in no help text. */
+/* cmd_gdb.c: `heddle gdb-start`: what gdb starts in place of the program (session/gdb.c). Runs in the supervisor; no help
+ * text mentions it. */
 #include "cli/cli.h"
 #include "session/rerun.h"
 

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_DEPTH 4     /* folders below this one that are looked into */
-#define MAX_FILES 20000 /* that are looked at: this may be anybody's home */
+#define MAX_DEPTH 4     /* levels of folders that are searched */
+#define MAX_FILES 20000 /* examined at most: this may be a home folder */
 #define MAX_PROGRAMS 1000
 
 struct found {
@@ -98,27 +98,28 @@ static void add_target(struct hd_str *out, const struct found *f, size_t i) {
 
 static void add_file(struct hd_str *out, const struct found *f) {
   hd_str_add(
-      out, "# What `heddle check` runs in this folder: every [[target]], one row of a table each.\n"
-           "# Options on the command line win over those of a target, and these over [defaults].\n"
-           "\n"
-           "# A command that is run first, in this folder:\n"
-           "#build = \"make tests\"\n"
-           "\n"
-           "# Every long option of `heddle check` can stand here (see `heddle help check`).\n"
-           "[defaults]\n"
-           "#strategy = \"auto\"\n"
-           "#time = \"60s\"                   # for each target\n"
-           "#jobs = 2                       # processes that share a search\n"
-           "#all = true                     # go on after the first finding\n"
-           "#preemptions = 2                # only schedules with so few of them: where a search never ends\n"
-           "#suppressions = \"heddle.supp\"   # or a list of files; lines of kind:glob\n"
-           "#ignore = [\"leak\", \"thread-leak\"]\n");
+      out,
+      "# What `heddle check` runs in this folder: every [[target]], as one row of a table.\n"
+      "# Options on the command line override those of a target, and these override [defaults].\n"
+      "\n"
+      "# A command that is run first, in this folder:\n"
+      "#build = \"make tests\"\n"
+      "\n"
+      "# Every long option of `heddle check` can be set here (see `heddle help check`).\n"
+      "[defaults]\n"
+      "#strategy = \"auto\"\n"
+      "#time = \"60s\"                   # for each target\n"
+      "#jobs = 2                       # processes that share a search\n"
+      "#all = true                     # continue after the first finding\n"
+      "#preemptions = 2                # only schedules with at most this many, for searches that never end\n"
+      "#suppressions = \"heddle.supp\"   # or a list of files; lines of kind:glob\n"
+      "#ignore = [\"leak\", \"thread-leak\"]\n");
   for (size_t i = 0; i < f->path.n; i++) add_target(out, f, i);
   hd_str_add(
       out,
       f->path.n
-          ? "\n# What else a target can have:\n"
-          : "\n# A program that was built with `heddle cc` or `heddle c++`, and what a target can have:\n");
+          ? "\n# What else a target can contain:\n"
+          : "\n# A program that was built with `heddle cc` or `heddle c++`, and what a target can contain:\n");
   hd_str_add(out, "#[[target]]\n"
                   "#name = \"queue-small\"           # default: the name of the program\n"
                   "#program = \"./queue_test\"       # all paths begin at this file's folder\n"

@@ -1,4 +1,4 @@
-/* cmd_record.c: `heddle record`: keeps the trace of one execution. Runs in the supervisor. */
+/* cmd_record.c: `heddle record`: records the trace of one execution. Runs in the supervisor. */
 #include "cli/cli.h"
 #include "session/rerun.h"
 
@@ -16,18 +16,18 @@ struct record {
   struct hd_input input;
 };
 
-/* What went wrong in the execution; the number of findings. */
-static size_t tell_findings(const struct record *r, const struct hd_rerun *run) {
+/* Reports what went wrong in the execution; returns the number of findings. */
+static size_t report_findings(const struct record *r, const struct hd_rerun *run) {
   struct hd_symbolizer *sym =
       hd_symbolizer_new(run->module, run->nmodules, r->command.program.path, r->command.cwd);
-  size_t n = hd_control_sane(&run->control) ? run->status.nfindings : 0, told = 0;
+  size_t n = hd_control_sane(&run->control) ? run->status.nfindings : 0, reported = 0;
   if (n == 0 && run->found) {
     struct hd_finding *f = hd_finding_new(run->capture.rec, sym);
     hd_say("in this execution: %s", f->title);
     hd_finding_free(f);
-    told++;
+    reported++;
   }
-  for (size_t i = 0; i < n; i++, told++) {
+  for (size_t i = 0; i < n; i++, reported++) {
     struct hd_capture c;
     hd_capture_finding(&c, &run->control, i);
     struct hd_finding *f = hd_finding_new(c.rec, sym);
@@ -36,7 +36,7 @@ static size_t tell_findings(const struct record *r, const struct hd_rerun *run) 
     hd_capture_fini(&c);
   }
   hd_symbolizer_free(sym);
-  return told;
+  return reported;
 }
 
 static int keep(const struct record *r, const struct hd_rerun *run, struct hd_err *err) {
@@ -57,7 +57,7 @@ static int record(struct record *r, struct hd_err *err) {
   int rc = hd_command_init(&r->command, o->args, o->preload, NULL, err);
   if (rc == HD_OK) rc = hd_input_init(&r->input, false, err);
   if (rc != HD_OK) return rc;
-  /* Of a schedule without steps comes the default one. No finding is looked for, so none ends it. */
+  /* A schedule without steps gives the default one. No finding is looked for, so none ends it. */
   struct hd_schedule schedule = {.seed = o->seed,
                                  .max_length = o->max_length,
                                  .restart = HD_RESTART_MEMORY,
@@ -80,9 +80,9 @@ static int record(struct record *r, struct hd_err *err) {
   if (rc == HD_OK) rc = keep(r, &run, err);
   int code = rc;
   if (rc == HD_OK) {
-    size_t findings = tell_findings(r, &run);
+    size_t findings = report_findings(r, &run);
     if (run.status.cut)
-      hd_say("the execution was cut after %llu steps; --max-length takes more",
+      hd_say("the execution was cut after %llu steps; raise --max-length to record more",
              (unsigned long long)o->max_length);
     code = findings ? 1 : run.status.cut || hd_interrupts() ? 5 : 0;
   }

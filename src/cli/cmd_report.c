@@ -1,5 +1,5 @@
-/* cmd_report.c: `heddle report`: one page about a search and its findings. Runs in the supervisor. Nothing is run
- * again: what the page shows is what is stored, and the source files as they are now. */
+/* cmd_report.c: `heddle report`: one page about a search and its findings. Runs in the supervisor. Nothing is
+ * executed: the page shows what is stored, and the source files as they are now. */
 #include "cli/cli.h"
 #include "session/store.h"
 
@@ -12,7 +12,7 @@
 
 #define DEFAULT_DIR ".heddle"
 #define DEFAULT_FILE "report.html"
-#define MOST_EVENTS 100000 /* of one run: more are no use to anybody, and slow the browser down */
+#define MOST_EVENTS 100000 /* of one run: more are of no use, and slow the browser down */
 #define MOST_OUTPUT 65536
 
 struct source {
@@ -101,10 +101,10 @@ static void add_more_sources(struct gather *g, json_t *entry, json_t *finding, c
 static int add_finding(struct gather *g, const char *dir, struct hd_err *err) {
   struct hd_stored stored, smaller = {0};
   json_t *finding = NULL, *runs = json_array();
-  char *path = hd_sprintf("%s/schedule.min", dir), *text = NULL, *output = NULL;
+  char *text = NULL, *output = NULL;
   int rc = hd_store_read(dir, true, &stored, err);
   if (rc == HD_OK) rc = hd_store_texts(dir, MOST_OUTPUT, &finding, &text, &output, err);
-  if (rc == HD_OK && access(path, F_OK) == 0) {
+  if (rc == HD_OK && hd_store_is_minimised(dir)) {
     rc = hd_store_read(dir, false, &smaller, err);
     if (rc == HD_OK) rc = add_run(g, runs, "smaller", &smaller, err);
   }
@@ -127,30 +127,10 @@ static int add_finding(struct gather *g, const char *dir, struct hd_err *err) {
   hd_stored_fini(&smaller);
   free(output);
   free(text);
-  free(path);
   return rc;
 }
 
 /* ---- folders ---- */
-
-static int by_number(const void *a, const void *b) {
-  unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-  return (x > y) - (x < y);
-}
-
-/* The numbers of the findings in a folder, in order; the caller frees. */
-static unsigned *list_findings(const char *dir, size_t *n) {
-  HD_VEC(unsigned) all = {0};
-  DIR *d = opendir(dir);
-  for (struct dirent *e; d && (e = readdir(d));) {
-    uint64_t number;
-    if (hd_parse_u64(e->d_name, 10, 1000000000, &number) && number > 0) hd_vec_push(&all, (unsigned)number);
-  }
-  if (d) closedir(d);
-  if (all.n) qsort(all.v, all.n, sizeof *all.v, by_number);
-  *n = all.n;
-  return all.v;
-}
 
 /* Adds to the lines that were exercised which source files they are in. */
 static void add_covered(struct gather *g, const char *dir, json_t *search) {
@@ -208,7 +188,7 @@ static int add_targets(struct gather *g, const char *dir, struct hd_err *err) {
 /* `top`: targets may have their folders in it. */
 static int add_folder(struct gather *g, const char *dir, bool top, struct hd_err *err) {
   size_t n, before = json_array_size(g->searches);
-  unsigned *number = list_findings(dir, &n);
+  unsigned *number = hd_store_list(dir, &n);
   int rc = add_search(g, dir, err);
   for (size_t i = 0; i < n && rc == HD_OK; i++) {
     char *path = hd_sprintf("%s/%u", dir, number[i]);
@@ -229,7 +209,6 @@ static int add_word(struct gather *g, const char *word, bool named, struct hd_er
   while (len > 1 && word[len - 1] == '/') len--;
   char *dir = hd_strndup(word, len);
   struct stat st;
-  char *schedule = hd_sprintf("%s/schedule", dir);
   int rc;
   if (stat(dir, &st))
     rc =
@@ -244,8 +223,7 @@ static int add_word(struct gather *g, const char *word, bool named, struct hd_er
     rc =
         hd_fail(err, HD_EUSAGE, "%s is not a folder; name one that heddle check wrote, such as .heddle", dir);
   else
-    rc = access(schedule, F_OK) == 0 ? add_finding(g, dir, err) : add_folder(g, dir, true, err);
-  free(schedule);
+    rc = hd_store_is_finding(dir) ? add_finding(g, dir, err) : add_folder(g, dir, true, err);
   free(dir);
   return rc;
 }

@@ -11,7 +11,7 @@
 struct words {
   const char *to, *out;
   bool stat;
-  const char *in; /* the one that is no option */
+  const char *in; /* the word that is not an option */
 };
 
 /* The value of an option that is one of these two words; NULL if it is another one. */
@@ -54,15 +54,12 @@ static int parse(struct words *o, bool convert, char **argv, struct hd_err *err)
   return HD_OK;
 }
 
-/* A file, standard input, or the trace in the folder of a finding: that of the schedule that a replay follows. */
+/* A file, standard input, or the trace in the folder of a finding: the one that a replay follows. */
 static int open_trace(const char *in, struct hd_tr_source **out, uint64_t *size, struct hd_err *err) {
   struct stat st;
   if (strcmp(in, "-") == 0) in = "/dev/stdin";
   bool folder = stat(in, &st) == 0 && S_ISDIR(st.st_mode);
-  char *smaller = hd_sprintf("%s/schedule.min", in);
-  char *path =
-      folder ? hd_sprintf("%s/%s", in, access(smaller, F_OK) ? "trace" : "trace.min") : hd_strdup(in);
-  free(smaller);
+  char *path = folder ? hd_store_trace(in) : hd_strdup(in);
   *size = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
   int rc = hd_tr_open_file(path, out, err);
   if (rc != HD_OK && strcmp(path, in) != 0 && access(path, F_OK))

@@ -1,5 +1,5 @@
 /* generate.c: the manual page and the completions of shells, from the tables that --help reads. Runs in the supervisor,
- * when Heddle is built: `heddle generate man|bash|zsh` is for the build and stands in no help text.
+ * when Heddle is built: `heddle generate man|bash|zsh` is for the build; no help text mentions it.
  *
  * What an option's value may be is read off the word that stands for it: FILE and DIR are names of files, a list with
  * bars its words, NAME a strategy, KIND a kind of finding. */

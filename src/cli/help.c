@@ -11,45 +11,45 @@ static const char cc_help[] =
     "  --heddle-compiler=PATH      the compiler to drive (default gcc or g++)\n"
     "  HEDDLE_CC, HEDDLE_CXX       the same, in the environment\n";
 
-#define SEARCH_EXIT                                                                            \
-  "Exit codes:\n"                                                                              \
-  "  0  nothing found, and all that was asked for was done: every schedule was covered, or,\n" \
-  "     by a strategy that samples, the executions (or the time) asked for were spent\n"       \
-  "  1  a finding\n"                                                                           \
-  "  2  wrong usage; also a program that was not built with heddle cc\n"                       \
-  "  3  environment: no permission, no memory, an unsupported call in the program\n"           \
-  "  4  a bug in heddle\n"                                                                     \
-  "  5  nothing found, but the search ended before that: --time, --max-executions, Ctrl-C,\n"  \
-  "     or a program that kills its process again and again\n"
+#define SEARCH_EXIT                                                                               \
+  "Exit codes:\n"                                                                                 \
+  "  0  nothing found, and the search did all it was asked to: it covered every schedule, or a\n" \
+  "     sampling strategy used up its executions or its time\n"                                   \
+  "  1  a finding\n"                                                                              \
+  "  2  wrong usage; also a program that was not built with heddle cc\n"                          \
+  "  3  environment: no permission, no memory, an unsupported call in the program\n"              \
+  "  4  a bug in heddle\n"                                                                        \
+  "  5  nothing found, but the search ended early: --time, --max-executions, Ctrl-C,\n"           \
+  "     or a program that keeps killing its process\n"
 
 static const char search_exit[] = SEARCH_EXIT;
 
 static const char check_exit[] =
-    "Without a program, the targets of heddle.toml are checked, which `heddle init` writes: one\n"
-    "row of a table for each. Options are for all of them, and win over those of the file;\n"
-    "--no-FLAG takes back a flag of the file, such as --no-all.\n\n" SEARCH_EXIT
-    "  With several targets it is the most important one of theirs: 4, 3, 2, 1, 5, then 0.\n";
+    "Without a program, checks the targets of heddle.toml (`heddle init` writes one) and prints a\n"
+    "table. Options apply to all targets and override those of the file; --no-FLAG turns off a flag\n"
+    "of the file, for example --no-all.\n\n" SEARCH_EXIT
+    "  Of several targets, the most important code counts: 4, 3, 2, 1, 5, then 0.\n";
 
 static const char init_exit[] =
-    "The file names the programs in this folder and below that were built with heddle cc; what else\n"
-    "can be in it stands there in comments.\n\n"
+    "The file lists the programs in this folder and below that were built with heddle cc; its\n"
+    "comments show what else it can contain.\n\n"
     "Exit codes:\n"
     "  0  written\n"
-    "  2  wrong usage; also when there is a heddle.toml already\n"
-    "  3  environment: it cannot be written\n";
+    "  2  wrong usage; also if there is a heddle.toml already\n"
+    "  3  environment: the file cannot be written\n";
 
 static const char replay_exit[] =
     "Exit codes:\n"
     "  1  the finding was reproduced\n"
-    "  2  wrong usage; also a folder that is damaged or not a finding of Heddle\n"
-    "  3  not reproduced, and the reason is known: the program was rebuilt, the environment\n"
-    "  4  not reproduced for no known reason, or with other events\n"
+    "  2  wrong usage; also a folder that is damaged or not a Heddle finding\n"
+    "  3  not reproduced, for a known reason: the program was rebuilt, or the environment\n"
+    "  4  not reproduced for an unknown reason, or with other events\n"
     "  5  ended by Ctrl-C\n"
-    "  With --gdb, once the finding was reproduced: the exit code of gdb.\n";
+    "  With --gdb, after the finding was reproduced: the exit code of gdb.\n";
 
 static const char record_exit[] =
-    "Recorded are the operations of all threads and their accesses to memory that several of\n"
-    "them touch, with values. `heddle trace` shows the result.\n\n"
+    "Records the operations of all threads and their accesses to memory that several threads\n"
+    "touch, with values. `heddle trace` shows the result.\n\n"
     "Exit codes:\n"
     "  0  recorded\n"
     "  1  recorded, and something went wrong in that execution\n"
@@ -59,26 +59,25 @@ static const char record_exit[] =
     "  5  recorded, but cut by --max-length, or ended by Ctrl-C\n";
 
 static const char report_exit[] =
-    "DIR is a folder that `heddle check` stored findings in (default .heddle), FINDING one of the\n"
-    "folders in it; the targets of heddle.toml have their folders in it, too. The page needs no\n"
-    "network: it can be sent, kept, and opened from disk. It holds the source files that the failing\n"
-    "schedules run through.\n\n"
+    "DIR is a folder in which `heddle check` stored findings (default .heddle), also for the targets\n"
+    "of heddle.toml; FINDING is one of the folders in it. The page needs no network: it can be sent,\n"
+    "archived, and opened from disk. It contains the source files that the failing schedules execute.\n\n"
     "Exit codes:\n"
     "  0  written\n"
-    "  2  wrong usage; also a folder that is damaged or not of Heddle\n"
+    "  2  wrong usage; also a folder that is damaged or not Heddle's\n"
     "  3  environment: a file that cannot be read or written\n";
 
 static const char trace_help[] =
-    "TRACE is a file, or the folder of a finding; - is standard input. Heddle's own traces can\n"
-    "be read in both forms, and those in the STD format of tools that predict races.\n\n"
-    "  show TRACE                  the text form: one event a line\n"
-    "  show --stat TRACE           how many events of which kind and thread\n"
+    "TRACE is a file, or the folder of a finding; - is standard input. Reads Heddle's own traces,\n"
+    "binary or text, and the STD format of race prediction tools.\n\n"
+    "  show TRACE                  the text form: one event per line\n"
+    "  show --stat TRACE           events per kind and thread\n"
     "  convert [--to FORMAT] TRACE -o FILE\n"
     "                              binary (default), text, std, or perfetto: trace-event JSON\n"
     "                              for ui.perfetto.dev; FILE - is standard output\n\n"
     "Exit codes:\n"
     "  0  done\n"
-    "  2  wrong usage; also a file that is damaged or no trace\n"
+    "  2  wrong usage; also a file that is damaged or not a trace\n"
     "  3  environment: a file that cannot be read or written\n";
 
 static const struct hd_verb_info verbs[] = {
@@ -93,12 +92,13 @@ static const struct hd_verb_info verbs[] = {
     {"init", "heddle init [--force]", "write a heddle.toml, for `heddle check` without a program",
      HD_VERB_INIT, init_exit, NULL},
     {"replay", "heddle replay DIR [options] [-- GDB ARGS]",
-     "run a stored failure again, the same way every time", HD_VERB_REPLAY, replay_exit, NULL},
+     "re-execute a stored failure, the same way every time", HD_VERB_REPLAY, replay_exit, NULL},
     {"explain", "heddle explain DIR [options]",
-     "find a smaller schedule for a stored failure, and tell its story", HD_VERB_EXPLAIN, replay_exit, NULL},
-    {"record", "heddle record [options] -- PROGRAM [ARGS]", "keep the trace of one execution", HD_VERB_RECORD,
-     record_exit, NULL},
-    {"report", "heddle report [DIR|FINDING...] [-o FILE]", "make a page of stored findings, for the browser",
+     "find a smaller schedule for a stored failure, and show it step by step", HD_VERB_EXPLAIN, replay_exit,
+     NULL},
+    {"record", "heddle record [options] -- PROGRAM [ARGS]", "record the trace of one execution",
+     HD_VERB_RECORD, record_exit, NULL},
+    {"report", "heddle report [DIR|FINDING...] [-o FILE]", "write an HTML page about stored findings",
      HD_VERB_REPORT, report_exit, NULL},
     {"trace", "heddle trace show|convert ...", "show and convert traces", 0, trace_help, "show convert"},
 };
@@ -178,7 +178,7 @@ int hd_help(int argc, char **argv) {
   }
   printf("heddle %s: finds the schedules in which threaded C and C++ programs fail\n\n", HD_VERSION);
   for (size_t i = 0; i < COUNT(verbs); i++) printf("  heddle %-8s  %s\n", verbs[i].name, verbs[i].first);
-  printf("\n`heddle help VERB` tells more; `heddle --version` prints the version.\n"
+  printf("\n`heddle help VERB` shows details; `heddle --version` prints the version.\n"
          "\n  heddle cc -g test.c -o test && heddle check -- ./test\n");
   return 0;
 }

@@ -57,7 +57,7 @@ enum option_id {
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
 #define STORED (HD_VERB_REPLAY | HD_VERB_EXPLAIN)
-#define READS (STORED | HD_VERB_REPORT) /* what is stored, named before or after the options */
+#define READS (STORED | HD_VERB_REPORT) /* folders, named before or after the options */
 #define EVERY (SEARCH | STORED | HD_VERB_RECORD)
 #define RUNS (SEARCH | HD_VERB_RECORD)
 
@@ -70,37 +70,40 @@ static const struct {
 } options[] = {
     {OPT_STRATEGY, "strategy", "NAME", HD_VERB_RUN, "how the schedule is chosen (see below; default random)"},
     {OPT_STRATEGY, "strategy", "NAME", HD_VERB_CHECK, "how schedules are chosen (see below; default auto)"},
-    {OPT_DEPTH, "depth", "N", SEARCH, "pct: ordering constraints that a bug may need (default 3)"},
+    {OPT_DEPTH, "depth", "N", SEARCH,
+     "pct, sites: how many ordering constraints a bug needs at most (default 3)"},
     {OPT_PREEMPTIONS, "preemptions", "N|iterate", SEARCH,
-     "only schedules with at most N switches away from a thread that could go on;\n"
-     "iterate: with 0, then 1, 2, ... (complete strategies)"},
+     "only schedules with at most N switches away from a thread that could continue;\n"
+     "iterate: 0, then 1, 2, ... (complete strategies)"},
     {OPT_DELAYS, "delays", "N|iterate", SEARCH,
-     "only schedules that depart at most N times from one deterministic schedule;\n"
+     "only schedules that deviate at most N times from one deterministic schedule;\n"
      "iterate: as above (complete strategies)"},
     {OPT_SEED, "seed", "N", SEARCH, "seed of the strategy (default 1)"},
     {OPT_OUTPUT, "output", "FILE", HD_VERB_RECORD,
-     "where to put the trace (also -o FILE; default heddle.trace)"},
+     "where to write the trace (also -o FILE; default heddle.trace)"},
     {OPT_OUTPUT, "output", "FILE", HD_VERB_REPORT,
-     "where to put the page (also -o FILE; default report.html; - is standard output)"},
+     "where to write the page (also -o FILE; default report.html; - is standard output)"},
     {OPT_SEED, "seed", "N", HD_VERB_RECORD,
-     "a random schedule, another one for each N (default: every thread runs\nas long as it can, those created first come first)"},
-    {OPT_PLAIN, "plain", NULL, HD_VERB_RECORD, "record every access to memory, also of one thread alone"},
+     "a random schedule, a different one for each N (default: each thread runs\nas long as it can, in order of creation)"},
+    {OPT_PLAIN, "plain", NULL, HD_VERB_RECORD,
+     "record every memory access, including memory of a single thread"},
     {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_CHECK,
-     "stop after N executions (default 10000 for strategies that sample)"},
+     "stop after N executions (default 10000 for sampling strategies)"},
     {OPT_TIME, "time", "90s|5m|2h", HD_VERB_CHECK,
      "stop after this time (default 60s for auto without --max-executions)"},
-    {OPT_JOBS, "jobs", "N", HD_VERB_CHECK, "N processes share the search (also -j N; default 1)"},
-    {OPT_ALL, "all", NULL, HD_VERB_CHECK, "go on after the first finding"},
-    {OPT_IGNORE, "ignore", "KIND", SEARCH, "do not look for this kind of finding (repeatable, comma list)"},
+    {OPT_JOBS, "jobs", "N", HD_VERB_CHECK, "share the search among N processes (also -j N; default 1)"},
+    {OPT_ALL, "all", NULL, HD_VERB_CHECK, "continue after the first finding"},
+    {OPT_IGNORE, "ignore", "KIND", SEARCH,
+     "do not look for this kind of finding (repeatable, or a comma-separated list)"},
     {OPT_SUPPRESSIONS, "suppressions", "FILE", SEARCH,
-     "do not report findings that match a line kind:glob of the file (repeatable)"},
-    {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how an execution begins again (default auto)"},
+     "do not report findings that match a kind:glob line of the file (repeatable)"},
+    {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how executions are restarted (default auto)"},
     {OPT_SPURIOUS, "spurious", NULL, RUNS, "let condition variables wake spuriously"},
     {OPT_TIMEOUTS, "timeouts", "last|any", RUNS,
      "timed waits end when nothing else can run (default), or at any point"},
     {OPT_PRELOAD, "preload", NULL, RUNS,
-     "for a program not built with heddle cc: schedules of its synchronisation, input and\n"
-     "output; its accesses to memory are not seen, so neither are data races"},
+     "for a program not built with heddle cc: controls its synchronisation, input and\n"
+     "output, but not its memory accesses, so data races are not detected"},
     {OPT_CLASSES, "classes", NULL, SEARCH, "count the happens-before classes seen"},
     {OPT_LEAKS, "leaks", NULL, SEARCH, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
@@ -108,36 +111,37 @@ static const struct {
     {OPT_MAX_LENGTH, "max-length", "N", SEARCH, "cut an execution after N steps (default 100000)"},
     {OPT_MAX_LENGTH, "max-length", "N", HD_VERB_RECORD, "cut the execution after N steps (default 10000000)"},
     {OPT_HANG_TIMEOUT, "hang-timeout", "TIME", EVERY, "report a hang after this time (default 10s)"},
-    {OPT_SAVE, "save", "FILE", HD_VERB_CHECK, "save the search there every few seconds, and when it ends"},
+    {OPT_SAVE, "save", "FILE", HD_VERB_CHECK, "save the search to FILE every few seconds, and when it ends"},
     {OPT_RESUME, "resume", "FILE", HD_VERB_CHECK,
-     "continue the search saved there, with its options (saves it there again)"},
+     "continue the search saved in FILE, with its options, and save it there again"},
     {OPT_JSON, "json", "FILE", SEARCH | HD_VERB_EXPLAIN, "write the result as JSON; - is standard output"},
     {OPT_SARIF, "sarif", "FILE", SEARCH, "write the findings as SARIF 2.1.0, for code scanning and editors"},
     {OPT_JUNIT, "junit", "FILE", SEARCH, "write the result as JUnit XML, for CI services"},
     {OPT_FORMAT, "format", "text|gcc|github", SEARCH,
-     "how findings are shown: for people (default), as messages of a compiler,\n"
+     "how findings are printed: for people (default), as compiler messages,\n"
      "or as annotations of a GitHub workflow"},
-    {OPT_OUT, "out", "DIR", SEARCH, "store findings here (default .heddle)"},
+    {OPT_OUT, "out", "DIR", SEARCH, "store findings in DIR (default .heddle)"},
     {OPT_EXPLAIN, "explain", "TIME", HD_VERB_CHECK,
-     "look this long, in all, for smaller schedules with the same findings (default 2s)"},
-    {OPT_NO_EXPLAIN, "no-explain", NULL, HD_VERB_CHECK, "show failing schedules as they were found"},
-    {OPT_BUDGET, "time", "TIME", HD_VERB_EXPLAIN, "look this long for a smaller schedule (default 10s)"},
-    {OPT_ORIGINAL, "original", NULL, HD_VERB_REPLAY, "the schedule as it was found, not the smaller one"},
+     "spend this long, in total, on smaller schedules with the same findings (default 2s)"},
+    {OPT_NO_EXPLAIN, "no-explain", NULL, HD_VERB_CHECK, "show failing schedules as found"},
+    {OPT_BUDGET, "time", "TIME", HD_VERB_EXPLAIN,
+     "spend this long looking for a smaller schedule (default 10s)"},
+    {OPT_ORIGINAL, "original", NULL, HD_VERB_REPLAY, "use the schedule as found, not the smaller one"},
     {OPT_TIMES, "times", "N", HD_VERB_REPLAY, "replay N times and compare (default 1)"},
     {OPT_GDB, "gdb", NULL, HD_VERB_REPLAY,
-     "start gdb there, just before the failing step; what follows -- goes to gdb\n"
+     "start gdb just before the failing step; what follows -- is passed to gdb\n"
      "(see docs/debugging.md, and `help heddle` in gdb)"},
     {OPT_CONFIG, "config", "FILE", HD_VERB_CHECK,
-     "without a program: where the targets are (default heddle.toml, here or in a folder above)"},
+     "without a program: the file with the targets (default heddle.toml, here or in a parent folder)"},
     {OPT_TARGET, "target", "TARGET", HD_VERB_CHECK,
-     "without a program: only targets with this name, or like this pattern (repeatable)"},
-    {OPT_FORCE, "force", NULL, HD_VERB_INIT, "replace the heddle.toml that is there"},
-    {OPT_QUIET, "quiet", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT, "say nothing but findings and errors"},
+     "without a program: only targets that match this name or pattern (repeatable)"},
+    {OPT_FORCE, "force", NULL, HD_VERB_INIT, "replace an existing heddle.toml"},
+    {OPT_QUIET, "quiet", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT, "print only findings and errors"},
     {OPT_HELP, "help", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT, "show this help"},
 };
 
 #define DEFAULT_CHECK "auto"
-#define DEFAULT_RUN "random" /* one execution: another one for each --seed */
+#define DEFAULT_RUN "random" /* one execution, a different one for each --seed */
 #define DEFAULT_EXECUTIONS 10000
 #define DEFAULT_SECONDS 60
 #define EXPLAIN_SECONDS 10 /* of `heddle explain` */
@@ -174,7 +178,7 @@ static int parse_time(const char *name, const char *value, double *out, struct h
 static int parse_bound(struct hd_options *o, enum hd_bound kind, const char *name, const char *value,
                        struct hd_err *err) {
   if (o->bound_kind && o->bound_kind != kind)
-    return hd_fail(err, HD_EUSAGE, "--preemptions and --delays exclude each other: give one of them");
+    return hd_fail(err, HD_EUSAGE, "--preemptions and --delays exclude each other: give only one");
   uint64_t n = 0;
   o->bound_kind = kind;
   o->bound_iterate = strcmp(value, "iterate") == 0;
@@ -207,7 +211,7 @@ static int add_word(struct hd_word_list *list, const char *name, const char *val
   return HD_OK;
 }
 
-/* What was said before, in a place that counts less, is forgotten where values add up or exclude each other. */
+/* Drops what an earlier layer gave, where values add up or exclude each other. */
 static void forget(struct hd_options *o, enum option_id id) {
   if (id == OPT_IGNORE) o->ignore = 0;
   if (id == OPT_SUPPRESSIONS) o->suppressions.n = 0;
@@ -397,7 +401,7 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
     o->args = argv + 1;
     o->args[o->nargs] = NULL;
     if (o->gdb && is_given(o, OPT_TIMES))
-      return hd_fail(err, HD_EUSAGE, "--gdb and --times exclude each other: give one of them");
+      return hd_fail(err, HD_EUSAGE, "--gdb and --times exclude each other: give only one");
   } else {
     o->args = argv + i;
     o->nargs = argc - i;
@@ -410,7 +414,7 @@ int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *er
     o->strategy = (verb & (HD_VERB_RUN | HD_VERB_RECORD)) && !o->bound_kind ? DEFAULT_RUN : DEFAULT_CHECK;
   if (o->bound_kind && !hd_strategy_systematic(o->strategy))
     return hd_fail(err, HD_EUSAGE,
-                   "--%s is for strategies that cover every schedule, and %s samples: take --strategy auto, "
+                   "--%s is for strategies that cover every schedule, and %s samples: use --strategy auto, "
                    "optimal, dpor, dfs or rdfs",
                    o->bound_kind == HD_BOUND_DELAYS ? "delays" : "preemptions", o->strategy);
   int rc = check_jobs(o, err);

@@ -32,7 +32,7 @@ struct hd_options {
   uint64_t jobs;           /* processes that share the search */
   uint64_t max_executions; /* 0: no limit */
   double time;             /* seconds, 0: no limit */
-  bool time_default;       /* nobody asked for that limit */
+  bool time_default;       /* that limit is a default */
   uint64_t max_length;
   double hang_timeout;
   uint64_t ignore; /* bit per enum hd_kind */

@@ -1,6 +1,6 @@
 /* outputs.c: the files that the result of a search is written to: --json, --sarif, --junit. Runs in the supervisor.
  *
- * That they can be written is looked at before the search, not after hours of it. Each is replaced in one step. */
+ * Whether they can be written is checked before the search, not after hours of it. Each is replaced atomically. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static char *dump(json_t *json) {
   return out;
 }
 
-/* ---- a result: what is told about one search, and what of it goes into each file ---- */
+/* ---- a result: one search, and its part of each file ---- */
 
 json_t *hd_outputs_result(const struct hd_options *o, const struct hd_summary *s, const char *cwd) {
   json_t *result = json_pack("{s:o}", "summary", hd_json_summary(s));
@@ -41,7 +41,7 @@ json_t *hd_outputs_result(const struct hd_options *o, const struct hd_summary *s
   return result;
 }
 
-/* ---- what the files are made of: results, and what is told about all of them or NULL ---- */
+/* ---- the files: made of results, and of JSON about all of them or NULL ---- */
 
 static char *make_json(json_t *results, json_t *about) {
   return dump(about ? json_incref(about)
@@ -86,7 +86,7 @@ struct output {
 };
 
 static void list(const struct hd_options *o, struct output out[OUTPUTS]) {
-  bool target = o->result_fd >= 0; /* who started it writes the files */
+  bool target = o->result_fd >= 0; /* the parent process writes the files */
   out[0] = (struct output){"json", target ? NULL : o->json, make_json};
   out[1] = (struct output){"sarif", target ? NULL : o->sarif, make_sarif};
   out[2] = (struct output){"junit", target ? NULL : o->junit, make_junit};
@@ -149,7 +149,7 @@ int hd_outputs_write_all(const struct hd_options *o, json_t *results, json_t *ab
   return rc;
 }
 
-/* A target of a project: its result goes to who started it. Files are named from where that was. */
+/* A target of a project: its result goes to the parent process. Source files are named relative to its folder. */
 static int hand_over(const struct hd_options *o, const struct hd_summary *s, struct hd_err *err) {
   char *here = hd_cwd();
   for (size_t i = 0; here && i < s->nfindings; i++) hd_finding_names(s->findings[i], here);

@@ -1,8 +1,8 @@
 /* project.c: heddle.toml: what `heddle check` without a program runs. Runs in the supervisor.
  *
  * The file is found in the current folder or the next one above that has it; paths in it begin at its folder. Keys are
- * the long options of `heddle check`, read through the same table, and a few of their own. What is wrong is told with
- * line and column before anything is run. */
+ * the long options of `heddle check`, read through the same table, and a few of their own. Mistakes are
+ * reported with line and column before anything is run. */
 #include "cli/project.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static int wrong(const struct hd_project *p, int line, int column, struct hd_err
 #define wrong_key(p, v, err, ...) wrong(p, (v)->key_line, (v)->key_column, err, __VA_ARGS__)
 #define wrong_value(p, v, err, ...) wrong(p, (v)->line, (v)->column, err, __VA_ARGS__)
 
-/* How many letters have to be changed, added, left out to make `a` of `b`. */
+/* The edit distance. */
 static size_t distance(const char *a, const char *b) {
   size_t n = strlen(b);
   size_t *row = hd_alloc((n + 1) * sizeof *row);
@@ -58,7 +58,7 @@ static void guess(struct guess *g, const char *candidate) {
   if (d < g->distance) *g = (struct guess){g->word, candidate, d};
 }
 
-/* The option of that name; false: there is none. */
+/* The option of that name; false if there is none. */
 static bool find_option(const char *name, struct hd_option_info *out, struct guess *g, bool target) {
   for (size_t at = 0; hd_options_next(HD_VERB_CHECK, &at, out);) {
     if (strcmp(out->name, name) == 0) return true;
@@ -330,7 +330,8 @@ static int read_top(struct hd_project *p, const struct hd_toml *v, struct hd_err
   guess(&g, "defaults");
   guess(&g, "target");
   if (g.best) return unknown(p, v, &g, err);
-  return wrong_key(p, v, err, "unknown key `%s`; here are only build, [defaults] and [[target]]", v->key);
+  return wrong_key(p, v, err, "unknown key `%s`; the top level has only build, [defaults] and [[target]]",
+                   v->key);
 }
 
 static bool is_chosen(const struct hd_word_list *patterns, const char *name) {
@@ -391,8 +392,8 @@ static int read_project(struct hd_project *p, int argc, char **argv, struct hd_e
 
 /* ---- finding it ---- */
 
-/* The file here or in the next folder above that has it. What others put above our folders is not for us: it names
- * programs and commands that would be run. */
+/* The file here or in the nearest parent folder that has it. A file of another user is not used: it names programs and
+ * commands that would be run. */
 static int find_file(struct hd_project *p, struct hd_err *err) {
   char *cwd = hd_cwd();
   if (!cwd) return hd_fail(err, HD_EENV, "the current folder no longer exists; cd to one that does");
@@ -406,7 +407,7 @@ static int find_file(struct hd_project *p, struct hd_err *err) {
       p->folder = cwd;
       p->prefix = hd_str_take(&prefix);
       if (!*p->prefix || st.st_uid == getuid() || st.st_uid == 0) return HD_OK;
-      return hd_fail(err, HD_EUSAGE, "%s belongs to somebody else; if you trust it: heddle check --config %s",
+      return hd_fail(err, HD_EUSAGE, "%s belongs to another user; if you trust it: heddle check --config %s",
                      name, name);
     }
     free(name);

@@ -1,4 +1,4 @@
-/* project.h: heddle.toml: project.c reads it, project_run.c runs its targets, project_text.c tells the result. */
+/* project.h: heddle.toml: project.c reads it, project_run.c runs its targets, project_text.c prints the result. */
 #ifndef HD_PROJECT_H
 #define HD_PROJECT_H
 
@@ -35,11 +35,11 @@ struct hd_project {
   HD_VEC(struct hd_task) task; /* those that are to be run */
 };
 
-/* Reads the file for this command line of `heddle check`; `config`: its name, or NULL: it is looked for. */
+/* Reads the file for this command line of `heddle check`; `config`: its name, or NULL: it is searched for. */
 int hd_project_open(struct hd_project *p, const char *config, int argc, char **argv, struct hd_err *err);
 void hd_project_fini(struct hd_project *p);
 
-/* Runs the targets, tells and writes what came of it, and returns the exit code. */
+/* Runs the targets, prints and writes the results, and returns the exit code. */
 int hd_project_run(struct hd_project *p);
 
 /* ---- between project_run.c and project_text.c ---- */

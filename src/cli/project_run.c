@@ -3,8 +3,8 @@
  * Each target is searched by a child of ours, a copy of this process that does what `heddle check -- PROGRAM` does and
  * hands its result over through a memory file: whatever happens to it, the others are run, and the table is printed.
  *
- * Signals that end a search are blocked here and taken between other things. The terminal sends them to the child, too;
- * one that somebody sent to this process alone is passed on. */
+ * Signals that end a search are blocked here and handled synchronously. The terminal sends them to the child, too; one
+ * that was sent to this process alone is forwarded. */
 #include "cli/project.h"
 #include "session/names.h"
 
@@ -157,7 +157,7 @@ static char *reason(const struct hd_str *said) {
   return out;
 }
 
-/* The result of a search that did not come to one. */
+/* The result of a search that did not produce one. */
 static void make_result(struct hd_task_row *row, const struct hd_task *t, enum hd_stop stop,
                         const char *why) {
   struct hd_summary sum = {
@@ -174,7 +174,7 @@ static void make_result(struct hd_task_row *row, const struct hd_task *t, enum h
 /* How a child that has handed over no result has ended. */
 static void judge(struct hd_task_row *row, const struct hd_task *t, int status) {
   int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) { /* it had not begun to search */
+  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) { /* it had not started to search */
     row->status = 5;
     if (!row->result) make_result(row, t, HD_STOP_INTERRUPTED, NULL);
     return;

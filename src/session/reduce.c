@@ -1,10 +1,10 @@
 /* reduce.c: a schedule with the same finding and as few preemptions, switches, threads and steps as can be found.
  * Runs in the supervisor.
  *
- * Two tools take turns, each a tested process that tries thousands of schedules: the strategy `reduce` changes the
- * failing schedule step by step (explore/strategy_reduce.c); a search of all schedules with fewer preemptions than that
- * came to looks for the same finding. When the latter comes to its end without it, the number of preemptions is the
- * least there is. What they find is believed only when it is confirmed in a process of its own. */
+ * Two tools alternate, each a tested process that tries thousands of schedules: the strategy `reduce` changes the
+ * failing schedule step by step (explore/strategy_reduce.c); a search of all schedules with fewer preemptions than its
+ * result looks for the same finding. If that search completes without it, the number of preemptions is the minimum. A
+ * result counts only when it is confirmed in a process of its own. */
 #include "session/rerun.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct reducer {
   const struct hd_input *input;
   double hang_timeout, deadline;
   struct hd_reduction *out;
-  uint32_t covered; /* with fewer preemptions than this there is none */
+  uint32_t covered; /* no schedule with fewer preemptions than this has the finding */
 };
 
 static void *copy(const void *p, size_t n, size_t item) {
@@ -27,7 +27,7 @@ static void *copy(const void *p, size_t n, size_t item) {
   return out;
 }
 
-/* Takes over steps, and what they mean something with, from another schedule. */
+/* Copies the steps, and the visible memory that they depend on, from another schedule. */
 static void take_steps(struct hd_schedule *to, const struct hd_schedule *from) {
   struct hd_schedule s = *to;
   s.step = copy(from->step, from->nsteps, sizeof *s.step);
@@ -114,7 +114,7 @@ static int change(struct reducer *r, struct hd_schedule *s, const struct hd_find
       *found = true;
     }
     hd_control_fini(&c);
-    /* A candidate that takes its process with it is survived in fork mode only. */
+    /* Only in fork mode does the search survive a candidate that kills its process. */
     if (outcome.end != HD_PROCESS_DIED || config.restart == HD_RESTART_FORK || hd_now() >= deadline)
       return HD_OK;
     config.restart = HD_RESTART_FORK;
@@ -171,7 +171,7 @@ int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, con
   int rc = run(&r, s, &config, hd_now() + TRY_SECONDS, &c, &outcome, err);
   if (rc != HD_OK) return rc;
   const hd_step *step;
-  /* What ended otherwise than it should says nothing. */
+  /* A process that ended in any other way says nothing. */
   *fails = outcome.end != HD_PROCESS_DONE || result_of(&c, &step).found;
   hd_control_fini(&c);
   return HD_OK;
@@ -211,7 +211,7 @@ int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const s
   struct reducer r = {cmd, s, in, hang_timeout, started + seconds, out, 0};
   struct hd_schedule best = {0};
   bool found = false, lower = false;
-  /* A hang takes its time-out to be seen; what died without a trace cannot be told from other deaths. */
+  /* A hang takes its timeout to notice; a death without a trace cannot be distinguished from others. */
   if (s->kind == HD_KIND_HANG || (s->partial && !death_of(s, f))) return HD_OK;
   best = *s;
   best.step = NULL;

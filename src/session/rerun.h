@@ -110,7 +110,7 @@ struct hd_comparison {
   struct hd_str got;  /* ... and now */
   const char *cause;  /* the likely cause */
 };
-/* An error: the program did not come to the point where control begins. */
+/* Fails if the program did not reach the point where control begins. */
 int hd_replay_compare(const struct hd_replay *r, const struct hd_rerun *run, struct hd_comparison *out,
                       struct hd_err *err);
 void hd_comparison_fini(struct hd_comparison *c);

@@ -52,7 +52,7 @@ void hd__session_sample(struct hd_session *s, bool last) {
   if (last || now >= s->samples.next) add(s, now);
 }
 
-/* Without findings there is no folder, and none is made that nobody asked for. */
+/* Without findings there is no folder, and none is created unless one was named. */
 static bool is_kept(const struct hd_session *s) {
   struct stat st;
   return s->config.search.mode == HD_MODE_CHECK && (s->config.out || stat(s->store.dir, &st) == 0);

@@ -33,7 +33,7 @@ static void add_targets(struct hd_status *sum, const struct hd_status *st, bool 
 }
 
 static void add_status(struct hd_status *sum, const struct hd_status *st, uint64_t epoch) {
-  bool counts = st->epoch == epoch; /* else the search has begun anew since */
+  bool counts = st->epoch == epoch; /* else the search has restarted since */
   sum->discarded += st->discarded + (counts ? 0 : st->executions + st->infeasible);
   sum->events += st->events;
   sum->switches += st->switches;

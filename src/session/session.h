@@ -23,15 +23,15 @@ struct hd_attachment;
 
 /* Strings and lists are borrowed and must outlive the session. */
 struct hd_session_config {
-  /* What the runtime is told: strategy, seed, bounds, limits, what to look for. The mode is HD_MODE_CHECK, a search, or
+  /* What the runtime is given: strategy, seed, bounds, limits, what to look for. The mode is HD_MODE_CHECK, a search, or
    * HD_MODE_RUN, one execution with the supervisor's own input and output. `workers` is the number of processes. */
   struct hd_config search;
   char **argv;                            /* ends with NULL */
   const char *cwd;                        /* where the program runs; NULL: here */
   bool preload;                           /* it was not built with heddle cc */
-  const struct hd_attachment *attachment; /* the search was begun by hd_check; NULL: not */
+  const struct hd_attachment *attachment; /* hd_check started the search; NULL: it did not */
   double time;                            /* seconds to search; 0: no limit */
-  bool time_default;                      /* nobody asked for that limit: the summary says so */
+  bool time_default;                      /* that limit is a default: the summary says so */
   double hang_timeout;                    /* seconds */
   double explain;                         /* seconds to look for smaller schedules, in all; 0: do not */
   const char *const *suppressions;        /* files */
@@ -111,7 +111,7 @@ int hd_session_error(const struct hd_session *s);
 const char *hd_session_cwd(const struct hd_session *s);
 void hd_session_free(struct hd_session *s);
 
-/* ---- attach.c: searches that hd_check has begun ---- */
+/* ---- attach.c: searches that hd_check has started ---- */
 
 struct hd_attachment {
   int socket, result,

@@ -72,7 +72,7 @@ struct hd_status hd__session_total(const struct hd_session *s);
 void hd__session_harvest(struct hd_session *s, struct hd_worker *w);
 /* Its process died: a finding of the supervisor's own, unless the runtime has one for that execution. */
 void hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o);
-/* Whether the strategy came to its end and covered everything. */
+/* Whether the strategy has finished and covered everything. */
 bool hd__session_complete(const struct hd_session *s);
 /* Reports progress, if it is time. */
 void hd__session_progress(struct hd_session *s);
@@ -87,7 +87,7 @@ void hd__session_sample(struct hd_session *s, bool last);
 enum hd_class_count hd__session_classes(const struct hd_session *s, const struct hd_status *st, uint64_t *n);
 /* Keeps the result beside the findings, if there is a folder for them or one was named; warns when it cannot. */
 void hd__session_keep(struct hd_session *s, const struct hd_summary *sum);
-/* What the search exercised; NULL when nobody will look at it. The caller releases. */
+/* What the search exercised; NULL when it is not needed. The caller releases. */
 json_t *hd__session_coverage(const struct hd_session *s);
 
 /* ---- save.c ---- */

@@ -1,8 +1,8 @@
-/* store.c: the folder of a finding, .heddle/N: written whole or not at all, read strictly.
+/* store.c: the folder of a finding, .heddle/N: written completely or not at all, read strictly.
  * Runs in the supervisor.
  *
  * A folder is filled as DIR/.tmp-PID and then renamed to the next free number. Whatever cannot be read
- * back is refused with the file and what is wrong. docs/formats.md tells the formats. */
+ * back is refused with the file and what is wrong. docs/formats.md has the formats. */
 #include "session/rerun.h"
 
 #include <dirent.h>
@@ -31,7 +31,7 @@ int hd_store_init(struct hd_store *s, const char *dir, struct hd_err *err) {
   } else if (errno != ENOENT) {
     rc = hd_fail(err, HD_EENV, "cannot store findings in %s: %s; use --out DIR", s->dir, strerror(errno));
   } else if (mkdir(s->dir, 0777)) {
-    if (errno != EEXIST) /* another search has made it meanwhile */
+    if (errno != EEXIST) /* another search has just created it */
       rc = hd_fail(err, HD_EENV, "cannot create %s for findings: %s; use --out DIR", s->dir, strerror(errno));
   } else {
     rmdir(s->dir); /* only to see whether it can be done */
@@ -103,7 +103,7 @@ static int write_input(const char *dir, const struct hd_input *in, struct hd_err
   return rc;
 }
 
-/* What a replay must hand out before the call that it is about. */
+/* The results of earlier calls, which a replay returns from them. */
 static int write_calls(const char *dir, const struct hd_command *c, struct hd_err *err) {
   char *data;
   size_t len;
@@ -136,7 +136,7 @@ static int write_smaller(const char *dir, const struct hd_reduction *r, const st
   return rc;
 }
 
-static int write_told(const char *dir, const struct hd_finding *f, struct hd_err *err) {
+static int write_texts(const char *dir, const struct hd_finding *f, struct hd_err *err) {
   struct hd_str b;
   hd_str_init(&b);
   hd_text_finding(&b, f, false);
@@ -156,21 +156,35 @@ static int write_parts(const char *dir, const struct hd_record *r, struct hd_err
   if (rc == HD_OK) rc = write_input(dir, r->input, err);
   if (rc == HD_OK) rc = write_calls(dir, r->command, err);
   if (rc == HD_OK && r->reduction) rc = write_smaller(dir, r->reduction, r->command, err);
-  if (rc == HD_OK) rc = write_told(dir, r->finding, err);
+  if (rc == HD_OK) rc = write_texts(dir, r->finding, err);
   if (rc == HD_OK) rc = write_json(dir, "command.json", command_json(r->command), err);
   return rc;
 }
 
-/* One more than the highest number in use. */
-static unsigned next_number(const char *dir) {
-  unsigned highest = 0;
+static int by_number(const void *a, const void *b) {
+  unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+  return (x > y) - (x < y);
+}
+
+unsigned *hd_store_list(const char *dir, size_t *n) {
+  HD_VEC(unsigned) all = {0};
   DIR *d = opendir(dir);
   for (struct dirent *e; d && (e = readdir(d));) {
-    uint64_t n;
-    if (hd_parse_u64(e->d_name, 10, 1000000000, &n) && n > highest) highest = (unsigned)n;
+    uint64_t number;
+    if (hd_parse_u64(e->d_name, 10, 1000000000, &number) && number > 0) hd_vec_push(&all, (unsigned)number);
   }
   if (d) closedir(d);
-  return highest + 1;
+  if (all.n) qsort(all.v, all.n, sizeof *all.v, by_number);
+  *n = all.n;
+  return all.v;
+}
+
+/* One more than the highest number in use. */
+static unsigned next_number(const char *dir) {
+  size_t n;
+  unsigned *all = hd_store_list(dir, &n), next = n ? all[n - 1] + 1 : 1;
+  free(all);
+  return next;
 }
 
 /* Makes the folder to write into. The one around it may go while another search looks whether it can be made. */
@@ -222,7 +236,7 @@ int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reductio
   unlink(path);
   free(path);
   int rc = write_smaller(dir, r, cmd, err);
-  return rc == HD_OK ? write_told(dir, f, err) : rc;
+  return rc == HD_OK ? write_texts(dir, f, err) : rc;
 }
 
 /* ---- reading ---- */
@@ -342,7 +356,7 @@ static int read_schedule(const char *dir, const char *name, struct hd_schedule *
   return rc;
 }
 
-/* Looks the trace through once, so that a damaged one is refused before anything is run. */
+/* Reads the trace once, so that a damaged one is refused before anything is run. */
 static int read_trace(const char *dir, const char *name, struct hd_stored *out, struct hd_err *err) {
   char *data = NULL, *path;
   size_t len;
@@ -366,13 +380,22 @@ static bool has_part(const char *dir, const char *name) {
   return there;
 }
 
-/* Puts the smaller schedule and its trace in the place of the others. */
+bool hd_store_is_finding(const char *dir) { return has_part(dir, "schedule"); }
+
+bool hd_store_is_minimised(const char *dir) { return has_part(dir, "schedule.min"); }
+
+char *hd_store_trace(const char *dir) {
+  return hd_sprintf("%s/%s", dir, hd_store_is_minimised(dir) ? "trace.min" : "trace");
+}
+
+/* Replaces schedule and trace by those of the smaller schedule. */
 static int read_smaller(const char *dir, struct hd_stored *out, struct hd_err *err) {
   struct hd_schedule schedule = {0};
   int rc = read_schedule(dir, "schedule.min", &schedule, err);
   if (rc == HD_OK && (schedule.kind != out->schedule.kind || schedule.key != out->schedule.key))
-    rc = hd_fail(err, HD_EUSAGE,
-                 "%s/schedule.min: damaged: it is of another finding than schedule; use --original", dir);
+    rc =
+        hd_fail(err, HD_EUSAGE,
+                "%s/schedule.min: damaged: it belongs to another finding than schedule; use --original", dir);
   if (rc == HD_OK) rc = read_trace(dir, "trace.min", out, err);
   if (rc != HD_OK) {
     hd_schedule_fini(&schedule);
@@ -386,7 +409,7 @@ static int read_smaller(const char *dir, struct hd_stored *out, struct hd_err *e
 static int read_run_parts(const char *dir, bool original, struct hd_stored *out, struct hd_err *err) {
   int rc = read_schedule(dir, "schedule", &out->schedule, err);
   if (rc == HD_OK) rc = read_trace(dir, "trace", out, err);
-  return rc == HD_OK && !original && has_part(dir, "schedule.min") ? read_smaller(dir, out, err) : rc;
+  return rc == HD_OK && !original && hd_store_is_minimised(dir) ? read_smaller(dir, out, err) : rc;
 }
 
 /* The row of the story that was shown with this number, plus 1. */

@@ -60,6 +60,14 @@ int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reductio
 
 /* ---- store.c: reading ---- */
 
+/* Whether the folder is one of a finding, and whether it has a smaller schedule. */
+bool hd_store_is_finding(const char *dir);
+bool hd_store_is_minimised(const char *dir);
+/* The path of the trace that a replay follows: that of the smaller schedule, if there is one. The caller frees. */
+char *hd_store_trace(const char *dir);
+/* The numbers of the findings in a folder, in order; the caller frees. */
+unsigned *hd_store_list(const char *dir, size_t *n);
+
 /* What a replay needs. */
 struct hd_stored {
   struct hd_schedule schedule;

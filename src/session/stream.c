@@ -3,7 +3,7 @@
  * Every process of a search and of its replays must see the same descriptors, or else the C library
  * buffers differently, allocates differently, and the schedule no longer fits. Therefore input is
  * spooled once and read from its beginning by each process, and output never goes to a terminal
- * directly: a pipe stands in between. */
+ * directly: a pipe is in between. */
 #include "session/process.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ int hd_input_init(struct hd_input *in, bool may_inherit, struct hd_err *err) {
     return HD_OK;
   }
   if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
-    /* An open pipe that nobody writes to (a build server's) would be waited for forever. */
+    /* An open pipe without a writer (a build server's) would block forever. */
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
     if (poll(&p, 1, FIRST_BYTE_MS) == 0) {
       if (may_inherit)

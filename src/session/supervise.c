@@ -47,7 +47,7 @@ int hd_interrupts(void) { return interrupts; }
 
 /* ---- starting ---- */
 
-/* What the child tells the supervisor when it cannot start; the pipe closes by itself on exec. */
+/* What the child sends the supervisor when it cannot start; the pipe closes by itself on exec. */
 struct start_error {
   int error;
   char step[32];

@@ -413,7 +413,7 @@ int main(void) {
 }""")
     s.run(["./prog"], want=3)
     p = s.run([s.heddle, "replay", ".heddle/1"], want=3)
-    s.check("did not come to the call of hd_check that this was found in" in p.stderr, p.stderr)
+    s.check("did not reach the call of hd_check that this was found in" in p.stderr, p.stderr)
 
 
 def test_option_variable(s):
