@@ -191,7 +191,7 @@ int main(void) {
     s.same(first[3], "clean 2 0", "optimal")
 
 
-@each(('.strategy = "nonsense"', "unknown strategy 'nonsense'"), ('.arguments = "-- x"', "`--` is no option"),
+@each(('.strategy = "nonsense"', "unknown strategy 'nonsense'"), ('.arguments = "-- x"', "`--` is not an option"),
       ('.arguments = "--wat"', "unknown option '--wat'"))
 def test_bad_options(s, parameter):
     options, words = parameter

@@ -225,18 +225,18 @@ static const char *prepare(const struct hd_check_options *o, char heddle[HD_PATH
   unsigned threads = 0;
   hd__each_number("/proc/self/task", count_one, &threads);
   if (threads > 1) /* a copy of this process does not have them */
-    return "other threads are running, and would be missing in what is searched: join them first";
+    return "other threads are running; the search could not control them: join them first";
   if (!find_supervisor(heddle, HD_PATH_MAX))
-    return "the program `heddle` is not where the runtime was installed: name it in the variable HEDDLE";
+    return "cannot find `heddle` beside the runtime: set the variable HEDDLE to its path";
   if (!hd__raise_file_limit())
     return "the limit of open files is below " TEXT(HD_FILE_LIMIT) "; raise it with ulimit -n";
   if (hd_sys3(SYS_fcntl, HD_CALLS_FD, F_GETFD, 0) < 0)
-    return "the program has closed a descriptor above 1000, which is Heddle's: close only what was opened";
+    return "the program has closed a descriptor of Heddle's (above 1000): close only descriptors that you opened";
   add_options(w, o);
   add_words(w, hd__variable(hd__process.envp, HD_OPTIONS_ENV));
   for (unsigned i = 0; i < w->n; i++)
-    if (hd__streq(w->at[i], "--")) return "`--` is no option: what would come after it is the program itself";
-  return w->full ? "the options, with those of " HD_OPTIONS_ENV ", are too many or too long" : NULL;
+    if (hd__streq(w->at[i], "--")) return "`--` is not an option here: the program is this one";
+  return w->full ? "too many or too long options (including those of " HD_OPTIONS_ENV ")" : NULL;
 }
 
 static void search(const struct hd_body *body, const struct hd_check_options *o, struct hd_check_result *r) {
@@ -250,7 +250,7 @@ static void search(const struct hd_body *body, const struct hd_check_options *o,
   }
   if (!open_ends(&e)) {
     close_ends(&e);
-    failed(r, "no more descriptors");
+    failed(r, "out of descriptors");
     return;
   }
   long pid = plain_fork();
