@@ -295,11 +295,12 @@ HD_EXPORT void hd_rt_check(void (*fn)(void *), void *arg, const struct hd_check_
     return;
   }
   if (hd__process.way < HD_WAY_FREE) {
-    failed(r,
-           hd__process.way == HD_WAY_LATE
-               ? "the program was not linked by heddle cc, only a library that it has loaded: link it so"
-               : "it is called in a library that was loaded with dlopen, which could not be known when the "
-                 "process began: set " HD_OPTIONS_ENV ", it may be empty");
+    failed(
+        r,
+        hd__process.way == HD_WAY_LATE
+            ? "the program was not linked by heddle cc, only a library that it loads: link the program with it too"
+            : "the call is in a library that was loaded with dlopen, for which the process is not prepared: set " HD_OPTIONS_ENV
+              " (it may be empty) before the process starts");
     return;
   }
   real_fflush(NULL);

@@ -40,7 +40,7 @@ static bool is_check(const char *name, void *found) {
 }
 
 /* Restarts the program the way a replay will start it. Returns if that fails: replays may diverge then. */
-static void start_again(char **argv, char **envp) {
+static void restart_program(char **argv, char **envp) {
   char exe[HD_PATH_MAX];
   long n = hd_sys4(SYS_readlink, "/proc/self/exe", exe, sizeof exe - 1, 0);
   long old = hd_sys3(SYS_personality, 0xffffffff, 0, 0);
@@ -101,7 +101,7 @@ void hd__check_begin(const char *how, bool late, char **argv, char **envp) {
     hd__each_needed_name(is_check, &uses);
     if (!uses && !announced(envp)) return;
     hd__raise_file_limit();
-    start_again(argv, envp);
+    restart_program(argv, envp);
   }
   hd__process.way = how && hd__streq(how, HD_CTL_CALL) ? HD_WAY_REPLAY : HD_WAY_FREE;
 }

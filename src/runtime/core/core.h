@@ -171,7 +171,7 @@ static inline bool hd__happened_before(uint32_t seg) {
 
 /* Before a decision, while a thread is in a section. Returns true when that thread continues, false when it has to
  * wait and has left the section. */
-bool hd__section_goes_on(void);
+bool hd__section_continues(void);
 /* The thread was picked outside its section: it enters. */
 void hd__section_enter(struct hd_thread *t);
 /* The running thread is no longer in any section. */

@@ -229,7 +229,7 @@ static struct hd_thread *decide(void) {
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
   }
-  bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_goes_on();
+  bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
   if (HD_UNLIKELY(rt.nenabled == 0)) idle();
   if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__end(HD_RUN_CUT);
   int next;

@@ -16,7 +16,7 @@ void hd__section_leave(void) {
   hd__release(&rt.section_vc);
 }
 
-bool hd__section_goes_on(void) {
+bool hd__section_continues(void) {
   struct hd_thread *t = rt.section;
   if (t->state == HD_T_READY && hd_section_keeps(t->op.kind)) {
     t->op.section = HD_SECTION_INSIDE;

@@ -189,7 +189,7 @@ static struct timespec to_timespec(uint64_t ns) {
   return (struct timespec){(time_t)(ns / NS), (long)(ns % NS)};
 }
 
-static void tell(const struct hd_desc *d, struct itimerspec *out) {
+static void get_setting(const struct hd_desc *d, struct itimerspec *out) {
   if (!out) return;
   hd__snapshot_touch((uint64_t)out, sizeof *out);
   out->it_interval = to_timespec(d->every);
@@ -208,7 +208,7 @@ long hd__timerfd_create(const long *a) {
 long hd__timerfd_get(const long *a) {
   struct hd_desc *d = hd__fd(a[0]);
   if (!d || d->kind != HD_IO_TIMER) return -EINVAL;
-  tell(d, (struct itimerspec *)a[1]);
+  get_setting(d, (struct itimerspec *)a[1]);
   return 0;
 }
 
@@ -223,7 +223,7 @@ static long settime(long *a, uint64_t pc) {
                     .timeout = HD_FOREVER,
                     .pc = pc};
   hd__io_point(&o);
-  tell(d, (struct itimerspec *)a[3]);
+  get_setting(d, (struct itimerspec *)a[3]);
   uint64_t unread, value = to_ns(&new->it_value);
   long in[6] = {a[0], (long)&unread, 8, 0, 0, 0};
   hd__nowait(SYS_read, in); /* discards earlier expirations */
