@@ -26,23 +26,21 @@ NAME = re.compile(r"(\w+)\s*\((?:[^()]|\([^()]*\))*\)\s*(?:__asm__\s*\(\s*\"(\w+
 HEAD = """\
 # Supported functions and system calls
 
-This page is written by `scripts/supported.py` from the sources of the runtime, so it is changed by changing
-those. It says what happens in a controlled run. A program that is started on its own, without `heddle`, behaves as
-with the originals.
+`scripts/supported.py` generates this page from the sources of the runtime: do not edit it. It says what happens in a
+controlled run. A program that is started on its own, without `heddle`, behaves as with the originals.
 
 - **controlled**: Heddle's own code does the work.
-- **passed through**: the original does the work, and Heddle keeps account of it: the memory it reads and
-  writes counts as accessed, handlers are remembered, what a restart must undo is noted.
-- **refused**: noticed by name. The search ends with a message that names the function and the place of the
-  call, and exit code 3.
+- **passed through**: the original does the work, and Heddle records what it needs: memory that is read and
+  written counts as accessed, handlers are kept, and what a restart must undo is noted.
+- **refused**: the search ends with exit code 3 and a message that names the function and the place of the call.
 
-The last column says as which operation (`src/model/ops.def`) a call shows up in schedules and events. A *memory
+The last column names the operation (`src/model/ops.def`) that stands for a call in schedules and events. A *memory
 access* is a scheduling point only where threads contend for the memory (see
 [soundness.md](soundness.md#which-operations-are-scheduling-points)).
 
-Whatever is not listed runs unchanged, as code without instrumentation does: see
-[soundness.md](soundness.md#code-without-instrumentation). If such a function makes a system call, the list of
-system calls at the end holds for it.
+Functions that are not listed run unchanged, as code without instrumentation does: see
+[soundness.md](soundness.md#code-without-instrumentation). The list of system calls at the end holds for the calls
+that they make.
 """
 
 # Operations that are made in another file of the runtime.
@@ -60,7 +58,7 @@ ACTIONS = [
     ("virtual_usage", "all zero"),
     ("virtual_gettimeofday", "virtual: the same in every run"),
     ("time((time_t", "virtual: the same in every run"),
-    ("hd__file_changes", "passed through; the contents of a file are put back at a restart"),
+    ("hd__file_changes", "passed through; a restart restores the contents of files"),
     ("hd__timerfd_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
     ("VIRTUAL_PID", "virtual: the same in every run"),
@@ -68,20 +66,20 @@ ACTIONS = [
     ("unsigned *)a[0] = 0", "always processor 0"),
     ("hd__unsupported", "refused"),
     ("hd__exit_now", "ends the execution, not the process"),
-    ("do_futex", "controlled; made by hand, it is an operation of the schedule only when it waits or wakes one who does; "
+    ("do_futex", "controlled; made by hand, it is an operation of the schedule only when it waits or wakes a waiter; "
                  "through `syscall()` everything but `FUTEX_WAIT_REQUEUE_PI` and `FUTEX_CMP_REQUEUE_PI`, which are refused"),
     ("wait_call", "asks without waiting; a finite time-out passes at once, an endless one is refused while "
                   "another thread lives"),
     ("do_mmap", "passed through; unmapped at a restart"),
-    ("do_munmap", "passed through for what the execution mapped; what was there before `main` stays"),
-    ("do_mprotect", "passed through; the old protection is put back at a restart"),
-    ("cwd_moved", "passed through; the folder it started in is put back at a restart"),
-    ("mask_start", "passed through; put back at a restart"),
-    ("hd__fd_dup", "passed through; closed at a restart, and what was there before `main` is put back"),
+    ("do_munmap", "passed through for what the execution mapped; what existed before `main` stays"),
+    ("do_mprotect", "passed through; a restart restores the old protection"),
+    ("cwd_moved", "passed through; a restart restores the working folder"),
+    ("mask_start", "passed through; restored at a restart"),
+    ("hd__fd_dup", "passed through; closed at a restart, which restores what existed before `main`"),
     ("do_kill", "to this process: handled by a thread, a finding if it would kill; passed through otherwise"),
-    ("brk_moved", "passed through; put back at a restart"),
-    ("hd__fd_close", "passed through for what the execution opened; what was there before `main` stays open"),
-    ("hd__fd_moved", "passed through; the offset of a descriptor from before `main` is put back at a restart"),
+    ("brk_moved", "passed through; restored at a restart"),
+    ("hd__fd_close", "passed through for what the execution opened; what existed before `main` stays open"),
+    ("hd__fd_moved", "passed through; a restart restores the offset of a descriptor from before `main`"),
     ("hd__fd_opened", "passed through; closed at a restart"),
     ("made(", "passed through; closed at a restart"),
     ("hd__socket_", "passed through; closed at a restart"),
@@ -289,32 +287,32 @@ def operations():
              for what in ("wait", "socket")]
     waits, sockets = [re.findall(r"case SYS_(\w+)", text) for text in cases]
     yield ([n for n, what in io if what in ("IN", "OUT", "LOCK")] + waits + sockets,
-           "an operation of the schedule; a thread that would have to wait is disabled until it need not; the time"
-           " of a time-out is virtual. What goes to a descriptor from before `main` is passed through")
+           "an operation of the schedule; a thread that would have to wait is disabled until it need not; time-outs"
+           " are virtual. Output to a descriptor from before `main` is passed through")
     yield ([n for n, what in io if what not in ("IN", "OUT", "LOCK")],
            "an operation of the schedule, on files and channels that the execution opened")
     names = re.findall(r"\{SYS_(\w+), (\w+), -?\d, ", read("kernel/files.c"))
     yield ([n for n, what in names if what != "LOOK"],
-           "passed through; what it changed is put back at a restart, what it opened is closed. An operation of the"
+           "passed through; a restart restores what it changed and closes what it opened. An operation of the"
            " schedule where threads contend for names")
     yield ([n for n, what in names if what == "LOOK"],
            "passed through. An operation of the schedule where threads contend for names")
     yield (["wait4", "waitid"], "an operation of the schedule, enabled when no thread can run and the child has ended")
     yield (["fork", "vfork", "clone", "clone3"],
-           "the child runs natively, and is gone at a restart; with `CLONE_THREAD`: refused")
+           "the child runs natively, and a restart kills it; with `CLONE_THREAD`: refused")
     yield (["execve", "execveat"], "the other program runs natively; its end is the end of the execution")
     yield (["exit_group"], "ends the execution, not the process")
     yield (["nanosleep", "clock_nanosleep"], "made by hand: sleeps in virtual time")
-    yield (["pause", "rt_sigsuspend"], "an operation of the schedule, enabled when a signal is there to be handled")
+    yield (["pause", "rt_sigsuspend"], "an operation of the schedule, enabled when a signal is pending that has a handler")
     yield (re.findall(r"nr == SYS_(\w+)", re.search(r"\nbool hd__alarm_serves\(.*?\n\}\n", read("kernel/timers.c"), re.S).group()),
-           "virtual: the signal comes when virtual time gets there; timers of processor time and `SIGEV_THREAD` are"
+           "virtual: the signal comes when virtual time reaches the expiration; timers of processor time and `SIGEV_THREAD` are"
            " refused")
 
 
 def system_call_page():
     out = ["## System calls\n",
-           "Every system call made outside the runtime is seen (`src/runtime/kernel/sysguard.c`), whoever makes\n"
-           "it. Some stand in two lines, and both hold. Those not listed are passed through.\n"]
+           "Every system call made outside the runtime is intercepted (`src/runtime/kernel/sysguard.c`), whatever\n"
+           "code makes it. If a call is in two lines, both apply. Calls that are not listed are passed through.\n"]
     actions, order = {}, []
     for names, action in system_calls():
         if action not in actions:

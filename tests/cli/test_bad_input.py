@@ -171,7 +171,7 @@ def test_suppression_summary(s):
 
 
 UNSUPPORTED = ["futex", "semop", "setitimer", "handler"]
-NAMES = {"semop": "semtimedop", "handler": "a signal handler that has to run while its thread waits"}
+NAMES = {"semop": "semtimedop", "handler": "a signal handler that must run while its thread waits"}
 
 
 @each(*UNSUPPORTED)

@@ -374,7 +374,7 @@ def test_check(s, fork):
     s.run([s.heddle, "cc", "-g", "-O1", "-Wall", "prog.c", "-o", "prog", *libraries, "-pthread"])
     text = s.run(["./prog"], want=2, env={"CK_FORK": fork}).stdout
     s.check("50%: Checks: 4, Failures: 2, Errors: 0" in text, text)
-    s.check(("exit with status 1" if fork == "yes" else "by longjmp") in text, text)
+    s.check(("exit with status 1" if fork == "yes" else "longjmp out of the body") in text, text)
     found = commands(text)
     s.same(len(found), 2, "commands")
     for command in found:

@@ -66,4 +66,4 @@ def test_unsupported(s):
            "#pragma omp ordered depend(sink : i - 1)\n a[i] = a[i - 1] + 1;\n#pragma omp ordered depend(source)\n }"
     program = s.build_text(FRAME % part, "-fopenmp", "-O1")
     p = s.run([s.heddle, "check", "--", program], want=3)
-    s.check("ordered loops with depend (doacross) of OpenMP" in p.stderr, p.stderr)
+    s.check("OpenMP loops with ordered depend (doacross)" in p.stderr, p.stderr)

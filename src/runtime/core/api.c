@@ -52,7 +52,7 @@ void hd__notes_take(struct hd_finding_rec *f) {
 
 HD_EXPORT void hd_rt_note(const char *text);
 void hd_rt_note(const char *text) {
-  if (!hot.active || !hot.log) return; /* nobody will read it */
+  if (!hot.active || !hot.log) return; /* it would never be shown */
   struct hd_note *n = &note[nnotes++ % HD_MAX_NOTES];
   hd__record_access(HD_OP_NOTE, nnotes, 0, 0, HD_CALLER);
   n->event = rt.status->nevents;
@@ -81,7 +81,7 @@ void hd_rt_target(const char *label) {
 }
 
 /* For Heddle's own tests: adds a number to what identifies the final state of this execution. The order in which
- * threads tell does not matter: it is not a visible operation. */
+ * threads call it does not matter: it is no visible operation. */
 HD_EXPORT void hd_rt_observe(uint64_t value);
 void hd_rt_observe(uint64_t value) {
   if (hot.active) rt.search.observed += hd_mix64(value + 1) | 1;

@@ -41,7 +41,7 @@ hd_arch_jump:
 	movq	%rdi, %rsi
 	movq	(%rsi), %rsp
 	.cfi_def_cfa %rsp, 64
-	stmxcsr	-8(%rsp)		/* nothing of anybody's is below the stack pointer */
+	stmxcsr	-8(%rsp)		/* no data is below the stack pointer */
 	fnstcw	-4(%rsp)
 	movl	-8(%rsp), %eax
 	movzwl	-4(%rsp), %edx
@@ -143,7 +143,7 @@ hd_arch_entry:
 	ENTRY	hd_rt_atomic_begin
 	ENTRY	__VERIFIER_atomic_begin
 
-	/* Where a hook that is no such place goes on when it may be one after all. */
+	/* The same for a hook that is not such a place, when its read may be that of a waiting loop. */
 	.hidden	hd_arch_watched_read
 	ENTRY	hd_arch_watched_read, hd__watched_read
 

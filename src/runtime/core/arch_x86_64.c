@@ -20,8 +20,8 @@ uint64_t hd_arch_tp(void) {
 
 void hd_arch_set_tp(uint64_t tp) { hd_sys3(SYS_arch_prctl, ARCH_SET_FS, tp, 0); }
 
-/* What the kernel puts on the stack for a handler: its own ucontext, shorter than libc's, and behind a pointer
- * the state of the vector registers, whose length is told in bytes that hardware does not use. */
+/* What the kernel puts on the stack for a handler: its own ucontext, which is shorter than libc's, and a pointer to
+ * the state of the vector registers, whose length is in bytes that the hardware does not use. */
 #define KERNEL_UCONTEXT 304
 #define XSTATE_MAGIC 0x46505853u
 
@@ -39,7 +39,7 @@ static void copy(char *to, const char *from, uint64_t n) {
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
 
-/* Copies the context to below sp. Returns where it is now. */
+/* Copies the context below sp. Returns the copy. */
 static ucontext_t *copy_context(const ucontext_t *uc, char *sp) {
   const char *fp = (const char *)uc->uc_mcontext.fpregs;
   uint64_t size = 512;
@@ -70,7 +70,8 @@ void hd_arch_call(ucontext_t *uc, void (*fn)(void)) {
 }
 
 long hd_arch_clone_beside(const long *a, const ucontext_t *uc) {
-  static char room[64 << 10] __attribute__((aligned(64))); /* one at a time: we sleep until it is gone */
+  static char room[64 << 10]
+      __attribute__((aligned(64))); /* one child at a time: we sleep until it is gone */
   ucontext_t *to = copy_context(uc, room + sizeof room);
   to->uc_mcontext.gregs[REG_RAX] = 0;
   to->uc_mcontext.gregs[REG_RSP] = a[1];

@@ -33,11 +33,11 @@ static inline void hd_sig_sysargs(const ucontext_t *u, long a[6]) {
   a[0] = g[REG_RDI], a[1] = g[REG_RSI], a[2] = g[REG_RDX];
   a[3] = g[REG_R10], a[4] = g[REG_R8], a[5] = g[REG_R9];
 }
-/* The system call is made again, as it was. */
+/* Makes the same system call again. */
 static inline void hd_sig_again(ucontext_t *u) { u->uc_mcontext.gregs[REG_RIP] -= 2; }
 static inline void hd_sig_set_result(ucontext_t *u, long r) { u->uc_mcontext.gregs[REG_RAX] = r; }
 
-/* The stack pointer that libc has kept in a jump buffer. */
+/* The stack pointer that libc stored in a jump buffer. */
 static inline uint64_t hd_arch_jump_target(const void *buf) {
   uint64_t sp = ((const uint64_t *)buf)[6], guard;
   __asm__("mov %%fs:0x30, %0" : "=r"(guard));

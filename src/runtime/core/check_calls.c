@@ -1,8 +1,8 @@
-/* check_calls.c: what came of the calls of hd_check in this process (abi/attach.h). Runs in the test process.
+/* check_calls.c: the results of the calls of hd_check in this process (abi/attach.h). Runs in the test process.
  *
- * A replay has to come to the call in which something was found, in a process of its own: earlier calls are not searched
- * again but return what they returned then. The file is shared with processes that the test forks, so tests that run in
- * processes of their own, one after the other, are in it too. */
+ * A replay has to reach the call in which the failure was found, in a process of its own: earlier calls are not
+ * searched again but return what they returned then. The file is shared with processes that the test forks, so it
+ * also has the calls of tests that run in processes of their own, one after the other. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ void hd__calls_begin(uint64_t key) {
   hd_sys4(SYS_pwrite64, HD_CALLS_FD, &c, sizeof c, hd_sys3(SYS_lseek, HD_CALLS_FD, 0, SEEK_CUR));
 }
 
-/* The parts of a result that say something: most have no findings, and a test may call this very often. */
+/* The parts of a result that are filled in: most results have no findings, and a test may call hd_check very often. */
 struct parts {
   struct {
     size_t at, size;

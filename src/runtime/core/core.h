@@ -24,39 +24,40 @@
 #include "runtime/core/thread.h"
 #include "runtime/core/util.h"
 
-/* ---- the few words every hook needs ---- */
+/* ---- hot: the few words that every hook needs ---- */
 
 struct hd_hot {
-  uint64_t sp, regs[6]; /* of the program, where it entered a hook of arch.h last; known to the assembler */
-  uint64_t tag;         /* of the running thread; 0 while not active */
+  uint64_t sp,
+      regs[6];  /* of the program, at the last hook it entered through arch.h; known to the assembler */
+  uint64_t tag; /* of the running thread; 0 while not active */
   struct hd_call *call; /* top of the running thread's call stack */
   struct hd_call *call_end;
-  uint64_t stack_limit; /* the running thread's stack pointer must stay above */
-  uint8_t active;       /* controlled run, and a tested thread is running */
+  uint64_t stack_limit; /* lower bound of the running thread's stack pointer */
+  uint8_t active;       /* a tested thread is running under control */
   uint8_t detail;       /* keep whole call stacks */
-  uint8_t cover;        /* what this execution exercises is noted (cover.c) */
-  uint8_t log;          /* keep every event; 2: and every access to memory */
+  uint8_t cover;        /* this execution is observed for coverage (cover.c) */
+  uint8_t log;          /* record every event; 2: and every memory access */
   uint8_t selector;     /* system-call interception, see sysguard.c */
-  uint64_t syscall_pc;  /* where the program made the last one that was intercepted */
+  uint64_t syscall_pc;  /* where the program made the last intercepted system call */
 };
 extern struct hd_hot hot;
-/* Two of its bytes at once: whether this one or the next is set. */
+/* Whether this byte or the next one is set, with one load. */
 typedef uint16_t __attribute__((may_alias, aligned(1))) hd_two_bytes;
 static inline bool hd__either(const uint8_t *p) { return *(const hd_two_bytes *)p != 0; }
 #define HD_DETAIL_OR_COVER HD_UNLIKELY(hd__either(&hot.detail))
 #define HD_COVER_OR_LOG HD_UNLIKELY(hd__either(&hot.cover))
 _Static_assert(offsetof(struct hd_hot, cover) == offsetof(struct hd_hot, detail) + 1 &&
                    offsetof(struct hd_hot, log) == offsetof(struct hd_hot, cover) + 1,
-               "they are next to each other");
+               "HD_DETAIL_OR_COVER and HD_COVER_OR_LOG read them in pairs");
 
 struct hd_rt {
   struct hd_ctl *ctl;
   struct hd_config *config;
   struct hd_status *status;
-  hd_step *path; /* of the execution under way */
+  hd_step *path; /* schedule of the current execution */
   uint64_t path_len;
-  uint64_t cover_skip;      /* executions that are not looked at before the next one that is (cover.c) */
-  uint64_t *visible;        /* log of visible granules */
+  uint64_t cover_skip;      /* executions that are not observed before the next one that is (cover.c) */
+  uint64_t *visible;        /* the visible log */
   struct hd_shared *shared; /* with the other workers of the search */
   uint64_t *shared_visible;
   const struct hd_strategy *strategy;
@@ -67,47 +68,49 @@ struct hd_rt {
   const struct hd_op *op[HD_MAX_THREADS];
   unsigned nthreads; /* created in this execution */
   unsigned nalive;
-  unsigned nstopped;         /* of those: HD_T_STOPPED */
-  unsigned nunjoined;        /* created and not known to be over by everybody: detached ones count for ever */
-  unsigned choice, nchoices; /* of the operation under way */
-  bool untold;               /* a thread was picked, and the event of its operation has not come yet */
+  unsigned nstopped; /* of those in state HD_T_STOPPED */
+  unsigned
+      nunjoined; /* created, and not known by every thread to have ended: a detached thread counts forever */
+  unsigned choice, nchoices; /* of the current operation */
+  bool event_due; /* a thread was picked, and hd__event has not been called for its operation yet */
   struct hd_set enabled;
   unsigned nenabled;
-  struct hd_thread *section; /* who is in an atomic section: nobody else runs */
-  struct hd_vc section_vc;   /* what the sections so far published */
-  unsigned nspinning;        /* threads that wait */
-  unsigned watched;          /* plain reads to come that are looked at as those of a loop that waits */
-  unsigned narmed;           /* threads that may be about to */
+  struct hd_thread *section; /* the thread in an atomic section: no other runs */
+  struct hd_vc section_vc;   /* published by the sections so far */
+  unsigned nspinning;        /* threads whose pending operation is a SPINWAIT */
+  unsigned watched;          /* plain reads to come that are checked as those of a waiting loop */
+  unsigned narmed;           /* threads whose spin.armed is set */
   unsigned ntimed;
-  unsigned nalarms; /* timers that send signals, and have been used in this execution */
+  unsigned nalarms; /* timers that send signals and were used in this execution */
   unsigned nio;     /* threads whose pending operation is one on descriptors */
-  uint32_t epoch;   /* number of executions begun in this process */
+  uint32_t epoch;   /* number of executions started in this process */
   uint32_t seg_next, seg_base;
   uint64_t now; /* virtual time, nanoseconds */
   uint64_t event_hash;
   uint64_t events;
-  struct hd_ctx sched; /* where executions are started from */
+  struct hd_ctx sched; /* the context that executions start from */
   uint64_t main_tp;
   int end_reason; /* enum hd_run_end */
   size_t grow_stack;
   int exit_status;
   bool in_exit;  /* exit handlers are running */
-  bool preload;  /* the program was not built for us: what its memory accesses order is not known */
-  bool callback; /* executions are calls of a function (hd_check), not runs of main */
-  bool child;    /* this is a process that the program has forked: it runs natively */
+  bool preload;  /* the program was not built with heddle cc: what its memory accesses order is not known */
+  bool callback; /* executions call a function (hd_check) instead of main */
+  bool child;    /* this process was forked by the program and runs natively */
 };
 extern struct hd_rt rt;
 
+/* Why an execution ended. A strategy learns less (enum hd_how): to it, a finding and a cut are the same. */
 enum hd_run_end {
   HD_RUN_EXIT,    /* the program ended */
-  HD_RUN_FINDING, /* it cannot go on */
+  HD_RUN_FINDING, /* a finding that the program does not survive, or the first without --all */
   HD_RUN_STUCK,   /* deadlock */
-  HD_RUN_GROW,    /* not enough identities: try again */
+  HD_RUN_GROW,    /* not enough identities: it is re-executed with more */
   HD_RUN_BLOCKED, /* redundant */
   HD_RUN_CUT,     /* too long */
   HD_RUN_DIVERGED,
-  HD_RUN_OVER,  /* nothing was begun: nothing is left */
-  HD_RUN_LATER, /* nothing was begun: other workers are at what is left */
+  HD_RUN_OVER,  /* it did not start: nothing is left to explore */
+  HD_RUN_LATER, /* it did not start: other workers have what is left */
 };
 
 /* ---- sched.c ---- */
@@ -168,7 +171,7 @@ static inline bool hd__happened_before(uint32_t seg) {
 
 /* Before a decision, while a thread is in a section. Returns true when that thread continues, false when it has to
  * wait and has left the section. */
-bool hd__section_goes_on(void);
+bool hd__section_continues(void);
 /* The thread was picked outside its section: it enters. */
 void hd__section_enter(struct hd_thread *t);
 /* The running thread is no longer in any section. */

@@ -1,15 +1,15 @@
-/* cover.c: what the executions of a search exercised: which places ran, and in which order those that conflict came.
+/* cover.c: what the executions of a search exercised: which places ran, and in which order conflicting ones did.
  * Runs in the tested process.
  *
- * A pair is an operation and an earlier one of another thread that it conflicts with: accesses to memory as the shadow
- * knows them (shadow.c), the takings of a lock, a wait and a signal, and so on (classes() below). What creating and
- * joining threads orders is left out: it could never have come the other way round.
+ * A pair is an operation and an earlier one of another thread that it conflicts with: memory accesses as the shadow
+ * memory has them (shadow.c), acquisitions of a lock, a wait and a signal, and so on (classes() below). Pairs
+ * ordered by creating and joining threads are left out: they cannot occur in the other order.
  *
  * Invariants
- *  1. An execution is looked at whole or not at all. All are, as long as they show something new: when PATIENCE in a row
- *     did not, fewer and fewer, down to one of SELDOM. What is new makes it all of them again.
- *  2. The table is this worker's alone, in the memory of the search: it outlives the process, and is saved with the
- *     search. An entry is complete before its place is set. */
+ *  1. An execution is observed whole or not at all. All are, as long as they exercise something new. When PATIENCE
+ *     in a row did not, fewer and fewer are, down to one of SELDOM. Something new resets that.
+ *  2. The table belongs to this worker alone. It is in the memory of the search, so it outlives the process and is
+ *     saved with the search. An entry is complete before its place is set. */
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/record.h"
@@ -23,7 +23,7 @@ static struct hd_cover *table(void) {
   return (struct hd_cover *)(HD_SEARCH_BASE + HD_SEARCH_COVER + rt.search.worker * HD_COVER_SIZE);
 }
 
-/* Of C++ much is in headers of the library, and it is who called them that matters. */
+/* Much of C++ is in headers of the library: only their callers say which code of the program ran. */
 static unsigned callers(void) {
   static int known = -1;
   if (known >= 0) return (unsigned)known;
@@ -34,9 +34,9 @@ static unsigned callers(void) {
   return (unsigned)known;
 }
 
-static uint32_t promised; /* executions that rt.cover_skip began with */
+static uint32_t skipping; /* value from which rt.cover_skip counts down */
 
-void hd__cover_look(void) {
+void hd__cover_observe(void) {
   struct hd_cover *c = table();
   if (rt.config->mode != HD_MODE_CHECK) {
     rt.cover_skip = UINT64_MAX;
@@ -47,35 +47,35 @@ void hd__cover_look(void) {
     c->every *= 4;
     c->idle = 1;
   }
-  c->begun += promised + 1u;
+  c->begun += skipping + 1u;
   c->looked_at++;
-  rt.cover_skip = promised = c->every - 1;
+  rt.cover_skip = skipping = c->every - 1;
   hot.cover = 1;
   if (callers()) hot.detail = 1; /* the shadow memory keeps call stacks */
 }
 
-void hd__cover_looked(void) {
+void hd__cover_observed(void) {
   hot.cover = 0;
   if (!hot.log) hot.detail = rt.config->leaks != 0;
 }
 
 void hd__cover_forked(void) {
   if (rt.config->mode != HD_MODE_CHECK) return;
-  uint32_t every = table()->every; /* as the child has left it, if it looked */
+  uint32_t every = table()->every; /* as the child left it, if it was observed */
   if (rt.cover_skip)
     rt.cover_skip--;
   else
-    rt.cover_skip = promised = every ? every - 1 : 0;
+    rt.cover_skip = skipping = every ? every - 1 : 0;
 }
 
 void hd__cover_end(void) {
-  if (rt.config->mode == HD_MODE_CHECK) table()->begun += promised - rt.cover_skip;
+  if (rt.config->mode == HD_MODE_CHECK) table()->begun += skipping - rt.cover_skip;
 }
 
 static void is_new(struct hd_cover *c) {
   c->idle = 0;
   c->every = 1;
-  rt.cover_skip = promised = 0;
+  rt.cover_skip = skipping = 0;
 }
 
 /* ---- places ---- */
@@ -114,7 +114,7 @@ static uint32_t note_place(const uint64_t *chain, unsigned n, unsigned op, unsig
   return 0;
 }
 
-/* Most places are those of a moment ago, in the same thread. */
+/* A cache: most places repeat within a thread. */
 static struct {
   uint64_t pc;
   uint32_t thread, place;
@@ -182,8 +182,8 @@ void hd__cover_access(uint32_t seg, uint64_t site, unsigned first_op, uint64_t p
 
 /* ---- objects other than memory ---- */
 
-/* How an operation on an object conflicts with others on it: it is of one of two classes, and conflicts with the other
- * class, perhaps with its own. */
+/* How an operation on an object conflicts with others on it: it belongs to one of two classes, and conflicts with
+ * the other class, perhaps also with its own. */
 enum { OF_NONE, OF_FIRST, OF_SECOND, WITH_OWN = 4 };
 
 static unsigned classes(unsigned kind) {
@@ -216,8 +216,8 @@ static unsigned classes(unsigned kind) {
   }
 }
 
-/* The last operation of each class on an object. Objects are told apart by their addresses: of one class of object
- * each has its own, and where the memory serves as two kinds the pairs would be those of the program's mistake. */
+/* The last operation of each class on an object. The address identifies the object; if memory serves as two kinds
+ * of object, which is a mistake of the program, the pairs mix them. */
 struct use {
   uint32_t place, seg;
 };
@@ -240,7 +240,7 @@ static struct used *used_slot(uint64_t object) {
   return NULL;
 }
 
-static void meet(const struct use *e, uint32_t place, const struct hd_op *op) {
+static void note_conflict(const struct use *e, uint32_t place, const struct hd_op *op) {
   if (!e->place) return;
   unsigned thread = hd__segment_thread(e->seg);
   if (thread != op->thread && !fixed(thread, e->seg)) note_pair(e->place, place, op->object);
@@ -256,7 +256,7 @@ void hd__cover_event(const struct hd_op *op) {
     return;
   }
   unsigned own = (k & 3) - 1;
-  meet(&u->last[!own], place, op);
-  if (k & WITH_OWN) meet(&u->last[own], place, op);
+  note_conflict(&u->last[!own], place, op);
+  if (k & WITH_OWN) note_conflict(&u->last[own], place, op);
   u->last[own] = (struct use){place, (uint32_t)(rt.cur->tag >> 32)};
 }

@@ -1,13 +1,13 @@
-/* debug.c: what a debugger needs to stand inside an execution. Runs in the tested process.
+/* debug.c: what a debugger needs inside an execution. Runs in the tested process.
  *
- * A debugger sees one kernel thread that changes stacks, and others that sleep. `heddle_debug` tells it where the
- * tested threads are: a table of addresses and offsets, so that a script can read the runtime's structures whether or
- * not there is debugging information for them. src/gdb/heddle_threads.py is the reader; a change of the table changes
- * the version in both.
+ * A debugger sees one kernel thread that changes stacks, and others that sleep. `heddle_debug` says where the
+ * tested threads are: it is a table of addresses and offsets, so that a script can read the runtime's structures
+ * whether or not there is debugging information for them. src/gdb/heddle_threads.py is the reader; a change of the
+ * table changes the version in both.
  *
- * Scheduling points are numbered from 1, in the order of the schedule, and seen on the stack of the thread that has
- * been picked, just before it executes its pending operation. `heddle_debug_stop` is called at those that the debugger
- * asked for, and when the finding is on record. */
+ * Scheduling points are numbered from 1, in the order of the schedule, and seen on the stack of the thread that was
+ * picked, just before it executes its pending operation. `heddle_debug_stop` is called at the points that the
+ * debugger requested, and when a finding is recorded. */
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/record.h"
@@ -19,7 +19,7 @@
 struct hd_debug {
   uint64_t version;
   uint64_t
-      stop_point; /* written by the debugger: stop at this scheduling point or, if it was passed, the next */
+      stop_point; /* written by the debugger: stop at this scheduling point, or at the next if it has passed */
   uint64_t stop_event; /* written by the debugger: the same, for the point before this operation, from 1 */
   uint64_t reason;     /* why heddle_debug_stop was called */
   /* Addresses. */
@@ -37,7 +37,7 @@ struct hd_debug {
   uint64_t object_owner;
 };
 
-/* Seen from outside, so that a runtime without symbols will do; but nothing that the program calls. */
+/* Exported, so that the debugger finds them in a runtime without symbols. The program calls none of them. */
 #pragma GCC visibility push(default)
 
 extern struct hd_debug heddle_debug;

@@ -1,8 +1,8 @@
 /* drive.c: the loop over executions. Runs in the tested process, on a stack of its own.
  *
- * An execution starts on the first thread's real stack, just below the frames of libc's start-up code, and
- * ends by a jump back to here. In memory mode everything is then put back; in fork mode the execution runs in
- * a child that shares nothing but the shared file. */
+ * An execution starts on the first thread's real stack, just below the frames of libc's start-up code, and ends by
+ * a jump back to here. In memory mode everything is then restored; in fork mode the execution runs in a child that
+ * shares only the shared file. */
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -26,14 +26,14 @@ static struct {
   int (*main_fn)(int, char **, char **);
   int argc;
   char **argv, **envp;
-  void (*body)(void *); /* of hd_check, in the place of main; else NULL */
+  void (*body)(void *); /* of hd_check, in place of main; else NULL */
   void *arg;
 } program;
-static char *stack_lo, *stack_hi; /* of the first thread: frames above lo belong to the start-up code */
-static uint64_t stack_limit;      /* how far it may grow, less a margin */
+static char *stack_lo, *stack_hi; /* of the first thread: frames above stack_lo belong to the start-up code */
+static uint64_t stack_limit;      /* how far it may grow, minus a margin */
 static struct hd_ctx start_ctx;
 static bool fork_mode;
-static bool probing; /* this execution will be run again: the strategy must not go on */
+static bool probing; /* this execution is executed twice: the strategy does not see it */
 
 _Noreturn static void leave(void) {
   hd__cover_end();
@@ -48,18 +48,18 @@ static void hd_rt_main(void *unused) {
   hd__event(0);
   if (program.body) {
     program.body(program.arg);
-    rt.cur->exit.begun = true; /* only in the eyes of the others: the test process has not come to its end */
+    rt.cur->exit.begun = true; /* only the thread ends: the test process has not come to its end */
     hd__thread_exit(NULL);
   }
   hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));
 }
 
-/* In fork mode the parent never runs the program, and under a debugger nothing is put back: memory needs no
+/* In fork mode the parent never runs the program, and under a debugger nothing is restored: memory needs no
  * guarding then. */
 static void take_snapshot(void) {
   hd__terminate_mark();
-  /* What the loader remembers of names that we asked for in vain lies in memory that is not put back. Asked twice, it
-   * forgets. */
+  /* The loader keeps the last error, of names that we did not find, in memory that is not restored. Calling dlerror
+   * twice clears it. */
   hd__private_depth++;
   dlerror();
   dlerror();
@@ -93,7 +93,7 @@ static void grow_identities(void) {
   hd__snapshot_unguard();
   if (hd__ident_grow(rt.grow_stack, have ? have : 4)) {
     char text[200];
-    hd__format(text, sizeof text, "the system has no room for the stacks of more than %u threads",
+    hd__format(text, sizeof text, "the system has no memory for the stacks of more than %u threads",
                (uint64_t)have);
     hd__fail(HD_RTE_ENVIRONMENT, 0, text);
   }
@@ -114,7 +114,7 @@ static int run_once(void) {
   struct hd_thread *t = hd__thread_new(NULL);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
   hd__run();
-  if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* as if it had not been tried */
+  if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* it leaves no trace */
   rt.status->events += rt.events;
   rt.status->event_hash = rt.event_hash;
   rt.status->exit_status = rt.exit_status;
@@ -128,7 +128,7 @@ static void count(uint64_t *counter) {
   s->tally[s->ntally++].value = *counter + 1;
 }
 
-/* What this execution adds to the counters, to be committed by the strategy with its own changes. */
+/* Lists what this execution adds to the counters. The strategy commits it with its own changes. */
 static void prepare_tally(int reason) {
   struct hd_status *st = rt.status;
   rt.search.ntally = 0;
@@ -145,7 +145,7 @@ static void make_tally(void) {
   for (unsigned i = 0; i < rt.search.ntally; i++) *rt.search.tally[i].at = rt.search.tally[i].value;
 }
 
-/* Lets the strategy draw its conclusions. pre: the execution has just ended, nothing is put back yet. */
+/* Reports the end of the execution to the strategy. pre: the execution has just ended, nothing is restored yet. */
 static void conclude(int reason) {
   static const uint8_t how[] = {[HD_RUN_EXIT] = HD_HOW_EXIT,
                                 [HD_RUN_STUCK] = HD_HOW_STUCK,
@@ -161,19 +161,20 @@ static void conclude(int reason) {
   if (rt.status->epoch == rt.shared->epoch || !rt.strategy->forget) {
     make_tally();
     if (over) rt.shared->over = 1;
-  } else { /* another worker has begun the search anew */
+  } else { /* another worker has restarted the search */
     rt.status->discarded++;
   }
 }
 
-/* Lets go of the files before the strategy may have to wait for another worker, who may be waiting for the files. */
+/* Releases the files before the strategy may have to wait for another worker, which may be waiting for the files. */
 static void leave_files(void) {
   if (!rt.status->changes_files) return;
   hd__children_begin();
   hd__files_undo();
 }
 
-/* The same in a child process. What it learned and found stands in the shared file. */
+/* Runs the execution in a child process. What it learned and found is in the shared file. Returns as run_once, or
+ * -1 - the wait status if the child died. */
 static int run_forked(void) {
   uint64_t known = rt.status->visible_count;
   long pid = hd_sys6(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
@@ -203,10 +204,10 @@ static int run_forked(void) {
   if (rt.status->state == HD_ST_ERROR) hd__die(3);
   rt.grow_stack = rt.ctl->fork_grow;
   if (WIFEXITED(status) && WEXITSTATUS(status) >= 100) return WEXITSTATUS(status) - 100;
-  return -1 - status; /* it destroyed itself */
+  return -1 - status; /* it died */
 }
 
-/* Unlearns what an execution taught, so that it can be run again from the same knowledge. */
+/* Unlearns what an execution has learned, so that it can be re-executed from the same knowledge. */
 static void unlearn(uint64_t known) {
   bool spin = false;
   for (uint64_t i = known; i < rt.status->visible_count; i++)
@@ -218,18 +219,18 @@ static void unlearn(uint64_t known) {
   if (spin) hd__spin_relearn();
 }
 
-/* In fork mode the process of an execution has died, before the strategy heard of its end. Returns whether the search
- * goes on. */
-static bool outlive(int wait_status) {
+/* In fork mode the process of an execution has died before the strategy learned of its end. Returns whether the
+ * search continues. */
+static bool survive_death(int wait_status) {
   if (rt.config->mode != HD_MODE_REDUCE) return false;
-  rt.search.hit =
-      rt.config->target_death && (wait_status & ~0x80) == rt.config->target_death; /* 0x80: core */
+  rt.search.hit = rt.config->target_death &&
+                  (wait_status & ~0x80) == rt.config->target_death; /* 0x80: a core was dumped */
   conclude(HD_RUN_FINDING);
   return true;
 }
 
-/* The only execution of a process under a debugger, which sees it begin once and run here: neither given up for want
- * of identities, nor in a child. */
+/* The only execution of a process under a debugger, which sees it start once and run here: neither abandoned for
+ * lack of identities, nor in a child. */
 static void run_debugged(uint64_t number) {
   const struct hd_config *c = rt.config;
   for (uint32_t i = 0; i < c->ngrown && i < HD_MAX_GROWN; i++) {
@@ -240,13 +241,14 @@ static void run_debugged(uint64_t number) {
   rt.status->visible_at_start = rt.status->visible_count;
   int reason = run_once();
   if (reason == HD_RUN_GROW)
-    hd__fail(HD_RTE_ENVIRONMENT, 0, "its threads have stacks of too many sizes to run under a debugger");
+    hd__fail(HD_RTE_ENVIRONMENT, 0,
+             "the program's threads have too many different stack sizes to run under a debugger");
   conclude(reason);
   hd__children_begin();
   hd__files_undo();
 }
 
-/* One execution, whatever it takes: again with more identities if there were too few. */
+/* One execution. If there are too few identities, it is re-executed with more. */
 static int run_execution(uint64_t number) {
   rt.search.execution = number;
   rt.status->execution = number;
@@ -254,9 +256,9 @@ static int run_execution(uint64_t number) {
   uint64_t logged = rt.status->nevents;
   for (;;) {
     int reason = fork_mode ? run_forked() : run_once();
-    if (reason < 0 && outlive(-1 - reason)) return HD_RUN_FINDING;
+    if (reason < 0 && survive_death(-1 - reason)) return HD_RUN_FINDING;
     if (reason < 0) {
-      /* Only in fork mode: die the same way, so that the supervisor sees what it sees in memory mode. */
+      /* Only in fork mode: die too, so that the supervisor sees what it sees in memory mode. */
       rt.ctl->fork_status = -1 - reason;
       hd__die(98);
     }
@@ -266,7 +268,7 @@ static int run_execution(uint64_t number) {
       restore_all();
     }
     if (reason != HD_RUN_GROW) return reason;
-    unlearn(rt.status->visible_at_start); /* as if it had not been tried */
+    unlearn(rt.status->visible_at_start); /* the attempt leaves no trace */
     rt.status->nevents = logged;
     grow_identities();
   }
@@ -290,7 +292,7 @@ static bool same(struct probe a, struct probe b) {
   return a.hash == b.hash && a.events == b.events && a.reason == b.reason && a.status == b.status;
 }
 
-/* The program does not do the same thing twice: says where it first differed. */
+/* The program does not do the same twice: reports the first difference. */
 _Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
   struct hd_event *ev = (struct hd_event *)(HD_SHM_BASE + HD_SHM_EVENT);
   char text[400];
@@ -307,13 +309,13 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
   if (!a && !b)
     hd__format(
         text, sizeof text,
-        "the program is not deterministic: under the same schedule the same operations came out otherwise, or it "
-        "ended otherwise (real time, other processes or leftovers of the last run decide something)");
+        "the program is not deterministic: under the same schedule the same operations had another outcome, or the "
+        "program ended differently (it depends on real time, other processes or leftovers of the last run)");
   else
     hd__format(
         text, sizeof text,
         "the program is not deterministic: under the same schedule, event %u was %s of T%u in one run and %s of "
-        "T%u in the next (real time, addresses, random numbers or leftovers of the last run decide something)",
+        "T%u in the next (it depends on real time, addresses, random numbers or leftovers of the last run)",
         i + 1, a ? hd_op_text[a->op] : "the end", (uint64_t)(a ? a->thread : 0),
         b ? hd_op_text[b->op] : "the end", (uint64_t)(b ? b->thread : 0));
   uint64_t pc = a ? a->pc : b ? b->pc : 0;
@@ -321,8 +323,8 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
   hd__fail(HD_RTE_NONDETERMINISM, pc, text);
 }
 
-/* Decides how to restart: the execution to come is run twice, and must do the same both times. The strategy
- * does not hear of it. Returns false when a finding has ended the search already. */
+/* Decides how to restart: the next execution is run twice, and must do the same both times. The strategy does not
+ * see it. Returns false when a finding has ended the search already. */
 static bool choose_restart(uint64_t number) {
   uint64_t known = rt.status->visible_count;
   unsigned findings = rt.status->nfindings;
@@ -344,19 +346,20 @@ static bool choose_restart(uint64_t number) {
   return true;
 }
 
-/* Executions until there is nothing left, or somebody says stop. `number`: of the first. */
+/* Executes until nothing is left, or the search is stopped. `number`: of the first execution. */
 static void run_all(uint64_t number) {
   const struct hd_config *c = rt.config;
   struct hd_status *st = rt.status;
   unsigned findings = st->nfindings;
-  /* However little time there is, the schedule itself is tried. */
+  /* The schedule itself is executed, however little time there is. */
   bool first = c->mode == HD_MODE_REDUCE;
   while ((first || !rt.ctl->supervisor_stop) && (number || (number = hd__worker_next()))) {
     int reason = run_execution(number);
     st->heartbeat++;
     first = false;
-    if (c->mode == HD_MODE_REDUCE) unlearn(st->visible_at_start); /* every candidate is of the same program */
-    /* It was to begin like an earlier one, and did not. The strategy takes it for one that never came to its end. */
+    if (c->mode == HD_MODE_REDUCE)
+      unlearn(st->visible_at_start); /* every candidate starts from the same knowledge */
+    /* It should have started like an earlier one, and did not. The strategy treats it as one that never ended. */
     bool strayed = reason == HD_RUN_DIVERGED && rt.strategy->systematic;
     st->strayed += strayed;
     if (strayed) st->lossy = 1;
@@ -381,7 +384,7 @@ static void search(void *unused) {
   fork_mode = st->restart == HD_RESTART_FORK;
   rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))
-    hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no room for the stacks of 4 threads");
+    hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no memory for the stacks of 4 threads");
   hd__signals_init();
   hd__vdso_init();
   hd__sysguard_init();
@@ -408,11 +411,11 @@ static void search(void *unused) {
   leave();
 }
 
-/* Begins the search. Everything above a page boundary below `top` is not the executions' own: start-up code, arguments
- * and environment, the frames of whoever called hd_check. */
+/* Starts the search. The stack above a page boundary below `top` does not belong to the executions: it has the
+ * start-up code, arguments and environment, or the frames of the caller of hd_check. */
 _Noreturn static void begin(uint64_t top) {
   stack_lo = (char *)(top & ~(HD_PAGE - 1));
-  *(volatile char *)(stack_lo - HD_PAGE) = 0; /* from here on the kernel makes it grow */
+  *(volatile char *)(stack_lo - HD_PAGE) = 0; /* the kernel grows the stack from here */
   pthread_attr_t a;
   void *lo;
   size_t size;
@@ -425,7 +428,7 @@ _Noreturn static void begin(uint64_t top) {
   pthread_attr_destroy(&a);
   hd__private_depth--;
   char *st = hd__map(SCHED_STACK);
-  if (!st) hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the scheduler");
+  if (!st) hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the scheduler's stack");
   hd_arch_prepare(&start_ctx, st + SCHED_STACK, hd_arch_tp(), search, NULL);
   hd_arch_jump(&start_ctx);
 }

@@ -1,5 +1,5 @@
-/* finding.c: records what went wrong, in the shared file. Runs in the tested process, on the stack of the
- * thread at fault (or the scheduler's, for a deadlock found there). The supervisor reads and speaks. */
+/* finding.c: records findings in the shared file. Runs in the tested process, on the stack of the thread at fault
+ * (or the scheduler's, for a deadlock found there). The supervisor reads and reports them. */
 #include <unwind.h>
 
 #include "runtime/core/core.h"
@@ -10,9 +10,9 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 
-/* ---- call stacks kept for later (only with detail) ---- */
+/* ---- sites (hot.detail) ---- */
 
-static uint64_t *depot; /* [thread << 32 | n, pc...] one after the other; a site is an index, 0 is none */
+static uint64_t *depot; /* [thread << 32 | n, pc...] one after the other; a site is an index, 0 is no site */
 static uint64_t depot_next = 1;
 #define DEPOT_WORDS (1ull << 29)
 
@@ -75,7 +75,7 @@ void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp) {
     s->npc = (uint16_t)hd__walk(rt.cur, pc, s->pc, HD_MAX_STACK);
     return;
   }
-  /* In code without hooks: the call that led there is a frame of its own. */
+  /* In code without hooks: the call that led there is an entry of its own. */
   s->npc = (uint16_t)(1 + hd__walk(rt.cur, from, s->pc + 1, HD_MAX_STACK - 1));
 }
 
@@ -87,7 +87,7 @@ static uint64_t key_of(unsigned kind, uint64_t pc1, uint64_t pc2) {
   return k ? k : 1;
 }
 
-/* A program that wrote over the shared file: nothing in it can be trusted, the supervisor repairs it. */
+/* If the program has overwritten the shared file, nothing in it can be trusted: the supervisor repairs it. */
 static void check_shared(void) {
   if (rt.ctl->magic != HD_CTL_MAGIC || rt.ctl->size != sizeof *rt.ctl ||
       rt.status->nfindings > HD_MAX_FINDINGS || rt.status->nmodules > HD_MAX_MODULES ||
@@ -102,7 +102,7 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   if (rt.config->ignore >> kind & 1) return NULL;
   if (kind == HD_KIND_DATA_RACE && rt.status->races_off) return NULL;
   if (rt.config->target_key && rt.config->target_key != key) return NULL;
-  if (rt.config->mode == HD_MODE_REDUCE) { /* only whether it was there matters */
+  if (rt.config->mode == HD_MODE_REDUCE) { /* only whether it occurred matters */
     if (!rt.config->target_key && rt.config->target_kind != kind) return NULL;
     rt.search.hit = 1;
     hd__end(HD_RUN_FINDING);
@@ -137,7 +137,7 @@ struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsign
 
 void hd__site_block(struct hd_finding_rec *f, uint64_t addr) {
   struct hd_block b;
-  bool before = !hd__heap_owns(addr) && hd__before_block(addr, &b); /* who allocated it was not seen */
+  bool before = !hd__heap_owns(addr) && hd__before_block(addr, &b); /* its allocation was not observed */
   if (!before && !hd__heap_block(addr, &b)) return;
   if (!before) {
     struct hd_site *s = hd__finding_site(f, HD_ROLE_ALLOC, b.thread, HD_OP_NONE);
@@ -157,7 +157,8 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
   static uint64_t fpath_next;
   struct hd_status *st = rt.status;
   hd_step *fpath = (hd_step *)(HD_SHM_BASE + HD_SHM_FPATH);
-  for (unsigned i = 0; i < st->nfindings; i++) { /* a process started again goes on behind its predecessor */
+  for (unsigned i = 0; i < st->nfindings;
+       i++) { /* a restarted process appends to what its predecessor stored */
     uint64_t e = rt.ctl->finding[i].path_off + rt.ctl->finding[i].path_len;
     fpath_next = e > fpath_next ? e : fpath_next;
   }
@@ -204,7 +205,7 @@ static _Unwind_Reason_Code add_pc(struct _Unwind_Context *context, void *arg) {
   return _URC_NO_REASON;
 }
 
-/* Every caller is named, also code without hooks: a test framework is what stands between the program and us. */
+/* Unwinds through code without hooks too: test frameworks stand between the program and the runtime. */
 struct hd_finding_rec *hd__finding_unwound(unsigned kind, unsigned op) {
   struct hd_site here = {.npc = 0};
   uint64_t sum = 0;
@@ -228,18 +229,18 @@ void hd__report_assertion(const char *text) {
 }
 
 void hd__report_overflow(uint64_t pc) {
-  hd__report_simple(HD_KIND_STACK_OVERFLOW, 0, pc, "the thread used more stack than its attributes gave it",
+  hd__report_simple(HD_KIND_STACK_OVERFLOW, 0, pc, "the thread used more stack than its attributes allow",
                     true);
 }
 
-/* ---- nobody can go on ---- */
+/* ---- no thread can continue ---- */
 
 static unsigned holder(const struct hd_thread *t) {
   if (t->op.kind == HD_OP_JOIN) return (unsigned)t->op.object;
   const struct hd_obj *o = t->wait.at;
   if (!o || o->kind == HD_OBJ_COND || o->kind == HD_OBJ_FUTEX) return HD_NOBODY;
   if (o->owner != HD_NOBODY) return o->owner;
-  unsigned any = HD_NOBODY; /* one who waits himself says more */
+  unsigned any = HD_NOBODY; /* a holder that waits itself is more informative */
   for (const struct hd_holder *h = o->holders; h; h = h->next)
     if (h->count && (any == HD_NOBODY || rt.thread[h->thread].state == HD_T_BLOCKED)) any = h->thread;
   return any;
@@ -273,8 +274,8 @@ static void add_waits(struct hd_finding_rec *f, bool holders) {
 }
 
 void hd__report_deadlock(void) {
-  /* A thread that waits for a condition nobody is left to signal is what holds the others up, unless there
-   * is a cycle of locks. */
+  /* Unless there is a cycle of locks, a thread that waits for a condition which no thread is left to signal is what
+   * blocks the others. */
   bool cycle = false, cond = false;
   for (unsigned i = 0; i < rt.nthreads && !cycle; i++) {
     unsigned at = i, n = 0;
@@ -287,7 +288,7 @@ void hd__report_deadlock(void) {
     if (rt.thread[i].state == HD_T_BLOCKED) {
       const struct hd_thread *t = &rt.thread[i];
       if (t->wait.at && (t->wait.at->kind == HD_OBJ_COND || t->wait.at->kind == HD_OBJ_FUTEX)) cond = true;
-      sum += hd__stable(t->op.pc); /* the same set of places is the same deadlock */
+      sum += hd__stable(t->op.pc); /* the same set of places identifies the same deadlock */
     }
   unsigned kind = !cycle && cond ? HD_KIND_LOST_WAKEUP : HD_KIND_DEADLOCK;
   struct hd_finding_rec *f = hd__finding(kind, sum, 0);
@@ -297,7 +298,7 @@ void hd__report_deadlock(void) {
   hd__end(HD_RUN_STUCK);
 }
 
-/* Somebody spins, and nobody is left who could end it. */
+/* A thread spins, and no thread is left that could end it. */
 void hd__report_livelock(void) {
   uint64_t sum = 0;
   for (unsigned i = 0; i < rt.nthreads; i++)
@@ -310,7 +311,7 @@ void hd__report_livelock(void) {
   hd__end(HD_RUN_STUCK);
 }
 
-/* ---- the search cannot go on ---- */
+/* ---- errors that end the search ---- */
 
 _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text) {
   struct hd_status *st = rt.status;

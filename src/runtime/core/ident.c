@@ -2,9 +2,9 @@
  *
  * For each tested thread there is a real thread that waits forever. The tested thread runs on the main kernel
  * thread, but on the stack of the real one and with its thread pointer, so thread-local variables, errno,
- * pthread_self() and the stack bounds are true. An identity is used again after its thread has ended; its
- * thread-local storage and control block are then copied back as they were when it was new. From one execution to the
- * next snapshot.c sees to that: they lie on pages of their own (above stack_top), which few threads ever write to. */
+ * pthread_self() and the stack bounds are the real ones. An identity is reused after its thread has ended; its
+ * thread-local storage and control block are then restored from a copy made when it was new. Between executions
+ * snapshot.c restores them: they lie on pages of their own (above stack_top), which few threads ever write to. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
@@ -19,14 +19,14 @@
 
 static struct hd_ident ident[MAX_IDENTS];
 static unsigned nidents;
-static const ptrdiff_t *rseq_offset; /* of libc, where it has them */
+static const ptrdiff_t *rseq_offset; /* of libc, if it defines them */
 static const unsigned *rseq_size;
 #define RSEQ_SIGNATURE 0x53053053
 static struct hd_ident *idle;
 
-/* The kernel writes into the control block of a thread that comes back from it (restartable sequences), and kills the
- * process when it cannot. This one never will come back, but it may be on its way into its sleep. Returns whether
- * nothing is written from now on. */
+/* The kernel writes into the control block of a thread that returns to user mode (restartable sequences), and kills
+ * the process when it cannot. This thread never returns, but may still be on its way into its sleep. Returns
+ * whether the kernel writes nothing from now on. */
 static bool leave_rseq(void) {
   const ptrdiff_t *offset = rseq_offset;
   const unsigned sizes[] = {32, rseq_size ? *rseq_size : 0};
@@ -38,7 +38,7 @@ static bool leave_rseq(void) {
   return false;
 }
 
-/* Body of the real thread. What it leaves on its stack above stack_top is never touched again by it. */
+/* Body of the real thread. It never again touches what it leaves on its stack above stack_top. */
 static _Noreturn void *park(void *arg) {
   struct hd_ident *id = arg;
   pthread_attr_t a;
@@ -127,7 +127,7 @@ struct hd_ident *hd__ident_take(size_t stack_size) {
     if ((*p)->want_size == stack_size) {
       struct hd_ident *id = *p;
       *p = id->next;
-      if (id->used) { /* what the last thread did with its stack and thread-local storage is no concern of the next */
+      if (id->used) { /* the next thread must not see what the last one left on its stack and in its thread-local storage */
         hd__copy(id->frame, id->image, (size_t)(id->stack_hi - id->frame));
         hd__shadow_forget_large((uint64_t)id->stack_lo, (uint64_t)(id->stack_hi - id->stack_lo));
       }
@@ -138,7 +138,8 @@ struct hd_ident *hd__ident_take(size_t stack_size) {
   return NULL;
 }
 
-/* Kept in the order of creation, so that the next taker gets the same one whoever gave first. */
+/* The list is kept in the order of creation, so that the next taker gets the same identity in whatever order they
+ * were given back. */
 void hd__ident_give(struct hd_ident *id) {
   struct hd_ident **p = &idle;
   while (*p && *p < id) p = &(*p)->next;

@@ -1,5 +1,5 @@
-/* modules.c: the program and its libraries: which code is the user's own, which was not built for us, and names of places
- * that are the same in every process. Runs in the tested process. */
+/* modules.c: the program and its libraries: whose code an address is, which libraries have no hooks, names for
+ * places that are the same in every process. Runs in the tested process. */
 #include <dlfcn.h>
 #include <link.h>
 
@@ -61,7 +61,7 @@ bool hd__module_names(const struct dl_phdr_info *info, bool (*f)(const char *nam
       case DT_JMPREL: table[1] = d->d_un.d_ptr; break;
       case DT_PLTRELSZ: bytes[1] = d->d_un.d_val; break;
     }
-  /* The loader has made addresses of these, but for its own and the kernel's. */
+  /* The loader has relocated these, except in itself and in the vDSO. */
   if (symbols <= info->dlpi_addr || names <= info->dlpi_addr) return false;
   for (int t = 0; t < 2; t++)
     for (uint64_t i = 0; table[t] && i < bytes[t] / sizeof(ElfW(Rela)); i++) {
@@ -98,7 +98,8 @@ bool hd__user_text(uint64_t v) {
 
 uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
   if (hd__user_text(pc)) return pc;
-  /* The call of the entry hook and the calls a function makes later return to the same place on the stack. */
+  /* The call of the entry hook and the calls that a function makes later have their return address at the same
+   * place on the stack. */
   if (hot.call > rt.cur->calls) {
     uint64_t slot = hot.call[-1].sp + 8;
     if (slot > sp && hd__user_text(*(const uint64_t *)slot)) return *(const uint64_t *)slot;
@@ -111,14 +112,14 @@ uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
   return pc;
 }
 
-/* ---- libraries that were not built for us ---- */
+/* ---- libraries without hooks ---- */
 
 static struct {
   uint64_t lo, hi;
   unsigned module;
 } foreign[HD_MAX_MODULES];
 static unsigned nforeign;
-/* The C++ library: its threads are those of whoever instantiated std::thread. */
+/* The C++ library: its threads belong to the module that instantiated std::thread. */
 static uint64_t cxx_lo, cxx_hi;
 
 static bool is_hook(const char *name, void *unused) {
@@ -126,7 +127,8 @@ static bool is_hook(const char *name, void *unused) {
   return hd__starts(name, "__tsan_");
 }
 
-/* Whether what orders its threads is known: it is built for us, or orders nothing but by functions that we stand for. */
+/* Whether what orders its threads is known: it was built with heddle cc, or orders threads only by functions that
+ * we wrap. */
 static bool is_transparent(const struct dl_phdr_info *info) {
   static const char *const known[] = {"libc.",   "libm.",      "libm-",       "ld-linux", "libpthread",
                                       "libdl.",  "librt.",     "libstdc++",   "libc++",   "libgcc_s",
@@ -153,7 +155,7 @@ bool hd__cxx_library(uint64_t addr) { return addr >= cxx_lo && addr < cxx_hi; }
 
 bool hd__foreign_start(uint64_t start, const void *arg) {
   if (!nforeign || rt.preload) return false;
-  /* The state of a std::thread has a table of functions of the module that instantiated it. */
+  /* The state of a std::thread points to a vtable in the module that instantiated it. */
   uint64_t type = 0;
   bool cxx = hd__cxx_library(start) && arg && hd_arch_peek((uint64_t)arg, 8, &type);
   return in_foreign(cxx ? type : start);
@@ -210,8 +212,8 @@ static void loader_unlocked(void) {
 HD_EXPORT void *dlopen(const char *file, int mode) {
   hd__real_init();
   loader_locked();
-  void *h =
-      real_dlopen(file, hot.active ? mode & ~RTLD_DEEPBIND : mode); /* past us: its calls would not be seen */
+  void *h = real_dlopen(file, hot.active ? mode & ~RTLD_DEEPBIND
+                                         : mode); /* with it the library would bind past our wrappers */
   loader_unlocked();
   if (hot.active && h) hd__modules_record();
   return h;

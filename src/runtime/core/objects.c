@@ -1,8 +1,8 @@
 /* objects.c: locks, condition variables and the like, found by address. Runs in the tested process.
  *
- * What the program can see of an object (is it locked, how often) stands in the object's own memory, in
- * libc's layout; here is only what the scheduler needs besides. Entries of earlier executions are
- * recognised by their epoch and count as empty, so that a restart costs nothing. */
+ * What the program can see of an object (whether it is locked, how often) stands in the object's own memory, in
+ * libc's layout; the table has only what the scheduler needs besides. Entries of earlier executions are recognised
+ * by their epoch and count as empty, so that a restart costs nothing. */
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
@@ -56,7 +56,7 @@ struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
     s->epoch = rt.epoch;
     s->obj = hd_arena_get(&rt.arena, sizeof *s->obj);
     HD_BUG_ON(!s->obj);
-  } /* else: other use of the same memory; it starts anew */
+  } /* else: another use of the same memory, which resets the entry */
   hd__zero(s->obj, sizeof *s->obj);
   s->obj->addr = addr;
   s->obj->kind = (uint8_t)kind;
@@ -126,8 +126,8 @@ struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
   return best;
 }
 
-static bool want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, bool cancel,
-                 uint64_t pc) {
+static bool request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, bool cancel,
+                    uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = o->addr, .pc = pc};
   if (until) hd__deadline_set(t, until->clock, until->at);
@@ -146,12 +146,12 @@ static bool want(struct hd_obj *o, unsigned kind, bool can, const struct hd_unti
 }
 
 bool hd__request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
-  return want(o, kind, can, until, false, pc);
+  return request(o, kind, can, until, false, pc);
 }
 
 bool hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
                         uint64_t pc) {
-  return want(o, kind, can, until, true, pc);
+  return request(o, kind, can, until, true, pc);
 }
 
 /* ---- misuse ---- */

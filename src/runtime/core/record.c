@@ -1,13 +1,13 @@
 /* record.c: what an execution did, event by event, with the values it read and wrote: for findings that are
- * confirmed, for replays and for `heddle record`. Runs in the tested process. The hot paths ask for hot.log first,
- * so a search pays nothing.
+ * confirmed, for replays and for `heddle record`. Runs in the tested process. The hot paths test hot.log first, so
+ * a search pays nothing.
  *
  * Invariants
- *  1. A read is recorded when its thread has been picked: what is in memory then is what it reads.
- *  2. A hook comes before its access, so what a write stored is read back when its thread enters the runtime again,
- *     before anybody else runs (DESIGN: "the value a write stored is read back at that thread's next hook"). At most
- *     one event waits for that.
- *  3. A write that did not happen, since the execution ended in its hook or it faulted, has no value. */
+ *  1. A read is recorded when its thread has been picked: it reads what is in memory then.
+ *  2. A hook precedes its access, so the value that a write stored is read when its thread enters the runtime
+ *     again, before any other thread runs (DESIGN: "the value a write stored is read back at that thread's next
+ *     hook"). At most one event waits for its value.
+ *  3. A write that did not happen, because the execution ended in its hook or it faulted, has no value. */
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/record.h"
@@ -41,17 +41,17 @@ void hd__record_settle(void) {
   in_hook = false;
 }
 
-/* The entry of the next event, NULL when there is no room. It is filled in there and not on the stack: addresses of
- * code that we left on a thread's stack would be taken for calls (hd__user_pc). */
+/* The entry of the next event, NULL when there is no room. It is filled in place and not on the stack: code
+ * addresses left on a thread's stack would be taken for calls (hd__user_pc). */
 static struct hd_event *next(void) {
   hd__record_settle();
   return rt.status->nevents < HD_EVENT_CAP ? &events()[rt.status->nevents] : NULL;
 }
 
-/* Who called, written in place for the same reason. */
+/* Adds the callers, in place for the same reason. */
 static void add_calls(void) {
   uint64_t i = rt.status->nevents;
-  if (i >= HD_CALLS_CAP) { /* nobody wants to read about more accesses than that */
+  if (i >= HD_CALLS_CAP) { /* enough for any reader */
     hot.log = 1;
     return;
   }

@@ -29,19 +29,19 @@ void hd__record_fault(uint64_t addr);
 /* ---- cover.c: the places and conflicts that the search exercised ---- */
 
 /* The slow part of hd__cover_begin: decides whether this execution is observed. */
-void hd__cover_look(void);
+void hd__cover_observe(void);
 /* The last execution was observed: counts what was new in it. */
-void hd__cover_looked(void);
+void hd__cover_observed(void);
 /* In fork mode: a child has run an execution. */
 void hd__cover_forked(void);
 /* The search is over for this process. */
 void hd__cover_end(void);
 static inline void hd__cover_begin(void) {
-  if (HD_UNLIKELY(hot.cover)) hd__cover_looked();
+  if (HD_UNLIKELY(hot.cover)) hd__cover_observed();
   if (HD_LIKELY(rt.cover_skip))
     rt.cover_skip--;
   else
-    hd__cover_look();
+    hd__cover_observe();
 }
 /* An operation of the schedule is executed. pre: hot.cover. */
 void hd__cover_event(const struct hd_op *op);

@@ -1,12 +1,13 @@
-/* sched.c: who goes next. Runs in the tested process, on the stack of the thread that reached the point.
+/* sched.c: the scheduler: which thread goes next. Runs in the tested process, on the stack of the thread that
+ * reached the scheduling point.
  *
  * Invariants
  *  1. A thread is in rt.enabled exactly when its pending operation can be executed now.
- *  2. A step picks one enabled thread; that thread executes its pending operation and everything up to its
- *     next one. Nobody else runs in between.
+ *  2. A step picks one enabled thread. That thread executes its pending operation and everything up to its next
+ *     one; no other thread runs in between.
  *  3. Every step and every choice is appended to rt.path before it takes effect, so the path area holds the
  *     schedule even if the process dies the next moment.
- *  4. Nothing here depends on real time, addresses of the runtime, or anything outside the tested program. */
+ *  4. Nothing here depends on real time, on addresses of the runtime, or on anything outside the tested program. */
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/ident.h"
@@ -67,18 +68,17 @@ void hd__disable(struct hd_thread *t) {
   rt.nenabled--;
 }
 
-/* Numbers are used again only when there are many threads, so that reports of ordinary programs keep theirs. */
+/* Numbers are reused only when there are many threads, so that reports of ordinary programs keep theirs. */
 #define REUSE_FROM 256
 
 unsigned hd__thread_number(const struct hd_thread *parent) {
-  /* Whatever the last thread of that number did, happened before: the new one goes on where it ended, for vector
-   * clocks and for the search alike. */
+  /* Everything that the last thread of that number did happened before. The new thread continues its clock, and
+   * vector clocks and the search treat both as one thread. */
   for (unsigned i = 1; rt.nthreads >= REUSE_FROM && i < rt.nthreads; i++) {
     const struct hd_thread *t = &rt.thread[i];
     if (t->state == HD_T_DONE && !t->ident && hd_vc_get(&parent->vc, i) >= hd_vc_get(&t->vc, i)) return i;
   }
-  /* Nobody knows of the end of a detached thread: taking it for the same one hides what the two might do to each
-   * other. */
+  /* No thread observes the end of a detached thread. Treating both as one thread hides conflicts between them. */
   for (unsigned i = 1; rt.nthreads >= REUSE_FROM && i < rt.nthreads; i++) {
     const struct hd_thread *t = &rt.thread[i];
     if (t->state == HD_T_DONE && !t->ident && t->join.detached) {
@@ -94,7 +94,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   if (id >= HD_MAX_THREADS) return NULL;
   if (id == rt.nthreads) rt.nthreads++;
   struct hd_thread *t = &rt.thread[id];
-  bool again = id < rt.nthreads - 1; /* the number was used before: room for a clock, and where it ended */
+  bool again = id < rt.nthreads - 1; /* the number is reused: keep the clock, and continue it */
   struct hd_vc vc = again ? t->vc : (struct hd_vc){0};
   uint32_t clock = again ? hd_vc_get(&vc, id) : 0;
   hd__zero(t, sizeof *t);
@@ -133,21 +133,22 @@ void hd__sched_begin(void) {
   rt.event_hash = 0;
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = 0;
-  rt.in_exit = rt.untold = false;
+  rt.in_exit = rt.event_due = false;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;
   rt.section_vc = (struct hd_vc){0};
   rt.epoch++;
   hd__record_begin();
   hd_arena_reset(&rt.arena);
-  if (rt.seg_next > 0xf0000000u) { /* numbers run out: start again with a clean shadow */
+  if (rt.seg_next > 0xf0000000u) { /* segment numbers run out: restart them with a clean shadow */
     hd__shadow_begin();
     rt.seg_next = 1;
   }
-  rt.seg_base = rt.seg_next++; /* the base itself belongs to nobody: shadow.c marks inflated cells with it */
+  rt.seg_base =
+      rt.seg_next++; /* the base itself belongs to no thread: shadow.c marks inflated cells with it */
 }
 
-/* Operations a loop may make while it waits, without any effect of its own. */
+/* Operations that a waiting loop may execute: they have no effect. */
 static bool quiet(unsigned kind, unsigned flags) {
   switch (kind) {
     case HD_OP_READ:
@@ -170,7 +171,7 @@ static bool quiet(unsigned kind, unsigned flags) {
 void hd__event(unsigned flags) {
   const struct hd_op *op = &rt.cur->op;
   rt.events++;
-  rt.untold = false;
+  rt.event_due = false;
   if (!quiet(op->kind, flags)) rt.cur->spin.writes++;
   rt.cur->spin.events++;
   rt.event_hash =
@@ -185,7 +186,7 @@ void hd__event(unsigned flags) {
   rt.choice = rt.nchoices = 0;
 }
 
-/* Nothing is enabled: time passes, or the program is stuck. */
+/* No thread is enabled: time passes, or the program is stuck. */
 static void idle(void) {
   while (rt.nenabled == 0) {
     struct hd_thread *first = NULL;
@@ -200,7 +201,7 @@ static void idle(void) {
     if (alarm < next) next = alarm;
     if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return;
     if (next == HD_FOREVER) {
-      if (rt.nstopped) hd__end(HD_RUN_STUCK); /* whatever they wait for might have come from those */
+      if (rt.nstopped) hd__end(HD_RUN_STUCK); /* a stopped thread might have ended the wait */
       hd__signals_stuck();
       if (rt.nspinning && hd__spin_outside()) return;
       if (rt.nspinning) hd__report_livelock();
@@ -214,7 +215,7 @@ static void idle(void) {
       hd__time_out(first);
     } else {
       hd__timerfd_fire(rt.now);
-      hd__io_look();
+      hd__io_poll();
     }
   }
 }
@@ -228,7 +229,7 @@ static struct hd_thread *decide(void) {
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
   }
-  bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_goes_on();
+  bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
   if (HD_UNLIKELY(rt.nenabled == 0)) idle();
   if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__end(HD_RUN_CUT);
   int next;
@@ -245,12 +246,12 @@ static struct hd_thread *decide(void) {
     }
     next = rt.strategy->pick(&rt.search, &p);
     if (HD_UNLIKELY(next < 0)) hd__end(next == HD_PICK_DIVERGED ? HD_RUN_DIVERGED : HD_RUN_BLOCKED);
-    /* A program that does not do the same again: what the strategy expects is not possible. */
+    /* The program does not behave the same again: the strategy expects a thread that is not enabled. */
     if (HD_UNLIKELY(!hd_set_has(&rt.enabled, (unsigned)next))) hd__end(HD_RUN_DIVERGED);
   }
   rt.path[rt.path_len++] = (hd_step)next;
   rt.status->path_len = rt.path_len;
-  rt.untold = true;
+  rt.event_due = true;
   if (HD_UNLIKELY(rt.thread[next].section) && !alone) hd__section_enter(&rt.thread[next]);
   return &rt.thread[next];
 }
@@ -306,7 +307,7 @@ unsigned hd__choose(unsigned n) {
   return (unsigned)k;
 }
 
-/* The running thread will not run again. */
+/* Continues with another thread; the running one does not run again. */
 _Noreturn static void leave(void) {
   struct hd_thread *next = decide();
   rt.status->switches++;
@@ -316,7 +317,7 @@ _Noreturn static void leave(void) {
 
 _Noreturn void hd__thread_stop(void) {
   struct hd_thread *me = rt.cur;
-  if (rt.untold) hd__event(0); /* it failed in the middle of its operation */
+  if (rt.event_due) hd__event(0); /* it failed during its operation */
   me->call = hot.call;
   me->op = (struct hd_op){.kind = HD_OP_NONE, .thread = me->id};
   hd__spin_stop(me);

@@ -2,9 +2,9 @@
  *
  * Invariants
  *  1. While rt.section is set only that thread is picked.
- *  2. A section whose thread has to wait is left, and entered again by the operation it waited for: that one
- *     competes with the others like the beginning of a section. Creating and joining threads, and what has no part
- *     in the order of sections (trace_section.c, invariant 4), always do this.
+ *  2. A thread that has to wait leaves its section, and the operation it waited for enters it again: that operation
+ *     competes with others like the start of a section. Creating and joining threads, and operations that have no
+ *     place in the order of sections (order_section.c, invariant 4), always do this.
  *  3. For the race detector sections are ordered with each other, as by one lock, and with nothing else. */
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
@@ -16,7 +16,7 @@ void hd__section_leave(void) {
   hd__release(&rt.section_vc);
 }
 
-bool hd__section_goes_on(void) {
+bool hd__section_continues(void) {
   struct hd_thread *t = rt.section;
   if (t->state == HD_T_READY && hd_section_keeps(t->op.kind)) {
     t->op.section = HD_SECTION_INSIDE;
@@ -41,7 +41,7 @@ void hd__atomic_begin(uint64_t pc) {
     t->section++;
     return;
   }
-  hd__spin_check(0, pc); /* a loop may look at something in a section each time round */
+  hd__spin_check(0, pc); /* a waiting loop may read in a section in each round */
   t->section = 1;
   t->op = (struct hd_op){.kind = HD_OP_SECTION, .section = HD_SECTION_ENTERS, .thread = t->id, .pc = pc};
   hd__step();
@@ -50,8 +50,7 @@ void hd__atomic_begin(uint64_t pc) {
 
 void hd__atomic_end(uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  if (!t->section)
-    hd__report_simple(HD_KIND_ASSERTION, 0, pc, "an atomic section ends that was never begun", true);
+  if (!t->section) hd__report_simple(HD_KIND_ASSERTION, 0, pc, "hd_atomic_end without hd_atomic_begin", true);
   if (--t->section == 0) hd__section_leave();
 }
 

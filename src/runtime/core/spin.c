@@ -1,27 +1,28 @@
 /* spin.c: loops that wait for another thread by reading. Runs in the tested process.
  *
- * A thread that comes back to the same read of something atomic, volatile or visible (or failed trylock) with the same registers, the
- * same stack, without having written anything, and finds the values it read on the way unchanged, will do the
- * same for ever until somebody changes one of them. It is made to wait for that: its next operation is a
- * SPINWAIT, enabled exactly while one of the values differs. So a spin neither fills the schedule with useless
- * steps nor multiplies executions; and when nobody is left who could change anything, that is a livelock.
+ * A thread returns to the same read of something atomic, volatile or visible (or to a failed trylock) with the same
+ * registers and the same stack, has written nothing, and finds the values it read on the way unchanged. Then it
+ * will do the same forever until another thread changes one of them. It is made to wait for that: its next
+ * operation is a SPINWAIT, enabled exactly while one of the values differs. So a spin loop neither fills the
+ * schedule with useless steps nor multiplies executions. When no thread is left that could change anything, that is
+ * a livelock.
  *
  * Invariants
- *  1. A wait begins only when the local state is equal, bit for bit, to that of the round before: a loop that
- *     counts its rounds is never held up.
- *  2. The first time, a loop must come round four times; then its place is learned (like visible memory, in the
- *     same log) and one round is enough, in every later execution and in a replay alike.
- *  3. What a thread does here depends on what it has read so far and on nothing else: the memory is not looked
- *     at except by the enabledness of the SPINWAIT. (Otherwise the search would miss that somebody else's write
- *     decides.)
+ *  1. A wait starts only when the local state equals, bit for bit, that of the previous round: a loop that counts
+ *     its rounds is never delayed.
+ *  2. At first a loop must make four rounds. Then its place is learned (like visible memory, in the same log) and
+ *     one round is enough, in every later execution and in a replay alike.
+ *  3. What a thread does here depends only on what it has read so far: memory is read only to decide whether the
+ *     SPINWAIT is enabled. (Otherwise the search would miss that another thread's write decides.)
  *  4. What the loop reads is visible memory from then on, so that every write to it is an event.
- *  5. What lay on the stack before the first round, in places that the loop fills, must not matter: it is
- *     whatever the runtime or an earlier execution left there. If the state differs after the first round, that
- *     round is run once more without scheduling points: nobody else has run, so it does the same; from then on
- *     equal states mean what they say. If it made other steps than its own read (a sleep), the first round just
- *     does not count. Yields are no scheduling points in the rounds of a known loop.
+ *  5. What lay on the stack before the first round, in places that the loop fills, must not matter: the runtime or
+ *     an earlier execution left it there. If the state differs after the first round, that round is repeated
+ *     without scheduling points. No other thread has run, so it does the same; from then on equal states are
+ *     conclusive. If the first round executed other steps than its own read (a sleep), it just does not count. In
+ *     rounds of a known loop yields are no scheduling points.
  *
- * Not seen: state that only uninstrumented code keeps (a loop that ends by calling rand()). docs/soundness.md. */
+ * Not recognised: state that only uninstrumented code keeps (a loop that ends by calling rand()). See
+ * docs/soundness.md. */
 #include <time.h>
 
 #include "runtime/core/core.h"
@@ -96,7 +97,7 @@ void hd__spin_read(uint64_t a, uint32_t size) {
   struct hd_thread *t = rt.cur;
   struct hd_spin *s = &t->spin;
   if (!s->armed || size > 16) return;
-  /* What lies on its own stack is part of the local state, unless others have to do with it, or nothing else is left. */
+  /* Its own stack is part of the local state, unless other threads access it, or nothing else is left to watch. */
   if (own_stack(t, a) && !rt.watched && !hd__shadow_visible(a, size)) return;
   for (unsigned i = 0; i < s->nread && i < HD_SPIN_READS; i++)
     if (s->read[i].addr == a) return;
@@ -121,7 +122,7 @@ static void disarm(struct hd_spin *s) {
 
 void hd__spin_stop(struct hd_thread *t) { disarm(&t->spin); }
 
-/* A new round begins. */
+/* Starts a round. */
 static void start_round(struct hd_thread *t) {
   struct hd_spin *s = &t->spin;
   rt.narmed += !s->armed;
@@ -162,7 +163,7 @@ static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh) {
 
 bool hd__spin_idles(void) { return rt.cur->spin.armed && nknown && *known_slot(rt.cur->spin.pc); }
 
-/* A plain read in a loop that has a better place to begin a round is just one of its reads. */
+/* A plain read in a loop that has a better place to start a round is just one of its reads. */
 #define MISSES 8
 bool hd__spin_check_plain(uint64_t a, uint64_t pc) {
   struct hd_spin *s = &rt.cur->spin;
@@ -171,10 +172,9 @@ bool hd__spin_check_plain(uint64_t a, uint64_t pc) {
   return hd__spin_check(a, pc);
 }
 
-/* About to read at address a, at pc. */
 bool hd__spin_check(uint64_t a, uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  hd__take_signals(); /* a wait would put them off */
+  hd__take_signals(); /* a wait would delay them */
   struct hd_spin *s = &t->spin;
   bool is_known = nknown && *known_slot(pc);
   s->misses = 0;
@@ -191,7 +191,7 @@ bool hd__spin_check(uint64_t a, uint64_t pc) {
     return false;
   }
   s->rounds++;
-  /* Comparing states costs: a loop that is not one of these is looked at less and less often. */
+  /* Comparing states is expensive: a loop that does not wait is checked less and less often. */
   if (!is_known &&
       (s->rounds < LEARN_ROUNDS - 2 || (s->rounds > LEARN_ROUNDS && (s->rounds & (s->rounds - 1)) > 1))) {
     disarm(s);
@@ -216,8 +216,9 @@ bool hd__spin_check(uint64_t a, uint64_t pc) {
   return false;
 }
 
-/* Another process may change memory that is shared with it. Then waiting takes real time, and what it reads is no doing
- * of this program. Returns whether somebody can go on; the watchdog sees to it if that never happens. */
+/* Another process may change memory that it shares with this one. Then waiting takes real time, and what the loop
+ * reads is not caused by this program. Returns whether a thread can continue. If that never happens, the watchdog
+ * ends the wait. */
 bool hd__spin_outside(void) {
   bool shared = false;
   for (unsigned i = 0; i < rt.nthreads && !shared; i++) {
@@ -237,9 +238,9 @@ bool hd__spin_outside(void) {
 
 /* ---- loops that wait by plain reads of memory that is not visible ---- */
 
-/* They go round in the fast path, where nothing counts them. A clock of processor time looks whether anything has
- * happened; if not, the next reads are looked at, as those of visible memory are. When that is depends on the clock,
- * but not what comes of it: the rounds of a loop that waits are all alike. */
+/* They run in the fast path, where nothing counts them. A timer of processor time checks whether anything has
+ * happened. If not, the next reads are checked, as those of visible memory are. The moment depends on the timer,
+ * but not the outcome: all rounds of a waiting loop are alike. */
 
 #define TICK_NS 100000000l
 #define WATCHED 64
@@ -260,12 +261,12 @@ void hd__spin_tick(uint64_t pc, uint64_t sp) {
   before = now;
   if (!still || !hot.active) return;
   rt.watched = WATCHED;
-  /* A tag that is no thread's: the fast path fails. Not while the runtime is at work, but in a hook. */
+  /* A tag that no thread has makes the fast path fail. Only while the program or a hook runs, not the rest of the
+   * runtime. */
   if (hd__user_text(pc) || hd__user_text(*(const uint64_t *)sp)) hot.tag |= 0x8000;
 }
 
-/* Somebody may have changed what others read. Called before every decision while anybody may spin: the event
- * executed last is what changed it. */
+/* Called before every decision while any thread is armed: the event executed last is what changed the values. */
 void hd__spin_update(void) {
   for (unsigned i = 0; i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];

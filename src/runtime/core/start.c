@@ -1,10 +1,10 @@
-/* start.c: where a program built with `heddle cc` begins. Runs in the tested process.
+/* start.c: where a program built with `heddle cc` starts. Runs in the tested process.
  *
- * Our constructor runs before all others (-z initfirst), since those of plain libraries may call what we wrap. Those
- * of libc come later too: of libc only what needs no initialisation may be used in it. Without HEDDLE_CTL in the
- * environment it only finds the originals of the wrapped functions, and the process is an ordinary one, unless it uses
- * hd_check (check.c). With it, the control block is mapped, the heap is ours from then on, and libc's start-up code
- * calls the search instead of main. */
+ * Our constructor runs before all others (-z initfirst), since those of plain libraries may call what we wrap.
+ * Those of libc run later too, so it may use only what needs no initialisation in libc. Without HEDDLE_CTL in the
+ * environment it only finds the originals of the wrapped functions, and the process is an ordinary one, unless it
+ * uses hd_check (check.c). With it, the control block is mapped, the heap is ours from then on, and libc's start-up
+ * code calls the search instead of main. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
-/* Takes the last NAME=... out of the environment, so that the program does not see it: the one we put there. */
+/* Removes the last NAME=..., which is ours, from the environment, so that the program does not see it. */
 static void hide(const char *name) {
   extern char **environ;
   size_t n = hd__strlen(name);
@@ -29,7 +29,8 @@ static void hide(const char *name) {
 
 static void relax(void) { hd_sys3(SYS_sched_yield, 0, 0, 0); }
 
-/* Takes the runtime out of LD_PRELOAD, so that programs it starts are ordinary ones. Returns whether it was there. */
+/* Removes the runtime from LD_PRELOAD, so that programs started by this one are ordinary ones. Returns whether it
+ * was there. */
 static bool unload(void) {
   extern char **environ;
   static const char name[] = "LD_PRELOAD=", lib[] = HD_RUNTIME_SONAME;
@@ -55,10 +56,10 @@ static bool unload(void) {
   return false;
 }
 
-/* The search has come to a limit of its own. */
+/* The search ran out of memory. */
 static void out_of_memory(const char *why) { hd__fail(HD_RTE_ENVIRONMENT, 0, why); }
 
-/* The memory that all workers of the search share. A rerun of one schedule has none of it. */
+/* Maps the memory that all workers of the search share. A rerun of one schedule has none. */
 static void attach_search(void) {
   void *p = mmap((void *)HD_SEARCH_BASE, HD_SEARCH_SIZE, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, HD_SEARCH_FD, 0);
@@ -80,7 +81,7 @@ void hd__attach(void) {
   if (p != (void *)HD_SHM_BASE) hd__die(97);
   struct hd_ctl *ctl = p;
   if (ctl->magic != HD_CTL_MAGIC || ctl->abi != HD_ABI_VERSION || ctl->size != sizeof *ctl)
-    hd__die(96); /* the supervisor is of another version */
+    hd__die(96); /* the supervisor has another version */
   hd_sys3(SYS_close, HD_CTL_FD, 0, 0);
   rt.ctl = ctl;
   rt.config = &ctl->config;
@@ -95,11 +96,11 @@ void hd__attach(void) {
   if (!rt.search.scratch) hd__die(97);
   hot.detail = rt.config->detail || rt.config->leaks;
   hot.log = rt.config->detail ? rt.config->plain ? 2 : 1 : 0;
-  /* A search goes on from what its last process had learned; a schedule means what it meant. */
+  /* A search continues with what its last process had learned; a schedule needs the knowledge it was found with. */
   if (rt.config->mode != HD_MODE_CHECK || rt.status->visible_count < rt.config->visible)
     rt.status->visible_count = rt.config->visible;
   if (rt.config->mode == HD_MODE_REPLAY || rt.config->mode == HD_MODE_REDUCE) {
-    /* The schedule is followed from a copy: the path area is written again as it is executed. */
+    /* The schedule is followed from a copy: execution overwrites the path area. */
     hd_step *copy = hd__map(rt.config->replay_len * sizeof *copy + HD_PAGE);
     if (!copy) hd__die(97);
     hd__copy(copy, rt.path, rt.config->replay_len * sizeof *copy);
@@ -109,11 +110,10 @@ void hd__attach(void) {
   } else {
     rt.strategy = hd_strategy_for(rt.config);
   }
-  if (!rt.strategy) hd__fail(HD_RTE_INTERNAL, 0, "the runtime does not know the strategy");
+  if (!rt.strategy) hd__fail(HD_RTE_INTERNAL, 0, "the runtime does not know this strategy");
   if (hd__shadow_init() || hd__heap_init() || hd__sched_init())
-    hd__fail(
-        HD_RTE_ENVIRONMENT, 0,
-        "cannot reserve address space (4 TiB are needed, none of it is used up front): lift `ulimit -v`");
+    hd__fail(HD_RTE_ENVIRONMENT, 0,
+             "cannot reserve 4 TiB of address space (memory is not used up front): lift `ulimit -v`");
 }
 
 static bool started_by_us; /* with our variables in its environment */
@@ -122,7 +122,7 @@ __attribute__((constructor(101))) static void start(int argc, char **argv, char 
   extern char **environ;
   (void)argc;
   bool late = environ != NULL;
-  if (!late) environ = envp; /* as libc will, in a moment */
+  if (!late) environ = envp; /* as libc will do soon */
   hd__real_init();
   hd_arch_init();
   const char *how = getenv(HD_CTL_ENV);
@@ -154,7 +154,7 @@ int __libc_start_main(int (*main_fn)(int, char **, char **), int argc, char **ar
   program_main = main_fn;
   /* ELF constructors of libraries, ours among them, have run by now; those of the program run in `real`. */
   extern char **environ;
-  if (started_by_us) hide(HD_SPIN_ENV); /* libgomp has looked by now */
+  if (started_by_us) hide(HD_SPIN_ENV); /* libgomp has read it by now */
   if (rt.ctl)
     hd__exit_register_last();
   else

@@ -1,4 +1,4 @@
-/* util.c: the few helpers that replace libc inside the runtime. Runs in the tested process. */
+/* util.c: helpers that replace libc inside the runtime. Runs in the tested process. */
 #include <stdarg.h>
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@ static struct { uint64_t lo, hi; } maps[MAX_MAPS];
 static unsigned nmaps;
 
 void *hd__map(size_t size) {
-  /* At addresses of our own, so that where the program's mappings go does not depend on what we do. */
+  /* At addresses of our own, so that the addresses of the program's mappings do not depend on ours. */
   static uint64_t next = OWN_BASE;
   size = (size + HD_PAGE - 1) & ~(HD_PAGE - 1);
   long p = hd_sys6(SYS_mmap, (long)next, (long)size, PROT_READ | PROT_WRITE,

@@ -1,8 +1,8 @@
 /* worker.c: this process as one of several that share a search. Runs in the tested process.
  *
- * Every process keeps its own log of visible operations, in the order in which it learned them: a schedule is
- * stored with the part of it that was known when the execution began. The shared log is the union. Between two
- * executions a worker adds what it has learned and takes over what others have. */
+ * Every process keeps its own visible log, in the order in which it learned the entries: a schedule is stored with
+ * the part of the log that was known when its execution started. The shared log is the union. Between two
+ * executions a worker publishes what it has learned and takes over what others have. */
 #include <time.h>
 
 #include "runtime/core/core.h"
@@ -15,7 +15,7 @@ static bool known(uint64_t entry) {
                                  : (hd__cell(entry)->wpc & HD_CELL_VISIBLE) != 0;
 }
 
-/* What others have learned is known here as well. */
+/* Applies what others have learned. */
 static void take_over(void) {
   struct hd_status *st = rt.status;
   uint64_t n = __atomic_load_n(&rt.shared->visible_count, __ATOMIC_ACQUIRE), before = st->visible_count;
@@ -31,8 +31,8 @@ static bool in_shared_log(uint64_t entry) {
   return false;
 }
 
-/* Adds entries of our log, from `from` on, to the shared one. A systematic search begins anew then: the tree
- * explored so far was that of a coarser program. */
+/* Adds entries of our log, from `from` on, to the shared one. A systematic search restarts then: the tree explored
+ * so far belongs to a coarser program. */
 static void publish(uint64_t from) {
   struct hd_shared *sh = rt.shared;
   bool grown = false;
@@ -53,7 +53,7 @@ static void publish(uint64_t from) {
   hd_search_unlock(&rt.search);
 }
 
-/* The search has begun anew: what was counted so far does not count. */
+/* The search was restarted: resets the counters. */
 static void discard(uint64_t epoch) {
   struct hd_status *st = rt.status;
   st->discarded += st->executions + st->infeasible;
@@ -75,7 +75,8 @@ void hd__worker_sync(void) {
 
 void hd__worker_start(void) {
   struct hd_status *st = rt.status;
-  if (rt.ctl->retry) st->visible_count = st->visible_at_start; /* as if the execution had not been tried */
+  if (rt.ctl->retry)
+    st->visible_count = st->visible_at_start; /* undo the execution that the dead process tried */
   hd_search_lock(&rt.search);
   hd_search_recover(&rt.search);
   hd_search_unlock(&rt.search);
@@ -96,8 +97,8 @@ void hd__worker_pause(void) {
   __atomic_store_n(&rt.status->paused, 0, __ATOMIC_RELEASE);
 }
 
-/* Nothing to do now. The number of the execution that did not begin is lost, but does not count. Returns whether there
- * may be something to do again: those who had work may all have left for want of a number. */
+/* There is no work now. The number drawn for the execution that did not start is lost, but not counted. Returns
+ * whether there may be work again: the workers that have some may all leave for lack of a number. */
 bool hd__worker_later(void) {
   __atomic_add_fetch(&rt.shared->not_begun, 1, __ATOMIC_RELAXED);
   if (__atomic_load_n(&rt.shared->spent, __ATOMIC_ACQUIRE)) return false;
@@ -105,7 +106,7 @@ bool hd__worker_later(void) {
   return true;
 }
 
-/* Draws a number; 0: there is none. */
+/* Draws a number, 0 if the limit is reached. */
 static uint64_t draw(void) {
   uint64_t n = __atomic_add_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
   uint64_t max = rt.config->max_executions;
@@ -114,8 +115,8 @@ static uint64_t draw(void) {
   return 0;
 }
 
-#define PATIENCE 50 /* times that a number is waited for; ... */
-#define AT_LEAST 5  /* ... also when nobody seems to be about to give one back */
+#define PATIENCE 50 /* times to wait for a number */
+#define AT_LEAST 5  /* even when no other worker seems about to return one */
 
 uint64_t hd__worker_next(void) {
   if (rt.ctl->retry) {
@@ -123,7 +124,7 @@ uint64_t hd__worker_next(void) {
     if (rt.status->execution) return rt.status->execution;
   }
   uint64_t n = draw();
-  /* Somebody who has nothing to do may just have the last number, and will give it back. */
+  /* An idle worker may hold the last number, and will return it. */
   uint64_t others = ~(1ull << rt.search.worker);
   for (int i = 0; !n && rt.search.workers > 1 && i < PATIENCE; i++) {
     if (i >= AT_LEAST && !(__atomic_load_n(&rt.shared->hungry, __ATOMIC_RELAXED) & others)) break;

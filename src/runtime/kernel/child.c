@@ -1,14 +1,14 @@
 /* child.c: processes that the tested program starts, and waiting for them. Runs in the tested process.
  *
  * A child runs natively: without the scheduler, with the calling thread only, and with memory of its own. The
- * parent goes on under control. When a child does something is chance, so its parent looks only when no thread
- * can run: a wait for a child, and for what a child may write to, is not enabled before that.
+ * parent continues under control. The timing of a child is not reproducible, so its parent polls only when no
+ * thread can run: a wait for a child, or for what a child may write to, is not enabled before that.
  *
  * Invariants
  *  1. A child never touches the shared file: it has a private copy of what it needs of it.
  *  2. At a restart no child is left.
- *  3. Children send no SIGCHLD, which would come at a moment that nobody can repeat. Under a debugger they do, since it
- *     takes a child without for a thread; gdb is told to keep the signal to itself (src/gdb/heddle-gdb.py). */
+ *  3. Children send no SIGCHLD, whose moment could not be reproduced. Under a debugger they do, since gdb takes a
+ *     child without it for a thread; gdb does not pass the signal on (src/gdb/heddle-gdb.py). */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,8 +27,8 @@
 #define MAX_CHILDREN 64
 static struct child {
   long pid;
-  struct hd_desc *d; /* its end is what reading it waits for */
-  bool asked;        /* without waiting, when it had not ended */
+  struct hd_desc *d; /* readable when the child has ended */
+  bool asked;        /* polled without waiting before it had ended */
 } children[MAX_CHILDREN];
 static unsigned nchildren;
 
@@ -70,7 +70,7 @@ static void started(long pid) {
   d->idle_only = true;
   d->fd = (int)high;
   children[nchildren++] = (struct child){pid, d, false};
-  for (struct hd_desc *o = hd__descs; o; o = o->next) /* it has these too */
+  for (struct hd_desc *o = hd__descs; o; o = o->next) /* the child has these too */
     if (o->kind == HD_IO_PIPE || o->kind == HD_IO_SOCKET || o->kind == HD_IO_EVENT) {
       o->inside = false;
       o->idle_only = true;
@@ -108,7 +108,7 @@ static long fork_with(long flags, const long *a) {
   return pid;
 }
 
-/* clone3 in the terms of clone; flags that are new with it are not for forks. */
+/* Converts the arguments of clone3 to those of clone; flags that only clone3 has are not for forks. */
 static bool old_terms(const long *a, long *out) {
   const struct clone_args *c = (const struct clone_args *)a[0];
   if ((size_t)a[1] < 64 || c->flags >> 32 || c->set_tid_size) return false;
@@ -125,13 +125,13 @@ long hd__fork_call(long nr, const long *in, const ucontext_t *uc) {
   static const long none[6];
   if (nr == SYS_fork || nr == SYS_vfork) return fork_with(0, none);
   hd__copy(a, in, sizeof a);
-  if (nr == SYS_clone3 && !old_terms(in, a)) return -ENOSYS; /* libc goes on with clone */
-  if (a[0] & CLONE_THREAD) hd__unsupported("a thread made with clone", hd__innermost());
+  if (nr == SYS_clone3 && !old_terms(in, a)) return -ENOSYS; /* libc falls back to clone */
+  if (a[0] & CLONE_THREAD) hd__unsupported("a thread created with clone", hd__innermost());
   if (!(a[0] & CLONE_VM)) return fork_with(a[0], a);
   if (!(a[0] & CLONE_VFORK))
-    hd__unsupported("a process that shares memory, made with clone", hd__innermost());
+    hd__unsupported("a process that shares memory, created with clone", hd__innermost());
   if (!a[1]) return fork_with(a[0] & ~(long)(CLONE_VM | CLONE_VFORK), a);
-  /* posix_spawn and its kin: the child runs on a stack of its own in our memory while we wait for its exec. */
+  /* posix_spawn and similar: the child runs on a stack of its own in our memory while we wait for its exec. */
   a[0] &= ~SIGNAL_OF(a[0]);
   long pid = hd_arch_clone_beside(a, uc);
   if (pid > 0) started(pid);
@@ -142,7 +142,7 @@ long hd__fork_call(long nr, const long *in, const ucontext_t *uc) {
 
 bool hd__child_is_op(long nr) { return nr == SYS_wait4 || nr == SYS_waitid; }
 
-/* Those that the call asks for. */
+/* The children that the call waits for. */
 static unsigned asked_for(long nr, const long *a, struct hd_item *item, struct child **which) {
   unsigned n = 0;
   bool one = nr == SYS_wait4 ? (int)a[0] > 0 : (int)a[0] == P_PID;
@@ -155,8 +155,8 @@ static unsigned asked_for(long nr, const long *a, struct hd_item *item, struct c
   return n;
 }
 
-/* A program that looks again and again without waiting would be faster than any child: it gets a little time. */
-static void be_patient(struct child **which, unsigned n) {
+/* A program that polls without waiting would be faster than any child: it gets some time. */
+static void give_time(struct child **which, unsigned n) {
   for (unsigned i = 0; i < n; i++) {
     struct pollfd p = {which[i]->d->fd, POLLIN, 0};
     if (p.fd >= 0 && hd_sys3(SYS_poll, &p, 1, which[i]->asked ? 1 : 100) == 0) which[i]->asked = true;
@@ -207,7 +207,7 @@ long hd__child_call(long nr, long *a, uint64_t pc) {
   for (;;) {
     long pid;
     hd__io_point(&o);
-    if (nohang) be_patient(which, n);
+    if (nohang) give_time(which, n);
     long r = wait_now(nr, a, &pid);
     if (r < 0 || pid || nohang) {
       hd__io_done(false);
@@ -216,13 +216,13 @@ long hd__child_call(long nr, long *a, uint64_t pc) {
       return r;
     }
     hd__io_stalled(&o);
-    o.n = n = asked_for(nr, a, item, which); /* another thread may have waited for it */
+    o.n = n = asked_for(nr, a, item, which); /* another thread may have reaped it */
   }
 }
 
 /* ---- exec ---- */
 
-/* The program becomes another, which runs natively: as a child, whose end is the end of this execution. */
+/* The new program runs natively, as a child whose end is the end of this execution. */
 long hd__exec_call(long nr, const long *a) {
   int p[2], error = 0, status = 0;
   if (hd_sys3(SYS_pipe2, p, O_CLOEXEC, 0) < 0) return -EMFILE;

@@ -1,8 +1,8 @@
 /* fds.c: the descriptors of the tested program. Runs in the tested process.
  *
  * Invariants
- *  1. Nothing that existed before main is closed for good: closing it succeeds without effect, replacing it is
- *     undone at the restart.
+ *  1. Nothing that existed before main is closed for good: closing it succeeds without effect, and the restart
+ *     undoes replacing it.
  *  2. Descriptors that a thread other than the first opens get numbers of that thread's own, so that a number
  *     depends on what the thread did and not on the order of the threads.
  *  3. Descriptions and channels belong to one execution: their memory is the arena's. */
@@ -20,7 +20,7 @@
 #define SET (HD_FDS / 64)
 static uint64_t ours[SET];    /* opened by this execution */
 static uint64_t before[SET];  /* open before main */
-static uint64_t moved[SET];   /* of those: read or sought, offset to be put back */
+static uint64_t moved[SET];   /* of those: read or sought, offset to be restored */
 static uint64_t randoms[SET]; /* /dev/urandom and /dev/random */
 static int64_t offset[HD_FDS];
 static struct { int fd, saved; } replaced[16];
@@ -53,7 +53,8 @@ void hd__fd_moved(long fd) {
 
 void hd__fds_init(void) {
   hd__zero(before, sizeof before);
-  for (int first = 0; first < HD_FDS; first += 64) { /* one question for many, most of which are closed */
+  for (int first = 0; first < HD_FDS;
+       first += 64) { /* one call for many descriptors, most of which are closed */
     struct pollfd all[64];
     for (int i = 0; i < 64; i++) all[i] = (struct pollfd){first + i, 0, 0};
     bool asked = hd_sys3(SYS_poll, all, 64, 0) >= 0;
@@ -125,7 +126,7 @@ static void bind_fd(long fd, struct hd_desc *d) {
   d->refs++;
 }
 
-/* Files are known by device and inode; the name comes from the path, since inodes differ between runs. */
+/* Device and inode identify a file. Its name comes from the path, since inodes differ between runs. */
 static struct hd_chan *file_chan(long fd, const struct stat *st) {
   for (struct hd_desc *d = hd__descs; d; d = d->next)
     if (d->kind == HD_IO_FILE && d->chan->dev == st->st_dev && d->chan->ino == st->st_ino) return d->chan;
@@ -141,7 +142,7 @@ static struct hd_chan *file_chan(long fd, const struct stat *st) {
   return c;
 }
 
-/* The description of a descriptor that was not seen being made. */
+/* Finds the description of a descriptor whose creation was not observed. */
 static struct hd_desc *discover(long fd) {
   struct stat st;
   if (hd_sys3(SYS_fstat, fd, &st, 0) < 0) return NULL;
@@ -216,7 +217,7 @@ long hd__fd_dup(long nr, const long *a) {
     long r = hd_sys3(nr, a[0], a[1], a[2]);
     bool random = hd__fd_random(a[0]);
     if (r < 0) return r;
-    /* The lowest number was asked for, or one above a limit: it stays what it is. */
+    /* The lowest number was requested, or one above a limit: it is not changed. */
     if (!has(ours, r)) nours++;
     add(ours, r);
     if (r < HD_FDS && d) bind_fd(r, d);

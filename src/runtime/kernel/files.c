@@ -1,14 +1,14 @@
-/* files.c: the file system as operations of the schedule, and putting it back at a restart. Runs in the tested
+/* files.c: the file system as operations of the schedule, and restoring it at a restart. Runs in the tested
  * process.
  *
  * Invariants
- *  1. Before the program changes a name or a file that it did not create itself, how to undo that is in the log
- *     of the shared file (abi/undo.h). A restart undoes it, the supervisor after the death of the process.
- *  2. From the first change in an execution to its undoing no other controlled process of this program changes
+ *  1. Before the program changes a name or a file that it did not create itself, the undo log in the shared file
+ *     says how to undo that (abi/undo.h). A restart undoes it; after the death of the process the supervisor does.
+ *  2. From the first change in an execution until it is undone no other controlled process of this program changes
  *     anything: they share a lock, that of the executable file.
- *  3. What a file contains, the offset of a description and the names as a whole are operations of the schedule
- *     when two threads touch them and one changes them; that is learned and logged as for memory (shadow.c),
- *     under an address that no memory has. */
+ *  3. The contents of a file, the offset of a description and all names together are operations of the schedule
+ *     when two threads access them and one changes them. That is learned and logged as for memory (shadow.c), under
+ *     an address that no memory has. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,13 +62,13 @@ void hd__files_undo(void) {
   if (locked || rt.status->restart == HD_RESTART_FORK) hd_sys3(SYS_flock, lock_fd, LOCK_UN, 0);
   locked = false;
   if (!e) return;
-  hd__format(text, sizeof text, "cannot put back what the program changed: %s (error %d)", what, (int64_t)e);
+  hd__format(text, sizeof text, "cannot restore what the program changed: %s (error %d)", what, (int64_t)e);
   hd__fail(HD_RTE_ENVIRONMENT, 0, text);
 }
 
 /* ---- what to undo ---- */
 
-/* An absolute path without following its last part. Returns false when there is none. */
+/* An absolute path, without following its last component. Returns false when there is none. */
 static bool absolute(char *out, long dir, const char *path) {
   long n = 0;
   if (!path) return false;
@@ -88,11 +88,11 @@ static bool absolute(char *out, long dir, const char *path) {
 _Noreturn static void too_much(void) {
   hd__fail(
       HD_RTE_ENVIRONMENT, hd__innermost(),
-      "the program changes more than 1 GiB of existing files in one execution, which is more than Heddle can "
-      "put back; give it smaller ones");
+      "the program changes more than 1 GiB of existing files in one execution, which Heddle cannot restore: "
+      "use smaller files");
 }
 
-/* A program that is run once, to see what it does, keeps what it does. */
+/* Whether changes stay: a program that is run only once keeps them. */
 static bool keeps(void) { return rt.config->mode == HD_MODE_RUN; }
 
 static struct hd_undo_rec *record(unsigned kind, const char *path, uint64_t data_len, const struct stat *st) {
@@ -124,7 +124,7 @@ static void record_contents(unsigned kind, const char *path, long fd, const stru
 
 static bool save_contents(const char *path, const struct stat *st) {
   long fd = hd_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-  if (fd < 0) return false; /* not readable by us, so hardly the program's to change */
+  if (fd < 0) return false; /* not readable, so hardly the program's to change */
   record_contents(HD_UNDO_FILE, path, fd, st);
   hd_sys3(SYS_close, fd, 0, 0);
   return true;
@@ -141,13 +141,13 @@ static bool made_here(const struct stat *st) {
   return c && c->created;
 }
 
-/* What is at a path goes away, or changes. Returns false when there is nothing. */
+/* Saves what is at the path, which is about to be removed or changed. Returns false when there is nothing. */
 static bool save(const char *path) {
   struct stat st;
   char to[HD_PATH_MAX];
   if (hd_sys3(SYS_lstat, path, &st, 0) < 0) return false;
   if (S_ISREG(st.st_mode)) {
-    if (made_here(&st)) /* what it contained does not matter, its name does */
+    if (made_here(&st)) /* its contents do not matter, its name does */
       hd_undo_commit(undo_log(), record(HD_UNDO_FILE, path, 0, &st));
     else
       save_contents(path, &st);
@@ -167,7 +167,7 @@ static bool fd_path(long fd, char *out) {
   hd__format(link, sizeof link, "/proc/self/fd/%d", (int64_t)fd);
   long n = hd_sys3(SYS_readlink, link, out, HD_PATH_MAX - 1);
   out[n > 0 ? n : 0] = 0;
-  /* A file without a name (unlinked, or never had one) needs no putting back. */
+  /* A file without a name (unlinked, or never named) need not be restored. */
   return out[0] == '/' && hd_sys3(SYS_fstat, fd, &a, 0) == 0 && hd_sys3(SYS_lstat, out, &b, 0) == 0 &&
          a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
@@ -177,7 +177,7 @@ void hd__file_changes(long fd) {
   char path[HD_PATH_MAX];
   struct stat st;
   if (!d || d->kind != HD_IO_FILE || d->chan->saved || keeps()) return;
-  bool test_has_it = d->before && rt.callback && fd > 2; /* a copy of its own, see check.c */
+  bool test_has_it = d->before && rt.callback && fd > 2; /* a copy of the test's, see check_copy.c */
   if (d->before && !test_has_it) return;
   d->chan->saved = true;
   if (d->chan->created || hd_sys3(SYS_fstat, fd, &st, 0) < 0) return;
@@ -185,7 +185,7 @@ void hd__file_changes(long fd) {
     save_contents(path, &st);
   } else if (test_has_it) {
     hd__format(path, sizeof path, "/proc/%d/fd/%d", first_pid, (int64_t)fd);
-    record_contents(HD_UNDO_UNNAMED, path, fd, &st); /* open for both: we made it */
+    record_contents(HD_UNDO_UNNAMED, path, fd, &st); /* open in both processes: we made it */
   }
 }
 
@@ -204,7 +204,7 @@ static bool harmless_place(const char *path) {
   static const char *const prefix[] = {"/dev/", "/proc/", "/sys/"};
   for (unsigned i = 0; path && i < sizeof prefix / sizeof *prefix; i++)
     if (hd__starts(path, prefix[i]))
-      return !hd__starts(path + hd__strlen(prefix[i]), "shm/"); /* /dev/shm holds files like any other */
+      return !hd__starts(path + hd__strlen(prefix[i]), "shm/"); /* /dev/shm holds ordinary files */
   return false;
 }
 
@@ -284,7 +284,7 @@ static bool path_of(const struct call *c, bool second, const long *a, char *out)
   return absolute(out, dir < 0 ? AT_FDCWD : a[dir], (const char *)a[path]);
 }
 
-/* Leaves a record only if the call was made. */
+/* Drops the last record if the call failed. */
 static long kept(long r) {
   if (r < 0) hd_undo_drop(undo_log());
   return r;
@@ -296,8 +296,7 @@ static long rename_call(const struct call *c, long nr, const long *a, const char
   struct stat sa, sb;
   if (!path_of(c, true, a, to) || hd_sys3(SYS_lstat, from, &sa, 0) < 0) return hd__plain(nr, a);
   bool there = hd_sys3(SYS_lstat, to, &sb, 0) == 0;
-  if (there && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev)
-    return hd__plain(nr, a); /* nothing happens */
+  if (there && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev) return hd__plain(nr, a); /* no effect */
   uint64_t last = undo_log()->last, used = undo_log()->used;
   if (there && !(flags & (RENAME_NOREPLACE | RENAME_EXCHANGE))) save(to);
   record_text(flags & RENAME_EXCHANGE ? HD_UNDO_SWAP : HD_UNDO_RENAME, from, to, &sa);
@@ -345,7 +344,7 @@ static uint64_t slot(uint64_t object) { return 8 + hd_mix64(object) % 8000 * 8; 
 bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uint16_t writes) {
   uint16_t me = (uint16_t)(rt.cur->id + 1);
   bool conflict = false;
-  if (!rt.nunjoined) return false; /* what is done alone is ordered with everything */
+  if (!rt.nunjoined) return false; /* no other thread is alive: it is ordered with everything */
   if (t->epoch != rt.epoch) *t = (struct hd_touch){.epoch = rt.epoch};
   for (unsigned f = 0; f < 16; f++) {
     bool w = writes >> f & 1, r = reads >> f & 1;
@@ -364,7 +363,7 @@ static bool changes_names(const struct call *c, long nr, const long *a) {
   return c->what == OPEN ? (open_flags(nr, a) & O_CREAT) && !harmless_place(path) : c->what != LOOK;
 }
 
-/* Asks about a descriptor, or a place where nothing changes. */
+/* Whether the call reads a descriptor, or a place where nothing changes. */
 static bool asks_no_name(const struct call *c, const long *a) {
   const char *path = c->path >= 0 ? (const char *)a[c->path] : NULL;
   return c->what <= LOOK && path && (!path[0] || harmless_place(path));

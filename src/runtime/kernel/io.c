@@ -1,13 +1,13 @@
-/* io.c: reading and writing descriptors as operations of the schedule. Runs in the tested process, on the stack
- * of the thread that made the system call (see hd__leave_handler in sysguard.c).
+/* io.c: reading and writing descriptors as operations of the schedule. Runs in the tested process, on the stack of
+ * the thread that made the system call (see hd_arch_leave_handler).
  *
  * Invariants
- *  1. A thread whose descriptor is not ready is disabled; the call is made when it is picked, without waiting.
- *  2. After each operation the readiness of all descriptions is looked up, and a change is the work of that
- *     operation (enabler, disabler): so the search knows which orders are possible. Time is the exception.
- *  3. The process really waits only when no thread can run and something outside it could end the waiting.
- *  4. What order means to memory: who reads from a channel has seen everything that was done before anything
- *     was written to it. */
+ *  1. A thread whose descriptor is not ready is disabled. When it is picked the call is made, without waiting.
+ *  2. After each operation the readiness of all descriptions is polled. That operation caused any change (enabler,
+ *     disabler), so the search knows which orders are possible. Time is the exception.
+ *  3. The process really waits only when no thread can run and something outside it could end the wait.
+ *  4. What the race detector learns: a reader of a channel has seen everything that happened before any write to
+ *     it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,9 +23,9 @@
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
-#define PATIENCE_MS 200 /* how long something outside is waited for when virtual time could pass instead */
+#define PATIENCE_MS 200 /* how long to wait for something outside when virtual time could pass instead */
 
-static bool early; /* the time of the operation under way was over before it had to be (--timeouts=any) */
+static bool early;           /* the current operation timed out early (--timeouts=any) */
 static uint32_t changes = 1; /* operations on descriptors in this execution */
 
 void hd__io_begin(void) { changes = 1; }
@@ -39,7 +39,7 @@ void hd__io_publish(struct hd_chan *c) {
 
 void hd__io_learn(const struct hd_chan *c) { hd__acquire(&c->vc); }
 
-/* ---- who is ready ---- */
+/* ---- readiness ---- */
 
 static void note(struct hd_ready *r, bool on) {
   if (r->on == on) return;
@@ -58,7 +58,7 @@ static void look(struct pollfd *p, struct hd_desc **of, unsigned n) {
     short e = p[i].revents;
     bool in = e & (POLLIN | POLLPRI | POLLHUP | POLLERR | POLLNVAL);
     bool out = e & (POLLOUT | POLLHUP | POLLERR | POLLNVAL);
-    if (!of[i]->looked) { /* as it was made */
+    if (!of[i]->looked) { /* its initial state */
       of[i]->ready[0].on = in;
       of[i]->ready[1].on = out;
     }
@@ -70,7 +70,7 @@ static void look(struct pollfd *p, struct hd_desc **of, unsigned n) {
 }
 
 /* Invariant 2. */
-static void look_at_all(bool idle) {
+static void poll_all(bool idle) {
   static struct pollfd p[HD_FDS];
   static struct hd_desc *of[HD_FDS];
   unsigned n = 0;
@@ -83,8 +83,8 @@ static void look_at_all(bool idle) {
   hd__descs_new = false;
 }
 
-/* Whether the operation can go on, and what made it so. Of several descriptions, the one that has been ready
- * longest; of those that were ready before that, the one that ceased to be last. */
+/* Whether the operation can be executed, and what enabled it. Of several descriptions: the one that has been ready
+ * longest. Of those that were ready before that: the one that ceased to be last. */
 static bool ready(const struct hd_io *o, struct hd_op *op) {
   const struct hd_ready *best = NULL, *past = NULL;
   op->enabler = op->disabler = op->enabler_before = 0;
@@ -108,9 +108,9 @@ static bool ready(const struct hd_io *o, struct hd_op *op) {
   return best != NULL;
 }
 
-/* Of several things that would each be enough, any may be missing: tells the search all events that made one
- * of them ready. */
-static void tell_alternatives(const struct hd_io *o, struct hd_op *op) {
+/* If each of several descriptions would be enough, any may be missing: lists all events that made one of them
+ * ready, for the search. */
+static void list_enablers(const struct hd_io *o, struct hd_op *op) {
   uint32_t e[HD_FDS], n = 0;
   for (unsigned i = 0; i < o->n && n < HD_FDS; i++) {
     const struct hd_ready *r = &o->item[i].d->ready[o->item[i].dir];
@@ -128,7 +128,7 @@ static void tell_alternatives(const struct hd_io *o, struct hd_op *op) {
 }
 
 static void update(struct hd_thread *t) {
-  if (t->timer.expired || t->cancel.taken) return; /* it goes on in any case */
+  if (t->timer.expired || t->cancel.taken) return; /* it continues in any case */
   bool on = ready(t->sys.io, &t->op);
   if (on)
     hd__enable(t);
@@ -143,7 +143,7 @@ static void update_all(void) {
 
 /* ---- one operation ---- */
 
-/* Calls that wait are where a thread may be cancelled. */
+/* Calls that wait are cancellation points. */
 static bool may_cancel(const struct hd_thread *t, unsigned kind) {
   return t->sys.context && !t->cancel.disabled &&
          (kind == HD_OP_IOREAD || kind == HD_OP_IOWRITE || kind == HD_OP_IOPOLL || kind == HD_OP_ACCEPT ||
@@ -160,8 +160,8 @@ bool hd__io_point(struct hd_io *o) {
                          .object = o->object,
                          .pc = o->pc};
   bool look = hd__descs_new;
-  for (unsigned i = 0; i < o->n; i++) look |= !o->item[i].d->inside; /* that changes by itself */
-  if (look) look_at_all(false);
+  for (unsigned i = 0; i < o->n; i++) look |= !o->item[i].d->inside; /* it changes by itself */
+  if (look) poll_all(false);
   t->sys.io = o;
   rt.nio++;
   unsigned n = o->n;
@@ -189,12 +189,12 @@ bool hd__io_point(struct hd_io *o) {
     hd__deadline_clear(t);
     if (t->timer.clock < t->timer.deadline) t->timer.clock = t->timer.deadline;
   }
-  if (o->n > 1 || o->interest) tell_alternatives(o, &t->op);
+  if (o->n > 1 || o->interest) list_enablers(o, &t->op);
   return late;
 }
 
-/* The other end of a connection that nobody has accepted has no descriptor to ask the kernel by. */
-static void tell_unaccepted(const struct hd_desc *d) {
+/* The other end of a connection that was not accepted yet has no descriptor to poll. */
+static void note_unaccepted(const struct hd_desc *d) {
   for (int i = 0; d && i < 2; i++) {
     struct hd_desc *to = d->chan->end[i];
     if (to && to != d && to->unaccepted) note(&to->ready[0], true);
@@ -205,7 +205,7 @@ void hd__io_done(bool late) {
   hd__event(late && !early ? HD_EV_LATE : 0);
   early = false;
   if (rt.cur->op.kind != HD_OP_IOPOLL && rt.cur->op.size >> 16) changes++;
-  look_at_all(false);
+  poll_all(false);
   if (rt.nio) update_all();
 }
 
@@ -233,17 +233,16 @@ long hd__nowait(long nr, const long *a) {
   return r;
 }
 
-/* ---- nobody can run: what is outside may help ---- */
+/* ---- no thread can run: waiting for the outside ---- */
 
-/* The state of the world has changed by itself: time has passed, or something came from outside. */
-void hd__io_look(void) {
+void hd__io_poll(void) {
   changes++;
-  look_at_all(true);
+  poll_all(true);
   update_all();
 }
 
-/* A child may be in the middle of what it writes: how much of it is there would be chance. */
-static void let_finish(const struct pollfd *p, unsigned n) {
+/* A child may still be writing. How much of it has arrived would vary, so wait for the rest. */
+static void await_writers(const struct pollfd *p, unsigned n) {
   struct timespec ms = {0, 1000000};
   long before = -1, now = 0;
   for (int rounds = 0; rounds < 50 && now != before; rounds++) {
@@ -274,8 +273,8 @@ bool hd__io_idle(uint64_t limit) {
   do r = hd_sys3(SYS_poll, p, n, ms);
   while (r < 0 && ms < 0);
   if (r <= 0) return false;
-  let_finish(p, n);
-  hd__io_look();
+  await_writers(p, n);
+  hd__io_poll();
   return rt.nenabled != 0;
 }
 
@@ -326,7 +325,7 @@ bool hd__io_is_op(long nr, const long *a) {
     return hd__file_contended(&d->chan->touch, d->chan->object, reads, writes) || what == LOCK;
   }
   if (what == CLOSE) return !hd__fd_before(a[0]);
-  if (what == OUT) return !d->before; /* what goes to the outside is seen by nobody here */
+  if (what == OUT) return !d->before; /* no thread here observes output to the outside */
   return what == IN;
 }
 
@@ -338,7 +337,7 @@ static bool waits(long nr, const long *a) {
   return !(flags & MSG_DONTWAIT) && !(hd_sys3(SYS_fcntl, a[0], F_GETFL, 0) & O_NONBLOCK);
 }
 
-/* The kernel writes there; a short read because of a page that is still read-only would be ours. */
+/* The kernel writes there. A page that is still protected would cause a short read. */
 static void touch_buffers(long nr, const long *a) {
   if (nr == SYS_read || nr == SYS_recvfrom) {
     hd__snapshot_touch((uint64_t)a[1], (uint64_t)a[2]);
@@ -348,7 +347,7 @@ static void touch_buffers(long nr, const long *a) {
   }
 }
 
-/* Descriptors that came with a message. */
+/* Registers descriptors that were received with a message. */
 static void take_rights(const long *a, long r) {
   struct msghdr *m = (struct msghdr *)a[1];
   if (r < 0 || !m->msg_controllen) return;
@@ -400,8 +399,8 @@ static long receive(struct hd_desc *d, long nr, long *a, uint64_t pc) {
   }
 }
 
-/* What is left of a gathered write after n bytes. */
-static void advance(struct iovec *v, long *nv, struct iovec **at, size_t n) {
+/* Skips the first n bytes of a gathered write. */
+static void advance(long *nv, struct iovec **at, size_t n) {
   while (*nv && n >= (*at)->iov_len) {
     n -= (*at)->iov_len;
     (*at)++;
@@ -411,10 +410,9 @@ static void advance(struct iovec *v, long *nv, struct iovec **at, size_t n) {
     (*at)->iov_base = (char *)(*at)->iov_base + n;
     (*at)->iov_len -= n;
   }
-  (void)v;
 }
 
-/* Nobody reads what it writes: the signal that goes with the error is the program's, sent by us. */
+/* No reader is left: the kernel's SIGPIPE is caught, and sent to the program by us. */
 static long write_broken(long nr, const long *a, uint64_t pc) {
   uint64_t pipe_mask = 1ull << (SIGPIPE - 1), old;
   struct timespec zero = {0, 0};
@@ -463,11 +461,11 @@ static long transmit(struct hd_desc *d, long nr, long *a, uint64_t pc) {
       continue;
     }
     hd__io_done(late);
-    if (r > 0) tell_unaccepted(d);
+    if (r > 0) note_unaccepted(d);
     if (!whole || !o.n || r <= 0) return r > 0 || !done ? done + r : done;
     done += r;
     if (gathered) {
-      advance(copy, &part[2], &at, (size_t)r);
+      advance(&part[2], &at, (size_t)r);
       part[1] = (long)at;
       if (!part[2]) return done;
     } else {
@@ -478,7 +476,7 @@ static long transmit(struct hd_desc *d, long nr, long *a, uint64_t pc) {
   }
 }
 
-/* A lock on a file: whether it would wait is known only by trying. */
+/* A lock on a file. Only an attempt shows whether it has to wait. */
 static long file_lock(struct hd_desc *d, long *a, uint64_t pc) {
   struct hd_item item = {d, 1};
   struct hd_io o = prepare(d, HD_OP_IOWRITE, a, pc);
@@ -499,7 +497,7 @@ static long file_lock(struct hd_desc *d, long *a, uint64_t pc) {
   }
 }
 
-/* Everything else: it never waits. */
+/* All other calls; they never wait. */
 static long touch_file(struct hd_desc *d, unsigned what, long nr, long *a, uint64_t pc) {
   struct hd_io o = prepare(d, what == LOOK ? HD_OP_IOLOOK : HD_OP_IOCHANGE, a, pc);
   facets(d, what, a, &o.reads, &o.writes);
@@ -514,7 +512,7 @@ static long touch_file(struct hd_desc *d, unsigned what, long nr, long *a, uint6
   long r = nr == SYS_close ? hd__fd_close(a[0]) : hd__plain(nr, a);
   if (what == CLOSE && (nr == SYS_shutdown || copy.refs == 1)) hd__socket_settle(&copy, 0, 0);
   hd__io_done(false);
-  if (what == CLOSE) tell_unaccepted(d);
+  if (what == CLOSE) note_unaccepted(d);
   return r;
 }
 

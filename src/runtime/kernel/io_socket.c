@@ -1,10 +1,10 @@
-/* io_socket.c: sockets: making, naming and connecting them. Runs in the tested process, on the stack of the
+/* io_socket.c: sockets: creating, naming and connecting them. Runs in the tested process, on the stack of the
  * thread that made the call.
  *
- * The kernel's sockets do the work. What is kept here is which connections have both ends in this process: then
- * nobody else can end a wait at one of them, and what one end has sent is what the other will get. Delivery
- * over the loopback device is not always done when send returns, so it is waited for: else what a thread finds
- * would depend on the kernel's mood. */
+ * The kernel's sockets do the work. This file records which connections have both ends in this process: no other
+ * process can end a wait at these, and one end receives exactly what the other has sent. Delivery over the loopback
+ * device may not be complete when send returns, so it is waited for: otherwise what a thread finds would depend on
+ * timing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -63,7 +63,7 @@ void hd__socket_settle(struct hd_desc *d, long sent, int waiting) {
   for (int i = 0; i < SETTLE_MS * 20 && hd__socket_waiting(d) < waiting + sent; i++) pause_a_little();
 }
 
-/* ---- who listens where ---- */
+/* ---- listeners ---- */
 
 union address {
   struct sockaddr sa;
@@ -149,7 +149,7 @@ static void append(struct hd_desc *listener, struct hd_chan *c) {
   *p = c;
 }
 
-/* A connection to a listener of our own becomes a channel with two ends, whose second end accept makes. */
+/* A connection to a listener in this process becomes a channel with two ends; accept creates the second. */
 static void connected(struct hd_desc *d, struct hd_desc *listener) {
   struct hd_chan *c = d->chan;
   d->inside = true;
@@ -177,7 +177,7 @@ static long connect_call(long *a, uint64_t pc) {
                     .pc = pc};
   for (;;) {
     hd__io_point(&o);
-    l = listener_at((void *)a[1], a[2]); /* it may have come or gone meanwhile */
+    l = listener_at((void *)a[1], a[2]); /* it may have changed meanwhile */
     if (l) hd__io_publish(l->chan);
     long r = l || !waits ? hd__nowait(SYS_connect, a) : hd__plain(SYS_connect, a);
     if (r == -EINPROGRESS && waits) {
@@ -242,7 +242,7 @@ long hd__socket_call(long nr, long *a, uint64_t pc) {
   }
 }
 
-/* Time limits of a socket are virtual: the kernel does not hear of them. */
+/* Time limits of a socket are virtual: the kernel does not see them. */
 long hd__socket_option(long *a) {
   struct hd_desc *d = hd__fd(a[0]);
   bool in = a[2] == SO_RCVTIMEO, out = a[2] == SO_SNDTIMEO;

@@ -1,10 +1,9 @@
-/* io_wait.c: poll, select and epoll, and timers that are descriptors. Runs in the tested process, on the stack
- * of the thread that made the call.
+/* io_wait.c: poll, select and epoll, and timer descriptors. Runs in the tested process, on the stack of the thread
+ * that made the call.
  *
- * A wait is one operation that reads the state of what it waits for: with one description that is its channel,
- * with several it is the state of everything. Its time-out is virtual. A timer descriptor is an eventfd of the
- * kernel to which the runtime writes when virtual time gets there, so it can be read and waited for with
- * everything else. */
+ * A wait is one operation that reads the state of what it waits for: for one description that is its channel, for
+ * several it is all channels. Its time-out is virtual. A timer descriptor is an eventfd to which the runtime writes
+ * when virtual time reaches its expiration, so it can be read and waited for like any other. */
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -39,7 +38,7 @@ bool hd__wait_is_op(long nr) {
 
 /* ---- what is waited for ---- */
 
-/* Nothing makes it ready: for waits that only time ends. */
+/* Never ready: for waits that only time ends. */
 static struct hd_desc never = {.polled = true, .inside = true, .fd = -1};
 
 struct waiting {
@@ -52,7 +51,7 @@ static void add(struct waiting *w, long fd, bool in, bool out) {
   if (!d || w->io.n + 2 > MAX_ITEMS) return;
   if (in) w->item[w->io.n++] = (struct hd_item){d, 0};
   if (out) w->item[w->io.n++] = (struct hd_item){d, 1};
-  if (w->io.n == 0) w->item[w->io.n++] = (struct hd_item){d, 0}; /* errors are always waited for */
+  if (w->io.n == 0) w->item[w->io.n++] = (struct hd_item){d, 0}; /* errors always end a wait */
 }
 
 static void name(struct waiting *w) {
@@ -76,8 +75,8 @@ static void learn_ready(const struct waiting *w) {
     if (w->item[i].d->ready[w->item[i].dir].on) hd__io_learn(w->item[i].d->chan);
 }
 
-/* The call with the time-out zero, until it says something or the time is over. `saved` is what the kernel
- * clears when it has nothing to say (select). */
+/* Makes the call with time-out zero, until it returns something or the time is over. `saved` is what select clears
+ * when nothing is ready. */
 static long wait(struct waiting *w, long nr, long *a, int timeout_arg, long zero, fd_set *saved) {
   bool at_once = w->io.timeout == 0;
   long look[6];
@@ -190,7 +189,7 @@ static struct timespec to_timespec(uint64_t ns) {
   return (struct timespec){(time_t)(ns / NS), (long)(ns % NS)};
 }
 
-static void tell(const struct hd_desc *d, struct itimerspec *out) {
+static void get_setting(const struct hd_desc *d, struct itimerspec *out) {
   if (!out) return;
   hd__snapshot_touch((uint64_t)out, sizeof *out);
   out->it_interval = to_timespec(d->every);
@@ -209,7 +208,7 @@ long hd__timerfd_create(const long *a) {
 long hd__timerfd_get(const long *a) {
   struct hd_desc *d = hd__fd(a[0]);
   if (!d || d->kind != HD_IO_TIMER) return -EINVAL;
-  tell(d, (struct itimerspec *)a[1]);
+  get_setting(d, (struct itimerspec *)a[1]);
   return 0;
 }
 
@@ -224,10 +223,10 @@ static long settime(long *a, uint64_t pc) {
                     .timeout = HD_FOREVER,
                     .pc = pc};
   hd__io_point(&o);
-  tell(d, (struct itimerspec *)a[3]);
+  get_setting(d, (struct itimerspec *)a[3]);
   uint64_t unread, value = to_ns(&new->it_value);
   long in[6] = {a[0], (long)&unread, 8, 0, 0, 0};
-  hd__nowait(SYS_read, in); /* what had expired is forgotten */
+  hd__nowait(SYS_read, in); /* discards earlier expirations */
   if (value && (a[1] & TFD_TIMER_ABSTIME)) {
     uint64_t zero = hd__clock_zero(d->clock);
     value = value > zero ? value - zero : 1;

@@ -66,7 +66,7 @@ void hd__children_begin(void);
  * Returns true when a thread can run now. */
 bool hd__io_idle(uint64_t limit);
 /* Something outside the process has changed: enables the threads that can continue. */
-void hd__io_look(void);
+void hd__io_poll(void);
 /* The earliest virtual time at which a timer descriptor fires, HD_FOREVER if none is waited for. */
 uint64_t hd__timerfd_next(void);
 void hd__timerfd_fire(uint64_t now);

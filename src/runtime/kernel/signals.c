@@ -1,5 +1,5 @@
-/* signals.c: faults and fatal signals of the tested program become findings. Runs in the tested process, on
- * an alternate stack. The program's own handlers for these signals are kept here and called by ours. */
+/* signals.c: faults and fatal signals of the tested program become findings. Runs in the tested process, on an
+ * alternate stack. The program's own handlers for these signals are kept here and called by ours. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -27,7 +27,7 @@ static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, 
 static struct sigaction theirs[NSIG_], theirs_start[NSIG_];
 static bool changed[NSIG_]; /* dispositions of other signals the program changed */
 static bool any_changed;
-static uint64_t first_mask; /* of the process when control began */
+static uint64_t first_mask; /* of the process when control started */
 
 static bool is_caught(int sig) {
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++)
@@ -63,9 +63,9 @@ static void fault(int sig, siginfo_t *info, ucontext_t *uc) {
   unsigned kind = sig == HD_SIG_HANG                                ? HD_KIND_HANG
                   : has_addr && in_stack_guard(addr, hd_sig_sp(uc)) ? HD_KIND_STACK_OVERFLOW
                                                                     : HD_KIND_CRASH;
-  /* A hang is wherever the program happens to be: the function it hangs in is what identifies it. */
+  /* A hang is wherever the program happens to be: the function it hangs in identifies it. */
   uint64_t key = kind == HD_KIND_CRASH ? pc : hot.call > rt.cur->calls ? hot.call[-1].pc : pc;
-  if (kind == HD_KIND_HANG && rt.nstopped) hd__thread_stop(); /* it may wait for one that was stopped */
+  if (kind == HD_KIND_HANG && rt.nstopped) hd__thread_stop(); /* it may wait for a stopped thread */
   if (hot.log && has_addr) hd__record_fault(addr);
   struct hd_finding_rec *f = hd__finding(kind, key, 0);
   if (!f) hd__thread_stop();
@@ -89,7 +89,7 @@ static void handler(int sig, siginfo_t *info, void *uc) {
   }
   if (!hot.active) {
     if (sig == HD_SIG_HANG) return;
-    /* A fault of our own, or before main: die of it; the supervisor takes it from there. */
+    /* A fault of our own, or before main: die of it, and the supervisor reports it. */
     hd__signal_default(sig);
     if (info->si_code <= 0)
       hd_sys3(SYS_tgkill, hd_sys3(SYS_getpid, 0, 0, 0), hd_sys3(SYS_gettid, 0, 0, 0), sig);
@@ -116,13 +116,13 @@ void hd__signals_init(void) {
   stack_t ss = {.ss_sp = st, .ss_size = ALT_STACK};
   if (!st || hd_sys3(SYS_sigaltstack, &ss, 0, 0) < 0)
     hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the signal stack");
-  /* Masks are kept by wrap/signal.c; the kernel must not hold back the faults that the snapshot lives on. */
+  /* wrap/signal.c keeps the masks; the kernel must not block the faults that the snapshot needs. */
   uint64_t none = 0;
   hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, &first_mask, 8);
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++) {
     real_sigaction(caught[i], NULL, &theirs[caught[i]]);
     if (rt.callback)
-      theirs[caught[i]] = (struct sigaction){0}; /* the test framework's, which would leave the callback */
+      theirs[caught[i]] = (struct sigaction){0}; /* the test framework's handlers would leave the body */
     theirs_start[caught[i]] = theirs[caught[i]];
     hd__signal_install(caught[i], handler);
   }
@@ -146,7 +146,6 @@ void hd__signals_begin(void) {
   any_changed = false;
 }
 
-/* A signal the program sends to itself: what would kill it is a finding. */
 void hd__self_signal(int sig, uint64_t pc) {
   struct sigaction *t = &theirs[sig];
   char text[80];
@@ -199,7 +198,7 @@ HD_EXPORT sighandler_t signal(int sig, sighandler_t fn) {
 
 HD_EXPORT int raise(int sig) {
   if (hot.active && sig > 0 && sig < NSIG_ && rt.cur->sig.mask >> (sig - 1) & 1) {
-    rt.cur->sig.pending |= 1ull << (sig - 1); /* until it is unmasked, or waited for */
+    rt.cur->sig.pending |= 1ull << (sig - 1); /* until it is unmasked or waited for */
     return 0;
   }
   if (hot.active && sig > 0 && sig < NSIG_) hd__self_signal(sig, HD_CALLER);

@@ -1,15 +1,15 @@
 /* sysguard.c: system calls of the tested program. Runs in the tested process, in a signal handler.
  *
- * The kernel's syscall user dispatch sends every system call made outside our own text here (SIGSYS), however
- * it was made: by libc, by a library that was never rebuilt, by hand. That is where Heddle notices what it
- * cannot control (a call that would block while others could run, a fork), and where it keeps account of what
- * a restart must undo in the kernel: mappings, protections, the working folder; fds.c has the descriptors. A call costs a microsecond more.
- * Where the kernel lacks the feature (before 5.11), the wrappers alone must do.
+ * The kernel's syscall user dispatch sends every system call made outside our own text here (SIGSYS), however it
+ * was made: by libc, by a library that was never rebuilt, by hand. Here Heddle detects what it cannot control (a
+ * call that would block while other threads could run, a fork), and records what a restart must undo in the kernel:
+ * mappings, protections, the working folder; fds.c has the descriptors. A call costs a microsecond more. Where the
+ * kernel lacks the feature (before 5.11), only the wrappers see calls.
  *
  * Invariants
  *  1. Nothing that existed before main is unmapped for good: such a request succeeds without effect.
- *  2. A call that would block is made only when no other thread is left; otherwise it is named and the search
- *     ends. */
+ *  2. A call that would block is made only when no other thread is left; otherwise it is reported by name and the
+ *     search ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -44,7 +44,7 @@ static uint64_t brk_start;
 static bool brk_moved;
 static int cwd_fd = -1; /* the folder it started in */
 static bool cwd_moved;
-static long mask_start = -1; /* umask, when the program has changed it */
+static long mask_start = -1; /* umask before the program changed it, -1 if it did not */
 static struct {
   uint64_t addr, size;
   int prot;
@@ -77,12 +77,12 @@ void hd__sysguard_begin(void) {
 _Noreturn static void would_block(const char *name) {
   char text[300];
   hd__format(text, sizeof text,
-             "%s would block while other threads could run; it is not supported in a controlled run yet",
+             "%s would block while other threads could run, which a controlled run does not support yet",
              name);
   hd__fail(HD_RTE_UNSUPPORTED, hd__innermost(), text);
 }
 
-/* Others could run while this one sleeps in the kernel. */
+/* Whether other threads could run while this one sleeps in the kernel. */
 static bool others(void) { return rt.nalive > 1; }
 
 static const struct {
@@ -106,7 +106,7 @@ static void check_blocking(long nr) {
 
 #define VIRTUAL_PID 4242
 
-/* From the seed, the thread, and how many it has had: not from what the others do. */
+/* Random numbers depend on the seed, the thread, and how many it has requested, not on other threads. */
 static long fill_random(void *to, long n) {
   struct hd_rng r;
   hd_rng_seed(&r, rt.config->seed ^ 0x72616e64, (uint64_t)rt.cur->id << 32 | rt.cur->sys.randoms++);
@@ -137,7 +137,7 @@ static long virtual_gettimeofday(const long *a) {
   return 0;
 }
 
-/* How much of the machine a program used is chance: nothing. */
+/* Resource usage varies from run to run: report none. */
 static long virtual_usage(long nr, const long *a) {
   struct rusage *r = (struct rusage *)a[1];
   long e = hd__plain(nr, a);
@@ -175,11 +175,11 @@ static long do_munmap(const long *a) {
     }
   for (unsigned i = 0; i < nmappings; i++)
     if ((uint64_t)a[0] >= mapping[i].addr && (uint64_t)a[0] < mapping[i].addr + mapping[i].size)
-      return hd_sys3(SYS_munmap, a[0], a[1], 0); /* part of one of ours; the rest goes at the restart */
+      return hd_sys3(SYS_munmap, a[0], a[1], 0); /* part of a recorded mapping; the restart unmaps the rest */
   return 0;                                      /* invariant 1 */
 }
 
-/* Pieces of the program's own memory get their protection back at the restart. */
+/* The restart restores the protection of the program's own memory. */
 static long do_mprotect(const long *a) {
   int old = hd__snapshot_prot((uint64_t)a[0]);
   long r = hd_sys3(SYS_mprotect, a[0], a[1], a[2]);
@@ -195,7 +195,7 @@ static long do_futex(const long *a) {
   int op = (int)a[1] & FUTEX_CMD_MASK;
   if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI) {
     if (op != FUTEX_LOCK_PI && *(const uint32_t *)a[0] != (uint32_t)a[2]) return -EAGAIN;
-    hd__unsupported("futex wait (a lock of a library, or one made by hand)", hd__innermost());
+    hd__unsupported("a futex wait by hand (a lock of a library, or of the program)", hd__innermost());
   }
   return hd_sys6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
@@ -215,7 +215,7 @@ static long do_kill(long nr, const long *a, uint64_t pc) {
   return -hd__signal_send(nr == SYS_kill ? hd__signal_taker(sig) : &rt.thread[tid], sig, pc);
 }
 
-/* The kernel could not write to a page that is still read-only for us: make room and try again. */
+/* The kernel could not write to a page that is still protected: makes it writable and retries. */
 static long retry_fault(long nr, const long *a) {
   for (int i = 0; i < 6; i++) hd__snapshot_touch((uint64_t)a[i], 1 << 16);
   return hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -244,15 +244,15 @@ static long names_opened(long nr, const long *a, long r) {
   return r;
 }
 
-/* Calls that are operations of the schedule: they leave the signal handler, since others may run meanwhile. */
-/* A handler of the program's that is called for it must run on the thread's stack: others may run meanwhile. */
+/* Calls that are operations of the schedule leave the signal handler, since other threads may run meanwhile. So do
+ * signals to this process: a handler of the program must run on the thread's stack. */
 static bool kills(long nr) { return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill; }
 
 static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || nr == SYS_execveat; }
 
 static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspend; }
 
-static bool wants_step(long nr, const long *a) {
+static bool is_operation(long nr, const long *a) {
   return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr) || hd__socket_is_op(nr) ||
          hd__child_is_op(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_is_op(a)) ||
          nr == SYS_nanosleep || nr == SYS_clock_nanosleep || suspends(nr);
@@ -363,8 +363,8 @@ static long serve(long nr, long *a) {
   }
 }
 
-/* The return from a handler sets the mask of the interrupted code. What was changed meanwhile shall stay, but never
- * mask what the runtime needs: libc masks everything for a moment when it starts a process. */
+/* The return from a handler sets the mask of the interrupted code. Changes made meanwhile stay, but signals that
+ * the runtime needs are never masked: libc masks everything for a moment when it starts a process. */
 static void keep_mask(ucontext_t *uc) {
   static const int needed[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, HD_SIG_HANG};
   uint64_t mask = 0;
@@ -373,7 +373,7 @@ static void keep_mask(ucontext_t *uc) {
   hd__copy(&uc->uc_sigmask, &mask, sizeof mask);
 }
 
-/* Called where the system call was made, so that the unwinder finds its way from there. */
+/* Called where the system call was made, so that the unwinder starts from there. */
 __attribute__((force_align_arg_pointer)) static void hd_rt_cancelled(void) { hd__cancel(); }
 
 _Noreturn void hd__syscall_cancelled(void) {
@@ -391,11 +391,11 @@ static void hd_rt_syscall(ucontext_t *uc) {
   rt.cur->sys.context = uc;
   hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
   rt.cur->sys.context = NULL;
-  keep_mask(uc); /* not what it was: others have run */
+  keep_mask(uc); /* not the interrupted one: others have run */
 }
 
-/* A fork copies what all threads have done so far: what they do is ordered with it. On the thread's own stack; the
- * call itself is served in the handler, when it is made again. */
+/* A fork copies what all threads have done so far, so it is ordered with what they do. Runs on the thread's own
+ * stack; the call itself is served in the handler, when it is made again. */
 static void hd_rt_before_fork(ucontext_t *uc) {
   rt.cur->op = (struct hd_op){
       .kind = HD_OP_SECTION, .section = HD_SECTION_ENTERS, .thread = rt.cur->id, .pc = hot.syscall_pc};
@@ -413,7 +413,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   if (info->si_code != 2 /* SYS_USER_DISPATCH */) return;
   if (info->si_syscall == SYS_rt_sigreturn) hd_arch_return_from_signal(hd_sig_sp(uc));
   rt.status->heartbeat++;
-  if (hot.log) hd__record_settle(); /* before memory goes away */
+  if (hot.log) hd__record_settle(); /* before memory is unmapped */
   hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
   hd_sig_sysargs(uc, a);
   if (info->si_syscall == SYS_fork || info->si_syscall == SYS_vfork || info->si_syscall == SYS_clone ||
@@ -424,8 +424,8 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     hd_sig_set_result(uc, hd__fork_call(info->si_syscall, a, uc));
     return;
   }
-  /* A handler of the program's for a fault runs on our stack for signals, where nobody else may come in. */
-  if (wants_step(info->si_syscall, a)) {
+  /* A handler of the program for a fault runs on our signal stack, where no other thread may run. */
+  if (is_operation(info->si_syscall, a)) {
     if (!hd__on_signal_stack(hd_sig_sp(uc))) hd_arch_leave_handler(uc, hd_rt_syscall);
     if (ends(info->si_syscall)) serve_step(info->si_syscall, a, hot.syscall_pc);
   }
@@ -446,7 +446,7 @@ void hd__sysguard_init(void) {
   hd__signal_install(SIGSYS, on_syscall);
   brk_start = (uint64_t)hd_sys3(SYS_brk, 0, 0, 0);
   cwd_fd = (int)hd_sys4(SYS_openat, AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-  if (cwd_fd >= 0 && cwd_fd < 900) { /* out of the way of the program's own numbers */
+  if (cwd_fd >= 0 && cwd_fd < 900) { /* above the program's own descriptors */
     long high = hd_sys3(SYS_fcntl, cwd_fd, F_DUPFD_CLOEXEC, 900);
     hd_sys3(SYS_close, cwd_fd, 0, 0);
     cwd_fd = (int)high;

@@ -1,10 +1,10 @@
 /* timers.c: timers that send signals, in virtual time. Runs in the tested process, for alarm, setitimer and
  * timer_create, as system calls.
  *
- * A timer expires as a timed wait does: when no thread can run, and its time is the next to come. Its signal goes to
- * a thread that waits for it (sigwait, pause), to one that spins, or else to one that handles it when its own wait is
- * over. One that nobody would handle, and that would end the process, does nothing: that is a guard against hanging,
- * and what hangs is reported as what it is. */
+ * A timer expires as a timed wait does: when no thread can run, and its time is the next to come. Its signal goes
+ * to a thread that waits for it (sigwait, pause), to one that spins, or else to one that handles it when its own
+ * wait is over. A signal without a handler that would end the process has no effect: it is a guard against hanging,
+ * and a hang is reported as such. */
 #include <errno.h>
 #include <time.h>
 
@@ -23,11 +23,11 @@ static struct timer {
   bool used;
   uint64_t at, every; /* virtual time of the next expiration (0: none), period */
   int sig;            /* 0: none */
-  int thread;         /* whom it goes to, -1: anybody */
+  int thread;         /* the thread it goes to, -1: any */
   clockid_t clock;
   union sigval value;
   int overrun;
-} timer[TIMERS]; /* the first is that of alarm and setitimer, the others have their index for a name */
+} timer[TIMERS]; /* the first belongs to alarm and setitimer, the others are named by their index */
 static const struct timer *sent[65]; /* which timer sent a signal last */
 
 void hd__alarms_begin(void) {
@@ -50,7 +50,7 @@ static struct hd_thread *taker(const struct timer *t) {
   return t->thread < 0 ? hd__signal_taker(t->sig) : &rt.thread[t->thread];
 }
 
-/* Whether its expiration would make any difference now. */
+/* Whether its expiration would have an effect now. */
 static bool matters(const struct timer *t) {
   const struct hd_thread *to = taker(t);
   uint64_t bit = 1ull << (t->sig - 1);
@@ -160,7 +160,7 @@ static struct timer *find(long name) {
   return name > 0 && name < TIMERS && timer[name].used ? &timer[name] : NULL;
 }
 
-static void tell(const struct timer *t, struct itimerspec *out) {
+static void get_setting(const struct timer *t, struct itimerspec *out) {
   if (!out) return;
   uint64_t ns = left(t);
   hd__snapshot_touch((uint64_t)out, sizeof *out);
@@ -172,7 +172,7 @@ static uint64_t to_ns(const struct timespec *t) { return (uint64_t)t->tv_sec * N
 
 static long settime(struct timer *t, long flags, const struct itimerspec *new, struct itimerspec *old) {
   if (hd__bad_time(&new->it_value) || hd__bad_time(&new->it_interval)) return -EINVAL;
-  tell(t, old);
+  get_setting(t, old);
   uint64_t value = to_ns(&new->it_value), zero = hd__clock_zero(t->clock);
   set(t, value, to_ns(&new->it_interval));
   if (value && (flags & TIMER_ABSTIME)) t->at = value > zero ? value - zero : 1;
@@ -201,7 +201,7 @@ long hd__alarm_call(long nr, const long *a) {
   switch (nr) {
     case SYS_timer_settime:
       return settime(t, a[1], (const struct itimerspec *)a[2], (struct itimerspec *)a[3]);
-    case SYS_timer_gettime: tell(t, (struct itimerspec *)a[1]); return 0;
+    case SYS_timer_gettime: get_setting(t, (struct itimerspec *)a[1]); return 0;
     case SYS_timer_getoverrun: return t->overrun;
     default: *t = (struct timer){0}; return 0; /* timer_delete */
   }

@@ -1,8 +1,9 @@
 /* vdso.c: clocks that libc reads without a system call. Runs in the tested process, once.
  *
- * The kernel maps a small library into every process, through which libc reads clocks, and in newer versions
- * random numbers, without entering the kernel. What libc calls inside itself (mkstemp, timespec_get) no wrapper
- * sees. Each function of that library is therefore replaced by the plain system call, which sysguard.c serves. */
+ * The kernel maps a small library into every process, through which libc reads clocks, and in newer versions random
+ * numbers, without entering the kernel. No wrapper sees the calls that libc makes inside itself (mkstemp,
+ * timespec_get). Each function of that library is therefore replaced by the plain system call, which sysguard.c
+ * serves. */
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -27,7 +28,7 @@ static const struct {
 static void replace(uint64_t at, const char *name) {
   for (unsigned i = 0; i < sizeof functions / sizeof *functions; i++)
     if (hd__streq(functions[i].name, name)) hd_arch_write_syscall((void *)at, functions[i].nr);
-  /* Its state is not ours to keep; without it libc asks the kernel. -ENOSYS, also to the question for sizes. */
+  /* Its state cannot be restored; without it libc asks the kernel. -ENOSYS, also for the query of sizes. */
   if (hd__streq(name, "__vdso_getrandom") || hd__streq(name, "getrandom"))
     hd_arch_write_return((void *)at, -38);
 }
@@ -55,7 +56,7 @@ void hd__vdso_init(void) {
     if (dyn->d_tag == DT_HASH) hash = (const uint32_t *)(bias + dyn->d_un.d_ptr);
   }
   uint64_t end = (base + size + HD_PAGE - 1) & ~(HD_PAGE - 1);
-  /* Without the old hash table the number of symbols is not told: they end where the strings begin. */
+  /* Without the old hash table the number of symbols is not stored: they end where the strings begin. */
   uint64_t n = hash                               ? hash[1]
                : sym && names > (const char *)sym ? (uint64_t)(names - (const char *)sym) / sizeof *sym
                                                   : 0;

@@ -1,16 +1,16 @@
 /* heap.c: the program's heap. Runs in the tested process.
  *
- * Each tested thread allocates from a stretch of addresses of its own (a slot), so that an address depends
- * on what the thread did and not on the interleaving. A slot is cut into chunks of 64 KiB; a chunk holds
- * blocks of one stride, or is part of a run of chunks that holds one large block. From any address the block
- * around it is found in a few instructions, which is what catches uses of freed memory and overflows.
+ * Each tested thread allocates from an address range of its own (a slot), so that an address depends on what the
+ * thread did and not on the interleaving. A slot is cut into chunks of 64 KiB; a chunk holds blocks of one stride,
+ * or is part of a run of chunks that holds one large block. From any address the block around it is found in a few
+ * instructions, which detects uses of freed memory and overflows.
  *
  * Invariants
  *  1. Memory beyond the bump pointer of a chunk is zero.
- *  2. A freed block is not handed out again before QUARANTINE bytes of the same thread have been freed after it,
- *     and never to another thread; blocks freed by other threads are not reused in the same execution.
- *  3. hd__heap_restore gives back exactly the state at hd__heap_mark; the contents of chunks that existed then
- *     are restored by snapshot.c like any other memory. */
+ *  2. A freed block is not reused before QUARANTINE bytes of the same thread have been freed after it, and never by
+ *     another thread; blocks freed by other threads are not reused in the same execution.
+ *  3. hd__heap_restore restores exactly the state at hd__heap_mark; snapshot.c restores the contents of chunks that
+ *     existed then like any other memory. */
 #include <sys/mman.h>
 
 #include "runtime/core/core.h"
@@ -21,7 +21,7 @@
 #define CHUNK (1ull << CHUNK_SHIFT)
 #define SLOT_SIZE (256ull << 20)
 #define NSLOTS 1024
-#define BIG_BASE (HD_HEAP_BASE + SLOT_SIZE * NSLOTS) /* what does not fit into a slot */
+#define BIG_BASE (HD_HEAP_BASE + SLOT_SIZE * NSLOTS) /* for blocks that do not fit into a slot */
 #define NCHUNKS ((HD_HEAP_END - HD_HEAP_BASE) >> CHUNK_SHIFT)
 #define NCLASSES 40
 #define QUARANTINE (32ull << 20)
@@ -41,8 +41,8 @@ struct chunk {
   uint32_t stride; /* 0: unused; 1: large */
   uint32_t recip;  /* ceil(2^32 / stride) */
   uint32_t first;  /* large: first chunk of the run */
-  uint32_t used;   /* bytes handed out (bump) */
-  uint64_t size;   /* large: bytes the program asked for */
+  uint32_t used;   /* bytes allocated (bump) */
+  uint64_t size;   /* large: requested bytes */
   uint16_t slot;
 };
 
@@ -222,12 +222,12 @@ void hd__heap_free(void *ptr, uint64_t pc) {
     uint64_t size = size_of(h, c);
     if (size && rt.nthreads > 1) {
       hd__shadow_free(p, size, pc);
-      if (h->state != B_LIVE) { /* somebody else freed it at the scheduling point */
+      if (h->state != B_LIVE) { /* another thread freed it at the scheduling point */
         hd__bad_free(HD_KIND_DOUBLE_FREE, p, pc);
         return;
       }
     }
-    hd__new_segment(rt.cur); /* no fast path of ours may still hit the block */
+    hd__new_segment(rt.cur); /* the fast path must no longer match the block */
     if (HD_UNLIKELY(hot.detail)) h->free_site = (uint32_t)hd__site_here(pc);
   }
   h->state = B_FREED;
@@ -358,14 +358,14 @@ void hd__heap_each_block(void (*f)(const struct hd_block *b)) {
   }
 }
 
-/* An upper bound of the blocks that were there before main. */
+/* An upper bound of the blocks that existed before main. */
 size_t hd__heap_marked_blocks(void) {
   size_t n = 0;
   for (uint32_t i = 0; i < mark.nchunks; i++) n += mark.used[i] / 32 + 1;
   return n;
 }
 
-/* ---- the runtime's own memory, never put back ---- */
+/* ---- the runtime's own memory, never restored ---- */
 
 int hd__private_depth;
 static char *private_base, *private_next, *private_end;

@@ -1,9 +1,10 @@
-/* heap_before.c: blocks that the test had allocated before it called hd_check, and that the body has freed. Runs in
- * the tested process.
+/* heap_before.c: blocks that the test allocated before it called hd_check, and that the body has freed. Runs in the
+ * tested process.
  *
- * They are libc's, whose heap is not asked any more: a block that is freed stays where it is, and is noted here. Invariant:
- * the list is sorted by address, without overlaps, and as it is at any point of an execution depends on that execution
- * only. When it is full, blocks that are freed are not noted: nothing wrong is reported then, only less. */
+ * They belong to libc's heap, which is not used any more: a freed block stays where it is and is noted here.
+ * Invariant: the list is sorted by address, without overlaps, and its state at any point of an execution depends on
+ * that execution only. When it is full, freed blocks are not noted: some errors are missed then, and none is
+ * invented. */
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/memory/memory.h"
@@ -44,14 +45,14 @@ static void note(uint64_t p, uint64_t size, uint64_t pc) {
 }
 
 void hd__before_free(uint64_t p, uint64_t size, uint64_t pc) {
-  /* As for blocks of ours: others may run where it races, and free it first. */
+  /* As for blocks of ours: if the free races, others may run here and free it first. */
   if (!is_freed(p) && size && rt.nthreads > 1) hd__shadow_free(p, size, pc);
   if (is_freed(p)) {
     hd__bad_free(HD_KIND_DOUBLE_FREE, p, pc);
     return;
   }
   if (!size) return;
-  hd__new_segment(rt.cur); /* no fast path of ours may still hit the block */
+  hd__new_segment(rt.cur); /* the fast path must no longer match the block */
   note(p, size, pc);
 }
 

@@ -1,8 +1,8 @@
-/* hooks.c: what the compilers' thread sanitizer instrumentation calls: memory accesses and function
+/* hooks.c: the hooks that the compilers' thread sanitizer instrumentation calls: memory accesses and function
  * entries. Runs in the tested process. hooks_atomic.c has the atomic operations.
  *
- * The fast path is the product's speed: an access that this thread has already made in this segment costs
- * one load and one comparison (shadow.c, invariant 2). */
+ * The fast path decides Heddle's speed: an access that this thread has already made in this segment costs one load
+ * and one comparison (shadow.c, invariant 2). */
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
@@ -25,11 +25,12 @@ static inline __attribute__((always_inline)) void access_fast(uint64_t addr, uns
     hd__access_slow(addr, size, write ? HD_A_WRITE : 0, pc);
 }
 
-/* A read that may be that of a loop which waits: comes with the registers of the caller. */
+/* A read that may be that of a waiting loop. It comes with the registers of the caller. */
 void hd__watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   if (HD_UNLIKELY(rt.watched)) hot.tag = rt.cur->tag;
   if (!hd__spin_check_plain(addr, pc)) hd__access_slow(addr, size, flags, pc);
-  if (HD_UNLIKELY(rt.watched) && --rt.watched) hd__new_segment(rt.cur); /* the next read is seen, too */
+  if (HD_UNLIKELY(rt.watched) && --rt.watched)
+    hd__new_segment(rt.cur); /* the next read reaches this function too */
 }
 
 static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
@@ -38,7 +39,7 @@ static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint
   hd__access_slow(addr, size, flags, pc);
 }
 
-/* Two words at once, or a word that is not aligned; these are what vectorised code does. */
+/* Two words at once, or a word that is not aligned: vectorised code does this. */
 static inline __attribute__((always_inline)) void access_wide(uint64_t addr, unsigned size, bool write,
                                                               uint64_t pc) {
   if (HD_UNLIKELY(!hot.active)) return;
@@ -52,7 +53,7 @@ static inline __attribute__((always_inline)) void access_wide(uint64_t addr, uns
   if (HD_LIKELY(hit) && d != c) {
     hit = (d->w & (~0xffull | last)) == (want | last) ||
           (!write && (d->r & (~0xffull | last)) == (want | last));
-    if (hit && HD_UNLIKELY(d - c > 1)) /* 16 unaligned bytes touch three */
+    if (hit && HD_UNLIKELY(d - c > 1)) /* 16 unaligned bytes touch three granules */
       hit = c[1].w == (want | 0xff) || (!write && c[1].r == (want | 0xff));
   }
   if (HD_LIKELY(hit)) return;
@@ -131,7 +132,7 @@ void __tsan_write_range(void *p, uint64_t n) { access_any(U(p), n, HD_A_WRITE, H
 void __tsan_read_range_pc(void *p, uint64_t n, void *pc) { access_any(U(p), n, 0, U(pc)); }
 void __tsan_write_range_pc(void *p, uint64_t n, void *pc) { access_any(U(p), n, HD_A_WRITE, U(pc)); }
 
-/* A constructor or destructor sets the table pointer of an object; storing the same value again is no change. */
+/* A constructor or destructor sets the vtable pointer of an object; storing the same value again changes nothing. */
 HD_EXPORT void __tsan_vptr_update(void **vptr, void *value);
 void __tsan_vptr_update(void **vptr, void *value) {
   if (*vptr != value) access_fast(U(vptr), 8, true, HD_CALLER);
@@ -148,7 +149,7 @@ void __tsan_func_entry(void *pc) {
   if (HD_UNLIKELY(!hot.active)) return;
   struct hd_call *f = hot.call;
   uint64_t sp = U(__builtin_frame_address(0));
-  /* Frames that a longjmp or an exception left behind lie below us on the stack. */
+  /* Entries that a longjmp or an exception left behind have a smaller stack pointer. */
   while (HD_UNLIKELY(f > rt.cur->calls && f[-1].sp <= sp)) f--;
   if (HD_UNLIKELY(sp < hot.stack_limit)) hd__report_overflow(U(pc));
   if (HD_UNLIKELY(f == hot.call_end)) {
@@ -183,7 +184,7 @@ void __tsan_ignore_thread_end(void) {
   if (hot.active && rt.cur->ignore) rt.cur->ignore--;
 }
 
-/* Annotations that programs use to tell ThreadSanitizer about orders of their own. */
+/* Annotations by which programs declare their own orders to ThreadSanitizer. */
 HD_EXPORT void __tsan_acquire(void *addr);
 HD_EXPORT void __tsan_release(void *addr);
 void __tsan_acquire(void *addr) {

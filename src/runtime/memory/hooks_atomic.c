@@ -1,8 +1,8 @@
 /* hooks_atomic.c: atomic operations, as the instrumentation calls them. Runs in the tested process.
  *
- * An operation is a scheduling point when its memory is contended (shadow.c); then it is executed for real,
- * and what it orders is added to the vector clocks: C11 synchronizes-with by release stores, release
- * sequences and fences. The search itself is sequentially consistent. */
+ * An operation is a scheduling point when its memory is contended (shadow.c). Then it is executed for real, and
+ * what it orders is added to the vector clocks: C11 synchronizes-with by release stores, release sequences and
+ * fences. The search itself is sequentially consistent. */
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
@@ -63,7 +63,7 @@ static void at_rmw(uint64_t a, unsigned n, int mo, uint64_t pc) {
   before_store(a, order(mo), true);
 }
 
-/* Whether it will succeed is known once others have had their turn. */
+/* Whether it succeeds is known only after the scheduling point. */
 static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fail_mo, uint64_t pc) {
   if (!hot.active) return;
   struct hd_cas cas = {(const void *)a, expected, n};

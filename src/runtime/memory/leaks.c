@@ -1,7 +1,7 @@
-/* leaks.c: heap blocks that nothing points to when the program ends. Runs in the tested process.
+/* leaks.c: heap blocks that are not reachable when the program ends. Runs in the tested process.
  *
- * Conservative marking: any aligned word in writable memory, on a live stack or in a reachable block that
- * points into a block keeps it. So what is reported is lost for certain. */
+ * Marking is conservative: any aligned word in writable memory, on a live stack or in a reachable block that points
+ * into a block keeps it. So a reported block is certainly lost. */
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/finding.h"

@@ -1,22 +1,23 @@
-/* shadow.c: who touched what, and in which order; races; which memory is worth a scheduling point.
+/* shadow.c: which thread accessed what, and in which order; data races; which memory is worth a scheduling point.
  * Runs in the tested process.
  *
- * Per granule (8 bytes) one cell with the last write and the last read, as segment + byte mask: FastTrack
- * (Flanagan and Freund, PLDI 2009) with byte masks. Differences: where one word is not enough (concurrent
- * reads, different bytes by different threads, mixed atomic and plain accesses) the cell is inflated to a
- * list, so nothing is ever dropped: no race is missed because of the representation, none is invented.
+ * Each granule (8 bytes) has one cell with the last write and the last read, as segment + byte mask: FastTrack
+ * (Flanagan and Freund, PLDI 2009) with byte masks. Difference: where one word is not enough (concurrent reads,
+ * different bytes by different threads, mixed atomic and plain accesses) the cell is inflated to a list. Nothing is
+ * ever dropped: the representation neither hides nor invents races.
  *
  * Invariants
  *  1. A word is valid when its segment is >= rt.seg_base; anything older is from an earlier execution.
- *  2. The fast path of a hook (hooks.c) returns only when the word says that this thread, in this very
- *     segment, has accessed these bytes in the same or a stronger way. Recording it again changes nothing.
- *  3. The words of a visible or watched granule are 0 or stale, so that the fast path never hits it; its accesses are in the list.
- *  4. A granule becomes visible when two accesses conflict and neither happened before the other, in any
- *     execution. Accesses that are ordered in every execution follow from the order of the other operations
- *     and need no scheduling point of their own (docs/soundness.md has the argument).
- *  5. Entry e of a list is dropped only when the new access n has e happened-before n, covers e's bytes, is
- *     at least as strong (a write, or e is a read), and is plain or e is atomic: whatever races with e then
- *     races with n too. */
+ *  2. The fast path of a hook (hooks.c) returns only when the word says that this thread, in this very segment, has
+ *     accessed these bytes in the same or a stronger way. Recording the access again changes nothing.
+ *  3. The words of a visible or watched granule are 0 or stale, so that the fast path never matches; its accesses
+ *     are in the list.
+ *  4. A granule becomes visible when two accesses conflict and neither happened before the other, in any execution.
+ *     Accesses that are ordered in every execution follow from the order of the other operations and need no
+ *     scheduling point of their own (docs/soundness.md has the argument).
+ *  5. Entry e of a list is dropped only when the new access n has e happened-before n, covers e's bytes, is at
+ *     least as strong (a write, or e is a read), and is plain or e is atomic: whatever races with e then races with
+ *     n too. */
 #include <sys/mman.h>
 
 #include "runtime/core/core.h"
@@ -101,7 +102,7 @@ static void list_add(struct list *l, struct access a) {
   l->a[l->n++] = a;
 }
 
-/* Whether another thread has touched it. */
+/* Whether more than one thread has accessed it. */
 static bool is_shared(const struct list *l) {
   for (uint32_t i = 0; i < l->n; i++)
     if (l->a[i].thread != rt.cur->id) return true;
@@ -140,8 +141,8 @@ static unsigned op_of(unsigned flags) {
 
 static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc,
                         const struct access *prev) {
-  if (rt.cur->foreign || rt.thread[prev->thread].foreign) return; /* they may well be ordered */
-  /* The C++ library's own variables (caches of its locales): the standard says there is no race. */
+  if (rt.cur->foreign || rt.thread[prev->thread].foreign) return; /* what orders them is not known */
+  /* The C++ library's own variables (caches of its locales): the standard promises that there is no race. */
   if (hd__cxx_library(addr)) return;
   struct hd_finding_rec *f = hd__finding(HD_KIND_DATA_RACE, pc, hd__site_pc(prev->pc));
   if (!f) return;
@@ -159,16 +160,16 @@ static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t p
   hd__finding_done(f, false);
 }
 
-/* A recorded access that conflicts with the current one and is not ordered with it; a race if there is one. */
-struct clash {
+/* A recorded access that conflicts with the current one and is not ordered with it. If several do, one that races. */
+struct conflict {
   bool any;
   bool race;
   struct access with;
 };
 
-static inline void clash_with(struct clash *k, const struct access *e, unsigned flags) {
+static inline void add_conflict(struct conflict *k, const struct access *e, unsigned flags) {
   bool race = !((flags & HD_A_ATOMIC) && (e->flags & HD_A_ATOMIC));
-  if (!k->any || (race && !k->race)) *k = (struct clash){true, race, *e};
+  if (!k->any || (race && !k->race)) *k = (struct conflict){true, race, *e};
 }
 
 static bool conflicts(uint32_t seg, unsigned emask, bool ewrite, unsigned mask, unsigned flags) {
@@ -176,30 +177,30 @@ static bool conflicts(uint32_t seg, unsigned emask, bool ewrite, unsigned mask, 
          !hd__happened_before(seg);
 }
 
-static void find_clash(struct hd_cell *c, unsigned mask, unsigned flags, struct clash *k) {
+static void find_conflict(struct hd_cell *c, unsigned mask, unsigned flags, struct conflict *k) {
   if (inflated(c)) {
     struct list *l = list_of(c);
     for (uint32_t i = 0; i < l->n; i++) {
       struct access *e = &l->a[i];
       if ((e->mask & mask) && ((e->flags | flags) & HD_A_WRITE) && e->thread != rt.cur->id &&
           !hd__happened_before(e->seg))
-        clash_with(k, e, flags);
+        add_conflict(k, e, flags);
     }
     return;
   }
   if (valid(c->w) && conflicts((uint32_t)(c->w >> 32), c->w & 0xff, true, mask, flags)) {
     struct access e = from_word(c->w, c->wpc, HD_A_WRITE);
-    clash_with(k, &e, flags);
+    add_conflict(k, &e, flags);
   }
   if (valid(c->r) && conflicts((uint32_t)(c->r >> 32), c->r & 0xff, false, mask, flags)) {
     struct access e = from_word(c->r, c->rpc, 0);
-    clash_with(k, &e, flags);
+    add_conflict(k, &e, flags);
   }
 }
 
-/* ---- what is exercised ---- */
+/* ---- coverage ---- */
 
-/* The access comes after these of other threads. pre: hot.cover. */
+/* Notes the earlier accesses of other threads that this one conflicts with. pre: hot.cover. */
 static __attribute__((noinline, cold)) void cover(struct hd_cell *c, unsigned mask, unsigned flags,
                                                   uint64_t addr, uint64_t pc) {
   unsigned op = op_of(flags);
@@ -228,7 +229,7 @@ static bool covers(unsigned mask, unsigned flags, unsigned emask, unsigned eflag
          (!(flags & HD_A_ATOMIC) || (eflags & HD_A_ATOMIC));
 }
 
-/* `hooked`: no fast path passes such accesses over, so the latest of them counts, as in a word. */
+/* `hooked`: the fast path never skips such accesses, so the latest one counts, as in a word. */
 static void record_list(struct list *l, unsigned mask, unsigned flags, bool hooked, uint64_t site) {
   uint32_t seg = (uint32_t)(hot.tag >> 32), keep = 0;
   for (uint32_t i = 0; i < l->n; i++) {
@@ -326,7 +327,8 @@ void hd__op_find(struct hd_op *op) {
   op->known = 1;
 }
 
-/* Whether the access, which is no scheduling point, is to be recorded. The fast path must not hit that memory then. */
+/* Whether the access, which is no scheduling point, is recorded as an event. The fast path must not match that
+ * memory then. */
 static bool watched(uint64_t addr, uint64_t size) {
   bool any = false, all = hot.log > 1 && hd__record_room(), some = size <= WATCH_MAX;
   for (uint64_t g = addr & ~7ull; g < addr + size; g += 8) {
@@ -350,8 +352,8 @@ static inline bool ordered(uint64_t word) {
   return !((word ^ hot.tag) & 0xffff0000u) || hd__happened_before((uint32_t)(word >> 32));
 }
 
-/* The common case of the slow path: a plain access within one granule that is neither visible nor inflated and
- * that everything recorded there happened before, so that recording it replaces words. False: the general way. */
+/* The common case of the slow path: a plain access within one granule that is neither visible nor inflated, after
+ * everything recorded there, so that it only replaces words. Returns false for the general case. */
 static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   struct hd_cell *c = hd__cell(addr);
   uint64_t mask = ((1ull << size) - 1) << (addr & 7), word = hot.tag | mask;
@@ -384,8 +386,8 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
   return true;
 }
 
-/* Every access that the fast path did not recognise. The hook comes before the access itself, so whoever
- * runs at a scheduling point in here runs before it. */
+/* Every access that the fast path did not skip. The hook precedes the access itself, so other threads that run at a
+ * scheduling point in here run before it. */
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   if (HD_UNLIKELY(rt.watched)) hot.tag = rt.cur->tag;
   if (HD_UNLIKELY(rt.preload)) { /* atomic accesses are not seen, so everything would be a race */
@@ -394,6 +396,26 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
   }
   if (flags <= HD_A_WRITE && (addr & 7) + size <= 8 && one_word(addr, size, flags, pc)) return;
   hd__access_cas(addr, size, flags, pc, NULL);
+}
+
+/* Records the access in the cells of [addr, end), and in the coverage. */
+static inline void record_all(uint64_t addr, uint64_t end, unsigned flags, uint64_t pc) {
+  uint64_t site = pc & HD_PC_MASK;
+  if (HD_DETAIL_OR_COVER) {
+    if (hot.detail) site = hd__site_here(pc);
+    for (uint64_t g = addr & ~7ull; g < end && hot.cover; g += 8)
+      cover(hd__cell(g), granule_mask(addr, end, g), flags, addr, pc);
+  }
+  for (uint64_t g = addr & ~7ull; g < end; g += 8)
+    record(hd__cell(g), granule_mask(addr, end, g), flags, site);
+}
+
+/* An atomic or volatile access that was no scheduling point. Many in a row may be a loop that waits for a thread which
+ * has not accessed the memory yet: lets others run. */
+static inline void count_unseen(uint64_t pc) {
+  if (++rt.cur->unseen < UNSEEN_LIMIT) return;
+  rt.cur->unseen = 0;
+  hd__point(HD_OP_YIELD, 0, 0, pc);
 }
 
 void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas) {
@@ -413,16 +435,13 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     hd__step();
     if (flags & HD_A_ATOMIC) hd__op_find(&rt.cur->op);
     hd__event(outcome(flags, cas) == flags ? 0 : HD_EV_FAILED);
-    if (check) /* it may have been freed meanwhile */
+    if (check) /* another thread may have freed it */
       hd__block_check(addr, size, flags, pc);
   }
   if (point)
     rt.cur->unseen = 0;
-  else if ((flags & (HD_A_ATOMIC | HD_A_VOLATILE)) && rt.nenabled > 1 && ++rt.cur->unseen >= UNSEEN_LIMIT) {
-    /* Perhaps a loop that waits for somebody who has not been there yet. */
-    rt.cur->unseen = 0;
-    hd__point(HD_OP_YIELD, 0, 0, pc);
-  }
+  else if ((flags & (HD_A_ATOMIC | HD_A_VOLATILE)) && rt.nenabled > 1)
+    count_unseen(pc);
   unsigned asked = flags;
   flags = outcome(flags, cas);
   bool recorded = HD_UNLIKELY(hot.log) && !point && watched(addr, size);
@@ -434,30 +453,23 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     hd__spin_read(addr, (uint32_t)size);
   for (uint64_t g = addr & ~7ull; g < end && rt.nthreads > 1; g += 8) {
     struct hd_cell *c = hd__cell(g);
-    struct clash k = {0};
-    find_clash(c, granule_mask(addr, end, g), flags, &k);
+    struct conflict k = {0};
+    find_conflict(c, granule_mask(addr, end, g), flags, &k);
     if (!k.any) continue;
     bool fresh = !(c->wpc & HD_CELL_VISIBLE);
     inflate(c);
     make_visible(c, g);
     if (k.race) report_race(addr, size, flags, pc, &k.with);
-    if (fresh && !point && rt.nunjoined) { /* contended for the first time: here is a choice already now */
+    if (fresh && !point && rt.nunjoined) { /* newly contended: this access is a scheduling point already */
       point = true;
       if (recorded) hd__record_undo();
       hd__point(op_of(flags), addr, (uint32_t)size, pc);
       if (check) hd__block_check(addr, size, flags, pc);
       flags = outcome(flags, cas);
-      g = (addr & ~7ull) - 8; /* others ran: look again */
+      g = (addr & ~7ull) - 8; /* others have run: start over */
     }
   }
-  uint64_t site = pc & HD_PC_MASK;
-  if (HD_DETAIL_OR_COVER) {
-    if (hot.detail) site = hd__site_here(pc);
-    for (uint64_t g = addr & ~7ull; g < end && hot.cover; g += 8)
-      cover(hd__cell(g), granule_mask(addr, end, g), flags, addr, pc);
-  }
-  for (uint64_t g = addr & ~7ull; g < end; g += 8)
-    record(hd__cell(g), granule_mask(addr, end, g), flags, site);
+  record_all(addr, end, flags, pc);
   if (HD_UNLIKELY(hot.log)) hd__record_done();
 }
 
@@ -469,13 +481,13 @@ void hd__shadow_forget(uint64_t addr, uint64_t size) {
   }
 }
 
-/* Of a large block only the parts whose shadow exists can have been touched: the kernel knows which. Calls f for each
- * of them, in pieces. */
+/* Only the parts of a large block whose shadow exists can have been accessed: the kernel knows which. Calls f for
+ * each of them, in pieces. */
 #define LARGE_PIECE (64ull << 20)
 static void each_touched(uint64_t addr, uint64_t size, uint64_t pc,
                          void (*f)(uint64_t addr, uint64_t size, uint64_t pc)) {
   static unsigned char resident[(LARGE_PIECE << 2) / HD_PAGE];
-  const uint64_t unit = HD_PAGE >> 2; /* bytes of the program that one page of shadow is for */
+  const uint64_t unit = HD_PAGE >> 2; /* bytes of the program that one page of shadow describes */
   uint64_t end = addr + size;
   for (uint64_t lo = addr & ~(unit - 1), n; lo < end; lo += n) {
     n = end - lo < LARGE_PIECE ? (end - lo + unit - 1) & ~(unit - 1) : LARGE_PIECE;

@@ -1,15 +1,15 @@
-/* snapshot.c: puts the program's memory back to the moment before main. Runs in the tested process, on the
+/* snapshot.c: restores the program's memory to the moment before main. Runs in the tested process, on the
  * scheduler's stack or in the fault handler.
  *
  * Invariants
  *  1. Every page of a recorded region is either clean (read-only, never written since the snapshot) or dirty
  *     (writable, with a copy of its original).
- *  2. The first write to a clean page faults once in the life of the process; from then on the page is copied
- *     back at every restart. After a few executions there are no more faults, and a restart costs one copy
- *     for each page that the program really dirties.
- *  3. The kernel writes into the control block of the first thread, and of others that it was not kept from
- *     (restartable sequences, ident.c): those pages are dirty from the start, since a fault there would kill the
- *     process. */
+ *  2. The first write to a clean page faults once in the life of the process; from then on every restart restores
+ *     the page from its copy. After a few executions there are no more faults, and a restart costs one copy for
+ *     each page that the program really dirties.
+ *  3. The kernel writes into the control block of the first thread, and into those of others whose restartable
+ *     sequences could not be turned off (ident.c). These pages are dirty from the start, since a fault there would
+ *     kill the process. */
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -83,7 +83,7 @@ static struct region *region_of(uint64_t addr) {
 bool hd__snapshot_fault(uint64_t addr) {
   struct region *r = guarded ? region_of(addr) : NULL;
   if (!r || is_dirty(r, addr)) return false;
-  /* Many scattered pages would use up the kernel's limit on mappings: give up page by page then. */
+  /* Many scattered pages would exhaust the kernel's limit on mappings: take the whole region then. */
   if (npages > 20000 && r->ndirty > 64)
     for (uint64_t a = r->lo; a < r->hi; a += HD_PAGE) make_dirty(r, a);
   else
@@ -131,8 +131,8 @@ static uint64_t parse_hex(const char **s) {
   }
 }
 
-/* The end of what is not the program's at `a`, or 0 if that is the program's. */
-static uint64_t not_theirs(uint64_t a) {
+/* The end of the memory at `a` if that is not the program's, else 0. */
+static uint64_t end_of_other(uint64_t a) {
   if (a >= own_lo && a < own_hi) return own_hi;
   if (hd__heap_owns(a)) return HD_HEAP_END;
   if (a >= HD_SHM_BASE && a < HD_SHM_BASE + HD_SHM_SIZE) return HD_SHM_BASE + HD_SHM_SIZE;
@@ -142,8 +142,8 @@ static uint64_t not_theirs(uint64_t a) {
   return end ? end : hd__ident_end(a);
 }
 
-/* A line of /proc/self/maps: "lo-hi perms offset dev inode path". Adjacent mappings of several owners can be
- * shown as one, so what is not the program's is cut out. */
+/* A line of /proc/self/maps: "lo-hi perms offset dev inode path". Adjacent mappings of several owners can appear as
+ * one, so those that are not the program's are cut out. */
 static void add_line(const char *s, uint64_t stack_lo, uint64_t stack_hi) {
   uint64_t lo = parse_hex(&s);
   s++;
@@ -156,7 +156,7 @@ static void add_line(const char *s, uint64_t stack_lo, uint64_t stack_hi) {
   }
   uint64_t from = lo;
   for (uint64_t a = lo, end; a < hi; a = end) {
-    end = not_theirs(a);
+    end = end_of_other(a);
     if (end) {
       add_region(from, a, prot);
       from = end;

@@ -1,10 +1,10 @@
 /* barrier.c: barriers. Runs in the tested process.
  *
- * A wait is two steps: BARRIER, to arrive, and BLEAVE, enabled once enough have arrived. In what order they
- * arrive does not matter: which thread gets PTHREAD_BARRIER_SERIAL_THREAD is a choice, made by the first of
- * them (by number) when it leaves; the others leave after that. When more threads use the barrier than pass it
- * together, who goes with whom does depend on the order. That is noticed by an arrival that is not ordered after
- * the round before, and learned like memory that threads contend for: the barrier becomes visible memory. */
+ * A wait is two steps: BARRIER, to arrive, and BLEAVE, enabled once enough threads have arrived. The order of
+ * arrival does not matter: which thread gets PTHREAD_BARRIER_SERIAL_THREAD is a choice, made by the first of them
+ * (by number) when it leaves; the others leave after that. When more threads use the barrier than pass it together,
+ * the order decides which threads pass together. An arrival that is not ordered after the previous round shows
+ * this. It is learned like contended memory: the barrier becomes visible memory. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
@@ -12,7 +12,7 @@
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
-/* libc's layout, as far as it is used here. */
+/* The part of libc's layout that is used here. */
 struct barrier {
   uint32_t in, round, count;
 };
@@ -25,7 +25,7 @@ static bool covers(const struct hd_vc *v, const struct hd_vc *w) {
   return true;
 }
 
-/* All are here: the first of them may leave. */
+/* All have arrived: the first of them may leave. */
 static void pass(struct hd_obj *o) {
   struct hd_thread *first = o->pend;
   for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
@@ -43,8 +43,8 @@ static void pass(struct hd_obj *o) {
   hd__enable(first);
 }
 
-/* The first to leave says who is special, and lets the others go. */
-static void let_go(struct hd_thread *first) {
+/* The first to leave chooses the serial thread and releases the others. */
+static void release_round(struct hd_thread *first) {
   struct hd_thread *round = first->barrier.round;
   unsigned special = hd__choose(first->op.size);
   for (struct hd_thread *t = round; t; t = t->wait.next) {
@@ -79,7 +79,7 @@ static int wait(pthread_barrier_t *b, uint64_t pc) {
   o->signals = ++o->count << 16 | needed(b);
   if (o->count >= needed(b)) pass(o);
   hd__step();
-  if (t->op.size) let_go(t);
+  if (t->op.size) release_round(t);
   hd__event(0);
   return t->barrier.serial ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }

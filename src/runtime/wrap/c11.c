@@ -1,5 +1,5 @@
-/* c11.c: threads.h of C11. Runs in the tested process. libc's types are those of POSIX under other names, so
- * all of this is what the other wrappers do, with other results. */
+/* c11.c: threads.h of C11. Runs in the tested process. libc's types are those of POSIX under other names, so these
+ * functions call the POSIX ones and convert the results. */
 #include <errno.h>
 #include <threads.h>
 
@@ -22,7 +22,7 @@ static int result(int e) {
 
 HD_EXPORT int thrd_create(thrd_t *out, thrd_start_t fn, void *arg) {
   if (!hot.active) return real_thrd_create(out, fn, arg);
-  /* The result of an int function stands where that of a pointer function would; thrd_join takes half. */
+  /* The int that fn returns is in the register of a pointer result; thrd_join takes its lower half. */
   return result(hd__thread_create(out, NULL, (void *(*)(void *))(uintptr_t)fn, arg, HD_CALLER));
 }
 
@@ -110,6 +110,6 @@ HD_EXPORT void call_once(once_flag *once, void (*fn)(void)) {
     real_call_once(once, fn);
 }
 
-/* Destructors run when a thread ends, which is ours to do. */
+/* pthread_key_create registers the destructor with the runtime, which runs it when a thread ends. */
 HD_EXPORT int tss_create(tss_t *key, tss_dtor_t dtor) { return result(pthread_key_create(key, dtor)); }
 HD_EXPORT void tss_delete(tss_t key) { pthread_key_delete(key); }

@@ -1,12 +1,12 @@
 /* cleanup.c: pthread_exit and cancellation, with the cleanup handlers on the way. Runs in the tested process.
  *
- * As in libc, leaving a thread unwinds its stack: C++ destructors and cleanup attributes run by the unwinder,
- * handlers pushed in C (pthread_cleanup_push without exceptions) by jumping to their buffers. The unwinding
+ * As in libc, leaving a thread unwinds its stack: the unwinder runs C++ destructors and cleanup attributes;
+ * handlers pushed in C (pthread_cleanup_push without exceptions) are run by jumping to their buffers. The unwinding
  * ends at the first frame of the thread (hd_arch_entry), which has no caller.
  *
- * A thread that is cancelled acts on it at its next cancellation point: pthread_testcancel, a wait for a
- * condition, a semaphore or a thread, a sleep. One that waits there already is woken, by the operation that
- * cancels it; its own next operation is then CANCELLED. The asynchronous type is accepted and means the same. */
+ * A cancelled thread acts on it at its next cancellation point: pthread_testcancel, a wait for a condition, a
+ * semaphore or a thread, a sleep. A thread that already waits there is woken by the operation that cancels it; its
+ * own next operation is then CANCELLED. The asynchronous type is accepted and treated the same. */
 #include <errno.h>
 #include <setjmp.h>
 #include <unwind.h>
@@ -30,7 +30,7 @@ static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exc
   struct hd_thread *t = arg;
   bool last = actions & _UA_END_OF_STACK;
   if (t->exit.cleanup && (last || (uint64_t)t->exit.cleanup < _Unwind_GetCFA(context)))
-    _longjmp(*(jmp_buf *)t->exit.cleanup, 1); /* comes back through __pthread_unwind_next */
+    _longjmp(*(jmp_buf *)t->exit.cleanup, 1); /* returns through __pthread_unwind_next */
   if (last) hd__thread_exit(t->exit.value);
   return _URC_NO_REASON;
 }
@@ -42,7 +42,7 @@ _Noreturn static void unwind(struct hd_thread *t) {
   exc->exception_class = 0;
   exc->exception_cleanup = cleaned;
   _Unwind_ForcedUnwind(exc, stop, t);
-  hd__thread_exit(t->exit.value); /* no unwind information on the way: nothing more can be cleaned up */
+  hd__thread_exit(t->exit.value); /* no unwind information: nothing more can be cleaned up */
 }
 
 HD_EXPORT void pthread_exit(void *ret) {
@@ -82,7 +82,7 @@ void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc) {
   hd__step_or_cancel();
 }
 
-/* Takes the thread out of the wait it is in. */
+/* Removes the thread from the wait it is in. */
 static void wake_up(struct hd_thread *t) {
   struct hd_obj *o = t->wait.at;
   hd__deadline_clear(t);

@@ -1,10 +1,10 @@
 /* cond.c: condition variables. Runs in the tested process.
  *
- * A wait is two steps: WAIT gives the mutex back and queues the thread; WAKE, enabled once the thread was
- * woken and the mutex is free, takes the mutex again. Which waiter a signal wakes is a choice. A spurious
- * wake-up (option) is a choice at the WAIT: not to sleep at all; since the thread can be delayed as long as
- * one likes before its WAKE, that covers a wake-up at any later moment too. With --timeouts=any a timed wait has a
- * step CTIMEOUT in between, possible until the thread is woken. */
+ * A wait is two steps. WAIT releases the mutex and queues the thread. WAKE, enabled once the thread was woken and
+ * the mutex is free, reacquires the mutex. Which waiter a signal wakes is a choice. A spurious wake-up (option) is
+ * a choice at the WAIT: not to sleep at all. Since the thread can be delayed arbitrarily before its WAKE, that
+ * covers a wake-up at any later moment too. With --timeouts=any a timed wait has a step CTIMEOUT in between,
+ * enabled until the thread is woken. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
@@ -13,7 +13,7 @@
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
-/* The thread no longer waits for the condition: now it wants its mutex. */
+/* The thread no longer waits for the condition: now it waits for its mutex. */
 static void to_mutex(struct hd_thread *t) {
   struct hd_obj *m = t->wait.mutex;
   t->op.kind = HD_OP_WAKE;
@@ -40,8 +40,8 @@ void hd__time_out(struct hd_thread *t) {
   }
 }
 
-/* With --timeouts=any the thread may give up as long as nobody has woken it: that is an operation on the
- * condition. Returns true when it did; either way it may have its mutex then. */
+/* With --timeouts=any the thread may give up as long as it has not been woken: that is an operation on the
+ * condition. Returns true when it did; either way it waits for its mutex next. */
 static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, const struct timespec *at) {
   t->op.kind = HD_OP_CTIMEOUT;
   hd__enable(t);
@@ -55,7 +55,7 @@ static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, con
   return true;
 }
 
-/* Cancelled while it waited: it has its mutex again when its cleanup handlers run. */
+/* Cancelled while it waited: it holds its mutex again when its cleanup handlers run. */
 _Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t pc) {
   rt.cur->cancel.disabled = true;
   hd__mutex_lock(m, pc);
@@ -78,7 +78,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   t->op.aux = (uint64_t)m;
   bool spurious = rt.config->spurious && hd__choose(2) == 1;
   hd__event(0);
-  unsigned count = m->__data.__count; /* a recursive mutex is given back whole */
+  unsigned count = m->__data.__count; /* a recursive mutex is released completely */
   t->wait.mutex = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__disable(t);
   hd__mutex_leave(m);

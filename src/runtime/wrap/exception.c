@@ -1,14 +1,14 @@
-/* exception.c: C++ exceptions that nobody catches. Runs in the tested process.
+/* exception.c: uncaught C++ exceptions. Runs in the tested process.
  *
- * std::terminate calls our handler, on the thread at fault and with the exception still there, in place of the
- * library's own that prints and aborts. A handler that the program sets is called by ours, and what it does counts:
- * if it exits, so be it; if it aborts or returns, that is the finding. Where an exception was thrown is remembered for
- * the last few of them, since by the time of std::terminate the stack may be unwound.
+ * std::terminate calls our handler, on the thread at fault and with the exception still active, in place of the
+ * library's own handler, which prints and aborts. Ours calls a handler that the program has set, and its behaviour
+ * counts: if it exits, the program exits; if it aborts or returns, that is the finding. The places where the last
+ * few exceptions were thrown are kept, since by the time of std::terminate the stack may be unwound.
  *
- * Everything is found by name when it is there: the runtime links no C++ library. What is known of exceptions is
- * the Itanium C++ ABI, which libstdc++ and libc++ share. Our functions have the versions of libstdc++'s, so that the
- * dynamic linker takes them but a static one does not: with -static-libstdc++ the library's own must be linked (then
- * this file is idle, and an uncaught exception is an abort). */
+ * Everything is looked up by name when it is there: the runtime links no C++ library. The layout of exceptions is
+ * that of the Itanium C++ ABI, which libstdc++ and libc++ share. Our functions have the symbol versions of
+ * libstdc++'s, so that the dynamic linker binds to them but a static linker does not: with -static-libstdc++ the
+ * library's own must be linked (then this file has no effect, and an uncaught exception is an abort). */
 #include <dlfcn.h>
 
 #include "runtime/core/core.h"
@@ -21,7 +21,7 @@
 
 #define THROWN 64
 static struct thrown {
-  uint64_t object, site, again; /* again: where it was rethrown last, 0 if it was not */
+  uint64_t object, site, again; /* again: where it was last rethrown, 0 if it was not */
   uint32_t epoch;
 } thrown[THROWN];
 static unsigned nthrown;
@@ -32,12 +32,12 @@ static struct thrown *find_thrown(uint64_t object) {
   return NULL;
 }
 
-/* The program's own call behind one that libstdc++ made (std::vector::at). */
+/* The program's own call that led to one made by libstdc++ (std::vector::at). */
 static uint64_t user_call(uint64_t pc) { return hd__user_pc(pc, (uint64_t)__builtin_frame_address(0)); }
 
 static void note_throw(void *object, uint64_t pc) {
   uint64_t site = hd__site_here(user_call(pc));
-  struct thrown *t = find_thrown((uint64_t)object); /* its address may have been used before */
+  struct thrown *t = find_thrown((uint64_t)object); /* its address may be reused */
   if (!t) t = &thrown[nthrown++ % THROWN];
   *t = (struct thrown){.object = (uint64_t)object, .site = site, .epoch = rt.epoch};
 }
@@ -91,7 +91,7 @@ static void *base_of(const struct type *type, char *object, const struct type *w
   return NULL;
 }
 
-/* Its what(), or NULL if it has none. This is code of the program, as it is when the library's handler asks. */
+/* The text of its what(), or NULL if it has none. This runs code of the program, as the library's own handler does. */
 static const char *what(const struct type *type, void *object) {
   if (!cxx.exception || !cxx.vtable_class) return NULL;
   void *kind = (char *)type->vtable - 2 * sizeof(void *);
@@ -99,11 +99,11 @@ static const char *what(const struct type *type, void *object) {
   void *e = base_of(type, object, cxx.exception);
   if (!e) return NULL;
   const char *(**functions)(void *) = *(const char *(***)(void *))e;
-  return functions[2](e); /* behind the two destructors */
+  return functions[2](e); /* after the two destructors */
 }
 
-/* The unwinder's part of the exception on top of those being handled; its last word is set when the search for a
- * handler has found something. The first says whose exception it is, and with that where it is. */
+/* The unwinder's header of the topmost exception being handled. Its last word is set when the search for a handler
+ * has found one. The first word identifies the language, and with that where the exception is. */
 static uint64_t *unwind_header(void) {
   static const struct {
     uint64_t class, offset;
@@ -120,7 +120,7 @@ static void *current_object(void) {
   void *object = NULL, *pointer = NULL;
   if (cxx.current_exception) cxx.current_exception(&pointer);
   object = pointer;
-  if (pointer && cxx.release) cxx.release(&pointer); /* whoever handles it has it too */
+  if (pointer && cxx.release) cxx.release(&pointer); /* the handler holds a reference too */
   return object;
 }
 
@@ -132,7 +132,7 @@ _Noreturn static void report(uint64_t pc) {
     __builtin_unreachable();
   }
   void *object = current_object();
-  bool again = t->exit.terminating == 2; /* what() has failed as well */
+  bool again = t->exit.terminating == 2; /* what() has failed too */
   t->exit.terminating = 2;
   const char *text = object && !again ? what(type, object) : NULL;
   const struct thrown *from = find_thrown((uint64_t)object);
@@ -156,7 +156,7 @@ _Noreturn static void report(uint64_t pc) {
 
 /* ---- std::terminate ---- */
 
-static hd_handler program_handler, program_handler_mark; /* what the program set; the library's at first */
+static hd_handler program_handler, program_handler_mark; /* set by the program; the library's at first */
 static hd_handler library_handler;
 static bool installed;
 
@@ -190,7 +190,7 @@ static void look_up(void) {
 }
 
 void hd__terminate_mark(void) {
-  hd__private_depth++; /* the words of an error that nobody asks for are not the program's */
+  hd__private_depth++; /* memory for the text of an error must not come from the program's heap */
   look_up();
   hd__private_depth--;
   if (!real__ZSt13set_terminatePFvvE || !cxx.current_type) return;
@@ -210,8 +210,7 @@ hd_handler hd_rt_set_terminate(hd_handler fn) {
     return real__ZSt13set_terminatePFvvE(fn);
   }
   hd_handler old = program_handler;
-  program_handler =
-      fn && fn != hd_rt_terminate ? fn : library_handler; /* std::get_terminate gives them ours */
+  program_handler = fn && fn != hd_rt_terminate ? fn : library_handler; /* std::get_terminate returns ours */
   return old;
 }
 
@@ -232,7 +231,7 @@ void hd_rt_rethrow(void) {
   if (hot.active) {
     note_rethrow(current_object(), HD_CALLER);
     uint64_t *header = unwind_header();
-    if (header) header[3] = 0; /* looked for anew */
+    if (header) header[3] = 0; /* the search for a handler starts over */
   }
   real___cxa_rethrow();
 }

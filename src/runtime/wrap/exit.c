@@ -1,9 +1,9 @@
-/* exit.c: how a program ends: exit and friends, abort, failed assertions. Runs in the tested process.
+/* exit.c: how a program ends: exit and related functions, abort, failed assertions. Runs in the tested process.
  *
  * exit() really runs atexit handlers and destructors, on the thread that called it, with the others still
- * scheduled; a handler registered before all others runs last and ends the execution instead of the process.
- * Where there is nothing to run (no handler, no destructor: most C programs), that walk through the dynamic
- * linker is skipped. */
+ * scheduled. A handler registered before all others runs last and ends the execution instead of the process. If
+ * there is nothing to run (no handler, no destructor: most C programs), that path through the dynamic linker is
+ * skipped. */
 #include <assert.h>
 #include <link.h>
 #include <stdlib.h>
@@ -38,12 +38,12 @@ static void check_threads_left(void) {
 }
 
 _Noreturn static void finish(void) {
-  /* Those still running may go first, or never. Whether there are any must not decide whether this is an
+  /* Threads still running may go first, or never. Whether there are any must not decide whether this is an
    * operation, since that is not ordered with what this thread did. */
   rt.cur->section = 0;
   hd__section_leave();
   if (rt.nthreads > 1 && rt.cur->op.kind != HD_OP_EXIT) hd__point(HD_OP_END, 0, 0, 0);
-  if (rt.nstopped) hd__end(HD_RUN_EXIT); /* what is left undone, they left */
+  if (rt.nstopped) hd__end(HD_RUN_EXIT); /* a stopped thread may have left it undone */
   if (rt.config->thread_leaks) check_threads_left();
   if (rt.config->leaks) hd__report_leaks();
   if (rt.config->exit_status && rt.exit_status) {
@@ -72,12 +72,12 @@ static void last_handler(void *unused) {
 _Noreturn void hd__program_exit(int status) {
   struct hd_thread *t = rt.cur;
   rt.exit_status = status & 0xff;
-  if (rt.in_exit) /* exit in an exit handler: undefined; as in libc the rest of the handlers is skipped */
+  if (rt.in_exit) /* exit in an exit handler is undefined; as in libc, the remaining handlers are skipped */
     finish();
   rt.in_exit = true;
   if (!t->exit.begun) {
     t->exit.begun = true;
-    hd__run_tls_dtors(t); /* not those of keys: they are for threads that end, not for processes */
+    hd__run_tls_dtors(t); /* not those of keys, which run at the end of a thread, not of the process */
   }
   if (nhandlers || has_fini) {
     real_exit(status);
@@ -95,7 +95,8 @@ static int look_for_fini(struct dl_phdr_info *info, size_t size, void *arg) {
     if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
       const ElfW(Dyn) *d = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
       for (; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_FINI_ARRAYSZ && d->d_un.d_val > sizeof(void *)) /* the one is the compiler's own */
+        if (d->d_tag == DT_FINI_ARRAYSZ &&
+            d->d_un.d_val > sizeof(void *)) /* the first one is the compiler's own */
           *found = true;
     }
   return 0;
@@ -166,11 +167,11 @@ HD_EXPORT void quick_exit(int status) {
   }
   rt.exit_status = status & 0xff;
   exit_pc = HD_CALLER;
-  real_quick_exit(status); /* runs its handlers, then _exit: a system call that sysguard.c sees */
+  real_quick_exit(status); /* runs its handlers, then _exit, which sysguard.c intercepts */
   __builtin_unreachable();
 }
 
-/* ---- giving up ---- */
+/* ---- abort and failed assertions ---- */
 
 HD_EXPORT void abort(void) {
   if (!hot.active) {

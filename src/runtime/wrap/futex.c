@@ -1,14 +1,14 @@
 /* futex.c: futexes, called through syscall() or by hand. Runs in the tested process.
  *
- * That is how locks made by hand use them, and how C++ implements waiting for atomics, latches, barriers,
- * semaphores and futures. A wait is two steps: FWAIT looks at the word and queues the thread, both at once;
- * FRETURN comes when it was woken. The word is visible memory from then on, so that every change of it is
- * ordered with the look. Which waiter is woken is a choice. Waiting orders nothing for the race detector: what
- * the program does with the word does. Asking to wake more than one but not all wakes all, which a futex may.
+ * Hand-written locks use them, and C++ implements waiting for atomics, latches, barriers, semaphores and futures
+ * with them. A wait is two steps. FWAIT reads the word and queues the thread atomically. FRETURN comes when it was
+ * woken. The word is visible memory from then on, so that every change of it is ordered with that read. Which
+ * waiter is woken is a choice. Waiting orders nothing for the race detector: what the program does with the word
+ * does. A request to wake more than one but not all wakes all, which a futex may.
  *
- * By hand, with a system call instruction of their own, libc's internal locks use them: a thread that was switched in
- * popen holds one. Such a call is an operation only when it waits, or wakes one who does. What is done with the
- * word is not seen, so that the search is not exact then. */
+ * libc's internal locks use futexes by hand, with a system call instruction of their own: a thread that was
+ * preempted in popen holds one. Such a call is an operation only when it waits, or wakes a waiter. Accesses to the
+ * word are not seen, so the search is not exact then. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -23,7 +23,7 @@
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
-/* Apart from what hooks_atomic.c keeps for the same address. */
+/* A separate object from the one that hooks_atomic.c keeps for the same address. */
 static struct hd_obj *object(const uint32_t *word) {
   struct hd_obj *o = hd__obj((uint64_t)word | 1ull << 63, HD_OBJ_FUTEX);
   o->addr = (uint64_t)word;
@@ -48,7 +48,7 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
   if (!any_time) hd__disable(t);
   if (until && !any_time) hd__deadline_set(t, until->clock, until->at);
   hd__step();
-  if (t->op.kind == HD_OP_CTIMEOUT) { /* nobody has woken it */
+  if (t->op.kind == HD_OP_CTIMEOUT) { /* it was not woken */
     hd__event(0);
     hd__early(true, until->clock, until->at);
     hd__dequeue(o, t);
@@ -68,7 +68,7 @@ static void wake_one(struct hd_obj *o, struct hd_thread *t) {
   hd__enable(t);
 }
 
-/* The k-th of those who listen to one of the bits; NULL if there are not so many. */
+/* The k-th waiter that listens to one of the bits, NULL if there are fewer. */
 static struct hd_thread *listener(const struct hd_obj *o, uint32_t bits, unsigned k) {
   for (unsigned i = 0; i < o->nqueue; i++) {
     struct hd_thread *t = hd__waiter(o, i);
@@ -96,7 +96,7 @@ static long wake(uint32_t *word, long n, uint32_t bits, uint64_t pc) {
   return n < (long)all ? n : (long)all;
 }
 
-/* Wakes n at one word, and lets up to m more wait at the other. */
+/* Wakes n waiters of one word, and moves up to m more to the other. */
 static long requeue(uint32_t *from, long n, long m, uint32_t *to, uint64_t pc) {
   long woken = wake(from, n, ~0u, pc), moved = 0;
   struct hd_obj *o = object(from), *p = object(to);
@@ -111,7 +111,7 @@ static long requeue(uint32_t *from, long n, long m, uint32_t *to, uint64_t pc) {
   return woken + moved;
 }
 
-/* Changes a second word, and wakes there too if it was as asked for. */
+/* Changes a second word, and wakes waiters there too if its old value compares as requested. */
 static long wake_op(uint32_t *word, long n, uint32_t *second, long m, uint32_t code, uint64_t pc) {
   uint32_t op = code >> 28 & 7, cmp = code >> 24 & 15;
   int32_t arg = (int32_t)(code << 8) >> 20, with = (int32_t)(code << 20) >> 20;
@@ -140,9 +140,9 @@ static long wake_op(uint32_t *word, long n, uint32_t *second, long m, uint32_t c
   return also ? woken + wake(second, m, ~0u, pc) : woken;
 }
 
-/* The word of a lock with priority inheritance says who has it. As with mutexes, who gets it next is a matter of the
- * schedule and not of priorities: it is given back first, and one who waits is woken to try again. Whoever has to wait
- * marks the word, so that no unlock goes past the one who was woken. */
+/* The word of a priority-inheritance lock names its holder. As with mutexes, the schedule and not priorities
+ * decides who gets it next: it is released first, and a waiter is woken to retry. A thread that has to wait marks
+ * the word, so that no unlock misses a woken waiter. */
 static long lock_pi(uint32_t *word, bool may_wait, const struct hd_until *until, uint64_t pc) {
   uint32_t me = (uint32_t)hd__tid(rt.cur);
   for (;;) {
@@ -178,7 +178,7 @@ static long do_futex(const long *a, uint64_t pc) {
   struct hd_until until = {clock, time};
   if ((uint64_t)word & 3) return -EINVAL;
   switch (op) {
-    case FUTEX_WAIT: /* a time from now */
+    case FUTEX_WAIT: /* relative time */
       if (time && hd__bad_time(time)) return -EINVAL;
       if (time) {
         clock_gettime(clock, &at);
@@ -199,8 +199,7 @@ static long do_futex(const long *a, uint64_t pc) {
     case 13 /* FUTEX_LOCK_PI2 */: return lock_pi(word, true, time ? &until : NULL, pc);
     case FUTEX_TRYLOCK_PI: return lock_pi(word, false, NULL, pc);
     case FUTEX_UNLOCK_PI: return unlock_pi(word, pc);
-    default:
-      hd__unsupported("this operation of futex (it moves those who wait to a lock of the kernel's)", pc);
+    default: hd__unsupported("a futex operation that moves waiters to a lock of the kernel", pc);
   }
 }
 

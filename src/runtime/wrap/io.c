@@ -1,8 +1,8 @@
-/* io.c: memory that input and output touch, and the locks of streams. Runs in the tested process.
+/* io.c: memory that input and output access, and the locks of streams. Runs in the tested process.
  *
- * The system calls themselves are served by sysguard.c and io.c, whoever makes them. Here is what only a call by
- * name shows: which memory of the program is read or written. libc's own calls, from inside stdio, do not come
- * this way, so the buffers of a stream, which its lock protects, do not count. */
+ * sysguard.c and kernel/io.c serve the system calls themselves, whoever makes them. These wrappers add what only a
+ * call by name shows: which memory of the program is read or written. libc's own calls, from inside stdio, do not
+ * come this way, so the buffers of a stream, which its lock protects, do not count. */
 #include <dlfcn.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -29,7 +29,7 @@ static void touch_vector(const struct iovec *v, size_t nv, size_t n, unsigned fl
   }
 }
 
-/* ---- what is written to a descriptor is read from memory, before the call ---- */
+/* ---- output reads memory, before the call ---- */
 
 HD_EXPORT ssize_t write(int fd, const void *buf, size_t n) {
   hd__real_init();
@@ -68,7 +68,7 @@ HD_EXPORT ssize_t sendmsg(int fd, const struct msghdr *m, int flags) {
   return real_sendmsg(fd, m, flags);
 }
 
-/* ---- what is read from one is written to memory: as much as came, after the call ---- */
+/* ---- input writes memory, as much as came, after the call ---- */
 
 HD_EXPORT ssize_t read(int fd, void *buf, size_t n) {
   hd__real_init();
@@ -119,7 +119,7 @@ HD_EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeou
   return r;
 }
 
-/* ---- streams: libc's lock does the work; who has it has seen what the last one did ---- */
+/* ---- streams: libc's lock does the work; its holder is ordered after the previous one ---- */
 
 HD_EXPORT void flockfile(FILE *f) {
   hd__real_init();

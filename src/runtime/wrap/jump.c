@@ -1,7 +1,7 @@
-/* jump.c: longjmp and its kin. Runs in the tested process.
+/* jump.c: longjmp and related functions. Runs in the tested process.
  *
- * Within a thread they need no help. But the frame a test framework jumps to when an assertion fails lies outside the
- * body of hd_check: in an execution there is nothing beyond it, so leaving that way is the failure. */
+ * Within a thread they need no help. But a test framework whose assertion fails jumps to a frame outside the body
+ * of hd_check. An execution has no such frame, so leaving that way is the failure. */
 #include <setjmp.h>
 
 #include "runtime/core/core.h"
@@ -16,8 +16,7 @@ static void look(const struct __jmp_buf_tag *to) {
   uint64_t sp = hd_arch_jump_target(to->__jmpbuf);
   bool inside = id ? sp >= (uint64_t)id->stack_lo && sp < (uint64_t)id->stack_hi : sp < hd__first_stack_end();
   if (inside) return;
-  hd__report_assertion(
-      "it left the body of hd_check by longjmp, as test frameworks do when an assertion fails");
+  hd__report_assertion("longjmp out of the body of hd_check, as test frameworks do when an assertion fails");
 }
 
 HD_EXPORT void longjmp(struct __jmp_buf_tag to[1], int value) {

@@ -1,7 +1,7 @@
-/* malloc.c: malloc and its relatives. Runs in the tested process; heap.c does the work.
+/* malloc.c: malloc and related functions. Runs in the tested process; heap.c does the work.
  *
- * Memory handed out before the runtime was ready is libc's. It is never given back in a controlled run. Under hd_check
- * that is all that the test had allocated by then (heap_before.c). */
+ * Memory that libc allocated before the runtime was ready is never freed in a controlled run. Under hd_check that
+ * is everything the test had allocated by then (heap_before.c). */
 #include <errno.h>
 #include <link.h>
 #include <malloc.h>
@@ -21,9 +21,9 @@ extern void *__libc_memalign(size_t, size_t);
 extern void __libc_free(void *);
 
 bool hd__heap_on;
-static char *libc_heap, *libc_heap_end; /* where what libc had handed out by then lies */
+static char *libc_heap, *libc_heap_end; /* bounds of the heap that libc had by then */
 
-/* In a child that the program forked, threads are real ones. */
+/* In a child that the program forked, threads are real. */
 static int child_lock;
 static void enter(void) {
   while (rt.child && __atomic_exchange_n(&child_lock, 1, __ATOMIC_ACQUIRE)) hd_sys3(SYS_sched_yield, 0, 0, 0);
@@ -48,7 +48,8 @@ static size_t old_size(void *p) {
   return (head & ~7ull) - (head & 2 ? 16 : 8);
 }
 
-/* Whether libc may have handed it out. Large blocks are mappings: whatever is neither a stack nor part of a module. */
+/* Whether libc may have allocated it. Large blocks are mappings: anything that is neither a stack nor part of a
+ * module. */
 static bool libc_owns(const char *p) {
   uint64_t lo, hi;
   if (p >= libc_heap && p < libc_heap_end) return true;

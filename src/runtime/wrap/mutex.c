@@ -1,10 +1,10 @@
 /* mutex.c: mutexes. Runs in the tested process.
  *
- * Whether a mutex is locked, by whom and how often stands in its own memory, in libc's fields; nobody else
- * looks at them in a controlled run. A mutex that is zeroed or initialised again is therefore unlocked again.
- * Priorities and process sharing are accepted and change nothing. A robust mutex whose owner ends is unlocked by
- * that thread as its last step; as in libc the field of the owner then says that it is inconsistent, and so
- * does a flag while the next owner has not called pthread_mutex_consistent. */
+ * Whether a mutex is locked, by which thread and how often stands in its own memory, in libc's fields; nothing else
+ * reads them in a controlled run. So a mutex that is zeroed or initialised again is unlocked. Priorities and
+ * process sharing are accepted and have no effect. A robust mutex whose owner ends is unlocked by that thread as
+ * its last step. As in libc the owner field then says that it is inconsistent, and so does a flag until the next
+ * owner has called pthread_mutex_consistent. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
@@ -27,7 +27,7 @@ static bool lost(const pthread_mutex_t *m) {
   return !m->__data.__lock && m->__data.__owner == NOT_RECOVERABLE;
 }
 
-/* Returns what the caller is told: 0, or that the last owner has ended. */
+/* Returns the result for the caller: 0, or EOWNERDEAD if the last owner has ended. */
 static int take(struct hd_obj *o, pthread_mutex_t *m, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   bool died = m->__data.__owner == INCONSISTENT;
@@ -50,7 +50,7 @@ static bool owned(const pthread_mutex_t *m) {
   return m->__data.__lock && m->__data.__owner == rt.cur->id + 1;
 }
 
-/* The running thread gives the mutex back; those who want it may go. */
+/* The running thread releases the mutex and enables those that request it. */
 static void give(struct hd_obj *o, pthread_mutex_t *m) {
   m->__data.__lock = 0;
   m->__data.__owner = 0;
@@ -136,7 +136,7 @@ int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc) {
     if (type_of(m) == PTHREAD_MUTEX_RECURSIVE || type_of(m) == PTHREAD_MUTEX_ERRORCHECK || robust(m))
       return EPERM;
     report_owner(HD_KIND_NOT_OWNER, m, pc,
-                 m->__data.__lock ? "another thread holds this mutex" : "nobody holds this mutex");
+                 m->__data.__lock ? "another thread holds this mutex" : "no thread holds this mutex");
     rt.status->lossy = 1; /* others cannot rely on what they hold: the search does not know that */
   } else if (type_of(m) == PTHREAD_MUTEX_RECURSIVE && --m->__data.__count > 0) {
     return 0;
@@ -177,7 +177,7 @@ void hd__mutex_leave(pthread_mutex_t *m) { give(hd__obj((uint64_t)m, HD_OBJ_MUTE
 bool hd__mutex_owned(const pthread_mutex_t *m) { return owned(m); }
 bool hd__mutex_free(uint64_t m) { return ((const pthread_mutex_t *)m)->__data.__lock == 0; }
 void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc) {
-  report_owner(HD_KIND_NOT_OWNER, m, pc, "wait on a condition with a mutex the thread does not hold");
+  report_owner(HD_KIND_NOT_OWNER, m, pc, "wait on a condition with a mutex that the thread does not hold");
 }
 int hd__mutex_return(pthread_mutex_t *m, uint64_t pc) {
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);

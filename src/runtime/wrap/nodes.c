@@ -1,12 +1,12 @@
 /* nodes.c: nodes of std::list, std::map and std::set, which libstdc++ links and unlinks in code of its own. Runs in
  * the tested process.
  *
- * The headers of libstdc++ leave this work to functions of its shared library, which is not instrumented: two threads
- * that insert into one map would race unseen. These do the same with every access told to the runtime. Trees are
- * red-black trees as in Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, chapter 13, with the two mirror
- * images of each case as one, and with libstdc++'s header node: its parent is the root, its left and right are the
- * first and the last node, and it is red, which no root is. Like those of wrap/exception.c, the functions have the
- * versions of the originals, and nothing of the kind is done with -static-libstdc++. */
+ * The headers of libstdc++ leave this work to functions of its shared library, which is not instrumented: two
+ * threads that insert into one map would race unseen. These functions do the same and report every access to the
+ * runtime. Trees are red-black trees as in Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, chapter
+ * 13, with the two mirror images of each case as one, and with libstdc++'s header node: its parent is the root, its
+ * left and right are the first and the last node, and it is red, which no root is. Like those of wrap/exception.c,
+ * the functions have the symbol versions of the originals, and have no effect with -static-libstdc++. */
 #include "runtime/core/core.h"
 #include "runtime/memory/memory.h"
 
@@ -21,14 +21,14 @@ struct node {
 };
 enum { RED, BLACK };
 
-/* The memory that is read and written, as instrumented code would. */
-#define TELL(p, write) \
+/* Reports the access, as instrumented code would. */
+#define ACCESS(p, write) \
   (hot.active ? hd__access_slow((uint64_t)(p), sizeof *(p), write ? HD_A_WRITE : 0, pc) : (void)0)
-#define GET(field) (TELL(&(field), false), (field))
-#define PUT(field, value) \
-  do {                    \
-    TELL(&(field), true); \
-    (field) = (value);    \
+#define GET(field) (ACCESS(&(field), false), (field))
+#define PUT(field, value)   \
+  do {                      \
+    ACCESS(&(field), true); \
+    (field) = (value);      \
   } while (0)
 
 /* ---- lists ---- */
@@ -146,7 +146,7 @@ void hd_rt_tree_insert(bool left, struct node *n, struct node *p, struct node *h
   PUT(n->side[1], NULL);
   PUT(n->red_0, RED);
   PUT(p->side[side], n);
-  if (p == head) { /* the first node of all */
+  if (p == head) { /* the tree was empty */
     PUT(head->parent, n);
     PUT(head->side[!side], n);
   } else if (GET(head->side[side]) == p) {
@@ -177,7 +177,7 @@ void hd_rt_tree_insert(bool left, struct node *n, struct node *p, struct node *h
   PUT(root->red_0, BLACK);
 }
 
-/* Below p, at n (which may be nobody), a black node is missing. */
+/* Below p, at n (which may be NULL), a black node is missing. */
 static void restore_black(struct node *n, struct node *p, struct node *head, uint64_t pc) {
   while (n != GET(head->parent) && is_black(n, pc)) {
     int s = GET(p->side[0]) != n;
@@ -245,7 +245,7 @@ struct node *hd_rt_tree_erase(struct node *z, struct node *head) {
   return z;
 }
 
-/* The next node to that side; from the last one, the header. */
+/* The next node on that side; after the last one, the header. */
 static struct node *neighbour(struct node *n, int side, uint64_t pc) {
   struct node *p = GET(n->side[side]);
   if (p) return outermost(p, !side, pc);

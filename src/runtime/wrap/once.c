@@ -1,6 +1,6 @@
 /* once.c: pthread_once and the guards of C++ function-local statics. Runs in the tested process.
  *
- * Both are the same thing: the first thread runs the initialisation, others wait until it is done. */
+ * In both, the first thread runs the initialisation and others wait until it is done. */
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
@@ -9,7 +9,7 @@
 
 enum { ONCE_NEW = 0, ONCE_BUSY = 1, ONCE_DONE = 2 };
 
-/* Waits until nobody is initialising. */
+/* Waits until no thread is initialising. */
 static struct hd_obj *enter(uint64_t addr, uint64_t pc, const uint8_t *state, uint8_t done) {
   struct hd_thread *t = rt.cur;
   struct hd_obj *o = hd__obj(addr, HD_OBJ_ONCE);
@@ -42,7 +42,7 @@ struct once_call {
   bool done;
 };
 
-/* The routine may leave by an exception or pthread_exit: then the next caller tries again. */
+/* The routine may leave by an exception or pthread_exit: then the next caller retries. */
 static void once_over(struct once_call *c) {
   if (hot.active && !c->done) {
     *c->once = ONCE_NEW;
@@ -73,7 +73,7 @@ HD_EXPORT int __cxa_guard_acquire(uint64_t *guard);
 HD_EXPORT void __cxa_guard_release(uint64_t *guard);
 HD_EXPORT void __cxa_guard_abort(uint64_t *guard);
 
-/* Outside a controlled run: what libstdc++ does, which may not be there to be called (-static-libstdc++). */
+/* Outside a controlled run: does what libstdc++ does, which may not be callable (-static-libstdc++). */
 static int native_acquire(uint8_t *guard) {
   for (;;) {
     uint8_t idle = 0;

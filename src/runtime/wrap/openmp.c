@@ -1,13 +1,13 @@
 /* openmp.c: OpenMP as GCC compiles it. Runs in the tested process.
  *
- * libgomp is plain code that orders threads by atomic operations of its own, which nobody sees. These functions say what
- * its constructs order, and leave the work to libgomp: the creator of a team before its members, those before what comes
- * after the team, everything before a barrier before everything after it, tasks between their creation and the wait for
- * them. Critical sections and locks are mutexes of the schedule, libgomp's own are not used. The barriers are not operations
- * of the schedule, so a search is never complete.
+ * libgomp is plain code that orders threads by atomic operations of its own, which are not seen. These functions
+ * record what its constructs order, and leave the work to libgomp: the creator of a team before its members, these
+ * before what follows the team, everything before a barrier before everything after it, tasks between their
+ * creation and the wait for them. Critical sections and locks are mutexes of the schedule; libgomp's own are not
+ * used. The barriers are not operations of the schedule, so a search is never complete.
  *
- * A program that uses what is not here (offloading, doacross loops, the OpenMP of other compilers) would be accused
- * of races that it does not have: no races are reported then, and the summary says so. */
+ * In a program that uses other constructs (offloading, doacross loops, the OpenMP of other compilers) races would
+ * be reported that do not exist: no races are reported then, and the summary says so. */
 #include <link.h>
 
 #include "runtime/core/core.h"
@@ -19,16 +19,16 @@
 /* ---- teams ---- */
 
 struct hd_team {
-  void *first; /* what libgomp reads of the data of a team with reductions; it comes first there too */
+  void *first; /* what libgomp reads of the data of a team with reductions; first there too */
   void (*fn)(void *);
   void *data;
-  /* Only their addresses are used: of objects, for their clocks. Two barriers in turn: who is fast is at the next one
-   * while the others leave the last. */
+  /* Only their addresses are used, as objects with a clock. Two barriers alternate: a fast thread is at the next
+   * one while others leave the last. */
   uint64_t fork, join, barrier[2], spawn, tasks, ordered;
 };
 
 static struct hd_vc *clock_of(const uint64_t *what) { return &hd__obj((uint64_t)what, HD_OBJ_STREAM)->vc; }
-/* Several publish in the same place: nobody's word is lost. */
+/* Joins, so that several threads can publish to the same object. */
 static void publish(const uint64_t *what) {
   hd_vc_join(&rt.arena, clock_of(what), &rt.cur->vc);
   hd__new_segment(rt.cur);
@@ -66,7 +66,7 @@ static void end_team(const struct hd_team *team) {
   learn(&team->tasks);
 }
 
-/* A function that makes a team, waits for it, and has these further parameters. */
+/* A function that creates a team, waits for it, and has these further parameters. */
 #define PARALLEL(name, version, type, parameters, ...)                                       \
   HD_EXPORT type hd_rt_##name(void (*fn)(void *), void *data, unsigned threads, parameters); \
   HD_STANDS_FOR(hd_rt_##name, #name "@" version);                                            \
@@ -145,7 +145,8 @@ BARRIER_CANCEL(GOMP_barrier_cancel)
 BARRIER_CANCEL(GOMP_loop_end_cancel)
 BARRIER_CANCEL(GOMP_sections_end_cancel)
 
-/* `single` with copyprivate: who executes it gets NULL and says what to copy later; the others wait for that. */
+/* `single` with copyprivate: the thread that executes it gets NULL and provides the data later; the others wait for
+ * that. */
 HD_EXPORT void *hd_rt_single_copy_start(void);
 HD_STANDS_FOR(hd_rt_single_copy_start, "GOMP_single_copy_start@GOMP_1.0");
 void *hd_rt_single_copy_start(void) {
@@ -186,7 +187,7 @@ void hd_rt_ordered_end(void) {
 struct task {
   struct hd_team *team;
   void (*fn)(void *);
-  long skip; /* from here to the data that the program gave */
+  long skip; /* offset of the data that the program gave */
 };
 
 static void hd_rt_task_body(void *arg) {
@@ -247,7 +248,7 @@ void hd__openmp_begin(void) {
 static pthread_mutex_t *lock_of(uint64_t name, int type) {
   unsigned i = 0;
   while (i < nlocks && lock[i].name != name) i++;
-  if (i == MAX_LOCKS) hd__fail(HD_RTE_UNSUPPORTED, 0, "more than 256 locks of OpenMP");
+  if (i == MAX_LOCKS) hd__fail(HD_RTE_UNSUPPORTED, 0, "more than 256 OpenMP locks are not supported");
   if (i < nlocks) return &lock[i].mutex;
   nlocks++;
   lock[i].name = name;
@@ -285,9 +286,9 @@ int hd_rt_omp_test_lock(void *l) {
   return hd__mutex_trylock(lock_of((uint64_t)l, PTHREAD_MUTEX_NORMAL), HD_CALLER) == 0;
 }
 
-/* ---- what is not here ---- */
+/* ---- constructs that are not supported ---- */
 
-/* Whether an undefined name of OpenMP is one that orders nothing, or is dealt with above. */
+/* Whether an imported name of OpenMP orders nothing, or is handled above. */
 static bool is_known(const char *name) {
   static const char *const known[] = {
       "GOMP_parallel*",       "GOMP_barrier*",   "GOMP_loop_*",   "GOMP_sections*",  "GOMP_single_*",
@@ -301,10 +302,10 @@ static bool is_known(const char *name) {
   return false;
 }
 
-/* Looks at all of them: what is refused may come after what is only not known. */
-static bool look_at_name(const char *name, void *strange) {
-  if (hd__starts(name, "GOMP_doacross")) /* libgomp spins, and nobody else would run */
-    hd__fail(HD_RTE_UNSUPPORTED, 0, "ordered loops with depend (doacross) of OpenMP are not supported");
+/* Checks all names: an unsupported one may follow one that is only unknown. */
+static bool check_name(const char *name, void *strange) {
+  if (hd__starts(name, "GOMP_doacross")) /* libgomp spins, and no other thread would run */
+    hd__fail(HD_RTE_UNSUPPORTED, 0, "OpenMP loops with ordered depend (doacross) are not supported");
   if (hd__starts(name, "__kmpc_") || hd__streq(name, "omp_test_nest_lock") ||
       (hd__starts(name, "GOMP_") && !is_known(name)))
     *(bool *)strange = true;
@@ -313,7 +314,7 @@ static bool look_at_name(const char *name, void *strange) {
 
 void hd__openmp_init(void) {
   bool strange = false;
-  hd__each_needed_name(look_at_name, &strange);
+  hd__each_needed_name(check_name, &strange);
   rt.status->races_off = strange;
   if (strange) rt.status->lossy = 1;
 }

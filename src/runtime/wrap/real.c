@@ -8,7 +8,7 @@
 #undef HD_REAL
 
 static void *find(const char *name) {
-  /* The condition variable functions exist in two versions; dlsym alone may give the old one. */
+  /* The condition variable functions exist in two versions; dlsym alone may return the old one. */
   if (name[0] == 'p' && name[8] == 'c' && name[9] == 'o' && name[10] == 'n' && name[11] == 'd') {
     void *p = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
     if (p) return p;

@@ -1,10 +1,10 @@
 /* rwlock.c: read-write locks. Runs in the tested process.
  *
- * Whether the lock is taken stands in its own memory, in libc's fields: the number of readers, or WRITING. Who
- * the readers are is known here, and how often each has it. There is no queue and no preference: whoever can
- * have the lock may be the next, so that what any preference would do is among the schedules; only that a
- * reader who comes again while a writer waits has to wait too (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP)
- * is not. A reader who comes again gets it at once. */
+ * The lock's own memory, in libc's fields, has the number of readers, or WRITING. Which threads the readers are,
+ * and how often each holds the lock, is recorded here. There is no queue and no preference: any thread that can
+ * take the lock may be the next, so the schedules include those of every preference. The one exception: with
+ * PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP a recursive reader waits while a writer waits; here it gets the lock
+ * at once. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
@@ -22,7 +22,7 @@ static void touch(const pthread_rwlock_t *l, uint64_t pc) {
   hd__touch_object(l, sizeof *l, l->__data.__pad4 == DESTROYED, "use of a destroyed read-write lock", pc);
 }
 
-/* The lock as the scheduler knows it. One that was initialised again has nobody any more. */
+/* The scheduler's object of the lock. A lock that was initialised again has no holders. */
 static struct hd_obj *object(pthread_rwlock_t *l) {
   struct hd_obj *o = hd__obj((uint64_t)l, HD_OBJ_RWLOCK);
   if (!*state(l)) {
@@ -40,7 +40,7 @@ static struct hd_holder *reader(const struct hd_obj *o, unsigned thread) {
 
 static bool can(pthread_rwlock_t *l, bool write) { return write ? !*state(l) : !(*state(l) & WRITING); }
 
-/* The state has changed: who waits for it may go, or not any more. */
+/* The state has changed: enables or disables those that request the lock. */
 static void refresh(struct hd_obj *o, pthread_rwlock_t *l) {
   for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
     bool write = t->op.kind == HD_OP_WRLOCK || t->op.kind == HD_OP_TIMEDWRLOCK;
@@ -75,7 +75,7 @@ static void take(struct hd_obj *o, pthread_rwlock_t *l, bool write, uint64_t pc)
   if (write) hd__acquire(&o->before);
 }
 
-/* The thread has the lock already: returns true when that decides, with the result in *e. */
+/* The thread holds the lock already: returns true when that decides, with the result in *e. */
 static bool again(struct hd_obj *o, bool write, bool try, int *e, uint64_t pc) {
   struct hd_holder *h = reader(o, rt.cur->id);
   if (o->owner == rt.cur->id) {
@@ -90,7 +90,7 @@ static bool again(struct hd_obj *o, bool write, bool try, int *e, uint64_t pc) {
   }
   if (!try)
     hd__report_lock(HD_KIND_DOUBLE_LOCK, o, HD_OP_WRLOCK, pc,
-                    "the thread has locked this for reading and will wait for itself");
+                    "the thread holds this lock for reading and will wait for itself");
   if (!try && !(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
   return false;
 }
@@ -145,11 +145,11 @@ static int unlock(pthread_rwlock_t *l, uint64_t pc) {
   if (!writes && (!h || !h->count)) {
     hd__report_lock(HD_KIND_NOT_OWNER, o, HD_OP_RDUNLOCK, pc,
                     *state(l) ? "other threads hold this read-write lock"
-                              : "nobody holds this read-write lock");
-    return 0; /* libc's lock would be broken from here on */
+                              : "no thread holds this read-write lock");
+    return 0; /* libc's lock would be corrupt from here on */
   }
   if (!writes && --h->count) return 0;
-  if (!writes) h->count = 1; /* until it is done */
+  if (!writes) h->count = 1; /* until this operation is done */
   hd__point(writes ? HD_OP_WRUNLOCK : HD_OP_RDUNLOCK, (uint64_t)l, 0, pc);
   if (writes) {
     *state(l) = 0;
@@ -158,8 +158,7 @@ static int unlock(pthread_rwlock_t *l, uint64_t pc) {
   } else {
     --*state(l);
     h->count = 0;
-    hd_vc_join(&rt.arena, &o->before,
-               &rt.cur->vc); /* for the writer to come; readers do not order each other */
+    hd_vc_join(&rt.arena, &o->before, &rt.cur->vc); /* for the next writer; readers do not order each other */
     hd__new_segment(rt.cur);
   }
   refresh(o, l);

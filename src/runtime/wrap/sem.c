@@ -1,10 +1,10 @@
 /* sem.c: semaphores, unnamed and named. Runs in the tested process.
  *
- * The value stands in the semaphore's own memory, in libc's field. Whoever takes one is ordered after all that
- * have posted before, as after atomic operations that add and subtract.
+ * The value is in the semaphore's own memory, in libc's field. A thread that decrements it is ordered after all
+ * earlier posts, as after atomic operations that add and subtract.
  *
- * Named semaphores live in the process: every execution begins without any, whatever the system has, and other
- * processes do not see them. A name is an object of its own, since who opens first may matter. */
+ * Named semaphores live in the process: every execution starts without any, whatever the system has, and other
+ * processes do not see them. A name is an object of its own, since it may matter which thread opens it first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +16,7 @@
 #include "runtime/core/spin.h"
 #include "runtime/wrap/wrap.h"
 
-/* libc's layout: the value, waiters (unused here), and two words of which initialising writes the first. */
+/* libc's layout: the value, waiters (unused here), and two words; initialisation writes the first of them. */
 struct semaphore {
   uint32_t value, waiters;
   int32_t private, pad;
@@ -36,13 +36,13 @@ static int fail(int e) {
   return -1;
 }
 
-/* The operation, with the value that it finds. */
+/* Reports the operation with the value that it found. */
 static void event(sem_t *s, unsigned flags) {
   rt.cur->op.aux = of(s)->value;
   hd__event(flags);
 }
 
-/* The value has changed: who waits may go, or not any more. */
+/* The value has changed: enables or disables those that wait. */
 static void refresh(struct hd_obj *o, sem_t *s) {
   for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
     if (t == rt.cur || t->timer.expired) continue;
@@ -140,7 +140,7 @@ static struct named {
   sem_t sem;
   uint32_t epoch; /* execution it belongs to */
   uint32_t opened;
-  bool linked; /* its name still leads here */
+  bool linked; /* its name still refers to it */
   char name[NAME_LENGTH];
 } named[NAMED];
 
@@ -158,14 +158,14 @@ static struct named *find(const char *name) {
   return NULL;
 }
 
-/* A place that depends on the name, so that addresses do not depend on who came first. */
+/* An address that depends on the name and not on which thread came first. */
 static struct named *room(const char *name) {
   for (uint64_t i = 0, h = hash_of(name); i < NAMED; i++)
     if (!used(&named[(h + i) % NAMED])) return &named[(h + i) % NAMED];
   return NULL;
 }
 
-/* What is done to a name is ordered. */
+/* Operations on a name are ordered. */
 static void at_name(const char *name, uint64_t pc) {
   hd__point(HD_OP_SEMNAME, (uint64_t)&named[hash_of(name) % NAMED] + 1, 0, pc);
 }

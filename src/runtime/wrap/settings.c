@@ -1,7 +1,7 @@
 /* settings.c: names, processors and priorities of threads. Runs in the tested process.
  *
- * A name shows up in reports. Where and how urgently a thread runs is accepted, told again when asked for, and
- * changes nothing: the schedule is Heddle's. None of it is an operation of its own. */
+ * A name appears in reports. Processors and priorities are accepted, returned when queried, and have no effect:
+ * Heddle decides the schedule. None of these is an operation of its own. */
 #include <errno.h>
 #include <sched.h>
 
@@ -31,7 +31,7 @@ HD_EXPORT int pthread_getname_np(pthread_t th, char *name, size_t size) {
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
   if (!t->attr.name[0])
-    return real_pthread_getname_np((pthread_t)rt.main_tp, name, size); /* that of the program */
+    return real_pthread_getname_np((pthread_t)rt.main_tp, name, size); /* the program's name */
   if (size <= hd__strlen(t->attr.name)) return ERANGE;
   hd__copy(name, t->attr.name, hd__strlen(t->attr.name) + 1);
   return 0;
@@ -74,7 +74,7 @@ HD_EXPORT int pthread_getaffinity_np(pthread_t th, size_t size, cpu_set_t *set) 
   return hot.active ? get_cpus(find(th), size, set) : real_pthread_getaffinity_np(th, size, set);
 }
 
-/* Of the calling thread; that of others, by process number, is the system's business. */
+/* Of the calling thread; others, by process id, are passed on to the system. */
 HD_EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set) {
   if (!hot.active || pid) return real_sched_setaffinity(pid, size, set);
   return with_errno(set_cpus(rt.cur, size, set));

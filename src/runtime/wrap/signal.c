@@ -1,9 +1,9 @@
 /* signal.c: signals sent to a thread, masks, and waiting for signals. Runs in the tested process.
  *
- * One kernel thread runs everything, so masks and signals between threads are kept here. A signal that
- * pthread_kill sends to another thread is handled by that thread before its next operation on anything shared (a
- * thread that waits handles it when its wait is over; calls do not return EINTR). One that it masks stays pending
- * until it unmasks it or waits for it. One that would kill the process is a finding at once. */
+ * One kernel thread runs everything, so masks and signals between threads are kept here. A thread handles a signal
+ * that pthread_kill sent to it before its next operation on anything shared (if it waits, when its wait is over;
+ * calls do not return EINTR). A masked signal stays pending until the thread unmasks it or waits for it. A signal
+ * that would kill the process is a finding at once. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
@@ -55,7 +55,7 @@ static void run_handler(int sig) {
 
 void hd__signals_deliver(void) {
   struct hd_thread *t = rt.cur;
-  uint64_t now, sp = hot.sp, regs[6]; /* where the program entered the hook that led here, for spin.c */
+  uint64_t now, sp = hot.sp, regs[6]; /* the program's state at the hook that led here, for spin.c */
   hd__copy(regs, hot.regs, sizeof regs);
   hd__acquire(&t->sig.vc);
   while ((now = t->sig.pending & ~t->sig.mask)) {
@@ -72,7 +72,7 @@ int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc) {
   if (sig < 0 || sig > 64) return EINVAL;
   if (!sig) return 0;
   hd__point_open(HD_OP_KILL, t->id, 0, pc);
-  /* A loop that waits by reading is held up by us alone: it would take the signal. */
+  /* Only the runtime blocks a spin loop: it would take the signal. */
   bool waits =
       t->state == HD_T_BLOCKED && (t->sig.waits & bit(sig) || (t->spin.waiting && !(t->sig.mask & bit(sig))));
   rt.cur->op.aux = waits ? t->id + 1u : 0;
@@ -80,8 +80,7 @@ int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc) {
   if (t->state == HD_T_DONE) return 0;
   if (!((t->sig.waits | t->sig.mask) & bit(sig))) hd__self_signal(sig, pc);
   t->sig.pending |= bit(sig);
-  hd_vc_join(&rt.arena, &t->sig.vc,
-             &rt.cur->vc); /* whoever takes the signal comes after what was done before */
+  hd_vc_join(&rt.arena, &t->sig.vc, &rt.cur->vc); /* the receiver is ordered after what the sender has done */
   hd__new_segment(rt.cur);
   if (waits) hd__enable(t);
   if (t == rt.cur) hd__signals_deliver();
@@ -165,17 +164,17 @@ void hd__signals_stuck(void) {
     for (int sig = 1; t->state == HD_T_BLOCKED && sig <= 64; sig++)
       if (ready & bit(sig) && hd__signal_handled(sig)) {
         rt.cur = t;
-        hd__unsupported("a signal handler that has to run while its thread waits", t->op.pc);
+        hd__unsupported("a signal handler that must run while its thread waits", t->op.pc);
       }
   }
 }
 
-/* The mask holds for the wait, and for the handlers that end it. */
+/* The mask applies to the wait, and to the handlers that end it. */
 long hd__signal_suspend(const sigset_t *mask, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   uint64_t before = t->sig.mask, during = mask ? bits_of(mask) : before;
   unsigned ran = t->sig.ran;
-  while (t->sig.ran == ran) { /* one that is ignored ends nothing */
+  while (t->sig.ran == ran) { /* an ignored signal does not end the wait */
     t->op = (struct hd_op){.kind = HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
     t->sig.waits = ~during;
     if (!(t->sig.pending & t->sig.waits)) hd__disable(t);

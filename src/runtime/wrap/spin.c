@@ -1,5 +1,5 @@
-/* spin.c: spin locks. Runs in the tested process. To the scheduler they are mutexes: who waits for one is
- * a blocked thread, not one that turns round and round. The owner stands in the lock's own memory. */
+/* spin.c: spin locks. Runs in the tested process. To the scheduler they are mutexes: a thread that waits for one is
+ * blocked, it does not loop. The owner is in the lock's own memory. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
@@ -8,7 +8,7 @@
 #include "runtime/core/spin.h"
 #include "runtime/wrap/wrap.h"
 
-#define FREE 1 /* as libc leaves it */
+#define FREE 1 /* as libc initialises it */
 #define HELD 0x5a000000
 
 static bool held(const pthread_spinlock_t *l) { return (*l & 0xff000000) == HELD; }
@@ -59,7 +59,7 @@ static int unlock(pthread_spinlock_t *l, uint64_t pc) {
   if (!owned(l)) {
     if (!held(l)) o->owner = HD_NOBODY;
     hd__report_lock(HD_KIND_NOT_OWNER, o, HD_OP_UNLOCK, pc,
-                    held(l) ? "another thread holds this spin lock" : "nobody holds this spin lock");
+                    held(l) ? "another thread holds this spin lock" : "no thread holds this spin lock");
     rt.status->lossy = 1; /* as for a mutex */
   }
   hd__point(HD_OP_UNLOCK, (uint64_t)l, 0, pc);

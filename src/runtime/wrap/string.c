@@ -1,5 +1,5 @@
-/* string.c: memory and string functions, which are accesses to what they read and write. Runs in the
- * tested process. clang calls the __tsan_ names, gcc the plain ones. */
+/* string.c: memory and string functions, which access what they read and write. Runs in the tested process. clang
+ * calls the __tsan_ names, gcc the plain ones. */
 #define HD_DEFINES_MEMCPY
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static inline void reads(const void *p, size_t n, uint64_t pc) {
 static inline void writes(const void *p, size_t n, uint64_t pc) {
   if (n) hd__access_slow((uint64_t)p, n, HD_A_WRITE, pc);
 }
-/* Before the runtime is ready there is no original to call yet. */
+/* Before the runtime is ready there is no original to call. */
 static inline void ready(void) {
   if (HD_UNLIKELY(!real_strstr)) hd__real_init();
 }
@@ -80,7 +80,7 @@ HD_EXPORT void *mempcpy(void *restrict d, const void *restrict s, size_t n) {
 HD_EXPORT int memcmp(const void *a, const void *b, size_t n) {
   ready();
   if (hot.active) {
-    size_t k = 0; /* bytes looked at: up to the first difference */
+    size_t k = 0; /* bytes read: up to the first difference */
     while (k < n && ((const char *)a)[k] == ((const char *)b)[k]) k++;
     k += k < n;
     reads(a, k, HD_CALLER);
@@ -171,7 +171,7 @@ HD_EXPORT char *strncat(char *restrict d, const char *restrict s, size_t n) {
   return real_strncat(d, s, n);
 }
 
-/* Bytes a comparison looks at: up to the first difference or the end. */
+/* Bytes that a comparison reads: up to the first difference or the end. */
 static size_t compared(const char *a, const char *b, size_t max, bool fold) {
   size_t n = 0;
   while (n < max && a[n] &&
@@ -246,7 +246,7 @@ HD_EXPORT char *strndup(const char *s, size_t max) {
   return duplicate(s, n);
 }
 
-/* ---- what _FORTIFY_SOURCE makes of them: the same, with the size of the destination ---- */
+/* ---- the variants of _FORTIFY_SOURCE, which also have the size of the destination ---- */
 
 HD_EXPORT void __chk_fail(void) __attribute__((noreturn));
 void __chk_fail(void) {

@@ -1,6 +1,6 @@
-/* thread.c: creating, joining, detaching and ending threads; thread-specific data. Runs in the tested
- * process. pthread_self, pthread_equal, errno and thread-local variables need no wrapper: a tested thread
- * runs with a real thread's pointer. */
+/* thread.c: creating, joining, detaching and ending threads; thread-specific data. Runs in the tested process.
+ * pthread_self, pthread_equal, errno and thread-local variables need no wrapper: a tested thread has the thread
+ * pointer of a real one. */
 #include <errno.h>
 #include <limits.h>
 
@@ -21,7 +21,7 @@ struct hd_tls_dtor {
   struct hd_tls_dtor *next;
 };
 
-static void (*key_dtor[PTHREAD_KEYS_MAX])(void *); /* put back at restart: see hd__keys_begin */
+static void (*key_dtor[PTHREAD_KEYS_MAX])(void *); /* restored by hd__keys_begin */
 static void (*key_dtor_mark[PTHREAD_KEYS_MAX])(void *);
 static unsigned nkeys, nkeys_mark;
 
@@ -100,7 +100,7 @@ _Noreturn void hd__thread_exit(void *ret) {
   t->op.aux = rt.thread[0].state == HD_T_DONE; /* then whoever is last ends the process */
   hd__event(0);
   if (rt.nalive == 1 && rt.callback) hd__exit_now(0);
-  if (rt.nalive == 1) hd__program_exit(0); /* the last thread takes the process with it */
+  if (rt.nalive == 1) hd__program_exit(0); /* the last thread ends the process */
   hd__thread_gone();
 }
 
@@ -133,7 +133,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
     pthread_attr_getdetachstate(attr, &detached);
     pthread_attr_getstacksize(attr, &size);
     size_t n = 0;
-    /* Without a stack of the user's own, "lo" is computed from nothing: a small negative number. */
+    /* Without a stack of the user's, "lo" is computed from nothing: a small negative number. */
     if (pthread_attr_getstack(attr, &lo, &n) == 0 && (int64_t)lo > 0) user_stack = (char *)lo + n;
     size = user_stack || size == default_stack() ? 0 : size;
   }
@@ -142,14 +142,14 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   hd__event(0);
   if (me->op.object == HD_MAX_THREADS)
     hd__fail(HD_RTE_ENVIRONMENT, pc,
-             "more than 1024 threads that are alive, detached or not joined: make the test smaller");
+             "more than 1024 threads are alive, detached or not joined: make the test smaller");
   struct hd_ident *id = hd__ident_take(size);
   if (!id) {
     rt.grow_stack = size;
     hd__end(HD_RUN_GROW);
   }
   struct hd_thread *t = hd__thread_new(me);
-  hd__new_segment(me); /* what the creator does from here on is not ordered before the new thread */
+  hd__new_segment(me); /* what the creator does next is not ordered before the new thread */
   t->ident = id;
   t->start.fn = fn;
   t->start.arg = arg;
@@ -181,7 +181,7 @@ static void forget(struct hd_thread *t) {
   t->ident = NULL;
 }
 
-/* The thread has ended, and this one knows. */
+/* The thread has ended, and the running one has joined it. */
 static void joined(struct hd_thread *t, void **ret) {
   t->join.done = true;
   t->join.by = rt.cur->id;

@@ -1,8 +1,8 @@
 /* time.c: time is virtual in a controlled run. Runs in the tested process.
  *
- * A sleeper, or a timed wait, ends when nothing else can run; the clock then jumps to its deadline. Reading
- * the clock moves it a little for the reading thread only, so that loops which wait for time to pass end, and
- * a thread's readings do not depend on what the others do. */
+ * A sleep, or a timed wait, ends when nothing else can run; the clock then jumps to its deadline. Reading the clock
+ * advances it a little for the reading thread only, so that loops which wait for time to pass end, and a thread's
+ * readings do not depend on other threads. */
 #include <errno.h>
 #include <dlfcn.h>
 #include <sched.h>
@@ -30,7 +30,7 @@ void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespe
   t->timer.set = true;
 }
 
-/* From now on, as the thread sees it. */
+/* Counts from the time that the thread sees. */
 void hd__deadline_in(struct hd_thread *t, uint64_t ns) {
   uint64_t from = t->timer.clock > rt.now ? t->timer.clock : rt.now;
   t->timer.deadline = ns > UINT64_MAX / 2 - from ? UINT64_MAX / 2 : from + ns;
@@ -51,7 +51,7 @@ static uint64_t read_clock(clockid_t clock) {
 
 /* ---- --timeouts=any ---- */
 
-/* A loop around a timed wait could go round for ever: only so many waits of a thread end early. */
+/* A loop around a timed wait could run forever: only so many waits of a thread end early. */
 #define EARLY 3
 
 bool hd__any_time(void) {
@@ -77,7 +77,7 @@ void hd__sleep(uint64_t ns, uint64_t pc) {
   hd__point_cancel(HD_OP_SLEEP, 0, pc);
   hd__event(0);
   hd__deadline_in(t, ns);
-  if (rt.config->timeouts_any) { /* it may wake at any time: now, or whenever it goes on */
+  if (rt.config->timeouts_any) { /* it may wake at any time: it need not wait */
     hd__deadline_clear(t);
     t->timer.clock = t->timer.deadline;
     return;
@@ -151,7 +151,7 @@ HD_EXPORT unsigned sleep(unsigned s) {
   return 0;
 }
 
-/* Which processor it is must not matter. */
+/* The program must not depend on the processor it runs on. */
 HD_EXPORT int sched_getcpu(void) { return hot.active ? 0 : real_sched_getcpu(); }
 
 HD_EXPORT clock_t clock(void) {
@@ -159,7 +159,7 @@ HD_EXPORT clock_t clock(void) {
   return (clock_t)((read_clock(CLOCK_MONOTONIC) - START_MONOTONIC) / (SECOND / CLOCKS_PER_SEC));
 }
 
-/* std::random_device of libstdc++ asks the processor, which nobody can intercept. */
+/* std::random_device of libstdc++ asks the processor, which cannot be intercepted. */
 HD_EXPORT unsigned hd_rt_random_device(void *self) __asm__("_ZNSt13random_device9_M_getvalEv");
 unsigned hd_rt_random_device(void *self) {
   static unsigned (*real)(void *);

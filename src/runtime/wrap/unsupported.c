@@ -1,12 +1,12 @@
-/* unsupported.c: functions that block or start something and that a controlled run cannot handle yet.
- * Runs in the tested process. Each is noticed by name, with the place of the call, instead of hanging. */
+/* unsupported.c: functions that block or start something and that a controlled run does not support yet. Runs in
+ * the tested process. Each is reported by name, with the place of the call, instead of hanging. */
 #include <dlfcn.h>
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 
-/* Goes to the original in an ordinary process. The argument lists do not matter: at most six words. Defined
- * under another name in C, since the headers declare the real prototypes. */
+/* Calls the original in an ordinary process. The argument lists do not matter: at most six words. Defined under
+ * another name in C, since the headers declare the real prototypes. */
 #define UNSUPPORTED(name)                                                                        \
   HD_EXPORT long hd_rt_un_##name(long a, long b, long c, long d, long e, long f) __asm__(#name); \
   long hd_rt_un_##name(long a, long b, long c, long d, long e, long f) {                         \

@@ -1,10 +1,10 @@
-/* verifier.c: names of software verification: __VERIFIER_nondet_*, assumptions, atomic sections, errors. Runs
+/* verifier.c: functions of software verification: __VERIFIER_nondet_*, assumptions, atomic sections, errors. Runs
  * in the tested process.
  *
- * Programs written for verifiers (SV-COMP) declare these and do not define them. A program that does define one
- * gets its own. Truth values are choices, so all of them are tried. Of wider types a few values are tried, the
- * small and the extreme ones; the search then does not call itself complete (status.sampled). On its own the
- * program sees 0 everywhere. */
+ * Programs written for verifiers (SV-COMP) declare these and do not define them. A program that defines one gets
+ * its own. Truth values are choices, so both are tried. For wider types a few values are tried, the small and the
+ * extreme ones; such a search is not complete (status.sampled). Outside a controlled run the program gets 0
+ * everywhere. */
 #include <float.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ HD_EXPORT void __VERIFIER_assume(int c);
 void __VERIFIER_assume(int c) {
   if (c) return;
   if (!hot.active) {
-    real_exit(0); /* a run that is of no interest */
+    real_exit(0); /* an assumption does not hold: this run does not count */
     __builtin_unreachable();
   }
   hd__assume_failed();

@@ -2,7 +2,7 @@
 // expect: kind=double-lock
 // where: function=main line=@write role=at
 // where: function=main line=@read role=holds
-// says: locked this for reading
+// says: holds this lock for reading
 #include "litmus.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
