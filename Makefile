@@ -1,16 +1,16 @@
-# The commands of the repository. CMake and Ninja do the building; this file only names the jobs.
+# The commands of the repository. CMake and Ninja build; this file only names the jobs.
 #
 #   make build                                  leaves ./build/heddle
 #   make build BUILD=build-clang CC=clang       another compiler, another folder
 #   make build BUILD=build-asan SANITIZE=1      the tool (not the runtime) under ASan and UBSan
-#   make fuzz SEED=7 PROGRAMS=100000            random programs: all strategies against depth-first search;
-#        FUZZ_SECONDS=60                        and random files for everything that reads files
+#   make fuzz SEED=7 PROGRAMS=100000            random programs: all strategies compared with dfs;
+#        FUZZ_SECONDS=60                        and random files for every reader of files
 #   make real                                   programs from source packages: docs/real-programs.md
 #   make install PREFIX=/usr/local DESTDIR=     heddle, its libraries, headers, manual page, completions, packages
 #   make deb                                    a Debian package of the same, in the build folder
 #
-# Every job first installs what is missing from Debian's packages (scripts/setup.sh), so each of them
-# works alone on a fresh machine that has git and make.
+# Every job first installs missing Debian packages (scripts/setup.sh), so each works on a fresh machine with git and
+# make.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -38,7 +38,7 @@ all: build
 setup:
 	@sh scripts/setup.sh
 
-# Configures again only when the settings differ from those of last time.
+# Reconfigures only when the settings have changed.
 configure: setup
 	@mkdir -p $(BUILD)
 	@if [ ! -f $(BUILD)/build.ninja ] || [ "$$(cat $(BUILD)/.config 2>/dev/null)" != "$(CONFIG)" ]; then \

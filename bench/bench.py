@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""make bench: how fast Heddle is, in one table, with the bars it has to hold beside the figures.
+"""make bench: the speed of Heddle in one table, with the required bars beside the figures.
 
     bench/bench.py --build DIR                     about 4 minutes; appends a line to bench/results/
     bench/bench.py --build DIR --quick             under a minute, for use while developing; stores nothing
     bench/bench.py --build DIR --only search,run   some sections: search, cost, run, memory, start
-    bench/bench.py --markdown                      also puts the table into docs/performance.md
+    bench/bench.py --markdown                      also writes the table into docs/performance.md
     bench/bench.py --markdown --last               the same from the last stored run, without a new one
 
-Everything runs pinned to one core. A missed bar is shown and does not fail the command; something that does
-not run does (exit status 1). docs/performance.md tells how each figure is obtained."""
+Everything runs pinned to one core. A missed bar is shown but does not fail the command; a program that does not run
+does (exit status 1). docs/performance.md describes how each figure is measured."""
 import argparse
 import os
 import shutil

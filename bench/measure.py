@@ -1,7 +1,7 @@
 """Building the benchmark programs, running commands on one core, and comparing them fairly.
 
-What is compared runs interleaved (A B A B ...) in one go, so that whatever else the machine does meets all
-of them alike, and the best of the repetitions counts: noise only ever adds. Costs are differences of CPU
+Programs to compare run interleaved (A B A B ...), so that other work on the machine affects all of them alike. The best
+repetition counts: noise only adds. Costs are differences of CPU
 time (user and system, of the command and of every process it waited for) between a long and a short run of
 the same program, so that start-up, page faults of the first touch and reading arguments cancel out."""
 import json

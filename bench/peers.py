@@ -1,4 +1,4 @@
-"""Other checkers, run on the same source beside us where they are on PATH.
+"""Other checkers, run on the same source if they are on PATH.
 
 A peer compiles the program itself; sizes go in as -DSIZES={...} (bench/search/sizes.h)."""
 import os

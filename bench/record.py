@@ -1,6 +1,6 @@
-"""One run's figures: the table people read, the line of JSON that is stored, the table of docs/performance.md.
+"""The figures of one run: the printed table, the stored line of JSON, the table of docs/performance.md.
 
-Stored: date, revision, processor, kernel, compilers, figures. Never names of hosts or paths."""
+Stored: date, revision, processor, kernel, compilers, figures. Never host names or paths."""
 import datetime
 import glob
 import json

@@ -6,19 +6,19 @@
     bench/search.py --build DIR lock reorder     some programs (stores nothing)
     bench/search.py --build DIR --only bugs      some sections: counts, bugs, density
     bench/search.py --markdown                   prints the tables as Markdown
-    bench/search.py --doc                        also puts them into docs/performance.md
+    bench/search.py --doc                        also writes them into docs/performance.md
     bench/search.py --doc --last                 the same from the last stored run, without a new one
 
-Each program says in its opening comment what has to come out:
+Each program states its expectations in its opening comment:
 
-    count: ARGS strategy=NAME executions=N   a complete search runs exactly N executions, none of them blocked;
-                                             with findings=K[,K] it goes on after findings, and finds these kinds
+    count: ARGS strategy=NAME executions=N   a complete search runs exactly N executions, none redundant;
+                                             with findings=K[,K] it continues after findings, and finds these kinds
     clean: ARGS                              a complete search finds nothing, and neither does the default
     bug: ARGS kind=K[,K]                     the default strategy finds one of these kinds within 10 seconds
 
-An expectation that does not hold makes the exit status 1; a missed bar is shown and does not. The origin beside a
-figure is the document that the program names. GenMC and Nidhugg run beside us where `genmc` or `nidhuggc` is on PATH;
-where one rejects a program, its reason is printed. Seconds are CPU time, user and system, of the command and all its
+A failed expectation makes the exit status 1; a missed bar is shown but does not. The origin beside a figure is the
+document that the program names. GenMC and Nidhugg are measured too if `genmc` or `nidhuggc` is on PATH; if one rejects a
+program, its reason is printed. Seconds are CPU time, user and system, of the command and all its
 processes, pinned to one core, start-up included."""
 import argparse
 import concurrent.futures

@@ -1,4 +1,4 @@
-# find_package(Heddle): the program heddle, and functions that build instrumented and register tests.
+# find_package(Heddle): the program heddle, and functions that build instrumented tests and register them.
 #
 #   HEDDLE_EXECUTABLE     heddle
 #   Heddle::heddle        the same, as an imported program
@@ -6,18 +6,18 @@
 #
 #   heddle_instrument(TARGET...)
 #     Compiles and links these targets with `heddle cc` and `heddle c++`, which drive the project's own compilers.
-#     A library needs it too if its accesses to memory are to be seen.
+#     A library needs it too, so that Heddle sees its memory accesses.
 #
 #   heddle_add_test(NAME name SOURCES file... [STRATEGY name] [TIME 90s] [ARGS arg...] [OPTIONS option...]
 #                   [LIBRARIES target...])
-#     Builds the program `name`, instrumented, and registers a test that searches its schedules: ARGS are the
-#     program's, OPTIONS those of `heddle check`. The test fails when something is found, and counts as skipped when a
-#     budget ended the search before it was complete. Findings are kept in heddle/<name> of the build folder.
+#     Builds the program `name`, instrumented, and registers a test that searches its schedules. ARGS are the
+#     program's arguments, OPTIONS those of `heddle check`. The test fails when there is a finding, and counts as skipped
+#     when a budget ended the search before it was complete. Findings are kept in heddle/<name> of the build folder.
 #
 #   heddle_add_suite(NAME name SOURCES file... [ARGS arg...] [OPTIONS option...] [LIBRARIES target...])
-#     Builds the program `name`, instrumented, and registers it as a test as it is: for programs that call hd_check or
+#     Builds the program `name`, instrumented, and registers it as a test: for programs that call hd_check or
 #     heddle::check themselves (GoogleTest, Catch2, Check, cmocka, ...). OPTIONS are those of `heddle check`, for every
-#     call, and win over what the call says. Findings are kept in heddle/<name> of the build folder.
+#     call, and override those of the call. Findings are kept in heddle/<name> of the build folder.
 #
 # Needs CMake 3.21 or later, and Ninja or Make.
 
@@ -53,8 +53,7 @@ function(heddle_instrument)
   set(verb_CXX c++)
   foreach(target IN LISTS ARGN)
     foreach(language C CXX)
-      # The real compiler is the word that CMake puts after these. A project that is built with Heddle as its compiler
-      # needs nothing.
+      # CMake puts the real compiler after these words. A project whose compiler is already Heddle needs nothing.
       if(NOT CMAKE_${language}_COMPILER MATCHES "(^|/)heddle-c[^/]*$")
         set_target_properties(${target} PROPERTIES
           ${language}_COMPILER_LAUNCHER "${HEDDLE_EXECUTABLE};${verb_${language}};--heddle-compiler"
@@ -65,7 +64,7 @@ function(heddle_instrument)
   endforeach()
 endfunction()
 
-# Builds the program of a test, from what cmake_parse_arguments has put into variables t_*.
+# Builds the program of a test from the variables t_* set by cmake_parse_arguments.
 macro(_heddle_program command known)
   if(t_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "${command}: what is ${t_UNPARSED_ARGUMENTS}? Known are ${known}")
@@ -104,7 +103,7 @@ function(heddle_add_suite)
   add_test(NAME ${t_NAME} COMMAND ${t_NAME} ${t_ARGS})
   list(PREPEND t_OPTIONS "--out='${CMAKE_CURRENT_BINARY_DIR}/heddle/${t_NAME}'")
   list(JOIN t_OPTIONS " " options)
-  # What whoever runs the tests has in that variable comes after these, and wins.
+  # The caller's value of that variable comes after these, and overrides them.
   if(CMAKE_VERSION VERSION_LESS 3.22)
     set_tests_properties(${t_NAME} PROPERTIES ENVIRONMENT "HEDDLE_CHECK_OPTIONS=${options}")
   else()

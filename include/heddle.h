@@ -1,7 +1,7 @@
-/* heddle.h: what a test may tell Heddle. The only header a test includes.
+/* heddle.h: the interface between a test and Heddle. The only header a test includes.
  *
- * Every function here does nothing, or the obvious thing, in a program that is not run by Heddle; the
- * program needs no library for that. */
+ * In a program that is not run by Heddle, every function here does nothing or has its obvious default; the program
+ * needs no library for that. */
 #ifndef HEDDLE_H
 #define HEDDLE_H
 
@@ -14,7 +14,7 @@ typedef bool hd_truth;
 typedef _Bool hd_truth;
 #endif
 
-/* Provided by the runtime when the program was built with `heddle cc`. */
+/* Defined by the runtime when the program was built with `heddle cc`. */
 int hd_rt_choose(int n) __attribute__((weak));
 int hd_rt_controlled(void) __attribute__((weak));
 void hd_rt_assume_failed(void) __attribute__((weak));
@@ -24,19 +24,19 @@ void hd_rt_note(const char *text) __attribute__((weak));
 void hd_rt_target(const char *label) __attribute__((weak));
 void hd_rt_failure(const char *text) __attribute__((weak));
 
-/* One of 0 .. n-1. Heddle tries all of them; elsewhere it is 0. */
+/* Returns a value from 0 to n-1. Heddle tries all of them. Without Heddle it returns 0. */
 static inline int hd_choose(int n) { return hd_rt_choose ? hd_rt_choose(n) : 0; }
 
-/* Only executions in which c holds are of interest. Where it does not, the calling thread goes no further and the
- * execution does not count; what the other threads do meanwhile is still checked. Elsewhere it does nothing. */
+/* Restricts the search to executions in which c is true. If c is false, the calling thread stops and the execution is
+ * not counted; the other threads continue and are still checked. Without Heddle it does nothing. */
 static inline void hd_assume(hd_truth c) {
   if (!c && hd_rt_assume_failed) hd_rt_assume_failed();
 }
 
-/* Between the two no other thread runs. They nest. A section that has to wait for a mutex or a condition is left
- * there, and entered again when the wait is over; so is one that creates or joins a thread or uses a read-write
- * lock, a semaphore, a barrier or a descriptor. Elsewhere they do nothing: they are for models of things that are
- * atomic, not a way to make them so. */
+/* An atomic section: no other thread runs between the two calls. Sections nest. A section that has to wait for a mutex
+ * or a condition is left there, and re-entered when the wait ends. So is one that creates or joins a thread or uses a
+ * read-write lock, a semaphore, a barrier or a descriptor. Without Heddle they do nothing: they model operations that
+ * are atomic, and do not make them so. */
 static inline void hd_atomic_begin(void) {
   if (hd_rt_atomic_begin) hd_rt_atomic_begin();
 }
@@ -44,48 +44,48 @@ static inline void hd_atomic_end(void) {
   if (hd_rt_atomic_end) hd_rt_atomic_end();
 }
 
-/* A remark that the report of a failure shows, at its place among the events. It decides nothing. */
+/* Adds a remark that the report of a failure shows, at its place among the events. It has no other effect. */
 static inline void hd_note(const char *text) {
   if (hd_rt_note) hd_rt_note(text);
 }
 
-/* Execution has come here: the summary tells how many executions reached each label. It decides nothing. */
+/* Marks a point in the program: the summary reports how many executions reached each label. It has no other effect. */
 static inline void hd_target(const char *label) {
   if (hd_rt_target) hd_rt_target(label);
 }
 
-/* This execution has failed: a finding with this text, and the thread goes no further. For checks that neither abort
- * nor end the program. Elsewhere it does nothing. */
+/* Fails this execution: reports a finding with this text and stops the thread. For checks that neither abort nor end
+ * the program. Without Heddle it does nothing. */
 static inline void hd_failure(const char *text) {
   if (hd_rt_failure) hd_rt_failure(text);
 }
 
-/* Whether Heddle decides which thread goes next. */
+/* Whether Heddle schedules the threads of this process. */
 static inline int hd_controlled(void) { return hd_rt_controlled ? hd_rt_controlled() : 0; }
 
 /* ---- checking one function, from inside an ordinary test ---- */
 
-/* So that options can be named in C++ without a warning about the others. */
+/* Lets C++ name some options without a warning about the others. */
 #if defined __cplusplus && __cplusplus >= 201402L
 #define HD_NONE_ = {}
 #else
 #define HD_NONE_
 #endif
 
-/* What is zero or NULL is as `heddle check` has it by default. */
+/* A field that is zero or NULL has the default of `heddle check`. */
 struct hd_check_options {
   const char *strategy HD_NONE_;          /* "optimal", "pct", ... */
-  double seconds HD_NONE_;                /* at most so long */
-  unsigned long long executions HD_NONE_; /* at most so many */
+  double seconds HD_NONE_;                /* time limit */
+  unsigned long long executions HD_NONE_; /* limit of executions */
   unsigned long long seed HD_NONE_;
   unsigned jobs HD_NONE_; /* processes that share the search */
-  hd_truth all HD_NONE_;  /* go on after the first finding */
-  /* More options of `heddle check`, with blanks between them: "--preemptions 2 --out 'my findings'". */
+  hd_truth all HD_NONE_;  /* continue after the first finding */
+  /* Other options of `heddle check`, separated by blanks: "--preemptions 2 --out 'my findings'". */
   const char *arguments HD_NONE_;
 };
 
 enum hd_check_verdict {
-  HD_CHECK_ONCE,    /* nothing was searched: the body has run once, as in any program */
+  HD_CHECK_ONCE,    /* nothing was searched: the body ran once, as in any program */
   HD_CHECK_CLEAN,   /* every schedule was covered, nothing was found */
   HD_CHECK_BOUNDED, /* nothing was found, not every schedule was covered */
   HD_CHECK_BUG,
@@ -94,18 +94,18 @@ enum hd_check_verdict {
 
 struct hd_check_finding {
   char kind[32];    /* "data-race", "deadlock", ... as in README.md */
-  char title[64];   /* the same for people */
-  char file[256];   /* where, if that is known */
-  int line;         /* 0: not known */
-  char replay[512]; /* the command that shows it again */
+  char title[64];   /* one line for people */
+  char file[256];   /* where, if known */
+  int line;         /* 0: unknown */
+  char replay[512]; /* the command that replays it */
 };
 
 #define HD_CHECK_FINDINGS 8
 
 struct hd_check_result {
   enum hd_check_verdict verdict;
-  unsigned findings;                                  /* how many there are ... */
-  struct hd_check_finding finding[HD_CHECK_FINDINGS]; /* ... the first of them */
+  unsigned findings;                                  /* how many there are */
+  struct hd_check_finding finding[HD_CHECK_FINDINGS]; /* the first of them */
   unsigned long long executions;
   double seconds;
   char message[12288]; /* what `heddle check` would have printed: for the failure message of the test */
@@ -114,12 +114,12 @@ struct hd_check_result {
 void hd_rt_check(void (*body)(void *), void *arg, const struct hd_check_options *options,
                  struct hd_check_result *result, size_t size) __attribute__((weak));
 
-/* Runs body(arg) under every schedule that matters, from the state that the process is in now, and comes back as if it
- * had not run. It is over when the body has returned and all threads it started have ended. Returns a result that a
- * test can look at. No other thread may be running when this is called.
+/* Searches the schedules of body(arg), starting from the current state of the process, and restores that state before it
+ * returns. An execution ends when the body has returned and all threads it started have ended. Returns a result to
+ * assert on. No other thread may be running at the call.
  *
- * In a program that was not built with `heddle cc`, and in one that is itself run by `heddle check`, the body just
- * runs once. */
+ * In a program that was not built with `heddle cc`, and in one that is itself run by `heddle check`, the body runs
+ * once. */
 static inline struct hd_check_result hd_check(void (*body)(void *), void *arg,
                                               const struct hd_check_options *options) {
   struct hd_check_result result;
@@ -133,7 +133,7 @@ static inline struct hd_check_result hd_check(void (*body)(void *), void *arg,
   return result;
 }
 
-/* Whether nothing speaks against it: no finding, and no error. */
+/* True if there was no finding and no error. */
 static inline hd_truth hd_check_passed(const struct hd_check_result *r) {
   return r->verdict != HD_CHECK_BUG && r->verdict != HD_CHECK_ERROR;
 }

@@ -1,4 +1,4 @@
-/* heddle.hpp: hd_check for C++: a body that is anything callable, and a result that reads well in a test.
+/* heddle.hpp: hd_check for C++: the body is anything callable, and the result converts to bool and prints.
  *
  *   auto result = heddle::check([&] {
  *     std::thread a(...), b(...);
@@ -6,7 +6,7 @@
  *   });
  *   EXPECT_TRUE(result) << result;
  *
- * Options are named: heddle::check(body, {.strategy = "pct", .seconds = 5}) (C++20), or filled in one by one. An
+ * Options are named: heddle::check(body, {.strategy = "pct", .seconds = 5}) (C++20), or set one by one. An
  * exception that leaves the body is a finding, so REQUIRE of Catch2 works in it. For GoogleTest there is
  * heddle_gtest.hpp. */
 #ifndef HEDDLE_HPP
@@ -29,7 +29,7 @@ class result {
  public:
   explicit result(std::unique_ptr<hd_check_result> r) : r_(std::move(r)) {}
 
-  /* No finding, and no error. Whether every schedule was covered: complete(). */
+  /* True if there was no finding and no error. complete() says whether every schedule was covered. */
   explicit operator bool() const { return hd_check_passed(r_.get()); }
   bool complete() const { return r_->verdict == HD_CHECK_CLEAN; }
   heddle::verdict verdict() const { return r_->verdict; }
@@ -50,10 +50,10 @@ class result {
 
 inline std::ostream &operator<<(std::ostream &out, const result &r) { return out << '\n' << r.message(); }
 
-/* Runs body() under every schedule that matters; see hd_check. */
+/* Searches the schedules of body(); see hd_check. */
 template <class Body>
 result check(Body &&body, const options &o = {}) {
-  auto call = [&] { body(); }; /* an object, whatever the body is */
+  auto call = [&] { body(); }; /* an object even if the body is a function */
   auto r = std::unique_ptr<hd_check_result>(new hd_check_result);
   *r = hd_check([](void *arg) { (*static_cast<decltype(call) *>(arg))(); }, &call, &o);
   return result(std::move(r));

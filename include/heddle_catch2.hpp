@@ -1,4 +1,4 @@
-/* heddle_catch2.hpp: heddle::check for Catch2 of version 2.
+/* heddle_catch2.hpp: heddle::check for Catch2 version 2.
  *
  *   TEST_CASE("the cache is consistent") {
  *     heddle::expect_clean([&] {
@@ -7,9 +7,9 @@
  *     });
  *   }
  *
- * Include it in the file with CATCH_CONFIG_MAIN (or CATCH_CONFIG_RUNNER) too, after catch.hpp: that is where failed
- * assertions can be seen. Assertions of Catch2 are not made for several threads at once: use them when the threads of
- * the body have been joined, and assert() in the threads. */
+ * Include it in the file with CATCH_CONFIG_MAIN (or CATCH_CONFIG_RUNNER) too, after catch.hpp: failed assertions
+ * are detected there. Catch2's assertions are not thread-safe: use them after the threads of the body have been joined,
+ * and assert() in the threads. */
 #ifndef HEDDLE_CATCH2_HPP
 #define HEDDLE_CATCH2_HPP
 
@@ -22,12 +22,12 @@
 namespace heddle {
 namespace catch2 {
 
-/* Where the linker misses this, the header was not included in the file with CATCH_CONFIG_MAIN. */
+/* If the linker does not find this, the header was not included in the file with CATCH_CONFIG_MAIN. */
 extern const bool heddle_catch2_hpp_is_in_the_main_file;
 
 inline result fail_unless(bool passed, result r, const char *what, const char *file, int line) {
   if (passed) return r;
-  /* Catch2 breaks long lines: the whole is printed here, and Catch2 has what counts. */
+  /* Catch2 breaks long lines, so the whole message is printed here and Catch2 gets the essential part. */
   std::cout.flush();
   std::cerr << r.message();
   Catch::AssertionHandler handler(Catch::StringRef(what),
@@ -51,7 +51,7 @@ result expect_passed(Body &&body, const options &o = {}, const char *file = __bu
   return catch2::fail_unless(passed, std::move(r), "heddle::expect_passed", file, line);
 }
 
-/* The same also when not every schedule was covered. Where nothing is searched, there is nothing to cover. */
+/* Also fails it when not every schedule was covered. If nothing is searched, coverage is not required. */
 template <class Body>
 result expect_clean(Body &&body, const options &o = {}, const char *file = __builtin_FILE(),
                     int line = __builtin_LINE()) {
@@ -68,7 +68,7 @@ namespace catch2 {
 
 extern const bool heddle_catch2_hpp_is_in_the_main_file = true;
 
-/* A failed assertion of an execution ends it there. */
+/* A failed assertion ends the execution at that point. */
 struct listener : Catch::TestEventListenerBase {
   using TestEventListenerBase::TestEventListenerBase;
   bool assertionEnded(const Catch::AssertionStats &stats) override {

@@ -2,8 +2,8 @@
  *
  *   static void test_cache(void **state) { heddle_assert_clean(body, *state, NULL); }
  *
- * Failed assertions of cmocka in the body, in whatever thread, are findings. Include it after cmocka.h, which wants
- * four headers before itself. */
+ * Failed assertions of cmocka in the body, in any thread, are findings. Include it after cmocka.h, which needs
+ * four headers before it. */
 #ifndef HEDDLE_CMOCKA_H
 #define HEDDLE_CMOCKA_H
 
@@ -11,8 +11,8 @@
 
 #include "heddle.h"
 
-/* cmocka cuts its messages after 1,024 characters: the whole is printed here, and cmocka has what counts, for its XML
- * too. */
+/* cmocka truncates messages at 1,024 characters, so the whole message is printed here and cmocka gets the essential part,
+ * also for its XML. */
 static inline void hd_cmocka_check(const char *file, int line, hd_truth complete, void (*body)(void *),
                                    void *arg, const struct hd_check_options *options) {
   struct hd_check_result r = hd_check(body, arg, options);
@@ -30,8 +30,8 @@ static inline void hd_cmocka_check(const char *file, int line, hd_truth complete
 /* heddle_assert_passed(body, arg, options): fails the test when a schedule of body(arg) fails. */
 #define heddle_assert_passed(...) hd_cmocka_check(__FILE__, __LINE__, 0, __VA_ARGS__)
 
-/* heddle_assert_clean(body, arg, options): the same also when not every schedule was covered. Where nothing is searched,
- * there is nothing to cover. */
+/* heddle_assert_clean(body, arg, options): also fails it when not every schedule was covered. If nothing is
+ * searched, coverage is not required. */
 #define heddle_assert_clean(...) hd_cmocka_check(__FILE__, __LINE__, 1, __VA_ARGS__)
 
 #endif

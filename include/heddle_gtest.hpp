@@ -7,7 +7,7 @@
  *     });
  *   }
  *
- * These are functions, not macros, so that the lines of the body stay what they are. */
+ * These are functions, not macros, so that the body keeps its line numbers. */
 #ifndef HEDDLE_GTEST_HPP
 #define HEDDLE_GTEST_HPP
 
@@ -19,7 +19,7 @@
 namespace heddle {
 namespace gtest {
 
-/* A failed assertion of this execution, in whatever thread, ends it there. */
+/* A failed assertion, in any thread, ends the execution at that point. */
 class reporter : public ::testing::ScopedFakeTestPartResultReporter {
  public:
   reporter() : ScopedFakeTestPartResultReporter(INTERCEPT_ALL_THREADS, &unused_) {}
@@ -31,7 +31,7 @@ class reporter : public ::testing::ScopedFakeTestPartResultReporter {
   ::testing::TestPartResultArray unused_;
 };
 
-/* heddle::check in which a failed assertion of GoogleTest is a finding. The test itself is not failed by it. */
+/* heddle::check in which a failed assertion of GoogleTest is a finding. It does not fail the test itself. */
 template <class Body>
 result check(Body &&body, const options &o = {}) {
   return heddle::check(
@@ -57,7 +57,7 @@ result expect_passed(Body &&body, const options &o = {}, const char *file = __bu
   return r;
 }
 
-/* The same also when not every schedule was covered. Where nothing is searched, there is nothing to cover. */
+/* Also fails it when not every schedule was covered. If nothing is searched, coverage is not required. */
 template <class Body>
 result expect_clean(Body &&body, const options &o = {}, const char *file = __builtin_FILE(),
                     int line = __builtin_LINE()) {

@@ -4,8 +4,8 @@
 #   model <- abi <- explore <- runtime;  base and model <- abi <- trace <- analysis <- report <-
 #   session <- cli
 #
-# What ends up in libheddle_rt.so (model, abi, explore, runtime) must not use base, which allocates and
-# prints. An optional argument names another root to check (the tests of this script use it).
+# The folders linked into libheddle_rt.so (model, abi, explore, runtime) must not use base, which allocates and
+# prints. An optional argument names another root to check; the tests of this script use it.
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 4
 

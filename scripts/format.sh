@@ -1,7 +1,7 @@
 #!/bin/sh
-# format.sh: formats all C sources in place, or (--check) names the files that differ and fails.
+# format.sh: formats all C sources in place; with --check, lists the files that differ and fails.
 #
-# clang-format's output differs between versions, so only version 14 (Debian 12) counts.
+# clang-format's output differs between versions, so only version 14 (Debian 12) is accepted.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 

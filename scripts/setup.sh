@@ -1,23 +1,23 @@
 #!/bin/sh
-# setup.sh: installs what is missing from Debian's packages; costs a few milliseconds when nothing is.
-# `setup.sh test` also installs what only the tests need: a browser for the report page, and what reads
-# the files that are made for other programs; test frameworks.
+# setup.sh: installs missing Debian packages; takes a few milliseconds when none is missing. `setup.sh test` also
+# installs what only the tests need: a browser for the report page, readers of the other output formats, and test
+# frameworks.
 #
-# Exit status: 0 everything is there, 3 something is missing and may not be installed (the list and the
-# one command to run are printed).
+# Exit status: 0 everything is installed; 3 something is missing and cannot be installed (prints the list and the
+# command to run).
 set -u
 
 packages="gcc g++ clang libclang-rt-dev clang-format cmake ninja-build pkg-config python3
   libdw-dev libelf-dev libjansson-dev libxxhash-dev libzstd-dev libcmocka-dev autoconf automake gdb dpkg-dev"
 [ "${1:-}" = test ] && packages="$packages chromium fonts-dejavu-core libxml2-utils groff-base meson zsh valgrind
   python3-jsonschema libgtest-dev catch2 check"
-# Any npm will do: that of Debian is only installed where there is none.
+# Any npm will do: Debian's is installed only if there is none.
 [ "${1:-}" = test ] && ! command -v npm >/dev/null 2>&1 && packages="$packages npm"
 commands="gcc g++ clang cmake ninja pkg-config python3"
 libraries="libdw jansson libxxhash libzstd cmocka"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
-  # Not Debian: nothing can be installed by name, but what is needed can be named.
+  # Not Debian: nothing can be installed, but the needed packages can be listed.
   missing=""
   for c in $commands; do command -v "$c" >/dev/null 2>&1 || missing="$missing $c"; done
   if command -v pkg-config >/dev/null 2>&1; then
@@ -52,7 +52,7 @@ refuse() {
 as_root=""
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null 2>&1 || refuse "not root, and there is no sudo"
-  # Without a terminal nobody can type a password, so do not wait for one.
+  # Without a terminal there is no way to type a password, so do not wait for one.
   if [ -t 0 ]; then as_root="sudo"; else as_root="sudo -n"; fi
   $as_root true 2>/dev/null || refuse "not root, and sudo refused"
 fi
@@ -60,7 +60,7 @@ fi
 echo "setup: installing$missing"
 export DEBIAN_FRONTEND=noninteractive
 apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq"
-# A failed update (no network) is not the end: the packages may be in the cache.
+# A failed update (no network) is not fatal: the packages may be in the cache.
 $apt update || echo "setup: apt-get update failed; trying with the package lists there are" >&2
 # shellcheck disable=SC2086
 $apt install -y --no-install-recommends $missing >/dev/null || refuse "apt-get could not install them"

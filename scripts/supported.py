@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes docs/supported.md: what the runtime does with each function and system call.
+"""Generates docs/supported.md: how the runtime handles each function and system call.
 
 usage: scripts/supported.py [--check] [--library build/lib/heddle/libheddle_rt.so]
 
-Everything is read from the sources in src/runtime, after the preprocessor (macros define many of the
-functions): a function is listed when it is exported, its family is what the opening comment of its file says,
-and its status follows from its code. --check writes nothing and exits with 1 when the page is out of date.
---library also compares the list with the symbols that the built runtime exports.
+It reads the sources in src/runtime after preprocessing, since macros define many of the functions. Exported functions
+are listed; the family of a function is the first sentence of its file's opening comment, and its status follows from
+its code. --check writes nothing and exits with 1 when the page is out of date. --library also compares the list with
+the symbols that the built runtime exports.
 """
 import argparse
 import glob
@@ -26,24 +26,24 @@ NAME = re.compile(r"(\w+)\s*\((?:[^()]|\([^()]*\))*\)\s*(?:__asm__\s*\(\s*\"(\w+
 HEAD = """\
 # Supported functions and system calls
 
-`scripts/supported.py` generates this page from the sources of the runtime: do not edit it. It says what happens in a
-controlled run. A program that is started on its own, without `heddle`, behaves as with the originals.
+`scripts/supported.py` generates this page from the sources of the runtime. It describes a program that runs under
+`heddle`; started on its own, the program uses the original functions. The [glossary](glossary.md) defines the terms.
 
-- **controlled**: Heddle's own code does the work.
-- **passed through**: the original does the work, and Heddle records what it needs: memory that is read and
-  written counts as accessed, handlers are kept, and what a restart must undo is noted.
-- **refused**: the search ends with exit code 3 and a message that names the function and the place of the call.
+- **controlled**: Heddle implements the function.
+- **passed through**: the original runs, and Heddle records its effects: the memory it reads and writes counts as
+  accessed, handlers are remembered, and changes that a restart must undo are noted.
+- **refused**: the search ends with a message that names the function and the place of the call, and exit code 3.
 
-The last column names the operation (`src/model/ops.def`) that stands for a call in schedules and events. A *memory
-access* is a scheduling point only where threads contend for the memory (see
+The last column names the operation (`src/model/ops.def`) of the call in schedules and events. A *memory access* is a
+scheduling point only where threads contend for the memory (see
 [soundness.md](soundness.md#which-operations-are-scheduling-points)).
 
-Functions that are not listed run unchanged, as code without instrumentation does: see
-[soundness.md](soundness.md#code-without-instrumentation). The list of system calls at the end holds for the calls
-that they make.
+Functions that are not listed run unchanged, as code without instrumentation
+([soundness.md](soundness.md#code-without-instrumentation)). If such a function makes a system call, the list of system
+calls at the end applies to it.
 """
 
-# Operations that are made in another file of the runtime.
+# Operations that a call performs in another file of the runtime.
 ELSEWHERE = {"hd__thread_create(": "create", "hd__thread_join(": "join", "hd__thread_detach(": "detach",
              "hd__mutex_lock(": "lock", "hd__mutex_trylock(": "trylock", "hd__mutex_lock_until(": "timedlock",
              "hd__mutex_unlock(": "unlock", "hd__mutex_destroy(": "mutex-destroy", "hd__cond_wait(": "wait, wake",
@@ -51,14 +51,14 @@ ELSEWHERE = {"hd__thread_create(": "create", "hd__thread_join(": "join", "hd__th
              "hd__once(": "once, once-done", "hd__sleep(": "sleep", "pthread_exit(": "exit",
              "hd__access_": "memory access", "hd__heap_free": "free", "hd__thread_exit": "exit"}
 
-# What serve() in sysguard.c does with a system call, by the call that is found in its code; first match wins.
+# What serve() in sysguard.c does with a system call, keyed by a call in its code; the first match wins.
 ACTIONS = [
     ("fill_random", "random bytes come from the seed, also those of /dev/urandom"),
     ("virtual_time", "virtual: the same in every run"),
     ("virtual_usage", "all zero"),
     ("virtual_gettimeofday", "virtual: the same in every run"),
     ("time((time_t", "virtual: the same in every run"),
-    ("hd__file_changes", "passed through; a restart restores the contents of files"),
+    ("hd__file_changes", "passed through; a restart restores the contents of the file"),
     ("hd__timerfd_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
     ("VIRTUAL_PID", "virtual: the same in every run"),
@@ -66,19 +66,19 @@ ACTIONS = [
     ("unsigned *)a[0] = 0", "always processor 0"),
     ("hd__unsupported", "refused"),
     ("hd__exit_now", "ends the execution, not the process"),
-    ("do_futex", "controlled; made by hand, it is an operation of the schedule only when it waits or wakes a waiter; "
+    ("do_futex", "controlled; called directly, it is an operation of the schedule only when it waits or wakes a waiter; "
                  "through `syscall()` everything but `FUTEX_WAIT_REQUEUE_PI` and `FUTEX_CMP_REQUEUE_PI`, which are refused"),
-    ("wait_call", "asks without waiting; a finite time-out passes at once, an endless one is refused while "
+    ("wait_call", "polls without waiting; a finite time-out expires at once, an infinite one is refused while "
                   "another thread lives"),
     ("do_mmap", "passed through; unmapped at a restart"),
-    ("do_munmap", "passed through for what the execution mapped; what existed before `main` stays"),
+    ("do_munmap", "passed through for mappings of the execution; those from before `main` stay"),
     ("do_mprotect", "passed through; a restart restores the old protection"),
-    ("cwd_moved", "passed through; a restart restores the working folder"),
+    ("cwd_moved", "passed through; a restart restores the initial folder"),
     ("mask_start", "passed through; restored at a restart"),
-    ("hd__fd_dup", "passed through; closed at a restart, which restores what existed before `main`"),
+    ("hd__fd_dup", "passed through; a restart closes it and restores the descriptors from before `main`"),
     ("do_kill", "to this process: handled by a thread, a finding if it would kill; passed through otherwise"),
     ("brk_moved", "passed through; restored at a restart"),
-    ("hd__fd_close", "passed through for what the execution opened; what existed before `main` stays open"),
+    ("hd__fd_close", "passed through for descriptors that the execution opened; those from before `main` stay open"),
     ("hd__fd_moved", "passed through; a restart restores the offset of a descriptor from before `main`"),
     ("hd__fd_opened", "passed through; closed at a restart"),
     ("made(", "passed through; closed at a restart"),
@@ -107,7 +107,7 @@ def preprocessed(path):
 
 
 def skip_literal(text, i):
-    """Behind the string or character literal that begins at i."""
+    """The position after the string or character literal at i."""
     quote, i = text[i], i + 1
     while text[i] != quote:
         i += 2 if text[i] == "\\" else 1
@@ -115,7 +115,7 @@ def skip_literal(text, i):
 
 
 def closing(text, i):
-    """Behind the brace or bracket that closes the one at i."""
+    """The position after the brace or bracket that closes the one at i."""
     depth = 0
     while True:
         c = text[i]
@@ -129,7 +129,7 @@ def closing(text, i):
 
 
 def declarations(text):
-    """(head, body) of everything at the outermost level; body is None for what has no braces."""
+    """(head, body) of every top-level declaration; body is None without braces."""
     i = start = 0
     while i < len(text):
         c = text[i]
@@ -152,7 +152,7 @@ def declarations(text):
 
 
 def without_inactive(body):
-    """The body without what it does in a process that is not controlled."""
+    """The body without the branches for a process that is not controlled."""
     while True:
         m = re.search(r"if \(!hot\.active\)\s*", body)
         if not m:
@@ -187,7 +187,7 @@ class Source:
             if not m:
                 continue
             name, symbol = m.groups()
-            entry = re.match(r"hd_in_(\w+)", name)  # the exported symbol is in arch_*.S and goes on here
+            entry = re.match(r"hd_in_(\w+)", name)  # the exported symbol is in arch_*.S and jumps here
             if (EXPORT in head or entry) and name not in self.exported:
                 self.exported.append(name)
                 self.symbol[name] = entry.group(1) if entry else versioned.get(name) or symbol or name
@@ -287,32 +287,32 @@ def operations():
              for what in ("wait", "socket")]
     waits, sockets = [re.findall(r"case SYS_(\w+)", text) for text in cases]
     yield ([n for n, what in io if what in ("IN", "OUT", "LOCK")] + waits + sockets,
-           "an operation of the schedule; a thread that would have to wait is disabled until it need not; time-outs"
+           "an operation of the schedule; a thread that would have to wait is blocked until it can proceed; time-outs"
            " are virtual. Output to a descriptor from before `main` is passed through")
     yield ([n for n, what in io if what not in ("IN", "OUT", "LOCK")],
            "an operation of the schedule, on files and channels that the execution opened")
     names = re.findall(r"\{SYS_(\w+), (\w+), -?\d, ", read("kernel/files.c"))
     yield ([n for n, what in names if what != "LOOK"],
-           "passed through; a restart restores what it changed and closes what it opened. An operation of the"
+           "passed through; a restart undoes its changes and closes what it opened. An operation of the"
            " schedule where threads contend for names")
     yield ([n for n, what in names if what == "LOOK"],
            "passed through. An operation of the schedule where threads contend for names")
     yield (["wait4", "waitid"], "an operation of the schedule, enabled when no thread can run and the child has ended")
     yield (["fork", "vfork", "clone", "clone3"],
-           "the child runs natively, and a restart kills it; with `CLONE_THREAD`: refused")
-    yield (["execve", "execveat"], "the other program runs natively; its end is the end of the execution")
+           "the child runs natively, and is killed at a restart; with `CLONE_THREAD`: refused")
+    yield (["execve", "execveat"], "the new program runs natively; the execution ends with it")
     yield (["exit_group"], "ends the execution, not the process")
-    yield (["nanosleep", "clock_nanosleep"], "made by hand: sleeps in virtual time")
-    yield (["pause", "rt_sigsuspend"], "an operation of the schedule, enabled when a signal is pending that has a handler")
+    yield (["nanosleep", "clock_nanosleep"], "called directly: sleeps in virtual time")
+    yield (["pause", "rt_sigsuspend"], "an operation of the schedule, enabled when a signal is pending")
     yield (re.findall(r"nr == SYS_(\w+)", re.search(r"\nbool hd__alarm_serves\(.*?\n\}\n", read("kernel/timers.c"), re.S).group()),
-           "virtual: the signal comes when virtual time reaches the expiration; timers of processor time and `SIGEV_THREAD` are"
+           "virtual: the signal arrives when virtual time reaches the deadline; timers of processor time and `SIGEV_THREAD` are"
            " refused")
 
 
 def system_call_page():
     out = ["## System calls\n",
-           "Every system call made outside the runtime is intercepted (`src/runtime/kernel/sysguard.c`), whatever\n"
-           "code makes it. If a call is in two lines, both apply. Calls that are not listed are passed through.\n"]
+           "Heddle intercepts every system call made outside the runtime (`src/runtime/kernel/sysguard.c`), whoever makes\n"
+           "it. For a call on two lines, both apply. Calls that are not listed are passed through.\n"]
     actions, order = {}, []
     for names, action in system_calls():
         if action not in actions:

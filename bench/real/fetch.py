@@ -1,4 +1,4 @@
-"""Source packages for bench/real/real.py, without a change of the system's configuration.
+"""Downloads source packages for bench/real/real.py without changing the system's configuration.
 
 The system has its package archives configured for binary packages; the same archives hold the sources. apt-get
 is given a list of its own, made of the archives that the system itself uses, and folders of its own for indexes

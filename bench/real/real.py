@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks programs that people really use: fetched as source packages, built with `heddle cc`, and searched.
+"""Checks widely used programs: downloads their source packages, builds them with `heddle cc`, and searches them.
 
     real.py --build build              all of them; writes the table of docs/real-programs.md
     real.py --build build --only NAME  one of them (repeatable); the other rows of the table stay
 
-What is fetched and built stays in BUILD/real, so that a second run only checks. Every check has the verdicts that
-are expected of it; another one fails the command, and so does a program that cannot be built."""
+Downloads and builds stay in BUILD/real, so a second run only checks. Every check has its expected verdicts; any other
+verdict fails the command, and so does a program that cannot be built."""
 import argparse
 import json
 import os

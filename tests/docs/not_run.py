@@ -1,29 +1,29 @@
-"""Commands of the documentation that the tests do not run as they stand, each with its reason. Whatever is not in here is
-run. An entry that no page has any more is an error."""
+"""Commands of the documentation that the tests do not run as written, each with its reason. All others are run. An entry
+that no page has is an error."""
 
 # page -> {command: reason}: not run at all
 NOT_RUN = {
     "README.md": {
-        "make build": "it is what made the heddle that runs here",
-        "make test": "this is a part of it",
+        "make build": "it built the heddle under test",
+        "make test": "this test is part of it",
         "make bench": "ten minutes",
         "make deb": "cli/install:deb builds the package and uses it",
         "make demo": "cli/examples runs it",
-        "./configure CC=\"heddle cc\" CXX=\"heddle c++\"": "tests/cc/run.py does that with a project of autoconf and automake",
+        "./configure CC=\"heddle cc\" CXX=\"heddle c++\"": "tests/cc/run.py does this with an autoconf and automake project",
     },
     "docs/tutorial.md": {
         "sudo apt install git make": "tests install nothing",
-        "make build": "it is what made the heddle that runs here",
+        "make build": "it built the heddle under test",
     },
     "docs/from-rr.md": {
-        "while timeout 5 rr record --chaos ./bank; do :; done": "rr needs performance counters of the processor",
-        "rr replay": "rr needs performance counters of the processor",
+        "while timeout 5 rr record --chaos ./bank; do :; done": "rr needs the processor's performance counters",
+        "rr replay": "rr needs the processor's performance counters",
     },
     "docs/from-loom.md": {
-        "RUSTFLAGS=\"--cfg loom\" cargo test --release": "Rust and the crate loom are not among what the tests need",
+        "RUSTFLAGS=\"--cfg loom\" cargo test --release": "the tests do not require Rust and loom",
     },
     "docs/builds.md": {
-        "./configure CC=\"heddle cc\" CXX=\"heddle c++\"": "tests/cc/run.py does that with a project of autoconf and automake",
+        "./configure CC=\"heddle cc\" CXX=\"heddle c++\"": "tests/cc/run.py does this with an autoconf and automake project",
     },
 }
 
@@ -33,10 +33,10 @@ INSTEAD = {
         "sudo make install":
             ('cmake --install "$BUILD" --prefix "$HOME/usr"', "tests change nothing outside their folder"),
         "make CC=\"heddle cc\" CXX=\"heddle c++\"":
-            ('make -C examples/project CC="heddle cc" CXX="heddle c++"', "it is meant for a project"),
+            ('make -C examples/project CC="heddle cc" CXX="heddle c++"', "it needs a project"),
         "cmake -DCMAKE_C_COMPILER=heddle-cc -DCMAKE_CXX_COMPILER=heddle-c++ -B build-heddle":
             ("cmake -DCMAKE_C_COMPILER=heddle-cc -DCMAKE_CXX_COMPILER=heddle-c++ -S examples/project -B build-heddle && "
-             "cmake --build build-heddle", "it is meant for a project"),
+             "cmake --build build-heddle", "it needs a project"),
     },
     "docs/tutorial.md": {
         "sudo make install":
@@ -45,11 +45,11 @@ INSTEAD = {
     },
     "docs/from-rr.md": {
         "gcc -g bank.c -o bank -pthread":
-            ("cp examples/bank.c . && gcc -g bank.c -o bank -pthread", "the page has the file in sight"),
+            ("cp examples/bank.c . && gcc -g bank.c -o bank -pthread", "the page assumes the file is here"),
     },
 }
 
-# What may stand behind "heddle" in the text besides a verb: commands inside gdb, and help
+# Words that may follow "heddle" in the text besides a verb: commands inside gdb, and help
 OTHER_WORDS = {"threads", "thread", "next", "back", "goto", "finish", "schedule", "help"}
 
 # Options of other programs that the text of pages names

@@ -1,15 +1,15 @@
 """Reads the code blocks of a page of the documentation.
 
-What a block is stands behind its fence:
+The info string of a fence says what the block is:
 
-    ```console       a session: lines `$ command` (with `\\` at the end to go on), each with what it prints below.
-                     Lines `(gdb) command` in that are typed at gdb's prompt. A line `...` stands for any lines.
+    ```console       a session: lines `$ command` (with `\\` at the end to go on), each followed by its output.
+                     Lines `(gdb) command` are typed at gdb's prompt. A line `...` matches any lines.
     ```sh            commands without output: they must succeed
-    ```c NAME        the contents of file NAME (any language); the paragraph before the block has to name it as `NAME`
+    ```c NAME        the contents of file NAME (any language); the paragraph before the block must name it as `NAME`
     ```diff NAME     a change of file NAME: lines as in a patch, without numbers; `@@` separates places
-    ```LANGUAGE      anything else to look at
+    ```LANGUAGE      anything else, for reading only
 
-Blocks without a fence, or with nothing behind it, hold no commands.
+Blocks without a fence, or without an info string, contain no commands.
 """
 import re
 

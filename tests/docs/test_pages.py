@@ -1,11 +1,11 @@
-"""Every command of the documentation is run, and what it prints is what the page shows. Each page is one session in a
-folder of its own, with the heddle of the build on PATH and a copy of examples/ beside it; pages.py says how pages are
-written, not_run.py has the exceptions.
+"""Runs every command of the documentation and compares its output with the page. Each page is one session in a folder of
+its own, with the heddle of the build on PATH and a copy of examples/. pages.py describes the format of pages, not_run.py
+lists the exceptions.
 
-HEDDLE_UPDATE_GOLDEN=1 tests/run.py docs/pages      writes what comes out now into the pages; look at the difference
+HEDDLE_UPDATE_GOLDEN=1 tests/run.py docs/pages      writes the current output into the pages; review the diff
 
-Standard output and error are compared together, but for what NORMAL changes on both sides. The session's folder is shown
-as /home/me and the build folder as the place where Heddle would be installed.
+Standard output and error are compared together, after NORMAL has been applied to both sides. The session's folder is shown
+as /home/me, and the build folder as the installation prefix.
 """
 import glob
 import os
@@ -28,7 +28,7 @@ NORMAL = ((re.compile(r"\b[0-9]+\.[0-9]+ s \([0-9.]+[kM]? per second\)"), "TIME"
           (re.compile(r"^#[0-9]+ +"), "#N "),                                          # of gdb: Heddle's frames count
           (re.compile(r"\b[0-9]+(?===)|(?<=pid=)[0-9]+|(?<=tid=)[0-9]+"), "PID"))      # of valgrind and tsan
 
-# One command in a shell that goes on where the one before ended: folder, exported variables, exit status.
+# One command in a shell that continues where the previous one ended: folder, exported variables, exit status.
 SHELL = """. "$STATE/exports" 2>/dev/null
 cd "$(cat "$STATE/folder")" && (exit "$(cat "$STATE/status")")
 . "$STATE/command"
@@ -57,7 +57,7 @@ class Session:
                     "CMAKE_PREFIX_PATH": s.build, "PYTHONUNBUFFERED": "1", "BUILD": s.build}
 
     def run(self, command, stdin=None):
-        """(exit status, lines printed); a command of not_run.py is run as it says there."""
+        """(exit status, lines printed); a command in not_run.INSTEAD is replaced first."""
         if command in not_run.INSTEAD.get(self.page, {}):
             command = not_run.INSTEAD[self.page][command][0]
         self.s.write("state/command", command + "\n")
@@ -69,7 +69,7 @@ class Session:
         return p.returncode, out.split("\n")[:-1] if out.endswith("\n") else out.split("\n") if out else []
 
     def transcript(self, step):
-        """What a step prints now; with commands typed at gdb's prompt, where it does not echo them."""
+        """The current output of a step, with the commands typed at gdb's prompt, which gdb does not echo."""
         commands = pages.typed(step.output)
         if not commands:
             return self.run(step.command)[1]
@@ -82,20 +82,20 @@ class Session:
 
 
 def matches(want, got):
-    """Whether lines are those wanted, in which `...` stands for any number of them."""
+    """Whether the lines match; `...` stands for any number of lines."""
     pattern = "".join("(?:.*\n)*" if line.strip() == "..." else re.escape(normal(line)) + "\n" for line in want)
     return re.fullmatch(pattern, "".join(normal(line) + "\n" for line in got)) is not None
 
 
 def after_the_gap(want, got):
-    """How many lines the `...` at the beginning of a page's output stands for: 0 when there is none."""
+    """The number of lines that a leading `...` stands for, or 0."""
     if len(want) < 2 or want[0].strip() != "...":
         return 0
     return next((n for n, line in enumerate(got) if normal(line) == normal(want[1])), 0)
 
 
 def difference(want, got):
-    """The first line that differs: its place in the page's output, what came, what is shown."""
+    """The first line that differs: its index in the page's output, the actual line, the line in the page."""
     gap = after_the_gap(want, got)
     skipped = 1 if gap else 0
     for n, line in enumerate(got[gap:], skipped):
@@ -106,7 +106,7 @@ def difference(want, got):
 
 
 def kept(want, got):
-    """What to show: of lines that say the same, those that are there already. What was left out at the beginning stays so."""
+    """The new output for the page: keeps existing lines that are equivalent, and a leading `...`."""
     gap = after_the_gap(want, got)
     if gap:
         return want[:1] + kept(want[1:], got[gap:])
@@ -114,7 +114,7 @@ def kept(want, got):
 
 
 def play(s, page, text, update=False):
-    """Runs the page; returns its text, with `update` with the output that came."""
+    """Runs the page; returns its text, with the actual output if `update` is set."""
     session = Session(s, page)
     lines = text.split("\n")
     moved = 0
@@ -164,7 +164,7 @@ def play(s, page, text, update=False):
 
 
 def commands(block):
-    """The commands of an sh block, without remarks behind them."""
+    """The commands of an sh block, without trailing comments."""
     return [re.sub(r"\s+#.*", "", line).strip() for line in block.text().replace("\\\n", "").splitlines()
             if line.strip() and not line.strip().startswith("#")]
 
@@ -193,7 +193,7 @@ def test_page(s, page):
 
 
 def test_no_command_is_left_out(s):
-    """What looks like a command stands in a block that is run, and every exception is one of a page."""
+    """Whatever looks like a command is in a block that is run, and every exception belongs to a page."""
     for page in PAGES:
         for block in pages.blocks(read(page)):
             for n, line in enumerate(block.lines):
@@ -206,7 +206,7 @@ def test_no_command_is_left_out(s):
 
 
 def test_options_in_the_text(s):
-    """Verbs and options of heddle that the text of a page names exist, and so do scripts and targets of make."""
+    """Verbs and options of heddle, scripts and make targets that a page names exist."""
     verbs = re.findall(r"^  heddle (\S+) ", s.run([s.heddle, "help"]).stdout, re.M)
     options = {verb: set(re.findall(r"--[a-z][a-z-]*", s.run([s.heddle, "help", verb]).stdout)) for verb in verbs}
     known = set().union(*options.values(), not_run.FOREIGN)
@@ -234,13 +234,13 @@ def test_options_in_the_text(s):
 
 
 def anchors(page):
-    """What a link can name: headings as services that show Markdown make them."""
+    """The anchors of a page, derived from headings as Markdown renderers do."""
     text = re.sub(r"(?ms)^ *```.*?^ *```$", "", read(page))
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^#+ (.*)$", text, re.M)}
 
 
 def test_links(s):
-    """Links lead somewhere, and every page of docs/ is linked from the README."""
+    """Links have a target, and every page of docs/ is linked from the README."""
     linked = set()
     for page in PAGES:
         for target in re.findall(r"\]\(([^)\s]+)\)", read(page)):

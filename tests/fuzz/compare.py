@@ -1,17 +1,16 @@
-"""What every strategy says about a program, through the command line, and whether it agrees with plain
-depth-first search.
+"""Compares the results of every strategy on a program, through the command line, with those of plain depth-first search.
 
 Programs are built in batches (Batch), with one compiler at one level. judge() searches one of them:
 
  1. `dfs` is the reference: the happens-before classes, the final states, the findings (kind and places).
  2. Every strategy that claims to be complete has the same classes, states and findings. A strategy may only
     claim less than `dfs` when the runtime says so (`complete` is false for `dfs` too).
- 3. `optimal` runs exactly one execution per class and gives up none.
+ 3. `optimal` runs exactly one execution per class and no redundant ones.
  4. `rdfs` runs as many executions as `dfs`, `dpor` no more.
- 5. Within a bound of preemptions or delays, the reductions have what `dfs` has within that bound; one bound after
-    the other ends with everything.
- 6. Four processes have what one has, in as many executions.
- 7. A search that was saved half way and continued ends with the same.
+ 5. Within a bound of preemptions or delays, the reductions have the results of `dfs` within that bound; iterating the
+    bound ends with all results.
+ 6. Four processes have the results of one, in as many executions.
+ 7. A search that was saved half way and resumed has the same results.
  8. Every finding was reproduced when it was found; some are replayed once more.
 
 A program too large for `dfs` is still useful: `optimal` and `dpor` are compared with each other.

@@ -1,15 +1,14 @@
 """Random small threaded C programs.
 
 A program is a few bodies, one for each thread (body 0 is main), and the routines of its once-controls. A body is
-a list of nodes; a node is a statement, or a statement with blocks inside. Any node may be removed and what is
-left is still a program that compiles, so a bad program can be shrunk (shrink.py).
+a list of nodes; a node is a statement, or a statement with blocks inside. After removing any node, the
+program still compiles, so a failing program can be shrunk (shrink.py).
 
-Many programs stand in one C file, since compiling costs more than checking; the first argument says which of
-them runs. They share the variables of program.h: a process runs one program only. Every value that a program reads
-is told to the runtime (SEE), with the thread and the number of the value, so the final state of an execution,
-whether it ends, dies or is stuck, is all that its threads have seen.
+One C file holds many programs, since compiling costs more than checking; the first argument selects one. They share the variables of program.h: a process runs one program only. Every value that a program reads
+is reported to the runtime (SEE), with the thread and the number of the value. So the final state of an execution is
+everything that its threads have read, whether it ends, dies or is stuck.
 
-What a program may use is a set of features. Each program takes a random part of them, so that each is also seen
+What a program may use is a set of features. Each program uses a random subset, so that each feature also occurs
 alone. A feature is a method do_NAME of Generator that returns nodes; a new one is a line in FEATURES and a method.
 """
 import random

@@ -5,7 +5,7 @@ N failed'.
 usage: tests/fuzz/run.py [--programs N] [--seed S] [--first I] [--features LIST] [--keep DIR] [--build DIR]
 
 A difference is shrunk and written to DIR (default: fuzz-failures in the build folder) as a C file that says how to
-see it. The programs in found/ showed a difference once and are run first. --features takes names from generate.py:
+reproduce it. The programs in found/ showed a difference once and are run first. --features takes names from generate.py:
 `lock,cond` means only these, `-heap` all but that one. The compiler and its level depend on the number of the
 program, so `--first I --programs 1` runs one again.
 """

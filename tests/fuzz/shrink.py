@@ -1,7 +1,7 @@
-"""Makes a program that shows a difference as small as it gets, and writes it out.
+"""Shrinks a program that shows a difference as far as possible, and writes it to a file.
 
-All programs that lack one node of the last one, or have the blocks of a node in its place, are built in one
-binary and judged; the first with the same complaint is the next one, until there is none.
+All variants that lack one node, or replace a node by its blocks, are built in one binary and judged. The first with the
+same difference is shrunk further, until there is none.
 """
 import os
 import shlex

@@ -19,7 +19,7 @@ def find():
 
 
 class Browser:
-    """One page. Everything that it says on its console, and every error, is kept in `said`."""
+    """One page. Its console output and all errors are kept in `said`."""
 
     def __init__(self, width=1280, height=900, dark=False):
         self.said = []
@@ -34,7 +34,7 @@ class Browser:
                    "--window-size=%d,%d" % (width, height)]
 
         def place():
-            # Through high numbers: one of the pipes may already be 3 or 4.
+            # Via high numbers, since one of the pipes may already be 3 or 4.
             a, b = os.dup2(to_child, 60), os.dup2(from_child, 61)
             os.dup2(a, 3)
             os.dup2(b, 4)
@@ -123,7 +123,7 @@ class Browser:
             self.event(self.message(end))
 
     def eval(self, expression):
-        """The value of an expression in the page, after it has drawn itself."""
+        """The value of an expression in the page, after it has been drawn."""
         r = self.call("Runtime.evaluate", returnByValue=True, awaitPromise=True, expression=(
             "new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(%s))))" % expression))
         if "exceptionDetails" in r:

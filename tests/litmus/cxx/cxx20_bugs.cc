@@ -1,4 +1,4 @@
-// The typical mistake with each of the things in cxx20_sync.cc, which has them right.
+// The typical bug with each facility of cxx20_sync.cc, which uses them correctly.
 // cflags: -std=c++20
 // native: no
 // expect: kind=lost-wakeup|deadlock

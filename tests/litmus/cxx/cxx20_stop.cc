@@ -1,5 +1,5 @@
-// A worker that waits on a condition of any lock until there is something or it is told to stop: nothing is lost.
-// Wrong: the flag of the stop is a plain one, looked at without the lock.
+// A worker waits on a condition_variable_any until there is work or a stop is requested: nothing is lost. Wrong: the
+// stop flag is a plain variable, read without the lock.
 // cflags: -std=c++20
 // expect: clean executions=300
 // expect: kind=data-race

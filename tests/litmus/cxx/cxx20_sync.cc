@@ -1,4 +1,4 @@
-// What C++20 builds on futexes: waiting for atomics, latches, barriers, semaphores; and futures.
+// C++20 facilities built on futexes: waiting on atomics, latches, barriers, semaphores; and futures.
 // cflags: -std=c++20
 // compilers: gcc clang
 // expect: clean executions=100

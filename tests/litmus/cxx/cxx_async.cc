@@ -1,4 +1,4 @@
-// A pipeline of std::async, explored to the end; and one whose stages share what they should hand over.
+// A pipeline of std::async, explored completely; and one whose stages share data that they should hand over.
 // cflags: -std=c++17
 // expect: clean executions=1
 // args: --strategy optimal

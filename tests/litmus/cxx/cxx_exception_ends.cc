@@ -1,5 +1,5 @@
-// The ways in which an exception ends the program, each in the schedule in which the other thread was faster. The type
-// and what it says are told, and where it was thrown, however far the stack was unwound since.
+// The ways in which an exception ends the program, each in the schedule in which the other thread was faster. The
+// report gives its type, its message and where it was thrown, however far the stack has been unwound since.
 // opt: -O0 -O2
 // native: no
 // expect: kind=uncaught-exception

@@ -1,4 +1,4 @@
-// An exception nobody catches, in one schedule.
+// An exception that is not caught, in one schedule.
 // expect: kind=uncaught-exception
 // says: uncaught exception: std::runtime_error: too late
 // where: line=@throw

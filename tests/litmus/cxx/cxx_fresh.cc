@@ -1,4 +1,4 @@
-// Global objects, static locals and containers are as new in every execution.
+// Global objects, static locals and containers are fresh in every execution.
 // restart: memory fork
 // expect: clean executions=200
 #include <cassert>

@@ -1,5 +1,5 @@
-// std::list, std::map and std::set, whose nodes are linked by functions of libstdc++'s shared library: under a lock they
-// are right whatever is done with them, and without one (or with a lock for reading) two threads race.
+// std::list, std::map and std::set, whose nodes are linked by functions of libstdc++'s shared library. With a lock
+// every operation is correct; without one, or with a lock for reading, two threads race.
 // opt: -O0 -O2
 // cflags: -std=c++17
 // expect: clean executions=50

@@ -1,4 +1,4 @@
-// pthread_exit in C++ unwinds: destructors run, catch (...) sees it and must throw on.
+// pthread_exit in C++ unwinds: destructors run, and catch (...) sees it and must rethrow.
 // opt: -O0 -O2
 // restart: memory fork
 // expect: clean executions=100

@@ -1,4 +1,4 @@
-// Copies of one shared_ptr in several threads: the count is right, the object goes once.
+// Copies of one shared_ptr in several threads: the count is correct, the object is destroyed once.
 // opt: -O0 -O2
 // expect: clean executions=200
 // args: --leaks

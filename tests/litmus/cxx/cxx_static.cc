@@ -1,4 +1,4 @@
-// The initialiser of a static local runs once; whoever comes second waits for it and sees it all.
+// The initialiser of a static local runs once; a second caller waits for it and sees its effects.
 // opt: -O0 -O2
 // restart: memory fork
 // expect: clean executions=300

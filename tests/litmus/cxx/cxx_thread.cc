@@ -1,4 +1,4 @@
-// std::thread, mutex, lock_guard and atomic, used right.
+// std::thread, mutex, lock_guard and atomic, used correctly.
 // opt: -O0 -O2
 // restart: memory fork
 // expect: clean executions=200

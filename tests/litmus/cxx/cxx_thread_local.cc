@@ -1,4 +1,4 @@
-// thread_local objects: built when first used in each thread, destroyed when it ends.
+// thread_local objects: constructed on first use in each thread, destroyed when it ends.
 // opt: -O0 -O2
 // restart: memory fork
 // expect: clean executions=200

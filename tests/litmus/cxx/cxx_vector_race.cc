@@ -1,4 +1,4 @@
-// push_back from two threads: a race, or what comes of it.
+// push_back from two threads: a race, or its consequences.
 // expect: kind=data-race|use-after-free|double-free|crash
 #include <thread>
 #include <vector>

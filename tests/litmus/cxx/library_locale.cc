@@ -1,4 +1,5 @@
-// The C++ library keeps caches in variables of its own, and inlines the code that fills them: no race of the program's.
+// The C++ library keeps caches in variables of its own, and inlines the code that fills them: not a race of the
+// program.
 // expect: clean executions=30
 #include <locale>
 #include <regex>

@@ -1,7 +1,7 @@
 // expect: clean executions=50
 // native: no
 // restart: memory fork auto
-/* Every execution finds the files as they were: one that is written, one that is appended to, one that is new. */
+/* Every execution finds the original files: one that is written, one that is appended to, one that is new. */
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 // expect: exact executions=2
 // native: no
-/* A lock file: exactly one of the two makes it. */
+/* A lock file: exactly one of the two creates it. */
 #include <fcntl.h>
 
 #include "litmus.h"

@@ -1,7 +1,7 @@
 // expect: clean executions=200
 // args: --strategy random
 // native: no
-/* flock between two descriptions: the second waits for the first. */
+/* flock between two open file descriptions: the second waits for the first. */
 #include <fcntl.h>
 #include <sys/file.h>
 

@@ -1,5 +1,5 @@
 // expect: kind=assertion
-/* The server takes it for granted that the first client comes first. */
+/* The server assumes that the first client connects first. */
 #include <sys/socket.h>
 #include <sys/un.h>
 

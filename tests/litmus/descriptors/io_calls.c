@@ -1,6 +1,6 @@
-// Every call that sends or receives: what was written before it is seen after it came, and the memory that it reads or
-// writes is accessed. Wrong: the buffer of what is sent is changed at the same time; what was received is looked at
-// before it has come.
+// Every call that sends or receives: writes before the send are visible after the receive, and the memory that the
+// call reads or writes counts as accessed. Wrong: the buffer is changed while it is being sent; received data is read
+// before it has arrived.
 // expect: clean executions=100
 // argv: all
 // expect: kind=data-race

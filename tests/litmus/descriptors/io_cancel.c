@@ -1,5 +1,5 @@
 // expect: exact executions=4
-/* A thread that waits for a descriptor can be cancelled there; its cleanup handlers run. */
+/* A thread that waits for a descriptor can be cancelled; its cleanup handlers run. */
 #include <poll.h>
 
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// An epoll that tells of changes only: who does not read to the end is not told of the rest.
+// An edge-triggered epoll: a reader that does not drain the descriptor is not notified of the rest.
 // expect: clean executions=200
 // expect: kind=deadlock
 // argv: once

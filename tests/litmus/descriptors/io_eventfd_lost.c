@@ -1,6 +1,6 @@
 // expect: kind=deadlock
 // says: waits to read from descriptor 3 (eventfd)
-/* The reader counts readings where it should count what it read. */
+/* The reader counts its reads instead of the values it read. */
 #include <sys/eventfd.h>
 
 #include "litmus.h"

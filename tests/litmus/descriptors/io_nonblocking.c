@@ -1,5 +1,5 @@
 // expect: exact executions=2
-/* What does not wait says so. */
+/* Non-blocking calls return EAGAIN. */
 #include <fcntl.h>
 
 #include "litmus.h"

@@ -1,6 +1,6 @@
 // expect: kind=assertion
 // where: function=main line=@x
-/* It should have waited. */
+/* A non-blocking read where a blocking one is needed. */
 #include <fcntl.h>
 
 #include "litmus.h"

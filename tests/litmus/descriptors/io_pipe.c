@@ -1,5 +1,5 @@
 // expect: exact executions=2
-/* A pipe: the reader waits without stopping the writer, and has seen what came before the write. */
+/* A pipe: the reader waits without stopping the writer, and sees everything before the write. */
 #include "litmus.h"
 
 static int p[2], data;

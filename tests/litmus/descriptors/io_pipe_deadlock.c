@@ -1,6 +1,6 @@
 // expect: kind=deadlock
 // says: waits to read from descriptor 3 (pipe)
-/* One message for two readers; nobody outside the process has the other end. */
+/* One message for two readers; no other process has the other end. */
 #include "litmus.h"
 
 static int p[2];

@@ -1,5 +1,5 @@
 // expect: exact executions=2
-/* A write that does not fit waits for the reader, and is done in pieces. */
+/* A write that does not fit waits for the reader, and is split. */
 #include "litmus.h"
 
 static int p[2];

@@ -1,7 +1,7 @@
 // expect: kind=data-race
 // where: function=producer line=@write
 // where: function=consumer line=@read
-/* What is written after the message is not ordered before its reader. */
+/* Writes after the message are not ordered before its reader. */
 #include "litmus.h"
 
 static int p[2], data;

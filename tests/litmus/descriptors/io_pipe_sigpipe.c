@@ -1,7 +1,7 @@
 // expect: kind=crash
 // where: function=main line=@x
 // native: no
-/* Nobody reads: the signal that kills is a finding with a place. */
+/* No reader: the fatal signal is a finding with a location. */
 #include "litmus.h"
 
 int main(void)

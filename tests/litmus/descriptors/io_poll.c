@@ -1,5 +1,5 @@
 // expect: exact executions=80 dfs=no
-/* poll, ppoll, select and pselect wait for whichever comes first, and say which. */
+/* poll, ppoll, select and pselect return for whichever descriptor is ready first. */
 #include <poll.h>
 #include <sys/select.h>
 

@@ -1,5 +1,5 @@
 // expect: exact executions=1
-/* The two directions of a connection have nothing to do with each other. */
+/* The two directions of a connection are independent. */
 #include <sys/socket.h>
 
 #include "litmus.h"

@@ -1,5 +1,5 @@
-// The lock of a stream is no scheduling point of its own, but a thread that is switched while it has it keeps others
-// out. Wrong: the result of trying to get it is not looked at; a mutex and the stream are taken in the other order.
+// The lock of a stream is not a scheduling point, but a thread that is switched while holding it excludes others.
+// Wrong: the result of trying to take it is ignored; a mutex and the stream are taken in the opposite order.
 // expect: clean executions=100
 // expect: kind=data-race
 // argv: try

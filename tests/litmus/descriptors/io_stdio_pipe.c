@@ -1,5 +1,5 @@
 // expect: exact executions=2
-/* stdio over a pipe: fgets waits, the stream's own lock is no scheduling point. */
+/* stdio over a pipe: fgets waits, the stream's own lock is not a scheduling point. */
 #include "litmus.h"
 
 static int p[2];

@@ -1,6 +1,6 @@
-// Time limits of input with two outcomes: what is waited for comes, or it does not come in time although somebody is
-// about to write it. Who gives up then and takes it that nothing will come is wrong; who looks again is right. Without
-// the option the time is over only when nobody can run.
+// Time limits of input have two outcomes: the data arrives, or the time runs out although another thread is about to
+// write it. A thread that then assumes that nothing will come is wrong; one that checks again is correct. Without the
+// option, time runs out only when no thread can run.
 // expect: clean executions=100
 // argv: poll
 // expect: kind=assertion

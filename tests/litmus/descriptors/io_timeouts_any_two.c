@@ -1,4 +1,4 @@
-// A time limit that ends early stays one that ended early when another thread comes to wait for input meanwhile.
+// A time limit that ended early stays so when another thread starts to wait for input meanwhile.
 // expect: exact executions=1
 // args: --timeouts=any
 #include <poll.h>

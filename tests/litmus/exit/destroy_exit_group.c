@@ -1,4 +1,4 @@
-// The program ends its process behind everybody's back: an end like any other, with its status.
+// The program ends its process by a direct system call: an ordinary end, with its status.
 // native: no
 // restart: memory fork
 // expect: clean executions=20

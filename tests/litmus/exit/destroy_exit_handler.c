@@ -1,4 +1,4 @@
-// exit in a destructor, while exit is under way; and an atexit handler that crashes.
+// exit in a destructor while exit is already running; and an atexit handler that crashes.
 // native: no
 // restart: memory fork
 // expect: clean executions=100

@@ -1,4 +1,4 @@
-// exit in main ends the process while threads are in the middle of things.
+// exit in main ends the process while threads are still working.
 // restart: memory fork
 // expect: clean executions=300
 #include "litmus.h"

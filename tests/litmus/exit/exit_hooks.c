@@ -1,5 +1,5 @@
-// Handlers of the end run where the end is asked for, while other threads may still be at work. Right: all are waited
-// for first. Wrong: the handler reads what another thread writes.
+// Exit handlers run in the thread that calls exit, while other threads may still work. Right: all are joined first.
+// Wrong: the handler reads what another thread writes.
 // expect: clean executions=100
 // argv: right
 // expect: kind=data-race

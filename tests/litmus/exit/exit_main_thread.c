@@ -1,5 +1,4 @@
-// pthread_exit of main: the others go on, and the process ends with the last of them, atexit handlers
-// and all.
+// pthread_exit in main: the others continue, and the process ends with the last of them, including atexit handlers.
 // restart: memory fork
 // expect: clean executions=200
 // expect: kind=assertion

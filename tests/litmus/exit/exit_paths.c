@@ -1,4 +1,4 @@
-// Every way to end a process, in a thread, by argument; atexit handlers run for exit only, last first.
+// Every way to end a process, in a thread, by argument; atexit handlers run only for exit, in reverse order.
 // restart: memory fork
 // expect: clean executions=100
 // argv: e

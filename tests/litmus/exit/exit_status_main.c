@@ -1,4 +1,4 @@
-// main returns something else than 0.
+// main returns a status other than 0.
 // native: no
 // expect: kind=exit
 // args: --exit-status

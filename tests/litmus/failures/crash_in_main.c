@@ -1,4 +1,4 @@
-// No schedule needed: main itself crashes, with a thread still about.
+// No schedule needed: main itself crashes while a thread exists.
 // expect: kind=crash
 // where: function=main thread=T0 line=@use
 #include "litmus.h"

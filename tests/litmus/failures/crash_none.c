@@ -1,4 +1,4 @@
-// The twins of the crash programs, put right.
+// The fixed versions of the crash programs.
 // restart: memory fork
 // expect: clean executions=300
 #include "litmus.h"

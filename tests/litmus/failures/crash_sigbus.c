@@ -1,4 +1,4 @@
-// A page of a file that is not there any more.
+// A page of a file that was truncated.
 // restart: memory fork
 // expect: kind=crash
 // where: function=user line=@use

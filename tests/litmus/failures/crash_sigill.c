@@ -1,4 +1,4 @@
-// An illegal instruction, as compilers put where the program cannot get.
+// An illegal instruction, as compilers emit for unreachable code.
 // expect: kind=crash
 // where: function=user line=@trap
 // says: SIGILL

@@ -1,4 +1,4 @@
-// A mapping of the program's own that is gone when it is used.
+// A mapping of the program that is unmapped before it is used.
 // restart: memory fork
 // expect: kind=crash
 // where: function=user line=@use

@@ -1,4 +1,4 @@
-// The program takes away access to its own code.
+// The program removes access to its own code.
 // native: no
 // expect: goes-on executions=10 kinds=crash
 // args: --hang-timeout 2s

@@ -1,4 +1,4 @@
-// A return address written over.
+// An overwritten return address.
 // native: no
 // restart: memory fork
 // cflags: -fno-stack-protector -U_FORTIFY_SOURCE

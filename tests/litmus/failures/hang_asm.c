@@ -1,4 +1,4 @@
-// A loop no hook can see.
+// A loop that no hook can see.
 // native: no
 // restart: memory fork
 // expect: kind=hang

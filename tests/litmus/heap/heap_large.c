@@ -1,4 +1,4 @@
-// Large blocks of which little is touched cost little, and are no hang.
+// Large blocks of which little is touched cost little, and are not a hang.
 // expect: clean executions=20
 // args: --leaks --restart=memory --time 20s
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// The allocator itself: every function, every size to the last byte, alignment, contents kept, zero, NULL.
+// The allocator itself: every function, every size to the last byte, alignment, preserved contents, zero, NULL.
 // opt: -O0 -O2
 // restart: memory fork
 // expect: clean executions=20

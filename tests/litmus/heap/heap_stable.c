@@ -1,5 +1,5 @@
-// Where a block lies depends on what its thread did, not on the schedule: two threads that do the same get
-// the same addresses, one arena apart.
+// The address of a block depends on what its thread did, not on the schedule: two threads that do the same get the
+// same addresses, one arena apart.
 // expect: clean executions=300
 // args: --restart=memory
 #include "litmus.h"

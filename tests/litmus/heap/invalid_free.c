@@ -1,4 +1,4 @@
-// Things that malloc did not return. By argument: stack, global, the middle of a block, a wild pointer.
+// Frees of addresses that malloc did not return. By argument: stack, global, the middle of a block, a wild pointer.
 // native: no
 // expect: kind=invalid-free
 // argv: stack

@@ -1,4 +1,4 @@
-// Memory that nobody can free any more, in one schedule. Reported only when asked for.
+// Memory that no thread can free any more, in one schedule. Reported only on request.
 // restart: memory fork
 // expect: kind=leak
 // args: --leaks

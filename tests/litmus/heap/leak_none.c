@@ -1,5 +1,4 @@
-// What can still be reached at exit is no leak: through a global, a chain, an interior pointer,
-// thread-local storage.
+// What is reachable at exit is not a leak: through a global, a chain, an interior pointer, thread-local storage.
 // restart: memory fork
 // expect: clean executions=100
 // args: --leaks

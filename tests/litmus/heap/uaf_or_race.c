@@ -1,4 +1,4 @@
-// Without an order between them a read and a free are a race or a use after free, whichever comes first.
+// An unordered read and free are a race or a use after free, whichever comes first.
 // expect: kind=use-after-free|data-race
 // where: function=freer
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// A reference count that is read and decremented in two steps: somebody uses what is gone, or frees it twice.
+// A reference count that is read and decremented in two steps: a use after free, or a double free.
 // expect: kind=use-after-free|double-free|data-race
 #include "litmus.h"
 

@@ -1,4 +1,4 @@
-// Two locks in one order; and a third taken with trylock the other way round.
+// Two locks in one order; and a third taken with trylock in the opposite order.
 // restart: memory fork
 // expect: clean executions=500
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// Four philosophers, each with the fork on the left first; or, with an argument, one the other way round.
+// Four philosophers, each taking the left fork first; or, with an argument, one taking the right fork first.
 // expect: kind=deadlock
 // expect: clean executions=300
 // argv: polite

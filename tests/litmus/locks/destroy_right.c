@@ -1,4 +1,4 @@
-// Destroyed after use, initialised again, used again; and a mutex in memory that is freed and got again.
+// Destroyed after use, initialised and used again; and a mutex in memory that is freed and allocated again.
 // restart: memory fork
 // expect: clean executions=300
 // args: --leaks

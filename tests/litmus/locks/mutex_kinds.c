@@ -1,4 +1,4 @@
-// Recursive and error-checking mutexes used as they are meant to be; the robust flag is accepted.
+// Recursive and error-checking mutexes, used correctly; the robust flag is accepted.
 // restart: memory fork
 // expect: clean executions=300
 #include "litmus.h"

@@ -1,5 +1,4 @@
-// A second caller of pthread_once waits for the first to be done, and many keys of once do not disturb
-// each other.
+// A second caller of pthread_once waits for the first to finish, and many once-controls do not disturb each other.
 // expect: clean executions=500
 #include "litmus.h"
 

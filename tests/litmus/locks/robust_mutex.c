@@ -1,4 +1,5 @@
-// Robust mutexes: the owner ends, the next one is told and repairs; or does not, and nobody gets it any more.
+// Robust mutexes: the owner ends, the next thread is notified and repairs it; or does not, and the mutex becomes
+// unusable.
 // restart: memory fork
 // expect: clean executions=100
 // args: --strategy random

@@ -1,5 +1,5 @@
-// A cache that many read and one fills: the right way. Readers do not exclude each other, so there are as many
-// executions as ways for the writer to come between them.
+// A cache that many threads read and one fills, done correctly. Readers do not exclude each other, so there is one
+// execution for each way in which the writer can come between them.
 // opt: -O0 -O2
 // expect: clean executions=4
 // args: --strategy optimal

@@ -1,4 +1,4 @@
-// A reader of one lock wants to write the other, and the other way round.
+// Two threads each hold one lock for reading and want the other for writing.
 // expect: kind=deadlock
 // where: function=one line=@one2 role=waits thread=T1 held_by=T2
 // where: function=two line=@two2 role=waits thread=T2 held_by=T1

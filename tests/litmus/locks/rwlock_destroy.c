@@ -1,4 +1,4 @@
-// Destroying a read-write lock that a reader may still have.
+// Destroying a read-write lock that a reader may still hold.
 // expect: kind=destroy-in-use
 // argv: early
 // expect: clean executions=2

@@ -1,4 +1,4 @@
-// Unlocking what another thread has locked for writing.
+// Unlocking a lock that another thread holds for writing.
 // expect: kind=unlock-not-owner
 // where: function=two line=@unlock role=at
 // where: function=one line=@lock role=holds

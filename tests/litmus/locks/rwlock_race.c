@@ -1,4 +1,4 @@
-// A thread writes with the lock taken for reading only.
+// A thread writes while holding the lock for reading only.
 // expect: kind=data-race
 // where: function=reader line=@read
 // where: function=writer line=@write

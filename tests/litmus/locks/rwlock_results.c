@@ -1,4 +1,4 @@
-// What the calls return: locked again, tried, too late, bad times, and readers that come again.
+// Return values: locked again, tried, timed out, invalid times, and recursive readers.
 // restart: memory fork
 // expect: clean executions=50
 // args: --strategy random

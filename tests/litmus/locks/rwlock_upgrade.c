@@ -1,4 +1,4 @@
-// Locking for writing what one has locked for reading: it waits for itself.
+// Locking for writing while holding the lock for reading: the thread waits for itself.
 // expect: kind=double-lock
 // where: function=main line=@write role=at
 // where: function=main line=@read role=holds

@@ -1,5 +1,5 @@
-// Every way to take a lock at once or within a time, and what becomes of whoever does not look at the result: it goes
-// on without the lock, while the other still has it.
+// Every way to try a lock or to take it within a time, and what happens when the result is ignored: the thread
+// continues without the lock while another holds it.
 // native: no
 // expect: clean executions=200
 // argv: all

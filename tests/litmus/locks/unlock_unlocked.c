@@ -1,4 +1,4 @@
-// Unlocked although nobody had locked it.
+// Unlocked although it was not locked.
 // native: no
 // expect: kind=unlock-not-owner
 // where: function=worker line=@unlock

@@ -1,6 +1,6 @@
-// Handlers of pthread_atfork: a lock that is held over the fork, so that the child finds what it guards whole. Without
-// them the child may find it held by a thread that is not there. (Children run natively: what they find is their
-// status.)
+// pthread_atfork handlers hold a lock across the fork, so that the child finds consistent data. Without them the
+// child may find the lock held by a thread that does not exist. (Children run natively: their status carries what
+// they find.)
 // restart: memory fork
 // expect: clean executions=60
 // args: --strategy random

@@ -1,7 +1,7 @@
 // expect: kind=exit
 // args: --exit-status
 // native: no
-/* exec: the program becomes another, whose end is the end of the execution. */
+/* exec: the execution ends with the new program. */
 #include "litmus.h"
 
 static void *worker(void *arg)

@@ -1,7 +1,7 @@
 // expect: clean executions=30
 // args: --strategy random
 // native: no
-/* A child that would stay for ever is gone with the execution. */
+/* A child that would never end is killed with the execution. */
 #include <sys/wait.h>
 
 #include "litmus.h"

@@ -1,6 +1,6 @@
-// Two threads read lines from children at once. popen takes a lock of libc's and makes a system call under it: the
-// other thread waits for that lock, and nobody is stuck. (A finding here need not replay: how a child's output is cut
-// into pieces is chance.)
+// Two threads read lines from children at once. popen holds a lock of libc during a system call: the other thread
+// waits for that lock, and no thread is stuck. (A finding here need not replay: how a child's output is split is not
+// deterministic.)
 // restart: memory fork
 // expect: clean executions=40
 // args: --strategy random

@@ -1,7 +1,7 @@
 // expect: kind=assertion
 // where: function=main line=@x
 // native: no
-/* What the other thread has not written yet, the child never gets. */
+/* The child never sees what the other thread has not written yet. */
 #include <sys/wait.h>
 
 #include "litmus.h"

@@ -1,6 +1,6 @@
-// A pipeline of std::async: two stages wait for the same promise, a third combines what they return, and a fourth fails
-// with an exception that comes out where it is asked for. Wrong: two stages count in a variable that nothing protects;
-// nobody keeps the promise; nobody catches the exception.
+// A pipeline of std::async: two stages wait for the same promise, a third combines their results, and a fourth fails
+// with an exception that is rethrown where the result is used. Wrong: two stages count in an unprotected variable;
+// the promise is never kept; the exception is not caught.
 // cflags: -std=c++17
 // expect: exact executions=234 dfs=no
 // expect: kind=data-race

@@ -1,5 +1,5 @@
-// A cache behind a read-write lock: found under the read lock, or computed under the write lock by whoever comes first.
-// Wrong: nobody looks again after changing from one lock to the other; the entry is written under the read lock.
+// A cache behind a read-write lock: found under the read lock, or computed under the write lock by the first thread.
+// Wrong: the entry is not checked again after changing locks; the entry is written under the read lock.
 // expect: exact executions=21
 // expect: kind=assertion
 // argv: again

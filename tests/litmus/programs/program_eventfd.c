@@ -1,5 +1,5 @@
-// A loop around an eventfd: whoever has work queues it and adds to the counter; the loop takes all there is when it is
-// woken. Wrong: it takes one piece for each time it is woken, although one number stands for many.
+// A loop around an eventfd: producers queue work and add to the counter; when woken, the loop takes all there is.
+// Wrong: it takes one piece per wake-up, although one wake-up may stand for many.
 // expect: exact executions=10
 // expect: kind=deadlock
 // argv: one

@@ -1,5 +1,5 @@
-// A pool of threads that hands out futures. Wrong: it is stopped while a task is left in the queue, whose promise is
-// broken then; two tasks that lock each other out, with locks that a thread may take again.
+// A thread pool that returns futures. Wrong: it is stopped while a task is queued, whose promise is then broken; two
+// tasks deadlock on recursive locks.
 // expect: clean executions=300
 // args: --strategy random
 // expect: kind=uncaught-exception

@@ -1,5 +1,5 @@
-// A producer and a consumer with a pipe between them: messages of a fixed size, and an end that is seen. One search
-// covers every order. Wrong: what is sent is the address of a buffer that is used again; the writing end stays open.
+// A producer and a consumer with a pipe between them: messages of a fixed size, and end of file. One search covers
+// every order. Wrong: the address of a reused buffer is sent; the writing end stays open.
 // expect: exact executions=14
 // expect: kind=data-race|assertion
 // argv: reuse

@@ -1,5 +1,5 @@
-// A pool of two threads on a condition variable: tasks are queued, run once each, and the pool is shut down. Wrong: the
-// shutdown wakes only one of them; a task is taken without looking again whether there is one.
+// A pool of two threads on a condition variable: tasks are queued, run once each, and the pool is shut down. Wrong:
+// the shutdown wakes only one thread; a task is taken without checking again that there is one.
 // expect: exact executions=1176 dfs=no
 // expect: kind=lost-wakeup
 // argv: signal

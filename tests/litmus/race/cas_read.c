@@ -1,5 +1,5 @@
-// A compare-and-swap that loses only reads: two that lose commute. One that wins is a write, and whether it wins is
-// found out in every order.
+// A failed compare-and-swap only reads: two of them commute. A successful one is a write, and every order determines
+// again which one succeeds.
 // restart: memory fork
 // expect: exact executions=1 states=1
 // argv: 5 6

@@ -1,4 +1,4 @@
-// What is written before create and after join is ordered.
+// Writes before create, and reads after join, are ordered.
 // expect: clean executions=200
 #include "litmus.h"
 

@@ -1,4 +1,4 @@
-// A detached thread that says when it is done.
+// A detached thread that signals when it is done.
 // expect: clean executions=300
 #include "litmus.h"
 

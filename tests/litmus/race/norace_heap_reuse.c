@@ -1,4 +1,4 @@
-// Blocks that two threads get from malloc one after the other may be the same memory; that is no race.
+// Blocks that two threads get from malloc one after the other may be the same memory; that is not a race.
 // opt: -O0 -O2
 // expect: clean executions=500
 // args: --leaks

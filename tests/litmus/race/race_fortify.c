@@ -1,4 +1,4 @@
-// The checking versions of memcpy and its kin, which -D_FORTIFY_SOURCE puts in their place.
+// The checking versions of memcpy and similar functions, which -D_FORTIFY_SOURCE substitutes.
 // cflags: -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 // opt: -O2
 // expect: kind=data-race

@@ -1,5 +1,5 @@
-// A race on a variable next to another one that the same thread has touched since: it replays, although what is
-// recorded then tells the two apart.
+// A race on a variable next to another one that the same thread has touched since. It replays, although the recording
+// distinguishes the two.
 // restart: memory fork
 // expect: kind=data-race
 // where: function=writer role=at

@@ -1,4 +1,4 @@
-// Of many threads only two race, and only when a third has set things up.
+// Of many threads only two race, and only when a third has prepared it.
 // expect: kind=data-race
 // where: function=odd
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// The lock was not got, and the data is touched all the same.
+// trylock fails, and the data is accessed anyway.
 // expect: kind=data-race
 // where: function=worker line=@touch
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// volatile is not a way to talk between threads.
+// volatile does not synchronise threads.
 // opt: -O0 -O2
 // expect: kind=data-race
 #include "litmus.h"

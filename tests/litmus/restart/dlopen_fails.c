@@ -1,4 +1,4 @@
-// Libraries and names that are not there: what the loader says about them belongs to one execution.
+// Missing libraries and symbols: the loader's error messages belong to one execution.
 // expect: clean executions=100
 // restart: memory fork
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// Everything a program can keep in memory is as at the start of main in every execution.
+// In every execution all memory of the program is as at the start of main.
 // opt: -O0 -O2
 // restart: memory fork
 // expect: clean executions=300

@@ -1,4 +1,4 @@
-// Environment, arguments, working folder, umask, signal handlers and open files are put back.
+// Environment, arguments, working folder, umask, signal handlers and open files are restored.
 // restart: memory fork
 // argv: first second
 // expect: clean executions=200

@@ -1,5 +1,4 @@
-// Standard I/O: buffers, positions and open files are put back, and nothing of an execution leaks into
-// the next.
+// Standard I/O: buffers, positions and open files are restored, and nothing leaks from one execution into the next.
 // restart: memory fork
 // expect: clean executions=200
 #include "litmus.h"

@@ -1,5 +1,4 @@
-// What threads leave behind does not reach the next execution: keys, detached threads at work, locks
-// held, waiters.
+// State left by threads does not reach the next execution: keys, running detached threads, held locks, waiters.
 // restart: memory fork
 // expect: clean executions=300
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// Of nine pairs of choices, the assumption leaves three; the others do not count.
+// The assumption leaves three of nine pairs of choices; the others are not counted.
 // restart: memory fork
 // expect: exact executions=3 infeasible=6 states=1
 // native: no

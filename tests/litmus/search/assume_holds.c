@@ -1,4 +1,4 @@
-// An assumption that holds is nothing: no operation, no more executions than without it.
+// An assumption that holds is not an operation and causes no further executions.
 // expect: exact executions=2 states=2
 // argv: 1
 // expect: exact executions=2 states=2

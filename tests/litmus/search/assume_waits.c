@@ -1,5 +1,5 @@
-// A mutex made of a compare-and-swap and an assumption, the way programs for verifiers have it: a thread that does
-// not get it goes no further. It leaves no deadlock, leak or status behind, and what another thread does is checked.
+// A mutex made of a compare-and-swap and an assumption, as in programs for verifiers: a thread that does not get it
+// stops. It leaves no deadlock, leak or status behind, and the other threads are still checked.
 // restart: memory fork
 // args: --leaks --exit-status
 // expect: exact executions=2 infeasible=2

@@ -1,4 +1,4 @@
-// A section that is never ended is over when its thread ends or fails; one that was never begun cannot be ended.
+// An unterminated section ends when its thread ends or fails; a section that was not started cannot be ended.
 // restart: memory fork
 // expect: exact executions=2 states=2
 // argv: thread

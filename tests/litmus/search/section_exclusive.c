@@ -1,4 +1,4 @@
-// Between begin and end of an atomic section nobody else runs; without them the two halves come apart.
+// Within an atomic section no other thread runs; without it the two halves can be separated.
 // restart: memory fork
 // expect: exact executions=6 states=1
 // argv: 2

@@ -1,4 +1,4 @@
-// Sections are ordered with each other, and with nothing else: an access outside still races with one inside.
+// Sections are ordered with each other, and with nothing else: an access outside races with one inside.
 // restart: memory fork
 // expect: exact executions=2
 // argv: both

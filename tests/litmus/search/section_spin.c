@@ -1,5 +1,5 @@
-// A loop that looks at a variable in an atomic section each time round waits for it, and is a livelock when nobody
-// is left to change it.
+// A loop that reads a variable in an atomic section in each round waits for it, and is a livelock when no thread is
+// left to change it.
 // expect: exact executions=3
 // compilers: gcc
 // argv: 1

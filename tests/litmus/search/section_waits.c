@@ -1,4 +1,4 @@
-// A section that has to wait lets others go on, and is entered again when the wait is over.
+// A section that has to wait lets other threads run, and is re-entered when the wait ends.
 // restart: memory fork
 // expect: exact executions=4 states=1
 // argv: lock

@@ -1,4 +1,4 @@
-// A thread that is alone and waits by reading waits for ever, whether it is the only one there ever was or the last.
+// A lone thread that waits by reading waits forever, whether it was always alone or is the last one.
 // expect: kind=livelock
 // argv: 1
 // expect: kind=livelock

@@ -1,4 +1,4 @@
-// Spinning on a flag that another thread sets, without a yield: a fair enough schedule comes.
+// Spinning without a yield on a flag that another thread sets: the search schedules that thread.
 // restart: memory fork
 // expect: clean executions=100
 #include "litmus.h"

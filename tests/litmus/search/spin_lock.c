@@ -1,4 +1,4 @@
-// Spin locks: right; in two orders; taken twice; given back by another; destroyed while taken.
+// Spin locks: correct; in two orders; taken twice; released by another thread; destroyed while held.
 // expect: clean executions=2
 // args: --strategy optimal
 // expect: clean executions=200

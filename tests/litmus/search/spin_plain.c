@@ -1,5 +1,5 @@
-// Loops that wait by plain reads: a flag, a lock handed over through a pointer (as in MCS locks), a chain of two. The
-// data races aside, they end whenever somebody else can go on, and are not gone round again and again by the search.
+// Loops that wait by plain reads: a flag, a lock handed over through a pointer (as in MCS locks), a chain of two.
+// Apart from the data races, they end whenever another thread can continue, and the search does not repeat them.
 // opt: -O0
 // expect: clean executions=50
 // args: --ignore data-race

@@ -1,4 +1,4 @@
-// What a thread reads again and again may be changed by another process: no livelock, but real waiting.
+// Memory that a thread spins on may be changed by another process: not a livelock, but a real wait.
 // expect: clean executions=3
 // argv: 1
 // expect: clean executions=3

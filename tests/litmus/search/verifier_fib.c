@@ -1,5 +1,5 @@
-// Two threads add each other's number, in atomic sections, the way benchmarks for verifiers have it: the largest
-// sum that two rounds reach is 8, and the program says so in the verifiers' own words.
+// Two threads add each other's number in atomic sections, as in benchmarks for verifiers. The largest sum that two
+// rounds reach is 8, and the program reports it through the verifiers' functions.
 // expect: exact executions=6 dfs=no
 // argv: 8
 // expect: exact executions=6 kinds=assertion dfs=no

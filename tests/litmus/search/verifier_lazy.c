@@ -1,4 +1,4 @@
-// The last of three critical sections to come finds what it must not, in one order of many.
+// The last of three critical sections finds a forbidden value, in one order of many.
 // restart: memory fork
 // expect: exact executions=6 kinds=assertion dfs=no
 // says: __VERIFIER_error() was called

@@ -1,5 +1,5 @@
-// A mutex as models have it: an atomic section in which it is assumed to be free. Every execution in which somebody
-// would have to wait is infeasible; what is left is serial.
+// A mutex as models write it: an atomic section that assumes it is free. Every execution in which a thread would have
+// to wait is infeasible; the remaining ones are serial.
 // restart: memory fork
 // expect: exact executions=2 infeasible=2
 // argv: right

@@ -1,4 +1,4 @@
-// Truth values are tried both ways, and that is complete; of an int a few values are tried, and that is not.
+// Both truth values are tried, which is complete; only a few values of an int are tried, which is not.
 // expect: exact executions=8 states=8
 // argv: bool
 // expect: kind=assertion

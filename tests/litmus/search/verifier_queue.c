@@ -1,5 +1,5 @@
-// A bounded queue between a producer and a consumer, both in atomic sections that assume that there is room, or
-// something to take: first in, first out.
+// A bounded queue between a producer and a consumer, both in atomic sections that assume that there is room, or an
+// element. Elements come out in order.
 // restart: memory fork
 // expect: exact executions=4 infeasible=5 dfs=no
 #include "litmus.h"

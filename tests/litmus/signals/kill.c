@@ -1,5 +1,5 @@
-// Signals between threads: handled by the one they were sent to, masked, waited for; and a handler that takes a
-// lock its thread may have.
+// Signals between threads: handled by the target thread, masked, waited for; and a handler that takes a lock that its
+// thread may hold.
 // restart: memory fork
 // expect: clean executions=100
 // args: --strategy random

@@ -1,4 +1,4 @@
-// A program that handles its own SIGSEGV, and goes on.
+// A program that handles its own SIGSEGV and continues.
 // restart: memory fork
 // expect: clean executions=200
 #include "litmus.h"

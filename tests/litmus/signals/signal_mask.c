@@ -1,4 +1,4 @@
-// A handler that takes a lock: right as long as the signal is blocked while the thread has the lock.
+// A handler that takes a lock: correct as long as the signal is blocked while the thread holds the lock.
 // expect: clean executions=100
 // expect: kind=double-lock
 // argv: open

@@ -1,5 +1,5 @@
-// A handler runs in the thread that raised the signal, at that place. Wrong: it touches what another thread touches;
-// there is none for the signal.
+// A handler runs in the thread that raised the signal, at that point. Wrong: it accesses what another thread
+// accesses; the signal has no handler.
 // restart: memory fork
 // expect: clean executions=100
 // expect: kind=data-race

@@ -1,5 +1,5 @@
-// A handler that writes to a pipe, and a loop that waits for it: the way to handle signals in a loop. Wrong: a byte for
-// each signal is expected, although the handler does not write to a pipe that it takes for full.
+// A handler that writes to a pipe, and a loop that waits for it: the usual way to handle signals in a loop. Wrong: a
+// byte per signal is expected, although the handler does not write to a pipe that it considers full.
 // expect: clean executions=200
 // expect: kind=deadlock
 // argv: skip

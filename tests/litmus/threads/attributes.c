@@ -1,5 +1,4 @@
-// Thread attributes: detached from the start, stack size as asked for, what pthread_getattr_np tells of
-// the stack.
+// Thread attributes: detached from the start, requested stack size, what pthread_getattr_np reports about the stack.
 // restart: memory fork
 // expect: clean executions=100
 #include "litmus.h"

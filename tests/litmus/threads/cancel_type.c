@@ -1,5 +1,5 @@
-// A thread that may be cancelled anywhere and cancels itself leaves its lock behind; one that allows it only at
-// cancellation points comes to the end of the section first.
+// A thread that can be cancelled anywhere and cancels itself leaves its lock held; one that allows it only at
+// cancellation points finishes the section first.
 // expect: clean executions=200
 // expect: kind=deadlock
 // argv: anywhere

@@ -1,4 +1,4 @@
-// Joining without waiting, or not for ever.
+// Joining without waiting, or with a time limit.
 // restart: memory fork
 // expect: clean executions=100
 // args: --strategy random

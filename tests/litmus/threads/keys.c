@@ -1,4 +1,4 @@
-// Keys: a value per thread, destructors with it, again while a destructor sets one; deleted keys have none.
+// Keys: a value per thread, destructors called with it, repeated while a destructor sets one; deleted keys have none.
 // opt: -O0 -O2
 // restart: memory fork
 // expect: clean executions=200

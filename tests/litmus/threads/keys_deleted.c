@@ -1,4 +1,4 @@
-// A key that is deleted while threads still have values: their destructors do not run, and the values are lost.
+// A key that is deleted while threads still have values: their destructors do not run, and the values leak.
 // args: --leaks
 // expect: clean executions=100
 // expect: kind=leak

@@ -1,4 +1,4 @@
-// A destructor that asserts, and is shown.
+// A destructor with a failing assertion, which is reported.
 // expect: kind=assertion
 // where: function=destroy line=@assert
 #include "litmus.h"

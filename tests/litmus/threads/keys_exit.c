@@ -1,4 +1,4 @@
-// A process that ends calls no destructors of keys, neither when main returns nor for the thread that calls exit.
+// A process that ends calls no key destructors, neither when main returns nor for the thread that calls exit.
 // opt: -O0 -O2
 // restart: memory fork
 // args: --leaks

@@ -1,5 +1,5 @@
-// Five thousand threads that are detached, up to 256 of them alive at once, and five thousand that are joined: their
-// number over time does not matter. Wrong: the last one of all comes too late.
+// Five thousand detached threads, up to 256 of them alive at once, and five thousand joined ones: their number over
+// time does not matter. Wrong: the very last one is too late.
 // restart: memory fork
 // expect: clean executions=2
 // args: --strategy random

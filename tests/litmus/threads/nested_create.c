@@ -1,4 +1,4 @@
-// Names of threads follow who created them.
+// Threads are named after their creators.
 // expect: kind=assertion
 // where: function=inner thread=T1.2
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// OpenMP: what its constructs order is known, so that a right program has no races; what they do not order is found.
+// OpenMP: Heddle knows what its constructs order, so a correct program has no races; unordered accesses are found.
 // compilers: gcc
 // cflags: -fopenmp
 // expect: clean executions=20

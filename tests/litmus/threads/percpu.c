@@ -1,4 +1,4 @@
-// Data of one processor, chosen by sched_getcpu: to be on the same one keeps nobody out.
+// Per-processor data, selected by sched_getcpu: running on the same processor does not exclude other threads.
 // expect: clean executions=100
 // native: no
 // expect: kind=data-race

@@ -1,4 +1,4 @@
-// pthread_self is the same in the thread as what create gave, and unlike the others'.
+// pthread_self in the thread equals what create returned, and differs from the others'.
 // restart: memory fork
 // expect: clean executions=200
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// Names, processors and priorities: accepted, told again, and shown.
+// Names, processors and priorities: accepted, read back, and reported.
 // restart: memory fork
 // native: no
 // expect: clean executions=30

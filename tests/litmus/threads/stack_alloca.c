@@ -1,6 +1,6 @@
 // expect: clean executions=50
 // opt: -O0 -O2
-/* alloca and arrays of a size known late, a large stack of the thread's own, deep recursion with locks. */
+/* alloca and variable-length arrays, a large stack of the thread's own, deep recursion with locks. */
 #include <alloca.h>
 
 #include "litmus.h"

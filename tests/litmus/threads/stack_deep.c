@@ -1,4 +1,4 @@
-// Deep recursion that fits: 6 MiB of the 8 a thread has by default, and 20 MiB where they were asked for.
+// Deep recursion that fits: 6 MiB of the default 8 MiB of a thread, and 20 MiB where requested.
 // restart: memory fork
 // expect: clean executions=20
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// Recursion without end in the first thread.
+// Infinite recursion in the first thread.
 // restart: memory fork
 // expect: kind=stack-overflow
 // where: function=deeper thread=T0

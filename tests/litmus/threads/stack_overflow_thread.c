@@ -1,4 +1,4 @@
-// Recursion without end in a thread.
+// Infinite recursion in a thread.
 // opt: -O0 -O1
 // restart: memory fork
 // expect: kind=stack-overflow

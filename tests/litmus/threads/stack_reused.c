@@ -1,5 +1,5 @@
-// The stack and the thread-local variables of a thread that has ended serve another one, which nothing orders after it:
-// no race.
+// The stack and thread-local variables of an ended thread are reused by another one that is not ordered after it: not
+// a race.
 // restart: memory fork
 // expect: clean executions=200
 // args: --strategy random

@@ -1,4 +1,4 @@
-// Five threads fail, each in its own way and none because of another: with --all one execution shows them all.
+// Five threads fail independently, each in its own way: with --all one execution shows all failures.
 // restart: memory fork
 // expect: exact executions=1 kinds=abort,assertion,assertion,crash,double-lock dfs=no
 #include "litmus.h"

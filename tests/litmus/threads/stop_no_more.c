@@ -1,4 +1,4 @@
-// A thread that failed leaves the others waiting, memory lost and a bad status: none of that is a finding.
+// A failed thread leaves others waiting, memory leaked and a bad status: none of these is a finding.
 // restart: memory fork
 // args: --leaks --thread-leaks --exit-status
 // expect: exact executions=1 kinds=assertion

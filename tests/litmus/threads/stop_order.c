@@ -1,4 +1,4 @@
-// What a thread finds after another one has failed does not depend on that; what depends on it is not reached.
+// What a thread does after another one has failed does not depend on that failure; what depends on it is not reached.
 // restart: memory fork
 // expect: exact executions=4 kinds=assertion,assertion
 #include "litmus.h"

@@ -1,4 +1,4 @@
-// A thread that is never joined, reported only when asked for; a detached one is no leak once it has ended.
+// A thread that is never joined, reported only on request; a detached one is not a leak once it has ended.
 // expect: kind=thread-leak
 // args: --thread-leaks
 // argv: forgotten

@@ -1,5 +1,4 @@
-// Large and over-aligned thread-local storage, fresh in every thread; a stack that the program brought
-// itself.
+// Large and over-aligned thread-local storage, fresh in every thread; a stack supplied by the program.
 // restart: memory fork
 // expect: clean executions=100
 #include "litmus.h"

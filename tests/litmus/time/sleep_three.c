@@ -1,5 +1,5 @@
-// Three threads sleep for an hour each, side by side: all of it is searched, an hour and no more goes by on the clocks,
-// and none of it is waited for. Wrong: who trusts that an hour is long enough for the others.
+// Three threads sleep for an hour each, in parallel: the search is complete, the clocks advance by one hour, and no
+// real time passes. Wrong: assuming that an hour is long enough for the others.
 // native: no
 // restart: memory fork
 // expect: exact executions=1 dfs=no

@@ -1,5 +1,5 @@
-// Waiting for a time, in every way there is, and taking for granted that the other is done: time orders nothing. Right:
-// the other is waited for as well.
+// Every way to wait for a time, assuming that the other thread is then done: time orders nothing. Right: also waiting
+// for the other thread.
 // native: no
 // expect: clean executions=100
 // argv: join

@@ -1,4 +1,4 @@
-// Hours of sleep take no time, and the clocks know it.
+// Hours of sleep take no real time, and the clocks advance.
 // native: no
 // restart: memory fork
 // expect: clean executions=200

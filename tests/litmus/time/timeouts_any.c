@@ -1,5 +1,5 @@
-// Timed waits with two outcomes: the bug needs a time-out while the others still have work to do. Without the
-// option it is not seen.
+// Timed waits with two outcomes: the bug needs a time-out while other threads still have work. Without the option it
+// is not found.
 // expect: clean executions=300
 // args: --strategy random
 // argv: cond

@@ -1,4 +1,4 @@
-// Destroying a barrier while a thread waits at it; the right way, by the special one, is clean.
+// Destroying a barrier while a thread waits at it; destroying it in the serial thread is correct.
 // expect: kind=destroy-in-use
 // argv: early
 // expect: clean executions=2

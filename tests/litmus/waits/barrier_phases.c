@@ -1,5 +1,5 @@
-// Every thread writes its own cell, and reads its neighbour's in the next phase: the right way, and without the
-// second barrier. In what order they arrive is no matter; who is told to be the special one is.
+// Every thread writes its own cell, and reads its neighbour's in the next phase: correct, and without the second
+// barrier. The order of arrival does not matter; which thread becomes the serial thread does.
 // expect: clean executions=4
 // args: --strategy optimal
 // expect: clean executions=200

@@ -1,4 +1,4 @@
-// Believing that a certain thread is always the special one.
+// Assuming that a certain thread is always the serial thread.
 // expect: kind=assertion
 // where: function=worker line=@assert
 #include "litmus.h"

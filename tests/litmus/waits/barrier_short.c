@@ -1,5 +1,5 @@
-// A barrier for three, and two threads; and a barrier for two that three threads use: one is left over, and any
-// of the three can be the one.
+// A barrier for three with two threads; and a barrier for two with three threads: one is left over, and it can be any
+// of the three.
 // expect: kind=deadlock
 // where: function=worker role=waits
 // says: (2 of 3 have arrived)

@@ -1,4 +1,4 @@
-// A condition variable on the monotonic clock; a time that is none; waiting without the lock.
+// A condition variable on the monotonic clock; an invalid time; waiting without the lock.
 // expect: clean executions=100
 // native: no
 // expect: kind=unlock-not-owner

@@ -1,4 +1,4 @@
-// Two consumers and `if`: one wakes to find the other has taken what it waited for.
+// Two consumers and `if`: one wakes up to find that the other has taken the element.
 // expect: kind=assertion
 // where: function=consumer line=@take
 #include "litmus.h"

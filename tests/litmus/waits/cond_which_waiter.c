@@ -1,4 +1,4 @@
-// Any of the waiters may be the one a signal wakes.
+// A signal may wake any of the waiters.
 // expect: kind=assertion
 // argv: 1
 // expect: kind=assertion

@@ -1,4 +1,4 @@
-// A lock made from a futex: the right way; one that wakes nobody; one that checks and sleeps in two steps.
+// A lock made from a futex: correct; one that wakes no thread; one that checks and sleeps in two steps.
 // expect: clean executions=300
 // args: --strategy random
 // restart: memory fork

@@ -1,4 +1,4 @@
-// Every operation of futex, and what each returns.
+// Every futex operation, and its return value.
 // restart: memory fork
 // expect: clean executions=60
 // args: --strategy random

@@ -1,5 +1,5 @@
-// A lock whose word says who has it, made with the futex operations for priority inheritance. Wrong: a thread that finds
-// the lock taken does not wait for it; one ends without giving it back.
+// A lock whose word names its owner, made with the futex operations for priority inheritance. Wrong: a thread that
+// finds the lock taken does not wait for it; a thread ends without releasing it.
 // native: no
 // expect: clean executions=300
 // expect: kind=data-race

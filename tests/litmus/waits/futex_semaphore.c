@@ -1,6 +1,6 @@
-// A semaphore made of an atomic counter and a futex. Whoever gets nothing sleeps as long as the counter is 0. Wrong:
-// it sleeps as long as the counter is what it was before the attempt, which may be more than 0, and then nobody who
-// gives something back sees a reason to wake it.
+// A semaphore made of an atomic counter and a futex. A thread that gets nothing sleeps while the counter is 0. Wrong:
+// it sleeps while the counter is what it was before the attempt, which may be more than 0, and then no thread that
+// posts sees a reason to wake it.
 // expect: exact executions=16
 // expect: kind=lost-wakeup
 // argv: stale

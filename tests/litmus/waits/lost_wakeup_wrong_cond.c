@@ -1,4 +1,4 @@
-// Signals the condition variable nobody waits for.
+// Signals a condition variable on which no thread waits.
 // expect: kind=lost-wakeup
 #include "litmus.h"
 

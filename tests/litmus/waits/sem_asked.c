@@ -1,5 +1,5 @@
-// Asking a semaphore for its value says nothing about the next moment. Wrong: who saw one left waits without a limit,
-// although another may have taken it.
+// The value of a semaphore says nothing about the next moment. Wrong: a thread that saw one left waits without a
+// limit, although another may have taken it.
 // expect: clean executions=200
 // expect: kind=deadlock
 // argv: ask

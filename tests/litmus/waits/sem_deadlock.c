@@ -1,4 +1,4 @@
-// Two semaphores taken in two orders; and one that nobody posts.
+// Two semaphores taken in two orders; and one that is never posted.
 // expect: kind=deadlock
 // where: function=one line=@one2 role=waits
 // where: function=two line=@two2 role=waits

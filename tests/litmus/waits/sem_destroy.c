@@ -1,4 +1,4 @@
-// Destroying a semaphore that a thread may still wait for, and using one that is gone.
+// Destroying a semaphore that a thread may still wait for, and using a destroyed one.
 // expect: kind=destroy-in-use
 // argv: early
 // expect: kind=destroy-in-use

@@ -1,4 +1,4 @@
-// What was written before a post is seen after the wait; without the wait it is a race.
+// Writes before a post are visible after the wait; without the wait it is a race.
 // expect: clean executions=1
 // args: --strategy optimal
 // expect: kind=data-race

@@ -1,4 +1,4 @@
-// A semaphore of one as a lock: right. With two tokens it locks nothing.
+// A semaphore with one token as a lock: correct. With two tokens it locks nothing.
 // expect: clean executions=6
 // args: --strategy optimal
 // expect: clean executions=6

@@ -1,4 +1,4 @@
-// Named semaphores: made anew in every execution, shared by name, gone when unlinked.
+// Named semaphores: created in every execution, shared by name, gone when unlinked.
 // restart: memory fork
 // expect: clean executions=60
 // args: --strategy random

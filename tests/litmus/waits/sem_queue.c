@@ -1,4 +1,4 @@
-// Producers and a consumer with two semaphores and a lock: the right way, and one that forgets to wait for room.
+// Producers and a consumer with two semaphores and a lock: correct, and one that forgets to wait for room.
 // expect: clean executions=2
 // args: --strategy optimal
 // expect: clean executions=200

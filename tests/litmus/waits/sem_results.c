@@ -1,4 +1,4 @@
-// What the calls return: values, nothing to take, too late, bad times, too many.
+// Return values: values, nothing to take, timed out, invalid times, overflow.
 // restart: memory fork
 // expect: clean executions=30
 // args: --strategy random

@@ -1,4 +1,4 @@
-// Nobody signals: the only way on is the time-out, at once, in virtual time; the clock has then passed.
+// No thread signals: the wait can only end by its time-out, at once, in virtual time, and the clock has advanced.
 // restart: memory fork
 // native: no
 // expect: clean executions=300

@@ -1,4 +1,4 @@
-// ... and it can be signalled.
+// The same wait, ended by a signal.
 // expect: kind=assertion
 // where: function=waiter line=@signalled
 #include "litmus.h"
