@@ -99,7 +99,7 @@ int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err) {
   c->shared->magic = HD_CTL_MAGIC;
   c->shared->next_execution = last;
   c->shared->epoch = epoch;
-  c->ctl->status.lossy = 1;
+  hd_inexact_note(c->ctl->status.inexact, HD_INEXACT_OVERWRITTEN, 0);
   return rc;
 }
 

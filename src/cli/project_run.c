@@ -167,7 +167,9 @@ static void make_result(struct hd_task_row *row, const struct hd_task *t, enum h
       .stop = stop,
       .error = why,
   };
+  hd_summary_judge(&sum, &(struct hd_evidence){0});
   row->result = hd_outputs_result(&t->o, &sum, t->o.cwd);
+  hd_summary_fini(&sum);
 }
 
 /* How a child that has handed over no result has ended. */

@@ -50,12 +50,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->discarded += st->discarded + (counts ? 0 : st->executions + st->infeasible);
   sum->events += st->events;
   sum->switches += st->switches;
-  sum->findings_dropped += st->findings_dropped;
-  sum->lossy |= st->lossy;
-  sum->sampled |= st->sampled;
-  sum->strayed += st->strayed;
-  sum->races_off |= st->races_off;
-  if (st->foreign) sum->foreign = st->foreign;
+  hd_inexact_add(sum->inexact, st->inexact, counts ? HD_CLASS_ANY : HD_CLASS_ANY & ~HD_CLASS_CUT);
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
   if (st->bounds_done > sum->bounds_done) sum->bounds_done = st->bounds_done;
@@ -70,7 +65,6 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->executions += st->executions;
   sum->blocked += st->blocked;
   sum->infeasible += st->infeasible;
-  sum->cut += st->cut;
   sum->classes += st->classes;
   sum->class_sum += st->class_sum;
   sum->states += st->states;
@@ -93,8 +87,8 @@ uint64_t hd_search_executions(const struct hd_search_run *s) {
 
 bool hd_search_complete(const struct hd_search_run *s) {
   struct hd_status st = hd_search_total(s);
-  return s->verb == HD_VERB_CHECK && s->worker[0].control.shared->over && !st.cut && !st.lossy &&
-         !st.sampled && !st.bound_cut && hd_strategy_systematic(s->o->strategy);
+  return s->verb == HD_VERB_CHECK && s->worker[0].control.shared->over && !st.bound_cut &&
+         !hd_inexact_sum(st.inexact, HD_CLASS_ANY) && hd_strategy_systematic(s->o->strategy);
 }
 
 /* How many executions there may be in all; 0 when that is not known: a figure whose spread is a hundred times itself
@@ -330,12 +324,17 @@ static const struct hd_worker *failed_worker(const struct hd_search_run *s) {
   return &s->worker[0];
 }
 
-/* The library that has started threads without being built for us, or NULL. */
-static const char *foreign_name(const struct hd_search_run *s, const struct hd_status *st) {
-  const struct hd_ctl *ctl = s->worker[0].control.ctl;
-  if (!st->foreign || st->foreign > HD_MAX_MODULES || !hd_control_sane(&s->worker[0].control)) return NULL;
-  const char *path = ctl->module[st->foreign - 1].path, *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
+/* Why the search is not complete, if it is not. */
+static void judge(const struct hd_search_run *s, const struct hd_status *st, struct hd_summary *sum) {
+  const struct hd_control *c = &s->worker[0].control;
+  hd_summary_judge(sum, &(struct hd_evidence){.counts = st->inexact,
+                                              .over = c->shared->over,
+                                              .bound_cut = st->bound_cut,
+                                              .max_length = c->config.max_length,
+                                              .module = c->ctl->module,
+                                              .nmodules = hd_control_sane(c) ? c->ctl->status.nmodules : 0,
+                                              .program = s->command.program.path,
+                                              .cwd = s->command.cwd});
 }
 
 static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *err) {
@@ -346,12 +345,10 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
   struct hd_summary sum = {
       .command = s->command.argv,
       .strategy = s->o->strategy,
-      .systematic = hd_strategy_systematic(s->o->strategy),
+      .systematic = s->verb == HD_VERB_CHECK && hd_strategy_systematic(s->o->strategy),
       .seed = s->o->seed,
       .stop = stop,
-      .complete = hd_search_complete(s) && !s->o->preload,
       .preload = s->o->preload,
-      .covered = hd_search_complete(s),
       .only_time = s->o->time > 0 && !s->o->max_given && !hd_strategy_systematic(s->o->strategy),
       .bound_kind = s->o->bound_kind,
       .bound = !s->o->bound_iterate ? s->o->bound
@@ -364,20 +361,14 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .executions = st.executions + s->deaths,
       .blocked = st.blocked,
       .infeasible = st.infeasible,
-      .strayed = st.strayed,
-      .races_off = st.races_off,
-      .foreign = foreign_name(s, &st),
-      .sampled = st.sampled,
       .targets = st.target,
       .ntargets = st.ntargets,
-      .cut = st.cut,
       .events = st.events,
       .switches = st.switches,
       .threads = st.max_threads,
       .restart = st.restart,
       .processes = s->processes,
       .suppressed = s->suppressed,
-      .dropped = st.findings_dropped,
       .restarts = st.epoch,
       .discarded = st.discarded,
       .classes_counted = s->o->classes,
@@ -400,6 +391,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
     sum.phase[i].executions = st.phase[i].executions;
     sum.phase[i].findings = s->phase_findings[i];
   }
+  judge(s, &st, &sum);
   hd_live_line(NULL);
   if (stop == HD_STOP_ERROR) hd_say("%s", error.s);
   /* `run` speaks only when there is something to say: its output is the program's. */
@@ -416,6 +408,7 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
   hd_search_keep(s, &sum);
   json_decref(sum.coverage);
   hd_str_fini(&error);
+  hd_summary_fini(&sum);
   return rc == HD_OK ? exit_code(&sum, &failed_worker(s)->control.ctl->status) : hd_err_exit(err);
 }
 

@@ -276,7 +276,8 @@ struct hd_rt {
   uint64_t events;
   struct hd_ctx sched; /* where executions are started from */
   uint64_t main_tp;
-  int end_reason; /* enum hd_end */
+  int end_reason;      /* enum hd_end */
+  enum hd_inexact cut; /* HD_END_CUT: the reason to count */
   size_t grow_stack;
   int exit_status;
   bool in_exit;  /* exit handlers are running */
@@ -647,6 +648,8 @@ void hd__sites_reset(void);
 /* Begins a finding; NULL when it is ignored, known already, or not the one looked for.
  * The caller adds sites and calls hd__finding_done. */
 struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2);
+/* The search is not complete, for a reason that arose at pc (0: not known). */
+void hd__inexact(enum hd_inexact why, uint64_t pc);
 struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsigned thread, unsigned op);
 /* Program counters of the thread's calls, the innermost first, after `pc` unless that is 0; how many. */
 unsigned hd__walk(const struct hd_thread *t, uint64_t pc, uint64_t *out, unsigned max);
@@ -828,8 +831,8 @@ static inline void hd__step_or_cancel(void) {
 struct hd_thread *hd__thread_find(pthread_t th);
 /* The running thread ends: the robust mutexes that it has are free, and inconsistent. */
 void hd__mutexes_abandon(void);
-/* Whether a timed wait of the running thread may end before its time. */
-bool hd__any_time(void);
+/* Whether a timed wait of the running thread, at pc, may end before its time. */
+bool hd__any_time(uint64_t pc);
 /* The wait ends now, and early if it is blocked: the thread believes its time has come. Returns `blocked`. */
 bool hd__early(bool blocked, clockid_t clock, const struct timespec *at);
 void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);

@@ -128,7 +128,7 @@ static void prepare_tally(int reason) {
     count(&st->blocked);
     return;
   }
-  if (reason == HD_END_CUT) count(&st->cut);
+  if (reason == HD_END_CUT) count(&st->inexact[rt.cut].count);
   count(st->assumed_wrong ? &st->infeasible : &st->executions);
 }
 
@@ -347,15 +347,12 @@ static void run_all(uint64_t number) {
     st->heartbeat++;
     first = false;
     if (c->mode == HD_MODE_REDUCE) unlearn(st->visible_at_start); /* every candidate is of the same program */
-    /* It was to begin like an earlier one, and did not. The strategy takes it for one that never came to its end. */
-    bool strayed = reason == HD_END_DIVERGED && rt.strategy->systematic;
-    st->strayed += strayed;
-    if (strayed) st->lossy = 1;
-    if ((reason == HD_END_DIVERGED && !strayed) || (st->nfindings > findings && !c->all)) break;
+    if (reason == HD_END_DIVERGED && !rt.strategy->systematic) break;
+    if (st->nfindings > findings && !c->all) break;
     if (reason == HD_END_OVER) rt.shared->over = 1;
     hd__worker_sync();
     if (rt.shared->over) {
-      if (!hd_bound_over(&rt.search, rt.strategy, !st->cut && !st->lossy && !st->sampled)) break;
+      if (!hd_bound_over(&rt.search, rt.strategy, !hd_inexact_sum(st->inexact, HD_CLASS_ANY))) break;
       rt.shared->over = 0; /* the next bound */
     }
     hd__worker_pause();

@@ -38,10 +38,7 @@ uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
 
 /* ---- libraries that were not built for us ---- */
 
-static struct {
-  uint64_t lo, hi;
-  unsigned module;
-} foreign[HD_MAX_MODULES];
+static struct { uint64_t lo, hi; } foreign[HD_MAX_MODULES];
 static unsigned nforeign;
 /* The C++ library: its threads are those of whoever instantiated std::thread. */
 static uint64_t cxx_lo, cxx_hi;
@@ -67,8 +64,7 @@ static bool is_transparent(const struct dl_phdr_info *info) {
 static bool in_foreign(uint64_t a) {
   for (unsigned i = 0; i < nforeign; i++)
     if (a >= foreign[i].lo && a < foreign[i].hi) {
-      rt.status->foreign = foreign[i].module + 1;
-      rt.status->lossy = 1;
+      hd__inexact(HD_INEXACT_FOREIGN_THREADS, a);
       return true;
     }
   return false;
@@ -106,8 +102,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
   hd__format(m->path, sizeof m->path, "%s", info->dlpi_name);
   if (!is_transparent(info)) {
     foreign[nforeign].lo = m->start;
-    foreign[nforeign].hi = m->end;
-    foreign[nforeign++].module = st->nmodules;
+    foreign[nforeign++].hi = m->end;
   }
   for (const char *p = m->path; *p; p++)
     if (hd__starts(p, "/libstdc++") || hd__starts(p, "/libc++.")) cxx_lo = m->start, cxx_hi = m->end;

@@ -189,7 +189,7 @@ static long connect_call(long *a, uint64_t pc) {
       return r;
     }
     hd__io_stalled(&o); /* the queue of the listener is full */
-    rt.status->lossy = 1;
+    hd__inexact(HD_INEXACT_IO_RETRIED, pc);
     o.item = &item;
     o.n = 1;
   }

@@ -50,12 +50,10 @@ static uint64_t read_clock(clockid_t clock) {
 /* ---- --timeouts=any ---- */
 
 /* A loop around a timed wait could go round for ever: only so many waits of a thread end early. */
-#define EARLY 3
-
-bool hd__any_time(void) {
+bool hd__any_time(uint64_t pc) {
   if (!rt.config->timeouts_any) return false;
-  if (rt.cur->early < EARLY) return true;
-  rt.status->lossy = 1;
+  if (rt.cur->early < HD_EARLY_TIMEOUTS) return true;
+  hd__inexact(HD_INEXACT_EARLY_TIMEOUTS, pc);
   return false;
 }
 

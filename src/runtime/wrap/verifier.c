@@ -3,7 +3,7 @@
  *
  * Programs written for verifiers (SV-COMP) declare these and do not define them. A program that does define one
  * gets its own. Truth values are choices, so all of them are tried. Of wider types a few values are tried, the
- * small and the extreme ones; the search then does not call itself complete (status.sampled). On its own the
+ * small and the extreme ones; the search then does not call itself complete (HD_INEXACT_VALUES). On its own the
  * program sees 0 everywhere. */
 #include <float.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 /* One of n values. */
 static unsigned pick(unsigned n, uint64_t pc) {
   if (!hot.active) return 0;
-  if (n > 2) rt.status->sampled = 1;
+  if (n > 2) hd__inexact(HD_INEXACT_VALUES, pc);
   return (unsigned)hd__choose_here(n, pc);
 }
 
