@@ -70,6 +70,7 @@ static int has_gaps(const struct hd_search *s) {
 static int begin_part(struct hd_search *s, struct state *a) {
   for (;;) {
     sub[a->part].execution = s->execution;
+    sub[a->part].diverged = s->diverged;
     int begun = strategy_of(s, a->part)->begin(&sub[a->part]);
     if (begun > 0) return begun;
     if (!begun && !has_gaps(s)) return 0;

@@ -347,7 +347,10 @@ static void run_all(uint64_t number) {
     st->heartbeat++;
     first = false;
     if (c->mode == HD_MODE_REDUCE) unlearn(st->visible_at_start); /* every candidate is of the same program */
-    if (reason == HD_END_DIVERGED && !rt.strategy->systematic) break;
+    if (reason == HD_END_DIVERGED) {
+      if (!rt.strategy->systematic) break;
+      rt.search.diverged = number;
+    }
     if (st->nfindings > findings && !c->all) break;
     if (reason == HD_END_OVER) rt.shared->over = 1;
     hd__worker_sync();

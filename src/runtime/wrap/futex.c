@@ -96,7 +96,8 @@ static long requeue(uint32_t *from, long n, long m, uint32_t *to, uint64_t pc) {
   long woken = wake(from, n, ~0u, pc), moved = 0;
   struct hd_obj *o = object(from), *p = object(to);
   if (woken < 0) return woken;
-  if (o->nqueue) hd__inexact(HD_INEXACT_FUTEX_REQUEUE, pc); /* the search does not know where they wait now */
+  /* The search does not know where they wait now; without a wake it does not even know of the operation. */
+  if (o->nqueue || n <= 0) hd__inexact(HD_INEXACT_FUTEX_REQUEUE, pc);
   for (; moved < m && o->nqueue; moved++) {
     struct hd_thread *t = o->queue;
     hd__dequeue(o, t);
