@@ -287,6 +287,7 @@ static int run_all(struct run *r, struct hd_err *err) {
   hd_str_clear(&text);
   for (size_t i = 0; i < p->task.n; i++)
     hd_str_add(&text, json_string_value(json_object_get(r->row[i].result, "lines")));
+  for (size_t i = 0; i < p->task.n && !o->quiet; i++) hd__table_reasons(&text, &r->row[i]);
   if (text.n && !o->quiet) hd_write_all(fd, "\n", 1);
   print(fd, &text);
   for (size_t i = 0; i < p->task.n; i++) say_messages(&r->row[i]);

@@ -387,9 +387,9 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
         add_bound(out, s);
         hd_str_addc(out, '\n');
       } else if (s->systematic) {
-        hd_str_add(out, "; bounded: the search ended, but did not cover every schedule");
+        hd_str_add(out, "; bounded: the search");
         add_bound(out, s);
-        hd_str_addc(out, '\n');
+        hd_str_add(out, " ended, but it is not complete\n");
       } else
         hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n,
                     n == 1 ? "" : "s", s->strategy);

@@ -320,7 +320,7 @@ def test_reason(s, name):
     case = CASES[name]
     text = HEAD + case["text"]
     program = s.build_text(text, "-O1", *case.get("flags", ()))
-    r = s.search("check", program, *case.get("options", ()))
+    r = s.search("check", program, *case.get("options", ()), timeout=180)
     named(s, r, name, case.get("also", ()), case.get("says"), here(text))
 
 

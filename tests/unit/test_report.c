@@ -283,7 +283,7 @@ static void a_summary_says_what_was_covered(void **state) {
         .reason =
             {{.what = HD_INEXACT_LENGTH, .count = 2, .detail = "100", .file = (char *)"a.c", .line = 7}},
         .nreasons = 1},
-       "bounded: the search ended, but did not cover every schedule\n",
+       "bounded: the search ended, but it is not complete\n",
        "complete:"},
       {{.strategy = "pct", .stop = HD_STOP_TIME, .seconds = 5},
        "bounded: 5.0 s of the pct strategy, not every schedule\n",
