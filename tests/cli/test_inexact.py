@@ -330,6 +330,13 @@ def test_every_reason_has_a_test(s):
         s.check("test_" + name.replace("-", "_") in globals(), "no test of " + name)
 
 
+def test_documented(s):
+    """docs/soundness.md has a row for each reason, in the order of the table."""
+    with open(os.path.join(ROOT, "docs", "soundness.md")) as f:
+        section = f.read().split("\n## Reasons\n")[1].split("\n## ")[0]
+    s.same(re.findall(r"^\| `([a-z-]+)`", section, re.M), list(reasons()), "reasons in docs/soundness.md")
+
+
 def test_interrupted(s):
     program = s.build_text(HEAD + SLOW)
     p = subprocess.Popen([s.heddle, "check", "--strategy", "dfs", "--json", "r.json", "--", program], cwd=s.dir, env=s.env,
