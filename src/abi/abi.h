@@ -12,10 +12,11 @@
 
 #include <stdint.h>
 
+#include "model/inexact.h"
 #include "model/op.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 12
+#define HD_ABI_VERSION 13
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -33,9 +34,11 @@
 
 /* ---- limits ---- */
 
-#define HD_MAX_STACK 48     /* program counters kept of one call stack */
-#define HD_MAX_SITES 48     /* places named in one finding */
-#define HD_MAX_FINDINGS 256 /* kept in one search; more are counted */
+#define HD_MAX_STACK 48            /* program counters kept of one call stack */
+#define HD_MAX_SITES 48            /* places named in one finding */
+#define HD_MAX_FINDINGS 256        /* kept in one search; more are counted */
+#define HD_MAX_SEGMENTS (1u << 26) /* of one execution; then it is cut */
+#define HD_EARLY_TIMEOUTS 3        /* waits of one thread that may time out early, with timeouts_any */
 #define HD_MAX_MODULES 128
 #define HD_MAX_NOTES 32   /* of one finding, the last ones */
 #define HD_MAX_TARGETS 32 /* labels of hd_target; others are not counted */
@@ -200,10 +203,6 @@ struct hd_status {
   uint64_t executions; /* maximal executions finished */
   uint64_t infeasible; /* of their own: those in which an assumption did not hold */
   uint64_t blocked;    /* redundant ones given up */
-  uint64_t cut;        /* cut at max_length */
-  uint64_t strayed;    /* that did not begin like the earlier ones they were to begin like */
-  uint32_t races_off;  /* the program uses what orders accesses in ways unknown: no races are reported */
-  uint32_t foreign;    /* a library that was not built for us has started threads: its module, plus 1 */
   uint64_t events;     /* visible operations executed in all */
   uint64_t switches;
   uint64_t heartbeat;        /* changes while anything happens */
@@ -215,7 +214,6 @@ struct hd_status {
   uint32_t restart; /* the mode chosen: HD_RESTART_MEMORY or _FORK */
   uint32_t decided; /* it will not change any more */
   uint32_t nfindings;
-  uint64_t findings_dropped;
   uint32_t diverged; /* REPLAY: the schedule asked for something impossible */
   uint32_t diverge_pad;
   uint64_t diverge_step;
@@ -226,19 +224,17 @@ struct hd_status {
   uint64_t event_hash;    /* of the last execution */
   int32_t exit_status;    /* of the last execution */
   uint32_t assumed_wrong; /* in the last execution an assumption did not hold */
-  uint32_t sampled;       /* not every value of a __VERIFIER_nondet_ function was tried */
   uint32_t nmodules;
   uint32_t changes_files; /* some execution has: from then on one process at a time */
-  uint32_t changes_pad;
-  uint64_t epoch;     /* times the search had begun anew when the counters above were last set to 0 */
-  uint64_t discarded; /* executions of those that were begun anew */
-  uint32_t
-      lossy; /* a process died in a systematic search: what its last execution would have taught is lost */
+  uint64_t epoch;         /* times the search had begun anew when the counters above were last set to 0 */
+  uint64_t discarded;     /* executions of those that were begun anew */
+  struct hd_inexact_count inexact[HD_INEXACT_COUNT]; /* why the search is not complete */
   uint32_t phase_now;   /* auto: entry of phase[] that the execution under way belongs to */
   uint32_t bound;       /* under which the search is */
   uint32_t bounds_done; /* bounds covered whole: the largest of them plus 1 */
   uint32_t bound_cut;   /* the bound under way kept the search from something */
   uint32_t paused;      /* it waits for shared.pause to end */
+  uint32_t paused_pad;
   uint64_t shared_seen; /* entries of the shared log of visible operations that it has taken over */
   struct {
     char strategy[16];

@@ -81,10 +81,11 @@ static int record(struct record *r, struct hd_err *err) {
   int code = rc;
   if (rc == HD_OK) {
     size_t findings = report_findings(r, &run);
-    if (run.status.cut)
+    uint64_t cut = hd_inexact_sum(run.status.inexact, HD_CLASS_CUT);
+    if (run.status.inexact[HD_INEXACT_LENGTH].count)
       hd_say("the execution was cut after %llu steps; raise --max-length to record more",
              (unsigned long long)o->max_length);
-    code = findings ? 1 : run.status.cut || hd_interrupts() ? 5 : 0;
+    code = findings ? 1 : cut || hd_interrupts() ? 5 : 0;
   }
   hd_rerun_fini(&run);
   return code;

@@ -59,6 +59,8 @@ void hd__add_short(struct hd_str *out, const char *name, size_t width);
 /* The first line of the table, for the names of these targets. */
 void hd__table_head(struct hd_str *out, const struct hd_project *p);
 void hd__table_row(struct hd_str *out, const struct hd_project *p, const struct hd_task_row *r, bool colour);
+/* "NAME: not complete: ..." for each reason, of a target in which nothing was found. */
+void hd__table_reasons(struct hd_str *out, const struct hd_task_row *r);
 /* "10 targets: 7 clean, 3 found" */
 void hd__table_totals(struct hd_str *out, const struct hd_task_row *rows, size_t n);
 

@@ -168,7 +168,9 @@ static void make_result(struct hd_task_row *row, const struct hd_task *t, enum h
       .stop = stop,
       .error = why,
   };
+  hd_summary_judge(&sum, &(struct hd_evidence){0});
   row->result = hd_outputs_result(&t->o, &sum, t->o.cwd);
+  hd_summary_fini(&sum);
 }
 
 /* How a child that has handed over no result has ended. */
@@ -286,6 +288,7 @@ static int run_all(struct run *r, struct hd_err *err) {
   hd_str_clear(&text);
   for (size_t i = 0; i < p->task.n; i++)
     hd_str_add(&text, json_string_value(json_object_get(r->row[i].result, "lines")));
+  for (size_t i = 0; i < p->task.n && !o->quiet; i++) hd__table_reasons(&text, &r->row[i]);
   if (text.n && !o->quiet) hd_write_all(fd, "\n", 1);
   print(fd, &text);
   for (size_t i = 0; i < p->task.n; i++) say_messages(&r->row[i]);

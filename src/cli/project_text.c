@@ -90,6 +90,20 @@ void hd__table_row(struct hd_str *out, const struct hd_project *p, const struct 
   hd_str_addf(out, "  %10s  %10s  %8zu\n", count, time, json_array_size(json_object_get(s, "findings")));
 }
 
+void hd__table_reasons(struct hd_str *out, const struct hd_task_row *r) {
+  if (r->skipped || (r->status != 0 && r->status != 5)) return; /* a finding or a message says more */
+  size_t i;
+  const json_t *one, *all = json_object_get(json_object_get(r->result, "summary"), "inexact");
+  json_array_foreach(all, i, one) {
+    const json_t *where = json_object_get(one, "where");
+    hd_str_addf(out, "%s: not complete: %s", r->name, json_string_value(json_object_get(one, "text")));
+    if (json_is_object(where))
+      hd_str_addf(out, " (%s:%d)", json_string_value(json_object_get(where, "file")),
+                  (int)json_integer_value(json_object_get(where, "line")));
+    hd_str_addc(out, '\n');
+  }
+}
+
 void hd__table_totals(struct hd_str *out, const struct hd_task_row *rows, size_t n) {
   static const char *const verdicts[] = {"clean", "bounded", "stopped", "found", "error", "skipped"};
   const char *separator = ": ";

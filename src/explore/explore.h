@@ -46,6 +46,7 @@ struct hd_search {
   } tally[HD_TALLY_CAP];
   unsigned ntally;
   uint64_t execution; /* number of the execution under way, from 1 */
+  uint64_t diverged;  /* the last one that the runtime dropped because it diverged; 0: none */
   struct hd_rng rng;
   const hd_step *replay; /* schedule to follow */
   uint64_t replay_len, replay_pos;

@@ -53,6 +53,9 @@ void hd__visited_add(struct hd_visited *v, const struct hd_visit *state);
 /* Room for n more numbers in the log, and their place; HD_NONE when there is none. */
 uint32_t hd__visited_room(struct hd_visited *v, uint64_t n);
 
+/* What the execution of that number would have taught is lost: its process died, unless it diverged (share.c). */
+void hd__execution_lost(struct hd_search *s, uint64_t execution);
+
 /* Writes that are made together or not at all (share.c): listed, then committed. */
 void hd__redo_put(struct hd_search *s, void *at, uint64_t value, unsigned size);
 void hd__redo_tally(struct hd_search *s);

@@ -79,6 +79,10 @@ void hd_search_lock(struct hd_search *s) {
 
 void hd_search_unlock(struct hd_search *s) { __atomic_store_n(&s->shared->lock, 0, __ATOMIC_RELEASE); }
 
+void hd__execution_lost(struct hd_search *s, uint64_t execution) {
+  if (execution != s->diverged) hd_inexact_note(s->status->inexact, HD_INEXACT_PROCESS_DIED, 0);
+}
+
 unsigned hd__slot(const struct hd_search *s) {
   uint32_t other = s->shared->slot_of[s->worker];
   return other ? other - 1 : s->worker;

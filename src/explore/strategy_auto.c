@@ -5,7 +5,7 @@
  *
  * Small spaces are finished by the first slice, before anything is sampled. The claim of completeness rests on
  * the optimal search alone; what each strategy did stands in status.phase. When that search has come to its end
- * but was not exact (status.lossy: a process died in it, ...), AFTER executions more are sampled. */
+ * but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER executions more are sampled. */
 #include "explore/explore_int.h"
 
 static const struct {
@@ -62,13 +62,18 @@ static void next_part(struct state *a) {
   a->done = 0;
 }
 
+static int has_gaps(const struct hd_search *s) {
+  return hd_inexact_sum(s->status->inexact, HD_CLASS_GAP) != 0;
+}
+
 /* Begins an execution of the part whose turn it is, or of the next one that has anything to do. */
 static int begin_part(struct hd_search *s, struct state *a) {
   for (;;) {
     sub[a->part].execution = s->execution;
+    sub[a->part].diverged = s->diverged;
     int begun = strategy_of(s, a->part)->begin(&sub[a->part]);
     if (begun > 0) return begun;
-    if (!begun && !s->status->lossy) return 0;
+    if (!begun && !has_gaps(s)) return 0;
     a->exhausted |= !begun; /* else other workers are at what is left of the optimal search */
     next_part(a);
   }
@@ -124,7 +129,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   int more = strategy_of(s, i)->end(&sub[i], p, how);
   a->in_flight = 0;
   if (i == 0 && !more) {
-    if (!s->status->lossy) return 0;
+    if (!has_gaps(s)) return 0;
     a->exhausted = 1;
     next_part(a);
   } else if (++a->done >= part[i].slice) {

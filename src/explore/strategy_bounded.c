@@ -320,7 +320,7 @@ static int backtrack(struct hd_search *s, struct bounded *b, uint32_t running, s
 /* The process died in the middle of an execution, and with it what that one would have asked for. */
 static void recover(struct hd_search *s, struct bounded *b) {
   b->visited.full = 1;
-  s->status->lossy = 1;
+  hd__execution_lost(s, b->in_flight);
   static const struct hd_set nothing;
   b->complete = !backtrack(s, b, b->at > b->depth ? b->at : b->depth, (struct list){0, 0}, &nothing);
   b->in_flight = 0;

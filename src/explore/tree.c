@@ -125,7 +125,7 @@ static void give_up_execution(struct hd_search *s, struct unit *u) {
   uint32_t n = 0;
   while (n < u->running && u->node[n].pick.executed) n++;
   u->running = n > u->depth ? n : u->depth;
-  s->status->lossy = 1;
+  hd__execution_lost(s, u->in_flight);
   s->ntally = 0;
   hd_search_lock(s);
   hd__tree_tell(s, u);

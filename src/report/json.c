@@ -154,6 +154,12 @@ static const char *const stop_name[] = {
     [HD_STOP_ERROR] = "error",
 };
 
+/* How often the reason was noted. */
+static json_int_t times(const struct hd_summary *s, enum hd_inexact what) {
+  const struct hd_reason *r = hd_summary_reason(s, what);
+  return r ? (json_int_t)r->count : 0;
+}
+
 json_t *hd_json_summary(const struct hd_summary *s) {
   static const char *const verdict[] = {"bug", "clean", "bounded"};
   static const char *const restart[] = {"auto", "memory", "fork"};
@@ -166,6 +172,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "verdict", hd_json_text(verdict[hd_summary_verdict(s)]));
   set(o, "complete", json_boolean(s->complete));
   if (s->preload) set(o, "preload", json_true());
+  set(o, "inexact", hd_json_reasons(s));
   set(o, "bound", bound(s));
   set(o, "estimate",
       s->estimate > 0 ? json_pack("{s:f,s:f,s:f}", "executions", s->estimate, "spread", s->spread, "explored",
@@ -175,11 +182,12 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "executions", json_integer((json_int_t)s->executions));
   set(o, "blocked", json_integer((json_int_t)s->blocked));
   set(o, "infeasible", json_integer((json_int_t)s->infeasible));
-  if (s->foreign) set(o, "foreign_threads", hd_json_text(s->foreign));
-  if (s->races_off) set(o, "races_off", json_true());
-  if (s->strayed) set(o, "strayed", json_integer((json_int_t)s->strayed));
-  if (s->sampled) set(o, "sampled_values", json_true());
-  set(o, "cut", json_integer((json_int_t)s->cut));
+  const struct hd_reason *foreign = hd_summary_reason(s, HD_INEXACT_FOREIGN_THREADS);
+  if (foreign) set(o, "foreign_threads", hd_json_text(foreign->detail));
+  if (times(s, HD_INEXACT_OPENMP_RACES)) set(o, "races_off", json_true());
+  if (times(s, HD_INEXACT_DIVERGED)) set(o, "strayed", json_integer(times(s, HD_INEXACT_DIVERGED)));
+  if (times(s, HD_INEXACT_VALUES)) set(o, "sampled_values", json_true());
+  set(o, "cut", json_integer(times(s, HD_INEXACT_LENGTH) + times(s, HD_INEXACT_SEGMENTS)));
   set(o, "events", json_integer((json_int_t)s->events));
   set(o, "switches", json_integer((json_int_t)s->switches));
   set(o, "threads", json_integer(s->threads));
@@ -189,7 +197,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "restart", hd_json_text(s->restart <= HD_RESTART_FORK ? restart[s->restart] : NULL));
   set(o, "processes", json_integer(s->processes));
   set(o, "suppressed", json_integer((json_int_t)s->suppressed));
-  set(o, "dropped", json_integer((json_int_t)s->dropped));
+  set(o, "dropped", json_integer(times(s, HD_INEXACT_FINDINGS)));
   set(o, "restarts", json_integer((json_int_t)s->restarts));
   set(o, "discarded", json_integer((json_int_t)s->discarded));
   if (s->phase[0].strategy) {

@@ -55,6 +55,7 @@ static void add_properties(struct hd_str *out, const struct hd_summary *s) {
   add_property(out, "strategy", s->strategy);
   add_property(out, "verdict", verdict[hd_summary_verdict(s)]);
   add_property(out, "complete", s->complete ? "true" : "false");
+  for (size_t i = 0; i < s->nreasons; i++) add_property(out, "inexact", hd_reason_name(s->reason[i].what));
   snprintf(number, sizeof number, "%llu", (unsigned long long)s->executions);
   add_property(out, "executions", number);
   snprintf(number, sizeof number, "%llu", (unsigned long long)s->seed);

@@ -197,15 +197,25 @@ enum hd_class_count {
   HD_CLASSES_AT_LEAST,   /* those of a part of the search are; the others were not counted */
 };
 
+/* A reason why a search is not complete (model/inexact.def). */
+struct hd_reason {
+  enum hd_inexact what;
+  uint64_t count;
+  char detail[64];       /* what $ in its text stands for */
+  char *file, *function; /* where it arose first; NULL if unknown */
+  int line;              /* 0 if unknown */
+};
+
 struct hd_summary {
   char *const *command;
   const char *strategy;
   bool systematic; /* it would end by itself, complete */
   uint64_t seed;
   enum hd_stop stop;
-  bool complete;
-  bool preload;   /* only synchronisation, input and output were scheduled ... */
-  bool covered;   /* ... and of these every schedule was covered */
+  bool complete;                             /* every schedule was covered, and no reason speaks against it */
+  bool preload;                              /* only synchronisation, input and output were scheduled */
+  struct hd_reason reason[HD_INEXACT_COUNT]; /* why it is not complete, in the order of inexact.def */
+  size_t nreasons;
   bool only_time; /* --time was the amount of work asked for */
   enum hd_bound bound_kind;
   uint32_t bound;    /* asked for; the largest one covered, when they were tried one after the other */
@@ -213,16 +223,12 @@ struct hd_summary {
   uint64_t asked;    /* executions asked for, 0: no limit */
   double time_limit; /* seconds, 0: none */
   bool time_default; /* nobody asked for it */
-  uint64_t executions, blocked, cut, events, switches;
-  bool sampled;        /* not every value of a __VERIFIER_nondet_ function was tried */
-  const char *foreign; /* a plain library whose threads were not looked at for races, or NULL */
-  bool races_off;      /* none were reported, whatever the program did */
-  uint64_t strayed;    /* not counted in executions either: the program is not deterministic */
+  uint64_t executions, blocked, events, switches;
   uint64_t infeasible; /* not counted in executions: an assumption did not hold */
   uint32_t threads;
   uint32_t restart;   /* enum hd_restart: the mode chosen */
   unsigned processes; /* tested processes started */
-  uint64_t suppressed, dropped;
+  uint64_t suppressed;
   uint64_t restarts, discarded; /* of a systematic search that began anew */
   struct {
     const char *strategy;
@@ -244,6 +250,31 @@ struct hd_summary {
 };
 
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s);
+
+/* ---- why a search is not complete (inexact.c) ---- */
+
+/* What its reasons are taken from. */
+struct hd_evidence {
+  const struct hd_inexact_count *counts; /* what was noted, [HD_INEXACT_COUNT]; NULL: nothing ran */
+  bool over;                             /* the strategy had nothing left */
+  bool bound_cut;                        /* the bound left something out */
+  uint64_t max_length;
+  const struct hd_module *module; /* of the tested process */
+  size_t nmodules;
+  const char *program, *cwd; /* as for the symbolizer */
+};
+/* Fills in the reasons, and `complete`. pre: the other fields are set. */
+void hd_summary_judge(struct hd_summary *s, const struct hd_evidence *e);
+void hd_summary_fini(struct hd_summary *s);
+/* The entry of that reason, or NULL. */
+const struct hd_reason *hd_summary_reason(const struct hd_summary *s, enum hd_inexact what);
+/* "3 executions were longer than --max-length 100 steps" */
+void hd_reason_text(struct hd_str *out, const struct hd_reason *r);
+const char *hd_reason_name(enum hd_inexact what);
+/* [{"reason": ..., "count": ..., "text": ..., "advice": ..., "where": ...}, ...] */
+json_t *hd_json_reasons(const struct hd_summary *s);
+/* The list in a summary: what the first line does not say. */
+void hd_text_reasons(struct hd_str *out, const struct hd_summary *s);
 
 /* ---- output ---- */
 

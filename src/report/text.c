@@ -401,27 +401,27 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
     case HD_STOP_FINISHED:
       if (s->complete)
         hd_str_add(out, "; complete: every schedule was covered\n");
-      else if (s->preload && s->covered)
+      else if (s->preload && s->nreasons == 1)
         hd_str_add(out, "; bounded: every schedule of synchronisation, input and output was covered\n");
       else if (s->bound_done) {
         hd_str_add(out, "; bounded: complete for all schedules");
         add_bound(out, s);
         hd_str_addc(out, '\n');
-      } else if (s->systematic && s->cut) {
-        hd_str_add(out, "; bounded: every schedule");
+      } else if (s->systematic) {
+        hd_str_add(out, "; bounded: the search");
         add_bound(out, s);
-        hd_str_addf(out, " up to --max-length, which cut %llu execution%s\n", (unsigned long long)s->cut,
-                    s->cut == 1 ? "" : "s");
-      } else if (s->systematic && s->sampled)
-        hd_str_add(out, "; bounded: the search came to its end, but did not try every value\n");
-      else if (s->systematic)
-        hd_str_add(out, "; bounded: the search came to its end, but could not follow all of it exactly\n");
-      else
+        hd_str_add(out, " ended, but it is not complete\n");
+      } else
         hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n,
                     n == 1 ? "" : "s", s->strategy);
       break;
     case HD_STOP_FOUND: hd_str_add(out, "; stopped at the first (--all continues)\n"); break;
     case HD_STOP_TIME:
+      if (!s->systematic) {
+        hd_str_addf(out, "; bounded: %.1f s of the %s strategy, not every schedule\n", s->seconds,
+                    s->strategy);
+        break;
+      }
       hd_str_addf(out, "; bounded: stopped %safter %.1f s", s->time_default ? "" : "by --time ", s->seconds);
       add_covered(out, s);
       break;
@@ -466,15 +466,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
   hd_str_addc(out, '\n');
   add_phases(out, s);
-  if (s->sampled)
-    hd_str_add(
-        out,
-        "  of __VERIFIER_nondet_* only a few values were tried (0, 1, -1 or 2, the extremes): not every input\n");
-  if (s->preload)
-    hd_str_add(
-        out,
-        "  not built with heddle cc: accesses to memory were not seen; no data races, no bugs that need\n"
-        "  a switch between two accesses, few errors of the heap\n");
+  hd_text_reasons(out, s);
   for (size_t i = 0; i < s->ntargets; i++)
     hd_str_addf(out, "  target `%s`: reached in %llu execution%s\n", s->targets[i].label,
                 (unsigned long long)s->targets[i].executions, s->targets[i].executions == 1 ? "" : "s");
@@ -491,27 +483,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->infeasible)
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; no execution was left to check");
-  if (s->foreign)
-    hd_str_addf(out,
-                "  %s, not built with heddle cc, has started threads: their data races\n"
-                "  are not looked for, and not all of their schedules are covered\n",
-                s->foreign);
-  if (s->races_off)
-    hd_str_add(
-        out, "  data races were not looked for: the program uses OpenMP in a way whose order is not known\n");
-  if (s->strayed)
-    hd_str_addf(
-        out,
-        "  %llu execution%s not go as earlier ones had, and %s given up: the program is not deterministic\n"
-        "  (real time, addresses, random numbers), or shares memory by assembly or plain libraries\n",
-        (unsigned long long)s->strayed, s->strayed == 1 ? " did" : "s did", s->strayed == 1 ? "was" : "were");
-  if (s->cut)
-    hd_str_addf(out, "  %llu execution%s cut at --max-length: what comes after was not checked\n",
-                (unsigned long long)s->cut, s->cut == 1 ? " was" : "s were");
   if (s->suppressed) hd_str_addf(out, "  %llu suppressed\n", (unsigned long long)s->suppressed);
-  if (s->dropped)
-    hd_str_addf(out, "  %llu more findings were not kept (room for %d)\n", (unsigned long long)s->dropped,
-                HD_MAX_FINDINGS);
   if (s->threads == 1 && s->executions > 0)
     hd_str_add(out, "  the program never started a thread: there is only one schedule to try\n");
   if (s->stop == HD_STOP_TIME && s->time_default)

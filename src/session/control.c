@@ -92,6 +92,7 @@ int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err) {
   int rc = empty(c->fd, HD_SHM_SIZE, err);
   if (rc != HD_OK) return rc;
   fill_header(c);
+  hd_inexact_note(c->good.inexact, HD_INEXACT_OVERWRITTEN, 0); /* what was noted since it was saved is gone */
   c->ctl->status = c->good;
   /* What the counts refer to is gone. */
   c->ctl->status.nfindings = c->ctl->status.nmodules = 0;
@@ -102,7 +103,6 @@ int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err) {
   c->shared->magic = HD_CTL_MAGIC;
   c->shared->next_execution = last;
   c->shared->epoch = epoch;
-  c->ctl->status.lossy = 1;
   return rc;
 }
 

@@ -124,7 +124,8 @@ static int ended(struct hd_session *s, unsigned i, struct hd_outcome *o, bool *a
   if (!sane) {
     w->seen = 0;
     struct hd_status st = hd__session_total(s);
-    uint64_t begun = st.executions + st.infeasible + st.blocked + st.discarded + st.strayed + s->deaths;
+    uint64_t begun = st.executions + st.infeasible + st.blocked + st.discarded +
+                     st.inexact[HD_INEXACT_DIVERGED].count + s->deaths;
     int rc = hd_control_repair(&w->control, begun, err);
     if (rc != HD_OK) return rc;
   }

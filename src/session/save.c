@@ -295,6 +295,7 @@ static void carry(struct hd_session *s, const struct head *h) {
   s->carried = h->total;
   s->carried.epoch = sh->epoch;
   s->carried.bound_cut = 0;
+  memset(s->carried.inexact, 0, sizeof s->carried.inexact); /* the first worker has to know */
   s->carried_seconds = h->seconds;
   s->deaths = h->deaths;
   s->suppressed = h->suppressed;
@@ -311,6 +312,7 @@ static void carry(struct hd_session *s, const struct head *h) {
   st->bound = h->total.bound;
   st->bounds_done = h->total.bounds_done;
   st->bound_cut = h->total.bound_cut;
+  memcpy(st->inexact, h->total.inexact, sizeof st->inexact);
 }
 
 int hd__resume(struct hd_session *s, const char *path, struct hd_err *err) {

@@ -37,12 +37,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->discarded += st->discarded + (counts ? 0 : st->executions + st->infeasible);
   sum->events += st->events;
   sum->switches += st->switches;
-  sum->findings_dropped += st->findings_dropped;
-  sum->lossy |= st->lossy;
-  sum->sampled |= st->sampled;
-  sum->strayed += st->strayed;
-  sum->races_off |= st->races_off;
-  if (st->foreign) sum->foreign = st->foreign;
+  hd_inexact_add(sum->inexact, st->inexact, counts ? HD_CLASS_ANY : HD_CLASS_ANY & ~HD_CLASS_CUT);
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
   if (st->bounds_done > sum->bounds_done) sum->bounds_done = st->bounds_done;
@@ -57,7 +52,6 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->executions += st->executions;
   sum->blocked += st->blocked;
   sum->infeasible += st->infeasible;
-  sum->cut += st->cut;
   sum->classes += st->classes;
   sum->class_sum += st->class_sum;
   sum->states += st->states;
@@ -76,8 +70,8 @@ struct hd_status hd__session_total(const struct hd_session *s) {
 
 bool hd__session_complete(const struct hd_session *s) {
   struct hd_status st = hd__session_total(s);
-  return s->config.search.mode == HD_MODE_CHECK && s->worker[0].control.shared->over && !st.cut &&
-         !st.lossy && !st.sampled && !st.bound_cut && hd_strategy_systematic(s->config.search.strategy);
+  return s->config.search.mode == HD_MODE_CHECK && s->worker[0].control.shared->over && !st.bound_cut &&
+         !hd_inexact_sum(st.inexact, HD_CLASS_ANY) && hd_strategy_systematic(s->config.search.strategy);
 }
 
 /* How many executions there may be in all; 0 when that is not known: an estimate whose spread is a hundred times itself
@@ -297,25 +291,28 @@ static const struct hd_worker *failed_worker(const struct hd_session *s) {
   return &s->worker[0];
 }
 
-/* The library that has started threads without being built for us, or NULL. */
-static const char *foreign_name(const struct hd_session *s, const struct hd_status *st) {
-  const struct hd_ctl *ctl = s->worker[0].control.ctl;
-  if (!st->foreign || st->foreign > HD_MAX_MODULES || !hd_control_sane(&s->worker[0].control)) return NULL;
-  const char *path = ctl->module[st->foreign - 1].path, *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
+/* Why the search is not complete, if it is not. */
+static void judge(const struct hd_session *s, const struct hd_status *st, struct hd_summary *sum) {
+  const struct hd_control *c = &s->worker[0].control;
+  hd_summary_judge(sum, &(struct hd_evidence){.counts = st->inexact,
+                                              .over = c->shared->over,
+                                              .bound_cut = st->bound_cut,
+                                              .max_length = c->config.max_length,
+                                              .module = c->ctl->module,
+                                              .nmodules = hd_control_sane(c) ? c->ctl->status.nmodules : 0,
+                                              .program = s->command.program.path,
+                                              .cwd = s->command.cwd});
 }
 
 /* What was asked for, and how much of it was covered. */
 static void summarise_request(const struct hd_session *s, struct hd_summary *sum) {
   const struct hd_config *c = &s->config.search;
-  bool complete = hd__session_complete(s), systematic = hd_strategy_systematic(c->strategy);
+  bool systematic = hd_strategy_systematic(c->strategy);
   sum->command = s->command.argv;
   sum->strategy = c->strategy;
-  sum->systematic = systematic;
+  sum->systematic = systematic && c->mode == HD_MODE_CHECK;
   sum->seed = c->seed;
-  sum->complete = complete && !s->config.preload;
   sum->preload = s->config.preload;
-  sum->covered = complete;
   sum->only_time = s->config.time > 0 && !c->max_executions && !systematic;
   sum->bound_kind = (enum hd_bound)c->bound_kind;
   sum->bound_done = c->bound_kind && s->total.bounds_done > 0;
@@ -332,17 +329,12 @@ static void summarise_counters(const struct hd_status *st, struct hd_summary *su
   sum->executions = st->executions;
   sum->blocked = st->blocked;
   sum->infeasible = st->infeasible;
-  sum->strayed = st->strayed;
-  sum->races_off = st->races_off;
-  sum->sampled = st->sampled;
   sum->targets = st->target;
   sum->ntargets = st->ntargets;
-  sum->cut = st->cut;
   sum->events = st->events;
   sum->switches = st->switches;
   sum->threads = st->max_threads;
   sum->restart = st->restart;
-  sum->dropped = st->findings_dropped;
   sum->restarts = st->epoch;
   sum->discarded = st->discarded;
   sum->classes = st->classes;
@@ -365,7 +357,6 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
     sum->error = s->error.s;
   }
   sum->executions += s->deaths;
-  sum->foreign = foreign_name(s, st);
   sum->processes = s->processes;
   sum->suppressed = s->suppressed;
   sum->seconds = hd_now() - s->started + s->carried_seconds - (s->config.search.all ? 0 : s->explained);
@@ -381,4 +372,5 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
     sum->phase[i].executions = st->phase[i].executions;
     sum->phase[i].findings = s->phase_findings[i];
   }
+  judge(s, st, sum);
 }

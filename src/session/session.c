@@ -141,6 +141,7 @@ void hd_session_free(struct hd_session *s) {
   for (unsigned i = s->nworkers; i-- > 0;)
     if (s->worker[i].control.ctl) hd_control_fini(&s->worker[i].control);
   json_decref(s->summary.coverage);
+  hd_summary_fini(&s->summary);
   hd_str_fini(&s->error);
   hd_input_fini(&s->input);
   hd_suppressions_free(s->suppressions);

@@ -341,6 +341,16 @@ def test_clean_search(s):
         quiet(s, b)
 
 
+def test_reasons(s):
+    """The page says why a search is not complete, where that arose, and what to do about it."""
+    program = s.build_text("#include <sched.h>\nint main(void) {\n  for (int i = 0; i < 30; i++) sched_yield();\n}\n")
+    path = make(s, program, "--max-length", "20", want=0)
+    with opened(s, path) as b:
+        listed = b.eval("[...document.querySelectorAll('.overview .reasons li')].map(e => e.textContent)")
+        s.same(listed, ["1 execution was longer than --max-length 20 steps (prog.c:3)raise it, or shorten the test"], "reasons")
+        quiet(s, b)
+
+
 def test_folder_only_when_asked(s):
     """A search that finds nothing leaves nothing behind, unless a folder was named or is there."""
     program = common.build(s, "clean")

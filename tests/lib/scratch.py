@@ -120,6 +120,7 @@ class Scratch:
         self.check(os.path.exists(result), "exit status %d and no JSON: %s" % (p.returncode, tail(p.stdout + p.stderr)))
         with open(result) as f:
             data = json.load(f)
+        self.check(data["complete"] == (not data["inexact"]), "complete: %s, reasons: %s" % (data["complete"], data["inexact"]))
         return dict(data, status=p.returncode, out=p.stdout, err=p.stderr)
 
     def replay(self, folder=".heddle/1", times=3, options=(), **kw):

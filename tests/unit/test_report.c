@@ -278,10 +278,16 @@ static void a_summary_says_what_was_covered(void **state) {
       {{.strategy = "optimal", .systematic = true, .stop = HD_STOP_EXECUTIONS, .asked = 7},
        "bounded: stopped by --max-executions after 7, not every schedule\n",
        "complete"},
-      {{.strategy = "optimal", .systematic = true, .cut = 2},
-       "bounded: every schedule up to --max-length, which cut 2 executions\n",
-       "complete"},
-      {{.strategy = "optimal", .systematic = true}, "bounded: the search came to its end, but", "complete"},
+      {{.strategy = "optimal",
+        .systematic = true,
+        .reason =
+            {{.what = HD_INEXACT_LENGTH, .count = 2, .detail = "100", .file = (char *)"a.c", .line = 7}},
+        .nreasons = 1},
+       "bounded: the search ended, but it is not complete\n",
+       "complete:"},
+      {{.strategy = "pct", .stop = HD_STOP_TIME, .seconds = 5},
+       "bounded: 5.0 s of the pct strategy, not every schedule\n",
+       "stopped"},
       {{.strategy = "dfs",
         .systematic = true,
         .bound_kind = HD_BOUND_PREEMPTIONS,
@@ -332,6 +338,103 @@ static void a_summary_says_what_was_covered(void **state) {
   }
 }
 
+/* Every reason has a name of its own, and reads well for one and for many. */
+static void reasons_have_words(void **state) {
+  (void)state;
+  for (unsigned i = 0; i < HD_INEXACT_COUNT; i++) {
+    for (unsigned count = 1; count <= 2; count++) {
+      struct hd_str out;
+      hd_str_init(&out);
+      hd_reason_text(&out, &(struct hd_reason){.what = (enum hd_inexact)i, .count = count, .detail = "7 s"});
+      assert_true(out.n > 10);
+      assert_null(strpbrk(out.s, "#${|}:\n"));
+      hd_str_fini(&out);
+    }
+    for (unsigned k = 0; k < i; k++)
+      assert_string_not_equal(hd_reason_name((enum hd_inexact)i), hd_reason_name((enum hd_inexact)k));
+  }
+}
+
+static void a_summary_lists_its_reasons(void **state) {
+  (void)state;
+  struct hd_summary sum = {
+      .strategy = "optimal",
+      .systematic = true,
+      .reason = {{.what = HD_INEXACT_BOUND, .count = 1, .detail = "2 preemptions"},
+                 {.what = HD_INEXACT_LENGTH, .count = 3, .detail = "100000"},
+                 {.what = HD_INEXACT_SPIN_PLACES, .count = 9, .file = (char *)"ring.c", .line = 41}},
+      .nreasons = 3,
+  };
+  char *text = summary_text(&sum);
+  assert_non_null(strstr(text, "  not complete, because:\n"
+                               "    - 3 executions were longer than --max-length 100000 steps: raise it, or\n"
+                               "      shorten the test\n"
+                               "    - a loop that waits on several places was scheduled approximately\n"
+                               "      (ring.c:41): wait on one place, or use a condition variable\n"));
+  assert_null(strstr(text, "preemptions")); /* what the first line is about is not listed */
+  free(text);
+  json_t *all = hd_json_reasons(&sum), *where;
+  assert_int_equal(json_array_size(all), 3);
+  assert_string_equal(json_string_value(json_object_get(json_array_get(all, 0), "text")),
+                      "schedules with more than 2 preemptions were left out");
+  where = json_object_get(json_array_get(all, 2), "where");
+  assert_int_equal(json_integer_value(json_object_get(where, "line")), 41);
+  assert_true(json_is_null(json_object_get(json_array_get(all, 1), "where")));
+  json_decref(all);
+}
+
+/* A search is complete exactly when there is no reason against it. */
+static void a_search_is_judged_by_its_reasons(void **state) {
+  (void)state;
+  static const struct {
+    struct hd_summary sum;
+    struct hd_evidence e;
+    int reason; /* -1: none */
+  } cases[] = {
+      {{.systematic = true}, {.over = true}, -1},
+      {{.systematic = true, .stop = HD_STOP_FOUND}, {.over = true}, -1},
+      {{.systematic = true, .stop = HD_STOP_FOUND}, {.over = false}, HD_INEXACT_FIRST_FINDING},
+      {{.systematic = true, .before = 1}, {.over = false}, HD_INEXACT_FIRST_FINDING},
+      {{.systematic = true, .stop = HD_STOP_TIME}, {.over = false}, HD_INEXACT_TIME},
+      {{.systematic = true, .stop = HD_STOP_EXECUTIONS}, {.over = false}, HD_INEXACT_EXECUTIONS},
+      {{.systematic = true, .stop = HD_STOP_INTERRUPTED}, {.over = false}, HD_INEXACT_INTERRUPTED},
+      {{.systematic = true, .stop = HD_STOP_CRASH_LOOP}, {.over = false}, HD_INEXACT_CRASH_LOOP},
+      {{.systematic = true, .stop = HD_STOP_ERROR}, {.over = false}, HD_INEXACT_ERROR},
+      {{.systematic = true, .bound_kind = HD_BOUND_DELAYS},
+       {.over = true, .bound_cut = true},
+       HD_INEXACT_BOUND},
+      {{.systematic = true, .preload = true}, {.over = true}, HD_INEXACT_PRELOAD},
+      {{.strategy = "random"}, {.over = false}, HD_INEXACT_SAMPLING},
+      {{.strategy = "random", .stop = HD_STOP_TIME}, {.over = false}, HD_INEXACT_SAMPLING},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct hd_summary sum = cases[i].sum;
+    hd_summary_judge(&sum, &cases[i].e);
+    assert_int_equal(sum.complete, cases[i].reason < 0);
+    assert_int_equal(sum.nreasons, cases[i].reason >= 0);
+    if (sum.nreasons) assert_int_equal(sum.reason[0].what, cases[i].reason);
+    hd_summary_fini(&sum);
+  }
+}
+
+static void reasons_are_summed_and_forgotten(void **state) {
+  (void)state;
+  struct hd_inexact_count a[HD_INEXACT_COUNT] = {0}, b[HD_INEXACT_COUNT] = {0};
+  hd_inexact_note(a, HD_INEXACT_LENGTH, 0);
+  hd_inexact_note(b, HD_INEXACT_LENGTH, 5);
+  hd_inexact_note(b, HD_INEXACT_LENGTH, 6);
+  hd_inexact_note(b, HD_INEXACT_SPIN_PLACES, 7);
+  hd_inexact_add(a, b, HD_CLASS_ANY);
+  assert_int_equal(a[HD_INEXACT_LENGTH].count, 3);
+  assert_int_equal(a[HD_INEXACT_LENGTH].first_pc, 5);
+  assert_int_equal(hd_inexact_sum(a, HD_CLASS_GAP), 1);
+  assert_int_equal(hd_inexact_sum(a, HD_CLASS_ANY), 4);
+  hd_inexact_restart(a); /* executions that were cut no longer count, what the search missed does */
+  assert_int_equal(hd_inexact_sum(a, HD_CLASS_ANY), 1);
+  hd_inexact_add(a, b, HD_CLASS_ANY & ~HD_CLASS_CUT);
+  assert_int_equal(hd_inexact_sum(a, HD_CLASS_ANY), 2);
+}
+
 static void long_names_are_told_short(void **state) {
   (void)state;
   static const char *const cases[][2] = {
@@ -363,6 +466,10 @@ int main(void) {
       cmocka_unit_test(objects_have_names),
       cmocka_unit_test(a_race_names_both_accesses),
       cmocka_unit_test(a_deadlock_names_its_cycle),
+      cmocka_unit_test(reasons_have_words),
+      cmocka_unit_test(a_summary_lists_its_reasons),
+      cmocka_unit_test(a_search_is_judged_by_its_reasons),
+      cmocka_unit_test(reasons_are_summed_and_forgotten),
       cmocka_unit_test(long_names_are_told_short),
       cmocka_unit_test(titles_of_other_kinds),
       cmocka_unit_test(identity_does_not_depend_on_the_order_of_threads),

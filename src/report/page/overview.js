@@ -19,16 +19,7 @@ function coverage(s) {
   const within = "preemptions" in bound ? plural(bound.preemptions, "preemption") : "delays" in bound ? plural(bound.delays, "delay") : null;
   if (s.complete) return "Complete: every schedule was covered.";
   if (within && bound.complete) return `Every schedule with at most ${within} was covered.`;
-  const why = {
-    finished: "All requested executions ran; they sample the schedules and do not cover them.",
-    found: "Stopped at the first finding; the rest was not covered.",
-    time: "Stopped by the time limit before every schedule was covered.",
-    executions: "Stopped by the limit of executions before every schedule was covered.",
-    interrupted: "Interrupted before every schedule was covered.",
-    "crash-loop": "Stopped: the program kept killing its process.",
-    error: "Stopped: the search could not continue.",
-  };
-  return why[s.stopped] || "Not every schedule was covered.";
+  return "Not every schedule was covered.";
 }
 
 function fact(name, value, more) {
@@ -46,7 +37,6 @@ function facts(s) {
   const classes = s.class_count;
   if (classes) list.append(fact("Classes", `${classes.by === "at-least" ? "\u2265 " : ""}${short(classes.classes)}`, "happens-before"));
   if (s.estimate && !s.complete) list.append(fact("Explored", `${short(100 * s.estimate.explored)} %`, `of about ${short(s.estimate.executions)}`));
-  if (s.cut) list.append(fact("Cut", short(s.cut), "too long"));
   if (s.infeasible) list.append(fact("Infeasible", short(s.infeasible)));
   if (s.suppressed) list.append(fact("Suppressed", String(s.suppressed)));
   return list;
@@ -121,10 +111,17 @@ function classesHint(s) {
   return text ? el("p", { class: "hint" }, text) : null;
 }
 
+/* Why the search is not complete, and what to do about it. */
+function reasons(s) {
+  if (!s.inexact || !s.inexact.length) return null;
+  const where = (r) => r.where ? [" (", el("code", {}, `${r.where.file}:${r.where.line}`), ")"] : [];
+  return el("div", { class: "reasons" }, el("h3", {}, "Not complete, because"),
+    el("ul", {}, s.inexact.map((r) => el("li", {}, r.text, ...where(r), el("small", {}, r.advice)))));
+}
+
 function overview(s) {
   const verdict = { bug: s.findings ? `${plural(s.findings.length, "bug")} found` : "bugs found", clean: "nothing found", bounded: "nothing found so far" }[s.verdict] || "";
   return el("section", { class: "card overview", "aria-label": "Search" },
     el("div", { class: "head-line" }, el("span", { class: `verdict ${s.verdict}` }, verdict), el("h2", {}, s.command.join(" "))),
-    el("p", { class: "facts" }, coverage(s), s.error ? ` ${s.error}` : "", s.preload ? " Only synchronisation, input and output were scheduled (--preload)." : ""),
-    facts(s), curves(s), classesHint(s), phases(s), targets(s), guarded(() => exercised(s)));
+    el("p", { class: "facts" }, coverage(s), s.error ? ` ${s.error}` : ""), reasons(s), facts(s), curves(s), classesHint(s), phases(s), targets(s), guarded(() => exercised(s)));
 }

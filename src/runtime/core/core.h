@@ -90,7 +90,8 @@ struct hd_rt {
   uint64_t events;
   struct hd_ctx sched; /* the context that executions start from */
   uint64_t main_tp;
-  int end_reason; /* enum hd_run_end */
+  int end_reason;      /* enum hd_run_end */
+  enum hd_inexact cut; /* HD_RUN_CUT: the reason to count */
   size_t grow_stack;
   int exit_status;
   bool in_exit;  /* exit handlers are running */

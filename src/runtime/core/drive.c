@@ -137,7 +137,7 @@ static void prepare_tally(int reason) {
     count(&st->blocked);
     return;
   }
-  if (reason == HD_RUN_CUT) count(&st->cut);
+  if (reason == HD_RUN_CUT) count(&st->inexact[rt.cut].count);
   count(st->assumed_wrong ? &st->infeasible : &st->executions);
 }
 
@@ -360,14 +360,15 @@ static void run_all(uint64_t number) {
     if (c->mode == HD_MODE_REDUCE)
       unlearn(st->visible_at_start); /* every candidate starts from the same knowledge */
     /* It should have started like an earlier one, and did not. The strategy treats it as one that never ended. */
-    bool strayed = reason == HD_RUN_DIVERGED && rt.strategy->systematic;
-    st->strayed += strayed;
-    if (strayed) st->lossy = 1;
-    if ((reason == HD_RUN_DIVERGED && !strayed) || (st->nfindings > findings && !c->all)) break;
+    if (reason == HD_RUN_DIVERGED) {
+      if (!rt.strategy->systematic) break;
+      rt.search.diverged = number;
+    }
+    if (st->nfindings > findings && !c->all) break;
     if (reason == HD_RUN_OVER) rt.shared->over = 1;
     hd__worker_sync();
     if (rt.shared->over) {
-      if (!hd_bound_over(&rt.search, rt.strategy, !st->cut && !st->lossy && !st->sampled)) break;
+      if (!hd_bound_over(&rt.search, rt.strategy, !hd_inexact_sum(st->inexact, HD_CLASS_ANY))) break;
       rt.shared->over = 0; /* the next bound */
     }
     hd__worker_pause();

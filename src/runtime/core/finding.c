@@ -95,12 +95,14 @@ static void check_shared(void) {
     hd__die(95);
 }
 
+void hd__inexact(enum hd_inexact why, uint64_t pc) { hd_inexact_note(rt.status->inexact, why, pc); }
+
 struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   struct hd_status *st = rt.status;
   check_shared();
   uint64_t key = key_of(kind, pc1, pc2);
   if (rt.config->ignore >> kind & 1) return NULL;
-  if (kind == HD_KIND_DATA_RACE && rt.status->races_off) return NULL;
+  if (kind == HD_KIND_DATA_RACE && rt.status->inexact[HD_INEXACT_OPENMP_RACES].count) return NULL;
   if (rt.config->target_key && rt.config->target_key != key) return NULL;
   if (rt.config->mode == HD_MODE_REDUCE) { /* only whether it occurred matters */
     if (!rt.config->target_key && rt.config->target_kind != kind) return NULL;
@@ -110,7 +112,7 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   for (unsigned i = 0; i < st->nfindings; i++)
     if (rt.ctl->finding[i].key == key) return NULL;
   if (st->nfindings == HD_MAX_FINDINGS) {
-    st->findings_dropped++;
+    hd__inexact(HD_INEXACT_FINDINGS, pc1);
     return NULL;
   }
   struct hd_finding_rec *f = &rt.ctl->finding[st->nfindings];

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
 #include "runtime/wrap/wrap.h"
@@ -114,10 +115,7 @@ uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
 
 /* ---- libraries without hooks ---- */
 
-static struct {
-  uint64_t lo, hi;
-  unsigned module;
-} foreign[HD_MAX_MODULES];
+static struct { uint64_t lo, hi; } foreign[HD_MAX_MODULES];
 static unsigned nforeign;
 /* The C++ library: its threads belong to the module that instantiated std::thread. */
 static uint64_t cxx_lo, cxx_hi;
@@ -144,8 +142,7 @@ static bool is_transparent(const struct dl_phdr_info *info) {
 static bool in_foreign(uint64_t a) {
   for (unsigned i = 0; i < nforeign; i++)
     if (a >= foreign[i].lo && a < foreign[i].hi) {
-      rt.status->foreign = foreign[i].module + 1;
-      rt.status->lossy = 1;
+      hd__inexact(HD_INEXACT_FOREIGN_THREADS, a);
       return true;
     }
   return false;
@@ -183,8 +180,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
   hd__format(m->path, sizeof m->path, "%s", info->dlpi_name);
   if (!is_transparent(info)) {
     foreign[nforeign].lo = m->start;
-    foreign[nforeign].hi = m->end;
-    foreign[nforeign++].module = st->nmodules;
+    foreign[nforeign++].hi = m->end;
   }
   for (const char *p = m->path; *p; p++)
     if (hd__starts(p, "/libstdc++") || hd__starts(p, "/libc++.")) cxx_lo = m->start, cxx_hi = m->end;

@@ -20,14 +20,13 @@ struct hd_hot hot;
 struct hd_rt rt;
 
 struct hd_segment *hd__segments;
-#define MAX_SEGMENTS (1u << 26)
 #define ARENA_SIZE (8ull << 30)
 
 static struct hd_call *calls; /* HD_CALL_DEPTH for each thread */
 
 int hd__sched_init(void) {
   if (hd__segments) return 0;
-  hd__segments = hd__map((size_t)MAX_SEGMENTS * sizeof *hd__segments);
+  hd__segments = hd__map((size_t)HD_MAX_SEGMENTS * sizeof *hd__segments);
   rt.thread = hd__map(sizeof *rt.thread * HD_MAX_THREADS);
   calls = hd__map(sizeof *calls * HD_CALL_DEPTH * HD_MAX_THREADS);
   void *arena = hd__map(ARENA_SIZE);
@@ -37,9 +36,17 @@ int hd__sched_init(void) {
   return 0;
 }
 
+/* Ends an execution that is too long. It is counted when its end is committed (drive.c). */
+_Noreturn static void cut(enum hd_inexact why) {
+  struct hd_inexact_count *n = &rt.status->inexact[why];
+  if (!n->count) n->first_pc = rt.cur ? rt.cur->op.pc : 0;
+  rt.cut = why;
+  hd__end(HD_RUN_CUT);
+}
+
 void hd__new_segment(struct hd_thread *t) {
   uint32_t seg = rt.seg_next++;
-  if (HD_UNLIKELY(seg - rt.seg_base >= MAX_SEGMENTS)) hd__end(HD_RUN_CUT);
+  if (HD_UNLIKELY(seg - rt.seg_base >= HD_MAX_SEGMENTS)) cut(HD_INEXACT_SEGMENTS);
   uint32_t clock = hd_vc_get(&t->vc, t->id) + 1;
   hd_vc_set(&rt.arena, &t->vc, t->id, clock);
   hd__segments[seg - rt.seg_base] = (struct hd_segment){clock, t->id};
@@ -82,7 +89,7 @@ unsigned hd__thread_number(const struct hd_thread *parent) {
   for (unsigned i = 1; rt.nthreads >= REUSE_FROM && i < rt.nthreads; i++) {
     const struct hd_thread *t = &rt.thread[i];
     if (t->state == HD_T_DONE && !t->ident && t->join.detached) {
-      rt.status->lossy = 1;
+      hd__inexact(HD_INEXACT_THREAD_NUMBERS, parent->op.pc);
       return i;
     }
   }
@@ -224,6 +231,15 @@ struct hd_point hd__here(void) {
   return (struct hd_point){&rt.enabled, rt.nenabled, (rt.nthreads + 63) >> 6, rt.cur ? rt.cur->id : 0, rt.op};
 }
 
+/* The execution was to begin like an earlier one, and does not. A systematic search drops it; to its strategy it never
+ * ended. */
+_Noreturn static void diverged(uint64_t pc) {
+  if (rt.strategy->systematic) hd__inexact(HD_INEXACT_DIVERGED, pc);
+  hd__end(HD_RUN_DIVERGED);
+}
+
+static uint64_t pending_pc(void) { return rt.cur ? rt.cur->op.pc : 0; }
+
 static struct hd_thread *decide(void) {
   if (HD_UNLIKELY(rt.narmed | hot.log)) {
     if (hot.log) hd__record_settle();
@@ -231,7 +247,7 @@ static struct hd_thread *decide(void) {
   }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
   if (HD_UNLIKELY(rt.nenabled == 0)) idle();
-  if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__end(HD_RUN_CUT);
+  if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) cut(HD_INEXACT_LENGTH);
   int next;
   if ((alone || rt.nenabled == 1) && rt.strategy->skip_forced) {
     next = alone ? rt.section->id : (int)hd_set_nth(&rt.enabled, 0);
@@ -245,9 +261,10 @@ static struct hd_thread *decide(void) {
       p.nenabled = 1;
     }
     next = rt.strategy->pick(&rt.search, &p);
-    if (HD_UNLIKELY(next < 0)) hd__end(next == HD_PICK_DIVERGED ? HD_RUN_DIVERGED : HD_RUN_BLOCKED);
+    if (HD_UNLIKELY(next == HD_PICK_DIVERGED)) diverged(pending_pc());
+    if (HD_UNLIKELY(next < 0)) hd__end(HD_RUN_BLOCKED);
     /* The program does not behave the same again: the strategy expects a thread that is not enabled. */
-    if (HD_UNLIKELY(!hd_set_has(&rt.enabled, (unsigned)next))) hd__end(HD_RUN_DIVERGED);
+    if (HD_UNLIKELY(!hd_set_has(&rt.enabled, (unsigned)next))) diverged(pending_pc());
   }
   rt.path[rt.path_len++] = (hd_step)next;
   rt.status->path_len = rt.path_len;
@@ -299,7 +316,7 @@ void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
 unsigned hd__choose(unsigned n) {
   if (n <= 1) return 0;
   int k = rt.strategy->choose(&rt.search, n);
-  if (k < 0) hd__end(HD_RUN_DIVERGED);
+  if (k < 0) diverged(pending_pc());
   rt.path[rt.path_len++] = (hd_step)(HD_STEP_CHOICE | (unsigned)k);
   rt.status->path_len = rt.path_len;
   rt.choice = (unsigned)k;

@@ -148,7 +148,7 @@ static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh) {
                          .disabler = s->disabler,
                          .enabler_before = s->enabler_before,
                          .size = s->read[0].size};
-  if (s->nread > 1) rt.status->lossy = 1; /* the search knows of one place only */
+  if (s->nread > 1) hd__inexact(HD_INEXACT_SPIN_PLACES, pc); /* the search knows of one place only */
   t->spin.waiting = true;
   rt.nspinning++;
   if (!s->on) hd__disable(t);
@@ -208,7 +208,8 @@ bool hd__spin_check(uint64_t a, uint64_t pc) {
       return true;
     }
   }
-  if (s->again && !same) rt.status->lossy = 1; /* it does not only wait: a scheduling point was left out */
+  if (s->again && !same)
+    hd__inexact(HD_INEXACT_SPIN_ROUND, pc); /* it does not only wait: a scheduling point was left out */
   if (same && (is_known || s->rounds >= LEARN_ROUNDS))
     wait_for_change(t, pc, !is_known);
   else
@@ -221,13 +222,15 @@ bool hd__spin_check(uint64_t a, uint64_t pc) {
  * ends the wait. */
 bool hd__spin_outside(void) {
   bool shared = false;
+  uint64_t pc = 0;
   for (unsigned i = 0; i < rt.nthreads && !shared; i++) {
     const struct hd_spin *s = &rt.thread[i].spin;
     for (unsigned k = 0; rt.thread[i].spin.waiting && k < s->nread && !shared; k++)
       shared = hd__snapshot_shared(s->read[k].addr);
+    pc = rt.thread[i].op.pc;
   }
   if (!shared) return false;
-  rt.status->lossy = 1;
+  hd__inexact(HD_INEXACT_SHARED_MEMORY, pc);
   while (!rt.nenabled) {
     struct timespec ms = {0, 1000000};
     hd_sys4(SYS_nanosleep, &ms, 0, 0, 0);

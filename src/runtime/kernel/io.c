@@ -18,6 +18,7 @@
 #include <sys/uio.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -165,7 +166,7 @@ bool hd__io_point(struct hd_io *o) {
   t->sys.io = o;
   rt.nio++;
   unsigned n = o->n;
-  bool any_time = o->timeout != HD_FOREVER && n && hd__any_time();
+  bool any_time = o->timeout != HD_FOREVER && n && hd__any_time(o->pc);
   if (any_time) o->n = 0;
   update(t);
   if (o->timeout != HD_FOREVER && t->state == HD_T_BLOCKED) hd__deadline_in(t, o->timeout);
@@ -259,15 +260,18 @@ static void await_writers(const struct pollfd *p, unsigned n) {
 bool hd__io_idle(uint64_t limit) {
   static struct pollfd p[HD_FDS];
   unsigned n = 0;
+  uint64_t pc = 0; /* of the first that waits */
   for (unsigned i = 0; i < rt.nthreads; i++) {
     const struct hd_io *o = rt.thread[i].sys.io;
     if (!o || rt.thread[i].state != HD_T_BLOCKED) continue;
     for (unsigned k = 0; k < o->n && n < HD_FDS; k++)
-      if (!o->item[k].d->inside && o->item[k].d->fd >= 0)
+      if (!o->item[k].d->inside && o->item[k].d->fd >= 0) {
+        if (!n) pc = o->pc;
         p[n++] = (struct pollfd){o->item[k].d->fd, o->item[k].dir ? POLLOUT : POLLIN | POLLPRI, 0};
+      }
   }
   if (!n) return false;
-  rt.status->lossy = 1; /* what comes from outside comes when it likes */
+  hd__inexact(HD_INEXACT_OUTSIDE, pc); /* when it comes is not ours to schedule */
   long ms = limit == HD_FOREVER ? -1 : limit / 1000000 > PATIENCE_MS ? PATIENCE_MS : (long)(limit / 1000000);
   long r;
   do r = hd_sys3(SYS_poll, p, n, ms);
@@ -365,7 +369,7 @@ static struct hd_io prepare(struct hd_desc *d, unsigned kind, const long *a, uin
 }
 
 static void stall(struct hd_io *o) {
-  rt.status->lossy = 1; /* which operation will let it go on is not known */
+  hd__inexact(HD_INEXACT_IO_RETRIED, o->pc); /* the search does not know which operation enables it */
   hd__io_stalled(o);
 }
 

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -192,7 +193,7 @@ static long connect_call(long *a, uint64_t pc) {
       return r;
     }
     hd__io_stalled(&o); /* the queue of the listener is full */
-    rt.status->lossy = 1;
+    hd__inexact(HD_INEXACT_IO_RETRIED, pc);
     o.item = &item;
     o.n = 1;
   }

@@ -73,7 +73,7 @@ void hd__alarm_fire(void) {
     t->at = t->every ? t->at + times * t->every : 0;
     t->overrun = (int)(times - 1);
     if (!t->sig || !matters(t)) continue;
-    rt.status->lossy = 1; /* that it was time which sent the signal is not known to the search */
+    hd__inexact(HD_INEXACT_TIMER_SIGNAL, taker(t)->op.pc); /* the search does not know what sent it */
     sent[t->sig] = t;
     hd__signal_arrive(taker(t), t->sig);
   }

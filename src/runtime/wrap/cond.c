@@ -32,7 +32,7 @@ void hd__time_out(struct hd_thread *t) {
   if (o && o->kind == HD_OBJ_COND) {
     hd__dequeue(o, t);
     if (!hd__mutex_free(t->wait.mutex->addr))
-      rt.status->lossy = 1; /* the order of a late one is not known exactly */
+      hd__inexact(HD_INEXACT_TIMEOUT_LOCKED, t->op.pc); /* the search does not know this order exactly */
     to_mutex(t);
   } else {
     if (o && o->kind == HD_OBJ_FUTEX) hd__dequeue(o, t);
@@ -82,7 +82,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   t->wait.mutex = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__disable(t);
   hd__mutex_leave(m);
-  bool early = false, any_time = !spurious && at && hd__any_time();
+  bool early = false, any_time = !spurious && at && hd__any_time(pc);
   if (spurious)
     to_mutex(t);
   else

@@ -40,7 +40,7 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
   hd__event(changed ? HD_EV_FAILED : 0);
   if (changed) return -EAGAIN;
   struct hd_obj *o = object(word);
-  bool any_time = until && hd__any_time();
+  bool any_time = until && hd__any_time(pc);
   t->op = (struct hd_op){
       .kind = any_time ? HD_OP_CTIMEOUT : HD_OP_FRETURN, .thread = t->id, .object = (uint64_t)word, .pc = pc};
   t->wait.bits = bits;
@@ -85,7 +85,8 @@ static long wake(uint32_t *word, long n, uint32_t bits, uint64_t pc) {
   struct hd_obj *o = object(word);
   unsigned all = 0;
   while (listener(o, bits, all)) all++;
-  if (all != o->nqueue && n > 1) rt.status->lossy = 1; /* the search takes it for all who wait */
+  if (all != o->nqueue && n > 1)
+    hd__inexact(HD_INEXACT_FUTEX_BITS, pc); /* the search takes it for a wake of all */
   struct hd_thread *one = n == 1 && all ? listener(o, bits, hd__choose(all)) : NULL;
   rt.cur->op.aux = n == 1 ? (one ? one->id + 1u : 0) : all;
   hd__event(0);
@@ -101,7 +102,8 @@ static long requeue(uint32_t *from, long n, long m, uint32_t *to, uint64_t pc) {
   long woken = wake(from, n, ~0u, pc), moved = 0;
   struct hd_obj *o = object(from), *p = object(to);
   if (woken < 0) return woken;
-  if (o->nqueue) rt.status->lossy = 1; /* where they wait now is not known to the search */
+  /* The search does not know where they wait now; without a wake it does not even know of the operation. */
+  if (o->nqueue || n <= 0) hd__inexact(HD_INEXACT_FUTEX_REQUEUE, pc);
   for (; moved < m && o->nqueue; moved++) {
     struct hd_thread *t = o->queue;
     hd__dequeue(o, t);
@@ -211,7 +213,7 @@ bool hd__futex_is_op(const long *a) {
 }
 
 long hd__futex_call(const long *a, uint64_t pc) {
-  rt.status->lossy = 1;
+  hd__inexact(HD_INEXACT_FUTEX_UNSEEN, pc);
   return do_futex(a, pc);
 }
 

@@ -105,7 +105,7 @@ int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct times
   if (hd__bad_time(at)) return EINVAL;
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   bool late;
-  if (hd__any_time()) {
+  if (hd__any_time(pc)) {
     hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
     late = hd__early(m->__data.__lock, clock, at);
   } else {
@@ -137,7 +137,7 @@ int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc) {
       return EPERM;
     report_owner(HD_KIND_NOT_OWNER, m, pc,
                  m->__data.__lock ? "another thread holds this mutex" : "no thread holds this mutex");
-    rt.status->lossy = 1; /* others cannot rely on what they hold: the search does not know that */
+    hd__inexact(HD_INEXACT_NOT_OWNER, pc); /* the search assumes that what is held stays held */
   } else if (type_of(m) == PTHREAD_MUTEX_RECURSIVE && --m->__data.__count > 0) {
     return 0;
   }

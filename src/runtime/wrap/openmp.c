@@ -56,8 +56,8 @@ static void hd_rt_member(void *arg) {
 #define TEAM(fn_, data_) \
   struct hd_team team = {.fn = fn_, .data = data_, .first = data_ ? *(void **)data_ : NULL}
 
-static void begin_team(const struct hd_team *team) {
-  rt.status->lossy = 1;
+static void begin_team(const struct hd_team *team, uint64_t pc) {
+  hd__inexact(HD_INEXACT_OPENMP, pc);
   publish(&team->fork);
 }
 
@@ -74,7 +74,7 @@ static void end_team(const struct hd_team *team) {
     hd__real_init();                                                                         \
     if (!hot.active) return real_##name(fn, data, threads, __VA_ARGS__);                     \
     TEAM(fn, data);                                                                          \
-    begin_team(&team);                                                                       \
+    begin_team(&team, HD_CALLER);                                                            \
     END(type, real_##name(hd_rt_member, &team, threads, __VA_ARGS__))                        \
   }
 #define END(type, call) END_##type(call)
@@ -315,6 +315,5 @@ static bool check_name(const char *name, void *strange) {
 void hd__openmp_init(void) {
   bool strange = false;
   hd__each_needed_name(check_name, &strange);
-  rt.status->races_off = strange;
-  if (strange) rt.status->lossy = 1;
+  if (strange) hd__inexact(HD_INEXACT_OPENMP_RACES, 0);
 }

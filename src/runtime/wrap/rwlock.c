@@ -101,7 +101,7 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
   struct hd_obj *o = object(l);
   if (again(o, write, false, &e, pc)) return e;
   bool late;
-  if (until && hd__any_time()) {
+  if (until && hd__any_time(pc)) {
     hd__point_open(write ? HD_OP_TRYWRLOCK : HD_OP_TRYRDLOCK, (uint64_t)l, 0, pc);
     late = hd__early(!can(l, write), until->clock, until->at);
   } else if (until)

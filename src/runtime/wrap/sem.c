@@ -63,7 +63,7 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
   hd__test_cancel();
   struct hd_obj *o = touch(s, pc);
   bool late;
-  if (until && hd__any_time()) {
+  if (until && hd__any_time(pc)) {
     hd__point_open(HD_OP_SEMTRYWAIT, (uint64_t)s, 0, pc);
     late = hd__early(!of(s)->value, until->clock, until->at);
   } else if (until)

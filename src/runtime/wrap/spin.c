@@ -60,7 +60,7 @@ static int unlock(pthread_spinlock_t *l, uint64_t pc) {
     if (!held(l)) o->owner = HD_NOBODY;
     hd__report_lock(HD_KIND_NOT_OWNER, o, HD_OP_UNLOCK, pc,
                     held(l) ? "another thread holds this spin lock" : "no thread holds this spin lock");
-    rt.status->lossy = 1; /* as for a mutex */
+    hd__inexact(HD_INEXACT_NOT_OWNER, pc);
   }
   hd__point(HD_OP_UNLOCK, (uint64_t)l, 0, pc);
   *l = FREE;

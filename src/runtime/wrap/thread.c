@@ -236,7 +236,7 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
   int e = hd__bad_time(at) ? EINVAL : bad_join(th, &t);
   if (e) return e;
   bool late;
-  if (hd__any_time()) {
+  if (hd__any_time(pc)) {
     hd__point_open(HD_OP_TRYJOIN, t->id, 0, pc);
     late = hd__early(t->state != HD_T_DONE, clock, at);
   } else {

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/core/spin.h"
 #include "runtime/wrap/wrap.h"
 
@@ -52,12 +53,10 @@ static uint64_t read_clock(clockid_t clock) {
 /* ---- --timeouts=any ---- */
 
 /* A loop around a timed wait could run forever: only so many waits of a thread end early. */
-#define EARLY 3
-
-bool hd__any_time(void) {
+bool hd__any_time(uint64_t pc) {
   if (!rt.config->timeouts_any) return false;
-  if (rt.cur->timer.early < EARLY) return true;
-  rt.status->lossy = 1;
+  if (rt.cur->timer.early < HD_EARLY_TIMEOUTS) return true;
+  hd__inexact(HD_INEXACT_EARLY_TIMEOUTS, pc);
   return false;
 }
 

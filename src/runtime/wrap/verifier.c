@@ -3,7 +3,7 @@
  *
  * Programs written for verifiers (SV-COMP) declare these and do not define them. A program that defines one gets
  * its own. Truth values are choices, so both are tried. For wider types a few values are tried, the small and the
- * extreme ones; such a search is not complete (status.sampled). Outside a controlled run the program gets 0
+ * extreme ones; such a search is not complete (HD_INEXACT_VALUES). Outside a controlled run the program gets 0
  * everywhere. */
 #include <float.h>
 #include <limits.h>
@@ -16,7 +16,7 @@
 /* One of n values. */
 static unsigned pick(unsigned n, uint64_t pc) {
   if (!hot.active) return 0;
-  if (n > 2) rt.status->sampled = 1;
+  if (n > 2) hd__inexact(HD_INEXACT_VALUES, pc);
   return (unsigned)hd__choose_here(n, pc);
 }
 

@@ -73,8 +73,8 @@ void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc);
 
 /* ---- time ---- */
 
-/* Whether a timed wait of the running thread may end before its time. */
-bool hd__any_time(void);
+/* Whether a timed wait of the running thread, at pc, may end before its time. */
+bool hd__any_time(uint64_t pc);
 /* The wait ends now. If it is `blocked` it ends early: the clock that the thread sees moves to its deadline. Returns
  * `blocked`. */
 bool hd__early(bool blocked, clockid_t clock, const struct timespec *at);

@@ -1,0 +1,364 @@
+"""Every reason of src/model/inexact.def is provoked by a small program or an option, and the result names exactly it."""
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from scratch import each
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DEF = os.path.join(ROOT, "src", "model", "inexact.def")
+
+HEAD = """#define _GNU_SOURCE
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static atomic_int flag, other;
+static int plain;
+static inline void both(void *(*f)(void *), void *(*g)(void *)) {
+  pthread_t a, b;
+  pthread_create(&a, 0, f, 0); pthread_create(&b, 0, g, 0);
+  pthread_join(a, 0); pthread_join(b, 0);
+}
+"""
+ADDERS = """static void *add(void *p) { for (int i = 0; i < %d; i++) flag++; return p; }
+int main(void) { both(add, add); }
+"""
+SLOW = "static void *add(void *p) { for (int i = 0; i < 40; i++) flag++; return p; }\nint main(void) { both(add, add); }\n"
+FUTEX = """static uint32_t word, second;
+static long futex(uint32_t *at, int op, uint32_t v, void *time, uint32_t *at2, uint32_t v3) {
+  return syscall(SYS_futex, at, op, v, time, at2, v3); /* @here */
+}
+"""
+
+# Writes over the runtime's data, which ends the process without a word.
+SMASH = """#include <link.h>
+__attribute__((no_sanitize("thread"))) static int find(struct dl_phdr_info *info, size_t size, void *arg) {
+  for (int i = 0; strstr(info->dlpi_name, "libheddle_rt") && i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    if (p->p_type != PT_LOAD || !(p->p_flags & PF_W)) continue;
+    uintptr_t from = (info->dlpi_addr + p->p_vaddr + 4095) & ~4095ul, to = info->dlpi_addr + p->p_vaddr + p->p_memsz;
+    for (; from + 8 <= to; from += 8) *(volatile uint64_t *)from = 0x4141414141414141;
+  }
+  return 0;
+}
+static void smash(void) { dl_iterate_phdr(find, 0); }
+"""
+
+# Text of the program, and options. `@here` marks the line that the reason names; `also` are further reasons, of how the
+# search was run.
+CASES = {
+    "sampling": {"text": ADDERS % 1, "options": ("--strategy", "random", "--max-executions", "5"),
+                 "says": "5 executions of the random strategy"},
+    "bound": {"text": ADDERS % 2, "options": ("--strategy", "optimal", "--preemptions", "1"),
+              "says": "complete for all schedules with at most 1 preemption"},
+    "time": {"text": SLOW, "options": ("--strategy", "dfs", "--time", "0.5"), "says": "stopped by --time"},
+    "executions": {"text": ADDERS % 2, "options": ("--strategy", "optimal", "--max-executions", "1"),
+                   "says": "stopped by --max-executions after 1"},
+    "first-finding": {"text": "static void *add(void *p) { plain++; flag++; return p; }\nint main(void) { both(add, add); }\n",
+                      "says": "stopped at the first"},
+    "crash-loop": {"text": SMASH + "int main(void) { smash(); }\n", "options": ("--all", "--ignore", "crash", "--strategy", "dfs"),
+                   "says": "its process"},
+    "error": {"text": "static int run(void *p) { return 0; }\nstatic char stack[65536];\n"
+                      "int main(void) { clone(run, stack + sizeof stack, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND, 0); }\n",
+              "says": "stopped by an error"},
+    "values": {"text": "int __VERIFIER_nondet_int(void);\nint main(void) {\n  return __VERIFIER_nondet_int() * 0; /* @here */\n}\n"},
+    "findings": {"text": "static volatile int v[300];\nstatic void *w(void *p) {\n"
+                         + "".join("  v[%d] = 1;\n" % i for i in range(300))
+                         + "  return p;\n}\nint main(void) { both(w, w); }\n",
+                 "options": ("--all", "--strategy", "optimal", "--max-executions", "1"), "also": ["executions"]},
+    "length": {"text": "int main(void) {\n  for (int i = 0; i < 30; i++) sched_yield(); /* @here */\n}\n",
+               "options": ("--max-length", "20")},
+    "segments": {"text": "static pthread_mutex_t inner = PTHREAD_MUTEX_INITIALIZER;\nint main(void) {\n"
+                         "  for (long i = 0; i < 1l << 27; i++) atomic_store_explicit(&flag, 1, memory_order_release);\n}\n",
+                 "options": ("--restart=memory", "--max-length", "1000000000", "--hang-timeout", "60s")},
+    "process-died": {"text": SMASH + """static void *set(void *p) { flag = 1; return p; }
+static void *die(void *p) { if (flag) smash(); return p; }
+int main(void) { both(set, die); }
+""", "options": ("--all", "--strategy", "optimal")},
+    "diverged": {"text": """static int x, n;
+static void *w(void *arg) {
+  if (__atomic_fetch_add(&n, 1, 5) == 0 && arg && __builtin_ia32_rdtsc() / 64 % 2) return arg;
+  for (int i = 0; i < 4; i++) __atomic_fetch_add(&x, 1, 5);
+  return arg;
+}
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, &x); pthread_join(a, 0); pthread_join(b, 0);
+}
+""", "options": ("--strategy", "dfs")},
+    "overwritten": {"text": """__attribute__((no_sanitize("thread"))) static void smash(void) {
+  for (unsigned long p = 0x390000000000; p < 0x390000001000; p += 8) *(volatile uint64_t *)p = 0x4242424242424242;
+  abort();
+}
+static void *set(void *p) { flag = 1; return p; }
+static void *die(void *p) { if (flag) smash(); return p; }
+int main(void) { both(set, die); }
+""", "options": ("--all", "--max-executions", "8", "--strategy", "optimal"), "also": ["executions"]},
+    "not-owner": {"text": """static void *take(void *p) { pthread_mutex_lock(&lock); return p; }
+static void *give(void *p) {
+  pthread_mutex_unlock(&lock); /* @here */
+  return p;
+}
+int main(void) { both(take, give); }
+""", "options": ("--ignore", "unlock-not-owner", "--strategy", "optimal")},
+    "early-timeouts": {"text": """static void *w(void *p) {
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  at.tv_sec++;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < 4; i++)
+    pthread_cond_timedwait(&cond, &lock, &at); /* @here */
+  pthread_mutex_unlock(&lock);
+  return p;
+}
+int main(void) { pthread_t t; pthread_create(&t, 0, w, 0); pthread_join(t, 0); }
+""", "options": ("--timeouts=any", "--strategy", "optimal")},
+    "timeout-locked": {"text": """static void *w(void *p) {
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  at.tv_sec++;
+  pthread_mutex_lock(&lock);
+  pthread_cond_timedwait(&cond, &lock, &at); /* @here */
+  pthread_mutex_unlock(&lock);
+  return p;
+}
+static void *hold(void *p) { pthread_mutex_lock(&lock); sleep(2); pthread_mutex_unlock(&lock); return p; }
+int main(void) { both(w, hold); }
+""", "options": ("--strategy", "optimal")},
+    "timer-signal": {"text": """static void rang(int sig) { flag = sig; }
+int main(void) {
+  signal(SIGALRM, rang);
+  alarm(5);
+  pause(); /* @here */
+}
+"""},
+    "futex-bits": {"text": FUTEX + """static void *w(void *p) { futex(&word, FUTEX_WAIT_BITSET, 0, 0, 0, 1); return p; }
+int main(void) {
+  pthread_t a;
+  pthread_create(&a, 0, w, 0);
+  futex(&word, FUTEX_WAKE_BITSET, INT_MAX, 0, 0, 2);
+  __atomic_store_n(&word, 1, 5);
+  futex(&word, FUTEX_WAKE_BITSET, INT_MAX, 0, 0, 1);
+  pthread_join(a, 0);
+}
+""", "options": ("--strategy", "optimal")},
+    "futex-requeue": {"text": FUTEX + """static void *w(void *p) {
+  while (!__atomic_load_n(&word, 5)) futex(&word, FUTEX_WAIT, 0, 0, 0, 0);
+  return p;
+}
+int main(void) {
+  pthread_t a;
+  pthread_create(&a, 0, w, 0);
+  futex(&word, FUTEX_REQUEUE, 0, (void *)(long)INT_MAX, &second, 0);
+  __atomic_store_n(&word, 1, 5);
+  futex(&word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+  futex(&second, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+  pthread_join(a, 0);
+}
+""", "options": ("--strategy", "optimal")},
+    "futex-unseen": {"text": """static uint32_t word;
+static long futex(long op, long v) {
+  long r;
+  register long none __asm__("r10") = 0;
+  __asm__ volatile("syscall" : "=a"(r) : "a"(SYS_futex), "D"(&word), "S"(op), "d"(v), "r"(none) : "rcx", "r11", "memory");
+  return r;
+}
+static void *w(void *p) { while (!__atomic_load_n(&word, 5)) futex(FUTEX_WAIT, 0); return p; }
+int main(void) {
+  pthread_t a;
+  pthread_create(&a, 0, w, 0);
+  __atomic_store_n(&word, 1, 5);
+  futex(FUTEX_WAKE, 1);
+  pthread_join(a, 0);
+}
+""", "options": ("--strategy", "optimal")},
+    "openmp": {"text": """int main(void) {
+  #pragma omp parallel num_threads(2)
+  __atomic_fetch_add(&plain, 1, 5);
+}
+""", "flags": ("-fopenmp",), "options": ("--strategy", "optimal", "--max-executions", "3"), "also": ["executions", "futex-unseen"]},
+    "openmp-races": {"text": """int main(void) {
+  int s = 0;
+  #pragma omp parallel reduction(task, + : s) num_threads(2)
+  {
+    #pragma omp task in_reduction(+ : s)
+    s += 1;
+  }
+  return s != 2;
+}
+""", "flags": ("-fopenmp",), "options": ("--strategy", "optimal", "--max-executions", "3"), "also": ["executions", "openmp", "futex-unseen"]},
+    "outside": {"text": """int main(void) {
+  if (!fork()) _exit(0);
+  wait(0);
+}
+"""},
+    "io-retried": {"text": """static void *w(void *p) {
+  int fd = open("lock", O_CREAT | O_RDWR, 0600);
+  flock(fd, LOCK_EX);
+  sched_yield();
+  flock(fd, LOCK_UN);
+  close(fd);
+  return p;
+}
+int main(void) { both(w, w); }
+""", "options": ("--strategy", "optimal"), "also": ["diverged"]},
+    "shared-memory": {"text": """int main(void) {
+  int *shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (!fork()) {
+    usleep(20000);
+    __atomic_store_n(shared, 1, 5);
+    _exit(0);
+  }
+  while (!__atomic_load_n(shared, 5)) {} /* @here */
+}
+""", "options": ("--strategy", "optimal")},
+    "spin-places": {"text": """static void *set(void *p) { flag = 1; plain = 1; return p; }
+static void *spin(void *p) {
+  while (!flag && !plain) {} /* @here */
+  return p;
+}
+int main(void) { both(set, spin); }
+""", "options": ("--ignore", "data-race", "--strategy", "optimal", "--max-executions", "20")},
+    "spin-round": {"text": """static atomic_int never;
+__attribute__((noinline)) static int spin(atomic_int *at, int step) {
+  int n = 0;
+  while (!*at && n < 4) n += step; /* @here */
+  return n;
+}
+static void *set(void *p) { flag = 1; return p; }
+static void *w(void *p) { spin(&flag, 0); spin(&never, 1); return p; }
+int main(void) { both(set, w); }
+""", "options": ("--strategy", "optimal")},
+    "thread-numbers": {"text": """static sem_t done;
+static void *w(void *p) { sem_post(&done); return p; }
+int main(void) {
+  sem_init(&done, 0, 0);
+  for (int i = 0; i < 600; i++) {
+    pthread_t t;
+    pthread_create(&t, 0, w, 0); /* @here */
+    pthread_detach(t);
+    sem_wait(&done);
+  }
+}
+""", "options": ("--strategy", "optimal", "--max-executions", "2"), "also": ["executions"]},
+}
+# Those that need more than a program and options have tests of their own, test_NAME below.
+OWN = ("interrupted", "preload", "foreign-threads")
+
+
+def reasons():
+    """name: (class, text, advice) of every line of the table."""
+    with open(DEF) as f:
+        text = re.sub(r'"\s+"', "", f.read())
+    found = re.findall(r'^HD_INEXACT\((\w+), (\w+), "([^"]+)",\s*"([^"]+)",\s*"([^"]+)"\)', text, re.M)
+    assert len(found) == len(re.findall(r"^HD_INEXACT\(", text, re.M)), "a line of inexact.def is not understood"
+    return {name: (kind, words, advice) for _, kind, name, words, advice in found}
+
+
+def pattern(words):
+    """What the text of a reason may look like."""
+    words = re.sub(r"\{([^|]*)\|([^}]*)\}", lambda m: "\0%s\1%s\2" % m.groups(), words)
+    words = re.escape(words).replace("\\#", r"\d+").replace("\\$", r"[\w.+ -]+")
+    return words.replace("\0", "(?:").replace("\\\0", "(?:").replace("\\\1", "|").replace("\1", "|").replace(
+        "\\\2", ")").replace("\2", ")")
+
+
+def named(s, r, name, also=(), says=None, line=None):
+    """JSON and text name this reason, the others that are given, and nothing else."""
+    table = reasons()
+    s.same(sorted(x["reason"] for x in r["inexact"]), sorted([name, *also]), "reasons")
+    s.check(not r["complete"] and r["verdict"] != "clean", "complete, in spite of a reason")
+    one = [x for x in r["inexact"] if x["reason"] == name][0]
+    s.check(one["count"] > 0, "count %d" % one["count"])
+    s.check(re.fullmatch(pattern(table[name][1]), one["text"]), "text: " + one["text"])
+    s.same(one["advice"], table[name][2], "advice")
+    if line:
+        s.check(one["where"], "no place")
+        s.same((os.path.basename(one["where"]["file"]), one["where"]["line"]), ("prog.c", line), "place")
+    out = " ".join(r["out"].split())
+    listed = re.findall(r" - (.*?)(?= - |$)", out[out.index("not complete, because:"):]) if "not complete, because:" in out else []
+    want = [x for x in r["inexact"] if table[x["reason"]][0] != "END"]
+    s.same(len(listed), len(want), "number of reasons in the text: %s" % listed)
+    for x in want:
+        place = " (%s:%d)" % (x["where"]["file"], x["where"]["line"]) if x["where"] else ""
+        s.check("- %s%s: %s" % (x["text"], place, x["advice"]) in out, "not in the text: " + x["text"])
+    if says:
+        s.check(says in out, "the text does not say '%s': %s" % (says, r["out"]))
+    for text in r["out"].splitlines():
+        s.check(not text.startswith("    ") or len(text) <= 80, "longer than 80 columns: " + text)
+
+
+def here(text):
+    lines = [i for i, line in enumerate(text.splitlines(), 1) if "@here" in line]
+    return lines[0] if lines else None
+
+
+@each(*CASES)
+def test_reason(s, name):
+    case = CASES[name]
+    text = HEAD + case["text"]
+    program = s.build_text(text, "-O1", *case.get("flags", ()))
+    r = s.search("check", program, *case.get("options", ()), timeout=180)
+    named(s, r, name, case.get("also", ()), case.get("says"), here(text))
+
+
+def test_every_reason_has_a_test(s):
+    s.same(sorted(CASES), sorted(set(reasons()) - set(OWN)), "reasons with a program")
+    for name in OWN:
+        s.check("test_" + name.replace("-", "_") in globals(), "no test of " + name)
+
+
+def test_documented(s):
+    """docs/soundness.md has a row for each reason, in the order of the table."""
+    with open(os.path.join(ROOT, "docs", "soundness.md")) as f:
+        section = f.read().split("\n## Reasons\n")[1].split("\n## ")[0]
+    s.same(re.findall(r"^\| `([a-z-]+)`", section, re.M), list(reasons()), "reasons in docs/soundness.md")
+
+
+def test_interrupted(s):
+    program = s.build_text(HEAD + SLOW)
+    p = subprocess.Popen([s.heddle, "check", "--strategy", "dfs", "--json", "r.json", "--", program], cwd=s.dir, env=s.env,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    p.send_signal(signal.SIGINT)
+    out, _ = p.communicate(timeout=20)
+    named(s, dict(json.loads(s.read("r.json")), out=out), "interrupted", says="interrupted")
+
+
+def test_preload(s):
+    s.write("prog.c", HEAD + ADDERS % 1)
+    s.run(["cc", "-w", "-g", "-O1", "prog.c", "-o", "prog", "-pthread"])
+    r = s.search("check", "./prog", "--preload")
+    named(s, r, "preload", says="every schedule of synchronisation, input and output was covered")
+
+
+def test_foreign_threads(s):
+    s.write("pool.c", "#include <pthread.h>\nstatic pthread_t t;\nstatic void *run(void *p) { return p; }\n"
+                      "void pool_run(void) { pthread_create(&t, 0, run, 0); pthread_join(t, 0); }\n")
+    s.run(["cc", "-shared", "-fPIC", "-O1", "pool.c", "-o", "libpool.so", "-pthread"])
+    s.write("prog.c", "void pool_run(void);\nint main(void) { pool_run(); }\n")
+    s.cc("prog.c", "prog", "-L.", "-lpool", "-Wl,-rpath," + s.dir)
+    r = s.search("check", "./prog", "--strategy", "optimal")
+    named(s, r, "foreign-threads", says="libpool.so, not built with heddle cc, started threads")
