@@ -281,11 +281,6 @@ static int give(struct hd_options *o, size_t k, const char *value, bool on, stru
   return rc;
 }
 
-static int check_jobs(const struct hd_options *o, struct hd_err *err) {
-  if (o->jobs == 1 || !o->bound_kind) return HD_OK;
-  return hd_fail(err, HD_EUSAGE, "a search under a bound runs in one process only: leave out -j");
-}
-
 /* How long to search when nobody said. */
 static void set_budget(struct hd_options *o) {
   if (o->max_given || (o->given >> OPT_TIME & 1)) return;
@@ -402,8 +397,6 @@ int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *er
                    "--%s is for strategies that cover every schedule, and %s samples: take --strategy auto, "
                    "optimal, dpor, dfs or rdfs",
                    o->bound_kind == HD_BOUND_DELAYS ? "delays" : "preemptions", o->strategy);
-  int rc = check_jobs(o, err);
-  if (rc != HD_OK) return rc;
   if (verb == HD_VERB_RUN || verb == HD_VERB_RECORD) o->max_executions = 1;
   if (verb == HD_VERB_RECORD && !(o->given >> OPT_MAX_LENGTH & 1)) o->max_length = RECORD_LENGTH;
   o->seeded = o->given >> OPT_SEED & 1;
@@ -538,5 +531,5 @@ int hd_options_adopt(struct hd_options *o, const struct hd_config *c, const char
   o->exit_status = c->exit_status;
   o->max_length = c->max_length;
   set_budget(o);
-  return rc == HD_OK ? check_jobs(o, err) : rc;
+  return rc;
 }

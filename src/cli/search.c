@@ -58,8 +58,6 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   if (st->foreign) sum->foreign = st->foreign;
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
-  if (st->bounds_done > sum->bounds_done) sum->bounds_done = st->bounds_done;
-  sum->bound_cut |= st->bound_cut;
   for (int i = 0; i < HD_MAX_PHASES; i++) {
     if (st->phase[i].strategy[0])
       memcpy(sum->phase[i].strategy, st->phase[i].strategy, sizeof sum->phase[i].strategy);
@@ -91,10 +89,16 @@ uint64_t hd_search_executions(const struct hd_search_run *s) {
   return hd_search_total(s).executions + s->deaths;
 }
 
+/* Whether the bound has kept the search from something. */
+static bool bound_cut(const struct hd_search_run *s) {
+  const struct hd_control *c = &s->worker[0].control;
+  return c->config.bound_kind && c->shared->bound_cut == hd_shared_cut(c->shared, &c->config);
+}
+
 bool hd_search_complete(const struct hd_search_run *s) {
   struct hd_status st = hd_search_total(s);
   return s->verb == HD_VERB_CHECK && s->worker[0].control.shared->over && !st.cut && !st.lossy &&
-         !st.sampled && !st.bound_cut && hd_strategy_systematic(s->o->strategy);
+         !st.sampled && !bound_cut(s) && hd_strategy_systematic(s->o->strategy);
 }
 
 /* How many executions there may be in all; 0 when that is not known: a figure whose spread is a hundred times itself
@@ -126,7 +130,7 @@ void hd_search_progress(struct hd_search_run *s) {
   int n = snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate,
                    events, s->finding.n, s->finding.n == 1 ? "" : "s", elapsed);
   if (s->worker[0].control.config.bound_iterate)
-    n += snprintf(line + n, sizeof line - (size_t)n, ", bound %u", s->worker[0].control.good.bound);
+    n += snprintf(line + n, sizeof line - (size_t)n, ", bound %u", s->worker[0].control.shared->bound);
   double spread, all = estimate(s, &st, &spread);
   if (all > 0) {
     hd_text_count(count, all);
@@ -340,6 +344,7 @@ static const char *foreign_name(const struct hd_search_run *s, const struct hd_s
 
 static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *err) {
   struct hd_status st = hd_search_total(s);
+  uint32_t bounds_done = s->worker[0].control.shared->bounds_done;
   struct hd_str error;
   hd_str_init(&error);
   if (stop == HD_STOP_ERROR) hd_runtime_error_text(&error, failed_worker(s)->control.ctl, &s->command);
@@ -355,9 +360,9 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
       .only_time = s->o->time > 0 && !s->o->max_given && !hd_strategy_systematic(s->o->strategy),
       .bound_kind = s->o->bound_kind,
       .bound = !s->o->bound_iterate ? s->o->bound
-               : st.bounds_done     ? st.bounds_done - 1
+               : bounds_done        ? bounds_done - 1
                                     : 0,
-      .bound_done = s->o->bound_kind && st.bounds_done > 0,
+      .bound_done = s->o->bound_kind && bounds_done > 0,
       .asked = s->o->max_executions,
       .time_limit = s->o->time,
       .time_default = s->o->time_default,
