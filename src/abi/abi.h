@@ -43,8 +43,8 @@
 #define HD_MAX_NOTES 32   /* of one finding, the last ones */
 #define HD_MAX_TARGETS 32 /* labels of hd_target; others are not counted */
 #define HD_MAX_PHASES 5
-#define HD_MAX_WORKERS 64 /* processes that share one search */
-#define HD_MAX_GROWN 64   /* times that one process needed more threads to run on, as far as they are kept */
+#define HD_MAX_WORKERS 256 /* processes that share one search */
+#define HD_MAX_GROWN 64    /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096
 
 /* ---- one executed operation (kept only when `detail` is on) ---- */
@@ -229,11 +229,8 @@ struct hd_status {
   uint64_t epoch;         /* times the search had begun anew when the counters above were last set to 0 */
   uint64_t discarded;     /* executions of those that were begun anew */
   struct hd_inexact_count inexact[HD_INEXACT_COUNT]; /* why the search is not complete */
-  uint32_t phase_now;   /* auto: entry of phase[] that the execution under way belongs to */
-  uint32_t bound;       /* under which the search is */
-  uint32_t bounds_done; /* bounds covered whole: the largest of them plus 1 */
-  uint32_t bound_cut;   /* the bound under way kept the search from something */
-  uint32_t paused;      /* it waits for shared.pause to end */
+  uint32_t phase_now; /* auto: entry of phase[] that the execution under way belongs to */
+  uint32_t paused;    /* it waits for shared.pause to end */
   uint32_t paused_pad;
   uint64_t shared_seen; /* entries of the shared log of visible operations that it has taken over */
   struct {
@@ -283,20 +280,42 @@ struct hd_redo {
   } write[HD_REDO_CAP];
 };
 
+/* A set of workers; members come and go one by one, by whoever it is. */
+#define HD_CREW_WORDS (HD_MAX_WORKERS / 64)
+struct hd_crew_set {
+  uint64_t w[HD_CREW_WORDS];
+};
+static inline void hd_crew_add(struct hd_crew_set *s, unsigned i) {
+  __atomic_or_fetch(&s->w[i >> 6], 1ull << (i & 63), __ATOMIC_SEQ_CST);
+}
+static inline void hd_crew_del(struct hd_crew_set *s, unsigned i) {
+  __atomic_and_fetch(&s->w[i >> 6], ~(1ull << (i & 63)), __ATOMIC_SEQ_CST);
+}
+/* Whether it has members other than i. */
+static inline int hd_crew_others(const struct hd_crew_set *s, unsigned i) {
+  uint64_t any = 0;
+  for (unsigned k = 0; k < HD_CREW_WORDS; k++)
+    any |= __atomic_load_n(&s->w[k], __ATOMIC_RELAXED) & ~(k == i >> 6 ? 1ull << (i & 63) : 0);
+  return any != 0;
+}
+
 struct hd_shared {
   uint64_t magic;
-  uint32_t lock;           /* number + 1 of the worker that holds it, 0: free */
-  uint32_t pause;          /* set by the supervisor: wait between two executions */
-  uint64_t next_execution; /* number of the next execution to begin, less 1 */
-  uint64_t not_begun;      /* numbers that were drawn when there was nothing to do */
-  uint64_t spent;          /* a worker has left since there were no more numbers: its work is left undone */
-  uint64_t forgive;        /* executions up to this one that did not end were stopped from outside */
-  uint64_t epoch;          /* times the search has begun anew because more operations proved visible */
-  uint64_t visible_count;  /* entries of the shared log of visible operations */
-  uint64_t hungry;         /* bit per worker: it has nothing to do */
-  uint64_t died;           /* bit per worker: it was killed, what it was writing must be finished */
-  uint32_t over;           /* the strategy has nothing left */
-  uint32_t unused;
+  uint32_t lock;             /* number + 1 of the worker that holds it, 0: free */
+  uint32_t pause;            /* set by the supervisor: wait between two executions */
+  uint64_t next_execution;   /* number of the next execution to begin, less 1 */
+  uint64_t not_begun;        /* numbers that were drawn when there was nothing to do */
+  uint64_t spent;            /* a worker has left since there were no more numbers: its work is left undone */
+  uint64_t forgive;          /* executions up to this one that did not end were stopped from outside */
+  uint64_t epoch;            /* times the search has begun anew because more operations proved visible */
+  uint64_t visible_count;    /* entries of the shared log of visible operations */
+  struct hd_crew_set hungry; /* they have nothing to do */
+  struct hd_crew_set died;   /* they were killed, what they were writing must be finished */
+  uint32_t over;             /* the strategy has nothing left */
+  uint32_t bound;            /* under which the search is, with bound_iterate */
+  uint32_t bounds_done;      /* bounds covered whole: the largest of them plus 1 */
+  uint32_t partial;          /* some execution could not be followed to its end: no bound is covered whole */
+  uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
   struct {
     double fraction;                 /* of the tree that is explored, as far as it is known */
     double samples, weight, inverse; /* leaves looked at: their number, sum of p, sum of 1/p */
@@ -305,6 +324,15 @@ struct hd_shared {
       slot_of[HD_MAX_WORKERS]; /* the part of a systematic search each worker is at, plus 1; 0: its own */
   struct hd_redo redo[HD_MAX_WORKERS];
 };
+
+/* The bound under which the search is, and what `bound_cut` is when it has left something out under it: the number of
+ * the search is in it, so that an execution of one that was restarted meanwhile changes nothing. */
+static inline uint32_t hd_shared_bound(const struct hd_shared *s, const struct hd_config *c) {
+  return c->bound_iterate ? s->bound : c->bound;
+}
+static inline uint64_t hd_shared_cut(const struct hd_shared *s, const struct hd_config *c) {
+  return (s->epoch << 32 | hd_shared_bound(s, c)) + 1;
+}
 
 /* What REDUCE has come to, at the beginning of the search memory; the steps of best[i] are at HD_REDUCED_STEPS + i *
  * HD_REDUCED_SIZE. */
@@ -372,7 +400,8 @@ struct hd_cover {
 #define HD_SEARCH_HEAD 0ull            /* struct hd_shared */
 #define HD_SEARCH_VISIBLE (1ull << 28) /* uint64_t[]: what any worker learned to be visible */
 #define HD_SEARCH_COVER (2ull << 28)   /* struct hd_cover of each worker, HD_COVER_SIZE apart */
-#define HD_SEARCH_MEMORY (3ull << 28)  /* the strategy's memory */
+#define HD_SEARCH_CLASSES (6ull << 28) /* happens-before classes and final states that were counted */
+#define HD_SEARCH_MEMORY (1ull << 38)  /* the strategy's memory */
 #define HD_SEARCH_SIZE (1ull << 40)    /* 1 TiB of address space */
 
 #define HD_PATH_CAP ((1ull << 28) / sizeof(hd_step))
@@ -384,7 +413,7 @@ struct hd_cover {
 #define HD_CALLS_CAP (1ull << 18)
 #define HD_SEARCH_CAP (HD_SEARCH_SIZE - HD_SEARCH_MEMORY)
 #define HD_COVER_SIZE (1ull << 22)
-_Static_assert(sizeof(struct hd_cover) <= HD_COVER_SIZE && HD_COVER_SIZE * HD_MAX_WORKERS <= 1ull << 28,
+_Static_assert(sizeof(struct hd_cover) <= HD_COVER_SIZE && HD_COVER_SIZE * HD_MAX_WORKERS <= 4ull << 28,
                "every worker has room for what it covers");
 
 #endif

@@ -293,11 +293,6 @@ static int give(struct hd_options *o, size_t k, const char *value, bool on, stru
   return rc;
 }
 
-static int check_jobs(const struct hd_options *o, struct hd_err *err) {
-  if (o->jobs == 1 || !o->bound_kind) return HD_OK;
-  return hd_fail(err, HD_EUSAGE, "a search under a bound runs in one process only: leave out -j");
-}
-
 static bool is_given(const struct hd_options *o, enum option_id id) { return o->given >> id & 1; }
 
 /* How long to search by default. */
@@ -417,8 +412,6 @@ int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *er
                    "--%s is for strategies that cover every schedule, and %s samples: use --strategy auto, "
                    "optimal, dpor, dfs or rdfs",
                    o->bound_kind == HD_BOUND_DELAYS ? "delays" : "preemptions", o->strategy);
-  int rc = check_jobs(o, err);
-  if (rc != HD_OK) return rc;
   if (verb == HD_VERB_RUN || verb == HD_VERB_RECORD) o->max_executions = 1;
   if (verb == HD_VERB_RECORD && !is_given(o, OPT_MAX_LENGTH)) o->max_length = RECORD_LENGTH;
   o->seeded = is_given(o, OPT_SEED);
@@ -541,5 +534,5 @@ int hd_options_resume(struct hd_options *o, struct hd_session_config *c, struct 
   c->search.max_executions = o->max_executions;
   c->time = o->time;
   c->time_default = o->time_default;
-  return check_jobs(o, err);
+  return rc;
 }

@@ -1,6 +1,5 @@
 /* classes.c: counts the happens-before classes and final states a search has seen. Runs in the tested process.
- * A set of 64-bit numbers in the second half of the search area, so that it survives the process. The parts of `auto`
- * have one set.
+ * A set of 64-bit numbers in the search area, so that it survives the process. The parts of `auto` have one set.
  *
  * Sampling strategies run an execution whatever is known to be visible; one that was run before more proved visible is
  * of a class of its own, also when it would not be now. */
@@ -11,9 +10,7 @@ struct classes {
   uint64_t slot[];
 };
 
-static struct classes *of(struct hd_search *s) {
-  return (struct classes *)(s->classes ? s->classes : s->memory + s->memory_size / 2);
-}
+static struct classes *of(struct hd_search *s) { return (struct classes *)s->classes; }
 
 static int add(struct classes *c, uint64_t limit, uint64_t v) {
   if (!c->cap) c->cap = 1 << 16;
@@ -44,8 +41,7 @@ static int add(struct classes *c, uint64_t limit, uint64_t v) {
 }
 
 static void count(struct hd_search *s, const struct hd_order *t) {
-  uint64_t size = s->classes ? s->classes_size : s->memory_size / 2;
-  uint64_t limit = size / sizeof(uint64_t) / 4, h = hd_order_class(t);
+  uint64_t limit = s->classes_size / sizeof(uint64_t) / 4, h = hd_order_class(t);
   if (add(of(s), limit, h)) {
     s->status->classes++;
     s->status->class_sum += hd_mix64(h | 1);
@@ -63,28 +59,32 @@ void hd__count_class(struct hd_search *s, const struct hd_order *t, enum hd_how 
   hd_search_unlock(s);
 }
 
-void hd__forget_classes(struct hd_search *s) {
+void hd_classes_restart(struct hd_search *s) {
   struct classes *c = of(s);
+  if (!c) return;
   for (uint64_t i = 0; i < c->cap; i++) c->slot[i] = 0;
   c->n = 0;
-  s->status->classes = s->status->class_sum = s->status->states = s->status->state_sum = 0;
 }
 
-static struct hd_order sampled;
+/* ---- strategies that need no order themselves ---- */
+
+static struct hd_order *sampled(struct hd_search *s) {
+  return (struct hd_order *)(s->scratch + HD_SCRATCH_SAMPLE);
+}
 
 void hd__sample_begin(struct hd_search *s) {
   if (!s->config->classes) return;
-  if (!sampled.ev) hd_order_init(&sampled, s->scratch + 2 * HD_ORDER_MEMORY);
-  hd_order_begin(&sampled);
+  if (!sampled(s)->ev) hd_order_init(sampled(s), s->scratch + HD_SCRATCH_SAMPLE + (1 << 20));
+  hd_order_begin(sampled(s));
 }
 
 void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                       unsigned nchoices) {
-  if (s->config->classes) hd_order_event(&sampled, op, flags, choice, nchoices);
+  if (s->config->classes) hd_order_event(sampled(s), op, flags, choice, nchoices);
 }
 
 void hd__sample_end(struct hd_search *s, enum hd_how how) {
   if (!s->config->classes) return;
-  if (how == HD_HOW_STOPPED) hd_order_stop(&sampled);
-  hd__count_class(s, &sampled, how);
+  if (how == HD_HOW_STOPPED) hd_order_stop(sampled(s));
+  hd__count_class(s, sampled(s), how);
 }

@@ -9,7 +9,7 @@
  *           pick of the thread that chooses and before its event.
  *   event   the operation of the thread picked last was executed, with this outcome. May be NULL.
  *   end     the execution is over; returns 0 when the search is complete.
- *   forget  the set of visible operations has grown: start the search anew. May be NULL.
+ *   forget  the tree explored so far is void: the next begin restarts the search. May be NULL.
  *           With several workers it is called with the lock held.
  * A strategy keeps what must survive the death of the process in the search area of the shared file. The process
  * can be killed at any instruction, and the same execution is then run again by a new one: what end() does must
@@ -38,6 +38,7 @@ struct hd_search {
   struct hd_status *status;
   struct hd_shared *shared;
   unsigned worker, workers; /* this process is number `worker` of so many */
+  void (*relax)(void);      /* lets another process go on; may be NULL */
   uint32_t nredo;           /* writes listed for the next commit (share.c) */
   /* Counters that change with the end of this execution. A strategy that commits its own changes at once makes
    * these with them; the driver makes them in any case. */
@@ -45,21 +46,28 @@ struct hd_search {
     uint64_t *at, value;
   } tally[HD_TALLY_CAP];
   unsigned ntally;
-  uint64_t execution; /* number of the execution under way, from 1 */
-  uint64_t diverged;  /* the last one that the runtime dropped because it diverged; 0: none */
+  uint64_t execution;   /* number of the execution under way, from 1 */
+  uint64_t diverged_at; /* number of the execution that diverged last */
   struct hd_rng rng;
   const hd_step *replay; /* schedule to follow */
   uint64_t replay_len, replay_pos;
   char *memory; /* the search area: survives the process */
   uint64_t memory_size;
   char *scratch; /* memory that does not (HD_SCRATCH_SIZE) */
-  char *classes; /* where happens-before classes are counted; NULL: in the second half of the search area */
+  void *own;     /* part of it: what the strategy keeps for the life of this process; NULL at first */
+  char *classes; /* where happens-before classes are counted; survives, too */
   uint64_t classes_size;
   uint64_t observed; /* what the program told of its final state (hd_rt_observe) */
   int hit;           /* REDUCE: the execution that ends had the finding looked for */
   int infeasible;    /* in the execution that ends an assumption did not hold */
+  int diverged;      /* the execution under way is not what it was known to begin with */
 };
-#define HD_SCRATCH_SIZE (12ull << 30) /* a third each: a trace, what goes with it, the trace of sampling */
+/* Scratch memory: what each strategy keeps, the order that a systematic search keeps and its scratch, the order of the
+ * samplers. */
+#define HD_SCRATCH_OWN (32ull << 20)
+#define HD_SCRATCH_WALK (64ull << 20)
+#define HD_SCRATCH_SAMPLE (HD_SCRATCH_WALK + (8ull << 30))
+#define HD_SCRATCH_SIZE (HD_SCRATCH_SAMPLE + (5ull << 30))
 
 struct hd_strategy {
   const char *name;
@@ -87,8 +95,6 @@ extern const struct hd_strategy hd_strategy_pct;
 extern const struct hd_strategy hd_strategy_pos;
 extern const struct hd_strategy hd_strategy_sites;
 
-/* Lets another process go on; the runtime sets it. May be NULL. */
-extern void (*hd_relax)(void);
 /* The lock of the search, and the end of what a killed predecessor of this worker had begun (share.c). */
 void hd_search_lock(struct hd_search *s);
 void hd_search_unlock(struct hd_search *s);
@@ -99,10 +105,14 @@ const struct hd_strategy *hd_strategy_find(const char *name);
 /* The one that the configuration asks for: by its name, and whether there is a bound; NULL if unknown. */
 const struct hd_strategy *hd_strategy_for(const struct hd_config *c);
 
-/* The strategy has nothing left; `whole`: every execution so far could be followed to its end. Takes down what that
- * says about the bound. Returns whether it goes on with the next one, from the start. */
-int hd_bound_over(struct hd_search *s, const struct hd_strategy *strategy, int whole);
-/* The search begins anew, with all its bounds. */
-void hd_bound_anew(struct hd_search *s);
+/* The strategy has nothing left (shared.over is set). Records what that says about the bound. Returns whether the search
+ * continues with the next bound, from the start. */
+int hd_bound_over(struct hd_search *s, const struct hd_strategy *strategy);
+/* Whether the bound under way has kept the search from something. */
+int hd_bound_cut(const struct hd_search *s);
+/* The search restarts, with all its bounds. pre: the lock is held, if there are other workers. */
+void hd_bound_restart(struct hd_search *s);
+/* Forgets the classes and final states counted so far. The same precondition. */
+void hd_classes_restart(struct hd_search *s);
 
 #endif

@@ -5,6 +5,9 @@
 #include "explore/explore.h"
 #include "model/order.h"
 
+/* What the strategy of this search keeps for the life of this process: `size` bytes, zero at first. */
+void *hd__own(struct hd_search *s, size_t size);
+
 /* ---- bounds (bounds.c) ---- */
 
 /* What the bound says of a scheduling point. */
@@ -24,39 +27,44 @@ unsigned hd__bound(const struct hd_search *s);
 
 /* ---- states that were explored already (visited.c) ---- */
 
-/* What was learned below a state. */
+/* Numbers in the log of visited states. One word, so that it changes at once. */
+union hd_list {
+  struct {
+    uint32_t at, n;
+  };
+  uint64_t word;
+};
+
+/* What was learned below a state; in the log, and never changed there. */
 struct hd_visit {
-  uint64_t key;
-  uint32_t epoch;
-  uint32_t used;  /* of the bound when it was reached: more is left the less this is */
-  uint32_t at, n; /* of the log: requests */
-  uint32_t block; /* of the log: threads */
-  uint32_t nblock;
+  uint64_t used; /* of the bound when it was reached: the less, the more was explored */
+  union hd_list list;
+  union hd_list block;
 };
 
 struct hd_visited {
-  uint32_t epoch; /* entries of others are empty slots */
-  uint32_t full;  /* nothing can be added any more */
-  uint64_t n,
-      cap; /* entries, and slots of the present table; the table of c slots is c slots from the start */
+  uint32_t epoch;  /* entries of others are empty slots */
+  uint32_t full;   /* nothing can be added any more */
+  uint64_t n, cap; /* entries, and slots of the present table, which begins cap slots from the start */
   uint64_t max;
-  struct hd_visit *slot;
+  struct hd_visited_slot *slot;
   uint64_t *log; /* append only */
-  uint64_t log_n, log_max;
+  uint64_t log_n, log_max, log_chunk;
 };
 void hd__visited_init(struct hd_visited *v, char *memory, uint64_t size);
-void hd__visited_clear(struct hd_visited *v);
 /* The state with that key, if it was explored with as much of the bound left or more; else NULL. */
 const struct hd_visit *hd__visited_find(const struct hd_visited *v, uint64_t key, uint32_t used);
-/* Adds a state that was explored whole; does nothing when there is no room. */
-void hd__visited_add(struct hd_visited *v, const struct hd_visit *state);
-/* Room for n more numbers in the log, and their place; HD_NONE when there is none. */
-uint32_t hd__visited_room(struct hd_visited *v, uint64_t n);
+/* Adds a state that was explored whole. pre: the lock is held; *state is in the log. */
+void hd__visited_add(struct hd_visited *v, uint64_t key, const struct hd_visit *state);
+/* Room for at least n more numbers in the log, and how many; HD_NONE when there is none. pre: the lock is held. */
+uint32_t hd__visited_room(struct hd_visited *v, uint64_t n, uint64_t *got);
 
-/* What the execution of that number would have taught is lost: its process died, unless it diverged (share.c). */
+/* ---- several workers (share.c) ---- */
+
+/* What the execution of that number would have taught is lost: its process died, unless it diverged. */
 void hd__execution_lost(struct hd_search *s, uint64_t execution);
 
-/* Writes that are made together or not at all (share.c): listed, then committed. */
+/* Writes that are made together or not at all: listed, then committed. */
 void hd__redo_put(struct hd_search *s, void *at, uint64_t value, unsigned size);
 void hd__redo_tally(struct hd_search *s);
 void hd__redo_commit(struct hd_search *s);
@@ -68,17 +76,16 @@ void hd__redo_copy(struct hd_search *s, void *to, const void *from, size_t n);
  * nothing to do takes over an active slot that no process looks after any more: the search was saved by more
  * workers than it has now. pre of the latter: the lock is held. Returns whether there was one. */
 unsigned hd__slot(const struct hd_search *s);
-int hd__slot_adopt(struct hd_search *s, int (*active)(struct hd_search *s, unsigned slot));
-void hd__slots_anew(struct hd_search *s);
+int hd__slot_adopt(struct hd_search *s, unsigned nslots, int (*active)(struct hd_search *s, unsigned slot));
+void hd__slots_restart(struct hd_search *s);
 
-/* How far a search is: the part of its tree that is explored, and the part that one leaf stands for. Now and then. */
+/* How far a search is: the part of its tree that is explored, and the part that one leaf stands for. */
 #define HD_ESTIMATE_EVERY 256 /* executions */
 void hd__estimate(struct hd_search *s, double explored, double p);
 
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_order *t, enum hd_how how);
-void hd__forget_classes(struct hd_search *s);
-/* The same for strategies that need no trace: one is kept for this only. */
+/* The same for strategies that need no order: one is kept for this only. */
 void hd__sample_begin(struct hd_search *s);
 void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                       unsigned nchoices);

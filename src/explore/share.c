@@ -1,14 +1,15 @@
 /* share.c: several workers, one search. Runs in the tested process.
  *
- * A worker can be killed at any instruction. So: nobody waits for a lock whose holder is dead (the supervisor
- * takes it away and sets a bit in `died`), and writes that only make sense together are first listed, then
- * committed with one store, then made; whoever comes next finishes what a dead worker had committed. The order
- * of stores is that of the program (x86), so only the compiler must be kept from changing it. */
+ * A worker can be killed at any instruction. So nobody waits for a lock whose holder is dead (the supervisor releases
+ * it and marks the worker in `died`), and writes that only make sense together are first listed, then committed with
+ * one store, then made; the next one to take the lock finishes what a dead worker had committed. The order of stores
+ * is that of the program (x86), so only the compiler must be kept from changing it.
+ *
+ * Nothing here or in walk_share.c depends on the runtime: a search is a value (struct hd_search), and `relax` is the
+ * only thing it calls. */
 #include "explore/explore_int.h"
 
 #define BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
-
-void (*hd_relax)(void);
 
 void hd__redo_put(struct hd_search *s, void *at, uint64_t value, unsigned size) {
   struct hd_redo *r = &s->shared->redo[s->worker];
@@ -17,6 +18,17 @@ void hd__redo_put(struct hd_search *s, void *at, uint64_t value, unsigned size) 
   r->write[s->nredo].value = value;
   r->write[s->nredo].size = size;
   s->nredo++;
+}
+
+void *hd__own(struct hd_search *s, size_t size) {
+  uint64_t *used = (uint64_t *)s->scratch; /* bytes given away; the parts of `auto` have one scratch memory */
+  if (s->own) return s->own;
+  if (!*used) *used = 64;
+  size = (size + 63) & ~(size_t)63;
+  if (*used + size > HD_SCRATCH_OWN) hd_give_up("too many strategies in one search: a defect of Heddle");
+  s->own = s->scratch + *used;
+  *used += size;
+  return s->own;
 }
 
 typedef uint64_t __attribute__((may_alias)) word;
@@ -67,20 +79,21 @@ void hd_search_lock(struct hd_search *s) {
       break;
     if (tries < 200)
       __builtin_ia32_pause();
-    else if (hd_relax)
-      hd_relax();
+    else if (s->relax)
+      s->relax();
   }
-  while (sh->died) {
-    unsigned dead = (unsigned)__builtin_ctzll(sh->died);
-    if (sh->redo[dead].n) make(&sh->redo[dead]);
-    __atomic_and_fetch(&sh->died, ~(1ull << dead), __ATOMIC_RELAXED);
-  }
+  for (unsigned i = 0; i < HD_CREW_WORDS; i++)
+    while (sh->died.w[i]) {
+      unsigned dead = i * 64 + (unsigned)__builtin_ctzll(sh->died.w[i]);
+      if (sh->redo[dead].n) make(&sh->redo[dead]);
+      hd_crew_del(&sh->died, dead);
+    }
 }
 
 void hd_search_unlock(struct hd_search *s) { __atomic_store_n(&s->shared->lock, 0, __ATOMIC_RELEASE); }
 
 void hd__execution_lost(struct hd_search *s, uint64_t execution) {
-  if (execution != s->diverged) hd_inexact_note(s->status->inexact, HD_INEXACT_PROCESS_DIED, 0);
+  if (execution != s->diverged_at) hd_inexact_note(s->status->inexact, HD_INEXACT_PROCESS_DIED, 0);
 }
 
 unsigned hd__slot(const struct hd_search *s) {
@@ -88,8 +101,8 @@ unsigned hd__slot(const struct hd_search *s) {
   return other ? other - 1 : s->worker;
 }
 
-int hd__slot_adopt(struct hd_search *s, int (*active)(struct hd_search *s, unsigned slot)) {
-  for (unsigned slot = s->workers; slot < HD_MAX_WORKERS; slot++) {
+int hd__slot_adopt(struct hd_search *s, unsigned nslots, int (*active)(struct hd_search *s, unsigned slot)) {
+  for (unsigned slot = s->workers; slot < nslots; slot++) {
     int taken = !active(s, slot);
     for (unsigned w = 0; w < s->workers; w++) taken |= s->shared->slot_of[w] == slot + 1;
     if (taken) continue;
@@ -100,7 +113,7 @@ int hd__slot_adopt(struct hd_search *s, int (*active)(struct hd_search *s, unsig
   return 0;
 }
 
-void hd__slots_anew(struct hd_search *s) {
+void hd__slots_restart(struct hd_search *s) {
   for (unsigned w = 0; w < HD_MAX_WORKERS; w++) s->shared->slot_of[w] = 0;
 }
 

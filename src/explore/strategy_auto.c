@@ -28,11 +28,12 @@ struct state {
   uint32_t after;     /* executions since then */
 };
 #define AFTER 10000
-#define HEAD 4096
+#define HEAD 16384
 _Static_assert(sizeof(struct state) * HD_MAX_WORKERS <= HEAD, "every worker has its state");
 #define SMALL (64ull << 20) /* for each sampler; the optimal search has the rest */
 
-static struct hd_search sub[NPARTS];
+/* The searches of the parts, as this process sees them. */
+static struct hd_search *subs(struct hd_search *s) { return s->own; }
 
 static struct state *state(struct hd_search *s) { return (struct state *)s->memory + s->worker; }
 
@@ -41,18 +42,17 @@ static const struct hd_strategy *strategy_of(const struct hd_search *s, unsigned
 }
 
 static void set_up(struct hd_search *s) {
+  if (s->own) return;
+  struct hd_search *sub = hd__own(s, NPARTS * sizeof *sub);
   char *at = s->memory + HEAD;
   for (unsigned i = NPARTS; i-- > 0;) {
     sub[i] = *s;
+    sub[i].own = NULL;
     sub[i].memory = at;
     sub[i].memory_size = i ? SMALL : s->memory_size - (uint64_t)(at - s->memory);
     at += SMALL;
     for (unsigned k = 0; k < sizeof s->status->phase[i].strategy - 1 && strategy_of(s, i)->name[k]; k++)
       s->status->phase[i].strategy[k] = strategy_of(s, i)->name[k];
-  }
-  for (unsigned i = 0; i < NPARTS; i++) {
-    sub[i].classes = sub[0].memory + sub[0].memory_size / 2;
-    sub[i].classes_size = sub[0].memory_size / 2;
   }
 }
 
@@ -69,9 +69,9 @@ static int has_gaps(const struct hd_search *s) {
 /* Begins an execution of the part whose turn it is, or of the next one that has anything to do. */
 static int begin_part(struct hd_search *s, struct state *a) {
   for (;;) {
-    sub[a->part].execution = s->execution;
-    sub[a->part].diverged = s->diverged;
-    int begun = strategy_of(s, a->part)->begin(&sub[a->part]);
+    subs(s)[a->part].execution = s->execution;
+    subs(s)[a->part].diverged_at = s->diverged_at;
+    int begun = strategy_of(s, a->part)->begin(&subs(s)[a->part]);
     if (begun > 0) return begun;
     if (!begun && !has_gaps(s)) return 0;
     a->exhausted |= !begun; /* else other workers are at what is left of the optimal search */
@@ -81,7 +81,7 @@ static int begin_part(struct hd_search *s, struct state *a) {
 
 static int begin(struct hd_search *s) {
   struct state *a = state(s);
-  if (!sub[0].memory) set_up(s);
+  set_up(s);
   if (a->epoch != s->shared->epoch) *a = (struct state){.epoch = s->shared->epoch};
   if (a->in_flight > s->shared->forgive && a->in_flight != s->execution) {
     /* The process died: let the others try before the optimal search goes on. */
@@ -96,19 +96,20 @@ static int begin(struct hd_search *s) {
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
   unsigned i = state(s)->part;
-  return strategy_of(s, i)->pick(&sub[i], p);
+  return strategy_of(s, i)->pick(&subs(s)[i], p);
 }
 
 static int choose(struct hd_search *s, unsigned n) {
   unsigned i = state(s)->part;
-  return strategy_of(s, i)->choose(&sub[i], n);
+  return strategy_of(s, i)->choose(&subs(s)[i], n);
 }
 
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                   unsigned nchoices) {
   unsigned i = state(s)->part;
   const struct hd_strategy *st = strategy_of(s, i);
-  if (st->event) st->event(&sub[i], op, flags, choice, nchoices);
+  if (st->event) st->event(&subs(s)[i], op, flags, choice, nchoices);
+  s->diverged = subs(s)[i].diverged;
 }
 
 /* The counters that change with this execution, that of its part included. */
@@ -116,17 +117,17 @@ static void tally(struct hd_search *s, unsigned i, enum hd_how how) {
   uint64_t *of_part = &s->status->phase[i].executions;
   s->tally[s->ntally].at = of_part;
   s->tally[s->ntally++].value = *of_part + (how != HD_HOW_BLOCKED && !s->infeasible);
-  for (unsigned k = 0; k < s->ntally; k++) sub[i].tally[k] = s->tally[k];
-  sub[i].ntally = s->ntally;
+  for (unsigned k = 0; k < s->ntally; k++) subs(s)[i].tally[k] = s->tally[k];
+  subs(s)[i].ntally = s->ntally;
 }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct state *a = state(s);
   unsigned i = a->part;
-  sub[i].observed = s->observed;
-  sub[i].infeasible = s->infeasible;
+  subs(s)[i].observed = s->observed;
+  subs(s)[i].infeasible = s->infeasible;
   tally(s, i, how);
-  int more = strategy_of(s, i)->end(&sub[i], p, how);
+  int more = strategy_of(s, i)->end(&subs(s)[i], p, how);
   a->in_flight = 0;
   if (i == 0 && !more) {
     if (!has_gaps(s)) return 0;
@@ -139,8 +140,8 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
 }
 
 static void forget(struct hd_search *s) {
-  if (!sub[0].memory) set_up(s);
-  strategy_of(s, 0)->forget(&sub[0]);
+  set_up(s);
+  strategy_of(s, 0)->forget(&subs(s)[0]);
 }
 
 const struct hd_strategy hd_strategy_auto = {.name = "auto",

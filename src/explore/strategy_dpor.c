@@ -3,8 +3,8 @@
  * Flanagan, Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software", POPL 2005: after an
  * execution, for every race (e, f) the state before e gets a branch that leads to f before e. Sleep sets
  * (Godefroid 1996) keep a branch from running again what an earlier one covered; an execution in which everything
- * enabled is asleep is given up and counted as blocked. The walk is that of `optimal` (tree.c); a branch is the
- * first step of a sequence alone. Differences from the paper:
+ * enabled is asleep is given up and counted as blocked. The branches are those of `optimal` (reverse.c), cut to
+ * the first step of each sequence. Differences from the paper:
  *  - Which thread begins the branch: one that can come first in what happened after e without depending on it,
  *    followed by f (a source set: Abdulla, Aronis, Jonsson, Sagonas, POPL 2014, algorithm 1). The paper takes any
  *    thread with an event in between that happens before f; that also works, and explores more.
@@ -14,19 +14,13 @@
  * branch) is not a test of its own here: the release by the first thread happens before the acquire by the second,
  * so operations under a common lock are ordered by happens-before and order.c never calls them a race. What races
  * is the acquires (order.c, invariant 3). */
-#include "explore/tree.h"
+#include "explore/walk.h"
 
-static const struct rules rules = {.whole = 0};
+static const struct policy dpor = {.filter = {&hd__filter_sleep},
+                                   .keeps_done = 1,
+                                   .order = ORDER_RESUMED,
+                                   .first = hd__reverse_first,
+                                   .conclude = hd__reverse_conclude,
+                                   .retreat = hd__reverse_settle};
 
-static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
-  return hd__tree_end(s, p, how, &rules);
-}
-
-const struct hd_strategy hd_strategy_dpor = {.name = "dpor",
-                                             .systematic = 1,
-                                             .begin = hd__tree_begin,
-                                             .pick = hd__tree_pick,
-                                             .choose = hd__tree_choose,
-                                             .event = hd__tree_event,
-                                             .end = end,
-                                             .forget = hd__tree_forget};
+HD_WALK_STRATEGY(dpor, "dpor", dpor);

@@ -25,52 +25,58 @@ struct pct {
   uint64_t k; /* steps of the longest execution so far; 0: none yet */
 };
 
-static int64_t priority[HD_MAX_THREADS]; /* 0: not drawn yet */
-static unsigned nthreads;                /* entries of it in use */
-static uint64_t change_at[MAX_DEPTH];    /* step after which change point i (from 1) takes place */
-static unsigned nchanges;
-static uint64_t steps;
-static int64_t yields;
+/* The execution under way. */
+struct run {
+  int64_t priority[HD_MAX_THREADS]; /* 0: not drawn yet */
+  unsigned nthreads;                /* entries of it in use */
+  unsigned nchanges;
+  uint64_t change_at[MAX_DEPTH]; /* step after which change point i (from 1) takes place */
+  uint64_t steps;
+  int64_t yields;
+};
 
 static struct pct *state(struct hd_search *s) { return (struct pct *)s->memory; }
 
 static int begin(struct hd_search *s) {
+  struct run *r = hd__own(s, sizeof *r);
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   hd__sample_begin(s);
-  for (unsigned i = 0; i < nthreads; i++) priority[i] = 0;
-  nthreads = 0;
-  steps = 0;
-  yields = 0;
+  for (unsigned i = 0; i < r->nthreads; i++) r->priority[i] = 0;
+  r->nthreads = 0;
+  r->steps = 0;
+  r->yields = 0;
   uint64_t k = state(s)->k;
-  nchanges = k ? s->config->depth - 1 : 0;
-  if (nchanges >= MAX_DEPTH) nchanges = MAX_DEPTH - 1;
-  for (unsigned i = 1; i <= nchanges; i++) change_at[i] = 1 + hd_rng_below(&s->rng, (uint32_t)k);
+  r->nchanges = k ? s->config->depth - 1 : 0;
+  if (r->nchanges >= MAX_DEPTH) r->nchanges = MAX_DEPTH - 1;
+  for (unsigned i = 1; i <= r->nchanges; i++) r->change_at[i] = 1 + hd_rng_below(&s->rng, (uint32_t)k);
   return 1;
 }
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
+  struct run *r = s->own;
   int best = -1;
   for (unsigned w = 0; w < p->words; w++)
     for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
       unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
-      if (t >= nthreads) nthreads = t + 1;
-      if (!priority[t]) priority[t] = (int64_t)((hd_rng_next(&s->rng) >> 1) | 1ull << 32);
-      if (best < 0 || priority[t] > priority[best]) best = (int)t;
+      if (t >= r->nthreads) r->nthreads = t + 1;
+      if (!r->priority[t]) r->priority[t] = (int64_t)((hd_rng_next(&s->rng) >> 1) | 1ull << 32);
+      if (best < 0 || r->priority[t] > r->priority[best]) best = (int)t;
     }
-  steps++;
-  for (unsigned i = 1; i <= nchanges; i++)
-    if (change_at[i] == steps) priority[best] = i;
+  r->steps++;
+  for (unsigned i = 1; i <= r->nchanges; i++)
+    if (r->change_at[i] == r->steps) r->priority[best] = i;
   unsigned kind = p->op[best]->kind;
-  if (kind == HD_OP_YIELD || kind == HD_OP_SLEEP) priority[best] = --yields;
+  if (kind == HD_OP_YIELD || kind == HD_OP_SLEEP) r->priority[best] = --r->yields;
   return best;
 }
 
 static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
+  const struct run *r = s->own;
   (void)p;
   hd__sample_end(s, how);
-  if (steps > state(s)->k && steps <= UINT32_MAX) state(s)->k = steps;
+  if (r->steps > state(s)->k && r->steps <= UINT32_MAX) state(s)->k = r->steps;
   return 1;
 }
 

@@ -13,37 +13,42 @@
  * can be run again without running those before it. */
 #include "explore/explore_int.h"
 
-static uint64_t priority[HD_MAX_THREADS]; /* of the pending operation of each thread; 0: to be drawn */
-static unsigned nthreads;                 /* entries of it in use */
-static struct hd_op last;                 /* executed since the last pick */
-static unsigned last_flags;
+/* The execution under way. */
+struct run {
+  uint64_t priority[HD_MAX_THREADS]; /* of the pending operation of each thread; 0: to be drawn */
+  unsigned nthreads;                 /* entries of it in use */
+  unsigned last_flags;
+  struct hd_op last; /* executed since the last pick */
+};
 
 static int begin(struct hd_search *s) {
+  struct run *r = hd__own(s, sizeof *r);
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   hd__sample_begin(s);
-  for (unsigned i = 0; i < nthreads; i++) priority[i] = 0;
-  nthreads = 0;
-  last.kind = HD_OP_NONE;
+  for (unsigned i = 0; i < r->nthreads; i++) r->priority[i] = 0;
+  r->nthreads = 0;
+  r->last.kind = HD_OP_NONE;
   return 1;
 }
 
-static int races_with_last(const struct hd_op *op) {
-  return last.kind != HD_OP_NONE && op->kind != HD_OP_END && hd_dependent(&last, last_flags, op, 0);
+static int races_with_last(const struct run *r, const struct hd_op *op) {
+  return r->last.kind != HD_OP_NONE && op->kind != HD_OP_END && hd_dependent(&r->last, r->last_flags, op, 0);
 }
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
+  struct run *r = s->own;
   int best = -1;
-  for (unsigned t = 0; t < nthreads; t++)
-    if (t != last.thread && priority[t] && races_with_last(p->op[t])) priority[t] = 0;
+  for (unsigned t = 0; t < r->nthreads; t++)
+    if (t != r->last.thread && r->priority[t] && races_with_last(r, p->op[t])) r->priority[t] = 0;
   for (unsigned w = 0; w < p->words; w++)
     for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
       unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
-      if (t >= nthreads) nthreads = t + 1;
-      if (!priority[t]) priority[t] = hd_rng_next(&s->rng) | 1;
-      if (best < 0 || priority[t] > priority[best]) best = (int)t;
+      if (t >= r->nthreads) r->nthreads = t + 1;
+      if (!r->priority[t]) r->priority[t] = hd_rng_next(&s->rng) | 1;
+      if (best < 0 || r->priority[t] > r->priority[best]) best = (int)t;
     }
-  priority[best] = 0; /* its next operation is another one */
-  last.kind = HD_OP_NONE;
+  r->priority[best] = 0; /* its next operation is another one */
+  r->last.kind = HD_OP_NONE;
   return best;
 }
 
@@ -51,9 +56,10 @@ static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s
 
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                   unsigned nchoices) {
+  struct run *r = s->own;
   hd__sample_event(s, op, flags, choice, nchoices);
-  last = *op;
-  last_flags = flags;
+  r->last = *op;
+  r->last_flags = flags;
 }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {

@@ -38,15 +38,18 @@ struct hold {
 
 #define MAX_FRESH 64 /* sites learned in one execution */
 
-static int64_t priority[HD_MAX_THREADS]; /* 0: not drawn yet */
-static uint64_t met[HD_MAX_THREADS];     /* bit i: hold-up i has been met by this thread */
-static unsigned nthreads;                /* entries in use */
-static struct hold hold[MAX_HOLDS + 1];
-static unsigned nholds;
-static uint64_t kinds; /* 0: no kinds; else what their priorities are drawn with */
-static int64_t yields;
-static uint64_t fresh[MAX_FRESH];
-static unsigned nfresh;
+/* The execution under way. */
+struct run {
+  int64_t priority[HD_MAX_THREADS]; /* 0: not drawn yet */
+  uint64_t met[HD_MAX_THREADS];     /* bit i: hold-up i has been met by this thread */
+  unsigned nthreads;                /* entries in use */
+  unsigned nholds;
+  struct hold hold[MAX_HOLDS + 1];
+  uint64_t kinds; /* 0: no kinds; else what their priorities are drawn with */
+  int64_t yields;
+  uint64_t fresh[MAX_FRESH];
+  unsigned nfresh;
+};
 
 static struct sites *state(struct hd_search *s) { return (struct sites *)s->memory; }
 
@@ -65,81 +68,87 @@ static void add(struct sites *m, uint64_t site) {
 }
 
 static int begin(struct hd_search *s) {
+  struct run *r = hd__own(s, sizeof *r);
   struct sites *m = state(s);
   for (unsigned i = 0; !m->n && i < 2 * MAX_SITES; i++)
     m->table[i] = 0; /* the area may have been another's */
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   hd__sample_begin(s);
-  for (unsigned i = 0; i < nthreads; i++) priority[i] = 0, met[i] = 0;
-  nthreads = nfresh = 0;
-  yields = 0;
+  for (unsigned i = 0; i < r->nthreads; i++) r->priority[i] = 0, r->met[i] = 0;
+  r->nthreads = r->nfresh = 0;
+  r->yields = 0;
   uint64_t coins = hd_rng_next(&s->rng);
-  kinds = coins & 1 ? coins : 0;
-  nholds = m->n ? s->config->depth - 1 : 0;
-  if (nholds > MAX_HOLDS) nholds = MAX_HOLDS;
-  for (unsigned i = 1; i <= nholds; i++) {
+  r->kinds = coins & 1 ? coins : 0;
+  r->nholds = m->n ? s->config->depth - 1 : 0;
+  if (r->nholds > MAX_HOLDS) r->nholds = MAX_HOLDS;
+  for (unsigned i = 1; i <= r->nholds; i++) {
     coins = hd_rng_next(&s->rng);
     uint32_t nth = 1 + (uint32_t)__builtin_ctzll(coins >> 1 | 1ull << 20);
-    hold[i] = (struct hold){m->site[hd_rng_below(&s->rng, m->n)], coins & 1 ? nth : 0};
+    r->hold[i] = (struct hold){m->site[hd_rng_below(&s->rng, m->n)], coins & 1 ? nth : 0};
   }
   return 1;
 }
 
-/* A priority for a thread that comes into play, by its first operation. */
+/* A r->priority for a thread that comes into play, by its first operation. */
 static int64_t draw(struct hd_search *s, uint64_t site) {
+  const struct run *r = s->own;
   uint64_t low = hd_rng_next(&s->rng);
-  uint64_t high = kinds ? hd_mix64(kinds ^ site) : low >> 32;
+  uint64_t high = r->kinds ? hd_mix64(r->kinds ^ site) : low >> 32;
   return (int64_t)((high & 0x7fffffff) << 32 | 1ull << 62 | (low & 0xffffffff));
 }
 
-/* The enabled thread with the highest priority; one that has yet to begin comes before all. */
+/* The enabled thread with the highest r->priority; one that has yet to begin comes before all. */
 static unsigned highest(struct hd_search *s, const struct hd_point *p) {
+  struct run *r = s->own;
   int best = -1;
   for (unsigned w = 0; w < p->words; w++)
     for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
       unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
       if (p->op[t]->kind == HD_OP_START) return t;
-      if (t >= nthreads) nthreads = t + 1;
-      if (!priority[t]) priority[t] = draw(s, p->op[t]->pc);
-      if (best < 0 || priority[t] > priority[best]) best = (int)t;
+      if (t >= r->nthreads) r->nthreads = t + 1;
+      if (!r->priority[t]) r->priority[t] = draw(s, p->op[t]->pc);
+      if (best < 0 || r->priority[t] > r->priority[best]) best = (int)t;
     }
   return (unsigned)best;
 }
 
 /* Whether the thread is held up before the operation it is about to execute. */
 static int held_up(struct hd_search *s, unsigned t, uint64_t site) {
-  for (unsigned i = 1; i <= nholds; i++) {
-    struct hold *h = &hold[i];
-    if (h->site != site || (met[t] >> i & 1)) continue;
+  struct run *r = s->own;
+  for (unsigned i = 1; i <= r->nholds; i++) {
+    struct hold *h = &r->hold[i];
+    if (h->site != site || (r->met[t] >> i & 1)) continue;
     if (!h->visits) {
-      met[t] |= 1ull << i;
+      r->met[t] |= 1ull << i;
     } else {
       if (--h->visits) continue;
       h->site = 0;
     }
-    priority[t] = (int64_t)i << 24 | (int64_t)hd_rng_below(&s->rng, 1u << 24);
+    r->priority[t] = (int64_t)i << 24 | (int64_t)hd_rng_below(&s->rng, 1u << 24);
     return 1;
   }
   return 0;
 }
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
+  struct run *r = s->own;
   unsigned t = highest(s, p);
   while (p->op[t]->kind != HD_OP_START && p->nenabled > 1 && held_up(s, t, p->op[t]->pc)) t = highest(s, p);
   unsigned kind = p->op[t]->kind;
-  if (kind == HD_OP_YIELD || kind == HD_OP_SLEEP) priority[t] = --yields;
+  if (kind == HD_OP_YIELD || kind == HD_OP_SLEEP) r->priority[t] = --r->yields;
   uint64_t site = p->op[t]->pc;
-  if (kind != HD_OP_START && site && nfresh < MAX_FRESH && !state(s)->table[find(state(s), site)])
-    fresh[nfresh++] = site;
+  if (kind != HD_OP_START && site && r->nfresh < MAX_FRESH && !state(s)->table[find(state(s), site)])
+    r->fresh[r->nfresh++] = site;
   return (int)t;
 }
 
 static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
+  const struct run *r = s->own;
   (void)p;
   hd__sample_end(s, how);
-  for (unsigned i = 0; i < nfresh; i++) add(state(s), fresh[i]);
+  for (unsigned i = 0; i < r->nfresh; i++) add(state(s), r->fresh[i]);
   return 1;
 }
 

@@ -124,7 +124,7 @@ int hd_control_inherit(struct hd_control *c, struct hd_err *err) {
 
 void hd_control_died(struct hd_control *c) {
   struct hd_shared *sh = c->shared;
-  __atomic_or_fetch(&sh->died, 1ull << c->config.worker, __ATOMIC_SEQ_CST);
+  hd_crew_add(&sh->died, c->config.worker);
   uint32_t held = c->config.worker + 1;
   __atomic_compare_exchange_n(&sh->lock, &held, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }

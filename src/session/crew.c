@@ -64,19 +64,18 @@ static int explain_start(struct hd_session *s, struct hd_err *err) {
 }
 
 /* The one bound asked for is covered. */
-static bool bound_over(const struct hd_session *s, const struct hd_status *st) {
-  const struct hd_config *c = &s->worker[0].control.config;
-  return c->bound_kind && !c->bound_iterate && st->bounds_done == c->bound + 1;
+static bool bound_over(const struct hd_session *s) {
+  const struct hd_control *w = &s->worker[0].control;
+  return w->config.bound_kind && !w->config.bound_iterate && w->shared->bounds_done == w->config.bound + 1;
 }
 
 static enum hd_stop why_ended(const struct hd_session *s) {
   if (s->finding.n > 0 && !s->worker[0].control.config.all) return HD_STOP_FOUND;
   if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
-  struct hd_status st = hd__session_total(s);
   uint64_t max = s->config.search.max_executions;
   const struct hd_shared *sh = s->worker[0].control.shared;
   bool spent = max && (sh->spent || sh->next_execution >= max + sh->not_begun);
-  if (hd__session_complete(s) || bound_over(s, &st)) return HD_STOP_FINISHED;
+  if (hd__session_complete(s) || bound_over(s)) return HD_STOP_FINISHED;
   if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
   bool cut_short =
       spent && s->config.search.mode == HD_MODE_CHECK && hd_strategy_systematic(s->config.search.strategy);

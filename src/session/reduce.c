@@ -154,7 +154,7 @@ static int search_below(struct reducer *r, struct hd_schedule *s, double deadlin
       hd_capture_fini(&found_one);
       *found = true;
     }
-    r->covered = hd_inexact_sum(st->inexact, HD_CLASS_GAP) ? 0 : st->bounds_done;
+    r->covered = hd_inexact_sum(st->inexact, HD_CLASS_GAP) ? 0 : c.shared->bounds_done;
   }
   hd_control_fini(&c);
   return HD_OK;

@@ -120,7 +120,6 @@ static void fill_head(const struct hd_session *s, struct head *h) {
                      .reported = s->finding.n + s->reported_before};
   memcpy(h->magic, magic, sizeof magic);
   memcpy(h->phase_findings, s->phase_findings, sizeof h->phase_findings);
-  h->total.bound = s->worker[0].control.good.bound;
   h->check = head_check(h);
 }
 
@@ -294,7 +293,6 @@ static void carry(struct hd_session *s, const struct head *h) {
   struct hd_shared *sh = w->control.shared;
   s->carried = h->total;
   s->carried.epoch = sh->epoch;
-  s->carried.bound_cut = 0;
   memset(s->carried.inexact, 0, sizeof s->carried.inexact); /* the first worker has to know */
   s->carried_seconds = h->seconds;
   s->deaths = h->deaths;
@@ -302,16 +300,13 @@ static void carry(struct hd_session *s, const struct head *h) {
   s->reported_before = h->reported;
   memcpy(s->phase_findings, h->phase_findings, sizeof s->phase_findings);
   sh->lock = sh->pause = 0;
-  sh->hungry = sh->died = 0;
+  sh->hungry = sh->died = (struct hd_crew_set){{0}};
   sh->forgive = sh->next_execution;
   sh->spent = 0;
   struct hd_status *st = &w->control.ctl->status;
   st->restart = h->total.restart;
   st->decided = 1;
   st->epoch = sh->epoch;
-  st->bound = h->total.bound;
-  st->bounds_done = h->total.bounds_done;
-  st->bound_cut = h->total.bound_cut;
   memcpy(st->inexact, h->total.inexact, sizeof st->inexact);
 }
 

@@ -40,8 +40,6 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   hd_inexact_add(sum->inexact, st->inexact, counts ? HD_CLASS_ANY : HD_CLASS_ANY & ~HD_CLASS_CUT);
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
-  if (st->bounds_done > sum->bounds_done) sum->bounds_done = st->bounds_done;
-  sum->bound_cut |= st->bound_cut;
   for (int i = 0; i < HD_MAX_PHASES; i++) {
     if (st->phase[i].strategy[0])
       memcpy(sum->phase[i].strategy, st->phase[i].strategy, sizeof sum->phase[i].strategy);
@@ -68,9 +66,15 @@ struct hd_status hd__session_total(const struct hd_session *s) {
   return sum;
 }
 
+/* Whether the bound has kept the search from something. */
+static bool bound_cut(const struct hd_session *s) {
+  const struct hd_control *c = &s->worker[0].control;
+  return c->config.bound_kind && c->shared->bound_cut == hd_shared_cut(c->shared, &c->config);
+}
+
 bool hd__session_complete(const struct hd_session *s) {
   struct hd_status st = hd__session_total(s);
-  return s->config.search.mode == HD_MODE_CHECK && s->worker[0].control.shared->over && !st.bound_cut &&
+  return s->config.search.mode == HD_MODE_CHECK && s->worker[0].control.shared->over && !bound_cut(s) &&
          !hd_inexact_sum(st.inexact, HD_CLASS_ANY) && hd_strategy_systematic(s->config.search.strategy);
 }
 
@@ -100,7 +104,7 @@ void hd__session_progress(struct hd_session *s) {
       .findings = s->finding.n,
       .seconds = now - s->started,
       .bounded = s->config.search.bound_iterate,
-      .bound = s->worker[0].control.good.bound,
+      .bound = s->worker[0].control.shared->bound,
       .fraction = s->worker[0].control.shared->estimate.fraction,
   };
   if (p.seconds > 0) p.rate = (double)(p.executions - s->carried.executions) / p.seconds;
@@ -296,7 +300,7 @@ static void judge(const struct hd_session *s, const struct hd_status *st, struct
   const struct hd_control *c = &s->worker[0].control;
   hd_summary_judge(sum, &(struct hd_evidence){.counts = st->inexact,
                                               .over = c->shared->over,
-                                              .bound_cut = st->bound_cut,
+                                              .bound_cut = bound_cut(s),
                                               .max_length = c->config.max_length,
                                               .module = c->ctl->module,
                                               .nmodules = hd_control_sane(c) ? c->ctl->status.nmodules : 0,
@@ -315,9 +319,10 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
   sum->preload = s->config.preload;
   sum->only_time = s->config.time > 0 && !c->max_executions && !systematic;
   sum->bound_kind = (enum hd_bound)c->bound_kind;
-  sum->bound_done = c->bound_kind && s->total.bounds_done > 0;
+  uint32_t bounds_done = s->worker[0].control.shared->bounds_done;
+  sum->bound_done = c->bound_kind && bounds_done > 0;
   sum->bound = c->bound;
-  if (c->bound_iterate) sum->bound = s->total.bounds_done ? s->total.bounds_done - 1 : 0;
+  if (c->bound_iterate) sum->bound = bounds_done ? bounds_done - 1 : 0;
   sum->asked = c->max_executions;
   sum->time_limit = s->config.time;
   sum->time_default = s->config.time_default;

@@ -7,8 +7,11 @@
 
 static unsigned long bounds = 4;
 
-/* The same classes, and the same answer to whether the bound left anything out. */
-static const char *judge_bound(const struct sim_program *p, enum hd_bound kind, unsigned bound) {
+/* The same classes by one worker and by several; one that says that the bound left nothing out has all classes. Whether
+ * a reduction asks for something that the bound forbids depends on the order in which it explores. `all`: what there is
+ * without a bound, or NULL. */
+static const char *judge_bound(const struct sim_program *p, enum hd_bound kind, unsigned bound,
+                               const struct result *all) {
   bounded->config.bound_kind = bounded_dfs->config.bound_kind = kind;
   bounded->config.bound = bounded_dfs->config.bound = bound;
   const struct result *ref = search(bounded_dfs, p, max_executions);
@@ -18,25 +21,50 @@ static const char *judge_bound(const struct sim_program *p, enum hd_bound kind, 
   if (res->diverged) return "bounded diverged";
   if (!same_classes(res, ref))
     return res->classes.n < ref->classes.n ? "bounded misses classes" : "bounded finds other classes";
-  if (bounded->status.bound_cut && !bounded_dfs->status.bound_cut) return "bounded cuts what dfs does not";
-  return res->executions + res->blocked <= ref->executions ? NULL : "bounded runs more than dfs";
+  if (hd_bound_cut(&bounded->search) && !hd_bound_cut(&bounded_dfs->search))
+    return "bounded cuts what dfs does not";
+  if (res->executions + res->blocked > ref->executions) return "bounded runs more than dfs";
+  if (all && !hd_bound_cut(&bounded->search) && !same_classes(res, all))
+    return "bounded does not notice that it cuts";
+  int dfs_cut = hd_bound_cut(&bounded_dfs->search);
+  res = search_together(bounded, p, ref->executions * 20 + 100);
+  if (res->diverged || res->too_many) return "workers: bounded does not come to an end";
+  if (!same_classes(res, ref)) return "workers: bounded reaches other classes";
+  if (hd_bound_cut(&bounded->search) && !dfs_cut) return "workers: bounded cuts what dfs does not";
+  if (all && !hd_bound_cut(&bounded->search) && !same_classes(res, all))
+    return "workers: bounded does not notice that it cuts";
+  struct classes classes = ref->classes;
+  uint64_t executions = ref->executions;
+  res = search_together(bounded_dfs, p, executions * 20 + 100);
+  if (res->diverged || res->too_many) return "workers: dfs within a bound does not come to an end";
+  if (res->classes.n != classes.n || res->classes.sum != classes.sum || res->executions != executions)
+    return "workers: dfs within a bound runs something else";
+  return hd_bound_cut(&bounded_dfs->search) == dfs_cut ? NULL : "workers: dfs cuts something else";
 }
 
 static const char *judge_iterated(const struct sim_program *p, const struct result *ref) {
   bounded->config.bound_kind = HD_BOUND_PREEMPTIONS;
   bounded->config.bound_iterate = 1;
   const struct result *res = search(bounded, p, max_executions * 20);
+  int cut = hd_bound_cut(&bounded->search);
   bounded->config.bound_iterate = 0;
   if (res->diverged) return "bounds one after the other diverged";
-  if (bounded->status.bound_cut || bounded->status.bounds_done != bounded->status.bound + 1)
+  if (cut || bounded->search.shared->bounds_done != bounded->search.shared->bound + 1)
     return "bounds one after the other do not come to an end";
-  return same_classes(res, ref) ? NULL : "bounds one after the other miss classes";
+  if (!same_classes(res, ref)) return "bounds one after the other miss classes";
+  bounded->config.bound_iterate = 1;
+  res = search_together(bounded, p, max_executions * 200);
+  cut = hd_bound_cut(&bounded->search);
+  bounded->config.bound_iterate = 0;
+  if (res->diverged || res->too_many || cut)
+    return "workers: bounds one after the other do not come to an end";
+  return same_classes(res, ref) ? NULL : "workers: bounds one after the other miss classes";
 }
 
 static const char *judge_bounds(const struct sim_program *p, const struct result *all) {
   const char *wrong = judge_iterated(p, all);
-  for (unsigned n = 0; !wrong && n < bounds; n++) wrong = judge_bound(p, HD_BOUND_PREEMPTIONS, n);
-  for (unsigned n = 0; !wrong && n < bounds; n++) wrong = judge_bound(p, HD_BOUND_DELAYS, n);
+  for (unsigned n = 0; !wrong && n < bounds; n++) wrong = judge_bound(p, HD_BOUND_PREEMPTIONS, n, all);
+  for (unsigned n = 0; !wrong && n < bounds; n++) wrong = judge_bound(p, HD_BOUND_DELAYS, n, all);
   return wrong;
 }
 
@@ -84,7 +112,7 @@ static void numbers_within_a_bound(void **unused) {
           search(r[i], &p, 1000000);
         }
         assert_int_equal(bounded_dfs->result.executions, within(k, bound));
-        assert_int_equal(bounded_dfs->status.bound_cut, within(k, bound) < all);
+        assert_int_equal(hd_bound_cut(&bounded_dfs->search), within(k, bound) < all);
         assert_true(same_classes(&bounded->result, &bounded_dfs->result));
       }
   }
@@ -141,7 +169,7 @@ static void having_to_wait_saves_a_preemption(void **unused) {
   emit(&p, 3, access_to(HD_OP_WRITE, 1, 2, 1));
   unsigned long limit = max_executions;
   max_executions = 1000000;
-  for (unsigned n = 0; n < 3; n++) assert_null(judge_bound(&p, HD_BOUND_PREEMPTIONS, n));
+  for (unsigned n = 0; n < 3; n++) assert_null(judge_bound(&p, HD_BOUND_PREEMPTIONS, n, NULL));
   max_executions = limit;
 }
 

@@ -218,7 +218,8 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
   struct sim s;
   struct result *res = &r->result;
   memset(res, 0, sizeof *res);
-  hd_bound_anew(&r->search);
+  hd_bound_restart(&r->search);
+  r->search.shared->over = 0;
   if (r->strategy->forget)
     r->strategy->forget(&r->search);
   else
@@ -243,7 +244,8 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
       if (r->trace.n > res->longest) res->longest = r->trace.n;
       if (classes_add(&res->classes, class, final_state(&s, how)) < 0) res->ambiguous = 1;
     }
-    if (!more && !hd_bound_over(&r->search, r->strategy, 1)) return res;
+    r->search.shared->over = !more;
+    if (!more && !hd_bound_over(&r->search, r->strategy)) return res;
     if (n == limit) {
       res->too_many = 1;
       return res;
@@ -263,6 +265,8 @@ static struct result *search_together(struct runner *r, const struct sim_program
   hd_rng_seed(&turns, r->config.seed, limit);
   memset(res, 0, sizeof *res);
   r->search.workers = WORKERS;
+  hd_bound_restart(&r->search);
+  r->search.shared->over = 0;
   r->strategy->forget(&r->search);
   int over = 0;
   for (uint64_t n = 1; !over; n++) {
@@ -278,12 +282,15 @@ static struct result *search_together(struct runner *r, const struct sim_program
       break;
     }
     over = !r->strategy->end(&r->search, &s.point, (enum hd_how)how);
+    r->search.shared->over = (uint32_t)over;
+    if (over) over = !hd_bound_over(&r->search, r->strategy);
     res->blocked += how == HD_HOW_BLOCKED;
     res->executions += how != HD_HOW_BLOCKED;
     if (how != HD_HOW_BLOCKED) classes_add(&res->classes, hd_order_class(&r->trace), final_state(&s, how));
   }
+  alone.own = r->search.own;
   r->search = alone;
-  r->search.shared->hungry = 0;
+  r->search.shared->hungry = (struct hd_crew_set){{0}};
   return res;
 }
 

@@ -33,7 +33,8 @@ static char *stack_lo, *stack_hi; /* of the first thread: frames above stack_lo 
 static uint64_t stack_limit;      /* how far it may grow, minus a margin */
 static struct hd_ctx start_ctx;
 static bool fork_mode;
-static bool probing; /* this execution is executed twice: the strategy does not see it */
+static uint32_t began_under; /* shared.bound when the execution under way began */
+static bool probing;         /* this execution is executed twice: the strategy does not see it */
 
 _Noreturn static void leave(void) {
   hd__cover_end();
@@ -108,13 +109,15 @@ static int run_once(void) {
   hd__notes_begin();
   hd__openmp_begin();
   rt.search.observed = 0;
-  rt.search.infeasible = rt.search.hit = 0;
+  rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
+  began_under = rt.shared->bound;
   int begun = rt.strategy->begin(&rt.search);
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
   struct hd_thread *t = hd__thread_new(NULL);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
   hd__run();
   if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* it leaves no trace */
+  if (rt.search.diverged) rt.end_reason = HD_RUN_DIVERGED;
   rt.status->events += rt.events;
   rt.status->event_hash = rt.event_hash;
   rt.status->exit_status = rt.exit_status;
@@ -145,6 +148,13 @@ static void make_tally(void) {
   for (unsigned i = 0; i < rt.search.ntally; i++) *rt.search.tally[i].at = rt.search.tally[i].value;
 }
 
+/* The strategy has nothing left, in the search and under the bound that this execution belonged to. */
+static void set_over(void) {
+  hd_search_lock(&rt.search);
+  if (rt.status->epoch == rt.shared->epoch && rt.shared->bound == began_under) rt.shared->over = 1;
+  hd_search_unlock(&rt.search);
+}
+
 /* Reports the end of the execution to the strategy. pre: the execution has just ended, nothing is restored yet. */
 static void conclude(int reason) {
   static const uint8_t how[] = {[HD_RUN_EXIT] = HD_HOW_EXIT,
@@ -157,10 +167,11 @@ static void conclude(int reason) {
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].state == HD_T_READY && rt.thread[i].op.kind == HD_OP_ACAS) hd__op_find(&rt.thread[i].op);
   prepare_tally(reason);
+  if (reason == HD_RUN_CUT || hd_inexact_sum(rt.status->inexact, HD_CLASS_ANY)) rt.shared->partial = 1;
   bool over = reason != HD_RUN_DIVERGED && !rt.strategy->end(&rt.search, &p, how[reason]);
   if (rt.status->epoch == rt.shared->epoch || !rt.strategy->forget) {
     make_tally();
-    if (over) rt.shared->over = 1;
+    if (over) set_over();
   } else { /* another worker has restarted the search */
     rt.status->discarded++;
   }
@@ -362,15 +373,12 @@ static void run_all(uint64_t number) {
     /* It should have started like an earlier one, and did not. The strategy treats it as one that never ended. */
     if (reason == HD_RUN_DIVERGED) {
       if (!rt.strategy->systematic) break;
-      rt.search.diverged = number;
+      rt.search.diverged_at = number;
     }
     if (st->nfindings > findings && !c->all) break;
-    if (reason == HD_RUN_OVER) rt.shared->over = 1;
+    if (reason == HD_RUN_OVER) set_over();
     hd__worker_sync();
-    if (rt.shared->over) {
-      if (!hd_bound_over(&rt.search, rt.strategy, !hd_inexact_sum(st->inexact, HD_CLASS_ANY))) break;
-      rt.shared->over = 0; /* the next bound */
-    }
+    if (rt.shared->over && !hd_bound_over(&rt.search, rt.strategy)) break;
     hd__worker_pause();
     if (reason == HD_RUN_LATER && !hd__worker_later()) break;
     number = 0;

@@ -72,7 +72,9 @@ static void attach_search(void) {
   rt.search.workers = rt.config->workers;
   rt.search.memory = (char *)(HD_SEARCH_BASE + HD_SEARCH_MEMORY);
   rt.search.memory_size = HD_SEARCH_CAP;
-  hd_relax = relax;
+  rt.search.classes = (char *)(HD_SEARCH_BASE + HD_SEARCH_CLASSES);
+  rt.search.classes_size = HD_SEARCH_MEMORY - HD_SEARCH_CLASSES;
+  rt.search.relax = relax;
 }
 
 void hd__attach(void) {

@@ -46,6 +46,8 @@ static void publish(uint64_t from) {
     }
   if (grown && rt.strategy->forget) {
     rt.strategy->forget(&rt.search);
+    hd_classes_restart(&rt.search);
+    hd_bound_restart(&rt.search);
     sh->over = 0;
     sh->estimate.fraction = sh->estimate.samples = sh->estimate.weight = sh->estimate.inverse = 0;
     __atomic_store_n(&sh->epoch, sh->epoch + 1, __ATOMIC_RELEASE);
@@ -59,7 +61,6 @@ static void discard(uint64_t epoch) {
   st->discarded += st->executions + st->infeasible;
   st->executions = st->infeasible = st->blocked = 0;
   hd_inexact_restart(st->inexact);
-  hd_bound_anew(&rt.search);
   st->classes = st->class_sum = st->states = st->state_sum = 0;
   for (unsigned i = 0; i < HD_MAX_PHASES; i++) st->phase[i].executions = 0;
   for (unsigned i = 0; i < HD_MAX_TARGETS; i++) st->target[i].executions = 0;
@@ -126,9 +127,8 @@ uint64_t hd__worker_next(void) {
   }
   uint64_t n = draw();
   /* An idle worker may hold the last number, and will return it. */
-  uint64_t others = ~(1ull << rt.search.worker);
   for (int i = 0; !n && rt.search.workers > 1 && i < PATIENCE; i++) {
-    if (i >= AT_LEAST && !(__atomic_load_n(&rt.shared->hungry, __ATOMIC_RELAXED) & others)) break;
+    if (i >= AT_LEAST && !hd_crew_others(&rt.shared->hungry, rt.search.worker)) break;
     hd__worker_nap();
     n = draw();
   }

@@ -1,4 +1,4 @@
-/* tree_share.c: units of work and the junctions between them. Runs in the tested process.
+/* walk_share.c: units of work and the junctions between them. Runs in the tested process.
  *
  * Invariants (with the lock free)
  *  1. Every branch of the tree that is not explored is: pending in a node of an active unit, pending at a junction,
@@ -7,12 +7,14 @@
  *     (`starting`) whose first execution is not over. Until that is known no other branch is begun there, and
  *     whoever wants to insert one waits: what is begun covers what is inserted.
  *  3. A junction from which everything is explored is closed: its parent's counters are changed in the same commit
- *     that frees it. `closing` names one that is next, so that this goes on after a worker was killed.
+ *     that frees it. `closing` names the next one, so that this continues after a worker was killed.
  *  4. A branch that is begun while others of the same junction are under way cannot count on what those would have
- *     brought up at the junction: it finds it begun. So what sleeps there covers in the new unit only what begins
- *     with it (`weak`), as in the classic algorithm; some of its executions may have to be given up. No class is
- *     run twice or left out. */
-#include "explore/tree.h"
+ *     added at the junction: it finds it begun. So what sleeps there covers in the new unit only what begins with it
+ *     (`weak`), as in the classic algorithm; some of its executions may have to be given up. No class is run twice or
+ *     left out.
+ *  5. A junction knows the operation that leads to it (`did`): whoever takes a branch below compares the operations of
+ *     its prefix with those of the worker that donated it (walk.c, invariant 3). */
+#include "explore/walk.h"
 
 /* ---- sleep lists of junctions: blocks of 2^i entries ---- */
 
@@ -71,8 +73,7 @@ static void redo_begun(struct hd_search *s, struct junction *j, const struct sle
   HD_REDO(s, j->nsleep, j->nsleep + 1);
 }
 
-/* The first step of the unit is known now. pre: the lock is held. */
-void hd__tree_tell(struct hd_search *s, struct unit *u) {
+void hd__walk_publish(struct hd_search *s, struct unit *u) {
   const struct node *n = &u->node[u->base - 1];
   if (!u->root || u->told) return;
   if (n->pick.executed) redo_begun(s, u->root, &n->did);
@@ -81,20 +82,20 @@ void hd__tree_tell(struct hd_search *s, struct unit *u) {
   hd__redo_commit(s);
 }
 
-/* Takes the lock, at a moment at which the junctions above the unit know what was begun there. Nobody waits while
- * others wait for him: the unit's own first step must have been told. */
-void hd__tree_lock_junctions(struct hd_search *s, const struct unit *u) {
+void hd__walk_lock_junctions(struct walk *w) {
+  struct hd_search *s = w->s;
   for (;;) {
-    const struct junction *j = u->root;
+    const struct junction *j = w->unit->root;
     hd_search_lock(s);
+    if (!hd__walk_valid(w)) return;
     while (j && !j->starting) j = j->parent;
-    if (!j || s->status->epoch != s->shared->epoch) return;
+    if (!j) return;
     hd_search_unlock(s);
-    if (hd_relax) hd_relax();
+    if (s->relax) s->relax();
   }
 }
 
-void hd__tree_finish(struct hd_search *s, struct unit *u) {
+void hd__walk_finish(struct hd_search *s, struct unit *u) {
   struct tree *t = hd__tree(s);
   HD_REDO(s, u->active, 0);
   HD_REDO(s, s->shared->slot_of[s->worker], 0);
@@ -109,7 +110,7 @@ void hd__tree_finish(struct hd_search *s, struct unit *u) {
 }
 
 /* pre: the lock is held. */
-void hd__tree_close(struct hd_search *s) {
+void hd__walk_close(struct hd_search *s) {
   struct tree *t = hd__tree(s);
   while (t->closing) {
     struct junction *j = t->closing, *up = j->parent;
@@ -136,6 +137,7 @@ static struct junction *convert(struct hd_search *s, struct unit *u, uint32_t k,
   struct junction *j = junction_new(t);
   *j = (struct junction){.parent = parent,
                          .pick = k ? u->node[k - 1].pick : (union pick){.word = 0},
+                         .did = k ? u->node[k - 1].did : (struct sleeper){.weak = 0},
                          .depth = k,
                          .live = 1,
                          .finished = n->finished,
@@ -150,13 +152,15 @@ static struct junction *convert(struct hd_search *s, struct unit *u, uint32_t k,
   return j;
 }
 
-/* Somebody has nothing to do: everything that waits at the shallowest node that has any is there for all. */
-void hd__tree_donate(struct hd_search *s, struct unit *u) {
+/* Another worker is idle: everything that waits at the shallowest node that has any becomes available to all. */
+void hd__walk_donate(struct walk *w) {
+  struct hd_search *s = w->s;
+  struct unit *u = w->unit;
   uint32_t k = u->base;
   while (k + 1 < u->depth && !u->node[k].list) k++;
-  if (k + 1 >= u->depth) return; /* of the last node it is not known yet what its branch does */
+  if (k + 1 >= u->depth) return; /* what the branch of the last node does is not known yet */
   hd_search_lock(s);
-  if (s->status->epoch == s->shared->epoch) {
+  if (hd__walk_valid(w)) {
     struct junction *j = u->root;
     for (uint32_t i = u->base; i <= k; i++) u->node[i].junction = j = convert(s, u, i, j);
     HD_REDO(s, j->used, 1);
@@ -165,7 +169,7 @@ void hd__tree_donate(struct hd_search *s, struct unit *u) {
     HD_REDO(s, u->told, 1);
     HD_REDO(s, u->node[k].list, NULL);
     hd__redo_commit(s);
-    s->shared->hungry = 0;
+    s->shared->hungry = (struct hd_crew_set){{0}};
   }
   hd_search_unlock(s);
 }
@@ -187,15 +191,18 @@ static void take(struct hd_search *s, struct unit *u, struct junction *j) {
     u->sleep_base[i].weak |= j->live > 0;
   }
   for (struct junction *i = j; i->parent; i = i->parent) {
-    u->node[i->depth - 1] = (struct node){.pick = i->pick, .sleep = u->sleep_base, .junction = i->parent};
-    u->node[i->depth - 1].pick.settled =
-        0; /* others have looked at what it races with, with another sequel */
+    u->node[i->depth - 1] =
+        (struct node){.pick = i->pick, .did = i->did, .sleep = u->sleep_base, .junction = i->parent};
+    /* Others have looked at what it races with, with another sequel. */
+    u->node[i->depth - 1].pick.settled = 0;
   }
   HD_REDO(s, j->list, b->next);
   HD_REDO(s, j->live, j->live + 1);
   HD_REDO(s, j->starting, 1);
   HD_REDO(s, u->root, j);
   HD_REDO(s, u->told, 0);
+  HD_REDO(s, u->known, 0);
+  HD_REDO(s, u->whole, 0);
   HD_REDO(s, u->base, j->depth + 1);
   HD_REDO(s, u->depth, j->depth + 1);
   HD_REDO(s, u->active, 1);
@@ -203,7 +210,7 @@ static void take(struct hd_search *s, struct unit *u, struct junction *j) {
 }
 
 static int active(struct hd_search *s, unsigned slot) {
-  const struct unit *u = hd__tree_unit(s, slot);
+  const struct unit *u = hd__unit(s, slot);
   return u->epoch == hd__tree(s)->epoch && u->active;
 }
 
@@ -226,8 +233,8 @@ static int find(struct hd_search *s, struct unit **u) {
     hd__redo_commit(s);
     return 1;
   }
-  if (hd__slot_adopt(s, active)) {
-    *u = hd__tree_unit(s, hd__slot(s));
+  if (hd__slot_adopt(s, t->nslots, active)) {
+    *u = hd__unit(s, hd__slot(s));
     return 1;
   }
   struct junction *j = shallowest(t);
@@ -236,11 +243,11 @@ static int find(struct hd_search *s, struct unit **u) {
   return 1;
 }
 
-int hd__tree_find_work(struct hd_search *s, struct unit **u) {
+int hd__walk_find_work(struct hd_search *s, struct unit **u) {
   hd_search_lock(s);
-  hd__tree_close(s);
+  hd__walk_close(s);
   int found = find(s, u);
-  if (found == HD_BEGIN_LATER) s->shared->hungry |= 1ull << s->worker;
+  if (found == HD_BEGIN_LATER) hd_crew_add(&s->shared->hungry, s->worker);
   hd_search_unlock(s);
   return found;
 }
@@ -263,7 +270,9 @@ static double weight(const struct junction *j) {
 }
 
 /* share.c, hd__estimate, on the branches that are known so far. */
-void hd__tree_estimate(struct hd_search *s, struct unit *u) {
+void hd__walk_estimate(struct walk *w) {
+  struct hd_search *s = w->s;
+  struct unit *u = w->unit;
   struct tree *t = hd__tree(s);
   double p = 1, done = 0;
   for (uint32_t k = u->base; u->active && k < u->depth; k++) {
@@ -284,8 +293,8 @@ void hd__tree_estimate(struct hd_search *s, struct unit *u) {
       const struct junction *j = &t->junction[i];
       if (j->used) all += weight(j) * j->finished;
     }
-    for (unsigned slot = 0; slot < HD_MAX_WORKERS; slot++) {
-      const struct unit *v = hd__tree_unit(s, slot);
+    for (unsigned slot = 0; slot < t->nslots; slot++) {
+      const struct unit *v = hd__unit(s, slot);
       if (v->epoch == t->epoch && v->active && v->root) all += weight(v->root) * v->fraction;
     }
   }

@@ -1,0 +1,325 @@
+/* reverse.c: the policy of `optimal` and `dpor`: which branches an execution shows to be missing. Runs in the tested process.
+ *
+ * For every race (e, f) of the execution there must be a branch, before e, that leads to f before e: the sequence
+ * v of what happened after e without depending on it, then f. It is inserted into the wakeup tree of that node,
+ * unless something there covers it: a step that can come first in v (a weak initial) and was explored before, or
+ * a branch whose every continuation will be explored. Abdulla, Aronis, Jonsson, Sagonas, "Source Sets: A
+ * Foundation for Optimal Dynamic Partial Order Reduction", JACM 64(4), 2017, sections 4 and 6.
+ *
+ * A race between two steps that an earlier execution had in common with this one need not be looked at again when
+ * that execution has seen to it that a step of v itself leads to the reversal (a source set). When it has only been
+ * found to be covered by something independent of v, it must: this v may be another one. */
+#include "explore/walk.h"
+
+/* ---- the first branch of a state ---- */
+
+/* Staying with the running thread makes the first execution a plain one. One that yields or sleeps wants others to go
+ * first: a loop that waits for them would run on to --max-length. */
+int hd__reverse_first(struct walk *w, uint32_t k, const struct hd_point *p, int *outcome) {
+  unsigned kind = p->op[p->current]->kind,
+           from = kind == HD_OP_YIELD || kind == HD_OP_SLEEP ? p->current + 1 : 0;
+  if (!from && hd_set_has(p->enabled, p->current) && hd__admits(w, k, p->current, outcome))
+    return (int)p->current;
+  for (unsigned i = 0; i < p->words * 64; i++) {
+    unsigned t = (from + i) % (p->words * 64);
+    if (hd_set_has(p->enabled, t) && hd__admits(w, k, t, outcome)) return (int)t;
+  }
+  return -1;
+}
+
+/* ---- sequences to be inserted: events of the trace, then one more operation ---- */
+
+/* v is never written down: it is what stays of the trace when the race is reversed, without what was taken. Most of
+ * the races of an execution are found to be covered, after a look at a few events. */
+struct sequence {
+  struct walk *w;
+  const struct hd_order *o;
+  struct reversal *r;
+  const struct hd_race *race;
+  uint32_t front; /* events before this one do not stay, or were taken */
+  uint32_t end;   /* after the last event */
+  struct hd_op last;
+  const uint32_t *last_pred;
+  uint16_t last_choice;
+  unsigned last_flags; /* only what cannot be otherwise in the other order */
+  int last_fixed;
+  int last_taken;
+  int inside; /* an atomic section: nobody but the last can go there, the others must wait for its end */
+};
+
+#define LATER INT32_MAX
+
+static void lay_out(struct walk *w) {
+  struct reversal *r = &w->reversal;
+  r->next_of = w->scratch + 2ull * w->order.cap_ev; /* walk.c uses what is before */
+  r->taken = r->next_of + w->order.cap_ev;
+  r->first_race = r->taken + w->order.cap_ev;
+  r->next_race = r->first_race + w->order.cap_ev;
+}
+
+static int left(const struct sequence *v, uint32_t i) {
+  return v->r->taken[i] != v->r->sequences && hd_order_stays(v->o, v->race, i);
+}
+
+static void set_first(const struct sequence *v, unsigned thread, uint32_t i) {
+  int there = i < v->end && hd_order_stays(v->o, v->race, i);
+  v->r->first[thread] = there ? i : HD_NONE;
+  v->r->first_index[thread] = there ? (int32_t)v->o->ev[i].index : LATER;
+}
+
+/* Whether anything left in v happened before the event with that clock: then so did the first of its thread. */
+static int has_cause(const struct sequence *v, const uint32_t *clock, unsigned thread) {
+  int32_t own = v->r->first_index[thread];
+  uint32_t n = v->o->threads_max, any = 0;
+  v->r->first_index[thread] = LATER;
+  for (uint32_t t = 0; t < n; t++) any |= (int32_t)clock[t] >= v->r->first_index[t];
+  v->r->first_index[thread] = own;
+  return any != 0;
+}
+
+/* Whether event i of v has nothing in v before it. What comes first in the trace never has. */
+static int comes_first(struct sequence *v, uint32_t i) {
+  while (v->front < i && !left(v, v->front)) v->front++;
+  return v->front == i || !has_cause(v, v->o->ev[i].clock, v->o->ev[i].op.thread);
+}
+
+static int depends_on_any(const struct sequence *v, const struct hd_op *op, unsigned flags) {
+  uint64_t key = hd_dependence_key(op, flags);
+  for (uint32_t i = v->front; i < v->end; i++) {
+    if (hd_keys_apart(key, v->o->key[i])) continue;
+    const struct hd_ev *e = &v->o->ev[i];
+    if (left(v, i) && hd_dependent(&e->op, e->flags, op, flags)) return 1;
+  }
+  return 0;
+}
+
+/* Whether `op` (with its outcome) can come first in v: 0 no; 1 yes, and it is the event `*at` of v (end for the
+ * last); 2 yes, and it is not in v. */
+static int weak_initial(struct sequence *v, const struct hd_op *op, unsigned flags, unsigned choice, int any,
+                        uint32_t *at) {
+  uint32_t i = op->thread < v->o->nthreads ? v->r->first[op->thread] : HD_NONE;
+  if (i != HD_NONE) {
+    const struct hd_ev *e = &v->o->ev[i];
+    if (!any && e->nchoices > 1 && e->choice != choice) return 0;
+    *at = i;
+    return comes_first(v, i);
+  }
+  if (!v->last_taken && v->last.thread == op->thread) {
+    if (!any && v->last_fixed && v->last_choice != choice) return 0;
+    *at = v->end;
+    return !has_cause(v, v->last_pred, op->thread) && !depends_on_any(v, &v->last, v->last_flags);
+  }
+  if (!v->last_taken && hd_dependent(&v->last, v->last_flags, op, flags)) return 0;
+  return depends_on_any(v, op, flags) ? 0 : 2;
+}
+
+static void take(struct sequence *v, uint32_t at) {
+  if (at == v->end) {
+    v->last_taken = 1;
+    return;
+  }
+  v->r->taken[at] = v->r->sequences;
+  set_first(v, v->o->ev[at].op.thread, v->r->next_of[at]);
+}
+
+/* What is left of v as a branch; only its first step when branches are not whole sequences. */
+static struct wut *chain(const struct sequence *v) {
+  struct unit *u = v->w->unit;
+  struct wut *head = NULL, **tail = &head;
+  for (uint32_t i = v->front; i < v->end && (!v->inside || v->last_taken); i++) {
+    if (!left(v, i)) continue;
+    const struct hd_ev *e = &v->o->ev[i];
+    struct wut *b = hd__wut_new(u);
+    b->op = e->op;
+    b->choice = e->choice;
+    b->flags = e->flags;
+    b->any_choice = e->nchoices <= 1;
+    *tail = b;
+    tail = &b->child;
+    if (!v->w->policy->whole) return head;
+  }
+  if (!v->last_taken) {
+    struct wut *b = hd__wut_new(u);
+    b->op = v->last;
+    b->flags = (uint16_t)v->last_flags;
+    b->choice = v->last_choice;
+    b->any_choice = !v->last_fixed;
+    *tail = b;
+  }
+  return head;
+}
+
+/* The last operation of v makes a choice whose outcome is open: v is covered when all outcomes sleep; else it is
+ * about the first that does not. */
+static int all_outcomes_sleep(const struct sleeper *sleep, uint32_t nsleep, struct sequence *v, unsigned of) {
+  for (unsigned c = 0; c < of; c++) {
+    int sleeps = 0;
+    for (uint32_t i = 0; i < nsleep && !sleeps; i++)
+      sleeps = sleep[i].op.thread == v->last.thread && sleep[i].choice == c;
+    if (sleeps) continue;
+    v->last_fixed = 1;
+    v->last_choice = (uint16_t)c;
+    return 0;
+  }
+  return 1;
+}
+
+/* Adds v to a list of branches, unless something there, or what sleeps there, covers it. What is merely independent
+ * of v covers it only when branches are whole sequences, since it says nothing about where else it may come: its own
+ * branches must add that. One store makes the change: a worker that is killed leaves all of it or nothing.
+ * Returns whether a step of v itself leads to it now. */
+static int insert(const struct sleeper *sleep, uint32_t nsleep, struct wut **p, struct sequence *v) {
+  uint32_t at;
+  int covered = 0, whole = v->w->policy->whole;
+  for (uint32_t i = 0; i < nsleep; i++) {
+    int r = weak_initial(v, &sleep[i].op, sleep[i].flags, sleep[i].choice, 0, &at);
+    if (!r) continue;
+    if (r == 2) {
+      covered |= whole && !sleep[i].weak;
+      continue;
+    }
+    int open = at == v->end && !v->last_fixed && sleep[i].nchoices > 1;
+    if (!open || all_outcomes_sleep(sleep, nsleep, v, sleep[i].nchoices)) return 1;
+  }
+  if (covered) return 0;
+  int own = 1;
+  while (*p) {
+    struct wut *b = *p;
+    int r = weak_initial(v, &b->op, b->flags, b->choice, b->any_choice, &at);
+    if (!r || (r == 2 && !whole)) {
+      p = &b->next;
+      continue;
+    }
+    if (r == 1) take(v, at);
+    own &= r == 1;
+    if (!b->child) return own; /* a leaf: everything from there on will be explored */
+    p = &b->child;
+  }
+  struct wut *new = chain(v);
+  __atomic_store_n(p, new, __ATOMIC_RELEASE);
+  return own;
+}
+
+/* ---- races ---- */
+
+/* v = what happened after e without depending on it, then the second operation; inserted before e.
+ * pre: after[t] is the first event of thread t after e. */
+static int reverse(struct walk *w, const struct hd_race *r, int choice) {
+  static const uint32_t none[HD_MAX_THREADS];
+  const uint32_t f = r->f, *after = w->reversal.after;
+  int alone = r->e == f && !w->policy->whole; /* another outcome of this very step */
+  struct sequence v = {.w = w,
+                       .o = &w->order,
+                       .r = &w->reversal,
+                       .race = r,
+                       .front = r->e + 1,
+                       .end = alone ? r->e + 1 : w->order.n,
+                       .last = r->op,
+                       .last_fixed = choice >= 0,
+                       .last_choice = (uint16_t)(choice >= 0 ? choice : 0),
+                       .inside = w->order.ev[r->e].op.section == HD_SECTION_INSIDE};
+  v.last.thread = r->thread;
+  if (!++w->reversal.sequences) { /* the numbers begin again: nothing may be left of the old ones */
+    for (uint32_t i = 0; i < w->order.cap_ev; i++) w->reversal.taken[i] = 0;
+    w->reversal.sequences = 1;
+  }
+  for (uint32_t t = 0; t < w->order.nthreads; t++) set_first(&v, t, after[t]);
+  for (uint32_t t = w->order.nthreads; t < w->order.threads_max; t++) w->reversal.first_index[t] = LATER;
+  if (f != HD_NONE) {
+    v.last_pred = w->order.ev[f].pred;
+    v.last_flags = w->order.ev[f].flags & HD__EV_STOP;
+  } else if (r->pred)
+    v.last_pred = r->pred;
+  else
+    v.last_pred = w->order.last[r->thread] != HD_NONE ? w->order.ev[w->order.last[r->thread]].clock : none;
+  v.last_flags |= hd_order_reversed_outcome(&w->order, r, &v.last);
+  uint32_t nsleep;
+  const struct sleeper *sleep = hd__done(w, r->e, &nsleep);
+  return insert(sleep, nsleep, hd__branches(w, r->e), &v);
+}
+
+static int settled(const struct unit *u, uint32_t f) { return f != HD_NONE && u->node[f].pick.settled == 1; }
+
+/* Every other outcome of a choice. */
+static void reverse_choice(struct walk *w, uint32_t i) {
+  const struct hd_ev *e = &w->order.ev[i];
+  struct hd_race self = {.e = i, .f = i, .thread = e->op.thread, .op = e->op};
+  for (unsigned c = 0; c < e->nchoices; c++)
+    if (c != e->choice && !reverse(w, &self, (int)c)) w->unit->node[i].pick.settled = 2;
+}
+
+/* Whether the races that end in event f are to be looked at, and begin on this side of the unit; else `more`. */
+static int concerns(const struct unit *u, uint32_t e, uint32_t f, int above, int *more) {
+  if (settled(u, f)) return 0;
+  if ((e < u->base) == above) return 1;
+  *more = 1;
+  return 0;
+}
+
+/* Lists the races to be reversed by the event they are reversed before, in their order. Returns the number of the
+ * first such event, order.n if there is none. */
+static uint32_t sort_races(struct walk *w, int above, int *more) {
+  const struct unit *u = w->unit;
+  struct reversal *const v = &w->reversal;
+  const struct hd_order *const o = &w->order;
+  uint32_t lowest = o->n;
+  for (uint32_t i = 0; i < o->nraces; i++) {
+    const struct hd_race *r = &o->race[i];
+    v->next_race[i] = HD_NONE;
+    if (!concerns(u, r->e, r->f, above, more)) continue;
+    v->next_race[i] = 0;
+    if (r->e < lowest) lowest = r->e;
+  }
+  for (uint32_t i = 0; o->chooses && i < o->n; i++)
+    if (o->ev[i].nchoices > 1 && concerns(u, i, i, above, more) && i < lowest) lowest = i;
+  for (uint32_t i = lowest; i < o->n; i++) {
+    v->next_of[i] = HD_NONE;
+    v->first_race[i] = 0;
+    if (o->ev[i].prev != HD_NONE && o->ev[i].prev >= lowest) v->next_of[o->ev[i].prev] = i;
+  }
+  for (uint32_t i = o->nraces; i-- > 0;)
+    if (v->next_race[i] != HD_NONE) {
+      v->next_race[i] = v->first_race[o->race[i].e];
+      v->first_race[o->race[i].e] = i + 1;
+    }
+  return lowest;
+}
+
+static int reverse_all(struct walk *w, int above) {
+  const struct unit *u = w->unit;
+  const struct hd_order *const o = &w->order;
+  uint32_t *after = w->reversal.after;
+  int more = 0;
+  lay_out(w);
+  uint32_t lowest = sort_races(w, above, &more);
+  for (uint32_t t = 0; t < o->nthreads; t++) after[t] = HD_NONE;
+  /* From the end, so that the next event of each thread is known at each. Branches at different nodes have nothing to
+   * do with each other; those at one keep their order. */
+  for (uint32_t e = o->n; e-- > lowest;) {
+    for (uint32_t i = w->reversal.first_race[e]; i; i = w->reversal.next_race[i - 1]) {
+      const struct hd_race *r = &o->race[i - 1];
+      if (!reverse(w, r, -1) && r->f != HD_NONE) u->node[r->f].pick.settled = 2;
+    }
+    if (o->ev[e].nchoices > 1 && concerns(u, e, e, above, &more)) reverse_choice(w, e);
+    after[o->ev[e].op.thread] = e;
+  }
+  return more;
+}
+
+/* Also of an execution that was given up: what it did, and what could not run in it, may race like anything else;
+ * only what sleeps has been seen to by the branch that covers it. */
+int hd__reverse_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above) {
+  (void)how;
+  if (!above) hd_order_end(&w->order, p);
+  return reverse_all(w, above);
+}
+
+/* All races have been seen to: marks the steps whose races are settled for good. */
+void hd__reverse_settle(struct walk *w, uint32_t from) {
+  const struct unit *u = w->unit;
+  (void)from;
+  for (uint32_t k = 0; k < u->running; k++) {
+    union pick *p = &u->node[k].pick;
+    if (p->settled != 1) p->settled = p->settled == 0;
+  }
+}

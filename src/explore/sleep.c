@@ -1,0 +1,70 @@
+/* sleep.c: the filter of sleep sets. Runs in the tested process.
+ *
+ * Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", 1996. What was explored from a state
+ * sleeps in the branches explored after it: it is not run before something dependent on it was, since every execution
+ * in which it comes first is covered already.
+ *
+ * Soundness. What covers a branch must be explored whole, up to happens-before equivalence. So sleep sets must not be
+ * combined with a filter that cuts by something other than happens-before classes: the branch that covers another may
+ * cost more and be cut by a bound (bounds.c), and what a visited state (visited.c) covers depends on what slept in it.
+ *
+ * Invariant: a thread asleep at a node is not run before something dependent on its operation was. */
+#include "explore/walk.h"
+
+/* Whether a sleeper stays asleep beyond an operation with that outcome. */
+static int sleeps_on(const struct sleeper *s, const struct hd_op *op, unsigned flags, uint64_t key) {
+  return s->op.thread != op->thread && (hd_keys_apart(key, hd_dependence_key(&s->op, s->flags)) ||
+                                        !hd_dependent(&s->op, s->flags, op, flags));
+}
+
+/* Whether the step turned out to be other than was thought when its branch was added. */
+static int unexpected(const struct wut *b, const struct hd_ev *e) {
+  return b->flags != e->flags || b->op.aux != e->op.aux || b->op.object != e->op.object ||
+         b->op.size != e->op.size || b->op.kind != e->op.kind;
+}
+
+/* What sleeps at a new node: what slept before and is independent of the step just made, both as it was and as it was
+ * thought to be. (A branch that was added although something here covers it absorbs later requests with the same
+ * prefix. So here nothing may be left to what covers it.) */
+static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fresh) {
+  struct unit *u = w->unit;
+  (void)p;
+  if (!k || !fresh) return;
+  struct node *n = &u->node[k];
+  const struct node *up = n - 1;
+  const struct hd_ev *e = &w->order.ev[k - 1];
+  const struct wut *thought = up->branch && unexpected(up->branch, e) ? up->branch : NULL;
+  uint64_t key = w->order.key[k - 1];
+  for (uint32_t i = 0; i < up->nsleep; i++)
+    if (sleeps_on(&up->sleep[i], &e->op, e->flags, key) &&
+        (!thought || sleeps_on(&up->sleep[i], &thought->op, thought->flags, 0))) {
+      if (u->sleep_next == u->sleep_end) hd_give_up(HD_TREE_FULL);
+      *u->sleep_next++ = up->sleep[i];
+      n->nsleep++;
+    }
+}
+
+/* A thread whose choice has an outcome that does not sleep may go, with that outcome. */
+static int admits(struct walk *w, uint32_t k, unsigned thread, int *outcome) {
+  const struct node *n = &w->unit->node[k];
+  unsigned seen = 0, nchoices = 0;
+  for (uint32_t i = 0; i < n->nsleep; i++)
+    if (n->sleep[i].op.thread == thread) {
+      seen++;
+      nchoices = n->sleep[i].nchoices;
+    }
+  if (!seen) return 1;
+  if (seen >= nchoices || nchoices <= 1) return 0;
+  for (int c = 0; c < (int)nchoices; c++) {
+    int used = 0;
+    for (uint32_t i = 0; i < n->nsleep; i++)
+      used |= n->sleep[i].op.thread == thread && n->sleep[i].choice == c;
+    if (!used) {
+      *outcome = c;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+const struct filter hd__filter_sleep = {.id = FILTER_SLEEP, .enter = enter, .admits = admits};

@@ -1,0 +1,403 @@
+/* walk.c: the depth-first walk of one worker through the tree of executions. Runs in the tested process; all that
+ * must survive it is in the search area, so a new process continues where the last one was killed.
+ *
+ * Invariants
+ *  1. node[k] describes the state after the first k steps of the current execution; its sleep list holds what has been
+ *     explored from there, with the outcome it had.
+ *  2. Nothing that is fixed (nodes below `depth`, pending branches) changes while an execution runs. end() adds
+ *     branches with one store each, then commits the step to the next execution with one store (share.c): the same
+ *     execution can be run again at any time, with the same result.
+ *  3. The operations of a known prefix are compared with those it had (kind, object, outcome). A difference is a
+ *     divergence: the execution does not count.
+ *  4. An execution that made more operations visible draws no conclusions, and leaves nothing in the tree that others
+ *     could take: they do not know those operations yet, and would diverge. The search restarts after it anyway
+ *     (runtime/core/worker.c). */
+#include "explore/walk.h"
+
+/* ---- memory ---- */
+
+/* The search area: head, junctions and their sleep lists (a sixteenth), visited states (an eighth), slots. */
+static void lay_out(struct walk *w) {
+  struct hd_search *s = w->s;
+  struct tree *t = hd__tree(s);
+  uint64_t epoch = t->epoch + 1, common = s->memory_size / 16 & ~4095ull, at = common;
+  struct hd_visited visited = t->visited;
+  char *m = s->memory + 8192;
+  hd__slots_restart(s);
+  *t = (struct tree){.epoch = epoch,
+                     .nslots = s->workers,
+                     .junction = (struct junction *)m,
+                     .cap_junctions = (uint32_t)((common - 8192) / 4 / sizeof(struct junction)),
+                     .pool_next = (struct sleeper *)(m + (common - 8192) / 4),
+                     .pool_end = (struct sleeper *)(s->memory + common),
+                     .visited = visited};
+  for (unsigned i = 0; w->filter[i]; i++)
+    if (w->filter[i]->id == FILTER_VISITED) {
+      hd__visited_init(&t->visited, s->memory + at, s->memory_size / 8 & ~4095ull);
+      at += s->memory_size / 8 & ~4095ull;
+    }
+  t->slot = s->memory + at;
+  t->slot_size = (s->memory_size - at) / t->nslots & ~4095ull;
+  t->ready = 1;
+}
+
+/* A slot: the unit, nodes, their records, the sleep stack, pending branches. */
+static void lay_out_unit(struct walk *w, struct unit *u) {
+  const struct tree *t = hd__tree(w->s);
+  char *m = (char *)u + 4096;
+  uint64_t quarter = (t->slot_size - 4096) / 4 & ~63ull, nodes = quarter / sizeof(struct node);
+  if (w->stride && quarter / w->stride < nodes) nodes = quarter / w->stride;
+  char *rest = m + (w->stride ? 3 : 2) * quarter;
+  *u = (struct unit){.node = (struct node *)m,
+                     .node_cap = nodes,
+                     .sleep_base = (struct sleeper *)(m + quarter),
+                     .record = m + 2 * quarter,
+                     .wut_next = (struct wut *)rest};
+  u->wut_end = u->wut_next + (uint64_t)(m + 4 * quarter - rest) / sizeof(struct wut);
+  u->sleep_next = u->sleep_base;
+  u->sleep_end = u->sleep_base + quarter / sizeof *u->sleep_base;
+  u->epoch = t->epoch;
+}
+
+static struct unit *my_unit(struct walk *w) {
+  struct unit *u = hd__unit(w->s, hd__slot(w->s));
+  if (u->epoch != hd__tree(w->s)->epoch) lay_out_unit(w, u);
+  return u;
+}
+
+struct wut *hd__wut_new(struct unit *u) {
+  struct wut *b = u->wut_free;
+  if (b) {
+    u->wut_free = b->next;
+  } else {
+    if (u->wut_next == u->wut_end) hd_give_up(HD_TREE_FULL);
+    b = u->wut_next++;
+  }
+  *b = (struct wut){0};
+  return b;
+}
+
+struct wut *hd__wut_step(struct unit *u, unsigned thread, int outcome, struct wut *next) {
+  struct wut *b = hd__wut_new(u);
+  b->op.thread = (uint16_t)thread;
+  b->choice = (uint16_t)(outcome >= 0 ? outcome : 0);
+  b->any_choice = outcome < 0;
+  b->next = next;
+  return b;
+}
+
+static int is_listed(const struct walk *w, uint32_t k, unsigned thread, unsigned choice) {
+  uint32_t n;
+  const struct sleeper *done = hd__done(w, k, &n);
+  for (uint32_t i = 0; i < n; i++)
+    if (done[i].op.thread == thread && done[i].choice == choice) return 1;
+  for (const struct wut *b = *hd__branches(w, k); b; b = b->next)
+    if (b->op.thread == thread && b->choice == choice && !b->any_choice) return 1;
+  return 0;
+}
+
+/* Exchanges each of the first n branches with one drawn from it and those after it. */
+static void shuffle(struct walk *w, struct wut *head, unsigned n,
+                    unsigned (*draw)(struct walk *w, unsigned n)) {
+  for (struct wut *b = head; n > 1; b = b->next, n--) {
+    struct wut *other = b;
+    for (unsigned i = draw(w, n); i > 0; i--) other = other->next;
+    uint16_t choice = b->choice;
+    b->choice = other->choice;
+    other->choice = choice;
+  }
+}
+
+static void add_outcomes_of(struct walk *w, uint32_t k, unsigned (*draw)(struct walk *w, unsigned n)) {
+  const struct node *n = &w->unit->node[k];
+  struct wut *head = *hd__branches(w, k);
+  unsigned added = 0;
+  for (unsigned c = n->did.nchoices; c-- > 0;)
+    if (c != n->did.choice && !is_listed(w, k, n->pick.thread, c)) {
+      head = hd__wut_step(w->unit, n->pick.thread, (int)c, head);
+      added++;
+    }
+  if (draw) shuffle(w, head, added, draw);
+  __atomic_store_n(hd__branches(w, k), head, __ATOMIC_RELEASE);
+}
+
+int hd__add_outcomes(struct walk *w, int above, unsigned (*draw)(struct walk *w, unsigned n)) {
+  const struct unit *u = w->unit;
+  int more = 0;
+  for (uint32_t k = u->depth ? u->depth - 1 : 0; k < u->running; k++) {
+    if (u->node[k].did.nchoices <= 1 || u->node[k].pick.fixed_choice) continue;
+    if ((k < u->base) == above)
+      add_outcomes_of(w, k, draw);
+    else
+      more = 1;
+  }
+  return more;
+}
+
+/* ---- going on ---- */
+
+/* The deepest node that has a branch left, plus 1; u->base when none has. */
+static uint32_t next_depth(const struct unit *u) {
+  uint32_t k = u->running;
+  while (k > u->base && !u->node[k - 1].list) k--;
+  return k;
+}
+
+/* Leaves the branch that was just explored for the next one of the deepest node that has any. */
+static void backtrack(struct walk *w, uint32_t depth) {
+  struct hd_search *s = w->s;
+  struct unit *u = w->unit;
+  struct node *n = &u->node[depth - 1];
+  if (n->pick.executed && w->policy->keeps_done) {
+    if (n->sleep + n->nsleep == u->sleep_end) hd_give_up(HD_TREE_FULL);
+    hd__redo_copy(s, n->sleep + n->nsleep, &n->did, sizeof n->did);
+    HD_REDO(s, n->nsleep, n->nsleep + 1);
+  }
+  struct wut *b = n->list;
+  union pick pick = {.thread = b->op.thread, .choice = b->choice, .fixed_choice = !b->any_choice};
+  HD_REDO(s, n->finished, n->finished + 1);
+  HD_REDO(s, n->pick.word, pick.word);
+  HD_REDO(s, n->branch, b);
+  HD_REDO(s, n->list, b->next);
+  HD_REDO(s, u->depth, depth);
+}
+
+/* Ends the execution under way: what led here is used up, and the next one is fixed.
+ * pre: the lock is held if the unit ends. */
+static void go_on(struct walk *w) {
+  struct hd_search *s = w->s;
+  struct unit *u = w->unit;
+  uint32_t depth = next_depth(u), nused = 0;
+  /* The branches that led here are released after the commit, which ends their use. */
+  struct wut **used = (struct wut **)w->scratch;
+  for (uint32_t k = u->depth ? u->depth - 1 : 0; k < u->running; k++)
+    if (u->node[k].branch) used[nused++] = u->node[k].branch;
+  if (depth > u->base)
+    backtrack(w, depth);
+  else
+    hd__walk_finish(s, u);
+  if (w->cut) HD_REDO(s, s->shared->bound_cut, w->cut);
+  HD_REDO(s, u->in_flight, 0);
+  hd__redo_tally(s);
+  hd__redo_commit(s);
+  for (uint32_t i = 0; i < nused; i++) {
+    used[i]->next = u->wut_free;
+    u->wut_free = used[i];
+  }
+}
+
+/* The program destroyed its process in the middle of an execution. What it would have shown is lost: the search
+ * continues with what is left to do, and cannot claim any more to have covered everything. */
+static void give_up_execution(struct walk *w) {
+  struct hd_search *s = w->s;
+  struct unit *u = w->unit;
+  uint32_t n = 0;
+  while (n < u->running && u->node[n].pick.executed) n++;
+  u->running = n > u->depth ? n : u->depth;
+  hd__execution_lost(s, u->in_flight);
+  s->shared->partial = 1;
+  s->ntally = 0;
+  hd_search_lock(s);
+  if (w->policy->lost) w->policy->lost(w);
+  hd__walk_publish(s, u);
+  go_on(w);
+  hd__walk_close(s);
+  hd_search_unlock(s);
+}
+
+/* ---- the strategy ---- */
+
+static void set_up(struct walk *w, struct hd_search *s, const struct policy *policy) {
+  uint32_t at = 0;
+  unsigned n = 0;
+  w->s = s;
+  w->policy = policy;
+  for (unsigned i = 0; policy->filter[i]; i++) {
+    const struct filter *f = policy->filter[i];
+    if (f->active && !f->active(s)) continue;
+    w->filter[n++] = f;
+    w->offset[f->id] = at;
+    at += (uint32_t)((f->record + 7) & ~7ull);
+  }
+  w->filter[n] = NULL;
+  w->offset[FILTERS] = at;
+  w->stride = at + (uint32_t)((policy->record + 7) & ~7ull);
+  w->ordered = policy->order != ORDER_NONE || s->config->classes;
+  if (!w->order.ev) {
+    hd_order_init(&w->order, s->scratch + HD_SCRATCH_WALK);
+    w->scratch = (uint32_t *)(s->scratch + HD_SCRATCH_WALK + HD_ORDER_MEMORY);
+  }
+}
+
+int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
+  struct tree *t = hd__tree(s);
+  struct walk *w = hd__own(s, sizeof *w);
+  set_up(w, s, policy);
+  if (!t->ready) {
+    hd_search_lock(s);
+    if (!t->ready) lay_out(w);
+    hd_search_unlock(s);
+  }
+  struct unit *u = w->unit = my_unit(w);
+  if (u->in_flight > s->shared->forgive && u->in_flight != s->execution) give_up_execution(w);
+  if (!u->active) {
+    int found = hd__walk_find_work(s, &u);
+    if (found <= 0) return found;
+    w->unit = u;
+  }
+  u->in_flight = s->execution;
+  hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  /* In fork mode every execution has a process of its own. */
+  if (policy->order == ORDER_AFRESH || s->status->restart == HD_RESTART_FORK)
+    hd_order_begin(&w->order);
+  else if (w->ordered)
+    hd_order_resume(&w->order);
+  w->events = 0;
+  w->cut = 0;
+  w->prefix = 0;
+  w->met = NULL;
+  w->requests.nasked = 0;
+  s->diverged = 0;
+  u->at = 0;
+  u->running = u->depth;
+  if (!w->stride || u->known > u->depth) u->known = u->depth;
+  u->guide = NULL;
+  if (u->depth) { /* a try that was given up may have left more */
+    struct node *n = &u->node[u->depth - 1];
+    u->guide = n->branch ? n->branch->child : NULL;
+    u->sleep_next = n->sleep + n->nsleep;
+  }
+  return 1;
+}
+
+/* The step from a fresh state. Returns 0 when there is none to be made. */
+static int choose_step(struct walk *w, struct node *n, const struct hd_point *p) {
+  struct unit *u = w->unit;
+  for (unsigned i = 0; w->filter[i]; i++)
+    if (w->filter[i]->covers && w->filter[i]->covers(w, u->at)) return 0;
+  if (u->guide) {
+    n->branch = u->guide;
+    n->list = u->guide->next;
+    n->pick = (union pick){
+        .thread = u->guide->op.thread, .choice = u->guide->choice, .fixed_choice = !u->guide->any_choice};
+    u->guide = n->branch->child;
+  } else {
+    int outcome = -1, thread = w->policy->first(w, u->at, p, &outcome);
+    if (thread < 0) return 0;
+    n->pick = (union pick){.thread = (uint16_t)thread,
+                           .choice = (uint16_t)(outcome >= 0 ? outcome : 0),
+                           .fixed_choice = outcome >= 0};
+  }
+  u->running = u->at + 1;
+  return 1;
+}
+
+int hd__walk_pick(struct hd_search *s, const struct hd_point *p) {
+  struct walk *w = s->own;
+  struct unit *u = w->unit;
+  if (s->diverged || u->at != w->events || u->at == u->node_cap) return HD_PICK_DIVERGED;
+  struct node *n = &u->node[u->at];
+  int fresh = u->at >= u->depth;
+  if (fresh) *n = (struct node){.sleep = u->sleep_next};
+  if (u->at >= u->known) {
+    for (unsigned i = 0; w->filter[i]; i++)
+      if (w->filter[i]->enter) w->filter[i]->enter(w, u->at, p, fresh);
+    if (w->policy->enter) w->policy->enter(w, u->at, p, fresh);
+    u->known = u->at + 1;
+  }
+  if (fresh && !choose_step(w, n, p)) return HD_PICK_GIVE_UP;
+  if (n->pick.thread >= p->words * 64 || !hd_set_has(p->enabled, n->pick.thread)) return HD_PICK_DIVERGED;
+  u->at++;
+  return n->pick.thread;
+}
+
+int hd__walk_choose(struct hd_search *s, unsigned k) {
+  struct walk *w = s->own;
+  const struct unit *u = w->unit;
+  const struct node *n = &u->node[u->at - 1];
+  if (n->pick.fixed_choice) return n->pick.choice < k ? n->pick.choice : 0;
+  if (u->at < u->depth && n->pick.executed) return n->did.choice < k ? n->did.choice : HD_PICK_DIVERGED;
+  return w->policy->outcome ? (int)w->policy->outcome(w, k) : 0;
+}
+
+/* Invariant 3. */
+static int as_before(const struct sleeper *did, const struct hd_op *op, unsigned flags, unsigned choice) {
+  return did->op.kind == op->kind && did->op.object == op->object && did->choice == choice &&
+         (did->flags & ~HD__EV_STOP) == flags;
+}
+
+void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                    unsigned nchoices) {
+  struct walk *w = s->own;
+  struct unit *u = w->unit;
+  if (w->policy->before_event) w->policy->before_event(w, op);
+  if (w->ordered) hd_order_event(&w->order, op, flags, choice, nchoices);
+  w->events++;
+  if (w->policy->after_event) w->policy->after_event(w);
+  struct node *n = &u->node[u->at - 1];
+  if (u->at < u->depth && n->pick.executed) {
+    if (!as_before(&n->did, op, flags, choice)) s->diverged = 1;
+    return;
+  }
+  n->did = (struct sleeper){*op, (uint16_t)choice, (uint16_t)nchoices, (uint16_t)flags, 0};
+  n->pick.executed = 1;
+}
+
+/* Another worker has restarted the search with more visible operations, or this execution will (invariant 4). */
+static int is_void(const struct hd_search *s) {
+  const struct hd_status *st = s->status;
+  return st->epoch != s->shared->epoch ||
+         (st->visible_count != st->visible_at_start && s->shared->visible_count < HD_VISIBLE_CAP);
+}
+
+/* Nodes from `from` on are left for good. */
+static void leave(struct walk *w, uint32_t from) {
+  struct hd_search *s = w->s;
+  for (unsigned i = 0; w->filter[i]; i++) {
+    if (!w->filter[i]->leave || from >= w->unit->running) continue;
+    hd_search_lock(s);
+    for (uint32_t k = w->unit->running; k-- > from && hd__walk_valid(w);) w->filter[i]->leave(w, k);
+    hd_search_unlock(s);
+  }
+}
+
+int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
+  struct tree *t = hd__tree(s);
+  struct walk *w = s->own;
+  struct unit *u = w->unit;
+  if (is_void(s)) return 1;
+  u->running = u->at < w->events ? u->at : w->events;
+  if (how == HD_HOW_STOPPED) {
+    if (w->ordered) hd_order_stop(&w->order);
+    if (u->running) u->node[u->running - 1].did.flags |= HD__EV_STOP;
+  }
+  if (w->ordered) hd__count_class(s, &w->order, how);
+  int above = w->policy->conclude(w, p, how, 0);
+  if (u->root && !u->told) {
+    hd_search_lock(s);
+    if (hd__walk_valid(w)) hd__walk_publish(s, u);
+    hd_search_unlock(s);
+  }
+  uint32_t left = u->running;
+  if (above || next_depth(u) == u->base) {
+    hd__walk_lock_junctions(w);
+    if (hd__walk_valid(w)) {
+      if (above) w->policy->conclude(w, p, how, 1);
+      left = next_depth(u);
+      if (w->policy->retreat) w->policy->retreat(w, left);
+      go_on(w);
+      hd__walk_close(s);
+    }
+    hd_search_unlock(s);
+  } else {
+    left = next_depth(u);
+    if (w->policy->retreat) w->policy->retreat(w, left);
+    go_on(w);
+  }
+  leave(w, left);
+  if (u->active && hd_crew_others(&s->shared->hungry, s->worker)) hd__walk_donate(w);
+  if (s->execution % HD_ESTIMATE_EVERY == 0 || t->complete) hd__walk_estimate(w);
+  return !t->complete;
+}
+
+void hd__walk_forget(struct hd_search *s) { hd__tree(s)->ready = 0; }

@@ -1,0 +1,328 @@
+/* walk.h: the walk over the tree of executions, shared by all complete strategies. Private to the search.
+ *
+ * A node is the state after k steps. A unit of work is a subtree: a prefix of steps and everything below it. A worker
+ * has the nodes of its unit for itself, as a stack (struct unit). When another worker is idle, the upper part of the
+ * stack becomes a chain of junctions, which all workers share under the lock; a branch that waits at a junction is a
+ * unit that any worker can take. A search by one worker has no junctions.
+ *
+ * What differs between strategies is the policy: which branches a node has. A filter says which of them, or which
+ * whole states, need not be explored. Both are tables of functions; the walk does the rest: stack, units, donation,
+ * recovery after a kill, counters. */
+#ifndef HD_WALK_H
+#define HD_WALK_H
+
+#include "explore/explore_int.h"
+
+/* A pending branch: a sequence of events to follow, as a tree of common prefixes (a wakeup tree). */
+struct wut {
+  struct hd_op op;
+  uint16_t choice;
+  uint16_t flags;      /* HD_EV_*; as it was seen */
+  uint32_t any_choice; /* the outcome of the choice is open */
+  struct wut *child, *next;
+};
+
+/* A step that was explored, with its outcome. */
+struct sleeper {
+  struct hd_op op;
+  uint16_t choice, nchoices;
+  uint16_t flags;
+  uint16_t weak; /* another worker may still explore it: walk_share.c, invariant 4 */
+};
+
+/* Who goes: the thread, and the outcome of its choice if that is fixed. One word, so that it changes at once. */
+union pick {
+  struct {
+    uint16_t thread, choice;
+    uint8_t fixed_choice;
+    uint8_t executed; /* `did` is known */
+    uint8_t settled;  /* 1: the races that end in this step need not be looked at again (reverse.c) */
+  };
+  uint64_t word;
+};
+
+/* The state after the first k steps, as all workers see it. */
+struct junction {
+  struct junction *parent; /* NULL: the initial state */
+  union pick pick;         /* the step that leads here from the parent, */
+  struct sleeper did;      /* and what it does */
+  uint32_t depth;          /* k */
+  uint32_t used;           /* 0: free for reuse */
+  uint32_t live;           /* branches under way: units, and junctions below */
+  uint32_t finished;       /* branches that are explored */
+  uint32_t starting;       /* a branch was begun, and its first step is not known yet */
+  uint32_t nsleep, cap;
+  uint32_t unused;
+  struct sleeper *sleep; /* what has been begun from here, or slept before */
+  struct wut *list;      /* branches that nobody has begun */
+};
+
+struct node {
+  union pick pick;    /* the branch being explored */
+  struct sleeper did; /* what the branch turned out to do */
+  uint32_t nsleep;
+  uint32_t finished;     /* branches explored from here */
+  struct sleeper *sleep; /* explored from here, or asleep; on the sleep stack, in the order of the nodes */
+  struct wut *branch;    /* of the branch being explored; NULL when it was chosen freely */
+  struct wut *list;      /* further branches; of a node above the unit's: see the junction */
+  struct junction *junction; /* of a node above the unit's, else NULL */
+};
+
+/* The stack of one worker, in its slot. */
+struct unit {
+  uint64_t epoch;        /* of the tree that it belongs to; another: nothing here counts */
+  uint32_t active;       /* there is something left to explore */
+  uint32_t base;         /* nodes from here on are its own */
+  uint32_t depth;        /* nodes fixed for the next execution; node[depth-1].branch guides from there on */
+  uint32_t at;           /* steps of the execution under way */
+  uint32_t running;      /* nodes in use: max(depth, at) */
+  uint32_t known;        /* nodes whose records are filled in; with records only */
+  uint32_t told;         /* the junction knows what the first step of the unit does */
+  uint32_t whole;        /* strategy_bounded.c: it knows of tree.whole */
+  uint64_t in_flight;    /* number of the execution under way, 0 between them */
+  struct junction *root; /* node[base-1] belongs to it; NULL: the whole tree is one unit */
+  struct wut *guide;     /* pending branches of the node to come */
+  struct node *node;
+  uint64_t node_cap;
+  char *record; /* of each node, what filters and policy keep of it */
+  struct sleeper *sleep_base, *sleep_next, *sleep_end;
+  struct wut *wut_free, *wut_next, *wut_end;
+  uint32_t log_next, log_end; /* of the log of visited states */
+  double fraction;            /* of it that is explored */
+};
+
+/* The head of the search area. */
+struct tree {
+  uint64_t epoch;   /* counts the times it was laid out */
+  uint32_t ready;   /* it is */
+  uint32_t started; /* the first unit has been taken */
+  uint32_t complete;
+  uint32_t nslots;
+  uint32_t whole; /* strategy_bounded.c: no branch within the bound is left out any more */
+  uint32_t unused;
+  struct junction *closing; /* everything from there is explored: its parent's counters must change */
+  struct junction *junction;
+  uint32_t njunctions, cap_junctions;
+  struct sleeper *pool_next, *pool_end; /* sleep lists of the junctions */
+  struct sleeper *pool_free[32];        /* of 2^i entries; linked through the first word */
+  char *slot;                           /* units, slot_size apart */
+  uint64_t slot_size;
+  struct hd_visited visited;
+};
+
+struct walk;
+
+/* ---- filters ---- */
+
+enum filter_id { FILTER_SLEEP, FILTER_BOUND, FILTER_VISITED, FILTERS };
+
+/* A filter leaves out branches, or gives up whole states, that something else covers. Filters compose by
+ * intersection: a branch is explored when every filter of the policy admits it, a state when none covers it.
+ *
+ * Soundness. A filter may leave out a branch or a state only when everything that can be reached through it (the
+ * classes that the search promises) is reached through what is explored, or will be, whatever the other filters of the
+ * same policy leave out. sleep.c, bounds.c and visited.c each say what that rests on, and with which of the others they
+ * may not be combined. Whatever a filter answers must follow from the prefix and from what was committed before the
+ * execution began, so that an execution that is run again comes out the same (visited.c says why it may differ). */
+struct filter {
+  enum filter_id id;
+  size_t record; /* bytes kept of each node (hd__record), rebuilt by whoever takes over a prefix */
+  /* Whether it has anything to do in this search. NULL: always. */
+  int (*active)(const struct hd_search *s);
+  /* The state k is entered. `fresh`: for the first time; else it is part of the prefix of a unit from elsewhere, and
+   * only the record is to be filled in. */
+  void (*enter)(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);
+  /* Whether everything from the fresh state k is covered: the execution is given up. */
+  int (*covers)(struct walk *w, uint32_t k);
+  /* Whether the enabled thread may go from state k. `outcome` is set where only that outcome of its choice may. */
+  int (*admits)(struct walk *w, uint32_t k, unsigned thread, int *outcome);
+  /* Everything below node k is explored, and the node is left for good. After the commit, under the lock. */
+  void (*leave)(struct walk *w, uint32_t k);
+};
+extern const struct filter hd__filter_sleep, hd__filter_bound, hd__filter_visited;
+
+/* ---- policies ---- */
+
+/* Which branches a node has. Everything that adds a branch makes the change with one store, and must not add it a
+ * second time when the same execution is run again. */
+struct policy {
+  const struct filter *filter[FILTERS + 1]; /* NULL at the end */
+  size_t record;                            /* bytes kept of each node, after those of the filters */
+  int whole; /* reverse.c: a branch is a whole sequence, and nothing is ever given up; else its first step alone */
+  int keeps_done; /* node.sleep has what was explored from the node */
+  enum {
+    ORDER_NONE,
+    ORDER_AFRESH,
+    ORDER_RESUMED
+  } order; /* the happens-before order of an execution; NONE: not used */
+  /* As in a filter, after them. May be NULL. */
+  void (*enter)(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);
+  /* The first branch of a fresh state, which may list others; -1: none, the execution is given up. */
+  int (*first)(struct walk *w, uint32_t k, const struct hd_point *p, int *outcome);
+  /* The outcome of a choice among n that is open. NULL: the first. */
+  unsigned (*outcome)(struct walk *w, unsigned n);
+  /* An operation is about to be added to the order, and was added. May be NULL. */
+  void (*before_event)(struct walk *w, const struct hd_op *op);
+  void (*after_event)(struct walk *w);
+  /* The execution is over: adds the branches it shows to be missing. Those above the unit only with `above`, which
+   * needs the lock; returns whether there are any. Called without `above` first. */
+  int (*conclude)(struct walk *w, const struct hd_point *p, enum hd_how how, int above);
+  /* The nodes from `from` up to u->running are about to be left, those before it stay. May be NULL. */
+  void (*retreat)(struct walk *w, uint32_t from);
+  /* The process died in the middle of an execution, and what it would have shown is lost. May be NULL. */
+  void (*lost)(struct walk *w);
+};
+
+/* ---- the walk of one process: nothing of it has to survive ---- */
+
+/* Scratch of reverse.c. */
+struct reversal {
+  /* Of each thread: its first event that is left in the sequence, HD_NONE, and its index among those of the thread,
+   * else LATER; and its first event after the race. */
+  uint32_t first[HD_MAX_THREADS];
+  int32_t first_index[HD_MAX_THREADS];
+  uint32_t after[HD_MAX_THREADS];
+  /* Of each event: the next one of its thread, and whether it was taken from the sequence that has this number. Of
+   * each event the first race to be reversed before it, and of each race the next such, as numbers plus 1. */
+  uint32_t *next_of, *taken, *first_race, *next_race;
+  uint32_t sequences;
+};
+
+/* Scratch of strategy_bounded.c. */
+struct requests {
+  uint64_t *asked; /* requests of an execution, packed */
+  uint64_t *merged;
+  uint32_t nasked, nblock;
+  union hd_list below;               /* the same, in the log of visited states */
+  uint64_t block[HD_MAX_THREADS];    /* threads asked for before the block at the end */
+  uint32_t *position;                /* of all events, by thread and index */
+  uint32_t *enabler;                 /* what each event may have had to wait for */
+  uint32_t from[HD_MAX_THREADS + 1]; /* where a thread begins in `position` */
+};
+
+struct walk {
+  struct hd_search *s;
+  const struct policy *policy;
+  const struct filter *filter[FILTERS + 1]; /* those of the policy that are active */
+  uint32_t offset[FILTERS + 1];             /* of their records, and of the policy's */
+  uint32_t stride;                          /* bytes of all records of a node */
+  int ordered;                              /* the order of this execution is kept */
+  struct unit *unit;                        /* that the execution under way belongs to */
+  uint32_t events;                          /* of the execution under way */
+  struct hd_order order;
+  uint32_t *scratch; /* almost 4 GiB */
+  uint64_t cut;      /* bounds.c: what shared.bound_cut becomes, when this execution left something out */
+  uint64_t prefix;   /* visited.c: sum of the classes of the events so far */
+  const struct hd_visit *met; /* the state that the execution was given up at */
+  struct reversal reversal;
+  struct requests requests;
+};
+
+int hd__walk_begin(struct hd_search *s, const struct policy *policy);
+int hd__walk_pick(struct hd_search *s, const struct hd_point *p);
+int hd__walk_choose(struct hd_search *s, unsigned k);
+void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                    unsigned nchoices);
+int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how);
+void hd__walk_forget(struct hd_search *s);
+
+/* A strategy that walks the tree by a policy. */
+#define HD_WALK_STRATEGY(id, text, how)                                            \
+  static int begin_##id(struct hd_search *s) { return hd__walk_begin(s, &(how)); } \
+  const struct hd_strategy hd_strategy_##id = {.name = text,                       \
+                                               .systematic = 1,                    \
+                                               .begin = begin_##id,                \
+                                               .pick = hd__walk_pick,              \
+                                               .choose = hd__walk_choose,          \
+                                               .event = hd__walk_event,            \
+                                               .end = hd__walk_end,                \
+                                               .forget = hd__walk_forget}
+
+/* ---- between the files of the walk ---- */
+
+static inline struct tree *hd__tree(struct hd_search *s) { return (struct tree *)s->memory; }
+static inline struct unit *hd__unit(struct hd_search *s, unsigned slot) {
+  return (struct unit *)(hd__tree(s)->slot + slot * hd__tree(s)->slot_size);
+}
+/* What a filter (or the policy: FILTERS) keeps of node k of the unit. */
+static inline void *hd__record(const struct walk *w, unsigned id, uint32_t k) {
+  return w->unit->record + (uint64_t)w->stride * k + w->offset[id];
+}
+/* Whether the unit belongs to the tree that is searched: neither have more operations proved visible since, nor has the
+ * next bound begun. */
+static inline int hd__walk_valid(const struct walk *w) {
+  const struct tree *t = hd__tree(w->s);
+  return w->s->status->epoch == w->s->shared->epoch && t->ready && t->epoch == w->unit->epoch;
+}
+/* Whether all filters let the thread go from state k. */
+static inline int hd__admits(struct walk *w, uint32_t k, unsigned thread, int *outcome) {
+  *outcome = -1;
+  for (unsigned i = 0; w->filter[i]; i++)
+    if (w->filter[i]->admits && !w->filter[i]->admits(w, k, thread, outcome)) return 0;
+  return 1;
+}
+
+/* The pending branches of node k, and what has been explored or begun there. */
+static inline struct wut **hd__branches(const struct walk *w, uint32_t k) {
+  struct node *n = &w->unit->node[k];
+  return k < w->unit->base ? &n->junction->list : &n->list;
+}
+static inline struct sleeper *hd__done(const struct walk *w, uint32_t k, uint32_t *n) {
+  struct node *node = &w->unit->node[k];
+  *n = k < w->unit->base ? node->junction->nsleep : node->nsleep;
+  return k < w->unit->base ? node->junction->sleep : node->sleep;
+}
+
+struct wut *hd__wut_new(struct unit *u);
+/* A branch that is one step. */
+struct wut *hd__wut_step(struct unit *u, unsigned thread, int outcome, struct wut *next);
+/* Lists the other outcomes of the choices that this execution made for the first time, in order or as drawn. Those of a
+ * node above the unit only with `above`; returns whether there are any on the other side. */
+int hd__add_outcomes(struct walk *w, int above, unsigned (*draw)(struct walk *w, unsigned n));
+
+/* Units and junctions (walk_share.c). */
+int hd__walk_find_work(struct hd_search *s, struct unit **u);
+/* The first step of the unit is known now. pre: the lock is held. */
+void hd__walk_publish(struct hd_search *s, struct unit *u);
+/* Takes the lock, at a moment at which the junctions above the unit know what was begun there. To avoid deadlock,
+ * publish this unit's first step before calling. */
+void hd__walk_lock_junctions(struct walk *w);
+/* Lists the writes that end the unit. pre: the lock is held. */
+void hd__walk_finish(struct hd_search *s, struct unit *u);
+void hd__walk_close(struct hd_search *s);
+void hd__walk_donate(struct walk *w);
+void hd__walk_estimate(struct walk *w);
+
+/* reverse.c: branches that reverse the races of an execution. */
+int hd__reverse_first(struct walk *w, uint32_t k, const struct hd_point *p, int *outcome);
+int hd__reverse_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above);
+void hd__reverse_settle(struct walk *w, uint32_t from);
+
+/* ---- bounds.c: what the bound says of each node ---- */
+
+struct bound_node {
+  struct hd_bound_at at;
+  uint16_t words; /* of the set, in use */
+  uint32_t used;  /* of the bound, before the step */
+  struct hd_set enabled;
+};
+static inline struct bound_node *hd__bound_node(const struct walk *w, uint32_t k) {
+  return hd__record(w, FILTER_BOUND, k);
+}
+
+/* ---- visited.c ---- */
+
+struct visited_node {
+  uint64_t key;
+  union hd_list list;  /* what executions below asked for at nodes above; kept by strategy_bounded.c */
+  struct hd_set block; /* the same, before the block that the running thread is in */
+};
+static inline struct visited_node *hd__visited_node(const struct walk *w, uint32_t k) {
+  return hd__record(w, FILTER_VISITED, k);
+}
+/* Keeps n numbers in the log; an empty list when there is no room. */
+union hd_list hd__visited_keep(struct walk *w, const uint64_t *from, uint32_t n);
+
+#define HD_TREE_FULL "the search needs more memory than it has: try a smaller program or a sampling strategy"
+
+#endif
