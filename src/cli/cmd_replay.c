@@ -25,14 +25,14 @@ struct replay {
 /* The traces of then and now, event by event. */
 struct comparison {
   struct hd_tr_source *then, *now;
-  struct hd_tr_event want, got;
+  struct hd_event want, got;
   bool wants, gets; /* there is such an event */
   uint64_t at;      /* number of the pair, from 1 */
 };
 
 /* The next event that was an operation of the schedule. What other accesses were recorded depends on which memory is
  * shared, and says nothing more. */
-static int next_operation(struct hd_tr_source *s, struct hd_tr_event *e, bool *there, struct hd_err *err) {
+static int next_operation(struct hd_tr_source *s, struct hd_event *e, bool *there, struct hd_err *err) {
   int rc;
   do rc = hd_tr_next(s, e, err);
   while (rc > 0 && (e->flags & HD_EV_PLAIN));
@@ -43,15 +43,15 @@ static int next_operation(struct hd_tr_source *s, struct hd_tr_event *e, bool *t
 /* In a rebuilt program every address may have moved; what the threads do is compared then. */
 static bool same_event(const struct comparison *c, bool rebuilt) {
   const struct hd_tr_tables *t = c->then->tables, *u = c->now->tables;
-  const struct hd_tr_event *a = &c->want, *b = &c->got;
-  if (a->op != b->op || ((a->flags ^ b->flags) & HD_EV_FAILED) || a->size != b->size ||
-      strcmp(t->thread.v[a->thread].name, u->thread.v[b->thread].name) != 0)
+  const struct hd_event *a = &c->want, *b = &c->got;
+  if (a->op.kind != b->op.kind || ((a->flags ^ b->flags) & HD_EV_FAILED) || a->op.size != b->op.size ||
+      strcmp(t->thread.v[a->op.thread].name, u->thread.v[b->op.thread].name) != 0)
     return false;
   if (rebuilt) return true;
   uint64_t pc = a->place ? t->place.v[a->place - 1].pc : 0;
   if (pc != (b->place ? u->place.v[b->place - 1].pc : 0)) return false;
-  if (hd_op_object[a->op] != HD_OBJ_THREAD) return a->object == b->object;
-  return strcmp(t->thread.v[a->object].name, u->thread.v[b->object].name) == 0;
+  if (hd_op_object(a->op.kind) != HD_OBJ_THREAD) return a->op.object == b->op.object;
+  return strcmp(t->thread.v[a->op.object].name, u->thread.v[b->op.object].name) == 0;
 }
 
 /* Finds the first pair that differs; `differs` is false if all are the same. The caller closes both. */
@@ -80,9 +80,9 @@ static void end_comparison(struct comparison *c) {
 static const char *likely_cause(const struct replay *r, const struct comparison *c) {
   if (r->rebuilt) return "the program was rebuilt; run heddle check again";
   const struct hd_tr_tables *t = c->then->tables, *u = c->now->tables;
-  if (c->wants && c->gets && c->want.op == c->got.op && c->want.place && c->got.place &&
+  if (c->wants && c->gets && c->want.op.kind == c->got.op.kind && c->want.place && c->got.place &&
       t->place.v[c->want.place - 1].pc == u->place.v[c->got.place - 1].pc &&
-      strcmp(t->thread.v[c->want.thread].name, u->thread.v[c->got.thread].name) == 0)
+      strcmp(t->thread.v[c->want.op.thread].name, u->thread.v[c->got.op.thread].name) == 0)
     return "the same operation on another address: a library or the kernel changed since";
   return "the program read something that differs between runs: a file, the network, or the time";
 }

@@ -175,7 +175,9 @@ static void ask_for_races(uint32_t first) {
 static void pending(const struct hd_point *p, unsigned t) {
   if (trace.last[t] != HD_NONE) {
     const struct hd_ev *e = &trace.ev[trace.last[t]];
-    if (e->op.kind == HD_OP_EXIT || e->op.kind == HD_OP_END || (e->flags & HD__EV_STOP)) return;
+    if (hd_op_effect(e->op.kind, 0) == HD_EFF_FINISH || hd_op_effect(e->op.kind, 0) == HD_EFF_END ||
+        (e->flags & HD_EV_STOP))
+      return;
   }
   hd_order_pending(&trace, p->op[t]);
 }

@@ -61,7 +61,7 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
   for (unsigned i = 1; i <= nchanges; i++)
     if (change_at[i] == steps) priority[best] = i;
   unsigned kind = p->op[best]->kind;
-  if (kind == HD_OP_YIELD || kind == HD_OP_SLEEP) priority[best] = --yields;
+  if (hd_op_is(kind, HD_TRAIT_YIELDS)) priority[best] = --yields;
   return best;
 }
 

@@ -178,8 +178,8 @@ static int sleeps_on(const struct sleeper *s, const struct hd_op *op, unsigned f
 
 /* Whether the step turned out to be other than was thought when its branch was added. */
 static int unexpected(const struct wut *b, const struct hd_ev *e) {
-  return b->flags != e->flags || b->op.aux != e->op.aux || b->op.object != e->op.object ||
-         b->op.size != e->op.size || b->op.kind != e->op.kind;
+  return b->flags != e->flags || b->op.kind != e->op.kind || b->op.object != e->op.object ||
+         b->op.size != e->op.size || !hd_payload_same(&b->op, &e->op);
 }
 
 /* What sleeps at a new node: what slept before and is independent of the step just made, both as it was and as it was
@@ -243,8 +243,7 @@ int hd__tree_pick(struct hd_search *s, const struct hd_point *p) {
       /* Staying with the running thread makes the first execution a plain one. One that yields or sleeps wants others
        * to go first: a loop that waits for them would run on to --max-length. */
       int best = -1, outcome = -1;
-      unsigned kind = p->op[p->current]->kind,
-               from = kind == HD_OP_YIELD || kind == HD_OP_SLEEP ? p->current + 1 : 0;
+      unsigned kind = p->op[p->current]->kind, from = hd_op_is(kind, HD_TRAIT_YIELDS) ? p->current + 1 : 0;
       if (!from && hd_set_has(p->enabled, p->current) && awake(n, p->current, &outcome))
         best = (int)p->current;
       for (unsigned i = 0; best < 0 && i < p->words * 64; i++) {
@@ -289,7 +288,7 @@ int hd__tree_end(struct hd_search *s, const struct hd_point *p, enum hd_how how,
   u->running = u->at < trace.n ? u->at : trace.n;
   if (how == HD_HOW_STOPPED) {
     hd_order_stop(&trace);
-    if (u->running) u->node[u->running - 1].did.flags |= HD__EV_STOP;
+    if (u->running) u->node[u->running - 1].did.flags |= HD_EV_STOP;
   }
   hd__count_class(s, &trace, how);
   /* Also of an execution that was given up: what it did, and what could not run in it, may race like anything

@@ -228,7 +228,7 @@ static int reverse(struct unit *u, const struct hd_race *r, const uint32_t *afte
   for (uint32_t t = trace.nthreads; t < trace.threads_max; t++) first_index[t] = LATER;
   if (f != HD_NONE) {
     v.last_pred = trace.ev[f].pred;
-    v.last_flags = trace.ev[f].flags & HD__EV_STOP;
+    v.last_flags = trace.ev[f].flags & HD_EV_STOP;
   } else if (r->pred)
     v.last_pred = r->pred;
   else

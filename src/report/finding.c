@@ -48,7 +48,7 @@ static void fill_place(struct hd_place *p, const struct hd_finding_rec *rec, con
   p->object_addr = site->object;
   p->size = site->size;
   p->atomic = site->flags & HD_SITE_ATOMIC;
-  bool is_thread = hd_op_object[site->op] == HD_OBJ_THREAD;
+  bool is_thread = hd_op_object(site->op) == HD_OBJ_THREAD;
   if (is_thread && site->op != HD_OP_NONE)
     p->object = hd_thread_name(rec->thread, rec->nthreads, (unsigned)site->object);
   else if (s && site->object)
@@ -97,7 +97,7 @@ static void add_waiters(struct hd_str *out, const struct hd_finding *f) {
 /* The operation of the place, as words: "write of 4 bytes". */
 static void add_access(struct hd_str *out, const struct hd_place *p) {
   if (p->op == HD_OP_NONE) return;
-  hd_str_addf(out, "%s", hd_op_text[p->op]);
+  hd_str_addf(out, "%s", hd_op_text(p->op));
   if (p->size) hd_str_addf(out, " of %u byte%s", p->size, p->size == 1 ? "" : "s");
   hd_str_add(out, " at ");
 }
@@ -275,7 +275,7 @@ const struct hd_place *hd__finding_place(const struct hd_finding *f) {
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];
     if (!hd__place_frame(p)) continue;
-    if (p->role != HD_ROLE_WAITS || hd_op_object[p->op] != HD_OBJ_THREAD) return p;
+    if (p->role != HD_ROLE_WAITS || hd_op_object(p->op) != HD_OBJ_THREAD) return p;
     if (!first) first = p;
   }
   return first;

@@ -385,7 +385,8 @@ void hd__record_begin(void);
 /* The running thread executes its pending operation. */
 void hd__record_op(const struct hd_op *op, unsigned flags);
 /* It does what is no operation of the schedule: an access to memory (HD_EV_PLAIN), or a note. */
-void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, unsigned order,
+                       uint64_t pc);
 /* Whether there is still room for accesses to memory that one thread alone may have touched. */
 bool hd__record_room(void);
 /* The access recorded last was none: others come first after all. */
@@ -462,6 +463,7 @@ void hd__touch_object(const void *object, size_t size, bool destroyed, const cha
 #define HD_A_FREE 8u
 #define HD_A_RMW 16u
 #define HD_A_CAS 32u
+#define HD_A_ORDER(order) ((unsigned)(order) << 8) /* enum hd_memory_order */
 
 struct hd_cell {
   uint64_t w, r; /* last write and last read: segment << 32 | flags << 8 | byte mask */
@@ -492,6 +494,7 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 struct hd_cas {
   const void *at, *expected;
   unsigned size;
+  uint8_t fail_order; /* enum hd_memory_order when it loses */
 };
 bool hd__cas_wins(const struct hd_cas *cas);
 /* Notes what an atomic operation would find now. */

@@ -10,7 +10,7 @@
  * asked for, and when the finding is on record. */
 #include "runtime/rt.h"
 
-#define HD_DEBUG_VERSION 1
+#define HD_DEBUG_VERSION 2
 #define OF_THREAD(field) offsetof(struct hd_thread, field)
 
 /* All words of 8 bytes, read by position. */
@@ -23,8 +23,7 @@ struct hd_debug {
   /* Addresses. */
   uint64_t points;  /* scheduling points reached */
   uint64_t *events; /* operations of the schedule executed so far */
-  const char *const *op_text;
-  const uint8_t *op_kind_object;    /* byte for each operation: enum hd_obj_kind */
+  const struct hd_op_info *op_table;
   struct hd_thread **cur, **thread; /* the running one, and the first of the array */
   unsigned *nthreads;
   void (*sigreturn)(void);    /* where our signal handlers return to: the context is on the stack there */
@@ -33,6 +32,8 @@ struct hd_debug {
   uint64_t stride, sp, tp, op_kind, op_object, op_pc, state, parent, nth, name, start, syscall, wait;
   /* Of the object it waits at. */
   uint64_t object_owner;
+  /* Of one entry of op_table; what kind of object it operates on is a byte. */
+  uint64_t op_stride, op_text, op_on;
 };
 
 /* Seen from outside, so that a runtime without symbols will do; but nothing that the program calls. */
@@ -43,8 +44,7 @@ struct hd_debug heddle_debug = {
     .version = HD_DEBUG_VERSION,
     .points = HD_SHM_BASE + offsetof(struct hd_ctl, status.points),
     .events = &rt.events,
-    .op_text = hd_op_text,
-    .op_kind_object = hd_op_object,
+    .op_table = hd_op_table,
     .cur = &rt.cur,
     .thread = &rt.thread,
     .nthreads = &rt.nthreads,
@@ -65,6 +65,9 @@ struct hd_debug heddle_debug = {
     .syscall = OF_THREAD(syscall),
     .wait = OF_THREAD(wait),
     .object_owner = offsetof(struct hd_obj, owner),
+    .op_stride = sizeof(struct hd_op_info),
+    .op_text = offsetof(struct hd_op_info, text),
+    .op_on = offsetof(struct hd_op_info, first.object),
 };
 
 HD_EXPORT void heddle_debug_stop(void);

@@ -4,7 +4,7 @@
  *  1. While rt.section is set only that thread is picked.
  *  2. A section whose thread has to wait is left, and entered again by the operation it waited for: that one
  *     competes with the others like the beginning of a section. Creating and joining threads, and what has no part
- *     in the order of sections (trace_section.c, invariant 4), always do this.
+ *     in the order of sections (order_section.c, invariant 4), always do this.
  *  3. For the race detector sections are ordered with each other, as by one lock, and with nothing else. */
 #include "runtime/rt.h"
 
@@ -16,7 +16,7 @@ void hd__section_leave(void) {
 
 bool hd__section_goes_on(void) {
   struct hd_thread *t = rt.section;
-  if (t->state == HD_T_READY && hd_section_keeps(t->op.kind)) {
+  if (t->state == HD_T_READY && hd_op_is(t->op.kind, HD_TRAIT_INSIDE)) {
     t->op.section = HD_SECTION_INSIDE;
     return true;
   }

@@ -136,9 +136,9 @@ static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh) {
                          .thread = t->id,
                          .object = s->read[0].addr,
                          .pc = pc,
-                         .enabler = s->enabler,
-                         .disabler = s->disabler,
-                         .enabler_before = s->enabler_before,
+                         .ready.enabler = s->enabler,
+                         .ready.disabler = s->disabler,
+                         .ready.enabler_before = s->enabler_before,
                          .size = s->read[0].size};
   if (s->nread > 1) rt.status->lossy = 1; /* the search knows of one place only */
   t->spinning = true;
@@ -274,9 +274,9 @@ void hd__spin_update(void) {
       s->enabler_before = s->enabler;
     }
     if (!t->spinning) continue;
-    t->op.enabler = s->enabler;
-    t->op.disabler = s->disabler;
-    t->op.enabler_before = s->enabler_before;
+    t->op.ready.enabler = s->enabler;
+    t->op.ready.disabler = s->disabler;
+    t->op.ready.enabler_before = s->enabler_before;
     if (on)
       hd__enable(t);
     else

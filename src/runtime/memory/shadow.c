@@ -317,8 +317,9 @@ bool hd__cas_wins(const struct hd_cas *cas) {
 
 void hd__op_find(struct hd_op *op) {
   if (op->size > 8) return;
-  hd__copy(&op->before, (const void *)op->object, op->size);
-  op->known = 1;
+  op->access.found = 0;
+  hd__copy(&op->access.found, (const void *)op->object, op->size);
+  op->access.known = 1;
 }
 
 /* Whether the access, which is no scheduling point, is to be recorded. The fast path must not hit that memory then. */
@@ -403,11 +404,14 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
                                 .thread = rt.cur->id,
                                 .size = (uint32_t)size,
                                 .object = addr,
-                                .pc = pc};
-    if (cas && size <= 8) hd__copy(&rt.cur->op.aux, cas->expected, size);
+                                .pc = pc,
+                                .access.order = (uint8_t)(flags >> 8)};
+    if (cas && size <= 8) hd__copy(&rt.cur->op.access.expected, cas->expected, size);
     hd__step();
     if (flags & HD_A_ATOMIC) hd__op_find(&rt.cur->op);
-    hd__event(outcome(flags, cas) == flags ? 0 : HD_EV_FAILED);
+    bool fails = outcome(flags, cas) != flags;
+    if (fails) rt.cur->op.access.order = cas->fail_order;
+    hd__event(fails ? HD_EV_FAILED : 0);
     if (check) /* it may have been freed meanwhile */
       hd__block_check(addr, size, flags, pc);
   }
@@ -422,7 +426,8 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   flags = outcome(flags, cas);
   bool recorded = HD_UNLIKELY(hot.log) && !point && watched(addr, size);
   if (recorded)
-    hd__record_access(op_of(asked), addr, size, HD_EV_PLAIN | (flags == asked ? 0 : HD_EV_FAILED), pc);
+    hd__record_access(op_of(asked), addr, size, HD_EV_PLAIN | (flags == asked ? 0 : HD_EV_FAILED),
+                      flags == asked ? flags >> 8 : cas->fail_order, pc);
   if (flags & HD_A_WRITE)
     hd__spin_wrote(addr);
   else
@@ -439,7 +444,9 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     if (fresh && !point && rt.nunjoined) { /* contended for the first time: here is a choice already now */
       point = true;
       if (recorded) hd__record_undo();
-      hd__point(op_of(flags), addr, (uint32_t)size, pc);
+      hd__point_open(op_of(flags), addr, (uint32_t)size, pc);
+      rt.cur->op.access.order = (uint8_t)(flags >> 8);
+      hd__event(0);
       if (check) hd__block_check(addr, size, flags, pc);
       flags = outcome(flags, cas);
       g = (addr & ~7ull) - 8; /* others ran: look again */

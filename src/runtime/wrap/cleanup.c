@@ -101,9 +101,9 @@ HD_EXPORT int pthread_cancel(pthread_t th) {
   bool waits = t->cancel_point && !t->cancel_asked && t->state != HD_T_DONE;
   if (waits) {
     t->cancel_op = t->op;
-    rt.cur->op.aux = t->id + 1u;
-    rt.cur->op.instead = &t->cancel_op;
-    rt.cur->op.known = t->state == HD_T_READY;
+    rt.cur->op.cancel.thread = t->id + 1u;
+    rt.cur->op.cancel.instead = &t->cancel_op;
+    rt.cur->op.cancel.could = t->state == HD_T_READY;
   }
   hd__event(0);
   t->cancel_asked = true;

@@ -35,7 +35,7 @@ static int fail(int e) {
 
 /* The operation, with the value that it finds. */
 static void event(sem_t *s, unsigned flags) {
-  rt.cur->op.aux = of(s)->value;
+  rt.cur->op.sem.value = of(s)->value;
   hd__event(flags);
 }
 

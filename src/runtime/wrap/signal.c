@@ -71,7 +71,7 @@ int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc) {
   /* A loop that waits by reading is held up by us alone: it would take the signal. */
   bool waits =
       t->state == HD_T_BLOCKED && (t->sig_waits & bit(sig) || (t->spinning && !(t->sig_mask & bit(sig))));
-  rt.cur->op.aux = waits ? t->id + 1u : 0;
+  rt.cur->op.wake.thread = waits ? t->id + 1u : 0;
   hd__event(0);
   if (t->state == HD_T_DONE) return 0;
   if (!((t->sig_waits | t->sig_mask) & bit(sig))) hd__self_signal(sig, pc);
