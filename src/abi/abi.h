@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
+#include "model/event.h"
 #include "model/inexact.h"
-#include "model/op.h"
 
 #define HD_VERSION "0.1.0"
 #define HD_ABI_VERSION 13
@@ -46,23 +46,6 @@
 #define HD_MAX_WORKERS 256 /* processes that share one search */
 #define HD_MAX_GROWN 64    /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096
-
-/* ---- one executed operation (kept only when `detail` is on) ---- */
-
-struct hd_event {
-  uint16_t thread;
-  uint8_t op;      /* enum hd_op_kind */
-  uint8_t flags;   /* HD_EV_* */
-  uint32_t size;   /* bytes, for memory operations; number of outcomes of a choice */
-  uint64_t object; /* address, or thread number */
-  uint64_t pc;     /* of a start: the thread's function, plus 1 */
-  uint64_t value;  /* with HD_EV_VALUE: what was read, or what is there after the write; at most 8 bytes */
-  /* With HD_EV_FOUND, what an atomic read-modify-write found. Else, of a wait: the mutex; of a signal or a wake of
-   * one: number of the thread woken + 1; of a broadcast or a wake of all: how many were woken; of a cancel or kill:
-   * number of the thread that goes on because of it + 1; of operations on a semaphore: its value before; of a
-   * choice: the outcome. */
-  uint64_t aux;
-};
 
 /* ---- findings ---- */
 

@@ -5,14 +5,16 @@
  *  2. The cone is closed: with an event it holds all earlier ones of its thread, all earlier ones it depends on, and
  *     the creation of its thread. */
 #include "analysis/analysis.h"
+#include "model/holders.h"
 
 #include <stdlib.h>
 
 #define MAX_BYTES 512
+#define THREADS 65536 /* numbers of threads; in a trace, entries of its table */
 
 struct cell {
-  uint64_t key; /* 0: empty */
-  uint16_t thread;
+  uint64_t key;                 /* 0: empty */
+  uint32_t thread;              /* the first one that touched it, plus 1 */
   bool many, written;           /* accessed by several threads; written to */
   bool want_reads, want_writes; /* by what is in the cone */
   size_t write, read[2];        /* last ones, plus 1; the two reads are of different threads */
@@ -54,13 +56,14 @@ static struct cell *cell_of(struct table *t, uint64_t key) {
 
 /* ---- what an event is about ---- */
 
+/* What a recording has may be anything: what is no operation has no object and no effect. */
 static bool is_memory(const struct hd_event *e) {
-  return e->op < HD_OP_COUNT && hd_op_object[e->op] == HD_OBJ_MEMORY;
+  return e->op.kind < HD_OP_COUNT && hd_op_object(e->op.kind) == HD_OBJ_MEMORY;
 }
 
 static bool is_sync(const struct hd_event *e) {
-  if (e->op >= HD_OP_COUNT) return false;
-  switch (hd_op_object[e->op]) {
+  if (e->op.kind >= HD_OP_COUNT) return false;
+  switch (hd_op_object(e->op.kind)) {
     case HD_OBJ_NONE:
     case HD_OBJ_THREAD:
     case HD_OBJ_MEMORY: return false;
@@ -68,19 +71,20 @@ static bool is_sync(const struct hd_event *e) {
   }
 }
 
-static bool writes(const struct hd_event *e) {
-  if (e->flags & HD_EV_FAILED) return false;
-  return hd_op_effect[e->op] != HD_EFF_READ;
+static enum hd_effect effect_of(const struct hd_event *e) {
+  return e->op.kind < HD_OP_COUNT ? hd_op_effect(e->op.kind, e->flags) : HD_EFF_NONE;
 }
+
+static bool writes(const struct hd_event *e) { return hd_effect_properties[effect_of(e)] & HD_EFF_CHANGES; }
 
 static size_t ncells(const struct hd_event *e) {
   if (is_sync(e)) return 1;
   if (!is_memory(e)) return 0;
-  return e->size == 0 ? 1 : e->size < MAX_BYTES ? e->size : MAX_BYTES;
+  return e->op.size == 0 ? 1 : e->op.size < MAX_BYTES ? e->op.size : MAX_BYTES;
 }
 
 static uint64_t key_of(const struct hd_event *e, size_t i) {
-  return is_sync(e) ? e->object | 1ull << 63 : (e->object + i) | 1ull << 62;
+  return is_sync(e) ? e->op.object | 1ull << 63 : (e->op.object + i) | 1ull << 62;
 }
 
 /* ---- shared, cone ---- */
@@ -89,20 +93,20 @@ static void note_sharing(struct table *t, const struct hd_event *ev, size_t n) {
   bool threads = false; /* some were created */
   for (size_t i = 0; i < n; i++) {
     const struct hd_event *e = &ev[i];
-    threads |= e->op == HD_OP_CREATE;
+    threads |= effect_of(e) == HD_EFF_SPAWN;
     if (!threads) continue;
     for (size_t k = 0; k < ncells(e); k++) {
       struct cell *c = cell_of(t, key_of(e, k));
-      c->many |= c->thread && c->thread != e->thread + 1;
+      c->many |= c->thread && c->thread != e->op.thread + 1u;
       c->written |= writes(e);
-      if (!c->thread) c->thread = (uint16_t)(e->thread + 1);
+      if (!c->thread) c->thread = e->op.thread + 1u;
     }
   }
 }
 
 static bool in_cone(struct table *t, const struct hd_event *e, const bool *thread) {
-  if (e->thread < HD_MAX_THREADS && thread[e->thread]) return true;
-  if (e->op == HD_OP_CREATE && e->object < HD_MAX_THREADS && thread[e->object]) return true;
+  if (thread[e->op.thread]) return true;
+  if (effect_of(e) == HD_EFF_SPAWN && e->op.object < THREADS && thread[e->op.object]) return true;
   for (size_t k = 0; k < ncells(e); k++) {
     const struct cell *c = cell_of(t, key_of(e, k));
     if (writes(e) ? c->want_writes : c->want_reads) return true;
@@ -111,8 +115,9 @@ static bool in_cone(struct table *t, const struct hd_event *e, const bool *threa
 }
 
 static void want(struct table *t, const struct hd_event *e, bool *thread) {
-  if (e->thread < HD_MAX_THREADS) thread[e->thread] = true;
-  if (e->op == HD_OP_JOIN && e->object < HD_MAX_THREADS) thread[e->object] = true;
+  thread[e->op.thread] = true;
+  bool joins = effect_of(e) == HD_EFF_JOIN || effect_of(e) == HD_EFF_FIND_ENDED;
+  if (joins && e->op.object < THREADS) thread[e->op.object] = true;
   for (size_t k = 0; k < ncells(e); k++) {
     struct cell *c = cell_of(t, key_of(e, k));
     c->want_writes = true;
@@ -123,11 +128,11 @@ static void want(struct table *t, const struct hd_event *e, bool *thread) {
 uint8_t *hd_analysis_mark(const struct hd_event *ev, size_t n, const struct hd_pending *end, size_t nends) {
   uint8_t *mark = hd_alloc(n + 1);
   struct table t;
-  bool *thread = hd_alloc(HD_MAX_THREADS * sizeof *thread);
+  bool *thread = hd_alloc(THREADS * sizeof *thread);
   table_init(&t);
   note_sharing(&t, ev, n);
   for (size_t i = 0; i < nends; i++) {
-    if (end[i].thread < HD_MAX_THREADS) thread[end[i].thread] = true;
+    if (end[i].thread < THREADS) thread[end[i].thread] = true;
     if (end[i].object) cell_of(&t, end[i].object | 1ull << 63)->many = true;
   }
   for (size_t i = n; i-- > 0;) {
@@ -148,14 +153,15 @@ uint8_t *hd_analysis_mark(const struct hd_event *ev, size_t n, const struct hd_p
 /* ---- pairs ---- */
 
 static void add_pair(struct hd_pairs *out, const struct hd_event *ev, size_t first, size_t second) {
-  if (!first || ev[first - 1].thread == ev[second].thread) return;
+  if (!first || ev[first - 1].op.thread == ev[second].op.thread) return;
   for (size_t i = out->n; i-- > 0 && out->v[i].second == second;)
     if (out->v[i].first == first - 1) return;
-  hd_vec_push(out, ((struct hd_pair){first - 1, second, ev[second].thread}));
+  hd_vec_push(out, ((struct hd_pair){first - 1, second, ev[second].op.thread}));
 }
 
+/* Takes something that others may have to wait for. */
 static bool acquires(const struct hd_event *e) {
-  return hd_op_effect[e->op] == HD_EFF_ACQUIRE || (e->op == HD_OP_TRYLOCK && !(e->flags & HD_EV_FAILED));
+  return (hd_effect_properties[effect_of(e)] & HD_EFF_HOLDS) || effect_of(e) == HD_EFF_TAKE;
 }
 
 static void pairs_of_memory(struct cell *c, const struct hd_event *ev, size_t i, struct hd_pairs *out) {
@@ -166,14 +172,14 @@ static void pairs_of_memory(struct cell *c, const struct hd_event *ev, size_t i,
     c->read[0] = c->read[1] = 0;
   } else {
     add_pair(out, ev, c->write, i);
-    if (!c->read[0] || ev[c->read[0] - 1].thread != ev[i].thread) c->read[1] = c->read[0];
+    if (!c->read[0] || ev[c->read[0] - 1].op.thread != ev[i].op.thread) c->read[1] = c->read[0];
     c->read[0] = i + 1;
   }
 }
 
 /* Releases come after the acquisitions they belong to: nothing to be turned round there. */
 static void pairs_of_sync(struct cell *c, const struct hd_event *ev, size_t i, struct hd_pairs *out) {
-  if (hd_op_effect[ev[i].op] == HD_EFF_RELEASE && ev[i].op != HD_OP_SEMPOST) return;
+  if (hd_effect_properties[effect_of(&ev[i])] & HD_EFF_LETS_GO) return;
   if (acquires(&ev[i])) {
     add_pair(out, ev, c->taken, i);
     c->taken = i + 1;
@@ -201,7 +207,7 @@ void hd_analysis_pairs(const struct hd_event *ev, size_t n, const uint8_t *mark,
   for (size_t i = 0; i < nends; i++) {
     const struct cell *c = cell_of(&t, end[i].object | 1ull << 63);
     size_t first = c->taken ? c->taken : c->write;
-    if (first && ev[first - 1].thread != end[i].thread)
+    if (first && ev[first - 1].op.thread != end[i].thread)
       hd_vec_push(out, ((struct hd_pair){first - 1, HD_PENDING, end[i].thread}));
   }
   for (size_t i = 0; i < out->n / 2; i++) {
@@ -214,24 +220,23 @@ void hd_analysis_pairs(const struct hd_event *ev, size_t n, const uint8_t *mark,
 
 /* ---- locks held ---- */
 
+/* Once-controls are left out: what runs under one has no lock to speak of. */
 size_t hd_analysis_held(const struct hd_event *ev, size_t at, unsigned thread, uint64_t *lock, size_t max) {
-  size_t n = 0;
+  HD_VEC(struct hd_hold) room = {0};
+  struct hd_holders h = {0};
   for (size_t i = 0; i < at; i++) {
-    const struct hd_event *e = &ev[i];
-    if (e->thread != thread || e->op >= HD_OP_COUNT || (e->flags & HD_EV_FAILED)) continue;
-    unsigned object = hd_op_object[e->op];
-    uint64_t freed = hd_op_effect[e->op] == HD_EFF_RELEASE             ? e->object
-                     : e->op == HD_OP_WAIT || e->op == HD_OP_TIMEDWAIT ? e->aux
-                                                                       : 0;
-    for (size_t k = n; freed && k-- > 0;) {
-      if (lock[k] != freed) continue;
-      for (n--; k < n; k++) lock[k] = lock[k + 1];
-      break;
+    if (ev[i].op.kind >= HD_OP_COUNT || ev[i].op.thread != thread) continue;
+    if (h.n == h.cap) {
+      room.v = hd_vec_grow(room.v, &room.cap, h.n + 16, sizeof *room.v);
+      h.hold = room.v;
+      h.cap = room.cap;
     }
-    bool takes = (object == HD_OBJ_MUTEX || object == HD_OBJ_RWLOCK) &&
-                 (hd_op_effect[e->op] == HD_EFF_ACQUIRE || e->op == HD_OP_TRYLOCK ||
-                  e->op == HD_OP_TRYRDLOCK || e->op == HD_OP_TRYWRLOCK);
-    if (takes && n < max) lock[n++] = e->object;
+    hd_holders_event(&h, &ev[i].op, ev[i].flags, (uint32_t)i + 1);
   }
+  size_t n = 0, k = 0;
+  const struct hd_hold *hold;
+  while (n < max && (hold = hd_holders_of_thread(&h, thread, &k)))
+    if (hold->kind != HD_OBJ_ONCE) lock[n++] = hold->object;
+  free(room.v);
   return n;
 }

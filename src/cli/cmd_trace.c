@@ -80,7 +80,7 @@ static int print_stat(struct hd_tr_source *s, uint64_t size, struct hd_err *err)
     if (size && st.events)
       printf("%llu bytes, %.2f per event\n", (unsigned long long)size, (double)size / (double)st.events);
     for (int k = 0; k < HD_OP_COUNT; k++)
-      if (st.op[k]) printf("  %12llu  %s\n", (unsigned long long)st.op[k], hd_op_text[k]);
+      if (st.op[k]) printf("  %12llu  %s\n", (unsigned long long)st.op[k], hd_op_text(k));
     for (size_t i = 0; i < t->thread.n; i++) {
       const struct hd_tr_thread *thread = &t->thread.v[i];
       struct hd_str b;

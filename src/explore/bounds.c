@@ -23,7 +23,7 @@
 
 /* Operations before which a thread is glad to let others go first. */
 static int gives_way(unsigned kind) {
-  return kind == HD_OP_YIELD || kind == HD_OP_SLEEP || kind == HD_OP_SPINWAIT || kind == HD_OP_TIMEOUT;
+  return hd_op_is(kind, HD_TRAIT_YIELDS | HD_TRAIT_LATE) || hd_op_effect(kind, 0) == HD_EFF_AWAIT;
 }
 
 struct hd_bound_at hd__bound_at(const struct hd_search *s, const struct hd_point *p) {

@@ -16,8 +16,7 @@
 /* Staying with the running thread makes the first execution a plain one. One that yields or sleeps wants others to go
  * first: a loop that waits for them would run on to --max-length. */
 int hd__reverse_first(struct walk *w, uint32_t k, const struct hd_point *p, int *outcome) {
-  unsigned kind = p->op[p->current]->kind,
-           from = kind == HD_OP_YIELD || kind == HD_OP_SLEEP ? p->current + 1 : 0;
+  unsigned kind = p->op[p->current]->kind, from = hd_op_is(kind, HD_TRAIT_YIELDS) ? p->current + 1 : 0;
   if (!from && hd_set_has(p->enabled, p->current) && hd__admits(w, k, p->current, outcome))
     return (int)p->current;
   for (unsigned i = 0; i < p->words * 64; i++) {
@@ -227,7 +226,7 @@ static int reverse(struct walk *w, const struct hd_race *r, int choice) {
   for (uint32_t t = w->order.nthreads; t < w->order.threads_max; t++) w->reversal.first_index[t] = LATER;
   if (f != HD_NONE) {
     v.last_pred = w->order.ev[f].pred;
-    v.last_flags = w->order.ev[f].flags & HD__EV_STOP;
+    v.last_flags = w->order.ev[f].flags & HD_EV_STOP;
   } else if (r->pred)
     v.last_pred = r->pred;
   else

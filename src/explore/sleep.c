@@ -19,8 +19,8 @@ static int sleeps_on(const struct sleeper *s, const struct hd_op *op, unsigned f
 
 /* Whether the step turned out to be other than was thought when its branch was added. */
 static int unexpected(const struct wut *b, const struct hd_ev *e) {
-  return b->flags != e->flags || b->op.aux != e->op.aux || b->op.object != e->op.object ||
-         b->op.size != e->op.size || b->op.kind != e->op.kind;
+  return b->flags != e->flags || b->op.kind != e->op.kind || b->op.object != e->op.object ||
+         b->op.size != e->op.size || !hd_payload_same(&b->op, &e->op);
 }
 
 /* What sleeps at a new node: what slept before and is independent of the step just made, both as it was and as it was

@@ -143,7 +143,9 @@ static void ask_for_races(struct walk *w, uint32_t first) {
 static void pending(struct walk *w, const struct hd_point *p, unsigned t) {
   if (w->order.last[t] != HD_NONE) {
     const struct hd_ev *e = &w->order.ev[w->order.last[t]];
-    if (e->op.kind == HD_OP_EXIT || e->op.kind == HD_OP_END || (e->flags & HD__EV_STOP)) return;
+    if (hd_op_effect(e->op.kind, 0) == HD_EFF_FINISH || hd_op_effect(e->op.kind, 0) == HD_EFF_END ||
+        (e->flags & HD_EV_STOP))
+      return;
   }
   hd_order_pending(&w->order, p->op[t]);
 }

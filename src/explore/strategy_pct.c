@@ -66,7 +66,7 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
   for (unsigned i = 1; i <= r->nchanges; i++)
     if (r->change_at[i] == r->steps) r->priority[best] = i;
   unsigned kind = p->op[best]->kind;
-  if (kind == HD_OP_YIELD || kind == HD_OP_SLEEP) r->priority[best] = --r->yields;
+  if (hd_op_is(kind, HD_TRAIT_YIELDS)) r->priority[best] = --r->yields;
   return best;
 }
 

@@ -135,7 +135,7 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
   unsigned t = highest(s, p);
   while (p->op[t]->kind != HD_OP_START && p->nenabled > 1 && held_up(s, t, p->op[t]->pc)) t = highest(s, p);
   unsigned kind = p->op[t]->kind;
-  if (kind == HD_OP_YIELD || kind == HD_OP_SLEEP) r->priority[t] = --r->yields;
+  if (hd_op_is(kind, HD_TRAIT_YIELDS)) r->priority[t] = --r->yields;
   uint64_t site = p->op[t]->pc;
   if (kind != HD_OP_START && site && r->nfresh < MAX_FRESH && !state(s)->table[find(state(s), site)])
     r->fresh[r->nfresh++] = site;

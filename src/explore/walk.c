@@ -323,7 +323,7 @@ int hd__walk_choose(struct hd_search *s, unsigned k) {
 /* Invariant 3. */
 static int as_before(const struct sleeper *did, const struct hd_op *op, unsigned flags, unsigned choice) {
   return did->op.kind == op->kind && did->op.object == op->object && did->choice == choice &&
-         (did->flags & ~HD__EV_STOP) == flags;
+         (did->flags & ~HD_EV_STOP) == flags;
 }
 
 void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
@@ -369,7 +369,7 @@ int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   u->running = u->at < w->events ? u->at : w->events;
   if (how == HD_HOW_STOPPED) {
     if (w->ordered) hd_order_stop(&w->order);
-    if (u->running) u->node[u->running - 1].did.flags |= HD__EV_STOP;
+    if (u->running) u->node[u->running - 1].did.flags |= HD_EV_STOP;
   }
   if (w->ordered) hd__count_class(s, &w->order, how);
   int above = w->policy->conclude(w, p, how, 0);

@@ -11,10 +11,10 @@ import gdb
 import gdb.FrameDecorator
 import gdb.unwinder
 
-TABLE_VERSION = 1
-TABLE = """version stop_point stop_event reason points events op_text op_kind_object cur thread nthreads
+TABLE_VERSION = 2
+TABLE = """version stop_point stop_event reason points events op_table cur thread nthreads
   sigreturn active selector stride sp tp op_kind op_object op_pc state parent nth name start syscall wait
-  object_owner""".split()
+  object_owner op_stride op_text op_on""".split()
 AT_POINT, AT_FINDING = 1, 2
 NOBODY = 0xFFFF
 STATES = ["ready", "blocked", "ended", "stopped"]
@@ -124,8 +124,9 @@ class Thread:
         self.at = number(table.thread) + index * table.stride
         self.state = self.field("state", 1)
         kind = self.field("op_kind", 1)
-        self.op = text_at(number(table.op_text + 8 * kind))
-        self.on_thread = number(table.op_kind_object + kind, 1) == ON_THREAD
+        entry = table.op_table + kind * table.op_stride
+        self.op = text_at(number(entry + table.op_text))
+        self.on_thread = number(entry + table.op_on, 1) == ON_THREAD
         self.running = number(table.cur) == self.at
         self.op_pc = self.field("op_pc")
 

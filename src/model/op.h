@@ -1,15 +1,18 @@
-/* op.h: operations: what a thread is about to do, and what is known of each kind. Linked into both binaries.
+/* op.h: operations: what a thread is about to do, and the table that says what each kind means. Linked into both
+ * binaries.
  *
- * ops.def is the table; kinds.def lists the kinds of findings. */
+ * ops.def, effects.def and payloads.def are the table, kinds.def lists the kinds of findings. Nothing relies on the
+ * order of the values: ask the functions below. */
 #ifndef HD_MODEL_OP_H
 #define HD_MODEL_OP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-/* ---- operations and kinds of findings ---- */
+/* ---- the vocabulary ---- */
 
 enum hd_op_kind {
-#define HD_OP(id, text, obj, eff) HD_OP_##id,
+#define HD_OP(id, text, obj, eff, failed, second, payload, traits) HD_OP_##id,
 #include "model/ops.def"
 #undef HD_OP
   HD_OP_COUNT
@@ -30,7 +33,50 @@ enum hd_obj_kind {
   HD_OBJ_BARRIER,
 };
 
-enum hd_effect { HD_EFF_NONE, HD_EFF_READ, HD_EFF_WRITE, HD_EFF_ACQUIRE, HD_EFF_RELEASE };
+enum hd_effect {
+#define HD_EFFECT(id, word, properties) HD_EFF_##id,
+#include "model/effects.def"
+#undef HD_EFFECT
+  HD_EFF_COUNT
+};
+
+/* Properties of effects. */
+enum { HD_EFF_CHANGES = 1, HD_EFF_GIVES = 2, HD_EFF_SEES = 4, HD_EFF_HOLDS = 8, HD_EFF_LETS_GO = 16 };
+
+enum hd_payload {
+#define HD_PAYLOAD(id, fields) HD_PAYLOAD_##id,
+#include "model/payloads.def"
+#undef HD_PAYLOAD
+  HD_PAYLOAD_COUNT
+};
+
+/* Traits of operations, see ops.def. */
+enum {
+  HD_TRAIT_WAITS = 1 << 0,
+  HD_TRAIT_TRIES = 1 << 1,
+  HD_TRAIT_TIMED = 1 << 2,
+  HD_TRAIT_LATE = 1 << 3,
+  HD_TRAIT_CANCEL = 1 << 4,
+  HD_TRAIT_ATOMIC = 1 << 5,
+  HD_TRAIT_QUIET = 1 << 6,
+  HD_TRAIT_QUIET_FAILED = 1 << 7,
+  HD_TRAIT_YIELDS = 1 << 8,
+  HD_TRAIT_ENABLER = 1 << 9,
+  HD_TRAIT_INSIDE = 1 << 10,
+  HD_TRAIT_SECTION = 1 << 11,
+  HD_TRAIT_UNSCHEDULED = 1 << 12,
+};
+
+enum hd_memory_order {
+  HD_MO_NONE, /* not atomic */
+  HD_MO_RELAXED,
+  HD_MO_CONSUME,
+  HD_MO_ACQUIRE,
+  HD_MO_RELEASE,
+  HD_MO_ACQ_REL,
+  HD_MO_SEQ_CST,
+  HD_MO_COUNT
+};
 
 enum hd_kind {
 #define HD_KIND(id, name, title) HD_KIND_##id,
@@ -39,27 +85,182 @@ enum hd_kind {
   HD_KIND_COUNT
 };
 
-/* Names and properties of the above, indexed by enum value. */
-extern const char *const hd_op_text[HD_OP_COUNT];
-extern const uint8_t hd_op_object[HD_OP_COUNT];
-extern const uint8_t hd_op_effect[HD_OP_COUNT];
+/* Names of the above, indexed by enum value. */
 extern const char *const hd_kind_name[HD_KIND_COUNT];
 extern const char *const hd_kind_title[HD_KIND_COUNT];
+extern const char *const hd_memory_order_text[HD_MO_COUNT]; /* of HD_MO_NONE: "" */
+const char *hd_object_word(enum hd_obj_kind kind);          /* "mutex"; of HD_OBJ_NONE: "" */
 
 #define HD_MAX_THREADS 1024 /* created in one execution */
 
-/* ---- a step of a schedule: which thread goes next, or which outcome a choice has ---- */
-
-#define HD_STEP_CHOICE 0x8000u /* | outcome */
-typedef uint16_t hd_step;      /* a thread number, or HD_STEP_CHOICE | outcome */
-
 /* ---- what came of an operation ---- */
 
-#define HD_EV_FAILED 1 /* trylock that found the lock taken, timed operation that timed out, CAS that lost */
-#define HD_EV_LATE 2   /* time had to pass for it (operations on descriptors) */
-#define HD_EV_PLAIN 4  /* an access that was no scheduling point */
-#define HD_EV_VALUE 8
-#define HD_EV_FOUND 16
+#define HD_EV_FAILED 1  /* trylock that found the lock taken, timed operation that timed out, CAS that lost */
+#define HD_EV_LATE 2    /* time had to pass for it (operations on descriptors) */
+#define HD_EV_PLAIN 4   /* an access that was no scheduling point */
+#define HD_EV_VALUE 8   /* the value is known */
+#define HD_EV_STOP 0x80 /* the search: the execution was stopped in the middle of this event's step */
+
+/* ---- the table ---- */
+
+/* What is done to one object, indexed by whether the operation failed. */
+struct hd_op_touch {
+  uint8_t object; /* enum hd_obj_kind */
+  uint8_t effect[2];
+};
+
+struct hd_op_info {
+  const char *text;
+  struct hd_op_touch first, second;
+  uint8_t payload; /* enum hd_payload */
+  uint16_t traits; /* HD_TRAIT_* */
+};
+
+extern const struct hd_op_info hd_op_table[HD_OP_COUNT];
+extern const char *const hd_effect_word[HD_EFF_COUNT];
+extern const uint8_t hd_effect_properties[HD_EFF_COUNT];
+
+_Static_assert(HD_EV_FAILED == 1, "it is the index of hd_op_touch.effect");
+
+static inline const char *hd_op_text(unsigned kind) { return hd_op_table[kind].text; }
+static inline enum hd_obj_kind hd_op_object(unsigned kind) {
+  return (enum hd_obj_kind)hd_op_table[kind].first.object;
+}
+static inline enum hd_payload hd_op_payload(unsigned kind) {
+  return (enum hd_payload)hd_op_table[kind].payload;
+}
+/* What an operation does to its object, and to the second one, with these HD_EV_* flags. */
+static inline enum hd_effect hd_op_effect(unsigned kind, unsigned flags) {
+  return (enum hd_effect)hd_op_table[kind].first.effect[flags & HD_EV_FAILED];
+}
+static inline enum hd_effect hd_op_second(unsigned kind, unsigned flags) {
+  return (enum hd_effect)hd_op_table[kind].second.effect[flags & HD_EV_FAILED];
+}
+/* Whether its effect has one of the properties HD_EFF_*. */
+static inline int hd_op_does(unsigned kind, unsigned flags, unsigned properties) {
+  return (hd_effect_properties[hd_op_effect(kind, flags)] & properties) != 0;
+}
+/* Whether it has one of the traits. */
+static inline int hd_op_is(unsigned kind, unsigned traits) {
+  return (hd_op_table[kind].traits & traits) != 0;
+}
+/* Whether a waiting loop may contain it: it has no effect of its own. */
+static inline int hd_op_quiet(unsigned kind, unsigned flags) {
+  return hd_op_is(kind, HD_TRAIT_QUIET | (flags & HD_EV_FAILED ? HD_TRAIT_QUIET_FAILED : 0));
+}
+/* Whether time had to pass for it, which it does only when nothing else can run. */
+static inline int hd_op_late(unsigned kind, unsigned flags) {
+  return hd_op_is(kind, HD_TRAIT_LATE | (flags & HD_EV_FAILED ? HD_TRAIT_TIMED : 0)) || (flags & HD_EV_LATE);
+}
+
+/* ---- one operation ---- */
+
+/* Where an operation stands in an atomic section of its thread, in which nobody else runs. A section that has to
+ * wait is left, and entered again by the operation that it waited for. */
+enum { HD_SECTION_NONE, HD_SECTION_ENTERS, HD_SECTION_INSIDE };
+
+/* The pending operation of one thread. Which member of the payload is in use says its line in ops.def. It is copied
+ * on the hot path, and stays at 48 bytes. */
+struct hd_op {
+  uint8_t kind;    /* enum hd_op_kind */
+  uint8_t section; /* HD_SECTION_* */
+  uint16_t thread;
+  uint32_t size;   /* bytes; of IO objects: facets read | facets written << 16 */
+  uint64_t object; /* address, or number of a thread; of IO operations, 0: all of them */
+  uint64_t pc;
+  union {
+    uint64_t payload[3];
+    struct {
+      uint64_t found;    /* at most 8 bytes: the value found there, when `known` */
+      uint64_t expected; /* CAS of at most 8 bytes: the value it expects */
+      uint8_t order;     /* enum hd_memory_order */
+      uint8_t known;
+    } access;
+    struct {
+      uint64_t mutex; /* that is released */
+    } wait;
+    struct {
+      uint32_t thread; /* WAKE: the thread that goes on because of it, plus 1 */
+      uint32_t count;  /* WAKEALL: how many do */
+    } wake;
+    struct {
+      uint32_t thread;             /* as in `wake` */
+      uint32_t could;              /* it could have gone on in any case */
+      const struct hd_op *instead; /* what the cancelled thread was about to do */
+    } cancel;
+    struct {
+      uint32_t first_ended; /* the first thread has ended by itself: whoever is last ends the process */
+    } exit;
+    struct {
+      uint64_t value; /* before it */
+    } sem;
+    struct {
+      uint32_t ordered; /* the order of arrivals matters */
+    } barrier;
+    /* Events count from 1. */
+    struct {
+      uint32_t enabler, disabler;   /* what enabled it, what had disabled it before */
+      uint32_t enabler_before;      /* what had enabled it before that */
+      const uint32_t *alternatives; /* [0] events that each would have been enough, or NULL */
+    } ready;
+  };
+};
+_Static_assert(sizeof(struct hd_op) == 48, "struct hd_op is copied on the hot path");
+
+/* The address of the second object. pre: the operation has one. */
+static inline uint64_t hd_op_second_object(const struct hd_op *op) {
+  return hd_op_payload(op->kind) == HD_PAYLOAD_WAIT ? op->wait.mutex : op->object;
+}
+/* The thread that goes on because of it, plus 1; 0: none. pre: the payload is WAKE or CANCEL, which begin alike. */
+static inline uint32_t hd_op_woken(const struct hd_op *op) { return op->wake.thread; }
+
+/* ---- the fields of payloads ---- */
+
+enum hd_field_type {
+  HD_FIELD_NUMBER,
+  HD_FIELD_THREAD,
+  HD_FIELD_OBJECT,
+  HD_FIELD_ORDER,
+  HD_FIELD_FOUND,
+  HD_FIELD_RUN,
+  HD_FIELD_POINTER
+};
+enum hd_field_when { HD_FIELD_BEFORE, HD_FIELD_AFTER };
+
+struct hd_field {
+  const char *key; /* NULL: after the last one */
+  uint8_t offset, size, type, when;
+};
+
+#define HD_MAX_FIELDS 4
+struct hd_payload_info {
+  struct hd_field field[HD_MAX_FIELDS + 1];
+  uint64_t compared[3]; /* the bits of hd_op.payload that make a difference */
+};
+extern const struct hd_payload_info hd_payload_table[HD_PAYLOAD_COUNT];
+
+/* The field of an operation, and its change. */
+uint64_t hd_field_get(const struct hd_op *op, const struct hd_field *f);
+void hd_field_set(struct hd_op *op, const struct hd_field *f, uint64_t value);
+/* Whether the field is written down in traces: it has a meaning outside the run, and is known. */
+static inline int hd_field_recorded(const struct hd_op *op, const struct hd_field *f) {
+  if (f->type == HD_FIELD_FOUND) return op->access.known;
+  if (f->type == HD_FIELD_ORDER) return op->access.order != HD_MO_NONE;
+  return f->type < HD_FIELD_RUN;
+}
+
+/* Whether two operations of the same kind carry the same. */
+static inline int hd_payload_same(const struct hd_op *a, const struct hd_op *b) {
+  const uint64_t *m = hd_payload_table[hd_op_payload(a->kind)].compared;
+  return !(((a->payload[0] ^ b->payload[0]) & m[0]) | ((a->payload[1] ^ b->payload[1]) & m[1]) |
+           ((a->payload[2] ^ b->payload[2]) & m[2]));
+}
+/* Whether that holds of what is known while they are pending. */
+int hd_payload_same_before(const struct hd_op *a, const struct hd_op *b);
+/* Leaves only what means something outside the run. */
+void hd_payload_strip(struct hd_op *op);
+
+/* ---- sets of threads, and scheduling points ---- */
 
 #define HD_SET_WORDS (HD_MAX_THREADS / 64)
 
@@ -70,60 +271,6 @@ struct hd_set {
 static inline void hd_set_add(struct hd_set *s, unsigned i) { s->w[i >> 6] |= 1ull << (i & 63); }
 static inline void hd_set_del(struct hd_set *s, unsigned i) { s->w[i >> 6] &= ~(1ull << (i & 63)); }
 static inline int hd_set_has(const struct hd_set *s, unsigned i) { return (s->w[i >> 6] >> (i & 63)) & 1; }
-
-/* Where an operation stands in an atomic section of its thread, in which nobody else runs. A section that has to
- * wait is left, and entered again by the operation that it waited for. */
-enum { HD_SECTION_NONE, HD_SECTION_ENTERS, HD_SECTION_INSIDE };
-
-/* Whether the operation stays inside a section while it need not wait. The others always leave it and enter again:
- * they depend on operations of other threads that the entry of a section does not depend on (order_section.c). */
-static inline int hd_section_keeps(unsigned kind) {
-  if (kind == HD_OP_FWAIT) return 0;
-  switch (hd_op_object[kind]) {
-    case HD_OBJ_NONE:
-    case HD_OBJ_MEMORY:
-    case HD_OBJ_MUTEX:
-    case HD_OBJ_COND:
-    case HD_OBJ_ONCE: return 1;
-    default: return 0;
-  }
-}
-
-/* The pending operation of one thread. */
-struct hd_op {
-  uint8_t kind;    /* enum hd_op_kind */
-  uint8_t section; /* HD_SECTION_* */
-  uint16_t thread;
-  uint32_t size;   /* bytes; of IO objects: facets read | facets written << 16 */
-  uint64_t object; /* of IO operations, 0: all of them */
-  uint64_t pc;
-  /* WAIT: the mutex; SIGNAL: number of the thread woken + 1; BROADCAST: number of threads woken; CANCEL, KILL: number
-   * of the thread that goes on because of it + 1; operations on a semaphore: its value before; BARRIER: 1 when the
-   * order of arrivals matters; EXIT: 1 when the first thread has ended by itself; on several descriptors: where the
-   * numbers of the events stand that made each of them ready; ACAS of at most 8 bytes: the value it expects. */
-  uint64_t aux;
-  /* SPINWAIT and operations on descriptors, counting events from 1: what enabled it, what had disabled it
-   * before, what had enabled it before that. */
-  union {
-    struct {
-      uint32_t enabler, disabler;
-    };
-    uint64_t before; /* atomic operations of at most 8 bytes: the value found there, when `known` */
-    const struct hd_op
-        *instead; /* CANCEL: what the cancelled thread was about to do; `known`: it could have */
-  };
-  uint32_t enabler_before;
-  uint32_t known;
-};
-
-/* What the strategy sees at a scheduling point. */
-struct hd_point {
-  const struct hd_set *enabled;
-  unsigned nenabled;             /* >= 1 */
-  unsigned words;                /* words of `enabled` in use */
-  unsigned current;              /* the thread that ran last */
-  const struct hd_op *const *op; /* op[t] is the pending operation of thread t */
-};
 
 /* The k-th member of a set, k from 0. pre: k < number of members. */
 static inline unsigned hd_set_nth(const struct hd_set *s, unsigned k) {
@@ -137,5 +284,18 @@ static inline unsigned hd_set_nth(const struct hd_set *s, unsigned k) {
     k -= c;
   }
 }
+
+/* A step of a schedule: which thread goes next, or which outcome a choice has. */
+#define HD_STEP_CHOICE 0x8000u /* | outcome */
+typedef uint16_t hd_step;      /* a thread number, or HD_STEP_CHOICE | outcome */
+
+/* What the strategy sees at a scheduling point. */
+struct hd_point {
+  const struct hd_set *enabled;
+  unsigned nenabled;             /* >= 1 */
+  unsigned words;                /* words of `enabled` in use */
+  unsigned current;              /* the thread that ran last */
+  const struct hd_op *const *op; /* op[t] is the pending operation of thread t */
+};
 
 #endif

@@ -8,6 +8,7 @@
  *     next acquire cannot be swapped. A failed trylock only reads the lock; it races with the acquire before
  *     and the release after it.
  *  4. A time-out happens only when nothing else can run, so all that came before is ordered before it. */
+#include "model/memory.h"
 #include "model/order_int.h"
 
 #define TABLE_MAX (1u << 22)
@@ -93,107 +94,6 @@ struct hd_tobj *hd__tobj(struct hd_order *t, uint64_t key) {
   return o;
 }
 
-/* ---- dependence ---- */
-
-int hd__is_write(unsigned kind, unsigned flags) {
-  return hd_op_effect[kind] == HD_EFF_WRITE && !(kind == HD_OP_ACAS && (flags & HD_EV_FAILED));
-}
-
-int hd__overlap(const struct hd_op *a, const struct hd_op *b) {
-  return a->object < b->object + b->size && b->object < a->object + a->size;
-}
-
-enum hd_lock_role hd__lock_role(unsigned kind, unsigned flags) {
-  switch (kind) {
-    case HD_OP_LOCK: /* failed: its owner ended, and nobody made it consistent */
-      return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
-    case HD_OP_WAKE: return HD_LOCK_ACQUIRE;
-    case HD_OP_ONCE: /* failed: it was done already */
-      return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
-    case HD_OP_TIMEDLOCK: return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
-    case HD_OP_TRYLOCK: return flags & HD_EV_FAILED ? HD_LOCK_READ : HD_LOCK_ACQUIRE;
-    case HD_OP_UNLOCK:
-    case HD_OP_ONCE_DONE:
-    case HD_OP_WAIT:
-    case HD_OP_TIMEDWAIT: return HD_LOCK_RELEASE;
-    case HD_OP_MDESTROY: return HD_LOCK_WRITE;
-    default: return HD_LOCK_NONE;
-  }
-}
-
-uint64_t hd__lock_of(const struct hd_op *op) {
-  return op->kind == HD_OP_WAIT || op->kind == HD_OP_TIMEDWAIT ? op->aux : op->object;
-}
-
-/* A futex is a condition whose wait begins with a look at memory. */
-static int is_cond(unsigned kind) {
-  return hd_op_object[kind] == HD_OBJ_COND || kind == HD_OP_FWAIT || kind == HD_OP_FWAKE ||
-         kind == HD_OP_FWAKEALL;
-}
-
-static int is_wait(unsigned kind) {
-  return kind == HD_OP_WAIT || kind == HD_OP_TIMEDWAIT || kind == HD_OP_CTIMEOUT || kind == HD_OP_FWAIT;
-}
-
-static int is_signal(unsigned kind) {
-  return kind == HD_OP_SIGNAL || kind == HD_OP_BROADCAST || kind == HD_OP_FWAKE || kind == HD_OP_FWAKEALL;
-}
-
-static int cond_dependent(const struct hd_op *a, const struct hd_op *b) {
-  if (is_wait(a->kind) && is_wait(b->kind))
-    return 0; /* which waiter is woken is a choice, not a matter of who came first */
-  if (is_signal(a->kind) && is_signal(b->kind)) return a->aux || b->aux; /* two signals that nobody hears */
-  return 1;
-}
-
-/* A spin reads what it waits for; whatever can begin or end the wait is dependent. */
-static int spin_dependent(const struct hd_op *spin, const struct hd_op *b, unsigned bf) {
-  if (hd_op_object[b->kind] == HD_OBJ_MEMORY) return hd__is_write(b->kind, bf) && hd__overlap(spin, b);
-  if (hd_op_object[b->kind] > HD_OBJ_ONCE) return b->object == spin->object;
-  enum hd_lock_role role = hd__lock_role(b->kind, bf);
-  return (role == HD_LOCK_ACQUIRE || role == HD_LOCK_RELEASE) && hd__lock_of(b) == spin->object;
-}
-
-static int is_io(unsigned kind) { return hd_op_object[kind] == HD_OBJ_IO; }
-
-/* Enabled and disabled by others, with the events that did it in the operation itself. */
-static int tells_enabler(unsigned kind) { return kind == HD_OP_SPINWAIT || is_io(kind); }
-
-/* What is done to another thread, wherever that is: depends on everything. */
-static int interrupts(unsigned kind) { return kind == HD_OP_CANCEL || kind == HD_OP_KILL; }
-
-int hd_dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
-  if (a->kind == HD_OP_END || b->kind == HD_OP_END || ((af | bf) & HD__EV_STOP)) return 1;
-  if (interrupts(a->kind) || interrupts(b->kind)) return 1;
-  if (hd__section_dependent(a, b)) return 1;
-  if (a->kind == HD_OP_CREATE && b->kind == HD_OP_CREATE)
-    return 1; /* the order decides the numbers of the new threads */
-  if (a->kind == HD_OP_SPINWAIT) return spin_dependent(a, b, bf);
-  if (b->kind == HD_OP_SPINWAIT) return spin_dependent(b, a, af);
-  unsigned oa = hd_op_object[a->kind], ob = hd_op_object[b->kind];
-  if (oa == HD_OBJ_IO || ob == HD_OBJ_IO) return oa == ob && hd__io_dependent(a, b);
-  if (oa == HD_OBJ_MEMORY && ob == HD_OBJ_MEMORY)
-    return hd__overlap(a, b) && (hd__is_write(a->kind, af) || hd__is_write(b->kind, bf));
-  if (is_cond(a->kind) && is_cond(b->kind) && a->object == b->object && cond_dependent(a, b)) return 1;
-  if (oa > HD_OBJ_ONCE || ob > HD_OBJ_ONCE || (oa == HD_OBJ_THREAD && ob == HD_OBJ_THREAD))
-    return hd__sync_dependent(a, af, b, bf);
-  enum hd_lock_role ra = hd__lock_role(a->kind, af), rb = hd__lock_role(b->kind, bf);
-  return ra && rb && hd__lock_of(a) == hd__lock_of(b) && !(ra == HD_LOCK_READ && rb == HD_LOCK_READ);
-}
-
-uint64_t hd_dependence_key(const struct hd_op *op, unsigned flags) {
-  if (op->section || (flags & HD__EV_STOP) || interrupts(op->kind)) return 0;
-  switch (hd_op_object[op->kind]) {
-    case HD_OBJ_NONE:
-      return op->kind == HD_OP_YIELD || op->kind == HD_OP_SLEEP || op->kind == HD_OP_CHOOSE ? 4 : 0;
-    case HD_OBJ_THREAD: return op->kind == HD_OP_CREATE ? 0 : 8;
-    case HD_OBJ_MEMORY: /* within one granule */
-      return op->kind != HD_OP_SPINWAIT && (op->object & 7) + op->size <= 8 ? (op->object >> 3) << 2 | 1 : 0;
-    case HD_OBJ_MUTEX: return op->object << 2 | 2;
-    default: return 0;
-  }
-}
-
 /* ---- one event ---- */
 
 void hd__join(struct hd_work *w, uint32_t e) {
@@ -219,19 +119,34 @@ void hd__meet(struct hd_work *w, uint32_t e) {
   hd__join(w, e);
 }
 
+void hd__remember(struct hd_work *w, struct hd_tobj *o) {
+  if (w->f == HD_NONE) return;
+  struct hd_link *l = hd_order_get(w->t, sizeof *l);
+  *l = (struct hd_link){w->f, 0, 0, o->list};
+  o->list = l;
+}
+
+/* What the operation does to a condition or futex. */
+static enum hd_effect queue_effect(const struct hd_op *op, unsigned flags) {
+  unsigned object = hd_op_object(op->kind);
+  return object == HD_OBJ_COND || object == HD_OBJ_FUTEX ? hd_op_effect(op->kind, flags)
+                                                         : hd_op_second(op->kind, flags);
+}
+
 /* Whoever kept it from going earlier (invariant 3). */
 static void meet_rival(struct hd_work *w, const struct hd_tobj *o) {
   uint32_t rival = hd__section_rival(w->t, o);
   if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);
 }
 
-static void on_lock(struct hd_work *w, uint64_t key, enum hd_lock_role role) {
-  struct hd_tobj *o = hd__tobj(w->t, key * 4 + 1);
+/* A mutex, or a once-control. */
+static void on_lock(struct hd_work *w, uint64_t at, enum hd_effect effect) {
+  struct hd_tobj *o = hd__tobj(w->t, at * 4 + 1);
   hd__meet(w, o->destroy);
-  switch (role) {
-    case HD_LOCK_ACQUIRE:
-      if (w->op->kind == HD_OP_TRYLOCK) {
-        hd__meet(w, o->release); /* before it, the trylock would have failed */
+  switch (effect) {
+    case HD_EFF_ACQUIRE:
+      if (hd_op_is(w->op->kind, HD_TRAIT_TRIES)) {
+        hd__meet(w, o->release); /* before it, it would have failed */
       } else {
         meet_rival(w, o);
         if (o->release != HD_NONE) hd__join(w, o->release);
@@ -243,43 +158,41 @@ static void on_lock(struct hd_work *w, uint64_t key, enum hd_lock_role role) {
       o->acquire = taker;
       o->list = o->spins = NULL;
       break;
-    case HD_LOCK_READ:
-      if (w->op->kind == HD_OP_ONCE || w->op->kind == HD_OP_LOCK) {
+    case HD_EFF_LOOK:
+      if (hd_op_is(w->op->kind, HD_TRAIT_TRIES | HD_TRAIT_TIMED)) {
+        hd__meet(w, o->acquire);
+      } else { /* it has waited until nobody had it */
         meet_rival(w, o);
         if (o->release != HD_NONE) hd__join(w, o->release);
-      } else {
-        hd__meet(w, o->acquire);
       }
-      if (w->f == HD_NONE) return;
-      struct hd_link *l = hd_order_get(w->t, sizeof *l);
-      *l = (struct hd_link){w->f, 0, 0, o->list};
-      o->list = l;
+      hd__remember(w, o);
       break;
-    case HD_LOCK_RELEASE:
+    case HD_EFF_RELEASE:
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
-      if (w->f == HD_NONE) return;
-      o->release = w->f;
+      if (w->f != HD_NONE) o->release = w->f;
       break;
-    case HD_LOCK_WRITE:
+    case HD_EFF_DESTROY:
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
       hd__meet(w, o->release);
       hd__meet(w, o->acquire);
-      if (w->f == HD_NONE) return;
-      o->destroy = w->f;
+      if (w->f != HD_NONE) o->destroy = w->f;
       break;
     default: break;
   }
 }
 
-static void on_cond(struct hd_work *w) {
+/* A condition, or a futex. */
+static void on_queue(struct hd_work *w, enum hd_effect b) {
+  if (b == HD_EFF_RETURN) return;
   struct hd_tobj *o = hd__tobj(w->t, w->op->object * 4 + 2);
-  for (struct hd_link *l = o->list; l; l = l->next)
-    if (w->t->ev[l->ev].op.thread != w->op->thread && cond_dependent(&w->t->ev[l->ev].op, w->op))
+  for (struct hd_link *l = o->list; l; l = l->next) {
+    const struct hd_ev *e = &w->t->ev[l->ev];
+    enum hd_effect a = queue_effect(&e->op, e->flags);
+    if (e->op.thread != w->op->thread && (hd_conflicts[a] & HD_EFFECT_BIT(b)) &&
+        hd_carried_conflict(&e->op, a, w->op, b))
       hd__meet(w, l->ev);
-  if (w->f == HD_NONE) return;
-  struct hd_link *l = hd_order_get(w->t, sizeof *l);
-  *l = (struct hd_link){w->f, 0, 0, o->list};
-  o->list = l;
+  }
+  hd__remember(w, o);
 }
 
 static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int write) {
@@ -287,8 +200,7 @@ static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int wr
   for (struct hd_link *l = o->list; l; l = l->next) {
     if (!(l->mask & mask)) continue;
     if (w->t->ev[l->ev].op.thread != w->op->thread && (write || l->write)) hd__meet(w, l->ev);
-    if (l->write && !(mask & ~l->mask))
-      break; /* all earlier accesses to these bytes happened before this write */
+    if (l->write && hd_memory_hides(l->mask, mask)) break;
   }
   if (w->f == HD_NONE) return;
   struct hd_link *l = hd_order_get(w->t, sizeof *l);
@@ -298,7 +210,7 @@ static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int wr
 
 static void on_memory(struct hd_work *w) {
   uint64_t lo = w->op->object, hi = lo + w->op->size;
-  int write = hd__is_write(w->op->kind, w->flags);
+  int write = hd_op_does(w->op->kind, w->flags, HD_EFF_CHANGES);
   for (uint64_t g = lo & ~7ull; g < hi; g += 8) {
     unsigned mask = 0xff;
     if (lo > g) mask &= 0xffu << (lo - g);
@@ -316,13 +228,13 @@ static void on_end(struct hd_work *w) {
 /* Like a lock: whoever took the chance away races with this; what gave it back is ordered before, for good. */
 int hd__on_enabled(struct hd_work *w) {
   const struct hd_op *op = w->op;
-  uint32_t rival = op->disabler ? hd__section_entry(w->t, op->disabler - 1) : HD_NONE;
-  if (op->kind == HD_OP_SPINWAIT && w->t->section != HD_NONE && op->enabler > op->disabler &&
-      op->enabler - 1 < w->t->section)
+  uint32_t rival = op->ready.disabler ? hd__section_entry(w->t, op->ready.disabler - 1) : HD_NONE;
+  if (hd_op_effect(op->kind, 0) == HD_EFF_AWAIT && w->t->section != HD_NONE &&
+      op->ready.enabler > op->ready.disabler && op->ready.enabler - 1 < w->t->section)
     rival = w->t->section;
   if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);
   if (w->f == HD_NONE) return 0;
-  if (op->enabler) hd__join(w, op->enabler - 1);
+  if (op->ready.enabler) hd__join(w, op->ready.enabler - 1);
   return 1;
 }
 
@@ -343,37 +255,44 @@ static void on_create(struct hd_work *w) {
   if (w->f != HD_NONE) o->acquire = w->f;
 }
 
-static int is_timed(unsigned kind) {
-  return kind == HD_OP_TIMEDLOCK || kind == HD_OP_WAKE || kind == HD_OP_TIMEDRDLOCK ||
-         kind == HD_OP_TIMEDWRLOCK || kind == HD_OP_SEMTIMED || kind == HD_OP_TIMEDJOIN ||
-         kind == HD_OP_FRETURN || kind == HD_OP_SIGWAIT;
-}
-
-/* Whether time had to pass for it, which it does only when nothing else can run (invariant 4). */
-static int is_late(const struct hd_op *op, unsigned flags) {
-  return op->kind == HD_OP_TIMEOUT || (flags & HD_EV_LATE) || ((flags & HD_EV_FAILED) && is_timed(op->kind));
-}
-
+/* How the operations on each kind of object meet the earlier ones. */
 static void conflicts(struct hd_work *w) {
   const struct hd_op *op = w->op;
-  if (op->kind == HD_OP_SPINWAIT) on_spin(w);
-  if (is_io(op->kind)) hd__on_io(w);
-  if (op->kind == HD_OP_END) on_end(w);
-  if (op->kind == HD_OP_CREATE) on_create(w);
-  if (hd_op_object[op->kind] == HD_OBJ_MEMORY) on_memory(w);
-  if (is_cond(op->kind)) on_cond(w);
-  if (hd_op_object[op->kind] > HD_OBJ_ONCE || hd_op_object[op->kind] == HD_OBJ_THREAD) hd__sync_conflicts(w);
-  enum hd_lock_role role = hd__lock_role(op->kind, w->flags);
-  if (role) on_lock(w, hd__lock_of(op), role);
-  if (interrupts(op->kind)) on_end(w);
+  const struct hd_op_info *info = &hd_op_table[op->kind];
+  enum hd_effect effect = hd_op_effect(op->kind, w->flags), second = hd_op_second(op->kind, w->flags);
+  int waits = 0;
+  switch (info->first.object) {
+    case HD_OBJ_MEMORY: on_memory(w); break;
+    case HD_OBJ_IO: hd__on_io(w); break;
+    case HD_OBJ_MUTEX:
+    case HD_OBJ_ONCE:
+      on_lock(w, op->object, effect);
+      waits = hd_op_is(op->kind, HD_TRAIT_WAITS);
+      break;
+    case HD_OBJ_COND:
+    case HD_OBJ_FUTEX: on_queue(w, effect); break;
+    case HD_OBJ_NONE: break;
+    default: hd__sync_conflicts(w);
+  }
+  switch (effect) {
+    case HD_EFF_AWAIT:
+      on_spin(w);
+      waits = 1;
+      break;
+    case HD_EFF_SPAWN: on_create(w); break;
+    case HD_EFF_END:
+    case HD_EFF_INTERRUPT: on_end(w); break;
+    default: break;
+  }
+  if (second == HD_EFF_RELEASE) on_lock(w, hd_op_second_object(op), second);
+  if (second == HD_EFF_QUEUE || second == HD_EFF_UNQUEUE) on_queue(w, second);
   /* A time-out could not have come before an interrupt, nor because it enters a section again: something could
    * still run. */
-  if (is_late(op, w->flags)) return;
+  if (hd_op_late(op->kind, w->flags)) return;
   hd__meet(w,
            w->t->interrupt); /* after all that made it possible, since that may have come of the interrupt */
   hd__meet_everybody(w);
-  hd__meet_section(w, op->kind == HD_OP_SPINWAIT || op->kind == HD_OP_ONCE || op->kind == HD_OP_LOCK ||
-                          (role == HD_LOCK_ACQUIRE && op->kind != HD_OP_TRYLOCK));
+  hd__meet_section(w, waits);
 }
 
 static uint32_t *new_clock(struct hd_order *t, const uint32_t *from) {
@@ -393,7 +312,14 @@ int hd__woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 2 &
 
 /* Whether after that event the thread can only go on when somebody wakes it, or its time is over. */
 static int sleeps_on(const struct hd_ev *e) {
-  return e->op.kind != HD_OP_CTIMEOUT && !hd__woke_spuriously(e);
+  return hd_op_effect(e->op.kind, e->flags) != HD_EFF_UNQUEUE && !hd__woke_spuriously(e);
+}
+
+/* The event that let the operation go on for good, plus 1; 0: none. One that ended once before it really did could
+ * have gone on then: what ended it last is no condition. */
+static uint32_t enabled_by(const struct hd_op *op) {
+  if (!hd_op_is(op->kind, HD_TRAIT_ENABLER) || op->ready.alternatives) return 0;
+  return op->ready.disabler ? op->ready.enabler_before : op->ready.enabler;
 }
 
 /* What orders the operation apart from its conflicts: its thread, and what enabled it. Mostly that is just the
@@ -401,13 +327,12 @@ static int sleeps_on(const struct hd_ev *e) {
  * already, and could have come before the time passed.) */
 static const uint32_t *pred_clock(struct hd_order *t, const struct hd_op *op) {
   uint32_t prev = t->last[op->thread], cause = t->cause[op->thread];
-  int joins = (op->kind == HD_OP_JOIN || op->kind == HD_OP_TIMEDJOIN) && op->object < t->nthreads;
-  /* A spin that ended once before it really did could have gone on then: what ended it last is no condition. */
-  uint32_t spins = tells_enabler(op->kind) && !(is_io(op->kind) && op->aux)
-                       ? (op->disabler ? op->enabler_before : op->enabler)
-                       : 0;
-  int timed_out = op->kind == HD_OP_WAKE && cause == HD_NONE && prev != HD_NONE && sleeps_on(&t->ev[prev]);
-  const uint32_t *gate = op->kind == HD_OP_BLEAVE && op->thread < t->nthreads ? t->gate[op->thread] : NULL;
+  enum hd_effect effect = hd_op_effect(op->kind, 0);
+  int joins = effect == HD_EFF_JOIN && op->object < t->nthreads;
+  uint32_t spins = enabled_by(op);
+  int timed_out = hd_op_second(op->kind, 0) == HD_EFF_RETURN && cause == HD_NONE && prev != HD_NONE &&
+                  sleeps_on(&t->ev[prev]);
+  const uint32_t *gate = effect == HD_EFF_LEAVE && op->thread < t->nthreads ? t->gate[op->thread] : NULL;
   if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out && !gate)
     return t->ev[prev].clock;
   uint32_t *c = new_clock(t, prev == HD_NONE ? NULL : t->ev[prev].clock);
@@ -456,12 +381,17 @@ static void know_thread(struct hd_order *t, uint32_t id) {
   }
 }
 
+/* Takes a mutex or a once-control, if it succeeds. */
+static int acquires_lock(const struct hd_op *op) {
+  unsigned object = hd_op_object(op->kind);
+  return (object == HD_OBJ_MUTEX || object == HD_OBJ_ONCE) && hd_op_effect(op->kind, 0) == HD_EFF_ACQUIRE;
+}
+
 /* Races of an operation that was never executed because it had to wait, with those who kept it waiting. */
 static void held_up(struct hd_work *w) {
-  enum hd_lock_role role = hd__lock_role(w->op->kind, 0);
-  if (role == HD_LOCK_ACQUIRE)
-    on_lock(w, hd__lock_of(w->op), role);
-  else if (tells_enabler(w->op->kind))
+  if (acquires_lock(w->op))
+    on_lock(w, w->op->object, HD_EFF_ACQUIRE);
+  else if (hd_op_is(w->op->kind, HD_TRAIT_ENABLER))
     hd__on_enabled(w);
   else if (hd__sync_waits(w->op))
     hd__sync_conflicts(w);
@@ -470,17 +400,65 @@ static void held_up(struct hd_work *w) {
 /* A cancellation puts another operation in the place of what the thread was about to do: that may have been executed
  * before, or before those who kept it waiting. */
 static void cancels(struct hd_order *t, uint32_t f) {
-  const struct hd_op *op = t->ev[f].op.instead;
+  const struct hd_op *op = t->ev[f].op.cancel.instead;
   if (!op) return;
   const uint32_t *pred = pred_clock(t, op);
   struct hd_work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
   uint32_t n = t->nraces;
-  if (t->ev[f].op.known)
+  if (t->ev[f].op.cancel.could)
     hd__add_race(&w, hd__section_entry(t, f), NULL, 0);
   else
     held_up(&w);
   for (; n < t->nraces; n++)
     t->race[n].pred = pred; /* the thread goes on: its last event is another one then */
+}
+
+/* Event f lets a thread go on; it has waited, if anywhere, no longer. */
+static void wake(struct hd_order *t, uint32_t f, uint32_t thread) {
+  hd_order_save_thread(t, thread);
+  t->cause[thread] = f;
+  t->waits[thread] = 0;
+}
+
+/* Event f puts its thread into the queue of its object, or takes it out. */
+static void queue(struct hd_order *t, uint32_t f, enum hd_effect effect) {
+  const struct hd_ev *ev = &t->ev[f];
+  int queued = effect == HD_EFF_QUEUE && !hd__woke_spuriously(ev);
+  t->waits[ev->op.thread] = queued ? ev->op.object : 0;
+}
+
+/* What follows from an executed event: who can go on because of it, and who waits. */
+static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
+  const struct hd_op *op = &t->ev[f].op;
+  switch (effect) {
+    case HD_EFF_SPAWN:
+      hd_order_save_thread(t, (uint32_t)op->object);
+      t->cause[op->object] = f;
+      break;
+    case HD_EFF_INTERRUPT:
+      t->interrupt = f;
+      if (hd_op_woken(op)) wake(t, f, hd_op_woken(op) - 1);
+      break;
+    case HD_EFF_NOTIFY:
+      if (hd_op_woken(op)) wake(t, f, hd_op_woken(op) - 1);
+      break;
+    case HD_EFF_NOTIFY_ALL:
+      for (uint32_t i = 0; i < t->nthreads; i++)
+        if (t->waits[i] == op->object) wake(t, f, i);
+      break;
+    case HD_EFF_QUEUE:
+    case HD_EFF_UNQUEUE:
+    case HD_EFF_RETURN: queue(t, f, effect); break;
+    case HD_EFF_ARRIVE: hd__arrived(t, f); break;
+    case HD_EFF_LEAVE: hd__left(t, f); break;
+    default: break;
+  }
+  switch (hd_op_second(op->kind, t->ev[f].flags)) {
+    case HD_EFF_QUEUE: queue(t, f, HD_EFF_QUEUE); break;
+    case HD_EFF_UNQUEUE:
+    case HD_EFF_RETURN: queue(t, f, HD_EFF_RETURN); break;
+    default: break;
+  }
 }
 
 void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
@@ -489,7 +467,8 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   if (t->logging) hd_order_mark(t, op->thread);
   t->stamp++;
   know_thread(t, op->thread);
-  if (op->kind == HD_OP_CREATE) know_thread(t, (uint32_t)op->object);
+  enum hd_effect effect = hd_op_effect(op->kind, flags);
+  if (effect == HD_EFF_SPAWN) know_thread(t, (uint32_t)op->object);
   uint32_t f = t->n++, prev = t->last[op->thread];
   struct hd_ev *ev = &t->ev[f];
   const uint32_t *pred = pred_clock(t, op);
@@ -506,54 +485,15 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   ev->clock = clock;
   struct hd_work w = {t, f, &ev->op, flags, pred, clock};
   conflicts(&w);
-  if (op->kind == HD_OP_CANCEL) cancels(t, f);
+  if (hd_op_payload(op->kind) == HD_PAYLOAD_CANCEL) cancels(t, f);
   merge(t, clock, t->barrier); /* invariant 4 */
   clock[op->thread] = ev->index;
   t->last[op->thread] = f;
   t->cause[op->thread] = HD_NONE;
   if (op->section == HD_SECTION_ENTERS) t->section = f;
   if (op->section) t->section_last = f;
-  switch (op->kind) {
-    case HD_OP_CREATE:
-      hd_order_save_thread(t, (uint32_t)op->object);
-      t->cause[op->object] = f;
-      break;
-    case HD_OP_CANCEL:
-    case HD_OP_KILL:
-      t->interrupt = f;
-      if (op->aux) {
-        hd_order_save_thread(t, (uint32_t)op->aux - 1);
-        t->cause[op->aux - 1] = f;
-        t->waits[op->aux - 1] = 0;
-      }
-      break;
-    case HD_OP_WAIT:
-    case HD_OP_TIMEDWAIT: t->waits[op->thread] = hd__woke_spuriously(ev) ? 0 : op->object; break;
-    case HD_OP_FWAIT: t->waits[op->thread] = flags & HD_EV_FAILED ? 0 : op->object; break;
-    case HD_OP_CTIMEOUT:
-    case HD_OP_FRETURN:
-    case HD_OP_WAKE: t->waits[op->thread] = 0; break;
-    case HD_OP_SIGNAL:
-    case HD_OP_FWAKE:
-      if (op->aux) {
-        hd_order_save_thread(t, (uint32_t)op->aux - 1);
-        t->cause[op->aux - 1] = f;
-        t->waits[op->aux - 1] = 0;
-      }
-      break;
-    case HD_OP_BROADCAST:
-    case HD_OP_FWAKEALL:
-      for (uint32_t i = 0; i < t->nthreads; i++)
-        if (t->waits[i] == op->object) {
-          hd_order_save_thread(t, i);
-          t->cause[i] = f;
-          t->waits[i] = 0;
-        }
-      break;
-    default: break;
-  }
-  if (hd_op_object[op->kind] > HD_OBJ_ONCE) hd__sync_event(t, f);
-  if (is_late(op, flags)) { /* invariant 4 */
+  enable(t, f, effect);
+  if (hd_op_late(op->kind, flags)) { /* invariant 4 */
     for (uint32_t i = 0; i < t->nthreads; i++) merge(t, clock, t->last[i]);
     t->barrier = f;
   }
@@ -564,10 +504,18 @@ void hd_order_stop(struct hd_order *t) {
   if (!t->n) return;
   uint32_t f = t->n - 1;
   struct hd_ev *ev = &t->ev[f];
-  ev->flags |= HD__EV_STOP;
+  ev->flags |= HD_EV_STOP;
   t->key[f] = 0;
   struct hd_work w = {t, f, &ev->op, ev->flags, ev->pred, (uint32_t *)ev->clock};
   on_end(&w);
+}
+
+/* Whether the event released that mutex or once-control. */
+static int releases(const struct hd_ev *e, uint64_t lock) {
+  const struct hd_op_info *info = &hd_op_table[e->op.kind];
+  if (info->second.object == HD_OBJ_MUTEX) return hd_op_second_object(&e->op) == lock;
+  return (info->first.object == HD_OBJ_MUTEX || info->first.object == HD_OBJ_ONCE) &&
+         hd_op_effect(e->op.kind, e->flags) == HD_EFF_RELEASE && e->op.object == lock;
 }
 
 void hd_order_end(struct hd_order *t, const struct hd_point *p) {
@@ -575,21 +523,21 @@ void hd_order_end(struct hd_order *t, const struct hd_point *p) {
   if (t->logging) hd_order_mark(t, 0);
   t->ended = 1;
   t->stamp++;
-  int ended = t->n && (t->ev[t->n - 1].op.kind == HD_OP_END || (t->ev[t->n - 1].flags & HD__EV_STOP));
+  int ended = t->n && (hd_op_effect(t->ev[t->n - 1].op.kind, 0) == HD_EFF_END ||
+                       (t->ev[t->n - 1].flags & HD_EV_STOP));
   for (uint32_t i = 0; i < t->nthreads; i++) {
     const struct hd_op *op = p->op[i];
-    if (t->last[i] != HD_NONE && t->ev[t->last[i]].op.kind == HD_OP_EXIT && t->cause[i] == HD_NONE) continue;
+    if (t->last[i] != HD_NONE && hd_op_effect(t->ev[t->last[i]].op.kind, 0) == HD_EFF_FINISH &&
+        t->cause[i] == HD_NONE)
+      continue;
     if (ended && i == t->ev[t->n - 1].op.thread) continue;
-    enum hd_lock_role role = hd__lock_role(op->kind, 0);
     const uint32_t *pred = pred_clock(t, op);
     struct hd_work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
     if (hd_set_has(p->enabled, i)) {
       if (!ended || hd__covered(&w, pred, t->n - 1)) continue;
       const struct hd_ev *e = &t->ev[t->n - 1];
-      int freed = (role == HD_LOCK_ACQUIRE && hd__lock_role(e->op.kind, e->flags) == HD_LOCK_RELEASE &&
-                   hd__lock_of(&e->op) == hd__lock_of(op)) ||
-                  hd__sync_freed(e, op);
-      int ended_spin = tells_enabler(op->kind) && op->enabler == t->n;
+      int freed = (acquires_lock(op) && releases(e, op->object)) || hd__sync_freed(e, op);
+      int ended_spin = hd_op_is(op->kind, HD_TRAIT_ENABLER) && op->ready.enabler == t->n;
       if (!freed && !ended_spin) {
         /* It could have done this before the end of the process. */
         hd__add_race(&w, hd__section_entry(t, t->n - 1), NULL, 0);
@@ -608,20 +556,18 @@ void hd_order_pending(struct hd_order *t, const struct hd_op *op) {
 }
 
 uint32_t hd_order_enabler(struct hd_order *t, const struct hd_op *op) {
-  switch (hd_op_object[op->kind]) {
-    case HD_OBJ_NONE:
-    case HD_OBJ_MEMORY:
-    case HD_OBJ_COND: return HD_NONE; /* never has to wait */
-    case HD_OBJ_IO: return op->enabler ? op->enabler - 1 : HD_NONE;
+  if (!hd_op_is(op->kind, HD_TRAIT_WAITS)) return HD_NONE;
+  switch (hd_op_object(op->kind)) {
+    case HD_OBJ_IO: return op->ready.enabler ? op->ready.enabler - 1 : HD_NONE;
     case HD_OBJ_THREAD:
-      return (op->kind == HD_OP_JOIN || op->kind == HD_OP_TIMEDJOIN) && op->object < t->nthreads
-                 ? t->last[op->object]
-                 : HD_NONE;
+      return hd_op_effect(op->kind, 0) == HD_EFF_JOIN && op->object < t->nthreads ? t->last[op->object]
+                                                                                  : HD_NONE;
     case HD_OBJ_MUTEX:
-    case HD_OBJ_ONCE:
-      if (op->kind == HD_OP_TRYLOCK || hd__lock_role(op->kind, 0) != HD_LOCK_ACQUIRE) return HD_NONE;
-      return hd__tobj(t, hd__lock_of(op) * 4 + 1)->release;
-    default: return hd__sync_enabler(t, op);
+    case HD_OBJ_ONCE: return hd__tobj(t, op->object * 4 + 1)->release;
+    case HD_OBJ_RWLOCK:
+    case HD_OBJ_SEM:
+    case HD_OBJ_BARRIER: return hd__sync_enabler(t, op);
+    default: return HD_NONE;
   }
 }
 

@@ -1,24 +1,25 @@
 /* order.h: the happens-before order of one execution, and its reversible races. Linked into both binaries.
  *
- * Two operations are dependent when swapping them can change anything (hd_dependent, from ops.def and
- * the outcomes). Happens-before here is the order of dependent operations and of each thread: two executions
+ * Two operations are dependent when swapping them can change anything (depend.h). Happens-before here is the order of dependent operations and of each thread: two executions
  * with the same happens-before are the same to the program (one Mazurkiewicz class). It is finer than the
  * order the race detector uses: relaxed atomics order too. */
 #ifndef HD_MODEL_ORDER_H
 #define HD_MODEL_ORDER_H
 
+#include "model/depend.h"
+#include "model/event.h"
 #include "model/model.h"
-#include "model/op.h"
 
 #define HD_NONE 0xffffffffu
-#define HD__EV_STOP 0x80 /* the execution was stopped in the middle of this event's step */
 
-/* An executed operation. */
+/* An event and its place in the order. */
 struct hd_ev {
-  struct hd_op op;
-  uint8_t flags;   /* HD_EV_* */
-  uint16_t choice; /* outcome chosen, while nchoices > 1 */
-  uint16_t nchoices;
+  union {
+    struct hd_event event;
+    struct {
+      HD_EVENT_FIELDS
+    };
+  };
   uint32_t index;        /* n-th of its thread, from 1 */
   uint32_t prev;         /* previous event of its thread, HD_NONE */
   const uint32_t *pred;  /* what had happened before it without its own conflicts; [cap] */
@@ -99,11 +100,6 @@ static inline int hd_order_stays(const struct hd_order *t, const struct hd_race 
 /* What will come of the second operation of a race when it comes first (order_outcome.c): returns its flags, and
  * changes in op what depends on it. */
 unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_race *r, struct hd_op *op);
-/* Whether the two operations, of different threads, are dependent. `failed` as in HD_EV_FAILED. */
-int hd_dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
-/* What tells most pairs of independent operations apart: those with different keys, neither of them 0, are. */
-uint64_t hd_dependence_key(const struct hd_op *op, unsigned flags);
-static inline int hd_keys_apart(uint64_t a, uint64_t b) { return a && b && a != b; }
 /* A number that is the same for all executions of one happens-before class, and no others: hd_mix64 of the sum of
  * the numbers of its events. */
 uint64_t hd_order_class(const struct hd_order *t);

@@ -57,16 +57,11 @@ int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, u
 /* The execution is over before all events it was known to begin with. */
 void hd_order_settle(struct hd_order *t);
 
-int hd__overlap(const struct hd_op *a, const struct hd_op *b);
-/* Of an operation on memory. A compare-and-swap that fails is a read. */
-int hd__is_write(unsigned kind, unsigned flags);
 int hd__woke_spuriously(const struct hd_ev *wait);
-/* What an operation does to the lock it names, and that lock: of WAIT the mutex in aux. */
-enum hd_lock_role { HD_LOCK_NONE, HD_LOCK_ACQUIRE, HD_LOCK_RELEASE, HD_LOCK_READ, HD_LOCK_WRITE };
-enum hd_lock_role hd__lock_role(unsigned kind, unsigned flags);
-uint64_t hd__lock_of(const struct hd_op *op);
 void *hd_order_get(struct hd_order *t, size_t n);
 struct hd_tobj *hd__tobj(struct hd_order *t, uint64_t key);
+/* Adds the event to the list of the object. */
+void hd__remember(struct hd_work *w, struct hd_tobj *o);
 void hd__join(struct hd_work *w, uint32_t e);
 int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e);
 void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso);
@@ -76,28 +71,21 @@ void hd__meet(struct hd_work *w, uint32_t e);
 /* For operations that tell what enabled and disabled them. Returns 0 when there is no more to say of one that
  * was never executed. */
 int hd__on_enabled(struct hd_work *w);
-int hd__io_dependent(const struct hd_op *a, const struct hd_op *b);
 void hd__on_io(struct hd_work *w);
 
 /* The families of order_sync.c: read-write locks, semaphores, barriers. */
-int hd__sync_dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
 void hd__sync_conflicts(struct hd_work *w);
-/* What follows from an executed event. */
-void hd__sync_event(struct hd_order *t, uint32_t f);
+/* What follows from an arrival at a barrier, and from leaving it. */
+void hd__arrived(struct hd_order *t, uint32_t f);
+void hd__left(struct hd_order *t, uint32_t f);
 /* Whether the operation may have to wait. */
 int hd__sync_waits(const struct hd_op *op);
 /* Whether op could not be executed before event e. */
 int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op);
-/* What the event adds to the readers, writers and tokens of its read-write lock or semaphore. */
-struct hd_held {
-  int readers, writers, tokens;
-};
-struct hd_held hd__sync_held(const struct hd_ev *e);
 /* hd_order_enabler for these operations. */
 uint32_t hd__sync_enabler(struct hd_order *t, const struct hd_op *op);
 
 /* Atomic sections (order_section.c). */
-int hd__section_dependent(const struct hd_op *a, const struct hd_op *b);
 /* What an operation that may have to wait for o races with: whoever took it, or the section entered last, whichever
  * it could have come before. */
 uint32_t hd__section_rival(const struct hd_order *t, const struct hd_tobj *o);

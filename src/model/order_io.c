@@ -4,18 +4,11 @@
  * and writes. Whether it can go on is told by the operation itself: the events that enabled and disabled it. */
 #include "model/order_int.h"
 
-int hd__io_dependent(const struct hd_op *a, const struct hd_op *b) {
-  if (a->object && b->object && a->object != b->object) return 0;
-  uint32_t ra = a->size & 0xffff, wa = a->size >> 16, rb = b->size & 0xffff, wb = b->size >> 16;
-  return (wa & (rb | wb)) || (wb & ra);
-}
-
-/* Events that each would have been enough to let the operation go on: [0] is their number. */
-static const uint32_t *alternatives(const struct hd_op *op) { return (const uint32_t *)op->aux; }
+#define IO_KEY ((HD_MAX_THREADS + 2ull) * 4) /* no thread's (order_sync.c), and no address */
 
 /* Whether the operation could have gone on without e and all that follows from it. */
 static int possible_without(const struct hd_work *w, uint32_t e) {
-  const uint32_t *alt = alternatives(w->op);
+  const uint32_t *alt = w->op->ready.alternatives;
   for (uint32_t i = 1; alt && i <= alt[0]; i++)
     if (alt[i] == 0 || (alt[i] - 1 != e && (alt[i] - 1 < e || !hd_order_before(w->t, e, alt[i] - 1))))
       return 1;
@@ -25,15 +18,15 @@ static int possible_without(const struct hd_work *w, uint32_t e) {
 /* All of them are in one list, since some concern every object. Behind a write to the same object that touches
  * all that this one does, everything is ordered before that write. */
 void hd__on_io(struct hd_work *w) {
-  if (alternatives(w->op) ? w->f == HD_NONE : !hd__on_enabled(w)) return;
-  struct hd_tobj *o = hd__tobj(w->t, 4);
+  if (w->op->ready.alternatives ? w->f == HD_NONE : !hd__on_enabled(w)) return;
+  struct hd_tobj *o = hd__tobj(w->t, IO_KEY);
   uint32_t mine = (w->op->size | w->op->size >> 16) & 0xffff;
   if (w->flags & HD_EV_LATE) /* time passed because nothing else could run: all of it came before */
     for (uint32_t i = 0; i < w->t->nthreads; i++)
       if (w->t->last[i] != HD_NONE) hd__join(w, w->t->last[i]);
   for (struct hd_link *l = o->list; l; l = l->next) {
     const struct hd_op *op = &w->t->ev[l->ev].op;
-    if (op->thread != w->op->thread && hd__io_dependent(op, w->op)) {
+    if (op->thread != w->op->thread && hd_io_dependent(op, w->op)) {
       if (possible_without(w, l->ev))
         hd__meet(w, l->ev);
       else
@@ -41,7 +34,5 @@ void hd__on_io(struct hd_work *w) {
     }
     if (op->object == w->op->object && !(mine & ~(op->size >> 16))) break;
   }
-  struct hd_link *l = hd_order_get(w->t, sizeof *l);
-  *l = (struct hd_link){w->f, 0, 0, o->list};
-  o->list = l;
+  hd__remember(w, o);
 }

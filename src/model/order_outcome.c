@@ -23,39 +23,54 @@ static uint32_t previous(const struct hd_order *t, const struct hd_race *r, uint
   return HD_NONE;
 }
 
+/* Whether the operation says what it found. */
+static int finds_value(const struct hd_op *op) {
+  enum hd_payload payload = hd_op_payload(op->kind);
+  return (payload == HD_PAYLOAD_ACCESS || payload == HD_PAYLOAD_CAS) && op->access.known;
+}
+
 /* The byte that a reversed compare-and-swap finds at `at`: what the first of those found that touch it and do not stay,
  * since whoever changes it after that one does not stay either. -1: unknown. */
 static int byte_found(const struct hd_order *t, const struct hd_race *r, uint64_t at) {
   const struct hd_op byte = {.object = at, .size = 1}, *found = NULL;
   for (uint32_t i = r->e; i < t->n && !found; i++) {
     const struct hd_op *o = &t->ev[i].op;
-    if (hd_op_object[o->kind] != HD_OBJ_MEMORY || !hd__overlap(o, &byte)) continue;
+    if (hd_op_object(o->kind) != HD_OBJ_MEMORY || !hd_ops_overlap(o, &byte)) continue;
     if (i != r->e && hd_order_stays(t, r, i)) continue;
-    if (o->known)
+    if (finds_value(o))
       found = o;
-    else if (hd__is_write(o->kind, t->ev[i].flags))
+    else if (hd_op_does(o->kind, t->ev[i].flags, HD_EFF_CHANGES))
       return -1;
   }
-  if (!found && r->f == HD_NONE && r->op.known) found = &r->op;
-  return found ? (int)(found->before >> (at - found->object) * 8 & 0xff) : -1;
+  if (!found && r->f == HD_NONE && finds_value(&r->op)) found = &r->op;
+  return found ? (int)(found->access.found >> (at - found->object) * 8 & 0xff) : -1;
 }
 
 static unsigned of_cas(const struct hd_order *t, const struct hd_race *r) {
-  if (r->op.size > 8 || (t->ev[r->e].flags & HD__EV_STOP)) return 0;
+  if (r->op.size > 8 || (t->ev[r->e].flags & HD_EV_STOP)) return 0;
   for (uint32_t i = 0; i < r->op.size; i++) {
     int found = byte_found(t, r, r->op.object + i);
-    if (found >= 0 && found != (int)(r->op.aux >> i * 8 & 0xff)) return HD_EV_FAILED;
+    if (found >= 0 && found != (int)(r->op.access.expected >> i * 8 & 0xff)) return HD_EV_FAILED;
   }
   return 0;
+}
+
+/* What the event does to that mutex or once-control. */
+static enum hd_effect on_lock(const struct hd_ev *e, uint64_t lock) {
+  const struct hd_op_info *info = &hd_op_table[e->op.kind];
+  if (info->second.object == HD_OBJ_MUTEX && hd_op_second_object(&e->op) == lock)
+    return hd_op_second(e->op.kind, e->flags);
+  if ((info->first.object != HD_OBJ_MUTEX && info->first.object != HD_OBJ_ONCE) || e->op.object != lock)
+    return HD_EFF_NONE;
+  return hd_op_effect(e->op.kind, e->flags);
 }
 
 /* The last event that says in what state the lock is; HD_NONE: nobody has touched it. */
 static uint32_t of_lock(const struct hd_order *t, const struct hd_race *r) {
   uint32_t i = previous(t, r, t->n);
   for (; i != HD_NONE; i = previous(t, r, i)) {
-    const struct hd_ev *e = &t->ev[i];
-    enum hd_lock_role role = hd__lock_role(e->op.kind, e->flags);
-    if ((role == HD_LOCK_ACQUIRE || role == HD_LOCK_RELEASE) && hd__lock_of(&e->op) == r->op.object) break;
+    enum hd_effect effect = on_lock(&t->ev[i], r->op.object);
+    if (effect == HD_EFF_ACQUIRE || effect == HD_EFF_RELEASE) break;
   }
   return i;
 }
@@ -63,95 +78,103 @@ static uint32_t of_lock(const struct hd_order *t, const struct hd_race *r) {
 /* Fails when the lock is taken. */
 static unsigned of_trylock(const struct hd_order *t, const struct hd_race *r) {
   uint32_t i = of_lock(t, r);
-  return i != HD_NONE && hd__lock_role(t->ev[i].op.kind, t->ev[i].flags) == HD_LOCK_ACQUIRE ? HD_EV_FAILED
-                                                                                            : 0;
+  return i != HD_NONE && on_lock(&t->ev[i], r->op.object) == HD_EFF_ACQUIRE ? HD_EV_FAILED : 0;
 }
 
 /* Has nothing to do when it was done, and not given up (size). */
 static unsigned of_once(const struct hd_order *t, const struct hd_race *r) {
   uint32_t i = of_lock(t, r);
-  return i != HD_NONE && t->ev[i].op.kind == HD_OP_ONCE_DONE && !t->ev[i].op.size ? HD_EV_FAILED : 0;
+  return i != HD_NONE && on_lock(&t->ev[i], r->op.object) == HD_EFF_RELEASE && !t->ev[i].op.size
+             ? HD_EV_FAILED
+             : 0;
 }
 
 static int on_same(const struct hd_order *t, uint32_t i, const struct hd_op *op) {
-  return t->ev[i].op.object == op->object && hd_op_object[t->ev[i].op.kind] == hd_op_object[op->kind];
+  return t->ev[i].op.object == op->object && hd_op_object(t->ev[i].op.kind) == hd_op_object(op->kind);
+}
+
+static enum hd_effect effect_at(const struct hd_order *t, uint32_t i) {
+  return hd_op_effect(t->ev[i].op.kind, t->ev[i].flags);
 }
 
 static unsigned of_try_rwlock(const struct hd_order *t, const struct hd_race *r) {
-  struct hd_held held = {0, 0, 0};
+  int readers = 0, writers = 0;
   for (uint32_t i = next(t, r, HD_NONE); i != HD_NONE; i = next(t, r, i)) {
     if (!on_same(t, i, &r->op)) continue;
-    struct hd_held h = hd__sync_held(&t->ev[i]);
-    held.readers += h.readers;
-    held.writers += h.writers;
+    enum hd_effect effect = effect_at(t, i);
+    readers += (effect == HD_EFF_SHARE) - (effect == HD_EFF_UNSHARE);
+    writers += (effect == HD_EFF_ACQUIRE) - (effect == HD_EFF_RELEASE);
   }
-  return held.writers > 0 || (r->op.kind == HD_OP_TRYWRLOCK && held.readers > 0) ? HD_EV_FAILED : 0;
+  int alone = hd_op_effect(r->op.kind, 0) == HD_EFF_ACQUIRE;
+  return writers > 0 || (alone && readers > 0) ? HD_EV_FAILED : 0;
 }
 
 /* Each operation on a semaphore says how much there was before it. */
 static unsigned of_try_sem(const struct hd_order *t, const struct hd_race *r) {
   uint32_t first = 0;
   while (first < t->n && !on_same(t, first, &r->op)) first++;
-  int64_t tokens = (int64_t)(first < t->n ? t->ev[first].op.aux : r->op.aux);
+  int64_t tokens = (int64_t)(first < t->n ? t->ev[first].op.sem.value : r->op.sem.value);
   for (uint32_t i = next(t, r, HD_NONE); i != HD_NONE; i = next(t, r, i))
-    if (on_same(t, i, &r->op)) tokens += hd__sync_held(&t->ev[i]).tokens;
+    if (on_same(t, i, &r->op)) tokens += (effect_at(t, i) == HD_EFF_POST) - (effect_at(t, i) == HD_EFF_TAKE);
   return tokens > 0 ? 0 : HD_EV_FAILED;
 }
 
-/* Tells in op->aux whether anybody hears the signal. */
+/* Follows who is queued at the object that `at` notifies. */
+static void follow_queue(struct hd_set *waiting, const struct hd_ev *e, enum hd_effect effect,
+                         const struct hd_op *at) {
+  switch (effect) {
+    case HD_EFF_QUEUE:
+      if (e->op.object == at->object && !hd__woke_spuriously(e)) hd_set_add(waiting, e->op.thread);
+      break;
+    case HD_EFF_UNQUEUE:
+    case HD_EFF_RETURN: hd_set_del(waiting, e->op.thread); break;
+    case HD_EFF_NOTIFY:
+    case HD_EFF_INTERRUPT:
+      if (hd_op_woken(&e->op)) hd_set_del(waiting, hd_op_woken(&e->op) - 1);
+      break;
+    case HD_EFF_NOTIFY_ALL:
+      if (e->op.object == at->object) *waiting = (struct hd_set){{0}};
+      break;
+    default: break;
+  }
+}
+
+/* Whether anybody hears the notification. */
 static void of_signal(const struct hd_order *t, const struct hd_race *r, struct hd_op *op) {
   struct hd_set waiting = {{0}};
   for (uint32_t i = next(t, r, HD_NONE); i != HD_NONE; i = next(t, r, i)) {
-    const struct hd_ev *e = &t->ev[i];
-    switch (e->op.kind) {
-      case HD_OP_WAIT:
-      case HD_OP_TIMEDWAIT:
-        if (e->op.object == op->object && !hd__woke_spuriously(e)) hd_set_add(&waiting, e->op.thread);
-        break;
-      case HD_OP_FWAIT:
-        if (e->op.object == op->object && !(e->flags & HD_EV_FAILED)) hd_set_add(&waiting, e->op.thread);
-        break;
-      case HD_OP_WAKE:
-      case HD_OP_CTIMEOUT:
-      case HD_OP_FRETURN: hd_set_del(&waiting, e->op.thread); break;
-      case HD_OP_SIGNAL:
-      case HD_OP_FWAKE:
-      case HD_OP_CANCEL:
-      case HD_OP_KILL:
-        if (e->op.aux) hd_set_del(&waiting, (unsigned)e->op.aux - 1);
-        break;
-      case HD_OP_BROADCAST:
-      case HD_OP_FWAKEALL:
-        if (e->op.object == op->object) waiting = (struct hd_set){{0}};
-        break;
-      default: break;
-    }
+    follow_queue(&waiting, &t->ev[i], effect_at(t, i), op);
+    follow_queue(&waiting, &t->ev[i], hd_op_second(t->ev[i].op.kind, t->ev[i].flags), op);
   }
   unsigned first = 0;
   while (first < t->nthreads && !hd_set_has(&waiting, first)) first++;
-  op->aux = first < t->nthreads ? first + 1 : 0;
+  op->wake.thread = op->wake.count = 0;
+  if (hd_op_payload(op->kind) == HD_PAYLOAD_WAKE)
+    op->wake.thread = first < t->nthreads ? first + 1 : 0;
+  else
+    op->wake.count = first < t->nthreads;
 }
 
-/* Tells in op->aux whether the first thread has ended. */
+/* Whether the first thread has ended. */
 static void of_exit(const struct hd_order *t, const struct hd_race *r, struct hd_op *op) {
-  op->aux = 0;
-  for (uint32_t i = previous(t, r, t->n); i != HD_NONE && !op->aux; i = previous(t, r, i))
-    op->aux = t->ev[i].op.kind == HD_OP_EXIT && t->ev[i].op.object == 0;
+  op->exit.first_ended = 0;
+  for (uint32_t i = previous(t, r, t->n); i != HD_NONE && !op->exit.first_ended; i = previous(t, r, i))
+    op->exit.first_ended = effect_at(t, i) == HD_EFF_FINISH && t->ev[i].op.object == 0;
 }
 
 unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_race *r, struct hd_op *op) {
-  switch (op->kind) {
-    case HD_OP_ACAS: return of_cas(t, r);
-    case HD_OP_TRYLOCK: return of_trylock(t, r);
-    case HD_OP_ONCE: return of_once(t, r);
-    case HD_OP_TRYRDLOCK:
-    case HD_OP_TRYWRLOCK: return of_try_rwlock(t, r);
-    case HD_OP_SEMTRYWAIT: return of_try_sem(t, r);
-    case HD_OP_SIGNAL:
-    case HD_OP_BROADCAST:
-    case HD_OP_FWAKE:
-    case HD_OP_FWAKEALL: of_signal(t, r, op); return 0;
-    case HD_OP_EXIT: of_exit(t, r, op); return 0;
+  int tries = hd_op_is(op->kind, HD_TRAIT_TRIES);
+  switch (hd_op_effect(op->kind, 0)) {
+    case HD_EFF_UPDATE: return hd_op_payload(op->kind) == HD_PAYLOAD_CAS ? of_cas(t, r) : 0;
+    case HD_EFF_ACQUIRE:
+      if (hd_op_object(op->kind) == HD_OBJ_ONCE) return of_once(t, r);
+      if (!tries) return 0;
+      return hd_op_object(op->kind) == HD_OBJ_MUTEX ? of_trylock(t, r) : of_try_rwlock(t, r);
+    case HD_EFF_SHARE: return tries ? of_try_rwlock(t, r) : 0;
+    case HD_EFF_TAKE: return tries ? of_try_sem(t, r) : 0;
+    case HD_EFF_NOTIFY:
+    case HD_EFF_NOTIFY_ALL: of_signal(t, r, op); return 0;
+    case HD_EFF_FINISH: of_exit(t, r, op); return 0;
     default: return 0;
   }
 }

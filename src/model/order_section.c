@@ -5,35 +5,17 @@
  *
  * Invariants
  *  1. The events of a section stand next to each other in the trace: its entry, then those marked INSIDE.
- *  2. Entries depend on each other and on every operation on memory, mutexes, conditions, once-controls, on spin
- *     waits and the end of the process. So whatever conflicts with an event inside is ordered with the
+ *  2. Entries depend on each other and on every operation with the trait SECTION: those on memory, mutexes,
+ *     conditions, once-controls, spin waits, interrupts and the end of the process. So whatever conflicts with an event inside is ordered with the
  *     entry, and all sections before the last one happened before that one.
  *  3. No race begins inside a section (nobody could go there); where one would, it begins at the entry. None ends
  *     inside, because of 2.
- *  4. Operations that are not in 2 but depend on others or may have to wait (creating and joining threads, and the
- *     families of other files) are never inside: they leave the section and enter it again, always. So whether a section is left
- *     depends on nothing but what its entry depends on. */
+ *  4. Operations that are not in 2 but depend on others or may have to wait lack the trait INSIDE (creating and joining
+ *     threads, read-write locks, semaphores, barriers, descriptors): they always leave the section and enter it again.
+ *     So whether a section is left depends on nothing but what its entry depends on. */
 #include "model/order_int.h"
 
 static int enters(const struct hd_op *op) { return op->section == HD_SECTION_ENTERS; }
-
-/* Invariant 2. */
-static int touches(const struct hd_op *op) {
-  if (enters(op)) return 1;
-  switch (hd_op_object[op->kind]) {
-    case HD_OBJ_MEMORY:
-    case HD_OBJ_MUTEX:
-    case HD_OBJ_COND:
-    case HD_OBJ_ONCE: return 1;
-    default:
-      return op->kind == HD_OP_END || op->kind == HD_OP_SPINWAIT || op->kind == HD_OP_CANCEL ||
-             op->kind == HD_OP_KILL;
-  }
-}
-
-int hd__section_dependent(const struct hd_op *a, const struct hd_op *b) {
-  return (enters(a) && touches(b)) || (enters(b) && touches(a));
-}
 
 uint32_t hd__section_rival(const struct hd_order *t, const struct hd_tobj *o) {
   if (t->section == HD_NONE) return o->acquire;
@@ -55,7 +37,7 @@ uint32_t hd__section_entry(const struct hd_order *t, uint32_t e) {
 
 void hd__meet_section(struct hd_work *w, int waits) {
   const struct hd_order *t = w->t;
-  if (t->section == HD_NONE || !touches(w->op) || hd__covered(w, w->clock, t->section_last)) return;
+  if (t->section == HD_NONE || !hd_meets_sections(w->op) || hd__covered(w, w->clock, t->section_last)) return;
   if (!waits && !hd__covered(w, w->clock, t->section)) hd__add_race(w, t->section, NULL, 0);
   hd__join(w, t->section_last);
 }
@@ -65,7 +47,7 @@ static uint32_t last_of(const struct hd_work *w, uint32_t thread) {
   uint32_t e = w->t->last[thread];
   while (e != HD_NONE && !hd__covered(w, w->clock, e)) {
     const struct hd_ev *v = &w->t->ev[e];
-    if (touches(&v->op)) return v->op.section == HD_SECTION_INSIDE ? HD_NONE : e;
+    if (hd_meets_sections(&v->op)) return v->op.section == HD_SECTION_INSIDE ? HD_NONE : e;
     e = v->prev;
   }
   return HD_NONE;

@@ -98,9 +98,7 @@ static int same(const struct hd_ev *e, const struct hd_op *op, unsigned flags, u
                 unsigned nchoices) {
   const struct hd_op *was = &e->op;
   return was->kind == op->kind && was->section == op->section && was->thread == op->thread &&
-         was->object == op->object && was->size == op->size &&
-         (was->aux == op->aux || hd_op_object[op->kind] == HD_OBJ_IO) && was->enabler == op->enabler &&
-         was->disabler == op->disabler && was->enabler_before == op->enabler_before &&
+         was->object == op->object && was->size == op->size && hd_payload_same(was, op) &&
          e->flags == (uint8_t)flags && e->choice == (uint16_t)choice && e->nchoices == (uint16_t)nchoices;
 }
 

@@ -1,22 +1,33 @@
-/* tables.c: the texts and properties of operations and findings. Linked into both binaries. */
+/* tables.c: the tables of operations, effects, payloads and findings, made of the .def files. Linked into both
+ * binaries. */
 #include "model/op.h"
 
-const char *const hd_op_text[HD_OP_COUNT] = {
-#define HD_OP(id, text, obj, eff) [HD_OP_##id] = text,
+#define T(trait) HD_TRAIT_##trait
+#define S(obj, eff, failed)                         \
+  {                                                 \
+    HD_OBJ_##obj, { HD_EFF_##eff, HD_EFF_##failed } \
+  }
+#define S0 S(NONE, NONE, NONE)
+
+const struct hd_op_info hd_op_table[HD_OP_COUNT] = {
+#define HD_OP(id, text, obj, eff, failed, second, payload, traits) \
+  [HD_OP_##id] = {text, S(obj, eff, failed), second, HD_PAYLOAD_##payload, traits},
 #include "model/ops.def"
 #undef HD_OP
 };
 
-const uint8_t hd_op_object[HD_OP_COUNT] = {
-#define HD_OP(id, text, obj, eff) [HD_OP_##id] = HD_OBJ_##obj,
-#include "model/ops.def"
-#undef HD_OP
+#define P(property) HD_EFF_##property
+
+const char *const hd_effect_word[HD_EFF_COUNT] = {
+#define HD_EFFECT(id, word, properties) [HD_EFF_##id] = word,
+#include "model/effects.def"
+#undef HD_EFFECT
 };
 
-const uint8_t hd_op_effect[HD_OP_COUNT] = {
-#define HD_OP(id, text, obj, eff) [HD_OP_##id] = HD_EFF_##eff,
-#include "model/ops.def"
-#undef HD_OP
+const uint8_t hd_effect_properties[HD_EFF_COUNT] = {
+#define HD_EFFECT(id, word, properties) [HD_EFF_##id] = properties,
+#include "model/effects.def"
+#undef HD_EFFECT
 };
 
 const char *const hd_kind_name[HD_KIND_COUNT] = {
@@ -30,3 +41,82 @@ const char *const hd_kind_title[HD_KIND_COUNT] = {
 #include "model/kinds.def"
 #undef HD_KIND
 };
+
+const char *const hd_memory_order_text[HD_MO_COUNT] = {
+    [HD_MO_NONE] = "",           [HD_MO_RELAXED] = "relaxed", [HD_MO_CONSUME] = "consume",
+    [HD_MO_ACQUIRE] = "acquire", [HD_MO_RELEASE] = "release", [HD_MO_ACQ_REL] = "acq_rel",
+    [HD_MO_SEQ_CST] = "seq_cst",
+};
+
+const char *hd_object_word(enum hd_obj_kind kind) {
+  static const char *const word[] = {
+      [HD_OBJ_NONE] = "",         [HD_OBJ_THREAD] = "thread", [HD_OBJ_MEMORY] = "memory",
+      [HD_OBJ_IO] = "io",         [HD_OBJ_STREAM] = "io",     [HD_OBJ_FUTEX] = "futex",
+      [HD_OBJ_MUTEX] = "mutex",   [HD_OBJ_COND] = "cond",     [HD_OBJ_ONCE] = "once",
+      [HD_OBJ_RWLOCK] = "rwlock", [HD_OBJ_SEM] = "sem",       [HD_OBJ_BARRIER] = "barrier",
+  };
+  return word[kind];
+}
+
+/* ---- payloads ---- */
+
+#define AT(member) offsetof(struct hd_op, member)
+#define SIZE(member) sizeof(((struct hd_op *)0)->member)
+#define OFFSET(member) (AT(member) - AT(payload))
+/* The bits of the member in word k of the payload. */
+#define BITS(k, member) \
+  (OFFSET(member) / 8 == (k) ? (~0ull >> (64 - 8 * SIZE(member))) << OFFSET(member) % 8 * 8 : 0ull)
+
+const struct hd_payload_info hd_payload_table[HD_PAYLOAD_COUNT] = {
+#define F(key, member, type, when) \
+  {#key, (uint8_t)AT(member), (uint8_t)SIZE(member), HD_FIELD_##type, HD_FIELD_##when},
+#define HD_PAYLOAD(id, fields) [HD_PAYLOAD_##id].field = {fields{0}},
+#include "model/payloads.def"
+#undef HD_PAYLOAD
+#undef F
+#define F(key, member, type, when) | (HD_FIELD_##type == HD_FIELD_POINTER ? 0ull : BITS(WORD, member))
+#define HD_PAYLOAD(id, fields) [HD_PAYLOAD_##id].compared[WORD] = 0ull fields,
+#define WORD 0
+#include "model/payloads.def"
+#undef WORD
+#define WORD 1
+#include "model/payloads.def"
+#undef WORD
+#define WORD 2
+#include "model/payloads.def"
+#undef WORD
+#undef HD_PAYLOAD
+};
+
+uint64_t hd_field_get(const struct hd_op *op, const struct hd_field *f) {
+  const char *at = (const char *)op + f->offset;
+  return f->size == 8 ? *(const uint64_t *)at : f->size == 4 ? *(const uint32_t *)at : *(const uint8_t *)at;
+}
+
+void hd_field_set(struct hd_op *op, const struct hd_field *f, uint64_t value) {
+  char *at = (char *)op + f->offset;
+  if (f->size == 8)
+    *(uint64_t *)at = value;
+  else if (f->size == 4)
+    *(uint32_t *)at = (uint32_t)value;
+  else
+    *(uint8_t *)at = (uint8_t)value;
+}
+
+int hd_payload_same_before(const struct hd_op *a, const struct hd_op *b) {
+  for (const struct hd_field *f = hd_payload_table[hd_op_payload(a->kind)].field; f->key; f++)
+    if (f->when == HD_FIELD_BEFORE && hd_field_get(a, f) != hd_field_get(b, f)) return 0;
+  return 1;
+}
+
+/* No copy of the operation is made: the runtime must leave no address of code on a thread's stack. */
+void hd_payload_strip(struct hd_op *op) {
+  uint64_t keep[3] = {0, 0, 0};
+  for (const struct hd_field *f = hd_payload_table[hd_op_payload(op->kind)].field; f->key; f++) {
+    unsigned at = f->offset - (unsigned)AT(payload);
+    if (!hd_field_recorded(op, f)) continue;
+    keep[at / 8] |= (~0ull >> (64 - 8 * f->size)) << at % 8 * 8;
+    if (f->type == HD_FIELD_FOUND) keep[OFFSET(access.known) / 8] |= 0xffull << OFFSET(access.known) % 8 * 8;
+  }
+  for (int i = 0; i < 3; i++) op->payload[i] &= keep[i];
+}

@@ -195,7 +195,7 @@ static void merge_pairs(struct cover *c) {
 static json_t *line_json(const struct line *l) {
   json_t *ops = json_array();
   for (int k = 1; k < HD_OP_COUNT; k++)
-    if (l->op[k]) json_array_append_new(ops, json_string(hd_op_text[k]));
+    if (l->op[k]) json_array_append_new(ops, json_string(hd_op_text(k)));
   return json_pack("{s:o,s:o,s:o,s:o,s:i,s:b}", "file", hd_json_text(l->at.file), "line",
                    l->at.line > 0 ? json_integer(l->at.line) : json_null(), "function",
                    hd_json_text(l->at.function), "operations", ops, "threads",

@@ -48,7 +48,7 @@ static void fill_place(struct hd_place *p, const struct hd_finding_rec *rec, con
   p->object_addr = site->object;
   p->size = site->size;
   p->atomic = site->flags & HD_SITE_ATOMIC;
-  bool is_thread = hd_op_object[site->op] == HD_OBJ_THREAD;
+  bool is_thread = hd_op_object(site->op) == HD_OBJ_THREAD;
   if (is_thread && site->op != HD_OP_NONE)
     p->object = hd_thread_name(rec->thread, rec->nthreads, (unsigned)site->object);
   else if (s && site->object)
@@ -95,7 +95,7 @@ static void add_waiters(struct hd_str *out, const struct hd_finding *f) {
 }
 
 static bool is_signalled(const struct hd_place *p) {
-  unsigned object = hd_op_object[p->op];
+  unsigned object = hd_op_object(p->op);
   return p->role == HD_ROLE_WAITS && (object == HD_OBJ_COND || object == HD_OBJ_FUTEX);
 }
 
@@ -114,7 +114,7 @@ static void add_condition(struct hd_str *out, const struct hd_finding *f, size_t
   if (p->object)
     hd_str_addf(out, "`%s`", p->object);
   else
-    hd_str_add(out, hd_op_object[p->op] == HD_OBJ_COND ? "a condition" : "a futex");
+    hd_str_add(out, hd_op_object(p->op) == HD_OBJ_COND ? "a condition" : "a futex");
 }
 
 /* "T1 waits on `changed` and no thread can signal it; T0 is joining T1". Threads that wait for something else are
@@ -141,7 +141,7 @@ static void add_lost_wakeup(struct hd_str *out, const struct hd_finding *f) {
 /* The operation of the place, as words: "write of 4 bytes". */
 static void add_access(struct hd_str *out, const struct hd_place *p) {
   if (p->op == HD_OP_NONE) return;
-  hd_str_addf(out, "%s", hd_op_text[p->op]);
+  hd_str_addf(out, "%s", hd_op_text(p->op));
   if (p->size) hd_str_addf(out, " of %u byte%s", p->size, p->size == 1 ? "" : "s");
   hd_str_add(out, " at ");
 }
@@ -325,7 +325,7 @@ const struct hd_place *hd__finding_place(const struct hd_finding *f) {
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];
     if (!hd__place_frame(p)) continue;
-    if (p->role != HD_ROLE_WAITS || hd_op_object[p->op] != HD_OBJ_THREAD) return p;
+    if (p->role != HD_ROLE_WAITS || hd_op_object(p->op) != HD_OBJ_THREAD) return p;
     if (!first) first = p;
   }
   return first;

@@ -54,7 +54,7 @@ static json_t *place(const struct hd_place *p) {
   set(o, "column", number_or_null(top->column));
   set(o, "function", hd_json_text(top->function));
   set(o, "role", hd_json_text(p->role <= HD_ROLE_THROWN ? role_name[p->role] : NULL));
-  set(o, "operation", hd_json_text(p->op == HD_OP_NONE ? NULL : hd_op_text[p->op]));
+  set(o, "operation", hd_json_text(p->op == HD_OP_NONE ? NULL : hd_op_text(p->op)));
   if (p->object) set(o, "object", hd_json_text(p->object));
   if (p->object_addr) {
     char hex[24];

@@ -1,17 +1,22 @@
 /* page_run.c: a trace as the report page wants it. Runs in the supervisor.
  *
- * An event is a list: thread, operation, object, place, flags, from, value, aux. Zeros at its end are left out. Objects
- * and places are entries of their tables plus 1, 0 is none; the object of an operation on threads is a thread. Values
- * are text, since JavaScript has no 64-bit numbers. */
+ * An event is a list: thread, operation, object, place, flags, from, value, payload, choice, holders. Zeros at its end
+ * are left out. Objects and places are entries of their tables plus 1, 0 is none; the object of an operation on threads
+ * is a thread. Values are text, since JavaScript has no 64-bit numbers. The payload is a list of its fields in the order
+ * of hd_page_operations, null where one is unknown; the choice is text. Where somebody takes a lock or lets one go,
+ * holders is a list: the lock, then the threads that have it afterwards. */
+#include "model/holders.h"
 #include "report/report.h"
 
 #include <stdlib.h>
 
 struct run {
   const struct hd_tr_tables *t;
-  const struct hd_tr_event *event;
+  const struct hd_event *event;
   size_t n;
   HD_VEC(uint64_t) addr; /* sorted, each once */
+  HD_VEC(struct hd_hold) room;
+  struct hd_holders holders;
 };
 
 static int by_address(const void *a, const void *b) {
@@ -19,16 +24,17 @@ static int by_address(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static bool aux_is_object(const struct hd_tr_event *e) {
-  const char *key;
-  return !(e->flags & HD_EV_FOUND) && hd_tr_aux_kind(e->op, &key) == HD_TR_AUX_OBJECT;
+static const struct hd_field *fields_of(const struct hd_event *e) {
+  return hd_payload_table[hd_op_payload(e->op.kind)].field;
 }
 
 static void find_objects(struct run *r) {
   for (size_t i = 0; i < r->n; i++) {
-    const struct hd_tr_event *e = &r->event[i];
-    if (hd_op_object[e->op] != HD_OBJ_THREAD && e->object) hd_vec_push(&r->addr, e->object);
-    if (aux_is_object(e) && e->aux) hd_vec_push(&r->addr, e->aux);
+    const struct hd_event *e = &r->event[i];
+    if (hd_op_object(e->op.kind) != HD_OBJ_THREAD && e->op.object) hd_vec_push(&r->addr, e->op.object);
+    for (const struct hd_field *f = fields_of(e); f->key; f++)
+      if (f->type == HD_FIELD_OBJECT && hd_field_get(&e->op, f))
+        hd_vec_push(&r->addr, hd_field_get(&e->op, f));
   }
   if (r->addr.n) qsort(r->addr.v, r->addr.n, sizeof *r->addr.v, by_address);
   size_t n = 0;
@@ -67,20 +73,60 @@ static json_t *value(uint64_t v, uint32_t size) {
   return j;
 }
 
-static json_t *aux(const struct run *r, const struct hd_tr_event *e) {
-  if (e->flags & HD_EV_FOUND) return value(e->aux, e->size);
-  return json_integer(aux_is_object(e) ? object_entry(r, e->aux) : (json_int_t)e->aux);
+static json_t *field(const struct run *r, const struct hd_op *op, const struct hd_field *f) {
+  uint64_t v = hd_field_get(op, f);
+  if (!hd_field_recorded(op, f)) return json_null();
+  if (f->type == HD_FIELD_FOUND) return value(v, op->size);
+  if (f->type == HD_FIELD_ORDER) return json_string(hd_memory_order_text[v]);
+  return json_integer(f->type == HD_FIELD_OBJECT ? object_entry(r, v) : (json_int_t)v);
+}
+
+static json_t *payload(const struct run *r, const struct hd_event *e) {
+  json_t *all = json_array();
+  bool any = false;
+  for (const struct hd_field *f = fields_of(e); f->key; f++) {
+    if (f->type >= HD_FIELD_RUN) continue;
+    any |= hd_field_recorded(&e->op, f);
+    json_array_append_new(all, field(r, &e->op, f));
+  }
+  if (any) return all;
+  json_decref(all);
+  return json_integer(0);
+}
+
+static json_t *choice(const struct hd_event *e) {
+  return e->nchoices > 1 ? json_sprintf("%u of %u", e->choice, e->nchoices) : json_integer(0);
+}
+
+/* Follows who holds what. */
+static json_t *holders(struct run *r, const struct hd_event *e) {
+  if (r->holders.n == r->holders.cap) {
+    r->room.v = hd_vec_grow(r->room.v, &r->room.cap, r->holders.n + 16, sizeof *r->room.v);
+    r->holders.hold = r->room.v;
+    r->holders.cap = r->room.cap;
+  }
+  uint64_t lock = hd_held_object(&e->op, e->flags);
+  hd_holders_event(&r->holders, &e->op, e->flags, 0);
+  if (!lock) return json_integer(0);
+  json_t *all = json_pack("[I]", object_entry(r, lock));
+  size_t at = 0;
+  const struct hd_hold *h;
+  while ((h = hd_holders_of_object(&r->holders, lock, &at)))
+    json_array_append_new(all, json_integer(h->thread));
+  return all;
 }
 
 static bool is_zero(json_t *j) { return json_is_integer(j) && json_integer_value(j) == 0; }
 
-static json_t *event(const struct run *r, const struct hd_tr_event *e) {
-  bool on_thread = hd_op_object[e->op] == HD_OBJ_THREAD;
-  json_int_t object = on_thread ? (json_int_t)e->object + 1 : object_entry(r, e->object);
-  json_t *a = json_pack("[I,i,I,I,i,I]", (json_int_t)e->thread, e->op, object, (json_int_t)e->place, e->flags,
-                        (json_int_t)e->from);
-  json_array_append_new(a, e->flags & HD_EV_VALUE ? value(e->value, e->size) : json_integer(0));
-  json_array_append_new(a, aux(r, e));
+static json_t *event(struct run *r, const struct hd_event *e) {
+  bool on_thread = hd_op_object(e->op.kind) == HD_OBJ_THREAD;
+  json_int_t object = on_thread ? (json_int_t)e->op.object + 1 : object_entry(r, e->op.object);
+  json_t *a = json_pack("[I,i,I,I,i,I]", (json_int_t)e->op.thread, e->op.kind, object, (json_int_t)e->place,
+                        e->flags, (json_int_t)e->from);
+  json_array_append_new(a, e->flags & HD_EV_VALUE ? value(e->value, e->op.size) : json_integer(0));
+  json_array_append_new(a, payload(r, e));
+  json_array_append_new(a, choice(e));
+  json_array_append_new(a, holders(r, e));
   for (size_t n = json_array_size(a); n > 2 && is_zero(json_array_get(a, n - 1)); n--)
     json_array_remove(a, n - 1);
   return a;
@@ -107,7 +153,7 @@ static json_t *places(const struct run *r) {
 }
 
 int hd_page_run(struct hd_tr_source *s, size_t most, json_t **out, struct hd_err *err) {
-  struct hd_tr_event *all;
+  struct hd_event *all;
   size_t n;
   int rc = hd_tr_collect(s, &all, &n, err);
   if (rc == HD_OK) {
@@ -119,29 +165,24 @@ int hd_page_run(struct hd_tr_source *s, size_t most, json_t **out, struct hd_err
     *out = json_pack("{s:I,s:o,s:o,s:o,s:o}", "left_out", (json_int_t)left_out, "threads", threads(&r),
                      "places", places(&r), "objects", objects(&r), "events", events);
     hd_vec_free(&r.addr);
+    hd_vec_free(&r.room);
   }
   free(all);
   return rc;
 }
 
+/* For each operation: its name, the kind of its object, its effect, that when it failed, that on a second object, and
+ * the keys of its payload. */
 json_t *hd_page_operations(void) {
-  static const char *const object[] = {
-      [HD_OBJ_NONE] = "",         [HD_OBJ_THREAD] = "thread", [HD_OBJ_MEMORY] = "memory",
-      [HD_OBJ_IO] = "io",         [HD_OBJ_STREAM] = "io",     [HD_OBJ_FUTEX] = "futex",
-      [HD_OBJ_MUTEX] = "mutex",   [HD_OBJ_COND] = "cond",     [HD_OBJ_ONCE] = "once",
-      [HD_OBJ_RWLOCK] = "rwlock", [HD_OBJ_SEM] = "sem",       [HD_OBJ_BARRIER] = "barrier",
-  };
-  static const char *const effect[] = {[HD_EFF_NONE] = "",
-                                       [HD_EFF_READ] = "read",
-                                       [HD_EFF_WRITE] = "write",
-                                       [HD_EFF_ACQUIRE] = "acquire",
-                                       [HD_EFF_RELEASE] = "release"};
   json_t *all = json_array();
-  for (int k = 0; k < HD_OP_COUNT; k++) {
-    const char *key = "";
-    if (hd_tr_aux_kind((enum hd_op_kind)k, &key) == HD_TR_AUX_NONE) key = "";
-    json_array_append_new(all, json_pack("[s,s,s,s]", hd_op_text[k], object[hd_op_object[k]],
-                                         effect[hd_op_effect[k]], key ? key : ""));
+  for (unsigned k = 0; k < HD_OP_COUNT; k++) {
+    json_t *keys = json_array();
+    for (const struct hd_field *f = hd_payload_table[hd_op_payload(k)].field; f->key; f++)
+      if (f->type < HD_FIELD_RUN) json_array_append_new(keys, json_string(f->key));
+    json_array_append_new(all, json_pack("[s,s,s,s,s,o]", hd_op_text(k), hd_object_word(hd_op_object(k)),
+                                         hd_effect_word[hd_op_effect(k, 0)],
+                                         hd_effect_word[hd_op_effect(k, HD_EV_FAILED)],
+                                         hd_effect_word[hd_op_second(k, 0)], keys));
   }
   return all;
 }

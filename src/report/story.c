@@ -55,7 +55,7 @@ static bool locate(struct teller *t, size_t i, struct hd_row *row, bool *inside)
   bool found = false;
   *inside = false;
   for (int k = -1; k < HD_CALLS && !found; k++) {
-    uint64_t pc = k < 0 ? e->pc : i < t->r->ncalls ? t->r->calls[i * HD_CALLS + (size_t)k] : 0;
+    uint64_t pc = k < 0 ? e->op.pc : i < t->r->ncalls ? t->r->calls[i * HD_CALLS + (size_t)k] : 0;
     if (!pc && k >= 0) break;
     struct hd_frames frames = {0};
     if (pc) hd_symbolize_pc(t->sym, pc, false, &frames);
@@ -102,15 +102,15 @@ static void add_thread(struct teller *t, struct hd_str *out, unsigned thread) {
 static void note_access(struct teller *t, const struct hd_event *e) {
   struct touch *c = NULL;
   for (size_t i = 0; i < t->ntouches && !c; i++)
-    if (t->touch[i].object == e->object && t->touch[i].size == e->size) c = &t->touch[i];
+    if (t->touch[i].object == e->op.object && t->touch[i].size == e->op.size) c = &t->touch[i];
   if (!c) {
     if (t->ntouches == MAX_TOUCHES) return;
     c = &t->touch[t->ntouches++];
-    *c = (struct touch){.object = e->object, .size = e->size, .known = true};
+    *c = (struct touch){.object = e->op.object, .size = e->op.size, .known = true};
   }
-  bool write = hd_op_effect[e->op] == HD_EFF_WRITE && !(e->flags & HD_EV_FAILED);
-  bool found = e->flags & HD_EV_FOUND;
-  if (!c->written && !c->read && (!write || found)) c->before = found ? e->aux : e->value;
+  bool write = hd_op_does(e->op.kind, e->flags, HD_EFF_CHANGES);
+  bool found = e->op.access.known;
+  if (!c->written && !c->read && (!write || found)) c->before = found ? e->op.access.found : e->value;
   c->read |= !write || found;
   c->written |= write;
   c->after = e->value;
@@ -145,60 +145,60 @@ static void add_touch(struct teller *t, struct hd_str *out, const struct touch *
   free(name);
 }
 
+static void add_wakes(struct teller *t, struct hd_str *out, const struct hd_op *op) {
+  bool one = hd_op_effect(op->kind, 0) == HD_EFF_NOTIFY;
+  if (one ? !op->wake.thread : !op->wake.count)
+    hd_str_add(out, ": nobody waits");
+  else if (one) {
+    hd_str_add(out, ": wakes ");
+    add_thread(t, out, hd_op_woken(op) - 1);
+  } else {
+    hd_str_addf(out, ": wakes %u", op->wake.count);
+  }
+}
+
 /* What the event did, in words; nothing when that goes without saying. */
 static void add_what(struct teller *t, struct hd_str *out, const struct hd_event *e) {
-  bool failed = e->flags & HD_EV_FAILED;
-  switch (hd_op_object[e->op]) {
-    case HD_OBJ_MEMORY:
-      if (e->op == HD_OP_FREE) hd_str_add(out, "frees it");
-      return;
-    case HD_OBJ_MUTEX:
-      if (e->op == HD_OP_UNLOCK) return;
-      hd_str_add(out, failed ? "fails to take" : e->op == HD_OP_WAKE ? "is woken and retakes" : "takes");
-      add_object(t, out, e->object);
-      return;
-    case HD_OBJ_COND:
-      if (e->op == HD_OP_SIGNAL || e->op == HD_OP_BROADCAST) {
-        hd_str_add(out, "signals");
-        add_object(t, out, e->object);
-        if (e->aux == 0)
-          hd_str_add(out, ": no thread waits");
-        else if (e->op == HD_OP_SIGNAL) {
-          hd_str_add(out, ": wakes ");
-          add_thread(t, out, (unsigned)e->aux - 1);
-        } else {
-          hd_str_addf(out, ": wakes %llu", (unsigned long long)e->aux);
-        }
-        return;
-      }
-      if (e->op == HD_OP_WAIT || e->op == HD_OP_TIMEDWAIT) {
-        hd_str_add(out, "waits on");
-        add_object(t, out, e->object);
-        return;
-      }
+  enum hd_effect effect = hd_op_effect(e->op.kind, e->flags);
+  unsigned object = hd_op_object(e->op.kind);
+  const char *verb = NULL, *after = "";
+  bool reads = hd_op_effect(e->op.kind, 0) == HD_EFF_SHARE;
+  switch (effect) {
+    case HD_EFF_FREE: hd_str_add(out, "frees it"); return;
+    case HD_EFF_RELEASE:
+    case HD_EFF_UNSHARE: return;
+    case HD_EFF_NOTIFY:
+    case HD_EFF_NOTIFY_ALL:
+      if (object == HD_OBJ_COND) verb = "signals";
       break;
-    case HD_OBJ_SEM: {
-      int64_t change = hd_op_effect[e->op] == HD_EFF_RELEASE ? 1 : e->op == HD_OP_SEMVALUE || failed ? 0 : -1;
-      hd_str_add(out, "semaphore");
-      add_object(t, out, e->object);
-      hd_str_addf(out, change ? ": %lld -> %lld" : " is %lld", (long long)e->aux, (long long)e->aux + change);
-      return;
-    }
-    case HD_OBJ_RWLOCK:
-      if (hd_op_effect[e->op] == HD_EFF_RELEASE) return;
-      hd_str_add(out, failed ? "does not get" : "takes");
-      add_object(t, out, e->object);
-      hd_str_add(out, e->op == HD_OP_RDLOCK || e->op == HD_OP_TRYRDLOCK || e->op == HD_OP_TIMEDRDLOCK
-                          ? " to read"
-                          : " to write");
-      return;
-    case HD_OBJ_ONCE:
-      if (hd_op_effect[e->op] == HD_EFF_RELEASE) return;
+    case HD_EFF_QUEUE: verb = "waits on"; break;
+    case HD_EFF_POST:
+    case HD_EFF_TAKE: verb = "semaphore"; break;
+    case HD_EFF_ACQUIRE:
+    case HD_EFF_SHARE:
+      if (object != HD_OBJ_ONCE)
+        verb = hd_op_second(e->op.kind, e->flags) == HD_EFF_RETURN ? "is woken, has" : "takes";
       break;
-    default: break;
+    case HD_EFF_LOOK:
+    case HD_EFF_LOOK_SHARED:
+      if (object != HD_OBJ_ONCE) verb = object == HD_OBJ_SEM ? "semaphore" : "does not get";
+      break;
+    default:
+      if (object == HD_OBJ_MEMORY) return;
   }
-  hd_str_addf(out, "%s%s", hd_op_text[e->op], failed ? " (fails)" : "");
-  if (hd_op_object[e->op] != HD_OBJ_IO) add_object(t, out, e->object);
+  if (!verb) {
+    hd_str_addf(out, "%s%s", hd_op_text(e->op.kind), e->flags & HD_EV_FAILED ? " (fails)" : "");
+    if (object != HD_OBJ_IO) add_object(t, out, e->op.object);
+    return;
+  }
+  if (object == HD_OBJ_RWLOCK) after = reads ? " to read" : " to write";
+  hd_str_add(out, verb);
+  add_object(t, out, e->op.object);
+  hd_str_add(out, after);
+  if (object == HD_OBJ_COND && effect != HD_EFF_QUEUE) add_wakes(t, out, &e->op);
+  if (object != HD_OBJ_SEM) return;
+  int64_t had = (int64_t)e->op.sem.value, change = (effect == HD_EFF_POST) - (effect == HD_EFF_TAKE);
+  hd_str_addf(out, change ? ": %lld -> %lld" : " is %lld", (long long)had, (long long)(had + change));
 }
 
 static void say(struct hd_row *row, const char *what) {
@@ -249,15 +249,15 @@ static struct hd_row *add_row(struct teller *t, struct hd_row *row) {
 }
 
 static bool is_told(const struct hd_event *e) {
-  if (e->op == HD_OP_NONE || e->op >= HD_OP_COUNT) return false;
-  unsigned object = hd_op_object[e->op];
+  if (e->op.kind == HD_OP_NONE || e->op.kind >= HD_OP_COUNT) return false;
+  unsigned object = hd_op_object(e->op.kind);
   return object != HD_OBJ_THREAD && object != HD_OBJ_NONE && object != HD_OBJ_STREAM;
 }
 
 static void tell_event(struct teller *t, size_t i) {
   const struct hd_event *e = &t->r->event[i];
-  struct hd_row row = {.thread = e->thread, .first = i, .last = i};
-  bool inside, memory = hd_op_object[e->op] == HD_OBJ_MEMORY;
+  struct hd_row row = {.thread = e->op.thread, .first = i, .last = i};
+  bool inside, memory = hd_op_object(e->op.kind) == HD_OBJ_MEMORY;
   if (!locate(t, i, &row, &inside)) return;
   struct hd_str what;
   hd_str_init(&what);
@@ -269,7 +269,8 @@ static void tell_event(struct teller *t, size_t i) {
     hd_str_fini(&what);
     return;
   }
-  row.locks = hd_op_object[e->op] == HD_OBJ_MUTEX && e->op != HD_OP_WAKE && !(e->flags & HD_EV_FAILED);
+  row.locks = hd_op_object(e->op.kind) == HD_OBJ_MUTEX && !(e->flags & HD_EV_FAILED) &&
+              hd_op_second(e->op.kind, e->flags) != HD_EFF_RETURN;
   row.what = what.n ? hd_strdup(what.s) : NULL;
   hd_str_fini(&what);
   row.memory = memory;
@@ -278,7 +279,7 @@ static void tell_event(struct teller *t, size_t i) {
   now->locks &= locks;
   now->memory &= memory;
   /* What a library does to its own memory is its business. */
-  if (memory && !inside && e->op != HD_OP_FREE) note_access(t, e);
+  if (memory && !inside && hd_op_effect(e->op.kind, 0) != HD_EFF_FREE) note_access(t, e);
 }
 
 /* The last row of the thread, NULL if it has none. */
@@ -315,9 +316,9 @@ static void add_wait(struct hd_str *out, const struct hd_place *p) {
 }
 
 static void tell_wait(struct teller *t, const struct hd_place *p) {
-  if (hd_op_object[p->op] == HD_OBJ_THREAD) return; /* waits for one of the others */
+  if (hd_op_object(p->op) == HD_OBJ_THREAD) return; /* waits for one of the others */
   struct hd_row *last = row_of(t->story, p->thread_no);
-  bool cond = hd_op_object[p->op] == HD_OBJ_COND;
+  bool cond = hd_op_object(p->op) == HD_OBJ_COND;
   struct hd_row row = {.thread = p->thread_no, .first = 1, .mark = HD_ROW_WAITS};
   if (!take_frame(&row, &p->stack)) return;
   struct hd_str what;
@@ -382,10 +383,14 @@ static void drop_row(struct hd_story *s, size_t i) {
   s->row.n--;
 }
 
+static bool spawns(const struct hd_event *e) {
+  return e->op.kind < HD_OP_COUNT && hd_op_effect(e->op.kind, 0) == HD_EFF_SPAWN;
+}
+
 /* Whether the line is one in which the thread creates another. */
 static bool creates(struct teller *t, const struct hd_row *row) {
   for (size_t i = 0; i < t->r->n; i++) {
-    if (t->r->event[i].op != HD_OP_CREATE || t->r->event[i].thread != row->thread) continue;
+    if (!spawns(&t->r->event[i]) || t->r->event[i].op.thread != row->thread) continue;
     struct hd_row at = {0};
     bool inside, same = locate(t, i, &at, &inside) && same_line(&at, row);
     clear_place(&at);
@@ -484,7 +489,7 @@ static void add_locks(struct teller *t, struct hd_str *out, const char *who, con
 static size_t event_of(const struct teller *t, const struct hd_place *p) {
   for (size_t i = t->r->n; i-- > 0;) {
     const struct hd_event *e = &t->r->event[i];
-    if (e->thread == p->thread_no && p->stack.n && e->pc == p->stack.v[0].pc) return i;
+    if (e->op.thread == p->thread_no && p->stack.n && e->op.pc == p->stack.v[0].pc) return i;
   }
   return t->r->n;
 }
@@ -536,22 +541,24 @@ static bool listed(const char *list, const char *item) {
 static char *remark_of_wakeup(struct teller *t) {
   for (size_t i = 0; i < t->f->nplaces; i++) {
     const struct hd_place *p = &t->f->place[i];
-    if (p->role != HD_ROLE_WAITS || hd_op_object[p->op] != HD_OBJ_COND) continue;
+    if (p->role != HD_ROLE_WAITS || hd_op_object(p->op) != HD_OBJ_COND) continue;
     struct hd_str out;
     hd_str_init(&out);
     for (size_t k = 0; k < t->r->n; k++) {
       const struct hd_event *e = &t->r->event[k];
-      if (e->object != p->object_addr || (e->op != HD_OP_SIGNAL && e->op != HD_OP_BROADCAST)) continue;
+      enum hd_effect effect = e->op.kind < HD_OP_COUNT ? hd_op_effect(e->op.kind, 0) : HD_EFF_NONE;
+      bool one = effect == HD_EFF_NOTIFY;
+      if (e->op.object != p->object_addr || (!one && effect != HD_EFF_NOTIFY_ALL)) continue;
       struct hd_row row = {.first = 1};
-      bool inside;
+      bool inside, woke = one ? e->op.wake.thread : e->op.wake.count;
       if (!locate(t, k, &row, &inside)) continue;
       struct hd_str item;
       hd_str_init(&item);
       hd_str_addf(&item, "the signal at line %d %s", row.line,
-                  e->aux == 0             ? "came while no thread was waiting"
-                  : e->op == HD_OP_SIGNAL ? "woke "
-                                          : "woke other threads");
-      if (e->aux && e->op == HD_OP_SIGNAL) add_thread(t, &item, (unsigned)e->aux - 1);
+                  !woke ? "came while no thread was waiting"
+                  : one ? "woke "
+                        : "woke other threads");
+      if (one && woke) add_thread(t, &item, hd_op_woken(&e->op) - 1);
       if (!listed(out.s, item.s)) hd_str_addf(&out, "%s%s", out.n ? ", " : "", item.s);
       hd_str_fini(&item);
       clear_place(&row);
@@ -573,7 +580,7 @@ size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t 
   for (size_t i = 0; i < f->nplaces && n < max; i++) {
     const struct hd_place *p = &f->place[i];
     if (p->role != HD_ROLE_AT && p->role != HD_ROLE_PREVIOUS && p->role != HD_ROLE_WAITS) continue;
-    unsigned object = hd_op_object[p->op];
+    unsigned object = hd_op_object(p->op);
     bool sync = object != HD_OBJ_THREAD && object != HD_OBJ_MEMORY && object != HD_OBJ_NONE;
     out[n++] = (struct hd_pending){p->thread_no, sync ? p->object_addr : 0};
   }
@@ -591,7 +598,7 @@ struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_find
   while (from > 0 && told < MAX_TOLD) told += (mark[--from] & both) == both;
   bool threads = false; /* what was done before there were any belongs to nobody's story */
   for (size_t i = 0; i < r->n; i++) {
-    threads |= r->event[i].op == HD_OP_CREATE;
+    threads |= spawns(&r->event[i]);
     if (i >= from && threads && (mark[i] & both) == both && is_told(&r->event[i])) tell_event(&t, i);
   }
   free(mark);

@@ -133,7 +133,7 @@ void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
     add_name(out, p);
     return;
   }
-  switch (hd_op_object[p->op]) {
+  switch (hd_op_object(p->op)) {
     case HD_OBJ_THREAD:
       if (p->op == HD_OP_SIGWAIT) {
         hd_str_add(out, "waits for a signal");
@@ -156,10 +156,10 @@ void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
   add_name(out, p);
   if (p->peer) hd_str_addf(out, ", held by %s", p->peer);
   /* For a condition the size counts signals that came while nobody waited. */
-  if ((hd_op_object[p->op] == HD_OBJ_COND || hd_op_object[p->op] == HD_OBJ_FUTEX) && p->size)
+  if ((hd_op_object(p->op) == HD_OBJ_COND || hd_op_object(p->op) == HD_OBJ_FUTEX) && p->size)
     hd_str_addf(out, " (signalled %u time%s while no thread was waiting)", p->size, p->size == 1 ? "" : "s");
   /* For a barrier it is how many have arrived, and how many it takes. */
-  if (hd_op_object[p->op] == HD_OBJ_BARRIER && p->size)
+  if (hd_op_object(p->op) == HD_OBJ_BARRIER && p->size)
     hd_str_addf(out, " (%u of %u have arrived)", p->size >> 16, p->size & 0xffff);
 }
 
@@ -167,7 +167,7 @@ void hd__text_place(struct hd_str *out, const struct hd_place *p) {
   switch (p->role) {
     case HD_ROLE_AT:
     case HD_ROLE_PREVIOUS:
-      hd_str_addf(out, "%s %s", p->who, p->op == HD_OP_NONE ? "at" : hd_op_text[p->op]);
+      hd_str_addf(out, "%s %s", p->who, p->op == HD_OP_NONE ? "at" : hd_op_text(p->op));
       break;
     case HD_ROLE_WAITS:
       hd_str_addf(out, "%s ", p->who);
@@ -244,7 +244,7 @@ static const struct hd_place *wait_of(const struct hd_finding *f, const char *th
 }
 
 static const char *blocker(const struct hd_place *p) {
-  return p->peer ? p->peer : hd_op_object[p->op] == HD_OBJ_THREAD ? p->object : NULL;
+  return p->peer ? p->peer : hd_op_object(p->op) == HD_OBJ_THREAD ? p->object : NULL;
 }
 
 /* "T1 -> `b` -> T2 -> `a` -> T1", if the waits lead from a thread back to it. */
@@ -260,7 +260,7 @@ static void add_cycle(struct hd_str *out, const struct hd_finding *f) {
       const char *next = blocker(p);
       if (!next) break;
       hd_str_add(&line, " -> ");
-      if (hd_op_object[p->op] != HD_OBJ_THREAD) {
+      if (hd_op_object(p->op) != HD_OBJ_THREAD) {
         add_name(&line, p);
         hd_str_add(&line, " -> ");
       }

@@ -41,7 +41,7 @@ static bool units_init(struct units *u, const struct hd_schedule *s, const struc
   size_t k = 0;
   for (size_t i = 0; i < n; i++) {
     if (!(ev[i].flags & HD_EV_PLAIN)) {
-      if (k >= u->n || s->step[u->at[k]] != ev[i].thread) return false;
+      if (k >= u->n || s->step[u->at[k]] != ev[i].op.thread) return false;
       k++;
     }
     if (k == 0) return false;
@@ -95,7 +95,7 @@ static int find_order(struct explainer *x, double deadline, struct hd_err *err) 
   for (size_t i = 0;
        i < pairs.n && rc == HD_OK && tried < MAX_PAIRS && hd_now() < deadline && hd_interrupts() == 0; i++) {
     const struct hd_pair *p = &pairs.v[i];
-    size_t a = hd_story_row(story, p->first, run->event[p->first].thread);
+    size_t a = hd_story_row(story, p->first, run->event[p->first].op.thread);
     size_t b = hd_story_row(story, p->second, p->thread);
     if (!a || !b || a == b) continue;
     struct hd_schedule other = reversed(&x->r->schedule, &u, p);

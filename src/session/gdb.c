@@ -44,17 +44,17 @@ static json_t *list_events(const struct hd_rerun *run, const struct hd_command *
   json_t *events = json_array();
   struct hd_tr_source *s = hd_rerun_trace(run, cmd, false, false);
   const struct hd_tr_tables *t = s->tables;
-  struct hd_tr_event e;
+  struct hd_event e;
   struct hd_err err;
   while (hd_tr_next(s, &e, &err) > 0) {
     struct hd_str b;
     hd_str_init(&b);
-    hd_str_addf(&b, "%s %s ", t->thread.v[e.thread].name, hd_op_text[e.op]);
-    if (hd_op_object[e.op] == HD_OBJ_THREAD)
-      hd_str_add(&b, t->thread.v[e.object].name);
+    hd_str_addf(&b, "%s %s ", t->thread.v[e.op.thread].name, hd_op_text(e.op.kind));
+    if (hd_op_object(e.op.kind) == HD_OBJ_THREAD)
+      hd_str_add(&b, t->thread.v[e.op.object].name);
     else
-      hd_str_addf(&b, "%llx", (unsigned long long)e.object);
-    hd_str_addf(&b, " %u %llx %s ", e.size, (unsigned long long)(e.place ? t->place.v[e.place - 1].pc : 0),
+      hd_str_addf(&b, "%llx", (unsigned long long)e.op.object);
+    hd_str_addf(&b, " %u %llx %s ", e.op.size, (unsigned long long)(e.place ? t->place.v[e.place - 1].pc : 0),
                 e.flags & HD_EV_PLAIN    ? "plain"
                 : e.flags & HD_EV_FAILED ? "failed"
                                          : "-");

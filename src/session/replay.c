@@ -43,14 +43,14 @@ void hd_replay_fini(struct hd_replay *r) {
 /* The traces of then and now, event by event. */
 struct pairs {
   struct hd_tr_source *then, *now;
-  struct hd_tr_event want, got;
+  struct hd_event want, got;
   bool wants, gets; /* there is such an event */
   uint64_t at;      /* number of the pair, from 1 */
 };
 
 /* The next event that was an operation of the schedule. Which other accesses were recorded depends on which memory is
  * shared, and says nothing more. */
-static int next_operation(struct hd_tr_source *s, struct hd_tr_event *e, bool *there, struct hd_err *err) {
+static int next_operation(struct hd_tr_source *s, struct hd_event *e, bool *there, struct hd_err *err) {
   int rc;
   do rc = hd_tr_next(s, e, err);
   while (rc > 0 && (e->flags & HD_EV_PLAIN));
@@ -61,15 +61,15 @@ static int next_operation(struct hd_tr_source *s, struct hd_tr_event *e, bool *t
 /* In a rebuilt program every address may have moved: then only what the threads do is compared. */
 static bool same_event(const struct pairs *p, bool rebuilt) {
   const struct hd_tr_tables *t = p->then->tables, *u = p->now->tables;
-  const struct hd_tr_event *a = &p->want, *b = &p->got;
-  if (a->op != b->op || ((a->flags ^ b->flags) & HD_EV_FAILED) || a->size != b->size ||
-      strcmp(t->thread.v[a->thread].name, u->thread.v[b->thread].name) != 0)
+  const struct hd_event *a = &p->want, *b = &p->got;
+  if (a->op.kind != b->op.kind || ((a->flags ^ b->flags) & HD_EV_FAILED) || a->op.size != b->op.size ||
+      strcmp(t->thread.v[a->op.thread].name, u->thread.v[b->op.thread].name) != 0)
     return false;
   if (rebuilt) return true;
   uint64_t pc = a->place ? t->place.v[a->place - 1].pc : 0;
   if (pc != (b->place ? u->place.v[b->place - 1].pc : 0)) return false;
-  if (hd_op_object[a->op] != HD_OBJ_THREAD) return a->object == b->object;
-  return strcmp(t->thread.v[a->object].name, u->thread.v[b->object].name) == 0;
+  if (hd_op_object(a->op.kind) != HD_OBJ_THREAD) return a->op.object == b->op.object;
+  return strcmp(t->thread.v[a->op.object].name, u->thread.v[b->op.object].name) == 0;
 }
 
 /* Finds the first pair that differs; `differs` is false if all are the same. The caller closes both. */
@@ -98,9 +98,9 @@ static void close_pairs(struct pairs *p) {
 static const char *likely_cause(const struct hd_replay *r, const struct pairs *p) {
   if (r->rebuilt) return "the program was rebuilt; run heddle check again";
   const struct hd_tr_tables *t = p->then->tables, *u = p->now->tables;
-  if (p->wants && p->gets && p->want.op == p->got.op && p->want.place && p->got.place &&
+  if (p->wants && p->gets && p->want.op.kind == p->got.op.kind && p->want.place && p->got.place &&
       t->place.v[p->want.place - 1].pc == u->place.v[p->got.place - 1].pc &&
-      strcmp(t->thread.v[p->want.thread].name, u->thread.v[p->got.thread].name) == 0)
+      strcmp(t->thread.v[p->want.op.thread].name, u->thread.v[p->got.op.thread].name) == 0)
     return "the same operation on another address: a library or the kernel changed since";
   return "the program read something that differs between runs: a file, the network, or the time";
 }

@@ -147,7 +147,7 @@ static void add_divergence(struct hd_str *why, const struct hd_status *st) {
     hd_str_addf(why, "thread number %u was to run, but it had not started or had ended", st->diverge_want);
   else
     hd_str_addf(why, "thread number %u was to run, but could not: it was about to %s", st->diverge_want,
-                hd_op_text[st->diverge_op]);
+                hd_op_text(st->diverge_op));
 }
 
 bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why) {

@@ -18,15 +18,15 @@
 
 #define HD_TR_MAGIC "\x89HdTr\r\n" /* 7 bytes; the 8th is the version */
 #define HD_TR_MAGIC_LEN 7
-#define HD_TR_BINARY_VERSION 1
+#define HD_TR_BINARY_VERSION 2
 #define HD_TR_BLOCK 65536       /* events of one block */
-#define HD_TR_EVENT_BYTES 80    /* no event takes more, unpacked */
+#define HD_TR_EVENT_BYTES 128   /* no event takes more, unpacked */
 #define HD_TR_PACKED_RATIO 256  /* tables are not packed more densely, plus ... */
 #define HD_TR_PACKED_FREE 65536 /* ... this much, so that small files need little memory */
 #define HD_TR_LEVEL 3           /* of zstd */
 
 enum { HD_CHUNK_TABLES = 'T', HD_CHUNK_EVENTS = 'E', HD_CHUNK_END = 'Z' };
-enum { ST_THREAD, ST_SHAPE, ST_OBJECT, ST_SIZE, ST_VALUE, ST_AUX, ST_FROM, ST_COUNT };
+enum { ST_THREAD, ST_SHAPE, ST_OBJECT, ST_SIZE, ST_VALUE, ST_PAYLOAD, ST_CHOICE, ST_FROM, ST_COUNT };
 
 /* Codes of ST_SHAPE; larger ones are a shape's number plus SHAPE_KNOWN. */
 enum { SHAPE_EXPECTED, SHAPE_NEW, SHAPE_KNOWN };
@@ -41,7 +41,10 @@ struct hd__shape {
   uint32_t place;
   uint32_t follows; /* the shape that came after it in the same thread */
   uint32_t size;
-  uint64_t object, stride, delta, aux;
+  uint64_t object, stride, delta;
+  uint64_t field[HD_MAX_FIELDS]; /* of the payload */
+  uint16_t nchoices;
+  uint8_t known;
 };
 
 struct hd__model {
@@ -64,18 +67,13 @@ static inline uint32_t hd__given_slot(unsigned op, uint64_t object) {
   return (uint32_t)(hd__mix(hd__object_key(op, object)) & (SLOTS - 1));
 }
 static inline uint64_t hd__expected_object(const struct hd__shape *s) { return s->object + s->stride; }
-static inline uint64_t hd__expected_from(const struct hd__model *m, const struct hd_tr_event *e) {
-  return hd_tr_takes(e) ? m->given[hd__given_slot(e->op, e->object)] : 0;
-}
-/* Whether ST_AUX has something for the event. */
-static inline bool hd__has_aux(const struct hd_tr_event *e) {
-  const char *key;
-  return e->flags & HD_EV_FOUND || hd_tr_aux_kind(e->op, &key) != HD_TR_AUX_NONE;
+static inline uint64_t hd__expected_from(const struct hd__model *m, const struct hd_event *e) {
+  return hd_event_sees(e) ? m->given[hd__given_slot(e->op.kind, e->op.object)] : 0;
 }
 /* The event, whose shape has that number, was written or read. */
-void hd__model_learn(struct hd__model *m, const struct hd_tr_event *e, uint32_t shape);
+void hd__model_learn(struct hd__model *m, const struct hd_event *e, uint32_t shape);
 /* A shape that was not known gets a number, 0 if there is no room. */
-uint32_t hd__model_add(struct hd__model *m, const struct hd_tr_event *e);
+uint32_t hd__model_add(struct hd__model *m, const struct hd_event *e);
 
 static inline uint64_t hd__zigzag(uint64_t v) { return v << 1 ^ (uint64_t)((int64_t)v >> 63); }
 static inline uint64_t hd__unzigzag(uint64_t v) { return v >> 1 ^ -(v & 1); }

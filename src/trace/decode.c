@@ -112,7 +112,7 @@ static bool string(struct decoder *d, struct bytes *b, const char **out) {
 
 static bool read_threads(struct decoder *d, struct bytes *b) {
   uint64_t n;
-  if (!varint(b, &n) || n < 1 || n > HD_TR_MAX_TABLE) return false;
+  if (!varint(b, &n) || n < 1 || n > HD_TR_MAX_THREADS) return false;
   while (d->tables.thread.n < n) {
     struct hd_tr_thread t = {0};
     bool ok = string(d, b, &t.name) && t.name && string(d, b, &t.called) && string(d, b, &t.function);
@@ -191,68 +191,93 @@ static int next_block(struct decoder *d, struct hd_err *err) {
 }
 
 /* The shape of the next event, and its number. */
-static bool read_shape(struct decoder *d, struct hd_tr_event *e, uint32_t *number) {
+static bool read_shape(struct decoder *d, struct hd_event *e, uint32_t *number) {
   struct hd__model *m = &d->model;
   struct bytes *b = &d->stream[ST_SHAPE];
   uint64_t code, place;
   if (!varint(b, &code)) return false;
   if (code == SHAPE_NEW) {
     if (b->end - b->p < 2) return false;
-    e->op = *b->p++;
+    e->op.kind = *b->p++;
     e->flags = *b->p++;
     if (!varint(b, &place) || place > UINT32_MAX) return false;
     e->place = (uint32_t)place;
     *number = hd__model_add(m, e);
     return true;
   }
-  uint64_t n = code == SHAPE_EXPECTED ? m->shape[m->at[e->thread]].follows : code - SHAPE_KNOWN;
+  uint64_t n = code == SHAPE_EXPECTED ? m->shape[m->at[e->op.thread]].follows : code - SHAPE_KNOWN;
   if (n < 1 || n >= m->nshapes) return false;
-  e->op = m->shape[n].op;
+  e->op.kind = m->shape[n].op;
   e->flags = m->shape[n].flags;
   e->place = m->shape[n].place;
   *number = (uint32_t)n;
   return true;
 }
 
+static bool read_payload(struct bytes *b, struct hd_event *e, const struct hd__shape *s, uint64_t value) {
+  const struct hd_field *f = hd_payload_table[hd_op_payload(e->op.kind)].field;
+  uint64_t code;
+  for (int i = 0; f[i].key; i++) {
+    if (f[i].type >= HD_FIELD_RUN) continue;
+    if (!varint(b, &code)) return false;
+    if (f[i].type != HD_FIELD_FOUND) {
+      code = s->field[i] + hd__unzigzag(code);
+      if (f[i].size < 8 && code >> 8 * f[i].size) return false;
+      hd_field_set(&e->op, &f[i], code);
+      continue;
+    }
+    if (code > 1) return false;
+    e->op.access.known = (uint8_t)code ^ s->known;
+    if (!e->op.access.known) continue;
+    if (!varint(b, &code)) return false;
+    hd_field_set(&e->op, &f[i], (value + hd__unzigzag(code)) & hd__value_mask(e->op.size));
+  }
+  return true;
+}
+
 /* All of one event; false when the streams end or make no sense. pre: e is zero. */
-static bool read_event(struct decoder *d, struct hd_tr_event *e, uint32_t *number) {
+static bool read_event(struct decoder *d, struct hd_event *e, uint32_t *number) {
   struct hd__model *m = &d->model;
   struct bytes *st = d->stream;
   uint64_t code;
   if (!varint(&st[ST_THREAD], &code) || code > d->tables.thread.n) return false;
-  e->thread = code ? (uint32_t)code - 1 : m->thread;
-  if (!read_shape(d, e, number) || e->op >= HD_OP_COUNT) return false;
+  e->op.thread = (uint16_t)(code ? code - 1 : m->thread);
+  if (!read_shape(d, e, number) || e->op.kind >= HD_OP_COUNT) return false;
   const struct hd__shape *s = &m->shape[*number];
   if (!varint(&st[ST_OBJECT], &code)) return false;
-  e->object = hd__expected_object(s) + hd__unzigzag(code);
+  e->op.object = hd__expected_object(s) + hd__unzigzag(code);
   if (!varint(&st[ST_SIZE], &code)) return false;
   code = s->size + hd__unzigzag(code);
   if (code > UINT32_MAX) return false;
-  e->size = (uint32_t)code;
-  uint64_t value = m->value[hd__value_slot(e->object)];
+  e->op.size = (uint32_t)code;
+  uint64_t value = m->value[hd__value_slot(e->op.object)];
   if (e->flags & HD_EV_VALUE) {
     if (!varint(&st[ST_VALUE], &code)) return false;
-    e->value = (value + hd__unzigzag(code)) & hd__value_mask(e->size);
+    e->value = (value + hd__unzigzag(code)) & hd__value_mask(e->op.size);
   }
-  if (hd__has_aux(e)) {
-    if (!varint(&st[ST_AUX], &code)) return false;
-    code = hd__unzigzag(code);
-    e->aux = e->flags & HD_EV_FOUND ? (value + code) & hd__value_mask(e->size) : s->aux + code;
+  if (!read_payload(&st[ST_PAYLOAD], e, s, value) || !varint(&st[ST_CHOICE], &code)) return false;
+  code = s->nchoices + hd__unzigzag(code);
+  if (code > UINT16_MAX) return false;
+  e->nchoices = (uint16_t)code;
+  if (e->nchoices > 1) {
+    if (!varint(&st[ST_CHOICE], &code) || code >= e->nchoices) return false;
+    e->choice = (uint16_t)code;
   }
   if (!varint(&st[ST_FROM], &code) || code > m->number + 1) return false;
-  e->from = code ? m->number + 1 - code : hd__expected_from(m, e);
+  e->from = (uint32_t)(code ? m->number + 1 - code : hd__expected_from(m, e));
   return true;
 }
 
-static int next(struct hd_tr_source *s, struct hd_tr_event *e, struct hd_err *err) {
+static int next(struct hd_tr_source *s, struct hd_event *e, struct hd_err *err) {
   struct decoder *d = (struct decoder *)s;
   uint32_t number;
   if (!d->left) {
     int rc = next_block(d, err);
     if (rc <= 0) return rc;
   }
-  *e = (struct hd_tr_event){0};
+  *e = (struct hd_event){0};
   if (!read_event(d, e, &number)) return refuse(d, "an event that makes no sense", err);
+  if (e->place && e->place <= d->tables.place.n) e->op.pc = d->tables.place.v[e->place - 1].pc;
   const char *wrong = hd__event_wrong(&d->tables, e, d->model.number + 1);
   if (wrong)
     return hd_fail(err, HD_EUSAGE, "%s: damaged: event %llu has %s", d->in.name,

@@ -105,22 +105,22 @@ static void put_tables(struct encoder *c, const struct hd_tr_tables *t) {
 
 /* ---- events ---- */
 
-static uint64_t shape_key(const struct hd_tr_event *e) {
-  return 1ull << 63 | (uint64_t)e->op << 40 | (uint64_t)e->flags << 32 | e->place;
+static uint64_t shape_key(const struct hd_event *e) {
+  return 1ull << 63 | (uint64_t)e->op.kind << 40 | (uint64_t)e->flags << 32 | e->place;
 }
 
 /* Writes the event's shape and returns its number. */
-static uint32_t add_shape(struct encoder *c, const struct hd_tr_event *e) {
+static uint32_t add_shape(struct encoder *c, const struct hd_event *e) {
   struct hd__model *m = &c->model;
   struct hd_str *b = &c->stream[ST_SHAPE];
   uint32_t number = (uint32_t)hd__map_get(&c->shapes, shape_key(e));
   if (number) {
-    bool expected = m->shape[m->at[e->thread]].follows == number;
+    bool expected = m->shape[m->at[e->op.thread]].follows == number;
     add_varint(b, expected ? SHAPE_EXPECTED : number + SHAPE_KNOWN);
     return number;
   }
   add_varint(b, SHAPE_NEW);
-  hd_str_addc(b, (char)e->op);
+  hd_str_addc(b, (char)e->op.kind);
   hd_str_addc(b, (char)e->flags);
   add_varint(b, e->place);
   number = hd__model_add(m, e);
@@ -143,20 +143,35 @@ static void flush_block(struct encoder *c) {
   c->count = 0;
 }
 
-static void add_event(struct encoder *c, const struct hd_tr_event *e) {
+/* Found values are predicted by the last value at the address, other fields by the shape. */
+static void add_payload(struct hd_str *b, const struct hd_event *e, const struct hd__shape *s,
+                        uint64_t value) {
+  const struct hd_field *f = hd_payload_table[hd_op_payload(e->op.kind)].field;
+  for (int i = 0; f[i].key; i++) {
+    if (f[i].type >= HD_FIELD_RUN) continue;
+    uint64_t v = hd_field_get(&e->op, &f[i]);
+    if (f[i].type != HD_FIELD_FOUND) {
+      add_varint(b, hd__zigzag(v - s->field[i]));
+      continue;
+    }
+    add_varint(b, e->op.access.known ^ s->known);
+    if (e->op.access.known) add_varint(b, hd__zigzag(hd__difference(v, value, e->op.size)));
+  }
+}
+
+static void add_event(struct encoder *c, const struct hd_event *e) {
   struct hd__model *m = &c->model;
-  add_varint(&c->stream[ST_THREAD], e->thread == m->thread ? 0 : e->thread + 1ull);
+  add_varint(&c->stream[ST_THREAD], e->op.thread == m->thread ? 0 : e->op.thread + 1ull);
   uint32_t number = add_shape(c, e);
   const struct hd__shape *s = &m->shape[number];
-  uint64_t value = m->value[hd__value_slot(e->object)];
-  add_varint(&c->stream[ST_OBJECT], hd__zigzag(e->object - hd__expected_object(s)));
-  add_varint(&c->stream[ST_SIZE], hd__zigzag((uint64_t)e->size - s->size));
+  uint64_t value = m->value[hd__value_slot(e->op.object)];
+  add_varint(&c->stream[ST_OBJECT], hd__zigzag(e->op.object - hd__expected_object(s)));
+  add_varint(&c->stream[ST_SIZE], hd__zigzag((uint64_t)e->op.size - s->size));
   if (e->flags & HD_EV_VALUE)
-    add_varint(&c->stream[ST_VALUE], hd__zigzag(hd__difference(e->value, value, e->size)));
-  if (e->flags & HD_EV_FOUND)
-    add_varint(&c->stream[ST_AUX], hd__zigzag(hd__difference(e->aux, value, e->size)));
-  else if (hd__has_aux(e))
-    add_varint(&c->stream[ST_AUX], hd__zigzag(e->aux - s->aux));
+    add_varint(&c->stream[ST_VALUE], hd__zigzag(hd__difference(e->value, value, e->op.size)));
+  add_payload(&c->stream[ST_PAYLOAD], e, s, value);
+  add_varint(&c->stream[ST_CHOICE], hd__zigzag((uint64_t)e->nchoices - s->nchoices));
+  if (e->nchoices > 1) add_varint(&c->stream[ST_CHOICE], e->choice);
   add_varint(&c->stream[ST_FROM], e->from == hd__expected_from(m, e) ? 0 : m->number + 1 - e->from);
   hd__model_learn(m, e, number);
   if (++c->count == HD_TR_BLOCK) flush_block(c);
@@ -171,10 +186,10 @@ int hd__write_binary(struct hd_tr_source *s, FILE *out, struct hd_err *err) {
   hd_str_init(&c->packed);
   hd__model_init(&c->model, s->tables->thread.n);
   for (int i = 0; i < ST_COUNT; i++) hd_str_init(&c->stream[i]);
-  static const char head[] = HD_TR_MAGIC "\x01";
+  static const char head[] = HD_TR_MAGIC "\x02";
   put(c, head, HD_TR_MAGIC_LEN + 1);
   put_tables(c, s->tables);
-  struct hd_tr_event e;
+  struct hd_event e;
   int rc;
   while ((rc = hd_tr_next(s, &e, err)) > 0) add_event(c, &e);
   flush_block(c);

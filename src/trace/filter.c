@@ -5,12 +5,12 @@
 #define SHARED UINT64_MAX
 
 static bool is_access(const struct hd_event *e) {
-  return e->op < HD_OP_COUNT && hd_op_object[e->op] == HD_OBJ_MEMORY && e->object < UINT64_MAX - RANGE_MAX &&
-         e->size <= RANGE_MAX;
+  return e->op.kind < HD_OP_COUNT && hd_op_object(e->op.kind) == HD_OBJ_MEMORY &&
+         e->op.object < UINT64_MAX - RANGE_MAX && e->op.size <= RANGE_MAX;
 }
 
 static bool touches_shared(const struct hd__map *m, const struct hd_event *e) {
-  for (uint64_t g = e->object / 8; g <= (e->object + e->size - !!e->size) / 8; g++)
+  for (uint64_t g = e->op.object / 8; g <= (e->op.object + e->op.size - !!e->op.size) / 8; g++)
     if (hd__map_get(m, g + 1) == SHARED) return true;
   return false;
 }
@@ -20,9 +20,9 @@ void hd_tr_keep_shared(const struct hd_event *event, size_t n, uint8_t *keep) {
   for (size_t i = 0; i < n; i++) {
     const struct hd_event *e = &event[i];
     if (!is_access(e)) continue;
-    for (uint64_t g = e->object / 8; g <= (e->object + e->size - !!e->size) / 8; g++) {
+    for (uint64_t g = e->op.object / 8; g <= (e->op.object + e->op.size - !!e->op.size) / 8; g++) {
       uint64_t *who = hd__map_at(&threads, g + 1);
-      *who = !*who || *who == e->thread + 1ull ? e->thread + 1ull : SHARED;
+      *who = !*who || *who == e->op.thread + 1ull ? e->op.thread + 1ull : SHARED;
     }
   }
   for (size_t i = 0; i < n; i++)

@@ -21,28 +21,35 @@ void hd__model_fini(struct hd__model *m) {
   free(m->given);
 }
 
-uint32_t hd__model_add(struct hd__model *m, const struct hd_tr_event *e) {
+uint32_t hd__model_add(struct hd__model *m, const struct hd_event *e) {
   if (m->nshapes == SHAPES) return 0;
   if (m->nshapes == m->room) m->shape = hd_vec_grow(m->shape, &m->room, m->room + 1, sizeof *m->shape);
-  m->shape[m->nshapes] = (struct hd__shape){.op = e->op, .flags = e->flags, .place = e->place};
+  m->shape[m->nshapes] = (struct hd__shape){.op = e->op.kind, .flags = e->flags, .place = e->place};
   return m->nshapes++;
 }
 
-void hd__model_learn(struct hd__model *m, const struct hd_tr_event *e, uint32_t number) {
+void hd__model_learn(struct hd__model *m, const struct hd_event *e, uint32_t number) {
   struct hd__shape *s = &m->shape[number];
   m->number++;
-  m->thread = e->thread;
-  m->shape[m->at[e->thread]].follows = number;
-  m->at[e->thread] = number;
+  m->thread = e->op.thread;
+  m->shape[m->at[e->op.thread]].follows = number;
+  m->at[e->op.thread] = number;
   /* A step is believed in when it was seen twice in a row. */
-  uint64_t delta = e->object - s->object;
+  uint64_t delta = e->op.object - s->object;
   if (delta == s->delta) s->stride = delta;
   s->delta = delta;
-  s->object = e->object;
-  s->size = e->size;
-  if (!(e->flags & HD_EV_FOUND)) s->aux = e->aux;
-  if (e->flags & HD_EV_VALUE) m->value[hd__value_slot(e->object)] = e->value;
-  if (hd_tr_gives(e)) m->given[hd__given_slot(e->op, e->object)] = m->number;
-  if (e->op == HD_OP_WAIT || e->op == HD_OP_TIMEDWAIT)
-    m->given[hd__given_slot(HD_OP_UNLOCK, e->aux)] = m->number;
+  s->object = e->op.object;
+  s->size = e->op.size;
+  s->nchoices = e->nchoices;
+  const struct hd_field *f = hd_payload_table[hd_op_payload(e->op.kind)].field;
+  for (int i = 0; f[i].key; i++) {
+    if (f[i].type == HD_FIELD_FOUND)
+      s->known = e->op.access.known;
+    else
+      s->field[i] = hd_field_get(&e->op, &f[i]);
+  }
+  if (e->flags & HD_EV_VALUE) m->value[hd__value_slot(e->op.object)] = e->value;
+  if (hd_event_gives(e)) m->given[hd__given_slot(e->op.kind, e->op.object)] = m->number;
+  uint64_t second = hd_event_gives_second(e);
+  if (second) m->given[hd__mix(second >> 3) & (SLOTS - 1)] = m->number;
 }

@@ -69,36 +69,36 @@ static void add_threads(struct writer *w) {
 }
 
 /* What the event is about, in w->word. */
-static void object_word(struct writer *w, const struct hd_tr_event *e) {
+static void object_word(struct writer *w, const struct hd_event *e) {
   hd_str_clear(&w->word);
-  if (hd_op_object[e->op] == HD_OBJ_THREAD)
-    hd__add_thread(&w->word, &w->labels, e->object);
-  else if (e->object)
-    hd__add_object(&w->word, &w->labels, e->object);
+  if (hd_op_object(e->op.kind) == HD_OBJ_THREAD)
+    hd__add_thread(&w->word, &w->labels, e->op.object);
+  else if (e->op.object)
+    hd__add_object(&w->word, &w->labels, e->op.object);
 }
 
-static void add_arrow(struct writer *w, const struct hd_tr_event *e) {
+static void add_arrow(struct writer *w, const struct hd_event *e) {
   if (!e->from || w->number - e->from >= RECENT) return;
   uint32_t thread = w->recent[e->from % RECENT];
-  if (thread == e->thread) return;
+  if (thread == e->op.thread) return;
   unsigned long long id = ++w->arrows, from = e->from, to = w->number;
   hd_str_addf(
       &w->b,
       ",\n{\"ph\":\"s\",\"pid\":1,\"tid\":%u,\"ts\":%llu.5,\"id\":%llu,\"cat\":\"order\",\"name\":\"seen\"},\n"
       "{\"ph\":\"f\",\"bp\":\"e\",\"pid\":1,\"tid\":%u,\"ts\":%llu.25,\"id\":%llu,\"cat\":\"order\","
       "\"name\":\"seen\"}",
-      thread, from, id, e->thread, to, id);
+      thread, from, id, e->op.thread, to, id);
 }
 
-static void add_event(struct writer *w, const struct hd_tr_event *e) {
+static void add_event(struct writer *w, const struct hd_event *e) {
   struct hd_str *b = &w->b;
-  w->recent[++w->number % RECENT] = e->thread;
+  w->recent[++w->number % RECENT] = e->op.thread;
   object_word(w, e);
-  hd_str_addf(b, ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%llu,\"dur\":1,\"cat\":\"%s\",", e->thread,
+  hd_str_addf(b, ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%llu,\"dur\":1,\"cat\":\"%s\",", e->op.thread,
               (unsigned long long)w->number, e->flags & HD_EV_PLAIN ? "access" : "operation");
   char *object = hd_strdup(w->word.s);
   hd_str_clear(&w->word);
-  hd_str_addf(&w->word, "%s%s%s%s", hd_op_text[e->op], e->flags & HD_EV_FAILED ? " (failed)" : "",
+  hd_str_addf(&w->word, "%s%s%s%s", hd_op_text(e->op.kind), e->flags & HD_EV_FAILED ? " (failed)" : "",
               *object ? " " : "", object);
   add_key(b, "name", w->word.s);
   hd_str_addf(b, ",\"args\":{\"event\":%llu", (unsigned long long)w->number);
@@ -108,9 +108,16 @@ static void add_event(struct writer *w, const struct hd_tr_event *e) {
   }
   free(object);
   /* As text: JSON readers lose digits of large numbers. */
-  if (e->size) hd_str_addf(b, ",\"size\":%u", e->size);
+  if (e->op.size) hd_str_addf(b, ",\"size\":%u", e->op.size);
   if (e->flags & HD_EV_VALUE) hd_str_addf(b, ",\"value\":\"0x%llx\"", (unsigned long long)e->value);
-  if (e->flags & HD_EV_FOUND) hd_str_addf(b, ",\"found\":\"0x%llx\"", (unsigned long long)e->aux);
+  for (const struct hd_field *f = hd_payload_table[hd_op_payload(e->op.kind)].field; f->key; f++) {
+    if (!hd_field_recorded(&e->op, f)) continue;
+    hd_str_clear(&w->word);
+    hd__add_field(&w->word, &w->labels, &e->op, f);
+    hd_str_addc(b, ',');
+    add_key(b, f->key, w->word.s);
+  }
+  if (e->nchoices > 1) hd_str_addf(b, ",\"choice\":\"%u/%u\"", e->choice, e->nchoices);
   if (e->from) hd_str_addf(b, ",\"from\":%llu", (unsigned long long)e->from);
   const struct hd_tr_place *p = e->place ? &w->t->place.v[e->place - 1] : NULL;
   if (p) {
@@ -132,7 +139,7 @@ static void add_event(struct writer *w, const struct hd_tr_event *e) {
 
 int hd__write_perfetto(struct hd_tr_source *s, FILE *out, struct hd_err *err) {
   struct writer w = {.t = s->tables, .recent = hd_alloc(RECENT * sizeof(uint32_t))};
-  struct hd_tr_event e;
+  struct hd_event e;
   int rc;
   hd__labels_init(&w.labels, s->tables);
   hd_str_init(&w.b);

@@ -52,18 +52,26 @@ static uint32_t thread_entry(struct recording *r, uint64_t thread) {
 }
 
 static void create_thread(struct recording *r, const struct hd_event *e) {
-  unsigned number = number_of(e->object);
-  uint32_t parent = thread_entry(r, e->thread);
-  unsigned nth = ++r->children[number_of(e->thread)];
+  unsigned number = number_of(e->op.object);
+  uint32_t parent = thread_entry(r, e->op.thread);
+  unsigned nth = ++r->children[number_of(e->op.thread)];
   const char *base = r->tables.thread.v[parent - 1].name;
-  r->current[number] =
-      add_thread(r, parent == 1 ? hd_sprintf("T%u", nth) : hd_sprintf("%s.%u", base, nth), number);
+  if (r->tables.thread.n < HD_TR_MAX_THREADS || !r->current[number])
+    r->current[number] =
+        add_thread(r, parent == 1 ? hd_sprintf("T%u", nth) : hd_sprintf("%s.%u", base, nth), number);
   r->children[number] = 0;
   hd_vec_push(&r->created, r->current[number]);
 }
 
+/* The operation; what a wild write left there is none. */
+static unsigned op_of(const struct hd_event *e) {
+  return e->op.kind > HD_OP_NONE && e->op.kind < HD_OP_COUNT ? e->op.kind : HD_OP_NOTE;
+}
+
 /* One that failed has no object. */
-static bool creates(const struct hd_event *e) { return e->op == HD_OP_CREATE && number_of(e->object) != 0; }
+static bool creates(const struct hd_event *e) {
+  return hd_op_effect(op_of(e), 0) == HD_EFF_SPAWN && number_of(e->op.object) != 0;
+}
 
 static uint32_t place_entry(struct recording *r, uint64_t pc) {
   if (!pc) return 0;
@@ -89,11 +97,6 @@ static void name_object(struct recording *r, uint64_t addr) {
   if (name) hd_vec_push(&r->tables.object, ((struct hd_tr_object){addr, name}));
 }
 
-/* The operation; what a wild write left there is none. */
-static unsigned op_of(const struct hd_event *e) {
-  return e->op > HD_OP_NONE && e->op < HD_OP_COUNT ? e->op : HD_OP_NOTE;
-}
-
 static void fill_tables(struct recording *r) {
   r->tables.command = hd__keep(&r->tables, r->r.command ? hd_strdup(r->r.command) : NULL);
   thread_entry(r, 0);
@@ -101,54 +104,62 @@ static void fill_tables(struct recording *r) {
     const struct hd_event *e = &r->r.event[i];
     if (r->r.kept && !r->r.kept[i]) continue;
     r->tables.nevents++;
-    unsigned op = op_of(e), kind = hd_op_object[op];
-    const char *key;
-    uint32_t t = thread_entry(r, e->thread);
+    unsigned op = op_of(e), kind = hd_op_object(op);
+    uint32_t t = thread_entry(r, e->op.thread);
     if (creates(e))
       create_thread(r, e);
     else if (kind == HD_OBJ_THREAD)
-      thread_entry(r, e->object);
+      thread_entry(r, e->op.object);
     else if (kind != HD_OBJ_NONE && kind != HD_OBJ_IO)
-      name_object(r, e->object);
-    enum hd_tr_aux aux = hd_tr_aux_kind(op, &key);
-    if (aux == HD_TR_AUX_OBJECT) name_object(r, e->aux);
-    if (aux == HD_TR_AUX_THREAD && e->aux) thread_entry(r, e->aux - 1);
-    uint32_t place = place_entry(r, e->pc);
+      name_object(r, e->op.object);
+    for (const struct hd_field *f = hd_payload_table[hd_op_payload(op)].field; f->key; f++) {
+      uint64_t v = hd_field_get(&e->op, f);
+      if (f->type == HD_FIELD_OBJECT) name_object(r, v);
+      if (f->type == HD_FIELD_THREAD && v) thread_entry(r, v - 1);
+    }
+    uint32_t place = place_entry(r, e->op.pc);
     struct hd_tr_thread *thread = &r->tables.thread.v[t - 1];
-    if (op == HD_OP_START && place && r->tables.place.v[place - 1].function && !thread->function)
+    if (hd_op_effect(op, 0) == HD_EFF_BEGIN && place && r->tables.place.v[place - 1].function &&
+        !thread->function)
       thread->function = r->tables.place.v[place - 1].function;
   }
 }
 
-static int next(struct hd_tr_source *s, struct hd_tr_event *out, struct hd_err *err) {
+static int next(struct hd_tr_source *s, struct hd_event *out, struct hd_err *err) {
   (void)err;
   struct recording *r = (struct recording *)s;
   while (r->pos < r->r.n && r->r.kept && !r->r.kept[r->pos]) r->pos++;
   if (r->pos == r->r.n) return 0;
   const struct hd_event *e = &r->r.event[r->pos++];
-  const char *key;
   unsigned op = op_of(e);
-  *out = (struct hd_tr_event){.op = (uint8_t)op,
-                              .flags = e->flags & (HD_EV_FAILED | HD_EV_LATE | HD_EV_PLAIN),
-                              .thread = r->current[number_of(e->thread)] - 1,
-                              .place = e->pc ? (uint32_t)*hd__map_at(&r->place, e->pc) : 0,
-                              .size = e->size,
-                              .object = e->object};
-  if (creates(e)) r->current[number_of(e->object)] = r->created.v[r->ncreated++];
-  if (hd_op_object[op] == HD_OBJ_THREAD) out->object = r->current[number_of(e->object)] - 1;
-  bool valued = hd_op_object[op] == HD_OBJ_MEMORY && e->size >= 1 && e->size <= 8;
+  *out = (struct hd_event){.op = {.kind = (uint8_t)op,
+                                  .thread = (uint16_t)(r->current[number_of(e->op.thread)] - 1),
+                                  .size = e->op.size,
+                                  .object = e->op.object,
+                                  .pc = e->op.pc},
+                           .flags = e->flags & (HD_EV_FAILED | HD_EV_LATE | HD_EV_PLAIN),
+                           .place = e->op.pc ? (uint32_t)*hd__map_at(&r->place, e->op.pc) : 0};
+  if (creates(e)) r->current[number_of(e->op.object)] = r->created.v[r->ncreated++];
+  if (hd_op_object(op) == HD_OBJ_THREAD) out->op.object = r->current[number_of(e->op.object)] - 1;
+  bool valued = hd_op_object(op) == HD_OBJ_MEMORY && e->op.size >= 1 && e->op.size <= 8;
   if (valued && (e->flags & HD_EV_VALUE)) {
     out->flags |= HD_EV_VALUE;
-    out->value = e->value & hd__value_mask(e->size);
+    out->value = e->value & hd__value_mask(e->op.size);
   }
-  enum hd_tr_aux aux = hd_tr_aux_kind(op, &key);
-  if (valued && (e->flags & HD_EV_FOUND)) {
-    out->flags |= HD_EV_FOUND;
-    out->aux = e->aux & hd__value_mask(e->size);
-  } else if (aux == HD_TR_AUX_THREAD) {
-    out->aux = e->aux ? r->current[number_of(e->aux - 1)] : 0;
-  } else if (aux != HD_TR_AUX_NONE) {
-    out->aux = e->aux;
+  if (e->nchoices > 1) {
+    out->nchoices = e->nchoices;
+    out->choice = e->choice < e->nchoices ? e->choice : 0;
+  }
+  for (const struct hd_field *f = hd_payload_table[hd_op_payload(op)].field; f->key; f++) {
+    if (!hd_field_recorded(&e->op, f) || (f->type == HD_FIELD_FOUND && !valued)) continue;
+    uint64_t v = hd_field_get(&e->op, f);
+    if (f->type == HD_FIELD_FOUND) {
+      v &= hd__value_mask(e->op.size);
+      out->op.access.known = 1;
+    }
+    if (f->type == HD_FIELD_THREAD && v) v = r->current[number_of(v - 1)];
+    if (f->type == HD_FIELD_ORDER && v >= HD_MO_COUNT) continue;
+    hd_field_set(&out->op, f, v);
   }
   hd__link(r->linker, out, ++r->number);
   return 1;

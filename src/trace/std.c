@@ -120,22 +120,27 @@ static uint32_t place_entry(struct reader *r, struct field f) {
   return (uint32_t)*at;
 }
 
+/* Begins or ends the thread itself: has no object there. */
+static bool is_own(unsigned op) {
+  return hd_op_effect(op, 0) == HD_EFF_BEGIN || hd_op_effect(op, 0) == HD_EFF_FINISH;
+}
+
 /* The event of a line; adds to the tables what it names. */
-static struct hd_tr_event make_event(struct reader *r, const struct line *l) {
+static struct hd_event make_event(struct reader *r, const struct line *l) {
   enum hd_op_kind op = op_of(l->op);
-  struct hd_tr_event e = {.op = (uint8_t)op, .thread = thread_entry(r, l->thread)};
-  if (op == HD_OP_START || op == HD_OP_EXIT)
-    e.object = e.thread;
-  else if (hd_op_object[op] == HD_OBJ_THREAD)
-    e.object = thread_entry(r, l->arg);
+  struct hd_event e = {.op = {.kind = (uint8_t)op, .thread = (uint16_t)thread_entry(r, l->thread)}};
+  if (is_own(op))
+    e.op.object = e.op.thread;
+  else if (hd_op_object(op) == HD_OBJ_THREAD)
+    e.op.object = thread_entry(r, l->arg);
   else
-    e.object = object_address(r, l->arg);
-  if (hd_op_object[op] == HD_OBJ_MEMORY) e.size = 8;
+    e.op.object = object_address(r, l->arg);
+  if (hd_op_object(op) == HD_OBJ_MEMORY) e.op.size = 8;
   e.place = place_entry(r, l->place);
   return e;
 }
 
-static int next(struct hd_tr_source *s, struct hd_tr_event *e, struct hd_err *err) {
+static int next(struct hd_tr_source *s, struct hd_event *e, struct hd_err *err) {
   (void)err;
   struct reader *r = (struct reader *)s;
   size_t n;
@@ -179,6 +184,8 @@ static int read_tables(struct reader *r, struct hd_err *err) {
                      "%s:%zu: expected THREAD|OP(OBJECT)|PLACE with r, w, acq, rel, fork, join, begin or end",
                      r->in.name, r->line);
     make_event(r, &l);
+    if (r->tables.thread.n > HD_TR_MAX_THREADS)
+      return hd_fail(err, HD_EUSAGE, "%s:%zu: more than %u threads", r->in.name, r->line, HD_TR_MAX_THREADS);
   }
   r->rest = r->in.data;
   return HD_OK;
@@ -222,11 +229,10 @@ static void add_name(struct writer *w, char kind, uint64_t addr) {
   hd_str_addf(&w->b, "%c%llx", kind, (unsigned long long)addr);
 }
 
-static void add_line(struct writer *w, const struct hd_tr_event *e, const char *op, uint64_t object) {
+static void add_line(struct writer *w, const struct hd_event *e, const char *op, uint64_t object) {
   const struct hd_tr_tables *t = w->labels.t;
-  bool thread = strcmp(op, "fork") == 0 || strcmp(op, "join") == 0,
-       bare = e->op == HD_OP_START || e->op == HD_OP_EXIT;
-  hd__add_thread(&w->b, &w->labels, e->thread);
+  bool thread = strcmp(op, "fork") == 0 || strcmp(op, "join") == 0, bare = is_own(e->op.kind);
+  hd__add_thread(&w->b, &w->labels, e->op.thread);
   hd_str_addf(&w->b, "|%s", op);
   if (!bare) {
     hd_str_addc(&w->b, '(');
@@ -241,70 +247,56 @@ static void add_line(struct writer *w, const struct hd_tr_event *e, const char *
 }
 
 /* Whoever is first does it, the others wait for that: a lock that those take and give back at once. */
-static void add_once(struct writer *w, const struct hd_tr_event *e) {
-  if (e->object == UINT64_MAX || w->once.n >= ONCE_MAX) {
+static void add_once(struct writer *w, const struct hd_event *e) {
+  if (e->op.object == UINT64_MAX || w->once.n >= ONCE_MAX) {
     w->left_out++;
     return;
   }
-  uint64_t *state = hd__map_at(&w->once, e->object + 1);
-  if (e->op == HD_OP_ONCE_DONE) {
-    if (*state == 1) add_line(w, e, "rel", e->object);
+  uint64_t *state = hd__map_at(&w->once, e->op.object + 1);
+  if (hd_op_effect(e->op.kind, e->flags) == HD_EFF_RELEASE) {
+    if (*state == 1) add_line(w, e, "rel", e->op.object);
     *state = 2;
     return;
   }
-  add_line(w, e, "acq", e->object);
-  if (*state == 2) add_line(w, e, "rel", e->object);
+  add_line(w, e, "acq", e->op.object);
+  if (*state == 2) add_line(w, e, "rel", e->op.object);
   if (*state == 0) *state = 1;
 }
 
-static void add_event(struct writer *w, const struct hd_tr_event *e) {
-  bool failed = e->flags & HD_EV_FAILED;
-  switch (e->op) {
-    case HD_OP_READ:
-    case HD_OP_VREAD:
-    case HD_OP_ALOAD:
-    case HD_OP_FWAIT: add_line(w, e, "r", e->object); return;
-    case HD_OP_ARMW:
-    case HD_OP_ACAS: add_line(w, e, "r", e->object); break;
-    case HD_OP_ONCE:
-    case HD_OP_ONCE_DONE: add_once(w, e); return;
-    default: break;
+/* What STD calls an effect; NULL: it has no word for it. An update is a read and a write. */
+static const char *std_word(enum hd_effect effect) {
+  switch (effect) {
+    case HD_EFF_READ: return "r";
+    case HD_EFF_WRITE:
+    case HD_EFF_UPDATE:
+    case HD_EFF_FREE: return "w";
+    case HD_EFF_ACQUIRE: return "acq";
+    case HD_EFF_RELEASE: return "rel";
+    case HD_EFF_SPAWN: return "fork";
+    case HD_EFF_JOIN:
+    case HD_EFF_FIND_ENDED: return "join";
+    case HD_EFF_BEGIN: return "begin";
+    case HD_EFF_FINISH: return "end";
+    default: return NULL;
   }
-  if (failed) {
-    if (e->op != HD_OP_ACAS) w->left_out++;
+}
+
+static void add_event(struct writer *w, const struct hd_event *e) {
+  enum hd_effect effect = hd_op_effect(e->op.kind, e->flags);
+  if (hd_op_object(e->op.kind) == HD_OBJ_ONCE) {
+    add_once(w, e);
     return;
   }
-  switch (e->op) {
-    case HD_OP_ARMW:
-    case HD_OP_ACAS:
-    case HD_OP_WRITE:
-    case HD_OP_VWRITE:
-    case HD_OP_ASTORE:
-    case HD_OP_FREE: add_line(w, e, "w", e->object); break;
-    case HD_OP_LOCK:
-    case HD_OP_TRYLOCK:
-    case HD_OP_TIMEDLOCK:
-    case HD_OP_WRLOCK:
-    case HD_OP_TRYWRLOCK:
-    case HD_OP_TIMEDWRLOCK:
-    case HD_OP_WAKE: add_line(w, e, "acq", e->object); break;
-    case HD_OP_UNLOCK:
-    case HD_OP_WRUNLOCK: add_line(w, e, "rel", e->object); break;
-    case HD_OP_WAIT:
-    case HD_OP_TIMEDWAIT: add_line(w, e, "rel", e->aux); break;
-    case HD_OP_CREATE: add_line(w, e, "fork", e->object); break;
-    case HD_OP_JOIN:
-    case HD_OP_TRYJOIN:
-    case HD_OP_TIMEDJOIN: add_line(w, e, "join", e->object); break;
-    case HD_OP_START: add_line(w, e, "begin", 0); break;
-    case HD_OP_EXIT: add_line(w, e, "end", 0); break;
-    default: w->left_out++;
-  }
+  if (effect == HD_EFF_UPDATE) add_line(w, e, "r", e->op.object);
+  const char *word = std_word(effect), *second = std_word(hd_op_second(e->op.kind, e->flags));
+  if (word) add_line(w, e, word, e->op.object);
+  if (second) add_line(w, e, second, hd_op_second_object(&e->op));
+  if (!word && !second) w->left_out++;
 }
 
 int hd__write_std(struct hd_tr_source *s, FILE *out, struct hd_err *err) {
   struct writer w = {0};
-  struct hd_tr_event e;
+  struct hd_event e;
   int rc;
   hd__labels_init(&w.labels, s->tables);
   hd_str_init(&w.b);

@@ -67,95 +67,51 @@ void hd_tr_tables_fini(struct hd_tr_tables *t) {
 
 /* ---- events ---- */
 
-enum hd_tr_aux hd_tr_aux_kind(enum hd_op_kind op, const char **key) {
-  switch (op) {
-    case HD_OP_WAIT:
-    case HD_OP_TIMEDWAIT: return *key = "mutex", HD_TR_AUX_OBJECT;
-    case HD_OP_SIGNAL:
-    case HD_OP_FWAKE:
-    case HD_OP_CANCEL:
-    case HD_OP_KILL: return *key = "woke", HD_TR_AUX_THREAD;
-    case HD_OP_BROADCAST:
-    case HD_OP_FWAKEALL: return *key = "woken", HD_TR_AUX_NUMBER;
-    case HD_OP_CHOOSE: return *key = "outcome", HD_TR_AUX_NUMBER;
-    default: break;
-  }
-  if (hd_op_object[op] == HD_OBJ_SEM) return *key = "had", HD_TR_AUX_NUMBER;
-  return *key = NULL, HD_TR_AUX_NONE;
-}
+#define KNOWN_FLAGS (HD_EV_FAILED | HD_EV_LATE | HD_EV_PLAIN | HD_EV_VALUE)
 
-static bool acquires(unsigned op) {
-  switch (op) {
-    case HD_OP_TRYLOCK:
-    case HD_OP_TRYRDLOCK:
-    case HD_OP_TRYWRLOCK:
-    case HD_OP_SEMTRYWAIT:
-    case HD_OP_BLEAVE:
-    case HD_OP_START:
-    case HD_OP_JOIN:
-    case HD_OP_TRYJOIN:
-    case HD_OP_TIMEDJOIN: return true;
-    default: return hd_op_effect[op] == HD_EFF_ACQUIRE;
+static const char *payload_wrong(const struct hd_tr_tables *t, const struct hd_event *e, uint64_t most) {
+  for (const struct hd_field *f = hd_payload_table[hd_op_payload(e->op.kind)].field; f->key; f++) {
+    if (!hd_field_recorded(&e->op, f)) continue;
+    uint64_t v = hd_field_get(&e->op, f);
+    if (f->type == HD_FIELD_THREAD && v > t->thread.n) return "an unknown thread that was woken";
+    if (f->type == HD_FIELD_FOUND && v > most)
+      return most ? "a value that is too large" : "a value of something that has none";
+    if (f->type == HD_FIELD_ORDER && v >= HD_MO_COUNT) return "an unknown memory order";
   }
-}
-
-bool hd_tr_gives(const struct hd_tr_event *e) {
-  if (e->flags & HD_EV_FAILED) return false;
-  switch (e->op) {
-    case HD_OP_CREATE:
-    case HD_OP_EXIT:
-    case HD_OP_BARRIER: return true;
-    default: break;
-  }
-  if (hd_op_object[e->op] == HD_OBJ_MEMORY) return hd_op_effect[e->op] == HD_EFF_WRITE;
-  return hd_op_effect[e->op] == HD_EFF_RELEASE;
-}
-
-bool hd_tr_takes(const struct hd_tr_event *e) {
-  if (hd_op_object[e->op] == HD_OBJ_MEMORY)
-    return hd_op_effect[e->op] == HD_EFF_READ || e->op == HD_OP_ARMW || e->op == HD_OP_ACAS;
-  return acquires(e->op) && !(e->flags & HD_EV_FAILED);
-}
-
-#define KNOWN_FLAGS (HD_EV_FAILED | HD_EV_LATE | HD_EV_PLAIN | HD_EV_VALUE | HD_EV_FOUND)
-
-const char *hd__event_wrong(const struct hd_tr_tables *t, const struct hd_tr_event *e, uint64_t number) {
-  const char *key;
-  if (e->op == HD_OP_NONE || e->op >= HD_OP_COUNT) return "an unknown operation";
-  if (e->flags & ~KNOWN_FLAGS) return "unknown flags";
-  if (e->thread >= t->thread.n) return "an unknown thread";
-  if (e->place > t->place.n) return "an unknown place";
-  bool memory = hd_op_object[e->op] == HD_OBJ_MEMORY;
-  if (hd_op_object[e->op] == HD_OBJ_THREAD && e->object >= t->thread.n)
-    return "an operation on an unknown thread";
-  if (e->flags & (HD_EV_VALUE | HD_EV_FOUND)) {
-    if (!memory || e->size < 1 || e->size > 8) return "a value of something that has none";
-    uint64_t most = hd__value_mask(e->size);
-    if (e->value > most || (e->flags & HD_EV_FOUND && e->aux > most)) return "a value that is too large";
-  }
-  if (!(e->flags & HD_EV_VALUE) && e->value) return "a value without its flag";
-  if (!(e->flags & HD_EV_FOUND)) {
-    enum hd_tr_aux kind = hd_tr_aux_kind(e->op, &key);
-    if (kind == HD_TR_AUX_NONE && e->aux) return "a number of something that has none";
-    if (kind == HD_TR_AUX_THREAD && e->aux > t->thread.n) return "an unknown thread that was woken";
-  }
-  if (e->from >= number) return "that it saw a later event";
   return NULL;
 }
 
-void hd_tr_describe(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_tr_event *e) {
-  hd_str_addf(out, "%s %s%s", t->thread.v[e->thread].name, hd_op_text[e->op],
+const char *hd__event_wrong(const struct hd_tr_tables *t, const struct hd_event *e, uint64_t number) {
+  if (e->op.kind == HD_OP_NONE || e->op.kind >= HD_OP_COUNT) return "an unknown operation";
+  if (e->flags & ~KNOWN_FLAGS) return "unknown flags";
+  if (e->op.thread >= t->thread.n) return "an unknown thread";
+  if (e->place > t->place.n) return "an unknown place";
+  bool memory = hd_op_object(e->op.kind) == HD_OBJ_MEMORY;
+  if (hd_op_object(e->op.kind) == HD_OBJ_THREAD && e->op.object >= t->thread.n)
+    return "an operation on an unknown thread";
+  uint64_t most = memory && e->op.size >= 1 && e->op.size <= 8 ? hd__value_mask(e->op.size) : 0;
+  if (e->flags & HD_EV_VALUE && !most) return "a value of something that has none";
+  if (e->flags & HD_EV_VALUE && e->value > most) return "a value that is too large";
+  if (!(e->flags & HD_EV_VALUE) && e->value) return "a value without its flag";
+  if (e->nchoices > 1 ? e->choice >= e->nchoices : e->choice || e->nchoices)
+    return "an outcome that there was not";
+  if (e->from >= number) return "that it saw a later event";
+  return payload_wrong(t, e, most);
+}
+
+void hd_tr_describe(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_event *e) {
+  hd_str_addf(out, "%s %s%s", t->thread.v[e->op.thread].name, hd_op_text(e->op.kind),
               e->flags & HD_EV_FAILED ? " (failed)" : "");
   const char *name = NULL;
-  if (hd_op_object[e->op] == HD_OBJ_THREAD) {
-    hd_str_addf(out, " %s", t->thread.v[e->object].name);
+  if (hd_op_object(e->op.kind) == HD_OBJ_THREAD) {
+    hd_str_addf(out, " %s", t->thread.v[e->op.object].name);
   } else {
     for (size_t i = 0; i < t->object.n && !name; i++)
-      if (t->object.v[i].addr == e->object) name = t->object.v[i].name;
+      if (t->object.v[i].addr == e->op.object) name = t->object.v[i].name;
     if (name)
       hd_str_addf(out, " `%s`", name);
-    else if (e->object)
-      hd_str_addf(out, " 0x%llx", (unsigned long long)e->object);
+    else if (e->op.object)
+      hd_str_addf(out, " 0x%llx", (unsigned long long)e->op.object);
   }
   const struct hd_tr_place *p = e->place ? &t->place.v[e->place - 1] : NULL;
   if (p && p->file) hd_str_addf(out, " at %s:%u", p->file, p->line);
@@ -250,6 +206,23 @@ void hd__add_object(struct hd_str *out, const struct hd__labels *l, uint64_t add
     hd_str_addf(out, "@%llx", (unsigned long long)addr);
   else
     hd_str_addc(out, '-');
+}
+
+void hd__add_field(struct hd_str *out, const struct hd__labels *l, const struct hd_op *op,
+                   const struct hd_field *f) {
+  uint64_t v = hd_field_get(op, f);
+  switch ((enum hd_field_type)f->type) {
+    case HD_FIELD_THREAD:
+      if (v)
+        hd__add_thread(out, l, v - 1);
+      else
+        hd_str_addc(out, '-');
+      return;
+    case HD_FIELD_OBJECT: hd__add_object(out, l, v); return;
+    case HD_FIELD_ORDER: hd_str_add(out, hd_memory_order_text[v]); return;
+    case HD_FIELD_FOUND: hd_tr_value(out, v, op->size); return;
+    default: hd_str_addf(out, "%llu", (unsigned long long)v);
+  }
 }
 
 #define COUNT_WORDS(table, add)                                                 \

@@ -129,11 +129,11 @@ static bool read_object(struct reader *r, char *line) {
   return true;
 }
 
-static int read_table(struct reader *r, const char *key, size_t min, bool (*entry)(struct reader *, char *),
-                      const char *what, struct hd_err *err) {
+static int read_table(struct reader *r, const char *key, size_t min, size_t max,
+                      bool (*entry)(struct reader *, char *), const char *what, struct hd_err *err) {
   uint64_t n;
   char *line = next_line(r);
-  if (!number(after(line, key), 10, HD_TR_MAX_TABLE, &n) || n < min) return refuse(r, what, err);
+  if (!number(after(line, key), 10, max, &n) || n < min) return refuse(r, what, err);
   for (uint64_t i = 0; i < n; i++) {
     line = next_line(r);
     if (!line || !entry(r, line)) return refuse(r, what, err);
@@ -143,22 +143,23 @@ static int read_table(struct reader *r, const char *key, size_t min, bool (*entr
 
 static int read_tables(struct reader *r, struct hd_err *err) {
   char *line = next_line(r), *command;
-  if (!line || strcmp(line, "heddle-trace 1") != 0) {
-    if (!after(line, "heddle-trace")) return refuse(r, "\"heddle-trace 1\"", err);
+  if (!line || strcmp(line, "heddle-trace 2") != 0) {
+    if (!after(line, "heddle-trace")) return refuse(r, "\"heddle-trace 2\"", err);
     return hd_fail(err, HD_EUSAGE,
-                   "%s:1: written by another version of heddle (this one reads \"heddle-trace 1\")",
+                   "%s:1: written by another version of heddle (this one reads \"heddle-trace 2\")",
                    r->in.name);
   }
   command = after(next_line(r), "command");
   if (!command || strchr(command, ' ') || !string(r, command, &r->tables.command))
     return refuse(r, "\"command WORD\"", err);
-  int rc = read_table(r, "threads", 1, read_thread,
+  int rc = read_table(r, "threads", 1, HD_TR_MAX_THREADS, read_thread,
                       "\"threads N\" and N lines \"thread LABEL NAME FUNCTION\"", err);
   if (rc == HD_OK)
-    rc = read_table(r, "places", 0, read_place,
+    rc = read_table(r, "places", 0, HD_TR_MAX_TABLE, read_place,
                     "\"places N\" and N lines \"place LABEL PC FILE LINE FUNCTION\"", err);
   if (rc == HD_OK)
-    rc = read_table(r, "objects", 0, read_object, "\"objects N\" and N lines \"object LABEL ADDRESS\"", err);
+    rc = read_table(r, "objects", 0, HD_TR_MAX_TABLE, read_object,
+                    "\"objects N\" and N lines \"object LABEL ADDRESS\"", err);
   if (rc != HD_OK) return rc;
   if (!number(after(next_line(r), "events"), 10, HD_TR_MAX_EVENTS - 1, &r->tables.nevents))
     return refuse(r, "\"events N\"", err);
@@ -169,7 +170,7 @@ static int read_tables(struct reader *r, struct hd_err *err) {
 
 static bool find_op(const char *w, uint8_t *op) {
   for (int k = 1; k < HD_OP_COUNT; k++)
-    if (strcmp(w, hd_op_text[k]) == 0) return *op = (uint8_t)k, true;
+    if (strcmp(w, hd_op_text(k)) == 0) return *op = (uint8_t)k, true;
   return false;
 }
 
@@ -203,22 +204,56 @@ static bool memory_value(const char *s, uint32_t size, uint64_t *out) {
   return true;
 }
 
-static bool aux_word(const struct reader *r, struct hd_tr_event *e, char *w) {
-  const char *key;
-  enum hd_tr_aux kind = hd_tr_aux_kind(e->op, &key);
-  char *v = kind == HD_TR_AUX_NONE ? NULL : value_of(w, key);
-  if (!v) return false;
-  if (kind == HD_TR_AUX_NUMBER) return number(v, 10, UINT64_MAX, &e->aux);
-  if (kind == HD_TR_AUX_OBJECT) return object_word(r, v, &e->aux);
+static bool order_word(const char *w, uint64_t *out) {
+  for (*out = HD_MO_NONE + 1; *out < HD_MO_COUNT; ++*out)
+    if (strcmp(w, hd_memory_order_text[*out]) == 0) return true;
+  return false;
+}
+
+/* A field of the payload; false if the word is none, or that field is there already. */
+static bool field_word(const struct reader *r, struct hd_event *e, char *w) {
+  const struct hd_field *f = hd_payload_table[hd_op_payload(e->op.kind)].field;
+  char *v = NULL;
+  while (f->key && (f->type >= HD_FIELD_RUN || !(v = value_of(w, f->key)))) f++;
+  if (!v || hd_field_get(&e->op, f)) return false;
+  uint64_t most = f->size == 8 ? UINT64_MAX : (1ull << 8 * f->size) - 1, n = 0;
   uint32_t thread;
-  if (strcmp(v, "-") == 0) return true;
-  if (!thread_word(r, v, &thread)) return false;
-  e->aux = thread + 1ull;
+  switch ((enum hd_field_type)f->type) {
+    case HD_FIELD_OBJECT:
+      if (!object_word(r, v, &n)) return false;
+      break;
+    case HD_FIELD_THREAD:
+      if (strcmp(v, "-") == 0) return true;
+      if (!thread_word(r, v, &thread)) return false;
+      n = thread + 1ull;
+      break;
+    case HD_FIELD_ORDER:
+      if (!order_word(v, &n)) return false;
+      break;
+    case HD_FIELD_FOUND:
+      if (e->op.access.known || !memory_value(v, e->op.size, &n)) return false;
+      e->op.access.known = 1;
+      break;
+    default:
+      if (!number(v, 10, most, &n)) return false;
+  }
+  hd_field_set(&e->op, f, n);
+  return true;
+}
+
+static bool choice_word(struct hd_event *e, char *v) {
+  char *slash = strchr(v, '/');
+  uint64_t k, n;
+  if (e->nchoices || !slash) return false;
+  *slash = '\0';
+  if (!number(v, 10, UINT16_MAX, &k) || !number(slash + 1, 10, UINT16_MAX, &n) || n < 2) return false;
+  e->choice = (uint16_t)k;
+  e->nchoices = (uint16_t)n;
   return true;
 }
 
 /* One of the words after the place. */
-static bool read_extra(const struct reader *r, struct hd_tr_event *e, char *w) {
+static bool read_extra(const struct reader *r, struct hd_event *e, char *w) {
   static const struct {
     const char *word;
     unsigned flag;
@@ -233,35 +268,34 @@ static bool read_extra(const struct reader *r, struct hd_tr_event *e, char *w) {
   if ((v = value_of(w, "value"))) {
     if (e->flags & HD_EV_VALUE) return false;
     e->flags |= HD_EV_VALUE;
-    return memory_value(v, e->size, &e->value);
+    return memory_value(v, e->op.size, &e->value);
   }
-  if ((v = value_of(w, "found"))) {
-    if (e->flags & HD_EV_FOUND) return false;
-    e->flags |= HD_EV_FOUND;
-    return memory_value(v, e->size, &e->aux);
-  }
-  if ((v = value_of(w, "from"))) return number(v, 10, UINT64_MAX, &e->from) && e->from;
-  return aux_word(r, e, w);
+  if ((v = value_of(w, "choice"))) return choice_word(e, v);
+  uint64_t n;
+  if ((v = value_of(w, "from"))) return number(v, 10, UINT32_MAX, &n) && (e->from = (uint32_t)n) != 0;
+  return field_word(r, e, w);
 }
 
-static bool read_event(const struct reader *r, struct hd_tr_event *e, char *line) {
+static bool read_event(const struct reader *r, struct hd_event *e, char *line) {
   uint64_t n, size;
+  uint32_t thread;
   char *w[6];
   for (int i = 0; i < 6; i++)
     if (!(w[i] = word(&line))) return false;
-  if (!number(w[0], 10, UINT64_MAX, &n) || n != r->number + 1 || !thread_word(r, w[1], &e->thread) ||
-      !find_op(w[2], &e->op) || !number(w[4], 10, UINT32_MAX, &size))
+  if (!number(w[0], 10, UINT64_MAX, &n) || n != r->number + 1 || !thread_word(r, w[1], &thread) ||
+      !find_op(w[2], &e->op.kind) || !number(w[4], 10, UINT32_MAX, &size))
     return false;
-  e->size = (uint32_t)size;
-  uint32_t thread;
-  if (hd_op_object[e->op] != HD_OBJ_THREAD) {
-    if (!object_word(r, w[3], &e->object)) return false;
+  e->op.thread = (uint16_t)thread;
+  e->op.size = (uint32_t)size;
+  if (hd_op_object(e->op.kind) != HD_OBJ_THREAD) {
+    if (!object_word(r, w[3], &e->op.object)) return false;
   } else if (thread_word(r, w[3], &thread)) {
-    e->object = thread;
+    e->op.object = thread;
   } else {
     return false;
   }
   if (strcmp(w[5], "-") != 0 && !(e->place = find_label(&r->place, r->place_label.v, w[5]))) return false;
+  if (e->place) e->op.pc = r->tables.place.v[e->place - 1].pc;
   while (line) {
     char *extra = word(&line);
     if (!extra || !read_extra(r, e, extra)) return false;
@@ -269,7 +303,7 @@ static bool read_event(const struct reader *r, struct hd_tr_event *e, char *line
   return true;
 }
 
-static int next(struct hd_tr_source *s, struct hd_tr_event *e, struct hd_err *err) {
+static int next(struct hd_tr_source *s, struct hd_event *e, struct hd_err *err) {
   struct reader *r = (struct reader *)s;
   if (r->over) return 0;
   char *line = next_line(r);
@@ -282,7 +316,7 @@ static int next(struct hd_tr_source *s, struct hd_tr_event *e, struct hd_err *er
     r->over = true;
     return 0;
   }
-  *e = (struct hd_tr_event){0};
+  *e = (struct hd_event){0};
   if (!line || !read_event(r, e, line))
     return refuse(r, "an event: NUMBER THREAD OPERATION OBJECT SIZE PLACE ...", err);
   const char *wrong = hd__event_wrong(&r->tables, e, ++r->number);

@@ -11,7 +11,7 @@ static void flush(struct hd_str *b, FILE *out) {
 
 static void put_tables(const struct hd__labels *l, struct hd_str *b, FILE *out) {
   const struct hd_tr_tables *t = l->t;
-  hd_str_add(b, "heddle-trace 1\ncommand ");
+  hd_str_add(b, "heddle-trace 2\ncommand ");
   hd__escape(b, t->command);
   hd_str_addf(b, "\nthreads %zu\n", t->thread.n);
   for (size_t i = 0; i < t->thread.n; i++) {
@@ -55,36 +55,16 @@ void hd_tr_value(struct hd_str *out, uint64_t v, uint32_t size) {
     hd_str_addf(out, "0x%llx", (unsigned long long)v);
 }
 
-static void add_value(struct hd_str *b, const char *key, uint64_t v, uint32_t size) {
-  hd_str_addf(b, " %s=", key);
-  hd_tr_value(b, v, size);
-}
-
-static void add_aux(struct hd_str *b, const struct hd__labels *l, const struct hd_tr_event *e) {
-  const char *key;
-  enum hd_tr_aux kind = hd_tr_aux_kind(e->op, &key);
-  if (kind == HD_TR_AUX_NONE) return;
-  hd_str_addf(b, " %s=", key);
-  if (kind == HD_TR_AUX_NUMBER)
-    hd_str_addf(b, "%llu", (unsigned long long)e->aux);
-  else if (kind == HD_TR_AUX_OBJECT)
-    hd__add_object(b, l, e->aux);
-  else if (e->aux)
-    hd__add_thread(b, l, e->aux - 1);
-  else
-    hd_str_addc(b, '-');
-}
-
-static void add_event(struct hd_str *b, const struct hd__labels *l, const struct hd_tr_event *e,
+static void add_event(struct hd_str *b, const struct hd__labels *l, const struct hd_event *e,
                       uint64_t number) {
   hd_str_addf(b, "%llu ", (unsigned long long)number);
-  hd__add_thread(b, l, e->thread);
-  hd_str_addf(b, " %s ", hd_op_text[e->op]);
-  if (hd_op_object[e->op] == HD_OBJ_THREAD)
-    hd__add_thread(b, l, e->object);
+  hd__add_thread(b, l, e->op.thread);
+  hd_str_addf(b, " %s ", hd_op_text(e->op.kind));
+  if (hd_op_object(e->op.kind) == HD_OBJ_THREAD)
+    hd__add_thread(b, l, e->op.object);
   else
-    hd__add_object(b, l, e->object);
-  hd_str_addf(b, " %u ", e->size);
+    hd__add_object(b, l, e->op.object);
+  hd_str_addf(b, " %u ", e->op.size);
   if (e->place)
     hd__add_place(b, l, e->place - 1);
   else
@@ -92,11 +72,16 @@ static void add_event(struct hd_str *b, const struct hd__labels *l, const struct
   if (e->flags & HD_EV_FAILED) hd_str_add(b, " failed");
   if (e->flags & HD_EV_LATE) hd_str_add(b, " late");
   if (e->flags & HD_EV_PLAIN) hd_str_add(b, " plain");
-  if (e->flags & HD_EV_FOUND)
-    add_value(b, "found", e->aux, e->size);
-  else
-    add_aux(b, l, e);
-  if (e->flags & HD_EV_VALUE) add_value(b, "value", e->value, e->size);
+  for (const struct hd_field *f = hd_payload_table[hd_op_payload(e->op.kind)].field; f->key; f++) {
+    if (!hd_field_recorded(&e->op, f)) continue;
+    hd_str_addf(b, " %s=", f->key);
+    hd__add_field(b, l, &e->op, f);
+  }
+  if (e->nchoices > 1) hd_str_addf(b, " choice=%u/%u", e->choice, e->nchoices);
+  if (e->flags & HD_EV_VALUE) {
+    hd_str_add(b, " value=");
+    hd_tr_value(b, e->value, e->op.size);
+  }
   if (e->from) hd_str_addf(b, " from=%llu", (unsigned long long)e->from);
   hd_str_addc(b, '\n');
 }
@@ -104,7 +89,7 @@ static void add_event(struct hd_str *b, const struct hd__labels *l, const struct
 int hd__write_text(struct hd_tr_source *s, FILE *out, struct hd_err *err) {
   struct hd__labels l;
   struct hd_str b;
-  struct hd_tr_event e;
+  struct hd_event e;
   uint64_t number = 0;
   int rc;
   hd__labels_init(&l, s->tables);

@@ -75,9 +75,9 @@ int hd_tr_write_file(struct hd_tr_source *s, enum hd_tr_format format, const cha
   return rc;
 }
 
-int hd_tr_collect(struct hd_tr_source *s, struct hd_tr_event **out, size_t *n, struct hd_err *err) {
-  HD_VEC(struct hd_tr_event) all = {0};
-  struct hd_tr_event e;
+int hd_tr_collect(struct hd_tr_source *s, struct hd_event **out, size_t *n, struct hd_err *err) {
+  HD_VEC(struct hd_event) all = {0};
+  struct hd_event e;
   int rc;
   while ((rc = hd_tr_next(s, &e, err)) > 0) hd_vec_push(&all, e);
   *out = all.v;
@@ -87,17 +87,17 @@ int hd_tr_collect(struct hd_tr_source *s, struct hd_tr_event **out, size_t *n, s
 
 int hd_tr_stat(struct hd_tr_source *s, struct hd_tr_stat *out, struct hd_err *err) {
   *out = (struct hd_tr_stat){.thread = hd_alloc(s->tables->thread.n * sizeof *out->thread)};
-  struct hd_tr_event e;
+  struct hd_event e;
   uint32_t last = 0;
   int rc;
   while ((rc = hd_tr_next(s, &e, err)) > 0) {
-    out->switches += out->events && e.thread != last;
-    last = e.thread;
+    out->switches += out->events && e.op.thread != last;
+    last = e.op.thread;
     out->events++;
     out->plain += (e.flags & HD_EV_PLAIN) != 0;
     out->values += (e.flags & HD_EV_VALUE) != 0;
-    out->op[e.op]++;
-    out->thread[e.thread]++;
+    out->op[e.op.kind]++;
+    out->thread[e.op.thread]++;
   }
   return rc;
 }

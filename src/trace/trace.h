@@ -1,7 +1,7 @@
 /* trace.h: what one execution did, as a value, as a file, and as text. Runs in the supervisor.
  *
  *   tables   the names that events refer to: threads, places in the code, objects
- *   event    one operation: who, what, on what, where, with what value, and which event it saw (`from`)
+ *   event    one operation (model/event.h)
  *   source   events one after the other, with their tables: a recording, a file in one of the formats
  *
  * Sources and writers stream: a trace of any length takes little memory, and one that was made to do harm too
@@ -34,6 +34,8 @@ struct hd_tr_object {
   const char *name;
 };
 
+/* In the events of a trace (struct hd_event) op.thread, THREAD fields of payloads and the objects of operations on
+ * threads are entries of `thread`, and `place` is an entry of `place` plus 1. */
 struct hd_tr_tables {
   const char *command; /* program and arguments, or NULL */
   uint64_t nevents;
@@ -44,36 +46,15 @@ struct hd_tr_tables {
 };
 void hd_tr_tables_fini(struct hd_tr_tables *t);
 
-/* ---- events ---- */
-
-struct hd_tr_event {
-  uint8_t op, flags; /* enum hd_op_kind, HD_EV_* */
-  uint32_t thread;   /* entry of the table */
-  uint32_t place;    /* entry of the table plus 1; 0: unknown */
-  uint32_t size;
-  uint64_t object; /* address; of operations on threads, entry of their table */
-  uint64_t value;  /* with HD_EV_VALUE, see struct hd_event */
-  uint64_t aux;    /* as in struct hd_event, with entries of the table of threads for thread numbers */
-  uint64_t from;   /* the event whose effect this one saw; 0: what was there at the beginning */
-};
-
-/* What `aux` of an operation is, and its key in the text. */
-enum hd_tr_aux { HD_TR_AUX_NONE, HD_TR_AUX_NUMBER, HD_TR_AUX_THREAD, HD_TR_AUX_OBJECT };
-enum hd_tr_aux hd_tr_aux_kind(enum hd_op_kind op, const char **key);
-
-/* Whether the event changes what others see of its object, and whether it sees what they did. */
-bool hd_tr_gives(const struct hd_tr_event *e);
-bool hd_tr_takes(const struct hd_tr_event *e);
-
 /* ---- sources ---- */
 
 struct hd_tr_source {
   const struct hd_tr_tables *tables;
   /* The next event: 1, at the end 0, or an error. */
-  int (*next)(struct hd_tr_source *s, struct hd_tr_event *e, struct hd_err *err);
+  int (*next)(struct hd_tr_source *s, struct hd_event *e, struct hd_err *err);
   void (*close)(struct hd_tr_source *s); /* frees it */
 };
-static inline int hd_tr_next(struct hd_tr_source *s, struct hd_tr_event *e, struct hd_err *err) {
+static inline int hd_tr_next(struct hd_tr_source *s, struct hd_event *e, struct hd_err *err) {
   return s->next(s, e, err);
 }
 /* s may be NULL. */
@@ -107,7 +88,7 @@ struct hd_tr_source *hd_tr_record(const struct hd_tr_recording *r);
 void hd_tr_keep_shared(const struct hd_event *event, size_t n, uint8_t *keep);
 
 /* All events in one array; the caller frees. */
-int hd_tr_collect(struct hd_tr_source *s, struct hd_tr_event **out, size_t *n, struct hd_err *err);
+int hd_tr_collect(struct hd_tr_source *s, struct hd_event **out, size_t *n, struct hd_err *err);
 
 /* ---- writers: all that is left of the source ---- */
 
@@ -121,7 +102,7 @@ int hd_tr_write(struct hd_tr_source *s, enum hd_tr_format format, FILE *out, con
 int hd_tr_write_file(struct hd_tr_source *s, enum hd_tr_format format, const char *path, struct hd_err *err);
 
 /* "T1 write `counter` at x.c:12": an event for people. */
-void hd_tr_describe(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_tr_event *e);
+void hd_tr_describe(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_event *e);
 
 /* A value of `size` bytes, 1 to 8: small numbers in decimal, with their sign; others, mostly pointers, in hexadecimal. */
 void hd_tr_value(struct hd_str *out, uint64_t v, uint32_t size);

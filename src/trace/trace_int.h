@@ -9,8 +9,9 @@
 /* ---- limits of what is read; what is written keeps to them ---- */
 
 #define HD_TR_MAX_EVENTS (1ull << 32)
-#define HD_TR_MAX_TABLE (1u << 24) /* entries of one table */
-#define HD_TR_MAX_STRING 4096      /* bytes */
+#define HD_TR_MAX_TABLE (1u << 24)   /* entries of one table */
+#define HD_TR_MAX_THREADS UINT16_MAX /* op.thread has 16 bits */
+#define HD_TR_MAX_STRING 4096        /* bytes */
 
 /* ---- hash map from numbers or strings to numbers ---- */
 
@@ -40,13 +41,13 @@ static inline uint64_t hd__mix(uint64_t x) {
 
 /* A number that events on the same object share: memory is told apart by 8-byte granules. */
 static inline uint64_t hd__object_key(unsigned op, uint64_t object) {
-  return hd_op_object[op] == HD_OBJ_THREAD ? ~object : object >> 3;
+  return hd_op_object(op) == HD_OBJ_THREAD ? ~object : object >> 3;
 }
 static inline uint64_t hd__value_mask(uint32_t size) { return size >= 8 ? ~0ull : (1ull << 8 * size) - 1; }
 
 /* Why an event cannot be one, or NULL: references into the tables, values that fit, fields that must be 0. `number`
  * is the event's own. */
-const char *hd__event_wrong(const struct hd_tr_tables *t, const struct hd_tr_event *e, uint64_t number);
+const char *hd__event_wrong(const struct hd_tr_tables *t, const struct hd_event *e, uint64_t number);
 
 /* Hands a string over to the tables; one that is empty or NULL is NULL, one that is too long is cut. */
 const char *hd__keep(struct hd_tr_tables *t, char *s);
@@ -61,6 +62,9 @@ struct hd__labels {
 };
 void hd__labels_init(struct hd__labels *l, const struct hd_tr_tables *t);
 void hd__labels_fini(struct hd__labels *l);
+/* A field of a payload: a word, with the labels of threads and objects. pre: it is recorded. */
+void hd__add_field(struct hd_str *out, const struct hd__labels *l, const struct hd_op *op,
+                   const struct hd_field *f);
 void hd__add_thread(struct hd_str *out, const struct hd__labels *l, size_t i);
 void hd__add_place(struct hd_str *out, const struct hd__labels *l, size_t i);
 void hd__add_named(struct hd_str *out, const struct hd__labels *l, size_t i);
@@ -99,7 +103,7 @@ int hd__write_perfetto(struct hd_tr_source *s, FILE *out, struct hd_err *err);
 struct hd__linker;
 struct hd__linker *hd__linker_new(void);
 /* Sets e->from. To be called for every event in order; `number` is the event's. */
-void hd__link(struct hd__linker *l, struct hd_tr_event *e, uint64_t number);
+void hd__link(struct hd__linker *l, struct hd_event *e, uint64_t number);
 void hd__linker_free(struct hd__linker *l);
 
 #endif

@@ -61,7 +61,9 @@ def seeds(heddle, work, corpus):
     add(SUPPRESSIONS, b"# ours\ndata-race:worker*\n*:lib/*.c # all\n\n leak : main \n")
     add(TOML, b'a.b = "x\\u00e9" # c\nd = [1, 0x1f, 2.5e3, 2024-02-29 07:00:00Z]\n[t]\nq = {u = true}\n[[v]]\nw = """\ny"""\n')
     tables = b"\x02\x00\x01\x02T0\x00\x00\x01\x02\x01\x03x.c\x05\x00\x01\x80\x40\x01\x01n"
-    events = b"\x02\x02\x05\x04\x02\x01\x00\x02" b"\x00\x00" b"\x01\x0d\x0c\x01\x00" b"\x80\x40\x00" b"\x08\x00" b"\x0a" b"\x00\x00"
+    events = (b"\x02" b"\x02\x05\x03\x02\x02\x04\x02\x02"  # two, and the lengths of the streams
+              b"\x00\x00" b"\x01\x0d\x0c\x01\x03" b"\x80\x40\x00" b"\x08\x00" b"\x0a\x00"
+              b"\x00\x00\x00\x00" b"\x00\x00" b"\x00\x00")
     add(CHUNKS, len(tables).to_bytes(2, "little") + tables + events)
     return count
 

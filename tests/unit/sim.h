@@ -109,6 +109,7 @@ struct sim_thread {
   uint64_t deadline;
   unsigned mutex;   /* of the wait under way */
   unsigned section; /* nesting of atomic sections */
+  unsigned round;   /* who has arrived at the barrier with it: bit per thread */
   struct hd_op op;
   /* A loop that waits by reading: what it read, whether that has changed since, and by which events. */
   int armed, changed;
@@ -190,7 +191,7 @@ static inline void sim_advance(struct sim *s, unsigned t) {
       case I_SPIN:
       case I_MEM:
         sim_pend(s, t, i->a, SIM_MEMORY + i->b, i->size);
-        if (i->a == HD_OP_ACAS) me->op.aux = (i->v & 1) * 0x0101010101010101ull;
+        if (i->a == HD_OP_ACAS) me->op.access.expected = (i->v & 1) * 0x0101010101010101ull;
         return;
       case I_LOCK:
       case I_TIMEDLOCK:
@@ -234,7 +235,7 @@ static inline void sim_advance(struct sim *s, unsigned t) {
       case I_VALUE: sim_pend(s, t, HD_OP_SEMVALUE, SIM_SEM_AT, 0); return;
       case I_BARRIER:
         sim_pend(s, t, HD_OP_BARRIER, SIM_BARRIER_AT, s->p->barrier);
-        me->op.aux = (uint64_t)s->ordered;
+        me->op.barrier.ordered = (uint32_t)s->ordered;
         return;
       case I_CHOOSE: sim_pend(s, t, HD_OP_CHOOSE, 0, i->v); return;
       case I_SLEEP: sim_pend(s, t, HD_OP_SLEEP, 0, 0); return;
@@ -346,17 +347,17 @@ static inline void sim_spins(struct sim *s) {
       t->disabler = s->events;
       t->enabler_before = t->enabler;
     }
-    t->op.enabler = t->enabler;
-    t->op.disabler = t->disabler;
-    t->op.enabler_before = t->enabler_before;
+    t->op.ready.enabler = t->enabler;
+    t->op.ready.disabler = t->disabler;
+    t->op.ready.enabler_before = t->enabler_before;
   }
 }
 
 /* What a memory operation would find now. */
 static inline void sim_find(const struct sim *s, struct hd_op *op) {
-  op->before = 0;
-  memcpy(&op->before, s->memory + (op->object - SIM_MEMORY), op->size);
-  op->known = 1;
+  op->access.found = 0;
+  memcpy(&op->access.found, s->memory + (op->object - SIM_MEMORY), op->size);
+  op->access.known = 1;
 }
 
 /* Who can go on; the number of them. */
@@ -373,7 +374,7 @@ static inline unsigned sim_here(struct sim *s, unsigned current) {
     if (s->t[i].op.kind == HD_OP_ACAS) sim_find(s, &s->t[i].op);
   if (s->section) {
     struct hd_op *op = &s->t[s->section - 1].op;
-    if (hd_set_has(&s->enabled, s->section - 1) && hd_section_keeps(op->kind)) {
+    if (hd_set_has(&s->enabled, s->section - 1) && hd_op_is(op->kind, HD_TRAIT_INSIDE)) {
       op->section = HD_SECTION_INSIDE;
       s->enabled = (struct hd_set){{1ull << (s->section - 1)}};
       n = 1;
@@ -410,7 +411,7 @@ static inline uint64_t sim_hash(const void *p, size_t n, uint64_t h) {
 /* Executes a memory operation; returns its flags. */
 static inline unsigned sim_access(struct sim *s, struct sim_thread *t, const struct sim_instr *i) {
   uint8_t *m = s->memory + i->b;
-  if (hd_op_effect[i->a] == HD_EFF_READ || i->a == HD_OP_ARMW || i->a == HD_OP_ACAS) {
+  if (hd_op_does(i->a, 0, HD_EFF_SEES)) {
     t->last = 0;
     for (unsigned k = 0; k < i->size; k++) t->last += m[k];
     t->seen = sim_hash(m, i->size, t->seen);
@@ -425,7 +426,7 @@ static inline unsigned sim_access(struct sim *s, struct sim_thread *t, const str
       for (unsigned k = 0; k < i->size; k++) m[k] = (uint8_t)(m[k] + i->v);
       break;
     default:
-      if (hd_op_effect[i->a] == HD_EFF_WRITE)
+      if (hd_op_does(i->a, 0, HD_EFF_CHANGES))
         for (unsigned k = 0; k < i->size; k++) m[k] = i->v & 8 ? (uint8_t)(t->last + i->v) : i->v;
   }
   return 0;
@@ -450,28 +451,28 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
   struct hd_set queued = {{queue}};
   switch (me->op.kind) {
     case HD_OP_SIGNAL: nchoices = (unsigned)__builtin_popcountll(queue); break;
-    case HD_OP_BROADCAST: me->op.aux = (uint64_t)__builtin_popcountll(queue); break;
+    case HD_OP_BROADCAST: me->op.wake.count = (uint32_t)__builtin_popcountll(queue); break;
     case HD_OP_CHOOSE: nchoices = i->v; break;
     case HD_OP_BLEAVE: nchoices = me->op.size; break;
     case HD_OP_WAIT:
-    case HD_OP_TIMEDWAIT: me->op.aux = SIM_LOCK(i->b); break;
+    case HD_OP_TIMEDWAIT: me->op.wait.mutex = SIM_LOCK(i->b); break;
     default: break;
   }
   if (nchoices > 1 && (choice = choose(ctx, nchoices)) < 0) return 0;
-  if (me->op.kind == HD_OP_SIGNAL) me->op.aux = queue ? hd_set_nth(&queued, (unsigned)choice) + 1 : 0;
+  if (me->op.kind == HD_OP_SIGNAL) me->op.wake.thread = queue ? hd_set_nth(&queued, (unsigned)choice) + 1 : 0;
   unsigned lock = me->op.object >= SIM_LOCK(0) ? (unsigned)((me->op.object - SIM_LOCK(0)) / 64) : 0;
-  if (hd_op_object[me->op.kind] == HD_OBJ_MEMORY) {
+  if (hd_op_object(me->op.kind) == HD_OBJ_MEMORY) {
     sim_find(s, &me->op);
     flags = sim_access(s, me, i);
   }
   if (me->op.kind == HD_OP_TRYLOCK && s->owner[lock]) flags = HD_EV_FAILED;
   if ((me->op.kind == HD_OP_TIMEDLOCK || me->op.kind == HD_OP_WAKE) && me->late) flags = HD_EV_FAILED;
   if (me->op.kind == HD_OP_ONCE && s->once_done) flags = HD_EV_FAILED;
-  if (hd_op_object[me->op.kind] == HD_OBJ_SEM) {
-    me->op.aux = s->tokens;
+  if (hd_op_object(me->op.kind) == HD_OBJ_SEM) {
+    me->op.sem.value = s->tokens;
     if (i->what == I_TAKE && !s->tokens) flags = HD_EV_FAILED;
   }
-  if (hd_op_object[me->op.kind] == HD_OBJ_RWLOCK && i->what != I_RWUNLOCK &&
+  if (hd_op_object(me->op.kind) == HD_OBJ_RWLOCK && i->what != I_RWUNLOCK &&
       (s->writer || (i->what == I_WRLOCK && s->readers)))
     flags = HD_EV_FAILED;
   s->events++;
@@ -513,7 +514,7 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
       if (i->what == I_TIMEDWAIT) sim_timer(s, me, i->v);
       return 1;
     case HD_OP_SIGNAL:
-      if (queue) sim_wake(s, (unsigned)me->op.aux - 1);
+      if (queue) sim_wake(s, me->op.wake.thread - 1);
       break;
     case HD_OP_BROADCAST:
       for (unsigned k = 0; k < SIM_THREADS; k++)
@@ -561,12 +562,13 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
       me->state = SIM_ARRIVED;
       s->arrived |= 1u << t;
       me->op.kind = HD_OP_BLEAVE;
-      me->op.aux = 0;
+      me->op.barrier.ordered = 0;
+      me->round = 0;
       if ((unsigned)__builtin_popcount(s->arrived) == s->p->barrier) { /* the first of them chooses */
         unsigned first = (unsigned)__builtin_ctz(s->arrived);
         for (unsigned k = 0; k < SIM_THREADS; k++)
           if (s->arrived >> k & 1) {
-            s->t[k].op.aux = s->arrived;
+            s->t[k].round = s->arrived;
             s->t[k].op.size = 0;
           }
         s->t[first].op.size = s->p->barrier;
@@ -576,9 +578,9 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
       return 1;
     case HD_OP_BLEAVE:
       if (me->op.size) {
-        struct hd_set all = {{me->op.aux}};
+        struct hd_set all = {{me->round}};
         for (unsigned k = 0; k < SIM_THREADS; k++)
-          if (me->op.aux >> k & 1) {
+          if (me->round >> k & 1) {
             s->t[k].last = k == hd_set_nth(&all, (unsigned)choice);
             s->t[k].seen = hd_mix64(s->t[k].seen * 31 + s->t[k].last);
             s->t[k].state = SIM_RUNS;

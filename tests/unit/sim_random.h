@@ -188,7 +188,7 @@ static inline void print_program(const struct sim_program *p) {
     for (unsigned k = 0; k < p->n[t]; k++) {
       const struct sim_instr *i = &p->code[t][k];
       if (i->what == I_MEM)
-        printf(" %s@%u/%u=%u;", hd_op_text[i->a], i->b, i->size, i->v);
+        printf(" %s@%u/%u=%u;", hd_op_text(i->a), i->b, i->size, i->v);
       else
         printf(" %s(a%u b%u v%u);", names[i->what], i->a, i->b, i->v);
     }

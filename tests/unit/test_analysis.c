@@ -15,7 +15,8 @@
 #define BOTH (HD_MARK_SHARED | HD_MARK_CONE)
 
 static struct hd_event ev(unsigned thread, unsigned op, uint64_t object, uint32_t size) {
-  return (struct hd_event){.thread = (uint16_t)thread, .op = (uint8_t)op, .object = object, .size = size};
+  return (struct hd_event){
+      .op = {.thread = (uint16_t)thread, .kind = (uint8_t)op, .object = object, .size = size}};
 }
 
 /* T1 and T2 each read and write X; T2 also uses Y, which nobody else does. */
@@ -81,7 +82,7 @@ static void pairs_of_memory(void **state) {
   bool reversible = false;
   for (size_t i = 0; i < pairs.n; i++) {
     reversible |= pairs.v[i].first == 3 && pairs.v[i].second == 6;
-    assert_int_not_equal(e[pairs.v[i].first].thread, e[pairs.v[i].second].thread);
+    assert_int_not_equal(e[pairs.v[i].first].op.thread, e[pairs.v[i].second].op.thread);
   }
   assert_true(reversible);
   free(pairs.v);
@@ -112,7 +113,7 @@ static void locks_held(void **state) {
                          ev(2, HD_OP_LOCK, M, 0),          ev(1, HD_OP_WAKE, M + 64, 0),
                          ev(1, HD_OP_UNLOCK, M, 0)};
   e[2].flags = HD_EV_FAILED;
-  e[3].aux = M + 64;
+  e[3].op.wait.mutex = M + 64;
   uint64_t lock[4];
   assert_int_equal(hd_analysis_held(e, 3, 1, lock, 4), 2);
   assert_true(lock[0] == M && lock[1] == M + 64);
@@ -133,16 +134,16 @@ static void anything(void **state) {
     unsigned char *b = (unsigned char *)e;
     for (size_t i = 0; i < N * sizeof *e; i++)
       b[i] = (unsigned char)((seed = seed * 6364136223846793005u + 1) >> 56);
-    const struct hd_pending end[] = {{e[0].thread, e[0].object}, {1, 0}};
+    const struct hd_pending end[] = {{e[0].op.thread, e[0].op.object}, {1, 0}};
     uint8_t *mark = hd_analysis_mark(e, N, end, 2);
     memset(mark, BOTH, N);
     for (size_t i = 0; i < N; i++)
-      e[i].op %= HD_OP_COUNT; /* those that are marked as shared are known ones */
+      e[i].op.kind %= HD_OP_COUNT; /* those that are marked as shared are known ones */
     struct hd_pairs pairs;
     hd_analysis_pairs(e, N, mark, end, 2, &pairs);
     for (size_t i = 0; i < pairs.n; i++) assert_true(pairs.v[i].first < N);
     uint64_t lock[16];
-    assert_true(hd_analysis_held(e, N, e[5].thread, lock, 16) <= 16);
+    assert_true(hd_analysis_held(e, N, e[5].op.thread, lock, 16) <= 16);
     free(pairs.v);
     free(mark);
   }

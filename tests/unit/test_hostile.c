@@ -36,16 +36,18 @@ static char *name(void *arg, uint64_t addr) {
 /* Events of all kinds, most of which make no sense; a recording is never refused. */
 static void make_events(struct hd_event *e, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    e[i] = (struct hd_event){.thread = (uint16_t)rnd(5),
-                             .op = (uint8_t)rnd(HD_OP_COUNT + 1),
+    e[i] = (struct hd_event){.op = {.thread = (uint16_t)rnd(5),
+                                    .kind = (uint8_t)rnd(HD_OP_COUNT + 1),
+                                    .size = rnd(3) ? 1u << rnd(4) : rnd(100000),
+                                    .object = rnd(4)   ? 0x1000 + 4 * rnd(40)
+                                              : rnd(2) ? rnd(6)
+                                                       : UINT64_MAX - rnd(3),
+                                    .pc = rnd(5) ? 0x400000 + rnd(30) : 0},
                              .flags = (uint8_t)rnd(256),
-                             .size = rnd(3) ? 1u << rnd(4) : rnd(100000),
-                             .object = rnd(4)   ? 0x1000 + 4 * rnd(40)
-                                       : rnd(2) ? rnd(6)
-                                                : UINT64_MAX - rnd(3),
-                             .pc = rnd(5) ? 0x400000 + rnd(30) : 0,
-                             .value = rnd(3) ? rnd(100) : (uint64_t)rnd(UINT32_MAX) << rnd(33),
-                             .aux = rnd(3) ? rnd(10) : UINT64_MAX - rnd(3)};
+                             .choice = (uint16_t)rnd(4),
+                             .nchoices = (uint16_t)rnd(4),
+                             .value = rnd(3) ? rnd(100) : (uint64_t)rnd(UINT32_MAX) << rnd(33)};
+    for (int k = 0; k < 3; k++) e[i].op.payload[k] = rnd(3) ? rnd(10) : UINT64_MAX - rnd(3);
   }
 }
 
@@ -231,7 +233,7 @@ static void bombs(void **state) {
   }
   /* A chunk that says it unpacks to a gigabyte. */
   hd_str_clear(&b);
-  hd_str_addn(&b, HD_TR_MAGIC "\x01T\x80\x80\x80\x80\x04\x10\0\0\0\0", HD_TR_MAGIC_LEN + 12);
+  hd_str_addn(&b, HD_TR_MAGIC "\x02T\x80\x80\x80\x80\x04\x10\0\0\0\0", HD_TR_MAGIC_LEN + 12);
   hd_str_addn(&b, "(\xb5/\xfd\0\0\0\0\0\0\0\0\0\0\0\0", 16);
   assert_false(feed(FEED_FILE, b.s, b.n));
   hd_str_fini(&b);

@@ -173,13 +173,25 @@ static void replay_config_looks_for_the_finding(void **state) {
 /* ---- events ---- */
 
 static const struct hd_event events[] = {
-    {0, HD_OP_CREATE, 0, 0, 1, 0x401000, 0, 0},
-    {1, HD_OP_CREATE, 0, 0, 2, 0x401010, 0, 0},
-    {0, HD_OP_CREATE, 0, 0, 3, 0x401000, 0, 0},
-    {2, HD_OP_WRITE, 0, 4, 0x555555558010, 0x401020, 0, 0},
-    {3, HD_OP_TRYLOCK, HD_EV_FAILED, 0, 0x555555558020, 0x401030, 0, 0},
-    {3, HD_OP_READ, HD_EV_PLAIN | HD_EV_VALUE, 4, 0x555555558010, 0x401038, 7, 0},
-    {0, HD_OP_JOIN, 0, 0, 2, 0x401040, 0, 0},
+    {.op = {.thread = 0, .kind = HD_OP_CREATE, .size = 0, .object = 1, .pc = 0x401000},
+     .flags = 0,
+     .value = 0},
+    {.op = {.thread = 1, .kind = HD_OP_CREATE, .size = 0, .object = 2, .pc = 0x401010},
+     .flags = 0,
+     .value = 0},
+    {.op = {.thread = 0, .kind = HD_OP_CREATE, .size = 0, .object = 3, .pc = 0x401000},
+     .flags = 0,
+     .value = 0},
+    {.op = {.thread = 2, .kind = HD_OP_WRITE, .size = 4, .object = 0x555555558010, .pc = 0x401020},
+     .flags = 0,
+     .value = 0},
+    {.op = {.thread = 3, .kind = HD_OP_TRYLOCK, .size = 0, .object = 0x555555558020, .pc = 0x401030},
+     .flags = HD_EV_FAILED,
+     .value = 0},
+    {.op = {.thread = 3, .kind = HD_OP_READ, .size = 4, .object = 0x555555558010, .pc = 0x401038},
+     .flags = HD_EV_PLAIN | HD_EV_VALUE,
+     .value = 7},
+    {.op = {.thread = 0, .kind = HD_OP_JOIN, .size = 0, .object = 2, .pc = 0x401040}, .flags = 0, .value = 0},
 };
 #define NEVENTS (sizeof events / sizeof events[0])
 

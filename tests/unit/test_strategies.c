@@ -128,12 +128,12 @@ static enum mutation mutation;
 
 static struct hd_op mutated(const struct hd_op *op, unsigned *flags, unsigned *nchoices) {
   struct hd_op m = *op;
-  int memory = hd_op_object[op->kind] == HD_OBJ_MEMORY;
+  int memory = hd_op_object(op->kind) == HD_OBJ_MEMORY;
   int hidden = (mutation == MUTATE_LOCKS && op->kind == HD_OP_LOCK) ||
                (mutation == MUTATE_TRYLOCK && op->kind == HD_OP_TRYLOCK && *flags) ||
                (mutation == MUTATE_SIGNALS && (op->kind == HD_OP_SIGNAL || op->kind == HD_OP_BROADCAST)) ||
                (mutation == MUTATE_ENDS && op->kind == HD_OP_END) ||
-               (mutation == MUTATE_WRITERS && hd_op_object[op->kind] == HD_OBJ_RWLOCK &&
+               (mutation == MUTATE_WRITERS && hd_op_object(op->kind) == HD_OBJ_RWLOCK &&
                 op->kind != HD_OP_RDLOCK && op->kind != HD_OP_RDUNLOCK) ||
                (mutation == MUTATE_POSTS && op->kind == HD_OP_SEMPOST) ||
                (mutation == MUTATE_SECTION && op->kind == HD_OP_SECTION);

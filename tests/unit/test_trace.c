@@ -16,11 +16,17 @@
 #define COND 0x602040
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
-#define EV(t, o, f, s, x, v, a)                                                                         \
-  {                                                                                                     \
-    .thread = t, .op = HD_OP_##o, .flags = f, .size = s, .object = x, .pc = PC + HD_OP_##o, .value = v, \
-    .aux = a                                                                                            \
+#define EVP(t, o, f, s, x, v, ...)                                                                     \
+  {                                                                                                    \
+    .op = {.thread = t, .kind = HD_OP_##o, .size = s, .object = x, .pc = PC + HD_OP_##o, __VA_ARGS__}, \
+    .flags = f, .value = v                                                                             \
   }
+#define EV(t, o, f, s, x, v)                                                                          \
+  {                                                                                                   \
+    .op = {.thread = t, .kind = HD_OP_##o, .size = s, .object = x, .pc = PC + HD_OP_##o}, .flags = f, \
+    .value = v                                                                                        \
+  }
+#define FOUND(v) .access = {.found = v, .known = 1}
 
 static char *name(void *arg, uint64_t addr) {
   (void)arg;
@@ -61,38 +67,44 @@ static struct hd_tr_source *reopen(const char *data, size_t len) {
 }
 
 static const struct hd_event story[] = {
-    EV(0, START, 0, 0, 0, 0, 0),
-    EV(0, WRITE, HD_EV_PLAIN | HD_EV_VALUE, 4, X, 0xffffffff, 0),
-    EV(0, CREATE, 0, 0, 1, 0, 0),
-    EV(1, START, 0, 0, 1, 0, 0),
-    EV(1, CREATE, 0, 0, 2, 0, 0),
-    EV(1, LOCK, 0, 0, LOCK, 0, 0),
-    EV(1, READ, HD_EV_VALUE, 4, X, 0xffffffff, 0),
-    EV(1, WAIT, 0, 0, COND, 0, LOCK),
-    EV(0, TRYLOCK, 0, 0, LOCK, 0, 0),
-    EV(0, WRITE, HD_EV_VALUE, 1, X + 1, 7, 0),
-    EV(0, SIGNAL, 0, 0, COND, 0, 2),
-    EV(0, UNLOCK, 0, 0, LOCK, 0, 0),
-    EV(1, WAKE, 0, 0, LOCK, 0, 0),
-    EV(1, READ, HD_EV_VALUE, 4, X, 0xffff07ff, 0),
-    EV(2, ARMW, HD_EV_VALUE | HD_EV_FOUND, 4, X, 0x10000, 0xffff07ff),
-    EV(2, ACAS, HD_EV_FAILED | HD_EV_VALUE | HD_EV_FOUND, 4, X, 0x10000, 0x10000),
-    EV(2, READ, HD_EV_VALUE, 2, X, 0, 0),
-    EV(2, TRYLOCK, HD_EV_FAILED, 0, LOCK, 0, 0),
-    EV(2, EXIT, 0, 0, 2, 0, 0),
-    EV(1, JOIN, 0, 0, 2, 0, 0),
-    EV(1, FREE, HD_EV_VALUE, 8192, X & ~4095ull, 5, 0),
-    EV(1, READ, 0, 1, X + 100, 0, 0),
-    EV(1, CHOOSE, 0, 5, 0, 0, 3),
+    EV(0, START, 0, 0, 0, 0),
+    EV(0, WRITE, HD_EV_PLAIN | HD_EV_VALUE, 4, X, 0xffffffff),
+    EV(0, CREATE, 0, 0, 1, 0),
+    EV(1, START, 0, 0, 1, 0),
+    EV(1, CREATE, 0, 0, 2, 0),
+    EV(1, LOCK, 0, 0, LOCK, 0),
+    EV(1, READ, HD_EV_VALUE, 4, X, 0xffffffff),
+    EVP(1, WAIT, 0, 0, COND, 0, .wait.mutex = LOCK),
+    EV(0, TRYLOCK, 0, 0, LOCK, 0),
+    EV(0, WRITE, HD_EV_VALUE, 1, X + 1, 7),
+    EVP(0, SIGNAL, 0, 0, COND, 0, .wake.thread = 2),
+    EV(0, UNLOCK, 0, 0, LOCK, 0),
+    EV(1, WAKE, 0, 0, LOCK, 0),
+    EV(1, READ, HD_EV_VALUE, 4, X, 0xffff07ff),
+    EVP(2, ARMW, HD_EV_VALUE, 4, X, 0x10000, FOUND(0xffff07ff)),
+    EVP(2, ACAS, HD_EV_FAILED | HD_EV_VALUE, 4, X, 0x10000,
+        .access = {.found = 0x10000, .known = 1, .order = HD_MO_ACQUIRE}),
+    EV(2, READ, HD_EV_VALUE, 2, X, 0),
+    EV(2, TRYLOCK, HD_EV_FAILED, 0, LOCK, 0),
+    EV(2, EXIT, 0, 0, 2, 0),
+    EV(1, JOIN, 0, 0, 2, 0),
+    EV(1, FREE, HD_EV_VALUE, 8192, X & ~4095ull, 5),
+    EV(1, READ, 0, 1, X + 100, 0),
+    {.op = {.thread = 1, .kind = HD_OP_CHOOSE, .size = 5, .pc = PC + HD_OP_CHOOSE},
+     .choice = 3,
+     .nchoices = 5},
+    EVP(0, FENCE, HD_EV_PLAIN, 0, 0, 0, .access.order = HD_MO_SEQ_CST),
+    EVP(0, BROADCAST, 0, 0, COND, 0, .wake.count = 7),
+    EVP(0, SEMPOST, 0, 0, LOCK + 64, 0, .sem.value = 1ull << 40),
 };
 
 /* Which event each of them saw. */
 static void versions(void **state) {
   (void)state;
-  static const uint64_t from[COUNT(story)] = {0,  0,  0,  3,  0,  0, 2, 0,  8, 0,  0, 0,
-                                              12, 10, 10, 15, 15, 0, 0, 19, 0, 21, 0};
+  static const uint64_t from[COUNT(story)] = {0,  0,  0,  3,  0, 0, 2,  0, 8,  0, 0, 0, 12,
+                                              10, 10, 15, 15, 0, 0, 19, 0, 21, 0, 0, 0, 0};
   struct hd_tr_source *s = record(story, COUNT(story));
-  struct hd_tr_event *e;
+  struct hd_event *e;
   struct hd_err err;
   size_t n;
   assert_int_equal(hd_tr_collect(s, &e, &n, &err), HD_OK);
@@ -105,7 +117,7 @@ static void versions(void **state) {
   hd_tr_close(s);
 }
 
-static const char text[] = "heddle-trace 1\n"
+static const char text[] = "heddle-trace 2\n"
                            "command ./p%20'a%20b'\n"
                            "threads 3\n"
                            "thread T0 - f\n"
@@ -130,7 +142,10 @@ static void text_form(void **state) {
       "\n14 T1 read x 4 a.c:7~4 value=-63489 from=10\n",
       "\n15 T1.1 atomic-rmw x 4 a.c:7~10 found=-63489 value=0x10000 from=10\n",
       "\n18 T1.1 trylock the%20lock 0 a.c:7~6 failed\n",
-      "\n23 T1 choose - 5 a.c:7~15 outcome=3\nend\n",
+      "\n16 T1.1 atomic-cas x 4 a.c:7~11 failed order=acquire found=0x10000 value=0x10000 from=15\n",
+      "\n23 T1 choose - 5 a.c:7~15 choice=3/5\n24 T0 fence - 0 a.c:7~16 plain order=seq_cst\n",
+      " woken=7\n",
+      " had=1099511627776\nend\n",
   };
   for (size_t i = 0; i < COUNT(lines); i++)
     if (!strstr(out, lines[i])) fail_msg("there is no %s in\n%s", lines[i], out);
@@ -158,14 +173,14 @@ static void round_trips(void **state) {
 static void filter(void **state) {
   (void)state;
   static const struct hd_event e[] = {
-      EV(0, WRITE, HD_EV_PLAIN, 4, X, 0, 0),
-      EV(0, WRITE, HD_EV_PLAIN, 4, X + 64, 0, 0),
-      EV(0, CREATE, 0, 0, 1, 0, 0),
-      EV(1, READ, HD_EV_PLAIN, 1, X + 7, 0, 0),
-      EV(1, READ, HD_EV_PLAIN, 8, X + 128, 0, 0),
-      EV(1, READ, 0, 8, X + 256, 0, 0),
-      EV(1, READ, HD_EV_PLAIN, 16, X + 60, 0, 0),
-      EV(1, READ, HD_EV_PLAIN, 0, 0, 0, 0),
+      EV(0, WRITE, HD_EV_PLAIN, 4, X, 0),
+      EV(0, WRITE, HD_EV_PLAIN, 4, X + 64, 0),
+      EV(0, CREATE, 0, 0, 1, 0),
+      EV(1, READ, HD_EV_PLAIN, 1, X + 7, 0),
+      EV(1, READ, HD_EV_PLAIN, 8, X + 128, 0),
+      EV(1, READ, 0, 8, X + 256, 0),
+      EV(1, READ, HD_EV_PLAIN, 16, X + 60, 0),
+      EV(1, READ, HD_EV_PLAIN, 0, 0, 0),
   };
   static const uint8_t want[COUNT(e)] = {1, 1, 1, 1, 0, 1, 1, 0};
   uint8_t keep[COUNT(e)];
@@ -173,7 +188,7 @@ static void filter(void **state) {
   assert_memory_equal(keep, want, sizeof want);
   struct hd_tr_source *s = hd_tr_record(&(struct hd_tr_recording){.event = e, .n = COUNT(e), .kept = keep});
   assert_int_equal(s->tables->nevents, 6);
-  struct hd_tr_event *all;
+  struct hd_event *all;
   struct hd_err err;
   size_t n;
   assert_int_equal(hd_tr_collect(s, &all, &n, &err), HD_OK);
@@ -187,9 +202,9 @@ static void filter(void **state) {
 static void numbers_used_again(void **state) {
   (void)state;
   static const struct hd_event e[] = {
-      EV(0, CREATE, 0, 0, 1, 0, 0), EV(1, EXIT, 0, 0, 1, 0, 0),   EV(0, JOIN, 0, 0, 1, 0, 0),
-      EV(0, CREATE, 0, 0, 1, 0, 0), EV(1, CREATE, 0, 0, 2, 0, 0), EV(2, YIELD, 0, 0, 0, 0, 0),
-      EV(5, YIELD, 0, 0, 0, 0, 0),  EV(0, CREATE, 0, 0, 0, 0, 0), EV(0, JOIN, 0, 0, 1, 0, 0),
+      EV(0, CREATE, 0, 0, 1, 0), EV(1, EXIT, 0, 0, 1, 0),   EV(0, JOIN, 0, 0, 1, 0),
+      EV(0, CREATE, 0, 0, 1, 0), EV(1, CREATE, 0, 0, 2, 0), EV(2, YIELD, 0, 0, 0, 0),
+      EV(5, YIELD, 0, 0, 0, 0),  EV(0, CREATE, 0, 0, 0, 0), EV(0, JOIN, 0, 0, 1, 0),
   };
   size_t n;
   char *out = write(record(e, COUNT(e)), HD_TR_TEXT, &n);
@@ -208,18 +223,18 @@ static void compact(void **state) {
   size_t n = 300000, len;
   struct hd_event *e = hd_alloc(n * sizeof *e);
   for (size_t i = 0; i < n; i++)
-    e[i] = i % 3 == 2 ? (struct hd_event)EV(0, READ, HD_EV_VALUE, 4, X + 4 * (i % 1000), i, 0)
-                      : (struct hd_event)EV(i & 1, WRITE, HD_EV_VALUE, 8, LOCK, ~i, 0);
+    e[i] = i % 3 == 2 ? (struct hd_event)EV(0, READ, HD_EV_VALUE, 4, X + 4 * (i % 1000), i)
+                      : (struct hd_event)EV(i & 1, WRITE, HD_EV_VALUE, 8, LOCK, ~i);
   char *out = write(record(e, n), HD_TR_BINARY, &len);
   assert_in_range(len, 1, n / 2);
   struct hd_tr_source *a = record(e, n), *b = reopen(out, len);
-  struct hd_tr_event x, y;
+  struct hd_event x, y;
   struct hd_err err;
   for (size_t i = 0; i < n; i++) {
     assert_int_equal(hd_tr_next(a, &x, &err), 1);
     assert_int_equal(hd_tr_next(b, &y, &err), 1);
-    if (x.value != y.value || x.object != y.object || x.from != y.from || x.thread != y.thread ||
-        x.op != y.op || x.place != y.place || x.size != y.size || x.aux != y.aux || x.flags != y.flags)
+    if (x.value != y.value || x.from != y.from || x.place != y.place || x.flags != y.flags ||
+        memcmp(&x.op, &y.op, sizeof x.op) != 0)
       fail_msg("event %zu is another one", i + 1);
   }
   assert_int_equal(hd_tr_next(b, &y, &err), 0);
@@ -233,14 +248,13 @@ static void compact(void **state) {
 static void large_writes(void **state) {
   (void)state;
   static const struct hd_event e[] = {
-      EV(0, WRITE, 0, 1u << 30, X + 3, 0, 0),  EV(0, WRITE, 0, 2, X + 5, 0, 0),
-      EV(0, READ, 0, 1, X + 2, 0, 0),          EV(0, READ, 0, 1, X + 4, 0, 0),
-      EV(0, READ, 0, 1, X + (1 << 29), 0, 0),  EV(0, READ, 0, 1, X + 6, 0, 0),
-      EV(0, READ, 0, 8, UINT64_MAX - 3, 0, 0),
+      EV(0, WRITE, 0, 1u << 30, X + 3, 0),  EV(0, WRITE, 0, 2, X + 5, 0),        EV(0, READ, 0, 1, X + 2, 0),
+      EV(0, READ, 0, 1, X + 4, 0),          EV(0, READ, 0, 1, X + (1 << 29), 0), EV(0, READ, 0, 1, X + 6, 0),
+      EV(0, READ, 0, 8, UINT64_MAX - 3, 0),
   };
   static const uint64_t from[COUNT(e)] = {0, 0, 0, 1, 1, 2, 0};
   struct hd_tr_source *s = record(e, COUNT(e));
-  struct hd_tr_event x;
+  struct hd_event x;
   struct hd_err err;
   for (size_t i = 0; i < COUNT(e); i++) {
     assert_int_equal(hd_tr_next(s, &x, &err), 1);
@@ -261,15 +275,15 @@ static void refuse(const char *data, const char *message) {
   hd_tr_close(s);
 }
 
-#define HEAD "heddle-trace 1\ncommand -\nthreads 1\nthread T0 - -\nplaces 0\nobjects 1\nobject x 10\n"
+#define HEAD "heddle-trace 2\ncommand -\nthreads 1\nthread T0 - -\nplaces 0\nobjects 1\nobject x 10\n"
 
 static void wrong_text(void **state) {
   (void)state;
   refuse("", "not a trace");
-  refuse("heddle-trace 2\n", "another version");
-  refuse("heddle-trace 1\ncommand a b\n", "t:2: ");
-  refuse("heddle-trace 1\ncommand -\nthreads 0\n", "t:3: ");
-  refuse("heddle-trace 1\ncommand -\nthreads 2\nthread T0 - -\nthread T0 - -\n", "t:5: ");
+  refuse("heddle-trace 3\n", "another version");
+  refuse("heddle-trace 2\ncommand a b\n", "t:2: ");
+  refuse("heddle-trace 2\ncommand -\nthreads 0\n", "t:3: ");
+  refuse("heddle-trace 2\ncommand -\nthreads 2\nthread T0 - -\nthread T0 - -\n", "t:5: ");
   refuse(HEAD "events 1\nend\n", "t:9: ");
   refuse(HEAD "events 0\n", "\"end\"");
   refuse(HEAD "events 0\nend\nend\n", "nothing after");

@@ -2,8 +2,9 @@
 /* model.js: what the page knows: the data, decoded, and what follows from them. Draws nothing. */
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const FLAG = { failed: 1, late: 2, plain: 4, value: 8, found: 16 };
-const OPERATIONS = DATA.operations.map(([name, object, effect, aux]) => ({ name, object, effect, aux }));
+const FLAG = { failed: 1, late: 2, plain: 4, value: 8 };
+const OPERATIONS = DATA.operations.map(([name, object, effect, failed, second, keys]) =>
+  ({ name, object, effect, failed, second, keys }));
 
 /* An element with attributes and children. Strings become text, never markup. */
 function el(tag, attributes, ...children) {
@@ -63,12 +64,14 @@ class Run {
 
   step(e, index) {
     const op = OPERATIONS[e[1]];
-    const flags = e[4] || 0;
+    const flags = e[4] || 0, payload = e[7] || [];
+    const fields = Object.fromEntries(op.keys.map((key, i) => [key, payload[i] ?? null]));
     return {
       index, thread: e[0], op, object: e[2] || 0, place: e[3] ? this.places[e[3] - 1] : null,
       plain: Boolean(flags & FLAG.plain), failed: Boolean(flags & FLAG.failed), late: Boolean(flags & FLAG.late),
+      effect: flags & FLAG.failed ? op.failed : op.effect,
       from: (e[5] || 0) - 1 - this.leftOut, value: flags & FLAG.value ? e[6] : null,
-      found: flags & FLAG.found ? e[7] : null, aux: flags & FLAG.found ? 0 : e[7] || 0,
+      fields, found: fields.found ?? null, choice: e[8] || null, holders: e[9] || null,
       number: this.leftOut + index + 1, mark: null, note: null, end: null,
     };
   }
@@ -125,7 +128,7 @@ class Run {
     const index = this.steps.length;
     this.steps.push({
       index, thread, op: OPERATIONS[0], object: 0, place, plain: false, failed: false, late: false, from: -1,
-      value: null, found: null, aux: 0, number: null, mark, note: null, end: text,
+      effect: "", value: null, fields: {}, found: null, choice: null, holders: null, number: null, mark, note: null, end: text,
     });
   }
 
@@ -139,14 +142,16 @@ class Run {
     if (s.end) return [s.end, "", ""];
     if (s.note) return ["note", "", s.note];
     const object = s.op.name === "start" || s.op.name === "exit" ? "" : this.objectName(s);
+    const f = s.fields;
     let rest = "";
     if (s.found !== null) rest = s.failed ? `found ${s.found}` : `${s.found} \u2192 ${s.value}`;
     else if (s.value !== null) rest = `= ${s.value}`;
-    else if (s.op.aux === "woke") rest = s.aux ? `wakes ${this.threads[s.aux - 1].name}` : "wakes no thread";
-    else if (s.op.aux === "woken") rest = s.aux ? `wakes ${s.aux}` : "wakes no thread";
-    else if (s.op.aux === "mutex" && s.aux) rest = `releases ${this.objects[s.aux - 1].name}`;
-    else if (s.op.aux === "had") rest = `had ${s.aux}`;
-    else if (s.op.aux === "outcome") rest = `outcome ${s.aux}`;
+    else if ("woke" in f) rest = f.woke ? `wakes ${this.threads[f.woke - 1].name}` : "wakes no thread";
+    else if ("woken" in f) rest = f.woken ? `wakes ${f.woken}` : "wakes no thread";
+    else if (f.mutex) rest = `releases ${this.objects[f.mutex - 1].name}`;
+    else if ("had" in f) rest = `had ${f.had}`;
+    else if (s.choice) rest = `outcome ${s.choice}`;
+    else if (!s.object && f.order) rest = f.order;
     if (s.failed && s.found === null) rest = (rest ? rest + ", " : "") + "failed";
     return [s.op.name.replace(/^(volatile|atomic)-(read|write|load|store|rmw|cas)$/, "$1 $2"), object, rest];
   }
@@ -171,18 +176,19 @@ class Run {
     };
     for (const s of this.steps) {
       for (const set of waiting.values()) set.delete(s.thread);
-      if (/^(wait|timedwait|futex-wait)$/.test(s.op.name)) {
+      const f = s.fields;
+      if (s.effect === "queue" || (s.op.second === "queue" && !s.failed)) {
         if (!waiting.has(s.object)) waiting.set(s.object, new Set());
         waiting.get(s.object).add(s.thread);
-      } else if (s.op.aux === "woke" && s.aux) {
-        wake(s.index, s.aux - 1);
-      } else if (s.op.aux === "woken" && s.aux) {
+      } else if (f.woke) {
+        wake(s.index, f.woke - 1);
+      } else if (f.woken) {
         for (const t of waiting.get(s.object) || []) wake(s.index, t);
       }
       const from = this.steps[s.from];
       if (!from || from.thread === s.thread) continue;
       /* An access that is not atomic sees a value, which orders nothing. */
-      const ordered = s.op.object !== "memory" || /^(atomic|futex)/.test(s.op.name);
+      const ordered = s.op.object !== "memory" || s.op.keys.includes("order") && s.fields.order || s.op.second === "queue";
       edges.push({ from: s.from, to: s.index, kind: ordered ? "orders" : "sees" });
     }
     return edges;
@@ -191,35 +197,23 @@ class Run {
   /* For each object what was known of it when: lists of {at, text, by}. */
   follow() {
     const history = this.objects.map(() => []);
-    const holders = new Map();
     const tell = (object, s, text) => history[object - 1].push({ at: s.index, text, by: s.thread });
-    const hold = (object, s, takes) => {
-      const now = (holders.get(object) || []).filter((t) => t !== s.thread);
-      if (takes) now.push(s.thread);
-      holders.set(object, now);
-      tell(object, s, now.length ? `held by ${now.map((t) => this.threads[t].name).join(", ")}` : "free");
-    };
+    const change = { post: 1, take: -1, look: 0 };
     for (const s of this.steps) {
       const kind = s.op.object;
-      if (!s.object || kind === "thread") continue;
-      if (kind === "memory") {
-        if (s.op.name === "free") tell(s.object, s, "freed");
+      if (s.object && kind === "memory") {
+        if (s.effect === "free") tell(s.object, s, "freed");
         else if (s.value !== null) tell(s.object, s, s.value);
-      } else if (kind === "mutex" || kind === "rwlock" || kind === "once") {
-        if (s.op.effect === "acquire" || /^try/.test(s.op.name)) {
-          if (!s.failed) hold(s.object, s, true);
-        } else if (s.op.effect === "release") {
-          hold(s.object, s, false);
-        }
-      } else if (kind === "sem" && s.op.aux === "had" && !s.failed) {
-        tell(s.object, s, String(s.op.name === "sem-post" ? s.aux + 1 : s.op.effect === "read" ? s.aux : Math.max(0, s.aux - 1)));
-      } else if (kind === "cond") {
-        if (/^(timed)?wait$/.test(s.op.name)) {
-          tell(s.object, s, `${this.threads[s.thread].name} waits`);
-          if (s.aux) hold(s.aux, s, false);
-        } else if (/^(signal|broadcast)$/.test(s.op.name)) {
-          tell(s.object, s, s.aux ? "signalled" : "signalled, no thread waiting");
-        }
+      } else if (s.object && kind === "sem" && s.effect in change) {
+        tell(s.object, s, String(s.fields.had + change[s.effect]));
+      } else if (s.effect === "queue") {
+        tell(s.object, s, `${this.threads[s.thread].name} waits`);
+      } else if (s.effect === "notify" || s.effect === "notify-all") {
+        tell(s.object, s, s.fields.woke || s.fields.woken ? "signalled" : "signalled, no thread waiting");
+      }
+      if (s.holders && s.holders[0]) {
+        const names = s.holders.slice(1).map((t) => this.threads[t].name);
+        tell(s.holders[0], s, names.length ? `held by ${names.join(", ")}` : "free");
       }
     }
     return history;

@@ -54,7 +54,7 @@ HD_EXPORT void hd_rt_note(const char *text);
 void hd_rt_note(const char *text) {
   if (!hot.active || !hot.log) return; /* it would never be shown */
   struct hd_note *n = &note[nnotes++ % HD_MAX_NOTES];
-  hd__record_access(HD_OP_NOTE, nnotes, 0, 0, HD_CALLER);
+  hd__record_access(HD_OP_NOTE, nnotes, 0, 0, HD_MO_NONE, HD_CALLER);
   n->event = rt.status->nevents;
   n->thread = rt.cur->id;
   hd__format(n->text, sizeof n->text, "%s", text);

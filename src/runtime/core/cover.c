@@ -183,37 +183,25 @@ void hd__cover_access(uint32_t seg, uint64_t site, unsigned first_op, uint64_t p
 /* ---- objects other than memory ---- */
 
 /* How an operation on an object conflicts with others on it: it belongs to one of two classes, and conflicts with
- * the other class, perhaps also with its own. */
+ * the other class, perhaps also with its own. Only effects are counted that could have come in the other order: not
+ * releases. */
 enum { OF_NONE, OF_FIRST, OF_SECOND, WITH_OWN = 4 };
 
 static unsigned classes(unsigned kind) {
-  switch (kind) {
-    case HD_OP_LOCK:
-    case HD_OP_TRYLOCK:
-    case HD_OP_TIMEDLOCK:
-    case HD_OP_WAKE:
-    case HD_OP_ONCE:
-    case HD_OP_WRLOCK:
-    case HD_OP_TRYWRLOCK:
-    case HD_OP_TIMEDWRLOCK: return OF_SECOND | WITH_OWN;
-    case HD_OP_RDLOCK:
-    case HD_OP_TRYRDLOCK:
-    case HD_OP_TIMEDRDLOCK:
-    case HD_OP_WAIT:
-    case HD_OP_TIMEDWAIT:
-    case HD_OP_FWAIT: return OF_FIRST;
-    case HD_OP_SEMWAIT:
-    case HD_OP_SEMTRYWAIT:
-    case HD_OP_SEMTIMED: return OF_FIRST | WITH_OWN;
-    case HD_OP_SIGNAL:
-    case HD_OP_BROADCAST:
-    case HD_OP_FWAKE:
-    case HD_OP_FWAKEALL:
-    case HD_OP_SEMPOST: return OF_SECOND;
-    default:
-      if (hd_op_object[kind] != HD_OBJ_IO) return OF_NONE;
-      return hd_op_effect[kind] == HD_EFF_WRITE ? OF_SECOND | WITH_OWN : OF_FIRST;
-  }
+  static const uint8_t of[HD_EFF_COUNT] = {
+      [HD_EFF_ACQUIRE] = OF_SECOND | WITH_OWN,
+      [HD_EFF_TRANSFER] = OF_SECOND | WITH_OWN,
+      [HD_EFF_TAKE] = OF_FIRST | WITH_OWN,
+      [HD_EFF_SHARE] = OF_FIRST,
+      [HD_EFF_QUEUE] = OF_FIRST,
+      [HD_EFF_EXAMINE] = OF_FIRST,
+      [HD_EFF_NOTIFY] = OF_SECOND,
+      [HD_EFF_NOTIFY_ALL] = OF_SECOND,
+      [HD_EFF_POST] = OF_SECOND,
+  };
+  /* A wait at a futex, which is a read of memory first. */
+  enum hd_effect second = hd_op_second(kind, 0);
+  return of[second == HD_EFF_QUEUE ? second : hd_op_effect(kind, 0)];
 }
 
 /* The last operation of each class on an object. The address identifies the object; if memory serves as two kinds

@@ -12,7 +12,7 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/record.h"
 
-#define HD_DEBUG_VERSION 1
+#define HD_DEBUG_VERSION 2
 #define OF_THREAD(field) offsetof(struct hd_thread, field)
 
 /* All words of 8 bytes, read by position. */
@@ -25,8 +25,7 @@ struct hd_debug {
   /* Addresses. */
   uint64_t points;  /* scheduling points reached */
   uint64_t *events; /* operations of the schedule executed so far */
-  const char *const *op_text;
-  const uint8_t *op_kind_object;    /* byte for each operation: enum hd_obj_kind */
+  const struct hd_op_info *op_table;
   struct hd_thread **cur, **thread; /* the running one, and the first of the array */
   unsigned *nthreads;
   void (*sigreturn)(void);    /* where our signal handlers return to: the context is on the stack there */
@@ -35,6 +34,8 @@ struct hd_debug {
   uint64_t stride, sp, tp, op_kind, op_object, op_pc, state, parent, nth, name, start, syscall, wait;
   /* Of the object it waits at. */
   uint64_t object_owner;
+  /* Of one entry of op_table; what kind of object it operates on is a byte. */
+  uint64_t op_stride, op_text, op_on;
 };
 
 /* Exported, so that the debugger finds them in a runtime without symbols. The program calls none of them. */
@@ -45,8 +46,7 @@ struct hd_debug heddle_debug = {
     .version = HD_DEBUG_VERSION,
     .points = HD_SHM_BASE + offsetof(struct hd_ctl, status.points),
     .events = &rt.events,
-    .op_text = hd_op_text,
-    .op_kind_object = hd_op_object,
+    .op_table = hd_op_table,
     .cur = &rt.cur,
     .thread = &rt.thread,
     .nthreads = &rt.nthreads,
@@ -67,6 +67,9 @@ struct hd_debug heddle_debug = {
     .syscall = OF_THREAD(sys.context),
     .wait = OF_THREAD(wait.at),
     .object_owner = offsetof(struct hd_obj, owner),
+    .op_stride = sizeof(struct hd_op_info),
+    .op_text = offsetof(struct hd_op_info, text),
+    .op_on = offsetof(struct hd_op_info, first.object),
 };
 
 HD_EXPORT void heddle_debug_stop(void);

@@ -165,7 +165,8 @@ static void conclude(int reason) {
   struct hd_point p = hd__here();
   if (reason == HD_RUN_GROW || reason == HD_RUN_LATER || reason == HD_RUN_OVER) return;
   for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].state == HD_T_READY && rt.thread[i].op.kind == HD_OP_ACAS) hd__op_find(&rt.thread[i].op);
+    if (rt.thread[i].state == HD_T_READY && hd_op_payload(rt.thread[i].op.kind) == HD_PAYLOAD_CAS)
+      hd__op_find(&rt.thread[i].op);
   prepare_tally(reason);
   if (reason == HD_RUN_CUT || hd_inexact_sum(rt.status->inexact, HD_CLASS_ANY)) rt.shared->partial = 1;
   bool over = reason != HD_RUN_DIVERGED && !rt.strategy->end(&rt.search, &p, how[reason]);
@@ -313,8 +314,8 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
   uint64_t n = rt.status->nevents;
   probe(number, known);
   uint64_t m = rt.status->nevents - n, i = 0;
-  while (i < n && i < m && ev[i].thread == ev[n + i].thread && ev[i].op == ev[n + i].op &&
-         ev[i].object == ev[n + i].object)
+  while (i < n && i < m && ev[i].op.thread == ev[n + i].op.thread && ev[i].op.kind == ev[n + i].op.kind &&
+         ev[i].op.object == ev[n + i].op.object)
     i++;
   const struct hd_event *a = i < n ? &ev[i] : NULL, *b = i < m ? &ev[n + i] : NULL;
   if (!a && !b)
@@ -327,9 +328,9 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
         text, sizeof text,
         "the program is not deterministic: under the same schedule, event %u was %s of T%u in one run and %s of "
         "T%u in the next (it depends on real time, addresses, random numbers or leftovers of the last run)",
-        i + 1, a ? hd_op_text[a->op] : "the end", (uint64_t)(a ? a->thread : 0),
-        b ? hd_op_text[b->op] : "the end", (uint64_t)(b ? b->thread : 0));
-  uint64_t pc = a ? a->pc : b ? b->pc : 0;
+        i + 1, a ? hd_op_text(a->op.kind) : "the end", (uint64_t)(a ? a->op.thread : 0),
+        b ? hd_op_text(b->op.kind) : "the end", (uint64_t)(b ? b->op.thread : 0));
+  uint64_t pc = a ? a->op.pc : b ? b->op.pc : 0;
   rt.cur = NULL;
   hd__fail(HD_RTE_NONDETERMINISM, pc, text);
 }

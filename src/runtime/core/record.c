@@ -26,11 +26,12 @@ void hd__record_begin(void) {
 bool hd__record_room(void) { return nplain < rt.config->plain; }
 
 static bool has_value(const struct hd_event *e) {
-  return hd_op_object[e->op] == HD_OBJ_MEMORY && e->op != HD_OP_FREE && e->size && e->size <= 8;
+  return hd_op_object(e->op.kind) == HD_OBJ_MEMORY && hd_op_effect(e->op.kind, 0) != HD_EFF_FREE &&
+         e->op.size && e->op.size <= 8;
 }
 
 static void read_value(struct hd_event *e) {
-  if (hd_arch_peek(e->object, e->size, &e->value)) e->flags |= HD_EV_VALUE;
+  if (hd_arch_peek(e->op.object, e->op.size, &e->value)) e->flags |= HD_EV_VALUE;
 }
 
 void hd__record_settle(void) {
@@ -63,9 +64,9 @@ static void add_calls(void) {
 static void add(struct hd_event *e) {
   if (rt.config->callers) add_calls();
   if (has_value(e)) {
-    bool rmw = e->op == HD_OP_ARMW || e->op == HD_OP_ACAS;
-    if (rmw && hd_arch_peek(e->object, e->size, &e->aux)) e->flags |= HD_EV_FOUND;
-    if (hd_op_effect[e->op] == HD_EFF_WRITE) {
+    if (hd_op_effect(e->op.kind, 0) == HD_EFF_UPDATE)
+      e->op.access.known = hd_arch_peek(e->op.object, e->op.size, &e->op.access.found);
+    if (hd_op_does(e->op.kind, 0, HD_EFF_CHANGES)) {
       unsettled = rt.status->nevents + 1;
       in_hook = true;
     } else {
@@ -75,34 +76,41 @@ static void add(struct hd_event *e) {
   rt.status->nevents++;
 }
 
+/* Clears all of the entry but the operation. */
+static void begin_event(struct hd_event *e, unsigned flags) {
+  e->flags = (uint8_t)flags;
+  e->value = 0;
+  e->from = e->place = 0;
+  e->choice = e->nchoices = 0;
+}
+
 void hd__record_op(const struct hd_op *op, unsigned flags) {
   struct hd_event *e = next();
   if (!e) return;
-  unsigned object = hd_op_object[op->kind];
-  e->thread = op->thread;
-  e->op = op->kind;
-  e->flags = (uint8_t)flags;
-  e->size = op->size;
-  e->object = op->object;
-  e->pc = op->kind == HD_OP_START && rt.cur->start.fn ? (uint64_t)rt.cur->start.fn + 1 : op->pc;
-  e->value = 0;
-  /* Of memory it is what a compare-and-swap expects, of descriptors a place in our memory. */
-  bool told =
-      object != HD_OBJ_MEMORY && object != HD_OBJ_IO && object != HD_OBJ_NONE && object != HD_OBJ_BARRIER;
-  e->aux = op->kind == HD_OP_CHOOSE ? rt.choice : told ? op->aux : 0;
+  e->op = *op;
+  if (has_value(e)) e->op.access.known = 0; /* is read again */
+  hd_payload_strip(&e->op);
+  if (hd_op_effect(op->kind, 0) == HD_EFF_BEGIN && rt.cur->start.fn)
+    e->op.pc = (uint64_t)rt.cur->start.fn + 1;
+  begin_event(e, flags);
+  e->choice = (uint16_t)rt.choice;
+  e->nchoices = (uint16_t)rt.nchoices;
   add(e);
 }
 
-void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, unsigned order,
+                       uint64_t pc) {
   struct hd_event *e = next();
   if (!e) return;
-  e->thread = rt.cur->id;
-  e->op = (uint8_t)kind;
-  e->flags = (uint8_t)flags;
-  e->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
-  e->object = addr;
-  e->pc = pc;
-  e->value = e->aux = 0;
+  e->op.kind = (uint8_t)kind;
+  e->op.section = HD_SECTION_NONE;
+  e->op.thread = rt.cur->id;
+  e->op.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
+  e->op.object = addr;
+  e->op.pc = pc;
+  e->op.payload[0] = e->op.payload[1] = e->op.payload[2] = 0;
+  if (order != HD_MO_NONE) e->op.access.order = (uint8_t)order;
+  begin_event(e, flags);
   add(e);
   if (flags & HD_EV_PLAIN) nplain++;
 }
@@ -117,5 +125,5 @@ void hd__record_undo(void) {
 void hd__record_done(void) { in_hook = false; }
 
 void hd__record_fault(uint64_t addr) {
-  if (unsettled && addr - events()[unsettled - 1].object < events()[unsettled - 1].size) unsettled = 0;
+  if (unsettled && addr - events()[unsettled - 1].op.object < events()[unsettled - 1].op.size) unsettled = 0;
 }

@@ -155,31 +155,11 @@ void hd__sched_begin(void) {
       rt.seg_next++; /* the base itself belongs to no thread: shadow.c marks inflated cells with it */
 }
 
-/* Operations that a waiting loop may execute: they have no effect. */
-static bool quiet(unsigned kind, unsigned flags) {
-  switch (kind) {
-    case HD_OP_READ:
-    case HD_OP_VREAD:
-    case HD_OP_ALOAD:
-    case HD_OP_YIELD:
-    case HD_OP_SECTION:
-    case HD_OP_SLEEP:
-    case HD_OP_SEMVALUE:
-    case HD_OP_TIMEOUT: return true;
-    case HD_OP_ACAS:
-    case HD_OP_TRYLOCK:
-    case HD_OP_TRYRDLOCK:
-    case HD_OP_TRYWRLOCK:
-    case HD_OP_SEMTRYWAIT: return flags & HD_EV_FAILED;
-    default: return false;
-  }
-}
-
 void hd__event(unsigned flags) {
   const struct hd_op *op = &rt.cur->op;
   rt.events++;
   rt.event_due = false;
-  if (!quiet(op->kind, flags)) rt.cur->spin.writes++;
+  if (!hd_op_quiet(op->kind, flags)) rt.cur->spin.writes++;
   rt.cur->spin.events++;
   rt.event_hash =
       (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *

@@ -18,7 +18,7 @@ void hd__section_leave(void) {
 
 bool hd__section_continues(void) {
   struct hd_thread *t = rt.section;
-  if (t->state == HD_T_READY && hd_section_keeps(t->op.kind)) {
+  if (t->state == HD_T_READY && hd_op_is(t->op.kind, HD_TRAIT_INSIDE)) {
     t->op.section = HD_SECTION_INSIDE;
     return true;
   }

@@ -26,6 +26,7 @@
 #include <time.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/spin.h"
@@ -144,9 +145,9 @@ static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh) {
                          .thread = t->id,
                          .object = s->read[0].addr,
                          .pc = pc,
-                         .enabler = s->enabler,
-                         .disabler = s->disabler,
-                         .enabler_before = s->enabler_before,
+                         .ready.enabler = s->enabler,
+                         .ready.disabler = s->disabler,
+                         .ready.enabler_before = s->enabler_before,
                          .size = s->read[0].size};
   if (s->nread > 1) hd__inexact(HD_INEXACT_SPIN_PLACES, pc); /* the search knows of one place only */
   t->spin.waiting = true;
@@ -285,9 +286,9 @@ void hd__spin_update(void) {
       s->enabler_before = s->enabler;
     }
     if (!t->spin.waiting) continue;
-    t->op.enabler = s->enabler;
-    t->op.disabler = s->disabler;
-    t->op.enabler_before = s->enabler_before;
+    t->op.ready.enabler = s->enabler;
+    t->op.ready.disabler = s->disabler;
+    t->op.ready.enabler_before = s->enabler_before;
     if (on)
       hd__enable(t);
     else

@@ -88,7 +88,7 @@ static void poll_all(bool idle) {
  * longest. Of those that were ready before that: the one that ceased to be last. */
 static bool ready(const struct hd_io *o, struct hd_op *op) {
   const struct hd_ready *best = NULL, *past = NULL;
-  op->enabler = op->disabler = op->enabler_before = 0;
+  op->ready.enabler = op->ready.disabler = op->ready.enabler_before = 0;
   if (!o->n) return true;
   if (o->stalled == changes) return false;
   for (unsigned i = 0; i < o->n; i++) {
@@ -101,10 +101,10 @@ static bool ready(const struct hd_io *o, struct hd_op *op) {
     const struct hd_ready *r = &o->item[i].d->ready[o->item[i].dir];
     if (r->disabler && r->disabler < limit && (!past || r->disabler > past->disabler)) past = r;
   }
-  if (best) op->enabler = best->enabler;
+  if (best) op->ready.enabler = best->enabler;
   if (past) {
-    op->disabler = past->disabler;
-    op->enabler_before = past->enabler_before;
+    op->ready.disabler = past->disabler;
+    op->ready.enabler_before = past->enabler_before;
   }
   return best != NULL;
 }
@@ -125,7 +125,7 @@ static void list_enablers(const struct hd_io *o, struct hd_op *op) {
   HD_BUG_ON(!list);
   list[0] = n;
   hd__copy(list + 1, e, n * sizeof *e);
-  op->aux = (uint64_t)list;
+  op->ready.alternatives = list;
 }
 
 static void update(struct hd_thread *t) {
@@ -146,9 +146,7 @@ static void update_all(void) {
 
 /* Calls that wait are cancellation points. */
 static bool may_cancel(const struct hd_thread *t, unsigned kind) {
-  return t->sys.context && !t->cancel.disabled &&
-         (kind == HD_OP_IOREAD || kind == HD_OP_IOWRITE || kind == HD_OP_IOPOLL || kind == HD_OP_ACCEPT ||
-          kind == HD_OP_CONNECT || kind == HD_OP_WAITCHILD);
+  return t->sys.context && !t->cancel.disabled && hd_op_is(kind, HD_TRAIT_CANCEL);
 }
 
 bool hd__io_point(struct hd_io *o) {

@@ -2,9 +2,11 @@
  *
  * An operation is a scheduling point when its memory is contended (shadow.c). Then it is executed for real, and
  * what it orders is added to the vector clocks: C11 synchronizes-with by release stores, release sequences and
- * fences. The search itself is sequentially consistent. */
+ * fences. The search itself is sequentially consistent: the memory order of an operation is recorded, and a fence is
+ * not a scheduling point. */
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
+#include "runtime/core/record.h"
 #include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
 
@@ -16,6 +18,17 @@ static bool acquires(int mo) {
 static bool releases(int mo) { return mo >= __ATOMIC_RELEASE; }
 /* The compilers may add hardware-elision hints above the order. */
 static int order(int mo) { return mo & 0x7fff; }
+/* The same as the search knows it. */
+static unsigned model_order(int mo) {
+  static const uint8_t known[] = {
+      [__ATOMIC_RELAXED] = HD_MO_RELAXED, [__ATOMIC_CONSUME] = HD_MO_CONSUME,
+      [__ATOMIC_ACQUIRE] = HD_MO_ACQUIRE, [__ATOMIC_RELEASE] = HD_MO_RELEASE,
+      [__ATOMIC_ACQ_REL] = HD_MO_ACQ_REL, [__ATOMIC_SEQ_CST] = HD_MO_SEQ_CST,
+  };
+  mo = order(mo);
+  return mo >= 0 && mo <= __ATOMIC_SEQ_CST ? known[mo] : HD_MO_SEQ_CST;
+}
+static unsigned with_order(unsigned flags, int mo) { return flags | HD_A_ORDER(model_order(mo)); }
 
 static void after_load(uint64_t addr, int mo) {
   struct hd_obj *o = hd__obj_find(addr);
@@ -46,19 +59,19 @@ static void before_store(uint64_t addr, int mo, bool rmw) {
 
 static void at_load(uint64_t a, unsigned n, int mo, uint64_t pc) {
   if (!hot.active) return;
-  if (!hd__spin_check(a, pc)) hd__access_slow(a, n, HD_A_ATOMIC, pc);
+  if (!hd__spin_check(a, pc)) hd__access_slow(a, n, with_order(HD_A_ATOMIC, mo), pc);
   after_load(a, order(mo));
 }
 
 static void at_store(uint64_t a, unsigned n, int mo, uint64_t pc) {
   if (!hot.active) return;
-  hd__access_slow(a, n, HD_A_ATOMIC | HD_A_WRITE, pc);
+  hd__access_slow(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE, mo), pc);
   before_store(a, order(mo), false);
 }
 
 static void at_rmw(uint64_t a, unsigned n, int mo, uint64_t pc) {
   if (!hot.active) return;
-  hd__access_slow(a, n, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, pc);
+  hd__access_slow(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, mo), pc);
   after_load(a, order(mo));
   before_store(a, order(mo), true);
 }
@@ -66,9 +79,9 @@ static void at_rmw(uint64_t a, unsigned n, int mo, uint64_t pc) {
 /* Whether it succeeds is known only after the scheduling point. */
 static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fail_mo, uint64_t pc) {
   if (!hot.active) return;
-  struct hd_cas cas = {(const void *)a, expected, n};
+  struct hd_cas cas = {(const void *)a, expected, n, (uint8_t)model_order(fail_mo)};
   if (hd__spin_check(a, pc) && !hd__cas_wins(&cas)) return;
-  hd__access_cas(a, n, HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, pc, &cas);
+  hd__access_cas(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, mo), pc, &cas);
   bool wins = hd__cas_wins(&cas);
   after_load(a, order(wins ? mo : fail_mo));
   if (wins) before_store(a, order(mo), true);
@@ -187,6 +200,7 @@ HD_EXPORT void __tsan_atomic_signal_fence(int mo);
 void __tsan_atomic_thread_fence(int mo) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (!hot.active) return;
+  if (HD_UNLIKELY(hot.log)) hd__record_access(HD_OP_FENCE, 0, 0, HD_EV_PLAIN, model_order(mo), HD_CALLER);
   mo = order(mo);
   struct hd_thread *t = rt.cur;
   if (acquires(mo)) hd__acquire(&t->fence.acquire);

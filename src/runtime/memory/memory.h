@@ -17,6 +17,7 @@
 #define HD_A_FREE 8u
 #define HD_A_RMW 16u
 #define HD_A_CAS 32u
+#define HD_A_ORDER(order) ((unsigned)(order) << 8) /* enum hd_memory_order */
 
 /* The last accesses to a granule, 8 aligned bytes. */
 struct hd_cell {
@@ -46,6 +47,7 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 struct hd_cas {
   const void *at, *expected;
   unsigned size;
+  uint8_t fail_order; /* enum hd_memory_order of a failure */
 };
 /* Whether the compare-and-swap would succeed now. */
 bool hd__cas_wins(const struct hd_cas *cas);

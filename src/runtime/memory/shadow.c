@@ -323,8 +323,9 @@ bool hd__cas_wins(const struct hd_cas *cas) {
 
 void hd__op_find(struct hd_op *op) {
   if (op->size > 8) return;
-  hd__copy(&op->before, (const void *)op->object, op->size);
-  op->known = 1;
+  op->access.found = 0;
+  hd__copy(&op->access.found, (const void *)op->object, op->size);
+  op->access.known = 1;
 }
 
 /* Whether the access, which is no scheduling point, is recorded as an event. The fast path must not match that
@@ -430,11 +431,14 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
                                 .thread = rt.cur->id,
                                 .size = (uint32_t)size,
                                 .object = addr,
-                                .pc = pc};
-    if (cas && size <= 8) hd__copy(&rt.cur->op.aux, cas->expected, size);
+                                .pc = pc,
+                                .access.order = (uint8_t)(flags >> 8)};
+    if (cas && size <= 8) hd__copy(&rt.cur->op.access.expected, cas->expected, size);
     hd__step();
     if (flags & HD_A_ATOMIC) hd__op_find(&rt.cur->op);
-    hd__event(outcome(flags, cas) == flags ? 0 : HD_EV_FAILED);
+    bool fails = outcome(flags, cas) != flags;
+    if (fails) rt.cur->op.access.order = cas->fail_order;
+    hd__event(fails ? HD_EV_FAILED : 0);
     if (check) /* another thread may have freed it */
       hd__block_check(addr, size, flags, pc);
   }
@@ -446,7 +450,8 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   flags = outcome(flags, cas);
   bool recorded = HD_UNLIKELY(hot.log) && !point && watched(addr, size);
   if (recorded)
-    hd__record_access(op_of(asked), addr, size, HD_EV_PLAIN | (flags == asked ? 0 : HD_EV_FAILED), pc);
+    hd__record_access(op_of(asked), addr, size, HD_EV_PLAIN | (flags == asked ? 0 : HD_EV_FAILED),
+                      flags == asked ? flags >> 8 : cas->fail_order, pc);
   if (flags & HD_A_WRITE)
     hd__spin_wrote(addr);
   else
@@ -463,7 +468,9 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     if (fresh && !point && rt.nunjoined) { /* newly contended: this access is a scheduling point already */
       point = true;
       if (recorded) hd__record_undo();
-      hd__point(op_of(flags), addr, (uint32_t)size, pc);
+      hd__point_open(op_of(flags), addr, (uint32_t)size, pc);
+      rt.cur->op.access.order = (uint8_t)(flags >> 8);
+      hd__event(0);
       if (check) hd__block_check(addr, size, flags, pc);
       flags = outcome(flags, cas);
       g = (addr & ~7ull) - 8; /* others have run: start over */

@@ -67,7 +67,7 @@ static int wait(pthread_barrier_t *b, uint64_t pc) {
                          .size = needed(b),
                          .object = (uint64_t)b,
                          .pc = pc,
-                         .aux = hd__shadow_visible((uint64_t)b, 8)};
+                         .barrier.ordered = hd__shadow_visible((uint64_t)b, 8)};
   hd__step();
   hd__event(0);
   if (!covers(&t->vc, &o->before)) hd__shadow_show((uint64_t)b, 8);

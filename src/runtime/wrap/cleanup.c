@@ -104,9 +104,9 @@ HD_EXPORT int pthread_cancel(pthread_t th) {
   bool waits = t->cancel.at_point && !t->cancel.requested && t->state != HD_T_DONE;
   if (waits) {
     t->cancel.op = t->op;
-    rt.cur->op.aux = t->id + 1u;
-    rt.cur->op.instead = &t->cancel.op;
-    rt.cur->op.known = t->state == HD_T_READY;
+    rt.cur->op.cancel.thread = t->id + 1u;
+    rt.cur->op.cancel.instead = &t->cancel.op;
+    rt.cur->op.cancel.could = t->state == HD_T_READY;
   }
   hd__event(0);
   t->cancel.requested = true;

@@ -75,7 +75,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   hd__test_cancel();
   hd__point_cancel(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, pc);
-  t->op.aux = (uint64_t)m;
+  t->op.wait.mutex = (uint64_t)m;
   bool spurious = rt.config->spurious && hd__choose(2) == 1;
   hd__event(0);
   unsigned count = m->__data.__count; /* a recursive mutex is released completely */
@@ -113,7 +113,7 @@ int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
   hd__point_open(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   struct hd_thread *t = o->nqueue ? hd__waiter(o, hd__choose(o->nqueue)) : NULL;
-  rt.cur->op.aux = t ? t->id + 1u : 0;
+  rt.cur->op.wake.thread = t ? t->id + 1u : 0;
   hd__event(0);
   if (t)
     wake(o, t);
@@ -126,7 +126,7 @@ int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc) {
   hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
   hd__point_open(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
-  rt.cur->op.aux = o->nqueue;
+  rt.cur->op.wake.count = o->nqueue;
   hd__event(0);
   if (!o->nqueue) o->signals++;
   while (o->nqueue) wake(o, o->queue);

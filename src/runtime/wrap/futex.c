@@ -88,7 +88,10 @@ static long wake(uint32_t *word, long n, uint32_t bits, uint64_t pc) {
   if (all != o->nqueue && n > 1)
     hd__inexact(HD_INEXACT_FUTEX_BITS, pc); /* the search takes it for a wake of all */
   struct hd_thread *one = n == 1 && all ? listener(o, bits, hd__choose(all)) : NULL;
-  rt.cur->op.aux = n == 1 ? (one ? one->id + 1u : 0) : all;
+  if (n == 1)
+    rt.cur->op.wake.thread = one ? one->id + 1u : 0;
+  else
+    rt.cur->op.wake.count = all;
   hd__event(0);
   if (!all) o->signals++;
   if (one) wake_one(o, one);

@@ -38,7 +38,7 @@ static int fail(int e) {
 
 /* Reports the operation with the value that it found. */
 static void event(sem_t *s, unsigned flags) {
-  rt.cur->op.aux = of(s)->value;
+  rt.cur->op.sem.value = of(s)->value;
   hd__event(flags);
 }
 

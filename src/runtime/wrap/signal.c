@@ -75,7 +75,7 @@ int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc) {
   /* Only the runtime blocks a spin loop: it would take the signal. */
   bool waits =
       t->state == HD_T_BLOCKED && (t->sig.waits & bit(sig) || (t->spin.waiting && !(t->sig.mask & bit(sig))));
-  rt.cur->op.aux = waits ? t->id + 1u : 0;
+  rt.cur->op.wake.thread = waits ? t->id + 1u : 0;
   hd__event(0);
   if (t->state == HD_T_DONE) return 0;
   if (!((t->sig.waits | t->sig.mask) & bit(sig))) hd__self_signal(sig, pc);

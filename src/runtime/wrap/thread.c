@@ -97,7 +97,7 @@ _Noreturn void hd__thread_exit(void *ret) {
   t->section = 0;
   hd__section_leave();
   hd__point_open(HD_OP_EXIT, t->id, 0, 0);
-  t->op.aux = rt.thread[0].state == HD_T_DONE; /* then whoever is last ends the process */
+  t->op.exit.first_ended = rt.thread[0].state == HD_T_DONE; /* then whoever is last ends the process */
   hd__event(0);
   if (rt.nalive == 1 && rt.callback) hd__exit_now(0);
   if (rt.nalive == 1) hd__program_exit(0); /* the last thread ends the process */

@@ -1,0 +1,163 @@
+/* depend.c: which operations depend on each other. Linked into both binaries.
+ *
+ * Two operations are dependent when what they do to one object conflicts. What they do says ops.def, which effects
+ * conflict the matrix here, and whether it is the same object the rule of the effect: memory overlaps, descriptors
+ * share a facet, everything else has the same address.
+ *
+ * Invariants
+ *  1. The matrix is symmetric (tests/unit/test_model.c).
+ *  2. Readers do not depend on each other: not reads of memory, not those who share a lock, neither when they come nor
+ *     when they go, nor those who find that they cannot have it.
+ *  3. Threads that queue do not depend on each other: which one is woken is a choice, not a matter of who came first.
+ *     Two notifications that nobody hears are independent.
+ *  4. Posts of a semaphore do not depend on each other: each adds one, and whoever takes one afterwards is ordered
+ *     after all of them.
+ *  5. Arrivals at a barrier do not depend on each other as long as only those take part that it was made for; then who
+ *     comes last decides nothing. The runtime notices when more take part, and says so in the operation.
+ *  6. The ends of threads do not depend on each other, unless the first thread ends like any other: then the last of
+ *     all ends the process.
+ *  7. What is done to another thread wherever that is, and the end of the process, depend on everything. */
+#include "model/depend.h"
+
+#define E(effect) HD_EFFECT_BIT(HD_EFF_##effect)
+#define CHANGES_OF_MEMORY (E(WRITE) | E(UPDATE) | E(FREE))
+#define LOCKING (E(ACQUIRE) | E(RELEASE))
+#define SHARING (E(SHARE) | E(UNSHARE))
+#define LOOKING (E(LOOK) | E(LOOK_SHARED))
+#define QUEUEING (E(QUEUE) | E(UNQUEUE))
+#define NOTIFYING (E(NOTIFY) | E(NOTIFY_ALL))
+#define ALWAYS (E(INTERRUPT) | E(END)) /* invariant 7 */
+#define ROW(effect, others) [HD_EFF_##effect] = (others) | ALWAYS
+
+const uint64_t hd_conflicts[HD_EFF_COUNT] = {
+    ROW(NONE, 0),
+    ROW(READ, CHANGES_OF_MEMORY),
+    ROW(WRITE, E(READ) | CHANGES_OF_MEMORY | E(AWAIT)),
+    ROW(UPDATE, E(READ) | CHANGES_OF_MEMORY | E(AWAIT)),
+    ROW(FREE, E(READ) | CHANGES_OF_MEMORY | E(AWAIT)),
+    ROW(AWAIT,
+        CHANGES_OF_MEMORY | LOCKING | SHARING | E(POST) | E(TAKE)), /* all that can begin or end a wait */
+    ROW(ACQUIRE, LOCKING | SHARING | LOOKING | E(DESTROY) | E(AWAIT)),
+    ROW(RELEASE, LOCKING | SHARING | LOOKING | E(DESTROY) | E(AWAIT)),
+    ROW(SHARE, LOCKING | E(LOOK) | E(DESTROY) | E(AWAIT)),
+    ROW(UNSHARE, LOCKING | E(LOOK) | E(DESTROY) | E(AWAIT)),
+    ROW(LOOK, LOCKING | SHARING | E(POST) | E(TAKE) | E(DESTROY)),
+    ROW(LOOK_SHARED, LOCKING | E(DESTROY)),
+    ROW(DESTROY,
+        LOCKING | SHARING | LOOKING | QUEUEING | NOTIFYING | E(POST) | E(TAKE) | E(ARRIVE) | E(DESTROY)),
+    ROW(QUEUE, NOTIFYING | E(DESTROY)),
+    ROW(UNQUEUE, NOTIFYING | E(DESTROY)),
+    ROW(NOTIFY, QUEUEING | NOTIFYING | E(DESTROY)),
+    ROW(NOTIFY_ALL, QUEUEING | NOTIFYING | E(DESTROY)),
+    ROW(RETURN, 0),
+    ROW(POST, E(TAKE) | E(LOOK) | E(DESTROY) | E(AWAIT)),
+    ROW(TAKE, E(POST) | E(TAKE) | E(LOOK) | E(DESTROY) | E(AWAIT)),
+    ROW(NAME, E(NAME)),
+    ROW(ARRIVE, E(ARRIVE) | E(DESTROY)),
+    ROW(LEAVE, 0), /* comes after all arrivals in any case */
+    ROW(SPAWN, E(SPAWN)),
+    ROW(BEGIN, 0),
+    ROW(FINISH, E(FINISH) | E(FIND_ENDED) | E(FIND_RUNNING)),
+    ROW(JOIN, 0), /* could not have come before the end */
+    ROW(FIND_ENDED, E(FINISH)),
+    ROW(FIND_RUNNING, E(FINISH)),
+    ROW(EXAMINE, E(EXAMINE) | E(TRANSFER)),
+    ROW(TRANSFER, E(EXAMINE) | E(TRANSFER)),
+    [HD_EFF_INTERRUPT] = ~0ull,
+    [HD_EFF_END] = ~0ull,
+};
+_Static_assert(HD_EFF_COUNT <= 64, "a set of effects is a word");
+
+/* Whether it is the same object: that is a matter of the effects. */
+enum { SAME_ADDRESS, OVERLAP = 1, FACETS = 2, ANYWHERE = 4, CARRIED = 8 };
+static const uint8_t rule[HD_EFF_COUNT] = {
+    [HD_EFF_READ] = OVERLAP,       [HD_EFF_WRITE] = OVERLAP,  [HD_EFF_UPDATE] = OVERLAP,
+    [HD_EFF_FREE] = OVERLAP,       [HD_EFF_EXAMINE] = FACETS, [HD_EFF_TRANSFER] = FACETS,
+    [HD_EFF_SPAWN] = ANYWHERE, /* the order decides the numbers of the new threads */
+    [HD_EFF_INTERRUPT] = ANYWHERE, [HD_EFF_END] = ANYWHERE,   [HD_EFF_NOTIFY] = CARRIED,
+    [HD_EFF_NOTIFY_ALL] = CARRIED, [HD_EFF_ARRIVE] = CARRIED, [HD_EFF_FINISH] = CARRIED,
+};
+
+int hd_io_dependent(const struct hd_op *a, const struct hd_op *b) {
+  if (a->object && b->object && a->object != b->object) return 0;
+  uint32_t ra = a->size & 0xffff, wa = a->size >> 16, rb = b->size & 0xffff, wb = b->size >> 16;
+  return (wa & (rb | wb)) || (wb & ra);
+}
+
+/* How many go on because of it, or one of them. */
+static uint64_t wakes(const struct hd_op *op) { return op->wake.thread | op->wake.count; }
+
+int hd_carried_conflict(const struct hd_op *a, enum hd_effect ea, const struct hd_op *b, enum hd_effect eb) {
+  uint64_t both = HD_EFFECT_BIT(ea) | HD_EFFECT_BIT(eb);
+  if (!(both & ~NOTIFYING)) return wakes(a) || wakes(b);
+  if (!(both & ~E(ARRIVE))) return a->barrier.ordered || b->barrier.ordered;
+  if (!(both & ~E(FINISH)))
+    return a->exit.first_ended || b->exit.first_ended || a->object == 0 || b->object == 0;
+  return 1;
+}
+
+/* Objects of these kinds are known by the same addresses: a lock is a lock, and a futex a condition whose wait begins
+ * with a look at memory. */
+static inline unsigned family(unsigned object) {
+  return object == HD_OBJ_ONCE ? HD_OBJ_MUTEX : object == HD_OBJ_FUTEX ? HD_OBJ_COND : object;
+}
+
+static int conflict(const struct hd_op *a, unsigned ka, uint64_t at_a, unsigned ea, const struct hd_op *b,
+                    unsigned kb, uint64_t at_b, unsigned eb) {
+  if (!(hd_conflicts[ea] >> eb & 1)) return 0;
+  unsigned r = rule[ea] | rule[eb];
+  if (r & ANYWHERE) return 1;
+  if (r & OVERLAP) return hd_ops_overlap(a, b);
+  if (r & FACETS) return hd_io_dependent(a, b);
+  if (ea == HD_EFF_FINISH && eb == HD_EFF_FINISH)
+    return hd_carried_conflict(a, ea, b, eb); /* of two threads */
+  if (at_a != at_b) return 0;
+  if (family(ka) != family(kb) && ea != HD_EFF_AWAIT && eb != HD_EFF_AWAIT) return 0;
+  return r != CARRIED || hd_carried_conflict(a, ea, b, eb);
+}
+
+int hd_dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
+  if ((af | bf) & HD_EV_STOP) return 1;
+  if ((a->section == HD_SECTION_ENTERS && hd_meets_sections(b)) ||
+      (b->section == HD_SECTION_ENTERS && hd_meets_sections(a)))
+    return 1;
+  const struct hd_op_info *ia = &hd_op_table[a->kind], *ib = &hd_op_table[b->kind];
+  unsigned ea = ia->first.effect[af & HD_EV_FAILED], eb = ib->first.effect[bf & HD_EV_FAILED];
+  if (conflict(a, ia->first.object, a->object, ea, b, ib->first.object, b->object, eb)) return 1;
+  unsigned sa = ia->second.effect[af & HD_EV_FAILED], sb = ib->second.effect[bf & HD_EV_FAILED];
+  if (sa != HD_EFF_NONE &&
+      conflict(a, ia->second.object, hd_op_second_object(a), sa, b, ib->first.object, b->object, eb))
+    return 1;
+  if (sb == HD_EFF_NONE) return 0;
+  uint64_t at = hd_op_second_object(b);
+  return conflict(a, ia->first.object, a->object, ea, b, ib->second.object, at, sb) ||
+         (sa != HD_EFF_NONE &&
+          conflict(a, ia->second.object, hd_op_second_object(a), sa, b, ib->second.object, at, sb));
+}
+
+/* ---- keys ---- */
+
+/* KIND where no address matters, else that of the object; VARIOUS where one key does not do: the operation has a second
+ * object, or its object is not one address. */
+enum { VARIOUS, KIND, GRANULE, OBJECT };
+#define S(obj, eff, failed) HD_OBJ_##obj != HD_OBJ_NONE
+#define S0 0
+static const uint8_t key_of[HD_OP_COUNT] = {
+#define HD_OP(id, text, obj, eff, failed, second, payload, traits)                               \
+  [HD_OP_##id] = (second) || (E(eff) & (ALWAYS | E(AWAIT) | E(EXAMINE) | E(TRANSFER))) ? VARIOUS \
+                 : HD_OBJ_##obj == HD_OBJ_NONE || HD_OBJ_##obj == HD_OBJ_THREAD        ? KIND    \
+                 : HD_OBJ_##obj == HD_OBJ_MEMORY                                       ? GRANULE \
+                                                                                       : OBJECT,
+#include "model/ops.def"
+#undef HD_OP
+};
+
+uint64_t hd_dependence_key(const struct hd_op *op, unsigned flags) {
+  if (op->section || (flags & HD_EV_STOP)) return 0;
+  switch (key_of[op->kind]) {
+    case KIND: return hd_op_object(op->kind) == HD_OBJ_THREAD ? 8 : 4;
+    case GRANULE: return (op->object & 7) + op->size <= 8 ? (op->object >> 3) << 2 | 1 : 0;
+    case OBJECT: return op->object << 2 | 2;
+    default: return 0;
+  }
+}

@@ -1,0 +1,37 @@
+/* depend.h: which operations depend on each other: the one relation that the search, traces and analyses ask. Linked
+ * into both binaries. */
+#ifndef HD_MODEL_DEPEND_H
+#define HD_MODEL_DEPEND_H
+
+#include "model/op.h"
+
+/* A set of effects is a word, bit HD_EFFECT_BIT(effect) each. */
+#define HD_EFFECT_BIT(effect) (1ull << (effect))
+
+/* The effects on the same object that conflict with this one: swapped, the two can give another result. Some only do
+ * with what the operations carry (hd_dependent looks). */
+extern const uint64_t hd_conflicts[HD_EFF_COUNT];
+
+/* Whether two operations of different threads are dependent: swapping them can change anything. The flags are HD_EV_*. */
+int hd_dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, unsigned bflags);
+
+/* What tells most pairs of independent operations apart: those with different keys, neither of them 0, are. */
+uint64_t hd_dependence_key(const struct hd_op *op, unsigned flags);
+static inline int hd_keys_apart(uint64_t a, uint64_t b) { return a && b && a != b; }
+
+/* Whether the bytes overlap. */
+static inline int hd_ops_overlap(const struct hd_op *a, const struct hd_op *b) {
+  return a->object < b->object + b->size && b->object < a->object + a->size;
+}
+/* Whether two operations on descriptors conflict. */
+int hd_io_dependent(const struct hd_op *a, const struct hd_op *b);
+/* Whether two effects that conflict do so, given what their operations carry: notifications that nobody hears do not,
+ * nor arrivals at a barrier whose order does not matter, nor most ends of threads. pre: same object. */
+int hd_carried_conflict(const struct hd_op *a, enum hd_effect ea, const struct hd_op *b, enum hd_effect eb);
+
+/* Whether entering an atomic section depends on the operation (order_section.c, invariant 2). */
+static inline int hd_meets_sections(const struct hd_op *op) {
+  return op->section == HD_SECTION_ENTERS || hd_op_is(op->kind, HD_TRAIT_SECTION);
+}
+
+#endif
