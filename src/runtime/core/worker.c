@@ -74,6 +74,7 @@ void hd__worker_start(void) {
   if (rt.ctl->retry) st->visible_count = st->visible_at_start; /* as if the execution had not been tried */
   hd_search_lock(&rt.search);
   hd_search_recover(&rt.search);
+  if (rt.shared->crew <= rt.search.worker) rt.shared->crew = rt.search.worker + 1;
   hd_search_unlock(&rt.search);
   hd__shadow_learn(0, st->visible_count);
   hd__worker_sync();
