@@ -294,10 +294,12 @@ struct hd_shared {
   uint64_t visible_count;    /* entries of the shared log of visible operations */
   struct hd_crew_set hungry; /* they have nothing to do */
   struct hd_crew_set died;   /* they were killed, what they were writing must be finished */
+  uint32_t crew;             /* workers that there have been, also before the search was saved */
   uint32_t over;             /* the strategy has nothing left */
   uint32_t bound;            /* under which the search is, with bound_iterate */
   uint32_t bounds_done;      /* bounds covered whole: the largest of them plus 1 */
   uint32_t partial;          /* some execution could not be followed to its end: no bound is covered whole */
+  uint32_t partial_pad;
   uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
   struct {
     double fraction;                 /* of the tree that is explored, as far as it is known */

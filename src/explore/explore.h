@@ -65,7 +65,7 @@ struct hd_search {
 /* Scratch memory: what each strategy keeps, the order that a systematic search keeps and its scratch, the order of the
  * samplers. */
 #define HD_SCRATCH_OWN (32ull << 20)
-#define HD_SCRATCH_WALK (64ull << 20)
+#define HD_SCRATCH_WALK ((64ull << 20) + 0x15000)
 #define HD_SCRATCH_SAMPLE (HD_SCRATCH_WALK + (8ull << 30))
 #define HD_SCRATCH_SIZE (HD_SCRATCH_SAMPLE + (5ull << 30))
 

@@ -23,7 +23,7 @@ void hd__redo_put(struct hd_search *s, void *at, uint64_t value, unsigned size) 
 void *hd__own(struct hd_search *s, size_t size) {
   uint64_t *used = (uint64_t *)s->scratch; /* bytes given away; the parts of `auto` have one scratch memory */
   if (s->own) return s->own;
-  if (!*used) *used = 64;
+  if (!*used) *used = 0xb6c0; /* not where other areas begin: see walk.c, lay_out_unit */
   size = (size + 63) & ~(size_t)63;
   if (*used + size > HD_SCRATCH_OWN) hd_give_up("too many strategies in one search: a defect of Heddle");
   s->own = s->scratch + *used;

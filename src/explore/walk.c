@@ -36,16 +36,21 @@ static void lay_out(struct walk *w) {
       hd__visited_init(&t->visited, s->memory + at, s->memory_size / 8 & ~4095ull);
       at += s->memory_size / 8 & ~4095ull;
     }
+  at += 0x3480;
   t->slot = s->memory + at;
-  t->slot_size = (s->memory_size - at) / t->nslots & ~4095ull;
+  t->slot_size = (s->memory_size - at) / t->nslots & ~63ull;
   t->ready = 1;
 }
 
-/* A slot: the unit, nodes, their records, the sleep stack, pending branches. */
+/* A slot: the unit, nodes, the sleep stack, records of the nodes, pending branches. What is used at every step stands
+ * close together, and not where other areas begin: pages at round addresses compete for the same entries of caches. */
+#define UNIT_SIZE 512
+_Static_assert(sizeof(struct unit) <= UNIT_SIZE, "nodes begin after the unit");
+
 static void lay_out_unit(struct walk *w, struct unit *u) {
   const struct tree *t = hd__tree(w->s);
-  char *m = (char *)u + 4096;
-  uint64_t quarter = (t->slot_size - 4096) / 4 & ~63ull, nodes = quarter / sizeof(struct node);
+  char *m = (char *)u + UNIT_SIZE;
+  uint64_t quarter = (t->slot_size - UNIT_SIZE) / 4 & ~63ull, nodes = quarter / sizeof(struct node);
   if (w->stride && quarter / w->stride < nodes) nodes = quarter / w->stride;
   char *rest = m + (w->stride ? 3 : 2) * quarter;
   *u = (struct unit){.node = (struct node *)m,
@@ -209,24 +214,28 @@ static void give_up_execution(struct walk *w) {
 
 static void set_up(struct walk *w, struct hd_search *s, const struct policy *policy) {
   uint32_t at = 0;
-  unsigned n = 0;
+  unsigned n = 0, entered = 0;
   w->s = s;
   w->policy = policy;
+  w->before_event = policy->before_event;
+  w->after_event = policy->after_event;
   for (unsigned i = 0; policy->filter[i]; i++) {
     const struct filter *f = policy->filter[i];
     if (f->active && !f->active(s)) continue;
     w->filter[n++] = f;
+    if (f->enter) w->enter[entered++] = f->enter;
     w->offset[f->id] = at;
     at += (uint32_t)((f->record + 7) & ~7ull);
   }
   w->filter[n] = NULL;
+  if (policy->enter) w->enter[entered++] = policy->enter;
+  w->enter[entered] = NULL;
   w->offset[FILTERS] = at;
   w->stride = at + (uint32_t)((policy->record + 7) & ~7ull);
   w->ordered = policy->order != ORDER_NONE || s->config->classes;
-  if (!w->order.ev) {
-    hd_order_init(&w->order, s->scratch + HD_SCRATCH_WALK);
-    w->scratch = (uint32_t *)(s->scratch + HD_SCRATCH_WALK + HD_ORDER_MEMORY);
-  }
+  if (w->order.ev) return;
+  hd_order_init(&w->order, s->scratch + HD_SCRATCH_WALK);
+  w->scratch = (uint32_t *)(s->scratch + HD_SCRATCH_WALK + HD_ORDER_MEMORY);
 }
 
 int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
@@ -298,11 +307,15 @@ int hd__walk_pick(struct hd_search *s, const struct hd_point *p) {
   if (s->diverged || u->at != w->events || u->at == u->node_cap) return HD_PICK_DIVERGED;
   struct node *n = &u->node[u->at];
   int fresh = u->at >= u->depth;
-  if (fresh) *n = (struct node){.sleep = u->sleep_next};
+  if (fresh) { /* all but what the step does */
+    n->pick.word = 0;
+    n->nsleep = n->finished = 0;
+    n->sleep = u->sleep_next;
+    n->branch = n->list = NULL;
+    n->junction = NULL;
+  }
   if (u->at >= u->known) {
-    for (unsigned i = 0; w->filter[i]; i++)
-      if (w->filter[i]->enter) w->filter[i]->enter(w, u->at, p, fresh);
-    if (w->policy->enter) w->policy->enter(w, u->at, p, fresh);
+    for (unsigned i = 0; w->enter[i]; i++) w->enter[i](w, u->at, p, fresh);
     u->known = u->at + 1;
   }
   if (fresh && !choose_step(w, n, p)) return HD_PICK_GIVE_UP;
@@ -330,10 +343,10 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
                     unsigned nchoices) {
   struct walk *w = s->own;
   struct unit *u = w->unit;
-  if (w->policy->before_event) w->policy->before_event(w, op);
+  if (w->before_event) w->before_event(w, op);
   if (w->ordered) hd_order_event(&w->order, op, flags, choice, nchoices);
   w->events++;
-  if (w->policy->after_event) w->policy->after_event(w);
+  if (w->after_event) w->after_event(w);
   struct node *n = &u->node[u->at - 1];
   if (u->at < u->depth && n->pick.executed) {
     if (!as_before(&n->did, op, flags, choice)) s->diverged = 1;

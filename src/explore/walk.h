@@ -201,14 +201,18 @@ struct requests {
 };
 
 struct walk {
+  /* In use at every step; the functions are copies from policy and filters, NULL at the end. */
   struct hd_search *s;
+  struct unit *unit; /* that the execution under way belongs to */
+  uint32_t events;   /* of the execution under way */
+  int ordered;       /* the order of this execution is kept */
+  void (*before_event)(struct walk *w, const struct hd_op *op);
+  void (*after_event)(struct walk *w);
+  void (*enter[FILTERS + 2])(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);
   const struct policy *policy;
   const struct filter *filter[FILTERS + 1]; /* those of the policy that are active */
   uint32_t offset[FILTERS + 1];             /* of their records, and of the policy's */
   uint32_t stride;                          /* bytes of all records of a node */
-  int ordered;                              /* the order of this execution is kept */
-  struct unit *unit;                        /* that the execution under way belongs to */
-  uint32_t events;                          /* of the execution under way */
   struct hd_order order;
   uint32_t *scratch; /* almost 4 GiB */
   uint64_t cut;      /* bounds.c: what shared.bound_cut becomes, when this execution left something out */

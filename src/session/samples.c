@@ -63,7 +63,8 @@ json_t *hd__session_coverage(const struct hd_session *s) {
   if ((!s->config.coverage && !is_kept(s)) || !hd_control_sane(c)) return NULL;
   const struct hd_cover *part[HD_MAX_WORKERS];
   size_t n = 0;
-  for (unsigned i = 0; i < HD_MAX_WORKERS; i++) { /* a search that is continued may have had more workers */
+  unsigned crew = c->shared->crew < HD_MAX_WORKERS ? c->shared->crew : HD_MAX_WORKERS;
+  for (unsigned i = 0; i < crew; i++) {
     const struct hd_cover *p = (const void *)((char *)c->shared + HD_SEARCH_COVER + i * HD_COVER_SIZE);
     if (p->begun) part[n++] = p;
   }

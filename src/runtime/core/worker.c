@@ -81,6 +81,7 @@ void hd__worker_start(void) {
     st->visible_count = st->visible_at_start; /* undo the execution that the dead process tried */
   hd_search_lock(&rt.search);
   hd_search_recover(&rt.search);
+  if (rt.shared->crew <= rt.search.worker) rt.shared->crew = rt.search.worker + 1;
   hd_search_unlock(&rt.search);
   hd__shadow_learn(0, st->visible_count);
   hd__worker_sync();
