@@ -347,6 +347,37 @@ def test_interrupted(s):
     named(s, dict(json.loads(s.read("r.json")), out=out), "interrupted", says="interrupted")
 
 
+@each("random", "optimal")
+def test_workers(s, strategy):
+    """Counts of all workers are added up, and those of a search that is resumed go on."""
+    program = s.build_text(HEAD + ADDERS % 3)
+    options = ("--strategy", strategy, "--max-length", "8") + (("--max-executions", "60") if strategy == "random" else ())
+    want = s.search("check", program, *options)["inexact"]
+    s.same(sorted(x["reason"] for x in want), ["length"] + ["sampling"] * (strategy == "random"), "reasons")
+    s.check(max(x["count"] for x in want) > 10, "counts: %s" % want)
+    s.same(s.search("check", program, *options, "-j", "2")["inexact"], want, "reasons with two workers")
+    if strategy == "optimal":
+        s.search("check", program, *options, "--max-executions", "7", "--save", "saved")
+        s.same(s.search("check", program, "--resume", "saved", "--max-executions", "1000")["inexact"], want, "reasons, resumed")
+
+
+@each("memory", "fork")
+def test_death(s, restart):
+    """What a process has noted is not lost when it dies."""
+    text = SMASH + "int __VERIFIER_nondet_int(void);\nint main(void) { if (__VERIFIER_nondet_int() == 1) smash(); }\n"
+    r = s.search("check", s.build_text(HEAD + text), "--all", "--strategy", "optimal", "--restart=" + restart)
+    named(s, r, "process-died", ["values"])
+
+
+def test_auto(s):
+    """When schedules may be missing, auto samples on; a limit that leaves something out is no reason to."""
+    for name, more in (("not-owner", True), ("length", False)):
+        r = s.search("check", s.build_text(HEAD + CASES[name]["text"]), "--strategy", "auto",
+                     *CASES[name]["options"][:2], "--time", "20")
+        named(s, r, name)
+        s.same(sum(p["executions"] for p in r["phases"][1:]) > 0, more, "executions sampled for %s" % name)
+
+
 def test_preload(s):
     s.write("prog.c", HEAD + ADDERS % 1)
     s.run(["cc", "-w", "-g", "-O1", "prog.c", "-o", "prog", "-pthread"])

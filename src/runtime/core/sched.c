@@ -37,7 +37,7 @@ int hd__sched_init(void) {
 }
 
 /* Ends an execution that is too long. It is counted when its end is committed (drive.c). */
-_Noreturn static void cut(enum hd_inexact why) {
+__attribute__((cold, noinline)) _Noreturn static void cut(enum hd_inexact why) {
   struct hd_inexact_count *n = &rt.status->inexact[why];
   if (!n->count) n->first_pc = rt.cur ? rt.cur->op.pc : 0;
   rt.cut = why;
@@ -213,12 +213,7 @@ struct hd_point hd__here(void) {
 
 /* The execution was to begin like an earlier one, and does not. A systematic search drops it; to its strategy it never
  * ended. */
-_Noreturn static void diverged(uint64_t pc) {
-  if (rt.strategy->systematic) hd__inexact(HD_INEXACT_DIVERGED, pc);
-  hd__end(HD_RUN_DIVERGED);
-}
-
-static uint64_t pending_pc(void) { return rt.cur ? rt.cur->op.pc : 0; }
+__attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
 static struct hd_thread *decide(void) {
   if (HD_UNLIKELY(rt.narmed | hot.log)) {
@@ -241,10 +236,10 @@ static struct hd_thread *decide(void) {
       p.nenabled = 1;
     }
     next = rt.strategy->pick(&rt.search, &p);
-    if (HD_UNLIKELY(next == HD_PICK_DIVERGED)) diverged(pending_pc());
+    if (HD_UNLIKELY(next == HD_PICK_DIVERGED)) diverged();
     if (HD_UNLIKELY(next < 0)) hd__end(HD_RUN_BLOCKED);
     /* The program does not behave the same again: the strategy expects a thread that is not enabled. */
-    if (HD_UNLIKELY(!hd_set_has(&rt.enabled, (unsigned)next))) diverged(pending_pc());
+    if (HD_UNLIKELY(!hd_set_has(&rt.enabled, (unsigned)next))) diverged();
   }
   rt.path[rt.path_len++] = (hd_step)next;
   rt.status->path_len = rt.path_len;
@@ -296,7 +291,7 @@ void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
 unsigned hd__choose(unsigned n) {
   if (n <= 1) return 0;
   int k = rt.strategy->choose(&rt.search, n);
-  if (k < 0) diverged(pending_pc());
+  if (k < 0) diverged();
   rt.path[rt.path_len++] = (hd_step)(HD_STEP_CHOICE | (unsigned)k);
   rt.status->path_len = rt.path_len;
   rt.choice = (unsigned)k;
