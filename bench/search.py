@@ -146,7 +146,7 @@ def count(bench, e, peers):
     right &= bench.expect(e, s["complete"] and not s["cut"], "the search is not complete", *options)
     kinds = {f["kind"] for f in s["findings"]}
     right &= bench.expect(e, kinds == e.kinds, "findings: %s" % (", ".join(sorted(kinds)) or "none"), *options)
-    # How many more the classic algorithm takes, executions begun in vain included.
+    # How many more the classic algorithm takes, including redundant executions.
     d = bench.check(e, *(o.replace(e.fields["strategy"], "dpor") for o in options), "--time", "10s")
     return {"name": e.name, "executions": s["executions"], "seconds": round(s["cpu"], 4),
             "rate": round(s["executions"] / s["cpu"]), "right": right,
@@ -256,7 +256,7 @@ def last_stored():
 
 
 def measure(a, only):
-    """Runs the sections; returns what came out, and what is wrong."""
+    """Runs the sections; returns the results and the failed expectations."""
     found = expectations(a.names)
     bench = Bench(a.build, a.quick, a.seeds)
     for e in found:

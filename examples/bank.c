@@ -1,7 +1,7 @@
 /* bank.c: money moves between accounts, each with its own lock.
  *
  * transfer() locks the account it takes from, then the one it gives to. Alice pays Bob while Bob pays
- * Alice: each call holds one lock and waits for the other, for ever. Runs of the ordinary program
+ * Alice: each call holds one lock and waits for the other, forever. Runs of the ordinary program
  * almost never show it.
  *
  *   heddle cc -g bank.c -o bank && heddle check -- ./bank

@@ -1,5 +1,5 @@
-/* bank_fixed.c: bank.c put right. Whatever the direction, the account with the lower address is locked
- * first, so no two threads can each hold what the other one wants. */
+/* bank_fixed.c: bank.c corrected. In either direction the account with the lower address is locked
+ * first, so no two threads can each hold what the other wants. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdint.h>

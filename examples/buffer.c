@@ -1,7 +1,7 @@
 /* buffer.c: a bounded buffer whose consumer waits with `if`.
  *
- * Two consumers wait; the producer puts one item in and wakes both with a broadcast. The first one
- * takes the item, the second one does not look again, and takes what is not there.
+ * Two consumers wait; the producer adds one item and wakes both with a broadcast. The first one takes
+ * the item; the second does not check again, and takes from an empty buffer.
  *
  *   heddle cc -g buffer.c -o buffer && heddle check -- ./buffer
  *

@@ -1,5 +1,5 @@
-/* buffer_fixed.c: buffer.c put right. The consumer looks again whenever it wakes, which also makes it
- * safe against wake-ups that nobody sent (heddle check --spurious). */
+/* buffer_fixed.c: buffer.c corrected. The consumer checks again whenever it wakes, which also makes it
+ * safe against spurious wake-ups (heddle check --spurious). */
 #include <assert.h>
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* lazy.c: a table that is built when it is first needed.
  *
  * The test of `table` is outside the lock and `table` is a plain pointer, so a thread may see the
- * pointer before what it points to: a data race, and on a machine that reorders stores a wrong result.
+ * pointer before the data it points to: a data race, and on a machine that reorders stores a wrong result.
  *
  *   heddle cc -g lazy.c -o lazy && heddle check -- ./lazy
  *

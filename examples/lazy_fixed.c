@@ -1,4 +1,4 @@
-/* lazy_fixed.c: lazy.c put right with an atomic pointer. pthread_once would do as well. */
+/* lazy_fixed.c: lazy.c corrected with an atomic pointer. pthread_once would work as well. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,11 +1,11 @@
 /* pool.c: a small thread pool that cannot always be shut down.
  *
  * Two workers sleep until there is a job or the pool closes. close_pool() wakes one of them with a
- * signal; when both are asleep the other one is never told, and join waits for ever: a lost wake-up.
+ * signal; when both are asleep the other one never wakes, and join waits forever: a lost wake-up.
  *
  *   heddle cc -g pool.c -o pool && heddle check -- ./pool
  *
- * pool_fixed.c tells everybody. */
+ * pool_fixed.c wakes all of them. */
 #include <assert.h>
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-/* pool_fixed.c: pool.c put right. Closing concerns every worker, so it is a broadcast. */
+/* pool_fixed.c: pool.c corrected. Closing concerns every worker, so it is a broadcast. */
 #include <assert.h>
 #include <pthread.h>
 

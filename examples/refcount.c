@@ -1,6 +1,6 @@
-/* refcount.c: an object that is freed when the last reference goes.
+/* refcount.c: an object that is freed when the last reference is dropped.
  *
- * The count is atomic, but put() decrements it and looks at it in two steps. Both threads can decrement
+ * The count is atomic, but put() decrements and tests it in two steps. Both threads can decrement
  * first and then both read 0: the object is freed twice. Or one reads the count of an object the other
  * has just freed.
  *

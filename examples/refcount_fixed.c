@@ -1,4 +1,4 @@
-/* refcount_fixed.c: refcount.c put right. Exactly one thread sees its own decrement take the count from
+/* refcount_fixed.c: refcount.c corrected. Exactly one thread sees its own decrement take the count from
  * 1 to 0. */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* prodcons.c PRODUCERS CONSUMERS ITEMS [FIXED]: producers put ITEMS each and leave; the last one to leave
- * says that it is over, but wakes a single consumer. Any other that waits by then waits for ever. FIXED 1
+ * says that it is over, but wakes a single consumer. Any other that waits by then waits forever. FIXED 1
  * wakes all. ProducerConsumer of Rungta (2009), appendix B.
  *
  * count: 1 2 1 1 strategy=optimal executions=104

@@ -48,7 +48,7 @@ class Event(collections.namedtuple("Event", "thread op object size pc flags valu
 
 
 class Session:
-    """Where the program is, and how to get elsewhere."""
+    """The position in the execution, and how to move to another."""
 
     def __init__(self, plan):
         self.plan = plan
@@ -60,7 +60,7 @@ class Session:
         self.found = False  # the finding has come in this process
 
     def begin(self):
-        """To where gdb is handed over."""
+        """Runs to the point where gdb takes over."""
         self.go(self.plan["stop"] or NEVER, NEVER, True)
         if self.plan["endless"] and self.alive():
             # Nobody gives the hanging thread up here, as the replay did: what others did then does not come.
@@ -78,7 +78,7 @@ class Session:
         table.write("stop_event", event)
 
     def reached(self):
-        """The runtime has called: whether that is a place to stop. The first call comes at the first point."""
+        """Called by the runtime: whether to stop here. The first call comes at the first scheduling point."""
         table = Table()
         point, event = self.want or (None, None)
         self.want = None
@@ -95,7 +95,7 @@ class Session:
         return True
 
     def go(self, point, event, again):
-        """Runs until the scheduling point or event, in this process or again from the beginning."""
+        """Runs to the scheduling point or event, in this process or from the start."""
         unwinder.clear()
         mine = []
         self.busy = True
@@ -123,11 +123,11 @@ class Session:
         return gdb.selected_thread() is not None
 
     def announce(self):
-        """Says where we are, and selects the frame to look at."""
+        """Reports the position, and selects the user's frame."""
         if not self.alive():
             if not self.found and self.plan["recorded"]:
-                say("the finding did not come: under gdb the program did not do the same")
-            say("the program has ended; `heddle back` and `heddle goto N` start it again")
+                say("the finding did not occur: the program behaved differently under gdb")
+            say("the program has ended; `heddle back` and `heddle goto N` re-execute it")
             return
         t = running()
         if not at_stop():
@@ -135,7 +135,7 @@ class Session:
             say("stopped in %s, after event %d" % (t.name, self.position()[1]))
             return
         if Table().reason == AT_FINDING:
-            say("here it is, after %d events: %s" % (self.position()[1], self.plan["title"]))
+            say("reproduced after %d events: %s" % (self.position()[1], self.plan["title"]))
         else:
             spot = where(t)
             say("before event %d of %d: %s is about to %s%s" % (
@@ -195,7 +195,7 @@ def numeral(arg, default=None):
     if not words and default is not None:
         return default
     if len(words) != 1 or not words[0].isdigit():
-        raise gdb.GdbError("say a number")
+        raise gdb.GdbError("expected a number")
     return int(words[0])
 
 
@@ -209,7 +209,7 @@ class Heddle(gdb.Command):
     heddle goto N       go to where event N is about to happen
     heddle finish       complete the operation, and stop in the code that asked for it
     heddle schedule     the events, and where we are (`heddle schedule all`)
-    $heddle_tls("x")    a thread-local variable of the thread looked at
+    $heddle_tls("x")    a thread-local variable of the selected thread
 
 Breakpoints, watchpoints, next, step and finish work as ever, on the thread that runs."""
 
@@ -221,7 +221,7 @@ Breakpoints, watchpoints, next, step and finish work as ever, on the thread that
 
 
 class Threads(gdb.Command):
-    """List the tested threads: > is the one that runs, * the one being looked at."""
+    """List the tested threads: > is the running one, * the selected one."""
 
     def __init__(self):
         super().__init__("heddle threads", gdb.COMMAND_RUNNING)
@@ -247,7 +247,7 @@ class Threads(gdb.Command):
 
 
 class OneThread(gdb.Command):
-    """Look at tested thread TN: its backtrace, frames and variables, until the program goes on."""
+    """Select tested thread TN: its backtrace, frames and variables, until the program continues."""
 
     def __init__(self):
         super().__init__("heddle thread", gdb.COMMAND_RUNNING)
@@ -275,7 +275,7 @@ class Next(gdb.Command):
 
 
 class Back(gdb.Command):
-    """Go back to the scheduling point before this one, or N of them, by running the program again."""
+    """Go back to the previous scheduling point, or N back, by re-executing the program."""
 
     def __init__(self):
         super().__init__("heddle back", gdb.COMMAND_RUNNING)
@@ -355,19 +355,19 @@ class BeforeStep(gdb.Command):
         if not at_stop():
             return
         if not at_point():
-            raise gdb.GdbError("the execution goes no further; `heddle back` and `heddle goto N` run it again")
+            raise gdb.GdbError("the execution cannot continue; `heddle back` and `heddle goto N` re-execute it")
         t = running()
         begins = not t.started
         if not complete(t):
             session.announce()
-            raise gdb.GdbError("that came before the end of the line")
+            raise gdb.GdbError("stopped before the end of the line")
         if begins:
             gdb.execute("frame")
-            raise gdb.GdbError("here it begins")
+            raise gdb.GdbError("the thread starts here")
 
 
 class Schedule(gdb.Command):
-    """Print the events around the present position, or all of them (`heddle schedule all`)."""
+    """Print the events around the current position, or all of them (`heddle schedule all`)."""
 
     def __init__(self):
         super().__init__("heddle schedule", gdb.COMMAND_RUNNING)
@@ -389,7 +389,7 @@ class Schedule(gdb.Command):
 
 
 class ThreadLocal(gdb.Function):
-    """$heddle_tls("name"): the thread-local variable of that name, in the thread looked at."""
+    """$heddle_tls("name"): the thread-local variable of that name, in the selected thread."""
 
     def __init__(self):
         super().__init__("heddle_tls")
@@ -414,7 +414,7 @@ class ThreadLocal(gdb.Function):
 # ---- what happens by itself ----
 
 def on_stop(event):
-    """The program stopped for a command of gdb's: frames are those of the running thread again."""
+    """The program stopped for a gdb command: frames are those of the running thread again."""
     if not session.busy:
         unwinder.clear()
         if at_stop():
@@ -422,14 +422,14 @@ def on_stop(event):
 
 
 def on_objfile(event):
-    """The runtime is loaded: from now on it can be stopped, in this process and in all that follow."""
+    """The runtime is loaded: it can be stopped from now on, in this process and all later ones."""
     if "libheddle_rt.so" in event.new_objfile.filename:
         Stop(session)
         gdb.events.new_objfile.disconnect(on_objfile)
 
 
 class Calls:
-    """While gdb calls a function of the program, the runtime looks away: it is no step of the schedule."""
+    """While gdb calls a function of the program, the runtime is inactive: the call is not a step of the schedule."""
 
     def __init__(self):
         self.saved = None
@@ -478,7 +478,7 @@ def start():
     with open("/proc/self/fd/%d" % PLAN_FD) as f:
         plan = json.load(f)
     if plan.get("version") != PLAN_VERSION:
-        raise gdb.GdbError("heddle and its gdb script are of different versions; install heddle again")
+        raise gdb.GdbError("heddle and its gdb script are of different versions; reinstall heddle")
     session = Session(plan)
     set_up(plan)
     for c in (Heddle, Threads, OneThread, Next, Back, Goto, Finish, BeforeStep, Schedule, ThreadLocal, HideRuntime):

@@ -62,7 +62,7 @@ class Table:
             raise gdb.GdbError("the program is not running; `heddle goto N` starts it again")
         self.__dict__.update(zip(TABLE, words))
         if self.version != TABLE_VERSION:
-            raise gdb.GdbError("the program runs with another version of Heddle's runtime; build it again")
+            raise gdb.GdbError("the program runs with another version of Heddle's runtime; rebuild it")
 
     def write(self, name, value):
         gdb.selected_inferior().write_memory(self.base + 8 * TABLE.index(name), struct.pack("<Q", value))
@@ -95,7 +95,7 @@ def place(pc):
 
 
 def symbol(address):
-    """`name+4` for an address in a variable or function, else 0x...; "" for what is no address."""
+    """`name+4` for an address in a variable or function, else 0x...; "" if it is not an address."""
     if address == 0 or address >> 47:
         return ""
     try:
@@ -172,7 +172,7 @@ class Thread:
         return None
 
     def registers(self):
-        """Where it was left, or None if its registers are those of the processor. pre: nobody is on show."""
+        """Its saved registers, or None if they are in the processor. pre: no thread is selected."""
         context = self.field("syscall") or (self.running and self.handler_context())
         if context:
             regs = dict(zip(CONTEXT, struct.unpack("<%dQ" % len(CONTEXT), read(context + 40, 8 * len(CONTEXT)))))
@@ -254,7 +254,7 @@ class Unwinder(gdb.unwinder.Unwinder):
         return info
 
     def show(self, thread):
-        """From now on, until the program goes on, gdb's frames are those of this thread."""
+        """Until the program continues, gdb's frames are those of this thread."""
         self.clear()
         if thread is None:
             return
@@ -279,7 +279,7 @@ class Named(gdb.FrameDecorator.FrameDecorator):
 
 
 class HideRuntime:
-    """Takes the runtime's frames out of `backtrace`; `backtrace -no-filters` shows them."""
+    """Removes the runtime's frames from `backtrace`; `backtrace -no-filters` shows them."""
 
     def __init__(self):
         self.name, self.priority, self.enabled = "heddle", 100, True
@@ -293,7 +293,7 @@ class HideRuntime:
 
 
 def user_frame(thread):
-    """The innermost frame that the user wrote, of a thread on show."""
+    """The innermost frame that the user wrote, of the selected thread."""
     unwinder.show(thread)
     frame, first = kernel_frame(), None
     if unwinder.regs:
@@ -308,7 +308,7 @@ def user_frame(thread):
 
 
 def where(thread):
-    """FILE:LINE (FUNCTION), or what stands for it."""
+    """FILE:LINE (FUNCTION), or a substitute."""
     if not thread.started or thread.state == ENDED:
         return ""
     frame = user_frame(thread)

@@ -55,7 +55,7 @@ static void fill_place(struct hd_place *p, const struct hd_finding_rec *rec, con
     p->object = hd_symbolize_object(s, site->object);
   for (unsigned i = 0; s && i < site->npc; i++)
     hd_symbolize_pc(s, site->pc[i], i == 0 && (site->flags & HD_SITE_EXACT), &p->stack);
-  /* What a test framework does with a failed assertion says less than where that stands. */
+  /* The location of a failed assertion says more than the test framework's frames. */
   bool known = false;
   for (size_t i = 0; i < p->stack.n; i++) known |= p->stack.v[i].file != NULL;
   bool asserted = rec->kind == HD_KIND_ASSERTION || rec->kind == HD_KIND_EXIT;
@@ -146,7 +146,7 @@ static void add_access(struct hd_str *out, const struct hd_place *p) {
   hd_str_add(out, " at ");
 }
 
-/* Of "file:line: function: `x == 2'" the expression; the rest stands below it anyway. */
+/* The expression in "file:line: function: `x == 2'"; the rest is shown below anyway. */
 static void add_expression(struct hd_str *out, const char *detail) {
   if (!detail) return;
   const char *from = strchr(detail, '`'), *to = strrchr(detail, '\'');

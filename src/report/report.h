@@ -79,7 +79,7 @@ struct hd_place {
 
 /* ---- the story of a finding (story.c) ---- */
 
-/* The run that it is told from. */
+/* The execution that a story is made from. */
 struct hd_recording {
   const struct hd_event *event;
   size_t n;
@@ -113,7 +113,7 @@ struct hd_story {
   HD_VEC(unsigned) thread; /* whose rows there are, in order */
   HD_VEC(char *) name;     /* theirs */
   char *remark;            /* what to know besides, or NULL */
-  /* Rows that make the failure disappear when they come the other way round, plus 1; 0: none known. */
+  /* Rows whose swap makes the failure disappear, plus 1; 0: none known. */
   size_t before, after;
 };
 
@@ -145,7 +145,7 @@ struct hd_finding {
   char *folder; /* ".heddle/1", or NULL */
   struct {
     bool there;  /* a schedule was looked for that is easier to read; the places are those of its run */
-    bool fewest; /* there is none with fewer preemptions */
+    bool fewest; /* the number of preemptions is the minimum */
     struct hd_cost before, after;
   } minimised;
   struct hd_story *story; /* or NULL; owned */
@@ -163,13 +163,13 @@ void hd_finding_names(struct hd_finding *f, const char *base);
 /* Kind and sorted source locations: two findings with equal identities are one. The caller frees. */
 char *hd_finding_identity(const struct hd_finding *f);
 
-/* Tells the finding from the run. NULL when there is nothing to tell: no lines, or one thread only. */
+/* Makes the story of a finding from the execution. NULL if there is none: no source lines, or only one thread. */
 struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_finding *f,
                               struct hd_symbolizer *s);
 void hd_story_free(struct hd_story *s);
 /* The row that event `i` belongs to, or the last one of `thread` for HD_PENDING; plus 1, 0: none. */
 size_t hd_story_row(const struct hd_story *s, size_t i, unsigned thread);
-/* Takes down that the rows would have to come the other way round, and makes sure that both are shown. */
+/* Records that swapping the two rows makes the failure disappear, and makes sure that both are shown. */
 void hd_story_order(struct hd_story *s, size_t before, size_t after);
 /* What the failure is made of, for hd_analysis_mark; at most `max`, returns how many. */
 size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t max);
@@ -185,7 +185,7 @@ enum hd_stop {
   HD_STOP_TIME,        /* --time */
   HD_STOP_EXECUTIONS,  /* --max-executions ended a search that would have ended by itself */
   HD_STOP_INTERRUPTED, /* Ctrl-C or SIGTERM */
-  HD_STOP_CRASH_LOOP,  /* the tested process died again and again */
+  HD_STOP_CRASH_LOOP,  /* the tested process kept dying */
   HD_STOP_ERROR,       /* the runtime gave up */
 };
 
@@ -222,7 +222,7 @@ struct hd_summary {
   bool bound_done;   /* everything within it was covered */
   uint64_t asked;    /* executions asked for, 0: no limit */
   double time_limit; /* seconds, 0: none */
-  bool time_default; /* nobody asked for it */
+  bool time_default; /* not set by the user */
   uint64_t executions, blocked, events, switches;
   uint64_t infeasible; /* not counted in executions: an assumption did not hold */
   uint32_t threads;
@@ -246,7 +246,7 @@ struct hd_summary {
   size_t nfindings;
   uint64_t before;                   /* findings that were reported before the search was continued */
   double estimate, spread, fraction; /* of all executions, of that figure, explored; 0: not known */
-  json_t *coverage;                  /* hd_json_coverage, or NULL when nobody wants it; borrowed */
+  json_t *coverage;                  /* hd_json_coverage, or NULL if not wanted; borrowed */
 };
 
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s);
@@ -347,7 +347,7 @@ void hd__text_wait(struct hd_str *out, const struct hd_place *p);
 void hd__text_function(struct hd_str *out, const char *name);
 /* "T1 write": what the thread did at the place. */
 void hd__text_place(struct hd_str *out, const struct hd_place *p);
-/* Whether place `i` stands in the story, or is like one before it. */
+/* Whether place `i` is in the story, or repeats an earlier one. */
 bool hd__text_told(const struct hd_finding *f, size_t i);
 /* The frame to point at: the innermost with a source file of the user's, else of anybody's; NULL: there is none. */
 const struct hd_frame *hd__place_frame(const struct hd_place *p);

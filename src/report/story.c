@@ -1,19 +1,19 @@
 /* story.c: what happened, as lines of source in the order in which they were executed. Runs in the supervisor.
  *
- * Of the recorded events those are told that are in the cone of the failure and on something shared (analysis.h), put
- * together to rows: what one thread did in one line of source without anybody else in between. An access inside a
- * library is told at the line that called it. */
+ * A story has the recorded events that are in the cone of the failure and touch something shared (analysis.h). They are
+ * merged into rows: what one thread did in one source line without another thread in between. An access inside a library
+ * is attributed to the line that called it. */
 #include "analysis/analysis.h"
 #include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TOLD 4000 /* events; of more only the last ones are looked at */
+#define MAX_TOLD 4000 /* events; of more, only the last ones are used */
 #define MAX_ROWS 14   /* shown */
 #define MAX_WHAT 160
 #define SMALL 1000000000 /* numbers below are shown in decimal */
-#define MAX_TOUCHES 6    /* told of one row */
+#define MAX_TOUCHES 6    /* shown in one row */
 
 /* What a row did to one place in memory. */
 struct touch {
@@ -98,7 +98,7 @@ static void add_thread(struct teller *t, struct hd_str *out, unsigned thread) {
   free(name);
 }
 
-/* Takes an access down; it is told when the row is complete. */
+/* Notes an access; it is added to the text when the row is complete. */
 static void note_access(struct teller *t, const struct hd_event *e) {
   struct touch *c = NULL;
   for (size_t i = 0; i < t->ntouches && !c; i++)
@@ -124,7 +124,7 @@ static bool is_small(uint64_t v, uint32_t size) {
 /* "count is 0", "count: 0 -> 1", "count = 1" */
 static void add_touch(struct teller *t, struct hd_str *out, const struct touch *c) {
   char *name = hd_symbolize_object(t->sym, c->object);
-  /* An address in something that has no name says nothing. */
+  /* An address without a name says nothing. */
   bool small = is_small(c->after, c->size) && (!c->read || is_small(c->before, c->size));
   if (!name && (!c->known || !small)) return;
   if (out->n) hd_str_add(out, "; ");
@@ -148,7 +148,7 @@ static void add_touch(struct teller *t, struct hd_str *out, const struct touch *
 static void add_wakes(struct teller *t, struct hd_str *out, const struct hd_op *op) {
   bool one = hd_op_effect(op->kind, 0) == HD_EFF_NOTIFY;
   if (one ? !op->wake.thread : !op->wake.count)
-    hd_str_add(out, ": nobody waits");
+    hd_str_add(out, ": no thread waits");
   else if (one) {
     hd_str_add(out, ": wakes ");
     add_thread(t, out, hd_op_woken(op) - 1);
@@ -157,7 +157,7 @@ static void add_wakes(struct teller *t, struct hd_str *out, const struct hd_op *
   }
 }
 
-/* What the event did, in words; nothing when that goes without saying. */
+/* What the event did, in words; nothing where the source line says it. */
 static void add_what(struct teller *t, struct hd_str *out, const struct hd_event *e) {
   enum hd_effect effect = hd_op_effect(e->op.kind, e->flags);
   unsigned object = hd_op_object(e->op.kind);
@@ -232,7 +232,7 @@ static bool same_line(const struct hd_row *a, const struct hd_row *b) {
   return a->line == b->line && a->path && b->path && strcmp(a->path, b->path) == 0;
 }
 
-/* Takes the row over; puts it together with the last one if that is the same line of the same thread. */
+/* Takes ownership of the row; merges it with the last one if that is the same line of the same thread. */
 static struct hd_row *add_row(struct teller *t, struct hd_row *row) {
   struct hd_row *last = last_row(t->story);
   if (last && last->thread == row->thread && same_line(last, row)) {
@@ -278,7 +278,7 @@ static void tell_event(struct teller *t, size_t i) {
   struct hd_row *now = add_row(t, &row);
   now->locks &= locks;
   now->memory &= memory;
-  /* What a library does to its own memory is its business. */
+  /* A library's accesses to its own memory are not shown. */
   if (memory && !inside && hd_op_effect(e->op.kind, 0) != HD_EFF_FREE) note_access(t, e);
 }
 
@@ -359,7 +359,7 @@ static void tell_end(struct teller *t) {
     const struct hd_place *p = &f->place[i];
     if (p->role != HD_ROLE_AT) continue;
     struct hd_row *last = last_row(t->story);
-    /* It is the last thing that happened: behind whatever others did. */
+    /* It happened last, after everything other threads did. */
     struct hd_row *row = last && last->thread == p->thread_no ? place_row(t, p, false) : NULL;
     if (!row) {
       struct hd_row own = {.thread = p->thread_no, .first = 1};
@@ -399,8 +399,8 @@ static bool creates(struct teller *t, const struct hd_row *row) {
   return false;
 }
 
-/* Taking a lock is worth a row where locks are what it is about, and then nothing else is; that a thread has to be told what to do before it is
- * started goes without saying. */
+/* Drops rows that do not explain the failure: locks unless the finding is about locks, memory if it is a deadlock, and the
+ * arguments prepared for a new thread. */
 static void leave_out(struct teller *t) {
   struct hd_story *s = t->story;
   bool locks = t->f->kind == HD_KIND_DEADLOCK || t->f->kind == HD_KIND_DOUBLE_LOCK ||
@@ -422,7 +422,7 @@ static size_t kept(const struct hd_story *s) {
   return n;
 }
 
-/* Leaves out rows in the middle of what one thread does at a time, then the oldest ones. */
+/* Hides rows in the middle of one thread's consecutive rows, then the oldest ones. */
 static void make_room(struct hd_story *s) {
   size_t n = kept(s);
   for (size_t i = 1; i + 1 < s->row.n && n > MAX_ROWS; i++) {
@@ -485,7 +485,7 @@ static void add_locks(struct teller *t, struct hd_str *out, const char *who, con
   if (n == 0) hd_str_add(out, " no lock");
 }
 
-/* The event of a place; the number of events if there is none. */
+/* The event of a place, or the number of events if there is none. */
 static size_t event_of(const struct teller *t, const struct hd_place *p) {
   for (size_t i = t->r->n; i-- > 0;) {
     const struct hd_event *e = &t->r->event[i];
@@ -494,7 +494,7 @@ static size_t event_of(const struct teller *t, const struct hd_place *p) {
   return t->r->n;
 }
 
-/* What would have ordered the accesses of a race. */
+/* Which lock would have ordered the accesses of a race. */
 static char *remark_of_race(struct teller *t) {
   const struct hd_place *at = NULL, *previous = NULL;
   for (size_t i = 0; i < t->f->nplaces; i++) {
@@ -506,7 +506,7 @@ static char *remark_of_race(struct teller *t) {
   size_t n = hd_analysis_held(t->r->event, event_of(t, previous), previous->thread_no, one, MAX_HELD);
   size_t m = hd_analysis_held(t->r->event, t->r->n, at->thread_no, two, MAX_HELD);
   if (n == 0 && m == 0) return hd_strdup("Nothing orders the two accesses: neither thread held a lock.");
-  /* A mutex that both had, or a read-write lock that one of them had to write, would have ordered them. */
+  /* A mutex held by both, or a read-write lock that one of them held for writing, would have ordered them. */
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < m; k++)
       if (one[i] == two[k]) {
@@ -596,7 +596,7 @@ struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_find
   size_t from = r->n, told = 0;
   const uint8_t both = HD_MARK_SHARED | HD_MARK_CONE;
   while (from > 0 && told < MAX_TOLD) told += (mark[--from] & both) == both;
-  bool threads = false; /* what was done before there were any belongs to nobody's story */
+  bool threads = false; /* events before the first creation are left out */
   for (size_t i = 0; i < r->n; i++) {
     threads |= spawns(&r->event[i]);
     if (i >= from && threads && (mark[i] & both) == both && is_told(&r->event[i])) tell_event(&t, i);

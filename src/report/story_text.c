@@ -7,7 +7,7 @@
 
 #define WIDTH 80
 #define LEFT 5        /* "  12 " or "> 12 " */
-#define MAX_COLUMNS 4 /* of more threads the rows are told one below the other */
+#define MAX_COLUMNS 4 /* with more threads, rows are not in columns */
 
 #define BOLD "\033[1m"
 #define RED "\033[1;31m"

@@ -11,7 +11,7 @@
 #define TEXT_WIDTH 80
 #define WHAT_WIDTH 24  /* room for "T1 write" before the location */
 #define NAME_WIDTH 16  /* room for a function name */
-#define NAME_LONG 48   /* above this, a name is told without its template arguments */
+#define NAME_LONG 48   /* longer names are shown without template arguments */
 #define STACK_LINES 8  /* callers shown of one place */
 #define QUOTE_WIDTH 66 /* of a source line */
 
@@ -110,7 +110,7 @@ static void add_name(struct hd_str *out, const struct hd_place *p) {
     hd_str_addf(out, "%#llx", (unsigned long long)p->object_addr);
 }
 
-/* Which descriptor stands in the size, what it is in the upper byte of the object. */
+/* The size holds the descriptor, the upper byte of the object its type. */
 static void add_io_wait(struct hd_str *out, const struct hd_place *p) {
   static const char *const kind[] = {"", "file", "pipe", "socket", "eventfd", "timerfd", "epoll"};
   const char *to = p->op == HD_OP_IOREAD    ? "read from"
@@ -155,10 +155,10 @@ void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
   }
   add_name(out, p);
   if (p->peer) hd_str_addf(out, ", held by %s", p->peer);
-  /* For a condition the size counts signals that came while nobody waited. */
+  /* For a condition the size counts signals that came while no thread was waiting. */
   if ((hd_op_object(p->op) == HD_OBJ_COND || hd_op_object(p->op) == HD_OBJ_FUTEX) && p->size)
     hd_str_addf(out, " (signalled %u time%s while no thread was waiting)", p->size, p->size == 1 ? "" : "s");
-  /* For a barrier it is how many have arrived, and how many it takes. */
+  /* For a barrier: how many have arrived, and how many are needed. */
   if (hd_op_object(p->op) == HD_OBJ_BARRIER && p->size)
     hd_str_addf(out, " (%u of %u have arrived)", p->size >> 16, p->size & 0xffff);
 }
@@ -211,7 +211,7 @@ static void add_place(struct hd_str *out, const struct hd_place *p, bool colour)
   hd_str_fini(&what);
 }
 
-/* Several threads may wait for one lock; where it was taken is told once. */
+/* Several threads may wait for one lock; where it was taken is shown once. */
 static bool told_before(const struct hd_finding *f, size_t i) {
   const struct hd_place *p = &f->place[i];
   for (size_t k = 0; k < i && p->role == HD_ROLE_HOLDS; k++) {
@@ -222,7 +222,7 @@ static bool told_before(const struct hd_finding *f, size_t i) {
   return false;
 }
 
-/* Who waits for what, and who has it, are rows of the story. */
+/* Waits and holders are rows of the story. */
 static bool told_in_story(const struct hd_finding *f, const struct hd_place *p) {
   if (!f->story || p->role == HD_ROLE_HOLDS) return f->story;
   if (p->role != HD_ROLE_WAITS) return false;

@@ -199,7 +199,7 @@ def test_twenty_threads(s):
         each_thread += ["heddle thread %d" % i, "bt", "info locals", "up", "info locals",
                         "print $heddle_tls(\"mine\")"]
     out = gdb(s, "heddle threads", *each_thread, "heddle thread 0", "info locals", "heddle threads")
-    has(s, out[0], "here it is, after 61 events: deadlock")
+    has(s, out[0], "reproduced after 61 events: deadlock")
     rows = out[1]
     s.same(len(rows), 21, "threads listed")
     has(s, rows, "T0 ", "join T1 ", "prog.c:26 (main)")
@@ -237,7 +237,7 @@ def test_back_and_forth(s):
         s.check("before event %d of 61: " % n in step, "one step back: " + step)
     s.check(line_of(there, " next ").startswith("> " + steps[2].split(": ")[2].split()[0]), "the next one: " + steps[2])
     s.same([where(f) for f in forth[:2]], steps[1::-1], "steps forward")
-    again = "here it is, after 61 events: deadlock"
+    again = "reproduced after 61 events: deadlock"
     s.check(again in where(forth[2]), "the third step forward: " + where(forth[2]))
     strip = lambda blocks: [[re.sub(r"^\$\d+", "$", line) for line in b] for b in blocks]
     s.same(strip(out[13:18]), strip(first), "the state after three steps back and forth")
@@ -287,11 +287,11 @@ def test_commands_of_gdb(s, restart):
     s.check("hit Breakpoint" in text[4] and "add (arg=0x0) at prog.c:11" in text[4] and
             "heddle: stopped in T2, after event 7" in text[4], text[4])
     s.same(text[5], "$1 = 1", "a local at a breakpoint")
-    s.check("here it is, after 14 events" in text[6], "T1 was past the breakpoint: " + text[6])
+    s.check("reproduced after 14 events" in text[6], "T1 was past the breakpoint: " + text[6])
     s.check("before event 8 of 14: T1 is about to atomic-store" in text[8], "back from a breakpoint: " + text[8])
     s.check("Hardware watchpoint" in text[9], text[9])
     s.check("Old value = 0" in text[10] and "New value = 1" in text[10], "watchpoint: " + text[10])
-    s.check("here it is, after 14 events: assertion failed: x == 2" in text[12], text[12])
+    s.check("reproduced after 14 events: assertion failed: x == 2" in text[12], text[12])
     s.check("main () at prog.c:24" in text[13], "backtrace of the finding: " + text[13])
     s.same([text[14], text[15]], ["$2 = 8", "$3 = 3"], "functions called by gdb")
     has(s, out[16], "> T0 main running", "prog.c:24 (main)")
@@ -332,7 +332,7 @@ def test_crash(s):
     has(s, out[2], "SIGSEGV", "prog.c:8")
     s.same(out[3][0].split(" = ")[1], "(int *) 0x0", "the pointer")
     has(s, out[4], "use (arg=0x0) at prog.c:8")
-    has(s, out[5], "here it is, after", "use (arg=0x0) at prog.c:8")
+    has(s, out[5], "reproduced after", "use (arg=0x0) at prog.c:8")
     s.same(len(out[6]), 1, "frames at the finding")
     s.same(out[7][0].split(" = ")[1], "(int *) 0x0", "the pointer at the finding")
     has(s, out[8], "prog.c:8 (use)")
@@ -410,7 +410,7 @@ def test_children(s, end):
     find(s, CHILD.replace("END", end), "--exit-status")
     out = gdb(s, "break work", "heddle goto 2", "continue", "print signals", "heddle threads", "heddle back")
     has(s, out[0], "before event")
-    has(s, out[3], "here it is, after")
+    has(s, out[3], "reproduced after")
     s.same(out[4], ["$1 = 0"], "signals")
     has(s, out[5], "> T1 parent running", "prog.c:18 (parent)")
     has(s, out[6], "before event")
@@ -428,7 +428,7 @@ def test_both_schedules(s):
         have = [re.sub(r" .*", "", line[9:]) for line in p.stdout.split("\n") if re.match(r"(->|  ) +\d+  T", line)]
         stored = s.events(".heddle/1/trace" + ("" if option else ".min"), plain=True)
         s.same(have, [line.split()[0] for line in stored], "threads in the schedule")
-        s.check("here it is" in p.stdout, p.stdout)
+        s.check("reproduced after" in p.stdout, p.stdout)
 
 
 def test_users_settings_stay(s):
@@ -440,7 +440,7 @@ def test_users_settings_stay(s):
     s.same(out[4], out[2], "confirm")
     has(s, out[5], "echo hooked")
     has(s, out[6], "heddle goto N")
-    has(s, out[7], "Go back to the scheduling point before this one")
+    has(s, out[7], "Go back to the previous scheduling point")
 
 
 @each("heddle thread 21", "heddle thread x", "heddle goto 0", "heddle goto 63", "heddle goto", "heddle next x",
@@ -451,10 +451,10 @@ def test_refused_in_gdb(s, command):
     p = s.run([s.heddle, "replay", "--gdb", ".heddle/1", "--", "-batch", "-x", "commands"], want=1)
     message = p.stderr.strip().split("\n")[-1]
     want = {"heddle thread 21": "there is no thread 21", "heddle thread x": "there is no thread x",
-            "heddle goto 0": "from 1 to 61", "heddle goto 63": "from 1 to 61", "heddle goto": "say a number",
-            "heddle next x": "say a number", "heddle back 99": "no scheduling point before the first",
+            "heddle goto 0": "from 1 to 61", "heddle goto 63": "from 1 to 61", "heddle goto": "expected a number",
+            "heddle next x": "expected a number", "heddle back 99": "no scheduling point before the first",
             'print $heddle_tls("meals")': "meals is not a thread-local variable",
-            "next": "the execution goes no further", "heddle finish": "not about to execute an operation"}[command]
+            "next": "the execution cannot continue", "heddle finish": "not about to execute an operation"}[command]
     s.check(want in message, "message: " + message)
     s.check("not here" not in p.stdout and "Traceback" not in p.stderr, p.stderr)
 

@@ -1,11 +1,11 @@
-/* coverage.js: which lines a search exercised, and in which order those that conflict met. */
+/* coverage.js: which lines a search exercised, and in which orders conflicting lines occurred. */
 
 const SHOWN_PAIRS = 60;
 
-/* Of each source file: line numbers to {threads, first, operations, half}; `half`: it met another line in one order only. */
+/* Of each source file: line numbers to {threads, first, operations, half}; `half`: it is in a pair seen in one order only. */
 const COVERED = new Map();
 
-/* A pair as it is shown: the line that came first, if it was always the same, stands first. */
+/* A pair as shown: if one line always came first, it is listed first. */
 function readPair(p, lines) {
   const same = p.first === p.second, swap = !same && !p.forward;
   const order = same ? "same" : p.forward && p.backward ? "both" : "one";
