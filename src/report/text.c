@@ -279,12 +279,12 @@ static void add_number(struct hd_str *out, uint32_t n, const char *what) {
   hd_str_addf(out, "%u %s%s", n, what, n == 1 ? "" : strcmp(what, "switch") == 0 ? "es" : "s");
 }
 
-/* "schedule: 1 preemption (the minimum), 4 switches; found with 7 and 19" */
+/* "schedule: 1 preemption (none has fewer), 4 switches; found with 7 and 19" */
 static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
   const struct hd_cost *a = &f->minimised.after, *b = &f->minimised.before;
   hd_str_add(out, "  schedule: ");
   add_number(out, a->preemptions, "preemption");
-  if (f->minimised.fewest && a->preemptions) hd_str_add(out, " (the minimum)");
+  if (f->minimised.fewest && a->preemptions) hd_str_add(out, " (none has fewer)");
   hd_str_add(out, ", ");
   add_number(out, a->switches, "switch");
   if (a->preemptions != b->preemptions || a->switches != b->switches)
@@ -293,7 +293,8 @@ static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
 }
 
 static void add_replay(struct hd_str *out, const struct hd_finding *f) {
-  if (f->no_replay) hd_str_addf(out, "  Its schedule did not reproduce it: %s\n", f->no_replay);
+  if (f->no_replay)
+    hd_str_addf(out, "  It did not come out again when its schedule was run: %s\n", f->no_replay);
   if (!f->folder) return;
   hd_str_add(out, "  replay: heddle replay ");
   hd_str_add_quoted(out, f->folder);
@@ -398,7 +399,7 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
         hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n,
                     n == 1 ? "" : "s", s->strategy);
       break;
-    case HD_STOP_FOUND: hd_str_add(out, "; stopped at the first (--all continues)\n"); break;
+    case HD_STOP_FOUND: hd_str_add(out, "; stopped at the first one, --all goes on\n"); break;
     case HD_STOP_TIME:
       hd_str_addf(out, "; bounded: stopped %safter %.1f s", s->time_default ? "" : "by --time ", s->seconds);
       add_covered(out, s);
