@@ -52,8 +52,9 @@ static const struct range setting[HD_SETTING_COUNT] = {
 uint64_t hd_settings_differ(const struct hd_config *a, const struct hd_config *b) {
   uint64_t bits = 0;
   for (int i = 0; i < HD_SETTING_COUNT; i++) {
-    size_t at = setting[i].offset;
-    if (memcmp((const char *)a + at, (const char *)b + at, setting[i].size) != 0) bits |= 1ull << i;
+    const char *x = (const char *)a + setting[i].offset, *y = (const char *)b + setting[i].offset;
+    bool text = i == HD_SETTING_STRATEGY; /* what follows its end does not matter */
+    if (text ? strncmp(x, y, setting[i].size) : memcmp(x, y, setting[i].size)) bits |= 1ull << i;
   }
   return bits;
 }

@@ -18,7 +18,7 @@ class FindingView {
   heading() {
     const f = this.entry.finding, m = f.minimised;
     const facts = [];
-    if (m) facts.push(`${plural(m.preemptions, "preemption")}${m.fewest_preemptions ? " (the minimum)" : ""}`, plural(m.switches, "switch").replace(/switchs$/, "switches"));
+    if (m) facts.push(`${plural(m.preemptions, "preemption")}${m.fewest_preemptions ? " (none has fewer)" : ""}`, plural(m.switches, "switch").replace(/switchs$/, "switches"));
     facts.push(`execution ${f.execution.toLocaleString("en")} of ${f.strategy}`, f.replays ? "replays" : "did not replay");
     const command = `heddle replay ${this.entry.folder}`;
     return el("div", { class: "card head" },
