@@ -59,6 +59,7 @@ __attribute__((no_sanitize("thread"))) static int find(struct dl_phdr_info *info
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
     if (p->p_type != PT_LOAD || !(p->p_flags & PF_W)) continue;
     uintptr_t from = (info->dlpi_addr + p->p_vaddr + 4095) & ~4095ul, to = info->dlpi_addr + p->p_vaddr + p->p_memsz;
+    mprotect((void *)from, to - from, PROT_READ | PROT_WRITE); // read-only after relocation
     for (; from + 8 <= to; from += 8) *(volatile uint64_t *)from = 0x4141414141414141;
   }
   return 0;
@@ -78,7 +79,10 @@ CASES = {
                    "says": "stopped by --max-executions after 1"},
     "first-finding": {"text": "static void *add(void *p) { plain++; flag++; return p; }\nint main(void) { both(add, add); }\n",
                       "says": "stopped at the first"},
-    "crash-loop": {"text": SMASH + "int main(void) { smash(); }\n", "options": ("--all", "--ignore", "crash", "--strategy", "dfs"),
+    "crash-loop": {"text": SMASH + """static void *many(void *p) { for (int i = 0; i < 4; i++) flag++; return p; }
+int main(void) { both(many, many); smash(); }
+""", "options": ("--all", "--ignore", "crash", "--strategy", "dfs"),
+                   "also": ["process-died"],
                    "says": "its process"},
     "error": {"text": "static int run(void *p) { return 0; }\nstatic char stack[65536];\n"
                       "int main(void) { clone(run, stack + sizeof stack, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND, 0); }\n",
