@@ -525,5 +525,5 @@ def test_assumptions_that_fail(s, strategy):
     prog = s.build_text(ASSUMES % "> 3")
     r = s.search("check", prog, "--strategy", strategy, "--max-executions", "100", want=0)
     s.same(r["executions"], 0, "executions")
-    s.check("did not hold; none was left to check" in r["out"], "summary: " + r["out"])
+    s.check("did not hold; no execution was left to check" in r["out"], "summary: " + r["out"])
     s.run([prog])
