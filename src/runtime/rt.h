@@ -489,6 +489,10 @@ void hd__shadow_begin(void);
 /* Takes over entries [from, to) of the visible log. */
 void hd__shadow_learn(uint64_t from, uint64_t to);
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* hooks.c: a plain access to any number of bytes, or none; nothing happens if the thread is not active. */
+void hd__access_range(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* hooks_plugin.c: a place in a module that was instrumented without Heddle's plug-in for the compiler, or 0. */
+uint64_t hd__without_plugin(void);
 struct hd_cas {
   const void *at, *expected;
   unsigned size;
