@@ -1,7 +1,8 @@
 #!/bin/sh
 # check-layers.sh: the folders of src/ may include each other in one direction only.
 #
-#   model <- abi <- explore <- runtime;  base and model <- abi <- trace <- analysis <- report <- cli
+#   model <- abi <- explore <- runtime;  base and model <- abi <- trace <- analysis <- report <-
+#   session <- cli
 #
 # What ends up in libheddle_rt.so (model, abi, explore, runtime) must not use base, which allocates and
 # prints. An optional argument names another root to check (the tests of this script use it).
@@ -18,7 +19,8 @@ find src -name '*.[chS]' | LC_ALL=C sort | xargs -r awk '
     allow["trace"] = " base model abi trace "
     allow["analysis"] = " base abi model explore trace analysis "
     allow["report"] = " base abi model explore trace analysis report "
-    allow["cli"] = " base abi model explore trace analysis report cli "
+    allow["session"] = " base abi model explore trace analysis report session "
+    allow["cli"] = " base abi model explore trace analysis report session cli "
   }
   function complain(why) { printf "%s:%d: %s\n", FILENAME, FNR, why; bad = 1 }
   FNR == 1 {

@@ -61,7 +61,7 @@ ACTIONS = [
     ("virtual_gettimeofday", "virtual: the same in every run"),
     ("time((time_t", "virtual: the same in every run"),
     ("hd__file_changes", "passed through; the contents of a file are put back at a restart"),
-    ("hd__timer_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
+    ("hd__timerfd_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
     ("VIRTUAL_PID", "virtual: the same in every run"),
     ("hd__tid(", "virtual: the same in every run"),
@@ -216,7 +216,7 @@ class Source:
         if "hd__unsupported(" in own:
             return REFUSED, []
         found = []
-        for text in re.findall(r"(?:\b(?:hd__point(?:_open|_cancel)?|hd__want(?:_cancel)?)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
+        for text in re.findall(r"(?:\b(?:hd__point(?:_open|_cancel)?|hd__request(?:_cancel)?)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
             found += [texts[op] for op in re.findall(r"HD_OP_(\w+)", text) if texts[op] not in found]
         found += [text for call, text in ELSEWHERE.items() if call in code and text not in found]
         timed = [op for op in found if op.startswith("timed")]
@@ -285,7 +285,7 @@ def operations():
         with open(os.path.join(RUNTIME, name)) as f:
             return f.read()
     io = re.findall(r"\{SYS_(\w+), (\w+)\}", read("kernel/io.c"))
-    cases = [re.search(r"\nbool hd__%s_wants\(.*?\n\}\n" % what, read("kernel/io_%s.c" % what), re.S).group()
+    cases = [re.search(r"\nbool hd__%s_is_op\(.*?\n\}\n" % what, read("kernel/io_%s.c" % what), re.S).group()
              for what in ("wait", "socket")]
     waits, sockets = [re.findall(r"case SYS_(\w+)", text) for text in cases]
     yield ([n for n, what in io if what in ("IN", "OUT", "LOCK")] + waits + sockets,

@@ -11,6 +11,7 @@
  *     warns about unused options). Heddle's words come first, so that the user's win. */
 #include "cli/cc_args.h"
 #include "cli/cli.h"
+#include "session/command.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -23,5 +23,5 @@ int hd_cmd_check(int argc, char **argv) {
             o.config ? "config" : "target");
     return hd_err_exit(&err);
   }
-  return hd_search(&o, HD_VERB_CHECK);
+  return hd_present_search(&o, HD_VERB_CHECK);
 }

@@ -1,6 +1,7 @@
-/* cmd_explain.c: `heddle explain`: finds a smaller schedule for a stored failure and tells what happens in it.
+/* cmd_explain.c: `heddle explain`: finds a smaller schedule for a stored failure and shows what happens in it.
  * Runs in the supervisor. The original schedule is never changed; a smaller one is kept beside it. */
 #include "cli/cli.h"
+#include "session/rerun.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +21,10 @@ static int write_json(const char *path, const struct hd_finding *f, struct hd_er
   return rc;
 }
 
-static void show(const struct hd_options *o, const struct hd_finding *f) {
-  struct hd_str text;
-  int fd = o->json && strcmp(o->json, "-") == 0 ? STDERR_FILENO : STDOUT_FILENO;
-  hd_str_init(&text);
-  hd_text_finding(&text, f, hd_text_colour(fd));
-  hd_write_all(fd, text.s, text.n);
-  hd_str_fini(&text);
-}
-
-/* The finding as its own schedule gives it. */
-static struct hd_finding *first_finding(const struct hd_stored *s, const struct hd_rerun *run,
-                                        const char *dir) {
-  struct hd_symbolizer *sym =
-      hd_symbolizer_new(run->module, run->nmodules, s->command.program.path, s->command.cwd);
-  struct hd_finding *f = hd_finding_new(run->capture.rec, sym);
-  hd_symbolizer_free(sym);
+/* The finding as its original schedule shows it. */
+static struct hd_finding *original_finding(const struct hd_stored *s, const struct hd_rerun *run,
+                                           const char *dir) {
+  struct hd_finding *f = hd_rerun_finding(run, &s->command, NULL);
   f->execution = s->schedule.execution;
   f->seed = s->schedule.seed;
   f->key = s->schedule.key;
@@ -49,42 +38,51 @@ static struct hd_finding *first_finding(const struct hd_stored *s, const struct 
   return f;
 }
 
-static int explain(const struct hd_options *o, const char *dir, struct hd_stored *s, struct hd_input *in,
-                   struct hd_err *err) {
-  struct hd_program now = {0};
-  bool rebuilt = false;
-  int rc = hd_store_read(dir, true, s, err);
-  if (rc == HD_OK) rc = hd_stored_ready(s, &now, &rebuilt, err);
-  hd_program_fini(&now);
-  if (rc == HD_OK) rc = hd_input_from_file(in, s->input_path, err);
+/* Runs the schedule as it was found. HD_OK with *f NULL: it was not reproduced, which is reported; then *code is the
+ * exit code. */
+static int reproduce(const struct hd_options *o, const char *dir, const struct hd_replay *r,
+                     struct hd_finding **f, int *code, struct hd_err *err) {
+  const struct hd_stored *s = &r->stored;
   struct hd_rerun run = {0};
-  if (rc == HD_OK)
-    rc = hd_rerun_schedule(&s->command, &s->schedule, in, HD_OUTPUT_NULL, NULL, o->hang_timeout, &run, err);
-  if (rc != HD_OK) return rc;
   struct hd_str why;
+  int rc = hd_rerun_schedule(&s->command, &s->schedule, &r->input, HD_OUTPUT_NULL, NULL, o->hang_timeout,
+                             &run, err);
+  if (rc != HD_OK) return rc;
   hd_str_init(&why);
-  bool same = hd_rerun_same(&run, &s->schedule, &why);
-  if (!same) hd_say("not reproduced: expected %s; %s", s->title, why.s);
-  hd_str_fini(&why);
-  if (!same) {
-    hd_rerun_fini(&run);
-    return rebuilt || run.error ? 3 : 4;
+  if (hd_rerun_same(&run, &s->schedule, &why)) {
+    *f = original_finding(s, &run, dir);
+  } else {
+    hd_say("not reproduced: expected %s; %s", s->title, why.s);
+    *code = r->rebuilt || run.error ? 3 : 4;
   }
-  struct hd_finding *f = first_finding(s, &run, dir);
+  hd_str_fini(&why);
   hd_rerun_fini(&run);
-  struct hd_reduction r = {0};
-  rc = hd_explain(&s->command, &s->schedule, in, &f, o->explain, o->hang_timeout, &r, err);
-  /* One that is rebuilt has other addresses: what is kept must fit together. */
-  if (rc == HD_OK && r.found && !rebuilt) rc = hd_store_add(dir, f, &r, &s->command, err);
-  if (rc == HD_OK) show(o, f);
+  return HD_OK;
+}
+
+static int explain(const struct hd_options *o, const char *dir, struct hd_replay *r, struct hd_err *err) {
+  struct hd_finding *f = NULL;
+  int code = 1, rc = hd_replay_init(r, dir, true, err);
+  if (rc != HD_OK) return rc;
+  hd_present_rebuilt(r);
+  rc = reproduce(o, dir, r, &f, &code, err);
+  if (rc != HD_OK || !f) return rc == HD_OK ? code : rc;
+  const struct hd_stored *s = &r->stored;
+  struct hd_reduction smaller = {0};
+  rc = hd_explain(&s->command, &s->schedule, &r->input, &f, o->explain, o->hang_timeout, &smaller, err);
+  /* A rebuilt program has other addresses: what is kept must fit together. */
+  if (rc == HD_OK && smaller.found && !r->rebuilt) rc = hd_store_add(dir, f, &smaller, &s->command, err);
+  bool json_out = o->json && strcmp(o->json, "-") == 0;
+  if (rc == HD_OK) hd_present_finding(json_out ? STDERR_FILENO : STDOUT_FILENO, f);
   if (rc == HD_OK && o->json) rc = write_json(o->json, f, err);
-  if (rc == HD_OK && !r.found)
-    hd_say(s->schedule.kind == HD_KIND_HANG || s->schedule.partial
-               ? "no smaller schedule was looked for: this failure stops or ends its process"
-               : "no smaller schedule: this one does not give the same finding among others in one process");
-  hd_reduction_fini(&r);
+  if (rc == HD_OK && !smaller.found)
+    hd_say(
+        s->schedule.kind == HD_KIND_HANG || s->schedule.partial
+            ? "no smaller schedule was looked for: this failure stops or ends its process"
+            : "no smaller schedule: this one does not reproduce the finding when executions share a process");
+  hd_reduction_fini(&smaller);
   hd_finding_free(f);
-  return rc == HD_OK ? 1 : rc;
+  return rc == HD_OK ? code : rc;
 }
 
 int hd_cmd_explain(int argc, char **argv) {
@@ -97,11 +95,9 @@ int hd_cmd_explain(int argc, char **argv) {
     return hd_err_exit(&err);
   }
   hd_interrupt_catch();
-  struct hd_stored stored = {0};
-  struct hd_input input = {.fd = -1};
-  int code = explain(&o, o.args[0], &stored, &input, &err);
+  struct hd_replay r = {.input.fd = -1};
+  int code = explain(&o, o.args[0], &r, &err);
   if (code < 0) code = hd_err_exit(&err);
-  hd_stored_fini(&stored);
-  hd_input_fini(&input);
+  hd_replay_fini(&r);
   return code;
 }

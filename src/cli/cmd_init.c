@@ -1,6 +1,7 @@
 /* cmd_init.c: `heddle init`: writes a heddle.toml with comments, and with the programs that it finds. Runs in the
  * supervisor. */
 #include "cli/project.h"
+#include "session/command.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* cmd_record.c: `heddle record`: keeps the trace of one execution. Runs in the supervisor. */
 #include "cli/cli.h"
+#include "session/rerun.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static int record(struct record *r, struct hd_err *err) {
   if (rc != HD_OK) return rc;
   if (run.error)
     rc = hd_fail(err, hd_runtime_error_code(run.status.error), "%s", run.error);
-  else if (run.outcome.end == HD_END_START)
+  else if (run.outcome.end == HD_PROCESS_START)
     rc = hd_fail(err, HD_EENV, "%s did not start; does it run on its own?", r->command.program.path);
   if (rc == HD_OK) rc = keep(r, &run, err);
   int code = rc;

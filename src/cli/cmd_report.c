@@ -1,6 +1,7 @@
 /* cmd_report.c: `heddle report`: one page about a search and its findings. Runs in the supervisor. Nothing is run
  * again: what the page shows is what is stored, and the source files as they are now. */
 #include "cli/cli.h"
+#include "session/store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -102,7 +103,7 @@ static int add_finding(struct gather *g, const char *dir, struct hd_err *err) {
   json_t *finding = NULL, *runs = json_array();
   char *path = hd_sprintf("%s/schedule.min", dir), *text = NULL, *output = NULL;
   int rc = hd_store_read(dir, true, &stored, err);
-  if (rc == HD_OK) rc = hd_store_told(dir, MOST_OUTPUT, &finding, &text, &output, err);
+  if (rc == HD_OK) rc = hd_store_texts(dir, MOST_OUTPUT, &finding, &text, &output, err);
   if (rc == HD_OK && access(path, F_OK) == 0) {
     rc = hd_store_read(dir, false, &smaller, err);
     if (rc == HD_OK) rc = add_run(g, runs, "smaller", &smaller, err);

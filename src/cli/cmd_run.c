@@ -11,5 +11,5 @@ int hd_cmd_run(int argc, char **argv) {
     hd_fail(&err, HD_EUSAGE, "no program given: heddle run [options] -- PROGRAM [ARGS]");
     return hd_err_exit(&err);
   }
-  return hd_search(&o, HD_VERB_RUN);
+  return hd_present_search(&o, HD_VERB_RUN);
 }

@@ -1,5 +1,6 @@
 /* cmd_trace.c: `heddle trace`: shows and converts traces. Runs in the supervisor. */
 #include "cli/cli.h"
+#include "session/store.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * What an option's value may be is read off the word that stands for it: FILE and DIR are names of files, a list with
  * bars its words, NAME a strategy, KIND a kind of finding. */
 #include "cli/cli.h"
+#include "session/names.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@
 
 /* The words that the value may be, with blanks between them; nothing when it may be anything. */
 static void add_values(struct hd_str *out, const char *arg) {
-  if (strcmp(arg, "NAME") == 0) hd_strategies_words(out);
+  struct hd_strategy_info s;
+  for (size_t at = 0; strcmp(arg, "NAME") == 0 && hd_strategies_next(&at, &s);)
+    hd_str_addf(out, "%s%s", out->n ? " " : "", s.name);
   for (int k = 1; k < HD_KIND_COUNT && strcmp(arg, "KIND") == 0; k++)
     hd_str_addf(out, "%s%s", out->n ? " " : "", hd_kind_name[k]);
   if (!strchr(arg, '|')) return;
@@ -109,7 +112,7 @@ static void make_man(struct hd_str *out) {
   for (size_t at = 0; hd_verbs_next(&at, &v);) add_man_verb(out, &v);
   struct hd_str strategies;
   hd_str_init(&strategies);
-  hd_strategies_help(&strategies);
+  hd_help_strategies(&strategies);
   hd_str_add(out, ".SH STRATEGIES\n.nf\n");
   add_roff(out, strategies.s);
   hd_str_fini(&strategies);

@@ -1,5 +1,6 @@
 /* help.c: the texts of `heddle help`. Runs in the supervisor. Options come from the table in options.c. */
 #include "cli/cli.h"
+#include "session/names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +111,38 @@ bool hd_verbs_next(size_t *at, struct hd_verb_info *out) {
   return true;
 }
 
+/* Adds the lines of `text`, all but the first indented. */
+static void add_indented(struct hd_str *out, const char *text, int column) {
+  for (; *text; text++) {
+    hd_str_addc(out, *text);
+    if (*text == '\n') hd_str_addf(out, "%*s", column, "");
+  }
+  hd_str_addc(out, '\n');
+}
+
+void hd_help_options(struct hd_str *out, enum hd_verb verb) {
+  struct hd_option_info o;
+  for (size_t at = 0; hd_options_next(verb, &at, &o);) {
+    struct hd_str left;
+    hd_str_init(&left);
+    hd_str_addf(&left, "--%s%s%s", o.name, o.arg ? " " : "", o.arg ? o.arg : "");
+    if (left.n > 26)
+      hd_str_addf(out, "  %s\n  %26s  ", left.s, "");
+    else
+      hd_str_addf(out, "  %-26s  ", left.s);
+    add_indented(out, o.help, 30);
+    hd_str_fini(&left);
+  }
+}
+
+void hd_help_strategies(struct hd_str *out) {
+  struct hd_strategy_info s;
+  for (size_t at = 0; hd_strategies_next(&at, &s);) {
+    hd_str_addf(out, "  %-9s ", s.name);
+    add_indented(out, s.about, 12);
+  }
+}
+
 static bool verb_help(const char *name) {
   for (size_t i = 0; i < COUNT(verbs); i++) {
     if (strcmp(verbs[i].name, name) != 0) continue;
@@ -118,11 +151,11 @@ static bool verb_help(const char *name) {
     hd_str_addf(&out, "%s: %s\n\nUsage: %s\n\n", name, verbs[i].first, verbs[i].usage);
     if (verbs[i].options) {
       hd_str_add(&out, "Options:\n");
-      hd_options_help(&out, verbs[i].options);
+      hd_help_options(&out, verbs[i].options);
       hd_str_addc(&out, '\n');
       if (verbs[i].options & (HD_VERB_RUN | HD_VERB_CHECK)) {
         hd_str_add(&out, "Strategies:\n");
-        hd_strategies_help(&out);
+        hd_help_strategies(&out);
         hd_str_addc(&out, '\n');
       }
     }

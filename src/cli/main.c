@@ -1,5 +1,6 @@
 /* main.c: finds the verb and calls it. Runs in the supervisor. Nothing else belongs here. */
 #include "cli/cli.h"
+#include "session/rerun.h"
 
 #include <stdio.h>
 #include <string.h>

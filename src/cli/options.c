@@ -1,9 +1,12 @@
-/* options.c: every option of the verbs that run a program, in one table. Runs in the supervisor.
+/* options.c: every option of the verbs that run a program, in one table, and the configuration of a search that they
+ * make. Runs in the supervisor.
  *
  * The parser and --help both read the table, so an option cannot be accepted and undocumented. Both
- * `--opt value` and `--opt=value` work. The program begins after `--` or at the first word that is no
- * option; nothing after that is looked at. */
-#include "cli/cli.h"
+ * `--opt value` and `--opt=value` work. The program begins after `--` or at the first word that is not an
+ * option; nothing after that is parsed. */
+#include "cli/options.h"
+
+#include "session/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +140,7 @@ static const struct {
 #define DEFAULT_RUN "random" /* one execution: another one for each --seed */
 #define DEFAULT_EXECUTIONS 10000
 #define DEFAULT_SECONDS 60
-#define DEFAULT_EXPLAIN 2 /* seconds */
+#define EXPLAIN_SECONDS 10 /* of `heddle explain` */
 #define RECORD_LENGTH 10000000
 #define MAX_BOUND 1000000 /* preemptions or delays */
 
@@ -197,7 +200,7 @@ static int parse_format(const char *value, enum hd_format *out, struct hd_err *e
 }
 
 /* Adds to a list of words. */
-static int add_word(struct hd_words *list, const char *name, const char *value, struct hd_err *err) {
+static int add_word(struct hd_word_list *list, const char *name, const char *value, struct hd_err *err) {
   if (list->n == HD_MAX_WORDS)
     return hd_fail(err, HD_EUSAGE, "--%s can be given %d times at most", name, HD_MAX_WORDS);
   list->v[list->n++] = value;
@@ -212,6 +215,13 @@ static void forget(struct hd_options *o, enum option_id id) {
   if (bound && !(o->layer & (1ull << OPT_PREEMPTIONS | 1ull << OPT_DELAYS))) o->bound_kind = HD_BOUND_NONE;
 }
 
+static int no_explain(struct hd_options *o, bool on) {
+  struct hd_session_config d;
+  hd_session_config_init(&d, NULL);
+  o->explain = on ? 0 : d.explain;
+  return HD_OK;
+}
+
 /* `on`: of a flag; `value`: of the others. */
 static int set_option(struct hd_options *o, enum option_id id, const char *name, const char *value, bool on,
                       struct hd_err *err) {
@@ -223,9 +233,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_PREEMPTIONS: return parse_bound(o, HD_BOUND_PREEMPTIONS, name, value, err);
     case OPT_DELAYS: return parse_bound(o, HD_BOUND_DELAYS, name, value, err);
     case OPT_SEED: return parse_number(name, value, 0, &o->seed, err);
-    case OPT_MAX_EXECUTIONS:
-      o->max_given = true;
-      return parse_number(name, value, 1, &o->max_executions, err);
+    case OPT_MAX_EXECUTIONS: return parse_number(name, value, 1, &o->max_executions, err);
     case OPT_TIME: return parse_time(name, value, &o->time, err);
     case OPT_JOBS:
       if (hd_parse_u64(value, 10, HD_MAX_WORKERS, &o->jobs) && o->jobs >= 1) return HD_OK;
@@ -259,7 +267,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_QUIET: o->quiet = on; return HD_OK;
     case OPT_EXPLAIN:
     case OPT_BUDGET: return parse_time(name, value, &o->explain, err);
-    case OPT_NO_EXPLAIN: o->explain = on ? 0 : DEFAULT_EXPLAIN; return HD_OK;
+    case OPT_NO_EXPLAIN: return no_explain(o, on);
     case OPT_ORIGINAL: o->original = on; return HD_OK;
     case OPT_TIMES: return parse_number(name, value, 1, &o->times, err);
     case OPT_GDB: o->gdb = on; return HD_OK;
@@ -286,25 +294,28 @@ static int check_jobs(const struct hd_options *o, struct hd_err *err) {
   return hd_fail(err, HD_EUSAGE, "a search under a bound runs in one process only: leave out -j");
 }
 
-/* How long to search when nobody said. */
+static bool is_given(const struct hd_options *o, enum option_id id) { return o->given >> id & 1; }
+
+/* How long to search by default. */
 static void set_budget(struct hd_options *o) {
-  if (o->max_given || (o->given >> OPT_TIME & 1)) return;
+  if (is_given(o, OPT_MAX_EXECUTIONS) || is_given(o, OPT_TIME)) return;
   o->time_default = strcmp(o->strategy, DEFAULT_CHECK) == 0;
   o->time = o->time_default ? DEFAULT_SECONDS : 0;
   o->max_executions = hd_strategy_systematic(o->strategy) ? 0 : DEFAULT_EXECUTIONS;
 }
 
 void hd_options_init(struct hd_options *o, enum hd_verb verb) {
-  *o = (struct hd_options){.depth = 3,
-                           .seed = 1,
-                           .jobs = 1,
-                           .max_length = 100000,
-                           .hang_timeout = 10,
+  struct hd_session_config d;
+  hd_session_config_init(&d, NULL);
+  *o = (struct hd_options){.depth = d.search.depth,
+                           .seed = d.search.seed,
+                           .jobs = d.search.workers,
+                           .max_length = d.search.max_length,
+                           .hang_timeout = d.hang_timeout,
                            .times = 1,
-                           .result_fd = -1,
-                           .explain = verb == HD_VERB_EXPLAIN ? 10
-                                      : verb == HD_VERB_CHECK ? DEFAULT_EXPLAIN
-                                                              : 0};
+                           .result_fd = -1};
+  if (verb == HD_VERB_CHECK) o->explain = d.explain;
+  if (verb == HD_VERB_EXPLAIN) o->explain = EXPLAIN_SECONDS;
 }
 
 void hd_options_layer(struct hd_options *o) { o->layer = 0; }
@@ -385,7 +396,7 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
     while (i < argc && !o->gdb) argv[1 + o->nargs++] = argv[i++];
     o->args = argv + 1;
     o->args[o->nargs] = NULL;
-    if (o->gdb && (o->given >> OPT_TIMES & 1))
+    if (o->gdb && is_given(o, OPT_TIMES))
       return hd_fail(err, HD_EUSAGE, "--gdb and --times exclude each other: give one of them");
   } else {
     o->args = argv + i;
@@ -405,8 +416,8 @@ int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *er
   int rc = check_jobs(o, err);
   if (rc != HD_OK) return rc;
   if (verb == HD_VERB_RUN || verb == HD_VERB_RECORD) o->max_executions = 1;
-  if (verb == HD_VERB_RECORD && !(o->given >> OPT_MAX_LENGTH & 1)) o->max_length = RECORD_LENGTH;
-  o->seeded = o->given >> OPT_SEED & 1;
+  if (verb == HD_VERB_RECORD && !is_given(o, OPT_MAX_LENGTH)) o->max_length = RECORD_LENGTH;
+  o->seeded = is_given(o, OPT_SEED);
   if (verb == HD_VERB_CHECK) set_budget(o);
   return HD_OK;
 }
@@ -448,95 +459,83 @@ bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out) 
   return true;
 }
 
-void hd_options_help(struct hd_str *out, enum hd_verb verb) {
-  struct hd_option_info o;
-  for (size_t at = 0; hd_options_next(verb, &at, &o);) {
-    struct hd_str left;
-    hd_str_init(&left);
-    hd_str_addf(&left, "--%s%s%s", o.name, o.arg ? " " : "", o.arg ? o.arg : "");
-    if (left.n > 26)
-      hd_str_addf(out, "  %s\n  %26s  ", left.s, "");
-    else
-      hd_str_addf(out, "  %-26s  ", left.s);
-    hd__add_indented(out, o.help, 30);
-    hd_str_fini(&left);
-  }
+/* ---- the border to session/ ---- */
+
+void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd_session_config *c) {
+  hd_session_config_init(c, o->args);
+  struct hd_config *s = &c->search;
+  s->mode = verb == HD_VERB_RUN ? HD_MODE_RUN : HD_MODE_CHECK;
+  memset(s->strategy, 0, sizeof s->strategy);
+  strncpy(s->strategy, o->strategy, sizeof s->strategy - 1);
+  s->restart = o->restart;
+  s->seed = o->seed;
+  s->depth = (uint32_t)o->depth;
+  s->bound_kind = o->bound_kind;
+  s->bound_iterate = o->bound_iterate;
+  s->bound = o->bound;
+  s->max_executions = o->max_executions;
+  s->workers = (uint32_t)o->jobs;
+  s->max_length = o->max_length;
+  s->ignore = o->ignore;
+  s->all = o->all;
+  s->spurious = o->spurious;
+  s->timeouts_any = o->timeouts_any;
+  s->classes = o->classes;
+  s->leaks = o->leaks;
+  s->thread_leaks = o->thread_leaks;
+  s->exit_status = o->exit_status;
+  c->cwd = o->cwd;
+  c->preload = o->preload;
+  c->time = o->time;
+  c->time_default = o->time_default;
+  c->hang_timeout = o->hang_timeout;
+  c->explain = o->explain;
+  c->suppressions = o->suppressions.v;
+  c->nsuppressions = o->suppressions.n;
+  c->out = o->out;
+  c->save = o->save;
+  c->resume = o->resume;
+  c->coverage = o->json != NULL;
 }
 
-void hd_options_config(const struct hd_options *o, struct hd_config *c) {
-  *c = (struct hd_config){
-      .restart = o->restart,
-      .seed = o->seed,
-      .depth = (uint32_t)o->depth,
-      .bound_kind = o->bound_kind,
-      .bound_iterate = o->bound_iterate,
-      .bound = o->bound,
-      .max_executions = o->max_executions,
-      .workers = 1,
-      .max_length = o->max_length,
-      .ignore = o->ignore,
-      .all = o->all,
-      .spurious = o->spurious,
-      .timeouts_any = o->timeouts_any,
-      .classes = o->classes,
-      .leaks = o->leaks,
-      .thread_leaks = o->thread_leaks,
-      .exit_status = o->exit_status,
-  };
-  strncpy(c->strategy, o->strategy, sizeof c->strategy - 1);
-}
+/* The options that ask for a setting. */
+static const struct {
+  enum hd_setting setting;
+  enum option_id id;
+  const char *name;
+} setting_option[] = {
+    {HD_SETTING_STRATEGY, OPT_STRATEGY, "strategy"},
+    {HD_SETTING_DEPTH, OPT_DEPTH, "depth"},
+    {HD_SETTING_BOUND, OPT_PREEMPTIONS, "preemptions"},
+    {HD_SETTING_BOUND, OPT_DELAYS, "delays"},
+    {HD_SETTING_SEED, OPT_SEED, "seed"},
+    {HD_SETTING_ALL, OPT_ALL, "all"},
+    {HD_SETTING_IGNORE, OPT_IGNORE, "ignore"},
+    {HD_SETTING_RESTART, OPT_RESTART, "restart"},
+    {HD_SETTING_SPURIOUS, OPT_SPURIOUS, "spurious"},
+    {HD_SETTING_TIMEOUTS, OPT_TIMEOUTS, "timeouts"},
+    {HD_SETTING_CLASSES, OPT_CLASSES, "classes"},
+    {HD_SETTING_LEAKS, OPT_LEAKS, "leaks"},
+    {HD_SETTING_THREAD_LEAKS, OPT_THREAD_LEAKS, "thread-leaks"},
+    {HD_SETTING_EXIT_STATUS, OPT_EXIT_STATUS, "exit-status"},
+    {HD_SETTING_MAX_LENGTH, OPT_MAX_LENGTH, "max-length"},
+};
 
-/* One option of a search that is continued: as it was, unless the command line says something else. */
-static int adopt(const struct hd_options *o, enum option_id id, const char *name, bool same, const char *path,
-                 struct hd_err *err) {
-  if (same || !(o->given >> id & 1)) return HD_OK;
-  return hd_fail(err, HD_EUSAGE, "--resume %s: that search has another --%s; leave it out", path, name);
-}
-
-int hd_options_adopt(struct hd_options *o, const struct hd_config *c, const char *path, struct hd_err *err) {
-  struct hd_config mine;
-  hd_options_config(o, &mine);
-  const struct {
-    enum option_id id;
-    const char *name;
-    bool same;
-  } field[] = {
-      {OPT_STRATEGY, "strategy", strcmp(mine.strategy, c->strategy) == 0},
-      {OPT_DEPTH, "depth", mine.depth == c->depth},
-      {OPT_PREEMPTIONS, "preemptions", mine.bound_kind == c->bound_kind && mine.bound == c->bound},
-      {OPT_DELAYS, "delays", mine.bound_kind == c->bound_kind && mine.bound == c->bound},
-      {OPT_SEED, "seed", mine.seed == c->seed},
-      {OPT_ALL, "all", mine.all == c->all},
-      {OPT_IGNORE, "ignore", mine.ignore == c->ignore},
-      {OPT_RESTART, "restart", mine.restart == c->restart},
-      {OPT_SPURIOUS, "spurious", mine.spurious == c->spurious},
-      {OPT_TIMEOUTS, "timeouts", mine.timeouts_any == c->timeouts_any},
-      {OPT_CLASSES, "classes", mine.classes == c->classes},
-      {OPT_LEAKS, "leaks", mine.leaks == c->leaks},
-      {OPT_THREAD_LEAKS, "thread-leaks", mine.thread_leaks == c->thread_leaks},
-      {OPT_EXIT_STATUS, "exit-status", mine.exit_status == c->exit_status},
-      {OPT_MAX_LENGTH, "max-length", mine.max_length == c->max_length},
-  };
-  int rc = HD_OK;
-  for (size_t i = 0; i < COUNT(field) && rc == HD_OK; i++)
-    rc = adopt(o, field[i].id, field[i].name, field[i].same, path, err);
+int hd_options_resume(struct hd_options *o, struct hd_session_config *c, struct hd_err *err) {
+  struct hd_config saved;
+  int rc = hd_settings_read(o->resume, &saved, err);
+  if (rc == HD_OK) rc = hd_strategy_parse(saved.strategy, &o->strategy, err);
   if (rc != HD_OK) return rc;
-  rc = hd_strategy_parse(c->strategy, &o->strategy, err);
-  o->depth = c->depth;
-  o->bound_kind = (enum hd_bound)c->bound_kind;
-  o->bound_iterate = c->bound_iterate;
-  o->bound = c->bound;
-  o->seed = c->seed;
-  o->all = c->all;
-  o->ignore = c->ignore;
-  o->restart = c->restart;
-  o->spurious = c->spurious;
-  o->timeouts_any = c->timeouts_any;
-  o->classes = c->classes;
-  o->leaks = c->leaks;
-  o->thread_leaks = c->thread_leaks;
-  o->exit_status = c->exit_status;
-  o->max_length = c->max_length;
+  uint64_t differ = hd_settings_differ(&c->search, &saved);
+  for (size_t i = 0; i < COUNT(setting_option); i++)
+    if ((differ >> setting_option[i].setting & 1) && is_given(o, setting_option[i].id))
+      return hd_fail(err, HD_EUSAGE, "--resume %s: that search has another --%s; leave it out", o->resume,
+                     setting_option[i].name);
+  hd_settings_copy(&c->search, &saved);
+  o->bound_kind = (enum hd_bound)saved.bound_kind;
   set_budget(o);
-  return rc == HD_OK ? check_jobs(o, err) : rc;
+  c->search.max_executions = o->max_executions;
+  c->time = o->time;
+  c->time_default = o->time_default;
+  return check_jobs(o, err);
 }

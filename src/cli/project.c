@@ -333,7 +333,7 @@ static int read_top(struct hd_project *p, const struct hd_toml *v, struct hd_err
   return wrong_key(p, v, err, "unknown key `%s`; here are only build, [defaults] and [[target]]", v->key);
 }
 
-static bool is_chosen(const struct hd_words *patterns, const char *name) {
+static bool is_chosen(const struct hd_word_list *patterns, const char *name) {
   for (unsigned i = 0; i < patterns->n; i++)
     if (fnmatch(patterns->v[i], name, 0) == 0) return true;
   return patterns->n == 0;
@@ -350,7 +350,7 @@ static int choose(struct hd_project *p, struct hd_err *err) {
   hd_str_init(&names);
   for (size_t i = 0; i < p->task.n; i++) hd_str_addf(&names, "%s%s", i ? ", " : "", p->task.v[i].name);
   for (unsigned k = 0; k < p->o.targets.n; k++) {
-    struct hd_words one = {.v = {p->o.targets.v[k]}, .n = 1};
+    struct hd_word_list one = {.v = {p->o.targets.v[k]}, .n = 1};
     size_t i = 0;
     while (i < p->task.n && !is_chosen(&one, p->task.v[i].name)) i++;
     if (i == p->task.n) {

@@ -6,6 +6,7 @@
  * Signals that end a search are blocked here and taken between other things. The terminal sends them to the child, too;
  * one that somebody sent to this process alone is passed on. */
 #include "cli/project.h"
+#include "session/names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,7 +119,7 @@ static _Noreturn void search(const struct run *r, struct hd_task *t, int fd) {
   redirect(STDIN_FILENO, t->input ? t->input : "/dev/null", O_RDONLY);
   if (said.n == 0 && (stat(t->o.cwd, &st) || !S_ISDIR(st.st_mode)))
     hd_say("%s: no such folder; see cwd of the target", t->o.cwd);
-  if (said.n == 0) code = hd_search(&t->o, HD_VERB_CHECK);
+  if (said.n == 0) code = hd_present_search(&t->o, HD_VERB_CHECK);
   json_t *line = json_pack("{s:o}", "said", hd_json_text(said.s));
   char *text = json_dumps(line, JSON_COMPACT);
   hd_write_all(fd, text, strlen(text));

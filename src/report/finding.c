@@ -94,6 +94,50 @@ static void add_waiters(struct hd_str *out, const struct hd_finding *f) {
   hd_str_add(out, n == 1 ? " waits" : " wait");
 }
 
+static bool is_signalled(const struct hd_place *p) {
+  unsigned object = hd_op_object[p->op];
+  return p->role == HD_ROLE_WAITS && (object == HD_OBJ_COND || object == HD_OBJ_FUTEX);
+}
+
+/* The threads that wait on the same condition as place `i`: "T1 and T2 wait on `changed`". */
+static void add_condition(struct hd_str *out, const struct hd_finding *f, size_t i) {
+  const struct hd_place *p = &f->place[i];
+  size_t n = 0, k = 0;
+  for (size_t j = 0; j < f->nplaces; j++)
+    n += is_signalled(&f->place[j]) && f->place[j].object_addr == p->object_addr;
+  for (size_t j = 0; j < f->nplaces; j++) {
+    if (!is_signalled(&f->place[j]) || f->place[j].object_addr != p->object_addr) continue;
+    hd_str_addf(out, "%s%s", k == 0 ? "" : k + 1 == n ? " and " : ", ", f->place[j].thread);
+    k++;
+  }
+  hd_str_add(out, n == 1 ? " waits on " : " wait on ");
+  if (p->object)
+    hd_str_addf(out, "`%s`", p->object);
+  else
+    hd_str_add(out, hd_op_object[p->op] == HD_OBJ_COND ? "a condition" : "a futex");
+}
+
+/* "T1 waits on `changed` and no thread can signal it; T0 is joining T1". Threads that wait for something else are
+ * listed below the title. */
+static void add_lost_wakeup(struct hd_str *out, const struct hd_finding *f) {
+  size_t conditions = 0;
+  for (size_t i = 0; i < f->nplaces; i++) {
+    bool first = is_signalled(&f->place[i]);
+    for (size_t j = 0; j < i && first; j++)
+      first = !is_signalled(&f->place[j]) || f->place[j].object_addr != f->place[i].object_addr;
+    if (!first) continue;
+    if (conditions++) hd_str_add(out, ", ");
+    add_condition(out, f, i);
+  }
+  hd_str_addf(out, " and no thread can signal %s", conditions == 1 ? "it" : "them");
+  for (size_t i = 0; i < f->nplaces; i++) {
+    const struct hd_place *p = &f->place[i];
+    bool joins = p->op == HD_OP_JOIN || p->op == HD_OP_TIMEDJOIN;
+    if (p->role == HD_ROLE_WAITS && joins && p->object)
+      hd_str_addf(out, "; %s is joining %s", p->thread, p->object);
+  }
+}
+
 /* The operation of the place, as words: "write of 4 bytes". */
 static void add_access(struct hd_str *out, const struct hd_place *p) {
   if (p->op == HD_OP_NONE) return;
@@ -126,12 +170,19 @@ static char *make_title(const struct hd_finding *f) {
       if (at->size) hd_str_addf(&t, " (%u byte%s)", at->size, at->size == 1 ? "" : "s");
       break;
     case HD_KIND_DEADLOCK:
-    case HD_KIND_LOST_WAKEUP:
       if (!first_with(f, HD_ROLE_WAITS)) break;
       hd_str_add(&t, ": ");
       add_waiters(&t, f);
-      hd_str_add(&t, f->kind == HD_KIND_DEADLOCK ? " forever" : " on a condition that nobody can signal");
+      hd_str_add(&t, " forever");
       break;
+    case HD_KIND_LOST_WAKEUP: {
+      size_t signalled = 0;
+      for (size_t i = 0; i < f->nplaces; i++) signalled += is_signalled(&f->place[i]);
+      if (!signalled) break;
+      hd_str_add(&t, ": ");
+      add_lost_wakeup(&t, f);
+      break;
+    }
     case HD_KIND_ASSERTION: add_expression(&t, f->detail); break;
     case HD_KIND_EXCEPTION:
       if (f->exception) hd_str_addf(&t, ": %s", f->exception);
@@ -147,7 +198,7 @@ static char *make_title(const struct hd_finding *f) {
       break;
     case HD_KIND_EXIT:
       hd_str_clear(&t);
-      hd_str_addf(&t, "%s with status %d", f->partial ? "the program ended its process itself," : "exit",
+      hd_str_addf(&t, "%s with status %d", f->partial ? "the program terminated its own process," : "exit",
                   f->status);
       break;
     case HD_KIND_LEAK:
@@ -179,8 +230,7 @@ static void fill_exception(struct hd_finding *f, const struct hd_finding_rec *re
   f->exception = hd_symbolize_type(type);
   if (what && what[1]) f->what = hd_strdup(what + 1);
   if (rec->status)
-    f->detail =
-        hd_strdup("it came to a function that is noexcept, or to a handler that calls std::terminate");
+    f->detail = hd_strdup("it reached a noexcept function, or a handler that calls std::terminate");
   free(type);
 }
 

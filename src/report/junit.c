@@ -82,7 +82,7 @@ static void add_failure(struct hd_str *out, const struct hd_summary *s) {
   if (first)
     hd_str_add(&say, first->title);
   else
-    hd_str_addf(&say, "%llu findings before the search was continued", (unsigned long long)s->before);
+    hd_str_addf(&say, "%llu findings before the search was resumed", (unsigned long long)s->before);
   for (size_t i = 0; i < s->nfindings; i++) hd_text_finding(&text, s->findings[i], false);
   add_problem(out, "failure", say.s, first ? hd_kind_name[first->kind] : "before", text.s);
   hd_str_fini(&text);
@@ -97,9 +97,9 @@ static void add_counts(struct hd_str *out, const struct hd_junit_counts *c) {
 /* Why the search says nothing about the program; NULL: it does. */
 static const char *trouble(const struct hd_summary *s) {
   switch (s->stop) {
-    case HD_STOP_ERROR: return s->error ? s->error : "the search could not go on";
+    case HD_STOP_ERROR: return s->error ? s->error : "the search could not continue";
     case HD_STOP_INTERRUPTED: return "interrupted";
-    case HD_STOP_CRASH_LOOP: return "the program killed its process again and again";
+    case HD_STOP_CRASH_LOOP: return "the program kept killing its process";
     default: return NULL;
   }
 }

@@ -174,7 +174,7 @@ static json_t *flow(const struct hd_story *s) {
   struct hd_str why;
   hd_str_init(&why);
   if (s->before && s->after)
-    hd_str_addf(&why, "The order of steps %zu and %zu matters: the other way round it does not fail.",
+    hd_str_addf(&why, "The order of steps %zu and %zu matters: swapping them makes it pass (verified).",
                 s->before, s->after);
   if (s->remark) hd_str_addf(&why, "%s%s", why.n ? " " : "", s->remark);
   if (why.n) set(o, "message", escaped_message(why.s));
@@ -189,8 +189,7 @@ static json_t *finding_message(const struct hd_finding *f) {
   struct hd_str b;
   hd_str_init(&b);
   hd_str_add(&b, f->title);
-  if (f->no_replay)
-    hd_str_addf(&b, "\nIt did not come out again when its schedule was run: %s", f->no_replay);
+  if (f->no_replay) hd_str_addf(&b, "\nIt did not replay: %s", f->no_replay);
   if (f->folder) {
     hd_str_add(&b, "\nreplay: heddle replay ");
     hd_str_add_quoted(&b, f->folder);

@@ -154,7 +154,7 @@ static void add_what(struct teller *t, struct hd_str *out, const struct hd_event
       return;
     case HD_OBJ_MUTEX:
       if (e->op == HD_OP_UNLOCK) return;
-      hd_str_add(out, failed ? "does not get" : e->op == HD_OP_WAKE ? "is woken, has" : "takes");
+      hd_str_add(out, failed ? "fails to take" : e->op == HD_OP_WAKE ? "is woken and retakes" : "takes");
       add_object(t, out, e->object);
       return;
     case HD_OBJ_COND:
@@ -162,7 +162,7 @@ static void add_what(struct teller *t, struct hd_str *out, const struct hd_event
         hd_str_add(out, "signals");
         add_object(t, out, e->object);
         if (e->aux == 0)
-          hd_str_add(out, ": nobody waits");
+          hd_str_add(out, ": no thread waits");
         else if (e->op == HD_OP_SIGNAL) {
           hd_str_add(out, ": wakes ");
           add_thread(t, out, (unsigned)e->aux - 1);
@@ -323,7 +323,7 @@ static void tell_wait(struct teller *t, const struct hd_place *p) {
   struct hd_str what;
   hd_str_init(&what);
   if (cond)
-    hd_str_add(&what, "nobody wakes it any more");
+    hd_str_add(&what, "no thread can wake it");
   else
     add_wait(&what, p);
   if (cond && last && same_line(last, &row)) {
@@ -500,26 +500,26 @@ static char *remark_of_race(struct teller *t) {
   uint64_t one[MAX_HELD], two[MAX_HELD];
   size_t n = hd_analysis_held(t->r->event, event_of(t, previous), previous->thread_no, one, MAX_HELD);
   size_t m = hd_analysis_held(t->r->event, t->r->n, at->thread_no, two, MAX_HELD);
-  if (n == 0 && m == 0) return hd_strdup("Nothing orders the two: neither thread held a lock.");
+  if (n == 0 && m == 0) return hd_strdup("Nothing orders the two accesses: neither thread held a lock.");
   /* A mutex that both had, or a read-write lock that one of them had to write, would have ordered them. */
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < m; k++)
       if (one[i] == two[k]) {
         char *shared = hd_symbolize_object(t->sym, one[i]);
         char *text = hd_sprintf(
-            "Nothing orders the two: both threads held %s%s%s to read only. Held to write, it would.",
+            "Nothing orders the two accesses: both threads held %s%s%s for reading only. Holding it for writing would order them.",
             shared ? "`" : "", shared ? shared : "the lock", shared ? "`" : "");
         free(shared);
         return text;
       }
   struct hd_str out;
   hd_str_init(&out);
-  hd_str_add(&out, "Nothing orders the two: ");
+  hd_str_add(&out, "Nothing orders the two accesses: ");
   add_locks(t, &out, previous->thread, one, n);
   hd_str_add(&out, ", ");
   add_locks(t, &out, at->thread, two, m);
   char *name = n + m == 1 ? hd_symbolize_object(t->sym, n ? one[0] : two[0]) : NULL;
-  hd_str_addf(&out, name ? ". `%s` held by both would." : ". A lock held by both would.", name);
+  hd_str_addf(&out, name ? ". Holding `%s` in both would." : ". Holding one lock in both would.", name);
   free(name);
   return hd_str_take(&out);
 }
@@ -532,7 +532,7 @@ static bool listed(const char *list, const char *item) {
   return false;
 }
 
-/* Signals that came when nobody waited. */
+/* Signals that came while no thread was waiting. */
 static char *remark_of_wakeup(struct teller *t) {
   for (size_t i = 0; i < t->f->nplaces; i++) {
     const struct hd_place *p = &t->f->place[i];
@@ -547,10 +547,10 @@ static char *remark_of_wakeup(struct teller *t) {
       if (!locate(t, k, &row, &inside)) continue;
       struct hd_str item;
       hd_str_init(&item);
-      hd_str_addf(&item, "the signal of line %d %s", row.line,
-                  e->aux == 0             ? "came when nobody waited"
+      hd_str_addf(&item, "the signal at line %d %s", row.line,
+                  e->aux == 0             ? "came while no thread was waiting"
                   : e->op == HD_OP_SIGNAL ? "woke "
-                                          : "woke others");
+                                          : "woke other threads");
       if (e->aux && e->op == HD_OP_SIGNAL) add_thread(t, &item, (unsigned)e->aux - 1);
       if (!listed(out.s, item.s)) hd_str_addf(&out, "%s%s", out.n ? ", " : "", item.s);
       hd_str_fini(&item);
@@ -558,7 +558,7 @@ static char *remark_of_wakeup(struct teller *t) {
     }
     char *name = p->object ? hd_sprintf("`%s`", p->object) : hd_strdup("its condition");
     char *text = out.n ? hd_sprintf("%s waits on %s; %s", p->thread, name, out.s)
-                       : hd_sprintf("%s waits on %s, which nobody signals", p->thread, name);
+                       : hd_sprintf("%s waits on %s, which no thread signals", p->thread, name);
     free(name);
     hd_str_fini(&out);
     return text;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TEXT_WIDTH 80
 #define WHAT_WIDTH 24  /* room for "T1 write" before the location */
 #define NAME_WIDTH 16  /* room for a function name */
 #define NAME_LONG 48   /* above this, a name is told without its template arguments */
@@ -128,7 +129,7 @@ static void add_io_wait(struct hd_str *out, const struct hd_place *p) {
 
 void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
   if (p->op == HD_OP_SPINWAIT) {
-    hd_str_add(out, "reads again and again ");
+    hd_str_add(out, "spins on ");
     add_name(out, p);
     return;
   }
@@ -156,7 +157,7 @@ void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
   if (p->peer) hd_str_addf(out, ", held by %s", p->peer);
   /* For a condition the size counts signals that came while nobody waited. */
   if ((hd_op_object[p->op] == HD_OBJ_COND || hd_op_object[p->op] == HD_OBJ_FUTEX) && p->size)
-    hd_str_addf(out, " (signalled %u time%s while nobody waited)", p->size, p->size == 1 ? "" : "s");
+    hd_str_addf(out, " (signalled %u time%s while no thread was waiting)", p->size, p->size == 1 ? "" : "s");
   /* For a barrier it is how many have arrived, and how many it takes. */
   if (hd_op_object[p->op] == HD_OBJ_BARRIER && p->size)
     hd_str_addf(out, " (%u of %u have arrived)", p->size >> 16, p->size & 0xffff);
@@ -184,7 +185,7 @@ void hd__text_place(struct hd_str *out, const struct hd_place *p) {
       break;
     case HD_ROLE_FREE: hd_str_addf(out, "%s freed it", p->who); break;
     case HD_ROLE_CREATE: hd_str_addf(out, "%s was created", p->who); break;
-    case HD_ROLE_THROWN: hd_str_addf(out, "%s had thrown it", p->who); break;
+    case HD_ROLE_THROWN: hd_str_addf(out, "%s threw it", p->who); break;
   }
 }
 
@@ -279,12 +280,12 @@ static void add_number(struct hd_str *out, uint32_t n, const char *what) {
   hd_str_addf(out, "%u %s%s", n, what, n == 1 ? "" : strcmp(what, "switch") == 0 ? "es" : "s");
 }
 
-/* "schedule: 1 preemption (none has fewer), 4 switches; found with 7 and 19" */
+/* "schedule: 1 preemption (the minimum), 4 switches; found with 7 and 19" */
 static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
   const struct hd_cost *a = &f->minimised.after, *b = &f->minimised.before;
   hd_str_add(out, "  schedule: ");
   add_number(out, a->preemptions, "preemption");
-  if (f->minimised.fewest && a->preemptions) hd_str_add(out, " (none has fewer)");
+  if (f->minimised.fewest && a->preemptions) hd_str_add(out, " (the minimum)");
   hd_str_add(out, ", ");
   add_number(out, a->switches, "switch");
   if (a->preemptions != b->preemptions || a->switches != b->switches)
@@ -293,17 +294,37 @@ static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
 }
 
 static void add_replay(struct hd_str *out, const struct hd_finding *f) {
-  if (f->no_replay)
-    hd_str_addf(out, "  It did not come out again when its schedule was run: %s\n", f->no_replay);
+  if (f->no_replay) hd_str_addf(out, "  It did not replay: %s\n", f->no_replay);
   if (!f->folder) return;
   hd_str_add(out, "  replay: heddle replay ");
   hd_str_add_quoted(out, f->folder);
   hd_str_addc(out, '\n');
 }
 
+/* A title that lists threads is wrapped, after a semicolon if there is one; one that quotes the program stays on its line. */
+static void add_title(struct hd_str *out, const struct hd_finding *f) {
+  struct hd_str title;
+  hd_str_init(&title);
+  hd_str_addf(&title, "heddle: %s", f->title);
+  bool wraps = f->kind == HD_KIND_DEADLOCK || f->kind == HD_KIND_LOST_WAKEUP;
+  const char *rest = title.s;
+  for (size_t width = TEXT_WIDTH; wraps && strlen(rest) > width; width = TEXT_WIDTH - 2) {
+    size_t len = width;
+    while (len > 0 && !(rest[len] == ' ' && rest[len - 1] == ';')) len--;
+    if (len == 0)
+      for (len = width; len > 0 && rest[len] != ' ';) len--;
+    if (len == 0) break;
+    hd_str_addn(out, rest, len);
+    hd_str_add(out, "\n  ");
+    rest += len + 1;
+  }
+  hd_str_add(out, rest);
+  hd_str_fini(&title);
+}
+
 void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour) {
   paint(out, colour, RED);
-  hd_str_addf(out, "heddle: %s", f->title);
+  add_title(out, f);
   paint(out, colour, PLAIN);
   hd_str_addc(out, '\n');
   if (f->detail && f->kind != HD_KIND_ASSERTION) {
@@ -322,7 +343,7 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
     hd_str_addf(out, "  %s noted at event %llu: %s\n", f->note[i].thread,
                 (unsigned long long)f->note[i].event, f->note[i].text);
   if (f->minimised.there) add_minimised(out, f);
-  if (f->partial) hd_str_add(out, "  The process died before it could record where.\n");
+  if (f->partial) hd_str_add(out, "  The process died before it could record the location.\n");
   add_replay(out, f);
 }
 
@@ -399,7 +420,7 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
         hd_str_addf(out, "; bounded: %llu execution%s of the %s strategy, not every schedule\n", n,
                     n == 1 ? "" : "s", s->strategy);
       break;
-    case HD_STOP_FOUND: hd_str_add(out, "; stopped at the first one, --all goes on\n"); break;
+    case HD_STOP_FOUND: hd_str_add(out, "; stopped at the first (--all continues)\n"); break;
     case HD_STOP_TIME:
       hd_str_addf(out, "; bounded: stopped %safter %.1f s", s->time_default ? "" : "by --time ", s->seconds);
       add_covered(out, s);
@@ -413,8 +434,7 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
       add_covered(out, s);
       break;
     case HD_STOP_CRASH_LOOP:
-      hd_str_add(out,
-                 "; stopped: the program killed its process again and again before one execution ended\n");
+      hd_str_add(out, "; stopped: the program kept killing its process before an execution could finish\n");
       break;
     case HD_STOP_ERROR: hd_str_add(out, "; stopped by an error\n"); break;
   }
@@ -459,7 +479,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
     hd_str_addf(out, "  target `%s`: reached in %llu execution%s\n", s->targets[i].label,
                 (unsigned long long)s->targets[i].executions, s->targets[i].executions == 1 ? "" : "s");
   if (s->before)
-    hd_str_addf(out, "  %llu finding%s reported before the search was continued\n",
+    hd_str_addf(out, "  %llu finding%s reported before the search was resumed\n",
                 (unsigned long long)s->before, s->before == 1 ? " was" : "s were");
   if (s->estimate > 0 && !s->complete && s->stop != HD_STOP_FINISHED) {
     char all[16], spread[16];
@@ -470,7 +490,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   }
   if (s->infeasible)
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
-                s->executions ? "" : "; none was left to check");
+                s->executions ? "" : "; no execution was left to check");
   if (s->foreign)
     hd_str_addf(out,
                 "  %s, not built with heddle cc, has started threads: their data races\n"
@@ -495,6 +515,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->threads == 1 && s->executions > 0)
     hd_str_add(out, "  the program never started a thread: there is only one schedule to try\n");
   if (s->stop == HD_STOP_TIME && s->time_default)
-    hd_str_addf(out, "  %.0f s is the default: --time 10m searches longer, --strategy optimal to the end\n",
+    hd_str_addf(out,
+                "  %.0f s is the default: --time 10m searches longer, --strategy optimal runs to the end\n",
                 s->time_limit);
 }

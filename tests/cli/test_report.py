@@ -294,7 +294,7 @@ def test_exercised(s):
     with opened(s, path) as b:
         orders = "[...document.querySelectorAll('.pairs tbody .order')].map(e => e.textContent)"
         text = b.eval("document.querySelector('.exercised > summary').textContent")
-        s.check("4 pairs of lines met: 2 in both orders, 2 in one order only." in text, text)
+        s.check("4 pairs of conflicting lines: 2 in both orders, 2 in one order only." in text, text)
         s.same(b.eval(orders), ["one only"] * 2 + ["both \u2713"] * 2, "orders")
         one = b.eval("[...document.querySelectorAll('.pairs tbody tr')[0].cells].map(e => e.textContent)")
         s.same(one[1].split()[0], "prog.c:%d" % line(ORDERS, "I"), "the line that came first")
@@ -310,7 +310,7 @@ def test_exercised(s):
         b.click(".pairs tbody tr:last-child .place")
         s.same(b.eval("document.querySelector('.covered .line.found .at').textContent"), str(line(ORDERS, "H")), "line of the source")
         s.same(b.eval("[...document.querySelectorAll('.covered .at.half')].map(e => Number(e.textContent))"),
-               sorted(line(ORDERS, m) for m in "CDHI"), "lines that met others in one order only")
+               sorted(line(ORDERS, m) for m in "CDHI"), "lines of pairs seen in one order only")
         s.check(line(ORDERS, "A") in b.eval("[...document.querySelectorAll('.covered .at.ran')].map(e => Number(e.textContent))"), "no line is marked")
         quiet(s, b)
 

@@ -178,7 +178,7 @@ def test_json(s):
     s.same(stored["story"], f["story"], "story")
     numbers = [row["number"] for row in f["story"]["rows"] if "number" in row]
     s.same(numbers, list(range(1, len(numbers) + 1)), "numbers of the rows")
-    s.check("nobody waited" in f["story"]["remark"], f["story"]["remark"])
+    s.check("no thread was waiting" in f["story"]["remark"], f["story"]["remark"])
 
 
 def test_readers_that_write(s):
@@ -202,4 +202,4 @@ int main(void) {
 }
 """, "-O0")
     out = s.search("check", program, want=1)["out"]
-    s.check("both threads held `lock` to read only." in " ".join(out.split()), out)
+    s.check("both threads held `lock` for reading only." in " ".join(out.split()), out)

@@ -4,7 +4,8 @@
 #ifndef HD_FUZZ_READERS_H
 #define HD_FUZZ_READERS_H
 
-#include "cli/cli.h"
+#include "session/session.h"
+#include "session/store.h"
 #include "trace/codec.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* test_options.c: the command line of the verbs that run a program, and names and titles of findings. */
 #include "cli/cli.h"
+#include "session/names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,9 +91,9 @@ static void bounds_are_for_complete_strategies(void **state) {
   assert_string_equal(o.strategy, "auto");
   assert_int_equal(parse(HD_VERB_CHECK, "check --delays=iterate --strategy dfs ./p"), HD_OK);
   assert_true(o.bound_kind == HD_BOUND_DELAYS && o.bound_iterate);
-  struct hd_config c;
-  hd_options_config(&o, &c);
-  assert_true(c.bound_kind == HD_BOUND_DELAYS && c.bound_iterate && c.bound == 0);
+  struct hd_session_config c;
+  hd_options_session(&o, HD_VERB_CHECK, &c);
+  assert_true(c.search.bound_kind == HD_BOUND_DELAYS && c.search.bound_iterate && c.search.bound == 0);
   assert_int_equal(parse(HD_VERB_RUN, "run --delays 0 ./p"), HD_OK);
   assert_string_equal(o.strategy, "auto"); /* random has no bound */
 }
@@ -143,7 +144,7 @@ static void help_lists_every_option_of_the_verb(void **state) {
   (void)state;
   struct hd_str help;
   hd_str_init(&help);
-  hd_options_help(&help, HD_VERB_REPLAY);
+  hd_help_options(&help, HD_VERB_REPLAY);
   assert_non_null(strstr(help.s, "--times N"));
   assert_null(strstr(help.s, "--strategy"));
   hd_str_fini(&help);

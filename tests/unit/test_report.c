@@ -270,7 +270,7 @@ static void a_summary_says_what_was_covered(void **state) {
        "nothing found; bounded: stopped after 60.0 s, not every schedule\n",
        "stopped by --time"},
       {{.strategy = "auto", .systematic = true, .stop = HD_STOP_TIME, .time_limit = 60, .time_default = true},
-       "  60 s is the default: --time 10m searches longer, --strategy optimal to the end\n",
+       "  60 s is the default: --time 10m searches longer, --strategy optimal runs to the end\n",
        "by strategy"},
       {{.strategy = "auto", .systematic = true, .stop = HD_STOP_TIME, .time_limit = 60, .seconds = 60},
        "bounded: stopped by --time after 60.0 s, not every schedule\n",

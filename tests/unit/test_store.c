@@ -1,6 +1,6 @@
 /* test_store.c: the folder of a finding: what is written reads back the same, and whatever is not as it
  * would have been written is refused with file and line. */
-#include "cli/cli.h"
+#include "session/rerun.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

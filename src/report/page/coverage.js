@@ -32,7 +32,7 @@ function markCovered(source, lines) {
     if (!row) continue;
     const at = row.querySelector(".at");
     at.classList.add(c.half ? "half" : "ran");
-    at.title = `${c.operations.join(", ")}; run by ${plural(c.threads, "thread")}${c.half ? "; met another line in one order only" : ""}`;
+    at.title = `${c.operations.join(", ")}; run by ${plural(c.threads, "thread")}${c.half ? "; conflicts with another line in one order only" : ""}`;
   }
 }
 
@@ -56,16 +56,16 @@ class Coverage {
     const both = this.count("both"), one = this.count("one"), same = this.count("same");
     if (both) parts.push(`${both.toLocaleString("en")} in both orders`);
     if (one) parts.push(`${one.toLocaleString("en")} in one order only`);
-    if (same) parts.push(same === 1 ? "1 is a line that met itself in another thread" : `${same.toLocaleString("en")} are lines that met themselves in another thread`);
-    const text = this.pairs.length ? `${plural(this.pairs.length, "pair")} of lines met: ${parts.join(", ")}.` : "No two lines of different threads met.";
-    const some = c.looked_at < c.begun ? ` Looked at ${c.looked_at.toLocaleString("en")} of ${c.begun.toLocaleString("en")} executions, the later the fewer: a rare order may be missing.` : "";
-    return el("span", { class: "facts" }, text, some, c.overflowed ? el("span", { class: "warn" }, " There was no room for all of them.") : null);
+    if (same) parts.push(same === 1 ? "1 is a line that conflicts with itself in another thread" : `${same.toLocaleString("en")} are lines that conflict with themselves in another thread`);
+    const text = this.pairs.length ? `${plural(this.pairs.length, "pair")} of conflicting lines: ${parts.join(", ")}.` : "No two lines of different threads conflicted.";
+    const some = c.looked_at < c.begun ? ` Examined ${c.looked_at.toLocaleString("en")} of ${c.begun.toLocaleString("en")} executions, fewer as the search went on: a rare order may be missing.` : "";
+    return el("span", { class: "facts" }, text, some, c.overflowed ? el("span", { class: "warn" }, " The tables overflowed: some are missing.") : null);
   }
 
   meaning() {
     return el("details", { class: "meaning" }, el("summary", {}, "What this counts"),
-      el("p", { class: "hint" }, "A line is one where an operation of the schedule was executed (a lock, a wait, an access to memory that threads contend for), or an access to memory that another thread's met. Lines that do neither are not listed, whether they ran or not."),
-      el("p", { class: "hint" }, "Two lines meet when operations of theirs, in different threads, conflict: they access the same bytes and one of them writes, or take the same lock, or wait and signal, or use the same semaphore or descriptor; and nothing that conflicts with both came in between. What creating and joining threads orders is left out, since it cannot come the other way round. One order may be all there is, for instance where a semaphore hands something over."));
+      el("p", { class: "hint" }, "A line is listed if it executed an operation of the schedule (a lock, a wait, an access to contended memory), or an access that conflicted with one of another thread. Other lines are not listed, whether they ran or not."),
+      el("p", { class: "hint" }, "Two lines form a pair when their operations, in different threads, conflict: they access the same bytes and one of them writes, or take the same lock, or wait and signal, or use the same semaphore or descriptor. No operation that conflicts with both may come in between. Pairs ordered by creating or joining a thread are left out, since they cannot be reversed. Some pairs have only one possible order, for instance where a semaphore hands something over."));
   }
 
   /* ---- pairs ---- */
@@ -80,7 +80,7 @@ class Coverage {
     this.rest = el("button", { type: "button", class: "tool copy", onclick: () => { this.all = true; this.fill(); } });
     const box = el("div", { class: "pairs-box" },
       el("div", { class: "pairs-bar" }, this.count("one") ? el("label", { class: "check" }, only, "one order only") : null),
-      el("div", { class: "pairs", tabindex: "0", role: "region", "aria-label": "Pairs of lines that met" },
+      el("div", { class: "pairs", tabindex: "0", role: "region", "aria-label": "Pairs of conflicting lines" },
         el("table", {}, el("thead", {}, el("tr", {}, [...this.heads.values()])), this.body)), this.rest);
     this.fill();
     return box;
@@ -133,7 +133,7 @@ class Coverage {
     const names = new Map(this.c.lines.filter((l) => l.source !== undefined).map((l) => [l.source, l.file]));
     for (const [source, name] of names) {
       const lines = [...(COVERED.get(source) || new Map()).values()], half = lines.filter((l) => l.half).length;
-      const box = el("details", { class: "covered" }, el("summary", {}, el("code", {}, name), ` ${plural(lines.length, "line")}${half ? `, ${half} that met another in one order only` : ""}`));
+      const box = el("details", { class: "covered" }, el("summary", {}, el("code", {}, name), ` ${plural(lines.length, "line")}${half ? `, ${half} in a pair seen in one order only` : ""}`));
       box.addEventListener("toggle", () => this.draw(box, source));
       this.files.set(source, box);
     }

@@ -18,13 +18,13 @@ class FindingView {
   heading() {
     const f = this.entry.finding, m = f.minimised;
     const facts = [];
-    if (m) facts.push(`${plural(m.preemptions, "preemption")}${m.fewest_preemptions ? " (none has fewer)" : ""}`, plural(m.switches, "switch").replace(/switchs$/, "switches"));
+    if (m) facts.push(`${plural(m.preemptions, "preemption")}${m.fewest_preemptions ? " (the minimum)" : ""}`, plural(m.switches, "switch").replace(/switchs$/, "switches"));
     facts.push(`execution ${f.execution.toLocaleString("en")} of ${f.strategy}`, f.replays ? "replays" : "did not replay");
     const command = `heddle replay ${this.entry.folder}`;
     return el("div", { class: "card head" },
       el("div", { class: "head-line" }, el("span", { class: "kind" }, f.kind), el("h2", {}, prose(f.title))),
       el("p", { class: "facts" }, facts.join(" \u00b7 ")),
-      f.replays ? null : el("p", { class: "hint warn" }, f.not_replayed || "Running the schedule again gave something else."),
+      f.replays ? null : el("p", { class: "hint warn" }, f.not_replayed || "Running the schedule again gave another result."),
       el("p", { class: "replay" }, el("code", {}, command), copyButton(command)));
   }
 
@@ -45,7 +45,7 @@ class FindingView {
       return el("li", {}, button);
     });
     return el("div", { class: "card story" }, el("h3", {}, "What happened"), el("ol", {}, items),
-      story.order ? el("p", { class: "hint" }, `With ${story.order.after} before ${story.order.before} it does not fail: that was tried.`) : null,
+      story.order ? el("p", { class: "hint" }, `The order of ${story.order.before} and ${story.order.after} matters: swapping them makes it pass (verified).`) : null,
       story.remark ? el("p", { class: "hint" }, prose(story.remark)) : null);
   }
 
@@ -63,9 +63,9 @@ class FindingView {
     this.options = { accesses: true, arrows: true };
     return el("div", { class: "card bar" },
       el("div", { class: "tools", role: "group", "aria-label": "Stepping" },
-        button("First step (Home)", "\u21e4", () => this.go(0)), button("Last switch of threads before (P)", "\u00ab", () => this.hop(-1)),
+        button("First step (Home)", "\u21e4", () => this.go(0)), button("Previous switch (P)", "\u00ab", () => this.hop(-1)),
         button("Step back (arrow up)", "\u2190", () => this.go(this.step - 1)), button("Step forward (arrow down)", "\u2192", () => this.go(this.step + 1)),
-        button("Next switch of threads (N)", "\u00bb", () => this.hop(1)), button("Last step (End)", "\u21e5", () => this.go(Infinity))),
+        button("Next switch (N)", "\u00bb", () => this.hop(1)), button("Last step (End)", "\u21e5", () => this.go(Infinity))),
       this.slider, this.now, this.entry.runs.length > 1 ? this.choice : null, check("accesses", "accesses"), check("arrows", "arrows"));
   }
 
@@ -114,7 +114,7 @@ class FindingView {
 
   keys() {
     return el("p", { class: "hint keys" }, el("kbd", {}, "\u2191"), el("kbd", {}, "\u2193"), " step  ", el("kbd", {}, "Home"), el("kbd", {}, "End"), " first, last  ",
-      el("kbd", {}, "N"), el("kbd", {}, "P"), " next and last switch  ", el("span", { class: "legend" }, "happens before"), el("span", { class: "legend sees" }, "sees its value"), el("span", { class: "legend wakes" }, "wakes"));
+      el("kbd", {}, "N"), el("kbd", {}, "P"), " next and previous switch  ", el("span", { class: "legend" }, "happens before"), el("span", { class: "legend sees" }, "sees its value"), el("span", { class: "legend wakes" }, "wakes"));
   }
 
   more() {

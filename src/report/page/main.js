@@ -58,7 +58,7 @@ function guarded(draw) {
   try {
     return draw();
   } catch (error) {
-    return el("p", { class: "card hint warn" }, `This part cannot be shown, its data are damaged: ${error.message}`);
+    return el("p", { class: "card hint warn" }, `This part cannot be shown, because its data is damaged: ${error.message}`);
   }
 }
 

@@ -142,8 +142,8 @@ class Run {
     let rest = "";
     if (s.found !== null) rest = s.failed ? `found ${s.found}` : `${s.found} \u2192 ${s.value}`;
     else if (s.value !== null) rest = `= ${s.value}`;
-    else if (s.op.aux === "woke") rest = s.aux ? `wakes ${this.threads[s.aux - 1].name}` : "wakes nobody";
-    else if (s.op.aux === "woken") rest = s.aux ? `wakes ${s.aux}` : "wakes nobody";
+    else if (s.op.aux === "woke") rest = s.aux ? `wakes ${this.threads[s.aux - 1].name}` : "wakes no thread";
+    else if (s.op.aux === "woken") rest = s.aux ? `wakes ${s.aux}` : "wakes no thread";
     else if (s.op.aux === "mutex" && s.aux) rest = `releases ${this.objects[s.aux - 1].name}`;
     else if (s.op.aux === "had") rest = `had ${s.aux}`;
     else if (s.op.aux === "outcome") rest = `outcome ${s.aux}`;
@@ -218,7 +218,7 @@ class Run {
           tell(s.object, s, `${this.threads[s.thread].name} waits`);
           if (s.aux) hold(s.aux, s, false);
         } else if (/^(signal|broadcast)$/.test(s.op.name)) {
-          tell(s.object, s, s.aux ? "signalled" : "signalled, nobody waited");
+          tell(s.object, s, s.aux ? "signalled" : "signalled, no thread waiting");
         }
       }
     }

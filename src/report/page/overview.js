@@ -20,15 +20,15 @@ function coverage(s) {
   if (s.complete) return "Complete: every schedule was covered.";
   if (within && bound.complete) return `Every schedule with at most ${within} was covered.`;
   const why = {
-    finished: "The executions asked for were done; schedules were sampled, not covered.",
+    finished: "All requested executions ran; they sample the schedules and do not cover them.",
     found: "Stopped at the first finding; the rest was not covered.",
-    time: "Stopped by its time limit before everything was covered.",
-    executions: "Stopped by its number of executions before everything was covered.",
-    interrupted: "Interrupted before everything was covered.",
-    "crash-loop": "Given up: the program killed its process again and again.",
-    error: "Given up: the search could not go on.",
+    time: "Stopped by the time limit before every schedule was covered.",
+    executions: "Stopped by the limit of executions before every schedule was covered.",
+    interrupted: "Interrupted before every schedule was covered.",
+    "crash-loop": "Stopped: the program kept killing its process.",
+    error: "Stopped: the search could not continue.",
   };
-  return why[s.stopped] || "Not everything was covered.";
+  return why[s.stopped] || "Not every schedule was covered.";
 }
 
 function fact(name, value, more) {
@@ -115,14 +115,14 @@ function classesHint(s) {
   const text = {
     counted: null,
     executions: "Every execution is a happens-before class of its own: no two of them differ only in the order of operations that do not conflict.",
-    "at-least": "Every execution of the systematic part is a happens-before class of its own. What was sampled may repeat these, or itself, and is not counted: --classes counts all, at some cost.",
+    "at-least": "Every execution of the systematic part is a happens-before class of its own. Sampled executions may repeat these classes or each other, and are not counted. --classes counts all of them, at some cost.",
   }[by];
-  if (by === null && "class_count" in s) return el("p", { class: "hint" }, "Happens-before classes were not counted, and executions of this strategy may repeat each other: --classes counts them, at some cost.");
+  if (by === null && "class_count" in s) return el("p", { class: "hint" }, "Happens-before classes were not counted, and executions of this strategy may repeat a class. --classes counts them, at some cost.");
   return text ? el("p", { class: "hint" }, text) : null;
 }
 
 function overview(s) {
-  const verdict = { bug: "something was found", clean: "nothing found", bounded: "nothing found so far" }[s.verdict] || "";
+  const verdict = { bug: s.findings ? `${plural(s.findings.length, "bug")} found` : "bugs found", clean: "nothing found", bounded: "nothing found so far" }[s.verdict] || "";
   return el("section", { class: "card overview", "aria-label": "Search" },
     el("div", { class: "head-line" }, el("span", { class: `verdict ${s.verdict}` }, verdict), el("h2", {}, s.command.join(" "))),
     el("p", { class: "facts" }, coverage(s), s.error ? ` ${s.error}` : "", s.preload ? " Only synchronisation, input and output were scheduled (--preload)." : ""),

@@ -42,9 +42,9 @@ function codeOf(source) {
       box.append(row);
     });
   });
-  if (!pieces) box.append(el("p", { class: "hint" }, "The source file could not be read when this page was made."));
+  if (!pieces) box.append(el("p", { class: "hint" }, "The source file could not be read when this page was generated."));
   else if (DATA.sources[source][0])
-    box.prepend(el("p", { class: "hint warn" }, "This file was changed after the search: lines may have moved."));
+    box.prepend(el("p", { class: "hint warn" }, "This file has changed since the search: lines may have moved."));
   markCovered(source, lines);
   return { box, lines };
 }
@@ -142,6 +142,6 @@ class Values {
         el("td", {}, fresh && v.before !== null && v.before !== v.text ? el("s", {}, v.before) : null, fresh && v.before !== null && v.before !== v.text ? " " : null, el("b", {}, v.text)),
         el("td", { class: "since" }, el("span", { class: "badge", style: `--c:${colourOf(by)}` }, by.name), ` ${this.run.leftOut + v.at + 1}`));
     }));
-    if (!all.length) this.body.append(el("tr", {}, el("td", { colspan: "3", class: "hint" }, "Nothing is known yet.")));
+    if (!all.length) this.body.append(el("tr", {}, el("td", { colspan: "3", class: "hint" }, "No values are known yet.")));
   }
 }

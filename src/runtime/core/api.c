@@ -1,5 +1,7 @@
 /* api.c: the runtime's side of include/heddle.h. Runs in the tested process. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/record.h"
 
 HD_EXPORT int hd_rt_choose(int n);
 HD_EXPORT int hd_rt_controlled(void);

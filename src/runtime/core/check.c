@@ -26,7 +26,11 @@
 
 #include "abi/attach.h"
 #include "heddle.h"
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/modules.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/wrap/wrap.h"
 
 #define OUT_BUFFER 4096
 #define MAX_WORDS 64                /* of options.arguments */
@@ -255,7 +259,7 @@ _Noreturn static void serve(int socket, const struct call *call) {
 
 /* ---- the supervisor ---- */
 
-/* `heddle` beside the runtime's own folder (cli/paths.c), or what HEDDLE names. */
+/* `heddle` beside the runtime's own folder (session/paths.c), or what HEDDLE names. */
 static bool find_supervisor(char *path, size_t cap) {
   static const char *const beside[] = {"/../../bin/heddle", "/../../heddle"};
   const char *named = find_variable(first_envp, "HEDDLE");

@@ -10,9 +10,6 @@
 void hd__check_begin(const char *how, bool late, char **argv, char **envp);
 /* Before main: libc can be used. */
 void hd__check_start(char **argv, char **envp);
-/* Takes control of this process, which has only one thread, with body(arg) in the place of main, on the stack below
- * `top`. */
-_Noreturn void hd__drive_callback(void (*body)(void *), void *arg, uint64_t top);
 
 struct hd_check_result;
 /* A new file for the results of calls, out of the way of the program's own descriptors. */

@@ -11,7 +11,7 @@
 #include "abi/attach.h"
 #include "heddle.h"
 #include "runtime/core/check.h"
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
 
 void hd__calls_open(void) {
   long fd = hd_sys3(SYS_memfd_create, "heddle-calls", MFD_CLOEXEC, 0);

@@ -10,7 +10,9 @@
  *     did not, fewer and fewer, down to one of SELDOM. What is new makes it all of them again.
  *  2. The table is this worker's alone, in the memory of the search: it outlives the process, and is saved with the
  *     search. An entry is complete before its place is set. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/record.h"
 
 #define PATIENCE 16
 #define SELDOM 256
@@ -142,10 +144,10 @@ static bool fixed(unsigned a, uint32_t seg) {
     if (t == c) return true;
     for (; c->id && c->parent != a; c = &rt.thread[c->parent])
       ;
-    if (c->id && seg < c->born) return true;
-    if (!t->joined_at) return false;
-    seg = t->joined_at - 1;
-    a = t->joined_by;
+    if (c->id && seg < c->start.segment) return true;
+    if (!t->join.segment) return false;
+    seg = t->join.segment - 1;
+    a = t->join.by;
   }
   return false;
 }

@@ -8,7 +8,9 @@
  * Scheduling points are numbered from 1, in the order of the schedule, and seen on the stack of the thread that has
  * been picked, just before it executes its pending operation. `heddle_debug_stop` is called at those that the debugger
  * asked for, and when the finding is on record. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/record.h"
 
 #define HD_DEBUG_VERSION 1
 #define OF_THREAD(field) offsetof(struct hd_thread, field)
@@ -60,10 +62,10 @@ struct hd_debug heddle_debug = {
     .state = OF_THREAD(state),
     .parent = OF_THREAD(parent),
     .nth = OF_THREAD(nth),
-    .name = OF_THREAD(name),
-    .start = OF_THREAD(start),
-    .syscall = OF_THREAD(syscall),
-    .wait = OF_THREAD(wait),
+    .name = OF_THREAD(attr.name),
+    .start = OF_THREAD(start.fn),
+    .syscall = OF_THREAD(sys.context),
+    .wait = OF_THREAD(wait.at),
     .object_owner = offsetof(struct hd_obj, owner),
 };
 

@@ -9,7 +9,16 @@
 #include <sys/wait.h>
 
 #include "runtime/core/check.h"
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/record.h"
+#include "runtime/core/spin.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define SCHED_STACK (1ull << 20)
 
@@ -39,7 +48,7 @@ static void hd_rt_main(void *unused) {
   hd__event(0);
   if (program.body) {
     program.body(program.arg);
-    rt.cur->exiting = true; /* only in the eyes of the others: the test process has not come to its end */
+    rt.cur->exit.begun = true; /* only in the eyes of the others: the test process has not come to its end */
     hd__thread_exit(NULL);
   }
   hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));
@@ -63,7 +72,7 @@ static void take_snapshot(void) {
              "cannot record the program's memory (mprotect or /proc/self/maps refused)");
 }
 
-static void put_back(void) {
+static void restore_all(void) {
   hd__children_begin();
   hd__sysguard_begin(); /* first: it makes all memory writable again */
   hd__files_undo();
@@ -91,7 +100,7 @@ static void grow_identities(void) {
   take_snapshot();
 }
 
-/* Runs the execution once. Returns why it ended (enum hd_end). */
+/* Runs the execution once. Returns why it ended (enum hd_run_end). */
 static int run_once(void) {
   hd__files_begin();
   hd__sched_begin();
@@ -101,15 +110,15 @@ static int run_once(void) {
   rt.search.observed = 0;
   rt.search.infeasible = rt.search.hit = 0;
   int begun = rt.strategy->begin(&rt.search);
-  if (begun <= 0) return begun ? HD_END_LATER : HD_END_OVER;
+  if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
   struct hd_thread *t = hd__thread_new(NULL);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
   hd__run();
-  if (rt.end_reason == HD_END_GROW) return HD_END_GROW; /* as if it had not been tried */
+  if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* as if it had not been tried */
   rt.status->events += rt.events;
   rt.status->event_hash = rt.event_hash;
   rt.status->exit_status = rt.exit_status;
-  rt.status->assumed_wrong = rt.search.infeasible && rt.end_reason != HD_END_FINDING;
+  rt.status->assumed_wrong = rt.search.infeasible && rt.end_reason != HD_RUN_FINDING;
   return rt.end_reason;
 }
 
@@ -123,12 +132,12 @@ static void count(uint64_t *counter) {
 static void prepare_tally(int reason) {
   struct hd_status *st = rt.status;
   rt.search.ntally = 0;
-  if (reason == HD_END_DIVERGED && rt.strategy->systematic) return;
-  if (reason == HD_END_BLOCKED) {
+  if (reason == HD_RUN_DIVERGED && rt.strategy->systematic) return;
+  if (reason == HD_RUN_BLOCKED) {
     count(&st->blocked);
     return;
   }
-  if (reason == HD_END_CUT) count(&st->cut);
+  if (reason == HD_RUN_CUT) count(&st->cut);
   count(st->assumed_wrong ? &st->infeasible : &st->executions);
 }
 
@@ -138,17 +147,17 @@ static void make_tally(void) {
 
 /* Lets the strategy draw its conclusions. pre: the execution has just ended, nothing is put back yet. */
 static void conclude(int reason) {
-  static const uint8_t how[] = {[HD_END_EXIT] = HD_HOW_EXIT,
-                                [HD_END_STUCK] = HD_HOW_STUCK,
-                                [HD_END_FINDING] = HD_HOW_STOPPED,
-                                [HD_END_CUT] = HD_HOW_STOPPED,
-                                [HD_END_BLOCKED] = HD_HOW_BLOCKED};
+  static const uint8_t how[] = {[HD_RUN_EXIT] = HD_HOW_EXIT,
+                                [HD_RUN_STUCK] = HD_HOW_STUCK,
+                                [HD_RUN_FINDING] = HD_HOW_STOPPED,
+                                [HD_RUN_CUT] = HD_HOW_STOPPED,
+                                [HD_RUN_BLOCKED] = HD_HOW_BLOCKED};
   struct hd_point p = hd__here();
-  if (reason == HD_END_GROW || reason == HD_END_LATER || reason == HD_END_OVER) return;
+  if (reason == HD_RUN_GROW || reason == HD_RUN_LATER || reason == HD_RUN_OVER) return;
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].state == HD_T_READY && rt.thread[i].op.kind == HD_OP_ACAS) hd__op_find(&rt.thread[i].op);
   prepare_tally(reason);
-  bool over = reason != HD_END_DIVERGED && !rt.strategy->end(&rt.search, &p, how[reason]);
+  bool over = reason != HD_RUN_DIVERGED && !rt.strategy->end(&rt.search, &p, how[reason]);
   if (rt.status->epoch == rt.shared->epoch || !rt.strategy->forget) {
     make_tally();
     if (over) rt.shared->over = 1;
@@ -215,7 +224,7 @@ static bool outlive(int wait_status) {
   if (rt.config->mode != HD_MODE_REDUCE) return false;
   rt.search.hit =
       rt.config->target_death && (wait_status & ~0x80) == rt.config->target_death; /* 0x80: core */
-  conclude(HD_END_FINDING);
+  conclude(HD_RUN_FINDING);
   return true;
 }
 
@@ -230,7 +239,7 @@ static void run_debugged(uint64_t number) {
   rt.search.execution = rt.status->execution = number;
   rt.status->visible_at_start = rt.status->visible_count;
   int reason = run_once();
-  if (reason == HD_END_GROW)
+  if (reason == HD_RUN_GROW)
     hd__fail(HD_RTE_ENVIRONMENT, 0, "its threads have stacks of too many sizes to run under a debugger");
   conclude(reason);
   hd__children_begin();
@@ -245,7 +254,7 @@ static int run_execution(uint64_t number) {
   uint64_t logged = rt.status->nevents;
   for (;;) {
     int reason = fork_mode ? run_forked() : run_once();
-    if (reason < 0 && outlive(-1 - reason)) return HD_END_FINDING;
+    if (reason < 0 && outlive(-1 - reason)) return HD_RUN_FINDING;
     if (reason < 0) {
       /* Only in fork mode: die the same way, so that the supervisor sees what it sees in memory mode. */
       rt.ctl->fork_status = -1 - reason;
@@ -254,9 +263,9 @@ static int run_execution(uint64_t number) {
     if (!fork_mode) {
       leave_files();
       if (!probing) conclude(reason);
-      put_back();
+      restore_all();
     }
-    if (reason != HD_END_GROW) return reason;
+    if (reason != HD_RUN_GROW) return reason;
     unlearn(rt.status->visible_at_start); /* as if it had not been tried */
     rt.status->nevents = logged;
     grow_identities();
@@ -348,18 +357,18 @@ static void run_all(uint64_t number) {
     first = false;
     if (c->mode == HD_MODE_REDUCE) unlearn(st->visible_at_start); /* every candidate is of the same program */
     /* It was to begin like an earlier one, and did not. The strategy takes it for one that never came to its end. */
-    bool strayed = reason == HD_END_DIVERGED && rt.strategy->systematic;
+    bool strayed = reason == HD_RUN_DIVERGED && rt.strategy->systematic;
     st->strayed += strayed;
     if (strayed) st->lossy = 1;
-    if ((reason == HD_END_DIVERGED && !strayed) || (st->nfindings > findings && !c->all)) break;
-    if (reason == HD_END_OVER) rt.shared->over = 1;
+    if ((reason == HD_RUN_DIVERGED && !strayed) || (st->nfindings > findings && !c->all)) break;
+    if (reason == HD_RUN_OVER) rt.shared->over = 1;
     hd__worker_sync();
     if (rt.shared->over) {
       if (!hd_bound_over(&rt.search, rt.strategy, !st->cut && !st->lossy && !st->sampled)) break;
       rt.shared->over = 0; /* the next bound */
     }
     hd__worker_pause();
-    if (reason == HD_END_LATER && !hd__worker_later()) break;
+    if (reason == HD_RUN_LATER && !hd__worker_later()) break;
     number = 0;
   }
 }
@@ -386,7 +395,7 @@ static void search(void *unused) {
   uint64_t number = hd__worker_next();
   if (!number) leave();
   if (!st->decided && c->restart == HD_RESTART_AUTO && c->mode == HD_MODE_CHECK && !choose_restart(number)) {
-    prepare_tally(HD_END_FINDING);
+    prepare_tally(HD_RUN_FINDING);
     if (st->phase[0].strategy[0]) count(&st->phase[st->phase_now].executions);
     make_tally();
     leave();

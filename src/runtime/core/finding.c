@@ -2,7 +2,13 @@
  * thread at fault (or the scheduler's, for a deadlock found there). The supervisor reads and speaks. */
 #include <unwind.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/record.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
 /* ---- call stacks kept for later (only with detail) ---- */
 
@@ -14,9 +20,9 @@ void hd__sites_reset(void) { depot_next = 1; }
 
 unsigned hd__walk(const struct hd_thread *t, uint64_t pc, uint64_t *out, unsigned max) {
   unsigned n = 0;
-  struct hd_frame *f = t == rt.cur ? hot.frame : t->frame;
+  struct hd_call *f = t == rt.cur ? hot.call : t->call;
   if (pc) out[n++] = pc;
-  while (f > t->frames && n < max) {
+  while (f > t->calls && n < max) {
     f--;
     out[n++] = f->pc;
   }
@@ -99,7 +105,7 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   if (rt.config->mode == HD_MODE_REDUCE) { /* only whether it was there matters */
     if (!rt.config->target_key && rt.config->target_kind != kind) return NULL;
     rt.search.hit = 1;
-    hd__end(HD_END_FINDING);
+    hd__end(HD_RUN_FINDING);
   }
   for (unsigned i = 0; i < st->nfindings; i++)
     if (rt.ctl->finding[i].key == key) return NULL;
@@ -168,13 +174,13 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
                                           t->state == HD_T_DONE    ? HD_TS_DONE
                                           : t->state == HD_T_READY ? HD_TS_RUNNABLE
                                                                    : HD_TS_BLOCKED,
-                                          (uint64_t)t->start, ""};
-    hd__copy(f->thread[i].name, t->name, sizeof t->name);
+                                          (uint64_t)t->start.fn, ""};
+    hd__copy(f->thread[i].name, t->attr.name, sizeof t->attr.name);
   }
   hd__notes_take(f);
   if (hot.log) hd__debug_finding(f);
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
-  if (!rt.config->all) hd__end(HD_END_FINDING);
+  if (!rt.config->all) hd__end(HD_RUN_FINDING);
   if (fatal) hd__thread_stop();
 }
 
@@ -230,7 +236,7 @@ void hd__report_overflow(uint64_t pc) {
 
 static unsigned holder(const struct hd_thread *t) {
   if (t->op.kind == HD_OP_JOIN) return (unsigned)t->op.object;
-  const struct hd_obj *o = t->wait;
+  const struct hd_obj *o = t->wait.at;
   if (!o || o->kind == HD_OBJ_COND || o->kind == HD_OBJ_FUTEX) return HD_NOBODY;
   if (o->owner != HD_NOBODY) return o->owner;
   unsigned any = HD_NOBODY; /* one who waits himself says more */
@@ -258,11 +264,11 @@ static void add_waits(struct hd_finding_rec *f, bool holders) {
     if (t->state != HD_T_BLOCKED) continue;
     struct hd_site *s = hd__finding_site(f, HD_ROLE_WAITS, i, t->op.kind);
     hd__site_stack(s, t, t->op.pc);
-    s->object = t->wait ? t->wait->addr : t->op.object;
+    s->object = t->wait.at ? t->wait.at->addr : t->op.object;
     s->peer = (uint16_t)holder(t);
     if (!holders) continue;
-    s->size = t->wait ? t->wait->signals : t->io ? (uint32_t)hd__io_fd(t) : 0;
-    if (t->wait && t->wait->kind != HD_OBJ_COND) hd__site_holders(f, t->wait);
+    s->size = t->wait.at ? t->wait.at->signals : t->sys.io ? (uint32_t)hd__io_fd(t) : 0;
+    if (t->wait.at && t->wait.at->kind != HD_OBJ_COND) hd__site_holders(f, t->wait.at);
   }
 }
 
@@ -280,7 +286,7 @@ void hd__report_deadlock(void) {
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].state == HD_T_BLOCKED) {
       const struct hd_thread *t = &rt.thread[i];
-      if (t->wait && (t->wait->kind == HD_OBJ_COND || t->wait->kind == HD_OBJ_FUTEX)) cond = true;
+      if (t->wait.at && (t->wait.at->kind == HD_OBJ_COND || t->wait.at->kind == HD_OBJ_FUTEX)) cond = true;
       sum += hd__stable(t->op.pc); /* the same set of places is the same deadlock */
     }
   unsigned kind = !cycle && cond ? HD_KIND_LOST_WAKEUP : HD_KIND_DEADLOCK;
@@ -288,20 +294,20 @@ void hd__report_deadlock(void) {
   if (!f) return;
   add_waits(f, true);
   hd__finding_done(f, false);
-  hd__end(HD_END_STUCK);
+  hd__end(HD_RUN_STUCK);
 }
 
 /* Somebody spins, and nobody is left who could end it. */
 void hd__report_livelock(void) {
   uint64_t sum = 0;
   for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].spinning) sum += hd__stable(rt.thread[i].op.pc);
+    if (rt.thread[i].spin.waiting) sum += hd__stable(rt.thread[i].op.pc);
   struct hd_finding_rec *f = hd__finding(HD_KIND_LIVELOCK, sum, 0);
   if (f) {
     add_waits(f, false);
     hd__finding_done(f, false);
   }
-  hd__end(HD_END_STUCK);
+  hd__end(HD_RUN_STUCK);
 }
 
 /* ---- the search cannot go on ---- */

@@ -9,7 +9,10 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/ident.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define MAX_IDENTS 2048
 #define HOOK_ROOM (8u << 10) /* our hooks run on the thread's stack too; they need less than half of this */

@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
+#include "runtime/wrap/wrap.h"
 
 static struct { uint64_t lo, hi; } user_text[HD_MAX_MODULES]; /* code of the program and its own libraries */
 static unsigned nuser_text;
@@ -15,6 +18,78 @@ bool hd__system_path(const char *n) {
   return false;
 }
 
+/* ---- segments and imported names ---- */
+
+struct segment {
+  uint64_t addr, lo, hi;
+};
+
+static int find_segment(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size;
+  struct segment *s = arg;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    uint64_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
+    if (p->p_type == PT_LOAD && s->addr >= lo && s->addr < hi) {
+      s->lo = lo;
+      s->hi = hi;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+bool hd__segment_of(uint64_t addr, uint64_t *lo, uint64_t *hi) {
+  struct segment s = {addr, 0, 0};
+  if (!dl_iterate_phdr(find_segment, &s)) return false;
+  *lo = s.lo;
+  *hi = s.hi;
+  return true;
+}
+
+bool hd__module_names(const struct dl_phdr_info *info, bool (*f)(const char *name, void *arg), void *arg) {
+  const ElfW(Dyn) *d = NULL;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      d = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+  uint64_t symbols = 0, names = 0, table[2] = {0}, bytes[2] = {0};
+  for (; d && d->d_tag != DT_NULL; d++) switch (d->d_tag) {
+      case DT_SYMTAB: symbols = d->d_un.d_ptr; break;
+      case DT_STRTAB: names = d->d_un.d_ptr; break;
+      case DT_RELA: table[0] = d->d_un.d_ptr; break;
+      case DT_RELASZ: bytes[0] = d->d_un.d_val; break;
+      case DT_JMPREL: table[1] = d->d_un.d_ptr; break;
+      case DT_PLTRELSZ: bytes[1] = d->d_un.d_val; break;
+    }
+  /* The loader has made addresses of these, but for its own and the kernel's. */
+  if (symbols <= info->dlpi_addr || names <= info->dlpi_addr) return false;
+  for (int t = 0; t < 2; t++)
+    for (uint64_t i = 0; table[t] && i < bytes[t] / sizeof(ElfW(Rela)); i++) {
+      uint64_t k = ELF64_R_SYM(((const ElfW(Rela) *)table[t])[i].r_info);
+      const ElfW(Sym) *symbol = &((const ElfW(Sym) *)symbols)[k];
+      if (k && f((const char *)names + symbol->st_name, arg)) return true;
+    }
+  return false;
+}
+
+struct names {
+  bool (*f)(const char *name, void *arg);
+  void *arg;
+};
+
+static int each_name(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size;
+  const struct names *n = arg;
+  return !hd__system_path(info->dlpi_name) && hd__module_names(info, n->f, n->arg);
+}
+
+void hd__each_needed_name(bool (*f)(const char *name, void *arg), void *arg) {
+  struct names n = {f, arg};
+  dl_iterate_phdr(each_name, &n);
+}
+
+/* ---- code of the user ---- */
+
 bool hd__user_text(uint64_t v) {
   for (unsigned i = 0; i < nuser_text; i++)
     if (v >= user_text[i].lo && v < user_text[i].hi) return true;
@@ -24,8 +99,8 @@ bool hd__user_text(uint64_t v) {
 uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
   if (hd__user_text(pc)) return pc;
   /* The call of the entry hook and the calls a function makes later return to the same place on the stack. */
-  if (hot.frame > rt.cur->frames) {
-    uint64_t slot = hot.frame[-1].sp + 8;
+  if (hot.call > rt.cur->calls) {
+    uint64_t slot = hot.call[-1].sp + 8;
     if (slot > sp && hd__user_text(*(const uint64_t *)slot)) return *(const uint64_t *)slot;
   }
   const uint64_t *word = (const uint64_t *)(sp & ~7ull);

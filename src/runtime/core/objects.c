@@ -3,7 +3,12 @@
  * What the program can see of an object (is it locked, how often) stands in the object's own memory, in
  * libc's layout; here is only what the scheduler needs besides. Entries of earlier executions are
  * recognised by their epoch and count as empty, so that a restart costs nothing. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 struct slot {
   uint64_t addr;
@@ -60,34 +65,34 @@ struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
 }
 
 void hd__pend(struct hd_obj *o, struct hd_thread *t) {
-  t->wait = o;
-  t->next_pend = o->pend;
+  t->wait.at = o;
+  t->wait.next = o->pend;
   o->pend = t;
 }
 
 void hd__unpend(struct hd_obj *o, struct hd_thread *t) {
-  for (struct hd_thread **p = &o->pend; *p; p = &(*p)->next_pend)
+  for (struct hd_thread **p = &o->pend; *p; p = &(*p)->wait.next)
     if (*p == t) {
-      *p = t->next_pend;
+      *p = t->wait.next;
       break;
     }
-  t->wait = NULL;
+  t->wait.at = NULL;
 }
 
 void hd__enable_pending(struct hd_obj *o) {
-  for (struct hd_thread *t = o->pend; t; t = t->next_pend) hd__enable(t);
+  for (struct hd_thread *t = o->pend; t; t = t->wait.next) hd__enable(t);
 }
 
 void hd__disable_pending(struct hd_obj *o, struct hd_thread *except) {
-  for (struct hd_thread *t = o->pend; t; t = t->next_pend)
+  for (struct hd_thread *t = o->pend; t; t = t->wait.next)
     if (t != except) hd__disable(t);
 }
 
 void hd__enqueue(struct hd_obj *o, struct hd_thread *t) {
-  t->wait = o;
-  t->next_pend = NULL;
+  t->wait.at = o;
+  t->wait.next = NULL;
   if (o->queue)
-    o->queue_last->next_pend = t;
+    o->queue_last->wait.next = t;
   else
     o->queue = t;
   o->queue_last = t;
@@ -96,25 +101,25 @@ void hd__enqueue(struct hd_obj *o, struct hd_thread *t) {
 
 void hd__dequeue(struct hd_obj *o, struct hd_thread *t) {
   struct hd_thread *prev = NULL;
-  for (struct hd_thread *q = o->queue; q; prev = q, q = q->next_pend)
+  for (struct hd_thread *q = o->queue; q; prev = q, q = q->wait.next)
     if (q == t) {
       if (prev)
-        prev->next_pend = t->next_pend;
+        prev->wait.next = t->wait.next;
       else
-        o->queue = t->next_pend;
+        o->queue = t->wait.next;
       if (o->queue_last == t) o->queue_last = prev;
       o->nqueue--;
       break;
     }
-  t->wait = NULL;
-  t->next_pend = NULL;
+  t->wait.at = NULL;
+  t->wait.next = NULL;
 }
 
 struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
   struct hd_thread *best = NULL;
   for (unsigned round = 0; round <= k; round++) {
     struct hd_thread *next = NULL;
-    for (struct hd_thread *t = o->queue; t; t = t->next_pend)
+    for (struct hd_thread *t = o->queue; t; t = t->wait.next)
       if ((!best || t->id > best->id) && (!next || t->id < next->id)) next = t;
     best = next;
   }
@@ -125,7 +130,7 @@ static bool want(struct hd_obj *o, unsigned kind, bool can, const struct hd_unti
                  uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = o->addr, .pc = pc};
-  if (until) hd__timer_set(t, until->clock, until->at);
+  if (until) hd__deadline_set(t, until->clock, until->at);
   hd__pend(o, t);
   if (!can) hd__disable(t);
   if (cancel)
@@ -134,17 +139,18 @@ static bool want(struct hd_obj *o, unsigned kind, bool can, const struct hd_unti
     hd__step();
   hd__unpend(o, t);
   if (!until) return false;
-  hd__timer_clear(t);
-  bool late = t->timed_out;
-  t->timed_out = false;
+  hd__deadline_clear(t);
+  bool late = t->timer.expired;
+  t->timer.expired = false;
   return late;
 }
 
-bool hd__want(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
+bool hd__request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
   return want(o, kind, can, until, false, pc);
 }
 
-bool hd__want_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
+bool hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
+                        uint64_t pc) {
   return want(o, kind, can, until, true, pc);
 }
 

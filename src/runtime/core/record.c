@@ -8,7 +8,9 @@
  *     before anybody else runs (DESIGN: "the value a write stored is read back at that thread's next hook"). At most
  *     one event waits for that.
  *  3. A write that did not happen, since the execution ended in its hook or it faulted, has no value. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/record.h"
 
 static uint64_t unsettled; /* number of the event that waits for its value, from 1; 0: none */
 static bool in_hook;       /* its hook has not returned yet */
@@ -82,7 +84,7 @@ void hd__record_op(const struct hd_op *op, unsigned flags) {
   e->flags = (uint8_t)flags;
   e->size = op->size;
   e->object = op->object;
-  e->pc = op->kind == HD_OP_START && rt.cur->start ? (uint64_t)rt.cur->start + 1 : op->pc;
+  e->pc = op->kind == HD_OP_START && rt.cur->start.fn ? (uint64_t)rt.cur->start.fn + 1 : op->pc;
   e->value = 0;
   /* Of memory it is what a compare-and-swap expects, of descriptors a place in our memory. */
   bool told =

@@ -7,7 +7,13 @@
  *  3. Every step and every choice is appended to rt.path before it takes effect, so the path area holds the
  *     schedule even if the process dies the next moment.
  *  4. Nothing here depends on real time, addresses of the runtime, or anything outside the tested program. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/record.h"
+#include "runtime/core/spin.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
 struct hd_hot hot;
 struct hd_rt rt;
@@ -16,15 +22,15 @@ struct hd_segment *hd__segments;
 #define MAX_SEGMENTS (1u << 26)
 #define ARENA_SIZE (8ull << 30)
 
-static struct hd_frame *frames; /* HD_FRAMES for each thread */
+static struct hd_call *calls; /* HD_CALL_DEPTH for each thread */
 
 int hd__sched_init(void) {
   if (hd__segments) return 0;
   hd__segments = hd__map((size_t)MAX_SEGMENTS * sizeof *hd__segments);
   rt.thread = hd__map(sizeof *rt.thread * HD_MAX_THREADS);
-  frames = hd__map(sizeof *frames * HD_FRAMES * HD_MAX_THREADS);
+  calls = hd__map(sizeof *calls * HD_CALL_DEPTH * HD_MAX_THREADS);
   void *arena = hd__map(ARENA_SIZE);
-  if (!hd__segments || !rt.thread || !frames || !arena) return -1;
+  if (!hd__segments || !rt.thread || !calls || !arena) return -1;
   hd_arena_init(&rt.arena, arena, ARENA_SIZE);
   rt.seg_next = rt.seg_base = 1;
   return 0;
@@ -32,7 +38,7 @@ int hd__sched_init(void) {
 
 void hd__new_segment(struct hd_thread *t) {
   uint32_t seg = rt.seg_next++;
-  if (HD_UNLIKELY(seg - rt.seg_base >= MAX_SEGMENTS)) hd__end(HD_END_CUT);
+  if (HD_UNLIKELY(seg - rt.seg_base >= MAX_SEGMENTS)) hd__end(HD_RUN_CUT);
   uint32_t clock = hd_vc_get(&t->vc, t->id) + 1;
   hd_vc_set(&rt.arena, &t->vc, t->id, clock);
   hd__segments[seg - rt.seg_base] = (struct hd_segment){clock, t->id};
@@ -75,7 +81,7 @@ unsigned hd__thread_number(const struct hd_thread *parent) {
    * other. */
   for (unsigned i = 1; rt.nthreads >= REUSE_FROM && i < rt.nthreads; i++) {
     const struct hd_thread *t = &rt.thread[i];
-    if (t->state == HD_T_DONE && !t->ident && t->detached) {
+    if (t->state == HD_T_DONE && !t->ident && t->join.detached) {
       rt.status->lossy = 1;
       return i;
     }
@@ -94,7 +100,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   hd__zero(t, sizeof *t);
   t->vc = vc;
   t->id = (uint16_t)id;
-  t->frames = t->frame = frames + (size_t)id * HD_FRAMES;
+  t->calls = t->call = calls + (size_t)id * HD_CALL_DEPTH;
   rt.op[id] = &t->op;
   t->state = HD_T_BLOCKED;
   t->op = (struct hd_op){.kind = HD_OP_START, .thread = (uint16_t)id, .object = id};
@@ -102,14 +108,14 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
     t->parent = parent->id;
     t->nth = ++parent->children;
     t->heap_slot = hd__heap_slot(t, parent);
-    t->sig_mask = parent->sig_mask;
+    t->sig.mask = parent->sig.mask;
     hd_vc_copy(&rt.arena, &t->vc, &parent->vc);
     if (clock > hd_vc_get(&t->vc, id)) hd_vc_set(&rt.arena, &t->vc, id, clock);
     rt.nunjoined++;
   } else {
-    t->sig_mask = hd__first_mask();
+    t->sig.mask = hd__first_mask();
   }
-  t->born = rt.seg_next;
+  t->start.segment = rt.seg_next;
   hd__new_segment(t);
   rt.nalive++;
   if (rt.nthreads > rt.status->max_threads) rt.status->max_threads = rt.nthreads;
@@ -186,28 +192,28 @@ static void idle(void) {
     if (rt.ntimed)
       for (unsigned i = 0; i < rt.nthreads; i++) {
         struct hd_thread *t = &rt.thread[i];
-        if (t->timed && (!first || t->deadline < first->deadline)) first = t;
+        if (t->timer.set && (!first || t->timer.deadline < first->timer.deadline)) first = t;
       }
-    uint64_t timer = rt.nio ? hd__timer_next() : HD_FOREVER;
+    uint64_t timer = rt.nio ? hd__timerfd_next() : HD_FOREVER;
     uint64_t alarm = hd__alarm_next();
-    uint64_t next = first && first->deadline < timer ? first->deadline : timer;
+    uint64_t next = first && first->timer.deadline < timer ? first->timer.deadline : timer;
     if (alarm < next) next = alarm;
     if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return;
     if (next == HD_FOREVER) {
-      if (rt.nstopped) hd__end(HD_END_STUCK); /* whatever they wait for might have come from those */
+      if (rt.nstopped) hd__end(HD_RUN_STUCK); /* whatever they wait for might have come from those */
       hd__signals_stuck();
       if (rt.nspinning && hd__spin_outside()) return;
       if (rt.nspinning) hd__report_livelock();
       hd__report_deadlock();
-      hd__end(HD_END_STUCK);
+      hd__end(HD_RUN_STUCK);
     }
     if (next > rt.now) rt.now = next;
     if (alarm == next) {
       hd__alarm_fire();
-    } else if (first && first->deadline <= timer) {
+    } else if (first && first->timer.deadline <= timer) {
       hd__time_out(first);
     } else {
-      hd__timer_fire(rt.now);
+      hd__timerfd_fire(rt.now);
       hd__io_look();
     }
   }
@@ -224,7 +230,7 @@ static struct hd_thread *decide(void) {
   }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_goes_on();
   if (HD_UNLIKELY(rt.nenabled == 0)) idle();
-  if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__end(HD_END_CUT);
+  if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__end(HD_RUN_CUT);
   int next;
   if ((alone || rt.nenabled == 1) && rt.strategy->skip_forced) {
     next = alone ? rt.section->id : (int)hd_set_nth(&rt.enabled, 0);
@@ -238,9 +244,9 @@ static struct hd_thread *decide(void) {
       p.nenabled = 1;
     }
     next = rt.strategy->pick(&rt.search, &p);
-    if (HD_UNLIKELY(next < 0)) hd__end(next == HD_PICK_DIVERGED ? HD_END_DIVERGED : HD_END_BLOCKED);
+    if (HD_UNLIKELY(next < 0)) hd__end(next == HD_PICK_DIVERGED ? HD_RUN_DIVERGED : HD_RUN_BLOCKED);
     /* A program that does not do the same again: what the strategy expects is not possible. */
-    if (HD_UNLIKELY(!hd_set_has(&rt.enabled, (unsigned)next))) hd__end(HD_END_DIVERGED);
+    if (HD_UNLIKELY(!hd_set_has(&rt.enabled, (unsigned)next))) hd__end(HD_RUN_DIVERGED);
   }
   rt.path[rt.path_len++] = (hd_step)next;
   rt.status->path_len = rt.path_len;
@@ -252,15 +258,15 @@ static struct hd_thread *decide(void) {
 static inline void load(struct hd_thread *t) {
   rt.cur = t;
   hot.tag = t->tag;
-  hot.frame = t->frame;
-  hot.frame_end = t->frames + HD_FRAMES;
+  hot.call = t->call;
+  hot.call_end = t->calls + HD_CALL_DEPTH;
   hot.stack_limit = t->stack_limit;
 }
 
 void hd__step(void) {
   struct hd_thread *me = rt.cur, *next = decide();
   if (next != me) {
-    me->frame = hot.frame;
+    me->call = hot.call;
     rt.status->switches++;
     load(next);
     hd_arch_switch(&me->ctx, &next->ctx);
@@ -292,7 +298,7 @@ void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
 unsigned hd__choose(unsigned n) {
   if (n <= 1) return 0;
   int k = rt.strategy->choose(&rt.search, n);
-  if (k < 0) hd__end(HD_END_DIVERGED);
+  if (k < 0) hd__end(HD_RUN_DIVERGED);
   rt.path[rt.path_len++] = (hd_step)(HD_STEP_CHOICE | (unsigned)k);
   rt.status->path_len = rt.path_len;
   rt.choice = (unsigned)k;
@@ -311,7 +317,7 @@ _Noreturn static void leave(void) {
 _Noreturn void hd__thread_stop(void) {
   struct hd_thread *me = rt.cur;
   if (rt.untold) hd__event(0); /* it failed in the middle of its operation */
-  me->frame = hot.frame;
+  me->call = hot.call;
   me->op = (struct hd_op){.kind = HD_OP_NONE, .thread = me->id};
   hd__spin_stop(me);
   hd__section_leave();
@@ -326,8 +332,8 @@ _Noreturn void hd__thread_gone(void) {
   hd__disable(me);
   me->state = HD_T_DONE;
   rt.nalive--;
-  if (me->joiner) hd__enable(me->joiner);
-  if (me->detached && me->ident) {
+  if (me->join.waiter) hd__enable(me->join.waiter);
+  if (me->join.detached && me->ident) {
     hd__ident_give(me->ident);
     me->ident = NULL;
   }

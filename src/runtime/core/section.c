@@ -6,7 +6,9 @@
  *     competes with the others like the beginning of a section. Creating and joining threads, and what has no part
  *     in the order of sections (trace_section.c, invariant 4), always do this.
  *  3. For the race detector sections are ordered with each other, as by one lock, and with nothing else. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/spin.h"
 
 void hd__section_leave(void) {
   if (rt.section != rt.cur) return;

@@ -22,7 +22,14 @@
  *     does not count. Yields are no scheduling points in the rounds of a known loop.
  *
  * Not seen: state that only uninstrumented code keeps (a loop that ends by calling rand()). docs/soundness.md. */
-#include "runtime/rt.h"
+#include <time.h>
+
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/spin.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
 #define LEARN_ROUNDS 4
 #define KNOWN_CAP 4096 /* a power of two */
@@ -141,11 +148,11 @@ static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh) {
                          .enabler_before = s->enabler_before,
                          .size = s->read[0].size};
   if (s->nread > 1) rt.status->lossy = 1; /* the search knows of one place only */
-  t->spinning = true;
+  t->spin.waiting = true;
   rt.nspinning++;
   if (!s->on) hd__disable(t);
   hd__step();
-  t->spinning = false;
+  t->spin.waiting = false;
   rt.nspinning--;
   hd__event(0);
   disarm(s);
@@ -215,7 +222,7 @@ bool hd__spin_outside(void) {
   bool shared = false;
   for (unsigned i = 0; i < rt.nthreads && !shared; i++) {
     const struct hd_spin *s = &rt.thread[i].spin;
-    for (unsigned k = 0; rt.thread[i].spinning && k < s->nread && !shared; k++)
+    for (unsigned k = 0; rt.thread[i].spin.waiting && k < s->nread && !shared; k++)
       shared = hd__snapshot_shared(s->read[k].addr);
   }
   if (!shared) return false;
@@ -273,7 +280,7 @@ void hd__spin_update(void) {
       s->disabler = (uint32_t)rt.events;
       s->enabler_before = s->enabler;
     }
-    if (!t->spinning) continue;
+    if (!t->spin.waiting) continue;
     t->op.enabler = s->enabler;
     t->op.disabler = s->disabler;
     t->op.enabler_before = s->enabler_before;

@@ -11,7 +11,11 @@
 
 #include "abi/attach.h"
 #include "runtime/core/check.h"
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/finding.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* Takes the last NAME=... out of the environment, so that the program does not see it: the one we put there. */
 static void hide(const char *name) {

@@ -3,7 +3,12 @@
  * Every process keeps its own log of visible operations, in the order in which it learned them: a schedule is
  * stored with the part of it that was known when the execution began. The shared log is the union. Between two
  * executions a worker adds what it has learned and takes over what others have. */
-#include "runtime/rt.h"
+#include <time.h>
+
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 
 static bool known(uint64_t entry) {
   return entry & HD_VISIBLE_SPIN ? hd__spin_known(entry & ~HD_VISIBLE_SPIN)

@@ -17,7 +17,12 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define MAX_CHILDREN 64
 static struct child {
@@ -135,7 +140,7 @@ long hd__fork_call(long nr, const long *in, const ucontext_t *uc) {
 
 /* ---- waiting ---- */
 
-bool hd__child_wants(long nr) { return nr == SYS_wait4 || nr == SYS_waitid; }
+bool hd__child_is_op(long nr) { return nr == SYS_wait4 || nr == SYS_waitid; }
 
 /* Those that the call asks for. */
 static unsigned asked_for(long nr, const long *a, struct hd_item *item, struct child **which) {

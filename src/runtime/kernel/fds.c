@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/core/core.h"
 #include "runtime/kernel/io.h"
 
 #define SET (HD_FDS / 64)
@@ -98,7 +99,7 @@ static void *get(size_t n) {
 
 struct hd_chan *hd__chan_new(unsigned kind) {
   struct hd_chan *c = get(sizeof *c);
-  c->object = (uint64_t)kind << 56 | (uint64_t)rt.cur->id << 24 | ++rt.cur->channels;
+  c->object = (uint64_t)kind << 56 | (uint64_t)rt.cur->id << 24 | ++rt.cur->sys.channels;
   return c;
 }
 
@@ -154,12 +155,12 @@ static struct hd_desc *discover(long fd) {
     c = file_chan(fd, &st);
   else
     c->object = (uint64_t)kind << 56 | (old ? 0xffffull : rt.cur->id) << 24 |
-                (old ? (uint64_t)fd : ++rt.cur->channels);
+                (old ? (uint64_t)fd : ++rt.cur->sys.channels);
   struct hd_desc *d = hd__desc_new(kind, c);
   d->before = old;
   d->inside = kind == HD_IO_FILE || kind == HD_IO_OTHER;
   if (kind == HD_IO_FILE) { /* facet 0: contents; the others: offsets */
-    d->in = (uint16_t)(2u << ((rt.cur->id * 5u + rt.cur->channels++) % 15));
+    d->in = (uint16_t)(2u << ((rt.cur->id * 5u + rt.cur->sys.channels++) % 15));
     d->out = d->in | 1;
   }
   bind_fd(fd, d);

@@ -18,7 +18,11 @@
 #include <unistd.h>
 
 #include "abi/undo.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
 static struct hd_undo_log *undo_log(void) { return (struct hd_undo_log *)(HD_SHM_BASE + HD_SHM_UNDO); }
 
@@ -366,7 +370,7 @@ static bool asks_no_name(const struct call *c, const long *a) {
   return c->what <= LOOK && path && (!path[0] || harmless_place(path));
 }
 
-bool hd__names_wants(long nr, const long *a) {
+bool hd__names_is_op(long nr, const long *a) {
   static struct hd_touch touched;
   const struct call *c = find(nr);
   if (!c || asks_no_name(c, a)) return false;

@@ -17,7 +17,11 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include "runtime/core/core.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define PATIENCE_MS 200 /* how long something outside is waited for when virtual time could pass instead */
 
@@ -26,7 +30,7 @@ static uint32_t changes = 1; /* operations on descriptors in this execution */
 
 void hd__io_begin(void) { changes = 1; }
 
-int hd__io_fd(const struct hd_thread *t) { return t->io ? t->io->fd : -1; }
+int hd__io_fd(const struct hd_thread *t) { return t->sys.io ? t->sys.io->fd : -1; }
 
 void hd__io_publish(struct hd_chan *c) {
   hd_vc_join(&rt.arena, &c->vc, &rt.cur->vc);
@@ -124,8 +128,8 @@ static void tell_alternatives(const struct hd_io *o, struct hd_op *op) {
 }
 
 static void update(struct hd_thread *t) {
-  if (t->timed_out || t->cancel_now) return; /* it goes on in any case */
-  bool on = ready(t->io, &t->op);
+  if (t->timer.expired || t->cancel.taken) return; /* it goes on in any case */
+  bool on = ready(t->sys.io, &t->op);
   if (on)
     hd__enable(t);
   else
@@ -134,14 +138,14 @@ static void update(struct hd_thread *t) {
 
 static void update_all(void) {
   for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].io && rt.thread[i].state != HD_T_DONE) update(&rt.thread[i]);
+    if (rt.thread[i].sys.io && rt.thread[i].state != HD_T_DONE) update(&rt.thread[i]);
 }
 
 /* ---- one operation ---- */
 
 /* Calls that wait are where a thread may be cancelled. */
 static bool may_cancel(const struct hd_thread *t, unsigned kind) {
-  return t->syscall && !t->cancel_off &&
+  return t->sys.context && !t->cancel.disabled &&
          (kind == HD_OP_IOREAD || kind == HD_OP_IOWRITE || kind == HD_OP_IOPOLL || kind == HD_OP_ACCEPT ||
           kind == HD_OP_CONNECT || kind == HD_OP_WAITCHILD);
 }
@@ -149,7 +153,7 @@ static bool may_cancel(const struct hd_thread *t, unsigned kind) {
 bool hd__io_point(struct hd_io *o) {
   struct hd_thread *t = rt.cur;
   bool cancels = may_cancel(t, o->kind), cancelled = false;
-  if (cancels && t->cancel_asked) hd__syscall_cancelled();
+  if (cancels && t->cancel.requested) hd__syscall_cancelled();
   t->op = (struct hd_op){.kind = o->kind,
                          .thread = t->id,
                          .size = o->reads | (uint32_t)o->writes << 16,
@@ -158,32 +162,32 @@ bool hd__io_point(struct hd_io *o) {
   bool look = hd__descs_new;
   for (unsigned i = 0; i < o->n; i++) look |= !o->item[i].d->inside; /* that changes by itself */
   if (look) look_at_all(false);
-  t->io = o;
+  t->sys.io = o;
   rt.nio++;
   unsigned n = o->n;
   bool any_time = o->timeout != HD_FOREVER && n && hd__any_time();
   if (any_time) o->n = 0;
   update(t);
-  if (o->timeout != HD_FOREVER && t->state == HD_T_BLOCKED) hd__timer_in(t, o->timeout);
+  if (o->timeout != HD_FOREVER && t->state == HD_T_BLOCKED) hd__deadline_in(t, o->timeout);
   if (cancels)
     cancelled = hd__step_cancel();
   else
     hd__step();
   o->n = n;
   rt.nio--;
-  t->io = NULL;
-  hd__timer_clear(t);
+  t->sys.io = NULL;
+  hd__deadline_clear(t);
   if (cancelled) hd__syscall_cancelled();
-  bool late = t->timed_out;
-  t->timed_out = false;
+  bool late = t->timer.expired;
+  t->timer.expired = false;
   struct hd_op unused;
   early = any_time && !ready(o, &unused);
   if (early) {
     late = true;
-    t->early++;
-    hd__timer_in(t, o->timeout);
-    hd__timer_clear(t);
-    if (t->clock_read < t->deadline) t->clock_read = t->deadline;
+    t->timer.early++;
+    hd__deadline_in(t, o->timeout);
+    hd__deadline_clear(t);
+    if (t->timer.clock < t->timer.deadline) t->timer.clock = t->timer.deadline;
   }
   if (o->n > 1 || o->interest) tell_alternatives(o, &t->op);
   return late;
@@ -257,7 +261,7 @@ bool hd__io_idle(uint64_t limit) {
   static struct pollfd p[HD_FDS];
   unsigned n = 0;
   for (unsigned i = 0; i < rt.nthreads; i++) {
-    const struct hd_io *o = rt.thread[i].io;
+    const struct hd_io *o = rt.thread[i].sys.io;
     if (!o || rt.thread[i].state != HD_T_BLOCKED) continue;
     for (unsigned k = 0; k < o->n && n < HD_FDS; k++)
       if (!o->item[k].d->inside && o->item[k].d->fd >= 0)
@@ -311,7 +315,7 @@ static void facets(const struct hd_desc *d, unsigned what, const long *a, uint16
                                : 1;
 }
 
-bool hd__io_wants(long nr, const long *a) {
+bool hd__io_is_op(long nr, const long *a) {
   unsigned what = what_of(nr);
   struct hd_desc *d = what && !hd__fd_random(a[0]) ? hd__fd(a[0]) : NULL;
   if (!d || d->kind == HD_IO_OTHER) return false;

@@ -9,7 +9,7 @@
 #ifndef HD_IO_H
 #define HD_IO_H
 
-#include "runtime/rt.h"
+#include "runtime/core/thread.h"
 
 #define HD_FDS 1024
 #define HD_FD_OWN 900 /* from here on: the runtime's own */
@@ -141,14 +141,14 @@ long hd__plain(long nr, const long *a);
 long hd__nowait(long nr, const long *a);
 /* read, write, recv, send, ...: what system call and which descriptor. Returns false when it is not one of
  * these, or not one that others can notice. */
-bool hd__io_wants(long nr, const long *a);
+bool hd__io_is_op(long nr, const long *a);
 long hd__io_call(long nr, long *a, uint64_t pc);
 
 /* ---- child.c ---- */
 
 /* fork, vfork, clone: `uc` is what the program was doing. */
 long hd__fork_call(long nr, const long *a, const ucontext_t *uc);
-bool hd__child_wants(long nr);
+bool hd__child_is_op(long nr);
 long hd__child_call(long nr, long *a, uint64_t pc);
 long hd__exec_call(long nr, const long *a);
 
@@ -159,12 +159,12 @@ void hd__file_changes(long fd); /* the contents are about to change */
 bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uint16_t writes);
 bool hd__names_serves(long nr);
 long hd__names_serve(long nr, const long *a);
-bool hd__names_wants(long nr, const long *a);
+bool hd__names_is_op(long nr, const long *a);
 long hd__names_call(long nr, const long *a, uint64_t pc);
 
 /* ---- wrap/futex.c: futex calls made by hand ---- */
 
-bool hd__futex_wants(const long *a);
+bool hd__futex_is_op(const long *a);
 long hd__futex_call(const long *a, uint64_t pc);
 
 /* ---- timers.c: alarm, setitimer, timer_create ---- */
@@ -176,13 +176,13 @@ int hd__thread_of_tid(long tid); /* sysguard.c; -1: none */
 
 /* ---- io_wait.c: poll, select, epoll, timers ---- */
 
-bool hd__wait_wants(long nr);
+bool hd__wait_is_op(long nr);
 long hd__wait_call(long nr, long *a, uint64_t pc);
-long hd__timer_create(const long *a);
-long hd__timer_get(const long *a);
+long hd__timerfd_create(const long *a);
+long hd__timerfd_get(const long *a);
 /* ---- io_socket.c ---- */
 
-bool hd__socket_wants(long nr);
+bool hd__socket_is_op(long nr);
 long hd__socket_call(long nr, long *a, uint64_t pc);
 long hd__socket_create(const long *a);
 long hd__socket_pair(const long *a);

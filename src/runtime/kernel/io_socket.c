@@ -14,11 +14,14 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "runtime/core/core.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
 #define SETTLE_MS 200
 
-bool hd__socket_wants(long nr) {
+bool hd__socket_is_op(long nr) {
   switch (nr) {
     case SYS_bind:
     case SYS_listen:

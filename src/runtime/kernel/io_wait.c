@@ -12,13 +12,17 @@
 #include <sys/select.h>
 #include <sys/timerfd.h>
 
+#include "runtime/core/core.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define MAX_ITEMS 256
 #define MS 1000000ull
 #define EPOLL_FACET 0x8000u /* two threads that wait at one epoll descriptor may take each other's events */
 
-bool hd__wait_wants(long nr) {
+bool hd__wait_is_op(long nr) {
   switch (nr) {
     case SYS_poll:
     case SYS_ppoll:
@@ -193,7 +197,7 @@ static void tell(const struct hd_desc *d, struct itimerspec *out) {
   out->it_value = to_timespec(d->at > rt.now ? d->at - rt.now : 0);
 }
 
-long hd__timer_create(const long *a) {
+long hd__timerfd_create(const long *a) {
   int flags = (a[1] & TFD_CLOEXEC ? EFD_CLOEXEC : 0) | (a[1] & TFD_NONBLOCK ? EFD_NONBLOCK : 0);
   long fd = hd_sys3(SYS_eventfd2, 0, flags, 0);
   if (fd < 0) return fd;
@@ -202,7 +206,7 @@ long hd__timer_create(const long *a) {
   return hd__fd_opened(fd, d);
 }
 
-long hd__timer_get(const long *a) {
+long hd__timerfd_get(const long *a) {
   struct hd_desc *d = hd__fd(a[0]);
   if (!d || d->kind != HD_IO_TIMER) return -EINVAL;
   tell(d, (struct itimerspec *)a[1]);
@@ -228,24 +232,24 @@ static long settime(long *a, uint64_t pc) {
     uint64_t zero = hd__clock_zero(d->clock);
     value = value > zero ? value - zero : 1;
   } else if (value) {
-    value += rt.cur->clock_read > rt.now ? rt.cur->clock_read : rt.now;
+    value += rt.cur->timer.clock > rt.now ? rt.cur->timer.clock : rt.now;
   }
   d->at = value;
   d->every = to_ns(&new->it_interval);
   d->late = false;
-  if (d->at && d->at <= rt.now) hd__timer_fire(rt.now);
+  if (d->at && d->at <= rt.now) hd__timerfd_fire(rt.now);
   hd__io_done(false);
   return 0;
 }
 
-uint64_t hd__timer_next(void) {
+uint64_t hd__timerfd_next(void) {
   uint64_t next = HD_FOREVER;
   for (const struct hd_desc *d = hd__descs; d; d = d->next)
     if (d->kind == HD_IO_TIMER && d->at && d->fd >= 0 && !d->ready[0].on && d->at < next) next = d->at;
   return next;
 }
 
-void hd__timer_fire(uint64_t now) {
+void hd__timerfd_fire(uint64_t now) {
   for (struct hd_desc *d = hd__descs; d; d = d->next) {
     if (d->kind != HD_IO_TIMER || !d->at || d->at > now || d->fd < 0) continue;
     uint64_t times = d->every ? 1 + (now - d->at) / d->every : 1;

@@ -3,7 +3,15 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/record.h"
+#include "runtime/core/spin.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 struct kernel_sigaction {
   void (*handler)(int, siginfo_t *, void *);
@@ -56,7 +64,7 @@ static void fault(int sig, siginfo_t *info, ucontext_t *uc) {
                   : has_addr && in_stack_guard(addr, hd_sig_sp(uc)) ? HD_KIND_STACK_OVERFLOW
                                                                     : HD_KIND_CRASH;
   /* A hang is wherever the program happens to be: the function it hangs in is what identifies it. */
-  uint64_t key = kind == HD_KIND_CRASH ? pc : hot.frame > rt.cur->frames ? hot.frame[-1].pc : pc;
+  uint64_t key = kind == HD_KIND_CRASH ? pc : hot.call > rt.cur->calls ? hot.call[-1].pc : pc;
   if (kind == HD_KIND_HANG && rt.nstopped) hd__thread_stop(); /* it may wait for one that was stopped */
   if (hot.log && has_addr) hd__record_fault(addr);
   struct hd_finding_rec *f = hd__finding(kind, key, 0);
@@ -190,8 +198,8 @@ HD_EXPORT sighandler_t signal(int sig, sighandler_t fn) {
 }
 
 HD_EXPORT int raise(int sig) {
-  if (hot.active && sig > 0 && sig < NSIG_ && rt.cur->sig_mask >> (sig - 1) & 1) {
-    rt.cur->sig_pending |= 1ull << (sig - 1); /* until it is unmasked, or waited for */
+  if (hot.active && sig > 0 && sig < NSIG_ && rt.cur->sig.mask >> (sig - 1) & 1) {
+    rt.cur->sig.pending |= 1ull << (sig - 1); /* until it is unmasked, or waited for */
     return 0;
   }
   if (hot.active && sig > 0 && sig < NSIG_) hd__self_signal(sig, HD_CALLER);

@@ -20,7 +20,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/record.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
@@ -102,7 +109,7 @@ static void check_blocking(long nr) {
 /* From the seed, the thread, and how many it has had: not from what the others do. */
 static long fill_random(void *to, long n) {
   struct hd_rng r;
-  hd_rng_seed(&r, rt.config->seed ^ 0x72616e64, (uint64_t)rt.cur->id << 32 | rt.cur->randoms++);
+  hd_rng_seed(&r, rt.config->seed ^ 0x72616e64, (uint64_t)rt.cur->id << 32 | rt.cur->sys.randoms++);
   hd__snapshot_touch((uint64_t)to, (uint64_t)n);
   for (long i = 0; i < n; i++) ((unsigned char *)to)[i] = (unsigned char)(hd_rng_next(&r) >> 32);
   return n;
@@ -246,8 +253,8 @@ static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || n
 static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspend; }
 
 static bool wants_step(long nr, const long *a) {
-  return hd__io_wants(nr, a) || hd__names_wants(nr, a) || hd__wait_wants(nr) || hd__socket_wants(nr) ||
-         hd__child_wants(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_wants(a)) ||
+  return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr) || hd__socket_is_op(nr) ||
+         hd__child_is_op(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_is_op(a)) ||
          nr == SYS_nanosleep || nr == SYS_clock_nanosleep || suspends(nr);
 }
 
@@ -268,9 +275,9 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   if (kills(nr)) return do_kill(nr, a, pc);
   if (suspends(nr)) return hd__signal_suspend(nr == SYS_pause ? NULL : (const sigset_t *)a[0], pc);
   if (nr == SYS_futex) return hd__futex_call(a, pc);
-  if (hd__child_wants(nr)) return hd__child_call(nr, a, pc);
-  if (hd__wait_wants(nr)) return hd__wait_call(nr, a, pc);
-  if (hd__socket_wants(nr)) return hd__socket_call(nr, a, pc);
+  if (hd__child_is_op(nr)) return hd__child_call(nr, a, pc);
+  if (hd__wait_is_op(nr)) return hd__wait_call(nr, a, pc);
+  if (hd__socket_is_op(nr)) return hd__socket_call(nr, a, pc);
   if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_call(nr, a, pc));
   if (nr == SYS_nanosleep || nr == SYS_clock_nanosleep) return sleep_call(nr, a, pc);
   return hd__io_call(nr, a, pc);
@@ -316,8 +323,8 @@ static long serve(long nr, long *a) {
     case SYS_eventfd2: return made(hd__plain(nr, a), HD_IO_EVENT);
     case SYS_epoll_create:
     case SYS_epoll_create1: return made(hd__plain(nr, a), HD_IO_EPOLL);
-    case SYS_timerfd_create: return hd__timer_create(a);
-    case SYS_timerfd_gettime: return hd__timer_get(a);
+    case SYS_timerfd_create: return hd__timerfd_create(a);
+    case SYS_timerfd_gettime: return hd__timerfd_get(a);
     case SYS_socket: return hd__socket_create(a);
     case SYS_socketpair: return hd__socket_pair(a);
     case SYS_setsockopt: return hd__socket_option(a);
@@ -370,8 +377,8 @@ static void keep_mask(ucontext_t *uc) {
 __attribute__((force_align_arg_pointer)) static void hd_rt_cancelled(void) { hd__cancel(); }
 
 _Noreturn void hd__syscall_cancelled(void) {
-  ucontext_t *uc = rt.cur->syscall;
-  rt.cur->syscall = NULL;
+  ucontext_t *uc = rt.cur->sys.context;
+  rt.cur->sys.context = NULL;
   hd_arch_call(uc, hd_rt_cancelled);
   keep_mask(uc);
   hd_arch_return_from_signal((uint64_t)uc);
@@ -381,9 +388,9 @@ _Noreturn void hd__syscall_cancelled(void) {
 static void hd_rt_syscall(ucontext_t *uc) {
   long a[6], nr = hd_sig_sysno(uc);
   hd_sig_sysargs(uc, a);
-  rt.cur->syscall = uc;
+  rt.cur->sys.context = uc;
   hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
-  rt.cur->syscall = NULL;
+  rt.cur->sys.context = NULL;
   keep_mask(uc); /* not what it was: others have run */
 }
 
@@ -394,7 +401,7 @@ static void hd_rt_before_fork(ucontext_t *uc) {
       .kind = HD_OP_SECTION, .section = HD_SECTION_ENTERS, .thread = rt.cur->id, .pc = hot.syscall_pc};
   hd__step();
   hd__event(0);
-  rt.cur->forks = true;
+  rt.cur->sys.forks = true;
   hd_sig_again(uc);
   keep_mask(uc);
 }
@@ -411,9 +418,9 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   hd_sig_sysargs(uc, a);
   if (info->si_syscall == SYS_fork || info->si_syscall == SYS_vfork || info->si_syscall == SYS_clone ||
       info->si_syscall == SYS_clone3) {
-    if (rt.nthreads > 1 && !rt.cur->forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
+    if (rt.nthreads > 1 && !rt.cur->sys.forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
       hd_arch_leave_handler(uc, hd_rt_before_fork);
-    rt.cur->forks = false;
+    rt.cur->sys.forks = false;
     hd_sig_set_result(uc, hd__fork_call(info->si_syscall, a, uc));
     return;
   }

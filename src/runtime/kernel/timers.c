@@ -8,7 +8,13 @@
 #include <errno.h>
 #include <time.h>
 
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define NS 1000000000ull
 #define TIMERS 32
@@ -31,7 +37,7 @@ void hd__alarms_begin(void) {
 }
 
 /* As the running thread sees it. */
-static uint64_t now(void) { return rt.cur->clock_read > rt.now ? rt.cur->clock_read : rt.now; }
+static uint64_t now(void) { return rt.cur->timer.clock > rt.now ? rt.cur->timer.clock : rt.now; }
 
 static uint64_t left(const struct timer *t) {
   if (!t->at) return 0;
@@ -48,8 +54,8 @@ static struct hd_thread *taker(const struct timer *t) {
 static bool matters(const struct timer *t) {
   const struct hd_thread *to = taker(t);
   uint64_t bit = 1ull << (t->sig - 1);
-  if (to->state == HD_T_DONE || to->sig_pending & bit) return false; /* an overrun, at most */
-  return to->sig_waits & bit || hd__signal_handled(t->sig);
+  if (to->state == HD_T_DONE || to->sig.pending & bit) return false; /* an overrun, at most */
+  return to->sig.waits & bit || hd__signal_handled(t->sig);
 }
 
 uint64_t hd__alarm_next(void) {

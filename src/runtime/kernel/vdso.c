@@ -7,7 +7,8 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/kernel/kernel.h"
 
 static const struct {
   const char *name;

@@ -6,7 +6,7 @@
 #ifndef HD_RUNTIME_ATOMIC_H
 #define HD_RUNTIME_ATOMIC_H
 
-#include "runtime/rt.h"
+#include <stdint.h>
 
 typedef unsigned __int128 u128;
 

@@ -13,7 +13,9 @@
  *     are restored by snapshot.c like any other memory. */
 #include <sys/mman.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/memory/memory.h"
 
 #define CHUNK_SHIFT 16
 #define CHUNK (1ull << CHUNK_SHIFT)

@@ -4,7 +4,9 @@
  * They are libc's, whose heap is not asked any more: a block that is freed stays where it is, and is noted here. Invariant:
  * the list is sorted by address, without overlaps, and as it is at any point of an execution depends on that execution
  * only. When it is full, blocks that are freed are not noted: nothing wrong is reported then, only less. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/memory/memory.h"
 
 #define ROOM 65536
 

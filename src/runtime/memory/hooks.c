@@ -3,7 +3,11 @@
  *
  * The fast path is the product's speed: an access that this thread has already made in this segment costs
  * one load and one comparison (shadow.c, invariant 2). */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 
 static inline __attribute__((always_inline)) void access_fast(uint64_t addr, unsigned size, bool write,
                                                               uint64_t pc) {
@@ -162,27 +166,27 @@ HD_EXPORT void __tsan_func_exit(void);
 
 void __tsan_func_entry(void *pc) {
   if (HD_UNLIKELY(!hot.active)) return;
-  struct hd_frame *f = hot.frame;
+  struct hd_call *f = hot.call;
   uint64_t sp = U(__builtin_frame_address(0));
   /* Frames that a longjmp or an exception left behind lie below us on the stack. */
-  while (HD_UNLIKELY(f > rt.cur->frames && f[-1].sp <= sp)) f--;
+  while (HD_UNLIKELY(f > rt.cur->calls && f[-1].sp <= sp)) f--;
   if (HD_UNLIKELY(sp < hot.stack_limit)) hd__report_overflow(U(pc));
-  if (HD_UNLIKELY(f == hot.frame_end)) {
-    rt.cur->nframes_lost++;
+  if (HD_UNLIKELY(f == hot.call_end)) {
+    rt.cur->lost_calls++;
     return;
   }
   f->pc = U(pc);
   f->sp = sp;
-  hot.frame = f + 1;
+  hot.call = f + 1;
 }
 
 void __tsan_func_exit(void) {
   if (HD_UNLIKELY(!hot.active)) return;
-  if (HD_UNLIKELY(rt.cur->nframes_lost)) {
-    rt.cur->nframes_lost--;
+  if (HD_UNLIKELY(rt.cur->lost_calls)) {
+    rt.cur->lost_calls--;
     return;
   }
-  if (HD_LIKELY(hot.frame > rt.cur->frames)) hot.frame--;
+  if (HD_LIKELY(hot.call > rt.cur->calls)) hot.call--;
 }
 
 /* ---- the rest of the interface ---- */

@@ -3,7 +3,11 @@
  * An operation is a scheduling point when its memory is contended (shadow.c); then it is executed for real,
  * and what it orders is added to the vector clocks: C11 synchronizes-with by release stores, release
  * sequences and fences. The search itself is sequentially consistent. */
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
 #include "runtime/memory/atomic.h"
+#include "runtime/memory/memory.h"
 
 static bool acquires(int mo) {
   return mo == __ATOMIC_ACQUIRE || mo == __ATOMIC_CONSUME || mo >= __ATOMIC_ACQ_REL;
@@ -18,13 +22,13 @@ static void after_load(uint64_t addr, int mo) {
   if (acquires(mo))
     hd__acquire(&o->vc);
   else
-    hd_vc_join(&rt.arena, &rt.cur->fence_acq, &o->vc);
+    hd_vc_join(&rt.arena, &rt.cur->fence.acquire, &o->vc);
 }
 
 /* A store starts a new release sequence; a read-modify-write continues the one it read from. */
 static void before_store(uint64_t addr, int mo, bool rmw) {
   struct hd_thread *t = rt.cur;
-  if (!releases(mo) && !t->fence_rel.n) {
+  if (!releases(mo) && !t->fence.release.n) {
     struct hd_obj *o = rmw ? NULL : hd__obj_find(addr);
     if (o && o->kind == HD_OBJ_MEMORY) hd_vc_clear(&o->vc);
     return;
@@ -35,7 +39,7 @@ static void before_store(uint64_t addr, int mo, bool rmw) {
     hd_vc_join(&rt.arena, &o->vc, &t->vc);
     hd__new_segment(t);
   } else {
-    hd_vc_join(&rt.arena, &o->vc, &t->fence_rel);
+    hd_vc_join(&rt.arena, &o->vc, &t->fence.release);
   }
 }
 
@@ -166,9 +170,9 @@ void __tsan_atomic_thread_fence(int mo) {
   if (!hot.active) return;
   mo = order(mo);
   struct hd_thread *t = rt.cur;
-  if (acquires(mo)) hd__acquire(&t->fence_acq);
+  if (acquires(mo)) hd__acquire(&t->fence.acquire);
   if (releases(mo)) {
-    hd_vc_copy(&rt.arena, &t->fence_rel, &t->vc);
+    hd_vc_copy(&rt.arena, &t->fence.release, &t->vc);
     hd__new_segment(t);
   }
 }

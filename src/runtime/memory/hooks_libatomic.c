@@ -4,7 +4,9 @@
  * They are operations like those of the instrumentation (hooks_atomic.c). libatomic itself is never called, so that
  * all who access an object do it in the same way: sizes that the processor can handle without a lock, others under
  * one of a table of spin locks. Nobody is switched away from while he has one. */
+#include "runtime/core/core.h"
 #include "runtime/memory/atomic.h"
+#include "runtime/memory/memory.h"
 
 #define LOAD(n) HD_IN(__atomic_load_##n)
 #define CAS(n) HD_IN(__atomic_compare_exchange_##n)

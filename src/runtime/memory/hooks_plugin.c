@@ -1,6 +1,8 @@
 /* hooks_plugin.c: accesses that Heddle's plug-ins for the compilers (src/plugin) make visible. Runs in the tested
  * process. */
+#include "runtime/core/core.h"
 #include "runtime/memory/atomic.h"
+#include "runtime/memory/memory.h"
 
 /* Who calls the constructor of ThreadSanitizer was instrumented without a plug-in: not all its accesses are seen. */
 static uint64_t without_plugin;

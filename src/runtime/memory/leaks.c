@@ -2,7 +2,10 @@
  *
  * Conservative marking: any aligned word in writable memory, on a live stack or in a reachable block that
  * points into a block keeps it. So what is reported is lost for certain. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/finding.h"
+#include "runtime/memory/memory.h"
 
 static uint64_t *todo; /* blocks found reachable, not yet scanned */
 static size_t ntodo;

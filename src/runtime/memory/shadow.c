@@ -19,7 +19,12 @@
  *     races with n too. */
 #include <sys/mman.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/record.h"
+#include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 
 struct access {
   uint32_t seg;

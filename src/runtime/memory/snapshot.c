@@ -13,7 +13,10 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/modules.h"
+#include "runtime/memory/memory.h"
 
 struct region {
   uint64_t lo, hi;

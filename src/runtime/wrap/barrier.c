@@ -7,7 +7,10 @@
  * the round before, and learned like memory that threads contend for: the barrier becomes visible memory. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* libc's layout, as far as it is used here. */
 struct barrier {
@@ -25,7 +28,7 @@ static bool covers(const struct hd_vc *v, const struct hd_vc *w) {
 /* All are here: the first of them may leave. */
 static void pass(struct hd_obj *o) {
   struct hd_thread *first = o->pend;
-  for (struct hd_thread *t = o->pend; t; t = t->next_pend) {
+  for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
     hd_vc_join(&rt.arena, &t->vc, &o->vc);
     t->op.object = o->addr;
     t->op.size = 0;
@@ -34,7 +37,7 @@ static void pass(struct hd_obj *o) {
   first->op.size = o->count;
   hd_vc_copy(&rt.arena, &o->before, &o->vc);
   hd_vc_clear(&o->vc);
-  first->barrier_round = o->pend;
+  first->barrier.round = o->pend;
   o->pend = NULL;
   o->count = 0;
   hd__enable(first);
@@ -42,15 +45,15 @@ static void pass(struct hd_obj *o) {
 
 /* The first to leave says who is special, and lets the others go. */
 static void let_go(struct hd_thread *first) {
-  struct hd_thread *round = first->barrier_round;
+  struct hd_thread *round = first->barrier.round;
   unsigned special = hd__choose(first->op.size);
-  for (struct hd_thread *t = round; t; t = t->next_pend) {
+  for (struct hd_thread *t = round; t; t = t->wait.next) {
     unsigned rank = 0;
-    for (struct hd_thread *u = round; u; u = u->next_pend) rank += u->id < t->id;
-    t->barrier_serial = rank == special;
+    for (struct hd_thread *u = round; u; u = u->wait.next) rank += u->id < t->id;
+    t->barrier.serial = rank == special;
   }
-  for (struct hd_thread *t = round; t; t = t->next_pend) {
-    t->wait = NULL;
+  for (struct hd_thread *t = round; t; t = t->wait.next) {
+    t->wait.at = NULL;
     if (t != first) hd__enable(t);
   }
 }
@@ -78,7 +81,7 @@ static int wait(pthread_barrier_t *b, uint64_t pc) {
   hd__step();
   if (t->op.size) let_go(t);
   hd__event(0);
-  return t->barrier_serial ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+  return t->barrier.serial ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
 HD_EXPORT int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n) {

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <threads.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/wrap/wrap.h"
 
 static int result(int e) {
   switch (e) {

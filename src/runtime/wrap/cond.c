@@ -7,11 +7,15 @@
  * step CTIMEOUT in between, possible until the thread is woken. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* The thread no longer waits for the condition: now it wants its mutex. */
 static void to_mutex(struct hd_thread *t) {
-  struct hd_obj *m = t->wait2;
+  struct hd_obj *m = t->wait.mutex;
   t->op.kind = HD_OP_WAKE;
   t->op.object = m->addr;
   hd__pend(m, t);
@@ -22,12 +26,12 @@ static void to_mutex(struct hd_thread *t) {
 }
 
 void hd__time_out(struct hd_thread *t) {
-  hd__timer_clear(t);
-  t->timed_out = true;
-  struct hd_obj *o = t->wait;
+  hd__deadline_clear(t);
+  t->timer.expired = true;
+  struct hd_obj *o = t->wait.at;
   if (o && o->kind == HD_OBJ_COND) {
     hd__dequeue(o, t);
-    if (!hd__mutex_free(t->wait2->addr))
+    if (!hd__mutex_free(t->wait.mutex->addr))
       rt.status->lossy = 1; /* the order of a late one is not known exactly */
     to_mutex(t);
   } else {
@@ -53,7 +57,7 @@ static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, con
 
 /* Cancelled while it waited: it has its mutex again when its cleanup handlers run. */
 _Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t pc) {
-  rt.cur->cancel_off = true;
+  rt.cur->cancel.disabled = true;
   hd__mutex_lock(m, pc);
   m->__data.__count = count;
   hd__cancel();
@@ -75,7 +79,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   bool spurious = rt.config->spurious && hd__choose(2) == 1;
   hd__event(0);
   unsigned count = m->__data.__count; /* a recursive mutex is given back whole */
-  t->wait2 = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
+  t->wait.mutex = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__disable(t);
   hd__mutex_leave(m);
   bool early = false, any_time = !spurious && at && hd__any_time();
@@ -86,12 +90,12 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   if (any_time) {
     early = gives_up(o, t, clock, at);
   } else {
-    if (at && !spurious) hd__timer_set(t, clock, at);
+    if (at && !spurious) hd__deadline_set(t, clock, at);
     if (hd__step_cancel()) cancel_wait(m, count, pc);
   }
-  hd__timer_clear(t);
-  bool late = t->timed_out;
-  t->timed_out = false;
+  hd__deadline_clear(t);
+  bool late = t->timer.expired;
+  t->timer.expired = false;
   hd__event(late ? HD_EV_FAILED : 0);
   int e = hd__mutex_return(m, pc);
   m->__data.__count = count;
@@ -100,7 +104,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
 
 static void wake(struct hd_obj *o, struct hd_thread *t) {
   hd__dequeue(o, t);
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   to_mutex(t);
 }
 

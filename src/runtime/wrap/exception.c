@@ -11,7 +11,11 @@
  * this file is idle, and an uncaught exception is an abort). */
 #include <dlfcn.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* ---- where exceptions were thrown ---- */
 
@@ -128,8 +132,8 @@ _Noreturn static void report(uint64_t pc) {
     __builtin_unreachable();
   }
   void *object = current_object();
-  bool again = t->terminating == 2; /* what() has failed as well */
-  t->terminating = 2;
+  bool again = t->exit.terminating == 2; /* what() has failed as well */
+  t->exit.terminating = 2;
   const char *text = object && !again ? what(type, object) : NULL;
   const struct thrown *from = find_thrown((uint64_t)object);
   uint64_t *header = unwind_header();
@@ -157,7 +161,7 @@ static hd_handler library_handler;
 static bool installed;
 
 void hd__terminated(uint64_t pc) {
-  if (rt.cur->terminating) report(pc);
+  if (rt.cur->exit.terminating) report(pc);
 }
 
 static void hd_rt_terminate(void) {
@@ -166,8 +170,8 @@ static void hd_rt_terminate(void) {
     program_handler();
     return;
   }
-  bool ours = program_handler == library_handler || rt.cur->terminating;
-  if (!rt.cur->terminating) rt.cur->terminating = 1;
+  bool ours = program_handler == library_handler || rt.cur->exit.terminating;
+  if (!rt.cur->exit.terminating) rt.cur->exit.terminating = 1;
   if (!ours) program_handler();
   report(pc);
 }

@@ -8,7 +8,11 @@
 #include <link.h>
 #include <stdlib.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 static unsigned nhandlers, nhandlers_mark; /* registered by the program and its libraries */
 static bool has_fini;
@@ -20,12 +24,13 @@ static void check_threads_left(void) {
   for (unsigned i = 1; i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
     bool running = t->state != HD_T_DONE;
-    if (t == rt.cur || (!running && (t->joined || t->detached)) || (running && t->detached)) continue;
-    uint64_t made = hd__site_pc(t->create_site);
+    if (t == rt.cur || (!running && (t->join.done || t->join.detached)) || (running && t->join.detached))
+      continue;
+    uint64_t made = hd__site_pc(t->start.site);
     struct hd_finding_rec *f = hd__finding(HD_KIND_THREAD_LEFT, made, 0);
     if (!f) continue;
     struct hd_site *s = hd__finding_site(f, HD_ROLE_CREATE, t->id, HD_OP_CREATE);
-    hd__site_stored(s, t->create_site);
+    hd__site_stored(s, t->start.site);
     hd__format(f->text, sizeof f->text,
                running ? "still running at exit" : "ended, but never joined or detached");
     hd__finding_done(f, false);
@@ -38,7 +43,7 @@ _Noreturn static void finish(void) {
   rt.cur->section = 0;
   hd__section_leave();
   if (rt.nthreads > 1 && rt.cur->op.kind != HD_OP_EXIT) hd__point(HD_OP_END, 0, 0, 0);
-  if (rt.nstopped) hd__end(HD_END_EXIT); /* what is left undone, they left */
+  if (rt.nstopped) hd__end(HD_RUN_EXIT); /* what is left undone, they left */
   if (rt.config->thread_leaks) check_threads_left();
   if (rt.config->leaks) hd__report_leaks();
   if (rt.config->exit_status && rt.exit_status) {
@@ -54,7 +59,7 @@ _Noreturn static void finish(void) {
       hd__finding_done(f, false);
     }
   }
-  hd__end(HD_END_EXIT);
+  hd__end(HD_RUN_EXIT);
 }
 
 static void last_handler(void *unused) {
@@ -70,8 +75,8 @@ _Noreturn void hd__program_exit(int status) {
   if (rt.in_exit) /* exit in an exit handler: undefined; as in libc the rest of the handlers is skipped */
     finish();
   rt.in_exit = true;
-  if (!t->exiting) {
-    t->exiting = true;
+  if (!t->exit.begun) {
+    t->exit.begun = true;
     hd__run_tls_dtors(t); /* not those of keys: they are for threads that end, not for processes */
   }
   if (nhandlers || has_fini) {

@@ -15,7 +15,13 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
 #include "runtime/kernel/io.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* Apart from what hooks_atomic.c keeps for the same address. */
 static struct hd_obj *object(const uint32_t *word) {
@@ -37,10 +43,10 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
   bool any_time = until && hd__any_time();
   t->op = (struct hd_op){
       .kind = any_time ? HD_OP_CTIMEOUT : HD_OP_FRETURN, .thread = t->id, .object = (uint64_t)word, .pc = pc};
-  t->futex_bits = bits;
+  t->wait.bits = bits;
   hd__enqueue(o, t);
   if (!any_time) hd__disable(t);
-  if (until && !any_time) hd__timer_set(t, until->clock, until->at);
+  if (until && !any_time) hd__deadline_set(t, until->clock, until->at);
   hd__step();
   if (t->op.kind == HD_OP_CTIMEOUT) { /* nobody has woken it */
     hd__event(0);
@@ -48,16 +54,16 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
     hd__dequeue(o, t);
     return -ETIMEDOUT;
   }
-  hd__timer_clear(t);
-  bool late = t->timed_out;
-  t->timed_out = false;
+  hd__deadline_clear(t);
+  bool late = t->timer.expired;
+  t->timer.expired = false;
   hd__event(late ? HD_EV_FAILED : 0);
   return late ? -ETIMEDOUT : 0;
 }
 
 static void wake_one(struct hd_obj *o, struct hd_thread *t) {
   hd__dequeue(o, t);
-  hd__timer_clear(t);
+  hd__deadline_clear(t);
   t->op.kind = HD_OP_FRETURN;
   hd__enable(t);
 }
@@ -66,7 +72,7 @@ static void wake_one(struct hd_obj *o, struct hd_thread *t) {
 static struct hd_thread *listener(const struct hd_obj *o, uint32_t bits, unsigned k) {
   for (unsigned i = 0; i < o->nqueue; i++) {
     struct hd_thread *t = hd__waiter(o, i);
-    if (t->futex_bits & bits && k-- == 0) return t;
+    if (t->wait.bits & bits && k-- == 0) return t;
   }
   return NULL;
 }
@@ -198,7 +204,7 @@ static long do_futex(const long *a, uint64_t pc) {
   }
 }
 
-bool hd__futex_wants(const long *a) {
+bool hd__futex_is_op(const long *a) {
   const uint32_t *word = (const uint32_t *)a[0];
   int op = (int)a[1] & FUTEX_CMD_MASK;
   if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) return *word == (uint32_t)a[2];

@@ -8,7 +8,10 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define WRITES HD_A_WRITE
 

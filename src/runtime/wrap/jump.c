@@ -4,7 +4,11 @@
  * body of hd_check: in an execution there is nothing beyond it, so leaving that way is the failure. */
 #include <setjmp.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
+#include "runtime/wrap/wrap.h"
 
 static void look(const struct __jmp_buf_tag *to) {
   if (!hot.active || !rt.callback) return;

@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/modules.h"
+#include "runtime/memory/memory.h"
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);

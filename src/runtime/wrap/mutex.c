@@ -7,7 +7,11 @@
  * does a flag while the next owner has not called pthread_mutex_consistent. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/wrap/wrap.h"
 
 static int type_of(const pthread_mutex_t *m) { return m->__data.__kind & 3; }
 static bool destroyed(const pthread_mutex_t *m) { return m->__data.__kind == -1; }
@@ -89,7 +93,7 @@ int hd__mutex_lock(pthread_mutex_t *m, uint64_t pc) {
   if (again(m, &e, pc)) return e;
   if (owned(m) && !(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  hd__want(o, HD_OP_LOCK, !m->__data.__lock, NULL, pc);
+  hd__request(o, HD_OP_LOCK, !m->__data.__lock, NULL, pc);
   hd__event(lost(m) ? HD_EV_FAILED : 0);
   return lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
 }
@@ -105,7 +109,7 @@ int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct times
     hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
     late = hd__early(m->__data.__lock, clock, at);
   } else {
-    late = hd__want(o, HD_OP_TIMEDLOCK, !m->__data.__lock, &(struct hd_until){clock, at}, pc);
+    late = hd__request(o, HD_OP_TIMEDLOCK, !m->__data.__lock, &(struct hd_until){clock, at}, pc);
   }
   hd__event(late || lost(m) ? HD_EV_FAILED : 0);
   return late ? ETIMEDOUT : lost(m) ? ENOTRECOVERABLE : take(o, m, pc);

@@ -7,7 +7,8 @@
  * images of each case as one, and with libstdc++'s header node: its parent is the root, its left and right are the
  * first and the last node, and it is red, which no root is. Like those of wrap/exception.c, the functions have the
  * versions of the originals, and nothing of the kind is done with -static-libstdc++. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/memory/memory.h"
 
 struct links {
   struct links *next, *prev;

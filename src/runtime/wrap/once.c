@@ -1,7 +1,11 @@
 /* once.c: pthread_once and the guards of C++ function-local statics. Runs in the tested process.
  *
  * Both are the same thing: the first thread runs the initialisation, others wait until it is done. */
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 enum { ONCE_NEW = 0, ONCE_BUSY = 1, ONCE_DONE = 2 };
 

@@ -10,7 +10,11 @@
  * of races that it does not have: no races are reported then, and the summary says so. */
 #include <link.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
+#include "runtime/wrap/wrap.h"
 
 /* ---- teams ---- */
 
@@ -38,15 +42,15 @@ static void hd_rt_member(void *arg) {
     team->fn(team->data);
     return;
   }
-  struct hd_team *outer = rt.cur->team;
-  unsigned outer_phase = rt.cur->team_phase;
-  rt.cur->team = team;
-  rt.cur->team_phase = 0;
+  struct hd_team *outer = rt.cur->omp.team;
+  unsigned outer_phase = rt.cur->omp.phase;
+  rt.cur->omp.team = team;
+  rt.cur->omp.phase = 0;
   learn(&team->fork);
   team->fn(team->data);
   publish(&team->join);
-  rt.cur->team = outer;
-  rt.cur->team_phase = outer_phase;
+  rt.cur->omp.team = outer;
+  rt.cur->omp.phase = outer_phase;
 }
 
 #define TEAM(fn_, data_) \
@@ -103,14 +107,14 @@ LOOP_RUNTIME(GOMP_parallel_loop_maybe_nonmonotonic_runtime, "GOMP_5.0")
 /* ---- barriers ---- */
 
 static struct hd_team *arrive(void) {
-  struct hd_team *team = hot.active ? rt.cur->team : NULL;
-  if (team) publish(&team->barrier[rt.cur->team_phase & 1]);
+  struct hd_team *team = hot.active ? rt.cur->omp.team : NULL;
+  if (team) publish(&team->barrier[rt.cur->omp.phase & 1]);
   return team;
 }
 
 static void leave(const struct hd_team *team) {
   if (!team) return;
-  learn(&team->barrier[rt.cur->team_phase++ & 1]);
+  learn(&team->barrier[rt.cur->omp.phase++ & 1]);
   learn(&team->tasks);
 }
 
@@ -166,14 +170,14 @@ HD_STANDS_FOR(hd_rt_ordered_start, "GOMP_ordered_start@GOMP_1.0");
 void hd_rt_ordered_start(void) {
   hd__real_init();
   real_GOMP_ordered_start();
-  if (hot.active && rt.cur->team) learn(&rt.cur->team->ordered);
+  if (hot.active && rt.cur->omp.team) learn(&rt.cur->omp.team->ordered);
 }
 
 HD_EXPORT void hd_rt_ordered_end(void);
 HD_STANDS_FOR(hd_rt_ordered_end, "GOMP_ordered_end@GOMP_1.0");
 void hd_rt_ordered_end(void) {
   hd__real_init();
-  if (hot.active && rt.cur->team) publish(&rt.cur->team->ordered);
+  if (hot.active && rt.cur->omp.team) publish(&rt.cur->omp.team->ordered);
   real_GOMP_ordered_end();
 }
 
@@ -205,23 +209,23 @@ void hd_rt_task(void (*fn)(void *), void *data, void (*copy)(void *, void *), lo
   }
   char room[skip + size + align];
   char *block = (char *)(((uint64_t)room + (uint64_t)align - 1) & -(uint64_t)align);
-  *(struct task *)block = (struct task){rt.cur->team, fn, skip};
+  *(struct task *)block = (struct task){rt.cur->omp.team, fn, skip};
   if (copy)
     copy(block + skip, data);
   else
     hd__copy(block + skip, data, (size_t)size);
-  if (rt.cur->team) publish(&rt.cur->team->spawn);
+  if (rt.cur->omp.team) publish(&rt.cur->omp.team->spawn);
   real_GOMP_task(hd_rt_task_body, block, NULL, skip + size, align < 8 ? 8 : align, now, flags, depend,
                  priority, detach);
 }
 
-#define TASKS_OVER(name, version)                                \
-  HD_EXPORT void hd_rt_##name(void);                             \
-  HD_STANDS_FOR(hd_rt_##name, #name "@" version);                \
-  void hd_rt_##name(void) {                                      \
-    hd__real_init();                                             \
-    real_##name();                                               \
-    if (hot.active && rt.cur->team) learn(&rt.cur->team->tasks); \
+#define TASKS_OVER(name, version)                                        \
+  HD_EXPORT void hd_rt_##name(void);                                     \
+  HD_STANDS_FOR(hd_rt_##name, #name "@" version);                        \
+  void hd_rt_##name(void) {                                              \
+    hd__real_init();                                                     \
+    real_##name();                                                       \
+    if (hot.active && rt.cur->omp.team) learn(&rt.cur->omp.team->tasks); \
   }
 TASKS_OVER(GOMP_taskwait, "GOMP_2.0")
 TASKS_OVER(GOMP_taskgroup_end, "GOMP_4.0")

@@ -1,7 +1,7 @@
 /* real.c: finds the originals behind our wrappers. Runs in the tested process, once, before anything else. */
 #include <dlfcn.h>
 
-#include "runtime/rt.h"
+#include "runtime/wrap/wrap.h"
 
 #define HD_REAL(ret, name, args) ret(*real_##name) args;
 #include "runtime/wrap/real.def"

@@ -7,7 +7,11 @@
  * is not. A reader who comes again gets it at once. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/wrap/wrap.h"
 
 #define WRITING 0x80000000u
 #define DESTROYED 0x44454144u
@@ -38,9 +42,9 @@ static bool can(pthread_rwlock_t *l, bool write) { return write ? !*state(l) : !
 
 /* The state has changed: who waits for it may go, or not any more. */
 static void refresh(struct hd_obj *o, pthread_rwlock_t *l) {
-  for (struct hd_thread *t = o->pend; t; t = t->next_pend) {
+  for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
     bool write = t->op.kind == HD_OP_WRLOCK || t->op.kind == HD_OP_TIMEDWRLOCK;
-    if (t == rt.cur || t->timed_out) continue;
+    if (t == rt.cur || t->timer.expired) continue;
     if (can(l, write))
       hd__enable(t);
     else
@@ -101,9 +105,9 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
     hd__point_open(write ? HD_OP_TRYWRLOCK : HD_OP_TRYRDLOCK, (uint64_t)l, 0, pc);
     late = hd__early(!can(l, write), until->clock, until->at);
   } else if (until)
-    late = hd__want(o, write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK, can(l, write), until, pc);
+    late = hd__request(o, write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK, can(l, write), until, pc);
   else
-    late = hd__want(o, write ? HD_OP_WRLOCK : HD_OP_RDLOCK, can(l, write), NULL, pc);
+    late = hd__request(o, write ? HD_OP_WRLOCK : HD_OP_RDLOCK, can(l, write), NULL, pc);
   hd__event(late ? HD_EV_FAILED : 0);
   if (late) return ETIMEDOUT;
   take(o, l, write, pc);

@@ -11,7 +11,10 @@
 #include <semaphore.h>
 #include <stdarg.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/wrap/wrap.h"
 
 /* libc's layout: the value, waiters (unused here), and two words of which initialising writes the first. */
 struct semaphore {
@@ -41,8 +44,8 @@ static void event(sem_t *s, unsigned flags) {
 
 /* The value has changed: who waits may go, or not any more. */
 static void refresh(struct hd_obj *o, sem_t *s) {
-  for (struct hd_thread *t = o->pend; t; t = t->next_pend) {
-    if (t == rt.cur || t->timed_out) continue;
+  for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
+    if (t == rt.cur || t->timer.expired) continue;
     if (of(s)->value)
       hd__enable(t);
     else
@@ -64,9 +67,9 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
     hd__point_open(HD_OP_SEMTRYWAIT, (uint64_t)s, 0, pc);
     late = hd__early(!of(s)->value, until->clock, until->at);
   } else if (until)
-    late = hd__want_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc);
+    late = hd__request_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc);
   else
-    late = hd__want_cancel(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);
+    late = hd__request_cancel(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);
   event(s, late ? HD_EV_FAILED : 0);
   if (late) return fail(ETIMEDOUT);
   take(o, s);

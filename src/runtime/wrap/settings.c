@@ -5,22 +5,23 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/wrap/wrap.h"
 
 #define CPU_BYTES sizeof(cpu_set_t)
 
 static struct hd_thread *find(pthread_t th) {
   struct hd_thread *t = hd__thread_find(th);
-  return t && !t->joined ? t : NULL;
+  return t && !t->join.done ? t : NULL;
 }
 
 HD_EXPORT int pthread_setname_np(pthread_t th, const char *name) {
   if (!hot.active) return real_pthread_setname_np(th, name);
   struct hd_thread *t = find(th);
   size_t n = hd__strlen(name);
-  if (n >= sizeof t->name) return ERANGE;
+  if (n >= sizeof t->attr.name) return ERANGE;
   if (!t) return ESRCH;
-  hd__copy(t->name, name, n + 1);
+  hd__copy(t->attr.name, name, n + 1);
   if (hot.log) hd__copy(rt.ctl->thread_name[t->id], name, n + 1);
   return 0;
 }
@@ -29,10 +30,10 @@ HD_EXPORT int pthread_getname_np(pthread_t th, char *name, size_t size) {
   if (!hot.active) return real_pthread_getname_np(th, name, size);
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
-  if (!t->name[0])
+  if (!t->attr.name[0])
     return real_pthread_getname_np((pthread_t)rt.main_tp, name, size); /* that of the program */
-  if (size <= hd__strlen(t->name)) return ERANGE;
-  hd__copy(name, t->name, hd__strlen(t->name) + 1);
+  if (size <= hd__strlen(t->attr.name)) return ERANGE;
+  hd__copy(name, t->attr.name, hd__strlen(t->attr.name) + 1);
   return 0;
 }
 
@@ -44,18 +45,18 @@ static int set_cpus(struct hd_thread *t, size_t size, const cpu_set_t *set) {
   size_t n = size < CPU_BYTES ? size : CPU_BYTES;
   for (size_t i = 0; i < n / sizeof any; i++) any |= ((const unsigned long *)set)[i];
   if (!any) return EINVAL;
-  if (!t->cpus) t->cpus = hd_arena_get(&rt.arena, CPU_BYTES);
-  HD_BUG_ON(!t->cpus);
-  hd__zero(t->cpus, CPU_BYTES);
-  hd__copy(t->cpus, set, n);
+  if (!t->attr.cpus) t->attr.cpus = hd_arena_get(&rt.arena, CPU_BYTES);
+  HD_BUG_ON(!t->attr.cpus);
+  hd__zero(t->attr.cpus, CPU_BYTES);
+  hd__copy(t->attr.cpus, set, n);
   return 0;
 }
 
 static int get_cpus(struct hd_thread *t, size_t size, cpu_set_t *set) {
   if (!t) return ESRCH;
-  if (!t->cpus) return real_pthread_getaffinity_np((pthread_t)rt.main_tp, size, set);
+  if (!t->attr.cpus) return real_pthread_getaffinity_np((pthread_t)rt.main_tp, size, set);
   hd__zero(set, size);
-  hd__copy(set, t->cpus, size < CPU_BYTES ? size : CPU_BYTES);
+  hd__copy(set, t->attr.cpus, size < CPU_BYTES ? size : CPU_BYTES);
   return 0;
 }
 
@@ -80,7 +81,7 @@ HD_EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set) {
 }
 
 HD_EXPORT int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) {
-  if (!hot.active || pid || !rt.cur->cpus) return real_sched_getaffinity(pid, size, set);
+  if (!hot.active || pid || !rt.cur->attr.cpus) return real_sched_getaffinity(pid, size, set);
   return with_errno(get_cpus(rt.cur, size, set));
 }
 
@@ -96,8 +97,8 @@ HD_EXPORT int pthread_setschedparam(pthread_t th, int policy, const struct sched
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
   if (bad_priority(policy, p->sched_priority)) return EINVAL;
-  t->policy = policy;
-  t->priority = p->sched_priority;
+  t->attr.policy = policy;
+  t->attr.priority = p->sched_priority;
   return 0;
 }
 
@@ -105,8 +106,8 @@ HD_EXPORT int pthread_getschedparam(pthread_t th, int *policy, struct sched_para
   if (!hot.active) return real_pthread_getschedparam(th, policy, p);
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
-  *policy = t->policy;
-  p->sched_priority = t->priority;
+  *policy = t->attr.policy;
+  p->sched_priority = t->attr.priority;
   return 0;
 }
 
@@ -114,7 +115,7 @@ HD_EXPORT int pthread_setschedprio(pthread_t th, int priority) {
   if (!hot.active) return real_pthread_setschedprio(th, priority);
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
-  if (bad_priority(t->policy, priority)) return EINVAL;
-  t->priority = priority;
+  if (bad_priority(t->attr.policy, priority)) return EINVAL;
+  t->attr.priority = priority;
   return 0;
 }

@@ -6,7 +6,11 @@
  * until it unmasks it or waits for it. One that would kill the process is a finding at once. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/wrap/wrap.h"
 
 static uint64_t bits_of(const sigset_t *set) { return *(const uint64_t *)set; }
 static uint64_t bit(int sig) { return 1ull << (sig - 1); }
@@ -18,10 +22,10 @@ bool hd__signal_handled(int sig) {
 
 struct hd_thread *hd__signal_taker(int sig) {
   for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].state != HD_T_DONE && (rt.thread[i].sig_waits & bit(sig))) return &rt.thread[i];
-  if (rt.cur->state != HD_T_DONE && !(rt.cur->sig_mask & bit(sig))) return rt.cur;
+    if (rt.thread[i].state != HD_T_DONE && (rt.thread[i].sig.waits & bit(sig))) return &rt.thread[i];
+  if (rt.cur->state != HD_T_DONE && !(rt.cur->sig.mask & bit(sig))) return rt.cur;
   for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].state != HD_T_DONE && !(rt.thread[i].sig_mask & bit(sig))) return &rt.thread[i];
+    if (rt.thread[i].state != HD_T_DONE && !(rt.thread[i].sig.mask & bit(sig))) return &rt.thread[i];
   return rt.cur;
 }
 
@@ -34,9 +38,9 @@ static void run_handler(int sig) {
     hd__self_signal(sig, t->op.pc);
     return;
   }
-  t->sig_ran++;
-  uint64_t mask = t->sig_mask;
-  t->sig_mask |= bits_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
+  t->sig.ran++;
+  uint64_t mask = t->sig.mask;
+  t->sig.mask |= bits_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
   if (a.sa_flags & SA_SIGINFO) {
     siginfo_t info = {.si_signo = sig, .si_code = SI_TKILL};
     hd__alarm_info(&info);
@@ -45,7 +49,7 @@ static void run_handler(int sig) {
   } else {
     a.sa_handler(sig);
   }
-  t->sig_mask = mask;
+  t->sig.mask = mask;
   errno = saved;
 }
 
@@ -53,10 +57,10 @@ void hd__signals_deliver(void) {
   struct hd_thread *t = rt.cur;
   uint64_t now, sp = hot.sp, regs[6]; /* where the program entered the hook that led here, for spin.c */
   hd__copy(regs, hot.regs, sizeof regs);
-  hd__acquire(&t->sig_vc);
-  while ((now = t->sig_pending & ~t->sig_mask)) {
+  hd__acquire(&t->sig.vc);
+  while ((now = t->sig.pending & ~t->sig.mask)) {
     int sig = __builtin_ctzll(now) + 1;
-    t->sig_pending &= ~bit(sig);
+    t->sig.pending &= ~bit(sig);
     run_handler(sig);
   }
   hot.sp = sp;
@@ -64,19 +68,19 @@ void hd__signals_deliver(void) {
 }
 
 int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc) {
-  if (!t || t->joined) return ESRCH;
+  if (!t || t->join.done) return ESRCH;
   if (sig < 0 || sig > 64) return EINVAL;
   if (!sig) return 0;
   hd__point_open(HD_OP_KILL, t->id, 0, pc);
   /* A loop that waits by reading is held up by us alone: it would take the signal. */
   bool waits =
-      t->state == HD_T_BLOCKED && (t->sig_waits & bit(sig) || (t->spinning && !(t->sig_mask & bit(sig))));
+      t->state == HD_T_BLOCKED && (t->sig.waits & bit(sig) || (t->spin.waiting && !(t->sig.mask & bit(sig))));
   rt.cur->op.aux = waits ? t->id + 1u : 0;
   hd__event(0);
   if (t->state == HD_T_DONE) return 0;
-  if (!((t->sig_waits | t->sig_mask) & bit(sig))) hd__self_signal(sig, pc);
-  t->sig_pending |= bit(sig);
-  hd_vc_join(&rt.arena, &t->sig_vc,
+  if (!((t->sig.waits | t->sig.mask) & bit(sig))) hd__self_signal(sig, pc);
+  t->sig.pending |= bit(sig);
+  hd_vc_join(&rt.arena, &t->sig.vc,
              &rt.cur->vc); /* whoever takes the signal comes after what was done before */
   hd__new_segment(rt.cur);
   if (waits) hd__enable(t);
@@ -92,16 +96,16 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old) {
   struct hd_thread *t = rt.cur;
   if (old) {
     sigemptyset(old);
-    *(uint64_t *)old = t->sig_mask;
+    *(uint64_t *)old = t->sig.mask;
   }
   if (!set) return 0;
   switch (how) {
-    case SIG_BLOCK: t->sig_mask |= bits_of(set); break;
-    case SIG_UNBLOCK: t->sig_mask &= ~bits_of(set); break;
-    case SIG_SETMASK: t->sig_mask = bits_of(set); break;
+    case SIG_BLOCK: t->sig.mask |= bits_of(set); break;
+    case SIG_UNBLOCK: t->sig.mask &= ~bits_of(set); break;
+    case SIG_SETMASK: t->sig.mask = bits_of(set); break;
     default: return EINVAL;
   }
-  t->sig_mask &= ~(bit(SIGKILL) | bit(SIGSTOP));
+  t->sig.mask &= ~(bit(SIGKILL) | bit(SIGSTOP));
   hd__signals_deliver();
   return 0;
 }
@@ -121,7 +125,7 @@ HD_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old) {
 HD_EXPORT int sigpending(sigset_t *set) {
   if (!hot.active) return real_sigpending(set);
   sigemptyset(set);
-  *(uint64_t *)set = rt.cur->sig_pending & rt.cur->sig_mask;
+  *(uint64_t *)set = rt.cur->sig.pending & rt.cur->sig.mask;
   return 0;
 }
 
@@ -130,34 +134,34 @@ static int wait_for(const sigset_t *set, const struct timespec *limit, uint64_t 
   struct hd_thread *t = rt.cur;
   hd__test_cancel();
   t->op = (struct hd_op){.kind = HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
-  t->sig_waits = bits_of(set);
-  if (limit) hd__timer_in(t, (uint64_t)limit->tv_sec * 1000000000ull + (uint64_t)limit->tv_nsec);
-  if (!(t->sig_pending & t->sig_waits)) hd__disable(t);
+  t->sig.waits = bits_of(set);
+  if (limit) hd__deadline_in(t, (uint64_t)limit->tv_sec * 1000000000ull + (uint64_t)limit->tv_nsec);
+  if (!(t->sig.pending & t->sig.waits)) hd__disable(t);
   bool cancelled = hd__step_cancel();
-  hd__timer_clear(t);
-  t->sig_waits = 0;
+  hd__deadline_clear(t);
+  t->sig.waits = 0;
   if (cancelled) hd__cancel();
-  bool late = t->timed_out;
-  t->timed_out = false;
+  bool late = t->timer.expired;
+  t->timer.expired = false;
   hd__event(late ? HD_EV_FAILED : 0);
-  uint64_t got = t->sig_pending & bits_of(set);
+  uint64_t got = t->sig.pending & bits_of(set);
   if (!got) return 0;
   int sig = __builtin_ctzll(got) + 1;
-  hd__acquire(&t->sig_vc);
-  t->sig_pending &= ~bit(sig);
+  hd__acquire(&t->sig.vc);
+  t->sig.pending &= ~bit(sig);
   return sig;
 }
 
 void hd__signal_arrive(struct hd_thread *t, int sig) {
-  t->sig_pending |= bit(sig);
-  if (t->state == HD_T_BLOCKED && (t->sig_waits & bit(sig) || (t->spinning && !(t->sig_mask & bit(sig)))))
+  t->sig.pending |= bit(sig);
+  if (t->state == HD_T_BLOCKED && (t->sig.waits & bit(sig) || (t->spin.waiting && !(t->sig.mask & bit(sig)))))
     hd__enable(t);
 }
 
 void hd__signals_stuck(void) {
   for (unsigned i = 0; i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
-    uint64_t ready = t->sig_pending & ~t->sig_mask;
+    uint64_t ready = t->sig.pending & ~t->sig.mask;
     for (int sig = 1; t->state == HD_T_BLOCKED && sig <= 64; sig++)
       if (ready & bit(sig) && hd__signal_handled(sig)) {
         rt.cur = t;
@@ -169,19 +173,19 @@ void hd__signals_stuck(void) {
 /* The mask holds for the wait, and for the handlers that end it. */
 long hd__signal_suspend(const sigset_t *mask, uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  uint64_t before = t->sig_mask, during = mask ? bits_of(mask) : before;
-  unsigned ran = t->sig_ran;
-  while (t->sig_ran == ran) { /* one that is ignored ends nothing */
+  uint64_t before = t->sig.mask, during = mask ? bits_of(mask) : before;
+  unsigned ran = t->sig.ran;
+  while (t->sig.ran == ran) { /* one that is ignored ends nothing */
     t->op = (struct hd_op){.kind = HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
-    t->sig_waits = ~during;
-    if (!(t->sig_pending & t->sig_waits)) hd__disable(t);
+    t->sig.waits = ~during;
+    if (!(t->sig.pending & t->sig.waits)) hd__disable(t);
     bool cancelled = hd__step_cancel();
-    t->sig_waits = 0;
+    t->sig.waits = 0;
     if (cancelled) hd__syscall_cancelled();
     hd__event(0);
-    t->sig_mask = during;
+    t->sig.mask = during;
     hd__signals_deliver();
-    t->sig_mask = before;
+    t->sig.mask = before;
   }
   hd__signals_deliver();
   return -EINTR;

@@ -2,7 +2,11 @@
  * a blocked thread, not one that turns round and round. The owner stands in the lock's own memory. */
 #include <errno.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/wrap/wrap.h"
 
 #define FREE 1 /* as libc leaves it */
 #define HELD 0x5a000000
@@ -30,7 +34,7 @@ static int lock(pthread_spinlock_t *l, uint64_t pc) {
                     "the thread holds this spin lock already and will wait for itself");
     if (!(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
   }
-  hd__want(o, HD_OP_LOCK, !held(l), NULL, pc);
+  hd__request(o, HD_OP_LOCK, !held(l), NULL, pc);
   hd__event(0);
   take(o, l, pc);
   return 0;

@@ -6,7 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 static inline void reads(const void *p, size_t n, uint64_t pc) {
   hd__access_range((uint64_t)p, n, 0, pc);

@@ -4,7 +4,14 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/record.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* ---- what must run when a thread ends ---- */
 
@@ -49,15 +56,15 @@ int __cxa_thread_atexit_impl(void (*fn)(void *), void *obj, void *dso) {
   if (!hot.active) return real___cxa_thread_atexit_impl(fn, obj, dso);
   struct hd_tls_dtor *d = hd_arena_get(&rt.arena, sizeof *d);
   HD_BUG_ON(!d);
-  *d = (struct hd_tls_dtor){fn, obj, rt.cur->tls_dtors};
-  rt.cur->tls_dtors = d;
+  *d = (struct hd_tls_dtor){fn, obj, rt.cur->exit.tls_dtors};
+  rt.cur->exit.tls_dtors = d;
   return 0;
 }
 
 void hd__run_tls_dtors(struct hd_thread *t) {
-  while (t->tls_dtors) {
-    struct hd_tls_dtor *d = t->tls_dtors;
-    t->tls_dtors = d->next;
+  while (t->exit.tls_dtors) {
+    struct hd_tls_dtor *d = t->exit.tls_dtors;
+    t->exit.tls_dtors = d->next;
     d->fn(d->obj);
   }
 }
@@ -82,10 +89,10 @@ static void run_thread_dtors(struct hd_thread *t) {
 
 _Noreturn void hd__thread_exit(void *ret) {
   struct hd_thread *t = rt.cur;
-  t->ret = ret;
-  if (t->id != 0 || !t->exiting) run_thread_dtors(t);
-  t->exiting = true;
-  hot.frame = t->frames;
+  t->exit.value = ret;
+  if (t->id != 0 || !t->exit.begun) run_thread_dtors(t);
+  t->exit.begun = true;
+  hot.call = t->calls;
   hd__mutexes_abandon();
   t->section = 0;
   hd__section_leave();
@@ -102,7 +109,7 @@ static void hd_rt_thread(void *arg) {
   struct hd_thread *t = arg;
   hd__debug_look();
   hd__event(0);
-  hd__thread_exit(t->start(t->arg));
+  hd__thread_exit(t->start.fn(t->start.arg));
 }
 
 static size_t default_stack(void) {
@@ -139,17 +146,17 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   struct hd_ident *id = hd__ident_take(size);
   if (!id) {
     rt.grow_stack = size;
-    hd__end(HD_END_GROW);
+    hd__end(HD_RUN_GROW);
   }
   struct hd_thread *t = hd__thread_new(me);
   hd__new_segment(me); /* what the creator does from here on is not ordered before the new thread */
   t->ident = id;
-  t->start = fn;
-  t->arg = arg;
+  t->start.fn = fn;
+  t->start.arg = arg;
   t->foreign = hd__foreign_start((uint64_t)fn, arg);
   t->stack_limit = user_stack ? 0 : id->limit;
-  t->detached = detached == PTHREAD_CREATE_DETACHED;
-  t->create_site = hd__site_here(pc);
+  t->join.detached = detached == PTHREAD_CREATE_DETACHED;
+  t->start.site = hd__site_here(pc);
   hd_arch_prepare(&t->ctx, user_stack ? user_stack : id->stack_top, id->tp, hd_rt_thread, t);
   *out = (pthread_t)id->tp;
   return 0;
@@ -176,21 +183,21 @@ static void forget(struct hd_thread *t) {
 
 /* The thread has ended, and this one knows. */
 static void joined(struct hd_thread *t, void **ret) {
-  t->joined = true;
-  t->joined_by = rt.cur->id;
-  t->joined_at = rt.seg_next;
+  t->join.done = true;
+  t->join.by = rt.cur->id;
+  t->join.segment = rt.seg_next;
   rt.nunjoined--;
   hd__acquire(&t->vc);
-  if (ret) *ret = t->ret;
+  if (ret) *ret = t->exit.value;
   forget(t);
 }
 
 /* Why th cannot be joined, or 0. */
 static int bad_join(pthread_t th, struct hd_thread **t) {
   *t = hd__thread_find(th);
-  if (!*t || (*t)->joined) return ESRCH;
+  if (!*t || (*t)->join.done) return ESRCH;
   if (*t == rt.cur) return EDEADLK;
-  return (*t)->detached || (*t)->joiner ? EINVAL : 0;
+  return (*t)->join.detached || (*t)->join.waiter ? EINVAL : 0;
 }
 
 int hd__thread_join(pthread_t th, void **ret, uint64_t pc) {
@@ -199,14 +206,14 @@ int hd__thread_join(pthread_t th, void **ret, uint64_t pc) {
   int e = bad_join(th, &t);
   if (e) return e;
   me->op = (struct hd_op){.kind = HD_OP_JOIN, .thread = me->id, .object = t->id, .pc = pc};
-  t->joiner = me;
+  t->join.waiter = me;
   if (t->state != HD_T_DONE) hd__disable(me);
   if (hd__step_cancel()) {
-    t->joiner = NULL;
+    t->join.waiter = NULL;
     hd__cancel();
   }
   hd__event(0);
-  t->joiner = NULL;
+  t->join.waiter = NULL;
   joined(t, ret);
   return 0;
 }
@@ -234,17 +241,17 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
     late = hd__early(t->state != HD_T_DONE, clock, at);
   } else {
     me->op = (struct hd_op){.kind = HD_OP_TIMEDJOIN, .thread = me->id, .object = t->id, .pc = pc};
-    t->joiner = me;
-    hd__timer_set(me, clock, at);
+    t->join.waiter = me;
+    hd__deadline_set(me, clock, at);
     if (t->state != HD_T_DONE) hd__disable(me);
     if (hd__step_cancel()) {
-      t->joiner = NULL;
+      t->join.waiter = NULL;
       hd__cancel();
     }
-    hd__timer_clear(me);
-    late = me->timed_out;
-    me->timed_out = false;
-    t->joiner = NULL;
+    hd__deadline_clear(me);
+    late = me->timer.expired;
+    me->timer.expired = false;
+    t->join.waiter = NULL;
   }
   hd__event(late ? HD_EV_FAILED : 0);
   if (late) return ETIMEDOUT;
@@ -254,10 +261,10 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
 
 int hd__thread_detach(pthread_t th, uint64_t pc) {
   struct hd_thread *t = hd__thread_find(th);
-  if (!t || t->joined) return ESRCH;
-  if (t->detached) return EINVAL;
+  if (!t || t->join.done) return ESRCH;
+  if (t->join.detached) return EINVAL;
   hd__point(HD_OP_DETACH, t->id, 0, pc);
-  t->detached = true;
+  t->join.detached = true;
   if (t->state == HD_T_DONE) forget(t);
   return 0;
 }

@@ -8,7 +8,9 @@
 #include <sched.h>
 #include <sys/random.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/spin.h"
+#include "runtime/wrap/wrap.h"
 
 #define SECOND 1000000000ull
 #define START_REALTIME (1700000000ull * SECOND)
@@ -20,31 +22,31 @@ uint64_t hd__clock_zero(clockid_t clock) {
                                                                                          : START_MONOTONIC;
 }
 
-void hd__timer_set(struct hd_thread *t, clockid_t clock, const struct timespec *at) {
+void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespec *at) {
   uint64_t abs = at->tv_sec < 0 ? 0 : (uint64_t)at->tv_sec * SECOND + (uint64_t)at->tv_nsec,
            off = hd__clock_zero(clock);
-  t->deadline = abs > off ? abs - off : 0;
-  if (!t->timed) rt.ntimed++;
-  t->timed = true;
+  t->timer.deadline = abs > off ? abs - off : 0;
+  if (!t->timer.set) rt.ntimed++;
+  t->timer.set = true;
 }
 
 /* From now on, as the thread sees it. */
-void hd__timer_in(struct hd_thread *t, uint64_t ns) {
-  uint64_t from = t->clock_read > rt.now ? t->clock_read : rt.now;
-  t->deadline = ns > UINT64_MAX / 2 - from ? UINT64_MAX / 2 : from + ns;
-  if (!t->timed) rt.ntimed++;
-  t->timed = true;
+void hd__deadline_in(struct hd_thread *t, uint64_t ns) {
+  uint64_t from = t->timer.clock > rt.now ? t->timer.clock : rt.now;
+  t->timer.deadline = ns > UINT64_MAX / 2 - from ? UINT64_MAX / 2 : from + ns;
+  if (!t->timer.set) rt.ntimed++;
+  t->timer.set = true;
 }
 
-void hd__timer_clear(struct hd_thread *t) {
-  if (t->timed) rt.ntimed--;
-  t->timed = false;
+void hd__deadline_clear(struct hd_thread *t) {
+  if (t->timer.set) rt.ntimed--;
+  t->timer.set = false;
 }
 
 static uint64_t read_clock(clockid_t clock) {
   struct hd_thread *t = rt.cur;
-  if (t->clock_read < rt.now) t->clock_read = rt.now;
-  return (t->clock_read += TICK) + hd__clock_zero(clock);
+  if (t->timer.clock < rt.now) t->timer.clock = rt.now;
+  return (t->timer.clock += TICK) + hd__clock_zero(clock);
 }
 
 /* ---- --timeouts=any ---- */
@@ -54,7 +56,7 @@ static uint64_t read_clock(clockid_t clock) {
 
 bool hd__any_time(void) {
   if (!rt.config->timeouts_any) return false;
-  if (rt.cur->early < EARLY) return true;
+  if (rt.cur->timer.early < EARLY) return true;
   rt.status->lossy = 1;
   return false;
 }
@@ -62,10 +64,10 @@ bool hd__any_time(void) {
 bool hd__early(bool blocked, clockid_t clock, const struct timespec *at) {
   struct hd_thread *t = rt.cur;
   if (!blocked) return false;
-  t->early++;
-  hd__timer_set(t, clock, at);
-  hd__timer_clear(t);
-  if (t->clock_read < t->deadline) t->clock_read = t->deadline;
+  t->timer.early++;
+  hd__deadline_set(t, clock, at);
+  hd__deadline_clear(t);
+  if (t->timer.clock < t->timer.deadline) t->timer.clock = t->timer.deadline;
   return true;
 }
 
@@ -74,18 +76,18 @@ void hd__sleep(uint64_t ns, uint64_t pc) {
   hd__test_cancel();
   hd__point_cancel(HD_OP_SLEEP, 0, pc);
   hd__event(0);
-  hd__timer_in(t, ns);
+  hd__deadline_in(t, ns);
   if (rt.config->timeouts_any) { /* it may wake at any time: now, or whenever it goes on */
-    hd__timer_clear(t);
-    t->clock_read = t->deadline;
+    hd__deadline_clear(t);
+    t->timer.clock = t->timer.deadline;
     return;
   }
   t->op.kind = HD_OP_TIMEOUT;
   hd__disable(t);
   hd__step_or_cancel();
   hd__event(0);
-  hd__timer_clear(t);
-  t->timed_out = false;
+  hd__deadline_clear(t);
+  t->timer.expired = false;
 }
 
 static bool bad(const struct timespec *d) {

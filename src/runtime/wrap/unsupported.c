@@ -2,7 +2,8 @@
  * Runs in the tested process. Each is noticed by name, with the place of the call, instead of hanging. */
 #include <dlfcn.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 
 /* Goes to the original in an ordinary process. The argument lists do not matter: at most six words. Defined
  * under another name in C, since the headers declare the real prototypes. */

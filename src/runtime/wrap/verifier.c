@@ -9,7 +9,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "runtime/rt.h"
+#include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/wrap/wrap.h"
 
 /* One of n values. */
 static unsigned pick(unsigned n, uint64_t pc) {

@@ -5,11 +5,11 @@
 // expect: kind=uncaught-exception
 // argv: noexcept
 // says: uncaught exception: std::out_of_range: vector::_M_range_check
-// says: it came to a function that is noexcept
+// says: it reached a noexcept function
 // expect: kind=uncaught-exception
 // argv: deep
 // says: uncaught exception: std::runtime_error: deep
-// says: it came to a function that is noexcept
+// says: it reached a noexcept function
 // where: line=@deep
 // expect: kind=uncaught-exception
 // argv: int
@@ -22,13 +22,13 @@
 // expect: kind=uncaught-exception
 // argv: again
 // says: uncaught exception: std::runtime_error: once more
-// says: T2 had thrown it
+// says: T2 threw it
 // where: line=@first role=thrown
 // where: line=@again role=at
 // expect: kind=uncaught-exception
 // argv: async
 // says: uncaught exception: std::logic_error: from afar
-// says: T2.1 had thrown it
+// says: T2.1 threw it
 // where: line=@afar role=thrown
 // expect: kind=uncaught-exception
 // argv: handler

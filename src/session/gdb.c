@@ -1,15 +1,15 @@
 /* gdb.c: `heddle replay --gdb`: a debugger inside the failing execution. Runs in the supervisor.
  *
  * gdb and its script (src/gdb/heddle-gdb.py) start the program as often as they like, since going back means starting
- * again. Each time gdb calls `heddle gdb-start` in the program's place: it undoes what the last process has changed in
- * files, empties the shared memory, puts the schedule there and becomes the program, with the arguments, environment,
- * folder, input and output of every other replay. So its addresses are the same, and what gdb adds to an environment
- * does not matter.
+ * again. Each time gdb runs `heddle gdb-start` in the program's place: it restores files that the last process changed,
+ * empties the shared memory, writes the schedule there and becomes the program, with the arguments, environment, folder,
+ * input and output of every other replay. So its addresses are the same, and what gdb adds to an environment does not
+ * matter.
  *
  * What that needs is inherited, at fixed descriptors: the shared memory, the plan (JSON: what the script and gdb-start
- * want to know) and where the program's output goes. This process stays, to forward that output, and to put
- * files back in the end. */
-#include "cli/cli.h"
+ * have to know) and where the program's output goes. This process stays, to forward that output and to restore files at
+ * the end. */
+#include "session/rerun.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +31,8 @@ enum { PLAN_FD = HD_SEARCH_FD + 1, OUT_FD, ERR_FD };
 
 /* ---- the plan ---- */
 
-/* Where to stop first: the last scheduling point before the finding. When nobody can go on there is no step that
- * fails, and the finding itself is where to be: 0. */
+/* Where to stop first: the last scheduling point before the finding. When no thread can go on there is no failing step;
+ * 0 stops at the finding itself. */
 static uint64_t first_stop(const struct hd_rerun *run) {
   const struct hd_finding_rec *f = run->capture.rec;
   if (f->kind == HD_KIND_DEADLOCK || f->kind == HD_KIND_LOST_WAKEUP || f->kind == HD_KIND_LIVELOCK) return 0;
@@ -87,7 +87,7 @@ static int write_plan(const struct hd_stored *stored, const char *dir, bool orig
                            !run->capture.rec->partial, "endless", stored->schedule.kind == HD_KIND_HANG,
                            "stop", (json_int_t)first_stop(run), "events", events);
   free(folder);
-  if (!plan) return hd_fail(err, HD_EENV, "%s: gdb cannot be told of a path that is not UTF-8", dir);
+  if (!plan) return hd_fail(err, HD_EENV, "%s: a path that is not UTF-8 cannot be passed to gdb", dir);
   char *all = json_dumps(plan, JSON_COMPACT);
   json_decref(plan);
   *fd = memfd_create("heddle-plan", MFD_CLOEXEC);
@@ -111,34 +111,29 @@ static int read_plan(json_t **plan, struct hd_err *err) {
 /* ---- the program, started by gdb ---- */
 
 static int become_program(const char *folder, bool original, struct hd_err *err) {
-  struct hd_stored stored;
+  struct hd_replay r;
   struct hd_control control;
   struct hd_streams streams;
-  struct hd_input input;
-  struct hd_program now = {0};
-  bool rebuilt;
-  int rc = hd_store_read(folder, original, &stored, err);
-  if (rc == HD_OK) rc = hd_stored_ready(&stored, &now, &rebuilt, err);
-  if (rc == HD_OK) rc = hd_input_from_file(&input, stored.input_path, err);
-  if (rc == HD_OK) rc = hd_streams_open(&streams, &input, HD_OUTPUT_NULL, NULL, err);
-  if (rc == HD_OK) rc = hd_control_again(&control, err);
+  int rc = hd_replay_init(&r, folder, original, err);
+  if (rc == HD_OK) rc = hd_streams_open(&streams, &r.input, HD_OUTPUT_NULL, NULL, err);
+  if (rc == HD_OK) rc = hd_control_inherit(&control, err);
   if (rc != HD_OK) return rc;
-  hd_control_schedule(&control, &stored.schedule);
+  hd_control_schedule(&control, &r.stored.schedule);
   dup2(OUT_FD, streams.out);
   dup2(ERR_FD, streams.err);
   for (int fd = PLAN_FD; fd <= ERR_FD; fd++) close(fd);
-  return hd_exec(&stored.command, &control, &streams, err);
+  return hd_exec(&r.stored.command, &control, &streams, err);
 }
 
-int hd_cmd_gdb_start(int argc, char **argv) {
-  (void)argc, (void)argv; /* gdb adds the program */
-  struct hd_err err;
+int hd_gdb_exec(struct hd_err *err) {
   json_t *plan = NULL;
-  int rc = read_plan(&plan, &err);
-  const char *folder = plan ? json_string_value(json_object_get(plan, "folder")) : NULL;
-  if (folder) rc = become_program(folder, json_is_true(json_object_get(plan, "original")), &err);
+  int rc = read_plan(&plan, err);
+  if (rc != HD_OK) return rc;
+  const char *folder = json_string_value(json_object_get(plan, "folder"));
+  rc = folder ? become_program(folder, json_is_true(json_object_get(plan, "original")), err)
+              : hd_fail(err, HD_EINTERNAL, "the plan for gdb names no folder");
   json_decref(plan);
-  return rc == HD_OK ? 4 : hd_err_exit(&err);
+  return rc;
 }
 
 /* ---- gdb ---- */
@@ -152,7 +147,7 @@ static _Noreturn void become_gdb(char **argv, const int fd[5], int report) {
   signal(SIGTERM, SIG_DFL);
   signal(SIGHUP, SIG_DFL);
   signal(SIGPIPE, SIG_DFL);
-  setenv("SHELL", "/bin/sh", 1); /* what starts the program; any other would do as well, if it is a shell */
+  setenv("SHELL", "/bin/sh", 1); /* starts the program; the user's may not be a POSIX shell */
   execvp(argv[0], argv);
 failed:;
   int e = errno;
@@ -233,7 +228,7 @@ static int run_gdb(const struct hd_stored *stored, const struct hd_control *c, i
   if (rc == HD_OK) status = wait_for_gdb(pid, s);
   free(script);
   if (rc != HD_OK) return rc;
-  hd_put_files_back(c);
+  hd_restore_files(c);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -7,7 +7,7 @@
  * Layout: struct head; then one zstd stream (with checksum) of: number of known findings, for each its key, length
  * and text of its identity; parts of the search memory as offset, length, bytes; an offset of all ones at the end.
  * Addresses in it mean something to the same program only: it is refused for any other. */
-#include "cli/search_int.h"
+#include "session/session_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,13 +46,13 @@ static uint64_t head_check(const struct head *h) {
   return XXH64((const char *)h + from, sizeof *h - from, 0);
 }
 
-static uint64_t command_hash(const struct hd_search_run *s) {
+static uint64_t command_hash(const struct hd_session *s) {
   uint64_t h = 0;
   for (char **w = s->command.argv + 1; *w; w++) h = XXH64(*w, strlen(*w) + 1, h + 1);
   return h;
 }
 
-static uint64_t input_hash(const struct hd_search_run *s) {
+static uint64_t input_hash(const struct hd_session *s) {
   uint64_t h = 0;
   char buf[4096];
   ssize_t n;
@@ -105,7 +105,7 @@ static void put_memory(struct writer *w, int fd) {
   free(buf);
 }
 
-static void fill_head(const struct hd_search_run *s, struct head *h) {
+static void fill_head(const struct hd_session *s, struct head *h) {
   *h = (struct head){.abi = HD_ABI_VERSION,
                      .size = sizeof *h,
                      .program_hash = s->command.program.hash,
@@ -113,7 +113,7 @@ static void fill_head(const struct hd_search_run *s, struct head *h) {
                      .command = command_hash(s),
                      .input = input_hash(s),
                      .config = s->worker[0].control.config,
-                     .total = hd_search_total(s),
+                     .total = hd__session_total(s),
                      .seconds = hd_now() - s->started + s->carried_seconds,
                      .deaths = s->deaths,
                      .suppressed = s->suppressed,
@@ -124,7 +124,7 @@ static void fill_head(const struct hd_search_run *s, struct head *h) {
   h->check = head_check(h);
 }
 
-static int write_save(const struct hd_search_run *s, int fd) {
+static int write_save(const struct hd_session *s, int fd) {
   struct head h;
   fill_head(s, &h);
   struct writer w = {.fd = fd, .z = ZSTD_createCStream(), .out = hd_alloc(CHUNK)};
@@ -147,7 +147,7 @@ static int write_save(const struct hd_search_run *s, int fd) {
   return w.failed;
 }
 
-static int save_now(struct hd_search_run *s, struct hd_err *err) {
+static int save_now(struct hd_session *s, struct hd_err *err) {
   char *tmp = hd_sprintf("%s.tmp-%d", s->save, (int)getpid());
   int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   int failed = fd < 0 ? errno : write_save(s, fd);
@@ -160,14 +160,14 @@ static int save_now(struct hd_search_run *s, struct hd_err *err) {
   return hd_fail(err, HD_EENV, "--save %s: %s", s->save, strerror(failed));
 }
 
-static bool all_wait(const struct hd_search_run *s) {
+static bool all_wait(const struct hd_session *s) {
   for (unsigned i = 0; i < s->nworkers; i++)
     if (s->process[i].running && !__atomic_load_n(&s->worker[i].control.ctl->status.paused, __ATOMIC_ACQUIRE))
       return false;
   return true;
 }
 
-int hd_save_tick(struct hd_search_run *s, struct hd_err *err) {
+int hd__save_tick(struct hd_session *s, struct hd_err *err) {
   if (!s->save || hd_now() - s->saved_at < EVERY) return HD_OK;
   struct hd_shared *sh = s->worker[0].control.shared;
   double until = hd_now() + PATIENCE;
@@ -176,7 +176,7 @@ int hd_save_tick(struct hd_search_run *s, struct hd_err *err) {
   while (!all_wait(s) && hd_now() < until) nanosleep(&(struct timespec){0, 500000}, NULL);
   if (all_wait(s)) {
     for (unsigned i = 0; i < s->nworkers; i++)
-      if (s->worker[i].control.ctl) hd_search_harvest(s, &s->worker[i]);
+      if (s->worker[i].control.ctl) hd__session_harvest(s, &s->worker[i]);
     rc = save_now(s, err);
   } else {
     s->saved_at = hd_now() - EVERY / 2; /* soon */
@@ -185,7 +185,7 @@ int hd_save_tick(struct hd_search_run *s, struct hd_err *err) {
   return rc;
 }
 
-int hd_save_end(struct hd_search_run *s, struct hd_err *err) { return s->save ? save_now(s, err) : HD_OK; }
+int hd__save_end(struct hd_session *s, struct hd_err *err) { return s->save ? save_now(s, err) : HD_OK; }
 
 /* ---- reading ---- */
 
@@ -209,7 +209,7 @@ static bool get(struct reader *r, void *to, size_t len) {
   return true;
 }
 
-static bool get_known(struct reader *r, struct hd_search_run *s) {
+static bool get_known(struct reader *r, struct hd_session *s) {
   uint64_t n, len;
   if (!get(r, &n, sizeof n) || n > HD_MAX_FINDINGS * 64ull) return false;
   for (uint64_t i = 0; i < n; i++) {
@@ -249,8 +249,7 @@ static bool get_memory(struct reader *r, int fd) {
   return ok;
 }
 
-static int check_head(const struct hd_search_run *s, const char *path, const struct head *h, size_t len,
-                      struct hd_err *err) {
+static int check_form(const char *path, const struct head *h, size_t len, struct hd_err *err) {
   if (len < sizeof h->magic || memcmp(h->magic, magic, sizeof magic) != 0)
     return hd_fail(err, HD_EUSAGE, "--resume %s: not a saved search", path);
   if (len >= offsetof(struct head, check) && (h->abi != HD_ABI_VERSION || h->size != sizeof *h))
@@ -258,6 +257,11 @@ static int check_head(const struct hd_search_run *s, const char *path, const str
                    "--resume %s: saved by another version of heddle; search again from the start", path);
   if (len < sizeof *h || h->check != head_check(h))
     return hd_fail(err, HD_EUSAGE, "--resume %s: the file is damaged", path);
+  return HD_OK;
+}
+
+static int check_program(const struct hd_session *s, const char *path, const struct head *h,
+                         struct hd_err *err) {
   if (h->program_hash != s->command.program.hash || h->program_size != s->command.program.size)
     return hd_fail(
         err, HD_EUSAGE,
@@ -267,23 +271,25 @@ static int check_head(const struct hd_search_run *s, const char *path, const str
     return hd_fail(err, HD_EUSAGE, "--resume %s: saved for other arguments of the program", path);
   if (h->input != input_hash(s))
     return hd_fail(err, HD_EUSAGE, "--resume %s: saved for another standard input", path);
+  if (hd_settings_differ(&h->config, &s->config.search))
+    return hd_fail(err, HD_EUSAGE, "--resume %s: saved with other settings", path);
   return HD_OK;
 }
 
-int hd_resume_options(const struct hd_search_run *s, const char *path, struct hd_options *o,
-                      struct hd_err *err) {
+int hd_settings_read(const char *path, struct hd_config *out, struct hd_err *err) {
   struct head h = {0};
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t n = fd < 0 ? -1 : read(fd, &h, sizeof h);
   int saved = errno;
   if (fd >= 0) close(fd);
   if (n < 0) return hd_fail(err, HD_EUSAGE, "--resume %s: %s", path, strerror(saved));
-  int rc = check_head(s, path, &h, (size_t)n, err);
-  return rc == HD_OK ? hd_options_adopt(o, &h.config, path, err) : rc;
+  int rc = check_form(path, &h, (size_t)n, err);
+  if (rc == HD_OK) *out = h.config;
+  return rc;
 }
 
 /* The counters go on from where they were; what the workers count themselves is in the memory of each. */
-static void carry(struct hd_search_run *s, const struct head *h) {
+static void carry(struct hd_session *s, const struct head *h) {
   struct hd_worker *w = &s->worker[0];
   struct hd_shared *sh = w->control.shared;
   s->carried = h->total;
@@ -307,14 +313,15 @@ static void carry(struct hd_search_run *s, const struct head *h) {
   st->bound_cut = h->total.bound_cut;
 }
 
-int hd_resume(struct hd_search_run *s, const char *path, struct hd_err *err) {
+int hd__resume(struct hd_session *s, const char *path, struct hd_err *err) {
   struct reader r = {.path = path};
   size_t len;
   int rc = hd_read_file(path, SIZE_MAX, &r.data, &len, err);
   if (rc != HD_OK) return rc;
   struct head h = {0};
   memcpy(&h, r.data, len < sizeof h ? len : sizeof h);
-  rc = check_head(s, path, &h, len, err);
+  rc = check_form(path, &h, len, err);
+  if (rc == HD_OK) rc = check_program(s, path, &h, err);
   if (rc == HD_OK) {
     r.z = ZSTD_createDStream();
     HD_BUG_ON(!r.z);

@@ -3,7 +3,8 @@
  * Writing and reading are exact inverses (tests/unit/test_store.c). Reading is strict: the first thing
  * that is not as it would have been written is refused with file, line and what was expected, since a
  * schedule that is nearly right replays something else. docs/formats.md tells the formats. */
-#include "cli/cli.h"
+#include "session/names.h"
+#include "session/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,7 +287,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .exit_status = s->exit_status,
       .replay_len = s->nsteps,
       .visible = s->nvisible,
-      .callers = s->plain,
+      .callers = s->callers,
       .plain = PLAIN_MAX,
   };
   memcpy(c->strategy, s->strategy, sizeof c->strategy);

@@ -9,20 +9,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "session/session_int.h"
 #include "heddle.h"
 
-static struct { int socket, result, calls; } attached;
-
-bool hd_attached(void) {
+bool hd_attachment_find(struct hd_attachment *a) {
   const char *s = getenv(HD_ATTACH_ENV);
-  if (s && sscanf(s, "%d %d %d", &attached.socket, &attached.result, &attached.calls) != 3)
-    attached.socket = 0;
+  *a = (struct hd_attachment){0};
+  if (s && sscanf(s, "%d %d %d", &a->socket, &a->result, &a->calls) != 3) a->socket = 0;
   unsetenv(HD_ATTACH_ENV);
-  return attached.socket > 0;
+  return a->socket > 0;
 }
 
-int hd_attach_command(struct hd_command *c, char **argv, struct hd_err *err) {
+int hd__attach_command(struct hd_command *c, const struct hd_attachment *a, char **argv, struct hd_err *err) {
   char name[64], exe[HD_PATH_MAX];
   /* What the process calls itself need not be where it is. */
   snprintf(name, sizeof name, "/proc/%d/exe", (int)getppid());
@@ -39,13 +37,13 @@ int hd_attach_command(struct hd_command *c, char **argv, struct hd_err *err) {
   int now = personality(0xffffffff); /* that of the test */
   if (now == -1 || !(now & ADDR_NO_RANDOMIZE))
     hd_warn("address randomisation cannot be turned off here; replays may diverge");
-  c->template = attached.socket;
-  c->calls = hd_sprintf("/proc/self/fd/%d", attached.calls);
+  c->template = a->socket;
+  c->calls = hd_sprintf("/proc/self/fd/%d", a->calls);
   return HD_OK;
 }
 
-int hd_attach_start(const struct hd_command *c, const struct hd_control *control, const struct hd_streams *s,
-                    pid_t *pid, struct hd_err *err) {
+int hd__attach_start(const struct hd_command *c, const struct hd_control *control, const struct hd_streams *s,
+                     pid_t *pid, struct hd_err *err) {
   struct hd_copy_request request = {.own_group = s->own_group};
   struct hd_copy_answer answer;
   int fd[HD_COPY_FDS] = {[HD_COPY_CTL] = control->fd,
@@ -89,7 +87,7 @@ static void describe(struct hd_check_finding *out, const struct hd_finding *f) {
   out->line = at->line;
 }
 
-void hd_attach_result(const struct hd_summary *s) {
+void hd__attach_result(const struct hd_attachment *a, const struct hd_summary *s) {
   struct hd_check_result *r = hd_alloc(sizeof *r);
   static const enum hd_check_verdict verdict[] = {[HD_VERDICT_BUG] = HD_CHECK_BUG,
                                                   [HD_VERDICT_CLEAN] = HD_CHECK_CLEAN,
@@ -99,6 +97,6 @@ void hd_attach_result(const struct hd_summary *s) {
   r->executions = s->executions;
   r->seconds = s->seconds;
   for (size_t i = 0; i < s->nfindings && i < HD_CHECK_FINDINGS; i++) describe(&r->finding[i], s->findings[i]);
-  hd_write_all(attached.result, r, offsetof(struct hd_check_result, message));
+  hd_write_all(a->result, r, offsetof(struct hd_check_result, message));
   free(r);
 }

@@ -1,30 +1,31 @@
-/* names.c: the names that options take: strategies and kinds of findings. Runs in the supervisor. */
-#include "cli/cli.h"
+/* names.c: the names of strategies and of kinds of findings. Runs in the supervisor. */
+#include "session/names.h"
 
 #include <string.h>
 
-/* Strategies the runtime knows. A systematic one ends by itself, when every schedule is covered; the others sample
+/* Strategies that the runtime knows. A systematic one ends by itself, when every schedule is covered; the others sample
  * until the executions asked for are done. */
-static const struct {
-  const char *name;
-  bool systematic;
-  const char *help;
-} strategies[] = {
-    {"auto", true, "the optimal search and the sampling ones in turns: first bugs fast, small spaces whole"},
-    {"optimal", true, "all schedules: one execution for all that differ in nothing but unrelated steps"},
-    {"dpor", true, "all schedules, by the classic reduction: may begin executions in vain"},
+static const struct hd_strategy_info strategies[] = {
+    {"auto", true, "alternates the optimal search and samplers: fast first bugs, small spaces completely"},
+    {"optimal", true, "all schedules: one execution per class of equivalent schedules"},
+    {"dpor", true, "all schedules, by classic partial-order reduction: some executions may be redundant"},
     {"dfs", true, "all schedules: every interleaving, in order"},
     {"rdfs", true, "all schedules: every interleaving, in random order"},
     {"random", false, "samples: any enabled thread, at every step"},
     {"pct", false,
-     "samples: random priorities that change at --depth minus 1 steps; one execution finds a bug\n"
+     "samples: random priorities, changed at depth-1 random steps; one execution finds a bug\n"
      "of depth d with a probability of at least 1/(n k^(d-1)), for n threads and k steps"},
-    {"pos", false, "samples: random priorities of operations, drawn anew after a race was lost"},
-    {"sites", false,
-     "samples: random priorities of kinds of threads, that change at --depth minus 1 places of the code"},
+    {"pos", false, "samples: random priorities per operation, redrawn after a lost race"},
+    {"sites", false, "samples: random priorities per thread role, changed at depth-1 random code locations"},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+bool hd_strategies_next(size_t *at, struct hd_strategy_info *out) {
+  if (*at == COUNT(strategies)) return false;
+  *out = strategies[(*at)++];
+  return true;
+}
 
 bool hd_kind_by_name(const char *name, size_t len, enum hd_kind *kind) {
   for (int k = 1; k < HD_KIND_COUNT; k++) {
@@ -74,24 +75,4 @@ bool hd_strategy_systematic(const char *name) {
   for (size_t i = 0; i < COUNT(strategies); i++)
     if (strcmp(strategies[i].name, name) == 0) return strategies[i].systematic;
   return false;
-}
-
-/* Adds the lines of `text`, all but the first indented. */
-void hd__add_indented(struct hd_str *out, const char *text, int column) {
-  for (; *text; text++) {
-    hd_str_addc(out, *text);
-    if (*text == '\n') hd_str_addf(out, "%*s", column, "");
-  }
-  hd_str_addc(out, '\n');
-}
-
-void hd_strategies_words(struct hd_str *out) {
-  for (size_t i = 0; i < COUNT(strategies); i++) hd_str_addf(out, "%s%s", i ? " " : "", strategies[i].name);
-}
-
-void hd_strategies_help(struct hd_str *out) {
-  for (size_t i = 0; i < COUNT(strategies); i++) {
-    hd_str_addf(out, "  %-9s ", strategies[i].name);
-    hd__add_indented(out, strategies[i].help, 12);
-  }
 }

@@ -2,7 +2,7 @@
  *
  * The first worker finds out how executions can begin again; then the others join it. What they share outlives
  * each of them: the next process of a worker goes on where the last one died. */
-#include "cli/search_int.h"
+#include "session/session_int.h"
 
 #include <signal.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #define RETRIES_START 16 /* the same, before main: nothing of the program has run */
 #define TICK_FIRST_MS 5  /* while the other workers wait for the first */
 
-static int start_worker(struct hd_search_run *s, unsigned i, struct hd_err *err) {
+static int start_worker(struct hd_session *s, unsigned i, struct hd_err *err) {
   struct hd_worker *w = &s->worker[i];
-  enum hd_output how = s->verb == HD_VERB_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
+  enum hd_output how = s->config.search.mode == HD_MODE_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
   int rc = hd_streams_open(&w->streams, &s->input, how, NULL, err);
   if (rc != HD_OK) return rc;
   w->before = w->control.good.executions + w->control.good.infeasible;
@@ -25,7 +25,7 @@ static int start_worker(struct hd_search_run *s, unsigned i, struct hd_err *err)
 }
 
 /* The others begin when the first knows how executions can begin again. */
-static int start_others(struct hd_search_run *s, struct hd_err *err) {
+static int start_others(struct hd_session *s, struct hd_err *err) {
   const struct hd_worker *first = &s->worker[0];
   for (unsigned i = 1; i < s->nworkers; i++) {
     struct hd_config config = first->control.config;
@@ -39,20 +39,19 @@ static int start_others(struct hd_search_run *s, struct hd_err *err) {
 }
 
 /* The program died before the runtime was ready (a missing library, say): once more, to see what it says. */
-static int explain_start(struct hd_search_run *s, struct hd_err *err) {
+static int explain_start(struct hd_session *s, struct hd_err *err) {
   struct hd_str said;
   hd_str_init(&said);
   struct hd_streams streams;
   struct hd_outcome o;
-  struct hd_watch watch = {.hang_timeout = s->o->hang_timeout, .interrupts = hd_interrupts()};
+  struct hd_watch watch = {.hang_timeout = s->config.hang_timeout, .interrupts = hd_interrupts()};
   int rc = hd_streams_open(&streams, &s->input, HD_OUTPUT_KEEP, &said, err);
   if (rc == HD_OK) {
     rc = hd_supervise(&s->command, &s->worker[0].control, &streams, &watch, &o, err);
     hd_streams_close(&streams);
   }
   if (rc == HD_OK) {
-    hd_live_line(NULL);
-    hd_write_all(STDERR_FILENO, said.s, said.n);
+    if (s->events.startup_output) s->events.startup_output(s->events.arg, said.s, said.n);
     if (o.signal)
       rc = hd_fail(err, HD_EENV, "%s was killed by %s before main; does it run on its own?",
                    s->command.argv[0], hd_signal_name(o.signal));
@@ -65,25 +64,26 @@ static int explain_start(struct hd_search_run *s, struct hd_err *err) {
 }
 
 /* The one bound asked for is covered. */
-static bool bound_over(const struct hd_search_run *s, const struct hd_status *st) {
+static bool bound_over(const struct hd_session *s, const struct hd_status *st) {
   const struct hd_config *c = &s->worker[0].control.config;
   return c->bound_kind && !c->bound_iterate && st->bounds_done == c->bound + 1;
 }
 
-static enum hd_stop why_ended(const struct hd_search_run *s) {
+static enum hd_stop why_ended(const struct hd_session *s) {
   if (s->finding.n > 0 && !s->worker[0].control.config.all) return HD_STOP_FOUND;
   if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
-  struct hd_status st = hd_search_total(s);
-  uint64_t max = s->o->max_executions;
+  struct hd_status st = hd__session_total(s);
+  uint64_t max = s->config.search.max_executions;
   const struct hd_shared *sh = s->worker[0].control.shared;
   bool spent = max && (sh->spent || sh->next_execution >= max + sh->not_begun);
-  if (hd_search_complete(s) || bound_over(s, &st)) return HD_STOP_FINISHED;
+  if (hd__session_complete(s) || bound_over(s, &st)) return HD_STOP_FINISHED;
   if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
-  bool cut_short = spent && s->verb == HD_VERB_CHECK && hd_strategy_systematic(s->o->strategy);
+  bool cut_short =
+      spent && s->config.search.mode == HD_MODE_CHECK && hd_strategy_systematic(s->config.search.strategy);
   return cut_short ? HD_STOP_EXECUTIONS : HD_STOP_FINISHED;
 }
 
-static void stop_all(struct hd_search_run *s) {
+static void stop_all(struct hd_session *s) {
   for (unsigned i = 0; i < s->nworkers; i++)
     if (s->worker[i].control.ctl)
       __atomic_store_n(&s->worker[i].control.ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
@@ -91,39 +91,39 @@ static void stop_all(struct hd_search_run *s) {
 
 /* Killed from outside, not by anything the program did: the same execution again. */
 static bool killed_from_outside(struct hd_worker *w, const struct hd_outcome *o) {
-  if ((o->end != HD_END_DIED && o->end != HD_END_START) || o->signal != SIGKILL) return false;
+  if ((o->end != HD_PROCESS_DIED && o->end != HD_PROCESS_START) || o->signal != SIGKILL) return false;
   uint64_t execution = w->control.ctl->status.execution;
   w->retries = w->retried == execution ? w->retries + 1 : 1;
   w->retried = execution;
-  return w->retries <= (o->end == HD_END_START ? RETRIES_START : RETRIES);
+  return w->retries <= (o->end == HD_PROCESS_START ? RETRIES_START : RETRIES);
 }
 
 /* A process of worker i has ended. Returns an error, HD_OK; *again when the worker needs a new process, *stop when
  * the search cannot go on. */
-static int ended(struct hd_search_run *s, unsigned i, struct hd_outcome *o, bool *again, enum hd_stop *stop,
+static int ended(struct hd_session *s, unsigned i, struct hd_outcome *o, bool *again, enum hd_stop *stop,
                  struct hd_err *err) {
   struct hd_worker *w = &s->worker[i];
   hd_streams_close(&w->streams);
-  hd_search_harvest(s, w);
+  hd__session_harvest(s, w);
   if (s->failed) return s->failed;
   bool sane = hd_control_sane(&w->control);
-  if (!sane && o->end != HD_END_STOPPED && o->end != HD_END_HUNG) o->end = HD_END_DIED;
+  if (!sane && o->end != HD_PROCESS_STOPPED && o->end != HD_PROCESS_HUNG) o->end = HD_PROCESS_DIED;
   bool outside = sane && killed_from_outside(w, o);
-  if (o->end == HD_END_START && !outside) return explain_start(s, err);
-  if (o->end == HD_END_ERROR) *stop = HD_STOP_ERROR;
-  if (o->end == HD_END_ERROR || o->end == HD_END_DONE) return HD_OK;
-  hd_control_bury(&w->control);
-  if (o->end == HD_END_STOPPED) return HD_OK;
+  if (o->end == HD_PROCESS_START && !outside) return explain_start(s, err);
+  if (o->end == HD_PROCESS_ERROR) *stop = HD_STOP_ERROR;
+  if (o->end == HD_PROCESS_ERROR || o->end == HD_PROCESS_DONE) return HD_OK;
+  hd_control_died(&w->control);
+  if (o->end == HD_PROCESS_STOPPED) return HD_OK;
   *again = true;
   if (outside) {
-    if (o->end == HD_END_DIED) w->control.ctl->retry = 1;
+    if (o->end == HD_PROCESS_DIED) w->control.ctl->retry = 1;
     return HD_OK;
   }
-  hd_search_death(s, w, o);
+  hd__session_death(s, w, o);
   if (s->failed) return s->failed;
   if (!sane) {
     w->seen = 0;
-    struct hd_status st = hd_search_total(s);
+    struct hd_status st = hd__session_total(s);
     uint64_t begun = st.executions + st.infeasible + st.blocked + st.discarded + st.strayed + s->deaths;
     int rc = hd_control_repair(&w->control, begun, err);
     if (rc != HD_OK) return rc;
@@ -134,14 +134,14 @@ static int ended(struct hd_search_run *s, unsigned i, struct hd_outcome *o, bool
   return HD_OK;
 }
 
-static bool any_running(const struct hd_search_run *s) {
+static bool any_running(const struct hd_session *s) {
   for (unsigned i = 0; i < s->nworkers; i++)
     if (s->process[i].running) return true;
   return false;
 }
 
 /* A wild write has hit what all share: nobody may use it while it is put in order. */
-static void end_others(struct hd_search_run *s, const struct hd_watch *watch) {
+static void end_others(struct hd_session *s, const struct hd_watch *watch) {
   for (unsigned i = 0; i < s->nworkers; i++)
     if (s->process[i].running) kill(s->process[i].group ? -s->process[i].pid : s->process[i].pid, SIGKILL);
   while (any_running(s)) {
@@ -151,7 +151,7 @@ static void end_others(struct hd_search_run *s, const struct hd_watch *watch) {
   }
 }
 
-static int restart_missing(struct hd_search_run *s, struct hd_err *err) {
+static int restart_missing(struct hd_session *s, struct hd_err *err) {
   for (unsigned i = 0; i < s->nworkers; i++) {
     if (s->process[i].running || !s->worker[i].control.ctl) continue;
     int rc = start_worker(s, i, err);
@@ -160,7 +160,7 @@ static int restart_missing(struct hd_search_run *s, struct hd_err *err) {
   return HD_OK;
 }
 
-static int watch_all(struct hd_search_run *s, const struct hd_watch *given, enum hd_stop *stop,
+static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd_stop *stop,
                      struct hd_err *err) {
   bool others = s->nworkers == 1; /* they have been started */
   int rc = start_worker(s, 0, err);
@@ -178,7 +178,7 @@ static int watch_all(struct hd_search_run *s, const struct hd_watch *given, enum
       rc = ended(s, (unsigned)(p - s->process), &o, &again, &why, err);
     }
     for (unsigned i = 0; i < s->nworkers && rc == HD_OK; i++)
-      if (s->process[i].running) hd_search_harvest(s, &s->worker[i]);
+      if (s->process[i].running) hd__session_harvest(s, &s->worker[i]);
     if (s->failed) rc = s->failed;
     bool enough = s->finding.n > 0 && !s->worker[0].control.config.all;
     if (why != HD_STOP_FINISHED) *stop = why;
@@ -191,18 +191,18 @@ static int watch_all(struct hd_search_run *s, const struct hd_watch *given, enum
       others = true;
       if (go_on) rc = start_others(s, err);
     }
-    if (rc == HD_OK && go_on) rc = hd_save_tick(s, err);
-    hd_search_progress(s);
-    hd_search_sample(s, false);
+    if (rc == HD_OK && go_on) rc = hd__save_tick(s, err);
+    hd__session_progress(s);
+    hd__session_sample(s, false);
     if (hd_now() - from > 1) hd_processes_excuse(s->process, s->nworkers, hd_now() - from);
   }
   return rc;
 }
 
-int hd_crew_run(struct hd_search_run *s, enum hd_stop *stop, struct hd_err *err) {
+int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err) {
   struct hd_watch watch = {
-      .hang_timeout = s->o->hang_timeout,
-      .step_timeout = s->verb == HD_VERB_RUN ? 0 : HD_STEP_TIMEOUT * s->o->hang_timeout,
+      .hang_timeout = s->config.hang_timeout,
+      .step_timeout = s->config.search.mode == HD_MODE_RUN ? 0 : HD_STEP_TIMEOUT * s->config.hang_timeout,
       .deadline = s->deadline,
   };
   *stop = HD_STOP_FINISHED;

@@ -1,13 +1,14 @@
 /* program.c: is this an executable built with heddle cc, and which one is it? Runs in the supervisor.
  *
- * Every way in which the program can be the wrong thing is told apart here, before anything is started,
- * so that the user reads one line that says what to do. */
-#include "cli/cli.h"
+ * Every way in which the program can be the wrong thing is diagnosed here, before anything is started, so that the user
+ * reads one line that says what to do. */
+#include "session/command.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -158,7 +159,7 @@ static bool has_interpreter(Elf *elf) {
   return false;
 }
 
-/* Whether what the headers speak of lies beyond the end of the file. */
+/* Whether the headers refer to something beyond the end of the file. */
 static bool is_cut_off(Elf *elf, const GElf_Ehdr *eh, uint64_t size) {
   if (eh->e_phoff + (uint64_t)eh->e_phnum * eh->e_phentsize > size) return true;
   if (eh->e_shoff + (uint64_t)eh->e_shnum * eh->e_shentsize > size) return true;
@@ -232,7 +233,7 @@ static int check_program(const char *name, struct hd_program *p, struct hd_err *
   return rc;
 }
 
-int hd_program_identify(struct hd_program *p, struct hd_err *err) {
+static int identify(struct hd_program *p, struct hd_err *err) {
   char *data;
   size_t len;
   int rc = hd_read_file(p->path, SIZE_MAX, &data, &len, err);
@@ -249,7 +250,7 @@ int hd_program_open(const char *name, const char *path_env, const char *cwd, str
   p->path = find_program(name, path_env, cwd, err);
   if (!p->path) return err->code;
   int rc = check_program(name, p, err);
-  if (rc == HD_OK) rc = hd_program_identify(p, err);
+  if (rc == HD_OK) rc = identify(p, err);
   if (rc != HD_OK) hd_program_fini(p);
   return rc;
 }
@@ -263,7 +264,7 @@ void hd_program_fini(struct hd_program *p) {
 
 static char **copy_words(char **words) {
   HD_VEC(char *) out = {0};
-  /* The control variable belongs to one run; one from outside must not get in. */
+  /* The control variable belongs to one run; drop one that is inherited. */
   for (; *words; words++)
     if (strncmp(*words, HD_CTL_ENV "=", sizeof HD_CTL_ENV) != 0) hd_vec_push(&out, hd_strdup(*words));
   hd_vec_push(&out, NULL);
@@ -293,7 +294,7 @@ static size_t find_variable(char **envp, const char *name) {
   return n;
 }
 
-/* Puts a word in front of a list in the environment, unless it is there. */
+/* Prepends a word to a list in the environment, unless it comes first already. */
 static void prepend(struct hd_command *c, const char *name, const char *word, char separator) {
   size_t n = find_variable(c->envp, name), len = strlen(word);
   char *old = c->envp[n];

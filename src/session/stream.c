@@ -4,18 +4,19 @@
  * buffers differently, allocates differently, and the schedule no longer fits. Therefore input is
  * spooled once and read from its beginning by each process, and output never goes to a terminal
  * directly: a pipe stands in between. */
-#include "cli/cli.h"
+#include "session/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FIRST_BYTE_MS 500 /* how long a pipe may say nothing before it is taken as empty */
+#define FIRST_BYTE_MS 500 /* how long a pipe may be idle before it is treated as empty */
 
 static int spool(struct hd_input *in, int from, struct hd_err *err) {
   in->fd = memfd_create("heddle-stdin", MFD_CLOEXEC);
@@ -47,7 +48,7 @@ int hd_input_init(struct hd_input *in, bool may_inherit, struct hd_err *err) {
       if (may_inherit)
         in->inherit = true;
       else
-        hd_warn("standard input is a pipe with nothing in it, taken as empty; use < FILE or < /dev/null");
+        hd_warn("standard input is an idle pipe and is treated as empty; use < FILE or < /dev/null");
       return HD_OK;
     }
   }

@@ -1,18 +1,17 @@
-/* explain.c: makes a finding easier to understand: from here on it is told by the run of a smaller schedule, line by
- * line, with the two steps whose order decides. Runs in the supervisor.
+/* explain.c: makes a finding easier to understand: shows it by the run of a smaller schedule, line by line, with the two
+ * steps whose order decides. Runs in the supervisor.
  *
- * Which two: pairs of dependent steps are tried the other way round, the last ones first, until one makes the failure
- * disappear. The schedule is then followed with the steps of the second thread moved before the first step; the rest
- * stays in its order as far as that is possible. */
+ * Which two: pairs of dependent steps are reversed, the last ones first, until one reversal makes the failure disappear.
+ * To reverse a pair, the steps of the second thread are moved before the first step; the rest keeps its order as far as
+ * possible. */
 #include "analysis/analysis.h"
-#include "cli/cli.h"
+#include "session/rerun.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PAIRS 24          /* tried */
-#define MAX_EVENTS (1u << 20) /* of a run that can be told */
-#define ORDER_GRACE 0.5       /* seconds for that when the time is spent */
+#define MAX_PAIRS 24    /* tried */
+#define ORDER_GRACE 0.5 /* seconds for them when the time is spent */
 
 struct explainer {
   const struct hd_command *command;
@@ -56,10 +55,10 @@ static void units_fini(struct units *u) {
   free(u->of);
 }
 
-/* ---- turning a pair round ---- */
+/* ---- reversing a pair ---- */
 
-static struct hd_schedule turned(const struct hd_schedule *s, const struct units *u,
-                                 const struct hd_pair *p) {
+static struct hd_schedule reversed(const struct hd_schedule *s, const struct units *u,
+                                   const struct hd_pair *p) {
   HD_VEC(hd_step) out = {0};
   size_t first = u->of[p->first], last = p->second == HD_PENDING ? u->n - 1 : u->of[p->second];
   for (size_t i = 0; i < u->at[first]; i++) hd_vec_push(&out, s->step[i]);
@@ -78,7 +77,7 @@ static struct hd_schedule turned(const struct hd_schedule *s, const struct units
   return t;
 }
 
-/* Looks for the pair and takes it down. */
+/* Looks for the pair and adds it to the story. */
 static int find_order(struct explainer *x, double deadline, struct hd_err *err) {
   const struct hd_rerun *run = &x->r->rerun;
   struct hd_story *story = x->f->story;
@@ -99,7 +98,7 @@ static int find_order(struct explainer *x, double deadline, struct hd_err *err) 
     size_t a = hd_story_row(story, p->first, run->event[p->first].thread);
     size_t b = hd_story_row(story, p->second, p->thread);
     if (!a || !b || a == b) continue;
-    struct hd_schedule other = turned(&x->r->schedule, &u, p);
+    struct hd_schedule other = reversed(&x->r->schedule, &u, p);
     bool fails = true;
     tried++;
     rc = hd_reduce_try(x->command, &other, x->input, x->f, x->hang_timeout, &fails, err);
@@ -113,27 +112,14 @@ static int find_order(struct explainer *x, double deadline, struct hd_err *err) 
   return rc;
 }
 
-/* ---- telling ---- */
+/* ---- the finding as the smaller schedule shows it ---- */
 
-struct hd_story *hd_story_of(const struct hd_rerun *run, const struct hd_finding *f,
-                             struct hd_symbolizer *sym) {
-  if (run->nevents > MAX_EVENTS) return NULL;
-  struct hd_recording r = {run->event,
-                           run->nevents,
-                           run->calls,
-                           run->ncalls,
-                           run->capture.rec->thread,
-                           run->capture.rec->nthreads};
-  return hd_story_new(&r, f, sym);
-}
-
-/* The finding as the run of the smaller schedule tells it; what is known about the search stays. */
-static struct hd_finding *retell(const struct hd_command *cmd, struct hd_finding *f,
-                                 const struct hd_reduction *r) {
-  struct hd_symbolizer *sym =
-      hd_symbolizer_new(r->rerun.module, r->rerun.nmodules, cmd->program.path, cmd->cwd);
-  struct hd_finding *now = hd_finding_new(r->rerun.capture.rec, sym);
-  /* A death tells nothing about places. */
+/* Replaces the finding by that of the smaller schedule's run; what is known about the search stays. */
+static struct hd_finding *replace(const struct hd_command *cmd, struct hd_finding *f,
+                                  const struct hd_reduction *r) {
+  struct hd_symbolizer *sym;
+  struct hd_finding *now = hd_rerun_finding(&r->rerun, cmd, &sym);
+  /* A death says nothing about places. */
   if (now->partial && !f->partial) {
     hd_finding_free(now);
     now = f;
@@ -148,7 +134,7 @@ static struct hd_finding *retell(const struct hd_command *cmd, struct hd_finding
     now->folder = f->folder;
     f->folder = NULL;
     hd_finding_free(f);
-    now->story = hd_story_of(&r->rerun, now, sym);
+    now->story = hd_rerun_story(&r->rerun, now, sym);
   }
   hd_symbolizer_free(sym);
   now->minimised.there = true;
@@ -164,9 +150,9 @@ int hd_explain(const struct hd_command *cmd, const struct hd_schedule *s, const 
   double deadline = hd_now() + seconds;
   int rc = hd_reduce(cmd, s, in, *f, seconds, hang_timeout, out, err);
   if (rc != HD_OK || !out->found) return rc;
-  *f = retell(cmd, *f, out);
+  *f = replace(cmd, *f, out);
   struct explainer x = {cmd, in, hang_timeout, out, *f};
-  /* A race is one in either order, and what is wrong with a leak is not when it happened. */
+  /* A race is one in either order, and a leak does not depend on when it happened. */
   bool ordered = (*f)->kind != HD_KIND_DATA_RACE && (*f)->kind != HD_KIND_LEAK;
   if ((*f)->story && ordered) rc = find_order(&x, deadline + ORDER_GRACE, err);
   return rc;

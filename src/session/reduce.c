@@ -5,7 +5,7 @@
  * failing schedule step by step (explore/strategy_reduce.c); a search of all schedules with fewer preemptions than that
  * came to looks for the same finding. When the latter comes to its end without it, the number of preemptions is the
  * least there is. What they find is believed only when it is confirmed in a process of its own. */
-#include "cli/cli.h"
+#include "session/rerun.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,8 @@ static int change(struct reducer *r, struct hd_schedule *s, const struct hd_find
     }
     hd_control_fini(&c);
     /* A candidate that takes its process with it is survived in fork mode only. */
-    if (outcome.end != HD_END_DIED || config.restart == HD_RESTART_FORK || hd_now() >= deadline) return HD_OK;
+    if (outcome.end != HD_PROCESS_DIED || config.restart == HD_RESTART_FORK || hd_now() >= deadline)
+      return HD_OK;
     config.restart = HD_RESTART_FORK;
     config.replay_len = s->nsteps;
   }
@@ -171,7 +172,7 @@ int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, con
   if (rc != HD_OK) return rc;
   const hd_step *step;
   /* What ended otherwise than it should says nothing. */
-  *fails = outcome.end != HD_END_DONE || result_of(&c, &step).found;
+  *fails = outcome.end != HD_PROCESS_DONE || result_of(&c, &step).found;
   hd_control_fini(&c);
   return HD_OK;
 }
@@ -188,7 +189,7 @@ static bool same_identity(const struct hd_finding *a, const struct hd_finding *b
 static int confirm(struct reducer *r, const struct hd_finding *f, struct hd_err *err) {
   struct hd_reduction *out = r->out;
   struct hd_str why;
-  out->schedule.plain = true; /* its story will be told */
+  out->schedule.callers = true; /* for its story */
   int rc = hd_rerun_schedule(r->command, &out->schedule, r->input, HD_OUTPUT_NULL, NULL, r->hang_timeout,
                              &out->rerun, err);
   if (rc != HD_OK) return rc;
@@ -196,10 +197,7 @@ static int confirm(struct reducer *r, const struct hd_finding *f, struct hd_err 
   out->found = hd_rerun_same(&out->rerun, &out->schedule, &why);
   hd_str_fini(&why);
   if (!out->found) return HD_OK;
-  struct hd_symbolizer *sym =
-      hd_symbolizer_new(out->rerun.module, out->rerun.nmodules, r->command->program.path, r->command->cwd);
-  struct hd_finding *now = hd_finding_new(out->rerun.capture.rec, sym);
-  hd_symbolizer_free(sym);
+  struct hd_finding *now = hd_rerun_finding(&out->rerun, r->command, NULL);
   out->found = same_identity(f, now);
   hd_finding_free(now);
   return HD_OK;

@@ -1,30 +1,12 @@
-/* rerun.c: follows a schedule in a fresh process, to confirm a finding or to replay a stored one.
- * Runs in the supervisor. */
-#include "cli/cli.h"
+/* rerun.c: follows a schedule in a fresh process, to confirm a finding or to replay a stored one, and turns what was
+ * recorded into a finding, a story or a trace. Runs in the supervisor. */
+#include "session/rerun.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-int hd_stored_ready(struct hd_stored *s, struct hd_program *now, bool *rebuilt, struct hd_err *err) {
-  const struct hd_program *then = &s->command.program;
-  /* The user named a folder, not this program: that it is gone is no wrong usage. */
-  now->preload = hd_command_preloads(&s->command);
-  if (hd_program_open(then->path, NULL, "/", now, err) != HD_OK) return err->code = HD_EENV;
-  struct stat st;
-  if (stat(s->command.cwd, &st) || !S_ISDIR(st.st_mode))
-    return hd_fail(err, HD_EENV, "%s: the folder it was run in is gone; create it to replay", s->command.cwd);
-  *rebuilt = now->hash != then->hash || now->size != then->size;
-  if (*rebuilt)
-    hd_warn(
-        "%s was rebuilt since this failure was stored (build-id %s then, %s now): the schedule may not fit; "
-        "run heddle check again",
-        then->path, then->build_id[0] ? then->build_id : "none", now->build_id[0] ? now->build_id : "none");
-  s->command.program.runtime_found = now->runtime_found;
-  s->command.program.preload = now->preload;
-  return hd_command_find_runtime(&s->command, err);
-}
+#define STORY_EVENTS (1u << 20) /* of a run that has a story */
 
 /* With detail the runtime makes one record for each place that leaks; to the user they are one finding. */
 static void add_leak(struct hd_finding_rec *to, const struct hd_control *c, size_t index) {
@@ -37,7 +19,7 @@ static void add_leak(struct hd_finding_rec *to, const struct hd_control *c, size
   hd_capture_fini(&more);
 }
 
-/* The finding of the rerun: the one wanted if it is among them, else the first. */
+/* The finding of the rerun: the expected one if it is among them, else the first. */
 static bool pick_finding(const struct hd_control *c, const struct hd_schedule *s, struct hd_capture *out) {
   size_t n = c->ctl->status.nfindings;
   if (n > HD_MAX_FINDINGS) n = HD_MAX_FINDINGS;
@@ -57,12 +39,12 @@ static bool pick_finding(const struct hd_control *c, const struct hd_schedule *s
 enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *c) {
   /* With the runtime's memory gone it is chance how the process ended. */
   if (!hd_control_sane(c)) return HD_KIND_CRASH;
-  if (o->end == HD_END_HUNG) return HD_KIND_HANG;
+  if (o->end == HD_PROCESS_HUNG) return HD_KIND_HANG;
   if (o->signal == SIGABRT) return HD_KIND_ABORT;
   return o->signal ? HD_KIND_CRASH : HD_KIND_EXIT;
 }
 
-/* Notes know their events by numbers, which are those of the trace. */
+/* Decides which events go into the trace; notes refer to events by their numbers there. */
 static void take_events(struct hd_rerun *out) {
   out->event = hd_control_area(&out->control, HD_SHM_EVENT);
   out->nevents = out->status.nevents;
@@ -83,7 +65,7 @@ static void take_result(struct hd_rerun *out, const struct hd_command *cmd, cons
   bool sane = hd_control_sane(c);
   out->status = sane ? c->ctl->status : c->good;
   out->found = sane && pick_finding(c, s, &out->capture);
-  bool died = !sane || out->outcome.end == HD_END_DIED || out->outcome.end == HD_END_HUNG;
+  bool died = !sane || out->outcome.end == HD_PROCESS_DIED || out->outcome.end == HD_PROCESS_HUNG;
   if (!out->found && died) {
     hd_capture_death(&out->capture, c, hd_death_kind(&out->outcome, c), out->outcome.signal,
                      out->outcome.status);
@@ -91,11 +73,11 @@ static void take_result(struct hd_rerun *out, const struct hd_command *cmd, cons
   }
   take_events(out);
   out->calls = hd_control_area(c, HD_SHM_CALLS);
-  out->ncalls = !s->plain ? 0 : out->nevents < HD_CALLS_CAP ? out->nevents : HD_CALLS_CAP;
+  out->ncalls = !s->callers ? 0 : out->nevents < HD_CALLS_CAP ? out->nevents : HD_CALLS_CAP;
   out->nmodules = out->status.nmodules;
   out->module = hd_alloc(out->nmodules * sizeof *out->module);
   memcpy(out->module, c->ctl->module, out->nmodules * sizeof *out->module);
-  if (sane && out->outcome.end == HD_END_ERROR) {
+  if (sane && out->outcome.end == HD_PROCESS_ERROR) {
     struct hd_str text;
     hd_str_init(&text);
     hd_runtime_error_text(&text, c->ctl, cmd);
@@ -115,8 +97,8 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
   hd_schedule_config(s, &config);
   int rc = hd_rerun_config(cmd, s, &config, in, how, kept, hang_timeout, out, err);
   if (rc != HD_OK || out->found || s->kind != HD_KIND_DATA_RACE || !config.plain) return rc;
-  /* Where accesses are recorded, more is known of each of them: another one may be told to race than the one that the
-   * search has told. So the way the search went about it. */
+  /* Recording plain accesses changes what is known about each of them, so another pair may be reported as the race than
+   * in the search. Run it as the search did. */
   hd_rerun_fini(out);
   if (kept) hd_str_clear(kept);
   config.plain = 0;
@@ -174,9 +156,9 @@ bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct
     return true;
   if (r->error)
     hd_str_add(why, r->error);
-  else if (r->outcome.end == HD_END_START)
+  else if (r->outcome.end == HD_PROCESS_START)
     hd_str_add(why, "the program did not start");
-  else if (r->outcome.end == HD_END_STOPPED)
+  else if (r->outcome.end == HD_PROCESS_STOPPED)
     hd_str_add(why, "it was interrupted");
   else if (r->status.diverged)
     add_divergence(why, &r->status);
@@ -189,7 +171,26 @@ bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct
   return false;
 }
 
-/* ---- the trace ---- */
+/* ---- the finding, the story, the trace ---- */
+
+struct hd_finding *hd_rerun_finding(const struct hd_rerun *r, const struct hd_command *cmd,
+                                    struct hd_symbolizer **sym) {
+  struct hd_symbolizer *own = hd_symbolizer_new(r->module, r->nmodules, cmd->program.path, cmd->cwd);
+  struct hd_finding *f = hd_finding_new(r->capture.rec, own);
+  if (sym)
+    *sym = own;
+  else
+    hd_symbolizer_free(own);
+  return f;
+}
+
+struct hd_story *hd_rerun_story(const struct hd_rerun *r, const struct hd_finding *f,
+                                struct hd_symbolizer *sym) {
+  if (r->nevents > STORY_EVENTS) return NULL;
+  struct hd_recording recording = {
+      r->event, r->nevents, r->calls, r->ncalls, r->capture.rec->thread, r->capture.rec->nthreads};
+  return hd_story_new(&recording, f, sym);
+}
 
 static void locate(void *arg, uint64_t pc, char **file, uint32_t *line, char **function) {
   struct hd_frames f = {0};

@@ -3,7 +3,7 @@
  * Runs in the supervisor. Nothing is fixed at build time: an installation can be moved or copied as a
  * whole. root is the folder of the binary (its parent when that folder is called bin), and the library
  * folder is root/lib/heddle, in the build tree as in an installation. */
-#include "cli/cli.h"
+#include "session/command.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,9 @@
-/* suppress.c: the file of --suppressions. Runs in the supervisor.
+/* suppress.c: files that say which findings are not reported. Runs in the supervisor.
  *
  * A line is kind:glob. The kind is a kind of finding or *; the glob is matched against the function names
  * and file paths of every frame of the finding. '#' begins a comment. */
-#include "cli/cli.h"
+#include "session/names.h"
+#include "session/session.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

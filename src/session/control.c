@@ -1,10 +1,13 @@
 /* control.c: the shared memory of one tested process, and findings copied out of it. Runs in the supervisor.
  *
- * The tested process may be wrong in any way, wild writes over the shared memory included: every count
- * read from it is clamped to its area before it is used. */
-#include "cli/cli.h"
+ * The tested process may do anything, wild writes over the shared memory included: every count read from it is clamped
+ * to its area before it is used. */
+#include "session/control.h"
+
+#include "session/process.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -103,14 +106,14 @@ int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err) {
   return rc;
 }
 
-int hd_control_again(struct hd_control *c, struct hd_err *err) {
+int hd_control_inherit(struct hd_control *c, struct hd_err *err) {
   *c = (struct hd_control){.fd = HD_CTL_FD, .search_fd = HD_SEARCH_FD};
   c->ctl = map_file(c->fd, HD_SHM_SIZE, HD_SHM_BASE);
   c->shared = map_file(c->search_fd, HD_SEARCH_SIZE, HD_SEARCH_BASE);
   if (!c->ctl || !c->shared || c->ctl->magic != HD_CTL_MAGIC || c->ctl->size != sizeof *c->ctl)
-    return hd_fail(err, HD_EENV, "the memory of `heddle replay --gdb` is not there; start it again");
+    return hd_fail(err, HD_EENV, "the shared memory of `heddle replay --gdb` is gone; start it again");
   c->config = c->ctl->config;
-  hd_put_files_back(c);
+  hd_restore_files(c);
   int rc = empty(c->fd, HD_SHM_SIZE, err);
   if (rc == HD_OK) rc = empty(c->search_fd, HD_SEARCH_SIZE, err);
   if (rc != HD_OK) return rc;
@@ -119,7 +122,7 @@ int hd_control_again(struct hd_control *c, struct hd_err *err) {
   return HD_OK;
 }
 
-void hd_control_bury(struct hd_control *c) {
+void hd_control_died(struct hd_control *c) {
   struct hd_shared *sh = c->shared;
   __atomic_or_fetch(&sh->died, 1ull << c->config.worker, __ATOMIC_SEQ_CST);
   uint32_t held = c->config.worker + 1;
@@ -187,7 +190,7 @@ void hd_capture_death(struct hd_capture *out, const struct hd_control *c, enum h
     r->path_len = st->path_len;
     r->visible_count = clamp(st->visible_at_start, st->visible_count);
   } else {
-    snprintf(r->text, sizeof r->text, "the program wrote over the shared memory of Heddle's runtime");
+    snprintf(r->text, sizeof r->text, "the program overwrote the shared memory of Heddle's runtime");
   }
   int32_t identity[3] = {(int32_t)kind, r->signal, sane ? status : 0};
   r->key = XXH64(identity, sizeof identity, 0);

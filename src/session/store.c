@@ -3,7 +3,7 @@
  *
  * A folder is filled as DIR/.tmp-PID and then renamed to the next free number. Whatever cannot be read
  * back is refused with the file and what is wrong. docs/formats.md tells the formats. */
-#include "cli/cli.h"
+#include "session/rerun.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -455,8 +455,8 @@ void hd_stored_fini(struct hd_stored *s) {
   *s = (struct hd_stored){0};
 }
 
-int hd_store_told(const char *dir, size_t most, json_t **finding, char **text, char **output,
-                  struct hd_err *err) {
+int hd_store_texts(const char *dir, size_t most, json_t **finding, char **text, char **output,
+                   struct hd_err *err) {
   char *path;
   size_t len;
   *text = *output = NULL;

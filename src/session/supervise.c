@@ -1,11 +1,11 @@
 /* supervise.c: starts tested processes and watches them until they have ended. Runs in the supervisor.
  *
  * Rules: no busy waiting (a pidfd and poll, ten ticks a second); whatever a process does, it
- * ends: it is told to stop first (ctl->supervisor_stop), and killed when it does not.
+ * ends: it is asked to stop first (ctl->supervisor_stop), and killed when it does not.
  *
  * The watchdog: when none of heartbeat, events and executions has changed for the hang timeout, the
  * runtime is sent HD_SIG_HANG and may record where it is; if nothing changes then either, SIGKILL. */
-#include "cli/cli.h"
+#include "session/session_int.h"
 
 #include "abi/attach.h"
 #include "abi/undo.h"
@@ -143,14 +143,14 @@ static int start(const struct hd_command *cmd, const struct hd_control *control,
                  pid_t *pid, struct hd_err *err) {
   int report[2];
   if (cmd->template) {
-    int rc = hd_attach_start(cmd, control, s, pid, err);
+    int rc = hd__attach_start(cmd, control, s, pid, err);
     if (rc == HD_OK && s->own_group) setpgid(*pid, *pid);
     hd_streams_child_started(s);
     return rc;
   }
   if (pipe2(report, O_CLOEXEC)) return hd_fail(err, HD_EENV, "cannot create a pipe: %s", strerror(errno));
   char **envp = child_environment(cmd);
-  /* Set here and put back after the fork: a child that is refused could not say so without a message. */
+  /* Set here and restored after the fork: a child could not report a failure without a message. */
   int old = personality(0xffffffff);
   bool fixed =
       old != -1 && ((old & ADDR_NO_RANDOMIZE) || personality((unsigned)old | ADDR_NO_RANDOMIZE) != -1);
@@ -181,8 +181,8 @@ static int start(const struct hd_command *cmd, const struct hd_control *control,
 
 /* ---- watching ---- */
 
-static struct hd_progress progress_of(const struct hd_status *st) {
-  return (struct hd_progress){
+static struct hd_activity progress_of(const struct hd_status *st) {
+  return (struct hd_activity){
       __atomic_load_n(&st->heartbeat, __ATOMIC_RELAXED),
       __atomic_load_n(&st->events, __ATOMIC_RELAXED),
       __atomic_load_n(&st->executions, __ATOMIC_RELAXED) + __atomic_load_n(&st->infeasible, __ATOMIC_RELAXED),
@@ -191,7 +191,7 @@ static struct hd_progress progress_of(const struct hd_status *st) {
   };
 }
 
-static void kill_process(struct hd_process *w, enum hd_end why) {
+static void kill_process(struct hd_process *w, enum hd_process_end why) {
   if (w->killed) return;
   w->killed = true;
   w->killed_as = why;
@@ -206,7 +206,7 @@ static void sound_alarm(struct hd_process *w, double now) {
 }
 
 static void check_progress(struct hd_process *w, const struct hd_watch *watch, double now) {
-  struct hd_progress p = progress_of(&w->control->ctl->status);
+  struct hd_activity p = progress_of(&w->control->ctl->status);
   if (p.path_len != w->last.path_len || p.executions != w->last.executions) w->stepped_at = now;
   bool stale = watch->step_timeout > 0 && now - w->stepped_at > watch->step_timeout;
   if (memcmp(&p, &w->last, sizeof p) != 0 && !stale) {
@@ -216,7 +216,7 @@ static void check_progress(struct hd_process *w, const struct hd_watch *watch, d
     return;
   }
   if (w->alarmed && now - w->changed_at > GRACE)
-    kill_process(w, HD_END_HUNG);
+    kill_process(w, HD_PROCESS_HUNG);
   else if (!w->alarmed && (stale || now - w->changed_at > watch->hang_timeout))
     sound_alarm(w, now);
 }
@@ -229,7 +229,7 @@ static void check_stop(struct hd_process *w, const struct hd_watch *watch, doubl
     w->stop_since = now;
     __atomic_store_n(&w->control->ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
   }
-  if (w->stopping && (now - w->stop_since > GRACE || asked > 1)) kill_process(w, HD_END_STOPPED);
+  if (w->stopping && (now - w->stop_since > GRACE || asked > 1)) kill_process(w, HD_PROCESS_STOPPED);
 }
 
 /* Drains what the process left in the pipes; a grandchild may hold them open, so no waiting. */
@@ -248,25 +248,25 @@ static void judge(const struct hd_process *w, int wstatus, struct hd_outcome *ou
   };
   uint32_t state = ctl->status.state;
   if (state == HD_ST_DONE)
-    out->end = HD_END_DONE;
+    out->end = HD_PROCESS_DONE;
   else if (state == HD_ST_ERROR)
-    out->end = HD_END_ERROR;
+    out->end = HD_PROCESS_ERROR;
   else if (w->killed)
     out->end = w->killed_as;
   else if (w->stopping && (out->signal == SIGINT || out->signal == SIGTERM || out->signal == SIGHUP))
-    out->end = HD_END_STOPPED; /* the terminal sent it to the whole group */
+    out->end = HD_PROCESS_STOPPED; /* the terminal sent it to the whole group */
   else if (state == HD_ST_STARTING)
-    out->end = HD_END_START;
+    out->end = HD_PROCESS_START;
   else
-    out->end = HD_END_DIED;
+    out->end = HD_PROCESS_DIED;
 }
 
 /* What the process had changed in the file system when it died; one that ended has done this itself. */
-void hd_put_files_back(const struct hd_control *control) {
+void hd_restore_files(const struct hd_control *control) {
   struct hd_undo_log *log = hd_control_area(control, HD_SHM_UNDO);
   char what[300] = "";
   int e = log->last ? hd_undo_all(log, what, sizeof what) : 0;
-  if (e) hd_warn("cannot put back what the program changed: %s: %s", what, strerror(e));
+  if (e) hd_warn("cannot restore what the program changed: %s: %s", what, strerror(e));
 }
 
 int hd_process_start(struct hd_process *w, const struct hd_command *cmd, struct hd_control *control,
@@ -289,7 +289,7 @@ static void end_process(struct hd_process *w, int wstatus, struct hd_outcome *ou
   if (w->pidfd >= 0) close(w->pidfd);
   if (w->group) kill(-w->pid, SIGKILL); /* what it forked and left behind */
   drain(w->streams);
-  hd_put_files_back(w->control);
+  hd_restore_files(w->control);
   judge(w, wstatus, out);
   w->running = false;
 }

@@ -1,8 +1,8 @@
 /* samples.c: how a search went over time, for the report page. Runs in the supervisor.
  *
- * There are at most MOST samples: when they are full, every other one is dropped and the next ones are taken half as
- * often, so that an hour costs no more than a second. */
-#include "cli/search_int.h"
+ * There are at most HD_MAX_SAMPLES: when that many are taken, every other one is dropped and the interval doubles, so
+ * that an hour costs no more than a second. */
+#include "session/session_int.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,11 @@
 
 #define FIRST_INTERVAL 0.05 /* seconds */
 
-enum hd_class_count hd_search_classes(const struct hd_search_run *s, const struct hd_status *st,
-                                      uint64_t *n) {
-  const char *strategy = s->o->strategy;
+enum hd_class_count hd__session_classes(const struct hd_session *s, const struct hd_status *st, uint64_t *n) {
+  const char *strategy = s->config.search.strategy;
   *n = st->classes;
-  if (s->o->classes) return HD_CLASSES_COUNTED;
-  bool whole = !s->o->bound_kind, automatic = strcmp(strategy, "auto") == 0;
+  if (s->config.search.classes) return HD_CLASSES_COUNTED;
+  bool whole = !s->config.search.bound_kind, automatic = strcmp(strategy, "auto") == 0;
   /* Sleep sets let no class be run twice to its end. */
   if (whole && (strcmp(strategy, "optimal") == 0 || strcmp(strategy, "dpor") == 0)) {
     *n = st->executions + st->infeasible;
@@ -28,16 +27,16 @@ enum hd_class_count hd_search_classes(const struct hd_search_run *s, const struc
   return HD_CLASSES_EXECUTIONS;
 }
 
-static void add(struct hd_search_run *s, double now) {
+static void add(struct hd_session *s, double now) {
   struct hd_samples *a = &s->samples;
-  struct hd_status st = hd_search_total(s);
+  struct hd_status st = hd__session_total(s);
   if (a->n == HD_MAX_SAMPLES) {
     for (size_t i = 0; i < HD_MAX_SAMPLES / 2; i++) a->v[i] = a->v[2 * i];
     a->n = HD_MAX_SAMPLES / 2;
     a->interval *= 2;
   }
   uint64_t classes;
-  hd_search_classes(s, &st, &classes);
+  hd__session_classes(s, &st, &classes);
   a->v[a->n++] = (struct hd_sample){.seconds = now - s->started + s->carried_seconds,
                                     .executions = st.executions + s->deaths,
                                     .classes = classes,
@@ -45,7 +44,7 @@ static void add(struct hd_search_run *s, double now) {
   a->next = now + a->interval;
 }
 
-void hd_search_sample(struct hd_search_run *s, bool last) {
+void hd__session_sample(struct hd_session *s, bool last) {
   double now = hd_now();
   if (!s->samples.interval) s->samples.interval = FIRST_INTERVAL;
   /* A rate between two samples at nearly the same time would mean nothing. */
@@ -54,14 +53,14 @@ void hd_search_sample(struct hd_search_run *s, bool last) {
 }
 
 /* Without findings there is no folder, and none is made that nobody asked for. */
-static bool is_kept(const struct hd_search_run *s) {
+static bool is_kept(const struct hd_session *s) {
   struct stat st;
-  return s->verb == HD_VERB_CHECK && (s->o->out || stat(s->store.dir, &st) == 0);
+  return s->config.search.mode == HD_MODE_CHECK && (s->config.out || stat(s->store.dir, &st) == 0);
 }
 
-json_t *hd_search_coverage(const struct hd_search_run *s) {
+json_t *hd__session_coverage(const struct hd_session *s) {
   const struct hd_control *c = &s->worker[0].control;
-  if ((!s->o->json && !is_kept(s)) || s->verb != HD_VERB_CHECK || !hd_control_sane(c)) return NULL;
+  if ((!s->config.coverage && !is_kept(s)) || !hd_control_sane(c)) return NULL;
   const struct hd_cover *part[HD_MAX_WORKERS];
   size_t n = 0;
   for (unsigned i = 0; i < HD_MAX_WORKERS; i++) { /* a search that is continued may have had more workers */
@@ -75,11 +74,11 @@ json_t *hd_search_coverage(const struct hd_search_run *s) {
   return coverage;
 }
 
-void hd_search_keep(struct hd_search_run *s, const struct hd_summary *sum) {
+void hd__session_keep(struct hd_session *s, const struct hd_summary *sum) {
   struct hd_err err;
   struct stat st;
   if (!is_kept(s) || (stat(s->store.dir, &st) && mkdir(s->store.dir, 0777))) return;
-  hd_search_sample(s, true);
+  hd__session_sample(s, true);
   json_t *json = hd_json_summary(sum), *samples = json_array();
   for (size_t i = 0; i < s->samples.n; i++) {
     const struct hd_sample *a = &s->samples.v[i];

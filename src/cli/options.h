@@ -1,0 +1,104 @@
+/* options.h: the options of the verbs: one table, read from the command line and from heddle.toml, and their border to
+ * session/. Runs in the supervisor. */
+#ifndef HD_OPTIONS_H
+#define HD_OPTIONS_H
+
+#include "report/report.h"
+#include "session/session.h"
+
+enum hd_verb {
+  HD_VERB_RUN = 1,
+  HD_VERB_CHECK = 2,
+  HD_VERB_REPLAY = 4,
+  HD_VERB_EXPLAIN = 8,
+  HD_VERB_RECORD = 16,
+  HD_VERB_REPORT = 32,
+  HD_VERB_INIT = 64
+};
+
+#define HD_MAX_WORDS 32
+struct hd_word_list {
+  const char *v[HD_MAX_WORDS];
+  unsigned n;
+};
+
+struct hd_options {
+  const char *strategy;
+  uint64_t depth; /* of pct and sites */
+  enum hd_bound bound_kind;
+  uint32_t bound;
+  bool bound_iterate;
+  uint64_t seed;
+  uint64_t jobs;           /* processes that share the search */
+  uint64_t max_executions; /* 0: no limit */
+  double time;             /* seconds, 0: no limit */
+  bool time_default;       /* nobody asked for that limit */
+  uint64_t max_length;
+  double hang_timeout;
+  uint64_t ignore; /* bit per enum hd_kind */
+  uint32_t restart;
+  bool all, classes, spurious, timeouts_any, leaks, thread_leaks, exit_status, quiet, preload;
+  struct hd_word_list suppressions; /* files */
+  const char *json, *sarif, *junit, *out;
+  enum hd_format format;
+  const char *save, *resume;
+  bool seeded;        /* a seed was given */
+  bool plain;         /* every access is recorded */
+  const char *output; /* the file of a trace or a page; NULL: the default */
+  uint64_t given;     /* bit per option: it was given somewhere ... */
+  uint64_t layer;     /* ... since hd_options_layer */
+  uint64_t times;
+  double explain; /* seconds to look for smaller schedules; 0: do not */
+  bool original;
+  bool help, gdb, force;
+  const char *config;          /* --config */
+  struct hd_word_list targets; /* --target */
+  /* of a target of heddle.toml: */
+  const char *name;
+  const char *cwd; /* where the program runs; NULL: here */
+  int result_fd;   /* where its result goes instead of files; -1: to files */
+  int nargs;       /* the words that are no options: program and its arguments, or folders */
+  char **args;     /* ends with NULL */
+  char **after;    /* replay --gdb: the words after `--`, for gdb; ends with NULL */
+};
+
+/* Reads the command line of `verb` (argv[0] is its name). */
+int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err);
+
+/* ---- the same in steps, for options that come from several places; values are not copied ---- */
+
+void hd_options_init(struct hd_options *o, enum hd_verb verb);
+/* What is given from now on wins over what was given before. */
+void hd_options_layer(struct hd_options *o);
+/* One option; `on` of a flag, `value` of the others. pre: it is in the table. */
+int hd_options_set(struct hd_options *o, enum hd_verb verb, const char *name, const char *value, bool on,
+                   struct hd_err *err);
+/* The options of a command line. */
+int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err);
+/* Checks all of them together, and fills in defaults that depend on others. */
+int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *err);
+
+/* ---- the border to session/ ---- */
+
+/* The configuration of the search that the options ask for. It borrows from `o`. */
+void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd_session_config *c);
+/* With --resume: replaces the settings by those of the saved search. An option that asks for another one is an error. */
+int hd_options_resume(struct hd_options *o, struct hd_session_config *c, struct hd_err *err);
+
+/* ---- the table, for what is generated from it ---- */
+
+/* Where an option may be given. */
+enum hd_option_place {
+  HD_PLACE_COMMAND, /* on the command line only */
+  HD_PLACE_PROJECT, /* also in heddle.toml, for all targets together */
+  HD_PLACE_ANY,
+};
+struct hd_option_info {
+  const char *name, *arg, *help; /* arg is NULL for a flag */
+  bool list;                     /* can be given several times */
+  enum hd_option_place place;
+};
+/* The next option of `verb`, from *at = 0 on; false at the end. */
+bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out);
+
+#endif

@@ -1,0 +1,185 @@
+/* core.h: the state of the runtime and the scheduler. Private to src/runtime, which runs in the tested process.
+ *
+ * Reading order: arch.h (switching), ident.c (borrowed threads), sched.c (who goes next), memory/shadow.c (who
+ * touched what), memory/heap.c, memory/snapshot.c (restoring memory), drive.c (the loop over executions), kernel/
+ * (system calls), then wrap/, one file per API family.
+ *
+ * Rules of src/runtime
+ *  1. One kernel thread runs everything, so nothing here needs a lock or an atomic operation.
+ *  2. The runtime uses neither malloc nor stdio of the process it lives in, and never prints: it records findings
+ *     and errors in the shared file, and the supervisor reports them.
+ *  3. A restart restores all of the program's memory and none of the runtime's.
+ *  4. While hot.active is 0 the process is an ordinary one: every wrapper calls the original. */
+#ifndef HD_RUNTIME_CORE_H
+#define HD_RUNTIME_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/abi.h"
+#include "explore/explore.h"
+#include "model/model.h"
+#include "runtime/core/arch.h"
+#include "runtime/core/thread.h"
+#include "runtime/core/util.h"
+
+/* ---- the few words every hook needs ---- */
+
+struct hd_hot {
+  uint64_t sp, regs[6]; /* of the program, where it entered a hook of arch.h last; known to the assembler */
+  uint64_t tag;         /* of the running thread; 0 while not active */
+  struct hd_call *call; /* top of the running thread's call stack */
+  struct hd_call *call_end;
+  uint64_t stack_limit; /* the running thread's stack pointer must stay above */
+  uint8_t active;       /* controlled run, and a tested thread is running */
+  uint8_t detail;       /* keep whole call stacks */
+  uint8_t cover;        /* what this execution exercises is noted (cover.c) */
+  uint8_t log;          /* keep every event; 2: and every access to memory */
+  uint8_t selector;     /* system-call interception, see sysguard.c */
+  uint64_t syscall_pc;  /* where the program made the last one that was intercepted */
+};
+extern struct hd_hot hot;
+/* Two of its bytes at once: whether this one or the next is set. */
+typedef uint16_t __attribute__((may_alias, aligned(1))) hd_two_bytes;
+static inline bool hd__either(const uint8_t *p) { return *(const hd_two_bytes *)p != 0; }
+#define HD_DETAIL_OR_COVER HD_UNLIKELY(hd__either(&hot.detail))
+#define HD_COVER_OR_LOG HD_UNLIKELY(hd__either(&hot.cover))
+_Static_assert(offsetof(struct hd_hot, cover) == offsetof(struct hd_hot, detail) + 1 &&
+                   offsetof(struct hd_hot, log) == offsetof(struct hd_hot, cover) + 1,
+               "they are next to each other");
+
+struct hd_rt {
+  struct hd_ctl *ctl;
+  struct hd_config *config;
+  struct hd_status *status;
+  hd_step *path; /* of the execution under way */
+  uint64_t path_len;
+  uint64_t cover_skip;      /* executions that are not looked at before the next one that is (cover.c) */
+  uint64_t *visible;        /* log of visible granules */
+  struct hd_shared *shared; /* with the other workers of the search */
+  uint64_t *shared_visible;
+  const struct hd_strategy *strategy;
+  struct hd_search search;
+  struct hd_arena arena; /* for one execution */
+  struct hd_thread *cur;
+  struct hd_thread *thread; /* [HD_MAX_THREADS] */
+  const struct hd_op *op[HD_MAX_THREADS];
+  unsigned nthreads; /* created in this execution */
+  unsigned nalive;
+  unsigned nstopped;         /* of those: HD_T_STOPPED */
+  unsigned nunjoined;        /* created and not known to be over by everybody: detached ones count for ever */
+  unsigned choice, nchoices; /* of the operation under way */
+  bool untold;               /* a thread was picked, and the event of its operation has not come yet */
+  struct hd_set enabled;
+  unsigned nenabled;
+  struct hd_thread *section; /* who is in an atomic section: nobody else runs */
+  struct hd_vc section_vc;   /* what the sections so far published */
+  unsigned nspinning;        /* threads that wait */
+  unsigned watched;          /* plain reads to come that are looked at as those of a loop that waits */
+  unsigned narmed;           /* threads that may be about to */
+  unsigned ntimed;
+  unsigned nalarms; /* timers that send signals, and have been used in this execution */
+  unsigned nio;     /* threads whose pending operation is one on descriptors */
+  uint32_t epoch;   /* number of executions begun in this process */
+  uint32_t seg_next, seg_base;
+  uint64_t now; /* virtual time, nanoseconds */
+  uint64_t event_hash;
+  uint64_t events;
+  struct hd_ctx sched; /* where executions are started from */
+  uint64_t main_tp;
+  int end_reason; /* enum hd_run_end */
+  size_t grow_stack;
+  int exit_status;
+  bool in_exit;  /* exit handlers are running */
+  bool preload;  /* the program was not built for us: what its memory accesses order is not known */
+  bool callback; /* executions are calls of a function (hd_check), not runs of main */
+  bool child;    /* this is a process that the program has forked: it runs natively */
+};
+extern struct hd_rt rt;
+
+enum hd_run_end {
+  HD_RUN_EXIT,    /* the program ended */
+  HD_RUN_FINDING, /* it cannot go on */
+  HD_RUN_STUCK,   /* deadlock */
+  HD_RUN_GROW,    /* not enough identities: try again */
+  HD_RUN_BLOCKED, /* redundant */
+  HD_RUN_CUT,     /* too long */
+  HD_RUN_DIVERGED,
+  HD_RUN_OVER,  /* nothing was begun: nothing is left */
+  HD_RUN_LATER, /* nothing was begun: other workers are at what is left */
+};
+
+/* ---- sched.c ---- */
+
+int hd__sched_init(void);
+/* Prepares a new execution: no threads, no clocks. */
+void hd__sched_begin(void);
+/* Runs the execution; returns when it is over. pre: thread 0 exists. */
+void hd__run(void);
+/* What a strategy sees now. */
+struct hd_point hd__here(void);
+
+/* The running thread is about to execute this operation, which is enabled. Other threads may run first; returns
+ * when the operation may be executed. */
+void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc);
+/* hd__point without the event, for operations whose outcome is known only afterwards. */
+void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc);
+/* The running thread has executed its pending operation; HD_EV_* flags. hd__point does this itself. */
+void hd__event(unsigned flags);
+/* One decision: the next thread runs. Returns when the caller is picked again. */
+void hd__step(void);
+void hd__enable(struct hd_thread *t);
+void hd__disable(struct hd_thread *t);
+/* A choice with n outcomes, part of the operation whose event follows. */
+unsigned hd__choose(unsigned n);
+/* Ends the wait of a timed operation whose deadline has come (wrap/cond.c). */
+void hd__time_out(struct hd_thread *t);
+
+struct hd_thread *hd__thread_new(struct hd_thread *parent);
+/* The number that a thread created now would get. */
+unsigned hd__thread_number(const struct hd_thread *parent);
+/* The running thread has finished. */
+_Noreturn void hd__thread_gone(void);
+/* Stops the running thread; the others continue to the end of the execution. Such an execution reports no deadlock,
+ * leak or exit status. Nothing can depend on the stopped thread, so other findings of it occur without it too. */
+_Noreturn void hd__thread_stop(void);
+/* Ends the execution. */
+_Noreturn void hd__end(int reason);
+
+/* ---- happens-before: a segment is the part of a thread between two of its releases ---- */
+
+struct hd_segment {
+  uint32_t clock;
+  uint32_t thread;
+};
+extern struct hd_segment *hd__segments; /* of this execution, from rt.seg_base */
+void hd__new_segment(struct hd_thread *t);
+void hd__release(struct hd_vc *into);       /* publishes the running thread's clock */
+void hd__acquire(const struct hd_vc *from); /* joins it */
+static inline unsigned hd__segment_thread(uint32_t seg) { return hd__segments[seg - rt.seg_base].thread; }
+/* Whether that segment of this execution happened before the running thread's next action. */
+static inline bool hd__happened_before(uint32_t seg) {
+  const struct hd_segment *s = &hd__segments[seg - rt.seg_base];
+  return hd_vc_get(&rt.cur->vc, s->thread) >= s->clock;
+}
+
+/* ---- section.c: atomic sections ---- */
+
+/* Before a decision, while a thread is in a section. Returns true when that thread continues, false when it has to
+ * wait and has left the section. */
+bool hd__section_goes_on(void);
+/* The thread was picked outside its section: it enters. */
+void hd__section_enter(struct hd_thread *t);
+/* The running thread is no longer in any section. */
+void hd__section_leave(void);
+void hd__atomic_begin(uint64_t pc);
+void hd__atomic_end(uint64_t pc);
+
+/* ---- api.c ---- */
+
+/* An operation of its own whose outcome is one of 0 .. n-1. */
+unsigned hd__choose_here(unsigned n, uint64_t pc);
+_Noreturn void hd__assume_failed(void);
+
+#endif

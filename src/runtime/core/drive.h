@@ -1,0 +1,38 @@
+/* drive.h: the loop over executions (drive.c) and this process as one of several workers (worker.c). */
+#ifndef HD_RUNTIME_DRIVE_H
+#define HD_RUNTIME_DRIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Maps the control block and prepares the runtime for it (start.c). */
+void hd__attach(void);
+/* Runs the search in place of main, and ends the process. */
+_Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char **argv, char **envp);
+/* Takes control of this process, which has only one thread, and runs body(arg) in place of main, on the stack below
+ * `top`. */
+_Noreturn void hd__drive_callback(void (*body)(void *), void *arg, uint64_t top);
+
+/* ---- the first thread's stack ---- */
+
+bool hd__first_stack_has(uint64_t addr);
+uint64_t hd__first_stack_end(void);
+/* Calls f for the part in use, from sp up. */
+void hd__scan_first_stack(char *sp, void (*f)(char *lo, char *hi));
+bool hd__first_stack_overflow(uint64_t addr, uint64_t sp);
+
+/* ---- worker.c ---- */
+
+/* This process joins the search, perhaps in place of one that was killed. */
+void hd__worker_start(void);
+/* Between two executions: exchanges what was learned with the other workers. */
+void hd__worker_sync(void);
+/* Waits while the supervisor saves the search. */
+void hd__worker_pause(void);
+/* Sleeps for a moment: there is no work. */
+void hd__worker_nap(void);
+bool hd__worker_later(void);
+/* The number of the next execution; 0 when the limit of executions is reached. */
+uint64_t hd__worker_next(void);
+
+#endif

@@ -1,0 +1,75 @@
+/* objects.h: what threads synchronise with (locks, conditions, files), by address, for one execution (objects.c). */
+#ifndef HD_RUNTIME_OBJECTS_H
+#define HD_RUNTIME_OBJECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "model/model.h"
+
+struct hd_thread;
+
+/* One of several threads that hold an object, such as the readers of a read-write lock. */
+struct hd_holder {
+  uint16_t thread;
+  uint32_t count; /* how often it holds it; 0: no longer */
+  uint64_t site;
+  struct hd_holder *next;
+};
+
+struct hd_obj {
+  uint64_t addr;
+  uint32_t epoch; /* execution it belongs to; entries of other executions are empty */
+  uint8_t kind;   /* enum hd_obj_kind */
+  uint16_t owner; /* thread number, or HD_NOBODY */
+  uint32_t count;
+  struct hd_thread *pend;  /* threads whose pending operation takes it */
+  struct hd_thread *queue; /* threads that wait to be woken, first to last */
+  struct hd_thread *queue_last;
+  uint32_t nqueue;
+  struct hd_vc vc;  /* published by its last release */
+  uint64_t site;    /* where it was taken: program counter, or call stack when hot.detail */
+  uint32_t signals; /* condition: signals that found no waiter */
+  struct hd_holder *holders;
+  struct hd_obj *next_robust; /* of the same owner */
+  struct hd_vc before;        /* published by readers (read-write lock), or by the last round (barrier) */
+};
+#define HD_NOBODY 0xffff
+
+/* The object at addr; hd__obj creates it, hd__obj_find returns NULL. */
+struct hd_obj *hd__obj(uint64_t addr, unsigned kind);
+struct hd_obj *hd__obj_find(uint64_t addr);
+void hd__pend(struct hd_obj *o, struct hd_thread *t);
+void hd__unpend(struct hd_obj *o, struct hd_thread *t);
+void hd__enable_pending(struct hd_obj *o);
+void hd__disable_pending(struct hd_obj *o, struct hd_thread *except);
+
+/* The queue of threads that wait to be woken. It is linked by wait.next, so a thread is in one queue or list. */
+void hd__enqueue(struct hd_obj *o, struct hd_thread *t);
+void hd__dequeue(struct hd_obj *o, struct hd_thread *t);
+/* The k-th waiter by thread number, so that the choice does not depend on the order of arrival. */
+struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k);
+
+/* When a timed operation gives up. */
+struct hd_until {
+  clockid_t clock;
+  const struct timespec *at;
+};
+static inline bool hd__bad_time(const struct timespec *at) {
+  return at->tv_nsec < 0 || at->tv_nsec >= 1000000000;
+}
+/* The running thread requests this operation on o. `can`: it is enabled now. Otherwise the thread waits at o until
+ * another thread enables it, or until its time is over (`until`, NULL for never). Returns true when it timed out.
+ * The caller executes the operation and calls hd__event. */
+bool hd__request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
+/* The same at a cancellation point. */
+bool hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
+
+/* Reports a misuse of a lock, with the places where its holders took it. */
+void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_t pc, const char *text);
+/* Reports a use of freed memory, or of an object that was destroyed. */
+void hd__touch_object(const void *object, size_t size, bool destroyed, const char *text, uint64_t pc);
+
+#endif

@@ -1,0 +1,124 @@
+/* thread.h: a tested thread. */
+#ifndef HD_RUNTIME_THREAD_H
+#define HD_RUNTIME_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/model.h"
+#include "model/op.h"
+#include "runtime/core/arch.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/spin.h"
+
+struct hd_io;
+struct hd_obj;
+struct hd_team;
+struct hd_tls_dtor;
+
+/* One entry of a call stack, kept by the compilers' function hooks. */
+struct hd_call {
+  uint64_t pc; /* return address into the caller */
+  uint64_t sp; /* stack pointer inside the callee; entries above it with a smaller one are dead (longjmp) */
+};
+#define HD_CALL_DEPTH 4096 /* deeper calls are counted, not recorded */
+
+enum hd_tstate {
+  HD_T_READY,   /* its pending operation is enabled */
+  HD_T_BLOCKED, /* its pending operation is disabled */
+  HD_T_DONE,
+  HD_T_STOPPED, /* it failed in a way that the program does not survive */
+};
+
+/* A tested thread. A new thread is all zero but for what hd__thread_new sets. The fields that every scheduling point
+ * and every access use come first; the others are grouped by the concept that owns them. */
+struct hd_thread {
+  struct hd_ctx ctx;
+  struct hd_op op;      /* pending operation */
+  uint64_t tag;         /* segment of the thread, as it stands in shadow words */
+  struct hd_call *call; /* top of its call stack, while it is not running */
+  struct hd_call *calls;
+  uint64_t stack_limit;
+  struct hd_vc vc;
+  uint16_t id, parent, nth, children; /* nth: of its parent's children, from 1 */
+  uint8_t state;                      /* enum hd_tstate */
+  bool foreign; /* its code belongs to a library without hooks: what orders it is not known */
+  unsigned heap_slot;
+  unsigned section;                /* nesting of atomic sections (section.c) */
+  int ignore;                      /* nesting of ignore regions */
+  unsigned unseen;                 /* atomic and volatile accesses in a row that were no scheduling points */
+  uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */
+  struct {                         /* signals, one bit each, from 1 (wrap/signal.c) */
+    uint64_t mask, pending, waits; /* waits: for these it waits */
+    unsigned ran;                  /* handlers that it ran */
+    struct hd_vc vc;               /* published by the senders */
+  } sig;
+  struct hd_spin spin;
+  struct {                  /* waiting for an object (objects.c) */
+    struct hd_obj *at;      /* object whose list or queue it is in */
+    struct hd_thread *next; /* in that list */
+    struct hd_obj *mutex;   /* condition: mutex to reacquire */
+    uint32_t bits;          /* futex: bits it listens to */
+  } wait;
+  struct {             /* time (wrap/time.c) */
+    bool set, expired; /* its pending operation has a deadline; the deadline has come */
+    uint64_t deadline; /* virtual nanoseconds, while `set` */
+    uint64_t clock;    /* last time it saw */
+    unsigned early;    /* waits that ended before their time (--timeouts=any) */
+  } timer;
+  struct {                /* fences (memory/hooks_atomic.c) */
+    struct hd_vc release; /* clock at the last release fence */
+    struct hd_vc acquire; /* clocks seen by relaxed loads, for the next acquire fence */
+  } fence;
+  struct {          /* cancellation (wrap/cleanup.c) */
+    bool requested; /* pthread_cancel was called for it */
+    bool disabled;  /* by pthread_setcancelstate */
+    bool at_point;  /* its pending operation is a cancellation point */
+    bool taken;     /* it was cancelled there */
+    int type;
+    struct hd_op op; /* the operation that the cancellation replaced */
+  } cancel;
+  struct {             /* system calls (kernel/) */
+    void *context;     /* of the call it is in, if that is an operation (sysguard.c) */
+    struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
+    bool forks;        /* its next call is a fork for which it was picked */
+    uint32_t channels; /* pipes, sockets and the like that it has made */
+    uint32_t randoms;  /* times it asked for random numbers */
+  } sys;
+  struct hd_ident *ident; /* NULL for the first thread */
+  struct {                /* creation */
+    void *(*fn)(void *);
+    void *arg;
+    uint64_t site;    /* where it was created, with hot.detail */
+    uint32_t segment; /* its first segment */
+  } start;
+  struct {
+    bool done, detached;
+    struct hd_thread *waiter; /* waits for its end */
+    uint16_t by;              /* the thread that joined it */
+    uint32_t segment;         /* segments before this one existed when it was joined; 0: it was not */
+  } join;
+  struct { /* its end */
+    bool begun;
+    uint8_t terminating; /* std::terminate was called; 2: and what() of the exception */
+    void *value;
+    void *cleanup; /* innermost C cleanup buffer (wrap/cleanup.c) */
+    struct hd_tls_dtor *tls_dtors;
+  } exit;
+  struct hd_obj *robust; /* robust mutexes that it holds */
+  struct {
+    bool serial;             /* it gets PTHREAD_BARRIER_SERIAL_THREAD */
+    struct hd_thread *round; /* the threads it releases when it leaves, itself included */
+  } barrier;
+  struct {                /* OpenMP (wrap/openmp.c) */
+    struct hd_team *team; /* that it is a member of */
+    unsigned phase;       /* barriers of the team that it has passed */
+  } omp;
+  struct { /* what the program set and nothing depends on (wrap/settings.c) */
+    char name[16];
+    int policy, priority;
+    unsigned long *cpus; /* NULL: any */
+  } attr;
+};
+
+#endif

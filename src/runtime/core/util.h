@@ -1,0 +1,37 @@
+/* util.h: what replaces libc inside the runtime: macros, memory, strings (util.c). */
+#ifndef HD_RUNTIME_UTIL_H
+#define HD_RUNTIME_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HD_EXPORT __attribute__((visibility("default")))
+/* Exports the function as "name@version" for the dynamic linker only; versions.map lists the versions. */
+#define HD_STANDS_FOR(function, name_at_version) __asm__(".symver " #function ", " name_at_version ", remove")
+#define HD_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HD_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HD_CALLER ((uint64_t)__builtin_return_address(0))
+#define HD_BUG_ON(c) (HD_UNLIKELY(c) ? hd__bug(#c, __FILE__, __LINE__) : (void)0)
+#define HD_PAGE 4096ull
+
+/* Records a bug of ours and ends the process (finding.c). */
+_Noreturn void hd__bug(const char *cond, const char *file, int line);
+/* Ends the process at once. */
+_Noreturn void hd__die(int code);
+
+/* Returns zeroed memory of the runtime's own, NULL on failure. */
+void *hd__map(size_t size);
+/* The end of the hd__map area that contains `a`, 0 if there is none. */
+uint64_t hd__map_end(uint64_t a);
+void hd__copy(void *to, const void *from, size_t n);
+void hd__zero(void *to, size_t n);
+
+size_t hd__strlen(const char *s);
+bool hd__streq(const char *a, const char *b);
+bool hd__starts(const char *s, const char *with);
+bool hd__starts_n(const char *s, const char *with, size_t n);
+/* Formats into a bounded string: %s %d %u %x (64-bit arguments) only. Returns the length it would have. */
+size_t hd__format(char *buf, size_t cap, const char *fmt, ...);
+
+#endif

@@ -1,0 +1,91 @@
+/* kernel.h: what the rest of the runtime needs of the kernel's side: signals, system calls, descriptors, timers,
+ * files. io.h has what the files of this folder share. */
+#ifndef HD_RUNTIME_KERNEL_H
+#define HD_RUNTIME_KERNEL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/core/core.h"
+
+/* ---- signals.c ---- */
+
+void hd__signals_init(void);
+/* Restores the program's handlers to those at the start. */
+void hd__signals_begin(void);
+/* Makes the program's handlers the kernel's again (a forked child runs natively). */
+void hd__signals_native(void);
+/* The signals that the first thread masks at its start, one bit per signal from 1. */
+uint64_t hd__first_mask(void);
+void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *));
+/* Restores the default action of a signal. */
+void hd__signal_default(int sig);
+/* The program sends itself a signal; reports it if that would kill the program. */
+void hd__self_signal(int sig, uint64_t pc);
+/* Whether sp is on our signal stack, on which handlers run. */
+bool hd__on_signal_stack(uint64_t sp);
+
+/* ---- wrap/signal.c: signals between the program's threads ---- */
+
+/* The running thread handles its pending signals. */
+void hd__signals_deliver(void);
+static inline void hd__take_signals(void) {
+  if (HD_UNLIKELY(rt.cur->sig.pending & ~rt.cur->sig.mask)) hd__signals_deliver();
+}
+/* Sends a signal to a thread; returns 0 or an errno. */
+int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc);
+/* The thread that takes a signal to the whole process: one that waits for it, else the running one, else one that
+ * does not mask it. */
+struct hd_thread *hd__signal_taker(int sig);
+/* A timer sends the signal while no thread can run. */
+void hd__signal_arrive(struct hd_thread *t, int sig);
+/* Whether the program has a handler for it. */
+bool hd__signal_handled(int sig);
+/* sigsuspend, or pause when mask is NULL. */
+long hd__signal_suspend(const sigset_t *mask, uint64_t pc);
+/* No thread can run. Fails if one would have to run a handler while it waits, which is not supported. */
+void hd__signals_stuck(void);
+
+/* ---- sysguard.c, vdso.c, child.c ---- */
+
+void hd__sysguard_init(void);
+void hd__sysguard_enable(void);
+/* Undoes what the last execution changed in the kernel. */
+void hd__sysguard_begin(void);
+/* The running thread was cancelled in a system call, from which it does not return. */
+_Noreturn void hd__syscall_cancelled(void);
+void hd__vdso_init(void);
+/* Kills the children of the last execution. */
+void hd__children_begin(void);
+
+/* ---- io.c, io_wait.c ---- */
+
+#define HD_FOREVER UINT64_MAX
+/* No thread can run: waits for what is outside the process, at most `limit` virtual nanoseconds, or HD_FOREVER.
+ * Returns true when a thread can run now. */
+bool hd__io_idle(uint64_t limit);
+/* Something outside the process has changed: enables the threads that can continue. */
+void hd__io_look(void);
+/* The earliest virtual time at which a timer descriptor fires, HD_FOREVER if none is waited for. */
+uint64_t hd__timerfd_next(void);
+void hd__timerfd_fire(uint64_t now);
+/* The descriptor of the thread's pending operation, -1 if there is none. */
+int hd__io_fd(const struct hd_thread *t);
+
+/* ---- timers.c: timers that send signals ---- */
+
+void hd__alarms_begin(void);
+/* The earliest virtual time at which a timer sends a signal that has an effect, HD_FOREVER if there is none. */
+uint64_t hd__alarm_next(void);
+void hd__alarm_fire(void);
+/* Fills in what a handler receives with a signal that a timer sent. */
+void hd__alarm_info(siginfo_t *info);
+
+/* ---- files.c ---- */
+
+void hd__files_init(void);
+void hd__files_begin(void); /* before an execution */
+void hd__files_undo(void);  /* after it: restores the files it changed */
+
+#endif

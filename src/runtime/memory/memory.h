@@ -1,0 +1,167 @@
+/* memory.h: the program's memory: who accessed it (shadow.c), the heap, and restoring it (snapshot.c). */
+#ifndef HD_RUNTIME_MEMORY_H
+#define HD_RUNTIME_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/core/core.h"
+
+/* ---- shadow.c ---- */
+
+/* What an access does. */
+#define HD_A_WRITE 1u
+#define HD_A_ATOMIC 2u
+#define HD_A_VOLATILE 4u
+#define HD_A_FREE 8u
+#define HD_A_RMW 16u
+#define HD_A_CAS 32u
+
+/* The last accesses to a granule, 8 aligned bytes. */
+struct hd_cell {
+  uint64_t w, r;     /* last write and last read: segment << 32 | flags << 8 | byte mask */
+  uint64_t wpc, rpc; /* where; wpc also has the bits below */
+};
+/* Bits of wpc. */
+#define HD_CELL_VISIBLE (1ull << 63) /* accesses to the granule are scheduling points */
+#define HD_CELL_LIST \
+  (1ull << 62) /* rpc is seg_base << 32 | list, and w and r only summarise it for the fast path */
+#define HD_CELL_WATCHED (1ull << 61) /* every access is recorded: the fast path must not match */
+/* Bit of w and r: the access was atomic. */
+#define HD_CELL_ATOMIC (1ull << 9)
+#define HD_PC_MASK ((1ull << 48) - 1)
+
+#define HD_SHADOW_BASE 0x300000000000ull
+#define HD_SHADOW_ADDR_MASK ((1ull << 40) - 1)
+static inline struct hd_cell *hd__cell(uint64_t addr) {
+  /* The low 40 bits without the last 3, times 4; written with shifts, which need no long constants. */
+  return (struct hd_cell *)(HD_SHADOW_BASE + ((addr << 24 >> 27) << 5));
+}
+
+int hd__shadow_init(void);
+/* Clears the shadow memory, when segment numbers start again. */
+void hd__shadow_begin(void);
+void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* A plain access to any number of bytes, or none (hooks.c). Does nothing while the runtime is not active. */
+void hd__access_range(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* A place in a module that was instrumented without Heddle's plug-in for the compiler, or 0 (hooks_plugin.c). */
+uint64_t hd__without_plugin(void);
+struct hd_cas {
+  const void *at, *expected;
+  unsigned size;
+};
+/* Whether the compare-and-swap would succeed now. */
+bool hd__cas_wins(const struct hd_cas *cas);
+/* hd__access_slow for a compare-and-swap, which is a write only if it is going to succeed. */
+void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas);
+/* Notes the value that an atomic operation would find now. */
+void hd__op_find(struct hd_op *op);
+/* The block [addr, addr+size) is freed: a write to every byte of it that any thread has accessed. */
+void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc);
+/* The block [addr, addr+size) is new: forgets the accesses to its addresses. */
+void hd__shadow_forget(uint64_t addr, uint64_t size);
+/* The same for memory that may be large and hardly accessed. */
+void hd__shadow_forget_large(uint64_t addr, uint64_t size);
+
+/* ---- visible memory: accesses to it are scheduling points ---- */
+
+bool hd__shadow_visible(uint64_t addr, uint64_t size);
+/* Makes the memory visible, if it is not. */
+void hd__shadow_show(uint64_t addr, uint64_t size);
+/* Appends to the visible log: a granule, or the place of a spin loop (HD_VISIBLE_SPIN | pc). */
+void hd__log_visible(uint64_t entry);
+#define HD_VISIBLE_SPIN (1ull << 62)
+/* Applies entries [from, to) of the visible log. */
+void hd__shadow_learn(uint64_t from, uint64_t to);
+
+/* ---- heap.c ---- */
+
+#define HD_HEAP_BASE 0x201000000000ull
+#define HD_HEAP_END 0x20f000000000ull
+static inline bool hd__heap_owns(uint64_t a) { return a - HD_HEAP_BASE < HD_HEAP_END - HD_HEAP_BASE; }
+
+struct hd_block {
+  uint64_t base, size; /* what the program sees */
+  uint16_t thread;
+  bool live;
+  uint32_t alloc_site, free_site;
+};
+
+int hd__heap_init(void);
+extern bool hd__heap_on; /* malloc serves from our heap */
+void hd__heap_start(void);
+/* Where a thread allocates: fixed by its place in the tree of creations, not by when it was created. */
+unsigned hd__heap_slot(const struct hd_thread *t, const struct hd_thread *parent);
+void *hd__heap_alloc(size_t size, size_t align, uint64_t pc);
+extern bool hd__heap_fresh; /* the block allocated last is all zero */
+void hd__heap_free(void *p, uint64_t pc);
+size_t hd__heap_size(void *p);
+bool hd__heap_block(uint64_t addr, struct hd_block *b);
+/* Marks the state that hd__heap_restore returns to. */
+void hd__heap_mark(void);
+void hd__heap_restore(void);
+/* Calls f for every range of heap memory in use. */
+void hd__heap_each_range(void (*f)(char *lo, char *hi));
+/* Calls f for every block, live or freed, allocated since hd__heap_mark. */
+void hd__heap_each_block(void (*f)(const struct hd_block *b));
+size_t hd__heap_marked_blocks(void);
+
+/* Reports an invalid free, or an access outside any live block. */
+void hd__bad_free(unsigned kind, uint64_t p, uint64_t pc);
+void hd__bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* Reports an access to [addr, addr+size) that is not inside a live block. */
+void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* The live block that was last looked up; a free and a new execution empty it. */
+extern struct hd_live { uint64_t lo, hi; } hd__live;
+static inline void hd__heap_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  if (addr < hd__live.lo || addr + size > hd__live.hi) hd__heap_check_slow(addr, size, flags, pc);
+}
+/* leaks.c: reports blocks of this execution that are not reachable. */
+void hd__report_leaks(void);
+
+/* Memory of the runtime's own, for what the original libc functions allocate. */
+void *hd__private_alloc(size_t size, size_t align);
+bool hd__private_owns(uint64_t a);
+extern int hd__private_depth; /* > 0: malloc serves the runtime, not the program */
+
+/* ---- heap_before.c: blocks from before a call of hd_check ---- */
+
+extern unsigned hd__before_freed; /* how many have been freed */
+void hd__before_free(uint64_t p, uint64_t size, uint64_t pc);
+/* Reports an access to a block that was freed. */
+void hd__before_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* The freed block at `addr`, if there is one. */
+bool hd__before_block(uint64_t addr, struct hd_block *b);
+void hd__before_restore(void);
+
+/* Reports an access to memory that is not allocated, wherever it was allocated. */
+static inline void hd__block_check(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  if (hd__heap_owns(addr))
+    hd__heap_check(addr, size, flags, pc);
+  else if (HD_UNLIKELY(hd__before_freed))
+    hd__before_check_slow(addr, size, flags, pc);
+}
+
+/* ---- snapshot.c ---- */
+
+/* Records all writable memory so that it can be restored; with `guard` it is write-protected to find the pages that
+ * change. [stack_lo, stack_hi) is the part of the first thread's stack that is in use. */
+int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard);
+void hd__snapshot_restore(void);
+/* Handles a write fault at addr. Returns true when the page was protected by us and the write may be retried. */
+bool hd__snapshot_fault(uint64_t addr);
+/* Makes [addr, addr+size) writable for a system call that is about to write there. */
+void hd__snapshot_touch(uint64_t addr, uint64_t size);
+/* Protects the pages in the range again that have not changed. */
+void hd__snapshot_reguard(uint64_t addr, uint64_t size);
+/* Makes all memory writable; nothing will be restored any more. pre: just restored. */
+void hd__snapshot_unguard(void);
+/* The current protection of the page at addr, -1 if there is none. */
+int hd__snapshot_prot(uint64_t addr);
+/* Whether another process may share the memory at addr. */
+bool hd__snapshot_shared(uint64_t addr);
+/* Calls f for every recorded range of memory. */
+void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
+
+#endif

@@ -1,0 +1,113 @@
+/* wrap.h: between the wrappers, and the originals behind them (real.c). */
+#ifndef HD_RUNTIME_WRAP_H
+#define HD_RUNTIME_WRAP_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <threads.h>
+#include <time.h>
+
+#include "runtime/core/core.h"
+
+/* ---- mutexes, conditions, once: the functions of the same name, called from pc ---- */
+
+int hd__mutex_lock(pthread_mutex_t *m, uint64_t pc);
+int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc);
+int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc);
+int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc);
+int hd__mutex_destroy(pthread_mutex_t *m, uint64_t pc);
+int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
+                  uint64_t pc); /* at: NULL for a wait without a limit */
+int hd__cond_signal(pthread_cond_t *c, uint64_t pc);
+int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc);
+int hd__cond_destroy(pthread_cond_t *c, uint64_t pc);
+int hd__once(pthread_once_t *once, void (*fn)(void), uint64_t pc);
+
+/* Whether the running thread owns it. */
+bool hd__mutex_owned(const pthread_mutex_t *m);
+bool hd__mutex_free(uint64_t m);
+/* Releases and reacquires the mutex around a wait for a condition. */
+void hd__mutex_leave(pthread_mutex_t *m);
+int hd__mutex_return(pthread_mutex_t *m, uint64_t pc);
+void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc);
+/* The running thread ends: its robust mutexes become free and inconsistent. */
+void hd__mutexes_abandon(void);
+
+/* ---- threads ---- */
+
+int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg,
+                      uint64_t pc);
+int hd__thread_join(pthread_t th, void **ret, uint64_t pc);
+int hd__thread_detach(pthread_t th, uint64_t pc);
+/* The tested thread with that handle, NULL if there is none. */
+struct hd_thread *hd__thread_find(pthread_t th);
+_Noreturn void hd__thread_exit(void *ret);
+/* Runs the destructors of C++ thread_local objects. */
+void hd__run_tls_dtors(struct hd_thread *t);
+/* Keys of thread-specific data: the state to restore, and restoring it. */
+void hd__keys_mark(void);
+void hd__keys_begin(void);
+
+/* ---- cancellation (cleanup.c) ---- */
+
+/* The running thread is at a cancellation point: returns if it was not cancelled. */
+void hd__test_cancel(void);
+/* hd__step where the thread may be cancelled. Returns true when it was: the caller cleans up and calls hd__cancel. */
+bool hd__step_cancel(void);
+_Noreturn void hd__cancel(void);
+/* The same where there is nothing to clean up. */
+static inline void hd__step_or_cancel(void) {
+  if (HD_UNLIKELY(hd__step_cancel())) hd__cancel();
+}
+/* hd__point_open where the thread may be cancelled. */
+void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc);
+
+/* ---- time ---- */
+
+/* Whether a timed wait of the running thread may end before its time. */
+bool hd__any_time(void);
+/* The wait ends now. If it is `blocked` it ends early: the clock that the thread sees moves to its deadline. Returns
+ * `blocked`. */
+bool hd__early(bool blocked, clockid_t clock, const struct timespec *at);
+void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);
+void hd__deadline_in(struct hd_thread *t, uint64_t ns);
+void hd__deadline_clear(struct hd_thread *t);
+uint64_t hd__clock_zero(clockid_t clock); /* what the clock shows at virtual time 0 */
+void hd__sleep(uint64_t ns, uint64_t pc);
+
+/* ---- the end of the program (exit.c) and of std::terminate (exception.c) ---- */
+
+_Noreturn void hd__program_exit(int status);
+_Noreturn void hd__exit_now(int status); /* as _exit */
+void hd__exit_register_last(void);
+/* Finds out whether leaving the program runs anything (destructors, atexit handlers). */
+void hd__exit_mark(void);
+void hd__exit_begin(void);
+/* The program aborts. Does not return if std::terminate called abort. */
+void hd__terminated(uint64_t pc);
+void hd__terminate_mark(void);
+void hd__terminate_begin(void);
+
+/* ---- openmp.c ---- */
+
+void hd__openmp_init(void);
+void hd__openmp_begin(void);
+
+/* ---- the originals (real.c) ---- */
+
+typedef void (*hd_handler)(void); /* of std::terminate */
+#define HD_REAL(ret, name, args) extern ret(*real_##name) args;
+#include "runtime/wrap/real.def"
+#undef HD_REAL
+void hd__real_init(void);
+
+#endif

@@ -1,0 +1,166 @@
+/* replay.c: a stored finding is executed again and compared with what was recorded, event by event. Runs in the
+ * supervisor.
+ *
+ * What can differ, in this order: the program was rebuilt (known before anything is run), the schedule could not be
+ * followed, an event came out differently, the finding did not come out. */
+#include "session/rerun.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* Checks that the program can still be run, and whether it is the one that the finding was stored for. */
+static int check_program(struct hd_replay *r, struct hd_err *err) {
+  struct hd_command *c = &r->stored.command;
+  r->now.preload = hd_command_preloads(c);
+  /* The user named a folder, not this program: that it is gone is not wrong usage. */
+  if (hd_program_open(c->program.path, NULL, "/", &r->now, err) != HD_OK) return err->code = HD_EENV;
+  struct stat st;
+  if (stat(c->cwd, &st) || !S_ISDIR(st.st_mode))
+    return hd_fail(err, HD_EENV, "%s: the folder it was run in is gone; create it to replay", c->cwd);
+  r->rebuilt = r->now.hash != c->program.hash || r->now.size != c->program.size;
+  c->program.runtime_found = r->now.runtime_found;
+  c->program.preload = r->now.preload;
+  return hd_command_find_runtime(c, err);
+}
+
+int hd_replay_init(struct hd_replay *r, const char *dir, bool original, struct hd_err *err) {
+  *r = (struct hd_replay){.input.fd = -1};
+  int rc = hd_store_read(dir, original, &r->stored, err);
+  if (rc == HD_OK) rc = check_program(r, err);
+  if (rc == HD_OK) rc = hd_input_from_file(&r->input, r->stored.input_path, err);
+  if (rc != HD_OK) hd_replay_fini(r);
+  return rc;
+}
+
+void hd_replay_fini(struct hd_replay *r) {
+  hd_stored_fini(&r->stored);
+  hd_program_fini(&r->now);
+  hd_input_fini(&r->input);
+}
+
+/* ---- comparing events ---- */
+
+/* The traces of then and now, event by event. */
+struct pairs {
+  struct hd_tr_source *then, *now;
+  struct hd_tr_event want, got;
+  bool wants, gets; /* there is such an event */
+  uint64_t at;      /* number of the pair, from 1 */
+};
+
+/* The next event that was an operation of the schedule. Which other accesses were recorded depends on which memory is
+ * shared, and says nothing more. */
+static int next_operation(struct hd_tr_source *s, struct hd_tr_event *e, bool *there, struct hd_err *err) {
+  int rc;
+  do rc = hd_tr_next(s, e, err);
+  while (rc > 0 && (e->flags & HD_EV_PLAIN));
+  *there = rc > 0;
+  return rc < 0 ? rc : HD_OK;
+}
+
+/* In a rebuilt program every address may have moved: then only what the threads do is compared. */
+static bool same_event(const struct pairs *p, bool rebuilt) {
+  const struct hd_tr_tables *t = p->then->tables, *u = p->now->tables;
+  const struct hd_tr_event *a = &p->want, *b = &p->got;
+  if (a->op != b->op || ((a->flags ^ b->flags) & HD_EV_FAILED) || a->size != b->size ||
+      strcmp(t->thread.v[a->thread].name, u->thread.v[b->thread].name) != 0)
+    return false;
+  if (rebuilt) return true;
+  uint64_t pc = a->place ? t->place.v[a->place - 1].pc : 0;
+  if (pc != (b->place ? u->place.v[b->place - 1].pc : 0)) return false;
+  if (hd_op_object[a->op] != HD_OBJ_THREAD) return a->object == b->object;
+  return strcmp(t->thread.v[a->object].name, u->thread.v[b->object].name) == 0;
+}
+
+/* Finds the first pair that differs; `differs` is false if all are the same. The caller closes both. */
+static int first_difference(const struct hd_replay *r, const struct hd_rerun *run, bool names,
+                            struct pairs *p, bool *differs, struct hd_err *err) {
+  *p = (struct pairs){0};
+  *differs = false;
+  int rc = hd_tr_open_file(r->stored.trace, &p->then, err);
+  if (rc != HD_OK) return rc;
+  p->now = hd_rerun_trace(run, &r->stored.command, names, false);
+  do {
+    p->at++;
+    rc = next_operation(p->then, &p->want, &p->wants, err);
+    if (rc == HD_OK) rc = next_operation(p->now, &p->got, &p->gets, err);
+    if (rc != HD_OK) return rc;
+    *differs = p->wants != p->gets || (p->wants && !same_event(p, r->rebuilt));
+  } while (p->wants && !*differs);
+  return HD_OK;
+}
+
+static void close_pairs(struct pairs *p) {
+  hd_tr_close(p->then);
+  hd_tr_close(p->now);
+}
+
+static const char *likely_cause(const struct hd_replay *r, const struct pairs *p) {
+  if (r->rebuilt) return "the program was rebuilt; run heddle check again";
+  const struct hd_tr_tables *t = p->then->tables, *u = p->now->tables;
+  if (p->wants && p->gets && p->want.op == p->got.op && p->want.place && p->got.place &&
+      t->place.v[p->want.place - 1].pc == u->place.v[p->got.place - 1].pc &&
+      strcmp(t->thread.v[p->want.thread].name, u->thread.v[p->got.thread].name) == 0)
+    return "the same operation on another address: a library or the kernel changed since";
+  return "the program read something that differs between runs: a file, the network, or the time";
+}
+
+/* Compares once more, with names: they cost time, and are seldom needed. */
+static int describe_difference(const struct hd_replay *r, const struct hd_rerun *run,
+                               struct hd_comparison *out, struct hd_err *err) {
+  struct pairs p;
+  bool differs;
+  int rc = first_difference(r, run, true, &p, &differs, err);
+  if (rc == HD_OK) {
+    out->event = p.at;
+    out->cause = likely_cause(r, &p);
+    if (p.wants) hd_tr_describe(&out->want, p.then->tables, &p.want);
+    if (p.gets) hd_tr_describe(&out->got, p.now->tables, &p.got);
+    if (!p.wants) hd_str_add(&out->want, "the end");
+    if (!p.gets) hd_str_add(&out->got, "the end");
+  }
+  close_pairs(&p);
+  return rc;
+}
+
+/* ---- the result ---- */
+
+static int check_start(const struct hd_replay *r, const struct hd_rerun *run, struct hd_err *err) {
+  const struct hd_command *c = &r->stored.command;
+  if (run->outcome.end != HD_PROCESS_START) return HD_OK;
+  if (!c->calls) return hd_fail(err, HD_EENV, "%s did not start", c->program.path);
+  return hd_fail(err, HD_EENV, "%s did not reach the call of hd_check that this was found in: %s",
+                 c->program.path,
+                 r->rebuilt ? "it was rebuilt; run the test again"
+                            : "its tests have to run in the same order, at the same addresses");
+}
+
+int hd_replay_compare(const struct hd_replay *r, const struct hd_rerun *run, struct hd_comparison *out,
+                      struct hd_err *err) {
+  struct pairs p;
+  bool differs;
+  *out = (struct hd_comparison){0};
+  hd_str_init(&out->why);
+  hd_str_init(&out->want);
+  hd_str_init(&out->got);
+  int rc = first_difference(r, run, false, &p, &differs, err);
+  close_pairs(&p);
+  if (rc == HD_OK) rc = check_start(r, run, err);
+  if (rc != HD_OK) return rc;
+  out->same = hd_rerun_same(run, &r->stored.schedule, &out->why);
+  /* Events of a process that died may lack the last one or have it: the death itself is what counts. */
+  bool partial = r->stored.schedule.partial || (run->found && run->capture.rec->partial);
+  differs = differs && !(out->same && partial && !(p.wants && p.gets));
+  if (differs && run->outcome.end != HD_PROCESS_STOPPED) rc = describe_difference(r, run, out, err);
+  out->result = run->outcome.end == HD_PROCESS_ERROR ? HD_REPLAY_ERROR
+                : !out->same                         ? HD_REPLAY_NOT_REPRODUCED
+                : differs                            ? HD_REPLAY_OTHER_EVENTS
+                                                     : HD_REPLAY_SAME;
+  return rc;
+}
+
+void hd_comparison_fini(struct hd_comparison *c) {
+  hd_str_fini(&c->why);
+  hd_str_fini(&c->want);
+  hd_str_fini(&c->got);
+}

@@ -1,0 +1,130 @@
+/* rerun.h: schedules that are executed again: to confirm a finding, to minimise it, to replay it, to debug it.
+ * Runs in the supervisor. */
+#ifndef HD_SESSION_RERUN_H
+#define HD_SESSION_RERUN_H
+
+#include "report/report.h"
+#include "session/store.h"
+#include "trace/trace.h"
+
+/* ---- rerun.c: one execution of a schedule ---- */
+
+struct hd_rerun {
+  struct hd_outcome outcome;
+  bool found; /* some finding */
+  struct hd_capture capture;
+  struct hd_control control; /* what the process left, until hd_rerun_fini */
+  const struct hd_event
+      *event; /* every operation, with values; accesses that were no steps are HD_EV_PLAIN */
+  size_t nevents;
+  const uint64_t *calls; /* HD_CALLS for each of the first `ncalls` events: who called its place */
+  size_t ncalls;
+  uint8_t *kept;            /* [nevents] whether it goes into the trace; owned */
+  struct hd_module *module; /* owned */
+  size_t nmodules;
+  char *error; /* why the runtime gave up, or NULL; owned */
+  struct hd_status status;
+};
+
+/* Follows the schedule in a fresh process. */
+int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+                      enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
+                      struct hd_err *err);
+/* The same with another configuration than that of the schedule. */
+int hd_rerun_config(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_config *config,
+                    const struct hd_input *in, enum hd_output how, struct hd_str *kept, double hang_timeout,
+                    struct hd_rerun *out, struct hd_err *err);
+void hd_rerun_fini(struct hd_rerun *r);
+/* Whether it gave the finding of the schedule; if not, `why` says what happened instead. */
+bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why);
+/* Its finding as a value, with the names of the program. pre: r->found. The caller frees both; `sym` may be NULL. */
+struct hd_finding *hd_rerun_finding(const struct hd_rerun *r, const struct hd_command *cmd,
+                                    struct hd_symbolizer **sym);
+/* The story of `f`, or NULL when there is none to show. */
+struct hd_story *hd_rerun_story(const struct hd_rerun *r, const struct hd_finding *f,
+                                struct hd_symbolizer *sym);
+/* What was recorded, as a trace; with `names`, places and objects have their names; with `all`, accesses to memory of
+ * one thread alone are included. Close it before hd_rerun_fini. */
+struct hd_tr_source *hd_rerun_trace(const struct hd_rerun *r, const struct hd_command *cmd, bool names,
+                                    bool all);
+
+/* "the program called sem_wait, which ... at x.c:12 (worker)": why the runtime gave up. */
+void hd_runtime_error_text(struct hd_str *out, const struct hd_ctl *ctl, const struct hd_command *cmd);
+/* HD_E* of such an error (enum hd_rt_error). */
+int hd_runtime_error_code(uint32_t error);
+
+/* ---- reduce.c: smaller schedules with the same finding ---- */
+
+struct hd_reduction {
+  bool found;  /* a schedule with the same finding, confirmed; it may be no smaller than the first one */
+  bool fewest; /* no schedule has fewer preemptions */
+  struct hd_schedule schedule;
+  struct hd_rerun rerun; /* the run that confirmed it */
+  struct hd_cost before, after;
+  uint64_t tries;
+  double seconds;
+};
+/* Looks for the smallest schedule with the finding `f` of `s`, for about so many seconds. */
+int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+              const struct hd_finding *f, double seconds, double hang_timeout, struct hd_reduction *out,
+              struct hd_err *err);
+void hd_reduction_fini(struct hd_reduction *r);
+/* Follows the steps as far as possible; `fails`: that gave the finding `f`, or it is not known. */
+int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+                  const struct hd_finding *f, double hang_timeout, bool *fails, struct hd_err *err);
+
+/* ---- explain.c ---- */
+
+/* Looks for a smaller schedule with the finding; if there is one, the finding is replaced by the same one as that
+ * schedule shows it. */
+int hd_explain(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
+               struct hd_finding **f, double seconds, double hang_timeout, struct hd_reduction *out,
+               struct hd_err *err);
+
+/* ---- replay.c: a stored finding is executed again and compared ---- */
+
+struct hd_replay {
+  struct hd_stored stored;
+  struct hd_program now; /* the program as it is today ... */
+  bool rebuilt;          /* ... is not the one that the finding was stored for */
+  struct hd_input input;
+};
+/* Reads the folder (as hd_store_read) and checks that its program can be run. */
+int hd_replay_init(struct hd_replay *r, const char *dir, bool original, struct hd_err *err);
+void hd_replay_fini(struct hd_replay *r);
+
+/* From best to worst. */
+enum hd_replay_result {
+  HD_REPLAY_SAME,
+  HD_REPLAY_OTHER_EVENTS, /* the same finding */
+  HD_REPLAY_NOT_REPRODUCED,
+  HD_REPLAY_ERROR, /* the runtime gave up */
+};
+/* How a run compares with what is stored. */
+struct hd_comparison {
+  enum hd_replay_result result;
+  bool same;          /* it gave the finding */
+  struct hd_str why;  /* what happened instead, if not */
+  uint64_t event;     /* number of the first event that differs; 0: none does */
+  struct hd_str want; /* that event as stored ... */
+  struct hd_str got;  /* ... and now */
+  const char *cause;  /* the likely cause */
+};
+/* An error: the program did not come to the point where control begins. */
+int hd_replay_compare(const struct hd_replay *r, const struct hd_rerun *run, struct hd_comparison *out,
+                      struct hd_err *err);
+void hd_comparison_fini(struct hd_comparison *c);
+
+/* ---- gdb.c ---- */
+
+/* The verb by which gdb starts the program. */
+#define HD_GDB_START "gdb-start"
+
+/* Starts gdb in the failing execution. `original`: as for hd_store_read; `run`: a replay that has shown the finding;
+ * `args`: further arguments for gdb, ends with NULL. Returns gdb's exit code, or an error. */
+int hd_gdb(const struct hd_stored *stored, const char *dir, bool original, const struct hd_rerun *run,
+           char **args, struct hd_err *err);
+/* Replaces this process, which gdb has started, by the program. Returns only on failure. */
+int hd_gdb_exec(struct hd_err *err);
+
+#endif

@@ -1,0 +1,384 @@
+/* search.c: counters and findings of a search: added up over workers; confirmed, deduplicated, stored and reported;
+ * and the summary. Runs in the supervisor.
+ *
+ * The shared memory outlives each tested process, so that the next one continues where the last one died. A finding is
+ * handled as soon as it is seen, while the search goes on: hours of work are not lost when the machine is switched
+ * off. */
+#include "session/session_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_EXPLAIN 0.05       /* seconds that are worth starting with */
+#define PROGRESS_INTERVAL 0.09 /* seconds */
+
+/* ---- counters ---- */
+
+/* Each worker has its own list of labels. */
+static void add_targets(struct hd_status *sum, const struct hd_status *st, bool counts) {
+  for (uint32_t i = 0; i < st->ntargets && i < HD_MAX_TARGETS; i++) {
+    const struct hd_target *t = &st->target[i];
+    uint32_t k = 0;
+    while (k < sum->ntargets && strncmp(sum->target[k].label, t->label, sizeof t->label) != 0) k++;
+    if (k == HD_MAX_TARGETS) continue;
+    if (k == sum->ntargets) {
+      snprintf(sum->target[k].label, sizeof sum->target[k].label, "%.*s", (int)sizeof t->label - 1, t->label);
+      for (char *c = sum->target[k].label; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+      sum->ntargets++;
+    }
+    if (counts) sum->target[k].executions += t->executions;
+  }
+}
+
+static void add_status(struct hd_status *sum, const struct hd_status *st, uint64_t epoch) {
+  bool counts = st->epoch == epoch; /* else the search has begun anew since */
+  sum->discarded += st->discarded + (counts ? 0 : st->executions + st->infeasible);
+  sum->events += st->events;
+  sum->switches += st->switches;
+  sum->findings_dropped += st->findings_dropped;
+  sum->lossy |= st->lossy;
+  sum->sampled |= st->sampled;
+  sum->strayed += st->strayed;
+  sum->races_off |= st->races_off;
+  if (st->foreign) sum->foreign = st->foreign;
+  if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
+  if (st->restart) sum->restart = st->restart;
+  if (st->bounds_done > sum->bounds_done) sum->bounds_done = st->bounds_done;
+  sum->bound_cut |= st->bound_cut;
+  for (int i = 0; i < HD_MAX_PHASES; i++) {
+    if (st->phase[i].strategy[0])
+      memcpy(sum->phase[i].strategy, st->phase[i].strategy, sizeof sum->phase[i].strategy);
+    if (counts) sum->phase[i].executions += st->phase[i].executions;
+  }
+  add_targets(sum, st, counts);
+  if (!counts) return;
+  sum->executions += st->executions;
+  sum->blocked += st->blocked;
+  sum->infeasible += st->infeasible;
+  sum->cut += st->cut;
+  sum->classes += st->classes;
+  sum->class_sum += st->class_sum;
+  sum->states += st->states;
+  sum->state_sum += st->state_sum;
+}
+
+struct hd_status hd__session_total(const struct hd_session *s) {
+  struct hd_status sum = {0};
+  uint64_t epoch = s->worker[0].control.shared->epoch;
+  add_status(&sum, &s->carried, epoch);
+  for (unsigned i = 0; i < s->nworkers; i++) add_status(&sum, &s->worker[i].control.good, epoch);
+  sum.epoch = epoch;
+  sum.error = s->worker[0].control.good.error;
+  return sum;
+}
+
+bool hd__session_complete(const struct hd_session *s) {
+  struct hd_status st = hd__session_total(s);
+  return s->config.search.mode == HD_MODE_CHECK && s->worker[0].control.shared->over && !st.cut &&
+         !st.lossy && !st.sampled && !st.bound_cut && hd_strategy_systematic(s->config.search.strategy);
+}
+
+/* How many executions there may be in all; 0 when that is not known: an estimate whose spread is a hundred times itself
+ * says nothing. */
+static double estimate(const struct hd_session *s, const struct hd_status *st, double *spread) {
+  const struct hd_shared *sh = s->worker[0].control.shared;
+  double seen =
+      st->phase[0].strategy[0] ? (double)st->phase[0].executions : (double)(st->executions + st->infeasible);
+  *spread = 0;
+  if (!(sh->estimate.fraction > 0) || !(sh->estimate.weight > 0)) return 0;
+  double all = seen / sh->estimate.fraction;
+  double mean = sh->estimate.samples / sh->estimate.weight;
+  double variance = sh->estimate.inverse / sh->estimate.weight - mean * mean;
+  if (variance > 0) *spread = sqrt(variance) / mean * all;
+  return isfinite(all) && *spread < 100 * all ? all : 0;
+}
+
+void hd__session_progress(struct hd_session *s) {
+  double now = hd_now();
+  if (!s->events.progress || now - s->shown_at < PROGRESS_INTERVAL) return;
+  s->shown_at = now;
+  struct hd_status st = hd__session_total(s);
+  struct hd_session_progress p = {
+      .executions = st.executions + s->deaths,
+      .events = st.events,
+      .findings = s->finding.n,
+      .seconds = now - s->started,
+      .bounded = s->config.search.bound_iterate,
+      .bound = s->worker[0].control.good.bound,
+      .fraction = s->worker[0].control.shared->estimate.fraction,
+  };
+  if (p.seconds > 0) p.rate = (double)(p.executions - s->carried.executions) / p.seconds;
+  p.estimate = estimate(s, &st, &p.spread);
+  s->events.progress(s->events.arg, &p);
+}
+
+/* ---- findings ---- */
+
+static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c, struct hd_schedule *out) {
+  const struct hd_config *config = &w->control.config;
+  *out = (struct hd_schedule){
+      .seed = config->seed,
+      .execution = c->rec->execution,
+      .max_length = config->max_length,
+      .ignore = config->ignore,
+      .key = c->rec->key,
+      .restart = w->control.good.restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY,
+      .spurious = config->spurious,
+      .timeouts_any = config->timeouts_any,
+      .leaks = config->leaks,
+      .thread_leaks = config->thread_leaks,
+      .exit_status = config->exit_status,
+      .partial = c->rec->partial,
+      .kind = c->rec->kind,
+      .step = c->step,
+      .nsteps = c->nsteps,
+      .visible = c->visible,
+      .nvisible = c->nvisible,
+  };
+  memcpy(out->strategy, config->strategy, sizeof out->strategy);
+}
+
+static bool known_key(const struct hd_session *s, uint64_t key) {
+  for (size_t i = 0; i < s->key.n; i++)
+    if (s->key.v[i] == key) return true;
+  return false;
+}
+
+/* Remembers the finding; false if one like it is known. */
+static bool remember(struct hd_session *s, const struct hd_finding *f, uint64_t key) {
+  hd_vec_push(&s->key, key);
+  char *identity = hd_finding_identity(f);
+  for (size_t i = 0; i < s->identity.n; i++) {
+    if (strcmp(s->identity.v[i], identity) == 0) {
+      free(identity);
+      return false;
+    }
+  }
+  hd_vec_push(&s->identity, identity);
+  return true;
+}
+
+/* The strategy that ran the finding's execution as a part of another one, or NULL. */
+static const char *phase_of(const struct hd_worker *w, const struct hd_finding_rec *rec) {
+  const struct hd_status *st = &w->control.good;
+  return rec->phase < HD_MAX_PHASES && st->phase[rec->phase].strategy[0] ? st->phase[rec->phase].strategy
+                                                                         : NULL;
+}
+
+/* The finding as a value: from the rerun's richer record when that is the same, else from the search's. */
+static struct hd_finding *make_finding(struct hd_session *s, const struct hd_worker *w,
+                                       const struct hd_capture *c, const struct hd_rerun *r,
+                                       const struct hd_schedule *schedule) {
+  struct hd_str why;
+  hd_str_init(&why);
+  bool same = hd_rerun_same(r, schedule, &why);
+  /* A death says nothing about places; whichever record has some is the better one. */
+  bool use_rerun = same && (c->rec->partial || !r->capture.rec->partial);
+  const struct hd_ctl *ctl = w->control.ctl;
+  size_t n = hd_control_sane(&w->control) ? ctl->status.nmodules : 0;
+  struct hd_symbolizer *sym =
+      use_rerun ? hd_symbolizer_new(r->module, r->nmodules, s->command.program.path, s->command.cwd)
+                : hd_symbolizer_new(ctl->module, n, s->command.program.path, s->command.cwd);
+  struct hd_finding *f = hd_finding_new(use_rerun ? r->capture.rec : c->rec, sym);
+  hd_symbolizer_free(sym);
+  f->execution = c->rec->execution;
+  f->seed = c->rec->seed;
+  f->key = c->rec->key;
+  f->steps = c->nsteps;
+  const char *part = phase_of(w, c->rec);
+  snprintf(f->strategy, sizeof f->strategy, "%s", part ? part : s->config.search.strategy);
+  f->replays = same;
+  if (!same) f->no_replay = hd_strdup(why.s);
+  hd_str_fini(&why);
+  return f;
+}
+
+/* Looks for a smaller schedule, if there is time. More findings may follow when the first does not end the search. */
+static void explain(struct hd_session *s, const struct hd_schedule *schedule, struct hd_finding **f,
+                    struct hd_reduction *out) {
+  struct hd_err err;
+  double left = s->config.explain - s->explained;
+  if (s->config.search.all) left /= 2;
+  if (left < MIN_EXPLAIN || !(*f)->replays || hd_interrupts() > 0) return;
+  double began = hd_now();
+  if (s->events.progress)
+    s->events.progress(s->events.arg, &(struct hd_session_progress){.minimising = true});
+  if (hd_explain(&s->command, schedule, &s->input, f, left, s->config.hang_timeout, out, &err) != HD_OK)
+    hd_warn("no smaller schedule: %s", err.text);
+  s->explained += hd_now() - began;
+}
+
+/* Ends the search: the finding cannot be confirmed or stored. */
+static void fail(struct hd_session *s, const struct hd_err *err) {
+  s->failed = err->code;
+  s->failure = *err;
+}
+
+/* Minimises, stores and reports a new finding, which it takes over. */
+static void add_finding(struct hd_session *s, const struct hd_worker *w, const struct hd_finding_rec *rec,
+                        struct hd_finding *f, struct hd_record *record) {
+  struct hd_err err;
+  struct hd_reduction smaller = {0};
+  explain(s, record->schedule, &f, &smaller);
+  record->finding = f;
+  if (smaller.found) record->reduction = &smaller;
+  if (hd_store_write(&s->store, record, &err) != HD_OK) fail(s, &err);
+  hd_vec_push(&s->finding, f);
+  if (phase_of(w, rec)) s->phase_findings[rec->phase]++;
+  if (s->events.finding) s->events.finding(s->events.arg, f);
+  hd_reduction_fini(&smaller);
+}
+
+/* Confirms a finding; adds it if it is new and not suppressed. */
+static void handle(struct hd_session *s, const struct hd_worker *w, const struct hd_capture *c) {
+  struct hd_err err;
+  if (s->failed || (s->finding.n > 0 && !s->config.search.all) || known_key(s, c->rec->key)) return;
+  struct hd_schedule schedule;
+  fill_schedule(w, c, &schedule);
+  struct hd_str output;
+  hd_str_init(&output);
+  struct hd_rerun r;
+  int rc = hd_rerun_schedule(&s->command, &schedule, &s->input, HD_OUTPUT_KEEP, &output,
+                             s->config.hang_timeout, &r, &err);
+  if (rc != HD_OK) {
+    hd_str_fini(&output);
+    fail(s, &err);
+    return;
+  }
+  struct hd_finding *f = make_finding(s, w, c, &r, &schedule);
+  bool fresh = remember(s, f, c->rec->key);
+  bool hidden = fresh && hd_suppressed(s->suppressions, f);
+  s->suppressed += hidden;
+  struct hd_record record = {NULL, &schedule, &r, &s->command, &s->input, &output, NULL};
+  if (fresh && !hidden)
+    add_finding(s, w, c->rec, f, &record);
+  else
+    hd_finding_free(f);
+  hd_rerun_fini(&r);
+  hd_str_fini(&output);
+}
+
+void hd__session_harvest(struct hd_session *s, struct hd_worker *w) {
+  if (!hd_control_sane(&w->control)) return;
+  hd_control_save(&w->control);
+  uint32_t n = __atomic_load_n(&w->control.ctl->status.nfindings, __ATOMIC_ACQUIRE);
+  if (n > HD_MAX_FINDINGS) n = HD_MAX_FINDINGS;
+  while (w->seen < n) {
+    struct hd_capture c;
+    hd_capture_finding(&c, &w->control, w->seen++);
+    handle(s, w, &c);
+    hd_capture_fini(&c);
+  }
+}
+
+void hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o) {
+  const struct hd_ctl *ctl = w->control.ctl;
+  uint32_t n = hd_control_sane(&w->control) ? ctl->status.nfindings : 0;
+  s->deaths++;
+  for (uint32_t i = 0; i < n; i++)
+    if (ctl->finding[i].execution == ctl->status.execution) return;
+  enum hd_kind kind = hd_death_kind(o, &w->control);
+  if (s->config.search.ignore >> kind & 1) return;
+  struct hd_capture c;
+  hd_capture_death(&c, &w->control, kind, o->signal, o->status);
+  handle(s, w, &c);
+  hd_capture_fini(&c);
+}
+
+/* ---- the result ---- */
+
+/* The worker whose runtime gave up; the first if none did. */
+static const struct hd_worker *failed_worker(const struct hd_session *s) {
+  for (unsigned i = 0; i < s->nworkers; i++)
+    if (s->worker[i].control.ctl && s->worker[i].control.ctl->status.state == HD_ST_ERROR)
+      return &s->worker[i];
+  return &s->worker[0];
+}
+
+/* The library that has started threads without being built for us, or NULL. */
+static const char *foreign_name(const struct hd_session *s, const struct hd_status *st) {
+  const struct hd_ctl *ctl = s->worker[0].control.ctl;
+  if (!st->foreign || st->foreign > HD_MAX_MODULES || !hd_control_sane(&s->worker[0].control)) return NULL;
+  const char *path = ctl->module[st->foreign - 1].path, *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* What was asked for, and how much of it was covered. */
+static void summarise_request(const struct hd_session *s, struct hd_summary *sum) {
+  const struct hd_config *c = &s->config.search;
+  bool complete = hd__session_complete(s), systematic = hd_strategy_systematic(c->strategy);
+  sum->command = s->command.argv;
+  sum->strategy = c->strategy;
+  sum->systematic = systematic;
+  sum->seed = c->seed;
+  sum->complete = complete && !s->config.preload;
+  sum->preload = s->config.preload;
+  sum->covered = complete;
+  sum->only_time = s->config.time > 0 && !c->max_executions && !systematic;
+  sum->bound_kind = (enum hd_bound)c->bound_kind;
+  sum->bound_done = c->bound_kind && s->total.bounds_done > 0;
+  sum->bound = c->bound;
+  if (c->bound_iterate) sum->bound = s->total.bounds_done ? s->total.bounds_done - 1 : 0;
+  sum->asked = c->max_executions;
+  sum->time_limit = s->config.time;
+  sum->time_default = s->config.time_default;
+  sum->classes_counted = c->classes;
+}
+
+/* What the workers have counted. */
+static void summarise_counters(const struct hd_status *st, struct hd_summary *sum) {
+  sum->executions = st->executions;
+  sum->blocked = st->blocked;
+  sum->infeasible = st->infeasible;
+  sum->strayed = st->strayed;
+  sum->races_off = st->races_off;
+  sum->sampled = st->sampled;
+  sum->targets = st->target;
+  sum->ntargets = st->ntargets;
+  sum->cut = st->cut;
+  sum->events = st->events;
+  sum->switches = st->switches;
+  sum->threads = st->max_threads;
+  sum->restart = st->restart;
+  sum->dropped = st->findings_dropped;
+  sum->restarts = st->epoch;
+  sum->discarded = st->discarded;
+  sum->classes = st->classes;
+  sum->class_sum = st->class_sum;
+  sum->states = st->states;
+  sum->state_sum = st->state_sum;
+}
+
+void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
+  struct hd_summary *sum = &s->summary;
+  struct hd_status *st = &s->total;
+  *st = hd__session_total(s);
+  *sum = (struct hd_summary){.stop = stop};
+  summarise_request(s, sum);
+  summarise_counters(st, sum);
+  if (stop == HD_STOP_ERROR) {
+    const struct hd_ctl *ctl = failed_worker(s)->control.ctl;
+    st->error = ctl->status.error;
+    hd_runtime_error_text(&s->error, ctl, &s->command);
+    sum->error = s->error.s;
+  }
+  sum->executions += s->deaths;
+  sum->foreign = foreign_name(s, st);
+  sum->processes = s->processes;
+  sum->suppressed = s->suppressed;
+  sum->seconds = hd_now() - s->started + s->carried_seconds - (s->config.search.all ? 0 : s->explained);
+  sum->findings = s->finding.v;
+  sum->nfindings = s->finding.n;
+  sum->before = s->reported_before;
+  sum->estimate = estimate(s, st, &sum->spread);
+  sum->fraction = s->worker[0].control.shared->estimate.fraction;
+  sum->class_count = hd__session_classes(s, st, &sum->classes_known);
+  sum->coverage = hd__session_coverage(s);
+  for (int i = 0; i < HD_MAX_PHASES && st->phase[i].strategy[0]; i++) {
+    sum->phase[i].strategy = st->phase[i].strategy;
+    sum->phase[i].executions = st->phase[i].executions;
+    sum->phase[i].findings = s->phase_findings[i];
+  }
+}

@@ -1,0 +1,133 @@
+/* session.h: a search of the schedules of one program, from its configuration to its summary.
+ *
+ * Runs in the supervisor. A session knows nothing of command lines and prints nothing: the caller fills in a
+ * configuration, hears of progress and findings through callbacks, and reads the summary at the end. Warnings go to
+ * hd_warn, which the caller can collect (hd_speak_for). Error messages may name the option that helps.
+ *
+ *   command.h   the program and how it is started
+ *   control.h   the shared memory of one tested process
+ *   process.h   a tested process, its input and output
+ *   store.h     schedules, and the folder of a finding
+ *   rerun.h     schedules that are executed again: confirm, minimise, replay, debug
+ *   names.h     kinds of findings and strategies by name */
+#ifndef HD_SESSION_H
+#define HD_SESSION_H
+
+#include "abi/abi.h"
+#include "base/base.h"
+#include "report/report.h"
+
+/* ---- configuration ---- */
+
+struct hd_attachment;
+
+/* Strings and lists are borrowed and must outlive the session. */
+struct hd_session_config {
+  /* What the runtime is told: strategy, seed, bounds, limits, what to look for. The mode is HD_MODE_CHECK, a search, or
+   * HD_MODE_RUN, one execution with the supervisor's own input and output. `workers` is the number of processes. */
+  struct hd_config search;
+  char **argv;                            /* ends with NULL */
+  const char *cwd;                        /* where the program runs; NULL: here */
+  bool preload;                           /* it was not built with heddle cc */
+  const struct hd_attachment *attachment; /* the search was begun by hd_check; NULL: not */
+  double time;                            /* seconds to search; 0: no limit */
+  bool time_default;                      /* nobody asked for that limit: the summary says so */
+  double hang_timeout;                    /* seconds */
+  double explain;                         /* seconds to look for smaller schedules, in all; 0: do not */
+  const char *const *suppressions;        /* files */
+  size_t nsuppressions;
+  const char *out;    /* the folder of findings; NULL: .heddle */
+  const char *save;   /* where to save the search every few seconds, or NULL */
+  const char *resume; /* the saved search to continue, or NULL */
+  bool coverage;      /* the summary must have the coverage; else only when a folder keeps it */
+};
+
+/* A search in HD_MODE_CHECK with the defaults of `heddle check`, for `argv`. */
+void hd_session_config_init(struct hd_session_config *c, char **argv);
+
+/* ---- what decides about a search, and therefore is fixed when it is saved ---- */
+
+enum hd_setting {
+  HD_SETTING_STRATEGY,
+  HD_SETTING_DEPTH,
+  HD_SETTING_BOUND, /* kind and number */
+  HD_SETTING_SEED,
+  HD_SETTING_ALL,
+  HD_SETTING_IGNORE,
+  HD_SETTING_RESTART,
+  HD_SETTING_SPURIOUS,
+  HD_SETTING_TIMEOUTS,
+  HD_SETTING_CLASSES,
+  HD_SETTING_LEAKS,
+  HD_SETTING_THREAD_LEAKS,
+  HD_SETTING_EXIT_STATUS,
+  HD_SETTING_MAX_LENGTH,
+  HD_SETTING_COUNT
+};
+/* The settings that differ: one bit per enum hd_setting. */
+uint64_t hd_settings_differ(const struct hd_config *a, const struct hd_config *b);
+/* Copies all settings, and nothing else. */
+void hd_settings_copy(struct hd_config *to, const struct hd_config *from);
+/* Reads the settings of a saved search. A session that resumes it must have the same. */
+int hd_settings_read(const char *path, struct hd_config *out, struct hd_err *err);
+
+/* ---- running ---- */
+
+struct hd_session_progress {
+  uint64_t executions, events;
+  size_t findings;
+  double seconds;                    /* of this run of the search ... */
+  double rate;                       /* ... and executions per second in it */
+  bool bounded;                      /* bounds are tried one after the other: ... */
+  uint32_t bound;                    /* ... this is the current one */
+  double estimate, spread, fraction; /* as in struct hd_summary */
+  bool minimising;                   /* a smaller schedule is being looked for */
+};
+
+/* What the caller hears while the search runs; any may be NULL. */
+struct hd_session_events {
+  void *arg;
+  /* About ten times a second. */
+  void (*progress)(void *arg, const struct hd_session_progress *p);
+  /* A new finding, confirmed and stored. */
+  void (*finding)(void *arg, const struct hd_finding *f);
+  /* What the program printed before it died on its way to main. */
+  void (*startup_output)(void *arg, const char *text, size_t n);
+};
+
+struct hd_session;
+
+/* Checks the program, the folder of findings, the suppressions and the saved search, and spools standard input; nothing
+ * is run. The caller frees, also after an error (then *out may be NULL). */
+int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
+                   const struct hd_session_events *events, struct hd_err *err);
+/* Searches until the strategy, a limit, a finding or an interrupt ends it. */
+int hd_session_run(struct hd_session *s, struct hd_err *err);
+/* pre: hd_session_run returned HD_OK. Valid until hd_session_free. */
+const struct hd_summary *hd_session_summary(const struct hd_session *s);
+/* HD_E* of the error that ended the search (summary->error), or HD_OK. */
+int hd_session_error(const struct hd_session *s);
+/* The folder that the program runs in. */
+const char *hd_session_cwd(const struct hd_session *s);
+void hd_session_free(struct hd_session *s);
+
+/* ---- attach.c: searches that hd_check has begun ---- */
+
+struct hd_attachment {
+  int socket, result,
+      calls; /* descriptors: the process to copy, where the result goes, results of earlier calls */
+};
+/* Whether this process was started by hd_check; removes what says so from the environment. */
+bool hd_attachment_find(struct hd_attachment *a);
+
+/* ---- suppress.c: findings that are not reported ---- */
+
+struct hd_suppressions;
+/* Adds the rules of the file to *out; NULL: none yet. */
+int hd_suppressions_load(const char *path, struct hd_suppressions **out, struct hd_err *err);
+/* The same from a text, which it modifies; `path` is its name for messages. */
+int hd_suppressions_parse(char *text, const char *path, struct hd_suppressions **out, struct hd_err *err);
+bool hd_suppressed(const struct hd_suppressions *s, const struct hd_finding *f);
+void hd_suppressions_free(struct hd_suppressions *s);
+
+#endif

@@ -1,0 +1,117 @@
+/* session_int.h: what the files of one search share: session.c (its life), search.c (findings and the summary), crew.c
+ * (the processes that do it), samples.c (how it went), save.c (a search that is continued later), attach.c. */
+#ifndef HD_SESSION_INT_H
+#define HD_SESSION_INT_H
+
+#include "session/names.h"
+#include "session/rerun.h"
+#include "session/session.h"
+
+/* One tested process at a time, and what it leaves to the next. */
+struct hd_worker {
+  struct hd_control control;
+  struct hd_streams streams;
+  size_t seen;        /* findings of its memory that are handled */
+  uint64_t before;    /* executions when its process was started */
+  unsigned fruitless; /* processes that died one after the other without finishing an execution */
+  uint64_t retried;   /* the execution that is run again since its process was killed from outside ... */
+  unsigned retries;   /* ... and how often it was */
+};
+
+#define HD_MAX_SAMPLES 256
+
+/* How far a search was at some time. */
+struct hd_sample {
+  double seconds;
+  uint64_t executions, classes, findings;
+};
+struct hd_samples {
+  struct hd_sample v[HD_MAX_SAMPLES];
+  size_t n;
+  double interval, next; /* seconds; when to take the next one */
+};
+
+struct hd_session {
+  struct hd_session_config config;
+  struct hd_session_events events;
+  struct hd_command command;
+  struct hd_store store;
+  struct hd_input input;
+  struct hd_suppressions *suppressions;
+  struct hd_worker worker[HD_MAX_WORKERS];
+  struct hd_process process[HD_MAX_WORKERS]; /* of each worker */
+  unsigned nworkers;                         /* that there may be; the first runs alone until it is ready */
+  struct hd_status carried;                  /* counters of the search that is continued */
+  double carried_seconds;
+  uint64_t reported_before; /* findings that it had reported */
+  const char *save;         /* where the search is saved, or NULL */
+  HD_VEC(struct hd_finding *) finding;
+  HD_VEC(char *) identity; /* of findings reported or suppressed */
+  HD_VEC(uint64_t) key;    /* the same, by key */
+  uint64_t deaths;         /* executions that ended with their process */
+  uint64_t suppressed;
+  uint64_t phase_findings[HD_MAX_PHASES]; /* of those reported */
+  unsigned processes;
+  double started, deadline;
+  double explained; /* seconds spent on smaller schedules */
+  double shown_at;  /* when progress was last reported */
+  double saved_at;  /* when the search was last saved */
+  struct hd_samples samples;
+  int failed;             /* HD_E*: a finding could not be confirmed or stored ... */
+  struct hd_err failure;  /* ... and why */
+  struct hd_status total; /* what the summary points into */
+  struct hd_str error;    /* the same: why the runtime gave up */
+  struct hd_summary summary;
+};
+
+/* ---- search.c ---- */
+
+/* Counters of all workers together. */
+struct hd_status hd__session_total(const struct hd_session *s);
+/* Handles the findings that the worker's runtime has recorded since the last call. */
+void hd__session_harvest(struct hd_session *s, struct hd_worker *w);
+/* Its process died: a finding of the supervisor's own, unless the runtime has one for that execution. */
+void hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o);
+/* Whether the strategy came to its end and covered everything. */
+bool hd__session_complete(const struct hd_session *s);
+/* Reports progress, if it is time. */
+void hd__session_progress(struct hd_session *s);
+/* Fills in the summary. */
+void hd__session_conclude(struct hd_session *s, enum hd_stop stop);
+
+/* ---- samples.c ---- */
+
+/* Records how far the search is, if it is time, or for the last time. */
+void hd__session_sample(struct hd_session *s, bool last);
+/* How many happens-before classes there were, if they are counted or known without counting. */
+enum hd_class_count hd__session_classes(const struct hd_session *s, const struct hd_status *st, uint64_t *n);
+/* Keeps the result beside the findings, if there is a folder for them or one was named; warns when it cannot. */
+void hd__session_keep(struct hd_session *s, const struct hd_summary *sum);
+/* What the search exercised; NULL when nobody will look at it. The caller releases. */
+json_t *hd__session_coverage(const struct hd_session *s);
+
+/* ---- save.c ---- */
+
+/* Saves the search, if it is time. */
+int hd__save_tick(struct hd_session *s, struct hd_err *err);
+/* Saves it for the last time. pre: no process runs. */
+int hd__save_end(struct hd_session *s, struct hd_err *err);
+/* Restores the search from the file. pre: the first control is there, no process has been started. */
+int hd__resume(struct hd_session *s, const char *path, struct hd_err *err);
+
+/* ---- crew.c ---- */
+
+/* Runs processes until there is nothing left to do. */
+int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
+
+/* ---- attach.c ---- */
+
+/* The command that copies the process that waits at the call of hd_check. */
+int hd__attach_command(struct hd_command *c, const struct hd_attachment *a, char **argv, struct hd_err *err);
+/* Starts a tested process by copying the template. */
+int hd__attach_start(const struct hd_command *c, const struct hd_control *control, const struct hd_streams *s,
+                     pid_t *pid, struct hd_err *err);
+/* Sends the result to the test process. */
+void hd__attach_result(const struct hd_attachment *a, const struct hd_summary *s);
+
+#endif
