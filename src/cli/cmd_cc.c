@@ -150,8 +150,9 @@ static void add(hd_words *out, const char *const *list) {
  * functions that would be expanded inline are called instead, as far as the compiler can be asked to; the runtime
  * notices that the plug-in was missing. */
 static void add_plugin(hd_words *out, const struct compiler *c, const char *libdir, bool compiles) {
-  static const char *const gcc_calls[] = {"memset",  "memcpy", "memmove", "mempcpy", "bzero",   "strcpy", "stpcpy",
-                                          "strncpy", "strcat", "strncat", "memcmp",  "strncmp", NULL};
+  static const char *const gcc_calls[] = {"memset", "memcpy",  "memmove", "mempcpy", "bzero",
+                                          "strcpy", "stpcpy",  "strncpy", "strcat",  "strncat",
+                                          "memcmp", "strncmp", NULL};
   static const char *const clang_calls[] = {"memcmp", "bcmp", NULL};
   char *plugin = hd__cc_plugin(&c->words, c->path, c->clang, libdir);
   if (plugin && c->clang) {

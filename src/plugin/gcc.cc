@@ -7,7 +7,9 @@
  *     place by the callee, through a pointer, which "tsan" sees there.
  *  3. Memory and string functions, which are expanded inline after "tsan": become calls of functions that GCC knows
  *     nothing about; the runtime has them all.
- *  4. Memory operands of inline assembly: a hook for each. Assembly that may access memory which its operands do not
+ *  4. Intrinsics of the processor with a pointer (masked accesses, stores past the cache): a hook for each that is
+ *     known, others are reported to the runtime as opaque.
+ *  5. Memory operands of inline assembly: a hook for each. Assembly that may access memory which its operands do not
  *     name is reported to the runtime as opaque.
  * Memory that "tsan" would take for private to the thread (a local variable whose address does not escape) stays as
  * it is.
@@ -85,8 +87,8 @@ static tree declare(const char *name, tree type) {
 }
 
 static void insert_call(gimple_stmt_iterator *gsi, location_t where, tree fn, unsigned n, tree a = NULL_TREE,
-                        tree b = NULL_TREE) {
-  gcall *call = n == 0 ? gimple_build_call(fn, 0) : gimple_build_call(fn, n, a, b);
+                        tree b = NULL_TREE, tree c = NULL_TREE, tree d = NULL_TREE) {
+  gcall *call = gimple_build_call(fn, n, a, b, c, d);
   gimple_set_location(call, where);
   gimple_call_set_nothrow(call, true);
   gsi_insert_before(gsi, call, GSI_SAME_STMT);
@@ -109,7 +111,8 @@ static void separate_arguments(gimple_stmt_iterator *gsi, gcall *call) {
 
 static bool separate_result(gimple_stmt_iterator *gsi, gcall *call) {
   tree lhs = gimple_call_lhs(call);
-  if (!lhs || !in_memory(lhs) || !copyable(TREE_TYPE(lhs)) || !may_be_shared(lhs) || gimple_call_noreturn_p(call))
+  if (!lhs || !in_memory(lhs) || !copyable(TREE_TYPE(lhs)) || !may_be_shared(lhs) ||
+      gimple_call_noreturn_p(call))
     return false;
   tree type = TYPE_MAIN_VARIANT(TREE_TYPE(lhs));
   tree tmp = is_gimple_reg_type(type) ? make_ssa_name(type) : create_tmp_var(type, "hd_result");
@@ -132,30 +135,61 @@ static bool separate_result(gimple_stmt_iterator *gsi, gcall *call) {
 /* Which arguments point to what is read or written, as bits; 0: not one of them. */
 static unsigned pointers_of(enum built_in_function code) {
   switch (code) {
-  case BUILT_IN_MEMSET: case BUILT_IN_MEMSET_CHK: case BUILT_IN_BZERO: case BUILT_IN_MEMCHR: case BUILT_IN_STRLEN:
-  case BUILT_IN_STRNLEN: case BUILT_IN_STRCHR: case BUILT_IN_STRRCHR: case BUILT_IN_INDEX: case BUILT_IN_RINDEX:
-  case BUILT_IN_STRDUP: case BUILT_IN_STRNDUP:
-    return 1;
-  case BUILT_IN_MEMCPY: case BUILT_IN_MEMCPY_CHK: case BUILT_IN_MEMMOVE: case BUILT_IN_MEMMOVE_CHK:
-  case BUILT_IN_MEMPCPY: case BUILT_IN_MEMPCPY_CHK: case BUILT_IN_BCOPY: case BUILT_IN_MEMCMP:
-  case BUILT_IN_MEMCMP_EQ: case BUILT_IN_BCMP: case BUILT_IN_STRCPY: case BUILT_IN_STRCPY_CHK:
-  case BUILT_IN_STPCPY: case BUILT_IN_STPCPY_CHK: case BUILT_IN_STRNCPY: case BUILT_IN_STRNCPY_CHK:
-  case BUILT_IN_STPNCPY: case BUILT_IN_STPNCPY_CHK: case BUILT_IN_STRCAT: case BUILT_IN_STRCAT_CHK:
-  case BUILT_IN_STRNCAT: case BUILT_IN_STRNCAT_CHK: case BUILT_IN_STRCMP: case BUILT_IN_STRCMP_EQ:
-  case BUILT_IN_STRNCMP: case BUILT_IN_STRNCMP_EQ: case BUILT_IN_STRCASECMP: case BUILT_IN_STRNCASECMP:
-  case BUILT_IN_STRSTR: case BUILT_IN_STRPBRK: case BUILT_IN_STRSPN: case BUILT_IN_STRCSPN:
-    return 3;
-  default: return 0;
+    case BUILT_IN_MEMSET:
+    case BUILT_IN_MEMSET_CHK:
+    case BUILT_IN_BZERO:
+    case BUILT_IN_MEMCHR:
+    case BUILT_IN_STRLEN:
+    case BUILT_IN_STRNLEN:
+    case BUILT_IN_STRCHR:
+    case BUILT_IN_STRRCHR:
+    case BUILT_IN_INDEX:
+    case BUILT_IN_RINDEX:
+    case BUILT_IN_STRDUP:
+    case BUILT_IN_STRNDUP: return 1;
+    case BUILT_IN_MEMCPY:
+    case BUILT_IN_MEMCPY_CHK:
+    case BUILT_IN_MEMMOVE:
+    case BUILT_IN_MEMMOVE_CHK:
+    case BUILT_IN_MEMPCPY:
+    case BUILT_IN_MEMPCPY_CHK:
+    case BUILT_IN_BCOPY:
+    case BUILT_IN_MEMCMP:
+    case BUILT_IN_MEMCMP_EQ:
+    case BUILT_IN_BCMP:
+    case BUILT_IN_STRCPY:
+    case BUILT_IN_STRCPY_CHK:
+    case BUILT_IN_STPCPY:
+    case BUILT_IN_STPCPY_CHK:
+    case BUILT_IN_STRNCPY:
+    case BUILT_IN_STRNCPY_CHK:
+    case BUILT_IN_STPNCPY:
+    case BUILT_IN_STPNCPY_CHK:
+    case BUILT_IN_STRCAT:
+    case BUILT_IN_STRCAT_CHK:
+    case BUILT_IN_STRNCAT:
+    case BUILT_IN_STRNCAT_CHK:
+    case BUILT_IN_STRCMP:
+    case BUILT_IN_STRCMP_EQ:
+    case BUILT_IN_STRNCMP:
+    case BUILT_IN_STRNCMP_EQ:
+    case BUILT_IN_STRCASECMP:
+    case BUILT_IN_STRNCASECMP:
+    case BUILT_IN_STRSTR:
+    case BUILT_IN_STRPBRK:
+    case BUILT_IN_STRSPN:
+    case BUILT_IN_STRCSPN: return 3;
+    default: return 0;
   }
 }
 
 /* The name of the function that does the same and that GCC does not know; NULL: that of the function itself. */
 static const char *unknown_name(enum built_in_function code) {
   switch (code) {
-  case BUILT_IN_MEMCPY: return "__tsan_memcpy";
-  case BUILT_IN_MEMMOVE: return "__tsan_memmove";
-  case BUILT_IN_MEMSET: return "__tsan_memset";
-  default: return NULL;
+    case BUILT_IN_MEMCPY: return "__tsan_memcpy";
+    case BUILT_IN_MEMMOVE: return "__tsan_memmove";
+    case BUILT_IN_MEMSET: return "__tsan_memset";
+    default: return NULL;
   }
 }
 
@@ -179,13 +213,83 @@ static void make_unknown(gcall *call) {
   update_stmt(call);
 }
 
-/* ---- 4: inline assembly ---- */
+/* ---- 4: intrinsics of the processor ---- */
+
+static tree hook_type(unsigned n) {
+  switch (n) {
+    case 0: return build_function_type_list(void_type_node, NULL_TREE);
+    case 2: return build_function_type_list(void_type_node, ptr_type_node, size_type_node, NULL_TREE);
+    case 3:
+      return build_function_type_list(void_type_node, ptr_type_node, size_type_node, size_type_node,
+                                      NULL_TREE);
+    default:
+      return build_function_type_list(void_type_node, ptr_type_node, size_type_node, ptr_type_node,
+                                      size_type_node, NULL_TREE);
+  }
+}
+
+static tree size_of(tree type) { return fold_convert(size_type_node, TYPE_SIZE_UNIT(type)); }
+
+/* The lanes of the mask (a vector whose signs count, or an integer with a bit for each) of `vector` at p. */
+static void masked_hook(gimple_stmt_iterator *gsi, location_t where, tree p, tree vector, tree mask,
+                        bool write) {
+  tree lane = size_of(TREE_TYPE(vector));
+  if (!VECTOR_TYPE_P(TREE_TYPE(mask))) {
+    tree bits = force_gimple_operand_gsi(
+        gsi, fold_convert(size_type_node, fold_convert(unsigned_type_for(TREE_TYPE(mask)), mask)), true,
+        NULL_TREE, true, GSI_SAME_STMT);
+    insert_call(gsi, where, declare(write ? "__heddle_masked_write" : "__heddle_masked_read", hook_type(3)),
+                3, p, lane, bits);
+    return;
+  }
+  tree tmp = create_tmp_var(TREE_TYPE(mask), "hd_mask");
+  TREE_ADDRESSABLE(tmp) = 1;
+  gsi_insert_before(gsi, gimple_build_assign(tmp, mask), GSI_SAME_STMT);
+  insert_call(gsi, where, declare(write ? "__heddle_signed_write" : "__heddle_signed_read", hook_type(4)), 4,
+              p, lane, build_fold_addr_expr(tmp), size_of(TREE_TYPE(mask)));
+}
+
+static bool has(const char *name, const char *part) { return strstr(name, part) != NULL; }
+
+static void show_intrinsic(gimple_stmt_iterator *gsi, gcall *call) {
+  tree fn = gimple_call_fndecl(call);
+  if (!fn || !fndecl_built_in_p(fn, BUILT_IN_MD) || !DECL_NAME(fn)) return;
+  const char *name = IDENTIFIER_POINTER(DECL_NAME(fn));
+  unsigned n = gimple_call_num_args(call), at = n;
+  for (unsigned i = 0; i < n && at == n; i++)
+    if (POINTER_TYPE_P(TREE_TYPE(gimple_call_arg(call, i)))) at = i;
+  if (at == n || has(name, "prefetch") || has(name, "clflush") || has(name, "clwb") || has(name, "monitor"))
+    return;
+  tree p = gimple_call_arg(call, at), result = TREE_TYPE(TREE_TYPE(fn));
+  location_t where = gimple_location(call);
+  if (!pointer_may_be_shared(p)) return;
+  bool write = VOID_TYPE_P(result);
+  tree value = write ? TREE_TYPE(gimple_call_arg(call, at == 0 && n > 1 ? 1 : 0)) : result;
+  tree last = gimple_call_arg(call, n - 1);
+  if (has(name, "movnt") || has(name, "lddqu")) {
+    insert_call(gsi, where, declare(write ? "__tsan_write_range" : "__tsan_read_range", hook_type(2)), 2, p,
+                size_of(value));
+  } else if (has(name, "maskload") && n == 2 && VECTOR_TYPE_P(result)) {
+    masked_hook(gsi, where, p, result, last, false);
+  } else if (has(name, "maskstore") && n == 3) {
+    masked_hook(gsi, where, p, TREE_TYPE(last), gimple_call_arg(call, 1), true);
+  } else if (has(name, "maskmov") && n == 3) {
+    masked_hook(gsi, where, p, TREE_TYPE(gimple_call_arg(call, 0)), gimple_call_arg(call, 1), true);
+  } else if ((has(name, "_load") || has(name, "_store")) && has(name, "_mask") && n == 3 &&
+             VECTOR_TYPE_P(value)) {
+    masked_hook(gsi, where, p, value, last, write);
+  } else {
+    insert_call(gsi, where, declare("__heddle_asm_opaque", hook_type(0)), 0);
+  }
+}
+
+/* ---- 5: inline assembly ---- */
 
 static bool has_word(const char *text, const char *word) {
   size_t n = strlen(word);
   for (const char *at = text; (at = strstr(at, word)); at++)
-    if ((at == text || !ISALNUM(at[-1])) && (n == strlen(at) || !ISALNUM(at[n]) || at[n] == 'b' || at[n] == 'w' ||
-                                             at[n] == 'l' || at[n] == 'q'))
+    if ((at == text || !ISALNUM(at[-1])) &&
+        (n == strlen(at) || !ISALNUM(at[n]) || at[n] == 'b' || at[n] == 'w' || at[n] == 'l' || at[n] == 'q'))
       return true;
   return false;
 }
@@ -197,11 +301,10 @@ static void asm_operand(gimple_stmt_iterator *gsi, gasm *stmt, tree operand, con
   if (!in_memory(operand) || !copyable(TREE_TYPE(operand)) || !may_be_shared(operand) ||
       may_be_nonaddressable_p(operand))
     return;
-  tree type = build_function_type_list(void_type_node, ptr_type_node, size_type_node, NULL_TREE);
   tree address = build_fold_addr_expr(unshare_expr(operand));
   address = force_gimple_operand_gsi(gsi, address, true, NULL_TREE, true, GSI_SAME_STMT);
-  insert_call(gsi, gimple_location(stmt), declare(hook, type), 2, address,
-              fold_convert(size_type_node, TYPE_SIZE_UNIT(TREE_TYPE(operand))));
+  insert_call(gsi, gimple_location(stmt), declare(hook, hook_type(2)), 2, address,
+              size_of(TREE_TYPE(operand)));
 }
 
 static bool is_output(gasm *stmt, tree operand) {
@@ -217,7 +320,8 @@ static void show_asm(gimple_stmt_iterator *gsi, gasm *stmt) {
   for (unsigned i = 0; i < gimple_asm_ninputs(stmt); i++) {
     tree operand = TREE_VALUE(gimple_asm_input_op(stmt, i));
     if (POINTER_TYPE_P(TREE_TYPE(operand))) pointer = true;
-    if (!atomic || !is_output(stmt, operand)) asm_operand(gsi, stmt, operand, atomic ? "__heddle_asm_atomic" : "__heddle_asm_read");
+    if (!atomic || !is_output(stmt, operand))
+      asm_operand(gsi, stmt, operand, atomic ? "__heddle_asm_atomic" : "__heddle_asm_read");
   }
   for (unsigned i = 0; i < gimple_asm_noutputs(stmt); i++) {
     tree link = gimple_asm_output_op(stmt, i);
@@ -228,8 +332,7 @@ static void show_asm(gimple_stmt_iterator *gsi, gasm *stmt) {
   for (unsigned i = 0; i < gimple_asm_nclobbers(stmt); i++)
     if (!strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(stmt, i))), "memory")) clobbers = true;
   if (clobbers && pointer)
-    insert_call(gsi, gimple_location(stmt),
-                declare("__heddle_asm_opaque", build_function_type_list(void_type_node, NULL_TREE)), 0);
+    insert_call(gsi, gimple_location(stmt), declare("__heddle_asm_opaque", hook_type(0)), 0);
 }
 
 /* ---- the pass ---- */
@@ -244,6 +347,7 @@ static unsigned show_accesses(function *fun) {
       gcall *call = dyn_cast<gcall *>(stmt);
       if (!call || gimple_call_internal_p(call)) continue;
       make_unknown(call);
+      show_intrinsic(&gsi, call);
       separate_arguments(&gsi, call);
       on_edges |= separate_result(&gsi, call);
     }
@@ -254,14 +358,16 @@ static unsigned show_accesses(function *fun) {
 
 namespace {
 
-const pass_data show_data = {GIMPLE_PASS, "heddle", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0,
-                             TODO_update_ssa};
+const pass_data show_data = {GIMPLE_PASS, "heddle", OPTGROUP_NONE,  TV_NONE, PROP_ssa | PROP_cfg, 0,
+                             0,           0,        TODO_update_ssa};
 
 class show_pass : public gimple_opt_pass {
 public:
   explicit show_pass(bool optimized) : gimple_opt_pass(show_data, g), for_optimized(optimized) {}
   opt_pass *clone() override { return new show_pass(for_optimized); }
-  bool gate(function *) override { return sanitize_flags_p(SANITIZE_THREAD) && (optimize > 0) == for_optimized; }
+  bool gate(function *) override {
+    return sanitize_flags_p(SANITIZE_THREAD) && (optimize > 0) == for_optimized;
+  }
   unsigned execute(function *fun) override { return show_accesses(fun); }
 
 private:
@@ -284,15 +390,14 @@ public:
     return sanitize_flags_p(SANITIZE_THREAD) && strcmp(name, "begin") && strcmp(name, "end");
   }
   unsigned execute(function *fun) override {
-    tree type = build_function_type_list(void_type_node, NULL_TREE);
     edge e;
     edge_iterator ei;
     FOR_EACH_EDGE(e, ei, EXIT_BLOCK_PTR_FOR_FN(fun)->preds) {
       gimple_stmt_iterator gsi = gsi_last_bb(e->src);
       if (gsi_end_p(gsi) || gimple_code(gsi_stmt(gsi)) != GIMPLE_RETURN) continue;
-      insert_call(&gsi, gimple_location(gsi_stmt(gsi)), declare("hd_rt_atomic_end", type), 0);
+      insert_call(&gsi, gimple_location(gsi_stmt(gsi)), declare("hd_rt_atomic_end", hook_type(0)), 0);
     }
-    gcall *begin = gimple_build_call(declare("hd_rt_atomic_begin", type), 0);
+    gcall *begin = gimple_build_call(declare("hd_rt_atomic_begin", hook_type(0)), 0);
     gimple_set_location(begin, DECL_SOURCE_LOCATION(fun->decl));
     gsi_insert_on_edge_immediate(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)), begin);
     return 0;

@@ -7,8 +7,8 @@
  *     not that of the variable (llvm pull request 132756).
  *  3. Structures that are passed in memory (byval), which the call copies.
  *  4. Masked accesses, gather and scatter.
- *  5. memcmp, bcmp and their kin, which the code generator expands: they get the attribute nobuiltin, so that the
- *     function of the runtime is called.
+ *  5. memcmp and other functions that the code generator or link-time optimisation expands: they get the attribute
+ *     nobuiltin, so that the function of the runtime is called.
  *  6. Memory operands of inline assembly: a hook for each. Assembly that may access memory which its operands do not
  *     name is reported to the runtime as opaque.
  *
@@ -16,7 +16,7 @@
  *
  * The constructor of an object file is made here and calls __heddle_init in place of __tsan_init, by which the
  * runtime knows that the plug-in has seen the file (memory/hooks.c). */
-#include <llvm/ADT/StringSet.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/CaptureTracking.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Config/llvm-config.h>
@@ -39,7 +39,9 @@ namespace {
 
 /* ---- what may be shared ---- */
 
-const AllocaInst *variable_of(const Value *address) { return dyn_cast<AllocaInst>(getUnderlyingObject(address)); }
+const AllocaInst *variable_of(const Value *address) {
+  return dyn_cast<AllocaInst>(getUnderlyingObject(address));
+}
 
 bool captured(const Value *p) {
 #if LLVM_VERSION_MAJOR >= 21
@@ -147,8 +149,10 @@ void show_access(Hooks &hooks, Instruction &i) {
   }
   uint64_t alignment = load ? load->getAlign().value() : store->getAlign().value();
   bool aligned = alignment >= 8 || alignment % size == 0;
-  hooks.call(b, (Twine("__tsan_") + (aligned ? "" : "unaligned_") + (is_volatile ? "volatile_" : "") +
-                 (load ? "read" : "write") + Twine(size)).str(),
+  hooks.call(b,
+             (Twine("__tsan_") + (aligned ? "" : "unaligned_") + (is_volatile ? "volatile_" : "") +
+              (load ? "read" : "write") + Twine(size))
+                 .str(),
              {address});
 }
 
@@ -190,47 +194,52 @@ void show_lanes(Hooks &hooks, IRBuilder<> &b, Value *pointers, Type *vector, Val
   }
 }
 
-bool show_vector_intrinsic(Hooks &hooks, IntrinsicInst &i) {
+void show_vector_intrinsic(Hooks &hooks, IntrinsicInst &i) {
   IRBuilder<> b(&i);
   switch (i.getIntrinsicID()) {
-  case Intrinsic::masked_load:
-    show_masked(hooks, b, i.getArgOperand(0), i.getType(), mask_bits(b, i.getArgOperand(i.arg_size() - 2)), false);
-    return true;
-  case Intrinsic::masked_store:
-    show_masked(hooks, b, i.getArgOperand(1), i.getArgOperand(0)->getType(),
-                mask_bits(b, i.getArgOperand(i.arg_size() - 1)), true);
-    return true;
-  case Intrinsic::masked_gather:
-    show_lanes(hooks, b, i.getArgOperand(0), i.getType(), mask_bits(b, i.getArgOperand(i.arg_size() - 2)), false);
-    return true;
-  case Intrinsic::masked_scatter:
-    show_lanes(hooks, b, i.getArgOperand(1), i.getArgOperand(0)->getType(),
-               mask_bits(b, i.getArgOperand(i.arg_size() - 1)), true);
-    return true;
-  case Intrinsic::masked_expandload:
-  case Intrinsic::masked_compressstore: {
-    /* As many lanes as bits are set, one after the other. */
-    bool write = i.getIntrinsicID() == Intrinsic::masked_compressstore;
-    Type *vector = write ? i.getArgOperand(0)->getType() : i.getType();
-    Value *bits = mask_bits(b, i.getArgOperand(write ? 2 : 1));
-    Value *n = b.CreateUnaryIntrinsic(Intrinsic::ctpop, bits);
-    Value *p = i.getArgOperand(write ? 1 : 0);
-    if (may_be_shared(p))
-      hooks.call(b, write ? "__tsan_write_range" : "__tsan_read_range",
-                 {b.CreatePointerCast(p, Hooks::pointer(b)), b.CreateMul(n, b.getInt64(lane_size(hooks, vector)))});
-    return true;
-  }
-  default: break;
+    case Intrinsic::masked_load:
+      show_masked(hooks, b, i.getArgOperand(0), i.getType(), mask_bits(b, i.getArgOperand(i.arg_size() - 2)),
+                  false);
+      return;
+    case Intrinsic::masked_store:
+      show_masked(hooks, b, i.getArgOperand(1), i.getArgOperand(0)->getType(),
+                  mask_bits(b, i.getArgOperand(i.arg_size() - 1)), true);
+      return;
+    case Intrinsic::masked_gather:
+      show_lanes(hooks, b, i.getArgOperand(0), i.getType(), mask_bits(b, i.getArgOperand(i.arg_size() - 2)),
+                 false);
+      return;
+    case Intrinsic::masked_scatter:
+      show_lanes(hooks, b, i.getArgOperand(1), i.getArgOperand(0)->getType(),
+                 mask_bits(b, i.getArgOperand(i.arg_size() - 1)), true);
+      return;
+    case Intrinsic::masked_expandload:
+    case Intrinsic::masked_compressstore: {
+      /* As many lanes as bits are set, one after the other. */
+      bool write = i.getIntrinsicID() == Intrinsic::masked_compressstore;
+      Type *vector = write ? i.getArgOperand(0)->getType() : i.getType();
+      Value *bits = mask_bits(b, i.getArgOperand(write ? 2 : 1));
+      Value *n = b.CreateUnaryIntrinsic(Intrinsic::ctpop, bits);
+      Value *p = i.getArgOperand(write ? 1 : 0);
+      if (may_be_shared(p))
+        hooks.call(b, write ? "__tsan_write_range" : "__tsan_read_range",
+                   {b.CreatePointerCast(p, Hooks::pointer(b)),
+                    b.CreateMul(n, b.getInt64(lane_size(hooks, vector)))});
+      return;
+    }
+    default: break;
   }
   /* Those of the processor, that intrinsics of AVX are made of. */
   StringRef name = i.getCalledFunction() ? i.getCalledFunction()->getName() : "";
-  if (!name.consume_front("llvm.x86.")) return false;
+  if (!name.consume_front("llvm.x86.")) return;
   if (name.contains(".maskload.")) {
     show_masked(hooks, b, i.getArgOperand(0), i.getType(), sign_bits(b, i.getArgOperand(1)), false);
   } else if (name.contains(".maskstore.")) {
-    show_masked(hooks, b, i.getArgOperand(0), i.getArgOperand(2)->getType(), sign_bits(b, i.getArgOperand(1)), true);
+    show_masked(hooks, b, i.getArgOperand(0), i.getArgOperand(2)->getType(), sign_bits(b, i.getArgOperand(1)),
+                true);
   } else if (name.find("sse2.maskmov.dqu") == 0) {
-    show_masked(hooks, b, i.getArgOperand(2), i.getArgOperand(0)->getType(), sign_bits(b, i.getArgOperand(1)), true);
+    show_masked(hooks, b, i.getArgOperand(2), i.getArgOperand(0)->getType(), sign_bits(b, i.getArgOperand(1)),
+                true);
   } else if (name.contains(".ldu.dq")) {
     if (may_be_shared(i.getArgOperand(0)))
       hooks.range(b, "__tsan_read_range", i.getArgOperand(0),
@@ -238,7 +247,6 @@ bool show_vector_intrinsic(Hooks &hooks, IntrinsicInst &i) {
   } else if ((name.contains(".gather") || name.contains(".scatter")) && !name.contains("pf")) {
     hooks.call(b, "__heddle_asm_opaque", {});
   }
-  return true;
 }
 
 /* ---- 6: inline assembly ---- */
@@ -285,28 +293,70 @@ void show_asm(Hooks &hooks, CallBase &call, InlineAsm *assembly) {
     if (!type || !type->isSized() || !may_be_shared(operand)) continue;
     if (atomic && !seen.insert(operand).second) continue;
     uint64_t size = fixed(hooks.layout.getTypeStoreSize(type));
-    hooks.range(b, atomic ? "__heddle_asm_atomic" : output ? "__heddle_asm_write" : "__heddle_asm_read", operand,
-                size);
+    hooks.range(b,
+                atomic   ? "__heddle_asm_atomic"
+                : output ? "__heddle_asm_write"
+                         : "__heddle_asm_read",
+                operand, size);
   }
   if (clobbers && pointer) hooks.call(b, "__heddle_asm_opaque", {});
 }
 
 /* ---- 3, 5: calls ---- */
 
-bool is_expanded_late(StringRef name) {
-  static const StringSet<> names = {"memcmp", "bcmp",   "strcmp", "strncmp", "strlen", "strnlen",
-                                    "memchr", "strcpy", "stpcpy", "mempcpy", "strchr", "memccpy"};
-  return names.contains(name);
+/* ThreadSanitizer of LLVM 14 makes calls of memcpy, memmove and memset of them, which link-time optimisation turns back
+ * into what they were. */
+bool show_block(Hooks &hooks, IntrinsicInst &i) {
+  auto *block = dyn_cast<MemIntrinsic>(&i);
+  if (!block) return false;
+  auto *copy = dyn_cast<MemTransferInst>(block);
+  auto *set = dyn_cast<MemSetInst>(block);
+  if (!may_be_shared(block->getRawDest()) && !(copy && may_be_shared(copy->getRawSource()))) return true;
+  if (block->getDestAddressSpace() != 0 || (copy && copy->getSourceAddressSpace() != 0)) return true;
+  IRBuilder<> b(&i);
+  Value *to = b.CreatePointerCast(block->getRawDest(), Hooks::pointer(b));
+  Value *size = b.CreateZExtOrTrunc(block->getLength(), b.getInt64Ty());
+  if (set)
+    hooks.call(b, "__tsan_memset", {to, b.CreateZExt(set->getValue(), b.getInt32Ty()), size});
+  else
+    hooks.call(b, isa<MemMoveInst>(block) ? "__tsan_memmove" : "__tsan_memcpy",
+               {to, b.CreatePointerCast(copy->getRawSource(), Hooks::pointer(b)), size});
+  i.eraseFromParent();
+  return true;
+}
+
+/* Whether the function may be one of the C library that works on memory, which the code generator and link-time
+ * optimisation know how to expand. */
+bool is_library_function(const CallBase &call) {
+  const Function *callee = call.getCalledFunction();
+  if (!callee || !callee->isDeclaration()) return false;
+  for (const Use &a : call.args())
+    if (a->getType()->isPointerTy()) return true;
+  return false;
+}
+
+/* The callee gets a copy: it does not learn the address. Said before anybody asks what is captured. */
+void copies_capture_nothing(Function &f) {
+  for (Instruction &i : instructions(f)) {
+    auto *call = dyn_cast<CallBase>(&i);
+    for (unsigned n = 0; call && n < call->arg_size(); n++) {
+      if (!call->isByValArgument(n)) continue;
+#if LLVM_VERSION_MAJOR >= 21
+      call->addParamAttr(n, Attribute::getWithCaptureInfo(f.getContext(), CaptureInfo::none()));
+#else
+      call->addParamAttr(n, Attribute::NoCapture);
+#endif
+    }
+  }
 }
 
 void show_call(Hooks &hooks, CallBase &call) {
   if (auto *assembly = dyn_cast<InlineAsm>(call.getCalledOperand())) return show_asm(hooks, call, assembly);
   if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call)) {
-    show_vector_intrinsic(hooks, *intrinsic);
+    if (!show_block(hooks, *intrinsic)) show_vector_intrinsic(hooks, *intrinsic);
     return;
   }
-  Function *callee = call.getCalledFunction();
-  if (callee && callee->isDeclaration() && is_expanded_late(callee->getName())) call.addFnAttr(Attribute::NoBuiltin);
+  if (is_library_function(call)) call.addFnAttr(Attribute::NoBuiltin);
   for (unsigned i = 0; i < call.arg_size(); i++) {
     if (!call.isByValArgument(i)) continue;
     Value *p = call.getArgOperand(i);
@@ -320,7 +370,8 @@ void show_call(Hooks &hooks, CallBase &call) {
 /* ---- the passes ---- */
 
 bool instrumented(const Function &f) {
-  return !f.isDeclaration() && f.hasFnAttribute(Attribute::SanitizeThread) && !f.hasFnAttribute(Attribute::Naked);
+  return !f.isDeclaration() && f.hasFnAttribute(Attribute::SanitizeThread) &&
+         !f.hasFnAttribute(Attribute::Naked);
 }
 
 struct ShowAccesses : PassInfoMixin<ShowAccesses> {
@@ -330,6 +381,7 @@ struct ShowAccesses : PassInfoMixin<ShowAccesses> {
     Hooks hooks(m);
     for (Function &f : m) {
       if (!instrumented(f)) continue;
+      copies_capture_nothing(f);
       SmallVector<Instruction *, 64> accesses;
       for (Instruction &i : instructions(f))
         if ((isa<LoadInst>(i) || isa<StoreInst>(i) || isa<CallBase>(i)) && !i.getMetadata("nosanitize"))
@@ -341,8 +393,8 @@ struct ShowAccesses : PassInfoMixin<ShowAccesses> {
           show_access(hooks, *i);
       }
     }
-    Function *constructor =
-        Function::Create(FunctionType::get(Type::getVoidTy(hooks.context), false), GlobalValue::InternalLinkage, name, m);
+    Function *constructor = Function::Create(FunctionType::get(Type::getVoidTy(hooks.context), false),
+                                             GlobalValue::InternalLinkage, name, m);
     constructor->setDoesNotThrow();
     IRBuilder<> b(BasicBlock::Create(hooks.context, "", constructor));
     hooks.call(b, "__heddle_init", {});
@@ -359,7 +411,8 @@ struct AtomicByName : PassInfoMixin<AtomicByName> {
     bool changed = false;
     for (Function &f : m) {
       StringRef name = f.getName();
-      if (!instrumented(f) || !name.consume_front("__VERIFIER_atomic_") || name == "begin" || name == "end") continue;
+      if (!instrumented(f) || !name.consume_front("__VERIFIER_atomic_") || name == "begin" || name == "end")
+        continue;
       for (BasicBlock &block : f) {
         Instruction *end = block.getTerminator();
         if (!isa<ReturnInst>(end) && !isa<ResumeInst>(end)) continue;

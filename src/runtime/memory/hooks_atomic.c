@@ -78,7 +78,7 @@ void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fa
 #define RMW(bits, T, op, builtin)                          \
   HD_EXPORT T NAME(bits, op)(volatile T * a, T v, int mo); \
   T NAME(bits, op)(volatile T * a, T v, int mo) {          \
-    hd__atomic_rmw((uint64_t)a, sizeof(T), mo, HD_CALLER);         \
+    hd__atomic_rmw((uint64_t)a, sizeof(T), mo, HD_CALLER); \
     return builtin(a, v, __ATOMIC_SEQ_CST);                \
   }
 
@@ -87,15 +87,15 @@ void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fa
   int IN(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo);    \
   T IN(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo);         \
   int IN(bits, compare_exchange_strong)(volatile T * a, T * c, T v, int mo, int fmo) { \
-    hd__atomic_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                             \
+    hd__atomic_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                     \
     return cas##bits(a, c, v);                                                         \
   }                                                                                    \
   int IN(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo) {   \
-    hd__atomic_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                             \
+    hd__atomic_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                     \
     return cas##bits(a, c, v);                                                         \
   }                                                                                    \
   T IN(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo) {        \
-    hd__atomic_cas((uint64_t)a, sizeof(T), &c, mo, fmo, HD_CALLER);                            \
+    hd__atomic_cas((uint64_t)a, sizeof(T), &c, mo, fmo, HD_CALLER);                    \
     cas##bits(a, &c, v);                                                               \
     return c;                                                                          \
   }
@@ -107,11 +107,11 @@ void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fa
   T IN(bits, load)(const volatile T *a, int mo);                                        \
   HD_EXPORT void NAME(bits, store)(volatile T * a, T v, int mo);                        \
   T IN(bits, load)(const volatile T *a, int mo) {                                       \
-    hd__atomic_load((uint64_t)a, sizeof(T), mo, HD_CALLER);                                     \
+    hd__atomic_load((uint64_t)a, sizeof(T), mo, HD_CALLER);                             \
     return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                        \
   }                                                                                     \
   void NAME(bits, store)(volatile T * a, T v, int mo) {                                 \
-    hd__atomic_store((uint64_t)a, sizeof(T), mo, HD_CALLER);                                    \
+    hd__atomic_store((uint64_t)a, sizeof(T), mo, HD_CALLER);                            \
     __atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                           \
   }                                                                                     \
   RMW(bits, T, exchange, __atomic_exchange_n)                                           \
@@ -144,7 +144,7 @@ void __tsan_atomic128_store(volatile u128 *a, u128 v, int mo) {
 #define RMW128(op, expr)                                                  \
   HD_EXPORT u128 __tsan_atomic128_##op(volatile u128 *a, u128 v, int mo); \
   u128 __tsan_atomic128_##op(volatile u128 *a, u128 v, int mo) {          \
-    hd__atomic_rmw((uint64_t)a, 16, mo, HD_CALLER);                               \
+    hd__atomic_rmw((uint64_t)a, 16, mo, HD_CALLER);                       \
     u128 c = load128(a);                                                  \
     while (!cas128(a, &c, (expr)))                                        \
       ;                                                                   \

@@ -31,9 +31,28 @@ static void masked(uint64_t p, uint64_t size, uint64_t mask, unsigned flags, uin
 
 HD_EXPORT void __heddle_masked_read(void *p, uint64_t size, uint64_t mask);
 HD_EXPORT void __heddle_masked_write(void *p, uint64_t size, uint64_t mask);
-void __heddle_masked_read(void *p, uint64_t size, uint64_t mask) { masked((uint64_t)p, size, mask, 0, HD_CALLER); }
+void __heddle_masked_read(void *p, uint64_t size, uint64_t mask) {
+  masked((uint64_t)p, size, mask, 0, HD_CALLER);
+}
 void __heddle_masked_write(void *p, uint64_t size, uint64_t mask) {
   masked((uint64_t)p, size, mask, HD_A_WRITE, HD_CALLER);
+}
+
+/* The mask is a vector of `n` bytes at `signs`: a lane is accessed when its highest bit is set. */
+static void by_signs(uint64_t p, uint64_t size, const char *signs, uint64_t n, unsigned flags, uint64_t pc) {
+  uint64_t mask = 0;
+  for (uint64_t i = 0; i < n / size; i++)
+    if (signs[(i + 1) * size - 1] < 0) mask |= 1ull << i;
+  masked(p, size, mask, flags, pc);
+}
+
+HD_EXPORT void __heddle_signed_read(void *p, uint64_t size, const char *signs, uint64_t n);
+HD_EXPORT void __heddle_signed_write(void *p, uint64_t size, const char *signs, uint64_t n);
+void __heddle_signed_read(void *p, uint64_t size, const char *signs, uint64_t n) {
+  by_signs((uint64_t)p, size, signs, n, 0, HD_CALLER);
+}
+void __heddle_signed_write(void *p, uint64_t size, const char *signs, uint64_t n) {
+  by_signs((uint64_t)p, size, signs, n, HD_A_WRITE, HD_CALLER);
 }
 
 /* ---- volatile accesses of a size that has no hook of its own ---- */
@@ -56,8 +75,6 @@ HD_EXPORT void __heddle_asm_opaque(void);
 void __heddle_asm_read(void *p, uint64_t n) { hd__access_range((uint64_t)p, n, 0, HD_CALLER); }
 void __heddle_asm_write(void *p, uint64_t n) { hd__access_range((uint64_t)p, n, HD_A_WRITE, HD_CALLER); }
 /* A locked instruction is a full fence. */
-void __heddle_asm_atomic(void *p, uint64_t n) {
-  hd__atomic_rmw((uint64_t)p, n, __ATOMIC_SEQ_CST, HD_CALLER);
-}
-/* Gets a pointer, and may access any memory. */
+void __heddle_asm_atomic(void *p, uint64_t n) { hd__atomic_rmw((uint64_t)p, n, __ATOMIC_SEQ_CST, HD_CALLER); }
+/* Assembly, or an intrinsic, that has a pointer and may access any memory. */
 void __heddle_asm_opaque(void) {}

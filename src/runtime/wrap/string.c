@@ -11,9 +11,7 @@
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
-static inline void reads(const void *p, size_t n, uint64_t pc) {
-  hd__access_range((uint64_t)p, n, 0, pc);
-}
+static inline void reads(const void *p, size_t n, uint64_t pc) { hd__access_range((uint64_t)p, n, 0, pc); }
 static inline void writes(const void *p, size_t n, uint64_t pc) {
   hd__access_range((uint64_t)p, n, HD_A_WRITE, pc);
 }
