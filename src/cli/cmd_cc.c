@@ -40,7 +40,8 @@ static const char help[] =
     "then sees its locks and threads, but not its memory accesses.\n"
     "\n"
     "Environment: HEDDLE_CC is the compiler for `heddle cc`, HEDDLE_CXX the one for `heddle c++`. Defaults are\n"
-    "gcc and g++. As one word, for build systems that need one: heddle-cc and heddle-c++.\n";
+    "gcc and g++. As one word, for build systems that need one: heddle-cc and heddle-c++. HEDDLE_PLUGIN=no\n"
+    "compiles without Heddle's plug-in for the compiler, as if there were none for its version.\n";
 
 /* ---- choosing the compiler ---- */
 
