@@ -4,7 +4,8 @@
 #   make build BUILD=build-clang CC=clang       another compiler, another folder
 #   make build BUILD=build-asan SANITIZE=1      the tool (not the runtime) under ASan and UBSan
 #   make fuzz SEED=7 PROGRAMS=100000            random programs: all strategies compared with dfs;
-#        FUZZ_SECONDS=60                        and random files for every reader of files
+#        FUZZ_SECONDS=60                        random files for every reader of files; and every shape of an
+#                                               access, compiled in every way
 #   make real                                   programs from source packages: docs/real-programs.md
 #   make install PREFIX=/usr/local DESTDIR=     heddle, its libraries, headers, manual page, completions, packages
 #   make deb                                    a Debian package of the same, in the build folder
@@ -58,6 +59,7 @@ test: build
 fuzz: build
 	@python3 tests/fuzz/readers.py --build $(BUILD) --seconds $(FUZZ_SECONDS)
 	@python3 tests/fuzz/mutations.py --build $(BUILD)
+	@python3 tests/cc/test_shapes.py --build $(BUILD)
 	@python3 tests/fuzz/run.py --build $(BUILD) --progress --seed $(SEED) --programs $(PROGRAMS)
 
 bench: build

@@ -1,5 +1,5 @@
 #!/bin/sh
-# format.sh: formats all C sources in place; with --check, lists the files that differ and fails.
+# format.sh: formats all C and C++ sources in place; with --check, lists the files that differ and fails.
 #
 # clang-format's output differs between versions, so only version 14 (Debian 12) is accepted.
 set -u
@@ -15,7 +15,7 @@ if [ -z "$tool" ]; then
   exit 3
 fi
 
-list() { find src include tests/unit -name '*.[ch]' 2>/dev/null | LC_ALL=C sort; }
+list() { find src include tests/unit \( -name '*.[ch]' -o -name '*.cc' \) 2>/dev/null | LC_ALL=C sort; }
 
 if [ "${1:-}" != --check ]; then
   list | xargs -r "$tool" -i

@@ -13,6 +13,13 @@ packages="gcc g++ clang libclang-rt-dev clang-format cmake ninja-build pkg-confi
   python3-jsonschema libgtest-dev catch2 check"
 # Any npm will do: Debian's is installed only if there is none.
 [ "${1:-}" = test ] && ! command -v npm >/dev/null 2>&1 && packages="$packages npm"
+# Headers of the compilers, for the plug-ins (src/plugin): of the versions that are installed.
+compilers=$(command -v gcc) && compilers=$(command -v clang) || compilers=""
+if [ -n "$compilers" ]; then
+  gcc=$(gcc -dumpversion)
+  llvm=$(readlink -f "$compilers" | sed -n 's|.*/llvm-\([0-9]*\)/.*|\1|p')
+  packages="$packages gcc-${gcc%%.*}-plugin-dev${llvm:+ llvm-$llvm-dev}"
+fi
 commands="gcc g++ clang cmake ninja pkg-config python3"
 libraries="libdw jansson libxxhash libzstd cmocka"
 
@@ -64,3 +71,5 @@ apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=
 $apt update || echo "setup: apt-get update failed; trying with the package lists there are" >&2
 # shellcheck disable=SC2086
 $apt install -y --no-install-recommends $missing >/dev/null || refuse "apt-get could not install them"
+# The compilers have come now: their headers are known.
+[ -n "$compilers" ] || exec sh "$0" "$@"

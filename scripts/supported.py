@@ -49,7 +49,9 @@ ELSEWHERE = {"hd__thread_create(": "create", "hd__thread_join(": "join", "hd__th
              "hd__mutex_unlock(": "unlock", "hd__mutex_destroy(": "mutex-destroy", "hd__cond_wait(": "wait, wake",
              "hd__cond_signal(": "signal", "hd__cond_broadcast(": "broadcast", "hd__cond_destroy(": "cond-destroy",
              "hd__once(": "once, once-done", "hd__sleep(": "sleep", "pthread_exit(": "exit",
-             "hd__access_": "memory access", "hd__heap_free": "free", "hd__thread_exit": "exit"}
+             "hd__access_": "memory access", "hd__atomic_load(": "memory access", "hd__atomic_store(": "memory access",
+             "hd__atomic_rmw(": "memory access", "hd__atomic_cas(": "memory access",
+             "hd__heap_free": "free", "hd__thread_exit": "exit"}
 
 # What serve() in sysguard.c does with a system call, keyed by a call in its code; the first match wins.
 ACTIONS = [
@@ -183,7 +185,7 @@ class Source:
         versioned = dict(re.findall(r'"\.symver (\w+), (\w+)@', re.sub(r'"\s*"', "", text)))
         for head, body in declarations(text):
             bare = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*(?=\w|$)", "", head) if EXPORT in head else head
-            m = NAME.search(bare)
+            m = NAME.search(re.sub(r'"\s*"', "", bare))
             if not m:
                 continue
             name, symbol = m.groups()
@@ -216,7 +218,9 @@ class Source:
         found = []
         for text in re.findall(r"(?:\b(?:hd__point(?:_open|_cancel)?|hd__request(?:_cancel)?)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
             found += [texts[op] for op in re.findall(r"HD_OP_(\w+)", text) if texts[op] not in found]
-        found += [text for call, text in ELSEWHERE.items() if call in code and text not in found]
+        for call, text in ELSEWHERE.items():
+            if call in code and text not in found:
+                found.append(text)
         timed = [op for op in found if op.startswith("timed")]
         if timed:  # helpers serve both kinds: the name says which one this is
             found = timed if re.search("timed|clock", name) else [op for op in found if op not in timed]
@@ -235,7 +239,7 @@ def grouped(rows):
     """Names that differ only in a number become one row: __tsan_read{1,2,4,8,16}."""
     order, sizes = [], {}
     for name, status, ops in rows:
-        m = re.match(r"(__tsan_\D*?)(\d+)(.*)$", name)
+        m = re.match(r"((?:__tsan|__atomic)_\D*?)(\d+)(.*)$", name)
         key = (m.group(1), m.group(3), status, ops) if m else (name, None, status, ops)
         if key not in sizes:
             order.append(key)

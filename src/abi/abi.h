@@ -300,7 +300,7 @@ struct hd_shared {
   uint32_t bounds_done;      /* bounds covered whole: the largest of them plus 1 */
   uint32_t partial;          /* some execution could not be followed to its end: no bound is covered whole */
   uint32_t partial_pad;
-  uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
+  uint64_t bound_cut; /* hd_shared_cut(): the bound kept the search from something */
   struct {
     double fraction;                 /* of the tree that is explored, as far as it is known */
     double samples, weight, inverse; /* leaves looked at: their number, sum of p, sum of 1/p */

@@ -1,5 +1,5 @@
-/* cc_args.h: what `heddle cc` has to know about a compiler's command line. Private to cmd_cc.c and
- * cc_args.c. */
+/* cc_args.h: what `heddle cc` has to know about a compiler's command line. Private to cmd_cc.c,
+ * cc_args.c and cc_plugin.c. */
 #ifndef HD_CC_ARGS_H
 #define HD_CC_ARGS_H
 
@@ -34,5 +34,11 @@ void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv);
  * understood is the compiler's to judge. */
 void hd__cc_args_analyse(struct hd_cc_args *a, bool clang);
 void hd__cc_args_fini(struct hd_cc_args *a);
+
+/* What the compiler (of one or more words, started as `path`) prints when asked; to be freed. */
+char *hd__cc_ask(const hd_words *compiler, const char *path, const char *question);
+
+/* The plug-in in `libdir` that fits the compiler, to be freed; NULL if there is none, or HEDDLE_PLUGIN=no. */
+char *hd__cc_plugin(const hd_words *compiler, const char *path, bool clang, const char *libdir);
 
 #endif

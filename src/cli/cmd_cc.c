@@ -6,7 +6,8 @@
  *     A read-modify-write stays two accesses, and volatile accesses are distinguished, with both compilers.
  *  2. Linking puts libheddle_rt.so first, so that it comes before libc in the search order, and keeps
  *     ThreadSanitizer's own runtime out.
- *  3. Nothing is added to a line that only asks a question, and nothing that the line has no use for (clang
+ *  3. What that instrumentation does not see is made visible by a plug-in, where there is one for the compiler.
+ *  4. Nothing is added to a line that only asks a question, and nothing that the line has no use for (clang
  *     warns about unused options). Heddle's words come first, so that the user's win. */
 #include "cli/cc_args.h"
 #include "cli/cli.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct compiler {
@@ -40,7 +40,8 @@ static const char help[] =
     "then sees its locks and threads, but not its memory accesses.\n"
     "\n"
     "Environment: HEDDLE_CC is the compiler for `heddle cc`, HEDDLE_CXX the one for `heddle c++`. Defaults are\n"
-    "gcc and g++. As one word, for build systems that need one: heddle-cc and heddle-c++.\n";
+    "gcc and g++. As one word, for build systems that need one: heddle-cc and heddle-c++. HEDDLE_PLUGIN=no\n"
+    "compiles without Heddle's plug-in for the compiler, as if there were none for its version.\n";
 
 /* ---- choosing the compiler ---- */
 
@@ -93,29 +94,9 @@ static char *find_in_path(const char *name) {
 
 /* Asks a compiler whose name says nothing ("cc") whether it is clang. */
 static bool says_clang(const struct compiler *c) {
-  int fds[2];
-  if (pipe(fds) != 0) return false;
-  pid_t pid = fork();
-  if (pid == 0) {
-    hd_words args = {0};
-    for (size_t i = 0; i < c->words.n; i++) hd_vec_push(&args, c->words.v[i]);
-    hd_vec_push(&args, (char *)"--version");
-    hd_vec_push(&args, NULL);
-    dup2(fds[1], 1);
-    close(fds[0]);
-    close(fds[1]);
-    execv(c->path, args.v);
-    _exit(127);
-  }
-  close(fds[1]);
-  struct hd_str text;
-  hd_str_init(&text);
-  char buf[512];
-  for (ssize_t n; (n = read(fds[0], buf, sizeof buf)) > 0;) hd_str_addn(&text, buf, (size_t)n);
-  close(fds[0]);
-  if (pid > 0) waitpid(pid, NULL, 0);
-  bool yes = strstr(text.s, "clang") != NULL;
-  hd_str_fini(&text);
+  char *text = hd__cc_ask(&c->words, c->path, "--version");
+  bool yes = strstr(text, "clang") != NULL;
+  free(text);
   return yes;
 }
 
@@ -164,6 +145,27 @@ static int choose_compiler(struct compiler *c, const char *option, bool cxx, str
 
 static void add(hd_words *out, const char *const *list) {
   for (; *list; list++) hd_vec_push(out, (char *)*list);
+}
+
+/* What the instrumentation of the compilers does not see is made visible by a plug-in (src/plugin). Where none fits,
+ * functions that would be expanded inline are called instead, as far as the compiler can be asked to; the runtime
+ * notices that the plug-in was missing. */
+static void add_plugin(hd_words *out, const struct compiler *c, const char *libdir, bool compiles) {
+  static const char *const gcc_calls[] = {"memset", "memcpy",  "memmove", "mempcpy", "bzero",
+                                          "strcpy", "stpcpy",  "strncpy", "strcat",  "strncat",
+                                          "memcmp", "strncmp", NULL};
+  static const char *const clang_calls[] = {"memcmp", "bcmp", NULL};
+  char *plugin = hd__cc_plugin(&c->words, c->path, c->clang, libdir);
+  if (plugin && c->clang) {
+    hd_vec_push(out, (char *)"-Xclang");
+    hd_vec_push(out, hd_sprintf("-fpass-plugin=%s", plugin));
+  } else if (plugin) {
+    hd_vec_push(out, hd_sprintf("-fplugin=%s", plugin));
+  } else if (compiles) {
+    for (const char *const *f = c->clang ? clang_calls : gcc_calls; *f; f++)
+      hd_vec_push(out, hd_sprintf("-fno-builtin-%s", *f));
+  }
+  free(plugin);
 }
 
 static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool clang, const char *libdir) {
@@ -235,6 +237,8 @@ static int build_command(hd_words *out, const struct compiler *c, const struct h
     if (rc) return rc;
     /* gcc needs it for linking, too: with -flto the code is made then. */
     if (!c->clang && (a->compiles || a->links)) hd_vec_push(out, (char *)"-fsanitize=thread");
+    if ((a->compiles || (a->links && !c->clang)) && !a->only_text && !a->uninstrumented)
+      add_plugin(out, c, libdir, a->compiles);
     if (a->compiles) add_compile_flags(out, a, c->clang, libdir);
     if (a->links) add_link_flags(out, c->clang, libdir);
   }

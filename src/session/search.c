@@ -85,7 +85,8 @@ static double estimate(const struct hd_session *s, const struct hd_status *st, d
   double seen =
       st->phase[0].strategy[0] ? (double)st->phase[0].executions : (double)(st->executions + st->infeasible);
   *spread = 0;
-  if (s->worker[0].control.config.bound_kind) return 0; /* the tree within the bound says nothing of the whole */
+  if (s->worker[0].control.config.bound_kind)
+    return 0; /* the tree within the bound says nothing of the whole */
   if (!(sh->estimate.fraction > 0) || !(sh->estimate.weight > 0)) return 0;
   double all = seen / sh->estimate.fraction;
   double mean = sh->estimate.samples / sh->estimate.weight;

@@ -18,9 +18,11 @@ import test_build_systems  # noqa: E402
 import test_choice  # noqa: E402
 import test_compile  # noqa: E402
 import test_link  # noqa: E402
+import test_plugin  # noqa: E402
 import test_refuse  # noqa: E402
+import test_shapes  # noqa: E402
 
-MODULES = (test_compile, test_link, test_refuse, test_choice, test_build_systems)
+MODULES = (test_compile, test_link, test_refuse, test_choice, test_plugin, test_build_systems, test_shapes)
 
 
 def main():

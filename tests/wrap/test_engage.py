@@ -84,13 +84,13 @@ READS = {
     "strncmp": "result = strncmp(buf, \"hello\", n)", "strcasecmp": "result = strcasecmp(buf, \"HELLO\")",
     "strncasecmp": "result = strncasecmp(buf, \"HELLO\", n)", "strchr": "keep = strchr(buf, 'o')",
     "strrchr": "keep = strrchr(buf, 'h')", "strstr": "keep = strstr(buf, \"lo\")", "strdup": "keep = strdup(buf)",
-    "strndup": "keep = strndup(buf, n)",
+    "strndup": "keep = strndup(buf, n)", "bcopy": "bcopy(buf, other, n)", "bcmp": "result = bcmp(buf, \"hellooooo\", n)",
 }
 WRITES = {
     "memcpy": "memcpy(buf, other, n)", "memmove": "memmove(buf, other, n)", "mempcpy": "keep = mempcpy(buf, other, n)",
     "memset": "memset(buf, 1, n)", "strcpy": "strcpy(buf, other)", "stpcpy": "keep = stpcpy(buf, other)",
     "strncpy": "strncpy(buf, other, n)", "strcat": "buf[0] = 0; strcat(buf, other)",
-    "strncat": "buf[0] = 0; strncat(buf, other, n)",
+    "strncat": "buf[0] = 0; strncat(buf, other, n)", "bzero": "bzero(buf, n)", "bcopy": "bcopy(other, buf, n)",
 }
 
 

@@ -17,7 +17,22 @@ def tsan():
     for name in ("read_range", "write_range", "vptr_read", "vptr_update", "func_entry", "func_exit", "init", "memcpy",
                  "memset", "memmove", "atomic_thread_fence", "atomic_signal_fence"):
         yield "__tsan_" + name
+    for name in PLUGIN:
+        yield "__heddle_" + name
+    for name in LIBATOMIC:
+        yield "__atomic_" + name
+        for n in (1, 2, 4, 8, 16):
+            yield "__atomic_%s_%d" % (name, n)
+    for n in (1, 2, 4, 8, 16):
+        for op in ("add", "sub", "and", "or", "xor", "nand"):
+            yield "__atomic_fetch_%s_%d" % (op, n)
+            yield "__atomic_%s_fetch_%d" % (op, n)
 
+
+# What the plug-ins for the compilers call.
+PLUGIN = ("init masked_read masked_write signed_read signed_write volatile_read volatile_write asm_read asm_write "
+          "asm_atomic asm_opaque").split()
+LIBATOMIC = ("load", "store", "exchange", "compare_exchange")
 
 WRAPPED = """
 pthread_create pthread_join pthread_detach pthread_exit pthread_once pthread_key_create pthread_key_delete
@@ -43,7 +58,7 @@ sem_getvalue
 malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc pvalloc malloc_usable_size
 strdup strndup
 memcpy memset memmove memcmp memchr mempcpy strlen strnlen strcpy stpcpy strncpy strcat strncat strcmp strncmp
-strcasecmp strncasecmp strchr strrchr strstr
+strcasecmp strncasecmp strchr strrchr strstr bzero bcopy bcmp
 sleep usleep nanosleep clock_nanosleep clock_gettime gettimeofday time sched_yield
 exit _exit _Exit quick_exit abort raise __assert_fail __assert_perror_fail __cxa_atexit on_exit
 __cxa_throw __cxa_rethrow _ZSt13set_terminatePFvvE _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE

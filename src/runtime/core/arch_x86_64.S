@@ -133,6 +133,12 @@ hd_arch_entry:
 	.irp	size, 2, 4, 8, 16
 	ENTRY	__tsan_unaligned_volatile_read\size
 	.endr
+	.irp	size, 1, 2, 4, 8, 16
+	ENTRY	__atomic_load_\size
+	ENTRY	__atomic_compare_exchange_\size
+	.endr
+	ENTRY	__atomic_load
+	ENTRY	__atomic_compare_exchange
 	ENTRY	pthread_mutex_trylock
 	ENTRY	pthread_rwlock_tryrdlock
 	ENTRY	pthread_rwlock_trywrlock

@@ -123,14 +123,35 @@ void __tsan_read_write16(void *p) {
   access_any(U(p), 16, HD_A_WRITE, HD_CALLER);
 }
 
+#define RANGE_MAX \
+  128 /* bytes: what structures and vectors have; of more than that the test for known cells is no gain */
+
+/* Whether all cells of the range have this access already. */
+static inline bool range_known(uint64_t addr, uint64_t size, bool write) {
+  const struct hd_cell *c = hd__cell(addr), *last = hd__cell(addr + size - 1);
+  uint64_t mask = (0xffull << (addr & 7)) & 0xff;
+  for (;; c++, mask = 0xff) {
+    if (c == last) mask &= 0xffull >> (7 - ((addr + size - 1) & 7));
+    uint64_t care = ~0xffull | mask, want = hot.tag | mask;
+    if ((c->w & care) != want && (write || (c->r & care) != want)) return false;
+    if (c == last) return true;
+  }
+}
+
+void hd__access_range(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  if (!hot.active || !size) return;
+  if (size <= RANGE_MAX && range_known(addr, size, flags & HD_A_WRITE)) return;
+  hd__access_slow(addr, size, flags, pc);
+}
+
 HD_EXPORT void __tsan_read_range(void *p, uint64_t n);
 HD_EXPORT void __tsan_write_range(void *p, uint64_t n);
 HD_EXPORT void __tsan_read_range_pc(void *p, uint64_t n, void *pc);
 HD_EXPORT void __tsan_write_range_pc(void *p, uint64_t n, void *pc);
-void __tsan_read_range(void *p, uint64_t n) { access_any(U(p), n, 0, HD_CALLER); }
-void __tsan_write_range(void *p, uint64_t n) { access_any(U(p), n, HD_A_WRITE, HD_CALLER); }
-void __tsan_read_range_pc(void *p, uint64_t n, void *pc) { access_any(U(p), n, 0, U(pc)); }
-void __tsan_write_range_pc(void *p, uint64_t n, void *pc) { access_any(U(p), n, HD_A_WRITE, U(pc)); }
+void __tsan_read_range(void *p, uint64_t n) { hd__access_range(U(p), n, 0, HD_CALLER); }
+void __tsan_write_range(void *p, uint64_t n) { hd__access_range(U(p), n, HD_A_WRITE, HD_CALLER); }
+void __tsan_read_range_pc(void *p, uint64_t n, void *pc) { hd__access_range(U(p), n, 0, U(pc)); }
+void __tsan_write_range_pc(void *p, uint64_t n, void *pc) { hd__access_range(U(p), n, HD_A_WRITE, U(pc)); }
 
 /* A constructor or destructor sets the vtable pointer of an object; storing the same value again changes nothing. */
 HD_EXPORT void __tsan_vptr_update(void **vptr, void *value);
@@ -171,9 +192,6 @@ void __tsan_func_exit(void) {
 }
 
 /* ---- the rest of the interface ---- */
-
-HD_EXPORT void __tsan_init(void);
-void __tsan_init(void) {}
 
 HD_EXPORT void __tsan_ignore_thread_begin(void);
 HD_EXPORT void __tsan_ignore_thread_end(void);

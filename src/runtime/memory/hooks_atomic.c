@@ -8,9 +8,8 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/memory/atomic.h"
 #include "runtime/memory/memory.h"
-
-typedef unsigned __int128 u128;
 
 static bool acquires(int mo) {
   return mo == __ATOMIC_ACQUIRE || mo == __ATOMIC_CONSUME || mo >= __ATOMIC_ACQ_REL;
@@ -57,19 +56,19 @@ static void before_store(uint64_t addr, int mo, bool rmw) {
   }
 }
 
-static void at_load(uint64_t a, unsigned n, int mo, uint64_t pc) {
+void hd__atomic_load(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
   if (!hd__spin_check(a, pc)) hd__access_slow(a, n, with_order(HD_A_ATOMIC, mo), pc);
   after_load(a, order(mo));
 }
 
-static void at_store(uint64_t a, unsigned n, int mo, uint64_t pc) {
+void hd__atomic_store(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
   hd__access_slow(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE, mo), pc);
   before_store(a, order(mo), false);
 }
 
-static void at_rmw(uint64_t a, unsigned n, int mo, uint64_t pc) {
+void hd__atomic_rmw(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
   hd__access_slow(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, mo), pc);
   after_load(a, order(mo));
@@ -77,9 +76,9 @@ static void at_rmw(uint64_t a, unsigned n, int mo, uint64_t pc) {
 }
 
 /* Whether it succeeds is known only after the scheduling point. */
-static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fail_mo, uint64_t pc) {
+void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fail_mo, uint64_t pc) {
   if (!hot.active) return;
-  struct hd_cas cas = {(const void *)a, expected, n, (uint8_t)model_order(fail_mo)};
+  struct hd_cas cas = {(const void *)a, expected, (unsigned)n, (uint8_t)model_order(fail_mo)};
   if (hd__spin_check(a, pc) && !hd__cas_wins(&cas)) return;
   hd__access_cas(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, mo), pc, &cas);
   bool wins = hd__cas_wins(&cas);
@@ -92,7 +91,7 @@ static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fai
 #define RMW(bits, T, op, builtin)                          \
   HD_EXPORT T NAME(bits, op)(volatile T * a, T v, int mo); \
   T NAME(bits, op)(volatile T * a, T v, int mo) {          \
-    at_rmw((uint64_t)a, sizeof(T), mo, HD_CALLER);         \
+    hd__atomic_rmw((uint64_t)a, sizeof(T), mo, HD_CALLER); \
     return builtin(a, v, __ATOMIC_SEQ_CST);                \
   }
 
@@ -101,15 +100,15 @@ static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fai
   int IN(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo);    \
   T IN(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo);         \
   int IN(bits, compare_exchange_strong)(volatile T * a, T * c, T v, int mo, int fmo) { \
-    at_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                             \
+    hd__atomic_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                     \
     return cas##bits(a, c, v);                                                         \
   }                                                                                    \
   int IN(bits, compare_exchange_weak)(volatile T * a, T * c, T v, int mo, int fmo) {   \
-    at_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                             \
+    hd__atomic_cas((uint64_t)a, sizeof(T), c, mo, fmo, HD_CALLER);                     \
     return cas##bits(a, c, v);                                                         \
   }                                                                                    \
   T IN(bits, compare_exchange_val)(volatile T * a, T c, T v, int mo, int fmo) {        \
-    at_cas((uint64_t)a, sizeof(T), &c, mo, fmo, HD_CALLER);                            \
+    hd__atomic_cas((uint64_t)a, sizeof(T), &c, mo, fmo, HD_CALLER);                    \
     cas##bits(a, &c, v);                                                               \
     return c;                                                                          \
   }
@@ -121,11 +120,11 @@ static void at_cas(uint64_t a, unsigned n, const void *expected, int mo, int fai
   T IN(bits, load)(const volatile T *a, int mo);                                        \
   HD_EXPORT void NAME(bits, store)(volatile T * a, T v, int mo);                        \
   T IN(bits, load)(const volatile T *a, int mo) {                                       \
-    at_load((uint64_t)a, sizeof(T), mo, HD_CALLER);                                     \
+    hd__atomic_load((uint64_t)a, sizeof(T), mo, HD_CALLER);                             \
     return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                        \
   }                                                                                     \
   void NAME(bits, store)(volatile T * a, T v, int mo) {                                 \
-    at_store((uint64_t)a, sizeof(T), mo, HD_CALLER);                                    \
+    hd__atomic_store((uint64_t)a, sizeof(T), mo, HD_CALLER);                            \
     __atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                           \
   }                                                                                     \
   RMW(bits, T, exchange, __atomic_exchange_n)                                           \
@@ -142,41 +141,23 @@ ALL(16, uint16_t)
 ALL(32, uint32_t)
 ALL(64, uint64_t)
 
-/* 16 bytes: cmpxchg16b for everything, so that libatomic is not needed. */
-static int cas128(volatile u128 *a, u128 *c, u128 v) {
-  uint64_t lo = (uint64_t)*c, hi = (uint64_t)(*c >> 64);
-  unsigned char ok;
-  __asm__ volatile("lock cmpxchg16b %1; sete %0"
-                   : "=q"(ok), "+m"(*a), "+a"(lo), "+d"(hi)
-                   : "b"((uint64_t)v), "c"((uint64_t)(v >> 64))
-                   : "memory", "cc");
-  *c = (u128)hi << 64 | lo;
-  return ok;
-}
-
-static u128 load128(const volatile u128 *a) {
-  u128 c = 0;
-  cas128((volatile u128 *)a, &c, 0); /* stores 0 only over 0 */
-  return c;
-}
+/* ---- 16 bytes ---- */
 
 u128 IN(128, load)(const volatile u128 *a, int mo);
 HD_EXPORT void __tsan_atomic128_store(volatile u128 *a, u128 v, int mo);
 u128 IN(128, load)(const volatile u128 *a, int mo) {
-  at_load((uint64_t)a, 16, mo, HD_CALLER);
+  hd__atomic_load((uint64_t)a, 16, mo, HD_CALLER);
   return load128(a);
 }
 void __tsan_atomic128_store(volatile u128 *a, u128 v, int mo) {
-  at_store((uint64_t)a, 16, mo, HD_CALLER);
-  u128 c = load128(a);
-  while (!cas128(a, &c, v))
-    ;
+  hd__atomic_store((uint64_t)a, 16, mo, HD_CALLER);
+  exchange128(a, v);
 }
 
 #define RMW128(op, expr)                                                  \
   HD_EXPORT u128 __tsan_atomic128_##op(volatile u128 *a, u128 v, int mo); \
   u128 __tsan_atomic128_##op(volatile u128 *a, u128 v, int mo) {          \
-    at_rmw((uint64_t)a, 16, mo, HD_CALLER);                               \
+    hd__atomic_rmw((uint64_t)a, 16, mo, HD_CALLER);                       \
     u128 c = load128(a);                                                  \
     while (!cas128(a, &c, (expr)))                                        \
       ;                                                                   \

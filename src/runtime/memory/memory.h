@@ -44,6 +44,10 @@ int hd__shadow_init(void);
 /* Clears the shadow memory, when segment numbers start again. */
 void hd__shadow_begin(void);
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* A plain access to any number of bytes, or none (hooks.c). Does nothing while the runtime is not active. */
+void hd__access_range(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* A place in a module that was instrumented without Heddle's plug-in for the compiler, or 0 (hooks_plugin.c). */
+uint64_t hd__without_plugin(void);
 struct hd_cas {
   const void *at, *expected;
   unsigned size;

@@ -11,11 +11,9 @@
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
-static inline void reads(const void *p, size_t n, uint64_t pc) {
-  if (n) hd__access_slow((uint64_t)p, n, 0, pc);
-}
+static inline void reads(const void *p, size_t n, uint64_t pc) { hd__access_range((uint64_t)p, n, 0, pc); }
 static inline void writes(const void *p, size_t n, uint64_t pc) {
-  if (n) hd__access_slow((uint64_t)p, n, HD_A_WRITE, pc);
+  hd__access_range((uint64_t)p, n, HD_A_WRITE, pc);
 }
 /* Before the runtime is ready there is no original to call. */
 static inline void ready(void) {
@@ -77,17 +75,23 @@ HD_EXPORT void *mempcpy(void *restrict d, const void *restrict s, size_t n) {
   return (char *)copy(d, s, n, HD_CALLER) + n;
 }
 
-HD_EXPORT int memcmp(const void *a, const void *b, size_t n) {
+HD_EXPORT void bzero(void *d, size_t n) { set(d, 0, n, HD_CALLER); }
+HD_EXPORT void bcopy(const void *s, void *d, size_t n) { move(d, s, n, HD_CALLER); }
+
+static int compare(const void *a, const void *b, size_t n, uint64_t pc) {
   ready();
   if (hot.active) {
     size_t k = 0; /* bytes read: up to the first difference */
     while (k < n && ((const char *)a)[k] == ((const char *)b)[k]) k++;
     k += k < n;
-    reads(a, k, HD_CALLER);
-    reads(b, k, HD_CALLER);
+    reads(a, k, pc);
+    reads(b, k, pc);
   }
   return real_memcmp(a, b, n);
 }
+
+HD_EXPORT int memcmp(const void *a, const void *b, size_t n) { return compare(a, b, n, HD_CALLER); }
+HD_EXPORT int bcmp(const void *a, const void *b, size_t n) { return compare(a, b, n, HD_CALLER); }
 
 HD_EXPORT void *memchr(const void *s, int c, size_t n) {
   ready();

@@ -1,0 +1,426 @@
+/* gcc.cc: a plug-in for GCC that makes visible what its thread instrumentation does not see. Runs in cc1, cc1plus
+ * and lto1, just before the pass "tsan", and leaves to that pass whatever it can instrument itself.
+ *
+ * "tsan" looks at assignments only. What else touches memory:
+ *  1. f(*p) with a structure: becomes tmp = *p; f(tmp).
+ *  2. *p = f() with a structure: becomes tmp = f(); *p = tmp. Objects that must not be copied (C++) are built in
+ *     place by the callee, through a pointer, which "tsan" sees there.
+ *  3. Memory and string functions, which are expanded inline after "tsan": become calls of functions that GCC knows
+ *     nothing about; the runtime has them all.
+ *  4. Intrinsics of the processor with a pointer (masked accesses, stores past the cache): a hook for each that is
+ *     known, others are reported to the runtime as opaque.
+ *  5. Memory operands of inline assembly: a hook for each. Assembly that may access memory which its operands do not
+ *     name is reported to the runtime as opaque.
+ * Memory that "tsan" would take for private to the thread (a local variable whose address does not escape) stays as
+ * it is.
+ *
+ * A function whose name begins with __VERIFIER_atomic_ gets its atomic section early, before it is inlined.
+ *
+ * The constructor of an object file calls __heddle_init in place of __tsan_init, by which the runtime knows that the
+ * plug-in has seen the file (memory/hooks.c). */
+// clang-format off: the order matters, GCC's headers do not include each other
+#include "gcc-plugin.h"
+#include "plugin-version.h"
+#include "tree.h"
+#include "stringpool.h"
+#include "attribs.h"
+#include "gimple.h"
+#include "gimple-iterator.h"
+#include "gimplify.h"
+#include "gimplify-me.h"
+#include "tree-pass.h"
+#include "ssa.h"
+#include "cgraph.h"
+#include "context.h"
+#include "tree-cfg.h"
+#include "asan.h"
+#include "fold-const.h"
+#include "tree-dfa.h"
+#include "tree-ssa-loop-ivopts.h"
+#include "builtins.h"
+#include "varasm.h"
+// clang-format on
+#include <string.h>
+
+int plugin_is_GPL_compatible;
+
+/* ---- what may be shared ---- */
+
+/* As in "tsan" (tsan.cc, instrument_expr). */
+static bool may_be_shared(tree expr) {
+  tree base = get_base_address(expr);
+  if (!base) return true;
+  if (DECL_P(base) && !is_global_var(base)) {
+    struct pt_solution escaped;
+    memset(&escaped, 0, sizeof escaped);
+    escaped.escaped = 1;
+    escaped.ipa_escaped = flag_ipa_pta != 0;
+    if (!pt_solution_includes(&escaped, base) || !may_be_aliased(base)) return false;
+  }
+  if (TREE_READONLY(base) || TREE_CODE(base) == STRING_CST || CONSTANT_CLASS_P(base)) return false;
+  return !(VAR_P(base) && DECL_HARD_REGISTER(base));
+}
+
+static bool in_memory(tree expr) {
+  if (TREE_CODE(expr) == SSA_NAME || CONSTANT_CLASS_P(expr) || TREE_CODE(expr) == CONSTRUCTOR) return false;
+  return DECL_P(expr) || handled_component_p(expr) || TREE_CODE(expr) == MEM_REF ||
+         TREE_CODE(expr) == TARGET_MEM_REF;
+}
+
+/* Whether a value of the type may be copied to another place and has a size that is known. */
+static bool copyable(tree type) {
+  return !TREE_ADDRESSABLE(type) && COMPLETE_TYPE_P(type) && TYPE_SIZE_UNIT(type) &&
+         TREE_CODE(TYPE_SIZE_UNIT(type)) == INTEGER_CST && !integer_zerop(TYPE_SIZE_UNIT(type));
+}
+
+static bool pointer_may_be_shared(tree p) {
+  return TREE_CODE(p) != ADDR_EXPR || may_be_shared(TREE_OPERAND(p, 0));
+}
+
+/* ---- functions of the runtime ---- */
+
+static tree declare(const char *name, tree type) {
+  tree decl = build_fn_decl(name, type);
+  TREE_NOTHROW(decl) = 1;
+  DECL_ARTIFICIAL(decl) = 1;
+  return decl;
+}
+
+static void insert_call(gimple_stmt_iterator *gsi, location_t where, tree fn, unsigned n, tree a = NULL_TREE,
+                        tree b = NULL_TREE, tree c = NULL_TREE, tree d = NULL_TREE) {
+  gcall *call = gimple_build_call(fn, n, a, b, c, d);
+  gimple_set_location(call, where);
+  gimple_call_set_nothrow(call, true);
+  gsi_insert_before(gsi, call, GSI_SAME_STMT);
+}
+
+/* ---- 1, 2: structures as arguments and results ---- */
+
+static void separate_arguments(gimple_stmt_iterator *gsi, gcall *call) {
+  for (unsigned i = 0; i < gimple_call_num_args(call); i++) {
+    tree arg = gimple_call_arg(call, i);
+    if (!in_memory(arg) || !copyable(TREE_TYPE(arg)) || !may_be_shared(arg)) continue;
+    tree tmp = create_tmp_var(TYPE_MAIN_VARIANT(TREE_TYPE(arg)), "hd_arg");
+    gassign *copy = gimple_build_assign(tmp, unshare_expr(arg));
+    gimple_set_location(copy, gimple_location(call));
+    gsi_insert_before(gsi, copy, GSI_SAME_STMT);
+    gimple_call_set_arg(call, i, tmp);
+    update_stmt(call);
+  }
+}
+
+static bool separate_result(gimple_stmt_iterator *gsi, gcall *call) {
+  tree lhs = gimple_call_lhs(call);
+  if (!lhs || !in_memory(lhs) || !copyable(TREE_TYPE(lhs)) || !may_be_shared(lhs) ||
+      gimple_call_noreturn_p(call))
+    return false;
+  tree type = TYPE_MAIN_VARIANT(TREE_TYPE(lhs));
+  tree tmp = is_gimple_reg_type(type) ? make_ssa_name(type) : create_tmp_var(type, "hd_result");
+  gassign *copy = gimple_build_assign(unshare_expr(lhs), tmp);
+  gimple_set_location(copy, gimple_location(call));
+  gimple_call_set_lhs(call, tmp);
+  if (TREE_CODE(tmp) == SSA_NAME) SSA_NAME_DEF_STMT(tmp) = call;
+  update_stmt(call);
+  if (!stmt_ends_bb_p(call)) {
+    gsi_insert_after(gsi, copy, GSI_NEW_STMT); /* and the iterator steps over it */
+    return false;
+  }
+  edge next = find_fallthru_edge(gimple_bb(call)->succs);
+  if (next) gsi_insert_on_edge(next, copy);
+  return next != NULL;
+}
+
+/* ---- 3: memory and string functions ---- */
+
+/* Which arguments point to what is read or written, as bits; 0: not one of them. */
+static unsigned pointers_of(enum built_in_function code) {
+  switch (code) {
+    case BUILT_IN_MEMSET:
+    case BUILT_IN_MEMSET_CHK:
+    case BUILT_IN_BZERO:
+    case BUILT_IN_MEMCHR:
+    case BUILT_IN_STRLEN:
+    case BUILT_IN_STRNLEN:
+    case BUILT_IN_STRCHR:
+    case BUILT_IN_STRRCHR:
+    case BUILT_IN_INDEX:
+    case BUILT_IN_RINDEX:
+    case BUILT_IN_STRDUP:
+    case BUILT_IN_STRNDUP: return 1;
+    case BUILT_IN_MEMCPY:
+    case BUILT_IN_MEMCPY_CHK:
+    case BUILT_IN_MEMMOVE:
+    case BUILT_IN_MEMMOVE_CHK:
+    case BUILT_IN_MEMPCPY:
+    case BUILT_IN_MEMPCPY_CHK:
+    case BUILT_IN_BCOPY:
+    case BUILT_IN_MEMCMP:
+    case BUILT_IN_MEMCMP_EQ:
+    case BUILT_IN_BCMP:
+    case BUILT_IN_STRCPY:
+    case BUILT_IN_STRCPY_CHK:
+    case BUILT_IN_STPCPY:
+    case BUILT_IN_STPCPY_CHK:
+    case BUILT_IN_STRNCPY:
+    case BUILT_IN_STRNCPY_CHK:
+    case BUILT_IN_STPNCPY:
+    case BUILT_IN_STPNCPY_CHK:
+    case BUILT_IN_STRCAT:
+    case BUILT_IN_STRCAT_CHK:
+    case BUILT_IN_STRNCAT:
+    case BUILT_IN_STRNCAT_CHK:
+    case BUILT_IN_STRCMP:
+    case BUILT_IN_STRCMP_EQ:
+    case BUILT_IN_STRNCMP:
+    case BUILT_IN_STRNCMP_EQ:
+    case BUILT_IN_STRCASECMP:
+    case BUILT_IN_STRNCASECMP:
+    case BUILT_IN_STRSTR:
+    case BUILT_IN_STRPBRK:
+    case BUILT_IN_STRSPN:
+    case BUILT_IN_STRCSPN: return 3;
+    default: return 0;
+  }
+}
+
+/* The name of the function that does the same and that GCC does not know; NULL: that of the function itself. */
+static const char *unknown_name(enum built_in_function code) {
+  switch (code) {
+    case BUILT_IN_MEMCPY: return "__tsan_memcpy";
+    case BUILT_IN_MEMMOVE: return "__tsan_memmove";
+    case BUILT_IN_MEMSET: return "__tsan_memset";
+    default: return NULL;
+  }
+}
+
+static void make_unknown(gcall *call) {
+  tree fn = gimple_call_fndecl(call);
+  if (!fn || !fndecl_built_in_p(fn, BUILT_IN_NORMAL)) return;
+  enum built_in_function code = DECL_FUNCTION_CODE(fn);
+  unsigned pointers = pointers_of(code);
+  bool shared = false;
+  for (unsigned i = 0; i < 2 && i < gimple_call_num_args(call); i++)
+    if ((pointers >> i & 1) && pointer_may_be_shared(gimple_call_arg(call, i))) shared = true;
+  if (!shared) return;
+  /* A definition of the program's own is instrumented like all its functions. */
+  struct cgraph_node *node = cgraph_node::get(fn);
+  if (node && node->definition) return;
+  const char *name = unknown_name(code);
+  if (!name) name = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(fn));
+  tree same = declare(name, TREE_TYPE(fn));
+  SET_DECL_ASSEMBLER_NAME(same, get_identifier(name));
+  gimple_call_set_fndecl(call, same);
+  update_stmt(call);
+}
+
+/* ---- 4: intrinsics of the processor ---- */
+
+static tree hook_type(unsigned n) {
+  switch (n) {
+    case 0: return build_function_type_list(void_type_node, NULL_TREE);
+    case 2: return build_function_type_list(void_type_node, ptr_type_node, size_type_node, NULL_TREE);
+    case 3:
+      return build_function_type_list(void_type_node, ptr_type_node, size_type_node, size_type_node,
+                                      NULL_TREE);
+    default:
+      return build_function_type_list(void_type_node, ptr_type_node, size_type_node, ptr_type_node,
+                                      size_type_node, NULL_TREE);
+  }
+}
+
+static tree size_of(tree type) { return fold_convert(size_type_node, TYPE_SIZE_UNIT(type)); }
+
+/* The lanes of the mask (a vector whose signs count, or an integer with a bit for each) of `vector` at p. */
+static void masked_hook(gimple_stmt_iterator *gsi, location_t where, tree p, tree vector, tree mask,
+                        bool write) {
+  tree lane = size_of(TREE_TYPE(vector));
+  if (!VECTOR_TYPE_P(TREE_TYPE(mask))) {
+    tree bits = force_gimple_operand_gsi(
+        gsi, fold_convert(size_type_node, fold_convert(unsigned_type_for(TREE_TYPE(mask)), mask)), true,
+        NULL_TREE, true, GSI_SAME_STMT);
+    insert_call(gsi, where, declare(write ? "__heddle_masked_write" : "__heddle_masked_read", hook_type(3)),
+                3, p, lane, bits);
+    return;
+  }
+  tree tmp = create_tmp_var(TREE_TYPE(mask), "hd_mask");
+  TREE_ADDRESSABLE(tmp) = 1;
+  gsi_insert_before(gsi, gimple_build_assign(tmp, mask), GSI_SAME_STMT);
+  insert_call(gsi, where, declare(write ? "__heddle_signed_write" : "__heddle_signed_read", hook_type(4)), 4,
+              p, lane, build_fold_addr_expr(tmp), size_of(TREE_TYPE(mask)));
+}
+
+static bool has(const char *name, const char *part) { return strstr(name, part) != NULL; }
+
+static void show_intrinsic(gimple_stmt_iterator *gsi, gcall *call) {
+  tree fn = gimple_call_fndecl(call);
+  if (!fn || !fndecl_built_in_p(fn, BUILT_IN_MD) || !DECL_NAME(fn)) return;
+  const char *name = IDENTIFIER_POINTER(DECL_NAME(fn));
+  unsigned n = gimple_call_num_args(call), at = n;
+  for (unsigned i = 0; i < n && at == n; i++)
+    if (POINTER_TYPE_P(TREE_TYPE(gimple_call_arg(call, i)))) at = i;
+  if (at == n || has(name, "prefetch") || has(name, "clflush") || has(name, "clwb") || has(name, "monitor"))
+    return;
+  tree p = gimple_call_arg(call, at), result = TREE_TYPE(TREE_TYPE(fn));
+  location_t where = gimple_location(call);
+  if (!pointer_may_be_shared(p)) return;
+  bool write = VOID_TYPE_P(result);
+  tree value = write ? TREE_TYPE(gimple_call_arg(call, at == 0 && n > 1 ? 1 : 0)) : result;
+  tree last = gimple_call_arg(call, n - 1);
+  if (has(name, "movnt") || has(name, "lddqu")) {
+    insert_call(gsi, where, declare(write ? "__tsan_write_range" : "__tsan_read_range", hook_type(2)), 2, p,
+                size_of(value));
+  } else if (has(name, "maskload") && n == 2 && VECTOR_TYPE_P(result)) {
+    masked_hook(gsi, where, p, result, last, false);
+  } else if (has(name, "maskstore") && n == 3) {
+    masked_hook(gsi, where, p, TREE_TYPE(last), gimple_call_arg(call, 1), true);
+  } else if (has(name, "maskmov") && n == 3) {
+    masked_hook(gsi, where, p, TREE_TYPE(gimple_call_arg(call, 0)), gimple_call_arg(call, 1), true);
+  } else if ((has(name, "_load") || has(name, "_store")) && has(name, "_mask") && n == 3 &&
+             VECTOR_TYPE_P(value)) {
+    masked_hook(gsi, where, p, value, last, write);
+  } else {
+    insert_call(gsi, where, declare("__heddle_asm_opaque", hook_type(0)), 0);
+  }
+}
+
+/* ---- 5: inline assembly ---- */
+
+static bool has_word(const char *text, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = text; (at = strstr(at, word)); at++)
+    if ((at == text || !ISALNUM(at[-1])) &&
+        (n == strlen(at) || !ISALNUM(at[n]) || at[n] == 'b' || at[n] == 'w' || at[n] == 'l' || at[n] == 'q'))
+      return true;
+  return false;
+}
+
+/* A locked instruction; an exchange with memory is one without the prefix. */
+static bool is_atomic_text(const char *text) { return has_word(text, "lock") || has_word(text, "xchg"); }
+
+static void asm_operand(gimple_stmt_iterator *gsi, gasm *stmt, tree operand, const char *hook) {
+  if (!in_memory(operand) || !copyable(TREE_TYPE(operand)) || !may_be_shared(operand) ||
+      may_be_nonaddressable_p(operand))
+    return;
+  tree address = build_fold_addr_expr(unshare_expr(operand));
+  address = force_gimple_operand_gsi(gsi, address, true, NULL_TREE, true, GSI_SAME_STMT);
+  insert_call(gsi, gimple_location(stmt), declare(hook, hook_type(2)), 2, address,
+              size_of(TREE_TYPE(operand)));
+}
+
+static bool is_output(gasm *stmt, tree operand) {
+  for (unsigned i = 0; i < gimple_asm_noutputs(stmt); i++)
+    if (operand_equal_p(TREE_VALUE(gimple_asm_output_op(stmt, i)), operand, 0)) return true;
+  return false;
+}
+
+static void show_asm(gimple_stmt_iterator *gsi, gasm *stmt) {
+  const char *text = gimple_asm_string(stmt);
+  if (!text || !*text) return; /* a barrier for the compiler */
+  bool atomic = is_atomic_text(text), clobbers = false, pointer = false;
+  for (unsigned i = 0; i < gimple_asm_ninputs(stmt); i++) {
+    tree operand = TREE_VALUE(gimple_asm_input_op(stmt, i));
+    if (POINTER_TYPE_P(TREE_TYPE(operand))) pointer = true;
+    if (!atomic || !is_output(stmt, operand))
+      asm_operand(gsi, stmt, operand, atomic ? "__heddle_asm_atomic" : "__heddle_asm_read");
+  }
+  for (unsigned i = 0; i < gimple_asm_noutputs(stmt); i++) {
+    tree link = gimple_asm_output_op(stmt, i);
+    tree operand = TREE_VALUE(link);
+    if (!in_memory(operand)) continue;
+    asm_operand(gsi, stmt, operand, atomic ? "__heddle_asm_atomic" : "__heddle_asm_write");
+  }
+  for (unsigned i = 0; i < gimple_asm_nclobbers(stmt); i++)
+    if (!strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(stmt, i))), "memory")) clobbers = true;
+  if (clobbers && pointer)
+    insert_call(gsi, gimple_location(stmt), declare("__heddle_asm_opaque", hook_type(0)), 0);
+}
+
+/* ---- the pass ---- */
+
+static unsigned show_accesses(function *fun) {
+  bool on_edges = false;
+  basic_block bb;
+  FOR_EACH_BB_FN(bb, fun) {
+    for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+      gimple *stmt = gsi_stmt(gsi);
+      if (gasm *assembly = dyn_cast<gasm *>(stmt)) show_asm(&gsi, assembly);
+      gcall *call = dyn_cast<gcall *>(stmt);
+      if (!call || gimple_call_internal_p(call)) continue;
+      make_unknown(call);
+      show_intrinsic(&gsi, call);
+      separate_arguments(&gsi, call);
+      on_edges |= separate_result(&gsi, call);
+    }
+  }
+  if (on_edges) gsi_commit_edge_inserts();
+  return 0;
+}
+
+namespace {
+
+const pass_data show_data = {GIMPLE_PASS, "heddle", OPTGROUP_NONE,  TV_NONE, PROP_ssa | PROP_cfg, 0,
+                             0,           0,        TODO_update_ssa};
+
+class show_pass : public gimple_opt_pass {
+public:
+  explicit show_pass(bool optimized) : gimple_opt_pass(show_data, g), for_optimized(optimized) {}
+  opt_pass *clone() override { return new show_pass(for_optimized); }
+  bool gate(function *) override {
+    return sanitize_flags_p(SANITIZE_THREAD) && (optimize > 0) == for_optimized;
+  }
+  unsigned execute(function *fun) override { return show_accesses(fun); }
+
+private:
+  bool for_optimized; /* "tsan" is for functions that are optimised, "tsan0" for the others */
+};
+
+/* ---- functions that are atomic by name ---- */
+
+const pass_data section_data = {GIMPLE_PASS, "heddle_section", OPTGROUP_NONE, TV_NONE, PROP_cfg, 0, 0, 0, 0};
+
+class section_pass : public gimple_opt_pass {
+public:
+  section_pass() : gimple_opt_pass(section_data, g) {}
+  bool gate(function *fun) override {
+    static const char prefix[] = "__VERIFIER_atomic_";
+    if (!DECL_NAME(fun->decl)) return false;
+    const char *name = IDENTIFIER_POINTER(DECL_NAME(fun->decl));
+    if (strncmp(name, prefix, sizeof prefix - 1)) return false;
+    name += sizeof prefix - 1;
+    return sanitize_flags_p(SANITIZE_THREAD) && strcmp(name, "begin") && strcmp(name, "end");
+  }
+  unsigned execute(function *fun) override {
+    edge e;
+    edge_iterator ei;
+    FOR_EACH_EDGE(e, ei, EXIT_BLOCK_PTR_FOR_FN(fun)->preds) {
+      gimple_stmt_iterator gsi = gsi_last_bb(e->src);
+      if (gsi_end_p(gsi) || gimple_code(gsi_stmt(gsi)) != GIMPLE_RETURN) continue;
+      insert_call(&gsi, gimple_location(gsi_stmt(gsi)), declare("hd_rt_atomic_end", hook_type(0)), 0);
+    }
+    gcall *begin = gimple_build_call(declare("hd_rt_atomic_begin", hook_type(0)), 0);
+    gimple_set_location(begin, DECL_SOURCE_LOCATION(fun->decl));
+    gsi_insert_on_edge_immediate(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)), begin);
+    return 0;
+  }
+};
+
+} // namespace
+
+static void rename_init(void *, void *) {
+  initialize_sanitizer_builtins();
+  tree init = builtin_decl_implicit(BUILT_IN_TSAN_INIT);
+  if (init) set_builtin_user_assembler_name(init, "__heddle_init");
+}
+
+int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *version) {
+  /* Within one version of GCC interfaces do not change; `heddle cc` has compared them, too. */
+  if (strcmp(version->basever, gcc_version.basever)) return 1;
+  struct register_pass_info late = {new show_pass(true), "tsan", 0, PASS_POS_INSERT_BEFORE};
+  struct register_pass_info late_O0 = {new show_pass(false), "tsan0", 0, PASS_POS_INSERT_BEFORE};
+  struct register_pass_info early = {new section_pass, "cfg", 1, PASS_POS_INSERT_AFTER};
+  register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &late);
+  register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &late_O0);
+  register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &early);
+  register_callback(info->base_name, PLUGIN_START_UNIT, rename_init, NULL);
+  return 0;
+}
