@@ -16,8 +16,9 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 
-struct hd_hot hot;
-struct hd_rt rt;
+/* Aligned to cache lines: hot takes two of them, wherever the linker puts it. */
+_Alignas(64) struct hd_hot hot;
+_Alignas(64) struct hd_rt rt;
 
 struct hd_segment *hd__segments;
 #define ARENA_SIZE (8ull << 30)
