@@ -1,4 +1,6 @@
-/* analysis.h: what can be concluded from the recorded events of one execution. Runs in the supervisor.
+/* analysis.h: what can be concluded from the events of one execution. Runs in the supervisor.
+ *
+ * The events may come from a run or from a trace file (hd_analysis_load): threads are the numbers that op.thread has there.
  *
  *   shared   an event on memory that several threads access, one of them writing, after the first of them was created;
  *            or on a lock, condition and the like that several use
@@ -9,8 +11,12 @@
 #ifndef HD_ANALYSIS_H
 #define HD_ANALYSIS_H
 
-#include "abi/abi.h"
 #include "base/base.h"
+#include "trace/trace.h"
+
+/* All events of a trace file; the caller frees *ev and closes *source, which has the tables. */
+int hd_analysis_load(const char *path, struct hd_tr_source **source, struct hd_event **ev, size_t *n,
+                     struct hd_err *err);
 
 /* Marks of one event. */
 #define HD_MARK_SHARED 1

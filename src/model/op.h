@@ -235,9 +235,10 @@ struct hd_field {
 #define HD_MAX_FIELDS 4
 struct hd_payload_info {
   struct hd_field field[HD_MAX_FIELDS + 1];
-  uint64_t compared[3]; /* the bits of hd_op.payload that make a difference */
 };
 extern const struct hd_payload_info hd_payload_table[HD_PAYLOAD_COUNT];
+/* The bits of hd_op.payload that make a difference. */
+extern const uint64_t hd_payload_compared[HD_PAYLOAD_COUNT][4];
 
 /* The field of an operation, and its change. */
 uint64_t hd_field_get(const struct hd_op *op, const struct hd_field *f);
@@ -251,7 +252,7 @@ static inline int hd_field_recorded(const struct hd_op *op, const struct hd_fiel
 
 /* Whether two operations of the same kind carry the same. */
 static inline int hd_payload_same(const struct hd_op *a, const struct hd_op *b) {
-  const uint64_t *m = hd_payload_table[hd_op_payload(a->kind)].compared;
+  const uint64_t *m = hd_payload_compared[hd_op_payload(a->kind)];
   return !(((a->payload[0] ^ b->payload[0]) & m[0]) | ((a->payload[1] ^ b->payload[1]) & m[1]) |
            ((a->payload[2] ^ b->payload[2]) & m[2]));
 }

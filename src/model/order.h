@@ -14,16 +14,16 @@
 
 /* An event and its place in the order. */
 struct hd_ev {
+  uint32_t index;        /* n-th of its thread, from 1 */
+  uint32_t prev;         /* previous event of its thread, HD_NONE */
+  const uint32_t *pred;  /* what had happened before it without its own conflicts; [cap] */
+  const uint32_t *clock; /* what happened before it, and itself */
   union {
     struct hd_event event;
     struct {
       HD_EVENT_FIELDS
     };
   };
-  uint32_t index;        /* n-th of its thread, from 1 */
-  uint32_t prev;         /* previous event of its thread, HD_NONE */
-  const uint32_t *pred;  /* what had happened before it without its own conflicts; [cap] */
-  const uint32_t *clock; /* what happened before it, and itself */
 };
 
 /* Events e and f (e earlier) could have come the other way round; f is the pending operation of `thread`

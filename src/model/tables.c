@@ -74,8 +74,11 @@ const struct hd_payload_info hd_payload_table[HD_PAYLOAD_COUNT] = {
 #include "model/payloads.def"
 #undef HD_PAYLOAD
 #undef F
+};
+
+_Alignas(32) const uint64_t hd_payload_compared[HD_PAYLOAD_COUNT][4] = {
 #define F(key, member, type, when) | (HD_FIELD_##type == HD_FIELD_POINTER ? 0ull : BITS(WORD, member))
-#define HD_PAYLOAD(id, fields) [HD_PAYLOAD_##id].compared[WORD] = 0ull fields,
+#define HD_PAYLOAD(id, fields) [HD_PAYLOAD_##id][WORD] = 0ull fields,
 #define WORD 0
 #include "model/payloads.def"
 #undef WORD

@@ -128,7 +128,7 @@ static void add_io_wait(struct hd_str *out, const struct hd_place *p) {
 }
 
 void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
-  if (p->op == HD_OP_SPINWAIT) {
+  if (hd_op_effect(p->op, 0) == HD_EFF_AWAIT) {
     hd_str_add(out, "spins on ");
     add_name(out, p);
     return;
@@ -143,8 +143,7 @@ void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
       return;
     case HD_OBJ_COND: hd_str_add(out, "waits on the condition "); break;
     case HD_OBJ_RWLOCK:
-      hd_str_addf(out, "waits to %s ",
-                  p->op == HD_OP_RDLOCK || p->op == HD_OP_TIMEDRDLOCK ? "read" : "write");
+      hd_str_addf(out, "waits to %s ", hd_op_effect(p->op, 0) == HD_EFF_SHARE ? "read" : "write");
       break;
     case HD_OBJ_FUTEX: hd_str_add(out, "waits on the futex "); break;
     case HD_OBJ_SEM: hd_str_add(out, "waits for the semaphore "); break;
