@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "model/decision.h"
 #include "model/op.h"
 
 #define HD_VERSION "0.1.0"
@@ -217,9 +218,10 @@ struct hd_status {
   uint32_t nfindings;
   uint64_t findings_dropped;
   uint32_t diverged; /* REPLAY: the schedule asked for something impossible */
-  uint32_t diverge_pad;
+  uint32_t diverge_kind;  /* enum hd_decision_kind: what the schedule wanted decided ... */
+  uint64_t diverge_want;  /* ... and how */
   uint64_t diverge_step;
-  uint32_t diverge_want;  /* the step wanted */
+  uint32_t diverge_pad;
   uint32_t diverge_op;    /* what that thread was about to do, HD_OP_NONE if it does not exist or has ended */
   uint64_t nevents;       /* entries of the event area */
   uint64_t points;        /* detail: scheduling points of the execution so far */

@@ -48,11 +48,6 @@ extern const char *const hd_kind_title[HD_KIND_COUNT];
 
 #define HD_MAX_THREADS 1024 /* created in one execution */
 
-/* ---- a step of a schedule: which thread goes next, or which outcome a choice has ---- */
-
-#define HD_STEP_CHOICE 0x8000u /* | outcome */
-typedef uint16_t hd_step;      /* a thread number, or HD_STEP_CHOICE | outcome */
-
 /* ---- what came of an operation ---- */
 
 #define HD_EV_FAILED 1 /* trylock that found the lock taken, timed operation that timed out, CAS that lost */

@@ -17,8 +17,8 @@
 struct hd_ev {
   struct hd_op op;
   uint8_t flags;   /* HD_EV_* */
-  uint16_t choice; /* outcome chosen, while nchoices > 1 */
-  uint16_t nchoices;
+  uint32_t choice; /* outcome chosen, while nchoices > 1 */
+  uint32_t nchoices;
   uint32_t index;        /* n-th of its thread, from 1 */
   uint32_t prev;         /* previous event of its thread, HD_NONE */
   const uint32_t *pred;  /* what had happened before it without its own conflicts; [cap] */

@@ -101,7 +101,7 @@ static int same(const struct hd_ev *e, const struct hd_op *op, unsigned flags, u
          was->object == op->object && was->size == op->size &&
          (was->aux == op->aux || hd_op_object[op->kind] == HD_OBJ_IO) && was->enabler == op->enabler &&
          was->disabler == op->disabler && was->enabler_before == op->enabler_before &&
-         e->flags == (uint8_t)flags && e->choice == (uint16_t)choice && e->nchoices == (uint16_t)nchoices;
+         e->flags == (uint8_t)flags && e->choice == choice && e->nchoices == nchoices;
 }
 
 int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
