@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "model/decision.h"
 #include "model/event.h"
 #include "model/inexact.h"
 
@@ -197,10 +198,11 @@ struct hd_status {
   uint32_t restart; /* the mode chosen: HD_RESTART_MEMORY or _FORK */
   uint32_t decided; /* it will not change any more */
   uint32_t nfindings;
-  uint32_t diverged; /* REPLAY: the schedule asked for something impossible */
-  uint32_t diverge_pad;
+  uint32_t diverged;     /* REPLAY: the schedule asked for something impossible */
+  uint32_t diverge_kind; /* enum hd_decision_kind: what the schedule wanted decided ... */
+  uint64_t diverge_want; /* ... and how */
   uint64_t diverge_step;
-  uint32_t diverge_want;  /* the step wanted */
+  uint32_t diverge_pad;
   uint32_t diverge_op;    /* what that thread was about to do, HD_OP_NONE if it does not exist or has ended */
   uint64_t nevents;       /* entries of the event area */
   uint64_t points;        /* detail: scheduling points of the execution so far */

@@ -39,7 +39,7 @@ struct sequence {
   uint32_t end;   /* after the last event */
   struct hd_op last;
   const uint32_t *last_pred;
-  uint16_t last_choice;
+  uint32_t last_choice;
   unsigned last_flags; /* only what cannot be otherwise in the other order */
   int last_fixed;
   int last_taken;
@@ -157,7 +157,7 @@ static int all_outcomes_sleep(const struct sleeper *sleep, uint32_t nsleep, stru
       sleeps = sleep[i].op.thread == v->last.thread && sleep[i].choice == c;
     if (sleeps) continue;
     v->last_fixed = 1;
-    v->last_choice = (uint16_t)c;
+    v->last_choice = c;
     return 0;
   }
   return 1;
@@ -215,7 +215,7 @@ static int reverse(struct walk *w, const struct hd_race *r, int choice) {
                        .end = alone ? r->e + 1 : w->order.n,
                        .last = r->op,
                        .last_fixed = choice >= 0,
-                       .last_choice = (uint16_t)(choice >= 0 ? choice : 0),
+                       .last_choice = (uint32_t)(choice >= 0 ? choice : 0),
                        .inside = w->order.ev[r->e].op.section == HD_SECTION_INSIDE};
   v.last.thread = r->thread;
   if (!++w->reversal.sequences) { /* the numbers begin again: nothing may be left of the old ones */

@@ -55,12 +55,12 @@ static int admits(struct walk *w, uint32_t k, unsigned thread, int *outcome) {
     }
   if (!seen) return 1;
   if (seen >= nchoices || nchoices <= 1) return 0;
-  for (int c = 0; c < (int)nchoices; c++) {
+  for (unsigned c = 0; c < nchoices; c++) {
     int used = 0;
     for (uint32_t i = 0; i < n->nsleep; i++)
       used |= n->sleep[i].op.thread == thread && n->sleep[i].choice == c;
     if (!used) {
-      *outcome = c;
+      *outcome = (int)c;
       return 1;
     }
   }

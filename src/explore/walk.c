@@ -85,7 +85,7 @@ struct wut *hd__wut_new(struct unit *u) {
 struct wut *hd__wut_step(struct unit *u, unsigned thread, int outcome, struct wut *next) {
   struct wut *b = hd__wut_new(u);
   b->op.thread = (uint16_t)thread;
-  b->choice = (uint16_t)(outcome >= 0 ? outcome : 0);
+  b->choice = (uint32_t)(outcome >= 0 ? outcome : 0);
   b->any_choice = outcome < 0;
   b->next = next;
   return b;
@@ -107,7 +107,7 @@ static void shuffle(struct walk *w, struct wut *head, unsigned n,
   for (struct wut *b = head; n > 1; b = b->next, n--) {
     struct wut *other = b;
     for (unsigned i = draw(w, n); i > 0; i--) other = other->next;
-    uint16_t choice = b->choice;
+    uint32_t choice = b->choice;
     b->choice = other->choice;
     other->choice = choice;
   }
@@ -294,7 +294,7 @@ static int choose_step(struct walk *w, struct node *n, const struct hd_point *p)
     int outcome = -1, thread = w->policy->first(w, u->at, p, &outcome);
     if (thread < 0) return 0;
     n->pick = (union pick){.thread = (uint16_t)thread,
-                           .choice = (uint16_t)(outcome >= 0 ? outcome : 0),
+                           .choice = (uint32_t)(outcome >= 0 ? outcome : 0),
                            .fixed_choice = outcome >= 0};
   }
   u->running = u->at + 1;
@@ -328,8 +328,8 @@ int hd__walk_choose(struct hd_search *s, unsigned k) {
   struct walk *w = s->own;
   const struct unit *u = w->unit;
   const struct node *n = &u->node[u->at - 1];
-  if (n->pick.fixed_choice) return n->pick.choice < k ? n->pick.choice : 0;
-  if (u->at < u->depth && n->pick.executed) return n->did.choice < k ? n->did.choice : HD_PICK_DIVERGED;
+  if (n->pick.fixed_choice) return n->pick.choice < k ? (int)n->pick.choice : 0;
+  if (u->at < u->depth && n->pick.executed) return n->did.choice < k ? (int)n->did.choice : HD_PICK_DIVERGED;
   return w->policy->outcome ? (int)w->policy->outcome(w, k) : 0;
 }
 
@@ -352,7 +352,7 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
     if (!as_before(&n->did, op, flags, choice)) s->diverged = 1;
     return;
   }
-  n->did = (struct sleeper){*op, (uint16_t)choice, (uint16_t)nchoices, (uint16_t)flags, 0};
+  n->did = (struct sleeper){*op, choice, nchoices, flags, 0};
   n->pick.executed = 1;
 }
 

@@ -16,27 +16,28 @@
 /* A pending branch: a sequence of events to follow, as a tree of common prefixes (a wakeup tree). */
 struct wut {
   struct hd_op op;
-  uint16_t choice;
+  uint32_t choice;
   uint16_t flags;      /* HD_EV_*; as it was seen */
-  uint32_t any_choice; /* the outcome of the choice is open */
+  uint16_t any_choice; /* the outcome of the choice is open */
   struct wut *child, *next;
 };
 
 /* A step that was explored, with its outcome. */
 struct sleeper {
   struct hd_op op;
-  uint16_t choice, nchoices;
-  uint16_t flags;
-  uint16_t weak; /* another worker may still explore it: walk_share.c, invariant 4 */
+  uint32_t choice, nchoices;
+  uint32_t flags;
+  uint32_t weak; /* another worker may still explore it: walk_share.c, invariant 4 */
 };
 
 /* Who goes: the thread, and the outcome of its choice if that is fixed. One word, so that it changes at once. */
 union pick {
   struct {
-    uint16_t thread, choice;
-    uint8_t fixed_choice;
-    uint8_t executed; /* `did` is known */
-    uint8_t settled;  /* 1: the races that end in this step need not be looked at again (reverse.c) */
+    uint32_t choice;
+    uint16_t thread;
+    uint8_t fixed_choice : 1;
+    uint8_t executed : 1; /* `did` is known */
+    uint8_t settled;      /* 1: the races that end in this step need not be looked at again (reverse.c) */
   };
   uint64_t word;
 };

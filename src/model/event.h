@@ -13,8 +13,8 @@
   uint64_t value;    /* with HD_EV_VALUE: what was read, or is there after the write */    \
   uint32_t from;     /* number of the event whose effect it saw, from 1; 0: the initial */ \
   uint32_t place;    /* of a trace: entry of the table of places plus 1; 0: unknown */     \
-  uint16_t choice;   /* outcome chosen, while nchoices > 1 */                              \
-  uint16_t nchoices; /* outcomes there were */                                             \
+  uint32_t choice;   /* outcome chosen, while nchoices > 1 */                              \
+  uint32_t nchoices; /* outcomes there were */                                             \
   uint8_t flags;     /* HD_EV_* */
 
 struct hd_event {

@@ -474,8 +474,8 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   const uint32_t *pred = pred_clock(t, op);
   *ev = (struct hd_ev){.op = *op,
                        .flags = (uint8_t)flags,
-                       .choice = (uint16_t)choice,
-                       .nchoices = (uint16_t)nchoices,
+                       .choice = choice,
+                       .nchoices = nchoices,
                        .index = prev == HD_NONE ? 1 : t->ev[prev].index + 1,
                        .prev = prev,
                        .pred = pred};

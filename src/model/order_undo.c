@@ -99,7 +99,7 @@ static int same(const struct hd_ev *e, const struct hd_op *op, unsigned flags, u
   const struct hd_op *was = &e->op;
   return was->kind == op->kind && was->section == op->section && was->thread == op->thread &&
          was->object == op->object && was->size == op->size && hd_payload_same(was, op) &&
-         e->flags == (uint8_t)flags && e->choice == (uint16_t)choice && e->nchoices == (uint16_t)nchoices;
+         e->flags == (uint8_t)flags && e->choice == choice && e->nchoices == nchoices;
 }
 
 int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,

@@ -21,7 +21,7 @@ struct explainer {
   struct hd_finding *f;
 };
 
-/* ---- the schedule as units: a step with the choices made in it ---- */
+/* ---- the schedule as units: a step with what was decided in it ---- */
 
 struct units {
   size_t *at; /* owned: where each begins in the steps; one more for the end */
@@ -32,8 +32,10 @@ struct units {
 /* False when events and steps do not go together one by one. */
 static bool units_init(struct units *u, const struct hd_schedule *s, const struct hd_event *ev, size_t n) {
   HD_VEC(size_t) at = {0};
-  for (size_t i = 0; i < s->nsteps; i++)
-    if (!(s->step[i] & HD_STEP_CHOICE)) hd_vec_push(&at, i);
+  struct hd_decision d;
+  unsigned units;
+  for (size_t i = 0; i < s->nsteps && (units = hd_decision_get(s->step + i, s->nsteps - i, &d)); i += units)
+    if (d.kind == HD_DECIDE_THREAD) hd_vec_push(&at, i);
   u->n = at.n;
   hd_vec_push(&at, s->nsteps);
   u->at = at.v;

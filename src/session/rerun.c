@@ -141,12 +141,16 @@ void hd_rerun_fini(struct hd_rerun *r) {
 /* "at step 12 the schedule wants thread 2 ..." */
 static void add_divergence(struct hd_str *why, const struct hd_status *st) {
   hd_str_addf(why, "at step %llu of the schedule ", (unsigned long long)st->diverge_step);
-  if (st->diverge_want & HD_STEP_CHOICE)
-    hd_str_addf(why, "outcome %u of a choice was not possible", st->diverge_want & ~HD_STEP_CHOICE);
+  unsigned want = (unsigned)st->diverge_want;
+  if (st->diverge_kind == HD_DECIDE_OUTCOME)
+    hd_str_addf(why, "outcome %u of a choice was not possible", want);
+  else if (st->diverge_kind == HD_DECIDE_INPUT || st->diverge_kind == HD_DECIDE_READS)
+    hd_str_addf(why, "%s is decided that the program did not ask for",
+                st->diverge_kind == HD_DECIDE_INPUT ? "an input" : "the write that a read sees");
   else if (st->diverge_op == HD_OP_NONE || st->diverge_op >= HD_OP_COUNT)
-    hd_str_addf(why, "thread number %u was to run, but it had not started or had ended", st->diverge_want);
+    hd_str_addf(why, "thread number %u was to run, but it had not started or had ended", want);
   else
-    hd_str_addf(why, "thread number %u was to run, but could not: it was about to %s", st->diverge_want,
+    hd_str_addf(why, "thread number %u was to run, but could not: it was about to %s", want,
                 hd_op_text(st->diverge_op));
 }
 

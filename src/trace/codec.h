@@ -43,7 +43,7 @@ struct hd__shape {
   uint32_t size;
   uint64_t object, stride, delta;
   uint64_t field[HD_MAX_FIELDS]; /* of the payload */
-  uint16_t nchoices;
+  uint32_t nchoices;
   uint8_t known;
 };
 

@@ -257,11 +257,11 @@ static bool read_event(struct decoder *d, struct hd_event *e, uint32_t *number) 
   }
   if (!read_payload(&st[ST_PAYLOAD], e, s, value) || !varint(&st[ST_CHOICE], &code)) return false;
   code = s->nchoices + hd__unzigzag(code);
-  if (code > UINT16_MAX) return false;
-  e->nchoices = (uint16_t)code;
+  if (code > UINT32_MAX) return false;
+  e->nchoices = (uint32_t)code;
   if (e->nchoices > 1) {
     if (!varint(&st[ST_CHOICE], &code) || code >= e->nchoices) return false;
-    e->choice = (uint16_t)code;
+    e->choice = (uint32_t)code;
   }
   if (!varint(&st[ST_FROM], &code) || code > m->number + 1) return false;
   e->from = (uint32_t)(code ? m->number + 1 - code : hd__expected_from(m, e));

@@ -246,9 +246,9 @@ static bool choice_word(struct hd_event *e, char *v) {
   uint64_t k, n;
   if (e->nchoices || !slash) return false;
   *slash = '\0';
-  if (!number(v, 10, UINT16_MAX, &k) || !number(slash + 1, 10, UINT16_MAX, &n) || n < 2) return false;
-  e->choice = (uint16_t)k;
-  e->nchoices = (uint16_t)n;
+  if (!number(v, 10, UINT32_MAX, &k) || !number(slash + 1, 10, UINT32_MAX, &n) || n < 2) return false;
+  e->choice = (uint32_t)k;
+  e->nchoices = (uint32_t)n;
   return true;
 }
 
