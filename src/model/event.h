@@ -21,6 +21,15 @@ struct hd_event {
   HD_EVENT_FIELDS
 };
 
+/* The fields of events.def; the last has no key. Get and set them with hd_field_get and hd_field_set. */
+enum {
+#define HD_EVENT_FIELD(key, member) HD__EVENT_FIELD_##key,
+#include "model/events.def"
+#undef HD_EVENT_FIELD
+  HD_EVENT_NFIELDS
+};
+extern const struct hd_field hd_event_fields[HD_EVENT_NFIELDS + 1];
+
 /* Whether the event changes what others see of its object, and whether it sees what they did. */
 static inline int hd_event_gives(const struct hd_event *e) {
   return hd_op_does(e->op.kind, e->flags, HD_EFF_GIVES);

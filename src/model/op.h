@@ -240,9 +240,9 @@ extern const struct hd_payload_info hd_payload_table[HD_PAYLOAD_COUNT];
 /* The bits of hd_op.payload that make a difference. */
 extern const uint64_t hd_payload_compared[HD_PAYLOAD_COUNT][4];
 
-/* The field of an operation, and its change. */
-uint64_t hd_field_get(const struct hd_op *op, const struct hd_field *f);
-void hd_field_set(struct hd_op *op, const struct hd_field *f, uint64_t value);
+/* The field of an operation, or of an event (event.h), and its change. */
+uint64_t hd_field_get(const void *op, const struct hd_field *f);
+void hd_field_set(void *op, const struct hd_field *f, uint64_t value);
 /* Whether the field is written down in traces: it has a meaning outside the run, and is known. */
 static inline int hd_field_recorded(const struct hd_op *op, const struct hd_field *f) {
   if (f->type == HD_FIELD_FOUND) return op->access.known;

@@ -26,7 +26,7 @@
 #define HD_TR_LEVEL 3           /* of zstd */
 
 enum { HD_CHUNK_TABLES = 'T', HD_CHUNK_EVENTS = 'E', HD_CHUNK_END = 'Z' };
-enum { ST_THREAD, ST_SHAPE, ST_OBJECT, ST_SIZE, ST_VALUE, ST_PAYLOAD, ST_CHOICE, ST_FROM, ST_COUNT };
+enum { ST_THREAD, ST_SHAPE, ST_OBJECT, ST_SIZE, ST_VALUE, ST_PAYLOAD, ST_FIELDS, ST_FROM, ST_COUNT };
 
 /* Codes of ST_SHAPE; larger ones are a shape's number plus SHAPE_KNOWN. */
 enum { SHAPE_EXPECTED, SHAPE_NEW, SHAPE_KNOWN };
@@ -42,8 +42,8 @@ struct hd__shape {
   uint32_t follows; /* the shape that came after it in the same thread */
   uint32_t size;
   uint64_t object, stride, delta;
-  uint64_t field[HD_MAX_FIELDS]; /* of the payload */
-  uint32_t nchoices;
+  uint64_t field[HD_MAX_FIELDS];     /* of the payload */
+  uint64_t number[HD_EVENT_NFIELDS]; /* fields of events.def */
   uint8_t known;
 };
 

@@ -255,13 +255,13 @@ static bool read_event(struct decoder *d, struct hd_event *e, uint32_t *number) 
     if (!varint(&st[ST_VALUE], &code)) return false;
     e->value = (value + hd__unzigzag(code)) & hd__value_mask(e->op.size);
   }
-  if (!read_payload(&st[ST_PAYLOAD], e, s, value) || !varint(&st[ST_CHOICE], &code)) return false;
-  code = s->nchoices + hd__unzigzag(code);
-  if (code > UINT32_MAX) return false;
-  e->nchoices = (uint32_t)code;
-  if (e->nchoices > 1) {
-    if (!varint(&st[ST_CHOICE], &code) || code >= e->nchoices) return false;
-    e->choice = (uint32_t)code;
+  if (!read_payload(&st[ST_PAYLOAD], e, s, value)) return false;
+  for (int i = 0; i < HD_EVENT_NFIELDS; i++) {
+    const struct hd_field *f = &hd_event_fields[i];
+    if (!varint(&st[ST_FIELDS], &code)) return false;
+    code = s->number[i] + hd__unzigzag(code);
+    if (f->size < 8 && code >> 8 * f->size) return false;
+    hd_field_set(e, f, code);
   }
   if (!varint(&st[ST_FROM], &code) || code > m->number + 1) return false;
   e->from = (uint32_t)(code ? m->number + 1 - code : hd__expected_from(m, e));

@@ -40,7 +40,7 @@ void hd__model_learn(struct hd__model *m, const struct hd_event *e, uint32_t num
   s->delta = delta;
   s->object = e->op.object;
   s->size = e->op.size;
-  s->nchoices = e->nchoices;
+  for (int i = 0; i < HD_EVENT_NFIELDS; i++) s->number[i] = hd_field_get(e, &hd_event_fields[i]);
   const struct hd_field *f = hd_payload_table[hd_op_payload(e->op.kind)].field;
   for (int i = 0; f[i].key; i++) {
     if (f[i].type == HD_FIELD_FOUND)

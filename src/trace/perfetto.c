@@ -117,7 +117,8 @@ static void add_event(struct writer *w, const struct hd_event *e) {
     hd_str_addc(b, ',');
     add_key(b, f->key, w->word.s);
   }
-  if (e->nchoices > 1) hd_str_addf(b, ",\"choice\":\"%u/%u\"", e->choice, e->nchoices);
+  for (const struct hd_field *f = hd_event_fields; f->key; f++)
+    if (hd_field_get(e, f)) hd_str_addf(b, ",\"%s\":%llu", f->key, (unsigned long long)hd_field_get(e, f));
   if (e->from) hd_str_addf(b, ",\"from\":%llu", (unsigned long long)e->from);
   const struct hd_tr_place *p = e->place ? &w->t->place.v[e->place - 1] : NULL;
   if (p) {

@@ -146,10 +146,8 @@ static int next(struct hd_tr_source *s, struct hd_event *out, struct hd_err *err
     out->flags |= HD_EV_VALUE;
     out->value = e->value & hd__value_mask(e->op.size);
   }
-  if (e->nchoices > 1) {
-    out->nchoices = e->nchoices;
-    out->choice = e->choice < e->nchoices ? e->choice : 0;
-  }
+  for (const struct hd_field *f = hd_event_fields; f->key; f++) hd_field_set(out, f, hd_field_get(e, f));
+  if (e->nchoices < 2 || e->choice >= e->nchoices) out->choice = out->nchoices = 0;
   for (const struct hd_field *f = hd_payload_table[hd_op_payload(op)].field; f->key; f++) {
     if (!hd_field_recorded(&e->op, f) || (f->type == HD_FIELD_FOUND && !valued)) continue;
     uint64_t v = hd_field_get(&e->op, f);

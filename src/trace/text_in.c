@@ -241,14 +241,16 @@ static bool field_word(const struct reader *r, struct hd_event *e, char *w) {
   return true;
 }
 
-static bool choice_word(struct hd_event *e, char *v) {
-  char *slash = strchr(v, '/');
-  uint64_t k, n;
-  if (e->nchoices || !slash) return false;
-  *slash = '\0';
-  if (!number(v, 10, UINT32_MAX, &k) || !number(slash + 1, 10, UINT32_MAX, &n) || n < 2) return false;
-  e->choice = (uint32_t)k;
-  e->nchoices = (uint32_t)n;
+/* A number of events.def; false if the word is none, or that is there already. */
+static bool number_word(struct hd_event *e, char *w) {
+  const struct hd_field *f = hd_event_fields;
+  char *v = NULL;
+  uint64_t n, most;
+  while (f->key && !(v = value_of(w, f->key))) f++;
+  if (!v || hd_field_get(e, f)) return false;
+  most = f->size == 8 ? UINT64_MAX : (1ull << 8 * f->size) - 1;
+  if (!number(v, 10, most, &n) || !n) return false;
+  hd_field_set(e, f, n);
   return true;
 }
 
@@ -270,10 +272,9 @@ static bool read_extra(const struct reader *r, struct hd_event *e, char *w) {
     e->flags |= HD_EV_VALUE;
     return memory_value(v, e->op.size, &e->value);
   }
-  if ((v = value_of(w, "choice"))) return choice_word(e, v);
   uint64_t n;
   if ((v = value_of(w, "from"))) return number(v, 10, UINT32_MAX, &n) && (e->from = (uint32_t)n) != 0;
-  return field_word(r, e, w);
+  return number_word(e, w) || field_word(r, e, w);
 }
 
 static bool read_event(const struct reader *r, struct hd_event *e, char *line) {

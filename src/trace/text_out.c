@@ -77,7 +77,8 @@ static void add_event(struct hd_str *b, const struct hd__labels *l, const struct
     hd_str_addf(b, " %s=", f->key);
     hd__add_field(b, l, &e->op, f);
   }
-  if (e->nchoices > 1) hd_str_addf(b, " choice=%u/%u", e->choice, e->nchoices);
+  for (const struct hd_field *f = hd_event_fields; f->key; f++)
+    if (hd_field_get(e, f)) hd_str_addf(b, " %s=%llu", f->key, (unsigned long long)hd_field_get(e, f));
   if (e->flags & HD_EV_VALUE) {
     hd_str_add(b, " value=");
     hd_tr_value(b, e->value, e->op.size);
