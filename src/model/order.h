@@ -7,6 +7,7 @@
 #ifndef HD_MODEL_ORDER_H
 #define HD_MODEL_ORDER_H
 
+#include "model/layout.h"
 #include "model/model.h"
 #include "model/op.h"
 
@@ -49,6 +50,7 @@ struct hd_order {
   _Alignas(8) uint32_t cause[HD_MAX_THREADS]; /* event that enabled its pending operation: create, signal */
   uint64_t waits[HD_MAX_THREADS];             /* condition it is queued at */
   const uint32_t *gate[HD_MAX_THREADS];       /* what had happened when the barrier it is at was passed */
+  struct hd_layout *layout; /* in which addresses are; NULL: they mean the same everywhere */
   struct hd_arena arena;
   struct hd_tobj *table;
   uint32_t table_cap, table_used;
@@ -104,7 +106,7 @@ int hd_dependent(const struct hd_op *a, unsigned aflags, const struct hd_op *b, 
 /* What tells most pairs of independent operations apart: those with different keys, neither of them 0, are. */
 uint64_t hd_dependence_key(const struct hd_op *op, unsigned flags);
 static inline int hd_keys_apart(uint64_t a, uint64_t b) { return a && b && a != b; }
-/* A number that is the same for all executions of one happens-before class, and no others: hd_mix64 of the sum of
+/* A number that is the same for all executions of one happens-before class, in all processes, and no others: hd_mix64 of the sum of
  * the numbers of its events. */
 uint64_t hd_order_class(const struct hd_order *t);
 uint64_t hd_order_event_class(const struct hd_order *t, const struct hd_ev *e);

@@ -66,6 +66,8 @@ struct hd_ident {
 int hd__ident_grow(size_t stack_size, unsigned n);
 /* Returns an identity as good as new, or NULL when the pool has none of that size. */
 struct hd_ident *hd__ident_take(size_t stack_size);
+/* The stack of each, with its control block and thread-local storage, and its number. */
+void hd__ident_each_stack(void (*f)(char *lo, char *hi, unsigned number));
 /* The pages of each with its control block and thread-local storage. */
 void hd__ident_each_block(void (*f)(char *lo, char *hi));
 /* Makes those dirty that the kernel may write to. */
@@ -688,6 +690,8 @@ bool hd__system_path(const char *path);
 _Noreturn void hd__unsupported(const char *function, uint64_t pc);
 _Noreturn void hd__bug(const char *cond, const char *file, int line);
 void hd__modules_record(void);
+/* Writes down where everything is that has a name in every process (model/layout.h). */
+void hd__layout_publish(void);
 
 /* ---- signals.c, sysguard.c ---- */
 

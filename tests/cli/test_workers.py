@@ -178,6 +178,70 @@ def test_save_and_resume(s, strategy):
     s.same(again["verdict"], whole["verdict"], "of a search that was over")
 
 
+# More threads than there are identities at first; objects on stacks, in thread-local memory, in a library and the heap.
+PLACES = """
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <assert.h>
+struct shared { pthread_mutex_t m; atomic_int n; int *heap; atomic_int *stack, *tls; };
+static struct shared global;
+static _Thread_local atomic_int mine;
+static void *t(void *a) {
+  struct shared *s = a;
+  pthread_mutex_lock(&s->m);
+  *s->heap = *s->heap * 3 + 1;
+  pthread_mutex_unlock(&s->m);
+  atomic_fetch_add(s->stack, 1);
+  return a;
+}
+static void *owner(void *a) {
+  struct shared *s = a;
+  atomic_int here = 0;
+  pthread_t id[N];
+  s->stack = &here;
+  s->tls = &mine;
+  for (int i = 0; i < N; i++) pthread_create(&id[i], 0, t, s);
+  for (int i = 0; i < N; i++) pthread_join(id[i], 0);
+  atomic_fetch_add(s->tls, here);
+  return a;
+}
+int main(void) {
+  pthread_t id;
+  pthread_mutex_init(&global.m, 0);
+  global.heap = calloc(1, sizeof *global.heap);
+  pthread_create(&id, 0, owner, &global);
+  pthread_join(id, 0);
+  assert(*global.heap != 13 || atomic_load(&global.n) == 0);
+  return 0;
+}
+"""
+
+
+@each("dfs", "dpor", "optimal", "rdfs", "optimal --preemptions=2", "optimal --delays=2", "auto")
+def test_another_address_layout(s, strategy):
+    """A search is saved again and again, by processes that have their memory elsewhere each time."""
+    small = "dfs" in strategy
+    prog = program(s, PLACES, 2 if small else 4 if strategy in ("dpor", "optimal") else 3)
+    options = ["--strategy", *strategy.split()]
+    options += ["--classes"] if strategy != "auto" else []
+    whole = s.search("check", prog, *options, want=0)
+    s.env["HEDDLE_TEST_RANDOMISE"] = "1"
+    total = whole["phases"][0]["executions"] if strategy == "auto" else whole["executions"] + whole["blocked"]
+    step = max(1, total // 4)
+    s.run([s.heddle, "check", *options, "--max-executions", str(step), "--save", "s.hds", "--quiet", "--", prog], want=5)
+    for i in 2, 3:
+        s.run([s.heddle, "check", "--resume", "s.hds", "--max-executions", str(i * step), "--quiet", "--", prog], want=5)
+    last = s.search("check", prog, "--resume", "s.hds", want=0)
+    del s.env["HEDDLE_TEST_RANDOMISE"]
+    if strategy == "auto":
+        s.same(last["phases"][0], whole["phases"][0], "what the optimal part did")
+        return
+    for key in "verdict", "complete", "executions", "blocked", "classes", "class_sum", "states", "state_sum":
+        s.same(last[key], whole[key], key)
+
+
 def test_resume_by_fewer(s):
     prog = program(s, LOCKS, 7)
     s.run([s.heddle, "check", "--strategy", "optimal", "-j4", "--max-executions", "2000", "--save", "s.hds", "--", prog],
