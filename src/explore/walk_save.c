@@ -8,7 +8,12 @@
  * adopted by whoever has nothing to do (share.c). */
 #include "explore/walk.h"
 
-#define MAX_LIST (1u << 24) /* steps that sleep in one state */
+/* Steps that sleep in one state: no more than there are bytes. */
+static uint32_t get_count(struct hd_reader *r) {
+  uint64_t n = hd_get_number(r, UINT32_MAX);
+  if (n > r->n - r->at) r->bad = 1;
+  return r->bad ? 0 : (uint32_t)n;
+}
 
 static void put_pick(struct hd_writer *w, union pick p) {
   hd_put_number(w, p.thread);
@@ -80,7 +85,7 @@ static void get_junctions(struct hd_reader *r, struct tree *t, struct unit *memo
     j->live = (uint32_t)hd_get_number(r, UINT32_MAX);
     j->finished = (uint32_t)hd_get_number(r, UINT32_MAX);
     j->starting = (uint32_t)hd_get_number(r, 1);
-    j->nsleep = (uint32_t)hd_get_number(r, MAX_LIST);
+    j->nsleep = get_count(r);
     if (r->bad) break;
     j->sleep = hd__pool_get(t, j->nsleep + 1, &j->cap);
     for (uint32_t k = 0; k < j->nsleep && !r->bad; k++) hd_get_sleeper(r, &j->sleep[k]);
@@ -120,7 +125,7 @@ static void get_node(struct hd_reader *r, struct walk *w, uint32_t k) {
   *n = (struct node){.pick = get_pick(r), .sleep = u->sleep_next};
   hd_get_sleeper(r, &n->did);
   n->finished = (uint32_t)hd_get_number(r, UINT32_MAX);
-  n->nsleep = (uint32_t)hd_get_number(r, MAX_LIST);
+  n->nsleep = get_count(r);
   if (!r->bad && (uint64_t)(u->sleep_end - u->sleep_next) < n->nsleep + 1ull) r->bad = 1;
   for (uint32_t i = 0; i < n->nsleep && !r->bad; i++) hd_get_sleeper(r, u->sleep_next++);
   n->list = hd_get_branches(r, new_branch, u);
