@@ -130,26 +130,45 @@ def test_killing_workers_loses_nothing(s, jobs):
     name = "k" + os.path.basename(s.dir)[-8:]
     prog = program(s, LOCKS, 8, name)
     for strategy in ("optimal", "auto") if jobs == "3" else ("optimal",):
-        p = subprocess.Popen([s.heddle, "check", "--strategy", strategy, "-j", jobs, "--json", "r.json", "--time", "300s",
-                              "--", prog], cwd=s.dir, env=s.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        killed = 0
-        rng = random.Random(7)
-        while p.poll() is None and killed < 25:
-            time.sleep(0.01 + rng.random() * 0.03)
-            alive = pids(name)
-            for pid in alive[:1] if jobs == "1" else rng.sample(alive, min(1, len(alive))):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                    killed += 1
-                except ProcessLookupError:
-                    pass
-        out = p.communicate(timeout=300)[0].decode()
-        s.same(p.returncode, 0, "exit code; it said: " + out)
-        with open(s.path("r.json")) as f:
-            r = json.load(f)
-        s.check(killed > 0, "none was killed")
+        r, killed = search_killed(s, name, prog, jobs, strategy)
         of_optimal = r["phases"][0]["executions"] if strategy == "auto" else r["executions"]
         s.same((r["verdict"], r["findings"], of_optimal), ("clean", [], 40320), "after %d deaths" % killed)
+
+
+@each("dfs", "optimal --preemptions=2", "optimal --delays=4")
+def test_killing_workers_of_other_searches(s, strategy):
+    """What is not lost: executions of dfs, and classes within a bound. (A state explored by a process that was killed
+    before it could say so is explored again.)"""
+    name = "k" + os.path.basename(s.dir)[-8:]
+    prog = program(s, *((LOCKS, 3) if strategy == "dfs" else (LAST_ZERO, 6)), name)
+    whole = s.search("check", prog, "--strategy", *strategy.split(), want=0)
+    r, killed = search_killed(s, name, prog, "3", *strategy.split())
+    s.same((r["verdict"], r["findings"], r["bound"]), (whole["verdict"], [], whole["bound"]), "after %d deaths" % killed)
+    if strategy == "dfs":
+        s.same(r["executions"], whole["executions"], "executions after %d deaths" % killed)
+
+
+def search_killed(s, name, prog, jobs, *strategy):
+    """Result of a search whose processes are killed now and then, and how often."""
+    p = subprocess.Popen([s.heddle, "check", "--strategy", *strategy, "-j", jobs, "--json", "r.json", "--time", "300s",
+                          "--", prog], cwd=s.dir, env=s.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    killed = 0
+    rng = random.Random(7)
+    while p.poll() is None and killed < 25:
+        time.sleep(0.01 + rng.random() * 0.03)
+        alive = pids(name)
+        for pid in alive[:1] if jobs == "1" else rng.sample(alive, min(1, len(alive))):
+            try:
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+            except ProcessLookupError:
+                pass
+    out = p.communicate(timeout=300)[0].decode()
+    s.same(p.returncode, 0, "exit code; it said: " + out)
+    with open(s.path("r.json")) as f:
+        r = json.load(f)
+    s.check(killed > 0, "none was killed")
+    return r, killed
 
 
 @each("optimal", "dpor", "dfs", "auto", "random")
