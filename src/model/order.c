@@ -573,7 +573,8 @@ uint32_t hd_order_enabler(struct hd_order *t, const struct hd_op *op) {
 
 uint64_t hd_order_event_class(const struct hd_order *t, const struct hd_ev *e) {
   uint64_t h = hd_mix64(e->op.thread * 1000003ull + e->index);
-  h = hd_mix64(h ^ (e->op.object + ((uint64_t)e->op.kind << 56) + ((uint64_t)e->flags << 48)));
+  uint64_t object = t->layout ? hd_layout_stable(t->layout, e->op.object) : e->op.object;
+  h = hd_mix64(h ^ (object + ((uint64_t)e->op.kind << 56) + ((uint64_t)e->flags << 48)));
   h = hd_mix64(h ^ (e->op.size + ((uint64_t)e->choice << 40)));
   for (uint32_t k = 0; k < t->nthreads; k++)
     if (e->clock[k]) h = hd_mix64(h * 31 + ((uint64_t)k << 32) + e->clock[k]);

@@ -355,6 +355,9 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
   struct hd_status *st = &s->total;
   *st = hd__session_total(s);
   *sum = (struct hd_summary){.stop = stop};
+  if (s->worker[0].control.shared->cover_dropped)
+    hd_warn(
+        "the search was saved with another address layout; the report leaves out what it exercised before");
   summarise_request(s, sum);
   summarise_counters(st, sum);
   if (stop == HD_STOP_ERROR) {

@@ -100,10 +100,9 @@ MUTATIONS = [
              file=DEPEND, programs=3000),
     # Bounded searches.
     Mutation("within a bound, a block is never left at its beginning", "lock,atomic,branch",
-             "if (goes_on(n)) hd_set_add(&n->block, r.thread);", "", file=BOUNDED, programs=3000),
+             "if (goes_on(w, e)) done &= before_block(w, e, r.thread, above);", "", file=BOUNDED, programs=3000),
     Mutation("within a bound, a state seen before asks for nothing", "lock,atomic,cond,branch",
-             "    below = (struct list){n->list, n->nlist};\n    block = &n->block;\n  }\n  return 0;",
-             "    below = (struct list){0, 0};\n    block = &n->block;\n  }\n  return 0;", file=BOUNDED, programs=3000),
+             "for (uint32_t i = 0; i < w->met->list.n; i++) r->asked[r->nasked++] = log[w->met->list.at + i];", "", file=BOUNDED, programs=3000),
 ]
 
 
