@@ -102,13 +102,19 @@ static int same(const struct hd_ev *e, const struct hd_op *op, unsigned flags, u
          e->flags == (uint8_t)flags && e->choice == choice && e->nchoices == nchoices;
 }
 
+/* What may differ between two operations that are the same: the place, and pointers into the run. */
+static void renew(struct hd_op *was, const struct hd_op *op) {
+  was->pc = op->pc;
+  for (int i = 0; i < 3; i++) was->payload[i] = op->payload[i];
+}
+
 int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
                    unsigned nchoices) {
   if (!same(&t->ev[t->n], op, flags, choice, nchoices)) { /* the program does not do the same thing twice */
     hd_order_settle(t);
     return 0;
   }
-  t->ev[t->n++].op = *op;
+  renew(&t->ev[t->n++].op, op);
   return 1;
 }
 
