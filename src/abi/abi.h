@@ -40,11 +40,11 @@
 #define HD_MAX_FINDINGS 256 /* kept in one search; more are counted */
 #define HD_MAX_MODULES 128
 #define HD_MAX_RANGES 2304 /* of the address layout: modules, stacks */
-#define HD_MAX_NOTES 32   /* of one finding, the last ones */
-#define HD_MAX_TARGETS 32 /* labels of hd_target; others are not counted */
+#define HD_MAX_NOTES 32    /* of one finding, the last ones */
+#define HD_MAX_TARGETS 32  /* labels of hd_target; others are not counted */
 #define HD_MAX_PHASES 5
 #define HD_MAX_WORKERS 256 /* processes that share one search */
-#define HD_MAX_GROWN 64   /* times that one process needed more threads to run on, as far as they are kept */
+#define HD_MAX_GROWN 64    /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096
 
 /* ---- one executed operation (kept only when `detail` is on) ---- */
@@ -179,7 +179,7 @@ struct hd_config {
   uint64_t target_key;  /* the finding looked for; others are passed over (0: any) */
   uint32_t target_kind; /* REDUCE without a key: any finding of this kind */
   int32_t target_death; /* REDUCE in fork mode: the process ends with this wait status (0: not looked for) */
-  uint32_t debug;  /* REPLAY: under a debugger: one execution, in place, with stops (runtime/core/debug.c) */
+  uint32_t debug; /* REPLAY: under a debugger: one execution, in place, with stops (runtime/core/debug.c) */
   /* status.grown of an earlier process: of one without debugger, so that nothing is begun twice; of the one that saved
    * the search, so that the stacks that are named in it are there. */
   uint32_t ngrown;
@@ -221,9 +221,9 @@ struct hd_status {
   uint32_t decided; /* it will not change any more */
   uint32_t nfindings;
   uint64_t findings_dropped;
-  uint32_t diverged; /* REPLAY: the schedule asked for something impossible */
-  uint32_t diverge_kind;  /* enum hd_decision_kind: what the schedule wanted decided ... */
-  uint64_t diverge_want;  /* ... and how */
+  uint32_t diverged;     /* REPLAY: the schedule asked for something impossible */
+  uint32_t diverge_kind; /* enum hd_decision_kind: what the schedule wanted decided ... */
+  uint64_t diverge_want; /* ... and how */
   uint64_t diverge_step;
   uint32_t diverge_pad;
   uint32_t diverge_op;    /* what that thread was about to do, HD_OP_NONE if it does not exist or has ended */
@@ -240,8 +240,8 @@ struct hd_status {
   uint64_t discarded; /* executions of those that were begun anew */
   uint32_t
       lossy; /* a process died in a systematic search: what its last execution would have taught is lost */
-  uint32_t phase_now;   /* auto: entry of phase[] that the execution under way belongs to */
-  uint32_t paused;      /* it waits for shared.pause to end */
+  uint32_t phase_now; /* auto: entry of phase[] that the execution under way belongs to */
+  uint32_t paused;    /* it waits for shared.pause to end */
   uint32_t paused_pad;
   uint64_t shared_seen; /* entries of the shared log of visible operations that it has taken over */
   struct {
@@ -314,14 +314,14 @@ static inline int hd_crew_others(const struct hd_crew_set *s, unsigned i) {
 
 struct hd_shared {
   uint64_t magic;
-  uint32_t lock;           /* number + 1 of the worker that holds it, 0: free */
-  uint32_t pause;          /* set by the supervisor: wait between two executions */
-  uint64_t next_execution; /* number of the next execution to begin, less 1 */
-  uint64_t not_begun;      /* numbers that were drawn when there was nothing to do */
-  uint64_t spent;          /* a worker has left since there were no more numbers: its work is left undone */
-  uint64_t forgive;        /* executions up to this one that did not end were stopped from outside */
-  uint64_t epoch;          /* times the search has begun anew because more operations proved visible */
-  uint64_t visible_count;  /* entries of the shared log of visible operations */
+  uint32_t lock;             /* number + 1 of the worker that holds it, 0: free */
+  uint32_t pause;            /* set by the supervisor: wait between two executions */
+  uint64_t next_execution;   /* number of the next execution to begin, less 1 */
+  uint64_t not_begun;        /* numbers that were drawn when there was nothing to do */
+  uint64_t spent;            /* a worker has left since there were no more numbers: its work is left undone */
+  uint64_t forgive;          /* executions up to this one that did not end were stopped from outside */
+  uint64_t epoch;            /* times the search has begun anew because more operations proved visible */
+  uint64_t visible_count;    /* entries of the shared log of visible operations */
   struct hd_crew_set hungry; /* they have nothing to do */
   struct hd_crew_set died;   /* they were killed, what they were writing must be finished */
   uint32_t crew;             /* workers that there have been, also before the search was saved */
@@ -334,7 +334,7 @@ struct hd_shared {
   uint64_t inbox_layout;     /* hd_layout_hash of the process that it was saved from */
   uint32_t cover_dropped;    /* that layout was another: what it had exercised is not known any more */
   uint32_t cover_pad;
-  uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
+  uint64_t bound_cut; /* hd_shared_cut(): the bound kept the search from something */
   struct {
     double fraction;                 /* of the tree that is explored, as far as it is known */
     double samples, weight, inverse; /* leaves looked at: their number, sum of p, sum of 1/p */

@@ -112,7 +112,8 @@ static struct hd_layout layout_of(const struct hd_control *c) {
 static bool attach(const struct hd_search_run *s, struct hd_search *search, struct hd_status *status) {
   const struct hd_control *c = &s->worker[0].control;
   char *base = (char *)c->shared;
-  void *scratch = mmap(NULL, HD_SCRATCH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *scratch =
+      mmap(NULL, HD_SCRATCH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   search->scratch = NULL;
   if (scratch == MAP_FAILED) return false;
   *status = (struct hd_status){.epoch = c->shared->epoch};
@@ -146,7 +147,8 @@ static int put_search(const struct hd_search_run *s, struct hd_writer *out) {
     hd_search_recover_all(&search);
     const uint64_t *visible = (const uint64_t *)((char *)c->shared + HD_SEARCH_VISIBLE);
     uint64_t n = c->shared->visible_count;
-    failed = hd_search_save(&search, strategy, visible, n < HD_VISIBLE_CAP ? n : HD_VISIBLE_CAP, out) ? 0 : E2BIG;
+    failed =
+        hd_search_save(&search, strategy, visible, n < HD_VISIBLE_CAP ? n : HD_VISIBLE_CAP, out) ? 0 : E2BIG;
   }
   if (search.scratch) munmap(search.scratch, HD_SCRATCH_SIZE);
   out->layout = NULL;
@@ -337,7 +339,8 @@ static bool get_covers(struct reader *r, const struct hd_control *c) {
     uint64_t i;
     if (!get(r, &i, sizeof i) || i > HD_MAX_WORKERS) return false;
     if (!i) break;
-    if (!get(r, (char *)c->shared + HD_SEARCH_COVER + (i - 1) * HD_COVER_SIZE, sizeof(struct hd_cover))) return false;
+    if (!get(r, (char *)c->shared + HD_SEARCH_COVER + (i - 1) * HD_COVER_SIZE, sizeof(struct hd_cover)))
+      return false;
   }
   ZSTD_outBuffer none = {NULL, 0, 0};
   return r->left == 0 || ZSTD_decompressStream(r->z, &none, &r->in) == 0;

@@ -407,7 +407,8 @@ static int conclude(struct hd_search_run *s, enum hd_stop stop, struct hd_err *e
   }
   hd_live_line(NULL);
   if (s->worker[0].control.shared->cover_dropped)
-    hd_warn("the search was saved with another address layout: what it exercised before is left out of the report");
+    hd_warn(
+        "the search was saved with another address layout: what it exercised before is left out of the report");
   if (stop == HD_STOP_ERROR) hd_say("%s", error.s);
   /* `run` speaks only when there is something to say: its output is the program's. */
   bool quiet = s->o->quiet || (s->verb == HD_VERB_RUN && (sum.nfindings == 0 || stop == HD_STOP_ERROR));

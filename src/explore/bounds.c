@@ -56,9 +56,7 @@ unsigned hd__bound_cost(const struct hd_bound_at *at, const struct hd_set *enabl
   return members(enabled, first, words * 64) + members(enabled, 0, thread);
 }
 
-unsigned hd__bound(const struct hd_search *s) {
-  return hd_shared_bound(s->shared, s->config);
-}
+unsigned hd__bound(const struct hd_search *s) { return hd_shared_bound(s->shared, s->config); }
 
 /* ---- the filter ---- */
 
@@ -92,7 +90,9 @@ const struct filter hd__filter_bound = {.id = FILTER_BOUND,
 
 /* ---- one bound after the other ---- */
 
-int hd_bound_cut(const struct hd_search *s) { return s->shared->bound_cut == hd_shared_cut(s->shared, s->config); }
+int hd_bound_cut(const struct hd_search *s) {
+  return s->shared->bound_cut == hd_shared_cut(s->shared, s->config);
+}
 
 /* pre: the lock is held. */
 static int next_bound(struct hd_search *s, const struct hd_strategy *strategy) {

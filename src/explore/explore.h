@@ -61,10 +61,10 @@ struct hd_search {
   char *classes; /* where happens-before classes are counted; survives, too */
   uint64_t classes_size;
   struct hd_layout *layout; /* of this process; NULL: addresses mean the same everywhere */
-  uint64_t observed; /* what the program told of its final state (hd_rt_observe) */
-  int hit;           /* REDUCE: the execution that ends had the finding looked for */
-  int infeasible;    /* in the execution that ends an assumption did not hold */
-  int diverged;      /* the execution under way is not what it was known to begin with */
+  uint64_t observed;        /* what the program told of its final state (hd_rt_observe) */
+  int hit;                  /* REDUCE: the execution that ends had the finding looked for */
+  int infeasible;           /* in the execution that ends an assumption did not hold */
+  int diverged;             /* the execution under way is not what it was known to begin with */
 };
 /* Scratch memory: what each strategy keeps, the order that a systematic search keeps and its scratch, the order of the
  * samplers. */

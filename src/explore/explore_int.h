@@ -43,8 +43,8 @@ struct hd_visit {
 };
 
 struct hd_visited {
-  uint32_t epoch; /* entries of others are empty slots */
-  uint32_t full;  /* nothing can be added any more */
+  uint32_t epoch;  /* entries of others are empty slots */
+  uint32_t full;   /* nothing can be added any more */
   uint64_t n, cap; /* entries, and slots of the present table, which begins cap slots from the start */
   uint64_t max;
   struct hd_visited_slot *slot;

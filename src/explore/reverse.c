@@ -151,7 +151,8 @@ static struct hd_branch *chain(const struct sequence *v) {
 
 /* The last operation of v makes a choice whose outcome is open: v is covered when all outcomes sleep; else it is
  * about the first that does not. */
-static int all_outcomes_sleep(const struct hd_sleeper *sleep, uint32_t nsleep, struct sequence *v, unsigned of) {
+static int all_outcomes_sleep(const struct hd_sleeper *sleep, uint32_t nsleep, struct sequence *v,
+                              unsigned of) {
   for (unsigned c = 0; c < of; c++) {
     int sleeps = 0;
     for (uint32_t i = 0; i < nsleep && !sleeps; i++)

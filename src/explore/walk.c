@@ -102,7 +102,8 @@ static int is_listed(const struct walk *w, uint32_t k, unsigned thread, unsigned
 }
 
 /* Exchanges each of the first n branches with one drawn from it and those after it. */
-static void shuffle(struct walk *w, struct hd_branch *head, unsigned n, unsigned (*draw)(struct walk *w, unsigned n)) {
+static void shuffle(struct walk *w, struct hd_branch *head, unsigned n,
+                    unsigned (*draw)(struct walk *w, unsigned n)) {
   for (struct hd_branch *b = head; n > 1; b = b->next, n--) {
     struct hd_branch *other = b;
     for (unsigned i = draw(w, n); i > 0; i--) other = other->next;
@@ -262,6 +263,7 @@ int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
     hd_order_begin(&w->order);
   else if (w->ordered)
     hd_order_resume(&w->order);
+  w->trusts_order = policy->order == ORDER_RESUMED && (!u->root || u->told);
   w->events = 0;
   w->cut = 0;
   w->prefix = 0;
@@ -348,12 +350,15 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
   if (w->ordered) hd_order_event(&w->order, op, flags, choice, nchoices);
   w->events++;
   if (w->after_event) w->after_event(w);
+  /* The order has compared it with the last execution, which had this prefix, too. */
+  if (u->at < u->depth && w->trusts_order && w->order.n <= w->order.kept) return;
   struct node *n = &u->node[u->at - 1];
   if (u->at < u->depth && n->pick.executed) {
     if (!as_before(&n->did, op, flags, choice)) s->diverged = 1;
     return;
   }
-  n->did = (struct hd_sleeper){*op, choice, nchoices, flags, 0};
+  n->did = (struct hd_sleeper){
+      .op = *op, .choice = choice, .nchoices = nchoices & HD_CHOICES_MAX, .flags = flags & 0xff};
   n->pick.executed = 1;
 }
 
@@ -370,8 +375,7 @@ static void leave(struct walk *w, uint32_t from) {
   for (unsigned i = 0; w->filter[i]; i++) {
     if (!w->filter[i]->leave || from >= w->unit->running) continue;
     hd_search_lock(s);
-    for (uint32_t k = w->unit->running; k-- > from && hd__walk_valid(w);)
-      w->filter[i]->leave(w, k);
+    for (uint32_t k = w->unit->running; k-- > from && hd__walk_valid(w);) w->filter[i]->leave(w, k);
     hd_search_unlock(s);
   }
 }

@@ -30,7 +30,7 @@ union pick {
 struct junction {
   struct junction *parent; /* NULL: the initial state */
   union pick pick;         /* the step that leads here from the parent, */
-  struct hd_sleeper did;      /* and what it does */
+  struct hd_sleeper did;   /* and what it does */
   uint32_t depth;          /* k */
   uint32_t used;           /* 0: free for reuse */
   uint32_t live;           /* branches under way: units, and junctions below */
@@ -39,34 +39,34 @@ struct junction {
   uint32_t nsleep, cap;
   uint32_t unused;
   struct hd_sleeper *sleep; /* what has been begun from here, or slept before */
-  struct hd_branch *list;      /* branches that nobody has begun */
+  struct hd_branch *list;   /* branches that nobody has begun */
 };
 
 struct node {
-  union pick pick;    /* the branch being explored */
+  union pick pick;       /* the branch being explored */
   struct hd_sleeper did; /* what the branch turned out to do */
   uint32_t nsleep;
-  uint32_t finished;         /* branches explored from here */
-  struct hd_sleeper *sleep;     /* explored from here, or asleep; on the sleep stack, in the order of the nodes */
-  struct hd_branch *branch;        /* of the branch being explored; NULL when it was chosen freely */
-  struct hd_branch *list;          /* further branches; of a node above the unit's: see the junction */
+  uint32_t finished;        /* branches explored from here */
+  struct hd_sleeper *sleep; /* explored from here, or asleep; on the sleep stack, in the order of the nodes */
+  struct hd_branch *branch; /* of the branch being explored; NULL when it was chosen freely */
+  struct hd_branch *list;   /* further branches; of a node above the unit's: see the junction */
   struct junction *junction; /* of a node above the unit's, else NULL */
 };
 
 /* The stack of one worker, in its slot. */
 struct unit {
-  uint64_t epoch;        /* of the tree that it belongs to; another: nothing here counts */
-  uint32_t active;       /* there is something left to explore */
-  uint32_t base;         /* nodes from here on are its own */
-  uint32_t depth;        /* nodes fixed for the next execution; node[depth-1].branch guides from there on */
-  uint32_t at;           /* steps of the execution under way */
-  uint32_t running;      /* nodes in use: max(depth, at) */
-  uint32_t known;        /* nodes whose records are filled in; with records only */
-  uint32_t told;         /* the junction knows what the first step of the unit does */
-  uint32_t whole;        /* strategy_bounded.c: it knows of tree.whole */
-  uint64_t in_flight;    /* number of the execution under way, 0 between them */
-  struct junction *root; /* node[base-1] belongs to it; NULL: the whole tree is one unit */
-  struct hd_branch *guide;     /* pending branches of the node to come */
+  uint64_t epoch;          /* of the tree that it belongs to; another: nothing here counts */
+  uint32_t active;         /* there is something left to explore */
+  uint32_t base;           /* nodes from here on are its own */
+  uint32_t depth;          /* nodes fixed for the next execution; node[depth-1].branch guides from there on */
+  uint32_t at;             /* steps of the execution under way */
+  uint32_t running;        /* nodes in use: max(depth, at) */
+  uint32_t known;          /* nodes whose records are filled in; with records only */
+  uint32_t told;           /* the junction knows what the first step of the unit does */
+  uint32_t whole;          /* strategy_bounded.c: it knows of tree.whole */
+  uint64_t in_flight;      /* number of the execution under way, 0 between them */
+  struct junction *root;   /* node[base-1] belongs to it; NULL: the whole tree is one unit */
+  struct hd_branch *guide; /* pending branches of the node to come */
   struct node *node;
   uint64_t node_cap;
   char *record; /* of each node, what filters and policy keep of it */
@@ -90,7 +90,7 @@ struct tree {
   uint32_t njunctions, cap_junctions;
   struct hd_sleeper *pool_next, *pool_end; /* sleep lists of the junctions */
   struct hd_sleeper *pool_free[32];        /* of 2^i entries; linked through the first word */
-  char *slot;                           /* units, slot_size apart */
+  char *slot;                              /* units, slot_size apart */
   uint64_t slot_size;
   struct hd_visited visited;
 };
@@ -137,9 +137,13 @@ extern const struct filter hd__filter_sleep, hd__filter_bound, hd__filter_visite
 struct policy {
   const struct filter *filter[FILTERS + 1]; /* NULL at the end */
   size_t record;                            /* bytes kept of each node, after those of the filters */
-  int whole;      /* reverse.c: a branch is a whole sequence, and nothing is ever given up; else its first step alone */
+  int whole; /* reverse.c: a branch is a whole sequence, and nothing is ever given up; else its first step alone */
   int keeps_done; /* node.sleep has what was explored from the node */
-  enum { ORDER_NONE, ORDER_AFRESH, ORDER_RESUMED } order; /* the happens-before order of an execution; NONE: not used */
+  enum {
+    ORDER_NONE,
+    ORDER_AFRESH,
+    ORDER_RESUMED
+  } order; /* the happens-before order of an execution; NONE: not used */
   /* As in a filter, after them. May be NULL. */
   void (*enter)(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);
   /* The first branch of a fresh state, which may list others; -1: none, the execution is given up. */
@@ -194,6 +198,7 @@ struct walk {
   struct unit *unit; /* that the execution under way belongs to */
   uint32_t events;   /* of the execution under way */
   int ordered;       /* the order of this execution is kept */
+  int trusts_order;  /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);
   void (*after_event)(struct walk *w);
   void (*enter[FILTERS + 2])(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);
@@ -221,19 +226,19 @@ void hd__walk_save(struct hd_search *s, const struct policy *policy, struct hd_w
 void hd__walk_load(struct hd_search *s, const struct policy *policy, struct hd_reader *r);
 
 /* A strategy that walks the tree by a policy. */
-#define HD_WALK_STRATEGY(id, text, how)                                                                   \
-  static int begin_##id(struct hd_search *s) { return hd__walk_begin(s, &(how)); }                        \
-  static void save_##id(struct hd_search *s, struct hd_writer *out) { hd__walk_save(s, &(how), out); }    \
-  static void load_##id(struct hd_search *s, struct hd_reader *r) { hd__walk_load(s, &(how), r); }        \
-  const struct hd_strategy hd_strategy_##id = {.name = text,                                              \
-                                               .systematic = 1,                                           \
-                                               .begin = begin_##id,                                       \
-                                               .pick = hd__walk_pick,                                     \
-                                               .choose = hd__walk_choose,                                 \
-                                               .event = hd__walk_event,                                   \
-                                               .end = hd__walk_end,                                       \
-                                               .forget = hd__walk_forget,                                 \
-                                               .save = save_##id,                                         \
+#define HD_WALK_STRATEGY(id, text, how)                                                                \
+  static int begin_##id(struct hd_search *s) { return hd__walk_begin(s, &(how)); }                     \
+  static void save_##id(struct hd_search *s, struct hd_writer *out) { hd__walk_save(s, &(how), out); } \
+  static void load_##id(struct hd_search *s, struct hd_reader *r) { hd__walk_load(s, &(how), r); }     \
+  const struct hd_strategy hd_strategy_##id = {.name = text,                                           \
+                                               .systematic = 1,                                        \
+                                               .begin = begin_##id,                                    \
+                                               .pick = hd__walk_pick,                                  \
+                                               .choose = hd__walk_choose,                              \
+                                               .event = hd__walk_event,                                \
+                                               .end = hd__walk_end,                                    \
+                                               .forget = hd__walk_forget,                              \
+                                               .save = save_##id,                                      \
                                                .load = load_##id}
 
 /* ---- between the files of the walk ---- */
@@ -321,7 +326,7 @@ static inline struct bound_node *hd__bound_node(const struct walk *w, uint32_t k
 
 struct visited_node {
   uint64_t key;
-  union hd_list list; /* what executions below asked for at nodes above; kept by strategy_bounded.c */
+  union hd_list list;  /* what executions below asked for at nodes above; kept by strategy_bounded.c */
   struct hd_set block; /* the same, before the block that the running thread is in */
 };
 static inline struct visited_node *hd__visited_node(const struct walk *w, uint32_t k) {

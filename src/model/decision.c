@@ -89,7 +89,9 @@ static const char *get_number(const char *p, unsigned base, uint64_t max, uint64
   const char *from = p;
   *v = 0;
   for (;; p++) {
-    unsigned digit = *p >= '0' && *p <= '9' ? (unsigned)(*p - '0') : *p >= 'a' && *p <= 'f' ? (unsigned)(*p - 'a') + 10 : 99;
+    unsigned digit = *p >= '0' && *p <= '9'   ? (unsigned)(*p - '0')
+                     : *p >= 'a' && *p <= 'f' ? (unsigned)(*p - 'a') + 10
+                                              : 99;
     if (digit >= base) break;
     if (*v > (UINT64_MAX - digit) / base) return NULL;
     *v = *v * base + digit;

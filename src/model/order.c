@@ -496,7 +496,7 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   *ev = (struct hd_ev){.op = *op,
                        .flags = (uint8_t)flags,
                        .choice = choice,
-                       .nchoices = nchoices,
+                       .nchoices = nchoices & 0xffffff,
                        .index = prev == HD_NONE ? 1 : t->ev[prev].index + 1,
                        .prev = prev,
                        .pred = pred};

@@ -17,9 +17,9 @@
 /* An executed operation. */
 struct hd_ev {
   struct hd_op op;
-  uint8_t flags;   /* HD_EV_* */
-  uint32_t choice; /* outcome chosen, while nchoices > 1 */
-  uint32_t nchoices;
+  uint32_t flags : 8; /* HD_EV_* */
+  uint32_t nchoices : 24;
+  uint32_t choice;       /* outcome chosen, while nchoices > 1 */
   uint32_t index;        /* n-th of its thread, from 1 */
   uint32_t prev;         /* previous event of its thread, HD_NONE */
   const uint32_t *pred;  /* what had happened before it without its own conflicts; [cap] */

@@ -21,7 +21,8 @@ static const char *judge_bound(const struct sim_program *p, enum hd_bound kind, 
   if (res->diverged) return "bounded diverged";
   if (!same_classes(res, ref))
     return res->classes.n < ref->classes.n ? "bounded misses classes" : "bounded finds other classes";
-  if (hd_bound_cut(&bounded->search) && !hd_bound_cut(&bounded_dfs->search)) return "bounded cuts what dfs does not";
+  if (hd_bound_cut(&bounded->search) && !hd_bound_cut(&bounded_dfs->search))
+    return "bounded cuts what dfs does not";
   if (res->executions + res->blocked > ref->executions) return "bounded runs more than dfs";
   if (all && !hd_bound_cut(&bounded->search) && !same_classes(res, all))
     return "bounded does not notice that it cuts";
@@ -55,7 +56,8 @@ static const char *judge_iterated(const struct sim_program *p, const struct resu
   res = search_together(bounded, p, max_executions * 200);
   cut = hd_bound_cut(&bounded->search);
   bounded->config.bound_iterate = 0;
-  if (res->diverged || res->too_many || cut) return "workers: bounds one after the other do not come to an end";
+  if (res->diverged || res->too_many || cut)
+    return "workers: bounds one after the other do not come to an end";
   return same_classes(res, ref) ? NULL : "workers: bounds one after the other miss classes";
 }
 

@@ -96,14 +96,21 @@ static void long_schedules_wrap_and_come_back(void **state) {
 static void all_decisions_come_back(void **state) {
   (void)state;
   static const struct hd_decision all[] = {
-      {HD_DECIDE_THREAD, 0},          {HD_DECIDE_THREAD, HD_MAX_THREADS - 1},
-      {HD_DECIDE_OUTCOME, 0},         {HD_DECIDE_OUTCOME, 0x7fff},
-      {HD_DECIDE_OUTCOME, 0x8000},    {HD_DECIDE_OUTCOME, UINT32_MAX},
-      {HD_DECIDE_INPUT, 0},           {HD_DECIDE_INPUT, 0xffff},
-      {HD_DECIDE_INPUT, 0x10000},     {HD_DECIDE_INPUT, UINT64_MAX},
-      {HD_DECIDE_READS, 0},           {HD_DECIDE_READS, (uint64_t)(HD_MAX_THREADS - 1) << 32 | UINT32_MAX},
+      {HD_DECIDE_THREAD, 0},
+      {HD_DECIDE_THREAD, HD_MAX_THREADS - 1},
+      {HD_DECIDE_OUTCOME, 0},
+      {HD_DECIDE_OUTCOME, 0x7fff},
+      {HD_DECIDE_OUTCOME, 0x8000},
+      {HD_DECIDE_OUTCOME, UINT32_MAX},
+      {HD_DECIDE_INPUT, 0},
+      {HD_DECIDE_INPUT, 0xffff},
+      {HD_DECIDE_INPUT, 0x10000},
+      {HD_DECIDE_INPUT, UINT64_MAX},
+      {HD_DECIDE_READS, 0},
+      {HD_DECIDE_READS, (uint64_t)(HD_MAX_THREADS - 1) << 32 | UINT32_MAX},
       {HD_DECIDE_READS, 3ull << 32 | 17}};
-  static const char text[] = "0 1023 c0 c32767 c32768 c4294967295 i0 iffff i10000 iffffffffffffffff r- r1023.4294967295 ";
+  static const char text[] =
+      "0 1023 c0 c32767 c32768 c4294967295 i0 iffff i10000 iffffffffffffffff r- r1023.4294967295 ";
   enum { N = sizeof all / sizeof *all };
   hd_step step[2 * N * HD_STEPS_MAX];
   size_t n = 0;
@@ -138,15 +145,36 @@ static void all_decisions_come_back(void **state) {
 
 static void wrong_decisions_are_refused(void **state) {
   (void)state;
-  static const char *const words[] = {"",     "-1",   "1024", "01",    "1 ",     "c",      "c01",  "c4294967296", "i",
-                                      "iFF",  "i0ff", "ix",   "r",     "r3",     "r3.",    "r3.0", "r.1",         "r1024.1",
-                                      "r0.0", "r--",  "x1",   "c-1",   "i10000000000000000", "r1.4294967296"};
+  static const char *const words[] = {"",
+                                      "-1",
+                                      "1024",
+                                      "01",
+                                      "1 ",
+                                      "c",
+                                      "c01",
+                                      "c4294967296",
+                                      "i",
+                                      "iFF",
+                                      "i0ff",
+                                      "ix",
+                                      "r",
+                                      "r3",
+                                      "r3.",
+                                      "r3.0",
+                                      "r.1",
+                                      "r1024.1",
+                                      "r0.0",
+                                      "r--",
+                                      "x1",
+                                      "c-1",
+                                      "i10000000000000000",
+                                      "r1.4294967296"};
   struct hd_decision d;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) assert_false(hd_decision_parse(words[i], &d));
   /* a thread that cannot be; kinds and lengths that cannot be; forms that are not the shortest */
-  static const hd_step units[][HD_STEPS_MAX] = {{HD_MAX_THREADS},  {0x4000, 1},           {0x4001, 1},    {0x4101, 1},
-                                                {0x4202, 1, 0},    {0x4205, 1, 1, 1, 1},  {0x4501, 1},    {0x4103, 0, 0, 1},
-                                                {0x4303, 1, 0, 0x400}};
+  static const hd_step units[][HD_STEPS_MAX] = {{HD_MAX_THREADS}, {0x4000, 1},       {0x4001, 1},
+                                                {0x4101, 1},      {0x4202, 1, 0},    {0x4205, 1, 1, 1, 1},
+                                                {0x4501, 1},      {0x4103, 0, 0, 1}, {0x4303, 1, 0, 0x400}};
   for (size_t i = 0; i < sizeof units / sizeof *units; i++)
     assert_int_equal(hd_decision_get(units[i], HD_STEPS_MAX, &d), 0);
 }

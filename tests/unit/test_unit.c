@@ -33,8 +33,8 @@ struct world {
   struct hd_range range;
   struct hd_layout layout;
   uint64_t shift;
-  unsigned spoil;           /* number of the event, from 1, that is another one from now on; 0: none */
-  unsigned events;          /* of the execution under way */
+  unsigned spoil;               /* number of the event, from 1, that is another one from now on; 0: none */
+  unsigned events;              /* of the execution under way */
   struct hd_op op[SIM_THREADS]; /* pending, at the world's addresses */
   const struct hd_op *pending[SIM_THREADS];
   uint64_t executions, blocked;
@@ -202,9 +202,8 @@ static int load(struct world *w, const uint8_t *data, size_t n) {
 static const struct {
   const char *strategy;
   unsigned bound;
-} searches[] = {{"dfs", 0},     {"rdfs", 0},
-                {"dpor", 0},    {"optimal", 0},
-                {"dfs", 1},     {"bounded", HD_BOUND_PREEMPTIONS},
+} searches[] = {{"dfs", 0},     {"rdfs", 0}, {"dpor", 0},
+                {"optimal", 0}, {"dfs", 1},  {"bounded", HD_BOUND_PREEMPTIONS},
                 {"bounded", 2}, {"auto", 0}};
 #define NSEARCHES (sizeof searches / sizeof *searches)
 #define LIMIT 400
@@ -219,7 +218,8 @@ static int search_whole(unsigned k, const struct sim_program *p, struct totals *
   return over && t->executions + t->blocked > 2;
 }
 
-static void continue_elsewhere(unsigned k, const struct sim_program *p, const struct totals *whole, uint64_t part) {
+static void continue_elsewhere(unsigned k, const struct sim_program *p, const struct totals *whole,
+                               uint64_t part) {
   struct totals t = {0};
   struct world *w = new_world(searches[k].strategy, 0x10000, searches[k].bound);
   for (unsigned parts = 1; !run(w, p, part); parts++) {
@@ -331,7 +331,8 @@ static void damaged_bytes_are_refused(void **unused) {
     struct hd_writer bytes = save(w);
     struct world *other = new_world(searches[k].strategy, 0x5000, searches[k].bound);
     for (size_t n = 0; n < bytes.n; n += n < 64 ? 1 : bytes.n / 97 + 1) {
-      uint8_t *copy = malloc(n ? n : 1); /* as large as it is said to be: a reader that goes further is noticed */
+      uint8_t *copy =
+          malloc(n ? n : 1); /* as large as it is said to be: a reader that goes further is noticed */
       memcpy(copy, bytes.data, n);
       assert_false(load(other, copy, n));
       free(copy);

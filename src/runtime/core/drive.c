@@ -25,7 +25,7 @@ static uint64_t stack_limit;      /* how far it may grow, less a margin */
 static struct hd_ctx start_ctx;
 static bool fork_mode;
 static uint32_t began_under; /* shared.bound when the execution under way began */
-static bool probing; /* this execution will be run again: the strategy must not go on */
+static bool probing;         /* this execution will be run again: the strategy must not go on */
 
 _Noreturn static void leave(void) {
   hd__cover_end();

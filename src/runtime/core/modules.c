@@ -128,7 +128,8 @@ static void add_range(uint64_t start, uint64_t end, enum hd_range_kind kind, uin
 static int add_tls(struct dl_phdr_info *info, size_t size, void *lowest) {
   uint64_t *low = lowest;
   (void)size;
-  if (info->dlpi_tls_data && (uint64_t)info->dlpi_tls_data < rt.main_tp && (uint64_t)info->dlpi_tls_data < *low)
+  if (info->dlpi_tls_data && (uint64_t)info->dlpi_tls_data < rt.main_tp &&
+      (uint64_t)info->dlpi_tls_data < *low)
     *low = (uint64_t)info->dlpi_tls_data;
   return 0;
 }

@@ -293,8 +293,7 @@ unsigned hd__choose(unsigned n) {
   if (n <= 1) return 0;
   int k = rt.strategy->choose(&rt.search, n);
   if (k < 0) hd__end(HD_END_DIVERGED);
-  rt.path_len +=
-      hd_decision_put(&rt.path[rt.path_len], (struct hd_decision){HD_DECIDE_OUTCOME, (unsigned)k});
+  rt.path_len += hd_decision_put(&rt.path[rt.path_len], (struct hd_decision){HD_DECIDE_OUTCOME, (unsigned)k});
   rt.status->path_len = rt.path_len;
   rt.choice = (unsigned)k;
   rt.nchoices = n;

@@ -73,8 +73,9 @@ void hd__worker_sync(void) {
 /* Continues a search that was saved, by a process that may have had another address layout. */
 static void load_search(void) {
   struct hd_shared *sh = rt.shared;
-  struct hd_reader r = {
-      .data = (const uint8_t *)(HD_SEARCH_BASE + HD_SEARCH_INBOX), .n = sh->inbox, .layout = rt.search.layout};
+  struct hd_reader r = {.data = (const uint8_t *)(HD_SEARCH_BASE + HD_SEARCH_INBOX),
+                        .n = sh->inbox,
+                        .layout = rt.search.layout};
   if (sh->inbox > HD_SEARCH_SIZE - HD_SEARCH_INBOX ||
       !hd_search_load(&rt.search, rt.strategy, rt.shared_visible, &sh->visible_count, HD_VISIBLE_CAP, &r))
     hd__fail(HD_RTE_ENVIRONMENT, 0,
