@@ -215,8 +215,8 @@ struct hd_status {
   uint32_t assumed_wrong; /* in the last execution an assumption did not hold */
   uint32_t nmodules;
   uint32_t changes_files; /* some execution has: from then on one process at a time */
-  uint64_t epoch;         /* times the search had begun anew when the counters above were last set to 0 */
-  uint64_t discarded;     /* executions of those that were begun anew */
+  uint64_t epoch;         /* times the search had restarted when the counters above were last set to 0 */
+  uint64_t discarded;     /* executions from before those restarts */
   struct hd_inexact_count inexact[HD_INEXACT_COUNT]; /* why the search is not complete */
   uint32_t phase_now; /* auto: entry of phase[] that the execution under way belongs to */
   uint32_t paused;    /* it waits for shared.pause to end */

@@ -263,6 +263,7 @@ int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
     hd_order_begin(&w->order);
   else if (w->ordered)
     hd_order_resume(&w->order);
+  w->trusts_order = policy->order == ORDER_RESUMED && (!u->root || u->told);
   w->events = 0;
   w->cut = 0;
   w->prefix = 0;
@@ -349,12 +350,15 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
   if (w->ordered) hd_order_event(&w->order, op, flags, choice, nchoices);
   w->events++;
   if (w->after_event) w->after_event(w);
+  /* The order has compared it with the last execution, which had this prefix, too. */
+  if (u->at < u->depth && w->trusts_order && w->order.n <= w->order.kept) return;
   struct node *n = &u->node[u->at - 1];
   if (u->at < u->depth && n->pick.executed) {
     if (!as_before(&n->did, op, flags, choice)) s->diverged = 1;
     return;
   }
-  n->did = (struct hd_sleeper){*op, choice, nchoices, flags, 0};
+  n->did = (struct hd_sleeper){
+      .op = *op, .choice = choice, .nchoices = nchoices & HD_CHOICES_MAX, .flags = flags & 0xff};
   n->pick.executed = 1;
 }
 

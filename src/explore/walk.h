@@ -198,6 +198,7 @@ struct walk {
   struct unit *unit; /* that the execution under way belongs to */
   uint32_t events;   /* of the execution under way */
   int ordered;       /* the order of this execution is kept */
+  int trusts_order;  /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);
   void (*after_event)(struct walk *w);
   void (*enter[FILTERS + 2])(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);

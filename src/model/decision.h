@@ -17,8 +17,9 @@
 
 typedef uint16_t hd_step;
 #define HD_STEP_WIDE 0x4000u
-#define HD_STEP_CHOICE 0x8000u /* | outcome */
-#define HD_STEPS_MAX 5         /* units of one decision */
+#define HD_STEP_CHOICE 0x8000u  /* | outcome */
+#define HD_STEPS_MAX 5          /* units of one decision */
+#define HD_CHOICES_MAX 0x7fffff /* outcomes of one choice, as far as a search goes */
 
 enum hd_decision_kind { HD_DECIDE_THREAD, HD_DECIDE_OUTCOME, HD_DECIDE_INPUT, HD_DECIDE_READS };
 

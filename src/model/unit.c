@@ -187,9 +187,9 @@ void hd_put_sleeper(struct hd_writer *w, const struct hd_sleeper *s) {
 void hd_get_sleeper(struct hd_reader *r, struct hd_sleeper *s) {
   hd_get_op(r, &s->op);
   s->choice = (uint32_t)hd_get_number(r, UINT32_MAX);
-  s->nchoices = (uint32_t)hd_get_number(r, UINT32_MAX);
-  s->flags = (uint32_t)hd_get_number(r, 0xff);
-  s->weak = (uint32_t)hd_get_number(r, 1);
+  s->nchoices = (uint32_t)hd_get_number(r, HD_CHOICES_MAX) & HD_CHOICES_MAX;
+  s->flags = (uint32_t)hd_get_number(r, 0xff) & 0xff;
+  s->weak = hd_get_number(r, 1) != 0;
 }
 
 /* A tree of branches is written in the order of a walk: a step, then what is below it, then what follows it. Neither

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/decision.h"
 #include "model/layout.h"
 #include "model/op.h"
 
@@ -29,9 +30,10 @@ struct hd_branch {
 /* A step that was explored, with its outcome. */
 struct hd_sleeper {
   struct hd_op op;
-  uint32_t choice, nchoices;
-  uint32_t flags;
-  uint32_t weak; /* another worker may still explore it: explore/walk_share.c, invariant 4 */
+  uint32_t choice;
+  uint32_t nchoices : 23;
+  uint32_t weak : 1;  /* another worker may still explore it: explore/walk_share.c, invariant 4 */
+  uint32_t flags : 8; /* HD_EV_* */
 };
 
 /* ---- bytes ---- */
