@@ -223,7 +223,7 @@ static bool add_scopes(struct hd_symbolizer *s, Dwarf_Die *cu, uint64_t addr, st
     free(inner);
     return false;
   }
-  /* dwarf_getscopes goes on in the abstract origin; the lexical parents of the concrete one are wanted. */
+  /* dwarf_getscopes continues in the abstract origin; the lexical parents of the concrete one are needed. */
   n = dwarf_getscopes_die(&inner[first], &scopes);
   bool added = false;
   for (int i = 0; i < n; i++) {
