@@ -51,7 +51,7 @@ static void put_chunk(struct encoder *c, char kind, const char *data, size_t n) 
 
 /* ---- tables ---- */
 
-/* 0: none; 1: a new one follows; k: the one that was written k-2 before it. */
+/* 0: NULL; 1: a new string follows; k: the string number k-2, counted from 0 in the order of writing. */
 static void add_string(struct hd_str *b, struct hd__map *known, const char *s) {
   if (!s) {
     add_varint(b, 0);

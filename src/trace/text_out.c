@@ -1,5 +1,5 @@
-/* text_out.c: a trace as lines of text (docs/formats.md has the grammar). Runs in the supervisor. What is written is
- * canonical: there is one way to write each trace, and text_in.c reads it back to the same. */
+/* text_out.c: writes a trace as lines of text (docs/formats.md has the grammar). Runs in the supervisor. The output is
+ * canonical: each trace has one text, and text_in.c reads it back to the same trace. */
 #include "trace/trace_int.h"
 
 #include <stdlib.h>
