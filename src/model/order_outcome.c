@@ -5,7 +5,7 @@
  * else that stays (hd_order_stays); the outcome there follows from the trace.
  *
  * Invariant: where the outcome is not known, the one that depends on more is assumed. Then a branch may be added that
- * was covered already (tree.c, inherit, sees to it that nothing is left out because of that), never the other way
+ * was covered already (explore/sleep.c sees to it that nothing is left out because of that), never the other way
  * round. */
 #include "model/order_int.h"
 
