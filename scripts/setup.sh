@@ -13,13 +13,6 @@ packages="gcc g++ clang libclang-rt-dev clang-format cmake ninja-build pkg-confi
   python3-jsonschema libgtest-dev catch2 check"
 # Any npm will do: Debian's is installed only if there is none.
 [ "${1:-}" = test ] && ! command -v npm >/dev/null 2>&1 && packages="$packages npm"
-# Headers of the compilers, for the plug-ins (src/plugin): of the versions that are installed.
-compilers=$(command -v gcc) && compilers=$(command -v clang) || compilers=""
-if [ -n "$compilers" ]; then
-  gcc=$(gcc -dumpversion)
-  llvm=$(readlink -f "$compilers" | sed -n 's|.*/llvm-\([0-9]*\)/.*|\1|p')
-  packages="$packages gcc-${gcc%%.*}-plugin-dev${llvm:+ llvm-$llvm-dev}"
-fi
 commands="gcc g++ clang cmake ninja pkg-config python3"
 libraries="libdw jansson libxxhash libzstd cmocka"
 
@@ -35,19 +28,47 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
   exit 3
 fi
 
-missing=""
-installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $packages 2>/dev/null)
-for p in $packages; do
-  case "
+# Lists the packages among its arguments that are not installed.
+absent() {
+  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null)
+  for p in "$@"; do
+    case "
 $installed
 " in
-  *"
+    *"
 $p installed
 "*) ;;
-  *) missing="$missing $p" ;;
-  esac
-done
-[ -z "$missing" ] && exit 0
+    *) printf ' %s' "$p" ;;
+    esac
+  done
+}
+
+as_root=""
+apt() {
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq "$@"
+}
+
+# Headers of the installed compilers, for the plug-ins (src/plugin). The build works without them, so a compiler that is
+# not Debian's, or a user who may not install anything, is no error.
+plugin_headers() {
+  command -v gcc >/dev/null 2>&1 && command -v clang >/dev/null 2>&1 && command -v apt-cache >/dev/null 2>&1 || return
+  gcc=$(gcc -dumpversion)
+  llvm=$(readlink -f "$(command -v clang)" | sed -n 's|.*/llvm-\([0-9]*\)/.*|\1|p')
+  for p in $(absent "gcc-${gcc%%.*}-plugin-dev" ${llvm:+"llvm-$llvm-dev"}); do
+    apt-cache show "$p" >/dev/null 2>&1 || continue
+    if [ "$(id -u)" -ne 0 ]; then $as_root true 2>/dev/null || return; fi
+    echo "setup: installing $p"
+    apt install -y --no-install-recommends "$p" >/dev/null || return
+  done
+}
+
+# shellcheck disable=SC2086
+missing=$(absent $packages)
+if [ -z "$missing" ]; then
+  as_root=$([ "$(id -u)" -eq 0 ] || echo "sudo -n")
+  plugin_headers
+  exit 0
+fi
 
 install="apt-get install -y --no-install-recommends$missing"
 refuse() {
@@ -56,7 +77,6 @@ refuse() {
   exit 3
 }
 
-as_root=""
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null 2>&1 || refuse "not root, and there is no sudo"
   # Without a terminal there is no way to type a password, so do not wait for one.
@@ -66,10 +86,9 @@ fi
 
 echo "setup: installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq"
 # A failed update (no network) is not fatal: the packages may be in the cache.
-$apt update || echo "setup: apt-get update failed; trying with the package lists there are" >&2
+apt update || echo "setup: apt-get update failed; trying with the package lists there are" >&2
 # shellcheck disable=SC2086
-$apt install -y --no-install-recommends $missing >/dev/null || refuse "apt-get could not install them"
-# The compilers have come now: their headers are known.
-[ -n "$compilers" ] || exec sh "$0" "$@"
+apt install -y --no-install-recommends $missing >/dev/null || refuse "apt-get could not install them"
+plugin_headers
+exit 0
