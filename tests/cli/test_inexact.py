@@ -199,7 +199,7 @@ int main(void) {
   futex(FUTEX_WAKE, 1);
   pthread_join(a, 0);
 }
-""", "options": ("--strategy", "optimal")},
+""", "options": ("--strategy", "optimal"), "also": ["assembly"]},
     "openmp": {"text": """int main(void) {
   #pragma omp parallel num_threads(2)
   __atomic_fetch_add(&plain, 1, 5);
