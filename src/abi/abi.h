@@ -12,8 +12,10 @@
 
 #include <stdint.h>
 
+#include "model/decision.h"
 #include "model/event.h"
 #include "model/inexact.h"
+#include "model/layout.h"
 
 #define HD_VERSION "0.1.0"
 #define HD_ABI_VERSION 13
@@ -40,8 +42,9 @@
 #define HD_MAX_SEGMENTS (1u << 26) /* of one execution; then it is cut */
 #define HD_EARLY_TIMEOUTS 3        /* waits of one thread that may time out early, with timeouts_any */
 #define HD_MAX_MODULES 128
-#define HD_MAX_NOTES 32   /* of one finding, the last ones */
-#define HD_MAX_TARGETS 32 /* labels of hd_target; others are not counted */
+#define HD_MAX_RANGES 2304 /* of the address layout: modules, stacks */
+#define HD_MAX_NOTES 32    /* of one finding, the last ones */
+#define HD_MAX_TARGETS 32  /* labels of hd_target; others are not counted */
 #define HD_MAX_PHASES 5
 #define HD_MAX_WORKERS 256 /* processes that share one search */
 #define HD_MAX_GROWN 64    /* times that one process needed more threads to run on, as far as they are kept */
@@ -162,8 +165,10 @@ struct hd_config {
   uint64_t target_key;  /* the finding looked for; others are passed over (0: any) */
   uint32_t target_kind; /* REDUCE without a key: any finding of this kind */
   int32_t target_death; /* REDUCE in fork mode: the process ends with this wait status (0: not looked for) */
-  uint32_t debug;  /* REPLAY: under a debugger: one execution, in place, with stops (runtime/core/debug.c) */
-  uint32_t ngrown; /* DEBUG: status.grown of a run without debugger, so that nothing is begun twice */
+  uint32_t debug; /* REPLAY: under a debugger: one execution, in place, with stops (runtime/core/debug.c) */
+  /* status.grown of an earlier process: of one without debugger, so that nothing is begun twice; of the one that saved
+   * the search, so that the stacks that are named in it are there. */
+  uint32_t ngrown;
   uint64_t grown[HD_MAX_GROWN];
 };
 
@@ -197,10 +202,11 @@ struct hd_status {
   uint32_t restart; /* the mode chosen: HD_RESTART_MEMORY or _FORK */
   uint32_t decided; /* it will not change any more */
   uint32_t nfindings;
-  uint32_t diverged; /* REPLAY: the schedule asked for something impossible */
-  uint32_t diverge_pad;
+  uint32_t diverged;     /* REPLAY: the schedule asked for something impossible */
+  uint32_t diverge_kind; /* enum hd_decision_kind: what the schedule wanted decided ... */
+  uint64_t diverge_want; /* ... and how */
   uint64_t diverge_step;
-  uint32_t diverge_want;  /* the step wanted */
+  uint32_t diverge_pad;
   uint32_t diverge_op;    /* what that thread was about to do, HD_OP_NONE if it does not exist or has ended */
   uint64_t nevents;       /* entries of the event area */
   uint64_t points;        /* detail: scheduling points of the execution so far */
@@ -209,8 +215,8 @@ struct hd_status {
   uint32_t assumed_wrong; /* in the last execution an assumption did not hold */
   uint32_t nmodules;
   uint32_t changes_files; /* some execution has: from then on one process at a time */
-  uint64_t epoch;         /* times the search had begun anew when the counters above were last set to 0 */
-  uint64_t discarded;     /* executions of those that were begun anew */
+  uint64_t epoch;         /* times the search had restarted when the counters above were last set to 0 */
+  uint64_t discarded;     /* executions from before those restarts */
   struct hd_inexact_count inexact[HD_INEXACT_COUNT]; /* why the search is not complete */
   uint32_t phase_now; /* auto: entry of phase[] that the execution under way belongs to */
   uint32_t paused;    /* it waits for shared.pause to end */
@@ -245,6 +251,8 @@ struct hd_ctl {
   struct hd_config config;
   struct hd_status status;
   struct hd_module module[HD_MAX_MODULES];
+  uint32_t nranges, ranges_pad;
+  struct hd_range range[HD_MAX_RANGES]; /* the address layout of the process, as far as it has a name */
   char thread_name[HD_MAX_THREADS][16]; /* with detail: what the program calls its threads */
   struct hd_finding_rec finding[HD_MAX_FINDINGS];
 };
@@ -299,7 +307,11 @@ struct hd_shared {
   uint32_t bound;            /* under which the search is, with bound_iterate */
   uint32_t bounds_done;      /* bounds covered whole: the largest of them plus 1 */
   uint32_t partial;          /* some execution could not be followed to its end: no bound is covered whole */
-  uint32_t partial_pad;
+  uint32_t inbox_full;       /* a saved search waits at HD_SEARCH_INBOX for the first process to read it */
+  uint64_t inbox;            /* its bytes */
+  uint64_t inbox_layout;     /* hd_layout_hash of the process that it was saved from */
+  uint32_t cover_dropped;    /* that layout was another: what it had exercised is not known any more */
+  uint32_t cover_pad;
   uint64_t bound_cut; /* hd_shared_cut(): the bound kept the search from something */
   struct {
     double fraction;                 /* of the tree that is explored, as far as it is known */
@@ -380,13 +392,14 @@ struct hd_cover {
 #define HD_SHM_CALLS (20ull << 28)  /* uint64_t[HD_CALLS][]: with `plain`, who called the place of an event */
 #define HD_SHM_SIZE (21ull << 28)   /* more than 5 GiB of address space */
 
-/* One for the whole search; a search that was saved is this file. */
+/* One for the whole search. */
 #define HD_SEARCH_BASE 0x390000000000ull
 #define HD_SEARCH_HEAD 0ull            /* struct hd_shared */
 #define HD_SEARCH_VISIBLE (1ull << 28) /* uint64_t[]: what any worker learned to be visible */
 #define HD_SEARCH_COVER (2ull << 28)   /* struct hd_cover of each worker, HD_COVER_SIZE apart */
 #define HD_SEARCH_CLASSES (6ull << 28) /* happens-before classes and final states that were counted */
 #define HD_SEARCH_MEMORY (1ull << 38)  /* the strategy's memory */
+#define HD_SEARCH_INBOX (7ull << 37)   /* a saved search, until it has been read */
 #define HD_SEARCH_SIZE (1ull << 40)    /* 1 TiB of address space */
 
 #define HD_PATH_CAP ((1ull << 28) / sizeof(hd_step))
@@ -396,7 +409,7 @@ struct hd_cover {
 #define HD_UNDO_CAP (4ull << 28)
 #define HD_CALLS 8 /* return addresses, the innermost first, 0 after the last one */
 #define HD_CALLS_CAP (1ull << 18)
-#define HD_SEARCH_CAP (HD_SEARCH_SIZE - HD_SEARCH_MEMORY)
+#define HD_SEARCH_CAP (HD_SEARCH_INBOX - HD_SEARCH_MEMORY)
 #define HD_COVER_SIZE (1ull << 22)
 _Static_assert(sizeof(struct hd_cover) <= HD_COVER_SIZE && HD_COVER_SIZE * HD_MAX_WORKERS <= 4ull << 28,
                "every worker has room for what it covers");

@@ -1,5 +1,5 @@
-/* undo.c: see undo.h. Runs in the supervisor, and in the tested process outside its tested code. A log that the
- * tested process wrote over is not believed: records must lie where they say, one before the other. */
+/* undo.c: see undo.h. Runs in the supervisor, and in the tested process outside its tested code. The tested process
+ * may have overwritten the log: a record's offsets and sizes are checked before use, and offsets must decrease. */
 #include "abi/undo.h"
 
 #include <errno.h>
@@ -131,7 +131,7 @@ int hd_undo_all(struct hd_undo_log *log, char *what, uint64_t what_size) {
       for (uint64_t i = 0; what && i < what_size; i++)
         if (!(what[i] = i + 1 < what_size ? r->path[i] : '\0')) break;
     }
-    log->last = prev; /* not done again, whoever goes on */
+    log->last = prev; /* if this process dies, the next one continues here */
   }
   log->last = 0;
   log->used = FIRST;

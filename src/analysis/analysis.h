@@ -1,22 +1,27 @@
-/* analysis.h: what can be concluded from the recorded events of one execution. Runs in the supervisor.
+/* analysis.h: analyses of the events of one execution. Runs in the supervisor.
  *
- *   shared   an event on memory that several threads access, one of them writing, after the first of them was created;
- *            or on a lock, condition and the like that several use
- *   cone     the events without which the end would not have come about as it did: what happened before it, in the
- *            order of each thread and of dependent operations
- *   pair     two dependent events of different threads with nothing between them that both depend on: they might have
- *            come the other way round */
+ * The events come from a run or from a trace file (hd_analysis_load). Threads are the numbers in op.thread.
+ *
+ *   shared   an event on memory that several threads access, at least one writing, counted from the first creation of
+ *            a thread; or on a lock, condition or the like that several threads use
+ *   cone     the events that happen before the end of the execution, by program order and dependence
+ *   pair     two dependent events of different threads with no event between them that both depend on: a reversible
+ *            race */
 #ifndef HD_ANALYSIS_H
 #define HD_ANALYSIS_H
 
-#include "abi/abi.h"
 #include "base/base.h"
+#include "trace/trace.h"
+
+/* All events of a trace file; the caller frees *ev and closes *source, which has the tables. */
+int hd_analysis_load(const char *path, struct hd_tr_source **source, struct hd_event **ev, size_t *n,
+                     struct hd_err *err);
 
 /* Marks of one event. */
 #define HD_MARK_SHARED 1
 #define HD_MARK_CONE 2
 
-/* What the end of the execution is made of: the last events of a thread, and what it waits for (0: nothing). */
+/* A thread at the end of the execution, and the object it waits for (0: none). */
 struct hd_pending {
   unsigned thread;
   uint64_t object;
@@ -28,7 +33,7 @@ uint8_t *hd_analysis_mark(const struct hd_event *ev, size_t n, const struct hd_p
 #define HD_PENDING SIZE_MAX
 
 struct hd_pair {
-  size_t first, second; /* second HD_PENDING: the operation that `thread` waits in at the end */
+  size_t first, second; /* second is HD_PENDING: the operation that `thread` blocks in at the end */
   unsigned thread;      /* of the second */
 };
 struct hd_pairs {
@@ -36,12 +41,11 @@ struct hd_pairs {
   size_t n, cap;
 };
 
-/* The pairs among events with all marks, the last ones first. The caller frees out->v. */
+/* The pairs among events that have both marks, latest first. The caller frees out->v. */
 void hd_analysis_pairs(const struct hd_event *ev, size_t n, const uint8_t *mark,
                        const struct hd_pending *pending, size_t npending, struct hd_pairs *out);
 
-/* The locks that `thread` holds before event `at`, in the order in which it took them; at most `max`, returns how
- * many. */
+/* The locks that `thread` holds before event `at`, in order of acquisition. Stores at most `max`, returns how many. */
 size_t hd_analysis_held(const struct hd_event *ev, size_t at, unsigned thread, uint64_t *lock, size_t max);
 
 #endif

@@ -1,23 +1,23 @@
-/* slice.c: which of the recorded events matter for the end of the execution. Runs in the supervisor.
+/* slice.c: selects the recorded events that matter for the end of the execution. Runs in the supervisor.
  *
  * Invariants
- *  1. Memory is looked at byte by byte; an access to more than MAX_BYTES counts for its first ones.
- *  2. The cone is closed: with an event it holds all earlier ones of its thread, all earlier ones it depends on, and
- *     the creation of its thread. */
+ *  1. Memory is tracked per byte; of an access to more than MAX_BYTES only the first MAX_BYTES count.
+ *  2. The cone is closed: with an event it contains all earlier events of its thread, all earlier events it depends
+ *     on, and the creation of its thread. */
 #include "analysis/analysis.h"
 #include "model/holders.h"
 
 #include <stdlib.h>
 
 #define MAX_BYTES 512
-#define THREADS 65536 /* numbers of threads; in a trace, entries of its table */
+#define THREADS 65536 /* thread numbers; in a trace, entries of its table */
 
 struct cell {
   uint64_t key;                 /* 0: empty */
-  uint32_t thread;              /* the first one that touched it, plus 1 */
+  uint32_t thread;              /* the first thread that touched it, plus 1 */
   bool many, written;           /* accessed by several threads; written to */
-  bool want_reads, want_writes; /* by what is in the cone */
-  size_t write, read[2];        /* last ones, plus 1; the two reads are of different threads */
+  bool want_reads, want_writes; /* the cone depends on earlier reads, writes */
+  size_t write, read[2];        /* last events, plus 1; the two reads are of different threads */
   size_t taken;                 /* last acquisition, plus 1 */
 };
 
@@ -54,9 +54,9 @@ static struct cell *cell_of(struct table *t, uint64_t key) {
   return c;
 }
 
-/* ---- what an event is about ---- */
+/* ---- properties of an event ---- */
 
-/* What a recording has may be anything: what is no operation has no object and no effect. */
+/* A recording is not trusted: an unknown operation has no object and no effect. */
 static bool is_memory(const struct hd_event *e) {
   return e->op.kind < HD_OP_COUNT && hd_op_object(e->op.kind) == HD_OBJ_MEMORY;
 }
@@ -159,7 +159,7 @@ static void add_pair(struct hd_pairs *out, const struct hd_event *ev, size_t fir
   hd_vec_push(out, ((struct hd_pair){first - 1, second, ev[second].op.thread}));
 }
 
-/* Takes something that others may have to wait for. */
+/* Acquires something that other threads may wait for. */
 static bool acquires(const struct hd_event *e) {
   return (hd_effect_properties[effect_of(e)] & HD_EFF_HOLDS) || effect_of(e) == HD_EFF_TAKE;
 }
@@ -177,7 +177,7 @@ static void pairs_of_memory(struct cell *c, const struct hd_event *ev, size_t i,
   }
 }
 
-/* Releases come after the acquisitions they belong to: nothing to be turned round there. */
+/* A release follows its acquisition, so that pair cannot be reversed. */
 static void pairs_of_sync(struct cell *c, const struct hd_event *ev, size_t i, struct hd_pairs *out) {
   if (hd_effect_properties[effect_of(&ev[i])] & HD_EFF_LETS_GO) return;
   if (acquires(&ev[i])) {
@@ -220,7 +220,7 @@ void hd_analysis_pairs(const struct hd_event *ev, size_t n, const uint8_t *mark,
 
 /* ---- locks held ---- */
 
-/* Once-controls are left out: what runs under one has no lock to speak of. */
+/* Once-controls are omitted: running under one is not holding a lock. */
 size_t hd_analysis_held(const struct hd_event *ev, size_t at, unsigned thread, uint64_t *lock, size_t max) {
   HD_VEC(struct hd_hold) room = {0};
   struct hd_holders h = {0};

@@ -35,10 +35,10 @@ struct hd_err {
 /* Fills in `err` and returns `code`, so that a caller can `return hd_fail(...)`. */
 int hd_fail(struct hd_err *err, int code, const char *fmt, ...) HD_PRINTF(3, 4);
 
-/* Says the error on standard error and returns the exit code that belongs to it. */
+/* Prints the error on standard error and returns its exit code. */
 int hd_err_exit(const struct hd_err *err);
 
-/* A bug of ours: says where and ends with exit code 4. On in release builds too. */
+/* A bug of ours: prints its location and ends with exit code 4. Enabled in release builds too. */
 #define HD_BUG_ON(cond)                                                   \
   do {                                                                    \
     if (__builtin_expect(!!(cond), 0)) hd_bug(__FILE__, __LINE__, #cond); \
@@ -50,11 +50,11 @@ _Noreturn void hd_bug(const char *file, int line, const char *cond);
 void hd_say(const char *fmt, ...) HD_PRINTF(1, 2);
 void hd_warn(const char *fmt, ...) HD_PRINTF(1, 2);
 
-/* Shows `line` as the live line at the bottom of the terminal; NULL takes it away. Messages move it. */
+/* Shows `line` as the live line at the bottom of the terminal; NULL removes it. Messages appear above it. */
 void hd_live_line(const char *line);
 
-/* This process searches for a target: its name stands before the live line, and messages, a line each, are kept in
- * `messages` for who started it. They stay the caller's. */
+/* This process checks one target: the live line starts with the target's name, and messages are appended to
+ * `messages`, one line each, for the parent process to print. The caller owns both arguments. */
 struct hd_str;
 void hd_speak_for(const char *name, struct hd_str *messages);
 
@@ -96,12 +96,12 @@ void hd_str_addf(struct hd_str *b, const char *fmt, ...) HD_PRINTF(2, 3);
 void hd_str_vaddf(struct hd_str *b, const char *fmt, va_list ap);
 char *hd_str_take(struct hd_str *b); /* instead of fini: the caller owns the string */
 
-/* Adds `s` as UTF-8 for people and parsers: what is no UTF-8 becomes '?', byte by byte, and so do control characters
- * but newlines and tabs. */
+/* Adds `s` as valid UTF-8. Each invalid byte becomes '?', and so does each control character other than newline and
+ * tab. */
 void hd_str_add_utf8(struct hd_str *b, const char *s);
 
-/* The length of the UTF-8 sequence that `s` begins with; 0: that is none. Overlong forms, surrogates, control characters
- * beyond ASCII and the two noncharacters that XML forbids are none. */
+/* The length of the UTF-8 sequence that `s` begins with; 0: it is invalid. Overlong forms, surrogates, control
+ * characters beyond ASCII and the two noncharacters that XML forbids count as invalid. */
 size_t hd_utf8_length(const char *s);
 
 /* Reads a whole word as a number; false when it is not one or is larger than `max`. */
@@ -112,16 +112,16 @@ void hd_str_add_quoted(struct hd_str *b, const char *word);
 
 /* ---- files ---- */
 
-/* Reads the file whole (at most `max` bytes, more is an error); *data is NUL-terminated, the caller frees. */
+/* Reads the whole file (more than `max` bytes are an error). *data is NUL-terminated; the caller frees. */
 int hd_read_file(const char *path, size_t max, char **data, size_t *len, struct hd_err *err);
 
-/* Writes the file and syncs nothing: for files inside a folder that becomes visible by rename. */
+/* Writes the file in place, not atomically: for files inside a folder that becomes visible by rename. */
 int hd_write_file(const char *path, const void *data, size_t len, struct hd_err *err);
 
-/* Writes `path` so that others see the old content or the new one, never half of it. */
+/* Replaces `path` atomically: readers see the old content or the new. */
 int hd_write_file_atomic(const char *path, const void *data, size_t len, struct hd_err *err);
 
-/* Writes all of it, whatever the kernel takes at a time. */
+/* Writes all bytes, over as many write() calls as needed. */
 int hd_write_all(int fd, const void *data, size_t len);
 
 /* Removes a folder and the plain files in it (no subfolders). */
@@ -133,7 +133,7 @@ char *hd_absolute(const char *cwd, const char *name);
 /* The current folder; the caller frees. NULL when it no longer exists. */
 char *hd_cwd(void);
 
-/* Seconds on a clock that only goes forward. */
+/* Seconds on a monotonic clock. */
 double hd_now(void);
 
 /* ---- TOML 1.0 (toml.c) ---- */
@@ -153,28 +153,28 @@ struct hd_toml {
   int line, column; /* where it begins, both from 1; columns count characters */
   char *key;        /* in a table: its name there; else NULL */
   int key_line, key_column;
-  char *text;                       /* a string; of numbers and dates what is written, without underscores */
-  int64_t integer;                  /* also 1 and 0 for true and false */
-  double real;                      /* also of an integer */
-  HD_VEC(struct hd_toml *) item;    /* of an array or table, in the order of the file */
+  char *text;                    /* the string; for numbers and dates the source text without underscores */
+  int64_t integer;               /* also 1 and 0 for true and false */
+  double real;                   /* also set for an integer */
+  HD_VEC(struct hd_toml *) item; /* of an array or table, in file order */
   bool defined, dotted, closed, of; /* toml.c's own */
 };
 
-/* Reads a text; `name` is its file's, for messages, which begin with file:line:column. The caller frees *out. */
+/* Parses a text. `name` is its file name for messages, which begin with file:line:column. The caller frees *out. */
 int hd_toml_parse(const char *text, size_t len, const char *name, struct hd_toml **out, struct hd_err *err);
 void hd_toml_free(struct hd_toml *t);
-/* The value of a key of a table; NULL: it has none. */
+/* The value of a key of a table; NULL: no such key. */
 struct hd_toml *hd_toml_get(const struct hd_toml *table, const char *key);
-/* An error at a place of the file, in one line whatever of the file it quotes. */
+/* An error at a place of the file, on one line even when it quotes several. */
 void hd_toml_fail(struct hd_err *err, const char *name, int line, int column, const char *fmt, va_list ap);
 /* "a string", "a table". */
 const char *hd_toml_kind(const struct hd_toml *t);
 
 /* ---- inside src/base ---- */
 
-/* The type of a bare word, or -1: it is no value. */
+/* The type of a bare word; -1: it is not a value. */
 int hd__toml_word(const char *word);
-/* The base of an integer by its first letters: 10, or 2, 8, 16. */
+/* The base of an integer by its prefix: 10, or 2, 8, 16. */
 int hd__toml_base(const char *word);
 /* The end of the date that the text begins with, or NULL. */
 const char *hd__toml_after_date(const char *s);

@@ -10,8 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static char *live;             /* what the live line shows, or NULL */
-static const char *speaker;    /* that it begins with, or NULL */
+static char *live;             /* text of the live line, or NULL */
+static const char *speaker;    /* prefix of the live line, or NULL */
 static struct hd_str *keep_in; /* where messages go instead of standard error, or NULL */
 
 int hd_fail(struct hd_err *err, int code, const char *fmt, ...) {
@@ -28,7 +28,7 @@ void hd_speak_for(const char *name, struct hd_str *messages) {
   keep_in = messages;
 }
 
-/* `mark` tells warnings. */
+/* `mark` is the prefix of warnings. */
 static void say(const char *mark, const char *fmt, va_list ap) {
   struct hd_str line;
   if (keep_in) {
@@ -62,7 +62,7 @@ void hd_warn(const char *fmt, ...) {
   va_end(ap);
 }
 
-/* A line that the terminal would break could not be taken away again. */
+/* Cuts the line to the terminal's width: a wrapped line could not be erased. */
 static void fit(char *line) {
   struct winsize w;
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 2) return;
@@ -91,7 +91,7 @@ int hd_err_exit(const struct hd_err *err) {
 
 _Noreturn void hd_bug(const char *file, int line, const char *cond) {
   hd_live_line(NULL);
-  keep_in = NULL; /* nobody will look there any more */
+  keep_in = NULL; /* the parent does not read it after a bug */
   hd_say("bug in heddle at %s:%d: %s; please report it with the command line", file, line, cond);
   _exit(-HD_EINTERNAL);
 }

@@ -49,7 +49,7 @@ int hd_write_all(int fd, const void *data, size_t len) {
   return 0;
 }
 
-/* `name` is the file's for messages. */
+/* `name` is the file's name in messages. */
 static int write_as(const char *path, const char *name, const void *data, size_t len, struct hd_err *err) {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return hd_fail(err, HD_EENV, "%s: %s", name, strerror(errno));
@@ -66,7 +66,7 @@ int hd_write_file(const char *path, const void *data, size_t len, struct hd_err 
 
 int hd_write_file_atomic(const char *path, const void *data, size_t len, struct hd_err *err) {
   struct stat st;
-  /* A device or a pipe cannot be replaced, and must not be: /dev/stdout, /dev/null. */
+  /* A device or a pipe must be written to, not replaced: /dev/stdout, /dev/null. */
   if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return hd_write_file(path, data, len, err);
   char *tmp = hd_sprintf("%s.tmp-%d", path, (int)getpid());
   int rc = write_as(tmp, path, data, len, err);

@@ -147,7 +147,7 @@ void hd_str_add_utf8(struct hd_str *b, const char *s) {
 }
 
 bool hd_parse_u64(const char *s, int base, uint64_t max, uint64_t *out) {
-  /* strtoull takes signs, blanks and "0x"; a number in our files and options is digits only. */
+  /* strtoull accepts signs, blanks and "0x"; a number in our files and options consists of digits only. */
   const char *digits = base == 16 ? "0123456789abcdef" : "0123456789";
   size_t len = strlen(s);
   if (len == 0 || strspn(s, digits) != len) return false;

@@ -1,14 +1,14 @@
 /* toml.c: reads TOML 1.0. Runs in the supervisor.
  *
- * By hand, since no C library in Debian reads TOML, and those that exist elsewhere do not tell at which line and column a
- * key or a value stands, which is what a message about a wrong value needs. Strict: what the standard forbids is
- * refused, and so are a string with a NUL in it and more than MAX_DEPTH arrays inside each other.
+ * Written by hand: no C library in Debian reads TOML, and the others do not report the line and column of a key or
+ * value, which a message about a wrong value needs. Strict: refuses everything that the standard forbids, and also a
+ * string with a NUL in it and arrays nested more than MAX_DEPTH deep.
  *
- *   1. r->p never passes r->end, where a NUL stands.
- *   2. Every newline is taken by take_newline, so that r->line is right; columns are counted from r->column_at.
- *   3. A table is `defined` when its header or its braces were read, `dotted` when a key with dots put something there:
- *      neither can be defined again, and keys with dots add nothing to defined ones. It is `closed` after its braces: nothing can be
- *      added. An array is `of` tables when [[ ]] made it: only those grow. */
+ *   1. r->p never passes r->end, which points at a NUL.
+ *   2. Only take_newline consumes newlines, so that r->line is right; columns are counted from r->column_at.
+ *   3. A table is `defined` once its header or braces were read, and `dotted` once a dotted key added to it: neither
+ *      can be defined again, and dotted keys cannot add to a defined one. It is `closed` after its braces: nothing can
+ *      be added. An array is `of` tables when [[ ]] created it: only those grow. */
 #include "base/base.h"
 
 #include <ctype.h>
@@ -21,8 +21,8 @@
 
 struct reader {
   const char *p, *end;
-  const char *column_at; /* somewhere in the line, before p ... */
-  int line, column;      /* ... and where that is */
+  const char *column_at; /* a place in the line, before p ... */
+  int line, column;      /* ... and its position */
   const char *name;
   struct hd_err *err;
   int depth;
@@ -55,7 +55,7 @@ void hd_toml_fail(struct hd_err *err, const char *name, int line, int column, co
   hd_str_init(&text);
   hd_str_init(&plain);
   hd_str_vaddf(&text, fmt, ap);
-  hd_str_add_utf8(&plain, text.s); /* an escape can be any character */
+  hd_str_add_utf8(&plain, text.s); /* an escape can stand for any character */
   for (char *c = plain.s; *c; c++)
     if (*c == '\n' || *c == '\t') *c = ' ';
   hd_fail(err, HD_EUSAGE, "%s:%d:%d: %s", name, line, column, plain.s);
@@ -75,7 +75,7 @@ static bool at_newline(const struct reader *r) {
   return *r->p == '\n' || (r->p[0] == '\r' && r->p[1] == '\n');
 }
 
-/* What stands at `p`, for messages. */
+/* Describes the text at `p`, for messages. */
 static const char *found(const struct reader *r, char out[16]) {
   unsigned char c = (unsigned char)*r->p;
   if (r->p == r->end) return "the end of the file";
@@ -100,14 +100,14 @@ static void take_newline(struct reader *r) {
   r->column_at = r->p;
 }
 
-/* A character that comments and strings may not hold: control characters but tabs. */
+/* A character that comments and strings may not contain: a control character other than a tab. */
 static bool is_control(const char *p) { return ((unsigned char)*p < ' ' && *p != '\t') || *p == 0x7f; }
 
 static bool skip_comment(struct reader *r) {
   if (*r->p != '#') return true;
   while (r->p < r->end && !at_newline(r)) {
     char text[16];
-    if (is_control(r->p)) return fail(r, "%s in a comment; take it out", found(r, text)), false;
+    if (is_control(r->p)) return fail(r, "%s in a comment; remove it", found(r, text)), false;
     r->p++;
   }
   return true;
@@ -143,7 +143,7 @@ static void add_code_point(struct hd_str *out, uint32_t c) {
   }
 }
 
-/* \uXXXX or \UXXXXXXXX. pre: `at` is its backslash, p is behind the letter. */
+/* \uXXXX or \UXXXXXXXX. pre: `at` is its backslash, p is after the letter. */
 static bool read_code_point(struct reader *r, struct mark at, int digits, struct hd_str *out) {
   uint32_t c = 0;
   for (int i = 0; i < digits; i++, r->p++) {
@@ -158,13 +158,13 @@ static bool read_code_point(struct reader *r, struct mark at, int digits, struct
   return true;
 }
 
-/* A backslash at the end of a line: what follows it up to the next visible character is not there. */
+/* A backslash at the end of a line: everything up to the next visible character is skipped. */
 static bool is_line_end(const struct reader *r) {
   const char *p = r->p + strspn(r->p, " \t");
   return *p == '\n' || (p[0] == '\r' && p[1] == '\n');
 }
 
-/* pre: p is behind the backslash. */
+/* pre: p is after the backslash. */
 static bool read_escape(struct reader *r, bool lines, struct hd_str *out) {
   static const char letter[] = "btnfr\"\\", meaning[] = "\b\t\n\f\r\"\\";
   struct mark at = here(r);
@@ -198,7 +198,7 @@ static int take_quotes(struct reader *r, char quote, struct hd_str *out) {
   return n >= 3;
 }
 
-/* Any of the four kinds. NULL after an error; the caller frees. `lines`: it may be of several lines. */
+/* Any of the four kinds. NULL after an error; the caller frees. `lines`: it may span several lines. */
 static char *read_string(struct reader *r, bool lines) {
   struct mark begin = here(r);
   const char quote = *r->p;
@@ -211,8 +211,7 @@ static char *read_string(struct reader *r, bool lines) {
     char text[16];
     if (r->p == r->end || (!several && at_newline(r))) {
       fail_at(r, begin,
-              several ? "a string that never ends; close it with %c%c%c"
-                      : "a string without its end; close it with %c",
+              several ? "unterminated string; close it with %c%c%c" : "unterminated string; close it with %c",
               quote, quote, quote);
       break;
     }
@@ -239,7 +238,7 @@ static char *read_string(struct reader *r, bool lines) {
 
 /* ---- numbers, booleans, dates ---- */
 
-/* Everything of a value that is no string, array or table. The blank of a date with a time belongs to it. */
+/* A value other than a string, array or table. The blank between a date and its time is part of it. */
 static char *take_word(struct reader *r) {
   static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-_.:";
   const char *begin = r->p;
@@ -282,7 +281,7 @@ static bool read_word(struct reader *r, struct hd_toml *v) {
     return true;
   }
   if (v->text[0])
-    fail_at(r, at, "%.40s is no value; text needs quotes: \"%.40s\"", v->text, v->text);
+    fail_at(r, at, "%.40s is not a value; text needs quotes: \"%.40s\"", v->text, v->text);
   else
     fail_at(r, at, "expected a value, found %s", found(r, seen));
   return false;
@@ -345,11 +344,11 @@ static bool read_key(struct reader *r, struct parts *k) {
 }
 
 static void fail_twice(struct reader *r, const struct part *part, const struct hd_toml *first) {
-  fail_at(r, part->at, "`%s` is there twice, first in line %d; take one of them out", part->name,
+  fail_at(r, part->at, "`%s` is defined twice, first on line %d; remove one of them", part->name,
           first->key_line);
 }
 
-/* The table that all parts but the last lead to. `header`: in [a.b], not in a.b = 1. */
+/* The table that all parts except the last lead to. `header`: in [a.b], not in a.b = 1. */
 static struct hd_toml *descend(struct reader *r, struct hd_toml *table, struct parts *k, bool header) {
   for (size_t i = 0; i + 1 < k->part.n; i++) {
     struct part *part = &k->part.v[i];
@@ -362,8 +361,8 @@ static struct hd_toml *descend(struct reader *r, struct hd_toml *table, struct p
       return NULL;
     }
     if (next->closed || (!header && next->defined)) {
-      fail_at(r, part->at, "nothing can be added here to the table `%s` of line %d; write it there",
-              part->name, next->line);
+      fail_at(r, part->at, "the table `%s` of line %d cannot be extended here; write it there", part->name,
+              next->line);
       return NULL;
     }
     next->dotted |= !header;
@@ -437,7 +436,7 @@ static bool read_array(struct reader *r, struct hd_toml *v) {
     if (!skip_lines(r)) return false;
     if (*r->p == ']') return r->p++, true;
     if (r->p == r->end)
-      return fail(r, "the list that begins in line %d has no end; close it with ]", v->line), false;
+      return fail(r, "unterminated list, begun on line %d; close it with ]", v->line), false;
     struct hd_toml *item = read_value(r);
     if (!item) return false;
     hd_vec_push(&v->item, item);
@@ -445,8 +444,7 @@ static bool read_array(struct reader *r, struct hd_toml *v) {
     if (*r->p == ',')
       r->p++;
     else if (*r->p != ']')
-      return fail(r, "expected ',' or ']' in the list that begins in line %d, found %s", v->line,
-                  found(r, seen)),
+      return fail(r, "expected ',' or ']' in the list begun on line %d, found %s", v->line, found(r, seen)),
              false;
   }
 }
@@ -510,7 +508,7 @@ static bool check_text(struct reader *r) {
       take_newline(r);
       n = 0;
     } else if (n == 0) {
-      fail(r, *r->p ? "not UTF-8 text; save the file as UTF-8" : "a NUL byte; this is no text file");
+      fail(r, *r->p ? "not UTF-8 text; save the file as UTF-8" : "a NUL byte; this is not a text file");
       ok = false;
     }
   }
@@ -538,7 +536,7 @@ static bool read_file(struct reader *r, struct hd_toml *root) {
 }
 
 int hd_toml_parse(const char *text, size_t len, const char *name, struct hd_toml **out, struct hd_err *err) {
-  char *copy = hd_alloc(len + 1); /* what is read must end with a NUL */
+  char *copy = hd_alloc(len + 1); /* the text must end with a NUL */
   if (len) memcpy(copy, text, len);
   const char *begin = copy + (len >= 3 && memcmp(copy, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
   struct reader r = {

@@ -1,4 +1,4 @@
-/* toml_word.c: what a bare word of TOML is: a number, a boolean, a date, or none of these. Runs in the supervisor. */
+/* toml_word.c: classifies a bare word of TOML: number, boolean, date, or no value. Runs in the supervisor. */
 #include "base/base.h"
 
 #include <ctype.h>
@@ -9,14 +9,14 @@ static bool is_digit_of(char c, int base) {
   return c >= '0' && c < '0' + base;
 }
 
-/* Digits with single underscores between them; their end, or NULL when there are none or they are not right. */
+/* Digits with single underscores between them. Returns their end, or NULL when they are missing or malformed. */
 static const char *after_digits(const char *s, int base) {
   if (!is_digit_of(*s, base)) return NULL;
   while (is_digit_of(*s, base) || (*s == '_' && is_digit_of(s[1], base))) s++;
   return s;
 }
 
-/* The decimal digits of a number without superfluous zeros. */
+/* The decimal digits of a number without leading zeros. */
 static const char *after_decimal(const char *s) {
   if (*s == '0' && (is_digit_of(s[1], 10) || s[1] == '_')) return NULL;
   return after_digits(s, 10);
@@ -46,7 +46,7 @@ static bool is_integer(const char *s) {
   return rest && !*rest;
 }
 
-/* Digits by a pattern in which 'd' is one; the end, or NULL. */
+/* Matches a pattern in which 'd' stands for a digit. Returns the end, or NULL. */
 static const char *match(const char *s, const char *pattern) {
   for (; *pattern; pattern++, s++)
     if (*pattern == 'd' ? !is_digit_of(*s, 10) : *s != *pattern) return NULL;

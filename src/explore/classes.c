@@ -4,6 +4,7 @@
  * Sampling strategies run an execution whatever is known to be visible; one that was run before more proved visible is
  * of a class of its own, also when it would not be now. */
 #include "explore/explore_int.h"
+#include "model/unit.h"
 
 struct classes {
   uint64_t n, cap;
@@ -66,6 +67,20 @@ void hd_classes_restart(struct hd_search *s) {
   c->n = 0;
 }
 
+/* The numbers stand for the same classes in every process: addresses in them are stable (hd_order_event_class). */
+void hd__classes_save(struct hd_search *s, struct hd_writer *out) {
+  const struct classes *c = of(s);
+  hd_put_number(out, c ? c->n : 0);
+  for (uint64_t i = 0; c && i < c->cap; i++)
+    if (c->slot[i]) hd_put_number(out, c->slot[i]);
+}
+
+void hd__classes_load(struct hd_search *s, struct hd_reader *r) {
+  uint64_t limit = s->classes_size / sizeof(uint64_t) / 4;
+  for (uint64_t n = hd_get_number(r, limit); n > 0 && !r->bad; n--)
+    add(of(s), limit, hd_get_number(r, UINT64_MAX));
+}
+
 /* ---- strategies that need no order themselves ---- */
 
 static struct hd_order *sampled(struct hd_search *s) {
@@ -75,6 +90,7 @@ static struct hd_order *sampled(struct hd_search *s) {
 void hd__sample_begin(struct hd_search *s) {
   if (!s->config->classes) return;
   if (!sampled(s)->ev) hd_order_init(sampled(s), s->scratch + HD_SCRATCH_SAMPLE + (1 << 20));
+  sampled(s)->layout = s->layout;
   hd_order_begin(sampled(s));
 }
 

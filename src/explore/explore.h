@@ -18,7 +18,11 @@
 #define HD_EXPLORE_H
 
 #include "abi/abi.h"
+#include "model/layout.h"
 #include "model/model.h"
+
+struct hd_reader;
+struct hd_writer;
 
 enum { HD_PICK_GIVE_UP = -1, HD_PICK_DIVERGED = -2 };
 enum { HD_BEGIN_LATER = -1 };
@@ -57,10 +61,11 @@ struct hd_search {
   void *own;     /* part of it: what the strategy keeps for the life of this process; NULL at first */
   char *classes; /* where happens-before classes are counted; survives, too */
   uint64_t classes_size;
-  uint64_t observed; /* what the program told of its final state (hd_rt_observe) */
-  int hit;           /* REDUCE: the execution that ends had the finding looked for */
-  int infeasible;    /* in the execution that ends an assumption did not hold */
-  int diverged;      /* the execution under way is not what it was known to begin with */
+  struct hd_layout *layout; /* of this process; NULL: addresses mean the same everywhere */
+  uint64_t observed;        /* what the program told of its final state (hd_rt_observe) */
+  int hit;                  /* REDUCE: the execution that ends had the finding looked for */
+  int infeasible;           /* in the execution that ends an assumption did not hold */
+  int diverged;             /* the execution under way is not what it was known to begin with */
 };
 /* Scratch memory: what each strategy keeps, the order that a systematic search keeps and its scratch, the order of the
  * samplers. */
@@ -80,6 +85,9 @@ struct hd_strategy {
                 unsigned nchoices);
   int (*end)(struct hd_search *s, const struct hd_point *p, enum hd_how how);
   void (*forget)(struct hd_search *s);
+  /* What the search is, in a saved one. NULL: the seed and the number of the execution say everything. */
+  void (*save)(struct hd_search *s, struct hd_writer *out);
+  void (*load)(struct hd_search *s, struct hd_reader *r);
 };
 
 extern const struct hd_strategy hd_strategy_random;
@@ -112,6 +120,16 @@ int hd_bound_over(struct hd_search *s, const struct hd_strategy *strategy);
 int hd_bound_cut(const struct hd_search *s);
 /* The search restarts, with all its bounds. pre: the lock is held, if there are other workers. */
 void hd_bound_restart(struct hd_search *s);
+/* Writes the search as bytes (save.c). pre: no worker runs, or all wait between two executions. Returns whether all of it
+ * could be written. */
+int hd_search_save(struct hd_search *s, const struct hd_strategy *strategy, const uint64_t *visible,
+                   uint64_t nvisible, struct hd_writer *w);
+/* Reads it, with the layout of this process. pre: no other worker runs. Returns 0 when it is not what was written, or does
+ * not fit this process. */
+int hd_search_load(struct hd_search *s, const struct hd_strategy *strategy, uint64_t *visible,
+                   uint64_t *nvisible, uint64_t cap, struct hd_reader *r);
+/* Finishes what workers that were killed had begun. The same precondition. */
+void hd_search_recover_all(struct hd_search *s);
 /* Forgets the classes and final states counted so far. The same precondition. */
 void hd_classes_restart(struct hd_search *s);
 

@@ -85,6 +85,9 @@ void hd__estimate(struct hd_search *s, double explored, double p);
 
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_order *t, enum hd_how how);
+/* In a saved search. */
+void hd__classes_save(struct hd_search *s, struct hd_writer *out);
+void hd__classes_load(struct hd_search *s, struct hd_reader *r);
 /* The same for strategies that need no order: one is kept for this only. */
 void hd__sample_begin(struct hd_search *s);
 void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,

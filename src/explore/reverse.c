@@ -39,7 +39,7 @@ struct sequence {
   uint32_t end;   /* after the last event */
   struct hd_op last;
   const uint32_t *last_pred;
-  uint16_t last_choice;
+  uint32_t last_choice;
   unsigned last_flags; /* only what cannot be otherwise in the other order */
   int last_fixed;
   int last_taken;
@@ -122,13 +122,13 @@ static void take(struct sequence *v, uint32_t at) {
 }
 
 /* What is left of v as a branch; only its first step when branches are not whole sequences. */
-static struct wut *chain(const struct sequence *v) {
+static struct hd_branch *chain(const struct sequence *v) {
   struct unit *u = v->w->unit;
-  struct wut *head = NULL, **tail = &head;
+  struct hd_branch *head = NULL, **tail = &head;
   for (uint32_t i = v->front; i < v->end && (!v->inside || v->last_taken); i++) {
     if (!left(v, i)) continue;
     const struct hd_ev *e = &v->o->ev[i];
-    struct wut *b = hd__wut_new(u);
+    struct hd_branch *b = hd__branch_new(u);
     b->op = e->op;
     b->choice = e->choice;
     b->flags = e->flags;
@@ -138,7 +138,7 @@ static struct wut *chain(const struct sequence *v) {
     if (!v->w->policy->whole) return head;
   }
   if (!v->last_taken) {
-    struct wut *b = hd__wut_new(u);
+    struct hd_branch *b = hd__branch_new(u);
     b->op = v->last;
     b->flags = (uint16_t)v->last_flags;
     b->choice = v->last_choice;
@@ -150,14 +150,15 @@ static struct wut *chain(const struct sequence *v) {
 
 /* The last operation of v makes a choice whose outcome is open: v is covered when all outcomes sleep; else it is
  * about the first that does not. */
-static int all_outcomes_sleep(const struct sleeper *sleep, uint32_t nsleep, struct sequence *v, unsigned of) {
+static int all_outcomes_sleep(const struct hd_sleeper *sleep, uint32_t nsleep, struct sequence *v,
+                              unsigned of) {
   for (unsigned c = 0; c < of; c++) {
     int sleeps = 0;
     for (uint32_t i = 0; i < nsleep && !sleeps; i++)
       sleeps = sleep[i].op.thread == v->last.thread && sleep[i].choice == c;
     if (sleeps) continue;
     v->last_fixed = 1;
-    v->last_choice = (uint16_t)c;
+    v->last_choice = c;
     return 0;
   }
   return 1;
@@ -167,7 +168,7 @@ static int all_outcomes_sleep(const struct sleeper *sleep, uint32_t nsleep, stru
  * of v covers it only when branches are whole sequences, since it says nothing about where else it may come: its own
  * branches must add that. One store makes the change: a worker that is killed leaves all of it or nothing.
  * Returns whether a step of v itself leads to it now. */
-static int insert(const struct sleeper *sleep, uint32_t nsleep, struct wut **p, struct sequence *v) {
+static int insert(const struct hd_sleeper *sleep, uint32_t nsleep, struct hd_branch **p, struct sequence *v) {
   uint32_t at;
   int covered = 0, whole = v->w->policy->whole;
   for (uint32_t i = 0; i < nsleep; i++) {
@@ -183,7 +184,7 @@ static int insert(const struct sleeper *sleep, uint32_t nsleep, struct wut **p, 
   if (covered) return 0;
   int own = 1;
   while (*p) {
-    struct wut *b = *p;
+    struct hd_branch *b = *p;
     int r = weak_initial(v, &b->op, b->flags, b->choice, b->any_choice, &at);
     if (!r || (r == 2 && !whole)) {
       p = &b->next;
@@ -194,7 +195,7 @@ static int insert(const struct sleeper *sleep, uint32_t nsleep, struct wut **p, 
     if (!b->child) return own; /* a leaf: everything from there on will be explored */
     p = &b->child;
   }
-  struct wut *new = chain(v);
+  struct hd_branch *new = chain(v);
   __atomic_store_n(p, new, __ATOMIC_RELEASE);
   return own;
 }
@@ -215,7 +216,7 @@ static int reverse(struct walk *w, const struct hd_race *r, int choice) {
                        .end = alone ? r->e + 1 : w->order.n,
                        .last = r->op,
                        .last_fixed = choice >= 0,
-                       .last_choice = (uint16_t)(choice >= 0 ? choice : 0),
+                       .last_choice = (uint32_t)(choice >= 0 ? choice : 0),
                        .inside = w->order.ev[r->e].op.section == HD_SECTION_INSIDE};
   v.last.thread = r->thread;
   if (!++w->reversal.sequences) { /* the numbers begin again: nothing may be left of the old ones */
@@ -233,7 +234,7 @@ static int reverse(struct walk *w, const struct hd_race *r, int choice) {
     v.last_pred = w->order.last[r->thread] != HD_NONE ? w->order.ev[w->order.last[r->thread]].clock : none;
   v.last_flags |= hd_order_reversed_outcome(&w->order, r, &v.last);
   uint32_t nsleep;
-  const struct sleeper *sleep = hd__done(w, r->e, &nsleep);
+  const struct hd_sleeper *sleep = hd__done(w, r->e, &nsleep);
   return insert(sleep, nsleep, hd__branches(w, r->e), &v);
 }
 

@@ -71,6 +71,11 @@ void hd_search_recover(struct hd_search *s) {
   if (s->shared->redo[s->worker].n) make(&s->shared->redo[s->worker]);
 }
 
+void hd_search_recover_all(struct hd_search *s) {
+  for (unsigned i = 0; i < HD_MAX_WORKERS; i++)
+    if (s->shared->redo[i].n) make(&s->shared->redo[i]);
+}
+
 void hd_search_lock(struct hd_search *s) {
   struct hd_shared *sh = s->shared;
   for (unsigned tries = 0;; tries++) {

@@ -12,13 +12,13 @@
 #include "explore/walk.h"
 
 /* Whether a sleeper stays asleep beyond an operation with that outcome. */
-static int sleeps_on(const struct sleeper *s, const struct hd_op *op, unsigned flags, uint64_t key) {
+static int sleeps_on(const struct hd_sleeper *s, const struct hd_op *op, unsigned flags, uint64_t key) {
   return s->op.thread != op->thread && (hd_keys_apart(key, hd_dependence_key(&s->op, s->flags)) ||
                                         !hd_dependent(&s->op, s->flags, op, flags));
 }
 
 /* Whether the step turned out to be other than was thought when its branch was added. */
-static int unexpected(const struct wut *b, const struct hd_ev *e) {
+static int unexpected(const struct hd_branch *b, const struct hd_ev *e) {
   return b->flags != e->flags || b->op.kind != e->op.kind || b->op.object != e->op.object ||
          b->op.size != e->op.size || !hd_payload_same(&b->op, &e->op);
 }
@@ -33,7 +33,7 @@ static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fres
   struct node *n = &u->node[k];
   const struct node *up = n - 1;
   const struct hd_ev *e = &w->order.ev[k - 1];
-  const struct wut *thought = up->branch && unexpected(up->branch, e) ? up->branch : NULL;
+  const struct hd_branch *thought = up->branch && unexpected(up->branch, e) ? up->branch : NULL;
   uint64_t key = w->order.key[k - 1];
   for (uint32_t i = 0; i < up->nsleep; i++)
     if (sleeps_on(&up->sleep[i], &e->op, e->flags, key) &&
@@ -55,12 +55,12 @@ static int admits(struct walk *w, uint32_t k, unsigned thread, int *outcome) {
     }
   if (!seen) return 1;
   if (seen >= nchoices || nchoices <= 1) return 0;
-  for (int c = 0; c < (int)nchoices; c++) {
+  for (unsigned c = 0; c < nchoices; c++) {
     int used = 0;
     for (uint32_t i = 0; i < n->nsleep; i++)
       used |= n->sleep[i].op.thread == thread && n->sleep[i].choice == c;
     if (!used) {
-      *outcome = c;
+      *outcome = (int)c;
       return 1;
     }
   }

@@ -7,6 +7,7 @@
  * the optimal search alone; what each strategy did stands in status.phase. When that search has come to its end
  * but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER executions more are sampled. */
 #include "explore/explore_int.h"
+#include "model/unit.h"
 
 static const struct {
   const struct hd_strategy *strategy;
@@ -144,6 +145,34 @@ static void forget(struct hd_search *s) {
   strategy_of(s, 0)->forget(&subs(s)[0]);
 }
 
+/* Whose turn it is, for each worker, and what each part keeps. */
+static void save(struct hd_search *s, struct hd_writer *out) {
+  const struct state *all = (const struct state *)s->memory;
+  set_up(s);
+  for (unsigned i = 0; i < HD_MAX_WORKERS; i++) {
+    int counts = all[i].epoch == s->shared->epoch;
+    hd_put_number(out, counts ? all[i].part : 0);
+    hd_put_number(out, counts ? all[i].done : 0);
+    hd_put_number(out, counts ? all[i].exhausted : 0);
+    hd_put_number(out, counts ? all[i].after : 0);
+  }
+  for (unsigned i = 0; i < NPARTS; i++)
+    if (strategy_of(s, i)->save) strategy_of(s, i)->save(&subs(s)[i], out);
+}
+
+static void load(struct hd_search *s, struct hd_reader *r) {
+  struct state *all = (struct state *)s->memory;
+  set_up(s);
+  for (unsigned i = 0; i < HD_MAX_WORKERS; i++) {
+    all[i] = (struct state){.part = (uint32_t)hd_get_number(r, NPARTS - 1), .epoch = s->shared->epoch};
+    all[i].done = (uint32_t)hd_get_number(r, UINT32_MAX);
+    all[i].exhausted = (uint32_t)hd_get_number(r, 1);
+    all[i].after = (uint32_t)hd_get_number(r, UINT32_MAX);
+  }
+  for (unsigned i = 0; i < NPARTS; i++)
+    if (strategy_of(s, i)->load) strategy_of(s, i)->load(&subs(s)[i], r);
+}
+
 const struct hd_strategy hd_strategy_auto = {.name = "auto",
                                              .systematic = 1,
                                              .begin = begin,
@@ -151,4 +180,6 @@ const struct hd_strategy hd_strategy_auto = {.name = "auto",
                                              .choose = choose,
                                              .event = event,
                                              .end = end,
-                                             .forget = forget};
+                                             .forget = forget,
+                                             .save = save,
+                                             .load = load};

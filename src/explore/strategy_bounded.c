@@ -97,18 +97,18 @@ static int goes_on(const struct walk *w, uint32_t k) {
 
 static void want_one(struct walk *w, uint32_t k, unsigned t) {
   uint32_t n;
-  const struct sleeper *done = hd__done(w, k, &n);
-  struct wut **p = hd__branches(w, k);
+  const struct hd_sleeper *done = hd__done(w, k, &n);
+  struct hd_branch **p = hd__branches(w, k);
   int outcome;
   if (w->unit->node[k].pick.thread == t) return;
   for (uint32_t i = 0; i < n; i++)
     if (done[i].op.thread == t) return;
-  for (const struct wut *b = *p; b; b = b->next)
+  for (const struct hd_branch *b = *p; b; b = b->next)
     if (b->op.thread == t) return;
   if (!hd__admits(w, k, t, &outcome)) return;
   /* In the order of their numbers, after the outcomes that are left of the step under way. */
   while (*p && (!(*p)->any_choice || (*p)->op.thread < t)) p = &(*p)->next;
-  __atomic_store_n(p, hd__wut_step(w->unit, t, -1, *p), __ATOMIC_RELEASE);
+  __atomic_store_n(p, hd__branch_step(w->unit, t, -1, *p), __ATOMIC_RELEASE);
 }
 
 static void want_all(struct walk *w, uint32_t k) {
@@ -270,7 +270,7 @@ static int answer_all(struct walk *w, int above) {
 static int reduces(const struct walk *w) { return w->s->config->bound_kind == HD_BOUND_PREEMPTIONS; }
 
 static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fresh) {
-  *(struct record *)hd__record(w, FILTERS, k) = (struct record){0};
+  if (fresh || k < w->unit->base) *(struct record *)hd__record(w, FILTERS, k) = (struct record){0};
   if (fresh && k && reduces(w)) held_up(w, p, hd__bound_node(w, k - 1));
 }
 
@@ -354,6 +354,26 @@ static void retreat(struct walk *w, uint32_t from) {
 /* What the execution would have asked for is lost: no state that it went through may be taken for explored. */
 static void lost(struct walk *w) { hd__tree(w->s)->visited.full = 1; }
 
+static void put_record(struct walk *w, uint32_t k, struct hd_writer *out) {
+  const struct record *r = hd__record(w, FILTERS, k);
+  const struct visited_node *v = hd__visited_node(w, k);
+  hd_put_number(out, r->asked);
+  hd_put_number(out, r->waits);
+  hd_put_number(out, v->list.word);
+  for (unsigned i = 0; r->asked && i < HD_SET_WORDS; i++) hd_put_number(out, v->block.w[i]);
+}
+
+static void get_record(struct walk *w, uint32_t k, struct hd_reader *in) {
+  struct record *r = hd__record(w, FILTERS, k);
+  struct visited_node *v = hd__visited_node(w, k);
+  const struct hd_visited *all = &hd__tree(w->s)->visited;
+  *r = (struct record){(uint32_t)hd_get_number(in, 1), (uint32_t)hd_get_number(in, 1)};
+  v->list.word = hd_get_number(in, UINT64_MAX);
+  if (v->list.at > all->log_n || v->list.n > all->log_n - v->list.at) in->bad = 1;
+  v->block = (struct hd_set){{0}};
+  for (unsigned i = 0; r->asked && i < HD_SET_WORDS; i++) v->block.w[i] = hd_get_number(in, UINT64_MAX);
+}
+
 static const struct policy bounded = {.filter = {&hd__filter_bound, &hd__filter_visited},
                                       .record = sizeof(struct record),
                                       .keeps_done = 1,
@@ -364,6 +384,8 @@ static const struct policy bounded = {.filter = {&hd__filter_bound, &hd__filter_
                                       .after_event = after_event,
                                       .conclude = conclude,
                                       .retreat = retreat,
-                                      .lost = lost};
+                                      .lost = lost,
+                                      .put_record = put_record,
+                                      .get_record = get_record};
 
 HD_WALK_STRATEGY(bounded, "bounded", bounded);

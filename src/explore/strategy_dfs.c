@@ -26,8 +26,8 @@ static unsigned admitted(struct walk *w, uint32_t k, const struct hd_point *p, u
 }
 
 static int list_all(struct walk *w, uint32_t k, const uint16_t *thread, unsigned n) {
-  struct wut *list = NULL;
-  for (unsigned i = n; i-- > 1;) list = hd__wut_step(w->unit, thread[i], -1, list);
+  struct hd_branch *list = NULL;
+  for (unsigned i = n; i-- > 1;) list = hd__branch_step(w->unit, thread[i], -1, list);
   w->unit->node[k].list = list;
   return n ? thread[0] : -1;
 }

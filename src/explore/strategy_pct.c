@@ -18,6 +18,7 @@
  *  2. Priorities are distinct: initial ones above 2^32 (64 random bits: equal ones do not occur in practice and
  *     the lower thread wins), change point i of 1 .. d-1 gives i, yields give -1, -2, ... */
 #include "explore/explore_int.h"
+#include "model/unit.h"
 
 #define MAX_DEPTH 64
 
@@ -80,5 +81,14 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   return 1;
 }
 
-const struct hd_strategy hd_strategy_pct = {
-    .name = "pct", .begin = begin, .pick = pick, .choose = choose, .event = hd__sample_event, .end = end};
+static void save(struct hd_search *s, struct hd_writer *out) { hd_put_number(out, state(s)->k); }
+static void load(struct hd_search *s, struct hd_reader *r) { state(s)->k = hd_get_number(r, UINT32_MAX); }
+
+const struct hd_strategy hd_strategy_pct = {.name = "pct",
+                                            .begin = begin,
+                                            .pick = pick,
+                                            .choose = choose,
+                                            .event = hd__sample_event,
+                                            .end = end,
+                                            .save = save,
+                                            .load = load};

@@ -45,7 +45,7 @@ struct block {
 };
 
 struct choice {
-  uint16_t thread, outcome;
+  uint32_t thread, outcome;
 };
 
 struct state {
@@ -58,6 +58,7 @@ struct state {
   /* the execution under way */
   uint32_t cursor; /* block it is at */
   uint32_t preemptions, switches, threads;
+  uint32_t last; /* thread that was picked */
   uint64_t nsteps;
   uint32_t steps[HD_MAX_THREADS];   /* of each thread */
   uint32_t choices[HD_MAX_THREADS]; /* where to look for its next choice */
@@ -89,13 +90,12 @@ static void learn(struct hd_search *s, const hd_step *step, uint64_t n) {
   unsigned last = 0;
   for (unsigned i = 0; i < HD_MAX_THREADS; i++) steps[i] = 0;
   st->nblocks = st->nchoices = 0;
-  for (uint64_t i = 0; i < n; i++) {
-    unsigned v = step[i];
-    if (v & HD_STEP_CHOICE) {
-      choice_list(s)[st->nchoices++] = (struct choice){(uint16_t)last, (uint16_t)(v & ~HD_STEP_CHOICE)};
-      continue;
-    }
-    if (v >= HD_MAX_THREADS) continue;
+  struct hd_decision d;
+  unsigned units;
+  for (uint64_t i = 0; i < n && (units = hd_decision_get(step + i, n - i, &d)); i += units) {
+    unsigned v = (unsigned)d.value;
+    if (d.kind == HD_DECIDE_OUTCOME) choice_list(s)[st->nchoices++] = (struct choice){last, v};
+    if (d.kind != HD_DECIDE_THREAD) continue;
     steps[v]++;
     if (!st->nblocks || b[st->nblocks - 1].thread != v)
       b[st->nblocks++] = (struct block){steps[v], (uint16_t)v, 0};
@@ -306,21 +306,20 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
   if (st->nsteps >= HD_PATH_CAP) return HD_PICK_GIVE_UP;
   st->threads += st->steps[next]++ == 0;
   log_of(s, spare(s))[st->nsteps++] = (hd_step)next;
+  st->last = next;
   return (int)next;
 }
 
 static int choose(struct hd_search *s, unsigned n) {
   struct state *st = state(s);
-  if (st->nsteps >= HD_PATH_CAP) return HD_PICK_GIVE_UP;
-  hd_step *log = log_of(s, spare(s));
-  uint64_t k = st->nsteps;
-  while (k > 0 && (log[k - 1] & HD_STEP_CHOICE)) k--;
-  unsigned thread = k ? log[k - 1] : 0, outcome = 0;
+  if (st->nsteps + HD_STEPS_MAX > HD_PATH_CAP) return HD_PICK_GIVE_UP;
+  unsigned thread = st->last, outcome = 0;
   uint32_t i = st->choices[thread];
   while (i < st->nchoices && choice_list(s)[i].thread != thread) i++;
   if (i < st->nchoices) outcome = choice_list(s)[i].outcome < n ? choice_list(s)[i].outcome : 0;
   st->choices[thread] = i + 1;
-  log[st->nsteps++] = (hd_step)(HD_STEP_CHOICE | outcome);
+  st->nsteps +=
+      hd_decision_put(log_of(s, spare(s)) + st->nsteps, (struct hd_decision){HD_DECIDE_OUTCOME, outcome});
   return (int)outcome;
 }
 

@@ -10,32 +10,41 @@ static int begin(struct hd_search *s) {
   return 1;
 }
 
-static int diverge(struct hd_search *s, unsigned want, unsigned op) {
+static int diverge(struct hd_search *s, struct hd_decision want, unsigned op) {
   s->status->diverged = 1;
   s->status->diverge_step = s->replay_pos;
-  s->status->diverge_want = want;
+  s->status->diverge_kind = want.kind;
+  s->status->diverge_want = want.value;
   s->status->diverge_op = op;
   return HD_PICK_DIVERGED;
 }
 
+/* The next decision, and how many units it takes. pre: there are units left. */
+static unsigned next(const struct hd_search *s, struct hd_decision *d) {
+  *d = (struct hd_decision){HD_DECIDE_THREAD, HD_MAX_THREADS}; /* damaged: nobody */
+  return hd_decision_get(s->replay + s->replay_pos, s->replay_len - s->replay_pos, d);
+}
+
 static int pick(struct hd_search *s, const struct hd_point *p) {
+  struct hd_decision want;
   if (s->replay_pos >= s->replay_len) return (int)hd_set_nth(p->enabled, 0);
-  unsigned want = s->replay[s->replay_pos];
-  if (want & HD_STEP_CHOICE) return diverge(s, want, HD_OP_NONE);
-  if (want >= p->words * 64 || !hd_set_has(p->enabled, want)) {
-    const struct hd_op *op = want < p->words * 64 ? p->op[want] : 0;
+  unsigned n = next(s, &want);
+  if (want.kind != HD_DECIDE_THREAD) return diverge(s, want, HD_OP_NONE);
+  if (want.value >= p->words * 64 || !hd_set_has(p->enabled, (unsigned)want.value)) {
+    const struct hd_op *op = want.value < p->words * 64 ? p->op[want.value] : 0;
     return diverge(s, want, op ? op->kind : HD_OP_NONE);
   }
-  s->replay_pos++;
-  return (int)want;
+  s->replay_pos += n;
+  return (int)want.value;
 }
 
 static int choose(struct hd_search *s, unsigned n) {
+  struct hd_decision want;
   if (s->replay_pos >= s->replay_len) return 0;
-  unsigned want = s->replay[s->replay_pos];
-  if (!(want & HD_STEP_CHOICE) || (want & ~HD_STEP_CHOICE) >= n) return diverge(s, want, HD_OP_CHOOSE);
-  s->replay_pos++;
-  return (int)(want & ~HD_STEP_CHOICE);
+  unsigned units = next(s, &want);
+  if (want.kind != HD_DECIDE_OUTCOME || want.value >= n) return diverge(s, want, HD_OP_CHOOSE);
+  s->replay_pos += units;
+  return (int)want.value;
 }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {

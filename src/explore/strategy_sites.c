@@ -20,6 +20,7 @@
  *  1. What an execution does depends on the seed, its number and the list of sites; that changes only in end().
  *  2. Initial priorities are above 2^32; those of hold-up i are in [i 2^24, (i+1) 2^24), i >= 1; yields give -1, -2, ... */
 #include "explore/explore_int.h"
+#include "model/unit.h"
 
 #define MAX_SITES 1024
 #define MAX_HOLDS 63
@@ -152,5 +153,20 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   return 1;
 }
 
-const struct hd_strategy hd_strategy_sites = {
-    .name = "sites", .begin = begin, .pick = pick, .choose = choose, .event = hd__sample_event, .end = end};
+static void save(struct hd_search *s, struct hd_writer *out) {
+  hd_put_number(out, state(s)->n);
+  for (uint32_t i = 0; i < state(s)->n; i++) hd_put_address(out, state(s)->site[i]);
+}
+
+static void load(struct hd_search *s, struct hd_reader *r) {
+  for (uint64_t n = hd_get_number(r, MAX_SITES); n > 0 && !r->bad; n--) add(state(s), hd_get_address(r));
+}
+
+const struct hd_strategy hd_strategy_sites = {.name = "sites",
+                                              .begin = begin,
+                                              .pick = pick,
+                                              .choose = choose,
+                                              .event = hd__sample_event,
+                                              .end = end,
+                                              .save = save,
+                                              .load = load};

@@ -144,8 +144,9 @@ static uint64_t key_of(struct walk *w, uint32_t k) {
 
 static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fresh) {
   struct visited_node *n = hd__visited_node(w, k);
-  (void)p, (void)fresh;
+  (void)p;
   n->key = key_of(w, k);
+  if (!fresh && k >= w->unit->base) return;
   n->list.word = 0;
   n->block = (struct hd_set){{0}};
 }
@@ -170,8 +171,50 @@ static void leave(struct walk *w, uint32_t k) {
   hd__visited_add(&hd__tree(w->s)->visited, n->key, r);
 }
 
+/* The log, and of each state its key and where in the log it is. */
+static void put(struct walk *w, struct hd_writer *out) {
+  const struct hd_visited *v = &hd__tree(w->s)->visited;
+  hd_put_number(out, v->full);
+  hd_put_number(out, v->log_n);
+  for (uint64_t i = 0; i < v->log_n; i++) hd_put_number(out, v->log[i]);
+  uint64_t n = 0;
+  for (uint64_t i = 0; i < v->cap; i++) n += (uint64_t)is_used(v, &v->slot[v->cap + i]);
+  hd_put_number(out, n);
+  for (uint64_t i = 0; i < v->cap; i++) {
+    const struct hd_visited_slot *e = &v->slot[v->cap + i];
+    if (!is_used(v, e)) continue;
+    hd_put_number(out, e->key);
+    hd_put_number(out, (uint32_t)e->ref);
+  }
+}
+
+static int is_list(const struct hd_visited *v, union hd_list l) {
+  return l.at <= v->log_n && l.n <= v->log_n - l.at;
+}
+
+static void get(struct walk *w, struct hd_reader *r) {
+  struct hd_visited *v = &hd__tree(w->s)->visited;
+  const uint64_t words = sizeof(struct hd_visit) / sizeof(uint64_t);
+  uint32_t full = (uint32_t)hd_get_number(r, 1);
+  v->log_n = hd_get_number(r, v->log_max);
+  for (uint64_t i = 0; i < v->log_n && !r->bad; i++) v->log[i] = hd_get_number(r, UINT64_MAX);
+  for (uint64_t n = hd_get_number(r, v->max / 2); n > 0 && !r->bad; n--) {
+    uint64_t key = hd_get_number(r, UINT64_MAX), at = hd_get_number(r, v->log_n);
+    const struct hd_visit *e = (const struct hd_visit *)(v->log + at);
+    if (r->bad || v->log_n - at < words || !is_list(v, e->list) || !is_list(v, e->block) ||
+        e->block.n > HD_MAX_THREADS) {
+      r->bad = 1;
+      break;
+    }
+    hd__visited_add(v, key, e);
+  }
+  v->full = full;
+}
+
 const struct filter hd__filter_visited = {.id = FILTER_VISITED,
                                           .record = sizeof(struct visited_node),
                                           .enter = enter,
                                           .covers = covers,
-                                          .leave = leave};
+                                          .leave = leave,
+                                          .put = put,
+                                          .get = get};

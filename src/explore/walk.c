@@ -17,7 +17,7 @@
 /* ---- memory ---- */
 
 /* The search area: head, junctions and their sleep lists (a sixteenth), visited states (an eighth), slots. */
-static void lay_out(struct walk *w) {
+void hd__walk_lay_out(struct walk *w, unsigned nslots) {
   struct hd_search *s = w->s;
   struct tree *t = hd__tree(s);
   uint64_t epoch = t->epoch + 1, common = s->memory_size / 16 & ~4095ull, at = common;
@@ -25,11 +25,11 @@ static void lay_out(struct walk *w) {
   char *m = s->memory + 8192;
   hd__slots_restart(s);
   *t = (struct tree){.epoch = epoch,
-                     .nslots = s->workers,
+                     .nslots = nslots,
                      .junction = (struct junction *)m,
                      .cap_junctions = (uint32_t)((common - 8192) / 4 / sizeof(struct junction)),
-                     .pool_next = (struct sleeper *)(m + (common - 8192) / 4),
-                     .pool_end = (struct sleeper *)(s->memory + common),
+                     .pool_next = (struct hd_sleeper *)(m + (common - 8192) / 4),
+                     .pool_end = (struct hd_sleeper *)(s->memory + common),
                      .visited = visited};
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->id == FILTER_VISITED) {
@@ -47,7 +47,7 @@ static void lay_out(struct walk *w) {
 #define UNIT_SIZE 512
 _Static_assert(sizeof(struct unit) <= UNIT_SIZE, "nodes begin after the unit");
 
-static void lay_out_unit(struct walk *w, struct unit *u) {
+void hd__walk_lay_out_unit(struct walk *w, struct unit *u) {
   const struct tree *t = hd__tree(w->s);
   char *m = (char *)u + UNIT_SIZE;
   uint64_t quarter = (t->slot_size - UNIT_SIZE) / 4 & ~63ull, nodes = quarter / sizeof(struct node);
@@ -55,10 +55,10 @@ static void lay_out_unit(struct walk *w, struct unit *u) {
   char *rest = m + (w->stride ? 3 : 2) * quarter;
   *u = (struct unit){.node = (struct node *)m,
                      .node_cap = nodes,
-                     .sleep_base = (struct sleeper *)(m + quarter),
+                     .sleep_base = (struct hd_sleeper *)(m + quarter),
                      .record = m + 2 * quarter,
-                     .wut_next = (struct wut *)rest};
-  u->wut_end = u->wut_next + (uint64_t)(m + 4 * quarter - rest) / sizeof(struct wut);
+                     .branch_next = (struct hd_branch *)rest};
+  u->branch_end = u->branch_next + (uint64_t)(m + 4 * quarter - rest) / sizeof(struct hd_branch);
   u->sleep_next = u->sleep_base;
   u->sleep_end = u->sleep_base + quarter / sizeof *u->sleep_base;
   u->epoch = t->epoch;
@@ -66,26 +66,26 @@ static void lay_out_unit(struct walk *w, struct unit *u) {
 
 static struct unit *my_unit(struct walk *w) {
   struct unit *u = hd__unit(w->s, hd__slot(w->s));
-  if (u->epoch != hd__tree(w->s)->epoch) lay_out_unit(w, u);
+  if (u->epoch != hd__tree(w->s)->epoch) hd__walk_lay_out_unit(w, u);
   return u;
 }
 
-struct wut *hd__wut_new(struct unit *u) {
-  struct wut *b = u->wut_free;
+struct hd_branch *hd__branch_new(struct unit *u) {
+  struct hd_branch *b = u->branch_free;
   if (b) {
-    u->wut_free = b->next;
+    u->branch_free = b->next;
   } else {
-    if (u->wut_next == u->wut_end) hd_give_up(HD_TREE_FULL);
-    b = u->wut_next++;
+    if (u->branch_next == u->branch_end) hd_give_up(HD_TREE_FULL);
+    b = u->branch_next++;
   }
-  *b = (struct wut){0};
+  *b = (struct hd_branch){0};
   return b;
 }
 
-struct wut *hd__wut_step(struct unit *u, unsigned thread, int outcome, struct wut *next) {
-  struct wut *b = hd__wut_new(u);
+struct hd_branch *hd__branch_step(struct unit *u, unsigned thread, int outcome, struct hd_branch *next) {
+  struct hd_branch *b = hd__branch_new(u);
   b->op.thread = (uint16_t)thread;
-  b->choice = (uint16_t)(outcome >= 0 ? outcome : 0);
+  b->choice = (uint32_t)(outcome >= 0 ? outcome : 0);
   b->any_choice = outcome < 0;
   b->next = next;
   return b;
@@ -93,21 +93,21 @@ struct wut *hd__wut_step(struct unit *u, unsigned thread, int outcome, struct wu
 
 static int is_listed(const struct walk *w, uint32_t k, unsigned thread, unsigned choice) {
   uint32_t n;
-  const struct sleeper *done = hd__done(w, k, &n);
+  const struct hd_sleeper *done = hd__done(w, k, &n);
   for (uint32_t i = 0; i < n; i++)
     if (done[i].op.thread == thread && done[i].choice == choice) return 1;
-  for (const struct wut *b = *hd__branches(w, k); b; b = b->next)
+  for (const struct hd_branch *b = *hd__branches(w, k); b; b = b->next)
     if (b->op.thread == thread && b->choice == choice && !b->any_choice) return 1;
   return 0;
 }
 
 /* Exchanges each of the first n branches with one drawn from it and those after it. */
-static void shuffle(struct walk *w, struct wut *head, unsigned n,
+static void shuffle(struct walk *w, struct hd_branch *head, unsigned n,
                     unsigned (*draw)(struct walk *w, unsigned n)) {
-  for (struct wut *b = head; n > 1; b = b->next, n--) {
-    struct wut *other = b;
+  for (struct hd_branch *b = head; n > 1; b = b->next, n--) {
+    struct hd_branch *other = b;
     for (unsigned i = draw(w, n); i > 0; i--) other = other->next;
-    uint16_t choice = b->choice;
+    uint32_t choice = b->choice;
     b->choice = other->choice;
     other->choice = choice;
   }
@@ -115,11 +115,11 @@ static void shuffle(struct walk *w, struct wut *head, unsigned n,
 
 static void add_outcomes_of(struct walk *w, uint32_t k, unsigned (*draw)(struct walk *w, unsigned n)) {
   const struct node *n = &w->unit->node[k];
-  struct wut *head = *hd__branches(w, k);
+  struct hd_branch *head = *hd__branches(w, k);
   unsigned added = 0;
   for (unsigned c = n->did.nchoices; c-- > 0;)
     if (c != n->did.choice && !is_listed(w, k, n->pick.thread, c)) {
-      head = hd__wut_step(w->unit, n->pick.thread, (int)c, head);
+      head = hd__branch_step(w->unit, n->pick.thread, (int)c, head);
       added++;
     }
   if (draw) shuffle(w, head, added, draw);
@@ -158,7 +158,7 @@ static void backtrack(struct walk *w, uint32_t depth) {
     hd__redo_copy(s, n->sleep + n->nsleep, &n->did, sizeof n->did);
     HD_REDO(s, n->nsleep, n->nsleep + 1);
   }
-  struct wut *b = n->list;
+  struct hd_branch *b = n->list;
   union pick pick = {.thread = b->op.thread, .choice = b->choice, .fixed_choice = !b->any_choice};
   HD_REDO(s, n->finished, n->finished + 1);
   HD_REDO(s, n->pick.word, pick.word);
@@ -174,7 +174,7 @@ static void go_on(struct walk *w) {
   struct unit *u = w->unit;
   uint32_t depth = next_depth(u), nused = 0;
   /* The branches that led here are released after the commit, which ends their use. */
-  struct wut **used = (struct wut **)w->scratch;
+  struct hd_branch **used = (struct hd_branch **)w->scratch;
   for (uint32_t k = u->depth ? u->depth - 1 : 0; k < u->running; k++)
     if (u->node[k].branch) used[nused++] = u->node[k].branch;
   if (depth > u->base)
@@ -186,8 +186,8 @@ static void go_on(struct walk *w) {
   hd__redo_tally(s);
   hd__redo_commit(s);
   for (uint32_t i = 0; i < nused; i++) {
-    used[i]->next = u->wut_free;
-    u->wut_free = used[i];
+    used[i]->next = u->branch_free;
+    u->branch_free = used[i];
   }
 }
 
@@ -212,7 +212,8 @@ static void give_up_execution(struct walk *w) {
 
 /* ---- the strategy ---- */
 
-static void set_up(struct walk *w, struct hd_search *s, const struct policy *policy) {
+struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
+  struct walk *w = hd__own(s, sizeof *w);
   uint32_t at = 0;
   unsigned n = 0, entered = 0;
   w->s = s;
@@ -233,18 +234,19 @@ static void set_up(struct walk *w, struct hd_search *s, const struct policy *pol
   w->offset[FILTERS] = at;
   w->stride = at + (uint32_t)((policy->record + 7) & ~7ull);
   w->ordered = policy->order != ORDER_NONE || s->config->classes;
-  if (w->order.ev) return;
+  if (w->order.ev) return w;
   hd_order_init(&w->order, s->scratch + HD_SCRATCH_WALK);
+  w->order.layout = s->layout;
   w->scratch = (uint32_t *)(s->scratch + HD_SCRATCH_WALK + HD_ORDER_MEMORY);
+  return w;
 }
 
 int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   struct tree *t = hd__tree(s);
-  struct walk *w = hd__own(s, sizeof *w);
-  set_up(w, s, policy);
+  struct walk *w = hd__walk_set_up(s, policy);
   if (!t->ready) {
     hd_search_lock(s);
-    if (!t->ready) lay_out(w);
+    if (!t->ready) hd__walk_lay_out(w, s->workers);
     hd_search_unlock(s);
   }
   struct unit *u = w->unit = my_unit(w);
@@ -261,6 +263,7 @@ int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
     hd_order_begin(&w->order);
   else if (w->ordered)
     hd_order_resume(&w->order);
+  w->trusts_order = policy->order == ORDER_RESUMED && (!u->root || u->told);
   w->events = 0;
   w->cut = 0;
   w->prefix = 0;
@@ -294,7 +297,7 @@ static int choose_step(struct walk *w, struct node *n, const struct hd_point *p)
     int outcome = -1, thread = w->policy->first(w, u->at, p, &outcome);
     if (thread < 0) return 0;
     n->pick = (union pick){.thread = (uint16_t)thread,
-                           .choice = (uint16_t)(outcome >= 0 ? outcome : 0),
+                           .choice = (uint32_t)(outcome >= 0 ? outcome : 0),
                            .fixed_choice = outcome >= 0};
   }
   u->running = u->at + 1;
@@ -328,13 +331,13 @@ int hd__walk_choose(struct hd_search *s, unsigned k) {
   struct walk *w = s->own;
   const struct unit *u = w->unit;
   const struct node *n = &u->node[u->at - 1];
-  if (n->pick.fixed_choice) return n->pick.choice < k ? n->pick.choice : 0;
-  if (u->at < u->depth && n->pick.executed) return n->did.choice < k ? n->did.choice : HD_PICK_DIVERGED;
+  if (n->pick.fixed_choice) return n->pick.choice < k ? (int)n->pick.choice : 0;
+  if (u->at < u->depth && n->pick.executed) return n->did.choice < k ? (int)n->did.choice : HD_PICK_DIVERGED;
   return w->policy->outcome ? (int)w->policy->outcome(w, k) : 0;
 }
 
 /* Invariant 3. */
-static int as_before(const struct sleeper *did, const struct hd_op *op, unsigned flags, unsigned choice) {
+static int as_before(const struct hd_sleeper *did, const struct hd_op *op, unsigned flags, unsigned choice) {
   return did->op.kind == op->kind && did->op.object == op->object && did->choice == choice &&
          (did->flags & ~HD_EV_STOP) == flags;
 }
@@ -347,12 +350,15 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
   if (w->ordered) hd_order_event(&w->order, op, flags, choice, nchoices);
   w->events++;
   if (w->after_event) w->after_event(w);
+  /* The order has compared it with the last execution, which had this prefix, too. */
+  if (u->at < u->depth && w->trusts_order && w->order.n <= w->order.kept) return;
   struct node *n = &u->node[u->at - 1];
   if (u->at < u->depth && n->pick.executed) {
     if (!as_before(&n->did, op, flags, choice)) s->diverged = 1;
     return;
   }
-  n->did = (struct sleeper){*op, (uint16_t)choice, (uint16_t)nchoices, (uint16_t)flags, 0};
+  n->did = (struct hd_sleeper){
+      .op = *op, .choice = choice, .nchoices = nchoices & HD_CHOICES_MAX, .flags = flags & 0xff};
   n->pick.executed = 1;
 }
 

@@ -12,31 +12,16 @@
 #define HD_WALK_H
 
 #include "explore/explore_int.h"
-
-/* A pending branch: a sequence of events to follow, as a tree of common prefixes (a wakeup tree). */
-struct wut {
-  struct hd_op op;
-  uint16_t choice;
-  uint16_t flags;      /* HD_EV_*; as it was seen */
-  uint32_t any_choice; /* the outcome of the choice is open */
-  struct wut *child, *next;
-};
-
-/* A step that was explored, with its outcome. */
-struct sleeper {
-  struct hd_op op;
-  uint16_t choice, nchoices;
-  uint16_t flags;
-  uint16_t weak; /* another worker may still explore it: walk_share.c, invariant 4 */
-};
+#include "model/unit.h"
 
 /* Who goes: the thread, and the outcome of its choice if that is fixed. One word, so that it changes at once. */
 union pick {
   struct {
-    uint16_t thread, choice;
-    uint8_t fixed_choice;
-    uint8_t executed; /* `did` is known */
-    uint8_t settled;  /* 1: the races that end in this step need not be looked at again (reverse.c) */
+    uint32_t choice;
+    uint16_t thread;
+    uint8_t fixed_choice : 1;
+    uint8_t executed : 1; /* `did` is known */
+    uint8_t settled;      /* 1: the races that end in this step need not be looked at again (reverse.c) */
   };
   uint64_t word;
 };
@@ -45,7 +30,7 @@ union pick {
 struct junction {
   struct junction *parent; /* NULL: the initial state */
   union pick pick;         /* the step that leads here from the parent, */
-  struct sleeper did;      /* and what it does */
+  struct hd_sleeper did;   /* and what it does */
   uint32_t depth;          /* k */
   uint32_t used;           /* 0: free for reuse */
   uint32_t live;           /* branches under way: units, and junctions below */
@@ -53,40 +38,40 @@ struct junction {
   uint32_t starting;       /* a branch was begun, and its first step is not known yet */
   uint32_t nsleep, cap;
   uint32_t unused;
-  struct sleeper *sleep; /* what has been begun from here, or slept before */
-  struct wut *list;      /* branches that nobody has begun */
+  struct hd_sleeper *sleep; /* what has been begun from here, or slept before */
+  struct hd_branch *list;   /* branches that nobody has begun */
 };
 
 struct node {
-  union pick pick;    /* the branch being explored */
-  struct sleeper did; /* what the branch turned out to do */
+  union pick pick;       /* the branch being explored */
+  struct hd_sleeper did; /* what the branch turned out to do */
   uint32_t nsleep;
-  uint32_t finished;     /* branches explored from here */
-  struct sleeper *sleep; /* explored from here, or asleep; on the sleep stack, in the order of the nodes */
-  struct wut *branch;    /* of the branch being explored; NULL when it was chosen freely */
-  struct wut *list;      /* further branches; of a node above the unit's: see the junction */
+  uint32_t finished;        /* branches explored from here */
+  struct hd_sleeper *sleep; /* explored from here, or asleep; on the sleep stack, in the order of the nodes */
+  struct hd_branch *branch; /* of the branch being explored; NULL when it was chosen freely */
+  struct hd_branch *list;   /* further branches; of a node above the unit's: see the junction */
   struct junction *junction; /* of a node above the unit's, else NULL */
 };
 
 /* The stack of one worker, in its slot. */
 struct unit {
-  uint64_t epoch;        /* of the tree that it belongs to; another: nothing here counts */
-  uint32_t active;       /* there is something left to explore */
-  uint32_t base;         /* nodes from here on are its own */
-  uint32_t depth;        /* nodes fixed for the next execution; node[depth-1].branch guides from there on */
-  uint32_t at;           /* steps of the execution under way */
-  uint32_t running;      /* nodes in use: max(depth, at) */
-  uint32_t known;        /* nodes whose records are filled in; with records only */
-  uint32_t told;         /* the junction knows what the first step of the unit does */
-  uint32_t whole;        /* strategy_bounded.c: it knows of tree.whole */
-  uint64_t in_flight;    /* number of the execution under way, 0 between them */
-  struct junction *root; /* node[base-1] belongs to it; NULL: the whole tree is one unit */
-  struct wut *guide;     /* pending branches of the node to come */
+  uint64_t epoch;          /* of the tree that it belongs to; another: nothing here counts */
+  uint32_t active;         /* there is something left to explore */
+  uint32_t base;           /* nodes from here on are its own */
+  uint32_t depth;          /* nodes fixed for the next execution; node[depth-1].branch guides from there on */
+  uint32_t at;             /* steps of the execution under way */
+  uint32_t running;        /* nodes in use: max(depth, at) */
+  uint32_t known;          /* nodes whose records are filled in; with records only */
+  uint32_t told;           /* the junction knows what the first step of the unit does */
+  uint32_t whole;          /* strategy_bounded.c: it knows of tree.whole */
+  uint64_t in_flight;      /* number of the execution under way, 0 between them */
+  struct junction *root;   /* node[base-1] belongs to it; NULL: the whole tree is one unit */
+  struct hd_branch *guide; /* pending branches of the node to come */
   struct node *node;
   uint64_t node_cap;
   char *record; /* of each node, what filters and policy keep of it */
-  struct sleeper *sleep_base, *sleep_next, *sleep_end;
-  struct wut *wut_free, *wut_next, *wut_end;
+  struct hd_sleeper *sleep_base, *sleep_next, *sleep_end;
+  struct hd_branch *branch_free, *branch_next, *branch_end;
   uint32_t log_next, log_end; /* of the log of visited states */
   double fraction;            /* of it that is explored */
 };
@@ -103,9 +88,9 @@ struct tree {
   struct junction *closing; /* everything from there is explored: its parent's counters must change */
   struct junction *junction;
   uint32_t njunctions, cap_junctions;
-  struct sleeper *pool_next, *pool_end; /* sleep lists of the junctions */
-  struct sleeper *pool_free[32];        /* of 2^i entries; linked through the first word */
-  char *slot;                           /* units, slot_size apart */
+  struct hd_sleeper *pool_next, *pool_end; /* sleep lists of the junctions */
+  struct hd_sleeper *pool_free[32];        /* of 2^i entries; linked through the first word */
+  char *slot;                              /* units, slot_size apart */
   uint64_t slot_size;
   struct hd_visited visited;
 };
@@ -129,8 +114,9 @@ struct filter {
   size_t record; /* bytes kept of each node (hd__record), rebuilt by whoever takes over a prefix */
   /* Whether it has anything to do in this search. NULL: always. */
   int (*active)(const struct hd_search *s);
-  /* The state k is entered. `fresh`: for the first time; else it is part of the prefix of a unit from elsewhere, and
-   * only the record is to be filled in. */
+  /* The state k is entered. `fresh`: for the first time; else it is known from elsewhere: part of the prefix of a unit
+   * that was taken (k below its base), or of one that was saved. Then only the record is to be filled in; of a node that
+   * is the unit's own, what get_record has read stays. */
   void (*enter)(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);
   /* Whether everything from the fresh state k is covered: the execution is given up. */
   int (*covers)(struct walk *w, uint32_t k);
@@ -138,6 +124,9 @@ struct filter {
   int (*admits)(struct walk *w, uint32_t k, unsigned thread, int *outcome);
   /* Everything below node k is explored, and the node is left for good. After the commit, under the lock. */
   void (*leave)(struct walk *w, uint32_t k);
+  /* What it keeps of the whole search, in a search that is saved. */
+  void (*put)(struct walk *w, struct hd_writer *out);
+  void (*get)(struct walk *w, struct hd_reader *r);
 };
 extern const struct filter hd__filter_sleep, hd__filter_bound, hd__filter_visited;
 
@@ -171,6 +160,9 @@ struct policy {
   void (*retreat)(struct walk *w, uint32_t from);
   /* The process died in the middle of an execution, and what it would have shown is lost. May be NULL. */
   void (*lost)(struct walk *w);
+  /* What the records of a node have that does not follow from the prefix, in a search that is saved. May be NULL. */
+  void (*put_record)(struct walk *w, uint32_t k, struct hd_writer *out);
+  void (*get_record)(struct walk *w, uint32_t k, struct hd_reader *r);
 };
 
 /* ---- the walk of one process: nothing of it has to survive ---- */
@@ -206,6 +198,7 @@ struct walk {
   struct unit *unit; /* that the execution under way belongs to */
   uint32_t events;   /* of the execution under way */
   int ordered;       /* the order of this execution is kept */
+  int trusts_order;  /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);
   void (*after_event)(struct walk *w);
   void (*enter[FILTERS + 2])(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);
@@ -229,18 +222,24 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
                     unsigned nchoices);
 int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how);
 void hd__walk_forget(struct hd_search *s);
+void hd__walk_save(struct hd_search *s, const struct policy *policy, struct hd_writer *out);
+void hd__walk_load(struct hd_search *s, const struct policy *policy, struct hd_reader *r);
 
 /* A strategy that walks the tree by a policy. */
-#define HD_WALK_STRATEGY(id, text, how)                                            \
-  static int begin_##id(struct hd_search *s) { return hd__walk_begin(s, &(how)); } \
-  const struct hd_strategy hd_strategy_##id = {.name = text,                       \
-                                               .systematic = 1,                    \
-                                               .begin = begin_##id,                \
-                                               .pick = hd__walk_pick,              \
-                                               .choose = hd__walk_choose,          \
-                                               .event = hd__walk_event,            \
-                                               .end = hd__walk_end,                \
-                                               .forget = hd__walk_forget}
+#define HD_WALK_STRATEGY(id, text, how)                                                                \
+  static int begin_##id(struct hd_search *s) { return hd__walk_begin(s, &(how)); }                     \
+  static void save_##id(struct hd_search *s, struct hd_writer *out) { hd__walk_save(s, &(how), out); } \
+  static void load_##id(struct hd_search *s, struct hd_reader *r) { hd__walk_load(s, &(how), r); }     \
+  const struct hd_strategy hd_strategy_##id = {.name = text,                                           \
+                                               .systematic = 1,                                        \
+                                               .begin = begin_##id,                                    \
+                                               .pick = hd__walk_pick,                                  \
+                                               .choose = hd__walk_choose,                              \
+                                               .event = hd__walk_event,                                \
+                                               .end = hd__walk_end,                                    \
+                                               .forget = hd__walk_forget,                              \
+                                               .save = save_##id,                                      \
+                                               .load = load_##id}
 
 /* ---- between the files of the walk ---- */
 
@@ -267,24 +266,33 @@ static inline int hd__admits(struct walk *w, uint32_t k, unsigned thread, int *o
 }
 
 /* The pending branches of node k, and what has been explored or begun there. */
-static inline struct wut **hd__branches(const struct walk *w, uint32_t k) {
+static inline struct hd_branch **hd__branches(const struct walk *w, uint32_t k) {
   struct node *n = &w->unit->node[k];
   return k < w->unit->base ? &n->junction->list : &n->list;
 }
-static inline struct sleeper *hd__done(const struct walk *w, uint32_t k, uint32_t *n) {
+static inline struct hd_sleeper *hd__done(const struct walk *w, uint32_t k, uint32_t *n) {
   struct node *node = &w->unit->node[k];
   *n = k < w->unit->base ? node->junction->nsleep : node->nsleep;
   return k < w->unit->base ? node->junction->sleep : node->sleep;
 }
 
-struct wut *hd__wut_new(struct unit *u);
+/* The walk of this process by that policy. */
+struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy);
+void hd__walk_lay_out(struct walk *w, unsigned nslots);
+void hd__walk_lay_out_unit(struct walk *w, struct unit *u);
+
+struct hd_branch *hd__branch_new(struct unit *u);
 /* A branch that is one step. */
-struct wut *hd__wut_step(struct unit *u, unsigned thread, int outcome, struct wut *next);
+struct hd_branch *hd__branch_step(struct unit *u, unsigned thread, int outcome, struct hd_branch *next);
 /* Lists the other outcomes of the choices that this execution made for the first time, in order or as drawn. Those of a
  * node above the unit only with `above`; returns whether there are any on the other side. */
 int hd__add_outcomes(struct walk *w, int above, unsigned (*draw)(struct walk *w, unsigned n));
 
 /* Units and junctions (walk_share.c). */
+/* The node whose step leads to the junction, which is above the unit's. */
+void hd__prefix_node(struct unit *u, const struct junction *j);
+/* Room for at least n steps; how many, in *cap. */
+struct hd_sleeper *hd__pool_get(struct tree *t, uint32_t n, uint32_t *cap);
 int hd__walk_find_work(struct hd_search *s, struct unit **u);
 /* The first step of the unit is known now. pre: the lock is held. */
 void hd__walk_publish(struct hd_search *s, struct unit *u);

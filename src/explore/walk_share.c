@@ -19,10 +19,10 @@
 /* ---- sleep lists of junctions: blocks of 2^i entries ---- */
 
 /* A free block begins with the address of the next one. */
-typedef struct sleeper *__attribute__((may_alias)) block;
+typedef struct hd_sleeper *__attribute__((may_alias)) block;
 
-static struct sleeper *pool_get(struct tree *t, unsigned i) {
-  struct sleeper *p = t->pool_free[i];
+static struct hd_sleeper *pool_get(struct tree *t, unsigned i) {
+  struct hd_sleeper *p = t->pool_free[i];
   if (p) {
     t->pool_free[i] = *(block *)p;
     return p;
@@ -33,7 +33,7 @@ static struct sleeper *pool_get(struct tree *t, unsigned i) {
   return p;
 }
 
-static void pool_put(struct tree *t, struct sleeper *p, uint32_t cap) {
+static void pool_put(struct tree *t, struct hd_sleeper *p, uint32_t cap) {
   unsigned i = (unsigned)__builtin_ctz(cap);
   *(block *)p = t->pool_free[i];
   t->pool_free[i] = p;
@@ -43,6 +43,12 @@ static unsigned log2_up(uint32_t n) {
   unsigned i = 2;
   while ((1u << i) < n) i++;
   return i;
+}
+
+struct hd_sleeper *hd__pool_get(struct tree *t, uint32_t n, uint32_t *cap) {
+  unsigned i = log2_up(n);
+  *cap = 1u << i;
+  return pool_get(t, i);
 }
 
 /* ---- junctions ---- */
@@ -58,15 +64,15 @@ static struct junction *junction_new(struct tree *t) {
 }
 
 /* Adds to the list of writes what puts `did` to sleep at the junction. */
-static void redo_begun(struct hd_search *s, struct junction *j, const struct sleeper *did) {
+static void redo_begun(struct hd_search *s, struct junction *j, const struct hd_sleeper *did) {
   struct tree *t = hd__tree(s);
   if (j->nsleep == j->cap) { /* the old block is lost: too rare to care */
-    unsigned i = log2_up(j->cap + 1);
-    struct sleeper *more = pool_get(t, i);
+    uint32_t cap;
+    struct hd_sleeper *more = hd__pool_get(t, j->cap + 1, &cap);
     for (uint32_t k = 0; k < j->nsleep; k++) more[k] = j->sleep[k];
     more[j->nsleep] = *did;
     HD_REDO(s, j->sleep, more);
-    HD_REDO(s, j->cap, 1u << i);
+    HD_REDO(s, j->cap, cap);
   } else {
     j->sleep[j->nsleep] = *did;
   }
@@ -133,17 +139,18 @@ void hd__walk_close(struct hd_search *s) {
 static struct junction *convert(struct hd_search *s, struct unit *u, uint32_t k, struct junction *parent) {
   struct tree *t = hd__tree(s);
   const struct node *n = &u->node[k];
-  unsigned i = log2_up(n->nsleep + 1);
+  uint32_t cap;
+  struct hd_sleeper *sleep = hd__pool_get(t, n->nsleep + 1, &cap);
   struct junction *j = junction_new(t);
   *j = (struct junction){.parent = parent,
                          .pick = k ? u->node[k - 1].pick : (union pick){.word = 0},
-                         .did = k ? u->node[k - 1].did : (struct sleeper){.weak = 0},
+                         .did = k ? u->node[k - 1].did : (struct hd_sleeper){.weak = 0},
                          .depth = k,
                          .live = 1,
                          .finished = n->finished,
                          .nsleep = n->nsleep + 1,
-                         .cap = 1u << i,
-                         .sleep = pool_get(t, i),
+                         .cap = cap,
+                         .sleep = sleep,
                          .list = n->list};
   for (uint32_t q = 0; q < n->nsleep; q++) j->sleep[q] = n->sleep[q];
   j->sleep[n->nsleep] = n->did;
@@ -176,9 +183,15 @@ void hd__walk_donate(struct walk *w) {
 
 /* ---- taking ---- */
 
+void hd__prefix_node(struct unit *u, const struct junction *j) {
+  struct node *n = &u->node[j->depth - 1];
+  *n = (struct node){.pick = j->pick, .did = j->did, .sleep = u->sleep_base, .junction = j->parent};
+  n->pick.settled = 0; /* others have looked at what it races with, with another sequel */
+}
+
 /* Makes the first branch that waits at the junction the unit of this worker. */
 static void take(struct hd_search *s, struct unit *u, struct junction *j) {
-  struct wut *b = j->list;
+  struct hd_branch *b = j->list;
   struct node *n = &u->node[j->depth];
   *n = (struct node){.pick = {.thread = b->op.thread, .choice = b->choice, .fixed_choice = !b->any_choice},
                      .nsleep = j->nsleep,
@@ -190,12 +203,7 @@ static void take(struct hd_search *s, struct unit *u, struct junction *j) {
     u->sleep_base[i] = j->sleep[i];
     u->sleep_base[i].weak |= j->live > 0;
   }
-  for (struct junction *i = j; i->parent; i = i->parent) {
-    u->node[i->depth - 1] =
-        (struct node){.pick = i->pick, .did = i->did, .sleep = u->sleep_base, .junction = i->parent};
-    /* Others have looked at what it races with, with another sequel. */
-    u->node[i->depth - 1].pick.settled = 0;
-  }
+  for (struct junction *i = j; i->parent; i = i->parent) hd__prefix_node(u, i);
   HD_REDO(s, j->list, b->next);
   HD_REDO(s, j->live, j->live + 1);
   HD_REDO(s, j->starting, 1);
@@ -254,7 +262,7 @@ int hd__walk_find_work(struct hd_search *s, struct unit **u) {
 
 /* ---- how far it is ---- */
 
-static uint32_t length(const struct wut *w) {
+static uint32_t length(const struct hd_branch *w) {
   uint32_t n = 0;
   for (; w; w = w->next) n++;
   return n;

@@ -91,8 +91,7 @@ int hd_carried_conflict(const struct hd_op *a, enum hd_effect ea, const struct h
   uint64_t both = HD_EFFECT_BIT(ea) | HD_EFFECT_BIT(eb);
   if (!(both & ~NOTIFYING)) return wakes(a) || wakes(b);
   if (!(both & ~E(ARRIVE))) return a->barrier.ordered || b->barrier.ordered;
-  if (!(both & ~E(FINISH)))
-    return a->exit.first_ended || b->exit.first_ended || a->object == 0 || b->object == 0;
+  if (!(both & ~E(FINISH))) return hd_ends_conflict(a, b);
   return 1;
 }
 

@@ -29,6 +29,11 @@ int hd_io_dependent(const struct hd_op *a, const struct hd_op *b);
  * nor arrivals at a barrier whose order does not matter, nor most ends of threads. pre: same object. */
 int hd_carried_conflict(const struct hd_op *a, enum hd_effect ea, const struct hd_op *b, enum hd_effect eb);
 
+/* The same for the ends of two threads. */
+static inline int hd_ends_conflict(const struct hd_op *a, const struct hd_op *b) {
+  return a->exit.first_ended || b->exit.first_ended || a->object == 0 || b->object == 0;
+}
+
 /* Whether entering an atomic section depends on the operation (order_section.c, invariant 2). */
 static inline int hd_meets_sections(const struct hd_op *op) {
   return op->section == HD_SECTION_ENTERS || hd_op_is(op->kind, HD_TRAIT_SECTION);

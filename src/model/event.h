@@ -13,13 +13,22 @@
   uint64_t value;    /* with HD_EV_VALUE: what was read, or is there after the write */    \
   uint32_t from;     /* number of the event whose effect it saw, from 1; 0: the initial */ \
   uint32_t place;    /* of a trace: entry of the table of places plus 1; 0: unknown */     \
-  uint16_t choice;   /* outcome chosen, while nchoices > 1 */                              \
-  uint16_t nchoices; /* outcomes there were */                                             \
+  uint32_t choice;   /* outcome chosen, while nchoices > 1 */                              \
+  uint32_t nchoices; /* outcomes there were */                                             \
   uint8_t flags;     /* HD_EV_* */
 
 struct hd_event {
   HD_EVENT_FIELDS
 };
+
+/* The fields of events.def; the last has no key. Get and set them with hd_field_get and hd_field_set. */
+enum {
+#define HD_EVENT_FIELD(key, member) HD__EVENT_FIELD_##key,
+#include "model/events.def"
+#undef HD_EVENT_FIELD
+  HD_EVENT_NFIELDS
+};
+extern const struct hd_field hd_event_fields[HD_EVENT_NFIELDS + 1];
 
 /* Whether the event changes what others see of its object, and whether it sees what they did. */
 static inline int hd_event_gives(const struct hd_event *e) {

@@ -27,7 +27,8 @@ void *hd__memset(void *to, int c, size_t n);
 __asm__(".set memcpy, hd__memcpy\n\t.set memset, hd__memset");
 #endif
 
-/* Called when a limit of ours is reached, and the search cannot go on. The runtime sets it; never returns. */
+/* Called when a limit of ours is reached, and the search cannot go on; never returns. The runtime sets it. It is the only
+ * global of the model: everything else is passed in, memory too. */
 extern void (*hd_fatal)(const char *why);
 _Noreturn void hd_give_up(const char *why);
 

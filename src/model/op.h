@@ -235,13 +235,14 @@ struct hd_field {
 #define HD_MAX_FIELDS 4
 struct hd_payload_info {
   struct hd_field field[HD_MAX_FIELDS + 1];
-  uint64_t compared[3]; /* the bits of hd_op.payload that make a difference */
 };
 extern const struct hd_payload_info hd_payload_table[HD_PAYLOAD_COUNT];
+/* The bits of hd_op.payload that make a difference. */
+extern const uint64_t hd_payload_compared[HD_PAYLOAD_COUNT][4];
 
-/* The field of an operation, and its change. */
-uint64_t hd_field_get(const struct hd_op *op, const struct hd_field *f);
-void hd_field_set(struct hd_op *op, const struct hd_field *f, uint64_t value);
+/* The field of an operation, or of an event (event.h), and its change. */
+uint64_t hd_field_get(const void *op, const struct hd_field *f);
+void hd_field_set(void *op, const struct hd_field *f, uint64_t value);
 /* Whether the field is written down in traces: it has a meaning outside the run, and is known. */
 static inline int hd_field_recorded(const struct hd_op *op, const struct hd_field *f) {
   if (f->type == HD_FIELD_FOUND) return op->access.known;
@@ -249,11 +250,13 @@ static inline int hd_field_recorded(const struct hd_op *op, const struct hd_fiel
   return f->type < HD_FIELD_RUN;
 }
 
-/* Whether two operations of the same kind carry the same. */
+/* Whether two operations of the same kind carry the same. Mostly they do, to the last bit. */
 static inline int hd_payload_same(const struct hd_op *a, const struct hd_op *b) {
-  const uint64_t *m = hd_payload_table[hd_op_payload(a->kind)].compared;
-  return !(((a->payload[0] ^ b->payload[0]) & m[0]) | ((a->payload[1] ^ b->payload[1]) & m[1]) |
-           ((a->payload[2] ^ b->payload[2]) & m[2]));
+  uint64_t d[3];
+  for (int i = 0; i < 3; i++) d[i] = a->payload[i] ^ b->payload[i];
+  if (__builtin_expect(!(d[0] | d[1] | d[2]), 1)) return 1;
+  const uint64_t *m = hd_payload_compared[hd_op_payload(a->kind)];
+  return !((d[0] & m[0]) | (d[1] & m[1]) | (d[2] & m[2]));
 }
 /* Whether that holds of what is known while they are pending. */
 int hd_payload_same_before(const struct hd_op *a, const struct hd_op *b);

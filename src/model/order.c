@@ -97,9 +97,10 @@ struct hd_tobj *hd__tobj(struct hd_order *t, uint64_t key) {
 /* ---- one event ---- */
 
 void hd__join(struct hd_work *w, uint32_t e) {
-  const uint32_t *c = w->t->ev[e].clock;
-  for (uint32_t i = 0; i < w->t->threads_max; i++)
-    if (c[i] > w->clock[i]) w->clock[i] = c[i];
+  const uint32_t *restrict c = w->t->ev[e].clock;
+  uint32_t *restrict d = w->clock;
+  for (uint32_t i = 0, n = w->t->threads_max; i < n; i++)
+    if (c[i] > d[i]) d[i] = c[i];
 }
 
 int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e) {
@@ -274,16 +275,12 @@ static void conflicts(struct hd_work *w) {
     case HD_OBJ_NONE: break;
     default: hd__sync_conflicts(w);
   }
-  switch (effect) {
-    case HD_EFF_AWAIT:
-      on_spin(w);
-      waits = 1;
-      break;
-    case HD_EFF_SPAWN: on_create(w); break;
-    case HD_EFF_END:
-    case HD_EFF_INTERRUPT: on_end(w); break;
-    default: break;
+  if (effect == HD_EFF_AWAIT) {
+    on_spin(w);
+    waits = 1;
   }
+  if (effect == HD_EFF_SPAWN) on_create(w);
+  if (effect == HD_EFF_END || effect == HD_EFF_INTERRUPT) on_end(w);
   if (second == HD_EFF_RELEASE) on_lock(w, hd_op_second_object(op), second);
   if (second == HD_EFF_QUEUE || second == HD_EFF_UNQUEUE) on_queue(w, second);
   /* A time-out could not have come before an interrupt, nor because it enters a section again: something could
@@ -296,15 +293,15 @@ static void conflicts(struct hd_work *w) {
 }
 
 static uint32_t *new_clock(struct hd_order *t, const uint32_t *from) {
-  uint32_t *c = hd_order_get(t, t->threads_max * sizeof *c);
-  for (uint32_t i = 0; i < t->threads_max; i++) c[i] = from ? from[i] : 0;
+  uint32_t n = t->threads_max, *restrict c = hd_order_get(t, n * sizeof *c);
+  for (uint32_t i = 0; i < n; i++) c[i] = from ? from[i] : 0;
   return c;
 }
 
 static void merge(struct hd_order *t, uint32_t *c, uint32_t e) {
   if (e == HD_NONE) return;
-  const uint32_t *d = t->ev[e].clock;
-  for (uint32_t i = 0; i < t->threads_max; i++)
+  const uint32_t *restrict d = t->ev[e].clock;
+  for (uint32_t i = 0, n = t->threads_max; i < n; i++)
     if (d[i] > c[i]) c[i] = d[i];
 }
 
@@ -427,7 +424,12 @@ static void queue(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   t->waits[ev->op.thread] = queued ? ev->op.object : 0;
 }
 
-/* What follows from an executed event: who can go on because of it, and who waits. */
+/* What follows from an executed event: who can go on because of it, and who waits. Of most, nothing does. */
+#define BIT(effect) HD_EFFECT_BIT(HD_EFF_##effect)
+#define ENABLING                                                                                           \
+  (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(QUEUE) | BIT(UNQUEUE) | BIT(RETURN) | \
+   BIT(ARRIVE) | BIT(LEAVE))
+
 static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   const struct hd_op *op = &t->ev[f].op;
   switch (effect) {
@@ -472,13 +474,16 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   uint32_t f = t->n++, prev = t->last[op->thread];
   struct hd_ev *ev = &t->ev[f];
   const uint32_t *pred = pred_clock(t, op);
-  *ev = (struct hd_ev){.op = *op,
-                       .flags = (uint8_t)flags,
-                       .choice = (uint16_t)choice,
-                       .nchoices = (uint16_t)nchoices,
-                       .index = prev == HD_NONE ? 1 : t->ev[prev].index + 1,
-                       .prev = prev,
-                       .pred = pred};
+  /* Field by field: clearing all of it first takes longer. */
+  ev->index = prev == HD_NONE ? 1 : t->ev[prev].index + 1;
+  ev->prev = prev;
+  ev->pred = pred;
+  ev->op = *op;
+  ev->value = 0;
+  ev->from = ev->place = 0;
+  ev->choice = choice;
+  ev->nchoices = nchoices;
+  ev->flags = (uint8_t)flags;
   t->key[f] = hd_dependence_key(op, flags);
   t->chooses |= nchoices > 1;
   uint32_t *clock = new_clock(t, pred);
@@ -492,7 +497,8 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   t->cause[op->thread] = HD_NONE;
   if (op->section == HD_SECTION_ENTERS) t->section = f;
   if (op->section) t->section_last = f;
-  enable(t, f, effect);
+  if (((HD_EFFECT_BIT(effect) | HD_EFFECT_BIT(hd_op_second(op->kind, flags))) & ENABLING) != 0)
+    enable(t, f, effect);
   if (hd_op_late(op->kind, flags)) { /* invariant 4 */
     for (uint32_t i = 0; i < t->nthreads; i++) merge(t, clock, t->last[i]);
     t->barrier = f;
@@ -573,7 +579,8 @@ uint32_t hd_order_enabler(struct hd_order *t, const struct hd_op *op) {
 
 uint64_t hd_order_event_class(const struct hd_order *t, const struct hd_ev *e) {
   uint64_t h = hd_mix64(e->op.thread * 1000003ull + e->index);
-  h = hd_mix64(h ^ (e->op.object + ((uint64_t)e->op.kind << 56) + ((uint64_t)e->flags << 48)));
+  uint64_t object = t->layout ? hd_layout_stable(t->layout, e->op.object) : e->op.object;
+  h = hd_mix64(h ^ (object + ((uint64_t)e->op.kind << 56) + ((uint64_t)e->flags << 48)));
   h = hd_mix64(h ^ (e->op.size + ((uint64_t)e->choice << 40)));
   for (uint32_t k = 0; k < t->nthreads; k++)
     if (e->clock[k]) h = hd_mix64(h * 31 + ((uint64_t)k << 32) + e->clock[k]);

@@ -8,22 +8,23 @@
 
 #include "model/depend.h"
 #include "model/event.h"
+#include "model/layout.h"
 #include "model/model.h"
 
 #define HD_NONE 0xffffffffu
 
 /* An event and its place in the order. */
 struct hd_ev {
+  uint32_t index;        /* n-th of its thread, from 1 */
+  uint32_t prev;         /* previous event of its thread, HD_NONE */
+  const uint32_t *pred;  /* what had happened before it without its own conflicts; [cap] */
+  const uint32_t *clock; /* what happened before it, and itself */
   union {
     struct hd_event event;
     struct {
       HD_EVENT_FIELDS
     };
   };
-  uint32_t index;        /* n-th of its thread, from 1 */
-  uint32_t prev;         /* previous event of its thread, HD_NONE */
-  const uint32_t *pred;  /* what had happened before it without its own conflicts; [cap] */
-  const uint32_t *clock; /* what happened before it, and itself */
 };
 
 /* Events e and f (e earlier) could have come the other way round; f is the pending operation of `thread`
@@ -50,6 +51,7 @@ struct hd_order {
   _Alignas(8) uint32_t cause[HD_MAX_THREADS]; /* event that enabled its pending operation: create, signal */
   uint64_t waits[HD_MAX_THREADS];             /* condition it is queued at */
   const uint32_t *gate[HD_MAX_THREADS];       /* what had happened when the barrier it is at was passed */
+  struct hd_layout *layout; /* in which addresses are; NULL: they mean the same everywhere */
   struct hd_arena arena;
   struct hd_tobj *table;
   uint32_t table_cap, table_used;
@@ -100,7 +102,7 @@ static inline int hd_order_stays(const struct hd_order *t, const struct hd_race 
 /* What will come of the second operation of a race when it comes first (order_outcome.c): returns its flags, and
  * changes in op what depends on it. */
 unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_race *r, struct hd_op *op);
-/* A number that is the same for all executions of one happens-before class, and no others: hd_mix64 of the sum of
+/* A number that is the same for all executions of one happens-before class, in all processes, and no others: hd_mix64 of the sum of
  * the numbers of its events. */
 uint64_t hd_order_class(const struct hd_order *t);
 uint64_t hd_order_event_class(const struct hd_order *t, const struct hd_ev *e);

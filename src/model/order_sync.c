@@ -324,7 +324,7 @@ static void on_thread(struct hd_work *w, enum hd_effect effect) {
   if (effect == HD_EFF_FINISH) {
     struct hd_tobj *all = hd__tobj(w->t, (HD_MAX_THREADS + 1ull) * 4);
     for (const struct hd_link *l = all->list; l; l = l->next)
-      if (hd_carried_conflict(&w->t->ev[l->ev].op, HD_EFF_FINISH, w->op, effect)) hd__meet(w, l->ev);
+      if (hd_ends_conflict(&w->t->ev[l->ev].op, w->op)) hd__meet(w, l->ev);
     hd__remember(w, all);
     struct hd_tobj *o = hd__tobj(w->t, at);
     meet_list(w, o, BIT(HD_EFF_FIND_RUNNING));

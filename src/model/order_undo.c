@@ -99,7 +99,13 @@ static int same(const struct hd_ev *e, const struct hd_op *op, unsigned flags, u
   const struct hd_op *was = &e->op;
   return was->kind == op->kind && was->section == op->section && was->thread == op->thread &&
          was->object == op->object && was->size == op->size && hd_payload_same(was, op) &&
-         e->flags == (uint8_t)flags && e->choice == (uint16_t)choice && e->nchoices == (uint16_t)nchoices;
+         e->flags == (uint8_t)flags && e->choice == choice && e->nchoices == nchoices;
+}
+
+/* What may differ between two operations that are the same: the place, and pointers into the run. */
+static void renew(struct hd_op *was, const struct hd_op *op) {
+  was->pc = op->pc;
+  for (int i = 0; i < 3; i++) was->payload[i] = op->payload[i];
 }
 
 int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
@@ -108,7 +114,7 @@ int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, u
     hd_order_settle(t);
     return 0;
   }
-  t->ev[t->n++].op = *op;
+  renew(&t->ev[t->n++].op, op);
   return 1;
 }
 

@@ -1,6 +1,6 @@
 /* tables.c: the tables of operations, effects, payloads and findings, made of the .def files. Linked into both
  * binaries. */
-#include "model/op.h"
+#include "model/event.h"
 
 #define T(trait) HD_TRAIT_##trait
 #define S(obj, eff, failed)                         \
@@ -74,8 +74,11 @@ const struct hd_payload_info hd_payload_table[HD_PAYLOAD_COUNT] = {
 #include "model/payloads.def"
 #undef HD_PAYLOAD
 #undef F
+};
+
+_Alignas(32) const uint64_t hd_payload_compared[HD_PAYLOAD_COUNT][4] = {
 #define F(key, member, type, when) | (HD_FIELD_##type == HD_FIELD_POINTER ? 0ull : BITS(WORD, member))
-#define HD_PAYLOAD(id, fields) [HD_PAYLOAD_##id].compared[WORD] = 0ull fields,
+#define HD_PAYLOAD(id, fields) [HD_PAYLOAD_##id][WORD] = 0ull fields,
 #define WORD 0
 #include "model/payloads.def"
 #undef WORD
@@ -88,19 +91,33 @@ const struct hd_payload_info hd_payload_table[HD_PAYLOAD_COUNT] = {
 #undef HD_PAYLOAD
 };
 
-uint64_t hd_field_get(const struct hd_op *op, const struct hd_field *f) {
+#define HD_EVENT_FIELD(key, member)                                                                  \
+  {#key, offsetof(struct hd_event, member), sizeof(((struct hd_event *)0)->member), HD_FIELD_NUMBER, \
+   HD_FIELD_AFTER},
+const struct hd_field hd_event_fields[HD_EVENT_NFIELDS + 1] = {
+#include "model/events.def"
+    {0},
+};
+#undef HD_EVENT_FIELD
+
+uint64_t hd_field_get(const void *op, const struct hd_field *f) {
   const char *at = (const char *)op + f->offset;
-  return f->size == 8 ? *(const uint64_t *)at : f->size == 4 ? *(const uint32_t *)at : *(const uint8_t *)at;
+  switch (f->size) {
+    case 1: return *(const uint8_t *)at;
+    case 2: return *(const uint16_t *)at;
+    case 4: return *(const uint32_t *)at;
+    default: return *(const uint64_t *)at;
+  }
 }
 
-void hd_field_set(struct hd_op *op, const struct hd_field *f, uint64_t value) {
+void hd_field_set(void *op, const struct hd_field *f, uint64_t value) {
   char *at = (char *)op + f->offset;
-  if (f->size == 8)
-    *(uint64_t *)at = value;
-  else if (f->size == 4)
-    *(uint32_t *)at = (uint32_t)value;
-  else
-    *(uint8_t *)at = (uint8_t)value;
+  switch (f->size) {
+    case 1: *(uint8_t *)at = (uint8_t)value; break;
+    case 2: *(uint16_t *)at = (uint16_t)value; break;
+    case 4: *(uint32_t *)at = (uint32_t)value; break;
+    default: *(uint64_t *)at = value;
+  }
 }
 
 int hd_payload_same_before(const struct hd_op *a, const struct hd_op *b) {

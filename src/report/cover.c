@@ -1,23 +1,23 @@
-/* cover.c: what a search exercised, by source lines: from the tables of the runtime (abi.h, struct hd_cover) to JSON.
+/* cover.c: the coverage of a search by source lines: from the tables of the runtime (abi.h, struct hd_cover) to JSON.
  * Runs in the supervisor.
  *
- * A line is where operations of the schedule, or accesses to memory that conflict with those of others, were executed.
- * Several places of one line are one; places without a line are told by their function; what a header of the system
- * does belongs to the line that called it. The tables may have been written
- * over by the tested program: whatever they hold, what comes out is well-formed. */
+ * A line is listed when it executed operations of the schedule, or memory accesses that conflict with those of other
+ * threads. Places on one line are merged; places without a line are identified by their function; code of a system
+ * header is attributed to the line that called it. The tested program may have overwritten the tables: the output is
+ * well-formed for any content. */
 #include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A program counter, and where it is. */
+/* A program counter and its location. */
 struct spot {
   uint64_t pc;
   size_t frame;    /* of `frames`, plus 1; 0: the runtime's own */
   bool in_library; /* in a header of the system, compiled with the program */
 };
 
-/* A place, and the line it turned out to be on. */
+/* A place and its line. */
 struct place {
   size_t part, entry;
   size_t line;
@@ -64,7 +64,7 @@ static void gather_spots(struct cover *c, const struct hd_cover *t) {
   }
 }
 
-/* Debug information is asked once for each. */
+/* Looks up each program counter once. */
 static void find_spots(struct cover *c, struct hd_symbolizer *s) {
   size_t n = 0;
   if (c->spot.n) qsort(c->spot.v, c->spot.n, sizeof *c->spot.v, by_pc);
@@ -82,7 +82,7 @@ static void find_spots(struct cover *c, struct hd_symbolizer *s) {
   }
 }
 
-/* Where the place is for the user: out of headers of the system, as far as it is known who called them. */
+/* The frame to attribute the place to: the first one outside system headers, as far as callers are known. */
 static const struct hd_frame *user_frame(const struct cover *c, const struct hd_cover_place *p) {
   const struct hd_frame *inner = NULL;
   for (size_t k = 0; k <= HD_COVER_CALLERS; k++) {

@@ -18,7 +18,7 @@ static char *thread_name(const struct hd_thread_rec *threads, size_t n, unsigned
 }
 
 char *hd_thread_name(const struct hd_thread_rec *threads, size_t n, unsigned number) {
-  /* A creator is older than what it creates, but its number may be larger, since numbers are used again. */
+  /* Numbers are reused, so a creator's number may be larger than its child's. */
   return thread_name(threads, n, number, 0);
 }
 
@@ -138,7 +138,7 @@ static void add_lost_wakeup(struct hd_str *out, const struct hd_finding *f) {
   }
 }
 
-/* The operation of the place, as words: "write of 4 bytes". */
+/* The operation of the place in words: "write of 4 bytes". */
 static void add_access(struct hd_str *out, const struct hd_place *p) {
   if (p->op == HD_OP_NONE) return;
   hd_str_addf(out, "%s", hd_op_text(p->op));
@@ -146,7 +146,7 @@ static void add_access(struct hd_str *out, const struct hd_place *p) {
   hd_str_add(out, " at ");
 }
 
-/* The expression in "file:line: function: `x == 2'"; the rest is shown below anyway. */
+/* The expression in "file:line: function: `x == 2'"; the rest is shown below the title. */
 static void add_expression(struct hd_str *out, const char *detail) {
   if (!detail) return;
   const char *from = strchr(detail, '`'), *to = strrchr(detail, '\'');
@@ -223,7 +223,7 @@ static char *make_title(const struct hd_finding *f) {
   return title;
 }
 
-/* The runtime knows the name of the type as the compiler writes it. */
+/* The runtime records the mangled name of the type. */
 static void fill_exception(struct hd_finding *f, const struct hd_finding_rec *rec) {
   char *type = hd_sprintf("%.*s", (int)strcspn(rec->text, "\n"), rec->text);
   const char *what = strchr(rec->text, '\n');
@@ -341,7 +341,7 @@ static bool is_principal(const struct hd_place *p) {
 
 char *hd_finding_identity(const struct hd_finding *f) {
   HD_VEC(char *) where = {0};
-  /* A leak has only the places of its allocations, a thread left over that of its creation. */
+  /* A leak has only the places of its allocations, a leaked thread only that of its creation. */
   bool principal = false;
   for (size_t i = 0; i < f->nplaces; i++) principal |= is_principal(&f->place[i]);
   for (size_t i = 0; i < f->nplaces; i++) {
@@ -354,7 +354,7 @@ char *hd_finding_identity(const struct hd_finding *f) {
   struct hd_str out;
   hd_str_init(&out);
   hd_str_add(&out, hd_kind_name[f->kind]);
-  /* Without locations only the runtime's key can tell findings apart. */
+  /* Without locations only the runtime's key distinguishes findings. */
   if (where.n == 0) hd_str_addf(&out, " %016llx", (unsigned long long)f->key);
   if (where.n > 0) qsort(where.v, where.n, sizeof *where.v, compare_strings);
   for (size_t i = 0; i < where.n; i++) {

@@ -1,7 +1,7 @@
-/* inexact.c: why a search is not complete, for people and for programs. Runs in the supervisor.
+/* inexact.c: the reasons why a search is not complete, as text and JSON. Runs in the supervisor.
  *
- * The runtime has counted reasons (model/inexact.def); this adds how the search was run and ended, and finds the source
- * lines. A summary is complete if and only if it has no reason. */
+ * The runtime counts reasons (model/inexact.def). This file adds those that follow from how the search was run and
+ * ended, and looks up their source lines. A summary is complete if and only if it has no reason. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -25,11 +25,11 @@ static const char *const advice_of[] = {
 
 const char *hd_reason_name(enum hd_inexact what) { return name_of[what]; }
 
-/* ---- which there are ---- */
+/* ---- collecting reasons ---- */
 
-/* Whether the search ended, or was run, in a way that the first line of the summary states. */
+/* Whether the reason follows from how the search was run or ended, which the first line of the summary states. */
 static bool from_end(const struct hd_summary *s, const struct hd_evidence *e, enum hd_inexact what) {
-  /* Time and executions are the amount of work that a sampling strategy is given: they do not stop it early. */
+  /* For a sampling strategy, time and executions are the amount of work: reaching them is not an early stop. */
   bool early = s->systematic ? !e->over : s->stop != HD_STOP_FINISHED;
   switch (what) {
     case HD_INEXACT_SAMPLING: return !s->systematic;
@@ -39,7 +39,7 @@ static bool from_end(const struct hd_summary *s, const struct hd_evidence *e, en
     case HD_INEXACT_INTERRUPTED: return early && s->stop == HD_STOP_INTERRUPTED;
     case HD_INEXACT_CRASH_LOOP: return early && s->stop == HD_STOP_CRASH_LOOP;
     case HD_INEXACT_ERROR: return early && s->stop == HD_STOP_ERROR;
-    /* A resumed search ends like that, too, when it comes to a finding that was reported before. */
+    /* A resumed search also ends this way when it reaches a finding that was reported before. */
     case HD_INEXACT_FIRST_FINDING: return early && (s->stop == HD_STOP_FOUND || s->stop == HD_STOP_FINISHED);
     case HD_INEXACT_PRELOAD: return s->preload;
     default: return false;

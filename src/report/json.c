@@ -9,7 +9,7 @@ json_t *hd_json_text(const char *s) {
   if (!s) return json_null();
   json_t *j = json_string(s);
   if (j) return j;
-  /* Source files and program output may hold any bytes; JSON is UTF-8. */
+  /* Source files and program output may contain any bytes; JSON is UTF-8. */
   struct hd_str b;
   hd_str_init(&b);
   hd_str_add_utf8(&b, s);
@@ -20,7 +20,7 @@ json_t *hd_json_text(const char *s) {
 
 static json_t *number_or_null(int n) { return n > 0 ? json_integer(n) : json_null(); }
 
-/* Rounded to 1/`unit`, so that no digits are shown that mean nothing. */
+/* Rounded to 1/`unit`, to omit insignificant digits. */
 static json_t *rounded(double v, double unit) {
   return json_real((double)(long long)(v * unit + 0.5) / unit);
 }

@@ -1,13 +1,14 @@
 /* junit.c: a search as JUnit XML, which every CI service shows. Runs in the supervisor.
  *
- * A check is a test suite and the program its one test case; the targets of a project are a suite each. What was found is one failure, since most readers
- * show only one of a test case: its message names the first finding, its text has them all. A search that
- * could not be done is an error; one that a budget ended passes, and says in its output how far it came. */
+ * A check is a test suite with the program as its only test case; each target of a project is a suite. All findings
+ * form one failure, since most readers show only one per test case: its message names the first finding, its text
+ * lists all. A search that could not run is an error. A search that a budget ended passes, and its output states how
+ * far it got. */
 #include "report/report.h"
 
 #include <stdlib.h>
 
-/* The text as content or attribute. */
+/* Escapes text for content or an attribute. */
 static void add_xml(struct hd_str *out, const char *s) {
   struct hd_str clean;
   hd_str_init(&clean);
@@ -95,7 +96,7 @@ static void add_counts(struct hd_str *out, const struct hd_junit_counts *c) {
               c->errors, c->seconds);
 }
 
-/* Why the search says nothing about the program; NULL: it does. */
+/* Why the search has no result; NULL: it has one. */
 static const char *trouble(const struct hd_summary *s) {
   switch (s->stop) {
     case HD_STOP_ERROR: return s->error ? s->error : "the search could not continue";

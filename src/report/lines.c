@@ -1,15 +1,15 @@
-/* lines.c: a finding as lines that tools pick out of a log. Runs in the supervisor.
+/* lines.c: a finding as lines that tools parse from a log. Runs in the supervisor.
  *
- *   gcc      file:line:column: error: ..., and a note for every other place and step, as compilers write them:
- *            editors jump from one to the next
+ *   gcc      file:line:column: error: ..., and a note for every other place and step, in the format of compilers,
+ *            which editors can navigate
  *   github   workflow commands: an annotation at the failing line with the whole story, and one at every other
- *            place. Nothing else of the finding is printed, since a line of it could look like a command. */
+ *            place. Nothing else of the finding is printed, since it could be parsed as a command. */
 #include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* On one line, and without what a terminal would obey. */
+/* On one line, without control characters. */
 static void add_plain(struct hd_str *out, const char *s) {
   for (; *s; s++) hd_str_addc(out, *s == '\n' ? ' ' : (unsigned char)*s < ' ' || *s == 0x7f ? '?' : *s);
 }
@@ -54,7 +54,7 @@ static void add_gcc_finding(struct hd_str *out, const struct hd_finding *f) {
   hd_str_addf(out, " [%s]\n", hd_kind_name[f->kind]);
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];
-    if (hd__text_told(f, i) || (p == main && p->op == HD_OP_NONE)) continue;
+    if (hd__text_redundant(f, i) || (p == main && p->op == HD_OP_NONE)) continue;
     struct hd_str what;
     hd_str_init(&what);
     hd__text_place(&what, p);
@@ -77,7 +77,7 @@ static void add_gcc_finding(struct hd_str *out, const struct hd_finding *f) {
 
 /* ---- github ---- */
 
-/* A value of a workflow command: percent signs and newlines would end it; in a property, colons and commas too. */
+/* A value of a workflow command. Escapes percent signs and newlines, and in a property colons and commas. */
 static void add_value(struct hd_str *out, const char *s, bool property) {
   struct hd_str clean;
   hd_str_init(&clean);
@@ -108,7 +108,7 @@ static void add_annotation(struct hd_str *out, const char *command, const struct
   hd_str_addc(out, '\n');
 }
 
-/* Where threads wait, and the other access of a race: as much part of the failure as its first place. */
+/* Waiting threads and the other access of a race are as much part of the failure as its first place. */
 static bool is_other_end(const struct hd_place *p) {
   return p->role == HD_ROLE_AT || p->role == HD_ROLE_PREVIOUS || p->role == HD_ROLE_WAITS;
 }

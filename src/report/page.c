@@ -1,16 +1,16 @@
-/* page.c: the report page: one HTML file with its style, its script and its data, that needs nothing else.
- * Runs in the supervisor.
+/* page.c: the report page: one self-contained HTML file with its style, script and data. Runs in the supervisor.
  *
- * The data come from the tested program and its source, and may hold anything. They are JSON in a <script> that is
- * not run: every '<' is written as an escape, so that nothing in them can end the element or begin a comment. The
- * script shows them as text only, and the page's policy forbids it to load anything. */
+ * The data come from the tested program and its source, and are not trusted. They are JSON in a <script> that is not
+ * executed: every '<' is escaped, so that they cannot end the element or begin a comment. The script shows them as
+ * text only, and the page's content security policy forbids loading anything. */
 #include "report/page_int.h"
 #include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SOURCE_WHOLE ((size_t)96 << 10) /* a longer file is shown around the lines that were executed */
+#define SOURCE_WHOLE \
+  ((size_t)96 << 10) /* of a longer file, only the surroundings of executed lines are shown */
 #define SOURCE_MOST ((size_t)16 << 20)
 #define SOURCE_AROUND 60 /* lines */
 
@@ -44,8 +44,8 @@ void hd_page_write(struct hd_str *out, json_t *data) {
 
 /* ---- source files ---- */
 
-/* Names come from a folder that somebody may have made up to see another file on a page: a source file, or a header
- * of the system. */
+/* Names come from a stored folder, which may be forged to expose another file on a page. Accept only source files and
+ * system headers. */
 static bool is_source(const char *path) {
   static const char *const suffix[] = {"c",   "h",   "cc", "hh", "cpp", "hpp", "cxx", "hxx",
                                        "c++", "h++", "C",  "H",  "inl", "inc", "ipp", "tcc",

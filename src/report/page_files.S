@@ -1,4 +1,4 @@
-/* page_files.S: puts the files of src/report/page into the binary. Runs in the supervisor. */
+/* page_files.S: embeds the files of src/report/page in the binary. Runs in the supervisor. */
   .section .rodata
   .balign 16
 

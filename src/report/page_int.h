@@ -1,4 +1,4 @@
-/* page_int.h: the files of the report page, as they are in the binary (page_files.S). */
+/* page_int.h: the files of the report page, embedded in the binary (page_files.S). */
 #ifndef HD_PAGE_INT_H
 #define HD_PAGE_INT_H
 

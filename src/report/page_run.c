@@ -1,10 +1,10 @@
-/* page_run.c: a trace as the report page wants it. Runs in the supervisor.
+/* page_run.c: a trace as JSON for the report page. Runs in the supervisor.
  *
- * An event is a list: thread, operation, object, place, flags, from, value, payload, choice, holders. Zeros at its end
- * are left out. Objects and places are entries of their tables plus 1, 0 is none; the object of an operation on threads
- * is a thread. Values are text, since JavaScript has no 64-bit numbers. The payload is a list of its fields in the order
- * of hd_page_operations, null where one is unknown; the choice is text. Where somebody takes a lock or lets one go,
- * holders is a list: the lock, then the threads that have it afterwards. */
+ * An event is a list: thread, operation, object, place, flags, from, value, payload, choice, holders. Trailing zeros
+ * are omitted. Objects and places are entries of their tables plus 1, or 0; the object of an operation on threads is a
+ * thread. Values are text, since JavaScript has no 64-bit numbers. The payload is a list of its fields in the order of
+ * hd_page_operations, null where one is unknown; the choice is text. For an acquisition or release of a lock, holders
+ * is a list: the lock, then the threads that hold it afterwards. */
 #include "model/holders.h"
 #include "report/report.h"
 
@@ -98,7 +98,7 @@ static json_t *choice(const struct hd_event *e) {
   return e->nchoices > 1 ? json_sprintf("%u of %u", e->choice, e->nchoices) : json_integer(0);
 }
 
-/* Follows who holds what. */
+/* Tracks lock holders. */
 static json_t *holders(struct run *r, const struct hd_event *e) {
   if (r->holders.n == r->holders.cap) {
     r->room.v = hd_vec_grow(r->room.v, &r->room.cap, r->holders.n + 16, sizeof *r->room.v);
@@ -171,8 +171,8 @@ int hd_page_run(struct hd_tr_source *s, size_t most, json_t **out, struct hd_err
   return rc;
 }
 
-/* For each operation: its name, the kind of its object, its effect, that when it failed, that on a second object, and
- * the keys of its payload. */
+/* For each operation: its name, the kind of its object, its effect, its effect when it fails, its effect on a second
+ * object, and the keys of its payload. */
 json_t *hd_page_operations(void) {
   json_t *all = json_array();
   for (unsigned k = 0; k < HD_OP_COUNT; k++) {

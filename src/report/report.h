@@ -1,12 +1,11 @@
-/* report.h: a finding as the user sees it, and the ways to show it.
+/* report.h: findings and summaries as values, and the formats they are printed in. Runs in the supervisor.
  *
- * Runs in the supervisor. A raw record of the runtime (struct hd_finding_rec: numbers and addresses)
- * becomes a struct hd_finding (names, source locations); text, JSON and the later formats are printed
- * from that value and from nothing else.
+ * A raw record of the runtime (struct hd_finding_rec: numbers and addresses) becomes a struct hd_finding (names,
+ * source locations). Text, JSON and all other formats are printed from that value only.
  *
  *   symbolizer   turns addresses of the tested process into functions, lines and variable names
- *   place        one site of a finding: a thread, what it did, on what, and its call stack
- *   replays      whether running the schedule again gave the same finding */
+ *   place        one site of a finding: a thread, its operation, the object, and its call stack
+ *   replays      whether re-executing the schedule gave the same finding */
 #ifndef HD_REPORT_H
 #define HD_REPORT_H
 
@@ -20,11 +19,11 @@
 
 /* ---- names ---- */
 
-/* T0 is the first thread, its n-th child is Tn, the n-th child of T1 is T1.n. `threads` says who made whom.
+/* T0 is the first thread, its n-th child is Tn, the n-th child of T1 is T1.n. `threads` has each thread's creator.
  * A number beyond `n` is written "#number". The caller frees. */
 char *hd_thread_name(const struct hd_thread_rec *threads, size_t n, unsigned number);
 
-/* "SIGSEGV" and the like; "signal 99" for the others. */
+/* "SIGSEGV" and the like; "signal 99" for unnamed ones. */
 const char *hd_signal_name(int signal);
 
 /* ---- symbolizer ---- */
@@ -40,13 +39,13 @@ struct hd_frame {
 
 struct hd_symbolizer;
 
-/* Reads the debug information of `modules` (from their files). The one without a name is `program`; `cwd`
- * is where relative paths begin. */
+/* Reads the debug information of `modules` from their files. The module without a name is `program`; relative paths
+ * are relative to `cwd`. */
 struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *program,
                                         const char *cwd);
 void hd_symbolizer_free(struct hd_symbolizer *s);
 
-/* Appends the frames of one program counter (several when calls were inlined) to a growing array. */
+/* Frames, innermost first. One program counter has several when calls were inlined. */
 struct hd_frames {
   struct hd_frame *v;
   size_t n, cap;
@@ -57,7 +56,7 @@ void hd_frames_drop(struct hd_frames *f, size_t i);
 
 /* "counter", "table[4].name": the variable at `addr`, or NULL. The caller frees. */
 char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr);
-/* The name of a type as std::type_info has it, in the words of the source. The caller frees it. */
+/* Demangles the name of a type from std::type_info. The caller frees it. */
 char *hd_symbolize_type(const char *name);
 
 /* ---- findings ---- */
@@ -67,19 +66,19 @@ struct hd_place {
   enum hd_op_kind op;
   unsigned thread_no;
   char *thread;         /* "T1" */
-  char *thread_name;    /* what the program calls it, or NULL */
+  char *thread_name;    /* name given by the program, or NULL */
   char *who;            /* both, for people: "T1 (worker)" */
-  char *peer;           /* WAITS: who holds the object, or NULL */
-  char *object;         /* its name without quotes, or NULL if it has none */
+  char *peer;           /* WAITS: the thread that holds the object, or NULL */
+  char *object;         /* its name without quotes, or NULL */
   uint64_t object_addr; /* 0: no object */
   uint32_t size;
   bool atomic;
-  struct hd_frames stack; /* innermost first; never a frame of ours */
+  struct hd_frames stack; /* innermost first, without frames of Heddle */
 };
 
 /* ---- the story of a finding (story.c) ---- */
 
-/* The execution that a story is made from. */
+/* The execution that a story is built from. */
 struct hd_recording {
   const struct hd_event *event;
   size_t n;
@@ -91,33 +90,33 @@ struct hd_recording {
 
 enum hd_row_mark {
   HD_ROW_STEP,
-  HD_ROW_FAILS, /* where it happened */
-  HD_ROW_WAITS, /* waits there for ever */
+  HD_ROW_FAILS, /* the failure occurs here */
+  HD_ROW_WAITS, /* waits here forever */
   HD_ROW_RACES, /* the other access of a race */
 };
 
-/* A line of source that a thread executes, and what that did to what is shared. */
+/* A line of source that a thread executes, and its effect on shared objects. */
 struct hd_row {
   unsigned thread;
   enum hd_row_mark mark;
   char *file, *path, *function; /* NULL if unknown */
   int line;                     /* 0 if unknown */
   char *what;                   /* "reads count = 0; writes count = 1" */
-  size_t first, last;           /* events that it is made of; first > last: none */
-  bool locks, memory;           /* a lock is taken, or memory accessed, and that is all */
-  bool kept;                    /* shown, not left out for room */
+  size_t first, last;           /* the events it covers; first > last: none */
+  bool locks, memory;           /* it only takes locks, or only accesses memory */
+  bool kept;                    /* shown; false: omitted for lack of room */
 };
 
 struct hd_story {
   HD_VEC(struct hd_row) row;
-  HD_VEC(unsigned) thread; /* whose rows there are, in order */
-  HD_VEC(char *) name;     /* theirs */
-  char *remark;            /* what to know besides, or NULL */
+  HD_VEC(unsigned) thread; /* the threads that have rows, in order */
+  HD_VEC(char *) name;     /* their names */
+  char *remark;            /* an additional explanation, or NULL */
   /* Rows whose swap makes the failure disappear, plus 1; 0: none known. */
   size_t before, after;
 };
 
-/* What a schedule asks of somebody who reads it, the most important first. */
+/* The cost of reading a schedule, most important first. */
 struct hd_cost {
   uint32_t preemptions, switches, threads;
   uint64_t steps;
@@ -128,7 +127,7 @@ struct hd_finding {
   enum hd_kind kind;
   char *title;
   char *detail;           /* text of the runtime, or NULL */
-  char *exception, *what; /* of an uncaught exception: its type, and what it says or NULL */
+  char *exception, *what; /* of an uncaught exception: its type, and its what() or NULL */
   int signal, status;
   bool partial;
   uint64_t key, execution, seed, fault_addr;
@@ -140,68 +139,68 @@ struct hd_finding {
   struct {
     char *thread, *text;
     uint64_t event;
-  } note[HD_MAX_NOTES]; /* what the program said on the way */
+  } note[HD_MAX_NOTES]; /* the program's notes during the execution */
   size_t nnotes;
   char *folder; /* ".heddle/1", or NULL */
   struct {
-    bool there;  /* a schedule was looked for that is easier to read; the places are those of its run */
+    bool there;  /* minimisation was attempted; the places are those of its result */
     bool fewest; /* the number of preemptions is the minimum */
     struct hd_cost before, after;
   } minimised;
   struct hd_story *story; /* or NULL; owned */
   bool replays;
-  char *no_replay; /* what happened instead, when it does not replay */
+  char *no_replay; /* the result of the replay, when it differs */
 };
 
-/* Builds the value from a record. `s` may be NULL (no locations then). The caller frees. */
+/* Builds a finding from a record. `s` may be NULL: then there are no locations. The caller frees. */
 struct hd_finding *hd_finding_new(const struct hd_finding_rec *rec, struct hd_symbolizer *s);
 void hd_finding_free(struct hd_finding *f);
 
-/* Names its source files relative to the folder `base`, those that are below it; the others get their whole path. */
+/* Names source files below the folder `base` relative to it; others get their absolute path. */
 void hd_finding_names(struct hd_finding *f, const char *base);
 
-/* Kind and sorted source locations: two findings with equal identities are one. The caller frees. */
+/* Kind and sorted source locations: two findings with equal identities are duplicates. The caller frees. */
 char *hd_finding_identity(const struct hd_finding *f);
 
-/* Makes the story of a finding from the execution. NULL if there is none: no source lines, or only one thread. */
+/* Builds the story of a finding from its execution. NULL when source lines are unknown, or only one thread ran. */
 struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_finding *f,
                               struct hd_symbolizer *s);
 void hd_story_free(struct hd_story *s);
-/* The row that event `i` belongs to, or the last one of `thread` for HD_PENDING; plus 1, 0: none. */
+/* The row of event `i`, or the last row of `thread` for HD_PENDING; plus 1, 0: none. */
 size_t hd_story_row(const struct hd_story *s, size_t i, unsigned thread);
-/* Records that swapping the two rows makes the failure disappear, and makes sure that both are shown. */
+/* Records that swapping the two rows makes the failure disappear. Both will be shown. */
 void hd_story_order(struct hd_story *s, size_t before, size_t after);
-/* What the failure is made of, for hd_analysis_mark; at most `max`, returns how many. */
+/* The threads that take part in the failure, for hd_analysis_mark. Stores at most `max`, returns how many. */
 size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t max);
 
-/* ---- what a whole search has to say ---- */
+/* ---- the summary of a search ---- */
 
 enum hd_verdict { HD_VERDICT_BUG, HD_VERDICT_CLEAN, HD_VERDICT_BOUNDED };
 
-/* What ended the search. */
+/* Why the search ended. */
 enum hd_stop {
-  HD_STOP_FINISHED,    /* the strategy has nothing left, or the executions asked for are done */
+  HD_STOP_FINISHED,    /* the strategy is exhausted, or the requested executions are done */
   HD_STOP_FOUND,       /* the first finding ended it */
   HD_STOP_TIME,        /* --time */
-  HD_STOP_EXECUTIONS,  /* --max-executions ended a search that would have ended by itself */
+  HD_STOP_EXECUTIONS,  /* --max-executions stopped a systematic search */
   HD_STOP_INTERRUPTED, /* Ctrl-C or SIGTERM */
   HD_STOP_CRASH_LOOP,  /* the tested process kept dying */
   HD_STOP_ERROR,       /* the runtime gave up */
 };
 
-/* How many happens-before classes there were. */
+/* How the number of happens-before classes is known. */
 enum hd_class_count {
   HD_CLASSES_UNKNOWN,
   HD_CLASSES_COUNTED,    /* --classes */
-  HD_CLASSES_EXECUTIONS, /* every execution is of a class of its own */
-  HD_CLASSES_AT_LEAST,   /* those of a part of the search are; the others were not counted */
+  HD_CLASSES_EXECUTIONS, /* every execution is a class of its own */
+  HD_CLASSES_AT_LEAST,   /* so are those of a part of the search; the rest was not counted */
 };
 
 /* A reason why a search is not complete (model/inexact.def). */
 struct hd_reason {
   enum hd_inexact what;
   uint64_t count;
-  char detail[64];       /* what $ in its text stands for */
+  char detail[64];       /* replaces $ in its text */
   char *file, *function; /* where it arose first; NULL if unknown */
   int line;              /* 0 if unknown */
 };
@@ -209,18 +208,18 @@ struct hd_reason {
 struct hd_summary {
   char *const *command;
   const char *strategy;
-  bool systematic; /* it would end by itself, complete */
+  bool systematic; /* it ends by itself when complete */
   uint64_t seed;
   enum hd_stop stop;
-  bool complete;                             /* every schedule was covered, and no reason speaks against it */
+  bool complete;                             /* every schedule was covered: there is no reason below */
   bool preload;                              /* only synchronisation, input and output were scheduled */
   struct hd_reason reason[HD_INEXACT_COUNT]; /* why it is not complete, in the order of inexact.def */
   size_t nreasons;
-  bool only_time; /* --time was the amount of work asked for */
+  bool only_time; /* --time was the requested amount of work */
   enum hd_bound bound_kind;
-  uint32_t bound;    /* asked for; the largest one covered, when they were tried one after the other */
+  uint32_t bound;    /* as requested; of increasing bounds, the largest one covered */
   bool bound_done;   /* everything within it was covered */
-  uint64_t asked;    /* executions asked for, 0: no limit */
+  uint64_t asked;    /* requested executions, 0: no limit */
   double time_limit; /* seconds, 0: none */
   bool time_default; /* not set by the user */
   uint64_t executions, blocked, events, switches;
@@ -229,7 +228,7 @@ struct hd_summary {
   uint32_t restart;   /* enum hd_restart: the mode chosen */
   unsigned processes; /* tested processes started */
   uint64_t suppressed;
-  uint64_t restarts, discarded; /* of a systematic search that began anew */
+  uint64_t restarts, discarded; /* of a systematic search: restarts, and executions discarded by them */
   struct {
     const char *strategy;
     uint64_t executions, findings;
@@ -241,23 +240,24 @@ struct hd_summary {
   enum hd_class_count class_count;
   uint64_t classes_known; /* by class_count */
   double seconds;
-  const char *error; /* what the runtime gave up on, or NULL */
+  const char *error; /* why the runtime gave up, or NULL */
   struct hd_finding **findings;
   size_t nfindings;
-  uint64_t before;                   /* findings that were reported before the search was continued */
-  double estimate, spread, fraction; /* of all executions, of that figure, explored; 0: not known */
-  json_t *coverage;                  /* hd_json_coverage, or NULL if not wanted; borrowed */
+  uint64_t before;                   /* findings reported before the search was resumed */
+  double estimate, spread, fraction; /* number of all executions, its spread, fraction explored; 0: unknown */
+  json_t *coverage;                  /* hd_json_coverage, or NULL if not requested; borrowed */
 };
 
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s);
 
 /* ---- why a search is not complete (inexact.c) ---- */
 
-/* What its reasons are taken from. */
+/* The evidence for the reasons. */
 struct hd_evidence {
-  const struct hd_inexact_count *counts; /* what was noted, [HD_INEXACT_COUNT]; NULL: nothing ran */
-  bool over;                             /* the strategy had nothing left */
-  bool bound_cut;                        /* the bound left something out */
+  const struct hd_inexact_count
+      *counts;    /* reasons noted by the runtime, [HD_INEXACT_COUNT]; NULL: nothing ran */
+  bool over;      /* the strategy was exhausted */
+  bool bound_cut; /* the bound excluded schedules */
   uint64_t max_length;
   const struct hd_module *module; /* of the tested process */
   size_t nmodules;
@@ -273,7 +273,7 @@ void hd_reason_text(struct hd_str *out, const struct hd_reason *r);
 const char *hd_reason_name(enum hd_inexact what);
 /* [{"reason": ..., "count": ..., "text": ..., "advice": ..., "where": ...}, ...] */
 json_t *hd_json_reasons(const struct hd_summary *s);
-/* The list in a summary: what the first line does not say. */
+/* The list in a summary, without the reasons that its first line states. */
 void hd_text_reasons(struct hd_str *out, const struct hd_summary *s);
 
 /* ---- output ---- */
@@ -289,21 +289,21 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
 /* "12.3k", "4.5M": a rate or count in at most 6 characters. */
 void hd_text_count(char out[16], double n);
 
-/* Where an error of the runtime happened: its stack, as lines. */
+/* The stack of an error of the runtime, as lines. */
 void hd_text_stack(struct hd_str *out, const struct hd_frames *stack, bool colour);
 
-/* A string, or null. Source files and program output may hold any bytes; JSON is UTF-8. */
+/* A string, or null for NULL. Invalid UTF-8 is replaced: source files and program output may contain any bytes. */
 json_t *hd_json_text(const char *s);
 json_t *hd_json_finding(const struct hd_finding *f);
 json_t *hd_json_summary(const struct hd_summary *s);
 
-/* What a search exercised, by source lines: the tables of its `n` workers together (cover.c). */
+/* The coverage of a search by source lines: the merged tables of its `n` workers (cover.c). */
 json_t *hd_json_coverage(const struct hd_cover *const *part, size_t n, struct hd_symbolizer *s);
 
 /* SARIF 2.1.0: one search as a run; files below `cwd` are named relative to it. `target`: its name in a project, or
  * NULL. */
 json_t *hd_sarif_run(const struct hd_summary *s, const char *cwd, const char *target);
-/* The log of these runs, which it takes over. */
+/* The log with these runs; takes ownership of them. */
 json_t *hd_sarif(json_t *runs);
 
 /* JUnit XML: one search as a suite, with the program as its test case. */
@@ -313,10 +313,10 @@ struct hd_junit_counts {
 };
 void hd_junit_suite(struct hd_str *out, const struct hd_summary *s, const char *target,
                     struct hd_junit_counts *counts);
-/* The file of all suites, with their counts in all. */
+/* The file with all suites and their totals. */
 void hd_junit(struct hd_str *out, const char *suites, const struct hd_junit_counts *counts);
 
-/* What findings look like where the search is run. */
+/* The format of findings on standard output. */
 enum hd_format { HD_FORMAT_TEXT, HD_FORMAT_GCC, HD_FORMAT_GITHUB };
 
 /* A finding as lines that a tool reads. pre: not HD_FORMAT_TEXT. */
@@ -326,40 +326,39 @@ void hd_lines_finding(struct hd_str *out, const struct hd_finding *f, enum hd_fo
 
 /* The page that shows `data` (docs/formats.md). */
 void hd_page_write(struct hd_str *out, json_t *data);
-/* What is left of a trace, for the page; of more than `most` events, the last ones. */
+/* The rest of a trace, for the page; at most the last `most` events. */
 int hd_page_run(struct hd_tr_source *s, size_t most, json_t **out, struct hd_err *err);
 /* The operations that events refer to. */
 json_t *hd_page_operations(void);
-/* A source file, or of a long one what is around these lines (which it sorts); NULL if it cannot be read or is no
+/* A source file; of a long one, the surroundings of these lines (which it sorts). NULL if it is unreadable or not a
  * source file. */
 json_t *hd_page_source(const char *path, uint32_t *lines, size_t n);
 
 /* ---- inside src/report ---- */
 
-/* Adds what of the variable of the symbol is at `offset` of it: ".name", "[4]"; "+16" where its type is not known. */
+/* Adds the part of the symbol's variable at `offset`: ".name", "[4]"; "+16" where its type is unknown. */
 struct Dwfl_Module;
 void hd__variable_part(struct hd_str *out, struct Dwfl_Module *mod, uint64_t symbol, uint64_t offset);
-/* The modules are about to go away. */
+/* Clears the cache, before the modules are unloaded. */
 void hd__variable_forget(void);
 /* "waits for `b`, held by T2". pre: a place of role WAITS. */
 void hd__text_wait(struct hd_str *out, const struct hd_place *p);
-/* The name of a function, without what makes C++ names long. */
+/* The name of a function; long C++ names are shortened. */
 void hd__text_function(struct hd_str *out, const char *name);
-/* "T1 write": what the thread did at the place. */
+/* "T1 write": the thread and its operation at the place. */
 void hd__text_place(struct hd_str *out, const struct hd_place *p);
-/* Whether place `i` is in the story, or repeats an earlier one. */
-bool hd__text_told(const struct hd_finding *f, size_t i);
-/* The frame to point at: the innermost with a source file of the user's, else of anybody's; NULL: there is none. */
+/* Whether place `i` need not be listed: it is in the story, or repeats an earlier one. */
+bool hd__text_redundant(const struct hd_finding *f, size_t i);
+/* The frame to point at: the innermost in a source file of the user's, else in any; NULL: none. */
 const struct hd_frame *hd__place_frame(const struct hd_place *p);
-/* The place where it happened, among those that can be pointed at: the first one, or in a deadlock the first that does
- * not just wait for another thread to end; NULL: there is none. */
+/* The place of the failure: the first place with a location; in a deadlock, the first that does not just join another
+ * thread. NULL: none. */
 const struct hd_place *hd__finding_place(const struct hd_finding *f);
-/* What the row did, and whether it fails there. pre: `out` is empty. `every`: rows are numbered from 1 whether they are
- * shown or not. */
+/* The row's effect, and whether it fails there. pre: `out` is empty. `every`: hidden rows are numbered too. */
 void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row, bool every);
 void hd__text_story(struct hd_str *out, const struct hd_story *s, bool colour);
 json_t *hd__json_story(const struct hd_story *s);
-/* Headers of the system (std::thread's way to the thread's function) and code without a source. */
+/* Whether the frame is in a system header (such as std::thread's call of its function) or has no source. */
 bool hd__is_plumbing(const struct hd_frame *f);
 
 /* Line `line` of a source file without its newline; NULL if it cannot be read. Valid until the next call. */

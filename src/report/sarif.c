@@ -1,8 +1,8 @@
 /* sarif.c: a search as SARIF 2.1.0, the format of code scanning services and editors. Runs in the supervisor.
  *
- * One run with one result for each finding. Every kind of finding is a rule, in the order of kinds.def, so that the
- * index of a rule says nothing about what was found. The steps of the story are a code flow with one thread flow for
- * each thread; executionOrder puts them on one axis. Files below the working folder are named relative to it. */
+ * One run with one result per finding. Every kind of finding is a rule, in the order of kinds.def, so that the index
+ * of a rule does not depend on the findings. The steps of the story are a code flow with one thread flow per thread;
+ * executionOrder puts them on one axis. Files below the working folder are named relative to it. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static bool has_one(const char *s, const char *const *pieces) {
   return false;
 }
 
-/* In a message `[x](y)` is a link and `{0}` a placeholder. A text without anything like that needs no escapes, and is
- * better off without, since not every reader takes them away again. */
+/* In a message `[x](y)` is a link and `{0}` a placeholder. Text without these is not escaped, since some readers show
+ * the escapes. */
 static json_t *escaped_message(const char *s) {
   static const char *const link[] = {"](", "\\[", "\\]", "\\\\", NULL};
   static const char *const brace[] = {"{0", "{1", "{2", "{3", "{4", "{5", "{6",
@@ -49,7 +49,7 @@ static json_t *escaped_message(const char *s) {
 
 /* ---- where ---- */
 
-/* A path as (part of) a URI: any byte but the harmless ones is written as its number. */
+/* A path as (part of) a URI, percent-encoded. */
 static void add_uri(struct hd_str *out, const char *path) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/+@";
   for (; *path; path++) {
@@ -110,7 +110,7 @@ static char *said_at(const struct hd_place *p) {
   return hd_str_take(&what);
 }
 
-/* The place with what was done there; NULL when nothing is known about where it is. */
+/* The place with its operation; NULL when its location is unknown. */
 static json_t *place_location(const struct hd_place *p) {
   const struct hd_frame *f = hd__place_frame(p);
   if (!f && p->stack.n > 0) f = &p->stack.v[0];
@@ -280,7 +280,7 @@ json_t *hd_sarif_run(const struct hd_summary *s, const char *cwd, const char *ta
   set(driver, "version", json_string(HD_VERSION));
   set(driver, "rules", rules());
   set(run, "tool", json_pack("{s:o}", "driver", driver));
-  if (target) { /* what tells the runs of one file apart; the last slash ends the category */
+  if (target) { /* distinguishes the runs of one file; the last slash ends the category */
     char *id = hd_sprintf("heddle/%s/", target);
     set(run, "automationDetails", json_pack("{s:o}", "id", hd_json_text(id)));
     free(id);
@@ -294,7 +294,7 @@ json_t *hd_sarif_run(const struct hd_summary *s, const char *cwd, const char *ta
   json_t *results = json_array();
   for (size_t i = 0; i < s->nfindings; i++) append(results, result(s->findings[i]));
   set(run, "results", results);
-  /* What is known about the whole search: the JSON's, without the findings and the lines. */
+  /* The summary as in the JSON output, without the findings and the lines. */
   json_t *more = hd_json_summary(s);
   json_object_del(more, "findings");
   json_object_del(more, "coverage");

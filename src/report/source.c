@@ -1,6 +1,6 @@
 /* source.c: single lines of source files, for quoting. Runs in the supervisor.
  *
- * Keeps the last file read: the places of a finding are mostly in one. */
+ * Caches the last file read: most findings have their places in one file. */
 #include "report/report.h"
 
 #include <stdlib.h>

@@ -1,21 +1,21 @@
-/* story.c: what happened, as lines of source in the order in which they were executed. Runs in the supervisor.
+/* story.c: the story of a finding: source lines in the order of execution. Runs in the supervisor.
  *
- * A story has the recorded events that are in the cone of the failure and touch something shared (analysis.h). They are
- * merged into rows: what one thread did in one source line without another thread in between. An access inside a library
- * is attributed to the line that called it. */
+ * A story has the recorded events that are in the cone of the failure and operate on something shared (analysis.h).
+ * They are merged into rows: consecutive events of one thread in one source line. An access inside a library is
+ * attributed to the line that called it. */
 #include "analysis/analysis.h"
 #include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TOLD 4000 /* events; of more, only the last ones are used */
-#define MAX_ROWS 14   /* shown */
+#define MAX_EVENTS 4000 /* events; of more, only the last ones are used */
+#define MAX_ROWS 14     /* shown */
 #define MAX_WHAT 160
 #define SMALL 1000000000 /* numbers below are shown in decimal */
 #define MAX_TOUCHES 6    /* shown in one row */
 
-/* What a row did to one place in memory. */
+/* The effect of a row on one memory location. */
 struct touch {
   uint64_t object;
   uint32_t size;
@@ -23,7 +23,7 @@ struct touch {
   uint64_t before, after;    /* first read, last written or read */
 };
 
-struct teller {
+struct builder {
   const struct hd_recording *r;
   const struct hd_finding *f;
   struct hd_symbolizer *sym;
@@ -35,7 +35,7 @@ struct teller {
 /* ---- where ---- */
 
 static bool take_frame(struct hd_row *row, const struct hd_frames *frames) {
-  if (row->thread >= HD_MAX_THREADS) return false; /* what the tested process left may be anything */
+  if (row->thread >= HD_MAX_THREADS) return false; /* the recording is not trusted */
   for (size_t i = 0; i < frames->n; i++) {
     const struct hd_frame *f = &frames->v[i];
     if (hd__is_plumbing(f) || !f->line || !f->file) continue;
@@ -50,7 +50,7 @@ static bool take_frame(struct hd_row *row, const struct hd_frames *frames) {
 
 /* The line of the user's source in which event `i` was executed; false if none is known. `inside`: it was in a library
  * called from there. */
-static bool locate(struct teller *t, size_t i, struct hd_row *row, bool *inside) {
+static bool locate(struct builder *t, size_t i, struct hd_row *row, bool *inside) {
   const struct hd_event *e = &t->r->event[i];
   bool found = false;
   *inside = false;
@@ -75,7 +75,7 @@ static void clear_place(struct hd_row *row) {
 
 /* ---- what ---- */
 
-static void add_object(struct teller *t, struct hd_str *out, uint64_t addr) {
+static void add_object(struct builder *t, struct hd_str *out, uint64_t addr) {
   char *name = hd_symbolize_object(t->sym, addr);
   if (name)
     hd_str_addf(out, " %s", name);
@@ -92,14 +92,14 @@ static void add_value(struct hd_str *out, uint64_t v, uint32_t size) {
     hd_str_addf(out, "%#llx", (unsigned long long)v);
 }
 
-static void add_thread(struct teller *t, struct hd_str *out, unsigned thread) {
+static void add_thread(struct builder *t, struct hd_str *out, unsigned thread) {
   char *name = hd_thread_name(t->r->thread, t->r->nthreads, thread);
   hd_str_add(out, name);
   free(name);
 }
 
-/* Notes an access; it is added to the text when the row is complete. */
-static void note_access(struct teller *t, const struct hd_event *e) {
+/* Notes an access. It is added to the text when the row is complete. */
+static void note_access(struct builder *t, const struct hd_event *e) {
   struct touch *c = NULL;
   for (size_t i = 0; i < t->ntouches && !c; i++)
     if (t->touch[i].object == e->op.object && t->touch[i].size == e->op.size) c = &t->touch[i];
@@ -122,9 +122,9 @@ static bool is_small(uint64_t v, uint32_t size) {
 }
 
 /* "count is 0", "count: 0 -> 1", "count = 1" */
-static void add_touch(struct teller *t, struct hd_str *out, const struct touch *c) {
+static void add_touch(struct builder *t, struct hd_str *out, const struct touch *c) {
   char *name = hd_symbolize_object(t->sym, c->object);
-  /* An address without a name says nothing. */
+  /* An address without a name is not informative. */
   bool small = is_small(c->after, c->size) && (!c->read || is_small(c->before, c->size));
   if (!name && (!c->known || !small)) return;
   if (out->n) hd_str_add(out, "; ");
@@ -145,7 +145,7 @@ static void add_touch(struct teller *t, struct hd_str *out, const struct touch *
   free(name);
 }
 
-static void add_wakes(struct teller *t, struct hd_str *out, const struct hd_op *op) {
+static void add_wakes(struct builder *t, struct hd_str *out, const struct hd_op *op) {
   bool one = hd_op_effect(op->kind, 0) == HD_EFF_NOTIFY;
   if (one ? !op->wake.thread : !op->wake.count)
     hd_str_add(out, ": no thread waits");
@@ -157,8 +157,8 @@ static void add_wakes(struct teller *t, struct hd_str *out, const struct hd_op *
   }
 }
 
-/* What the event did, in words; nothing where the source line says it. */
-static void add_what(struct teller *t, struct hd_str *out, const struct hd_event *e) {
+/* Describes the event; adds nothing where the source line is clear. */
+static void add_what(struct builder *t, struct hd_str *out, const struct hd_event *e) {
   enum hd_effect effect = hd_op_effect(e->op.kind, e->flags);
   unsigned object = hd_op_object(e->op.kind);
   const char *verb = NULL, *after = "";
@@ -213,8 +213,8 @@ static void say(struct hd_row *row, const char *what) {
 
 static struct hd_row *last_row(struct hd_story *s) { return s->row.n ? &s->row.v[s->row.n - 1] : NULL; }
 
-/* The last row is complete. */
-static void close_row(struct teller *t) {
+/* Completes the last row. */
+static void close_row(struct builder *t) {
   struct hd_row *row = last_row(t->story);
   struct hd_str what;
   hd_str_init(&what);
@@ -232,8 +232,8 @@ static bool same_line(const struct hd_row *a, const struct hd_row *b) {
   return a->line == b->line && a->path && b->path && strcmp(a->path, b->path) == 0;
 }
 
-/* Takes ownership of the row; merges it with the last one if that is the same line of the same thread. */
-static struct hd_row *add_row(struct teller *t, struct hd_row *row) {
+/* Takes ownership of the row. Merges it with the last one if thread and line are the same. */
+static struct hd_row *add_row(struct builder *t, struct hd_row *row) {
   struct hd_row *last = last_row(t->story);
   if (last && last->thread == row->thread && same_line(last, row)) {
     if (row->what) say(last, row->what);
@@ -248,13 +248,13 @@ static struct hd_row *add_row(struct teller *t, struct hd_row *row) {
   return last_row(t->story);
 }
 
-static bool is_told(const struct hd_event *e) {
+static bool is_shown(const struct hd_event *e) {
   if (e->op.kind == HD_OP_NONE || e->op.kind >= HD_OP_COUNT) return false;
   unsigned object = hd_op_object(e->op.kind);
   return object != HD_OBJ_THREAD && object != HD_OBJ_NONE && object != HD_OBJ_STREAM;
 }
 
-static void tell_event(struct teller *t, size_t i) {
+static void add_event(struct builder *t, size_t i) {
   const struct hd_event *e = &t->r->event[i];
   struct hd_row row = {.thread = e->op.thread, .first = i, .last = i};
   bool inside, memory = hd_op_object(e->op.kind) == HD_OBJ_MEMORY;
@@ -282,15 +282,15 @@ static void tell_event(struct teller *t, size_t i) {
   if (memory && !inside && hd_op_effect(e->op.kind, 0) != HD_EFF_FREE) note_access(t, e);
 }
 
-/* The last row of the thread, NULL if it has none. */
+/* The last row of the thread, or NULL. */
 static struct hd_row *row_of(struct hd_story *s, unsigned thread) {
   for (size_t i = s->row.n; i-- > 0;)
     if (s->row.v[i].thread == thread) return &s->row.v[i];
   return NULL;
 }
 
-/* The row of a place of the finding: the last one of its thread if that is the line, else a new one. */
-static struct hd_row *place_row(struct teller *t, const struct hd_place *p, bool anywhere) {
+/* The row of a place of the finding: the last row of its thread if it has that line, else a new one. */
+static struct hd_row *place_row(struct builder *t, const struct hd_place *p, bool anywhere) {
   struct hd_row row = {.thread = p->thread_no, .first = 1};
   if (!take_frame(&row, &p->stack)) return NULL;
   for (size_t i = t->story->row.n; i-- > 0;) {
@@ -315,8 +315,8 @@ static void add_wait(struct hd_str *out, const struct hd_place *p) {
   hd_str_fini(&text);
 }
 
-static void tell_wait(struct teller *t, const struct hd_place *p) {
-  if (hd_op_object(p->op) == HD_OBJ_THREAD) return; /* waits for one of the others */
+static void add_wait_row(struct builder *t, const struct hd_place *p) {
+  if (hd_op_object(p->op) == HD_OBJ_THREAD) return; /* waits for another of these threads */
   struct hd_row *last = row_of(t->story, p->thread_no);
   bool cond = hd_op_object(p->op) == HD_OBJ_COND;
   struct hd_row row = {.thread = p->thread_no, .first = 1, .mark = HD_ROW_WAITS};
@@ -340,8 +340,8 @@ static void tell_wait(struct teller *t, const struct hd_place *p) {
   hd_vec_push(&t->story->row, row);
 }
 
-/* The places of the finding itself, as the last rows. */
-static void tell_end(struct teller *t) {
+/* Adds the places of the finding itself as the last rows. */
+static void add_end(struct builder *t) {
   const struct hd_finding *f = t->f;
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];
@@ -349,7 +349,7 @@ static void tell_end(struct teller *t) {
       struct hd_row *row = place_row(t, p, true);
       if (row && row->mark == HD_ROW_STEP) row->mark = HD_ROW_RACES;
     }
-    if (p->role == HD_ROLE_WAITS) tell_wait(t, p);
+    if (p->role == HD_ROLE_WAITS) add_wait_row(t, p);
     if (p->role == HD_ROLE_FREE) {
       struct hd_row *row = place_row(t, p, true);
       if (row) say(row, "frees it");
@@ -359,7 +359,7 @@ static void tell_end(struct teller *t) {
     const struct hd_place *p = &f->place[i];
     if (p->role != HD_ROLE_AT) continue;
     struct hd_row *last = last_row(t->story);
-    /* It happened last, after everything other threads did. */
+    /* It is the last event, after those of all other threads. */
     struct hd_row *row = last && last->thread == p->thread_no ? place_row(t, p, false) : NULL;
     if (!row) {
       struct hd_row own = {.thread = p->thread_no, .first = 1};
@@ -387,8 +387,8 @@ static bool spawns(const struct hd_event *e) {
   return e->op.kind < HD_OP_COUNT && hd_op_effect(e->op.kind, 0) == HD_EFF_SPAWN;
 }
 
-/* Whether the line is one in which the thread creates another. */
-static bool creates(struct teller *t, const struct hd_row *row) {
+/* Whether the thread creates another thread in this line. */
+static bool creates(struct builder *t, const struct hd_row *row) {
   for (size_t i = 0; i < t->r->n; i++) {
     if (!spawns(&t->r->event[i]) || t->r->event[i].op.thread != row->thread) continue;
     struct hd_row at = {0};
@@ -399,9 +399,9 @@ static bool creates(struct teller *t, const struct hd_row *row) {
   return false;
 }
 
-/* Drops rows that do not explain the failure: locks unless the finding is about locks, memory if it is a deadlock, and the
- * arguments prepared for a new thread. */
-static void leave_out(struct teller *t) {
+/* Drops rows that do not explain the failure: locks unless the finding is about locks, memory if it is a deadlock, and
+ * the arguments prepared for a new thread. */
+static void leave_out(struct builder *t) {
   struct hd_story *s = t->story;
   bool locks = t->f->kind == HD_KIND_DEADLOCK || t->f->kind == HD_KIND_DOUBLE_LOCK ||
                t->f->kind == HD_KIND_NOT_OWNER || t->f->kind == HD_KIND_DESTROY_BUSY;
@@ -439,8 +439,8 @@ static void make_room(struct hd_story *s) {
   }
 }
 
-/* What the program calls the thread, or the function that it runs; NULL if neither is known. */
-static char *own_name(struct teller *t, unsigned thread) {
+/* The thread's name given by the program, or its start function; NULL if neither is known. */
+static char *own_name(struct builder *t, unsigned thread) {
   if (thread == 0) return hd_strdup("main");
   if (thread >= t->r->nthreads) return NULL;
   const struct hd_thread_rec *rec = &t->r->thread[thread];
@@ -454,7 +454,7 @@ static char *own_name(struct teller *t, unsigned thread) {
   return name;
 }
 
-static void name_threads(struct teller *t) {
+static void name_threads(struct builder *t) {
   struct hd_story *s = t->story;
   for (unsigned k = 0; k < HD_MAX_THREADS; k++) {
     bool there = false;
@@ -475,7 +475,8 @@ static void name_threads(struct teller *t) {
 
 #define MAX_HELD 16
 
-static void add_locks(struct teller *t, struct hd_str *out, const char *who, const uint64_t *lock, size_t n) {
+static void add_locks(struct builder *t, struct hd_str *out, const char *who, const uint64_t *lock,
+                      size_t n) {
   hd_str_addf(out, "%s held", who);
   for (size_t i = 0; i < n; i++) {
     char *name = hd_symbolize_object(t->sym, lock[i]);
@@ -485,8 +486,8 @@ static void add_locks(struct teller *t, struct hd_str *out, const char *who, con
   if (n == 0) hd_str_add(out, " no lock");
 }
 
-/* The event of a place, or the number of events if there is none. */
-static size_t event_of(const struct teller *t, const struct hd_place *p) {
+/* The event of a place, or the number of events if it has none. */
+static size_t event_of(const struct builder *t, const struct hd_place *p) {
   for (size_t i = t->r->n; i-- > 0;) {
     const struct hd_event *e = &t->r->event[i];
     if (e->op.thread == p->thread_no && p->stack.n && e->op.pc == p->stack.v[0].pc) return i;
@@ -494,8 +495,8 @@ static size_t event_of(const struct teller *t, const struct hd_place *p) {
   return t->r->n;
 }
 
-/* Which lock would have ordered the accesses of a race. */
-static char *remark_of_race(struct teller *t) {
+/* States which lock would have ordered the accesses of a race. */
+static char *remark_of_race(struct builder *t) {
   const struct hd_place *at = NULL, *previous = NULL;
   for (size_t i = 0; i < t->f->nplaces; i++) {
     if (t->f->place[i].role == HD_ROLE_AT) at = &t->f->place[i];
@@ -538,7 +539,7 @@ static bool listed(const char *list, const char *item) {
 }
 
 /* Signals that came while no thread was waiting. */
-static char *remark_of_wakeup(struct teller *t) {
+static char *remark_of_wakeup(struct builder *t) {
   for (size_t i = 0; i < t->f->nplaces; i++) {
     const struct hd_place *p = &t->f->place[i];
     if (p->role != HD_ROLE_WAITS || hd_op_object(p->op) != HD_OBJ_COND) continue;
@@ -573,7 +574,7 @@ static char *remark_of_wakeup(struct teller *t) {
   return NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole story ---- */
 
 size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t max) {
   size_t n = 0;
@@ -590,19 +591,19 @@ size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t 
 struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_finding *f,
                               struct hd_symbolizer *sym) {
   struct hd_story *s = hd_alloc(sizeof *s);
-  struct teller t = {.r = r, .f = f, .sym = sym, .story = s};
+  struct builder t = {.r = r, .f = f, .sym = sym, .story = s};
   struct hd_pending ends[HD_MAX_SITES];
   uint8_t *mark = hd_analysis_mark(r->event, r->n, ends, hd_story_ends(f, ends, HD_MAX_SITES));
-  size_t from = r->n, told = 0;
+  size_t from = r->n, used = 0;
   const uint8_t both = HD_MARK_SHARED | HD_MARK_CONE;
-  while (from > 0 && told < MAX_TOLD) told += (mark[--from] & both) == both;
-  bool threads = false; /* events before the first creation are left out */
+  while (from > 0 && used < MAX_EVENTS) used += (mark[--from] & both) == both;
+  bool threads = false; /* events before the first creation are omitted */
   for (size_t i = 0; i < r->n; i++) {
     threads |= spawns(&r->event[i]);
-    if (i >= from && threads && (mark[i] & both) == both && is_told(&r->event[i])) tell_event(&t, i);
+    if (i >= from && threads && (mark[i] & both) == both && is_shown(&r->event[i])) add_event(&t, i);
   }
   free(mark);
-  tell_end(&t);
+  add_end(&t);
   close_row(&t);
   leave_out(&t);
   name_threads(&t);

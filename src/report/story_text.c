@@ -1,5 +1,5 @@
-/* story_text.c: the story of a finding for people: one column for each thread while there are few. Runs in the
- * supervisor. Readable at 80 columns; colour only adds. */
+/* story_text.c: the story of a finding as text, one column per thread while there are few. Runs in the supervisor. It
+ * fits 80 columns, and colour never carries meaning. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void paint(struct hd_str *out, bool colour, const char *how) {
   if (colour) hd_str_add(out, how);
 }
 
-/* The file most rows are in; it is named once. */
+/* The file that most rows are in, which is named once. */
 static const char *main_file(const struct hd_story *s) {
   const char *best = NULL;
   size_t most = 0;
@@ -39,7 +39,7 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-/* "23 count++;": the line as it is quoted, without comments at its end. */
+/* "23 count++;": the line as quoted, without a trailing comment. */
 static void add_code(struct hd_str *out, const struct hd_row *r, const char *file) {
   if (r->file && file && strcmp(r->file, file) != 0) hd_str_addf(out, "%s:", base_name(r->file));
   hd_str_addf(out, "%d ", r->line);
@@ -66,7 +66,7 @@ static void add_cut(struct hd_str *out, const char *text, size_t width) {
     hd_str_addf(out, "%.*s..", (int)width - 2, text);
 }
 
-/* Breaks `text` into lines of at most `width`, each behind `indent` columns. */
+/* Breaks `text` into lines of at most `width`, each indented by `indent` columns. */
 static void add_wrapped(struct hd_str *out, const char *text, size_t indent, size_t width) {
   while (*text) {
     size_t len = strlen(text);
@@ -107,7 +107,8 @@ void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row, bool
   hd_str_add(out, "fails here");
 }
 
-/* Where the column of the k-th of n threads begins. A row has only one of them, so its text may go on to the right. */
+/* The start of the column of the k-th of n threads. A row fills one column only, so its text may extend to the right.
+ * */
 static size_t column_start(size_t k, size_t n) { return k * (n == 2 ? 36 : n == 3 ? 19 : 14); }
 
 static void add_row(struct hd_str *out, const struct hd_story *s, size_t i, const char *file, bool colour) {

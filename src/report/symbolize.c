@@ -1,9 +1,9 @@
-/* symbolize.c: addresses of the tested process as functions, source lines and variables, with elfutils'
- * libdw. Runs in the supervisor.
+/* symbolize.c: maps addresses of the tested process to functions, source lines and variables, with elfutils' libdw.
+ * Runs in the supervisor.
  *
- * Everything is read from the files of the modules, at the load addresses the runtime recorded: the
- * tested process may be long gone. Nothing is fetched from debug information servers, since a report
- * must not depend on the network. Frames of Heddle itself are dropped here and nowhere else. */
+ * Everything is read from the files of the modules, at the load addresses the runtime recorded, since the tested
+ * process may have ended. Nothing is fetched from debug information servers: a report must not depend on the network.
+ * Frames of Heddle itself are dropped here and nowhere else. */
 #include "report/report.h"
 
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t 
     memcpy(path, modules[i].path, sizeof modules[i].path);
     path[sizeof path - 1] = '\0';
     if (!path[0]) snprintf(path, sizeof path, "%s", program);
-    /* A library loaded by a relative name; what is no file at all (the vdso) is not found, and left out. */
+    /* A library loaded by a relative name. A module without a file (the vdso) is not found, and omitted. */
     char *full = path[0] == '/' ? hd_strdup(path) : hd_sprintf("%s/%s", s->cwd, path);
     if (access(full, R_OK) == 0) dwfl_report_elf(s->dwfl, full, full, -1, modules[i].base, true);
     free(full);
@@ -56,7 +56,7 @@ void hd_symbolizer_free(struct hd_symbolizer *s) {
 
 /* ---- names ---- */
 
-/* C++ names come from the C++ library if there is one; Heddle itself does not link it. */
+/* The C++ library demangles names if it is installed; Heddle does not link it. */
 static char *demangle(const char *name, bool type) {
   static char *(*cxa)(const char *, char *, size_t *, int *);
   static bool looked;
@@ -73,7 +73,7 @@ static char *demangle(const char *name, bool type) {
 
 char *hd_symbolize_type(const char *name) { return demangle(name, true); }
 
-/* For a function the parameters say nothing that the line does not: std::f<int>(long) is std::f<int>. */
+/* Drops the parameters, which the source line shows anyway: std::f<int>(long) becomes std::f<int>. */
 static char *function_name(const char *linkage) {
   char *name = demangle(linkage, false);
   size_t len = strlen(name);
@@ -96,7 +96,7 @@ static const char *attr_string(Dwarf_Die *die, unsigned name) {
   return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
 }
 
-/* The linkage name tells C++ scopes; C has the plain name only. */
+/* The linkage name includes C++ scopes; C has the plain name only. */
 static char *die_function(Dwarf_Die *die) {
   const char *linkage = attr_string(die, DW_AT_linkage_name);
   if (linkage) return function_name(linkage);
@@ -104,7 +104,7 @@ static char *die_function(Dwarf_Die *die) {
   return plain ? hd_strdup(plain) : NULL;
 }
 
-/* The runtime's own frames say nothing about the program. */
+/* Whether the module is Heddle's runtime, whose frames are dropped. */
 static bool is_runtime(Dwfl_Module *mod) {
   const char *name = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
   const char *base = name ? strrchr(name, '/') : NULL;
@@ -113,7 +113,7 @@ static bool is_runtime(Dwfl_Module *mod) {
 
 /* ---- locations ---- */
 
-/* Takes "a/./b" and "a/x/../b" out of a path, in place. */
+/* Resolves "a/./b" and "a/x/../b" in a path, in place. */
 static void clean_path(char *path) {
   HD_VEC(char *) part = {0};
   bool absolute = path[0] == '/';
@@ -128,7 +128,7 @@ static void clean_path(char *path) {
   struct hd_str out;
   hd_str_init(&out);
   for (size_t i = 0; i < part.n; i++) hd_str_addf(&out, "%s%s", i || absolute ? "/" : "", part.v[i]);
-  strcpy(path, out.s); /* never longer than it was */
+  strcpy(path, out.s); /* never longer than before */
   hd_str_fini(&out);
   hd_vec_free(&part);
 }
@@ -150,7 +150,7 @@ static const char *comp_dir_of(Dwarf_Die *cu) {
 
 static void add_frame(struct hd_frames *out, struct hd_frame *f) { hd_vec_push(out, *f); }
 
-/* Where the inlined call stood: the location of the frame around it. */
+/* The call site of an inlined function: the location of the frame around it. */
 static void set_call_site(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die *cu, Dwarf_Die *inlined) {
   Dwarf_Attribute attr;
   Dwarf_Word v;
@@ -162,8 +162,8 @@ static void set_call_site(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die
   if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_column, &attr), &v) == 0) f->column = (int)v;
 }
 
-/* The compilation unit of `pc`. libdw finds it by .debug_aranges, which clang does not write; then every unit
- * of the module is asked. */
+/* The compilation unit of `pc`. libdw finds it by .debug_aranges, which clang does not write; then every unit of the
+ * module is checked. */
 static Dwarf_Die *find_unit(Dwfl_Module *mod, uint64_t pc, Dwarf_Addr *bias) {
   Dwarf_Die *cu = dwfl_module_addrdie(mod, pc, bias);
   if (cu) return cu;
@@ -182,8 +182,8 @@ static void set_line(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die *cu,
 
 static bool in_header(const char *path) { return path && strncmp(path, "/usr/", 5) == 0; }
 
-/* Of code that was inlined from a header the line may be known and not the scope: libdw does not find those of lambdas.
- * What matters is then the last line before it that is in the file of the function itself, which begins at `low`. */
+/* Code inlined from a header may have a known line but no known scope: libdw does not find the scopes of lambdas. Then
+ * use the last line before it in the file of the function itself, which begins at `low`. */
 static void set_own_line(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die *cu, uint64_t low,
                          uint64_t addr) {
   Dwarf_Lines *lines;
@@ -223,7 +223,7 @@ static bool add_scopes(struct hd_symbolizer *s, Dwarf_Die *cu, uint64_t addr, st
     free(inner);
     return false;
   }
-  /* dwarf_getscopes goes on in the abstract origin; the lexical parents of the concrete one are wanted. */
+  /* dwarf_getscopes continues in the abstract origin; the lexical parents of the concrete one are needed. */
   n = dwarf_getscopes_die(&inner[first], &scopes);
   bool added = false;
   for (int i = 0; i < n; i++) {
@@ -250,7 +250,7 @@ void hd_frames_drop(struct hd_frames *f, size_t i) {
   f->n--;
 }
 
-/* Functions of heddle.h and its kin are not the program's either. */
+/* Whether the frame is in heddle.h or another header of ours, which is not part of the program either. */
 static bool is_own_header(const struct hd_frame *f) {
   static const char *const name[] = {"/heddle.h", "/heddle.hpp", "/heddle_gtest.hpp", "/heddle_catch2.hpp"};
   size_t len = f->path ? strlen(f->path) : 0;
@@ -261,7 +261,8 @@ static bool is_own_header(const struct hd_frame *f) {
   return false;
 }
 
-/* Inlined helpers of system headers (a checked memcpy, std::atomic's load) tell less than where they stand. */
+/* Inlined helpers of system headers (a checked memcpy, std::atomic's load) are less informative than their call site.
+ * */
 static void drop_header_frames(struct hd_frames *f, size_t first) {
   for (size_t i = f->n; i-- > first;)
     if (is_own_header(&f->v[i])) hd_frames_drop(f, i);

@@ -1,7 +1,7 @@
-/* text.c: findings and summaries for people. Runs in the supervisor.
+/* text.c: findings and summaries as text. Runs in the supervisor.
  *
- * Plain text that reads well at 80 columns; colour only adds, it never carries meaning. Each place is
- * quoted with its source line when the file can be read. */
+ * Plain text for 80 columns; colour never carries meaning. Each place is quoted with its source line when the file can
+ * be read. */
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static void add_name(struct hd_str *out, const struct hd_place *p) {
     hd_str_addf(out, "%#llx", (unsigned long long)p->object_addr);
 }
 
-/* The size holds the descriptor, the upper byte of the object its type. */
+/* `size` holds the descriptor, the upper byte of the object its type. */
 static void add_io_wait(struct hd_str *out, const struct hd_place *p) {
   static const char *const kind[] = {"", "file", "pipe", "socket", "eventfd", "timerfd", "epoll"};
   const char *to = p->op == HD_OP_IOREAD    ? "read from"
@@ -128,7 +128,7 @@ static void add_io_wait(struct hd_str *out, const struct hd_place *p) {
 }
 
 void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
-  if (p->op == HD_OP_SPINWAIT) {
+  if (hd_op_effect(p->op, 0) == HD_EFF_AWAIT) {
     hd_str_add(out, "spins on ");
     add_name(out, p);
     return;
@@ -143,8 +143,7 @@ void hd__text_wait(struct hd_str *out, const struct hd_place *p) {
       return;
     case HD_OBJ_COND: hd_str_add(out, "waits on the condition "); break;
     case HD_OBJ_RWLOCK:
-      hd_str_addf(out, "waits to %s ",
-                  p->op == HD_OP_RDLOCK || p->op == HD_OP_TIMEDRDLOCK ? "read" : "write");
+      hd_str_addf(out, "waits to %s ", hd_op_effect(p->op, 0) == HD_EFF_SHARE ? "read" : "write");
       break;
     case HD_OBJ_FUTEX: hd_str_add(out, "waits on the futex "); break;
     case HD_OBJ_SEM: hd_str_add(out, "waits for the semaphore "); break;
@@ -211,8 +210,8 @@ static void add_place(struct hd_str *out, const struct hd_place *p, bool colour)
   hd_str_fini(&what);
 }
 
-/* Several threads may wait for one lock; where it was taken is shown once. */
-static bool told_before(const struct hd_finding *f, size_t i) {
+/* Several threads may wait for one lock: the place of its acquisition is shown once. */
+static bool repeats_earlier(const struct hd_finding *f, size_t i) {
   const struct hd_place *p = &f->place[i];
   for (size_t k = 0; k < i && p->role == HD_ROLE_HOLDS; k++) {
     const struct hd_place *q = &f->place[k];
@@ -223,7 +222,7 @@ static bool told_before(const struct hd_finding *f, size_t i) {
 }
 
 /* Waits and holders are rows of the story. */
-static bool told_in_story(const struct hd_finding *f, const struct hd_place *p) {
+static bool is_in_story(const struct hd_finding *f, const struct hd_place *p) {
   if (!f->story || p->role == HD_ROLE_HOLDS) return f->story;
   if (p->role != HD_ROLE_WAITS) return false;
   for (size_t i = 0; i < f->story->row.n; i++)
@@ -231,8 +230,8 @@ static bool told_in_story(const struct hd_finding *f, const struct hd_place *p) 
   return false;
 }
 
-bool hd__text_told(const struct hd_finding *f, size_t i) {
-  return told_before(f, i) || told_in_story(f, &f->place[i]);
+bool hd__text_redundant(const struct hd_finding *f, size_t i) {
+  return repeats_earlier(f, i) || is_in_story(f, &f->place[i]);
 }
 
 /* ---- the cycle of a deadlock ---- */
@@ -301,7 +300,8 @@ static void add_replay(struct hd_str *out, const struct hd_finding *f) {
   hd_str_addc(out, '\n');
 }
 
-/* A title that lists threads is wrapped, after a semicolon if there is one; one that quotes the program stays on its line. */
+/* A title that lists threads is wrapped, after a semicolon if it has one. A title that quotes the program stays on one
+ * line. */
 static void add_title(struct hd_str *out, const struct hd_finding *f) {
   struct hd_str title;
   hd_str_init(&title);
@@ -337,7 +337,7 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
   }
   if (f->kind == HD_KIND_DEADLOCK) add_cycle(out, f);
   for (size_t i = 0; i < f->nplaces; i++)
-    if (!hd__text_told(f, i)) add_place(out, &f->place[i], colour);
+    if (!hd__text_redundant(f, i)) add_place(out, &f->place[i], colour);
   if (f->story) hd__text_story(out, f->story, colour);
   for (size_t i = 0; i < f->nnotes; i++)
     hd_str_addf(out, "  %s noted at event %llu: %s\n", f->note[i].thread,
@@ -380,7 +380,7 @@ static void add_bound(struct hd_str *out, const struct hd_summary *s) {
     hd_str_addf(out, " without %ss", what);
 }
 
-/* What a search that was ended has covered. */
+/* The coverage of a search that was stopped. */
 static void add_covered(struct hd_str *out, const struct hd_summary *s) {
   hd_str_add(out, s->bound_done ? ", complete for all schedules" : ", not every schedule");
   add_bound(out, s);
@@ -440,7 +440,7 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
   }
 }
 
-/* Which strategy ran how many of the executions, and found what; nothing when the first one was all. */
+/* The executions and findings of each strategy; nothing when there was only one. */
 static void add_phases(struct hd_str *out, const struct hd_summary *s) {
   int used = 0;
   for (int i = 1; i < HD_MAX_PHASES && s->phase[i].strategy; i++) used |= s->phase[i].executions > 0;

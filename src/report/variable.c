@@ -1,8 +1,8 @@
-/* variable.c: the part of a variable that an address is in: `accounts[2].balance` instead of `accounts+88`. Runs in the
+/* variable.c: names the part of a variable at an address: `accounts[2].balance` instead of `accounts+88`. Runs in the
  * supervisor.
  *
- * The variable is the one whose location in the debug information is the address of the symbol. From there its type
- * is followed down to what is not made of parts, or is a matter of the system (a mutex). */
+ * The variable is the one whose location in the debug information is the address of the symbol. From there the type is
+ * followed down to a scalar or a type of the system (a mutex). */
 #include "report/report.h"
 
 #include <dwarf.h>
@@ -21,7 +21,7 @@ static bool is_at(Dwarf_Die *die, uint64_t addr) {
          op[0].atom == DW_OP_addr && op[0].number == addr;
 }
 
-/* Whether the variable at `addr` is below `die`; puts it into `found`. */
+/* Searches for the variable at `addr` below `die`, and stores it in `found`. */
 static bool find_below(Dwarf_Die *die, uint64_t addr, unsigned depth, Dwarf_Die *found) {
   Dwarf_Die child;
   if (depth == MAX_DEPTH || dwarf_child(die, &child) != 0) return false;
@@ -42,7 +42,7 @@ static bool find_below(Dwarf_Die *die, uint64_t addr, unsigned depth, Dwarf_Die 
   return false;
 }
 
-/* Asked for the same few variables again and again, so the last ones are kept while their module is. */
+/* The same few variables are looked up repeatedly, so the last ones are cached while their module is loaded. */
 static struct {
   Dwfl_Module *mod;
   uint64_t addr;
@@ -79,7 +79,7 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *type) {
   return dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attr), type) != NULL;
 }
 
-/* Without names given to it and what may be done with it. */
+/* Strips typedefs and qualifiers. */
 static bool strip(Dwarf_Die *type) {
   for (unsigned i = 0; i < 4 * MAX_DEPTH; i++) {
     switch (dwarf_tag(type)) {
@@ -101,7 +101,7 @@ static bool is_of_the_system(Dwarf_Die *type) {
   return file && strncmp(file, "/usr/", 5) == 0;
 }
 
-/* The member that `offset` is in; makes the offset one within it. */
+/* Enters the member at `offset`, and makes the offset relative to it. */
 static bool enter_member(struct hd_str *out, Dwarf_Die *type, uint64_t *offset) {
   Dwarf_Die child;
   if (dwarf_child(type, &child) != 0) return false;
@@ -122,7 +122,7 @@ static bool enter_member(struct hd_str *out, Dwarf_Die *type, uint64_t *offset) 
   return false;
 }
 
-/* The element that `offset` is in. Of several dimensions only the first is told apart. */
+/* Enters the element at `offset`. Only the first of several dimensions is distinguished. */
 static bool enter_element(struct hd_str *out, Dwarf_Die *type, uint64_t *offset) {
   Dwarf_Die of, range, second;
   Dwarf_Word size;

@@ -22,7 +22,7 @@ bool hd_attachment_find(struct hd_attachment *a) {
 
 int hd__attach_command(struct hd_command *c, const struct hd_attachment *a, char **argv, struct hd_err *err) {
   char name[64], exe[HD_PATH_MAX];
-  /* What the process calls itself need not be where it is. */
+  /* argv[0] of the process need not be its path. */
   snprintf(name, sizeof name, "/proc/%d/exe", (int)getppid());
   ssize_t len = readlink(name, exe, sizeof exe - 1);
   if (len <= 0) return hd_fail(err, HD_EENV, "cannot find the test program: %s: %s", name, strerror(errno));

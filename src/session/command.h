@@ -1,4 +1,4 @@
-/* command.h: what is run: a program that was checked, with its arguments, environment and folder.
+/* command.h: the command to run: a validated program with its arguments, environment and folder.
  * Runs in the supervisor. */
 #ifndef HD_SESSION_COMMAND_H
 #define HD_SESSION_COMMAND_H
@@ -8,7 +8,7 @@
 
 /* ---- paths.c ---- */
 
-/* The folder of libheddle_rt.so and of include/heddle.h; NULL if it cannot be found out. */
+/* The folder of libheddle_rt.so and of include/heddle.h; NULL if it cannot be determined. */
 const char *hd_libdir(void);
 
 /* ---- program.c ---- */
@@ -28,8 +28,8 @@ int hd_program_open(const char *name, const char *path_env, const char *cwd, str
                     struct hd_err *err);
 void hd_program_fini(struct hd_program *p);
 
-/* When a call of hd_check is what is searched, `template` is the process that waits at the call and is copied to start
- * another one; without it, the program starts from its beginning with the results of the calls before that one. */
+/* When a call of hd_check is searched, `template` is the process that waits at the call; each tested process is a copy
+ * of it. Without a template, the program starts from its beginning with the results of the earlier calls. */
 struct hd_command {
   struct hd_program program;
   char **argv, **envp;

@@ -29,7 +29,7 @@ static void *map_file(int fd, uint64_t size, uint64_t address) {
   return p == MAP_FAILED ? NULL : p;
 }
 
-/* A file in memory, and where it is mapped. */
+/* Creates and maps a memory file. */
 static int make_file(const char *name, uint64_t size, uint64_t address, int *fd, void **at,
                      struct hd_err *err) {
   *fd = memfd_create(name, MFD_CLOEXEC);
@@ -92,9 +92,10 @@ int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err) {
   int rc = empty(c->fd, HD_SHM_SIZE, err);
   if (rc != HD_OK) return rc;
   fill_header(c);
-  hd_inexact_note(c->good.inexact, HD_INEXACT_OVERWRITTEN, 0); /* what was noted since it was saved is gone */
+  hd_inexact_note(c->good.inexact, HD_INEXACT_OVERWRITTEN,
+                  0); /* reasons noted since the last save are lost */
   c->ctl->status = c->good;
-  /* What the counts refer to is gone. */
+  /* The entries that these count are lost. */
   c->ctl->status.nfindings = c->ctl->status.nmodules = 0;
   c->ctl->status.visible_count = c->ctl->status.visible_at_start = c->ctl->status.path_len = 0;
   c->ctl->status.shared_seen = 0;

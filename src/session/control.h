@@ -12,15 +12,15 @@ struct hd_control {
   bool borrowed; /* the search memory belongs to another control */
   struct hd_ctl *ctl;
   struct hd_shared *shared; /* head of the search memory */
-  struct hd_config config;  /* what the process was given, where it cannot change it */
-  struct hd_status good;    /* status when it was last seen sane */
+  struct hd_config config;  /* a copy of the process's configuration, out of its reach */
+  struct hd_status good;    /* the last sane status */
 };
 
 /* `with`: another control whose search memory is shared, or NULL for a new one. */
 int hd_control_init(struct hd_control *c, const struct hd_config *config, const struct hd_control *with,
                     struct hd_err *err);
-/* Uses the shared memory that another process has made: restores files that a tested process has changed, then empties
- * all but the configuration. pre: the descriptors are those of HD_CTL_FD and HD_SEARCH_FD. */
+/* Uses shared memory created by another process: restores files that a tested process changed, then clears everything
+ * except the configuration. pre: the descriptors are those of HD_CTL_FD and HD_SEARCH_FD. */
 int hd_control_inherit(struct hd_control *c, struct hd_err *err);
 void hd_control_fini(struct hd_control *c);
 void *hd_control_area(const struct hd_control *c, uint64_t offset);
@@ -28,14 +28,14 @@ void *hd_control_area(const struct hd_control *c, uint64_t offset);
 /* Writes the schedule where the runtime reads it. pre: the control's configuration is that of the schedule. */
 void hd_control_schedule(const struct hd_control *c, const struct hd_schedule *s);
 
-/* Whether the shared memory can be believed: a wild write of the program may have hit it. */
+/* Whether the shared memory can be trusted: a wild write of the program may have hit it. */
 bool hd_control_sane(const struct hd_control *c);
-/* Remembers the counters. pre: sane. */
+/* Saves the counters. pre: sane. */
 void hd_control_save(struct hd_control *c);
-/* Empties the shared memory and restores the configuration and the counters last saved. `last`: the number of the last
+/* Clears the shared memory and restores the configuration and the counters last saved. `last`: the number of the last
  * execution, in case the search memory is lost too. */
 int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err);
-/* Releases the locks that the process, which is dead, held. */
+/* Releases the locks that the dead process held. */
 void hd_control_died(struct hd_control *c);
 
 /* ---- captures: findings copied out of the shared memory, with their schedules ---- */
@@ -48,8 +48,8 @@ struct hd_capture {
   size_t nvisible;
 };
 void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size_t index);
-/* The supervisor's own finding: the process died during an execution. Its schedule is empty if the shared memory is not
- * sane. */
+/* The supervisor's own finding: the process died during an execution. Its schedule is empty if the shared memory is
+ * not sane. */
 void hd_capture_death(struct hd_capture *out, const struct hd_control *c, enum hd_kind kind, int signal,
                       int status);
 void hd_capture_fini(struct hd_capture *c);

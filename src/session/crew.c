@@ -1,14 +1,14 @@
 /* crew.c: the processes of one search. Runs in the supervisor.
  *
- * The first worker finds out how executions can begin again; then the others join it. What they share outlives
- * each of them: the next process of a worker goes on where the last one died. */
+ * The first worker determines how executions can be restarted; then the others join it. The shared memory outlives
+ * each process: the next process of a worker continues where the last one died. */
 #include "session/session_int.h"
 
 #include <signal.h>
 #include <string.h>
 
-#define CRASH_LOOP 100 /* processes of a worker that die one after the other without finishing an execution */
-#define RETRIES 3 /* of an execution whose process was killed; then the program is taken to do it itself */
+#define CRASH_LOOP 100 /* consecutive processes of a worker that die without finishing an execution */
+#define RETRIES 3 /* of an execution whose process was killed; then the program itself is held responsible */
 #define RETRIES_START 16 /* the same, before main: nothing of the program has run */
 #define TICK_FIRST_MS 5  /* while the other workers wait for the first */
 
@@ -24,7 +24,7 @@ static int start_worker(struct hd_session *s, unsigned i, struct hd_err *err) {
   return rc;
 }
 
-/* The others begin when the first knows how executions can begin again. */
+/* The others start when the first has determined how executions can be restarted. */
 static int start_others(struct hd_session *s, struct hd_err *err) {
   const struct hd_worker *first = &s->worker[0];
   for (unsigned i = 1; i < s->nworkers; i++) {
@@ -38,7 +38,7 @@ static int start_others(struct hd_session *s, struct hd_err *err) {
   return HD_OK;
 }
 
-/* The program died before the runtime was ready (a missing library, say): once more, to see what it says. */
+/* The program died before the runtime was ready (a missing library, say): runs it once more, to show its output. */
 static int explain_start(struct hd_session *s, struct hd_err *err) {
   struct hd_str said;
   hd_str_init(&said);
@@ -63,7 +63,7 @@ static int explain_start(struct hd_session *s, struct hd_err *err) {
   return rc;
 }
 
-/* The one bound asked for is covered. */
+/* Whether the one requested bound is covered. */
 static bool bound_over(const struct hd_session *s) {
   const struct hd_control *w = &s->worker[0].control;
   return w->config.bound_kind && !w->config.bound_iterate && w->shared->bounds_done == w->config.bound + 1;
@@ -88,7 +88,7 @@ static void stop_all(struct hd_session *s) {
       __atomic_store_n(&s->worker[i].control.ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
 }
 
-/* Killed from outside, not by anything the program did: the same execution again. */
+/* Whether the process was killed from outside, not by the program: then the execution is repeated. */
 static bool killed_from_outside(struct hd_worker *w, const struct hd_outcome *o) {
   if ((o->end != HD_PROCESS_DIED && o->end != HD_PROCESS_START) || o->signal != SIGKILL) return false;
   uint64_t execution = w->control.ctl->status.execution;
@@ -97,8 +97,8 @@ static bool killed_from_outside(struct hd_worker *w, const struct hd_outcome *o)
   return w->retries <= (o->end == HD_PROCESS_START ? RETRIES_START : RETRIES);
 }
 
-/* A process of worker i has ended. Returns an error, HD_OK; *again when the worker needs a new process, *stop when
- * the search cannot go on. */
+/* A process of worker i has ended. Returns HD_OK or an error. Sets *again when the worker needs a new process, and
+ * *stop when the search cannot continue. */
 static int ended(struct hd_session *s, unsigned i, struct hd_outcome *o, bool *again, enum hd_stop *stop,
                  struct hd_err *err) {
   struct hd_worker *w = &s->worker[i];
@@ -140,7 +140,7 @@ static bool any_running(const struct hd_session *s) {
   return false;
 }
 
-/* A wild write has hit what all share: nobody may use it while it is put in order. */
+/* A wild write has hit the shared memory: no process may use it during the repair. */
 static void end_others(struct hd_session *s, const struct hd_watch *watch) {
   for (unsigned i = 0; i < s->nworkers; i++)
     if (s->process[i].running) kill(s->process[i].group ? -s->process[i].pid : s->process[i].pid, SIGKILL);

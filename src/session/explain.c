@@ -1,9 +1,9 @@
-/* explain.c: makes a finding easier to understand: shows it by the run of a smaller schedule, line by line, with the two
- * steps whose order decides. Runs in the supervisor.
+/* explain.c: makes a finding easier to understand: shows the run of a smaller schedule, line by line, with the two
+ * steps whose order is decisive. Runs in the supervisor.
  *
- * Which two: pairs of dependent steps are reversed, the last ones first, until one reversal makes the failure disappear.
- * To reverse a pair, the steps of the second thread are moved before the first step; the rest keeps its order as far as
- * possible. */
+ * To find the two, pairs of dependent steps are reversed, latest first, until one reversal makes the failure
+ * disappear. To reverse a pair, the steps of the second thread are moved before the first step; the rest keeps its
+ * order as far as possible. */
 #include "analysis/analysis.h"
 #include "session/rerun.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAX_PAIRS 24    /* tried */
-#define ORDER_GRACE 0.5 /* seconds for them when the time is spent */
+#define ORDER_GRACE 0.5 /* seconds for them when the time is used up */
 
 struct explainer {
   const struct hd_command *command;
@@ -21,19 +21,21 @@ struct explainer {
   struct hd_finding *f;
 };
 
-/* ---- the schedule as units: a step with the choices made in it ---- */
+/* ---- the schedule as units: a step with what was decided in it ---- */
 
 struct units {
-  size_t *at; /* owned: where each begins in the steps; one more for the end */
+  size_t *at; /* owned: the first step of each; one more for the end */
   size_t n;
   size_t *of; /* owned: the unit of each event */
 };
 
-/* False when events and steps do not go together one by one. */
+/* False when events and steps do not correspond one to one. */
 static bool units_init(struct units *u, const struct hd_schedule *s, const struct hd_event *ev, size_t n) {
   HD_VEC(size_t) at = {0};
-  for (size_t i = 0; i < s->nsteps; i++)
-    if (!(s->step[i] & HD_STEP_CHOICE)) hd_vec_push(&at, i);
+  struct hd_decision d;
+  unsigned units;
+  for (size_t i = 0; i < s->nsteps && (units = hd_decision_get(s->step + i, s->nsteps - i, &d)); i += units)
+    if (d.kind == HD_DECIDE_THREAD) hd_vec_push(&at, i);
   u->n = at.n;
   hd_vec_push(&at, s->nsteps);
   u->at = at.v;
@@ -77,7 +79,7 @@ static struct hd_schedule reversed(const struct hd_schedule *s, const struct uni
   return t;
 }
 
-/* Looks for the pair and adds it to the story. */
+/* Searches for the pair and adds it to the story. */
 static int find_order(struct explainer *x, double deadline, struct hd_err *err) {
   const struct hd_rerun *run = &x->r->rerun;
   struct hd_story *story = x->f->story;
@@ -112,14 +114,14 @@ static int find_order(struct explainer *x, double deadline, struct hd_err *err) 
   return rc;
 }
 
-/* ---- the finding as the smaller schedule shows it ---- */
+/* ---- the finding of the smaller schedule ---- */
 
-/* Replaces the finding by that of the smaller schedule's run; what is known about the search stays. */
+/* Replaces the finding by that of the smaller schedule's run; data about the search are kept. */
 static struct hd_finding *replace(const struct hd_command *cmd, struct hd_finding *f,
                                   const struct hd_reduction *r) {
   struct hd_symbolizer *sym;
   struct hd_finding *now = hd_rerun_finding(&r->rerun, cmd, &sym);
-  /* A death says nothing about places. */
+  /* The death of a process has no places. */
   if (now->partial && !f->partial) {
     hd_finding_free(now);
     now = f;
@@ -152,7 +154,7 @@ int hd_explain(const struct hd_command *cmd, const struct hd_schedule *s, const 
   if (rc != HD_OK || !out->found) return rc;
   *f = replace(cmd, *f, out);
   struct explainer x = {cmd, in, hang_timeout, out, *f};
-  /* A race is one in either order, and a leak does not depend on when it happened. */
+  /* A race exists in either order, and a leak does not depend on the order. */
   bool ordered = (*f)->kind != HD_KIND_DATA_RACE && (*f)->kind != HD_KIND_LEAK;
   if ((*f)->story && ordered) rc = find_order(&x, deadline + ORDER_GRACE, err);
   return rc;

@@ -1,14 +1,12 @@
 /* gdb.c: `heddle replay --gdb`: a debugger inside the failing execution. Runs in the supervisor.
  *
- * gdb and its script (src/gdb/heddle-gdb.py) start the program as often as they like, since going back means starting
- * again. Each time gdb runs `heddle gdb-start` in the program's place: it restores files that the last process changed,
- * empties the shared memory, writes the schedule there and becomes the program, with the arguments, environment, folder,
- * input and output of every other replay. So its addresses are the same, and what gdb adds to an environment does not
- * matter.
+ * gdb and its script (src/gdb/heddle-gdb.py) start the program repeatedly, since going back means restarting. Each
+ * time gdb runs `heddle gdb-start` in the program's place: it restores files that the last process changed, clears the
+ * shared memory, writes the schedule there and becomes the program, with the arguments, environment, folder, input and
+ * output of every other replay. So its addresses are the same, and gdb's additions to the environment do not matter.
  *
- * What that needs is inherited, at fixed descriptors: the shared memory, the plan (JSON: what the script and gdb-start
- * have to know) and where the program's output goes. This process stays, to forward that output and to restore files at
- * the end. */
+ * gdb-start inherits fixed descriptors: the shared memory, the plan (JSON, for the script and gdb-start) and the
+ * program's output. This process stays alive to forward that output and to restore files at the end. */
 #include "session/rerun.h"
 
 #include <errno.h>
@@ -27,11 +25,11 @@
 enum { PLAN_FD = HD_SEARCH_FD + 1, OUT_FD, ERR_FD };
 
 #define PLAN_VERSION 1 /* heddle-gdb.py checks it */
-#define DRAIN_MS 100   /* without a pidfd, how often to see whether gdb has ended */
+#define DRAIN_MS 100   /* without a pidfd, the interval for checking whether gdb has ended */
 
 /* ---- the plan ---- */
 
-/* Where to stop first: the last scheduling point before the finding. When no thread can go on there is no failing step;
+/* The first stop: the last scheduling point before the finding. When no thread can continue there is no failing step;
  * 0 stops at the finding itself. */
 static uint64_t first_stop(const struct hd_rerun *run) {
   const struct hd_finding_rec *f = run->capture.rec;
@@ -176,7 +174,7 @@ static int start_gdb(char **argv, const int fd[5], pid_t *pid, struct hd_err *er
   return hd_fail(err, HD_EENV, "cannot start gdb: %s", strerror(e));
 }
 
-/* Forwards what the program prints until gdb has ended. Returns its wait status. */
+/* Forwards the program's output until gdb has ended. Returns its wait status. */
 static int wait_for_gdb(pid_t pid, struct hd_streams *s) {
   int status, pidfd = pidfd_open(pid, 0), seen = hd_interrupts();
   while (waitpid(pid, &status, WNOHANG) == 0) {
@@ -194,7 +192,7 @@ static int wait_for_gdb(pid_t pid, struct hd_streams *s) {
   return status;
 }
 
-/* gdb's command line: our script is read before anything the user asks for. */
+/* gdb's command line: our script is read before the user's arguments take effect. */
 static char **gdb_command(const char *program, const char *script, char **args) {
   HD_VEC(char *) v = {0};
   hd_vec_push(&v, "gdb");

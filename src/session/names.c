@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Strategies that the runtime knows. A systematic one ends by itself, when every schedule is covered; the others sample
- * until the executions asked for are done. */
+/* The runtime's strategies. A systematic one ends by itself when every schedule is covered; the others sample until
+ * the requested executions are done. */
 static const struct hd_strategy_info strategies[] = {
     {"auto", true, "alternates the optimal search and samplers: fast first bugs, small spaces completely"},
     {"optimal", true, "all schedules: one execution per class of equivalent schedules"},

@@ -1,4 +1,4 @@
-/* paths.c: where the files that belong to this `heddle` are.
+/* paths.c: locates the files that belong to this `heddle`.
  *
  * Runs in the supervisor. Nothing is fixed at build time: an installation can be moved or copied as a
  * whole. root is the folder of the binary (its parent when that folder is called bin), and the library

@@ -14,7 +14,7 @@ enum hd_output { HD_OUTPUT_NULL, HD_OUTPUT_SHOW, HD_OUTPUT_KEEP };
 #define HD_OUTPUT_MAX (1u << 20) /* bytes kept of the output of a finding */
 
 struct hd_input {
-  int fd; /* memfd with all of it, or -1: none */
+  int fd; /* memfd with the whole input, or -1: none */
   size_t size;
   bool inherit; /* the terminal (or an open pipe) itself */
 };
@@ -34,18 +34,18 @@ struct hd_streams {
 int hd_streams_open(struct hd_streams *s, const struct hd_input *in, enum hd_output how, struct hd_str *kept,
                     struct hd_err *err);
 void hd_streams_child_started(struct hd_streams *s); /* closes the child's ends */
-bool hd_streams_pump(struct hd_streams *s, int i);   /* forwards what is there; false at the end */
+bool hd_streams_pump(struct hd_streams *s, int i);   /* forwards available data; false at the end */
 void hd_streams_close(struct hd_streams *s);
 
 /* ---- supervise.c: one tested process ---- */
 
 /* How a process ended. */
 enum hd_process_end {
-  HD_PROCESS_DONE,    /* the runtime finished what it was asked for */
+  HD_PROCESS_DONE,    /* the runtime finished its work */
   HD_PROCESS_ERROR,   /* it gave up: status.error */
   HD_PROCESS_DIED,    /* a signal, or exit by itself */
   HD_PROCESS_HUNG,    /* killed by the watchdog */
-  HD_PROCESS_STOPPED, /* killed since it did not stop when asked to */
+  HD_PROCESS_STOPPED, /* killed since it did not stop on request */
   HD_PROCESS_START,   /* died before the runtime was ready */
 };
 
@@ -54,10 +54,10 @@ struct hd_outcome {
   int signal, status; /* DIED: the signal, or 0 and the exit status */
 };
 
-/* What kind of finding it is when the process ended like that. */
+/* The kind of finding for such an end of the process. */
 enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *c);
 
-/* An execution that computes without a visible operation for this many hang timeouts hangs too. */
+/* An execution that computes without a visible operation for this many hang timeouts counts as hung too. */
 #define HD_STEP_TIMEOUT 6
 
 struct hd_watch {
@@ -65,7 +65,7 @@ struct hd_watch {
   double step_timeout; /* seconds of life without a visible operation; 0: no limit */
   double deadline;     /* on the clock of hd_now; 0: none */
   int interrupts;      /* hd_interrupts() that are already handled */
-  int tick_ms;         /* how long to wait for news; 0: a tenth of a second */
+  int tick_ms;         /* polling interval; 0: a tenth of a second */
 };
 
 /* Counters that change while a process makes progress. */
@@ -81,7 +81,7 @@ struct hd_process {
   pid_t pid;
   int pidfd;
   bool group;
-  bool stopping; /* it was asked to stop */
+  bool stopping; /* a stop was requested */
   double stop_since;
   bool alarmed;      /* HD_SIG_HANG has been sent */
   double changed_at; /* when activity was last seen, or when the alarm was sent */
@@ -106,9 +106,9 @@ int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struc
 /* Replaces this process by the program, set up as hd_process_start does. Returns only on failure. */
 int hd_exec(const struct hd_command *cmd, const struct hd_control *control, const struct hd_streams *s,
             struct hd_err *err);
-/* Raises the limit of open files to what the runtime needs. */
+/* Raises the limit of open files as the runtime requires. */
 void hd_raise_file_limit(void);
-/* Restores what the process of this control, which is dead, has changed in the file system. */
+/* Restores files that the dead process of this control changed. */
 void hd_restore_files(const struct hd_control *control);
 
 /* From now on SIGINT, SIGTERM and SIGHUP ask searches to stop. */

@@ -1,7 +1,7 @@
-/* program.c: is this an executable built with heddle cc, and which one is it? Runs in the supervisor.
+/* program.c: validates and identifies an executable built with heddle cc. Runs in the supervisor.
  *
- * Every way in which the program can be the wrong thing is diagnosed here, before anything is started, so that the user
- * reads one line that says what to do. */
+ * Every problem with the program is diagnosed here, before anything is started, so that the user gets one line with
+ * the remedy. */
 #include "session/command.h"
 
 #include <elf.h>
@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-/* Like execvp: a name without a slash is looked up in PATH. NULL with `err` set if there is none. */
+/* Like execvp: a name without a slash is looked up in PATH. NULL with `err` set if it is not found. */
 static char *find_program(const char *name, const char *path_env, const char *cwd, struct hd_err *err) {
   struct stat st;
   if (!*name) {
@@ -114,7 +114,7 @@ static void read_build_id(Elf *elf, char out[80]) {
   }
 }
 
-/* What the dynamic section says. */
+/* The relevant contents of the dynamic section. */
 struct dynamic {
   bool present, is_pie; /* a static program may be position-independent, and have a dynamic section then */
   char *runtime;        /* the soname it needs, or NULL */
@@ -264,7 +264,7 @@ void hd_program_fini(struct hd_program *p) {
 
 static char **copy_words(char **words) {
   HD_VEC(char *) out = {0};
-  /* The control variable belongs to one run; drop one that is inherited. */
+  /* The control variable belongs to one run; drop an inherited one. */
   for (; *words; words++)
     if (strncmp(*words, HD_CTL_ENV "=", sizeof HD_CTL_ENV) != 0) hd_vec_push(&out, hd_strdup(*words));
   hd_vec_push(&out, NULL);
@@ -287,7 +287,7 @@ int hd_command_init(struct hd_command *c, char **argv, bool preload, const char 
   return rc;
 }
 
-/* The entry of the environment with this name ("NAME="), or where one would be added. */
+/* The entry of the environment with this name ("NAME="), or the index at which to add it. */
 static size_t find_variable(char **envp, const char *name) {
   size_t n = 0, len = strlen(name);
   while (envp[n] && strncmp(envp[n], name, len) != 0) n++;

@@ -1,16 +1,16 @@
-/* reduce.c: a schedule with the same finding and as few preemptions, switches, threads and steps as can be found.
+/* reduce.c: minimises a schedule: the same finding with fewer preemptions, switches, threads and steps.
  * Runs in the supervisor.
  *
  * Two tools alternate, each a tested process that tries thousands of schedules: the strategy `reduce` changes the
- * failing schedule step by step (explore/strategy_reduce.c); a search of all schedules with fewer preemptions than its
- * result looks for the same finding. If that search completes without it, the number of preemptions is the minimum. A
- * result counts only when it is confirmed in a process of its own. */
+ * failing schedule step by step (explore/strategy_reduce.c); then all schedules with fewer preemptions than its result
+ * are searched for the same finding. If that search completes without it, the number of preemptions is the minimum. A
+ * result counts only when it is confirmed in a separate process. */
 #include "session/rerun.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY_SECONDS 2 /* for a single execution; one that takes longer says nothing */
+#define TRY_SECONDS 2 /* for a single execution; the result of a longer one is unknown */
 
 struct reducer {
   const struct hd_command *command;
@@ -38,7 +38,7 @@ static void take_steps(struct hd_schedule *to, const struct hd_schedule *from) {
   *to = s;
 }
 
-/* Runs a process on `s` with `config`, until it or the time is over. The caller ends the control. */
+/* Runs a process on `s` with `config`, until it or the time ends. The caller releases the control. */
 static int run(struct reducer *r, const struct hd_schedule *s, const struct hd_config *config,
                double deadline, struct hd_control *c, struct hd_outcome *outcome, struct hd_err *err) {
   int rc = hd_control_init(c, config, NULL, err);
@@ -59,7 +59,7 @@ static int run(struct reducer *r, const struct hd_schedule *s, const struct hd_c
   return rc;
 }
 
-/* The wait status with which a process ends that dies as the finding says; 0: not known. */
+/* The wait status of a process that dies as in the finding; 0: unknown. */
 static int32_t death_of(const struct hd_schedule *s, const struct hd_finding *f) {
   if (!s->partial) return 0;
   return f->signal ? f->signal : f->status << 8;
@@ -77,7 +77,7 @@ static void reduce_config(const struct hd_schedule *s, const struct hd_finding *
   if (c->target_death) c->restart = HD_RESTART_FORK;
 }
 
-/* What the runtime has put at the beginning of the search memory, made safe. */
+/* The runtime's result at the beginning of the search memory, validated. */
 static struct hd_reduced result_of(const struct hd_control *c, const hd_step **step) {
   const char *memory = (const char *)c->shared + HD_SEARCH_MEMORY;
   struct hd_reduced h = *(const struct hd_reduced *)memory;
@@ -88,7 +88,7 @@ static struct hd_reduced result_of(const struct hd_control *c, const hd_step **s
   return h;
 }
 
-/* Changes the schedule as long as that makes it smaller. Sets `found` when it fails as it should at all. */
+/* Changes the schedule as long as that makes it smaller. Sets `found` when the expected failure occurs at all. */
 static int change(struct reducer *r, struct hd_schedule *s, const struct hd_finding *f, double deadline,
                   bool *found, struct hd_err *err) {
   struct hd_config config;
@@ -122,7 +122,7 @@ static int change(struct reducer *r, struct hd_schedule *s, const struct hd_find
   }
 }
 
-/* Looks for the finding among all schedules with fewer preemptions than that of `s`, and replaces it. */
+/* Searches all schedules with fewer preemptions than `s` for the finding, and replaces `s` by the result. */
 static int search_below(struct reducer *r, struct hd_schedule *s, double deadline, bool *found,
                         struct hd_err *err) {
   uint32_t below = r->out->after.preemptions;
@@ -171,7 +171,7 @@ int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, con
   int rc = run(&r, s, &config, hd_now() + TRY_SECONDS, &c, &outcome, err);
   if (rc != HD_OK) return rc;
   const hd_step *step;
-  /* A process that ended in any other way says nothing. */
+  /* If the process ended in any other way, the result is unknown. */
   *fails = outcome.end != HD_PROCESS_DONE || result_of(&c, &step).found;
   hd_control_fini(&c);
   return HD_OK;
@@ -185,7 +185,7 @@ static bool same_identity(const struct hd_finding *a, const struct hd_finding *b
   return same;
 }
 
-/* Runs the result in a process of its own; drops it if that gives another finding. */
+/* Runs the result in a separate process; drops it if that gives another finding. */
 static int confirm(struct reducer *r, const struct hd_finding *f, struct hd_err *err) {
   struct hd_reduction *out = r->out;
   struct hd_str why;

@@ -1,8 +1,7 @@
-/* replay.c: a stored finding is executed again and compared with what was recorded, event by event. Runs in the
- * supervisor.
+/* replay.c: re-executes a stored finding and compares it with the recording, event by event. Runs in the supervisor.
  *
- * What can differ, in this order: the program was rebuilt (known before anything is run), the schedule could not be
- * followed, an event came out differently, the finding did not come out. */
+ * Possible differences, in this order: the program was rebuilt (known before anything is run), the schedule could not
+ * be followed, an event differs, the finding did not occur. */
 #include "session/rerun.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@
 static int check_program(struct hd_replay *r, struct hd_err *err) {
   struct hd_command *c = &r->stored.command;
   r->now.preload = hd_command_preloads(c);
-  /* The user named a folder, not this program: that it is gone is not wrong usage. */
+  /* The user named a folder, not this program: a missing program is not wrong usage. */
   if (hd_program_open(c->program.path, NULL, "/", &r->now, err) != HD_OK) return err->code = HD_EENV;
   struct stat st;
   if (stat(c->cwd, &st) || !S_ISDIR(st.st_mode))
@@ -40,7 +39,7 @@ void hd_replay_fini(struct hd_replay *r) {
 
 /* ---- comparing events ---- */
 
-/* The traces of then and now, event by event. */
+/* The stored and the new trace, event by event. */
 struct pairs {
   struct hd_tr_source *then, *now;
   struct hd_event want, got;
@@ -48,8 +47,8 @@ struct pairs {
   uint64_t at;      /* number of the pair, from 1 */
 };
 
-/* The next event that was an operation of the schedule. Which other accesses were recorded depends on which memory is
- * shared, and says nothing more. */
+/* The next event that was an operation of the schedule. Other accesses are skipped: which of them are recorded depends
+ * on which memory is known to be shared. */
 static int next_operation(struct hd_tr_source *s, struct hd_event *e, bool *there, struct hd_err *err) {
   int rc;
   do rc = hd_tr_next(s, e, err);
@@ -58,7 +57,7 @@ static int next_operation(struct hd_tr_source *s, struct hd_event *e, bool *ther
   return rc < 0 ? rc : HD_OK;
 }
 
-/* In a rebuilt program every address may have moved: then only what the threads do is compared. */
+/* In a rebuilt program every address may have moved: then only the threads' operations are compared. */
 static bool same_event(const struct pairs *p, bool rebuilt) {
   const struct hd_tr_tables *t = p->then->tables, *u = p->now->tables;
   const struct hd_event *a = &p->want, *b = &p->got;
@@ -105,7 +104,7 @@ static const char *likely_cause(const struct hd_replay *r, const struct pairs *p
   return "the program read something that differs between runs: a file, the network, or the time";
 }
 
-/* Compares once more, with names: they cost time, and are seldom needed. */
+/* Compares once more, with names, which take time and are rarely needed. */
 static int describe_difference(const struct hd_replay *r, const struct hd_rerun *run,
                                struct hd_comparison *out, struct hd_err *err) {
   struct pairs p;
@@ -148,7 +147,7 @@ int hd_replay_compare(const struct hd_replay *r, const struct hd_rerun *run, str
   if (rc == HD_OK) rc = check_start(r, run, err);
   if (rc != HD_OK) return rc;
   out->same = hd_rerun_same(run, &r->stored.schedule, &out->why);
-  /* Events of a process that died may lack the last one or have it: the death itself is what counts. */
+  /* The trace of a process that died may lack its last event: only the death itself is compared. */
   bool partial = r->stored.schedule.partial || (run->found && run->capture.rec->partial);
   differs = differs && !(out->same && partial && !(p.wants && p.gets));
   if (differs && run->outcome.end != HD_PROCESS_STOPPED) rc = describe_difference(r, run, out, err);

@@ -1,5 +1,5 @@
-/* rerun.c: follows a schedule in a fresh process, to confirm a finding or to replay a stored one, and turns what was
- * recorded into a finding, a story or a trace. Runs in the supervisor. */
+/* rerun.c: executes a schedule in a fresh process, to confirm a finding or to replay a stored one, and turns the
+ * recording into a finding, a story or a trace. Runs in the supervisor. */
 #include "session/rerun.h"
 
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 #define STORY_EVENTS (1u << 20) /* of a run that has a story */
 
-/* With detail the runtime makes one record for each place that leaks; to the user they are one finding. */
+/* With detail the runtime makes one record per leaking place; they are reported as one finding. */
 static void add_leak(struct hd_finding_rec *to, const struct hd_control *c, size_t index) {
   struct hd_capture more;
   hd_capture_finding(&more, c, index);
@@ -37,7 +37,7 @@ static bool pick_finding(const struct hd_control *c, const struct hd_schedule *s
 }
 
 enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *c) {
-  /* With the runtime's memory gone it is chance how the process ended. */
+  /* Once the runtime's memory is overwritten, the way the process ends is arbitrary. */
   if (!hd_control_sane(c)) return HD_KIND_CRASH;
   if (o->end == HD_PROCESS_HUNG) return HD_KIND_HANG;
   if (o->signal == SIGABRT) return HD_KIND_ABORT;
@@ -59,7 +59,7 @@ static void take_events(struct hd_rerun *out) {
   }
 }
 
-/* Copies what the tested process left, which may be anything. */
+/* Copies the results of the tested process, which are not trusted. */
 static void take_result(struct hd_rerun *out, const struct hd_command *cmd, const struct hd_schedule *s) {
   const struct hd_control *c = &out->control;
   bool sane = hd_control_sane(c);
@@ -97,8 +97,8 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
   hd_schedule_config(s, &config);
   int rc = hd_rerun_config(cmd, s, &config, in, how, kept, hang_timeout, out, err);
   if (rc != HD_OK || out->found || s->kind != HD_KIND_DATA_RACE || !config.plain) return rc;
-  /* Recording plain accesses changes what is known about each of them, so another pair may be reported as the race than
-   * in the search. Run it as the search did. */
+  /* Recording plain accesses changes the history of each, so another pair may be reported as the race than in the
+   * search. Run it as the search did. */
   hd_rerun_fini(out);
   if (kept) hd_str_clear(kept);
   config.plain = 0;
@@ -141,12 +141,16 @@ void hd_rerun_fini(struct hd_rerun *r) {
 /* "at step 12 the schedule wants thread 2 ..." */
 static void add_divergence(struct hd_str *why, const struct hd_status *st) {
   hd_str_addf(why, "at step %llu of the schedule ", (unsigned long long)st->diverge_step);
-  if (st->diverge_want & HD_STEP_CHOICE)
-    hd_str_addf(why, "outcome %u of a choice was not possible", st->diverge_want & ~HD_STEP_CHOICE);
+  unsigned want = (unsigned)st->diverge_want;
+  if (st->diverge_kind == HD_DECIDE_OUTCOME)
+    hd_str_addf(why, "outcome %u of a choice was not possible", want);
+  else if (st->diverge_kind == HD_DECIDE_INPUT || st->diverge_kind == HD_DECIDE_READS)
+    hd_str_addf(why, "%s is decided that the program did not ask for",
+                st->diverge_kind == HD_DECIDE_INPUT ? "an input" : "the write that a read sees");
   else if (st->diverge_op == HD_OP_NONE || st->diverge_op >= HD_OP_COUNT)
-    hd_str_addf(why, "thread number %u was to run, but it had not started or had ended", st->diverge_want);
+    hd_str_addf(why, "thread number %u was to run, but it had not started or had ended", want);
   else
-    hd_str_addf(why, "thread number %u was to run, but could not: it was about to %s", st->diverge_want,
+    hd_str_addf(why, "thread number %u was to run, but could not: it was about to %s", want,
                 hd_op_text(st->diverge_op));
 }
 

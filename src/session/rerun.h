@@ -1,4 +1,4 @@
-/* rerun.h: schedules that are executed again: to confirm a finding, to minimise it, to replay it, to debug it.
+/* rerun.h: re-execution of schedules: to confirm a finding, to minimise it, to replay it, to debug it.
  * Runs in the supervisor. */
 #ifndef HD_SESSION_RERUN_H
 #define HD_SESSION_RERUN_H
@@ -11,13 +11,13 @@
 
 struct hd_rerun {
   struct hd_outcome outcome;
-  bool found; /* some finding */
+  bool found; /* any finding */
   struct hd_capture capture;
-  struct hd_control control; /* what the process left, until hd_rerun_fini */
+  struct hd_control control; /* the process's shared memory, until hd_rerun_fini */
   const struct hd_event
-      *event; /* every operation, with values; accesses that were no steps are HD_EV_PLAIN */
+      *event; /* every operation, with values; accesses that were not steps are HD_EV_PLAIN */
   size_t nevents;
-  const uint64_t *calls; /* HD_CALLS for each of the first `ncalls` events: who called its place */
+  const uint64_t *calls; /* HD_CALLS for each of the first `ncalls` events: the callers of its place */
   size_t ncalls;
   uint8_t *kept;            /* [nevents] whether it goes into the trace; owned */
   struct hd_module *module; /* owned */
@@ -26,7 +26,7 @@ struct hd_rerun {
   struct hd_status status;
 };
 
-/* Follows the schedule in a fresh process. */
+/* Executes the schedule in a fresh process. */
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                       enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
                       struct hd_err *err);
@@ -35,7 +35,7 @@ int hd_rerun_config(const struct hd_command *cmd, const struct hd_schedule *s, c
                     const struct hd_input *in, enum hd_output how, struct hd_str *kept, double hang_timeout,
                     struct hd_rerun *out, struct hd_err *err);
 void hd_rerun_fini(struct hd_rerun *r);
-/* Whether it gave the finding of the schedule; if not, `why` says what happened instead. */
+/* Whether it gave the finding of the schedule; if not, `why` describes the actual result. */
 bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why);
 /* Its finding as a value, with the names of the program. pre: r->found. The caller frees both; `sym` may be NULL. */
 struct hd_finding *hd_rerun_finding(const struct hd_rerun *r, const struct hd_command *cmd,
@@ -43,8 +43,8 @@ struct hd_finding *hd_rerun_finding(const struct hd_rerun *r, const struct hd_co
 /* The story of `f`, or NULL when there is none to show. */
 struct hd_story *hd_rerun_story(const struct hd_rerun *r, const struct hd_finding *f,
                                 struct hd_symbolizer *sym);
-/* What was recorded, as a trace; with `names`, places and objects have their names; with `all`, accesses to memory of
- * one thread alone are included. Close it before hd_rerun_fini. */
+/* The recording as a trace. `names`: resolve the names of places and objects; `all`: include accesses to memory that
+ * only one thread uses. Close it before hd_rerun_fini. */
 struct hd_tr_source *hd_rerun_trace(const struct hd_rerun *r, const struct hd_command *cmd, bool names,
                                     bool all);
 
@@ -56,7 +56,7 @@ int hd_runtime_error_code(uint32_t error);
 /* ---- reduce.c: smaller schedules with the same finding ---- */
 
 struct hd_reduction {
-  bool found;  /* a schedule with the same finding, confirmed; it may be no smaller than the first one */
+  bool found;  /* a schedule with the same finding, confirmed; it may not be smaller than the original */
   bool fewest; /* no schedule has fewer preemptions */
   struct hd_schedule schedule;
   struct hd_rerun rerun; /* the run that confirmed it */
@@ -64,29 +64,29 @@ struct hd_reduction {
   uint64_t tries;
   double seconds;
 };
-/* Looks for the smallest schedule with the finding `f` of `s`, for about so many seconds. */
+/* Searches for the smallest schedule with the finding `f` of `s`, for about so many seconds. */
 int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
               const struct hd_finding *f, double seconds, double hang_timeout, struct hd_reduction *out,
               struct hd_err *err);
 void hd_reduction_fini(struct hd_reduction *r);
-/* Follows the steps as far as possible; `fails`: that gave the finding `f`, or it is not known. */
+/* Follows the steps as far as possible. `fails`: the run gave the finding `f`, or its result is unknown. */
 int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                   const struct hd_finding *f, double hang_timeout, bool *fails, struct hd_err *err);
 
 /* ---- explain.c ---- */
 
-/* Looks for a smaller schedule with the finding; if there is one, the finding is replaced by the same one as that
- * schedule shows it. */
+/* Searches for a smaller schedule with the finding. If it finds one, it replaces the finding by that of the smaller
+ * schedule's run. */
 int hd_explain(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                struct hd_finding **f, double seconds, double hang_timeout, struct hd_reduction *out,
                struct hd_err *err);
 
-/* ---- replay.c: a stored finding is executed again and compared ---- */
+/* ---- replay.c: re-executes a stored finding and compares ---- */
 
 struct hd_replay {
   struct hd_stored stored;
-  struct hd_program now; /* the program as it is today ... */
-  bool rebuilt;          /* ... is not the one that the finding was stored for */
+  struct hd_program now; /* the program as it is now ... */
+  bool rebuilt;          /* ... differs from the one that the finding was stored for */
   struct hd_input input;
 };
 /* Reads the folder (as hd_store_read) and checks that its program can be run. */
@@ -104,8 +104,8 @@ enum hd_replay_result {
 struct hd_comparison {
   enum hd_replay_result result;
   bool same;          /* it gave the finding */
-  struct hd_str why;  /* what happened instead, if not */
-  uint64_t event;     /* number of the first event that differs; 0: none does */
+  struct hd_str why;  /* the actual result, if not */
+  uint64_t event;     /* number of the first event that differs; 0: none */
   struct hd_str want; /* that event as stored ... */
   struct hd_str got;  /* ... and now */
   const char *cause;  /* the likely cause */
@@ -120,7 +120,7 @@ void hd_comparison_fini(struct hd_comparison *c);
 /* The verb by which gdb starts the program. */
 #define HD_GDB_START "gdb-start"
 
-/* Starts gdb in the failing execution. `original`: as for hd_store_read; `run`: a replay that has shown the finding;
+/* Starts gdb in the failing execution. `original`: as for hd_store_read; `run`: a replay that reproduced the finding;
  * `args`: further arguments for gdb, ends with NULL. Returns gdb's exit code, or an error. */
 int hd_gdb(const struct hd_stored *stored, const char *dir, bool original, const struct hd_rerun *run,
            char **args, struct hd_err *err);

@@ -1,4 +1,4 @@
-/* samples.c: how a search went over time, for the report page. Runs in the supervisor.
+/* samples.c: the progress of a search over time, for the report page. Runs in the supervisor.
  *
  * There are at most HD_MAX_SAMPLES: when that many are taken, every other one is dropped and the interval doubles, so
  * that an hour costs no more than a second. */
@@ -15,7 +15,7 @@ enum hd_class_count hd__session_classes(const struct hd_session *s, const struct
   *n = st->classes;
   if (s->config.search.classes) return HD_CLASSES_COUNTED;
   bool whole = !s->config.search.bound_kind, automatic = strcmp(strategy, "auto") == 0;
-  /* Sleep sets let no class be run twice to its end. */
+  /* With sleep sets no class is executed twice to its end. */
   if (whole && (strcmp(strategy, "optimal") == 0 || strcmp(strategy, "dpor") == 0)) {
     *n = st->executions + st->infeasible;
     return HD_CLASSES_EXECUTIONS;
@@ -47,12 +47,12 @@ static void add(struct hd_session *s, double now) {
 void hd__session_sample(struct hd_session *s, bool last) {
   double now = hd_now();
   if (!s->samples.interval) s->samples.interval = FIRST_INTERVAL;
-  /* A rate between two samples at nearly the same time would mean nothing. */
+  /* A rate between two samples at nearly the same time would be meaningless. */
   if (last && s->samples.n && now < s->samples.next - s->samples.interval / 2) s->samples.n--;
   if (last || now >= s->samples.next) add(s, now);
 }
 
-/* Without findings there is no folder, and none is created unless one was named. */
+/* Without findings there is no folder, and it is only created if it was named. */
 static bool is_kept(const struct hd_session *s) {
   struct stat st;
   return s->config.search.mode == HD_MODE_CHECK && (s->config.out || stat(s->store.dir, &st) == 0);

@@ -1,19 +1,25 @@
 /* save.c: a search that is stopped and continued later. Runs in the supervisor.
  *
- * What the workers share is one file in memory; saved, it is that file without its holes, with the counters and the
- * findings known so far in front. While it is written the workers wait between two executions. The file appears
- * under its name in one step, so there is always a whole one.
+ * What is written is the search as a value (explore/save.c): it means the same to every process of the program, wherever
+ * its memory is. While it is written the workers wait between two executions. The file appears under its name in one
+ * step, so there is always a whole one. To continue, the bytes are laid into the inbox of the search memory; the first
+ * tested process reads them, since only there the new addresses are known.
  *
  * Layout: struct head; then one zstd stream (with checksum) of: number of known findings, for each its key, length
- * and text of its identity; parts of the search memory as offset, length, bytes; an offset of all ones at the end.
- * Addresses in it mean something to the same program only: it is refused for any other. */
+ * and text of its identity; length and bytes of the search; what each worker has exercised, as its number plus 1 and
+ * its table, then 0. Addresses in the tables are those of the process: another layout drops them. */
 #include "session/session_int.h"
+
+#include "explore/explore.h"
+#include "model/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
@@ -23,9 +29,8 @@
 #define EVERY 3.0    /* seconds between two savings */
 #define PATIENCE 1.0 /* seconds to wait for an execution to end; if it does not, another time */
 #define CHUNK (1u << 20)
-#define END UINT64_MAX
 
-static const char magic[8] = "HDSAVE1";
+static const char magic[8] = "HDSAVE2";
 
 struct head {
   char magic[8];
@@ -38,6 +43,10 @@ struct head {
   struct hd_status total;
   double seconds;
   uint64_t deaths, suppressed, reported;
+  /* Of struct hd_shared. */
+  uint64_t next_execution, not_begun, epoch, bound_cut, layout;
+  uint32_t over, bound, bounds_done, partial, crew, cover_dropped;
+  double estimate[4];
   uint64_t phase_findings[HD_MAX_PHASES];
 };
 
@@ -83,29 +92,83 @@ static void put(struct writer *w, const void *data, size_t len, ZSTD_EndDirectiv
 
 static void put_number(struct writer *w, uint64_t n) { put(w, &n, sizeof n, ZSTD_e_continue); }
 
-static void put_memory(struct writer *w, int fd) {
-  char *buf = hd_alloc(CHUNK);
-  off_t at = 0;
-  while (!w->failed && (at = lseek(fd, at, SEEK_DATA)) >= 0) {
-    off_t hole = lseek(fd, at, SEEK_HOLE);
-    while (at < hole && !w->failed) {
-      size_t want = hole - at < (off_t)CHUNK ? (size_t)(hole - at) : CHUNK;
-      ssize_t n = pread(fd, buf, want, at);
-      if (n <= 0) {
-        w->failed = errno ? errno : EIO;
-        break;
-      }
-      put_number(w, (uint64_t)at);
-      put_number(w, (uint64_t)n);
-      put(w, buf, (size_t)n, ZSTD_e_continue);
-      at += n;
-    }
+/* ---- the search as bytes ---- */
+
+static int grow(struct hd_writer *w, size_t n) {
+  while (w->cap - w->n < n) w->cap = w->cap ? w->cap * 2 : CHUNK;
+  w->data = hd_realloc(w->data, w->cap);
+  return 1;
+}
+
+static struct hd_layout layout_of(const struct hd_control *c) {
+  struct hd_layout layout;
+  uint32_t n = c->ctl->nranges;
+  hd_layout_init(&layout, c->ctl->range, n < HD_MAX_RANGES ? n : HD_MAX_RANGES);
+  return layout;
+}
+
+/* The search, as a process of it would see it. Pointers in its memory are valid here: it is mapped where they point.
+ * False when it is not, or has no strategy. */
+static bool attach(const struct hd_session *s, struct hd_search *search, struct hd_status *status) {
+  const struct hd_control *c = &s->worker[0].control;
+  char *base = (char *)c->shared;
+  void *scratch =
+      mmap(NULL, HD_SCRATCH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  search->scratch = NULL;
+  if (scratch == MAP_FAILED) return false;
+  *status = (struct hd_status){.epoch = c->shared->epoch};
+  *search = (struct hd_search){.config = &c->config,
+                               .status = status,
+                               .shared = c->shared,
+                               .workers = s->nworkers,
+                               .memory = base + HD_SEARCH_MEMORY,
+                               .memory_size = HD_SEARCH_CAP,
+                               .classes = base + HD_SEARCH_CLASSES,
+                               .classes_size = HD_SEARCH_MEMORY - HD_SEARCH_CLASSES,
+                               .scratch = scratch};
+  return base == (char *)HD_SEARCH_BASE;
+}
+
+/* Returns 0 or an errno. */
+static int put_search(const struct hd_session *s, struct hd_writer *out) {
+  const struct hd_control *c = &s->worker[0].control;
+  const struct hd_strategy *strategy = hd_strategy_for(&c->config);
+  struct hd_layout layout = layout_of(c);
+  struct hd_search search;
+  struct hd_status status;
+  int failed = EADDRINUSE;
+  *out = (struct hd_writer){.layout = &layout, .grow = grow};
+  if (c->shared->inbox_full) { /* nobody has read it yet */
+    hd_put_bytes(out, (char *)c->shared + HD_SEARCH_INBOX, c->shared->inbox);
+    return 0;
   }
-  put_number(w, END);
-  free(buf);
+  search.scratch = NULL;
+  if (strategy && attach(s, &search, &status)) {
+    hd_search_recover_all(&search);
+    const uint64_t *visible = (const uint64_t *)((char *)c->shared + HD_SEARCH_VISIBLE);
+    uint64_t n = c->shared->visible_count;
+    failed =
+        hd_search_save(&search, strategy, visible, n < HD_VISIBLE_CAP ? n : HD_VISIBLE_CAP, out) ? 0 : E2BIG;
+  }
+  if (search.scratch) munmap(search.scratch, HD_SCRATCH_SIZE);
+  out->layout = NULL;
+  return failed;
+}
+
+static void put_covers(struct writer *w, const struct hd_shared *sh) {
+  for (uint32_t i = 0; i < sh->crew && i < HD_MAX_WORKERS; i++) {
+    const struct hd_cover *c = (const void *)((char *)sh + HD_SEARCH_COVER + i * HD_COVER_SIZE);
+    if (!c->begun) continue;
+    put_number(w, i + 1);
+    put(w, c, sizeof *c, ZSTD_e_continue);
+  }
+  put_number(w, 0);
 }
 
 static void fill_head(const struct hd_session *s, struct head *h) {
+  const struct hd_control *c = &s->worker[0].control;
+  const struct hd_shared *sh = c->shared;
+  struct hd_layout layout = layout_of(c);
   *h = (struct head){.abi = HD_ABI_VERSION,
                      .size = sizeof *h,
                      .program_hash = s->command.program.hash,
@@ -117,7 +180,24 @@ static void fill_head(const struct hd_session *s, struct head *h) {
                      .seconds = hd_now() - s->started + s->carried_seconds,
                      .deaths = s->deaths,
                      .suppressed = s->suppressed,
-                     .reported = s->finding.n + s->reported_before};
+                     .reported = s->finding.n + s->reported_before,
+                     .next_execution = sh->next_execution,
+                     .not_begun = sh->not_begun,
+                     .epoch = sh->epoch,
+                     .bound_cut = sh->bound_cut,
+                     .layout = sh->inbox_full ? sh->inbox_layout : hd_layout_hash(&layout),
+                     .over = sh->over,
+                     .bound = sh->bound,
+                     .bounds_done = sh->bounds_done,
+                     .partial = sh->partial,
+                     .crew = sh->crew,
+                     .cover_dropped = sh->cover_dropped};
+  memcpy(h->estimate, &sh->estimate, sizeof h->estimate);
+  _Static_assert(sizeof h->estimate == sizeof sh->estimate, "the estimate is four numbers");
+  if (!sh->inbox_full) {
+    h->config.ngrown = c->good.ngrown < HD_MAX_GROWN ? (uint32_t)c->good.ngrown : HD_MAX_GROWN;
+    memcpy(h->config.grown, c->good.grown, sizeof h->config.grown);
+  }
   memcpy(h->magic, magic, sizeof magic);
   memcpy(h->phase_findings, s->phase_findings, sizeof h->phase_findings);
   h->check = head_check(h);
@@ -125,6 +205,8 @@ static void fill_head(const struct hd_session *s, struct head *h) {
 
 static int write_save(const struct hd_session *s, int fd) {
   struct head h;
+  struct hd_writer search;
+  int failed = put_search(s, &search);
   fill_head(s, &h);
   struct writer w = {.fd = fd, .z = ZSTD_createCStream(), .out = hd_alloc(CHUNK)};
   HD_BUG_ON(!w.z);
@@ -138,18 +220,31 @@ static int write_save(const struct hd_session *s, int fd) {
   }
   put_number(&w, s->key.n);
   put(&w, s->key.v, s->key.n * sizeof *s->key.v, ZSTD_e_continue);
-  put_memory(&w, s->worker[0].control.search_fd);
+  put_number(&w, search.n);
+  put(&w, search.data, search.n, ZSTD_e_continue);
+  put_covers(&w, s->worker[0].control.shared);
   put(&w, NULL, 0, ZSTD_e_end);
   if (!w.failed && fsync(fd)) w.failed = errno;
   ZSTD_freeCStream(w.z);
   free(w.out);
-  return w.failed;
+  free(search.data);
+  return failed ? failed : w.failed;
+}
+
+/* In a process of its own: the tested program may have written over what is followed here. Returns 0 or an errno. */
+static int write_apart(const struct hd_session *s, int fd) {
+  pid_t child = fork();
+  if (child == 0) _exit(write_save(s, fd));
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (child < 0) return errno;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EFAULT;
 }
 
 static int save_now(struct hd_session *s, struct hd_err *err) {
   char *tmp = hd_sprintf("%s.tmp-%d", s->save, (int)getpid());
   int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  int failed = fd < 0 ? errno : write_save(s, fd);
+  int failed = fd < 0 ? errno : write_apart(s, fd);
   if (fd >= 0 && close(fd) && !failed) failed = errno;
   if (!failed && rename(tmp, s->save)) failed = errno;
   if (failed) unlink(tmp);
@@ -229,23 +324,26 @@ static bool get_known(struct reader *r, struct hd_session *s) {
   return true;
 }
 
-static bool get_memory(struct reader *r, int fd) {
-  char *buf = hd_alloc(CHUNK);
-  bool ok = false;
+/* The search goes into the inbox, for the first process to read. */
+static bool get_search(struct reader *r, const struct hd_control *c) {
+  uint64_t n;
+  if (!get(r, &n, sizeof n) || n > HD_SEARCH_SIZE - HD_SEARCH_INBOX) return false;
+  if (!get(r, (char *)c->shared + HD_SEARCH_INBOX, n)) return false;
+  c->shared->inbox = n;
+  c->shared->inbox_full = 1;
+  return true;
+}
+
+static bool get_covers(struct reader *r, const struct hd_control *c) {
   for (;;) {
-    uint64_t at, len;
-    if (!get(r, &at, sizeof at)) break;
-    if (at == END) {
-      ZSTD_outBuffer none = {buf, 0, 0};
-      ok = r->left == 0 || ZSTD_decompressStream(r->z, &none, &r->in) == 0;
-      break;
-    }
-    if (!get(r, &len, sizeof len) || len > CHUNK || at > HD_SEARCH_SIZE - len || !get(r, buf, len) ||
-        pwrite(fd, buf, len, (off_t)at) != (ssize_t)len)
-      break;
+    uint64_t i;
+    if (!get(r, &i, sizeof i) || i > HD_MAX_WORKERS) return false;
+    if (!i) break;
+    if (!get(r, (char *)c->shared + HD_SEARCH_COVER + (i - 1) * HD_COVER_SIZE, sizeof(struct hd_cover)))
+      return false;
   }
-  free(buf);
-  return ok;
+  ZSTD_outBuffer none = {NULL, 0, 0};
+  return r->left == 0 || ZSTD_decompressStream(r->z, &none, &r->in) == 0;
 }
 
 static int check_form(const char *path, const struct head *h, size_t len, struct hd_err *err) {
@@ -291,6 +389,18 @@ int hd_settings_read(const char *path, struct hd_config *out, struct hd_err *err
 static void carry(struct hd_session *s, const struct head *h) {
   struct hd_worker *w = &s->worker[0];
   struct hd_shared *sh = w->control.shared;
+  sh->next_execution = h->next_execution;
+  sh->not_begun = h->not_begun;
+  sh->epoch = h->epoch;
+  sh->bound_cut = h->bound_cut;
+  sh->over = h->over;
+  sh->bound = h->bound;
+  sh->bounds_done = h->bounds_done;
+  sh->partial = h->partial;
+  sh->crew = h->crew;
+  sh->cover_dropped = h->cover_dropped;
+  sh->inbox_layout = h->layout;
+  memcpy(&sh->estimate, h->estimate, sizeof sh->estimate);
   s->carried = h->total;
   s->carried.epoch = sh->epoch;
   memset(s->carried.inexact, 0, sizeof s->carried.inexact); /* the first worker has to know */
@@ -299,10 +409,10 @@ static void carry(struct hd_session *s, const struct head *h) {
   s->suppressed = h->suppressed;
   s->reported_before = h->reported;
   memcpy(s->phase_findings, h->phase_findings, sizeof s->phase_findings);
-  sh->lock = sh->pause = 0;
-  sh->hungry = sh->died = (struct hd_crew_set){{0}};
   sh->forgive = sh->next_execution;
-  sh->spent = 0;
+  w->control.config.ngrown = h->config.ngrown;
+  memcpy(w->control.config.grown, h->config.grown, sizeof h->config.grown);
+  w->control.ctl->config = w->control.config;
   struct hd_status *st = &w->control.ctl->status;
   st->restart = h->total.restart;
   st->decided = 1;
@@ -323,7 +433,7 @@ int hd__resume(struct hd_session *s, const char *path, struct hd_err *err) {
     r.z = ZSTD_createDStream();
     HD_BUG_ON(!r.z);
     r.in = (ZSTD_inBuffer){r.data + sizeof h, len - sizeof h, 0};
-    if (get_known(&r, s) && get_memory(&r, s->worker[0].control.search_fd))
+    if (get_known(&r, s) && get_search(&r, &s->worker[0].control) && get_covers(&r, &s->worker[0].control))
       carry(s, &h);
     else
       rc = hd_fail(err, HD_EUSAGE, "--resume %s: the file is damaged", path);

@@ -39,17 +39,28 @@ static void add_visible(struct hd_str *out, const struct hd_schedule *s) {
   }
 }
 
+/* Whether the units at `at` are those of the decision at `first`, which takes n. */
+static bool same_units(const struct hd_schedule *s, size_t first, size_t at, unsigned n) {
+  return at + n <= s->nsteps && memcmp(s->step + first, s->step + at, n * sizeof *s->step) == 0;
+}
+
 static void add_steps(struct hd_str *out, const struct hd_schedule *s) {
-  hd_str_addf(out, "steps %zu\n", s->nsteps);
-  size_t column = 0;
+  struct hd_decision d;
+  size_t column = 0, count = 0;
+  unsigned units;
+  for (size_t i = 0; i < s->nsteps; i += units, count++) {
+    units = hd_decision_get(s->step + i, s->nsteps - i, &d);
+    HD_BUG_ON(!units);
+  }
+  hd_str_addf(out, "steps %zu\n", count);
   for (size_t i = 0; i < s->nsteps;) {
-    size_t k = i + 1;
-    while (k < s->nsteps && s->step[k] == s->step[i]) k++;
-    char word[48];
-    bool choice = s->step[i] & HD_STEP_CHOICE;
-    int n = snprintf(word, sizeof word, "%s%u", choice ? "c" : "", s->step[i] & ~HD_STEP_CHOICE);
-    if (k - i > 1) n += snprintf(word + n, sizeof word - (size_t)n, "*%zu", k - i);
-    if (column && column + 1 + (size_t)n > WRAP) {
+    char word[HD_DECISION_TEXT + 24];
+    size_t times = 1;
+    units = hd_decision_get(s->step + i, s->nsteps - i, &d);
+    while (same_units(s, i, i + times * units, units)) times++;
+    size_t n = hd_decision_format(word, d);
+    if (times > 1) n += (size_t)snprintf(word + n, sizeof word - n, "*%zu", times);
+    if (column && column + 1 + n > WRAP) {
       hd_str_addc(out, '\n');
       column = 0;
     }
@@ -57,9 +68,9 @@ static void add_steps(struct hd_str *out, const struct hd_schedule *s) {
       hd_str_addc(out, ' ');
       column++;
     }
-    hd_str_addn(out, word, (size_t)n);
-    column += (size_t)n;
-    i = k;
+    hd_str_addn(out, word, n);
+    column += n;
+    i += times * units;
   }
   if (column) hd_str_addc(out, '\n');
   hd_str_add(out, "end\n");
@@ -206,37 +217,42 @@ static int read_visible(struct hd_schedule *s, struct reader *r) {
   return rc;
 }
 
-/* One word of the steps: T, T*N, cK or cK*N. */
-static bool read_step(char *word, size_t room, hd_step *step, size_t *times) {
+/* One word of the steps: a decision, or one and how often it is repeated: T*N. */
+static bool read_step(char *word, size_t room, struct hd_decision *d, size_t *times) {
   char *star = strchr(word, '*');
-  uint64_t n = 1, v;
+  uint64_t n = 1;
   if (star) *star = '\0';
   if (star && (!hd_parse_u64(star + 1, 10, room, &n) || n < 2)) return false;
-  bool choice = word[0] == 'c';
-  if (!hd_parse_u64(word + choice, 10, choice ? HD_STEP_CHOICE - 1 : HD_MAX_THREADS - 1, &v)) return false;
-  *step = (hd_step)(choice ? HD_STEP_CHOICE | v : v);
   *times = n;
-  return n <= room;
+  return n <= room && hd_decision_parse(word, d);
 }
 
 static int read_steps(struct hd_schedule *s, struct reader *r) {
-  uint64_t want;
+  uint64_t want, count = 0;
   if (number_field(r, "steps", 10, HD_PATH_CAP, &want)) return HD_EUSAGE;
   HD_VEC(hd_step) all = {0};
   int rc = HD_OK;
-  while (rc == HD_OK && all.n < want) {
+  while (rc == HD_OK && count < want) {
     char *line = next_line(r);
     if (!line || !*line) {
       rc = refuse(r, "more steps");
       break;
     }
     for (char *word; rc == HD_OK && (word = strsep(&line, " "));) {
-      hd_step step;
+      struct hd_decision d;
       size_t times;
-      if (!read_step(word, want - all.n, &step, &times))
+      if (!read_step(word, want - count, &d, &times)) {
         rc = refuse(r, "steps such as 0, 1*3 or c2, no more than the count above");
-      else
-        while (times--) hd_vec_push(&all, step);
+        break;
+      }
+      hd_step unit[HD_STEPS_MAX];
+      unsigned units = hd_decision_put(unit, d);
+      if (times > (HD_PATH_CAP - all.n) / units) {
+        rc = refuse(r, "fewer steps");
+        break;
+      }
+      for (count += times; times--;)
+        for (unsigned i = 0; i < units; i++) hd_vec_push(&all, unit[i]);
     }
   }
   s->step = all.v;

@@ -2,8 +2,7 @@
  * and the summary. Runs in the supervisor.
  *
  * The shared memory outlives each tested process, so that the next one continues where the last one died. A finding is
- * handled as soon as it is seen, while the search goes on: hours of work are not lost when the machine is switched
- * off. */
+ * handled as soon as it is seen, while the search continues, so that it survives a loss of power. */
 #include "session/session_int.h"
 
 #include <math.h>
@@ -66,7 +65,7 @@ struct hd_status hd__session_total(const struct hd_session *s) {
   return sum;
 }
 
-/* Whether the bound has kept the search from something. */
+/* Whether the bound excluded schedules. */
 static bool bound_cut(const struct hd_session *s) {
   const struct hd_control *c = &s->worker[0].control;
   return c->config.bound_kind && c->shared->bound_cut == hd_shared_cut(c->shared, &c->config);
@@ -78,15 +77,15 @@ bool hd__session_complete(const struct hd_session *s) {
          !hd_inexact_sum(st.inexact, HD_CLASS_ANY) && hd_strategy_systematic(s->config.search.strategy);
 }
 
-/* How many executions there may be in all; 0 when that is not known: an estimate whose spread is a hundred times itself
- * says nothing. */
+/* The estimated number of all executions; 0 when unknown: an estimate whose spread is a hundred times itself is
+ * useless. */
 static double estimate(const struct hd_session *s, const struct hd_status *st, double *spread) {
   const struct hd_shared *sh = s->worker[0].control.shared;
   double seen =
       st->phase[0].strategy[0] ? (double)st->phase[0].executions : (double)(st->executions + st->infeasible);
   *spread = 0;
   if (s->worker[0].control.config.bound_kind)
-    return 0; /* the tree within the bound says nothing of the whole */
+    return 0; /* the tree within the bound does not predict the whole */
   if (!(sh->estimate.fraction > 0) || !(sh->estimate.weight > 0)) return 0;
   double all = seen / sh->estimate.fraction;
   double mean = sh->estimate.samples / sh->estimate.weight;
@@ -146,7 +145,7 @@ static bool known_key(const struct hd_session *s, uint64_t key) {
   return false;
 }
 
-/* Remembers the finding; false if one like it is known. */
+/* Records the finding as known; false if it is a duplicate. */
 static bool remember(struct hd_session *s, const struct hd_finding *f, uint64_t key) {
   hd_vec_push(&s->key, key);
   char *identity = hd_finding_identity(f);
@@ -160,7 +159,7 @@ static bool remember(struct hd_session *s, const struct hd_finding *f, uint64_t 
   return true;
 }
 
-/* The strategy that ran the finding's execution as a part of another one, or NULL. */
+/* The strategy that ran the finding's execution as a phase of another one, or NULL. */
 static const char *phase_of(const struct hd_worker *w, const struct hd_finding_rec *rec) {
   const struct hd_status *st = &w->control.good;
   return rec->phase < HD_MAX_PHASES && st->phase[rec->phase].strategy[0] ? st->phase[rec->phase].strategy
@@ -174,7 +173,7 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   struct hd_str why;
   hd_str_init(&why);
   bool same = hd_rerun_same(r, schedule, &why);
-  /* A death says nothing about places; whichever record has some is the better one. */
+  /* The record of a death has no places; prefer the record that has some. */
   bool use_rerun = same && (c->rec->partial || !r->capture.rec->partial);
   const struct hd_ctl *ctl = w->control.ctl;
   size_t n = hd_control_sane(&w->control) ? ctl->status.nmodules : 0;
@@ -195,7 +194,8 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   return f;
 }
 
-/* Looks for a smaller schedule, if there is time. More findings may follow when the first does not end the search. */
+/* Searches for a smaller schedule, if there is time. More findings may follow when the first does not end the search.
+ * */
 static void explain(struct hd_session *s, const struct hd_schedule *schedule, struct hd_finding **f,
                     struct hd_reduction *out) {
   struct hd_err err;
@@ -216,7 +216,7 @@ static void fail(struct hd_session *s, const struct hd_err *err) {
   s->failure = *err;
 }
 
-/* Minimises, stores and reports a new finding, which it takes over. */
+/* Minimises, stores and reports a new finding; takes ownership of it. */
 static void add_finding(struct hd_session *s, const struct hd_worker *w, const struct hd_finding_rec *rec,
                         struct hd_finding *f, struct hd_record *record) {
   struct hd_err err;
@@ -310,7 +310,7 @@ static void judge(const struct hd_session *s, const struct hd_status *st, struct
                                               .cwd = s->command.cwd});
 }
 
-/* What was asked for, and how much of it was covered. */
+/* The request, and how much of it was covered. */
 static void summarise_request(const struct hd_session *s, struct hd_summary *sum) {
   const struct hd_config *c = &s->config.search;
   bool systematic = hd_strategy_systematic(c->strategy);
@@ -331,7 +331,7 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
   sum->classes_counted = c->classes;
 }
 
-/* What the workers have counted. */
+/* The counters of the workers. */
 static void summarise_counters(const struct hd_status *st, struct hd_summary *sum) {
   sum->executions = st->executions;
   sum->blocked = st->blocked;
@@ -355,6 +355,9 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
   struct hd_status *st = &s->total;
   *st = hd__session_total(s);
   *sum = (struct hd_summary){.stop = stop};
+  if (s->worker[0].control.shared->cover_dropped)
+    hd_warn(
+        "the search was saved with another address layout; the report leaves out what it exercised before");
   summarise_request(s, sum);
   summarise_counters(st, sum);
   if (stop == HD_STOP_ERROR) {

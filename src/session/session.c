@@ -1,4 +1,4 @@
-/* session.c: the life of a search: checks before it, the search itself, its result kept. Runs in the supervisor. */
+/* session.c: the life cycle of a search: checks, the search itself, its result. Runs in the supervisor. */
 #include "session/session_int.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ uint64_t hd_settings_differ(const struct hd_config *a, const struct hd_config *b
   uint64_t bits = 0;
   for (int i = 0; i < HD_SETTING_COUNT; i++) {
     const char *x = (const char *)a + setting[i].offset, *y = (const char *)b + setting[i].offset;
-    bool text = i == HD_SETTING_STRATEGY; /* what follows its end does not matter */
+    bool text = i == HD_SETTING_STRATEGY; /* bytes after its end do not matter */
     if (text ? strncmp(x, y, setting[i].size) : memcmp(x, y, setting[i].size)) bits |= 1ull << i;
   }
   return bits;
@@ -66,7 +66,7 @@ void hd_settings_copy(struct hd_config *to, const struct hd_config *from) {
 
 /* ---- before ---- */
 
-/* The folder of findings: of hd_check's, relative to where the test runs. */
+/* The folder of findings; for hd_check, relative to the test's working folder. */
 static int open_store(struct hd_session *s, struct hd_err *err) {
   const struct hd_session_config *c = &s->config;
   char *out =
@@ -78,7 +78,7 @@ static int open_store(struct hd_session *s, struct hd_err *err) {
 
 static int open_control(struct hd_session *s, struct hd_err *err) {
   struct hd_config config = s->config.search;
-  /* A finding that turns out to be suppressed must not have ended the search. */
+  /* A finding that is suppressed must not end the search. */
   if (s->suppressions) config.all = 1;
   s->nworkers = config.workers;
   return hd_control_init(&s->worker[0].control, &config, NULL, err);

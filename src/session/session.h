@@ -1,14 +1,14 @@
 /* session.h: a search of the schedules of one program, from its configuration to its summary.
  *
- * Runs in the supervisor. A session knows nothing of command lines and prints nothing: the caller fills in a
- * configuration, hears of progress and findings through callbacks, and reads the summary at the end. Warnings go to
+ * Runs in the supervisor. A session does not depend on command lines and prints nothing: the caller fills in a
+ * configuration, receives progress and findings through callbacks, and reads the summary at the end. Warnings go to
  * hd_warn, which the caller can collect (hd_speak_for). Error messages may name the option that helps.
  *
  *   command.h   the program and how it is started
  *   control.h   the shared memory of one tested process
  *   process.h   a tested process, its input and output
  *   store.h     schedules, and the folder of a finding
- *   rerun.h     schedules that are executed again: confirm, minimise, replay, debug
+ *   rerun.h     re-execution of schedules: confirm, minimise, replay, debug
  *   names.h     kinds of findings and strategies by name */
 #ifndef HD_SESSION_H
 #define HD_SESSION_H
@@ -23,17 +23,18 @@ struct hd_attachment;
 
 /* Strings and lists are borrowed and must outlive the session. */
 struct hd_session_config {
-  /* What the runtime is given: strategy, seed, bounds, limits, what to look for. The mode is HD_MODE_CHECK, a search, or
-   * HD_MODE_RUN, one execution with the supervisor's own input and output. `workers` is the number of processes. */
+  /* The runtime's configuration: strategy, seed, bounds, limits, kinds of findings. The mode is HD_MODE_CHECK, a
+   * search, or HD_MODE_RUN, one execution with the supervisor's own input and output. `workers` is the number of
+   * processes. */
   struct hd_config search;
   char **argv;                            /* ends with NULL */
   const char *cwd;                        /* where the program runs; NULL: here */
   bool preload;                           /* it was not built with heddle cc */
-  const struct hd_attachment *attachment; /* hd_check started the search; NULL: it did not */
+  const struct hd_attachment *attachment; /* of hd_check, which started the search; NULL: it did not */
   double time;                            /* seconds to search; 0: no limit */
-  bool time_default;                      /* that limit is a default: the summary says so */
+  bool time_default;                      /* that limit is a default, which the summary states */
   double hang_timeout;                    /* seconds */
-  double explain;                         /* seconds to look for smaller schedules, in all; 0: do not */
+  double explain;                         /* total seconds for finding smaller schedules; 0: do not try */
   const char *const *suppressions;        /* files */
   size_t nsuppressions;
   const char *out;    /* the folder of findings; NULL: .heddle */
@@ -45,7 +46,7 @@ struct hd_session_config {
 /* A search in HD_MODE_CHECK with the defaults of `heddle check`, for `argv`. */
 void hd_session_config_init(struct hd_session_config *c, char **argv);
 
-/* ---- what decides about a search, and therefore is fixed when it is saved ---- */
+/* ---- settings that determine a search, and therefore are fixed when it is saved ---- */
 
 enum hd_setting {
   HD_SETTING_STRATEGY,
@@ -78,27 +79,27 @@ struct hd_session_progress {
   size_t findings;
   double seconds;                    /* of this run of the search ... */
   double rate;                       /* ... and executions per second in it */
-  bool bounded;                      /* bounds are tried one after the other: ... */
+  bool bounded;                      /* bounds are tried in increasing order: ... */
   uint32_t bound;                    /* ... this is the current one */
   double estimate, spread, fraction; /* as in struct hd_summary */
-  bool minimising;                   /* a smaller schedule is being looked for */
+  bool minimising;                   /* it is searching for a smaller schedule */
 };
 
-/* What the caller hears while the search runs; any may be NULL. */
+/* Callbacks during the search; any may be NULL. */
 struct hd_session_events {
   void *arg;
   /* About ten times a second. */
   void (*progress)(void *arg, const struct hd_session_progress *p);
   /* A new finding, confirmed and stored. */
   void (*finding)(void *arg, const struct hd_finding *f);
-  /* What the program printed before it died on its way to main. */
+  /* The program's output when it died before main. */
   void (*startup_output)(void *arg, const char *text, size_t n);
 };
 
 struct hd_session;
 
-/* Checks the program, the folder of findings, the suppressions and the saved search, and spools standard input; nothing
- * is run. The caller frees, also after an error (then *out may be NULL). */
+/* Checks the program, the folder of findings, the suppressions and the saved search, and spools standard input;
+ * nothing is run. The caller frees, also after an error (then *out may be NULL). */
 int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
                    const struct hd_session_events *events, struct hd_err *err);
 /* Searches until the strategy, a limit, a finding or an interrupt ends it. */
@@ -117,7 +118,7 @@ struct hd_attachment {
   int socket, result,
       calls; /* descriptors: the process to copy, where the result goes, results of earlier calls */
 };
-/* Whether this process was started by hd_check; removes what says so from the environment. */
+/* Whether hd_check started this process; removes the variable that states it from the environment. */
 bool hd_attachment_find(struct hd_attachment *a);
 
 /* ---- suppress.c: findings that are not reported ---- */

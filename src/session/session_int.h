@@ -1,5 +1,5 @@
-/* session_int.h: what the files of one search share: session.c (its life), search.c (findings and the summary), crew.c
- * (the processes that do it), samples.c (how it went), save.c (a search that is continued later), attach.c. */
+/* session_int.h: the state of one search, shared by session.c (its life cycle), search.c (findings and the summary),
+ * crew.c (its processes), samples.c (its progress over time), save.c (saving and resuming) and attach.c. */
 #ifndef HD_SESSION_INT_H
 #define HD_SESSION_INT_H
 
@@ -7,20 +7,20 @@
 #include "session/rerun.h"
 #include "session/session.h"
 
-/* One tested process at a time, and what it leaves to the next. */
+/* One tested process at a time, and the state that its successor inherits. */
 struct hd_worker {
   struct hd_control control;
   struct hd_streams streams;
   size_t seen;        /* findings of its memory that are handled */
   uint64_t before;    /* executions when its process was started */
-  unsigned fruitless; /* processes that died one after the other without finishing an execution */
-  uint64_t retried;   /* the execution that is run again since its process was killed from outside ... */
-  unsigned retries;   /* ... and how often it was */
+  unsigned fruitless; /* consecutive processes that died without finishing an execution */
+  uint64_t retried;   /* the execution that is repeated since its process was killed from outside ... */
+  unsigned retries;   /* ... and how many times */
 };
 
 #define HD_MAX_SAMPLES 256
 
-/* How far a search was at some time. */
+/* The progress of a search at some time. */
 struct hd_sample {
   double seconds;
   uint64_t executions, classes, findings;
@@ -40,8 +40,8 @@ struct hd_session {
   struct hd_suppressions *suppressions;
   struct hd_worker worker[HD_MAX_WORKERS];
   struct hd_process process[HD_MAX_WORKERS]; /* of each worker */
-  unsigned nworkers;                         /* that there may be; the first runs alone until it is ready */
-  struct hd_status carried;                  /* counters of the search that is continued */
+  unsigned nworkers;                         /* upper limit; the first runs alone until it is ready */
+  struct hd_status carried;                  /* counters of the resumed search */
   double carried_seconds;
   uint64_t reported_before; /* findings that it had reported */
   const char *save;         /* where the search is saved, or NULL */
@@ -59,8 +59,8 @@ struct hd_session {
   struct hd_samples samples;
   int failed;             /* HD_E*: a finding could not be confirmed or stored ... */
   struct hd_err failure;  /* ... and why */
-  struct hd_status total; /* what the summary points into */
-  struct hd_str error;    /* the same: why the runtime gave up */
+  struct hd_status total; /* the summary points into it */
+  struct hd_str error;    /* why the runtime gave up; the summary points into it */
   struct hd_summary summary;
 };
 
@@ -70,7 +70,7 @@ struct hd_session {
 struct hd_status hd__session_total(const struct hd_session *s);
 /* Handles the findings that the worker's runtime has recorded since the last call. */
 void hd__session_harvest(struct hd_session *s, struct hd_worker *w);
-/* Its process died: a finding of the supervisor's own, unless the runtime has one for that execution. */
+/* Its process died: adds a finding of the supervisor's own, unless the runtime recorded one for that execution. */
 void hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o);
 /* Whether the strategy has finished and covered everything. */
 bool hd__session_complete(const struct hd_session *s);
@@ -81,13 +81,13 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop);
 
 /* ---- samples.c ---- */
 
-/* Records how far the search is, if it is time, or for the last time. */
+/* Records the progress of the search, if it is time or for the last time. */
 void hd__session_sample(struct hd_session *s, bool last);
 /* How many happens-before classes there were, if they are counted or known without counting. */
 enum hd_class_count hd__session_classes(const struct hd_session *s, const struct hd_status *st, uint64_t *n);
-/* Keeps the result beside the findings, if there is a folder for them or one was named; warns when it cannot. */
+/* Stores the result beside the findings, if their folder exists or was named; warns on failure. */
 void hd__session_keep(struct hd_session *s, const struct hd_summary *sum);
-/* What the search exercised; NULL when it is not needed. The caller releases. */
+/* The coverage of the search; NULL when it is not needed. The caller releases. */
 json_t *hd__session_coverage(const struct hd_session *s);
 
 /* ---- save.c ---- */
@@ -101,7 +101,7 @@ int hd__resume(struct hd_session *s, const char *path, struct hd_err *err);
 
 /* ---- crew.c ---- */
 
-/* Runs processes until there is nothing left to do. */
+/* Runs processes until the search ends. */
 int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
 
 /* ---- attach.c ---- */

@@ -1,8 +1,7 @@
-/* store.c: the folder of a finding, .heddle/N: written completely or not at all, read strictly.
- * Runs in the supervisor.
+/* store.c: the folder of a finding, .heddle/N: written atomically, read strictly. Runs in the supervisor.
  *
- * A folder is filled as DIR/.tmp-PID and then renamed to the next free number. Whatever cannot be read
- * back is refused with the file and what is wrong. docs/formats.md has the formats. */
+ * A folder is filled as DIR/.tmp-PID and then renamed to the next free number. Damaged data are refused with the file
+ * and the problem. docs/formats.md has the formats. */
 #include "session/rerun.h"
 
 #include <dirent.h>
@@ -34,7 +33,7 @@ int hd_store_init(struct hd_store *s, const char *dir, struct hd_err *err) {
     if (errno != EEXIST) /* another search has just created it */
       rc = hd_fail(err, HD_EENV, "cannot create %s for findings: %s; use --out DIR", s->dir, strerror(errno));
   } else {
-    rmdir(s->dir); /* only to see whether it can be done */
+    rmdir(s->dir); /* it was created only as a test */
   }
   if (rc != HD_OK) hd_store_fini(s);
   return rc;
@@ -187,7 +186,7 @@ static unsigned next_number(const char *dir) {
   return next;
 }
 
-/* Makes the folder to write into. The one around it may go while another search looks whether it can be made. */
+/* Creates the folder to write into. Its parent may disappear when another search tests whether it can be created. */
 static int make_folder(const struct hd_store *s, const char *tmp, struct hd_err *err) {
   for (int tries = 0; tries < 10; tries++) {
     if (mkdir(s->dir, 0777) && errno != EEXIST)
@@ -213,7 +212,7 @@ int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err) 
     free(f->folder);
     f->folder = hd_sprintf("%s/%u", s->dir, f->id);
     rc = write_parts(tmp, r, err);
-    /* Another heddle may take the number between the look and the rename. */
+    /* Another heddle may take the number between the check and the rename. */
     if (rc != HD_OK || rename(tmp, f->folder) == 0) break;
     if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) continue;
     rc = hd_fail(err, HD_EENV, "cannot create %s: %s", f->folder, strerror(errno));
@@ -231,7 +230,7 @@ int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err) 
 
 int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r,
                  const struct hd_command *cmd, struct hd_err *err) {
-  /* While one part is there and the other is not, or is an older one, there must be no smaller schedule. */
+  /* While one part is missing or older than the other, there must be no smaller schedule. */
   char *path = hd_sprintf("%s/schedule.min", dir);
   unlink(path);
   free(path);
@@ -241,7 +240,7 @@ int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reductio
 
 /* ---- reading ---- */
 
-/* A part that must be there. A missing one means that the folder is not ours, or no longer whole. */
+/* A required part. Without it the folder is not a finding, or is damaged. */
 static int read_part(const char *dir, const char *name, char **data, size_t *len, char **path,
                      struct hd_err *err) {
   *path = hd_sprintf("%s/%s", dir, name);
@@ -334,7 +333,7 @@ static int load_json(const char *dir, const char *name, json_t **root, char **pa
   *root = json_loadb(data, len, JSON_REJECT_DUPLICATES, &e);
   free(data);
   if (!*root) {
-    for (char *c = e.text; *c; c++) /* it quotes the file, which may hold anything */
+    for (char *c = e.text; *c; c++) /* it quotes the file, which is not trusted */
       if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
     return hd_fail(err, HD_EUSAGE, "%s:%d: damaged: %s", *path, e.line, e.text);
   }

@@ -38,11 +38,11 @@ bool hd_schedule_has_key(const struct hd_schedule *s);
 struct hd_store {
   char *dir; /* ".heddle" unless another one is named */
 };
-/* Checks that findings can be stored before a search begins; leaves nothing behind. `dir` NULL: ".heddle". */
+/* Checks that findings can be stored, before a search begins; creates nothing. `dir` NULL: ".heddle". */
 int hd_store_init(struct hd_store *s, const char *dir, struct hd_err *err);
 void hd_store_fini(struct hd_store *s);
 
-/* What is written for one finding. */
+/* The data stored for one finding. */
 struct hd_record {
   struct hd_finding *finding;
   const struct hd_schedule *schedule;
@@ -60,7 +60,7 @@ int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reductio
 
 /* ---- store.c: reading ---- */
 
-/* Whether the folder is one of a finding, and whether it has a smaller schedule. */
+/* Whether the folder is that of a finding, and whether it has a smaller schedule. */
 bool hd_store_is_finding(const char *dir);
 bool hd_store_is_minimised(const char *dir);
 /* The path of the trace that a replay follows: that of the smaller schedule, if there is one. The caller frees. */
@@ -68,11 +68,11 @@ char *hd_store_trace(const char *dir);
 /* The numbers of the findings in a folder, in order; the caller frees. */
 unsigned *hd_store_list(const char *dir, size_t *n);
 
-/* What a replay needs. */
+/* The data that a replay needs. */
 struct hd_stored {
   struct hd_schedule schedule;
   char *trace;               /* its path */
-  uint64_t nevents;          /* of the trace, without accesses that were no scheduling points */
+  uint64_t nevents;          /* of the trace, without accesses that were not scheduling points */
   struct hd_command command; /* program identity as recorded */
   char *title;
   size_t before, after; /* rows of its story whose order matters, plus 1; 0: not known */
@@ -87,7 +87,7 @@ int hd_store_texts(const char *dir, size_t most, json_t **finding, char **text, 
                    struct hd_err *err);
 
 #define HD_SEARCH_FILE "search.json"
-/* The search that is kept in the folder of findings; NULL if there is none. The caller frees. */
+/* The search that is stored in the folder of findings; NULL if absent. The caller frees. */
 int hd_store_search(const char *dir, json_t **out, struct hd_err *err);
 
 #endif

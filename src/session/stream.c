@@ -1,9 +1,8 @@
 /* stream.c: standard input, output and error of the tested process. Runs in the supervisor.
  *
- * Every process of a search and of its replays must see the same descriptors, or else the C library
- * buffers differently, allocates differently, and the schedule no longer fits. Therefore input is
- * spooled once and read from its beginning by each process, and output never goes to a terminal
- * directly: a pipe is in between. */
+ * Every process of a search and of its replays must see the same descriptors: otherwise the C library buffers and
+ * allocates differently, and the schedule no longer fits. Therefore input is spooled once and read from its beginning
+ * by each process, and output goes through a pipe, never to a terminal directly. */
 #include "session/process.h"
 
 #include <errno.h>
@@ -36,7 +35,7 @@ static int spool(struct hd_input *in, int from, struct hd_err *err) {
 int hd_input_init(struct hd_input *in, bool may_inherit, struct hd_err *err) {
   *in = (struct hd_input){.fd = -1};
   struct stat st;
-  if (fstat(STDIN_FILENO, &st)) return HD_OK; /* closed: the program gets an empty one */
+  if (fstat(STDIN_FILENO, &st)) return HD_OK; /* closed: the program gets an empty input */
   if (isatty(STDIN_FILENO)) {
     in->inherit = may_inherit;
     return HD_OK;

@@ -1,10 +1,10 @@
 /* supervise.c: starts tested processes and watches them until they have ended. Runs in the supervisor.
  *
- * Rules: no busy waiting (a pidfd and poll, ten ticks a second); whatever a process does, it
- * ends: it is asked to stop first (ctl->supervisor_stop), and killed when it does not.
+ * Rules: no busy waiting (a pidfd and poll, ten ticks a second); every process ends: a stop is requested first
+ * (ctl->supervisor_stop), and a process that does not stop is killed.
  *
- * The watchdog: when none of heartbeat, events and executions has changed for the hang timeout, the
- * runtime is sent HD_SIG_HANG and may record where it is; if nothing changes then either, SIGKILL. */
+ * The watchdog: when none of heartbeat, events and executions has changed for the hang timeout, it sends the runtime
+ * HD_SIG_HANG, so that it can record its location; if still nothing changes, SIGKILL. */
 #include "session/session_int.h"
 
 #include "abi/attach.h"
@@ -26,7 +26,7 @@
 #define TICK_MS 100
 #define TICK_WITHOUT_PIDFD_MS 10
 #define FORK_EXIT 98 /* see ctl->fork_status */
-#define GRACE 2.0    /* seconds between asking and killing */
+#define GRACE 2.0    /* seconds between the request and the kill */
 
 static volatile sig_atomic_t interrupts;
 
@@ -47,7 +47,7 @@ int hd_interrupts(void) { return interrupts; }
 
 /* ---- starting ---- */
 
-/* What the child sends the supervisor when it cannot start; the pipe closes by itself on exec. */
+/* The child's message when it cannot start the program; on success, exec closes the pipe. */
 struct start_error {
   int error;
   char step[32];
@@ -60,8 +60,8 @@ static _Noreturn void child_fail(int pipe, const char *step) {
   _exit(127);
 }
 
-/* The environment with what the runtime needs at its end; the strings are not copied. LD_BIND_NOW saves the
- * program from binding its functions again in every execution; the runtime takes all of these out again. */
+/* The environment, with the runtime's variables appended; the strings are not copied. LD_BIND_NOW avoids binding
+ * functions again in every execution. The runtime removes all of these variables. */
 static char **child_environment(const struct hd_command *cmd) {
   char **envp = cmd->envp;
   size_t n = 0;
@@ -139,6 +139,9 @@ int hd_exec(const struct hd_command *cmd, const struct hd_control *control, cons
   return start_failed(cmd, &e, err);
 }
 
+/* For tests of what is promised of other address layouts: a process gets another one whenever it starts. */
+static bool keeps_randomisation(void) { return getenv("HEDDLE_TEST_RANDOMISE") != NULL; }
+
 static int start(const struct hd_command *cmd, const struct hd_control *control, struct hd_streams *s,
                  pid_t *pid, struct hd_err *err) {
   int report[2];
@@ -152,9 +155,10 @@ static int start(const struct hd_command *cmd, const struct hd_control *control,
   char **envp = child_environment(cmd);
   /* Set here and restored after the fork: a child could not report a failure without a message. */
   int old = personality(0xffffffff);
-  bool fixed =
-      old != -1 && ((old & ADDR_NO_RANDOMIZE) || personality((unsigned)old | ADDR_NO_RANDOMIZE) != -1);
-  if (!fixed) warn_about_randomisation();
+  bool keep = keeps_randomisation();
+  bool fixed = old != -1 && !keep &&
+               ((old & ADDR_NO_RANDOMIZE) || personality((unsigned)old | ADDR_NO_RANDOMIZE) != -1);
+  if (!fixed && !keep) warn_about_randomisation();
   *pid = fork();
   if (*pid == 0) {
     close(report[0]);
@@ -168,7 +172,7 @@ static int start(const struct hd_command *cmd, const struct hd_control *control,
     close(report[0]);
     return hd_fail(err, HD_EENV, "cannot start a process: %s", strerror(saved));
   }
-  if (s->own_group) setpgid(*pid, *pid); /* in both, whichever comes first */
+  if (s->own_group) setpgid(*pid, *pid); /* in parent and child, since either may run first */
   struct start_error e;
   ssize_t n;
   while ((n = read(report[0], &e, sizeof e)) < 0 && errno == EINTR) {}
@@ -232,7 +236,7 @@ static void check_stop(struct hd_process *w, const struct hd_watch *watch, doubl
   if (w->stopping && (now - w->stop_since > GRACE || asked > 1)) kill_process(w, HD_PROCESS_STOPPED);
 }
 
-/* Drains what the process left in the pipes; a grandchild may hold them open, so no waiting. */
+/* Reads the rest of the output without blocking, since a grandchild may hold the pipes open. */
 static void drain(struct hd_streams *s) {
   for (int i = 0; i < 2; i++)
     while (s->pipe[i] >= 0 && hd_streams_pump(s, i)) {}
@@ -240,7 +244,7 @@ static void drain(struct hd_streams *s) {
 
 static void judge(const struct hd_process *w, int wstatus, struct hd_outcome *out) {
   const struct hd_ctl *ctl = w->control->ctl;
-  /* In fork mode it was the execution's own process that died; its parent passes on how. */
+  /* In fork mode the execution's own process died; its parent passes its status on. */
   if (WIFEXITED(wstatus) && WEXITSTATUS(wstatus) == FORK_EXIT && ctl->fork_status) wstatus = ctl->fork_status;
   *out = (struct hd_outcome){
       .signal = WIFSIGNALED(wstatus) ? WTERMSIG(wstatus) : 0,
@@ -261,7 +265,7 @@ static void judge(const struct hd_process *w, int wstatus, struct hd_outcome *ou
     out->end = HD_PROCESS_DIED;
 }
 
-/* What the process had changed in the file system when it died; one that ended has done this itself. */
+/* Restores the files that the process changed before it died; a process that ends normally does this itself. */
 void hd_restore_files(const struct hd_control *control) {
   struct hd_undo_log *log = hd_control_area(control, HD_SHM_UNDO);
   char what[300] = "";
@@ -287,14 +291,14 @@ int hd_process_start(struct hd_process *w, const struct hd_command *cmd, struct 
 
 static void end_process(struct hd_process *w, int wstatus, struct hd_outcome *out) {
   if (w->pidfd >= 0) close(w->pidfd);
-  if (w->group) kill(-w->pid, SIGKILL); /* what it forked and left behind */
+  if (w->group) kill(-w->pid, SIGKILL); /* processes that it forked and left behind */
   drain(w->streams);
   hd_restore_files(w->control);
   judge(w, wstatus, out);
   w->running = false;
 }
 
-/* Waits for anything to happen, or the tick to pass. */
+/* Waits for an event or the end of the tick. */
 static void wait_for_news(struct hd_process *w, size_t n, int tick_ms) {
   struct pollfd p[3 * HD_MAX_WORKERS];
   nfds_t k = 0;

@@ -1,4 +1,4 @@
-/* suppress.c: files that say which findings are not reported. Runs in the supervisor.
+/* suppress.c: files that list findings not to be reported. Runs in the supervisor.
  *
  * A line is kind:glob. The kind is a kind of finding or *; the glob is matched against the function names
  * and file paths of every frame of the finding. '#' begins a comment. */

@@ -1,9 +1,9 @@
 /* decode.c: reads the binary format (codec.h, docs/formats.md). Runs in the supervisor.
  *
- * The file may be anything. Invariants
- *  1. Every read is within the bytes there are; every number is checked before it is used as an index or a size.
- *  2. Memory is bounded by a constant (one block, the model) plus a multiple of the size of the file: vectors grow with
- *     what was really there, never with a count that was announced. */
+ * The file is not trusted. Invariants
+ *  1. Every read stays within the file; every number is checked before it is used as an index or a size.
+ *  2. Memory is bounded by a constant (one block, the model) plus a multiple of the size of the file: vectors grow
+ *     with the entries that were read, never by an announced count. */
 #include "trace/codec.h"
 
 #include <stdlib.h>
@@ -24,11 +24,11 @@ struct decoder {
   struct bytes file;
   struct hd_tr_tables tables;
   struct hd__model model;
-  bool ready; /* the model is there */
+  bool ready; /* the model is initialised */
   ZSTD_DCtx *z;
   struct hd_str raw; /* the chunk, unpacked */
   struct bytes stream[ST_COUNT];
-  uint64_t left; /* events of the block that have not been read */
+  uint64_t left; /* unread events of the block */
 };
 
 static int refuse(struct decoder *d, const char *what, struct hd_err *err) {
@@ -73,16 +73,16 @@ static int next_chunk(struct decoder *d, struct hd_err *err) {
   if (!varint(f, &n) || !varint(f, &stored) || (size_t)(f->end - f->p) < 4 ||
       stored > (uint64_t)(f->end - f->p) - 4)
     return refuse(d, "it ends too early", err);
-  if (stored > n) return refuse(d, "a chunk that grows when it is unpacked the other way round", err);
+  if (stored > n) return refuse(d, "a chunk that is larger packed than unpacked", err);
   bool big = kind == HD_CHUNK_EVENTS   ? n > BLOCK_MAX
              : kind == HD_CHUNK_TABLES ? n > TABLES_MAX || n > stored * HD_TR_PACKED_RATIO + HD_TR_PACKED_FREE
                                        : n > 0;
-  if (big) return refuse(d, "a chunk that is larger than any that is written", err);
+  if (big) return refuse(d, "a chunk larger than any valid one", err);
   uint32_t sum = f->p[0] | (uint32_t)f->p[1] << 8 | (uint32_t)f->p[2] << 16 | (uint32_t)f->p[3] << 24;
   f->p += 4;
   int rc = unpack(d, f->p, stored, n, err);
   if (rc != HD_OK) return rc;
-#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION /* a fuzzer would not get past it */
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION /* a fuzzer could not pass the checksum */
   if (XXH32(d->raw.s, n, 0) != sum) return refuse(d, "a wrong checksum", err);
 #else
   (void)sum;
@@ -235,7 +235,7 @@ static bool read_payload(struct bytes *b, struct hd_event *e, const struct hd__s
   return true;
 }
 
-/* All of one event; false when the streams end or make no sense. pre: e is zero. */
+/* Reads one event; false when a stream ends early or is invalid. pre: e is zero. */
 static bool read_event(struct decoder *d, struct hd_event *e, uint32_t *number) {
   struct hd__model *m = &d->model;
   struct bytes *st = d->stream;
@@ -255,13 +255,13 @@ static bool read_event(struct decoder *d, struct hd_event *e, uint32_t *number) 
     if (!varint(&st[ST_VALUE], &code)) return false;
     e->value = (value + hd__unzigzag(code)) & hd__value_mask(e->op.size);
   }
-  if (!read_payload(&st[ST_PAYLOAD], e, s, value) || !varint(&st[ST_CHOICE], &code)) return false;
-  code = s->nchoices + hd__unzigzag(code);
-  if (code > UINT16_MAX) return false;
-  e->nchoices = (uint16_t)code;
-  if (e->nchoices > 1) {
-    if (!varint(&st[ST_CHOICE], &code) || code >= e->nchoices) return false;
-    e->choice = (uint16_t)code;
+  if (!read_payload(&st[ST_PAYLOAD], e, s, value)) return false;
+  for (int i = 0; i < HD_EVENT_NFIELDS; i++) {
+    const struct hd_field *f = &hd_event_fields[i];
+    if (!varint(&st[ST_FIELDS], &code)) return false;
+    code = s->number[i] + hd__unzigzag(code);
+    if (f->size < 8 && code >> 8 * f->size) return false;
+    hd_field_set(e, f, code);
   }
   if (!varint(&st[ST_FROM], &code) || code > m->number + 1) return false;
   e->from = (uint32_t)(code ? m->number + 1 - code : hd__expected_from(m, e));

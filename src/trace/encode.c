@@ -51,7 +51,7 @@ static void put_chunk(struct encoder *c, char kind, const char *data, size_t n) 
 
 /* ---- tables ---- */
 
-/* 0: none; 1: a new one follows; k: the one that was written k-2 before it. */
+/* 0: NULL; 1: a new string follows; k: the string number k-2, counted from 0 in the order of writing. */
 static void add_string(struct hd_str *b, struct hd__map *known, const char *s) {
   if (!s) {
     add_varint(b, 0);
@@ -170,8 +170,8 @@ static void add_event(struct encoder *c, const struct hd_event *e) {
   if (e->flags & HD_EV_VALUE)
     add_varint(&c->stream[ST_VALUE], hd__zigzag(hd__difference(e->value, value, e->op.size)));
   add_payload(&c->stream[ST_PAYLOAD], e, s, value);
-  add_varint(&c->stream[ST_CHOICE], hd__zigzag((uint64_t)e->nchoices - s->nchoices));
-  if (e->nchoices > 1) add_varint(&c->stream[ST_CHOICE], e->choice);
+  for (int i = 0; i < HD_EVENT_NFIELDS; i++)
+    add_varint(&c->stream[ST_FIELDS], hd__zigzag(hd_field_get(e, &hd_event_fields[i]) - s->number[i]));
   add_varint(&c->stream[ST_FROM], e->from == hd__expected_from(m, e) ? 0 : m->number + 1 - e->from);
   hd__model_learn(m, e, number);
   if (++c->count == HD_TR_BLOCK) flush_block(c);

@@ -1,7 +1,7 @@
-/* filter.c: takes out of a recording what concerns one thread alone. Runs in the supervisor. */
+/* filter.c: filters out of a recording the accesses that concern one thread only. Runs in the supervisor. */
 #include "trace/trace_int.h"
 
-#define RANGE_MAX 65536 /* bytes; what is longer, such as clearing a large block, is rare and kept */
+#define RANGE_MAX 65536 /* bytes; longer accesses, such as clearing a large block, are rare and kept */
 #define SHARED UINT64_MAX
 
 static bool is_access(const struct hd_event *e) {

@@ -1,5 +1,5 @@
-/* link.c: which event each one saw: the write that a read read from (model/memory.h), the release before an
- * acquisition, the creation of a thread that starts, the end of one that is joined. Runs in the supervisor. */
+/* link.c: links each event to the one it reads from: a read to its write (model/memory.h), an acquisition to the
+ * release before it, the start of a thread to its creation, a join to the thread's end. Runs in the supervisor. */
 #include "model/memory.h"
 #include "trace/trace_int.h"
 
@@ -7,7 +7,7 @@
 
 struct hd__linker {
   struct hd_memory memory;
-  struct hd__map other; /* objects that are no memory, to the last event that gave something */
+  struct hd__map other; /* objects other than memory, to the last event that released them */
 };
 
 static void *resize(void *arg, void *old, size_t size) {

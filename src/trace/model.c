@@ -1,4 +1,4 @@
-/* model.c: what both sides of the binary format expect of the next event (codec.h). Runs in the supervisor. */
+/* model.c: predicts the next event, for both sides of the binary format (codec.h). Runs in the supervisor. */
 #include "trace/codec.h"
 
 #include <stdlib.h>
@@ -34,13 +34,13 @@ void hd__model_learn(struct hd__model *m, const struct hd_event *e, uint32_t num
   m->thread = e->op.thread;
   m->shape[m->at[e->op.thread]].follows = number;
   m->at[e->op.thread] = number;
-  /* A step is believed in when it was seen twice in a row. */
+  /* A stride is trusted once it was seen twice in a row. */
   uint64_t delta = e->op.object - s->object;
   if (delta == s->delta) s->stride = delta;
   s->delta = delta;
   s->object = e->op.object;
   s->size = e->op.size;
-  s->nchoices = e->nchoices;
+  for (int i = 0; i < HD_EVENT_NFIELDS; i++) s->number[i] = hd_field_get(e, &hd_event_fields[i]);
   const struct hd_field *f = hd_payload_table[hd_op_payload(e->op.kind)].field;
   for (int i = 0; f[i].key; i++) {
     if (f[i].type == HD_FIELD_FOUND)

@@ -1,8 +1,8 @@
-/* perfetto.c: a trace as the trace-event JSON that Perfetto and Chrome show: a track for each thread, a slice for each
- * event, an arrow from an event to the one of another thread that saw it. Runs in the supervisor.
+/* perfetto.c: writes a trace as trace-event JSON for Perfetto and Chrome: a track per thread, a slice per event, an
+ * arrow from an event to each event of another thread that reads from it. Runs in the supervisor.
  *
- * Events have an order and no times: each takes a microsecond. Arrows need the thread of the event they come from,
- * which is kept for the last RECENT events; those that come from further back are left out. */
+ * Events have an order but no times: each takes a microsecond. An arrow needs the thread of its source event, which is
+ * kept for the last RECENT events; arrows from earlier events are omitted. */
 #include "trace/trace_int.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct writer {
   struct hd_str b, word;
 };
 
-/* The length of the UTF-8 character at s, 0 if it is none. */
+/* The length of the UTF-8 character at s; 0 if it is invalid. */
 static size_t utf8(const unsigned char *s) {
   size_t n = s[0] < 0x80                   ? 1
              : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
@@ -68,7 +68,7 @@ static void add_threads(struct writer *w) {
   }
 }
 
-/* What the event is about, in w->word. */
+/* Writes the object of the event into w->word. */
 static void object_word(struct writer *w, const struct hd_event *e) {
   hd_str_clear(&w->word);
   if (hd_op_object(e->op.kind) == HD_OBJ_THREAD)
@@ -117,7 +117,8 @@ static void add_event(struct writer *w, const struct hd_event *e) {
     hd_str_addc(b, ',');
     add_key(b, f->key, w->word.s);
   }
-  if (e->nchoices > 1) hd_str_addf(b, ",\"choice\":\"%u/%u\"", e->choice, e->nchoices);
+  for (const struct hd_field *f = hd_event_fields; f->key; f++)
+    if (hd_field_get(e, f)) hd_str_addf(b, ",\"%s\":%llu", f->key, (unsigned long long)hd_field_get(e, f));
   if (e->from) hd_str_addf(b, ",\"from\":%llu", (unsigned long long)e->from);
   const struct hd_tr_place *p = e->place ? &w->t->place.v[e->place - 1] : NULL;
   if (p) {

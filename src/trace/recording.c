@@ -1,7 +1,7 @@
-/* recording.c: what the runtime left in the shared memory, as a trace. Runs in the supervisor.
+/* recording.c: turns the runtime's recording in shared memory into a trace. Runs in the supervisor.
  *
- * The events are gone over twice: for the tables, and then one by one. Nothing in them is believed: whatever does not
- * fit is made to. */
+ * It makes two passes over the events: one for the tables, one that yields them. The tested process may have
+ * overwritten any of them, so every field that is out of range is replaced by a valid one. */
 #include "trace/trace_int.h"
 
 #include <stdlib.h>
@@ -11,18 +11,18 @@ struct recording {
   struct hd_tr_recording r;
   struct hd_tr_tables tables;
   struct hd__map place; /* program counter to entry plus 1 */
-  struct hd__map known; /* objects that were asked for */
+  struct hd__map known; /* objects whose names were looked up */
   struct hd__linker *linker;
   size_t pos;                        /* of the recording */
   uint64_t number;                   /* of the last event */
-  HD_VEC(uint32_t) created;          /* entries plus 1 of the threads in the order of their creation */
-  size_t ncreated;                   /* of those, by the second time */
-  uint32_t implied[HD_MAX_THREADS];  /* entry plus 1 of a thread that nobody created */
+  HD_VEC(uint32_t) created;          /* entries plus 1 of the threads in order of creation */
+  size_t ncreated;                   /* how many of them the second pass has reached */
+  uint32_t implied[HD_MAX_THREADS];  /* entry plus 1 of a thread without a creation event */
   uint32_t current[HD_MAX_THREADS];  /* entry plus 1 of the thread that has the number now */
-  uint32_t children[HD_MAX_THREADS]; /* threads that it has created */
+  uint32_t children[HD_MAX_THREADS]; /* number of threads it has created */
 };
 
-/* Takes out what a terminal would take for a command. */
+/* Replaces control characters, which a terminal would interpret. */
 static char *printable(const char *s, size_t max) {
   size_t n = strnlen(s, max);
   if (!n) return NULL;
@@ -42,7 +42,7 @@ static uint32_t add_thread(struct recording *r, char *name, unsigned number) {
 
 static unsigned number_of(uint64_t thread) { return thread < HD_MAX_THREADS ? (unsigned)thread : 0; }
 
-/* The entry plus 1 of the thread that has that number; whoever was never created has no better name. */
+/* The entry plus 1 of the thread that has that number. A thread without a creation event is named by its number. */
 static uint32_t thread_entry(struct recording *r, uint64_t thread) {
   unsigned number = number_of(thread);
   if (!r->current[number])
@@ -63,12 +63,12 @@ static void create_thread(struct recording *r, const struct hd_event *e) {
   hd_vec_push(&r->created, r->current[number]);
 }
 
-/* The operation; what a wild write left there is none. */
+/* The operation; a note in place of an invalid one. */
 static unsigned op_of(const struct hd_event *e) {
   return e->op.kind > HD_OP_NONE && e->op.kind < HD_OP_COUNT ? e->op.kind : HD_OP_NOTE;
 }
 
-/* One that failed has no object. */
+/* A failed creation has no object. */
 static bool creates(const struct hd_event *e) {
   return hd_op_effect(op_of(e), 0) == HD_EFF_SPAWN && number_of(e->op.object) != 0;
 }
@@ -146,10 +146,8 @@ static int next(struct hd_tr_source *s, struct hd_event *out, struct hd_err *err
     out->flags |= HD_EV_VALUE;
     out->value = e->value & hd__value_mask(e->op.size);
   }
-  if (e->nchoices > 1) {
-    out->nchoices = e->nchoices;
-    out->choice = e->choice < e->nchoices ? e->choice : 0;
-  }
+  for (const struct hd_field *f = hd_event_fields; f->key; f++) hd_field_set(out, f, hd_field_get(e, f));
+  if (e->nchoices < 2 || e->choice >= e->nchoices) out->choice = out->nchoices = 0;
   for (const struct hd_field *f = hd_payload_table[hd_op_payload(op)].field; f->key; f++) {
     if (!hd_field_recorded(&e->op, f) || (f->type == HD_FIELD_FOUND && !valued)) continue;
     uint64_t v = hd_field_get(&e->op, f);
@@ -182,7 +180,7 @@ struct hd_tr_source *hd_tr_record(const struct hd_tr_recording *recording) {
   r->linker = hd__linker_new();
   fill_tables(r);
   memcpy(r->current, r->implied, sizeof r->current);
-  r->r.locate = NULL; /* what they need may go away now */
+  r->r.locate = NULL; /* the caller may release what they use */
   r->r.name = NULL;
   return &r->source;
 }

@@ -1,12 +1,12 @@
-/* std.c: the STD text format of RAPID and other tools that predict races: one event a line, thread|op(object)|place.
- * Runs in the supervisor. It knows fewer operations than we do: docs/formats.md tells what becomes of which. */
+/* std.c: the STD text format of RAPID and other race predictors: one event per line, thread|op(object)|place.
+ * Runs in the supervisor. STD has fewer operations than Heddle: docs/formats.md has the mapping. */
 #include "trace/trace_int.h"
 
 #include <stdlib.h>
 
 /* ---- reading ---- */
 
-#define FIRST_ADDRESS 0x1000 /* objects have names there, and no addresses: they get some */
+#define FIRST_ADDRESS 0x1000 /* objects of STD have names but no addresses: these are assigned */
 
 struct field {
   const char *s;
@@ -44,7 +44,7 @@ static enum hd_op_kind op_of(struct field f) {
   return HD_OP_NONE;
 }
 
-/* Splits a line. The object is missing of `begin` and `end` only, and the place may be. */
+/* Splits a line. Only `begin` and `end` may omit the object; any line may omit the place. */
 static bool split(const char *s, size_t n, struct line *out) {
   const char *end = s + n, *bar = memchr(s, '|', n);
   if (!bar || bar == s) return false;
@@ -100,7 +100,7 @@ static uint64_t object_address(struct reader *r, struct field f) {
   return *at;
 }
 
-/* A place is a number there, which we take for a line of an unknown file; other words for a function. */
+/* A place of STD is a number, read as a line of an unknown file; any other word is read as a function. */
 static uint32_t place_entry(struct reader *r, struct field f) {
   if (!f.n || field_is(f, "0")) return 0;
   uint64_t *at = entry(&r->place, f);
@@ -120,7 +120,7 @@ static uint32_t place_entry(struct reader *r, struct field f) {
   return (uint32_t)*at;
 }
 
-/* Begins or ends the thread itself: has no object there. */
+/* Begins or ends the thread itself, which STD writes without an object. */
 static bool is_own(unsigned op) {
   return hd_op_effect(op, 0) == HD_EFF_BEGIN || hd_op_effect(op, 0) == HD_EFF_FINISH;
 }
@@ -147,7 +147,7 @@ static int next(struct hd_tr_source *s, struct hd_event *e, struct hd_err *err) 
   struct line l;
   const char *text = next_line(r, &n);
   if (!text) return 0;
-  HD_BUG_ON(!split(text, n, &l)); /* it was looked at when the trace was opened */
+  HD_BUG_ON(!split(text, n, &l)); /* checked when the trace was opened */
   *e = make_event(r, &l);
   hd__link(r->linker, e, ++r->number);
   return 1;
@@ -208,16 +208,16 @@ int hd__open_std(struct hd__input in, struct hd_tr_source **out, struct hd_err *
 
 /* ---- writing ---- */
 
-#define ONCE_MAX (1u << 20) /* `once` objects that are followed */
+#define ONCE_MAX (1u << 20) /* `once` objects that are tracked */
 
 struct writer {
   struct hd__labels labels;
-  struct hd__map once; /* address plus 1 to 1: it is being done, 2: it is done */
+  struct hd__map once; /* address plus 1 to 1: in progress, 2: done */
   struct hd_str b;
   uint64_t left_out;
 };
 
-/* A name that any reader of the format takes for one word; else kind and address. */
+/* The object's name if any reader of the format parses it as one word, else its kind and address. */
 static void add_name(struct writer *w, char kind, uint64_t addr) {
   static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.[]:$#+-";
   size_t from = w->b.n;
@@ -246,7 +246,7 @@ static void add_line(struct writer *w, const struct hd_event *e, const char *op,
   hd_str_addf(&w->b, "|%u\n", p && !p->file && p->line ? p->line : e->place);
 }
 
-/* Whoever is first does it, the others wait for that: a lock that those take and give back at once. */
+/* A `once` is written as a lock: the first thread holds it for the call, later ones acquire and release it at once. */
 static void add_once(struct writer *w, const struct hd_event *e) {
   if (e->op.object == UINT64_MAX || w->once.n >= ONCE_MAX) {
     w->left_out++;
@@ -263,7 +263,7 @@ static void add_once(struct writer *w, const struct hd_event *e) {
   if (*state == 0) *state = 1;
 }
 
-/* What STD calls an effect; NULL: it has no word for it. An update is a read and a write. */
+/* The STD operation for an effect; NULL: it has none. An update is a read and a write. */
 static const char *std_word(enum hd_effect effect) {
   switch (effect) {
     case HD_EFF_READ: return "r";

@@ -1,4 +1,4 @@
-/* tables.c: the tables of a trace, their labels, and what events may look like. Runs in the supervisor. */
+/* tables.c: the tables of a trace, their labels, and the validation of events. Runs in the supervisor. */
 #include "trace/trace_int.h"
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static const char *payload_wrong(const struct hd_tr_tables *t, const struct hd_e
     uint64_t v = hd_field_get(&e->op, f);
     if (f->type == HD_FIELD_THREAD && v > t->thread.n) return "an unknown thread that was woken";
     if (f->type == HD_FIELD_FOUND && v > most)
-      return most ? "a value that is too large" : "a value of something that has none";
+      return most ? "a value that is too large" : "a value although its operation has none";
     if (f->type == HD_FIELD_ORDER && v >= HD_MO_COUNT) return "an unknown memory order";
   }
   return NULL;
@@ -90,12 +90,11 @@ const char *hd__event_wrong(const struct hd_tr_tables *t, const struct hd_event 
   if (hd_op_object(e->op.kind) == HD_OBJ_THREAD && e->op.object >= t->thread.n)
     return "an operation on an unknown thread";
   uint64_t most = memory && e->op.size >= 1 && e->op.size <= 8 ? hd__value_mask(e->op.size) : 0;
-  if (e->flags & HD_EV_VALUE && !most) return "a value of something that has none";
+  if (e->flags & HD_EV_VALUE && !most) return "a value although its operation has none";
   if (e->flags & HD_EV_VALUE && e->value > most) return "a value that is too large";
   if (!(e->flags & HD_EV_VALUE) && e->value) return "a value without its flag";
-  if (e->nchoices > 1 ? e->choice >= e->nchoices : e->choice || e->nchoices)
-    return "an outcome that there was not";
-  if (e->from >= number) return "that it saw a later event";
+  if (e->nchoices > 1 ? e->choice >= e->nchoices : e->choice || e->nchoices) return "an impossible outcome";
+  if (e->from >= number) return "a reference to a later event";
   return payload_wrong(t, e, most);
 }
 

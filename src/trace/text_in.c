@@ -1,8 +1,7 @@
 /* text_in.c: reads what text_out.c writes. Runs in the supervisor.
  *
- * Strict in what matters: the lines come in the order of the grammar, counts are right, and whatever a line refers to
- * exists. The first thing that is wrong is refused with the line. The tables are read when the trace is opened, the
- * events one by one. */
+ * Strict: the lines must follow the order of the grammar, counts must match, and references must resolve. The first
+ * error is reported with its line. The tables are read when the trace is opened, the events one by one. */
 #include "trace/trace_int.h"
 
 #include <stdlib.h>
@@ -15,7 +14,7 @@ struct reader {
   HD_VEC(const char *) thread_label;
   HD_VEC(const char *) place_label;
   HD_VEC(const char *) object_label;
-  char *rest; /* what has not been read */
+  char *rest; /* unread text */
   size_t line;
   uint64_t number; /* of the last event */
   bool over;
@@ -25,7 +24,7 @@ static int refuse(const struct reader *r, const char *what, struct hd_err *err) 
   return hd_fail(err, HD_EUSAGE, "%s:%zu: damaged: expected %s", r->in.name, r->line, what);
 }
 
-/* The next line without its newline; NULL at the end of the text, or when there is no newline. */
+/* The next line without its newline; NULL at the end of the text or without a newline. */
 static char *next_line(struct reader *r) {
   r->line++;
   size_t left = r->in.len - (size_t)(r->rest - r->in.data);
@@ -36,7 +35,7 @@ static char *next_line(struct reader *r) {
   return line;
 }
 
-/* The next word of a line, NULL if there is none. */
+/* The next word of a line; NULL at its end. */
 static char *word(char **line) {
   char *w = *line;
   if (!w) return NULL;
@@ -56,7 +55,7 @@ static bool number(const char *s, int base, uint64_t max, uint64_t *out) {
   return s && hd_parse_u64(s, base, max, out);
 }
 
-/* A string that may be missing; false if it is none. */
+/* A string that may be absent ("-"); false if it is malformed. */
 static bool string(struct reader *r, char *s, const char **out) {
   if (!s || !hd__unescape(&s)) return false;
   if (s && strlen(s) > HD_TR_MAX_STRING) return false;
@@ -73,13 +72,13 @@ static bool add_label(struct hd__map *m, const char *label, size_t entry) {
   return true;
 }
 
-/* The entry plus 1; 0 if the word is no label. */
+/* The entry plus 1; 0 if the word is not a label. */
 static uint32_t find_label(const struct hd__map *m, const char *const *label, const char *w) {
   uint64_t at = hd__map_get(m, hd__string_key(w, strlen(w)));
   return at && strcmp(label[at - 1], w) == 0 ? (uint32_t)at : 0;
 }
 
-/* The name that a label was made of. Returns false if it is no label. */
+/* The name that a label was derived from. Returns false if it is not a label. */
 static bool base_name(struct reader *r, const char *label, const char **out) {
   char *copy = hd_strdup(label), *tilde = strchr(copy, '~');
   uint64_t n;
@@ -210,7 +209,7 @@ static bool order_word(const char *w, uint64_t *out) {
   return false;
 }
 
-/* A field of the payload; false if the word is none, or that field is there already. */
+/* A field of the payload; false if the word is not a field, or repeats one. */
 static bool field_word(const struct reader *r, struct hd_event *e, char *w) {
   const struct hd_field *f = hd_payload_table[hd_op_payload(e->op.kind)].field;
   char *v = NULL;
@@ -241,14 +240,16 @@ static bool field_word(const struct reader *r, struct hd_event *e, char *w) {
   return true;
 }
 
-static bool choice_word(struct hd_event *e, char *v) {
-  char *slash = strchr(v, '/');
-  uint64_t k, n;
-  if (e->nchoices || !slash) return false;
-  *slash = '\0';
-  if (!number(v, 10, UINT16_MAX, &k) || !number(slash + 1, 10, UINT16_MAX, &n) || n < 2) return false;
-  e->choice = (uint16_t)k;
-  e->nchoices = (uint16_t)n;
+/* A number of events.def; false if the word is none, or that is there already. */
+static bool number_word(struct hd_event *e, char *w) {
+  const struct hd_field *f = hd_event_fields;
+  char *v = NULL;
+  uint64_t n, most;
+  while (f->key && !(v = value_of(w, f->key))) f++;
+  if (!v || hd_field_get(e, f)) return false;
+  most = f->size == 8 ? UINT64_MAX : (1ull << 8 * f->size) - 1;
+  if (!number(v, 10, most, &n) || !n) return false;
+  hd_field_set(e, f, n);
   return true;
 }
 
@@ -270,10 +271,9 @@ static bool read_extra(const struct reader *r, struct hd_event *e, char *w) {
     e->flags |= HD_EV_VALUE;
     return memory_value(v, e->op.size, &e->value);
   }
-  if ((v = value_of(w, "choice"))) return choice_word(e, v);
   uint64_t n;
   if ((v = value_of(w, "from"))) return number(v, 10, UINT32_MAX, &n) && (e->from = (uint32_t)n) != 0;
-  return field_word(r, e, w);
+  return number_word(e, w) || field_word(r, e, w);
 }
 
 static bool read_event(const struct reader *r, struct hd_event *e, char *line) {

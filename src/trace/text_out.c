@@ -1,5 +1,5 @@
-/* text_out.c: a trace as lines of text (docs/formats.md has the grammar). Runs in the supervisor. What is written is
- * canonical: there is one way to write each trace, and text_in.c reads it back to the same. */
+/* text_out.c: writes a trace as lines of text (docs/formats.md has the grammar). Runs in the supervisor. The output is
+ * canonical: each trace has one text, and text_in.c reads it back to the same trace. */
 #include "trace/trace_int.h"
 
 #include <stdlib.h>
@@ -77,7 +77,8 @@ static void add_event(struct hd_str *b, const struct hd__labels *l, const struct
     hd_str_addf(b, " %s=", f->key);
     hd__add_field(b, l, &e->op, f);
   }
-  if (e->nchoices > 1) hd_str_addf(b, " choice=%u/%u", e->choice, e->nchoices);
+  for (const struct hd_field *f = hd_event_fields; f->key; f++)
+    if (hd_field_get(e, f)) hd_str_addf(b, " %s=%llu", f->key, (unsigned long long)hd_field_get(e, f));
   if (e->flags & HD_EV_VALUE) {
     hd_str_add(b, " value=");
     hd_tr_value(b, e->value, e->op.size);

@@ -1,4 +1,4 @@
-/* trace.c: opening, writing and counting traces, whatever their format. Runs in the supervisor. */
+/* trace.c: opens, writes and counts traces of every format. Runs in the supervisor. */
 #include "trace/trace_int.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ int hd_tr_open(char *data, size_t len, const char *name, struct hd_tr_source **o
   if (hd__is_text(data, len)) return hd__open_text(in, out, err);
   if (hd__is_std(data, len)) return hd__open_std(in, out, err);
   hd__input_fini(&in);
-  return hd_fail(err, HD_EUSAGE, "%s: not a trace: neither Heddle's own, binary or text, nor STD", name);
+  return hd_fail(err, HD_EUSAGE, "%s: not a trace: neither Heddle's binary or text format, nor STD", name);
 }
 
 int hd_tr_open_file(const char *path, struct hd_tr_source **out, struct hd_err *err) {
@@ -61,7 +61,7 @@ int hd_tr_write(struct hd_tr_source *s, enum hd_tr_format format, FILE *out, con
 
 int hd_tr_write_file(struct hd_tr_source *s, enum hd_tr_format format, const char *path, struct hd_err *err) {
   struct stat st;
-  /* A device or a pipe cannot be replaced, and must not be. */
+  /* A device or a pipe must be written to, not replaced. */
   bool direct = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
   char *tmp = direct ? hd_strdup(path) : hd_sprintf("%s.tmp-%d", path, (int)getpid());
   FILE *out = fopen(tmp, "we");

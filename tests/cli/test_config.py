@@ -380,9 +380,9 @@ def test_at_a_terminal(s):
 
 MISTAKES = {
     "syntax": ("[defaults\n", "1:10: expected ]"),
-    "string": ('[[target]]\nprogram = "./x\n', "2:11: a string without its end"),
-    "bare": ("[defaults]\nstrategy = optimal\n", '2:12: optimal is no value; text needs quotes: "optimal"'),
-    "duplicate": ('[defaults]\nseed = 1\nseed = 2\n', "3:1: `seed` is there twice, first in line 2"),
+    "string": ('[[target]]\nprogram = "./x\n', "2:11: unterminated string"),
+    "bare": ("[defaults]\nstrategy = optimal\n", '2:12: optimal is not a value; text needs quotes: "optimal"'),
+    "duplicate": ('[defaults]\nseed = 1\nseed = 2\n', "3:1: `seed` is defined twice, first on line 2"),
     "unknown": ('[defaults]\n  stratgy = "auto"\n', "2:3: unknown key `stratgy`; do you mean `strategy`?"),
     "unknown-target": ('[[target]]\nprogramm = "./x"\n', "2:1: unknown key `programm`; do you mean `program`?"),
     "unknown-top": ("[default]\n", "1:2: unknown key `default`; do you mean `defaults`?"),

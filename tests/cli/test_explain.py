@@ -40,7 +40,7 @@ def test_check_explains(s):
     there = parts(s)
     s.check({"schedule", "schedule.min", "trace", "trace.min"} <= set(there), "stored: %s" % sorted(there))
     s.same(json.loads(there["finding.json"])["minimised"], m, "what is stored")
-    s.check("schedule: 1 preemption (none has fewer), " in there["finding.txt"], there["finding.txt"])
+    s.check("schedule: 1 preemption (the minimum), " in there["finding.txt"], there["finding.txt"])
     s.check("steps %d\n" % m["steps"] in there["schedule.min"], "the smaller schedule has another length")
     s.check("steps %d\n" % m["original"]["steps"] in there["schedule"], "the original has another length")
 

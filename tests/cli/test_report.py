@@ -151,9 +151,9 @@ def test_stepping(s):
         b.eval("document.querySelector('.slider').focus()")
         b.key("End")
         s.same(at(b)[0], last, "step after End in the slider")
-        b.click(".story li:nth-child(2) .told")
+        b.click(".story li:nth-child(2) .story-row")
         s.same(b.eval("document.querySelector('.line.now .at').textContent"), "35", "line of the story's second row")
-        s.same(b.eval("document.querySelector('.told[aria-current] .number').textContent"), "2", "row of the story")
+        s.same(b.eval("document.querySelector('.story-row[aria-current] .number').textContent"), "2", "row of the story")
         quiet(s, b)
 
 
@@ -199,7 +199,7 @@ def test_arrows(s):
         s.check(b.eval("document.querySelectorAll('.arrow.wakes').length") >= 1, "no wake-up")
         s.check(b.eval("document.querySelectorAll('.arrow.orders').length") >= 5, "no happens-before")
         s.same(b.eval("document.querySelectorAll('.arrow.sees').length"), 0, "values that nobody asks about")
-        b.click(".story li:nth-child(3) .told")
+        b.click(".story li:nth-child(3) .story-row")
         s.same(b.eval("document.querySelectorAll('.arrow.sees.now').length"), 1, "value that another thread wrote")
         b.click(".bar .check:last-of-type input")
         s.same(b.eval("document.querySelectorAll('.arrow').length"), 0, "arrows when they are turned off")

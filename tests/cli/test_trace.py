@@ -71,6 +71,43 @@ def raw(s, name):
         return f.read()
 
 
+FENCES = """
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int x, y;
+static void *worker(void *arg) {
+  atomic_store_explicit(&x, 1, memory_order_relaxed);
+  atomic_thread_fence(memory_order_seq_cst);
+  int want = 3;
+  atomic_compare_exchange_strong_explicit(&y, &want, 2, memory_order_acq_rel, memory_order_relaxed);
+  return arg;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, worker, 0);
+  atomic_load_explicit(&x, memory_order_acquire);
+  atomic_fetch_add_explicit(&y, 1, memory_order_release);
+  pthread_join(t, 0);
+  return 0;
+}
+"""
+
+
+def test_orders(s):
+    """Memory orders and fences are recorded; a fence is no scheduling point."""
+    program = s.build_text(FENCES)
+    record(s, program=program)
+    seen = {(e["op"], e.get("order")) for e in events(show(s))}
+    for op, order in (("atomic-store", "relaxed"), ("fence", "seq_cst"), ("atomic-cas", "relaxed"),
+                      ("atomic-load", "acquire"), ("atomic-rmw", "release")):
+        s.check((op, order) in seen, "no %s with order %s in %s" % (op, order, sorted(map(str, seen))))
+    fence = next(e for e in events(show(s)) if e["op"] == "fence")
+    s.check("plain" in fence, "a fence is plain: %s" % fence)
+    r = s.search("check", program, "--strategy", "dfs")
+    without = s.build_text(FENCES.replace("  atomic_thread_fence(memory_order_seq_cst);\n", ""), name="without")
+    s.same(s.search("check", without, "--strategy", "dfs")["executions"], r["executions"], "executions without the fence")
+
+
 def test_values(s):
     """Values read and written, and which write a read saw."""
     p = record(s)

@@ -9,7 +9,8 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
  4. `rdfs` runs as many executions as `dfs`, `dpor` no more.
  5. Within a bound of preemptions or delays, the reductions have the results of `dfs` within that bound; iterating the
     bound ends with all results.
- 6. Four processes have the results of one, in as many executions.
+ 6. Two and four processes have the results of one: every complete strategy, also within a bound. `optimal`, `dfs` and
+    `rdfs` run as many executions as one process does.
  7. A search that was saved half way and resumed has the same results.
  8. Every finding was reproduced when it was found; some are replayed once more.
 
@@ -191,7 +192,7 @@ def compare_all(batch, index, limit, replay):
             raise Difference("a finding of optimal does not replay", optimal, "folder " + folder)
     one_for_each_class(optimal)
     compare_bounded(batch, index, limit)
-    compare_shared(batch, index, most, optimal)
+    compare_shared(batch, index, most, optimal, "optimal")
     compare_continued(batch, index, most, optimal)
     if not dfs.finished(limit):
         if not optimal.finished(most):
@@ -208,27 +209,50 @@ def compare_all(batch, index, limit, replay):
         run = result.total() + result.blocked
         if (name == "rdfs" and run != dfs.total()) or (name == "dpor" and run > dfs.total()):
             raise Difference("%s runs another number of executions" % name, result, dfs.text(), result.text())
+    compare_shared(batch, index, most, dfs, ("dfs", "rdfs", "dpor")[dfs.total() % 3])
     compare_iterated(batch, index, most, dfs)
     return Verdict(OK if dfs.complete else SAID, dfs)
 
 
+def jobs_for(result):
+    """Two processes or four, by the program."""
+    return "--jobs", "4" if result.total() % 2 else "2"
+
+
 def compare_bounded(batch, index, limit):
-    """Within a bound of the program's own, the reductions reach what dfs reaches."""
+    """Within a bound of the program's own, the reductions reach what dfs reaches, by one process and by several."""
     bound = batch.programs[index].bound
     if not bound:
         return
     dfs = batch.search(index, "dfs", limit, *bound)
-    for name in ("optimal", "dpor") if dfs.finished(limit) else ():
-        same(batch.search(index, name, limit * 4, *bound), dfs)
-
-
-def compare_shared(batch, index, most, optimal):
-    """Several processes do what one does, and not more of it."""
-    if not optimal.covered or optimal.total() < SHARED:
+    if not dfs.finished(limit):
         return
-    result = batch.search(index, "optimal", most, "--jobs", "4")
-    same(result, optimal)
-    one_for_each_class(result, alone=False)
+    for name in ("optimal", "dpor"):
+        same(batch.search(index, name, limit * 4, *bound), dfs)
+    if dfs.total() < SHARED:
+        return
+    same(batch.search(index, "optimal", limit * 4, *bound, *jobs_for(dfs)), dfs)
+    shared = batch.search(index, "dfs", limit * 4, *bound, *jobs_for(dfs))
+    same(shared, dfs)
+    same_number(shared, dfs)
+
+
+def same_number(result, ref):
+    if result.covered and not result.discarded and result.total() != ref.total():
+        raise Difference("%s runs another number of executions" % result.name, result, ref.text(), result.text())
+
+
+def compare_shared(batch, index, most, ref, strategy):
+    """Several processes do what one does, and not more of it."""
+    if not ref.covered or ref.total() < SHARED:
+        return
+    for jobs in ("2", "4") if strategy == "optimal" else jobs_for(ref)[1:]:
+        result = batch.search(index, strategy, most, "--jobs", jobs)
+        same(result, ref)
+        if strategy == "optimal":
+            one_for_each_class(result, alone=False)
+        elif strategy != "dpor":
+            same_number(result, ref)
 
 
 def compare_continued(batch, index, most, optimal):
@@ -251,3 +275,4 @@ def compare_iterated(batch, index, most, dfs):
     bound = batch.programs[index].bound
     if bound and bound[1] == "0" and dfs.complete:
         same(batch.search(index, "optimal", most, bound[0], "iterate"), dfs)
+        same(batch.search(index, "optimal", most, bound[0], "iterate", *jobs_for(dfs)), dfs)

@@ -22,38 +22,38 @@ sys.path.insert(0, HERE)
 import compare  # noqa: E402
 import run  # noqa: E402
 
-TRACE = "src/model/order.c"
+ORDER = "src/model/order.c"
 SYNC = "src/model/order_sync.c"
+DEPEND = "src/model/depend.c"
 BOUNDED = "src/explore/strategy_bounded.c"
 LIBRARY = "lib/heddle/libheddle_rt.so.1"
 
 
 class Mutation:
-    def __init__(self, name, features, old, new, few=False, file=TRACE, programs=1000):
-        self.name, self.features, self.old, self.new = name, features, old, new
+    """Text of one file that is replaced; `old` and `new` may be lists, of as many pieces."""
+
+    def __init__(self, name, features, old, new, few=False, file=ORDER, programs=1000):
+        self.name, self.features = name, features
+        self.old, self.new = ([x] if isinstance(x, str) else x for x in (old, new))
         self.few, self.file, self.programs = few, file, programs
 
 
 MUTATIONS = [
+    # The order of an execution, and its races.
     Mutation("read-modify-writes are reads", "atomic,branch",
-             "return hd_op_effect[kind] == HD_EFF_WRITE &&",
-             "return hd_op_effect[kind] == HD_EFF_WRITE && kind != HD_OP_ARMW &&", few=True),
+             "int write = hd_op_does(w->op->kind, w->flags, HD_EFF_CHANGES);",
+             "int write = hd_op_does(w->op->kind, w->flags, HD_EFF_CHANGES) && w->op->kind != HD_OP_ARMW;", few=True),
     Mutation("accesses of different size do not conflict", "atomic,branch",
              "if (!(l->mask & mask)) continue;", "if (l->mask != mask) continue;"),
     Mutation("the order of two lock sections is never reversed", "lock,cond,branch",
              "if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);\n}", "}", few=True),
     Mutation("a failed trylock does not depend on the lock", "trylock,lock",
-             "} else {\n        hd__meet(w, o->acquire);\n      }", "}"),
+             "        hd__meet(w, o->acquire);\n      } else {", "      } else {"),
     Mutation("a trylock that succeeded could not have failed", "trylock,lock",
-             "hd__meet(w, o->release); /* before it, the trylock would have failed */", "{ /* nothing */ }"),
+             "hd__meet(w, o->release); /* before it, it would have failed */", "{ /* nothing */ }"),
     Mutation("an unlock does not see failed trylocks", "trylock,lock",
-             "case ROLE_RELEASE:\n      for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);",
-             "case ROLE_RELEASE:"),
-    Mutation("signals and waits commute", "lock,cond",
-             "return a->aux || b->aux; /* two signals that nobody hears */\n  return 1;",
-             "return a->aux || b->aux; /* two signals that nobody hears */\n  return 0;"),
-    Mutation("two signals commute", "lock,cond",
-             "return a->aux || b->aux; /* two", "return 0; /* two", programs=3000),
+             "case HD_EFF_RELEASE:\n      for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);",
+             "case HD_EFF_RELEASE:"),
     Mutation("the end of the process commutes with all", "atomic,lock,unjoined,exit",
              "if (i != w->op->thread) hd__meet(w, w->t->last[i]);", "(void)i;"),
     Mutation("creations commute", "atomic,lock,nested,detach",
@@ -61,9 +61,10 @@ MUTATIONS = [
     Mutation("a joining thread is not ordered after the one it joins", "atomic,plain,lock,nested",
              "if (joins) merge(t, c, t->last[op->object]);", ""),
     Mutation("locks that were never got are not reversed", "lock,cond,misuse",
-             "if (role == ROLE_ACQUIRE)\n      on_lock(&w, lock_of(op), role);\n    else if", "if", programs=3000),
+             "if (acquires_lock(w->op))\n    on_lock(w, w->op->object, HD_EFF_ACQUIRE);\n  else if", "if", programs=3000),
     Mutation("a spurious waiter is woken by a broadcast", "lock,cond,spurious",
-             "woke_spuriously(ev) ? 0 : op->object", "op->object", programs=3000),
+             "int queued = effect == HD_EFF_QUEUE && !hd__woke_spuriously(ev);", "int queued = effect == HD_EFF_QUEUE;",
+             programs=3000),
     Mutation("a reader is never before a writer", "rwlock,atomic",
              "else if (o->acquire != HD_NONE && !hd__covered(w, w->pred, o->acquire))\n    "
              "hd__add_race(w, o->acquire, NULL, 0);\n  if (w->f == HD_NONE) return;",
@@ -72,13 +73,36 @@ MUTATIONS = [
              "} else if (o->readers) {\n    before_readers(w, o);", "} else if (o->readers) {", file=SYNC),
     Mutation("taking from a semaphore commutes", "semaphore,atomic",
              "if (waits) before_others(w, o);", "", file=SYNC),
+    # The matrix of effects, and its rules.
+    Mutation("signals and waits commute", "lock,cond",
+             ["ROW(QUEUE, NOTIFYING | E(DESTROY))", "ROW(NOTIFY, QUEUEING | NOTIFYING | E(DESTROY))",
+              "ROW(NOTIFY_ALL, QUEUEING | NOTIFYING | E(DESTROY))"],
+             ["ROW(QUEUE, E(DESTROY))", "ROW(NOTIFY, NOTIFYING | E(DESTROY))", "ROW(NOTIFY_ALL, NOTIFYING | E(DESTROY))"],
+             file=DEPEND),
+    Mutation("two signals commute", "lock,cond",
+             "return wakes(a) || wakes(b);", "return 0;", file=DEPEND, programs=3000),
     Mutation("posting and asking commute", "semaphore,atomic",
-             "[LOOK] = SEM_ALL & ~BIT(LOOK),", "[LOOK] = SEM_ALL & ~(BIT(LOOK) | BIT(POST)),", file=SYNC),
+             ["ROW(LOOK, LOCKING | SHARING | E(POST) | E(TAKE) | E(DESTROY))", "ROW(POST, E(TAKE) | E(LOOK) |"],
+             ["ROW(LOOK, LOCKING | SHARING | E(TAKE) | E(DESTROY))", "ROW(POST, E(TAKE) |"], file=DEPEND),
+    Mutation("reads and writes commute", "atomic,branch",
+             ["ROW(READ, CHANGES_OF_MEMORY)", "ROW(WRITE, E(READ) | CHANGES_OF_MEMORY | E(AWAIT))"],
+             ["ROW(READ, E(UPDATE) | E(FREE))", "ROW(WRITE, CHANGES_OF_MEMORY | E(AWAIT))"], file=DEPEND),
+    Mutation("taking a lock and taking it commute", "lock,atomic,branch",
+             "ROW(ACQUIRE, LOCKING | SHARING", "ROW(ACQUIRE, E(RELEASE) | SHARING", file=DEPEND),
+    Mutation("a failed trylock and an unlock commute", "trylock,lock",
+             ["ROW(RELEASE, LOCKING | SHARING | LOOKING |", "ROW(LOOK, LOCKING |"],
+             ["ROW(RELEASE, LOCKING | SHARING |", "ROW(LOOK, E(ACQUIRE) |"], file=DEPEND, programs=3000),
+    Mutation("reading and writing sections commute", "rwlock,atomic",
+             ["ROW(ACQUIRE, LOCKING | SHARING |", "ROW(SHARE, LOCKING |"],
+             ["ROW(ACQUIRE, LOCKING | E(UNSHARE) |", "ROW(SHARE, E(RELEASE) |"], file=DEPEND, programs=3000),
+    Mutation("everything overlaps nothing of another size", "atomic,branch",
+             "if (r & OVERLAP) return hd_ops_overlap(a, b);", "if (r & OVERLAP) return a->object == b->object && a->size == b->size;",
+             file=DEPEND, programs=3000),
+    # Bounded searches.
     Mutation("within a bound, a block is never left at its beginning", "lock,atomic,branch",
-             "if (goes_on(n)) hd_set_add(&n->block, r.thread);", "", file=BOUNDED, programs=3000),
+             "if (goes_on(w, e)) done &= before_block(w, e, r.thread, above);", "", file=BOUNDED, programs=3000),
     Mutation("within a bound, a state seen before asks for nothing", "lock,atomic,cond,branch",
-             "    below = (struct list){n->list, n->nlist};\n    block = &n->block;\n  }\n  return 0;",
-             "    below = (struct list){0, 0};\n    block = &n->block;\n  }\n  return 0;", file=BOUNDED, programs=3000),
+             "for (uint32_t i = 0; i < w->met->list.n; i++) r->asked[r->nasked++] = log[w->met->list.at + i];", "", file=BOUNDED, programs=3000),
 ]
 
 
@@ -86,12 +110,14 @@ def build_runtime(build, folder, mutation):
     """A copy of heddle in folder whose runtime has the mutation."""
     with open(os.path.join(ROOT, mutation.file)) as f:
         text = f.read()
-    if text.count(mutation.old) != 1:
-        raise compare.Broken("'%s' does not fit %s any more: its text is there %d times; mend the table in %s"
-                             % (mutation.name, mutation.file, text.count(mutation.old), __file__))
+    for old, new in zip(mutation.old, mutation.new):
+        if text.count(old) != 1:
+            raise compare.Broken("'%s' does not fit %s any more: '%s' is there %d times; mend the table in %s"
+                                 % (mutation.name, mutation.file, old, text.count(old), __file__))
+        text = text.replace(old, new)
     source = os.path.join(folder, os.path.basename(mutation.file))
     with open(source, "w") as f:
-        f.write(text.replace(mutation.old, mutation.new))
+        f.write(text)
     shutil.copy(os.path.join(build, "heddle"), folder)
     shutil.copytree(os.path.join(build, "lib"), os.path.join(folder, "lib"), symlinks=True)
     commands = subprocess.run(["ninja", "-C", build, "-t", "commands", LIBRARY], capture_output=True, text=True,

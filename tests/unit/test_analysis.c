@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -124,6 +125,65 @@ static void locks_held(void **state) {
   assert_int_equal(hd_analysis_held(e, 7, 1, lock, 0), 0);
 }
 
+/* A lock that was not got is not taken, however it was asked for. */
+static void outcomes_decide(void **state) {
+  (void)state;
+  struct hd_event e[] = {ev(0, create, 1, 0),
+                         ev(0, create, 2, 0),
+                         ev(1, HD_OP_LOCK, M, 0),
+                         ev(2, HD_OP_TIMEDLOCK, M, 0),
+                         ev(1, HD_OP_TRYWRLOCK, M + 64, 0),
+                         ev(2, HD_OP_TRYRDLOCK, M + 64, 0),
+                         ev(2, HD_OP_TIMEDRDLOCK, M + 64, 0)};
+  e[3].flags = e[5].flags = HD_EV_FAILED;
+  const struct hd_pending end[] = {{1, 0}, {2, 0}};
+  uint8_t *mark = hd_analysis_mark(e, COUNT(e), end, 2);
+  struct hd_pairs pairs;
+  hd_analysis_pairs(e, COUNT(e), mark, end, 2, &pairs);
+  bool taken = false;
+  for (size_t i = 0; i < pairs.n; i++) {
+    assert_int_not_equal(pairs.v[i].second, 3); /* it only looked */
+    taken |= pairs.v[i].first == 4 && pairs.v[i].second == 6;
+  }
+  assert_true(taken);
+  free(pairs.v);
+  free(mark);
+  uint64_t lock[4];
+  assert_int_equal(hd_analysis_held(e, COUNT(e), 1, lock, 4), 2);
+  assert_true(lock[0] == M && lock[1] == M + 64);
+  assert_int_equal(hd_analysis_held(e, 6, 2, lock, 4), 0);
+  assert_int_equal(hd_analysis_held(e, COUNT(e), 2, lock, 4), 1);
+}
+
+/* A trace file gives the same slice as the recording it was made of. */
+static void slice_of_a_trace(void **state) {
+  (void)state;
+  struct hd_event e[8], *read;
+  lost_update(e);
+  char path[] = "/tmp/heddle-analysis-XXXXXX";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  struct hd_err err;
+  struct hd_tr_source *s = hd_tr_record(&(struct hd_tr_recording){.event = e, .n = COUNT(e)});
+  assert_int_equal(hd_tr_write_file(s, HD_TR_BINARY, path, &err), HD_OK);
+  hd_tr_close(s);
+  size_t n;
+  assert_int_equal(hd_analysis_load(path, &s, &read, &n, &err), HD_OK);
+  assert_int_equal(n, COUNT(e));
+  const struct hd_pending end[] = {{1, 0}};
+  uint8_t *a = hd_analysis_mark(e, n, end, 1), *b = hd_analysis_mark(read, n, end, 1);
+  assert_memory_equal(a, b, n);
+  assert_int_equal(read[7].from, 0); /* a write sees nothing; T1 read what main wrote */
+  assert_int_equal(read[3].from, 1);
+  free(a);
+  free(b);
+  free(read);
+  hd_tr_close(s);
+  unlink(path);
+  assert_int_equal(hd_analysis_load(path, &s, &read, &n, &err), HD_EUSAGE);
+}
+
 /* What a tested process leaves may be anything. */
 static void anything(void **state) {
   (void)state;
@@ -158,6 +218,8 @@ int main(void) {
       cmocka_unit_test(pairs_of_memory),
       cmocka_unit_test(pairs_with_who_waits),
       cmocka_unit_test(locks_held),
+      cmocka_unit_test(outcomes_decide),
+      cmocka_unit_test(slice_of_a_trace),
       cmocka_unit_test(anything),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,93 @@ static void long_schedules_wrap_and_come_back(void **state) {
   free(many);
 }
 
+/* Every kind of decision, with the smallest and the largest values. */
+static void all_decisions_come_back(void **state) {
+  (void)state;
+  static const struct hd_decision all[] = {
+      {HD_DECIDE_THREAD, 0},
+      {HD_DECIDE_THREAD, HD_MAX_THREADS - 1},
+      {HD_DECIDE_OUTCOME, 0},
+      {HD_DECIDE_OUTCOME, 0x7fff},
+      {HD_DECIDE_OUTCOME, 0x8000},
+      {HD_DECIDE_OUTCOME, UINT32_MAX},
+      {HD_DECIDE_INPUT, 0},
+      {HD_DECIDE_INPUT, 0xffff},
+      {HD_DECIDE_INPUT, 0x10000},
+      {HD_DECIDE_INPUT, UINT64_MAX},
+      {HD_DECIDE_READS, 0},
+      {HD_DECIDE_READS, (uint64_t)(HD_MAX_THREADS - 1) << 32 | UINT32_MAX},
+      {HD_DECIDE_READS, 3ull << 32 | 17}};
+  static const char text[] =
+      "0 1023 c0 c32767 c32768 c4294967295 i0 iffff i10000 iffffffffffffffff r- r1023.4294967295 ";
+  enum { N = sizeof all / sizeof *all };
+  hd_step step[2 * N * HD_STEPS_MAX];
+  size_t n = 0;
+  for (size_t i = 0; i < N; i++)
+    for (int times = 0; times < 2; times++) {
+      assert_true(hd_decision_valid(all[i]));
+      unsigned units = hd_decision_put(step + n, all[i]);
+      struct hd_decision d;
+      assert_int_equal(hd_decision_get(step + n, units, &d), units);
+      assert_true(d.kind == all[i].kind && d.value == all[i].value);
+      assert_int_equal(hd_decision_get(step + n, units - 1, &d), 0); /* truncated */
+      char word[HD_DECISION_TEXT];
+      assert_true(hd_decision_format(word, all[i]) < sizeof word);
+      assert_true(hd_decision_parse(word, &d) && d.kind == all[i].kind && d.value == all[i].value);
+      if (times == 0 && i + 1 < N) {
+        const char *at = strstr(text, word);
+        assert_true(at && at[strlen(word)] == ' ');
+      }
+      n += units;
+    }
+  struct hd_schedule a = example(), b;
+  a.step = step;
+  a.nsteps = n;
+  char *written = schedule_text(&a);
+  struct hd_err err;
+  assert_int_equal(hd_schedule_parse(&b, written, strlen(written), "schedule", &err), HD_OK);
+  assert_int_equal(b.nsteps, n);
+  assert_memory_equal(b.step, step, n * sizeof *step);
+  hd_schedule_fini(&b);
+  free(written);
+}
+
+static void wrong_decisions_are_refused(void **state) {
+  (void)state;
+  static const char *const words[] = {"",
+                                      "-1",
+                                      "1024",
+                                      "01",
+                                      "1 ",
+                                      "c",
+                                      "c01",
+                                      "c4294967296",
+                                      "i",
+                                      "iFF",
+                                      "i0ff",
+                                      "ix",
+                                      "r",
+                                      "r3",
+                                      "r3.",
+                                      "r3.0",
+                                      "r.1",
+                                      "r1024.1",
+                                      "r0.0",
+                                      "r--",
+                                      "x1",
+                                      "c-1",
+                                      "i10000000000000000",
+                                      "r1.4294967296"};
+  struct hd_decision d;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) assert_false(hd_decision_parse(words[i], &d));
+  /* a thread that cannot be; kinds and lengths that cannot be; forms that are not the shortest */
+  static const hd_step units[][HD_STEPS_MAX] = {{HD_MAX_THREADS}, {0x4000, 1},       {0x4001, 1},
+                                                {0x4101, 1},      {0x4202, 1, 0},    {0x4205, 1, 1, 1, 1},
+                                                {0x4501, 1},      {0x4103, 0, 0, 1}, {0x4303, 1, 0, 0x400}};
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    assert_int_equal(hd_decision_get(units[i], HD_STEPS_MAX, &d), 0);
+}
+
 static void empty_schedules_are_fine(void **state) {
   (void)state;
   struct hd_schedule a = example(), b;
@@ -271,6 +358,8 @@ int main(void) {
       cmocka_unit_test(schedule_round_trip),
       cmocka_unit_test(long_schedules_wrap_and_come_back),
       cmocka_unit_test(empty_schedules_are_fine),
+      cmocka_unit_test(all_decisions_come_back),
+      cmocka_unit_test(wrong_decisions_are_refused),
       cmocka_unit_test(damaged_schedules_are_refused),
       cmocka_unit_test(truncated_schedules_are_refused),
       cmocka_unit_test(replay_config_looks_for_the_finding),

@@ -97,7 +97,7 @@ static void numbers(void **state) {
   refused("v = 9223372036854775808", 1, 5, "64 bits");
   const char *const none[] = {"v = 01", "v = 1__0", "v = _1",   "v = 1_",  "v = .5",   "v = 5.", "v = 1e",
                               "v = 0x", "v = +0x1", "v = 1.e1", "v = 0b2", "v = 1._5", "v = -"};
-  for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) refused(none[i], 1, 5, "is no value");
+  for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) refused(none[i], 1, 5, "is not a value");
 }
 
 static void other_values(void **state) {
@@ -106,10 +106,10 @@ static void other_values(void **state) {
   const char *const date[] = {"v = 1979-05-27T07:32:00Z", "v = 1979-05-27 07:32:00.999-07:00",
                               "v = 1979-05-27T07:32:00", "v = 2024-02-29", "v = 07:32:00.5"};
   for (size_t i = 0; i < sizeof date / sizeof date[0]; i++) is_of_type(date[i], HD_TOML_DATE);
-  refused("v = 2023-02-29", 1, 5, "is no value");
-  refused("v = 24:00:00", 1, 5, "is no value");
+  refused("v = 2023-02-29", 1, 5, "is not a value");
+  refused("v = 24:00:00", 1, 5, "is not a value");
   refused("v = optimal", 1, 5, "needs quotes: \"optimal\"");
-  refused("v = True", 1, 5, "is no value");
+  refused("v = True", 1, 5, "is not a value");
   refused("v =", 1, 4, "the end of the file");
   refused("v = # nothing\n", 1, 5, "expected a value");
   struct hd_toml *t = accepted("v = [ 1, # one\n  'two',\n  [3],\n]");
@@ -136,14 +136,14 @@ static void tables(void **state) {
   assert_int_equal(hd_toml_get(s, "n")->key_line, 10);
   assert_int_equal(hd_toml_get(hd_toml_get(s, "x y"), "z")->column, 11);
   hd_toml_free(t);
-  refused("a = 1\n  a = 2", 2, 3, "`a` is there twice, first in line 1");
-  refused("[a]\n[b]\n[a]", 3, 2, "twice, first in line 1");
+  refused("a = 1\n  a = 2", 2, 3, "`a` is defined twice, first on line 1");
+  refused("[a]\n[b]\n[a]", 3, 2, "twice, first on line 1");
   refused("a = 1\n[a]", 2, 2, "twice");
   refused("a = 1\n[a.b]", 2, 2, "is a whole number, not a table");
   refused("a = [1]\n[[a]]", 2, 3, "twice");
-  refused("a = {b = 1}\n[a.c]", 2, 2, "nothing can be added");
-  refused("a = {b = 1}\na.c = 2", 2, 1, "nothing can be added");
-  refused("[a.b]\n[a]\nb.c = 1", 3, 1, "nothing can be added");
+  refused("a = {b = 1}\n[a.c]", 2, 2, "cannot be extended here");
+  refused("a = {b = 1}\na.c = 2", 2, 1, "cannot be extended here");
+  refused("[a.b]\n[a]\nb.c = 1", 3, 1, "cannot be extended here");
   refused("[a]\nb.c = 1\n[a.b]", 3, 4, "twice");
   refused("[[a]]\n[a]", 2, 2, "twice");
 }
@@ -165,7 +165,7 @@ static void lines(void **state) {
   refused("a = 1\rb = 2", 1, 6, "byte 0x0d");
   struct hd_toml *t;
   assert_int_equal(hd_toml_parse("a = 1\n\0", 7, "x.toml", &t, &err), HD_EUSAGE);
-  assert_string_equal(err.text, "x.toml:2:1: a NUL byte; this is no text file");
+  assert_string_equal(err.text, "x.toml:2:1: a NUL byte; this is not a text file");
   struct hd_str deep;
   hd_str_init(&deep);
   hd_str_add(&deep, "a = ");

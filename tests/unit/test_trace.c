@@ -143,7 +143,7 @@ static void text_form(void **state) {
       "\n15 T1.1 atomic-rmw x 4 a.c:7~10 found=-63489 value=0x10000 from=10\n",
       "\n18 T1.1 trylock the%20lock 0 a.c:7~6 failed\n",
       "\n16 T1.1 atomic-cas x 4 a.c:7~11 failed order=acquire found=0x10000 value=0x10000 from=15\n",
-      "\n23 T1 choose - 5 a.c:7~15 choice=3/5\n24 T0 fence - 0 a.c:7~16 plain order=seq_cst\n",
+      "\n23 T1 choose - 5 a.c:7~15 choice=3 choices=5\n24 T0 fence - 0 a.c:7~16 plain order=seq_cst\n",
       " woken=7\n",
       " had=1099511627776\nend\n",
   };

@@ -2,10 +2,10 @@
 
 const SHOWN_PAIRS = 60;
 
-/* Of each source file: line numbers to {threads, first, operations, half}; `half`: it is in a pair seen in one order only. */
+/* Per source file: line numbers to {threads, first, operations, half}; `half`: the line is in a pair seen in one order. */
 const COVERED = new Map();
 
-/* A pair as shown: if one line always came first, it is listed first. */
+/* A pair as shown: a line that always came first is listed first. */
 function readPair(p, lines) {
   const same = p.first === p.second, swap = !same && !p.forward;
   const order = same ? "same" : p.forward && p.backward ? "both" : "one";
@@ -25,7 +25,7 @@ function readCoverage(c) {
   return pairs;
 }
 
-/* The lines that were exercised are marked where the source is shown. */
+/* Marks the exercised lines in the source. */
 function markCovered(source, lines) {
   for (const [number, c] of COVERED.get(source) || []) {
     const row = lines.get(number);
@@ -140,7 +140,7 @@ class Coverage {
     return el("div", { class: "covered-files" }, [...this.files.values()]);
   }
 
-  /* The text is made when somebody looks at it. */
+  /* The text is generated when it is opened. */
   draw(box, source) {
     if (!box.open || box.lines) return;
     const code = codeOf(source);

@@ -1,4 +1,4 @@
-/* finding.js: the view of one finding: its story, the stepper, the lanes with what is beside them. */
+/* finding.js: the view of one finding: its story, the stepper, the lanes and the panels beside them. */
 
 class FindingView {
   constructor(entry, ordinal) {
@@ -13,12 +13,12 @@ class FindingView {
     this.choose(entry.runs[0].name, null);
   }
 
-  /* ---- parts that do not change ---- */
+  /* ---- fixed parts ---- */
 
   heading() {
     const f = this.entry.finding, m = f.minimised;
     const facts = [];
-    if (m) facts.push(`${plural(m.preemptions, "preemption")}${m.fewest_preemptions ? " (none has fewer)" : ""}`, plural(m.switches, "switch").replace(/switchs$/, "switches"));
+    if (m) facts.push(`${plural(m.preemptions, "preemption")}${m.fewest_preemptions ? " (the minimum)" : ""}`, plural(m.switches, "switch").replace(/switchs$/, "switches"));
     facts.push(`execution ${f.execution.toLocaleString("en")} of ${f.strategy}`, f.replays ? "replays" : "did not replay");
     const command = `heddle replay ${this.entry.folder}`;
     return el("div", { class: "card head" },
@@ -32,16 +32,16 @@ class FindingView {
     const story = this.entry.finding.story;
     if (!story) return null;
     const shown = story.rows.filter((r) => r.number);
-    this.told = [];
+    this.storyRows = [];
     const items = shown.map((r) => {
       const name = r.thread.split(" ")[0];
       const index = this.entry.runs[0].threads.findIndex((t) => t[0] === name);
       const order = story.order && (r.number === story.order.before || r.number === story.order.after);
-      const button = el("button", { type: "button", class: `told mark-${r.mark}`, style: `--c:var(--t${Math.max(0, index) % 8})`, onclick: () => this.goToRow(r) },
+      const button = el("button", { type: "button", class: `story-row mark-${r.mark}`, style: `--c:var(--t${Math.max(0, index) % 8})`, onclick: () => this.goToRow(r) },
         el("span", { class: "number" }, String(r.number)), el("span", { class: "badge" }, r.thread),
         el("span", { class: "what" }, el("code", {}, `${r.line}  ${(r.source || "").trim()}`), r.what ? el("span", { class: "effect" }, r.what) : null),
         order ? el("span", { class: "matters" }, "order matters") : null);
-      this.told.push({ row: r, button });
+      this.storyRows.push({ row: r, button });
       return el("li", {}, button);
     });
     return el("div", { class: "card story" }, el("h3", {}, "What happened"), el("ol", {}, items),
@@ -69,7 +69,7 @@ class FindingView {
       this.slider, this.now, this.entry.runs.length > 1 ? this.choice : null, check("accesses", "accesses"), check("arrows", "arrows"));
   }
 
-  /* Original against minimised: which thread ran when, side by side. */
+  /* The original and the minimised schedule side by side: which thread ran when. */
   strips() {
     if (this.entry.runs.length < 2) return null;
     const m = this.entry.finding.minimised;
@@ -123,7 +123,7 @@ class FindingView {
     return el("div", { class: "more" }, parts);
   }
 
-  /* ---- what changes ---- */
+  /* ---- parts that change with the step ---- */
 
   choose(name, step) {
     if (!this.runs.has(name)) {
@@ -143,10 +143,10 @@ class FindingView {
     this.go(step === null ? this.beginning() : Math.floor(step));
   }
 
-  /* Where to begin: at the first line of the story, else at the first step after the threads were made. */
+  /* The initial step: that of the first shown row of the story, else the first. */
   beginning() {
     const story = this.entry.finding.story;
-    const row = this.run.told && story && story.rows.find((r) => r.number);
+    const row = this.run.isShown && story && story.rows.find((r) => r.number);
     return (row && this.stepOfRow(row)) || 0;
   }
 
@@ -163,20 +163,20 @@ class FindingView {
     return 0;
   }
 
-  /* The last line of the story that has been reached. */
+  /* Marks the last row of the story that has been reached. */
   pointAtStory() {
-    if (!this.told || !this.told.length) return;
-    if (this.run.told && this.told[0].step === undefined) for (const t of this.told) t.step = this.stepOfRow(t.row);
+    if (!this.storyRows || !this.storyRows.length) return;
+    if (this.run.isShown && this.storyRows[0].step === undefined) for (const t of this.storyRows) t.step = this.stepOfRow(t.row);
     let last = null;
-    for (const t of this.told) {
+    for (const t of this.storyRows) {
       t.button.removeAttribute("aria-current");
-      if (this.run.told && t.step <= this.step && (!last || t.step >= last.step)) last = t;
+      if (this.run.isShown && t.step <= this.step && (!last || t.step >= last.step)) last = t;
     }
     if (last) last.button.setAttribute("aria-current", "step");
   }
 
   goToRow(row) {
-    if (!this.run.told) this.choose(this.entry.runs[0].name, null);
+    if (!this.run.isShown) this.choose(this.entry.runs[0].name, null);
     this.go(this.stepOfRow(row));
   }
 
@@ -187,7 +187,7 @@ class FindingView {
     this.go(i);
   }
 
-  /* Hidden accesses are stepped over. */
+  /* Skips hidden accesses. */
   go(step) {
     const last = this.run.steps.length - 1;
     if (last < 0) return;
@@ -224,7 +224,7 @@ class FindingView {
   }
 }
 
-/* The clipboard is not there for every page from disk; then the text is selected. */
+/* Pages opened from disk may have no clipboard; then the text is selected. */
 function copyButton(text) {
   const button = el("button", { type: "button", class: "tool copy", "aria-label": `Copy: ${text}`, onclick: async () => {
     try {

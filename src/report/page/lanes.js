@@ -1,4 +1,4 @@
-/* lanes.js: the steps of a run, a lane for each thread, downwards. Only the rows that can be seen exist. */
+/* lanes.js: the steps of a run from top to bottom, one lane per thread. Only visible rows exist in the document. */
 
 const ROW = 27, GUTTER = 46, DOT = 12, SPARE = 6;
 
@@ -43,7 +43,7 @@ class Lanes {
   measure() {
     const width = this.box.clientWidth || 700;
     this.width = Math.max((width - GUTTER) / Math.max(1, this.lanes.length), width < 500 ? 128 : 168);
-    /* Where the lanes do not fit, the last one gets room for its words. */
+    /* When the lanes do not fit, the last one still gets room for its text. */
     const all = GUTTER + this.width * this.lanes.length, tail = all > width ? 70 : 0;
     this.right = all + tail;
     this.list.style.width = this.head.style.width = `${this.right}px`;
@@ -66,7 +66,7 @@ class Lanes {
     if (row) this.onstep(Number(row.dataset.step));
   }
 
-  /* Goes to a step, and there with as little scrolling as can be. */
+  /* Goes to a step with as little scrolling as possible. */
   go(step) {
     this.current = step;
     const row = Math.max(0, this.rowOf(step)), head = this.head.offsetHeight;
@@ -119,7 +119,7 @@ class Lanes {
     this.mark();
   }
 
-  /* Shows which step is the current one; the rows stay. */
+  /* Highlights the current step without rebuilding the rows. */
   mark() {
     for (const [k, row] of this.rows) {
       const step = this.order[k];
@@ -156,7 +156,7 @@ class Lanes {
     }
     for (const e of edges) {
       const now = e.from === this.current || e.to === this.current;
-      /* Most values that are seen are of no interest. */
+      /* Most arrows for values read are of no interest. */
       if (e.kind === "sees" && !now && !steps[e.to].mark) continue;
       const x1 = this.x(steps[e.from].thread), x2 = this.x(steps[e.to].thread), y2 = this.y(e.to);
       const kind = ` ${e.kind}${now ? " now" : e.to > this.current ? " later" : ""}`;
@@ -171,7 +171,7 @@ class Lanes {
     this.art.replaceChildren(...parts);
   }
 
-  /* Down beside its own lane, across between two rows, and into the dot from above: no text is crossed. */
+  /* Down beside its own lane, across between two rows, and into the dot from above: it crosses no text. */
   arrow(x1, y1, x2, y2, aside) {
     const right = x2 > x1 ? 1 : -1, side = x1 + right * aside, across = y2 - ROW / 2;
     const leave = aside ? `Q${side} ${y1 + 3} ${side} ${y1 + 8}` : "";

@@ -1,4 +1,4 @@
-/* main.js: puts the page together: header, searches, findings, keys, and the address (#finding-2). */
+/* main.js: assembles the page: header, searches, findings, keys, and the address (#finding-2). */
 
 const views = new Map();
 let shown = null;
@@ -53,7 +53,7 @@ function follow(focus) {
   if (i >= 0 && i < DATA.findings.length && (!shown || shown !== views.get(i))) show(i, focus);
 }
 
-/* Stored folders can be damaged in ways that only show here: one part that cannot be drawn leaves the others. */
+/* A damaged folder may only be noticed here: one part that cannot be drawn must not hide the others. */
 function guarded(draw) {
   try {
     return draw();
@@ -68,10 +68,10 @@ if (DATA.findings.length) follow(false);
 addEventListener("hashchange", () => follow(true));
 addEventListener("keydown", (e) => {
   if (!shown || e.ctrlKey || e.metaKey || e.altKey) return;
-  /* What scrolls by itself, and controls that have a use for the key, keep it. */
+  /* Elements that scroll, and controls that use the key, keep it. */
   if (e.target.closest("input, select, textarea, .source, .values, pre")) return;
   if (/^(Home|End|Page|Arrow)/.test(e.key) && e.target.closest("a, summary")) return;
-  /* Where nothing has the focus, the keys scroll the page until the lanes are what one looks at. */
+  /* Without a focus, the keys scroll the page until the lanes are in view. */
   const box = shown.lanes.box.getBoundingClientRect();
   if (!e.target.closest(".finding") && (box.top > innerHeight / 2 || box.bottom < innerHeight / 2)) return;
   shown.key(e);

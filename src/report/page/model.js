@@ -1,5 +1,5 @@
 "use strict";
-/* model.js: what the page knows: the data, decoded, and what follows from them. Draws nothing. */
+/* model.js: the decoded data of the page, and values derived from it. Draws nothing. */
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const FLAG = { failed: 1, late: 2, plain: 4, value: 8 };
@@ -24,14 +24,14 @@ function svg(tag, attributes) {
   return e;
 }
 
-/* Text in which `names` stand between backticks, as children of an element. */
+/* Text with `names` in backticks, as children of an element. */
 const prose = (text) => text.split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
 
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 const baseName = (file) => file.slice(file.lastIndexOf("/") + 1);
 const colourOf = (thread) => `var(--t${thread.index % 8})`;
 
-/* The last entry of the sorted list that is not above `limit`: its position, or -1. */
+/* The position of the last entry of the sorted list that is at most `limit`, or -1. */
 function lastUpTo(list, limit, key = (x) => x) {
   let low = 0, high = list.length;
   while (low < high) {
@@ -42,12 +42,12 @@ function lastUpTo(list, limit, key = (x) => x) {
   return low - 1;
 }
 
-/* One run of the program: its steps, the arrows between them, and what is known at each of them. */
+/* One run of the program: its steps, the arrows between them, and the values known at each step. */
 class Run {
-  constructor(data, entry, told) {
+  constructor(data, entry, isShown) {
     this.name = data.name;
     this.leftOut = data.left_out;
-    this.told = told; /* the finding's places are those of this run */
+    this.isShown = isShown; /* the finding shows this run: its places and notes belong to it */
     this.threads = data.threads.map(([name, called, run], index) => ({ index, name, called, run }));
     this.places = data.places.map(([file, line, fn, source]) => ({ file, line, fn, source }));
     this.objects = data.objects.map(([name, address]) => ({ name: name || address, named: Boolean(name), address }));
@@ -76,7 +76,7 @@ class Run {
     };
   }
 
-  /* Addresses by their last digits, where these tell them apart. */
+  /* Shortens addresses to their last digits where these are unique. */
   shorten() {
     const unnamed = this.objects.filter((o) => !o.named), ends = new Map();
     for (const o of unnamed) ends.set(o.address.slice(-5), (ends.get(o.address.slice(-5)) || 0) + 1);
@@ -84,7 +84,7 @@ class Run {
   }
 
   notes(finding) {
-    if (!this.told) return;
+    if (!this.isShown) return;
     for (const n of finding.notes || []) {
       const s = this.steps[n.event - 1 - this.leftOut];
       if (s) s.note = n.text;
@@ -93,10 +93,10 @@ class Run {
 
   threadNamed(name) { return this.threads.find((t) => t.name === name); }
 
-  /* How it ended is no event of its own, but a step for the reader. */
+  /* Adds the end of the run, which has no event of its own, as a step. */
   ends(entry) {
     const finding = entry.finding;
-    if (!this.told) {
+    if (!this.isShown) {
       const last = this.steps[this.steps.length - 1];
       if (last) this.addEnd(last.thread, null, `the same finding: ${finding.kind}`, "fails");
       return;
@@ -137,7 +137,7 @@ class Run {
     return s.op.object === "thread" ? this.threads[s.object - 1].name : this.objects[s.object - 1].name;
   }
 
-  /* What a step does, in words: [verb, object, rest]. */
+  /* Describes a step: [verb, object, rest]. */
   words(s) {
     if (s.end) return [s.end, "", ""];
     if (s.note) return ["note", "", s.note];
@@ -187,14 +187,14 @@ class Run {
       }
       const from = this.steps[s.from];
       if (!from || from.thread === s.thread) continue;
-      /* An access that is not atomic sees a value, which orders nothing. */
+      /* A plain access reads a value, but is not ordered by that. */
       const ordered = s.op.object !== "memory" || s.op.keys.includes("order") && s.fields.order || s.op.second === "queue";
       edges.push({ from: s.from, to: s.index, kind: ordered ? "orders" : "sees" });
     }
     return edges;
   }
 
-  /* For each object what was known of it when: lists of {at, text, by}. */
+  /* The history of each object: lists of {at, text, by}. */
   follow() {
     const history = this.objects.map(() => []);
     const tell = (object, s, text) => history[object - 1].push({ at: s.index, text, by: s.thread });
@@ -219,7 +219,7 @@ class Run {
     return history;
   }
 
-  /* The objects that something is known of at step i, as {object, text, by, at}. */
+  /* The objects with a known state at step i, as {object, text, by, at}. */
   valuesAt(i) {
     const all = [];
     this.history.forEach((list, k) => {
@@ -229,7 +229,7 @@ class Run {
     return all;
   }
 
-  /* Where each thread is at step i: its last step that has a place; null before it begins and after its end. */
+  /* The location of each thread at step i: its last step that has a place; null before its start and after its end. */
   placesAt(i) {
     return this.threads.map((t) => {
       const list = this.byThread[t.index];

@@ -1,4 +1,4 @@
-/* overview.js: what a search covered, and how it went. */
+/* overview.js: the coverage and the progress of a search. */
 
 function short(n) {
   for (const [unit, name] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]])
@@ -13,7 +13,7 @@ function duration(seconds) {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/* What may be concluded from the search, in one sentence. */
+/* The conclusion of the search in one sentence. */
 function coverage(s) {
   const bound = s.bound || {};
   const within = "preemptions" in bound ? plural(bound.preemptions, "preemption") : "delays" in bound ? plural(bound.delays, "delay") : null;
@@ -99,7 +99,7 @@ function targets(s) {
     el("tbody", {}, all.map(([name, n]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, short(n))))));
 }
 
-/* What the number of classes means, where it is not simply counted. */
+/* Explains the number of classes where they were not counted one by one. */
 function classesHint(s) {
   const by = s.class_count ? s.class_count.by : null;
   const text = {

@@ -1,4 +1,4 @@
-/* panels.js: what is beside the lanes: the source with the line that each thread is at, and the values. */
+/* panels.js: the panels beside the lanes: the source with each thread's current line, and the values. */
 
 const TOKEN = /(\/\/.*|\/\*.*?(?:\*\/|$))|("(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?)|(^\s*#\s*\w+)|\b(auto|bool|break|case|catch|char|class|const|constexpr|continue|default|delete|do|double|else|enum|extern|false|float|for|goto|if|inline|int|long|mutable|namespace|new|noexcept|nullptr|operator|private|protected|public|return|short|signed|sizeof|static|struct|switch|template|this|throw|true|try|typedef|typename|union|unsigned|using|virtual|void|volatile|while|_Atomic|_Alignas|_Bool|_Thread_local)\b|\b(0[xX][0-9a-fA-F]+|\d[\d.]*)\w*\b/g;
 const TOKEN_CLASS = [null, "comment", "string", "directive", "keyword", "figure"];
@@ -130,7 +130,7 @@ class Values {
       el("div", { class: "values", tabindex: "0", role: "region", "aria-label": "Values of variables and locks" }, this.table));
   }
 
-  /* Those of the finding first, then the ones that have names, the last ones used first. */
+  /* Objects of the finding first, then those with names, most recently used first. */
   rank(v) { return (this.involved.has(v.object.name) ? 2 : 0) + (v.object.named ? 1 : 0); }
 
   show(step) {

@@ -86,18 +86,23 @@ static void restore_all(void) {
   hd__terminate_begin();
 }
 
-static void grow_identities(void) {
+static void make_identities(uint64_t stack) {
   struct hd_status *s = rt.status;
-  if (s->ngrown < HD_MAX_GROWN) s->grown[s->ngrown] = rt.grow_stack;
+  if (s->ngrown < HD_MAX_GROWN) s->grown[s->ngrown] = stack;
   s->ngrown++;
-  unsigned have = hd__ident_count(rt.grow_stack);
-  hd__snapshot_unguard();
-  if (hd__ident_grow(rt.grow_stack, have ? have : 4)) {
+  unsigned have = hd__ident_count(stack);
+  if (hd__ident_grow(stack, have ? have : 4)) {
     char text[200];
     hd__format(text, sizeof text, "the system has no memory for the stacks of more than %u threads",
                (uint64_t)have);
     hd__fail(HD_RTE_ENVIRONMENT, 0, text);
   }
+}
+
+static void grow_identities(void) {
+  hd__snapshot_unguard();
+  make_identities(rt.grow_stack);
+  hd__layout_publish();
   take_snapshot();
 }
 
@@ -397,6 +402,8 @@ static void search(void *unused) {
   rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no memory for the stacks of 4 threads");
+  for (uint32_t i = 0; rt.shared->inbox_full && i < c->ngrown && i < HD_MAX_GROWN; i++)
+    make_identities(c->grown[i]);
   hd__signals_init();
   hd__vdso_init();
   hd__sysguard_init();

@@ -238,7 +238,7 @@ void hd__report_overflow(uint64_t pc) {
 /* ---- no thread can continue ---- */
 
 static unsigned holder(const struct hd_thread *t) {
-  if (t->op.kind == HD_OP_JOIN) return (unsigned)t->op.object;
+  if (hd_op_effect(t->op.kind, 0) == HD_EFF_JOIN) return (unsigned)t->op.object;
   const struct hd_obj *o = t->wait.at;
   if (!o || o->kind == HD_OBJ_COND || o->kind == HD_OBJ_FUTEX) return HD_NOBODY;
   if (o->owner != HD_NOBODY) return o->owner;

@@ -157,6 +157,10 @@ void hd__ident_each_block(void (*f)(char *lo, char *hi)) {
   for (unsigned i = 0; i < nidents; i++) f(ident[i].stack_top, ident[i].stack_hi);
 }
 
+void hd__ident_each_stack(void (*f)(char *lo, char *hi, unsigned number)) {
+  for (unsigned i = 0; i < nidents; i++) f(ident[i].stack_lo, ident[i].stack_hi, i);
+}
+
 uint64_t hd__ident_end(uint64_t addr) {
   for (unsigned i = 0; i < nidents; i++)
     if (addr >= (uint64_t)ident[i].stack_lo - ident[i].guard && addr < (uint64_t)ident[i].stack_hi)

@@ -33,6 +33,8 @@ void hd__ident_give(struct hd_ident *id);
 /* Makes all identities idle again (the execution is over). */
 void hd__ident_reset(void);
 unsigned hd__ident_count(size_t stack_size);
+/* Calls f for the stack of each, with its control block and thread-local storage, and its number. */
+void hd__ident_each_stack(void (*f)(char *lo, char *hi, unsigned number));
 /* Calls f for the pages of each identity that hold its control block and thread-local storage. */
 void hd__ident_each_block(void (*f)(char *lo, char *hi));
 /* Makes those of them writable that the kernel may write to by itself. */

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/drive.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
@@ -189,9 +190,52 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
   return 0;
 }
 
+/* ---- the address layout: what has a name that is the same in every process ---- */
+
+static struct hd_layout layout;
+
+static void add_range(uint64_t start, uint64_t end, enum hd_range_kind kind, uint32_t number) {
+  struct hd_ctl *ctl = rt.ctl;
+  if (ctl->nranges == HD_MAX_RANGES || start >= end) return;
+  ctl->range[ctl->nranges++] = (struct hd_range){start, end, hd_range_name(kind, number), 0};
+}
+
+static int add_tls(struct dl_phdr_info *info, size_t size, void *lowest) {
+  uint64_t *low = lowest;
+  (void)size;
+  if (info->dlpi_tls_data && (uint64_t)info->dlpi_tls_data < rt.main_tp &&
+      (uint64_t)info->dlpi_tls_data < *low)
+    *low = (uint64_t)info->dlpi_tls_data;
+  return 0;
+}
+
+static void add_stack(char *lo, char *hi, unsigned number) {
+  add_range((uint64_t)lo, (uint64_t)hi, HD_RANGE_STACK, number);
+}
+
+#define FIRST_STACK (64ull << 20) /* of it: what is deeper has no name */
+#define CONTROL_BLOCK 4096        /* of a thread, behind its thread-local variables */
+
+void hd__layout_publish(void) {
+  uint64_t tls = rt.main_tp, end = hd__first_stack_end();
+  rt.ctl->nranges = 0;
+  dl_iterate_phdr(add_tls, &tls);
+  uint64_t variables = (rt.main_tp - tls + HD_PAGE - 1) & ~(HD_PAGE - 1);
+  add_range(rt.main_tp - variables, rt.main_tp + CONTROL_BLOCK, HD_RANGE_FIRST_TLS, 0);
+  for (unsigned i = 0; i < rt.status->nmodules; i++) {
+    const struct hd_module *m = &rt.ctl->module[i];
+    add_range(m->start & ~(HD_PAGE - 1), (m->end + HD_PAGE - 1) & ~(HD_PAGE - 1), HD_RANGE_MODULE, i);
+  }
+  hd__ident_each_stack(add_stack);
+  add_range(end - FIRST_STACK, end, HD_RANGE_FIRST_STACK, 0);
+  hd_layout_init(&layout, rt.ctl->range, rt.ctl->nranges);
+  rt.search.layout = &layout;
+}
+
 void hd__modules_record(void) {
   rt.status->nmodules = nuser_text = nforeign = 0;
   dl_iterate_phdr(add_module, NULL);
+  hd__layout_publish();
   if (hd__without_plugin()) hd__inexact(HD_INEXACT_NO_PLUGIN, hd__without_plugin());
 }
 

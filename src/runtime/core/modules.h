@@ -10,6 +10,8 @@ struct dl_phdr_info;
 
 /* Records the loaded modules in the control block. */
 void hd__modules_record(void);
+/* Publishes where everything is that has a name in every process (model/layout.h). */
+void hd__layout_publish(void);
 /* A program counter in a form that is the same in every process, wherever the module was loaded. */
 uint64_t hd__stable(uint64_t pc);
 /* Whether pc is code of the program, or of a library of its own. */

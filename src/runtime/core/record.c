@@ -93,8 +93,8 @@ void hd__record_op(const struct hd_op *op, unsigned flags) {
   if (hd_op_effect(op->kind, 0) == HD_EFF_BEGIN && rt.cur->start.fn)
     e->op.pc = (uint64_t)rt.cur->start.fn + 1;
   begin_event(e, flags);
-  e->choice = (uint16_t)rt.choice;
-  e->nchoices = (uint16_t)rt.nchoices;
+  e->choice = rt.choice;
+  e->nchoices = rt.nchoices;
   add(e);
 }
 

@@ -16,8 +16,9 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 
-struct hd_hot hot;
-struct hd_rt rt;
+/* Aligned to cache lines: hot takes two of them, wherever the linker puts it. */
+_Alignas(64) struct hd_hot hot;
+_Alignas(64) struct hd_rt rt;
 
 struct hd_segment *hd__segments;
 #define ARENA_SIZE (8ull << 30)
@@ -292,7 +293,7 @@ unsigned hd__choose(unsigned n) {
   if (n <= 1) return 0;
   int k = rt.strategy->choose(&rt.search, n);
   if (k < 0) diverged();
-  rt.path[rt.path_len++] = (hd_step)(HD_STEP_CHOICE | (unsigned)k);
+  rt.path_len += hd_decision_put(&rt.path[rt.path_len], (struct hd_decision){HD_DECIDE_OUTCOME, (unsigned)k});
   rt.status->path_len = rt.path_len;
   rt.choice = (unsigned)k;
   rt.nchoices = n;

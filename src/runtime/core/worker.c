@@ -5,8 +5,10 @@
  * executions a worker publishes what it has learned and takes over what others have. */
 #include <time.h>
 
+#include "model/unit.h"
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
+#include "runtime/core/finding.h"
 #include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
 
@@ -75,12 +77,34 @@ void hd__worker_sync(void) {
   rt.status->visible_at_start = rt.status->visible_count;
 }
 
+/* Continues a search that was saved, by a process that may have had another address layout. */
+static void load_search(void) {
+  struct hd_shared *sh = rt.shared;
+  struct hd_reader r = {.data = (const uint8_t *)(HD_SEARCH_BASE + HD_SEARCH_INBOX),
+                        .n = sh->inbox,
+                        .layout = rt.search.layout};
+  if (sh->inbox > HD_SEARCH_SIZE - HD_SEARCH_INBOX ||
+      !hd_search_load(&rt.search, rt.strategy, rt.shared_visible, &sh->visible_count, HD_VISIBLE_CAP, &r))
+    hd__fail(HD_RTE_ENVIRONMENT, 0,
+             "the saved search does not fit: it was saved with other libraries, or the file is damaged");
+  for (unsigned i = 0; hd_layout_hash(rt.search.layout) != sh->inbox_layout && i < sh->crew; i++) {
+    struct hd_cover *c = (struct hd_cover *)(HD_SEARCH_BASE + HD_SEARCH_COVER + i * HD_COVER_SIZE);
+    if (!c->begun) continue;
+    hd__zero(c, sizeof *c);
+    sh->cover_dropped = 1;
+  }
+  sh->inbox_full = 0;
+  hd_sys3(SYS_madvise, HD_SEARCH_BASE + HD_SEARCH_INBOX, (sh->inbox + HD_PAGE - 1) & ~(HD_PAGE - 1),
+          9 /* MADV_REMOVE */);
+}
+
 void hd__worker_start(void) {
   struct hd_status *st = rt.status;
   if (rt.ctl->retry)
     st->visible_count = st->visible_at_start; /* undo the execution that the dead process tried */
   hd_search_lock(&rt.search);
   hd_search_recover(&rt.search);
+  if (rt.shared->inbox_full) load_search();
   if (rt.shared->crew <= rt.search.worker) rt.shared->crew = rt.search.worker + 1;
   hd_search_unlock(&rt.search);
   hd__shadow_learn(0, st->visible_count);

@@ -469,7 +469,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
       point = true;
       if (recorded) hd__record_undo();
       hd__point_open(op_of(flags), addr, (uint32_t)size, pc);
-      rt.cur->op.access.order = (uint8_t)(flags >> 8);
+      rt.cur->op.access.order = cas && !hd__cas_wins(cas) ? cas->fail_order : (uint8_t)(flags >> 8);
       hd__event(0);
       if (check) hd__block_check(addr, size, flags, pc);
       flags = outcome(flags, cas);

@@ -43,7 +43,7 @@ static bool can(pthread_rwlock_t *l, bool write) { return write ? !*state(l) : !
 /* The state has changed: enables or disables those that request the lock. */
 static void refresh(struct hd_obj *o, pthread_rwlock_t *l) {
   for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
-    bool write = t->op.kind == HD_OP_WRLOCK || t->op.kind == HD_OP_TIMEDWRLOCK;
+    bool write = hd_op_effect(t->op.kind, 0) == HD_EFF_ACQUIRE;
     if (t == rt.cur || t->timer.expired) continue;
     if (can(l, write))
       hd__enable(t);

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-static uintptr_t data, end;
+static uintptr_t data, end, constant;
 static int state;
 
 static int find(struct dl_phdr_info *info, size_t size, void *arg)
@@ -18,11 +18,14 @@ static int find(struct dl_phdr_info *info, size_t size, void *arg)
   if (!strstr(info->dlpi_name, "libheddle_rt")) return 0;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    uintptr_t from = info->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
     if (p->p_type == PT_LOAD && (p->p_flags & PF_W)) {
-      data = info->dlpi_addr + p->p_vaddr;
-      end = data + p->p_memsz;
+      data = from;
+      end = to;
     }
+    if (p->p_type == PT_GNU_RELRO) constant = to; /* cannot be written to: it would fault at once */
   }
+  if (data < constant) data = constant;
   return 0;
 }
 

@@ -1,0 +1,52 @@
+/* save.c: a search as bytes, so that another process can continue it, with another address layout, on another machine.
+ * Writing runs in the supervisor, reading in the tested process: only there the new layout is known.
+ *
+ * A search is: what was learned to be visible, the classes and final states that were counted, and what the strategy
+ * keeps (units and junctions of a systematic one: walk_save.c). Counters are the supervisor's. */
+#include "explore/explore_int.h"
+#include "model/unit.h"
+
+#define MAGIC 0x31534448u /* "HDS1" */
+#define SPIN (1ull << 62) /* of an entry of the log of visible operations: the rest is a program counter */
+
+static void put_visible(struct hd_writer *w, const uint64_t *visible, uint64_t n) {
+  hd_put_number(w, n);
+  for (uint64_t i = 0; i < n; i++) {
+    hd_put_number(w, (visible[i] & SPIN) != 0);
+    hd_put_address(w, visible[i] & ~SPIN);
+  }
+}
+
+static uint64_t get_visible(struct hd_reader *r, uint64_t *visible, uint64_t cap) {
+  uint64_t n = hd_get_number(r, cap);
+  for (uint64_t i = 0; i < n && !r->bad; i++) {
+    uint64_t spin = hd_get_number(r, 1) ? SPIN : 0;
+    visible[i] = hd_get_address(r) | spin;
+  }
+  return r->bad ? 0 : n;
+}
+
+int hd_search_save(struct hd_search *s, const struct hd_strategy *strategy, const uint64_t *visible,
+                   uint64_t nvisible, struct hd_writer *w) {
+  hd_put_block(w, MAGIC);
+  put_visible(w, visible, nvisible);
+  hd__classes_save(s, w);
+  hd_put_number(w, strategy->save != NULL);
+  if (strategy->save) strategy->save(s, w);
+  hd_put_block_end(w);
+  return !w->bad;
+}
+
+int hd_search_load(struct hd_search *s, const struct hd_strategy *strategy, uint64_t *visible,
+                   uint64_t *nvisible, uint64_t cap, struct hd_reader *r) {
+  if (!hd_get_block(r, MAGIC)) return 0;
+  *nvisible = get_visible(r, visible, cap);
+  hd__classes_load(s, r);
+  if (hd_get_number(r, 1)) {
+    if (strategy->load)
+      strategy->load(s, r);
+    else
+      r->bad = 1;
+  }
+  return hd_get_block_end(r);
+}
