@@ -345,10 +345,12 @@ static unsigned show_accesses(function *fun) {
       gimple *stmt = gsi_stmt(gsi);
       if (gasm *assembly = dyn_cast<gasm *>(stmt)) show_asm(&gsi, assembly);
       gcall *call = dyn_cast<gcall *>(stmt);
-      if (!call || gimple_call_internal_p(call)) continue;
-      make_unknown(call);
-      show_intrinsic(&gsi, call);
-      separate_arguments(&gsi, call);
+      if (!call || (gimple_call_internal_p(call) && !gimple_call_internal_p(call, IFN_VA_ARG))) continue;
+      if (!gimple_call_internal_p(call)) {
+        make_unknown(call);
+        show_intrinsic(&gsi, call);
+        separate_arguments(&gsi, call);
+      }
       on_edges |= separate_result(&gsi, call);
     }
   }

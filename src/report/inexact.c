@@ -49,8 +49,10 @@ static bool from_end(const struct hd_summary *s, const struct hd_evidence *e, en
 static const char *module_at(const struct hd_evidence *e, uint64_t pc) {
   for (size_t i = 0; i < e->nmodules; i++) {
     if (pc < e->module[i].start || pc >= e->module[i].end) continue;
-    const char *slash = memrchr(e->module[i].path, '/', strnlen(e->module[i].path, sizeof e->module[i].path));
-    return slash ? slash + 1 : e->module[i].path;
+    size_t n = strnlen(e->module[i].path, sizeof e->module[i].path);
+    const char *path = n ? e->module[i].path : e->program; /* the loader gives the program no name */
+    const char *slash = memrchr(path, '/', n ? n : strlen(path));
+    return slash ? slash + 1 : path;
   }
   return "a library";
 }
@@ -68,6 +70,7 @@ static void add_detail(struct hd_reason *r, const struct hd_summary *s, const st
     case HD_INEXACT_LENGTH: DETAIL("%llu", (unsigned long long)e->max_length); break;
     case HD_INEXACT_SEGMENTS: DETAIL("%u", HD_MAX_SEGMENTS); break;
     case HD_INEXACT_EARLY_TIMEOUTS: DETAIL("%d", HD_EARLY_TIMEOUTS); break;
+    case HD_INEXACT_NO_PLUGIN:
     case HD_INEXACT_FOREIGN_THREADS: DETAIL("%.60s", module_at(e, e->counts[r->what].first_pc)); break;
     default: break;
 #undef DETAIL

@@ -14,7 +14,7 @@ import harness
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shapes")
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Og")
-BATCH = 12  # shapes of one search: each finding is confirmed by running all of them again
+BATCH = 5  # shapes of one search: each finding is confirmed by running all of them again
 
 # Ways to compile beside the levels: name, options.
 VARIANTS = (

@@ -88,6 +88,8 @@ int main(void) { both(many, many); smash(); }
                       "int main(void) { clone(run, stack + sizeof stack, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND, 0); }\n",
               "says": "stopped by an error"},
     "values": {"text": "int __VERIFIER_nondet_int(void);\nint main(void) {\n  return __VERIFIER_nondet_int() * 0; /* @here */\n}\n"},
+    "assembly": {"text": "static int x;\nint main(void) {\n"
+                         "  __asm__ volatile(\"incl (%0)\" : : \"r\"(&x) : \"memory\"); /* @here */\n}\n"},
     "findings": {"text": "static volatile int v[300];\nstatic void *w(void *p) {\n"
                          + "".join("  v[%d] = 1;\n" % i for i in range(300))
                          + "  return p;\n}\nint main(void) { both(w, w); }\n",
@@ -197,7 +199,7 @@ int main(void) {
   futex(FUTEX_WAKE, 1);
   pthread_join(a, 0);
 }
-""", "options": ("--strategy", "optimal")},
+""", "options": ("--strategy", "optimal"), "also": ["assembly"]},
     "openmp": {"text": """int main(void) {
   #pragma omp parallel num_threads(2)
   __atomic_fetch_add(&plain, 1, 5);
@@ -269,7 +271,7 @@ int main(void) {
 """, "options": ("--strategy", "optimal", "--max-executions", "2"), "also": ["executions"]},
 }
 # Those that need more than a program and options have tests of their own, test_NAME below.
-OWN = ("interrupted", "preload", "foreign-threads")
+OWN = ("interrupted", "preload", "no-plugin", "foreign-threads")
 
 
 def reasons():
@@ -387,6 +389,23 @@ def test_preload(s):
     s.run(["cc", "-w", "-g", "-O1", "prog.c", "-o", "prog", "-pthread"])
     r = s.search("check", "./prog", "--preload")
     named(s, r, "preload", says="every schedule of synchronisation, input and output was covered")
+
+
+@each("gcc", "clang")
+def test_no_plugin(s, compiler):
+    """The program, or a library of it, was compiled by a version that there is no plug-in for."""
+    without = {"HEDDLE_PLUGIN": "no", "HEDDLE_CC": compiler}
+    s.write("part.c", "int part(int n) { return n; }\n")
+    s.write("prog.c", "int part(int);\nint main(void) { return part(0); }\n")
+    s.run([s.heddle, "cc", "-shared", "-fPIC", "part.c", "-o", "libpart.so"], env=without)
+    s.run([s.heddle, "cc", "prog.c", "-o", "prog", "-L.", "-lpart", "-Wl,-rpath," + s.dir], env={"HEDDLE_CC": compiler})
+    r = s.search("check", "./prog", "--strategy", "optimal")
+    named(s, r, "no-plugin", says="libpart.so was compiled without Heddle's plug-in")
+    s.run([s.heddle, "cc", "-c", "part.c"], env=without)
+    s.run([s.heddle, "cc", "prog.c", "part.o", "-o", "prog"], env={"HEDDLE_CC": compiler})
+    named(s, s.search("check", "./prog", "--strategy", "optimal"), "no-plugin", says="prog was compiled without")
+    s.run([s.heddle, "cc", "prog.c", "part.c", "-o", "prog"], env={"HEDDLE_CC": compiler})
+    s.check(s.search("check", "./prog", "--strategy", "optimal")["complete"], "not complete with the plug-in")
 
 
 def test_foreign_threads(s):

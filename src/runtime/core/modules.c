@@ -8,6 +8,7 @@
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 static struct { uint64_t lo, hi; } user_text[HD_MAX_MODULES]; /* code of the program and its own libraries */
@@ -235,6 +236,7 @@ void hd__modules_record(void) {
   rt.status->nmodules = nuser_text = nforeign = 0;
   dl_iterate_phdr(add_module, NULL);
   hd__layout_publish();
+  if (hd__without_plugin()) hd__inexact(HD_INEXACT_NO_PLUGIN, hd__without_plugin());
 }
 
 /* A library loaded while the program runs is one more module; a restart unloads it. The loader's own lock orders

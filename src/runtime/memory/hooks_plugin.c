@@ -1,6 +1,7 @@
 /* hooks_plugin.c: accesses that Heddle's plug-ins for the compilers (src/plugin) make visible. Runs in the tested
  * process. */
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/memory/atomic.h"
 #include "runtime/memory/memory.h"
 
@@ -77,4 +78,6 @@ void __heddle_asm_write(void *p, uint64_t n) { hd__access_range((uint64_t)p, n, 
 /* A locked instruction is a full fence. */
 void __heddle_asm_atomic(void *p, uint64_t n) { hd__atomic_rmw((uint64_t)p, n, __ATOMIC_SEQ_CST, HD_CALLER); }
 /* Assembly, or an intrinsic, that has a pointer and may access any memory. */
-void __heddle_asm_opaque(void) {}
+void __heddle_asm_opaque(void) {
+  if (hot.active) hd__inexact(HD_INEXACT_ASSEMBLY, HD_CALLER);
+}
