@@ -2,12 +2,12 @@
  *
  * Invariants
  *  1. clock[q] of an event is the index of the latest event of thread q that happened before it.
- *  2. (e, f) is a race when they are dependent, of different threads, neither is ordered by a third event in
- *     between, and f could have been executed instead of e at the state before e.
- *  3. Taking a lock races with the previous taking of it, not with the release in between: a release and the
- *     next acquire cannot be swapped. A failed trylock only reads the lock; it races with the acquire before
- *     and the release after it.
- *  4. A time-out happens only when nothing else can run, so all that came before is ordered before it. */
+ *  2. (e, f) is a reversible race when e and f are dependent and of different threads, no third event in between
+ *     orders them, and f could have been executed instead of e in the state before e.
+ *  3. An acquisition of a lock races with the previous acquisition, not with the release in between: a release and the
+ *     next acquisition cannot be reversed. A failed trylock only reads the lock; it races with the acquisition before
+ *     it and the release after it.
+ *  4. A time-out occurs only when nothing else can run, so all earlier events are ordered before it. */
 #include "model/memory.h"
 #include "model/order_int.h"
 
@@ -57,7 +57,7 @@ void *hd_order_get(struct hd_order *t, size_t n) {
   return p;
 }
 
-/* Twice the room, for this execution and all to come. Nobody holds a pointer into the table meanwhile. */
+/* Doubles the table, for this execution and later ones. pre: no caller holds a pointer into it. */
 static void grow_table(struct hd_order *t) {
   struct hd_tobj *old = hd_order_get(t, t->table_used * sizeof *old);
   uint32_t n = 0;
@@ -126,14 +126,14 @@ void hd__remember(struct hd_work *w, struct hd_tobj *o) {
   o->list = l;
 }
 
-/* What the operation does to a condition or futex. */
+/* The effect of the operation on a condition or futex. */
 static enum hd_effect queue_effect(const struct hd_op *op, unsigned flags) {
   unsigned object = hd_op_object(op->kind);
   return object == HD_OBJ_COND || object == HD_OBJ_FUTEX ? hd_op_effect(op->kind, flags)
                                                          : hd_op_second(op->kind, flags);
 }
 
-/* Whoever kept it from going earlier (invariant 3). */
+/* Adds the race with the acquisition that delayed this one (invariant 3). */
 static void meet_rival(struct hd_work *w, const struct hd_tobj *o) {
   uint32_t rival = hd__section_rival(w->t, o);
   if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);
@@ -146,7 +146,7 @@ static void on_lock(struct hd_work *w, uint64_t at, enum hd_effect effect) {
   switch (effect) {
     case HD_EFF_ACQUIRE:
       if (hd_op_is(w->op->kind, HD_TRAIT_TRIES)) {
-        hd__meet(w, o->release); /* before it, it would have failed */
+        hd__meet(w, o->release); /* before the release, it would have failed */
       } else {
         meet_rival(w, o);
         if (o->release != HD_NONE) hd__join(w, o->release);
@@ -154,14 +154,14 @@ static void on_lock(struct hd_work *w, uint64_t at, enum hd_effect effect) {
       for (struct hd_link *s = o->spins; s; s = s->next) hd__meet(w, s->ev);
       if (w->f == HD_NONE) return;
       uint32_t taker = hd__section_taker(w->t, o, w->f);
-      if (taker == o->acquire) o->release = HD_NONE; /* taken again: it is not free */
+      if (taker == o->acquire) o->release = HD_NONE; /* acquired again in one section: not free */
       o->acquire = taker;
       o->list = o->spins = NULL;
       break;
     case HD_EFF_LOOK:
       if (hd_op_is(w->op->kind, HD_TRAIT_TRIES | HD_TRAIT_TIMED)) {
         hd__meet(w, o->acquire);
-      } else { /* it has waited until nobody had it */
+      } else { /* it waited until the lock was free */
         meet_rival(w, o);
         if (o->release != HD_NONE) hd__join(w, o->release);
       }
@@ -219,13 +219,14 @@ static void on_memory(struct hd_work *w) {
   }
 }
 
-/* The process ends: everything anybody did comes before, and could have come after (that is, never). */
+/* The end of the process is dependent with the last event of every thread, which could also have come after it, that
+ * is, not at all. */
 static void on_end(struct hd_work *w) {
   for (uint32_t i = 0; i < w->t->nthreads; i++)
     if (i != w->op->thread) hd__meet(w, w->t->last[i]);
 }
 
-/* Like a lock: whoever took the chance away races with this; what gave it back is ordered before, for good. */
+/* Like a lock: the event that disabled the operation races with it; the event that enabled it happens before it. */
 int hd__on_enabled(struct hd_work *w) {
   const struct hd_op *op = w->op;
   uint32_t rival = op->ready.disabler ? hd__section_entry(w->t, op->ready.disabler - 1) : HD_NONE;
@@ -241,10 +242,10 @@ int hd__on_enabled(struct hd_work *w) {
 static void on_spin(struct hd_work *w) {
   const struct hd_op *op = w->op;
   if (!hd__on_enabled(w)) return;
-  on_memory(w); /* from here on it is a read of what it waited for ... */
+  on_memory(w); /* from here on it is a read of the awaited value ... */
   struct hd_tobj *o = hd__tobj(w->t, op->object * 4 + 1);
   struct hd_link *l =
-      hd_order_get(w->t, sizeof *l); /* ... or a look at a lock, which the next taking of it would end */
+      hd_order_get(w->t, sizeof *l); /* ... or of a lock's state, until the next acquisition */
   *l = (struct hd_link){w->f, 0, 0, o->spins};
   o->spins = l;
 }
@@ -255,7 +256,7 @@ static void on_create(struct hd_work *w) {
   if (w->f != HD_NONE) o->acquire = w->f;
 }
 
-/* How the operations on each kind of object meet the earlier ones. */
+/* Orders the operation after the earlier conflicting ones on its objects, and adds its races. */
 static void conflicts(struct hd_work *w) {
   const struct hd_op *op = w->op;
   const struct hd_op_info *info = &hd_op_table[op->kind];
@@ -286,11 +287,9 @@ static void conflicts(struct hd_work *w) {
   }
   if (second == HD_EFF_RELEASE) on_lock(w, hd_op_second_object(op), second);
   if (second == HD_EFF_QUEUE || second == HD_EFF_UNQUEUE) on_queue(w, second);
-  /* A time-out could not have come before an interrupt, nor because it enters a section again: something could
-   * still run. */
+  /* A time-out has no race with an interrupt or a section: before them, something could still run. */
   if (hd_op_late(op->kind, w->flags)) return;
-  hd__meet(w,
-           w->t->interrupt); /* after all that made it possible, since that may have come of the interrupt */
+  hd__meet(w, w->t->interrupt); /* after its enablers, which may depend on the interrupt */
   hd__meet_everybody(w);
   hd__meet_section(w, waits);
 }
@@ -310,21 +309,21 @@ static void merge(struct hd_order *t, uint32_t *c, uint32_t e) {
 
 int hd__woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 2 && wait->choice == 1; }
 
-/* Whether after that event the thread can only go on when somebody wakes it, or its time is over. */
+/* Whether the thread can continue after that event only when another thread wakes it, or by a time-out. */
 static int sleeps_on(const struct hd_ev *e) {
   return hd_op_effect(e->op.kind, e->flags) != HD_EFF_UNQUEUE && !hd__woke_spuriously(e);
 }
 
-/* The event that let the operation go on for good, plus 1; 0: none. One that ended once before it really did could
- * have gone on then: what ended it last is no condition. */
+/* The event that must happen before the operation to enable it, plus 1; 0: none. An operation that was enabled and
+ * then disabled again could have run the first time: then only that first enabler is required. */
 static uint32_t enabled_by(const struct hd_op *op) {
   if (!hd_op_is(op->kind, HD_TRAIT_ENABLER) || op->ready.alternatives) return 0;
   return op->ready.disabler ? op->ready.enabler_before : op->ready.enabler;
 }
 
-/* What orders the operation apart from its conflicts: its thread, and what enabled it. Mostly that is just the
- * previous event of the thread, whose clock is then shared. (A time-out does not: the operation was pending
- * already, and could have come before the time passed.) */
+/* The clock of the operation without its conflicts: its thread's previous event, and the events that enabled it.
+ * Mostly that is only the previous event, whose clock is then shared. (The passing of time does not count: the
+ * operation was already pending, and could have come before.) */
 static const uint32_t *pred_clock(struct hd_order *t, const struct hd_op *op) {
   uint32_t prev = t->last[op->thread], cause = t->cause[op->thread];
   enum hd_effect effect = hd_op_effect(op->kind, 0);
@@ -342,7 +341,7 @@ static const uint32_t *pred_clock(struct hd_order *t, const struct hd_op *op) {
   for (uint32_t i = 0; gate && i < t->threads_max; i++)
     if (gate[i] > c[i]) c[i] = gate[i];
   for (uint32_t i = 0; timed_out && i < t->nthreads; i++)
-    merge(t, c, t->last[i]); /* nothing else could run when its time came */
+    merge(t, c, t->last[i]); /* nothing else could run at the time-out */
   return c;
 }
 
@@ -352,7 +351,7 @@ static const uint32_t *wider(struct hd_order *t, const uint32_t *clock, uint32_t
   return c;
 }
 
-/* More threads than any execution had before: clocks must be wider. Old ones are copied. */
+/* More threads than in any earlier execution: widens the clocks by copying them. */
 static void widen(struct hd_order *t, uint32_t n) {
   uint32_t old = t->threads_max;
   t->afresh = 1;
@@ -381,13 +380,13 @@ static void know_thread(struct hd_order *t, uint32_t id) {
   }
 }
 
-/* Takes a mutex or a once-control, if it succeeds. */
+/* Whether the operation acquires a mutex or a once-control, if it succeeds. */
 static int acquires_lock(const struct hd_op *op) {
   unsigned object = hd_op_object(op->kind);
   return (object == HD_OBJ_MUTEX || object == HD_OBJ_ONCE) && hd_op_effect(op->kind, 0) == HD_EFF_ACQUIRE;
 }
 
-/* Races of an operation that was never executed because it had to wait, with those who kept it waiting. */
+/* Races of an operation that was never executed because it was blocked, with the operations that blocked it. */
 static void held_up(struct hd_work *w) {
   if (acquires_lock(w->op))
     on_lock(w, w->op->object, HD_EFF_ACQUIRE);
@@ -397,8 +396,8 @@ static void held_up(struct hd_work *w) {
     hd__sync_conflicts(w);
 }
 
-/* A cancellation puts another operation in the place of what the thread was about to do: that may have been executed
- * before, or before those who kept it waiting. */
+/* A cancellation replaces the thread's pending operation. That operation could have been executed before the
+ * cancellation, or before the operations that blocked it. */
 static void cancels(struct hd_order *t, uint32_t f) {
   const struct hd_op *op = t->ev[f].op.cancel.instead;
   if (!op) return;
@@ -409,25 +408,24 @@ static void cancels(struct hd_order *t, uint32_t f) {
     hd__add_race(&w, hd__section_entry(t, f), NULL, 0);
   else
     held_up(&w);
-  for (; n < t->nraces; n++)
-    t->race[n].pred = pred; /* the thread goes on: its last event is another one then */
+  for (; n < t->nraces; n++) t->race[n].pred = pred; /* the thread continues, so its last event will change */
 }
 
-/* Event f lets a thread go on; it has waited, if anywhere, no longer. */
+/* Event f wakes a thread, which leaves any queue. */
 static void wake(struct hd_order *t, uint32_t f, uint32_t thread) {
   hd_order_save_thread(t, thread);
   t->cause[thread] = f;
   t->waits[thread] = 0;
 }
 
-/* Event f puts its thread into the queue of its object, or takes it out. */
+/* Event f adds its thread to the queue of its object, or removes it. */
 static void queue(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   const struct hd_ev *ev = &t->ev[f];
   int queued = effect == HD_EFF_QUEUE && !hd__woke_spuriously(ev);
   t->waits[ev->op.thread] = queued ? ev->op.object : 0;
 }
 
-/* What follows from an executed event: who can go on because of it, and who waits. */
+/* Updates the threads that an executed event enables or queues. */
 static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   const struct hd_op *op = &t->ev[f].op;
   switch (effect) {
@@ -539,11 +537,12 @@ void hd_order_end(struct hd_order *t, const struct hd_point *p) {
       int freed = (acquires_lock(op) && releases(e, op->object)) || hd__sync_freed(e, op);
       int ended_spin = hd_op_is(op->kind, HD_TRAIT_ENABLER) && op->ready.enabler == t->n;
       if (!freed && !ended_spin) {
-        /* It could have done this before the end of the process. */
+        /* It could have been executed before the end of the process. */
         hd__add_race(&w, hd__section_entry(t, t->n - 1), NULL, 0);
         continue;
       }
-      /* The last step is what let it go: it could not have come before that, only before what held it up. */
+      /* The last step enabled it: it could not have come before that step, only before the operation that blocked it.
+       * */
     }
     held_up(&w);
   }

@@ -1,16 +1,16 @@
-/* order_outcome.c: what comes of the second operation of a race when it comes first. Runs in the tested process.
+/* order_outcome.c: the outcome of the second operation of a race when the race is reversed. Runs in the tested
+ * process.
  *
- * What an operation depends on is a matter of its outcome: a trylock that fails only reads the lock, two signals that
- * nobody hears are independent. Reversed, it is executed in the state before the first of the two, after everything
- * else that stays (hd_order_stays); the outcome there follows from the trace.
+ * The dependences of an operation depend on its outcome: a trylock that fails only reads the lock, and two signals
+ * without waiters are independent. When the race is reversed, the second operation is executed in the state before the
+ * first, after all other events that stay (hd_order_stays). The outcome there follows from the trace.
  *
- * Invariant: where the outcome is not known, the one that depends on more is assumed. Then a branch may be added that
- * was covered already (tree.c, inherit, sees to it that nothing is left out because of that), never the other way
- * round. */
+ * Invariant: where the outcome is unknown, the one with more dependences is assumed. Then a redundant branch may be
+ * added (explore/sleep.c ensures that nothing is missed because of it), but none is missed. */
 #include "model/order_int.h"
 
-/* Goes through the events that come before the second operation when the race is reversed, from the first on, or
- * from the last on; HD_NONE at the end. */
+/* Iterates over the events before the second operation of the reversed race, forwards (next) or backwards (previous).
+ * HD_NONE at the end. */
 static uint32_t next(const struct hd_order *t, const struct hd_race *r, uint32_t i) {
   do i++;
   while (i < t->n && i >= r->e && (i == r->e || !hd_order_stays(t, r, i)));
@@ -23,14 +23,14 @@ static uint32_t previous(const struct hd_order *t, const struct hd_race *r, uint
   return HD_NONE;
 }
 
-/* Whether the operation says what it found. */
+/* Whether the operation records the value it found. */
 static int finds_value(const struct hd_op *op) {
   enum hd_payload payload = hd_op_payload(op->kind);
   return (payload == HD_PAYLOAD_ACCESS || payload == HD_PAYLOAD_CAS) && op->access.known;
 }
 
-/* The byte that a reversed compare-and-swap finds at `at`: what the first of those found that touch it and do not stay,
- * since whoever changes it after that one does not stay either. -1: unknown. */
+/* The byte that a reversed compare-and-swap finds at `at`: the value found by the first access that touches it and
+ * does not stay, since later writers of it do not stay either. -1: unknown. */
 static int byte_found(const struct hd_order *t, const struct hd_race *r, uint64_t at) {
   const struct hd_op byte = {.object = at, .size = 1}, *found = NULL;
   for (uint32_t i = r->e; i < t->n && !found; i++) {
@@ -55,7 +55,7 @@ static unsigned of_cas(const struct hd_order *t, const struct hd_race *r) {
   return 0;
 }
 
-/* What the event does to that mutex or once-control. */
+/* The effect of the event on that mutex or once-control. */
 static enum hd_effect on_lock(const struct hd_ev *e, uint64_t lock) {
   const struct hd_op_info *info = &hd_op_table[e->op.kind];
   if (info->second.object == HD_OBJ_MUTEX && hd_op_second_object(&e->op) == lock)
@@ -65,7 +65,7 @@ static enum hd_effect on_lock(const struct hd_ev *e, uint64_t lock) {
   return hd_op_effect(e->op.kind, e->flags);
 }
 
-/* The last event that says in what state the lock is; HD_NONE: nobody has touched it. */
+/* The last event that determines the state of the lock; HD_NONE: no event does. */
 static uint32_t of_lock(const struct hd_order *t, const struct hd_race *r) {
   uint32_t i = previous(t, r, t->n);
   for (; i != HD_NONE; i = previous(t, r, i)) {
@@ -81,7 +81,7 @@ static unsigned of_trylock(const struct hd_order *t, const struct hd_race *r) {
   return i != HD_NONE && on_lock(&t->ev[i], r->op.object) == HD_EFF_ACQUIRE ? HD_EV_FAILED : 0;
 }
 
-/* Has nothing to do when it was done, and not given up (size). */
+/* Fails, that is, does nothing, when the call was completed and not abandoned (size). */
 static unsigned of_once(const struct hd_order *t, const struct hd_race *r) {
   uint32_t i = of_lock(t, r);
   return i != HD_NONE && on_lock(&t->ev[i], r->op.object) == HD_EFF_RELEASE && !t->ev[i].op.size
@@ -109,7 +109,7 @@ static unsigned of_try_rwlock(const struct hd_order *t, const struct hd_race *r)
   return writers > 0 || (alone && readers > 0) ? HD_EV_FAILED : 0;
 }
 
-/* Each operation on a semaphore says how much there was before it. */
+/* Each operation on a semaphore records the value before it. */
 static unsigned of_try_sem(const struct hd_order *t, const struct hd_race *r) {
   uint32_t first = 0;
   while (first < t->n && !on_same(t, first, &r->op)) first++;
@@ -119,7 +119,7 @@ static unsigned of_try_sem(const struct hd_order *t, const struct hd_race *r) {
   return tokens > 0 ? 0 : HD_EV_FAILED;
 }
 
-/* Follows who is queued at the object that `at` notifies. */
+/* Tracks the threads queued at the object that `at` notifies. */
 static void follow_queue(struct hd_set *waiting, const struct hd_ev *e, enum hd_effect effect,
                          const struct hd_op *at) {
   switch (effect) {
@@ -139,7 +139,7 @@ static void follow_queue(struct hd_set *waiting, const struct hd_ev *e, enum hd_
   }
 }
 
-/* Whether anybody hears the notification. */
+/* Determines whether a thread waits for the notification. */
 static void of_signal(const struct hd_order *t, const struct hd_race *r, struct hd_op *op) {
   struct hd_set waiting = {{0}};
   for (uint32_t i = next(t, r, HD_NONE); i != HD_NONE; i = next(t, r, i)) {
@@ -155,7 +155,7 @@ static void of_signal(const struct hd_order *t, const struct hd_race *r, struct 
     op->wake.count = first < t->nthreads;
 }
 
-/* Whether the first thread has ended. */
+/* Determines whether the first thread has ended. */
 static void of_exit(const struct hd_order *t, const struct hd_race *r, struct hd_op *op) {
   op->exit.first_ended = 0;
   for (uint32_t i = previous(t, r, t->n); i != HD_NONE && !op->exit.first_ended; i = previous(t, r, i))
