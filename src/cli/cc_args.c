@@ -1,10 +1,10 @@
-/* cc_args.c: reads a gcc or clang command line, to know what it will do.
+/* cc_args.c: analyses a gcc or clang command line.
  *
  * Runs in the supervisor. Rules:
- *  1. It decides four things only: does this line compile, does it link, does it merely ask, and does it
- *     want something Heddle cannot do. Whatever it does not know goes to the compiler as it is.
+ *  1. It determines four facts only: whether the line compiles, links, only queries the compiler, or requests
+ *     something that Heddle does not support. Unknown words are passed to the compiler unchanged.
  *  2. A response file (@file) is read but passed on as @file, unless a word in it must be dropped.
- *  3. Words are dropped only where they would bring in ThreadSanitizer's own runtime. */
+ *  3. Words are dropped only where they would link ThreadSanitizer's own runtime. */
 #include "cli/cc_args.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #define RESPONSE_MAX (64u << 20) /* bytes of one response file */
-#define RESPONSE_DEPTH 20        /* files in files; the compilers stop at some depth, too */
+#define RESPONSE_DEPTH 20        /* nested files; the compilers have a limit, too */
 
 static bool starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
 
@@ -53,16 +53,16 @@ static const char with_argument[] =
     "--assert --prefix --entry --force-link --for-assembler --for-linker --serialize-diagnostics "
     "--config";
 
-/* No linking takes place. */
+/* Options that prevent linking. */
 static const char stop_early[] =
     "-c -S -E -M -MM -fsyntax-only --compile --assemble --preprocess --dependencies --user-dependencies "
     "--analyze --precompile -emit-ast -emit-pch -emit-interface-stubs";
 
-/* How the linker is asked for a relocatable object, which is no program yet. */
+/* Linker options for a relocatable object, which is not a program yet. */
 static const char relocatable_options[] = "-r -i -Ur --relocatable";
 
-/* Sanitizers with a runtime or a memory layout of their own. What is not listed (undefined and its many
- * parts, coverage) is a matter of the code alone and goes through. */
+/* Sanitizers with a runtime or a memory layout of their own. Others (undefined and its many parts, coverage) only
+ * affect the generated code and are allowed. */
 static const char bad_sanitizers[] =
     "address kernel-address pointer-compare pointer-subtract hwaddress kernel-hwaddress memory "
     "kernel-memory leak dataflow safe-stack fuzzer scudo memtag memtag-stack memtag-heap type realtime "
@@ -111,7 +111,7 @@ static enum input by_name(const char *path) {
 
 /* ---- response files ---- */
 
-/* One word at *p, with quotes and backslashes as the compilers read them; NULL at the end. */
+/* The next word at *p, with quotes and backslashes as in the compilers; NULL at the end. */
 static char *next_word(const char **p) {
   const char *s = *p;
   while (isspace((unsigned char)*s)) s++;
@@ -131,13 +131,13 @@ static char *next_word(const char **p) {
   return hd_str_take(&word);
 }
 
-/* Appends `word` to `flat`; a readable @file is replaced by what it holds. */
+/* Appends `word` to `flat`; a readable @file is replaced by its contents. */
 static void expand(struct hd_cc_args *a, hd_words *flat, char *word, int depth) {
   char *text = NULL;
   size_t len;
   struct hd_err ignored;
   struct stat st;
-  /* Only a plain file can be read twice, by us and by the compiler. */
+  /* Only a regular file can be read twice, by heddle and by the compiler. */
   if (word[0] != '@' || depth > RESPONSE_DEPTH || stat(word + 1, &st) != 0 || !S_ISREG(st.st_mode) ||
       hd_read_file(word + 1, RESPONSE_MAX, &text, &len, &ignored) != 0) {
     hd_vec_push(flat, word);
@@ -153,8 +153,8 @@ static void expand(struct hd_cc_args *a, hd_words *flat, char *word, int depth) 
 
 /* ---- reading the line ---- */
 
-/* Reads the list of -fsanitize=. Returns the word to use instead: without "thread" if `drop` is set, NULL
- * if nothing is left of it. */
+/* Reads the list of -fsanitize=. Returns the word to pass on: without "thread" if `drop` is set, NULL if the list
+ * becomes empty. */
 static char *read_sanitizers(struct hd_cc_args *a, char *word, bool drop) {
   struct hd_str rest;
   hd_str_init(&rest);
@@ -200,7 +200,7 @@ void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv) {
   }
 }
 
-/* What the words say about the line as a whole. */
+/* Facts about the line as a whole. */
 struct scan {
   struct hd_cc_args *a;
   bool clang;
@@ -221,13 +221,13 @@ static void scan_input(struct scan *s, const char *w) {
     s->others = true;
 }
 
-/* What is linked besides files, and what keeps the result from being a program. */
+/* Notes linked libraries, and options whose result is not a program. */
 static void scan_linker(struct scan *s, bool relocatable, bool input) {
   if (relocatable) s->relocatable = true;
   if (input) s->a->inputs = s->others = true;
 }
 
-/* One option; `arg` is its argument when that is the next word. Returns the word to pass on, or NULL: none. */
+/* Scans one option; `arg` is its argument if that is the next word. Returns the word to pass on; NULL: drop it. */
 static char *scan_option(struct scan *s, char *w, const char *arg) {
   struct hd_cc_args *a = s->a;
   if (s->clang && strcmp(w, "--") == 0) s->only_inputs = true;

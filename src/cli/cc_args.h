@@ -1,5 +1,4 @@
-/* cc_args.h: what `heddle cc` has to know about a compiler's command line. Private to cmd_cc.c,
- * cc_args.c and cc_plugin.c. */
+/* cc_args.h: `heddle cc`'s analysis of a compiler's command line. Private to cmd_cc.c, cc_args.c and cc_plugin.c. */
 #ifndef HD_CC_ARGS_H
 #define HD_CC_ARGS_H
 
@@ -8,37 +7,38 @@
 typedef HD_VEC(char *) hd_words;
 
 struct hd_cc_args {
-  /* What is passed on: the user's words, as they were given wherever possible. */
+  /* The words to pass on: the user's own wherever possible. */
   hd_words words; /* the strings are owned by `pool` or by argv */
   hd_words pool;
   const char *compiler; /* --heddle-compiler=, or NULL */
   bool help;            /* --help */
 
-  bool query;             /* asks the compiler about itself: pass the line on untouched */
+  bool query;             /* queries the compiler itself: pass the line on unchanged */
   bool inputs;            /* names any file or library */
   bool preprocesses;      /* at least one input goes through the preprocessor */
   bool compiles;          /* at least one input goes through the compiler proper, or would without -E */
   bool only_text;         /* -E, -M: stops after the preprocessor */
   bool links;             /* ends with a program or a shared library */
   bool debug;             /* has an option about debug information */
-  bool uninstrumented;    /* the last word on it was -fno-sanitize=thread or =all */
-  const char *is_static;  /* the option that asks for a static program */
+  bool uninstrumented;    /* the last relevant option was -fno-sanitize=thread or =all */
+  const char *is_static;  /* the option that requests a static program */
   const char *other_arch; /* -m32 and the like */
   char *bad_sanitizer;    /* the sanitizer that cannot be combined; in `pool` */
 };
 
-/* Takes Heddle's own options out of the words after "cc". */
+/* Removes Heddle's own options from the words after "cc". */
 void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv);
 
-/* Fills in the rest. `clang` says whose rules to follow where they differ. Never fails: what is not
- * understood is the compiler's to judge. */
+/* Fills in the rest. `clang`: follow clang's rules where they differ from gcc's. Never fails: the compiler diagnoses
+ * words that it does not recognise. */
 void hd__cc_args_analyse(struct hd_cc_args *a, bool clang);
 void hd__cc_args_fini(struct hd_cc_args *a);
 
-/* What the compiler (of one or more words, started as `path`) prints when asked; to be freed. */
+/* The compiler's output for the option `question`. The compiler is one or more words, started as `path`. The caller
+ * frees. */
 char *hd__cc_ask(const hd_words *compiler, const char *path, const char *question);
 
-/* The plug-in in `libdir` that fits the compiler, to be freed; NULL if there is none, or HEDDLE_PLUGIN=no. */
+/* The plug-in in `libdir` that fits the compiler; NULL if none does, or HEDDLE_PLUGIN=no. The caller frees. */
 char *hd__cc_plugin(const hd_words *compiler, const char *path, bool clang, const char *libdir);
 
 #endif

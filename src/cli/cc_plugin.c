@@ -1,9 +1,9 @@
 /* cc_plugin.c: finds the plug-in of Heddle for a compiler (src/plugin). Runs in the supervisor.
  *
- * A plug-in works with the version of the compiler that it was built for and with no other. That of GCC is named
- * after the full version. That of clang is named after the major version of LLVM's shared library: a clang that is
- * not linked with it has nothing that a plug-in could use. Without a plug-in the program is compiled all the same,
- * and the runtime notices it (core/modules.c). */
+ * A plug-in works only with the version of the compiler that it was built for. That of GCC is named after the full
+ * version. That of clang is named after the major version of LLVM's shared library: a clang that is not linked with it
+ * exports nothing that a plug-in could use. Without a plug-in the program is still compiled, and the runtime notices
+ * it (core/modules.c). */
 #include "cli/cc_args.h"
 #include "cli/cli.h"
 
@@ -41,7 +41,7 @@ char *hd__cc_ask(const hd_words *compiler, const char *path, const char *questio
   return hd_str_take(&text);
 }
 
-/* The major version in the name of LLVM's library: libLLVM-14.so.1, or libLLVM.so.19.1; 0 if it is another. */
+/* The major version in the name of LLVM's library: libLLVM-14.so.1, or libLLVM.so.19.1; 0 for another library. */
 static int llvm_in_name(const char *name) {
   static const char prefix[] = "libLLVM";
   if (strncmp(name, prefix, sizeof prefix - 1) != 0) return 0;
@@ -75,7 +75,7 @@ static int llvm_of_file(const char *path) {
   return version;
 }
 
-/* A starter of compilers (ccache) or a script says where the compiler itself is. */
+/* A compiler launcher (ccache) or a script reports the path of the compiler itself. */
 static int llvm_version(const hd_words *compiler, const char *path) {
   int version = compiler->n == 1 ? llvm_of_file(path) : 0;
   if (version) return version;

@@ -1,5 +1,5 @@
-/* cli.h: what the files of the command line share: the verbs, their help, and what is printed and written about a
- * search. Runs in the supervisor. What is run is in session/. */
+/* cli.h: shared by the files of the command line: the verbs, their help, and the output of a search. Runs in the
+ * supervisor. The searches themselves are in session/. */
 #ifndef HD_CLI_H
 #define HD_CLI_H
 
@@ -30,9 +30,9 @@ int hd_cc_by_name(const char *argv0);
 /* A line of the table of verbs. */
 struct hd_verb_info {
   const char *name, *usage, *first;
-  enum hd_verb options; /* 0: none of the table */
+  enum hd_verb options; /* 0: no options in the table */
   const char *text;
-  const char *words; /* that may come first, with blanks between them; NULL: no such words */
+  const char *words; /* allowed first words, separated by blanks; NULL: none */
 };
 /* The next verb, from *at = 0 on; false at the end. */
 bool hd_verbs_next(size_t *at, struct hd_verb_info *out);
@@ -46,10 +46,10 @@ int hd_help(int argc, char **argv);
 
 /* ---- present.c ---- */
 
-/* Searches as the options say, prints progress, findings and the summary, writes the files asked for, and returns the
- * exit code. */
+/* Runs a search with these options, prints progress, findings and the summary, writes the requested files, and returns
+ * the exit code. */
 int hd_present_search(struct hd_options *o, enum hd_verb verb);
-/* Prints a finding for people. */
+/* Prints a finding as text. */
 void hd_present_finding(int fd, const struct hd_finding *f);
 /* Warns that the program is not the one that the finding was stored for. */
 struct hd_replay;
@@ -59,13 +59,12 @@ void hd_present_rebuilt(const struct hd_replay *r);
 
 /* Whether one of the files is standard output. */
 bool hd_outputs_own_stdout(const struct hd_options *o);
-/* Whether the files can be written, as far as that can be known in advance. */
+/* Checks that the files can be written, as far as possible in advance. */
 int hd_outputs_check(const struct hd_options *o, struct hd_err *err);
 int hd_outputs_write(const struct hd_options *o, const struct hd_summary *s, const char *cwd,
                      struct hd_err *err);
-/* The result of one search, to be handed over and combined with others: "summary" as in --json, and as far as the
- * options ask for it "sarif" (a run), "junit" (a suite) and its "counts"; of a target also "lines": its findings as they
- * are shown. */
+/* The result of one search, to be combined with others: "summary" as in --json, and if requested "sarif" (a run),
+ * "junit" (a suite) and its "counts"; for a target also "lines": its findings as printed. */
 json_t *hd_outputs_result(const struct hd_options *o, const struct hd_summary *s, const char *cwd);
 /* The files of several results; `about` is the JSON. */
 int hd_outputs_write_all(const struct hd_options *o, json_t *results, json_t *about, struct hd_err *err);

@@ -1,14 +1,13 @@
 /* cmd_cc.c: `heddle cc` and `heddle c++`, drop-in compilers over gcc and clang.
  *
- * Runs in the supervisor binary, which becomes the real compiler (exec), so output and exit status are the
- * compiler's own. Rules:
+ * Runs in the supervisor, which execs the real compiler, so output and exit status are the compiler's own. Rules:
  *  1. Compiling adds the compiler's thread instrumentation: a call before every access that may be shared.
  *     A read-modify-write stays two accesses, and volatile accesses are distinguished, with both compilers.
- *  2. Linking puts libheddle_rt.so first, so that it comes before libc in the search order, and keeps
- *     ThreadSanitizer's own runtime out.
- *  3. What that instrumentation does not see is made visible by a plug-in, where there is one for the compiler.
- *  4. Nothing is added to a line that only asks a question, and nothing that the line has no use for (clang
- *     warns about unused options). Heddle's words come first, so that the user's win. */
+ *  2. Linking puts libheddle_rt.so first, so that it precedes libc in the search order, and excludes ThreadSanitizer's
+ *     own runtime.
+ *  3. A plug-in instruments the accesses that the compiler's instrumentation misses, where one fits the compiler.
+ *  4. Nothing is added to a line that only queries the compiler, and no option that the line does not use (clang warns
+ *     about unused options). Heddle's options come first, so that the user's override them. */
 #include "cli/cc_args.h"
 #include "cli/cli.h"
 #include "session/command.h"
@@ -28,13 +27,13 @@ struct compiler {
 static const char help[] =
     "usage: heddle %s [--heddle-compiler=NAME] [compiler options] files\n"
     "\n"
-    "Compiles and links like gcc (or clang), and makes the program one that `heddle check` can control.\n"
-    "Started on its own, such a program is an ordinary program.\n"
+    "Compiles and links like gcc (or clang), so that `heddle check` can control the program. Started on its own,\n"
+    "it is an ordinary program.\n"
     "\n"
     "  --heddle-compiler=NAME   the compiler to use: gcc, clang, gcc-12, /opt/bin/clang++, \"ccache gcc\"\n"
     "  --help                   this text\n"
     "\n"
-    "Everything else goes to the compiler as it is. Not possible are -static (a static program cannot be\n"
+    "Everything else is passed to the compiler unchanged. Not supported: -static (a static program cannot be\n"
     "controlled), 32-bit code, and sanitizers with a runtime of their own (-fsanitize=address and the like;\n"
     "-fsanitize=undefined is fine). A file compiled with -fno-sanitize=thread is not instrumented: Heddle\n"
     "then sees its locks and threads, but not its memory accesses.\n"
@@ -72,7 +71,7 @@ static char *cxx_sibling(const char *spec) {
     const char *at = strstr(spec + last, pairs[i].cc);
     if (!at) continue;
     const char *tail = at + strlen(pairs[i].cc);
-    if (tail[0] == '+') return NULL; /* is one already */
+    if (tail[0] == '+') return NULL; /* it is a C++ compiler already */
     return hd_sprintf("%.*s%s%s", (int)(at - spec), spec, pairs[i].cxx, tail);
   }
   return NULL;
@@ -92,7 +91,7 @@ static char *find_in_path(const char *name) {
   }
 }
 
-/* Asks a compiler whose name says nothing ("cc") whether it is clang. */
+/* Queries a compiler with an ambiguous name ("cc") whether it is clang. */
 static bool says_clang(const struct compiler *c) {
   char *text = hd__cc_ask(&c->words, c->path, "--version");
   bool yes = strstr(text, "clang") != NULL;
@@ -147,9 +146,9 @@ static void add(hd_words *out, const char *const *list) {
   for (; *list; list++) hd_vec_push(out, (char *)*list);
 }
 
-/* What the instrumentation of the compilers does not see is made visible by a plug-in (src/plugin). Where none fits,
- * functions that would be expanded inline are called instead, as far as the compiler can be asked to; the runtime
- * notices that the plug-in was missing. */
+/* Adds the plug-in (src/plugin) that instruments the accesses which the compiler's instrumentation misses. Where none
+ * fits, options prevent the inline expansion of functions as far as possible; the runtime notices the missing plug-in.
+ * */
 static void add_plugin(hd_words *out, const struct compiler *c, const char *libdir, bool compiles) {
   static const char *const gcc_calls[] = {"memset", "memcpy",  "memmove", "mempcpy", "bzero",
                                           "strcpy", "stpcpy",  "strncpy", "strcat",  "strncat",
@@ -176,12 +175,12 @@ static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool cl
     hd_vec_push(out, hd_sprintf("%s/include", libdir));
   }
   /* -fsanitize=thread is handed to the compiler proper only: clang's driver, if it knew, would link its own
-   * runtime. -fno-plt: a hook is called for every access, and directly. */
+   * runtime. -fno-plt: the hook of every access is called directly. */
   static const char *const for_clang[] = {"-Xclang",  "-fsanitize=thread",
                                           "-mllvm",   "-tsan-instrument-read-before-write=1",
                                           "-mllvm",   "-tsan-distinguish-volatile=1",
                                           "-fno-plt", NULL};
-  /* -Wtsan says that fences are not supported, which is true of ThreadSanitizer only. */
+  /* -Wtsan warns that fences are not supported, which is true of ThreadSanitizer only. */
   static const char *const for_gcc[] = {"--param=tsan-distinguish-volatile=1", "-Wno-tsan", "-fno-plt", NULL};
   if (!clang)
     add(out, for_gcc);
@@ -268,7 +267,7 @@ int hd_cmd_cc(int argc, char **argv) {
     execv(compiler.path, command.v);
     hd_fail(&err, HD_EENV, "cannot start %s: %s", compiler.path, strerror(errno));
   }
-  /* The process ends here; what the command line was made of goes with it. */
+  /* The process ends here, which frees the command line. */
   return hd_err_exit(&err);
 }
 

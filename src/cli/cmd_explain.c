@@ -1,4 +1,4 @@
-/* cmd_explain.c: `heddle explain`: finds a smaller schedule for a stored failure and shows what happens in it.
+/* cmd_explain.c: `heddle explain`: finds a smaller schedule for a stored failure and shows its story.
  * Runs in the supervisor. The original schedule is never changed; a smaller one is kept beside it. */
 #include "cli/cli.h"
 #include "session/rerun.h"
@@ -21,7 +21,7 @@ static int write_json(const char *path, const struct hd_finding *f, struct hd_er
   return rc;
 }
 
-/* The finding as its original schedule shows it. */
+/* The finding of its original schedule. */
 static struct hd_finding *original_finding(const struct hd_stored *s, const struct hd_rerun *run,
                                            const char *dir) {
   struct hd_finding *f = hd_rerun_finding(run, &s->command, NULL);
@@ -70,7 +70,7 @@ static int explain(const struct hd_options *o, const char *dir, struct hd_replay
   const struct hd_stored *s = &r->stored;
   struct hd_reduction smaller = {0};
   rc = hd_explain(&s->command, &s->schedule, &r->input, &f, o->explain, o->hang_timeout, &smaller, err);
-  /* A rebuilt program has other addresses: what is kept must fit together. */
+  /* A rebuilt program has other addresses, and the stored parts must be consistent. */
   if (rc == HD_OK && smaller.found && !r->rebuilt) rc = hd_store_add(dir, f, &smaller, &s->command, err);
   bool json_out = o->json && strcmp(o->json, "-") == 0;
   if (rc == HD_OK) hd_present_finding(json_out ? STDERR_FILENO : STDOUT_FILENO, f);

@@ -1,5 +1,5 @@
-/* cmd_gdb.c: `heddle gdb-start`: what gdb starts in place of the program (session/gdb.c). Runs in the supervisor; no help
- * text mentions it. */
+/* cmd_gdb.c: `heddle gdb-start`, which gdb starts in place of the program (session/gdb.c). Runs in the supervisor; no
+ * help text mentions it. */
 #include "cli/cli.h"
 #include "session/rerun.h"
 

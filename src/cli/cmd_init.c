@@ -1,5 +1,5 @@
-/* cmd_init.c: `heddle init`: writes a heddle.toml with comments, and with the programs that it finds. Runs in the
- * supervisor. */
+/* cmd_init.c: `heddle init`: writes a commented heddle.toml with the programs that it finds. Runs in the supervisor.
+ * */
 #include "cli/project.h"
 #include "session/command.h"
 
@@ -34,7 +34,7 @@ static void look_into(struct found *f, const char *path, int depth) {
     if (e->d_name[0] == '.' || ++f->files > MAX_FILES) continue;
     char *name = hd_sprintf("%s/%s", path, e->d_name);
     struct stat st;
-    bool there = lstat(name, &st) == 0; /* links would be found twice */
+    bool there = lstat(name, &st) == 0; /* skips links, which would be found twice */
     if (there && S_ISDIR(st.st_mode) && depth < MAX_DEPTH) look_into(f, name, depth + 1);
     if (there && S_ISREG(st.st_mode) && (st.st_mode & 0100) && f->path.n < MAX_PROGRAMS && is_built(name)) {
       hd_vec_push(&f->path, name);
@@ -57,7 +57,7 @@ static void add_string(struct hd_str *out, const char *s) {
   hd_str_addc(out, '"');
 }
 
-/* Whether TOML can hold it: text, and not too much of it. */
+/* Whether TOML can represent it: valid text of limited length. */
 static bool is_text(const char *s) {
   for (size_t n; *s; s += n) {
     n = hd_utf8_length(s);
@@ -68,8 +68,8 @@ static bool is_text(const char *s) {
 
 static const char *base_name(const char *path) { return strrchr(path, '/') + 1; }
 
-/* For two programs with one name, or a name that no target can have: the path with other slashes, or a number. NULL: it
- * needs none. */
+/* A name for a program whose own name is ambiguous or not allowed: the path with the slashes replaced, or a number.
+ * NULL: its own name will do. */
 static char *target_name(const struct found *f, size_t k) {
   const char *path = f->path.v[k], *name = base_name(path);
   bool clash = strspn(name, "0123456789") == strlen(name);

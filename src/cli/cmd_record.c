@@ -57,7 +57,7 @@ static int record(struct record *r, struct hd_err *err) {
   int rc = hd_command_init(&r->command, o->args, o->preload, NULL, err);
   if (rc == HD_OK) rc = hd_input_init(&r->input, false, err);
   if (rc != HD_OK) return rc;
-  /* A schedule without steps gives the default one. No finding is looked for, so none ends it. */
+  /* An empty schedule gives the default one. No finding is expected, so none ends the execution. */
   struct hd_schedule schedule = {.seed = o->seed,
                                  .max_length = o->max_length,
                                  .restart = HD_RESTART_MEMORY,

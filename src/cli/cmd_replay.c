@@ -1,4 +1,4 @@
-/* cmd_replay.c: `heddle replay`: runs a stored failure again and reports whether it is the same one, event by event
+/* cmd_replay.c: `heddle replay`: re-executes a stored failure and reports whether it is identical, event by event
  * (session/replay.c). Runs in the supervisor. */
 #include "cli/cli.h"
 #include "session/rerun.h"
@@ -17,7 +17,7 @@ static void show_finding(struct replay *p, const struct hd_rerun *run) {
   struct hd_symbolizer *sym;
   struct hd_finding *f = hd_rerun_finding(run, &p->r.stored.command, &sym);
   if (!f->partial) f->story = hd_rerun_story(run, f, sym);
-  /* The order that was found to matter holds for the same run only. */
+  /* The decisive order is known for the identical run only. */
   const struct hd_stored *s = &p->r.stored;
   bool same = f->story && !p->r.rebuilt && !p->o->original && s->before && s->after;
   if (same && s->before <= f->story->row.n && s->after <= f->story->row.n)
@@ -67,7 +67,7 @@ static int exit_code(const struct replay *p, enum hd_replay_result worst) {
   return p->r.rebuilt || worst == HD_REPLAY_ERROR ? 3 : 4;
 }
 
-/* A replay without gdb comes first: it shows whether there is anything to look at, and where. */
+/* A replay without gdb comes first: it shows whether the failure is reproduced, and where. */
 static int debug(struct replay *p, const char *dir, struct hd_err *err) {
   struct hd_rerun run;
   enum hd_replay_result result = HD_REPLAY_NOT_REPRODUCED;

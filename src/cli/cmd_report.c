@@ -1,5 +1,5 @@
 /* cmd_report.c: `heddle report`: one page about a search and its findings. Runs in the supervisor. Nothing is
- * executed: the page shows what is stored, and the source files as they are now. */
+ * executed: the page shows the stored data, and the current source files. */
 #include "cli/cli.h"
 #include "session/store.h"
 
@@ -12,13 +12,13 @@
 
 #define DEFAULT_DIR ".heddle"
 #define DEFAULT_FILE "report.html"
-#define MOST_EVENTS 100000 /* of one run: more are of no use, and slow the browser down */
+#define MOST_EVENTS 100000 /* of one run: more are not useful, and slow down the browser */
 #define MOST_OUTPUT 65536
 
 struct source {
   char *path;
   HD_VEC(uint32_t) line; /* that were executed */
-  time_t newest;         /* finding it appears in; older than the file: the lines may have moved */
+  time_t newest;         /* finding that refers to it; if older than the file, lines may have moved */
 };
 
 struct gather {
@@ -40,7 +40,7 @@ static size_t source_entry(struct gather *g, const char *cwd, const char *file, 
   return i;
 }
 
-/* Adds to a place, [file, line, function], which source file it is in. */
+/* Adds to a place, [file, line, function], its source file. */
 static void add_source(struct gather *g, json_t *place, const char *cwd, time_t when) {
   const char *file = json_string_value(json_array_get(place, 0));
   if (!file) return;
@@ -80,7 +80,7 @@ static int add_run(struct gather *g, json_t *runs, const char *name, const struc
   return json_array_append_new(runs, run), HD_OK;
 }
 
-/* The files of the finding's own places and of its story, which need not be those of events. */
+/* Adds the files of the finding's own places and of its story, which events need not refer to. */
 static void add_more_sources(struct gather *g, json_t *entry, json_t *finding, const char *cwd) {
   json_t *lists[] = {json_object_get(finding, "where"),
                      json_object_get(json_object_get(finding, "story"), "rows")};
@@ -132,7 +132,7 @@ static int add_finding(struct gather *g, const char *dir, struct hd_err *err) {
 
 /* ---- folders ---- */
 
-/* Adds to the lines that were exercised which source files they are in. */
+/* Adds to the exercised lines their source files. */
 static void add_covered(struct gather *g, const char *dir, json_t *search) {
   const char *cwd = json_string_value(json_object_get(search, "cwd"));
   char *path = hd_sprintf("%s/" HD_SEARCH_FILE, dir);
@@ -164,7 +164,7 @@ static int add_folder(struct gather *g, const char *dir, bool top, struct hd_err
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* The folders of the targets of a project: those in which a search was kept. */
+/* Adds the folders of a project's targets: those that contain a search. */
 static int add_targets(struct gather *g, const char *dir, struct hd_err *err) {
   HD_VEC(char *) all = {0};
   DIR *d = opendir(dir);
@@ -185,7 +185,7 @@ static int add_targets(struct gather *g, const char *dir, struct hd_err *err) {
   return rc;
 }
 
-/* `top`: targets may have their folders in it. */
+/* `top`: it may contain folders of targets. */
 static int add_folder(struct gather *g, const char *dir, bool top, struct hd_err *err) {
   size_t n, before = json_array_size(g->searches);
   unsigned *number = hd_store_list(dir, &n);

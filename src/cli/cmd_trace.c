@@ -14,7 +14,7 @@ struct words {
   const char *in; /* the word that is not an option */
 };
 
-/* The value of an option that is one of these two words; NULL if it is another one. */
+/* Takes the value of the option `name` if `word` is that option. */
 static int take_value(const char *word, const char *name, char ***next, const char **value, bool *taken,
                       struct hd_err *err) {
   size_t n = strlen(name);

@@ -1,8 +1,8 @@
-/* generate.c: the manual page and the completions of shells, from the tables that --help reads. Runs in the supervisor,
- * when Heddle is built: `heddle generate man|bash|zsh` is for the build; no help text mentions it.
+/* generate.c: generates the manual page and shell completions from the tables that --help reads. Runs in the
+ * supervisor, when Heddle is built: `heddle generate man|bash|zsh` is for the build; no help text mentions it.
  *
- * What an option's value may be is read off the word that stands for it: FILE and DIR are names of files, a list with
- * bars its words, NAME a strategy, KIND a kind of finding. */
+ * The placeholder of an option determines its values: FILE and DIR are file names, a list with bars its words, NAME a
+ * strategy, KIND a kind of finding. */
 #include "cli/cli.h"
 #include "session/names.h"
 
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what is there to say ---- */
+/* ---- contents ---- */
 
-/* The words that the value may be, with blanks between them; nothing when it may be anything. */
+/* The possible values, separated by blanks; nothing when any value is possible. */
 static void add_values(struct hd_str *out, const char *arg) {
   struct hd_strategy_info s;
   for (size_t at = 0; strcmp(arg, "NAME") == 0 && hd_strategies_next(&at, &s);)
@@ -31,7 +31,7 @@ static void add_values(struct hd_str *out, const char *arg) {
 static bool is_file(const char *arg) { return strcmp(arg, "FILE") == 0; }
 static bool is_folder(const char *arg) { return strcmp(arg, "DIR") == 0; }
 
-/* The options of a verb that has none in the table: what its text mentions. */
+/* The options of a verb that has none in the table: those that its text mentions. */
 static void add_mentioned(struct hd_str *out, const char *text) {
   for (const char *p = strstr(text, "--"); p; p = strstr(p, "--")) {
     size_t n = 2 + strspn(p + 2, "abcdefghijklmnopqrstuvwxyz-");
@@ -46,7 +46,7 @@ static void add_mentioned(struct hd_str *out, const char *text) {
 
 /* ---- the manual page ---- */
 
-/* Text for roff: hyphens are minus signs, since people copy them; a line may begin with a dot. */
+/* Escapes text for roff: hyphens become minus signs, so that options can be copied; a line may begin with a dot. */
 static void add_roff(struct hd_str *out, const char *s) {
   if (*s == '.' || *s == '\'') hd_str_add(out, "\\&");
   for (; *s; s++) {
@@ -132,8 +132,8 @@ static void make_man(struct hd_str *out) {
       ".SH ENVIRONMENT\n.TP\n.B HEDDLE_CC\\fR, \\fBHEDDLE_CXX\nThe compilers of\n.B heddle cc\nand\n.BR "
       "heddle\\ c++ .\n"
       ".TP\n.B HEDDLE_CHECK_OPTIONS\nFor test programs that call\n.BR hd_check ()\nthemselves: more options of\n"
-      ".B heddle check\nfor every call, with blanks between them. They win over those of the call.\n"
-      ".TP\n.B HEDDLE\nFor these programs: the\n.B heddle\nto use, in place of the one that they were built with.\n"
+      ".B heddle check\nfor every call, separated by blanks. They override those of the call.\n"
+      ".TP\n.B HEDDLE\nFor these programs: the\n.B heddle\nto use instead of the one that they were built with.\n"
       ".SH EXAMPLES\n.nf\nheddle cc \\-g test.c \\-o test\nheddle check \\-\\- ./test\n"
       "heddle replay .heddle/1\n.fi\n"
       ".SH SEE ALSO\n.BR gcc (1),\n.BR clang (1),\n.BR gdb (1)\n");
@@ -194,7 +194,7 @@ static void make_bash(struct hd_str *out) {
   hd_str_add(out, "help --version' -- \"$cur\"))\n"
                   "    return\n"
                   "  fi\n"
-                  "  # What follows -- is a program and its arguments.\n"
+                  "  # After -- comes a program with its arguments.\n"
                   "  for ((i = 2; i < COMP_CWORD; i++)); do\n"
                   "    [[ ${COMP_WORDS[i]} == -- ]] && return\n"
                   "  done\n"

@@ -1,9 +1,9 @@
-/* options.c: every option of the verbs that run a program, in one table, and the configuration of a search that they
- * make. Runs in the supervisor.
+/* options.c: one table with every option of the verbs that run a program, and the conversion of options to the
+ * configuration of a search. Runs in the supervisor.
  *
- * The parser and --help both read the table, so an option cannot be accepted and undocumented. Both
- * `--opt value` and `--opt=value` work. The program begins after `--` or at the first word that is not an
- * option; nothing after that is parsed. */
+ * The parser and --help both read the table, so every accepted option is documented. Both `--opt value` and
+ * `--opt=value` work. The program begins after `--` or at the first word that is not an option; nothing after that is
+ * parsed. */
 #include "cli/options.h"
 
 #include "session/names.h"
@@ -152,7 +152,7 @@ static const struct {
 
 static int parse_number(const char *name, const char *value, uint64_t min, uint64_t *out,
                         struct hd_err *err) {
-  /* JSON has no room for more than this. */
+  /* JSON cannot represent larger integers. */
   if (hd_parse_u64(value, 10, INT64_MAX, out) && *out >= min) return HD_OK;
   return hd_fail(err, HD_EUSAGE, "--%s needs a whole number of at least %llu, not '%s'", name,
                  (unsigned long long)min, value);
@@ -211,7 +211,7 @@ static int add_word(struct hd_word_list *list, const char *name, const char *val
   return HD_OK;
 }
 
-/* Drops what an earlier layer gave, where values add up or exclude each other. */
+/* Drops the values of an earlier layer, for options whose values accumulate or exclude each other. */
 static void forget(struct hd_options *o, enum option_id id) {
   if (id == OPT_IGNORE) o->ignore = 0;
   if (id == OPT_SUPPRESSIONS) o->suppressions.n = 0;
@@ -226,7 +226,7 @@ static int no_explain(struct hd_options *o, bool on) {
   return HD_OK;
 }
 
-/* `on`: of a flag; `value`: of the others. */
+/* `on` is for a flag, `value` for the others. */
 static int set_option(struct hd_options *o, enum option_id id, const char *name, const char *value, bool on,
                       struct hd_err *err) {
   switch (id) {
@@ -319,7 +319,7 @@ void hd_options_init(struct hd_options *o, enum hd_verb verb) {
 
 void hd_options_layer(struct hd_options *o) { o->layer = 0; }
 
-/* Its number in the table, or COUNT(options). */
+/* The option's index in the table, or COUNT(options). */
 static size_t find_option(enum hd_verb verb, const char *name, size_t len) {
   size_t k = 0;
   while (k < COUNT(options) && (!(options[k].verbs & verb) || strlen(options[k].name) != len ||
@@ -335,14 +335,14 @@ int hd_options_set(struct hd_options *o, enum hd_verb verb, const char *name, co
   return give(o, k, value, on, err);
 }
 
-/* --no-FLAG turns off what heddle.toml turns on; COUNT(options) if there is no such flag. */
+/* --no-FLAG turns off a flag of heddle.toml; COUNT(options) if there is no such flag. */
 static size_t find_negated(enum hd_verb verb, const char *name, size_t len) {
   if (verb != HD_VERB_CHECK || len < 3 || memcmp(name, "no-", 3) != 0) return COUNT(options);
   size_t k = find_option(verb, name + 3, len - 3);
   return k < COUNT(options) && !options[k].arg ? k : COUNT(options);
 }
 
-/* A short option as its long one; `attached` is the value in -j4. */
+/* The long form of a short option; `attached` is the value in -j4. */
 static const char *long_word(enum hd_verb verb, const char *word, const char **attached) {
   if (strcmp(word, "-h") == 0) return "--help";
   if (word[0] != '-' || !word[1]) return word;
@@ -354,7 +354,7 @@ static const char *long_word(enum hd_verb verb, const char *word, const char **a
   return name;
 }
 
-/* The option at argv[*i] and its value. */
+/* Reads the option at argv[*i] and its value. */
 static int take_option(struct hd_options *o, enum hd_verb verb, int argc, char **argv, int *i,
                        struct hd_err *err) {
   const char *attached = NULL, *word = long_word(verb, argv[*i], &attached);
@@ -385,7 +385,7 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
       if (rc != HD_OK) return rc;
       continue;
     }
-    /* `replay DIR --times 3` puts the folder first; a program ends the options. */
+    /* `replay DIR --times 3` has the folder first; a program ends the options. */
     if (!(verb & READS)) break;
     argv[1 + o->nargs++] = argv[i];
   }
@@ -430,7 +430,7 @@ static bool is_list(enum option_id id) {
   return id == OPT_IGNORE || id == OPT_SUPPRESSIONS || id == OPT_TARGET;
 }
 
-/* Where heddle.toml may have it. */
+/* Where the option may be given. */
 static enum hd_option_place place_of(enum option_id id) {
   switch (id) {
     case OPT_SAVE:
@@ -456,7 +456,7 @@ bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out) 
   return true;
 }
 
-/* ---- the border to session/ ---- */
+/* ---- conversion for session/ ---- */
 
 void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd_session_config *c) {
   hd_session_config_init(c, o->args);
@@ -495,7 +495,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   c->coverage = o->json != NULL;
 }
 
-/* The options that ask for a setting. */
+/* The option of each setting. */
 static const struct {
   enum hd_setting setting;
   enum option_id id;

@@ -1,5 +1,5 @@
-/* options.h: the options of the verbs: one table, read from the command line and from heddle.toml, and their border to
- * session/. Runs in the supervisor. */
+/* options.h: the options of the verbs: one table for the command line and heddle.toml, and the conversion to a
+ * configuration of session/. Runs in the supervisor. */
 #ifndef HD_OPTIONS_H
 #define HD_OPTIONS_H
 
@@ -48,16 +48,16 @@ struct hd_options {
   uint64_t given;     /* bit per option: it was given somewhere ... */
   uint64_t layer;     /* ... since hd_options_layer */
   uint64_t times;
-  double explain; /* seconds to look for smaller schedules; 0: do not */
+  double explain; /* seconds for finding smaller schedules; 0: do not try */
   bool original;
   bool help, gdb, force;
   const char *config;          /* --config */
   struct hd_word_list targets; /* --target */
-  /* of a target of heddle.toml: */
+  /* for a target of heddle.toml: */
   const char *name;
   const char *cwd; /* where the program runs; NULL: here */
   int result_fd;   /* where its result goes instead of files; -1: to files */
-  int nargs;       /* the words that are no options: program and its arguments, or folders */
+  int nargs;       /* the words that are not options: program and its arguments, or folders */
   char **args;     /* ends with NULL */
   char **after;    /* replay --gdb: the words after `--`, for gdb; ends with NULL */
 };
@@ -68,9 +68,9 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
 /* ---- the same in steps, for options that come from several places; values are not copied ---- */
 
 void hd_options_init(struct hd_options *o, enum hd_verb verb);
-/* What is given from now on wins over what was given before. */
+/* Starts a new layer: options given from now on override earlier ones. */
 void hd_options_layer(struct hd_options *o);
-/* One option; `on` of a flag, `value` of the others. pre: it is in the table. */
+/* Sets one option: `on` for a flag, `value` for others. pre: it is in the table. */
 int hd_options_set(struct hd_options *o, enum hd_verb verb, const char *name, const char *value, bool on,
                    struct hd_err *err);
 /* The options of a command line. */
@@ -78,14 +78,14 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
 /* Checks all of them together, and fills in defaults that depend on others. */
 int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *err);
 
-/* ---- the border to session/ ---- */
+/* ---- conversion for session/ ---- */
 
-/* The configuration of the search that the options ask for. It borrows from `o`. */
+/* The configuration of the requested search. It borrows from `o`. */
 void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd_session_config *c);
-/* With --resume: replaces the settings by those of the saved search. An option that asks for another one is an error. */
+/* With --resume: replaces the settings by those of the saved search. An option that conflicts with one is an error. */
 int hd_options_resume(struct hd_options *o, struct hd_session_config *c, struct hd_err *err);
 
-/* ---- the table, for what is generated from it ---- */
+/* ---- the table, for generated output ---- */
 
 /* Where an option may be given. */
 enum hd_option_place {

@@ -1,6 +1,6 @@
-/* outputs.c: the files that the result of a search is written to: --json, --sarif, --junit. Runs in the supervisor.
+/* outputs.c: the output files of a search: --json, --sarif, --junit. Runs in the supervisor.
  *
- * Whether they can be written is checked before the search, not after hours of it. Each is replaced atomically. */
+ * They are checked for writability before the search, not after hours of it. Each is replaced atomically. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ json_t *hd_outputs_result(const struct hd_options *o, const struct hd_summary *s
   return result;
 }
 
-/* ---- the files: made of results, and of JSON about all of them or NULL ---- */
+/* ---- the files: from results, and JSON about all of them or NULL ---- */
 
 static char *make_json(json_t *results, json_t *about) {
   return dump(about ? json_incref(about)
@@ -81,7 +81,7 @@ static char *make_junit(json_t *results, json_t *about) {
 #define OUTPUTS 3
 
 struct output {
-  const char *option, *path; /* NULL: not asked for */
+  const char *option, *path; /* NULL: not requested */
   char *(*make)(json_t *results, json_t *about);
 };
 

@@ -1,4 +1,4 @@
-/* present.c: what the user sees of a search: the live line, findings as they are confirmed, the summary, files, and the
+/* present.c: presents a search to the user: the live line, findings as they are confirmed, the summary, files, and the
  * exit code. Runs in the supervisor. */
 #include "cli/cli.h"
 #include "session/process.h"
@@ -94,7 +94,7 @@ static int conclude(const struct present *p, const struct hd_session *s, struct 
 
 int hd_present_search(struct hd_options *o, enum hd_verb verb) {
   struct hd_err err;
-  /* Standard output may belong to the program, or to a file of results. */
+  /* Standard output may be used by the program, or for a result. */
   bool taken = verb == HD_VERB_RUN || hd_outputs_own_stdout(o);
   struct present p = {o, verb, taken ? STDERR_FILENO : STDOUT_FILENO};
   bool live = verb == HD_VERB_CHECK && !o->quiet && isatty(STDERR_FILENO);

@@ -1,8 +1,8 @@
-/* project.c: heddle.toml: what `heddle check` without a program runs. Runs in the supervisor.
+/* project.c: reads heddle.toml, for `heddle check` without a program. Runs in the supervisor.
  *
- * The file is found in the current folder or the next one above that has it; paths in it begin at its folder. Keys are
- * the long options of `heddle check`, read through the same table, and a few of their own. Mistakes are
- * reported with line and column before anything is run. */
+ * The file is in the current folder or the nearest parent that has one; its paths are relative to its folder. Keys are
+ * the long options of `heddle check`, read through the same table, and a few of its own. Mistakes are reported with
+ * line and column before anything is run. */
 #include "cli/project.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static void guess(struct guess *g, const char *candidate) {
   if (d < g->distance) *g = (struct guess){g->word, candidate, d};
 }
 
-/* The option of that name; false if there is none. */
+/* Looks up an option by name; false if it is unknown. */
 static bool find_option(const char *name, struct hd_option_info *out, struct guess *g, bool target) {
   for (size_t at = 0; hd_options_next(HD_VERB_CHECK, &at, out);) {
     if (strcmp(out->name, name) == 0) return true;
@@ -68,7 +68,7 @@ static bool find_option(const char *name, struct hd_option_info *out, struct gue
 }
 
 static struct guess new_guess(const char *word) {
-  return (struct guess){word, NULL, strlen(word) < 4 ? 2 : 3}; /* fewer mistakes than that are a slip */
+  return (struct guess){word, NULL, strlen(word) < 4 ? 2 : 3}; /* a smaller distance counts as a typo */
 }
 
 static int unknown(const struct hd_project *p, const struct hd_toml *v, const struct guess *g,
@@ -93,7 +93,7 @@ static int get_string(const struct hd_project *p, const struct hd_toml *v, const
   return HD_OK;
 }
 
-/* A file named in heddle.toml, as it is called from here. */
+/* A file named in heddle.toml, relative to the current folder. */
 static const char *from_here(struct hd_project *p, const char *path) {
   if (path[0] == '/' || strcmp(path, "-") == 0 || !*p->prefix) return path;
   return make(p, hd_sprintf("%s%s", p->prefix, path));
@@ -103,7 +103,7 @@ static bool is_path(const struct hd_option_info *i) {
   return i->arg && (strcmp(i->arg, "FILE") == 0 || strcmp(i->arg, "DIR") == 0);
 }
 
-/* What the option's value may be, by the word that stands for it in the help. */
+/* Checks the type of an option's value, by its placeholder in the help. */
 static bool fits(const struct hd_option_info *i, const struct hd_toml *v, const char **needs) {
   bool count = i->arg && i->arg[0] == 'N' && (!i->arg[1] || i->arg[1] == '|'), only = count && !i->arg[1];
   bool time = i->arg && (strcmp(i->arg, "TIME") == 0 || strstr(i->arg, "90s"));
@@ -134,7 +134,7 @@ static int set_value(struct hd_project *p, struct hd_options *o, const struct hd
   struct hd_err why;
   int rc = hd_options_set(o, HD_VERB_CHECK, i->name, text, v->integer, &why);
   if (rc == HD_OK) return HD_OK;
-  /* It says --time, as on the command line. */
+  /* The message names --time, as on the command line. */
   return wrong_value(p, v, err, "%s", why.text + (strncmp(why.text, "--", 2) == 0 ? 2 : 0));
 }
 
@@ -259,14 +259,14 @@ static int read_key(struct hd_project *p, struct hd_task *t, const struct hd_tom
   return unknown(p, v, &g, err);
 }
 
-/* The program, as argv[0]: a path that begins at the folder of the file. */
+/* The program as argv[0]: a path relative to the folder of the file. */
 static char *program_word(struct hd_project *p, const struct hd_task *t, const char *program) {
   if (program[0] == '/') return make(p, hd_strdup(program));
   if (t->o.cwd) return make(p, hd_absolute(p->folder, program));
   return make(p, strchr(program, '/') ? hd_strdup(program) : hd_sprintf("./%s", program));
 }
 
-/* Fills in what the keys have left open. */
+/* Fills in missing keys. */
 static int complete(struct hd_project *p, struct hd_task *t, const struct hd_toml *v, struct hd_err *err) {
   const struct hd_toml *program = hd_toml_get(v, "program");
   if (!program) return wrong_value(p, v, err, "this target has no program: add program = \"./test\" to it");
@@ -345,7 +345,7 @@ static void free_task(struct hd_task *t) {
   free(t->argv);
 }
 
-/* Leaves only the targets that --target names. */
+/* Keeps only the targets that --target selects. */
 static int choose(struct hd_project *p, struct hd_err *err) {
   struct hd_str names;
   hd_str_init(&names);

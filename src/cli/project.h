@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 
 #define HD_PROJECT_FILE "heddle.toml"
-#define HD_MAX_TARGET_NAME 100 /* bytes: it is the name of a folder, too */
+#define HD_MAX_TARGET_NAME 100 /* bytes: it is also the name of a folder */
 
 /* A command of the file, with its place. */
 struct hd_build {
@@ -26,13 +26,13 @@ struct hd_task {
 
 struct hd_project {
   char *file;           /* its name from here */
-  char *folder;         /* where it is, from the root ... */
-  char *prefix;         /* ... and from here: "" or ends with a slash */
-  struct hd_toml *toml; /* what `const char *` point into */
-  HD_VEC(char *) made;  /* or into these */
+  char *folder;         /* its folder, as an absolute path ... */
+  char *prefix;         /* ... and relative to here: "" or ends with a slash */
+  struct hd_toml *toml; /* owns the strings above ... */
+  HD_VEC(char *) made;  /* ... or these do */
   struct hd_options o;  /* [defaults] and the command line */
   struct hd_build build;
-  HD_VEC(struct hd_task) task; /* those that are to be run */
+  HD_VEC(struct hd_task) task; /* the selected targets */
 };
 
 /* Reads the file for this command line of `heddle check`; `config`: its name, or NULL: it is searched for. */
@@ -44,7 +44,7 @@ int hd_project_run(struct hd_project *p);
 
 /* ---- between project_run.c and project_text.c ---- */
 
-/* What came of a target. */
+/* The result of a target. */
 struct hd_task_row {
   const char *name;
   int status; /* its exit code */
@@ -54,7 +54,7 @@ struct hd_task_row {
 };
 
 const char *hd__row_verdict(const struct hd_task_row *r);
-/* The name without its middle, if it has more columns than `width`. */
+/* The name, shortened in the middle if it has more columns than `width`. */
 void hd__add_short(struct hd_str *out, const char *name, size_t width);
 /* The first line of the table, for the names of these targets. */
 void hd__table_head(struct hd_str *out, const struct hd_project *p);

@@ -1,10 +1,10 @@
 /* project_run.c: runs the targets of heddle.toml, one after the other. Runs in the supervisor.
  *
- * Each target is searched by a child of ours, a copy of this process that does what `heddle check -- PROGRAM` does and
- * hands its result over through a memory file: whatever happens to it, the others are run, and the table is printed.
+ * Each target is searched by a forked child, which does the same as `heddle check -- PROGRAM` and passes its result
+ * through a memory file. If a child fails, the others still run, and the table is printed.
  *
- * Signals that end a search are blocked here and handled synchronously. The terminal sends them to the child, too; one
- * that was sent to this process alone is forwarded. */
+ * Signals that end a search are blocked here and handled synchronously. The terminal sends them to the child, too; a
+ * signal sent to this process only is forwarded. */
 #include "cli/project.h"
 #include "session/names.h"
 
@@ -24,14 +24,14 @@
 
 struct run {
   struct hd_project *p;
-  sigset_t waited, before; /* signals that are blocked here; what was blocked before */
+  sigset_t waited, before; /* signals blocked here; the previous mask */
   bool interrupted;
   struct hd_task_row *row; /* [p->task.n] */
 };
 
 /* ---- children ---- */
 
-/* Waits for the child; returns its status as waitpid has it. */
+/* Waits for the child; returns its status as in waitpid. */
 static int wait_child(struct run *r, pid_t pid) {
   int status;
   while (waitpid(pid, &status, WNOHANG) != pid) {
@@ -51,7 +51,7 @@ static bool interrupted(struct run *r) {
   return r->interrupted;
 }
 
-/* What every child begins with. */
+/* Sets up a child. */
 static void begin_child(const struct run *r, const char *folder) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   sigprocmask(SIG_SETMASK, &r->before, NULL);
@@ -67,7 +67,7 @@ static pid_t start_child(struct hd_err *err) {
 
 /* ---- build commands ---- */
 
-/* The output goes to standard error: standard output may belong to a file of results. */
+/* The output goes to standard error: standard output may be used for a result. */
 static int build(struct run *r, const struct hd_build *b, struct hd_err *err) {
   if (!b->command) return HD_OK;
   if (!r->p->o.quiet) hd_say("%s", b->command);
@@ -102,7 +102,7 @@ static void redirect(int fd, const char *path, int flags) {
   close(opened);
 }
 
-/* In the child: the search. Its messages follow the result, in a line of their own. */
+/* In the child: runs the search. Its messages follow the result, on separate lines. */
 static _Noreturn void search(const struct run *r, struct hd_task *t, int fd) {
   struct hd_str said, name;
   struct stat st;
@@ -126,7 +126,7 @@ static _Noreturn void search(const struct run *r, struct hd_task *t, int fd) {
   _exit(code);
 }
 
-/* Reads what the child has handed over. */
+/* Reads the child's result. */
 static void receive(struct hd_task_row *row, int fd) {
   char *path = hd_sprintf("/proc/self/fd/%d", fd), *text = NULL;
   struct hd_err err;
@@ -147,7 +147,7 @@ static void receive(struct hd_task_row *row, int fd) {
   free(path);
 }
 
-/* The last message that is no warning: why there is no result. */
+/* The last message that is not a warning: the reason for a missing result. */
 static char *reason(const struct hd_str *said) {
   char *copy = hd_strdup(said->s), *rest = copy, *last = NULL;
   for (char *line; (line = strsep(&rest, "\n"));)
@@ -173,10 +173,10 @@ static void make_result(struct hd_task_row *row, const struct hd_task *t, enum h
   hd_summary_fini(&sum);
 }
 
-/* How a child that has handed over no result has ended. */
+/* Reports how a child without a result has ended. */
 static void judge(struct hd_task_row *row, const struct hd_task *t, int status) {
   int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) { /* it had not started to search */
+  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) { /* before its search began */
     row->status = 5;
     if (!row->result) make_result(row, t, HD_STOP_INTERRUPTED, NULL);
     return;
@@ -227,7 +227,7 @@ static void run_task(struct run *r, struct hd_task *t, struct hd_task_row *row) 
 
 /* ---- all of them ---- */
 
-/* The most important one: a bug of ours, then what kept targets from being searched, then findings. */
+/* The most important status: a bug of ours, then errors that prevented a search, then findings. */
 static int worst(const struct hd_task_row *row, size_t n) {
   static const int order[] = {4, 3, 2, 1, 5};
   for (size_t k = 0; k < sizeof order / sizeof order[0]; k++)
@@ -261,12 +261,12 @@ static void print(int fd, struct hd_str *text) {
   hd_str_clear(text);
 }
 
-/* .heddle, below which each target has its folder. */
+/* Creates .heddle, which contains a folder per target. */
 static void make_folders(const struct hd_project *p) {
   for (size_t i = 0; i < p->task.n; i++) {
     const char *out = p->task.v[i].o.out;
     char *folder = hd_strndup(out, (size_t)(strrchr(out, '/') - out));
-    mkdir(folder, 0777); /* if it cannot be made, the search says so */
+    mkdir(folder, 0777); /* on failure, the search reports it */
     free(folder);
   }
 }

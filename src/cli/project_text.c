@@ -1,5 +1,5 @@
-/* project_text.c: the table of `heddle check` over a project: a row for each target, and what was found. Runs in the
- * supervisor. Names take what is left of WIDTH columns; longer ones lose their middle. */
+/* project_text.c: the table of `heddle check` for a project: a row per target, and its findings. Runs in the
+ * supervisor. Names take the remaining columns of WIDTH; longer ones are shortened in the middle. */
 #include "cli/project.h"
 
 #include <stdlib.h>
@@ -91,7 +91,8 @@ void hd__table_row(struct hd_str *out, const struct hd_project *p, const struct 
 }
 
 void hd__table_reasons(struct hd_str *out, const struct hd_task_row *r) {
-  if (r->skipped || (r->status != 0 && r->status != 5)) return; /* a finding or a message says more */
+  if (r->skipped || (r->status != 0 && r->status != 5))
+    return; /* a finding or a message is printed instead */
   size_t i;
   const json_t *one, *all = json_object_get(json_object_get(r->result, "summary"), "inexact");
   json_array_foreach(all, i, one) {

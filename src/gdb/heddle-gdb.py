@@ -1,8 +1,8 @@
-"""heddle-gdb.py: commands with which gdb stands inside a failing execution. Runs in gdb, started by
-`heddle replay --gdb`, which leaves the plan (see src/cli/gdb.c) at descriptor 1002.
+"""heddle-gdb.py: gdb commands for a failing execution. Runs in gdb, started by `heddle replay --gdb`, which passes the
+plan (see src/session/gdb.c) at descriptor 1002.
 
-The program is stopped in heddle_debug_stop, on the stack of the thread whose turn it is, before it executes its
-operation. Going back is starting again and stopping earlier: the runtime follows the same schedule."""
+The program is stopped in heddle_debug_stop, on the stack of the running thread, before it executes its operation.
+Going back restarts the program and stops earlier: the runtime follows the same schedule."""
 import collections
 import json
 import os
@@ -11,7 +11,7 @@ import sys
 
 import gdb
 
-sys.dont_write_bytecode = True  # the folder may belong to somebody else
+sys.dont_write_bytecode = True  # the folder may belong to another user
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from heddle_threads import (AT_FINDING, ENDED, HideRuntime, Table, Thread, at_point, at_stop, function_at,
                             in_runtime, kernel_frame, number, place, quietly, read, running, select, symbol,
@@ -30,7 +30,7 @@ def say(text):
 # ---- running ----
 
 class Event(collections.namedtuple("Event", "thread op object size pc flags value")):
-    """One line of the plan, all words."""
+    """One line of the plan, split into words."""
 
     def __str__(self):
         words = ["%-8s" % self.thread, self.op]
@@ -48,22 +48,22 @@ class Event(collections.namedtuple("Event", "thread op object size pc flags valu
 
 
 class Session:
-    """The position in the execution, and how to move to another."""
+    """The position in the execution, and the moves to other positions."""
 
     def __init__(self, plan):
         self.plan = plan
         self.events = [Event(*line.split()) for line in plan["events"]]
-        # Which of them are operations: the runtime counts only those, and no notes and plain accesses.
+        # The operations among them: the runtime counts neither notes nor plain accesses.
         self.operations = [i for i, e in enumerate(self.events) if e.op != "note" and e.flags != "plain"]
         self.want = None  # (point, event) to stop at in a process that has not begun
         self.busy = False  # a command of ours is running the program
-        self.found = False  # the finding has come in this process
+        self.found = False  # the finding has occurred in this process
 
     def begin(self):
         """Runs to the point where gdb takes over."""
         self.go(self.plan["stop"] or NEVER, NEVER, True)
         if self.plan["endless"] and self.alive():
-            # Nobody gives the hanging thread up here, as the replay did: what others did then does not come.
+            # The replay abandoned the hanging thread; here it keeps running, so later events do not occur.
             del self.events[self.position()[1] + 1:]
             self.operations = [i for i in self.operations if i < len(self.events)]
 
@@ -101,7 +101,7 @@ class Session:
         self.busy = True
         try:
             if again:
-                # What the user wants to stop at is not meant on the way back.
+                # The user's breakpoints do not apply on the way back.
                 mine = [b for b in gdb.breakpoints() if b.enabled and b.number > 0]
                 for b in mine:
                     b.enabled = False
@@ -203,15 +203,15 @@ class Heddle(gdb.Command):
     """The execution that Heddle found, thread by thread and step by step.
 
     heddle threads      the tested threads, and what each is about to do
-    heddle thread N     look at thread TN: backtrace, frame, up, print, info locals
+    heddle thread N     select thread TN, for backtrace, frame, up, print, info locals
     heddle next [N]     go to the next scheduling point (or N further)
-    heddle back [N]     go back to the one before (or N before), by running again
-    heddle goto N       go to where event N is about to happen
-    heddle finish       complete the operation, and stop in the code that asked for it
-    heddle schedule     the events, and where we are (`heddle schedule all`)
+    heddle back [N]     go back to the previous one (or N back), by re-executing the program
+    heddle goto N       go to the point at which event N is about to happen
+    heddle finish       complete the operation, and stop in the code that called it
+    heddle schedule     the events around the current position (`heddle schedule all`: all)
     $heddle_tls("x")    a thread-local variable of the selected thread
 
-Breakpoints, watchpoints, next, step and finish work as ever, on the thread that runs."""
+Breakpoints, watchpoints, next, step and finish work as usual, on the running thread."""
 
     def __init__(self):
         super().__init__("heddle", gdb.COMMAND_RUNNING, prefix=True)
@@ -295,8 +295,8 @@ class Goto(gdb.Command):
 
 
 def complete(t):
-    """Runs until thread t, which is about to execute an operation, is back in the code that asked for it. Returns
-    false when something else came first."""
+    """Runs until thread t, which is about to execute an operation, has returned to the code that called it. Returns
+    false if the program stopped elsewhere."""
     unwinder.clear()
     regs, condition = t.registers(), None
     if not t.started:
@@ -324,7 +324,7 @@ def complete(t):
 
 
 class Finish(gdb.Command):
-    """Complete the operation that the running thread is about to execute, and stop in the code that asked for it.
+    """Complete the operation that the running thread is about to execute, and stop in the code that called it.
 Other threads may run before."""
 
     def __init__(self):
@@ -341,13 +341,13 @@ Other threads may run before."""
 
 
 class BeforeStep(gdb.Command):
-    """Used by `next` and `step`, which are meant for the user's code and not for the runtime that stopped it."""
+    """Used by `next` and `step`: first leaves the runtime, so that they apply to the user's code."""
 
     def __init__(self):
         super().__init__("heddle before-step", gdb.COMMAND_RUNNING)
         for name in ("next", "step"):
             try:
-                quietly("show user hook-" + name)  # the user's own stays
+                quietly("show user hook-" + name)  # keeps the user's own hook
             except gdb.error:
                 quietly("define hook-%s\nheddle before-step\nend" % name)
 
@@ -404,14 +404,14 @@ class ThreadLocal(gdb.Function):
         table = Table()
         index = unwinder.shown
         t = Thread(table, index) if index is not None else running()
-        # The second word of the control block is the table of blocks; that of the program is the first.
+        # The second word of the control block is the table of blocks; the first block is the program's.
         block = number(number(t.field("tp") + 8) + 16)
         if block == NEVER:
             raise gdb.GdbError("%s has not used it yet" % t.name)
         return gdb.Value(block + offset).cast(found.type.pointer()).dereference()
 
 
-# ---- what happens by itself ----
+# ---- event handlers ----
 
 def on_stop(event):
     """The program stopped for a gdb command: frames are those of the running thread again."""
@@ -452,17 +452,17 @@ def set_up(plan):
     for line in ("set startup-with-shell on", "set disable-randomization on", "set non-stop off",
                  "set schedule-multiple off", "set follow-fork-mode parent", "set detach-on-fork on",
                  "set print thread-events off", "set print inferior-events off",
-                 # Else the threads are resumed one by one, and a program that ends meanwhile is an error.
+                 # Otherwise the threads are resumed one by one, and a program that ends meanwhile is an error.
                  "maint set target-non-stop off",
-                 # It would show thread-local variables of the first thread for those of the one that runs.
+                 # It would show thread-local variables of the first thread instead of the running one.
                  "set libthread-db-search-path /nonexistent",
                  "handle SIGSYS nostop noprint pass",
-                 # It comes when it likes, and not at all in other replays.
+                 # Its arrival is not deterministic.
                  "handle SIGCHLD nostop noprint nopass"):
         try:
             quietly(line)
         except gdb.error:
-            pass  # another version of gdb, which has no such setting
+            pass  # this version of gdb has no such setting
 
 
 def skip_runtime():

@@ -1,9 +1,9 @@
 """heddle_threads.py: the tested threads of a program that is stopped in gdb. Runs in gdb, for heddle-gdb.py.
 
-The tested threads are not what gdb calls threads: they take turns on one kernel thread. Where the ones that do not
-run were left is read from the runtime's table `heddle_debug` (src/runtime/core/debug.c). To look at such a thread, an
-unwinder tells gdb that the innermost frame was called from there. Nothing is written to registers, so nothing has to
-be put back, and going on is always right."""
+The tested threads are not threads of gdb: they take turns on one kernel thread. The saved positions of the others are
+read from the runtime's table `heddle_debug` (src/runtime/core/debug.c). To inspect such a thread, an unwinder reports
+its position as the caller of the innermost frame. No register is written, so nothing has to be restored, and the
+program can continue at any time."""
 import os
 import struct
 
@@ -16,7 +16,7 @@ TABLE = """version stop_point stop_event reason points events op_table cur threa
   sigreturn active selector stride sp tp op_kind op_object op_pc state parent nth name start syscall wait
   object_owner op_stride op_text op_on""".split()
 AT_POINT, AT_FINDING = 1, 2
-NOBODY = 0xFFFF
+NO_OWNER = 0xFFFF
 STATES = ["ready", "blocked", "ended", "stopped"]
 ENDED = 2
 ON_THREAD = 1  # operations whose object is a thread's number
@@ -150,20 +150,20 @@ class Thread:
         """lock `m`, held by T2"""
         target = self.field("op_object")
         if self.op == "create":
-            what = "a thread"  # who it will be is decided when it is created
+            what = "a thread"  # its number is assigned at its creation
         elif not self.on_thread:
             what = symbol(target)
         else:
             what = "" if target == self.index else Thread(self.table, target).name
         words = " ".join(w for w in (self.op, what) if w)
         wait = self.field("wait")
-        owner = number(wait + self.table.object_owner, 2) if wait and self.state == 1 else NOBODY
-        if owner != NOBODY:
+        owner = number(wait + self.table.object_owner, 2) if wait and self.state == 1 else NO_OWNER
+        if owner != NO_OWNER:
             words += ", held by %s" % Thread(self.table, owner).name
         return words
 
     def handler_context(self):
-        """Of the running thread: the context that a signal handler of the runtime's was called in, or None."""
+        """The signal context of the running thread, if it is in a signal handler of the runtime, or None."""
         frame = kernel_frame()
         while frame is not None and in_runtime(frame.pc()):
             if frame.pc() == self.table.sigreturn:
@@ -233,10 +233,10 @@ def kernel_frame():
     return gdb.newest_frame()
 
 
-# ---- looking at a thread that does not run ----
+# ---- inspecting a thread that is not running ----
 
 class FrameId:
-    # No stack is below it, so that gdb takes the frames that follow for older ones, wherever their stack is.
+    # It is below every stack, so that gdb accepts the frames that follow as older ones, wherever their stack is.
     sp, pc = gdb.Value(8), gdb.Value(8)
 
 

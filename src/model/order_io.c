@@ -1,12 +1,12 @@
 /* order_io.c: dependencies of operations on descriptors. Runs in the tested process.
  *
- * An operation names an object (a channel or a file, or 0 for all of them) and the facets of it that it reads
- * and writes. Whether it can go on is told by the operation itself: the events that enabled and disabled it. */
+ * An operation names an object (a channel or a file, or 0 for all of them) and the facets of it that it reads and
+ * writes. The operation itself carries the events that enabled and disabled it. */
 #include "model/order_int.h"
 
-#define IO_KEY ((HD_MAX_THREADS + 2ull) * 4) /* no thread's (order_sync.c), and no address */
+#define IO_KEY ((HD_MAX_THREADS + 2ull) * 4) /* neither a thread's (order_sync.c) nor an address */
 
-/* Whether the operation could have gone on without e and all that follows from it. */
+/* Whether the operation would be enabled without e and its successors. */
 static int possible_without(const struct hd_work *w, uint32_t e) {
   const uint32_t *alt = w->op->ready.alternatives;
   for (uint32_t i = 1; alt && i <= alt[0]; i++)
@@ -15,13 +15,14 @@ static int possible_without(const struct hd_work *w, uint32_t e) {
   return !alt;
 }
 
-/* All of them are in one list, since some concern every object. Behind a write to the same object that touches
- * all that this one does, everything is ordered before that write. */
+/* All operations are in one list, since some concern every object. The scan stops at a write to the same object that
+ * covers all facets of this operation: earlier operations are ordered before that write. */
 void hd__on_io(struct hd_work *w) {
   if (w->op->ready.alternatives ? w->f == HD_NONE : !hd__on_enabled(w)) return;
   struct hd_tobj *o = hd__tobj(w->t, IO_KEY);
   uint32_t mine = (w->op->size | w->op->size >> 16) & 0xffff;
-  if (w->flags & HD_EV_LATE) /* time passed because nothing else could run: all of it came before */
+  if (w->flags &
+      HD_EV_LATE) /* time passed because nothing else could run: all earlier events happen before */
     for (uint32_t i = 0; i < w->t->nthreads; i++)
       if (w->t->last[i] != HD_NONE) hd__join(w, w->t->last[i]);
   for (struct hd_link *l = o->list; l; l = l->next) {

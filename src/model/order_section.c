@@ -1,18 +1,18 @@
 /* order_section.c: atomic sections in the order of an execution. Runs in the tested process.
  *
- * While a thread is in a section nobody else runs, so a section is one big step. What it will do is not known when
- * it is entered, so entering depends on everything that could be in conflict with anything inside.
+ * While a thread is in a section no other thread runs, so a section is one large step. Its operations are not known
+ * when it is entered, so the entry depends on every operation that could conflict with one inside.
  *
  * Invariants
- *  1. The events of a section stand next to each other in the trace: its entry, then those marked INSIDE.
+ *  1. The events of a section are contiguous in the trace: its entry, then those marked INSIDE.
  *  2. Entries depend on each other and on every operation with the trait SECTION: those on memory, mutexes,
- *     conditions, once-controls, spin waits, interrupts and the end of the process. So whatever conflicts with an event inside is ordered with the
- *     entry, and all sections before the last one happened before that one.
- *  3. No race begins inside a section (nobody could go there); where one would, it begins at the entry. None ends
+ *     conditions, once-controls, spin waits, interrupts and the end of the process. So an operation that conflicts
+ *     with an event inside is ordered with the entry, and all sections before the last one happen before it.
+ *  3. No race begins inside a section, since no other thread can run there; it begins at the entry instead. None ends
  *     inside, because of 2.
- *  4. Operations that are not in 2 but depend on others or may have to wait lack the trait INSIDE (creating and joining
+ *  4. Operations that are not in 2 but have dependences or may wait lack the trait INSIDE (creating and joining
  *     threads, read-write locks, semaphores, barriers, descriptors): they always leave the section and enter it again.
- *     So whether a section is left depends on nothing but what its entry depends on. */
+ *     So whether a section is left depends only on the dependences of its entry. */
 #include "model/order_int.h"
 
 static int enters(const struct hd_op *op) { return op->section == HD_SECTION_ENTERS; }
@@ -26,7 +26,7 @@ uint32_t hd__section_rival(const struct hd_order *t, const struct hd_tobj *o) {
 
 uint32_t hd__section_taker(const struct hd_order *t, const struct hd_tobj *o, uint32_t f) {
   if (t->ev[f].op.section != HD_SECTION_INSIDE) return f;
-  /* Given back and taken again in one section: for the others it was never free. */
+  /* Released and acquired again in one section: for other threads it was never free. */
   return o->release != HD_NONE && o->release > t->section ? o->acquire : t->section;
 }
 
@@ -55,7 +55,7 @@ static uint32_t last_of(const struct hd_work *w, uint32_t thread) {
 
 void hd__meet_everybody(struct hd_work *w) {
   if (!enters(w->op)) return;
-  for (;;) { /* the latest first: it may have come after others */
+  for (;;) { /* latest first: it may cover others */
     uint32_t latest = HD_NONE;
     for (uint32_t i = 0; i < w->t->nthreads; i++) {
       uint32_t e = i == w->op->thread ? HD_NONE : last_of(w, i);

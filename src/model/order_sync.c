@@ -1,11 +1,12 @@
-/* order_sync.c: how operations on read-write locks, semaphores, barriers and ending threads meet the earlier ones. Runs
- * in the tested process. Part of order.c, whose invariants hold here too; what depends on what says depend.c.
+/* order_sync.c: orders operations on read-write locks, semaphores, barriers and ending threads after earlier
+ * conflicting ones. Runs in the tested process. Part of order.c, whose invariants hold here too; depend.c defines the
+ * dependences.
  *
  * Invariants
- *  1. A writer that had to wait could have come before a reader only if nobody else had the lock then: whoever
- *     would have it goes out of the way too (hd_race.also), or there is no race.
- *  2. A wait for a semaphore could have come before an operation if its value, without that operation and all
- *     that came of it, was not zero. Among those it races with the latest. */
+ *  1. A writer that waited could have come before a reader only if no other thread held the lock then: readers that
+ *     would hold it are moved after the writer too (hd_race.also), or there is no race.
+ *  2. A wait for a semaphore could have come before an operation if the value, without that operation and its
+ *     successors, was not zero. It races with the latest such operations. */
 #include "model/order_int.h"
 
 #define BIT(effect) HD_EFFECT_BIT(effect)
@@ -14,7 +15,7 @@ static enum hd_effect effect_at(const struct hd_order *t, uint32_t ev) {
   return hd_op_effect(t->ev[ev].op.kind, t->ev[ev].flags);
 }
 
-/* What this effect adds to the value of a semaphore. */
+/* The change that this effect makes to the value of a semaphore. */
 static int tokens(enum hd_effect e) { return (e == HD_EFF_POST) - (e == HD_EFF_TAKE); }
 
 int hd__sync_waits(const struct hd_op *op) {
@@ -43,15 +44,15 @@ static int before_or_same(const struct hd_order *t, uint32_t a, uint32_t b) {
 
 /* ---- read-write locks ---- */
 
-/* A stretch of reading. */
+/* A read lock and its unlock. */
 struct hd_reader {
-  uint32_t lock, unlock; /* unlock: HD_NONE while it lasts */
-  uint32_t meets;        /* scratch: goes out of the way */
+  uint32_t lock, unlock; /* unlock: HD_NONE while it is held */
+  uint32_t meets;        /* scratch: moved after the writer, or already visited */
   struct hd_reader *next;
 };
 
-/* Lets reader r, and all whom that keeps from unlocking, go out of the way of the writer. Returns how many
- * others that are, or -1 when one of them came before r. */
+/* Moves reader r, and all readers that then cannot unlock, after the writer. Returns the number of the others, or -1
+ * when one of them came before r. */
 static int clear_the_way(struct hd_work *w, struct hd_tobj *o, struct hd_reader *r) {
   int n = 0, again = 1;
   for (struct hd_reader *q = o->readers; q; q = q->next) q->meets = q == r;
@@ -70,11 +71,11 @@ static int clear_the_way(struct hd_work *w, struct hd_tobj *o, struct hd_reader 
   return n;
 }
 
-/* A writer that waited, against the readers before it (invariant 1). */
+/* Races of a writer that waited with the readers before it (invariant 1). */
 static void before_readers(struct hd_work *w, struct hd_tobj *o) {
   for (struct hd_reader *r = o->readers; r; r = r->next) {
     if (hd__covered(w, w->pred, r->lock)) continue;
-    int later = 0; /* another reader comes after this one: the race is with that one */
+    int later = 0; /* a later reader depends on this one: the race is with the later one */
     for (struct hd_reader *q = o->readers; q && !later; q = q->next)
       later = q != r && r->lock < q->lock && hd_order_before(w->t, r->lock, q->lock);
     int n = later ? -1 : clear_the_way(w, o, r);
@@ -87,7 +88,7 @@ static void before_readers(struct hd_work *w, struct hd_tobj *o) {
   }
 }
 
-/* Meets every reader, those that have gone at their going; the latest first. */
+/* Conflicts with every reader, at its unlock if it has one, latest first. */
 static void meet_readers(struct hd_work *w, struct hd_tobj *o) {
   for (struct hd_reader *r = o->readers; r; r = r->next) r->meets = 0;
   for (;;) {
@@ -106,14 +107,14 @@ static void meet_readers(struct hd_work *w, struct hd_tobj *o) {
   }
 }
 
-/* Meets the events of the list with one of these effects. */
+/* Conflicts with the events of the list that have one of these effects. */
 static void meet_list(struct hd_work *w, const struct hd_tobj *o, uint64_t effects) {
   for (const struct hd_link *l = o->list; l; l = l->next)
     if (effects & BIT(effect_at(w->t, l->ev))) hd__meet(w, l->ev);
 }
 
 static void lock_for_writing(struct hd_work *w, struct hd_tobj *o) {
-  if (hd_op_is(w->op->kind, HD_TRAIT_TRIES)) { /* before any of those it would have failed */
+  if (hd_op_is(w->op->kind, HD_TRAIT_TRIES)) { /* before any of these it would have failed */
     meet_readers(w, o);
     hd__meet(w, o->release);
   } else if (o->readers) {
@@ -135,7 +136,7 @@ static void lock_for_reading(struct hd_work *w, struct hd_tobj *o) {
     hd__meet(w, o->release);
   else if (o->acquire != HD_NONE && !hd__covered(w, w->pred, o->acquire))
     hd__add_race(w, o->acquire, NULL, 0);
-  if (w->f == HD_NONE) return; /* what a writer has since kept out came after it */
+  if (w->f == HD_NONE) return; /* readers that a later writer blocks come after that writer */
   if (o->release != HD_NONE) hd__join(w, o->release);
   meet_list(w, o, BIT(HD_EFF_LOOK));
   struct hd_reader *r = hd_order_get(w->t, sizeof *r);
@@ -153,7 +154,7 @@ static void unlock_reading(struct hd_work *w, struct hd_tobj *o) {
     }
 }
 
-/* Loops that saw a chance which this operation takes away. */
+/* Conflicts with spin loops that were enabled and that this operation disables. */
 static void meet_spins(struct hd_work *w, struct hd_tobj *o) {
   for (struct hd_link *s = o->spins; s; s = s->next) hd__meet(w, s->ev);
   if (w->f != HD_NONE) o->spins = NULL;
@@ -173,7 +174,7 @@ static void on_rwlock(struct hd_work *w, enum hd_effect effect) {
       return;
     case HD_EFF_LOOK:
       if (o->readers &&
-          !hd_op_is(w->op->kind, HD_TRAIT_TRIES)) { /* its time was over: it waited like any writer */
+          !hd_op_is(w->op->kind, HD_TRAIT_TRIES)) { /* it timed out: it waited like any writer */
         before_readers(w, o);
         hd__remember(w, o);
         return;
@@ -194,7 +195,7 @@ static void on_rwlock(struct hd_work *w, enum hd_effect effect) {
 
 /* ---- semaphores ---- */
 
-/* The value of the semaphore without event y and all that came of it. pre: y is in the list. */
+/* The value of the semaphore without event y and its successors. pre: y is in the list. */
 static int64_t value_without(const struct hd_work *w, const struct hd_tobj *o, uint32_t y, int64_t value) {
   for (const struct hd_link *l = o->list; l; l = l->next) {
     if (before_or_same(w->t, y, l->ev)) value -= tokens(effect_at(w->t, l->ev));
@@ -203,10 +204,10 @@ static int64_t value_without(const struct hd_work *w, const struct hd_tobj *o, u
   return value;
 }
 
-/* A wait, against what it could have come before (invariant 2). */
+/* Races of a wait with the operations that it could have come before (invariant 2). */
 static void before_others(struct hd_work *w, struct hd_tobj *o) {
   uint32_t *known = hd_order_get(w->t, w->t->threads_max * sizeof *known);
-  uint64_t seen = 0; /* everything that depends on one of these comes before it */
+  uint64_t seen = 0; /* operations that conflict with these effects are ordered before them */
   int64_t value = (int64_t)(w->f == HD_NONE ? o->count : w->op->sem.value);
   for (uint32_t i = 0; i < w->t->threads_max; i++) known[i] = w->pred[i];
   for (const struct hd_link *l = o->list; l; l = l->next) {
@@ -225,7 +226,7 @@ static void before_others(struct hd_work *w, struct hd_tobj *o) {
 
 static void on_sem(struct hd_work *w, enum hd_effect effect) {
   struct hd_tobj *o = object_of(w);
-  int waits = hd__sync_waits(w->op); /* also if its time was over in the end */
+  int waits = hd__sync_waits(w->op); /* also if it timed out */
   uint64_t seen = 0;
   hd__meet(w, o->destroy);
   if (effect == HD_EFF_TAKE) meet_spins(w, o);
@@ -269,7 +270,7 @@ static void on_barrier(struct hd_work *w, enum hd_effect effect) {
   hd__remember(w, o);
 }
 
-/* All have arrived: whoever leaves comes after all of them. */
+/* All threads have arrived: each leaves after all arrivals. */
 static void pass(struct hd_order *t, struct hd_tobj *o, uint32_t n) {
   uint32_t *all = hd_order_get(t, t->threads_max * sizeof *all);
   for (uint32_t i = 0; i < t->threads_max; i++) all[i] = 0;
@@ -290,7 +291,7 @@ void hd__arrived(struct hd_order *t, uint32_t f) {
   if (++o->count >= op->size) pass(t, o, op->size);
 }
 
-/* The others wait for the first to leave. */
+/* The other threads leave after the first. */
 void hd__left(struct hd_order *t, uint32_t f) {
   const struct hd_op *op = &t->ev[f].op;
   const uint32_t *gate = t->gate[op->thread];
@@ -317,7 +318,7 @@ uint32_t hd__sync_enabler(struct hd_order *t, const struct hd_op *op) {
   return last;
 }
 
-/* ---- the end of a thread, against those who ask without waiting ---- */
+/* ---- the end of a thread, and operations that check for it without waiting ---- */
 
 static void on_thread(struct hd_work *w, enum hd_effect effect) {
   uint64_t at = (w->op->object + 1) * 4;

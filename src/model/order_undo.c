@@ -1,17 +1,18 @@
-/* order_undo.c: takes a trace back to an earlier point, so that an execution which begins like the one before it
- * need not have its beginning analysed again. Runs in the tested process. Part of order.c.
+/* order_undo.c: restores a trace to an earlier point, so that a prefix shared with the previous execution is not
+ * analysed again. Runs in the tested process. Part of order.c.
  *
- * A trace is one stack (its arena) and a few tables. What an event changes in place is saved on the stack first.
+ * A trace is one stack (its arena) and a few tables. Before an event changes data in place, they are saved on the
+ * stack.
  *
  * Invariants
- *  1. mark[i] is the state before event i, for every i below what is known (max(n, kept)), and mark[n] when
- *     `ended`; it is valid only while `logging`.
- *  2. Whatever is changed in place, other than what mark[i] has of the event's own thread, was saved between mark[i]
- *     and the change. Taking back goes event by event, the latest first, and restores in the reverse order.
- *  3. While n < kept, the tables are those after event kept - 1. Whoever looks at them brings them back to n first
+ *  1. mark[i] is the state before event i, for every known i (below max(n, kept)), and mark[n] when `ended`; it is
+ *     valid only while `logging`.
+ *  2. All data changed in place, except the state of the event's own thread in mark[i], are saved between mark[i] and
+ *     the change. Restoring proceeds event by event, latest first, in the reverse order of the changes.
+ *  3. While n < kept, the tables are those after event kept - 1. They must be restored to n before they are read
  *     (hd_order_settle).
- *  4. Where memory below a mark is given up for new memory above it (clocks that get wider, a table that grows),
- *     the next execution starts afresh. */
+ *  4. When memory below a mark is replaced by new memory above it (clocks are widened, a table grows), the next
+ *     execution is analysed from its beginning. */
 #include "model/order_int.h"
 
 struct hd_undo {
@@ -32,7 +33,7 @@ void hd_order_save(struct hd_order *t, void *at, uint32_t size) {
 }
 
 void hd_order_save_thread(struct hd_order *t, uint32_t i) {
-  if (!t->logging || i >= t->mark[t->n - 1].nthreads) return; /* it is new in this event */
+  if (!t->logging || i >= t->mark[t->n - 1].nthreads) return; /* this event created it */
   hd_order_save(t, &t->cause[i & ~1u], 8);
   hd_order_save(t, &t->waits[i], 8);
   hd_order_save(t, &t->gate[i], 8);
@@ -62,7 +63,7 @@ static void restore(struct hd_order *t, const struct hd_undo *until) {
   }
 }
 
-/* Brings the tables back to the state before event k. */
+/* Restores the tables to the state before event k. */
 static void take_back(struct hd_order *t, uint32_t k) {
   uint32_t known = t->n > t->kept ? t->n : t->kept;
   if (t->ended) restore(t, t->mark[known].undo);
@@ -110,7 +111,7 @@ static void renew(struct hd_op *was, const struct hd_op *op) {
 
 int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
                    unsigned nchoices) {
-  if (!same(&t->ev[t->n], op, flags, choice, nchoices)) { /* the program does not do the same thing twice */
+  if (!same(&t->ev[t->n], op, flags, choice, nchoices)) { /* the program is not deterministic */
     hd_order_settle(t);
     return 0;
   }

@@ -1,23 +1,23 @@
-/* gcc.cc: a plug-in for GCC that makes visible what its thread instrumentation does not see. Runs in cc1, cc1plus
- * and lto1, just before the pass "tsan", and leaves to that pass whatever it can instrument itself.
+/* gcc.cc: a plug-in for GCC that instruments the accesses which its thread instrumentation misses. Runs in cc1,
+ * cc1plus and lto1, just before the pass "tsan", and leaves to that pass whatever it can instrument itself.
  *
- * "tsan" looks at assignments only. What else touches memory:
+ * "tsan" instruments assignments only. Other accesses to memory:
  *  1. f(*p) with a structure: becomes tmp = *p; f(tmp).
  *  2. *p = f() with a structure: becomes tmp = f(); *p = tmp. Objects that must not be copied (C++) are built in
  *     place by the callee, through a pointer, which "tsan" sees there.
- *  3. Memory and string functions, which are expanded inline after "tsan": become calls of functions that GCC knows
- *     nothing about; the runtime has them all.
+ *  3. Memory and string functions, which are expanded inline after "tsan": become calls of functions unknown to GCC,
+ *     which the runtime defines.
  *  4. Intrinsics of the processor with a pointer (masked accesses, stores past the cache): a hook for each that is
  *     known, others are reported to the runtime as opaque.
  *  5. Memory operands of inline assembly: a hook for each. Assembly that may access memory which its operands do not
  *     name is reported to the runtime as opaque.
- * Memory that "tsan" would take for private to the thread (a local variable whose address does not escape) stays as
- * it is.
+ * Memory that "tsan" treats as private to the thread (a local variable whose address does not escape) is not
+ * instrumented.
  *
  * A function whose name begins with __VERIFIER_atomic_ gets its atomic section early, before it is inlined.
  *
- * The constructor of an object file calls __heddle_init in place of __tsan_init, by which the runtime knows that the
- * plug-in has seen the file (memory/hooks.c). */
+ * The constructor of an object file calls __heddle_init in place of __tsan_init, which informs the runtime that the
+ * plug-in processed the file (memory/hooks.c). */
 // clang-format off: the order matters, GCC's headers do not include each other
 #include "gcc-plugin.h"
 #include "plugin-version.h"
@@ -44,7 +44,7 @@
 
 int plugin_is_GPL_compatible;
 
-/* ---- what may be shared ---- */
+/* ---- shared memory ---- */
 
 /* As in "tsan" (tsan.cc, instrument_expr). */
 static bool may_be_shared(tree expr) {
@@ -67,7 +67,7 @@ static bool in_memory(tree expr) {
          TREE_CODE(expr) == TARGET_MEM_REF;
 }
 
-/* Whether a value of the type may be copied to another place and has a size that is known. */
+/* Whether a value of the type may be copied and has a known size. */
 static bool copyable(tree type) {
   return !TREE_ADDRESSABLE(type) && COMPLETE_TYPE_P(type) && TYPE_SIZE_UNIT(type) &&
          TREE_CODE(TYPE_SIZE_UNIT(type)) == INTEGER_CST && !integer_zerop(TYPE_SIZE_UNIT(type));
@@ -122,7 +122,7 @@ static bool separate_result(gimple_stmt_iterator *gsi, gcall *call) {
   if (TREE_CODE(tmp) == SSA_NAME) SSA_NAME_DEF_STMT(tmp) = call;
   update_stmt(call);
   if (!stmt_ends_bb_p(call)) {
-    gsi_insert_after(gsi, copy, GSI_NEW_STMT); /* and the iterator steps over it */
+    gsi_insert_after(gsi, copy, GSI_NEW_STMT); /* and the iterator skips it */
     return false;
   }
   edge next = find_fallthru_edge(gimple_bb(call)->succs);
@@ -132,7 +132,7 @@ static bool separate_result(gimple_stmt_iterator *gsi, gcall *call) {
 
 /* ---- 3: memory and string functions ---- */
 
-/* Which arguments point to what is read or written, as bits; 0: not one of them. */
+/* A mask of the arguments that point to accessed memory; 0: not such a function. */
 static unsigned pointers_of(enum built_in_function code) {
   switch (code) {
     case BUILT_IN_MEMSET:
@@ -183,7 +183,7 @@ static unsigned pointers_of(enum built_in_function code) {
   }
 }
 
-/* The name of the function that does the same and that GCC does not know; NULL: that of the function itself. */
+/* The name of an equivalent function unknown to GCC; NULL: the function's own. */
 static const char *unknown_name(enum built_in_function code) {
   switch (code) {
     case BUILT_IN_MEMCPY: return "__tsan_memcpy";
@@ -202,7 +202,7 @@ static void make_unknown(gcall *call) {
   for (unsigned i = 0; i < 2 && i < gimple_call_num_args(call); i++)
     if ((pointers >> i & 1) && pointer_may_be_shared(gimple_call_arg(call, i))) shared = true;
   if (!shared) return;
-  /* A definition of the program's own is instrumented like all its functions. */
+  /* The program's own definition is instrumented like all its functions. */
   struct cgraph_node *node = cgraph_node::get(fn);
   if (node && node->definition) return;
   const char *name = unknown_name(code);
@@ -230,7 +230,8 @@ static tree hook_type(unsigned n) {
 
 static tree size_of(tree type) { return fold_convert(size_type_node, TYPE_SIZE_UNIT(type)); }
 
-/* The lanes of the mask (a vector whose signs count, or an integer with a bit for each) of `vector` at p. */
+/* A hook for the lanes of `vector` at p that the mask selects: a vector whose sign bits count, or an integer with a
+ * bit per lane. */
 static void masked_hook(gimple_stmt_iterator *gsi, location_t where, tree p, tree vector, tree mask,
                         bool write) {
   tree lane = size_of(TREE_TYPE(vector));
@@ -294,7 +295,7 @@ static bool has_word(const char *text, const char *word) {
   return false;
 }
 
-/* A locked instruction; an exchange with memory is one without the prefix. */
+/* A locked instruction. An exchange with memory is locked even without the prefix. */
 static bool is_atomic_text(const char *text) { return has_word(text, "lock") || has_word(text, "xchg"); }
 
 static void asm_operand(gimple_stmt_iterator *gsi, gasm *stmt, tree operand, const char *hook) {
@@ -373,7 +374,7 @@ public:
   unsigned execute(function *fun) override { return show_accesses(fun); }
 
 private:
-  bool for_optimized; /* "tsan" is for functions that are optimised, "tsan0" for the others */
+  bool for_optimized; /* "tsan" is for optimised functions, "tsan0" for the others */
 };
 
 /* ---- functions that are atomic by name ---- */
@@ -415,7 +416,7 @@ static void rename_init(void *, void *) {
 }
 
 int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *version) {
-  /* Within one version of GCC interfaces do not change; `heddle cc` has compared them, too. */
+  /* Interfaces do not change within one version of GCC; `heddle cc` compares versions, too. */
   if (strcmp(version->basever, gcc_version.basever)) return 1;
   struct register_pass_info late = {new show_pass(true), "tsan", 0, PASS_POS_INSERT_BEFORE};
   struct register_pass_info late_O0 = {new show_pass(false), "tsan0", 0, PASS_POS_INSERT_BEFORE};

@@ -1,9 +1,9 @@
-/* llvm.cc: a plug-in for clang that makes visible what its ThreadSanitizer does not see. Runs in clang, just before
- * ThreadSanitizer, and leaves to it whatever it can instrument itself.
+/* llvm.cc: a plug-in for clang that instruments the accesses which its ThreadSanitizer misses. Runs in clang, just
+ * before ThreadSanitizer, and leaves to it whatever it can instrument itself.
  *
- * What ThreadSanitizer passes over:
+ * ThreadSanitizer misses:
  *  1. Accesses whose size is not 1, 2, 4, 8 or 16 bytes: long double, wide vectors, structures in registers.
- *  2. Before LLVM 21, fields and elements of local variables: it asks whether the address of the field was captured,
+ *  2. Before LLVM 21, fields and elements of local variables: it checks whether the address of the field is captured,
  *     not that of the variable (llvm pull request 132756).
  *  3. Structures that are passed in memory (byval), which the call copies.
  *  4. Masked accesses, gather and scatter.
@@ -14,8 +14,8 @@
  *
  * A function whose name begins with __VERIFIER_atomic_ gets its atomic section early, before it is inlined.
  *
- * The constructor of an object file is made here and calls __heddle_init in place of __tsan_init, by which the
- * runtime knows that the plug-in has seen the file (memory/hooks.c). */
+ * The plug-in creates the constructor of an object file, which calls __heddle_init in place of __tsan_init. This
+ * informs the runtime that the plug-in processed the file (memory/hooks.c). */
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/CaptureTracking.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -37,7 +37,7 @@ using namespace llvm;
 
 namespace {
 
-/* ---- what may be shared ---- */
+/* ---- shared memory ---- */
 
 const AllocaInst *variable_of(const Value *address) {
   return dyn_cast<AllocaInst>(getUnderlyingObject(address));
@@ -108,7 +108,7 @@ bool is_vtable_access(const Instruction &i) {
   return tag && tag->isTBAAVtableAccess();
 }
 
-/* A variable that others know, at an address that nobody was given. */
+/* A captured variable, accessed at an address that is itself not captured. */
 bool passed_over(const Value *address) {
 #if LLVM_VERSION_MAJOR >= 21
   (void)address;
@@ -164,7 +164,7 @@ Value *mask_bits(IRBuilder<> &b, Value *mask) {
   return b.CreateZExtOrTrunc(b.CreateBitCast(mask, b.getIntNTy(lanes)), b.getInt64Ty());
 }
 
-/* The signs of the lanes, as the vector instructions of the processor take them. */
+/* The sign bits of the lanes, as in the processor's vector instructions. */
 Value *sign_bits(IRBuilder<> &b, Value *mask) {
   auto *type = cast<FixedVectorType>(mask->getType());
   unsigned bits = type->getScalarSizeInBits();
@@ -215,7 +215,7 @@ void show_vector_intrinsic(Hooks &hooks, IntrinsicInst &i) {
       return;
     case Intrinsic::masked_expandload:
     case Intrinsic::masked_compressstore: {
-      /* As many lanes as bits are set, one after the other. */
+      /* As many consecutive lanes as bits are set. */
       bool write = i.getIntrinsicID() == Intrinsic::masked_compressstore;
       Type *vector = write ? i.getArgOperand(0)->getType() : i.getType();
       Value *bits = mask_bits(b, i.getArgOperand(write ? 2 : 1));
@@ -229,7 +229,7 @@ void show_vector_intrinsic(Hooks &hooks, IntrinsicInst &i) {
     }
     default: break;
   }
-  /* Those of the processor, that intrinsics of AVX are made of. */
+  /* The processor's own, which implement the AVX intrinsics. */
   StringRef name = i.getCalledFunction() ? i.getCalledFunction()->getName() : "";
   if (!name.consume_front("llvm.x86.")) return;
   if (name.contains(".maskload.")) {
@@ -264,7 +264,7 @@ bool has_word(StringRef text, StringRef word) {
 void show_asm(Hooks &hooks, CallBase &call, InlineAsm *assembly) {
   StringRef text = assembly->getAsmString();
   if (text.empty()) return; /* a barrier for the compiler */
-  /* A locked instruction; an exchange with memory is one without the prefix. */
+  /* A locked instruction. An exchange with memory is locked even without the prefix. */
   bool atomic = has_word(text, "lock") || has_word(text, "xchg");
   bool clobbers = false, pointer = false;
   unsigned arg = 0;
@@ -304,8 +304,8 @@ void show_asm(Hooks &hooks, CallBase &call, InlineAsm *assembly) {
 
 /* ---- 3, 5: calls ---- */
 
-/* ThreadSanitizer of LLVM 14 makes calls of memcpy, memmove and memset of them, which link-time optimisation turns back
- * into what they were. */
+/* ThreadSanitizer of LLVM 14 turns them into calls of memcpy, memmove and memset, which link-time optimisation turns
+ * back into intrinsics. */
 bool show_block(Hooks &hooks, IntrinsicInst &i) {
   auto *block = dyn_cast<MemIntrinsic>(&i);
   if (!block) return false;
@@ -325,8 +325,8 @@ bool show_block(Hooks &hooks, IntrinsicInst &i) {
   return true;
 }
 
-/* Whether the function may be one of the C library that works on memory, which the code generator and link-time
- * optimisation know how to expand. */
+/* Whether the call may be to a memory function of the C library, which the code generator and link-time optimisation
+ * can expand. */
 bool is_library_function(const CallBase &call) {
   const Function *callee = call.getCalledFunction();
   if (!callee || !callee->isDeclaration()) return false;
@@ -335,7 +335,8 @@ bool is_library_function(const CallBase &call) {
   return false;
 }
 
-/* The callee gets a copy: it does not learn the address. Said before anybody asks what is captured. */
+/* The callee gets a copy, so the address is not captured. The attribute must be set before any pass checks captures.
+ * */
 void copies_capture_nothing(Function &f) {
   for (Instruction &i : instructions(f)) {
     auto *call = dyn_cast<CallBase>(&i);
@@ -376,7 +377,7 @@ bool instrumented(const Function &f) {
 
 struct ShowAccesses : PassInfoMixin<ShowAccesses> {
   PreservedAnalyses run(Module &m, ModuleAnalysisManager &) {
-    static const char name[] = "tsan.module_ctor"; /* ThreadSanitizer takes one that is there */
+    static const char name[] = "tsan.module_ctor"; /* ThreadSanitizer uses an existing one */
     if (m.getFunction(name)) return PreservedAnalyses::all();
     Hooks hooks(m);
     for (Function &f : m) {
