@@ -177,11 +177,11 @@ static void add_what(struct builder *t, struct hd_str *out, const struct hd_even
     case HD_EFF_ACQUIRE:
     case HD_EFF_SHARE:
       if (object != HD_OBJ_ONCE)
-        verb = hd_op_second(e->op.kind, e->flags) == HD_EFF_RETURN ? "is woken, has" : "takes";
+        verb = hd_op_second(e->op.kind, e->flags) == HD_EFF_RETURN ? "is woken and retakes" : "takes";
       break;
     case HD_EFF_LOOK:
     case HD_EFF_LOOK_SHARED:
-      if (object != HD_OBJ_ONCE) verb = object == HD_OBJ_SEM ? "semaphore" : "does not get";
+      if (object != HD_OBJ_ONCE) verb = object == HD_OBJ_SEM ? "semaphore" : "fails to take";
       break;
     default:
       if (object == HD_OBJ_MEMORY) return;
