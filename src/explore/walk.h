@@ -101,10 +101,12 @@ struct tree {
 /* Scratch of reverse.c. */
 struct reversal {
   /* Of each thread: its first event that is left in the sequence, HD_NONE, and its index among those of the thread,
-   * else LATER; and its first event after the race. */
+   * else LATER; its first event after the race, and its last one that comes before the second operation of the race when
+   * that is reversed. */
   uint32_t first[HD_MAX_THREADS];
   int32_t first_index[HD_MAX_THREADS];
   uint32_t after[HD_MAX_THREADS];
+  uint32_t last[HD_MAX_THREADS];
   /* Of each event: the next one of its thread, and whether it was taken from the sequence that has this number. Of
    * each event the first race to be reversed before it, and of each race the next such, as numbers plus 1. */
   uint32_t *next_of, *taken, *first_race, *next_race;
