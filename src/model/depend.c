@@ -145,7 +145,7 @@ static const uint8_t key_of[HD_OP_COUNT] = {
 #define HD_OP(id, text, obj, eff, failed, second, payload, traits)                               \
   [HD_OP_##id] = (second) || (E(eff) & (ALWAYS | E(AWAIT) | E(EXAMINE) | E(TRANSFER))) ? VARIOUS \
                  : HD_OBJ_##obj == HD_OBJ_NONE || HD_OBJ_##obj == HD_OBJ_THREAD        ? KIND    \
-                 : HD_OBJ_##obj == HD_OBJ_MEMORY                                       ? GRANULE \
+                 : HD_OBJ_##obj == HD_OBJ_MEMORY || HD_OBJ_##obj == HD_OBJ_STATE       ? GRANULE \
                                                                                        : OBJECT,
 #include "model/ops.def"
 #undef HD_OP

@@ -22,6 +22,7 @@ enum hd_obj_kind {
   HD_OBJ_NONE,
   HD_OBJ_THREAD,
   HD_OBJ_MEMORY,
+  HD_OBJ_STATE, /* of the process: states.def */
   HD_OBJ_IO,
   HD_OBJ_STREAM,
   HD_OBJ_FUTEX,
@@ -31,6 +32,13 @@ enum hd_obj_kind {
   HD_OBJ_RWLOCK,
   HD_OBJ_SEM,
   HD_OBJ_BARRIER,
+};
+
+enum hd_state {
+#define HD_STATE(id, text) HD_STATE_##id,
+#include "model/states.def"
+#undef HD_STATE
+  HD_STATE_COUNT
 };
 
 enum hd_effect {
@@ -213,6 +221,15 @@ static inline uint64_t hd_op_second_object(const struct hd_op *op) {
 }
 /* The thread that goes on because of it, plus 1; 0: none. pre: the payload is WAKE or CANCEL, which begin alike. */
 static inline uint32_t hd_op_woken(const struct hd_op *op) { return op->wake.thread; }
+
+/* State of the process has addresses that no memory has; `which` tells several of a kind apart. Its operations have
+ * a size of 1. */
+#define HD_STATE_BASE 0xffff800000000000ull
+static inline uint64_t hd_state_object(enum hd_state state, uint32_t which) {
+  return HD_STATE_BASE | (uint64_t)state << 36 | (uint64_t)which << 3;
+}
+/* What it is called; NULL: it is an address of memory. */
+const char *hd_state_text(uint64_t object);
 
 /* ---- the fields of payloads ---- */
 

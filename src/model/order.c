@@ -263,7 +263,8 @@ static void conflicts(struct hd_work *w) {
   enum hd_effect effect = hd_op_effect(op->kind, w->flags), second = hd_op_second(op->kind, w->flags);
   int waits = 0;
   switch (info->first.object) {
-    case HD_OBJ_MEMORY: on_memory(w); break;
+    case HD_OBJ_MEMORY:
+    case HD_OBJ_STATE: on_memory(w); break;
     case HD_OBJ_IO: hd__on_io(w); break;
     case HD_OBJ_MUTEX:
     case HD_OBJ_ONCE:

@@ -50,12 +50,23 @@ const char *const hd_memory_order_text[HD_MO_COUNT] = {
 
 const char *hd_object_word(enum hd_obj_kind kind) {
   static const char *const word[] = {
-      [HD_OBJ_NONE] = "",         [HD_OBJ_THREAD] = "thread", [HD_OBJ_MEMORY] = "memory",
-      [HD_OBJ_IO] = "io",         [HD_OBJ_STREAM] = "io",     [HD_OBJ_FUTEX] = "futex",
-      [HD_OBJ_MUTEX] = "mutex",   [HD_OBJ_COND] = "cond",     [HD_OBJ_ONCE] = "once",
-      [HD_OBJ_RWLOCK] = "rwlock", [HD_OBJ_SEM] = "sem",       [HD_OBJ_BARRIER] = "barrier",
+      [HD_OBJ_NONE] = "",           [HD_OBJ_THREAD] = "thread", [HD_OBJ_MEMORY] = "memory",
+      [HD_OBJ_STATE] = "state",     [HD_OBJ_IO] = "io",         [HD_OBJ_STREAM] = "io",
+      [HD_OBJ_FUTEX] = "futex",     [HD_OBJ_MUTEX] = "mutex",   [HD_OBJ_COND] = "cond",
+      [HD_OBJ_ONCE] = "once",       [HD_OBJ_RWLOCK] = "rwlock", [HD_OBJ_SEM] = "sem",
+      [HD_OBJ_BARRIER] = "barrier",
   };
   return word[kind];
+}
+
+const char *hd_state_text(uint64_t object) {
+  static const char *const text[HD_STATE_COUNT] = {
+#define HD_STATE(id, text) [HD_STATE_##id] = text,
+#include "model/states.def"
+#undef HD_STATE
+  };
+  uint64_t state = (object & ~HD_STATE_BASE) >> 36;
+  return object >= HD_STATE_BASE && state < HD_STATE_COUNT ? text[state] : NULL;
 }
 
 /* ---- payloads ---- */

@@ -305,6 +305,8 @@ void hd_frames_free(struct hd_frames *f) {
 }
 
 char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr) {
+  const char *state = hd_state_text(addr);
+  if (state) return hd_strdup(state);
   Dwfl_Module *mod = s->dwfl ? dwfl_addrmodule(s->dwfl, addr) : NULL;
   if (!mod) return NULL;
   GElf_Sym sym;

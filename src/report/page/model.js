@@ -187,8 +187,8 @@ class Run {
       }
       const from = this.steps[s.from];
       if (!from || from.thread === s.thread) continue;
-      /* A plain access reads a value, but is not ordered by that. */
-      const ordered = s.op.object !== "memory" || s.op.keys.includes("order") && s.fields.order || s.op.second === "queue";
+      /* A plain access reads a value, but is not ordered by that; nor by state of the process. */
+      const ordered = !["memory", "state"].includes(s.op.object) || s.op.keys.includes("order") && s.fields.order || s.op.second === "queue";
       edges.push({ from: s.from, to: s.index, kind: ordered ? "orders" : "sees" });
     }
     return edges;
