@@ -70,11 +70,11 @@ struct hd_thread {
     struct hd_vc release; /* clock at the last release fence */
     struct hd_vc acquire; /* clocks seen by relaxed loads, for the next acquire fence */
   } fence;
-  struct {          /* cancellation (wrap/cleanup.c) */
-    bool requested; /* pthread_cancel was called for it */
-    bool disabled;  /* by pthread_setcancelstate */
-    bool at_point;  /* its pending operation is a cancellation point */
-    bool taken;     /* it was cancelled there */
+  struct {         /* cancellation (wrap/cleanup.c), with hd__cancel_word */
+    bool disabled; /* by pthread_setcancelstate */
+    bool anywhere; /* it may be cancelled at any moment: enabled, and of the asynchronous type */
+    bool at_point; /* its pending operation is a cancellation point */
+    bool taken;    /* it was cancelled there */
     int type;
     struct hd_op op; /* the operation that the cancellation replaced */
   } cancel;
@@ -82,6 +82,8 @@ struct hd_thread {
     void *context;     /* of the call it is in, if that is an operation (sysguard.c) */
     struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
     bool forks;        /* its next call is a fork for which it was picked */
+    bool point;        /* the call it is in is a cancellation point */
+    bool tested;       /* its next call is one at which it was not cancelled */
     uint32_t channels; /* pipes, sockets and the like that it has made */
     uint32_t randoms;  /* times it asked for random numbers */
   } sys;
@@ -120,5 +122,9 @@ struct hd_thread {
     unsigned long *cpus; /* NULL: any */
   } attr;
 };
+
+/* Whether pthread_cancel was called for the thread of that number. It counts as memory of the program: a loop may wait for
+ * it, and cancellation points are scheduling points once it is visible. */
+extern uint64_t hd__cancel_word[HD_MAX_THREADS];
 
 #endif

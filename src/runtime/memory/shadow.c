@@ -26,6 +26,7 @@
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 struct access {
   uint32_t seg;
@@ -359,7 +360,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
   struct hd_cell *c = hd__cell(addr);
   uint64_t mask = ((1ull << size) - 1) << (addr & 7), word = hot.tag | mask;
   if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c) || HD_DETAIL_OR_COVER || rt.cur->ignore ||
-                  rt.cur->spin.armed))
+                  rt.cur->spin.armed || rt.cur->cancel.anywhere))
     return false;
   c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
   bool w = valid(c->w), r = valid(c->r);
@@ -424,6 +425,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   bool check = !(flags & HD_A_FREE), point = false;
   rt.status->heartbeat++;
   if (HD_UNLIKELY(rt.cur->ignore)) return;
+  if (HD_UNLIKELY(rt.cur->cancel.anywhere) && (flags & HD_A_WRITE)) hd__cancel_write(addr, size, pc);
   if (check) hd__block_check(addr, size, flags, pc);
   if (rt.nunjoined && hd__shadow_visible(addr, size)) {
     point = true;
