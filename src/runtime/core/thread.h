@@ -11,6 +11,7 @@
 #include "runtime/core/ident.h"
 #include "runtime/core/spin.h"
 
+struct hd_fiber;
 struct hd_io;
 struct hd_obj;
 struct hd_team;
@@ -45,7 +46,7 @@ struct hd_thread {
   bool foreign; /* its code belongs to a library without hooks: what orders it is not known */
   unsigned heap_slot;
   unsigned section;                /* nesting of atomic sections (section.c) */
-  int ignore;                      /* nesting of ignore regions */
+  int ignore;                      /* nesting of regions whose races are not reported */
   unsigned unseen;                 /* atomic and volatile accesses in a row that were no scheduling points */
   uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */
   struct {                         /* signals, one bit each, from 1 (wrap/signal.c) */
@@ -107,7 +108,8 @@ struct hd_thread {
     void *cleanup; /* innermost C cleanup buffer (wrap/cleanup.c) */
     struct hd_tls_dtor *tls_dtors;
   } exit;
-  struct hd_obj *robust; /* robust mutexes that it holds */
+  struct hd_fiber *fiber; /* that it runs, if the program declares fibers (wrap/annotate.c) */
+  struct hd_obj *robust;  /* robust mutexes that it holds */
   struct {
     bool serial;             /* it gets PTHREAD_BARRIER_SERIAL_THREAD */
     struct hd_thread *round; /* the threads it releases when it leaves, itself included */
