@@ -144,15 +144,14 @@ static void update_all(void) {
 
 /* ---- one operation ---- */
 
-/* Calls that wait are cancellation points. */
-static bool may_cancel(const struct hd_thread *t, unsigned kind) {
-  return t->sys.context && !t->cancel.disabled && hd_op_is(kind, HD_TRAIT_CANCEL);
+static bool may_cancel(const struct hd_thread *t) {
+  return t->sys.context && t->sys.point && !t->cancel.disabled;
 }
 
 bool hd__io_point(struct hd_io *o) {
   struct hd_thread *t = rt.cur;
-  bool cancels = may_cancel(t, o->kind), cancelled = false;
-  if (cancels && t->cancel.requested) hd__syscall_cancelled();
+  bool cancels = may_cancel(t), cancelled = false;
+  if (cancels) hd__test_cancel();
   t->op = (struct hd_op){.kind = o->kind,
                          .thread = t->id,
                          .size = o->reads | (uint32_t)o->writes << 16,
@@ -176,7 +175,7 @@ bool hd__io_point(struct hd_io *o) {
   rt.nio--;
   t->sys.io = NULL;
   hd__deadline_clear(t);
-  if (cancelled) hd__syscall_cancelled();
+  if (cancelled) hd__cancel();
   bool late = t->timer.expired;
   t->timer.expired = false;
   struct hd_op unused;
