@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "model/syscalls.h"
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
@@ -100,6 +101,12 @@ static const struct {
 static void check_blocking(long nr) {
   for (unsigned i = 0; i < sizeof blocking / sizeof *blocking; i++)
     if (blocking[i].nr == nr && others()) would_block(blocking[i].name);
+}
+
+/* What the call does to other threads is not known. The place and the number of the call, which the report names. */
+static void check_known(long nr) {
+  if (rt.nunjoined && hd_syscall(nr)->class == HD_CALL_UNKNOWN)
+    hd__inexact(HD_INEXACT_SYSCALL, hot.syscall_pc | (uint64_t)nr << HD_INEXACT_DETAIL);
 }
 
 /* ---- answers that are the same in every process ---- */
@@ -232,7 +239,10 @@ static long pipe_call(long nr, const long *a) {
   int *fd = (int *)a[0];
   if (r) return r;
   struct hd_chan *c = hd__chan_new(HD_IO_PIPE);
-  for (int i = 0; i < 2; i++) fd[i] = (int)hd__fd_opened(fd[i], hd__desc_new(HD_IO_PIPE, c));
+  for (int i = 0; i < 2; i++) {
+    c->end[i] = hd__desc_new(HD_IO_PIPE, c);
+    fd[i] = (int)hd__fd_opened(fd[i], c->end[i]);
+  }
   return 0;
 }
 
@@ -283,9 +293,10 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   return hd__io_call(nr, a, pc);
 }
 
-static long serve(long nr, long *a) {
+long hd__serve(long nr, long *a) {
   long r;
   check_blocking(nr);
+  check_known(nr);
   if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_serve(nr, a));
   switch (nr) {
     case SYS_exit: hd__unsupported("the exit system call of a single thread", hd__innermost());
@@ -429,7 +440,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     if (!hd__on_signal_stack(hd_sig_sp(uc))) hd_arch_leave_handler(uc, hd_rt_syscall);
     if (ends(info->si_syscall)) serve_step(info->si_syscall, a, hot.syscall_pc);
   }
-  hd_sig_set_result(uc, serve(info->si_syscall, a));
+  hd_sig_set_result(uc, hd__serve(info->si_syscall, a));
   if (info->si_syscall == SYS_rt_sigprocmask) keep_mask(uc);
 }
 
