@@ -230,7 +230,7 @@ int main(void) {
   write(e, &v, 8);
   both(w, r);
 }
-""", "options": ("--strategy", "optimal")},
+""", "options": ("--strategy", "optimal"), "also": ["diverged"]},
     "fd-numbers": {"text": """static sem_t opened, used;
 static int last;
 static void *w(void *p) {
@@ -243,7 +243,7 @@ static void *w(void *p) {
 }
 static void *r(void *p) { sem_wait(&opened); lseek(last, 0, SEEK_CUR); sem_post(&used); return p; }
 int main(void) { both(w, r); }
-"""},
+""", "options": ("--strategy", "optimal")},
     "closed-wait": {"text": """#include <poll.h>
 static int fd[2];
 static void *w(void *p) { struct pollfd q = {fd[0], POLLIN, 0}; poll(&q, 1, -1); return p; }

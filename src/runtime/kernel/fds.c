@@ -32,8 +32,9 @@ static struct { int fd, saved; } replaced[64];
 static unsigned nreplaced, nours;
 static bool any_moved, any_closed;
 static struct hd_desc *table[HD_FDS], *last[HD_FDS];
+static struct hd_life *lives[HD_FDS];
 static uint16_t opener[HD_FDS];
-static int highest = -1; /* of table and last */
+static int highest = -1; /* of table, last and lives */
 struct hd_desc *hd__descs;
 bool hd__descs_new;
 
@@ -96,7 +97,10 @@ void hd__fds_begin(void) {
     hd__zero(moved, sizeof moved);
     any_moved = false;
   }
-  for (; highest >= 0; highest--) table[highest] = last[highest] = NULL;
+  for (; highest >= 0; highest--) {
+    table[highest] = last[highest] = NULL;
+    lives[highest] = NULL;
+  }
   hd__descs = NULL;
 }
 
@@ -265,20 +269,37 @@ struct hd_desc *hd__fd_last(long fd) {
   return fd >= 0 && fd < HD_FDS ? last[fd] : NULL;
 }
 
-bool hd__fd_life(struct hd_desc *d, bool ends) {
-  if (!rt.nunjoined) return false;
+/* Returns whether a use and a change are unordered, in this execution or another. */
+static bool alive(struct hd_life *l, uint64_t object, bool changes) {
   const struct hd_vc *now = &rt.cur->vc;
   uint32_t me = rt.cur->id, clock = hd_vc_get(now, me);
-  uint64_t at = hd__contention(d->chan->object ^ (uint64_t)d->life << 40 ^ (uint64_t)(d == d->chan->end[1]));
-  bool conflict = d->ended.clock && hd_vc_get(now, d->ended.thread) < d->ended.clock;
-  for (uint32_t i = 0; ends && i < d->users.n; i++) conflict |= d->users.c[i] > hd_vc_get(now, i);
-  hd_vc_set(&rt.arena, &d->users, me, clock);
-  if (ends) {
-    d->ended.thread = me;
-    d->ended.clock = clock;
+  bool conflict = l->changed && hd_vc_get(now, l->changer) < l->changed;
+  for (uint32_t i = 0; changes && i < l->users.n; i++) conflict |= l->users.c[i] > hd_vc_get(now, i);
+  hd_vc_set(&rt.arena, &l->users, me, clock);
+  if (changes) {
+    l->changer = me;
+    l->changed = clock;
   }
-  if (conflict) hd__shadow_show(at, 8);
-  return hd__shadow_visible(at, 8);
+  if (conflict) hd__shadow_show(hd__contention(object), 8);
+  return hd__shadow_visible(hd__contention(object), 8);
+}
+
+static uint64_t number_object(long fd) { return NUMBERS | ((uint64_t)fd + 1); }
+static uint64_t flags_object(const struct hd_desc *d) {
+  return d->chan->object ^ (uint64_t)d->life << 40 ^ (uint64_t)(d == d->chan->end[1]);
+}
+
+bool hd__fd_used(long fd, struct hd_desc *d, enum hd_use use) {
+  if (!rt.nunjoined || fd < 0 || fd >= HD_FDS) return false;
+  if (!lives[fd]) lives[fd] = get(sizeof *lives[fd]);
+  if (fd > highest) highest = (int)fd;
+  bool number = alive(lives[fd], number_object(fd), use == HD_USE_ENDS);
+  return (d && alive(&d->flags, flags_object(d), use == HD_USE_FLAGS)) || number;
+}
+
+bool hd__fd_contended(long fd, const struct hd_desc *d) {
+  return rt.nunjoined && (hd__shadow_visible(hd__contention(number_object(fd)), 8) ||
+                          hd__shadow_visible(hd__contention(flags_object(d)), 8));
 }
 
 long hd__fd_keep(struct hd_desc *d, long fd) {

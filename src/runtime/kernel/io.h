@@ -60,6 +60,12 @@ struct hd_ready {
   uint32_t enabler, disabler, enabler_before;
 };
 
+/* Who used a number or a description, and who closed it or changed its flags. */
+struct hd_life {
+  struct hd_vc users;        /* when each thread did last */
+  uint32_t changer, changed; /* the thread, and its clock; 0: nobody did */
+};
+
 struct hd_desc {
   struct hd_chan *chan;
   uint8_t kind;
@@ -69,15 +75,12 @@ struct hd_desc {
   bool idle_only; /* outside, and polled only when no thread can run */
   bool before;    /* from before main */
   bool inet, stream, listening;
-  bool unaccepted;    /* the end that accept will return */
-  bool broken;        /* no reader is left */
-  uint16_t in, out;   /* facets that reading and writing change */
-  uint16_t life;      /* facet of HD_IO_LIFE: whether it is open, and its flags */
-  struct hd_vc users; /* when each thread used it last */
-  struct {
-    uint32_t thread, clock;
-  } ended; /* when it was closed, replaced, or given other flags */
-  int fd;  /* a descriptor that refers to it */
+  bool unaccepted;  /* the end that accept will return */
+  bool broken;      /* no reader is left */
+  uint16_t in, out; /* facets that reading and writing change */
+  uint16_t life;    /* facet of HD_IO_LIFE: whether it is open, and its flags */
+  struct hd_life flags;
+  int fd; /* a descriptor that refers to it */
   unsigned refs;
   struct hd_ready ready[2];
   uint64_t limit[2];            /* SO_RCVTIMEO and SO_SNDTIMEO, nanoseconds, 0: none */
@@ -101,9 +104,12 @@ struct hd_desc *hd__desc_new(unsigned kind, struct hd_chan *c);
 struct hd_chan *hd__chan_new(unsigned kind);
 /* What a closed number referred to last in this execution, or NULL. */
 struct hd_desc *hd__fd_last(long fd);
-/* The running thread uses the description, or closes it (`ends`; so does a change of its flags). Returns whether a use
- * and an end of it are unordered in some execution: then both are operations of the schedule. */
-bool hd__fd_life(struct hd_desc *d, bool ends);
+/* The running thread uses the number, closes it, or changes the flags of the description (NULL: none). Returns whether
+ * it contends for them with a thread that nothing orders, in some execution: then this is an operation. */
+enum hd_use { HD_USE_PLAIN, HD_USE_ENDS, HD_USE_FLAGS };
+bool hd__fd_used(long fd, struct hd_desc *d, enum hd_use use);
+/* Whether threads contend for them. */
+bool hd__fd_contended(long fd, const struct hd_desc *d);
 /* A number that is not open was used: from now on it matters who gets which number. */
 void hd__fd_stale(void);
 /* Whether it does: descriptors get the lowest free number, and opening and closing are operations. */
@@ -188,8 +194,6 @@ bool hd__io_is_op(long nr, const long *a);
 long hd__io_call(long nr, long *a, uint64_t pc);
 /* The operation concerns a closed number: what that depends on. */
 void hd__io_closed(struct hd_io *o);
-/* Whether a call on the open descriptor waits when it is not ready, and has to do so in two steps. */
-bool hd__io_enters(struct hd_desc *d);
 /* Serves a call that is no operation, or whose turn it is (sysguard.c). */
 long hd__serve(long nr, long *a);
 

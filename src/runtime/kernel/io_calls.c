@@ -53,7 +53,9 @@ static unsigned what_of(long nr, const long *a) {
   }
 }
 
-static bool ends(unsigned what) { return what == CLOSE || what == HD_CALL_DUP2 || what == FLAGS; }
+static enum hd_use use_of(unsigned what) {
+  return what == CLOSE || what == HD_CALL_DUP2 ? HD_USE_ENDS : what == FLAGS ? HD_USE_FLAGS : HD_USE_PLAIN;
+}
 
 /* Facets that a call reads and writes. */
 static void facets(const struct hd_desc *d, unsigned what, const long *a, uint16_t *reads, uint16_t *writes) {
@@ -115,19 +117,18 @@ bool hd__io_is_op(long nr, const long *a) {
   if (what == HD_CALL_DUP2) {
     if (!rt.nunjoined) return false;
     if (!d) hd__fd_stale(); /* another thread might have got that number */
-    if (d) hd__fd_life(d, true);
+    hd__fd_used(fd, d, HD_USE_ENDS);
     return true;
   }
   if (!d) {
     if (!rt.nunjoined) return false;
     hd__fd_stale();
-    d = hd__fd_last(fd);
-    return (d && hd__fd_life(d, ends(what))) || hd__fds_lowest();
+    return hd__fd_used(fd, NULL, use_of(what)) || hd__fds_lowest();
   }
   if (what == HD_CALL_DUP && nr == SYS_fcntl && a[2] && rt.nunjoined)
     hd__fd_stale(); /* so are numbers from a limit on */
   hd__fd_check_number(fd);
-  bool op = hd__fd_life(d, ends(what)) | contends(d, what, a) | always(d, what, fd);
+  bool op = hd__fd_used(fd, d, use_of(what)) | contends(d, what, a) | always(d, what, fd);
   return op || (rt.nunjoined && hd__fds_lowest());
 }
 
@@ -154,12 +155,6 @@ static bool waits(const struct hd_desc *d, unsigned what, long nr, const long *a
   if (mode < 0 || (mode & O_NONBLOCK)) return false;
   return (mode & O_ACCMODE) == O_RDWR ||
          (mode & O_ACCMODE) == (what == IN ? O_RDONLY : O_WRONLY); /* else EBADF */
-}
-
-bool hd__io_enters(struct hd_desc *d) {
-  return rt.nunjoined &&
-         hd__shadow_visible(
-             hd__contention(d->chan->object ^ (uint64_t)d->life << 40 ^ (uint64_t)(d == d->chan->end[1])), 8);
 }
 
 static void aim(struct hd_io *o) {
@@ -189,7 +184,7 @@ static void aim(struct hd_io *o) {
   if (o->what != IN && o->what != OUT) return;
   if (d->limit[o->what == OUT]) o->timeout = d->limit[o->what == OUT];
   if ((o->what == OUT && !d->polled) || !waits(d, o->what, o->nr, o->a)) return;
-  o->enters = hd__io_enters(d);
+  o->enters = hd__fd_contended(o->fd, d);
   o->n = !o->enters;
 }
 

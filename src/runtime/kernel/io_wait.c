@@ -52,13 +52,12 @@ struct waiting {
 static void add(struct waiting *w, long fd, bool in, bool out) {
   struct hd_desc *d = hd__fd(fd);
   if (!d) {
-    struct hd_desc *last = hd__fd_last(fd);
-    if (last) hd__fd_life(last, false);
+    hd__fd_used(fd, NULL, HD_USE_PLAIN);
     if (rt.nunjoined) hd__fd_stale();
     w->closed = true;
   }
   if (!d || w->io.n + 2 > MAX_ITEMS) return;
-  w->contends |= hd__fd_life(d, false);
+  w->contends |= hd__fd_used(fd, d, HD_USE_PLAIN);
   hd__fd_check_number(fd);
   if (in) w->item[w->io.n++] = (struct hd_item){d, 0};
   if (out) w->item[w->io.n++] = (struct hd_item){d, 1};
