@@ -146,6 +146,7 @@ hd_arch_entry:
 	ENTRY	sem_trywait
 	ENTRY	sem_getvalue
 	ENTRY	mtx_trylock
+	ENTRY	ftrylockfile
 	ENTRY	hd_rt_atomic_begin
 	ENTRY	__VERIFIER_atomic_begin
 

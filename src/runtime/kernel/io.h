@@ -46,6 +46,7 @@ struct hd_chan {
   struct hd_chan *group; /* the epoll it is registered at */
   struct hd_chan *next;  /* waiting to be accepted */
   uint64_t dev, ino;     /* of a file */
+  bool streamed;         /* output went there by streams */
   bool created, saved;   /* created by this execution; its contents are in the undo log */
   struct hd_file_lock *locks;
   struct hd_touch touch;
@@ -196,6 +197,10 @@ long hd__io_call(long nr, long *a, uint64_t pc);
 void hd__io_closed(struct hd_io *o);
 /* Serves a call that is no operation, or whose turn it is (sysguard.c). */
 long hd__serve(long nr, long *a);
+
+/* Whether nothing but output through streams is known of the file: their order does not matter. */
+bool hd__file_unread(struct hd_desc *d);
+void hd__file_read(struct hd_desc *d); /* its contents are looked at */
 
 /* ---- locks.c ---- */
 

@@ -97,6 +97,19 @@ static bool always(const struct hd_desc *d, unsigned what, long fd) {
   return what == IN || what == HD_CALL_SHUT || (what == LOOK && rt.nunjoined);
 }
 
+/* Whether the order in which streams wrote to a file matters, since somebody reads it, in some execution. */
+static uint64_t order_of(const struct hd_desc *d) { return hd__contention(d->chan->object ^ 0x5ull << 52); }
+
+bool hd__file_unread(struct hd_desc *d) {
+  if (d->kind != HD_IO_FILE) return false;
+  d->chan->streamed = true;
+  return !hd__shadow_visible(order_of(d), 8);
+}
+
+void hd__file_read(struct hd_desc *d) {
+  if (d->kind == HD_IO_FILE && d->chan->streamed) hd__shadow_show(order_of(d), 8);
+}
+
 static bool contends(struct hd_desc *d, unsigned what, const long *a) {
   uint16_t reads, writes;
   if (d->kind != HD_IO_FILE && d->kind != HD_IO_OTHER) return false;
@@ -128,6 +141,7 @@ bool hd__io_is_op(long nr, const long *a) {
   if (what == HD_CALL_DUP && nr == SYS_fcntl && a[2] && rt.nunjoined)
     hd__fd_stale(); /* so are numbers from a limit on */
   hd__fd_check_number(fd);
+  if (what == IN || what == HD_CALL_MOVE || (what == LOOK && nr != SYS_fstat)) hd__file_read(d);
   bool op = hd__fd_used(fd, d, use_of(what)) | contends(d, what, a) | always(d, what, fd);
   return op || (rt.nunjoined && hd__fds_lowest());
 }

@@ -166,6 +166,8 @@ static long virtual_times(const long *a) {
 /* ---- the calls that need a decision ---- */
 
 static long do_mmap(const long *a) {
+  struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
+  if (d) hd__file_read(d);
   if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
   long r = hd_sys6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
   if ((r < 0 && r > -4096) || nmappings == sizeof mapping / sizeof *mapping) return r;

@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
+#include <wchar.h>
 
 #include "runtime/core/core.h"
 
@@ -41,6 +42,14 @@ int hd__mutex_return(pthread_mutex_t *m, uint64_t pc);
 void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc);
 /* The running thread ends: its robust mutexes become free and inconsistent. */
 void hd__mutexes_abandon(void);
+
+/* ---- streams (stream.c) ---- */
+
+/* A function of stdio works on the stream; `writes`: nothing but output. For wrappers of such functions. */
+void hd__stream_begin(FILE *f, bool writes, uint64_t pc);
+void hd__stream_end(FILE *f, uint64_t pc);
+/* The running thread ends in the middle of such functions. */
+void hd__streams_abandon(void);
 
 /* ---- threads ---- */
 
