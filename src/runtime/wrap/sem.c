@@ -118,6 +118,14 @@ static int value(sem_t *s, int *out, uint64_t pc) {
   return 0;
 }
 
+static int init(sem_t *s, int shared, unsigned initial, uint64_t pc) {
+  if (initial > MOST) return fail(EINVAL);
+  struct hd_obj *o = hd__init_object(HD_OP_SEMINIT, s, sizeof *s, initial, pc);
+  int e = real_sem_init(s, shared, initial);
+  refresh(o, s);
+  return e;
+}
+
 static int destroy(sem_t *s, uint64_t pc) {
   struct hd_obj *o = touch(s, pc);
   hd__point_open(HD_OP_SEMDESTROY, (uint64_t)s, 0, pc);
@@ -228,7 +236,9 @@ HD_EXPORT int sem_unlink(const char *name) {
 
 /* ---- the other functions ---- */
 
-HD_EXPORT int sem_init(sem_t *s, int shared, unsigned initial) { return real_sem_init(s, shared, initial); }
+HD_EXPORT int sem_init(sem_t *s, int shared, unsigned initial) {
+  return hot.active ? init(s, shared, initial, HD_CALLER) : real_sem_init(s, shared, initial);
+}
 
 HD_EXPORT int sem_destroy(sem_t *s) { return hot.active ? destroy(s, HD_CALLER) : real_sem_destroy(s); }
 

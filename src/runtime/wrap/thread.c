@@ -10,6 +10,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/record.h"
+#include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -36,7 +37,12 @@ void hd__keys_begin(void) {
   nkeys = nkeys_mark;
 }
 
+/* All keys are one piece of state: which number a new one gets depends on the others. */
 HD_EXPORT int pthread_key_create(pthread_key_t *key, void (*dtor)(void *)) {
+  if (hot.active) {
+    hd__access_range((uint64_t)key, sizeof *key, HD_A_WRITE, HD_CALLER);
+    hd__change(HD_STATE_KEY, 0, HD_CALLER);
+  }
   int e = real_pthread_key_create(key, dtor);
   if (!e && *key < PTHREAD_KEYS_MAX) {
     key_dtor[*key] = dtor;
@@ -46,8 +52,19 @@ HD_EXPORT int pthread_key_create(pthread_key_t *key, void (*dtor)(void *)) {
 }
 
 HD_EXPORT int pthread_key_delete(pthread_key_t key) {
+  hd__change(HD_STATE_KEY, 0, HD_CALLER);
   if (key < PTHREAD_KEYS_MAX) key_dtor[key] = NULL;
   return real_pthread_key_delete(key);
+}
+
+HD_EXPORT void *pthread_getspecific(pthread_key_t key) {
+  hd__lookup(HD_STATE_KEY, 0, HD_CALLER);
+  return real_pthread_getspecific(key);
+}
+
+HD_EXPORT int pthread_setspecific(pthread_key_t key, const void *value) {
+  hd__lookup(HD_STATE_KEY, 0, HD_CALLER);
+  return real_pthread_setspecific(key, value);
 }
 
 /* C++ thread_local objects: libstdc++ registers their destructors here. */
@@ -71,12 +88,13 @@ void hd__run_tls_dtors(struct hd_thread *t) {
 
 static void run_thread_dtors(struct hd_thread *t) {
   hd__run_tls_dtors(t);
+  if (nkeys) hd__lookup(HD_STATE_KEY, 0, 0);
   for (int round = 0; nkeys && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
     bool any = false;
     for (unsigned k = 0; k < PTHREAD_KEYS_MAX; k++) {
       void *v;
-      if (key_dtor[k] && (v = pthread_getspecific(k))) {
-        pthread_setspecific(k, NULL);
+      if (key_dtor[k] && (v = real_pthread_getspecific(k))) {
+        real_pthread_setspecific(k, NULL);
         any = true;
         key_dtor[k](v);
       }

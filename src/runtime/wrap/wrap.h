@@ -20,11 +20,13 @@
 
 /* ---- mutexes, conditions, once: the functions of the same name, called from pc ---- */
 
+int hd__mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a, uint64_t pc);
 int hd__mutex_lock(pthread_mutex_t *m, uint64_t pc);
 int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc);
 int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc);
 int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc);
 int hd__mutex_destroy(pthread_mutex_t *m, uint64_t pc);
+int hd__cond_init(pthread_cond_t *c, const pthread_condattr_t *a, uint64_t pc);
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
                   uint64_t pc); /* at: NULL for a wait without a limit */
 int hd__cond_signal(pthread_cond_t *c, uint64_t pc);
