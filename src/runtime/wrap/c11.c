@@ -5,6 +5,7 @@
 
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 static int result(int e) {
@@ -30,7 +31,10 @@ HD_EXPORT int thrd_join(thrd_t th, int *out) {
   if (!hot.active) return real_thrd_join(th, out);
   void *ret = NULL;
   int e = hd__thread_join(th, &ret, HD_CALLER);
-  if (!e && out) *out = (int)(intptr_t)ret;
+  if (!e && out) {
+    hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, HD_CALLER);
+    *out = (int)(intptr_t)ret;
+  }
   return result(e);
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 /* libc's layout: the value, waiters (unused here), and two words; initialisation writes the first of them. */
@@ -114,7 +115,9 @@ static int value(sem_t *s, int *out, uint64_t pc) {
     event(s, 0);
   }
   hd__spin_read((uint64_t)s, sizeof of(s)->value);
-  *out = (int)of(s)->value;
+  int v = (int)of(s)->value;
+  hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, pc);
+  *out = v;
   return 0;
 }
 

@@ -147,6 +147,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   size_t size = 0;
   int detached = PTHREAD_CREATE_JOINABLE;
   if (attr) {
+    hd__access_range((uint64_t)attr, sizeof *attr, 0, pc);
     void *lo = NULL;
     pthread_attr_getdetachstate(attr, &detached);
     pthread_attr_getstacksize(attr, &size);
@@ -155,6 +156,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
     if (pthread_attr_getstack(attr, &lo, &n) == 0 && (int64_t)lo > 0) user_stack = (char *)lo + n;
     size = user_stack || size == default_stack() ? 0 : size;
   }
+  hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, pc); /* before the new thread can look */
   hd__point_open(HD_OP_CREATE, 0, 0, pc);
   me->op.object = hd__thread_number(me); /* known only now: others may have created threads meanwhile */
   hd__event(0);
@@ -200,14 +202,17 @@ static void forget(struct hd_thread *t) {
 }
 
 /* The thread has ended, and the running one has joined it. */
-static void joined(struct hd_thread *t, void **ret) {
+static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
   t->join.done = true;
   t->join.by = rt.cur->id;
   t->join.segment = rt.seg_next;
   rt.nunjoined--;
   hd__acquire(&t->vc);
-  if (ret) *ret = t->exit.value;
+  void *value = t->exit.value;
   forget(t);
+  if (!ret) return;
+  hd__access_range((uint64_t)ret, sizeof *ret, HD_A_WRITE, pc);
+  *ret = value;
 }
 
 /* Why th cannot be joined, or 0. */
@@ -232,7 +237,7 @@ int hd__thread_join(pthread_t th, void **ret, uint64_t pc) {
   }
   hd__event(0);
   t->join.waiter = NULL;
-  joined(t, ret);
+  joined(t, ret, pc);
   return 0;
 }
 
@@ -244,7 +249,7 @@ static int join_at_once(pthread_t th, void **ret, uint64_t pc) {
   bool busy = t->state != HD_T_DONE;
   hd__event(busy ? HD_EV_FAILED : 0);
   if (busy) return EBUSY;
-  joined(t, ret);
+  joined(t, ret, pc);
   return 0;
 }
 
@@ -273,7 +278,7 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
   }
   hd__event(late ? HD_EV_FAILED : 0);
   if (late) return ETIMEDOUT;
-  joined(t, ret);
+  joined(t, ret, pc);
   return 0;
 }
 

@@ -2,19 +2,40 @@
 #ifndef HD_RUNTIME_WRAP_H
 #define HD_RUNTIME_WRAP_H
 
+#include <dirent.h>
+#include <grp.h>
+#include <iconv.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
+#include <pwd.h>
+#include <regex.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/times.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
+#include <wchar.h>
 
 #include "runtime/core/core.h"
 
@@ -99,6 +120,12 @@ void hd__terminated(uint64_t pc);
 void hd__terminate_mark(void);
 void hd__terminate_begin(void);
 
+/* ---- format.c ---- */
+
+/* What a function like printf reads, and what one like scanf has written when it has assigned that many. */
+void hd__reads_format(const char *format, va_list ap, uint64_t pc);
+void hd__writes_format(const char *format, va_list ap, int assigned, uint64_t pc);
+
 /* ---- openmp.c ---- */
 
 void hd__openmp_init(void);
@@ -106,6 +133,7 @@ void hd__openmp_begin(void);
 
 /* ---- the originals (real.c) ---- */
 
+struct option;
 typedef void (*hd_handler)(void); /* of std::terminate */
 #define HD_REAL(ret, name, args) extern ret(*real_##name) args;
 #include "runtime/wrap/real.def"
