@@ -46,11 +46,12 @@ calls at the end applies to it.
 # Operations that a call performs in another file of the runtime.
 ELSEWHERE = {"hd__thread_create(": "create", "hd__thread_join(": "join", "hd__thread_detach(": "detach",
              "hd__mutex_lock(": "lock", "hd__mutex_trylock(": "trylock", "hd__mutex_lock_until(": "timedlock",
-             "hd__mutex_unlock(": "unlock", "hd__mutex_destroy(": "mutex-destroy", "hd__cond_wait(": "wait, wake",
+             "hd__mutex_unlock(": "unlock", "hd__mutex_destroy(": "mutex-destroy", "hd__mutex_init(": "mutex-init", "hd__cond_init(": "cond-init", "hd__cond_wait(": "wait, wake",
              "hd__cond_signal(": "signal", "hd__cond_broadcast(": "broadcast", "hd__cond_destroy(": "cond-destroy",
              "hd__once(": "once, once-done", "hd__sleep(": "sleep", "pthread_exit(": "exit",
              "hd__access_": "memory access", "hd__atomic_load(": "memory access", "hd__atomic_store(": "memory access",
              "hd__atomic_rmw(": "memory access", "hd__atomic_cas(": "memory access",
+             "hd__change(": "change", "hd__lookup(": "look-up",
              "hd__heap_free": "free", "hd__thread_exit": "exit"}
 
 # What serve() in sysguard.c does with a system call, keyed by a call in its code; the first match wins.
@@ -216,7 +217,7 @@ class Source:
         if "hd__unsupported(" in own:
             return REFUSED, []
         found = []
-        for text in re.findall(r"(?:\b(?:hd__point(?:_open|_cancel)?|hd__request(?:_cancel)?)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
+        for text in re.findall(r"(?:\b(?:hd__point(?:_open|_cancel)?|hd__request(?:_cancel)?|hd__init_object)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
             found += [texts[op] for op in re.findall(r"HD_OP_(\w+)", text) if texts[op] not in found]
         for call, text in ELSEWHERE.items():
             if call in code and text not in found:

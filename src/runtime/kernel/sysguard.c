@@ -37,6 +37,8 @@
 
 static uint64_t text_lo, text_hi; /* our own code */
 
+bool hd__own_code(uint64_t pc) { return pc >= text_lo && pc < text_hi; }
+
 /* ---- what a restart must undo ---- */
 
 static struct { uint64_t addr, size; } mapping[1024];

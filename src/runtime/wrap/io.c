@@ -94,6 +94,10 @@ HD_EXPORT ssize_t recvfrom(int fd, void *buf, size_t n, int flags, struct sockad
   hd__real_init();
   ssize_t r = real_recvfrom(fd, buf, n, flags, from, len);
   if (hot.active && r > 0) touch(buf, (size_t)r < n ? (size_t)r : n, WRITES, HD_CALLER);
+  if (hot.active && r >= 0 && from) {
+    touch(len, sizeof *len, WRITES, HD_CALLER);
+    touch(from, *len, WRITES, HD_CALLER);
+  }
   return r;
 }
 

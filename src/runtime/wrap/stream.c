@@ -103,6 +103,7 @@ static void unlock(struct hd_stream *s, uint64_t pc) {
   o->owner = HD_NOBODY;
   o->site = 0;
   if (s->ordered) hd__release(&o->vc);
+  hd__enable_pending(o);
 }
 
 /* ---- calls of stdio ---- */
@@ -131,13 +132,11 @@ void hd__stream_begin(FILE *f, bool writes, uint64_t pc) {
 
 void hd__stream_end(FILE *f, uint64_t pc) {
   if (!hot.active || !f) return;
-  struct hd_obj *o = NULL;
-  for (struct hd_stream *s = epoch == rt.epoch ? streams : NULL; s && !o; s = s->next)
+  for (struct hd_stream *s = epoch == rt.epoch ? streams : NULL; s; s = s->next)
     if (s->f == f && s->calls && s->lock->owner == rt.cur->id) {
-      o = s->lock;
       s->calls--;
       unlock(s, pc);
-      hd__enable_pending(o);
+      return;
     }
 }
 
@@ -147,7 +146,6 @@ void hd__streams_abandon(void) {
     s->lock->count -= s->calls - 1;
     s->calls = 0;
     unlock(s, 0);
-    hd__enable_pending(s->lock);
   }
 }
 
@@ -157,7 +155,6 @@ static void pass_all(uint64_t pc) {
     if (!s->f || by_hand(s->f)) continue;
     lock(s, commutes(s->f), pc);
     unlock(s, pc);
-    hd__enable_pending(s->lock);
   }
 }
 
@@ -203,10 +200,8 @@ int HD_IN(ftrylockfile)(FILE *f) {
 
 HD_EXPORT void funlockfile(FILE *f) {
   hd__real_init();
-  struct hd_stream *s = hot.active ? stream_of(f) : NULL;
-  if (s) unlock(s, HD_CALLER);
+  if (hot.active) unlock(stream_of(f), HD_CALLER);
   real_funlockfile(f);
-  if (s) hd__enable_pending(s->lock);
 }
 
 /* ---- stdio ---- */
