@@ -25,7 +25,7 @@
 #define SHARING (E(SHARE) | E(UNSHARE))
 #define LOOKING (E(LOOK) | E(LOOK_SHARED))
 #define QUEUEING (E(QUEUE) | E(UNQUEUE))
-#define NOTIFYING (E(NOTIFY) | E(NOTIFY_ALL))
+#define NOTIFYING (E(NOTIFY) | E(NOTIFY_ALL) | E(NOTIFY_SOME))
 #define ALWAYS (E(INTERRUPT) | E(END)) /* invariant 7 */
 #define ROW(effect, others) [HD_EFF_##effect] = (others) | ALWAYS
 
@@ -49,6 +49,7 @@ const uint64_t hd_conflicts[HD_EFF_COUNT] = {
     ROW(UNQUEUE, NOTIFYING | E(DESTROY)),
     ROW(NOTIFY, QUEUEING | NOTIFYING | E(DESTROY)),
     ROW(NOTIFY_ALL, QUEUEING | NOTIFYING | E(DESTROY)),
+    ROW(NOTIFY_SOME, QUEUEING | NOTIFYING | E(DESTROY)),
     ROW(RETURN, 0),
     ROW(POST, E(TAKE) | E(LOOK) | E(DESTROY) | E(AWAIT)),
     ROW(TAKE, E(POST) | E(TAKE) | E(LOOK) | E(DESTROY) | E(AWAIT)),
@@ -71,11 +72,12 @@ _Static_assert(HD_EFF_COUNT <= 64, "a set of effects is a word");
 /* Whether it is the same object: that is a matter of the effects. */
 enum { SAME_ADDRESS, OVERLAP = 1, FACETS = 2, ANYWHERE = 4, CARRIED = 8 };
 static const uint8_t rule[HD_EFF_COUNT] = {
-    [HD_EFF_READ] = OVERLAP,       [HD_EFF_WRITE] = OVERLAP,  [HD_EFF_UPDATE] = OVERLAP,
-    [HD_EFF_FREE] = OVERLAP,       [HD_EFF_EXAMINE] = FACETS, [HD_EFF_TRANSFER] = FACETS,
+    [HD_EFF_READ] = OVERLAP,       [HD_EFF_WRITE] = OVERLAP,       [HD_EFF_UPDATE] = OVERLAP,
+    [HD_EFF_FREE] = OVERLAP,       [HD_EFF_EXAMINE] = FACETS,      [HD_EFF_TRANSFER] = FACETS,
     [HD_EFF_SPAWN] = ANYWHERE, /* the order decides the numbers of the new threads */
-    [HD_EFF_INTERRUPT] = ANYWHERE, [HD_EFF_END] = ANYWHERE,   [HD_EFF_NOTIFY] = CARRIED,
-    [HD_EFF_NOTIFY_ALL] = CARRIED, [HD_EFF_ARRIVE] = CARRIED, [HD_EFF_FINISH] = CARRIED,
+    [HD_EFF_INTERRUPT] = ANYWHERE, [HD_EFF_END] = ANYWHERE,        [HD_EFF_NOTIFY] = CARRIED,
+    [HD_EFF_NOTIFY_ALL] = CARRIED, [HD_EFF_NOTIFY_SOME] = CARRIED, [HD_EFF_ARRIVE] = CARRIED,
+    [HD_EFF_FINISH] = CARRIED,
 };
 
 int hd_io_dependent(const struct hd_op *a, const struct hd_op *b) {

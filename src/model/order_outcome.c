@@ -135,6 +135,7 @@ static void follow_queue(struct hd_set *waiting, const struct hd_ev *e, enum hd_
     case HD_EFF_NOTIFY_ALL:
       if (e->op.object == at->object) *waiting = (struct hd_set){{0}};
       break;
+    case HD_EFF_NOTIFY_SOME: waiting->w[0] &= ~e->op.wake.set; break;
     default: break;
   }
 }
@@ -173,7 +174,8 @@ unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_rac
     case HD_EFF_SHARE: return tries ? of_try_rwlock(t, r) : 0;
     case HD_EFF_TAKE: return tries ? of_try_sem(t, r) : 0;
     case HD_EFF_NOTIFY:
-    case HD_EFF_NOTIFY_ALL: of_signal(t, r, op); return 0;
+    case HD_EFF_NOTIFY_ALL:
+    case HD_EFF_NOTIFY_SOME: of_signal(t, r, op); return 0;
     case HD_EFF_FINISH: of_exit(t, r, op); return 0;
     default: return 0;
   }
