@@ -282,6 +282,9 @@ static inline void hd_crew_add(struct hd_crew_set *s, unsigned i) {
 static inline void hd_crew_del(struct hd_crew_set *s, unsigned i) {
   __atomic_and_fetch(&s->w[i >> 6], ~(1ull << (i & 63)), __ATOMIC_SEQ_CST);
 }
+static inline void hd_crew_clear(struct hd_crew_set *s) {
+  for (unsigned k = 0; k < HD_CREW_WORDS; k++) __atomic_store_n(&s->w[k], 0, __ATOMIC_RELAXED);
+}
 /* Whether it has members other than i. */
 static inline int hd_crew_others(const struct hd_crew_set *s, unsigned i) {
   uint64_t any = 0;

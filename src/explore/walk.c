@@ -20,17 +20,20 @@
 void hd__walk_lay_out(struct walk *w, unsigned nslots) {
   struct hd_search *s = w->s;
   struct tree *t = hd__tree(s);
-  uint64_t epoch = t->epoch + 1, common = s->memory_size / 16 & ~4095ull, at = common;
-  struct hd_visited visited = t->visited;
+  uint64_t common = s->memory_size / 16 & ~4095ull, at = common;
   char *m = s->memory + 8192;
   hd__slots_restart(s);
-  *t = (struct tree){.epoch = epoch,
-                     .nslots = nslots,
-                     .junction = (struct junction *)m,
-                     .cap_junctions = (uint32_t)((common - 8192) / 4 / sizeof(struct junction)),
-                     .pool_next = (struct hd_sleeper *)(m + (common - 8192) / 4),
-                     .pool_end = (struct hd_sleeper *)(s->memory + common),
-                     .visited = visited};
+  t->epoch++;
+  t->started = t->whole = 0;
+  __atomic_store_n(&t->complete, 0, __ATOMIC_RELAXED);
+  t->nslots = nslots;
+  t->closing = NULL;
+  t->junction = (struct junction *)m;
+  t->njunctions = 0;
+  t->cap_junctions = (uint32_t)((common - 8192) / 4 / sizeof(struct junction));
+  t->pool_next = (struct hd_sleeper *)(m + (common - 8192) / 4);
+  t->pool_end = (struct hd_sleeper *)(s->memory + common);
+  for (unsigned i = 0; i < sizeof t->pool_free / sizeof *t->pool_free; i++) t->pool_free[i] = NULL;
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->id == FILTER_VISITED) {
       hd__visited_init(&t->visited, s->memory + at, s->memory_size / 8 & ~4095ull);
@@ -39,7 +42,7 @@ void hd__walk_lay_out(struct walk *w, unsigned nslots) {
   at += 0x3480;
   t->slot = s->memory + at;
   t->slot_size = (s->memory_size - at) / t->nslots & ~63ull;
-  t->ready = 1;
+  __atomic_store_n(&t->ready, 1, __ATOMIC_RELEASE);
 }
 
 /* A slot: the unit, nodes, the sleep stack, records of the nodes, pending branches. What is used at every step stands
@@ -244,7 +247,7 @@ struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
 int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   struct tree *t = hd__tree(s);
   struct walk *w = hd__walk_set_up(s, policy);
-  if (!t->ready) {
+  if (!__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE)) {
     hd_search_lock(s);
     if (!t->ready) hd__walk_lay_out(w, s->workers);
     hd_search_unlock(s);
@@ -365,7 +368,7 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
 /* Another worker has restarted the search with more visible operations, or this execution will (invariant 4). */
 static int is_void(const struct hd_search *s) {
   const struct hd_status *st = s->status;
-  return st->epoch != s->shared->epoch ||
+  return st->epoch != __atomic_load_n(&s->shared->epoch, __ATOMIC_RELAXED) ||
          (st->visible_count != st->visible_at_start && s->shared->visible_count < HD_VISIBLE_CAP);
 }
 
@@ -415,8 +418,9 @@ int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   }
   leave(w, left);
   if (u->active && hd_crew_others(&s->shared->hungry, s->worker)) hd__walk_donate(w);
-  if (s->execution % HD_ESTIMATE_EVERY == 0 || t->complete) hd__walk_estimate(w);
-  return !t->complete;
+  int complete = __atomic_load_n(&t->complete, __ATOMIC_RELAXED) != 0;
+  if (s->execution % HD_ESTIMATE_EVERY == 0 || complete) hd__walk_estimate(w);
+  return !complete;
 }
 
-void hd__walk_forget(struct hd_search *s) { hd__tree(s)->ready = 0; }
+void hd__walk_forget(struct hd_search *s) { __atomic_store_n(&hd__tree(s)->ready, 0, __ATOMIC_RELEASE); }

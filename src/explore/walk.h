@@ -80,7 +80,7 @@ struct unit {
 /* The head of the search area. */
 struct tree {
   uint64_t epoch;   /* counts the times it was laid out */
-  uint32_t ready;   /* it is */
+  uint32_t ready;   /* it is; this and `complete` are also read without the lock */
   uint32_t started; /* the first unit has been taken */
   uint32_t complete;
   uint32_t nslots;

@@ -176,7 +176,7 @@ void hd__walk_donate(struct walk *w) {
     HD_REDO(s, u->told, 1);
     HD_REDO(s, u->node[k].list, NULL);
     hd__redo_commit(s);
-    s->shared->hungry = (struct hd_crew_set){{0}};
+    hd_crew_clear(&s->shared->hungry);
   }
   hd_search_unlock(s);
 }
