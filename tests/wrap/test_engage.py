@@ -472,9 +472,9 @@ def test_pthread_cond_wait(s):
 
 ENDS = {
     "abort": ("abort()", "abort", ()), "__assert_fail": ("assert(!keep)", "assertion", ()),
-    "raise": ("raise(SIGABRT)", "abort", ()), "exit": ("exit(3)", "exit", ("--exit-status",)),
-    "_exit": ("_exit(3)", "exit", ("--exit-status",)), "_Exit": ("_Exit(3)", "exit", ("--exit-status",)),
-    "quick_exit": ("quick_exit(3)", "exit", ("--exit-status",)),
+    "raise": ("raise(SIGABRT)", "abort", ()), "exit": ("exit(3)", "exit", ()),
+    "_exit": ("_exit(3)", "exit", ()), "_Exit": ("_Exit(3)", "exit", ()),
+    "quick_exit": ("quick_exit(3)", "exit", ()),
     "raise-segv": ("raise(SIGSEGV)", "crash", ()),
     "kill-self": ("kill(getpid(), SIGSEGV)", "crash", ()),
 }

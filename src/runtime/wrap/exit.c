@@ -46,7 +46,7 @@ _Noreturn static void finish(void) {
   if (rt.nstopped) hd__end(HD_RUN_EXIT); /* a stopped thread may have left it undone */
   if (rt.config->thread_leaks) check_threads_left();
   if (rt.config->leaks) hd__report_leaks();
-  if (rt.config->exit_status && rt.exit_status) {
+  if (rt.exit_status != (int)rt.config->exit_status) {
     struct hd_finding_rec *f;
     if (rt.callback) {
       f = hd__finding_unwound(HD_KIND_EXIT, HD_OP_EXIT);
