@@ -98,6 +98,17 @@ int hd_carried_conflict(const struct hd_op *a, enum hd_effect ea, const struct h
   return 1;
 }
 
+int hd_conflict_alike(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
+  if (a->kind != b->kind || af != bf || a->object != b->object || a->section != b->section) return 0;
+  switch (hd_op_effect(a->kind, af)) {
+    case HD_EFF_NOTIFY:
+    case HD_EFF_NOTIFY_ALL: return !wakes(a) == !wakes(b);
+    case HD_EFF_ARRIVE: return a->barrier.ordered == b->barrier.ordered;
+    case HD_EFF_FINISH: return a->exit.first_ended == b->exit.first_ended;
+    default: return 1;
+  }
+}
+
 /* Objects of these kinds are known by the same addresses: a lock is a lock, and a futex a condition whose wait begins
  * with a look at memory. */
 static inline unsigned family(unsigned object) {

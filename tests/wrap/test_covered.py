@@ -76,9 +76,9 @@ def test_cxx(s):
 
 
 def tables():
-    """Functions of memory, which test_engage.py tests with and without a bug."""
+    """Functions of memory and of streams, which test_engage.py tests with and without a bug."""
     import importlib.util
     spec = importlib.util.spec_from_file_location("engage", os.path.join(HERE, "test_engage.py"))
     engage = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(engage)
-    return [*engage.READS, *engage.WRITES, *engage.HIDDEN, *engage.ALLOC, "valloc", "pvalloc", "malloc_usable_size"]
+    return [*engage.READS, *engage.WRITES, *engage.HIDDEN, *engage.ALLOC, *engage.STREAM, "valloc", "pvalloc", "malloc_usable_size"]

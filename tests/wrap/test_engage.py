@@ -286,6 +286,53 @@ def test_hidden(s, name):
     s.check(not found, "with a lock: " + ", ".join(found))
 
 
+# Functions of stdio: each takes the lock of its stream, f, which is a lock of the schedule.
+STREAM = {
+    "fputc": "fputc('x', f)", "putc": "(putc)('x', f)", "_IO_putc": "_IO_putc('x', f)", "putw": "putw(1, f)",
+    "putchar": "stdout = f, putchar('x')", "getchar": "stdin = f, getchar()", "fputwc": "fputwc('x', f)",
+    "putwc": "(putwc)('x', f)", "putwchar": "stdout = f, putwchar('x')", "fputws": 'fputws(L"x", f)',
+    "fgetc": "fgetc(f)", "getc": "(getc)(f)", "_IO_getc": "_IO_getc(f)", "getw": "getw(f)", "ungetc": "ungetc('x', f)",
+    "fgetwc": "fgetwc(f)", "getwc": "(getwc)(f)", "getwchar": "stdin = f, getwchar()", "ungetwc": "ungetwc('x', f)",
+    "fseek": "fseek(f, 0, SEEK_SET)", "fseeko": "fseeko(f, 0, SEEK_SET)", "fseeko64": "fseeko64(f, 0, SEEK_SET)",
+    "ftell": "ftell(f)", "ftello": "ftello(f)", "ftello64": "ftello64(f)", "fgetpos": "fpos_t at; fgetpos(f, &at)",
+    "fgetpos64": "fpos64_t at; fgetpos64(f, &at)", "fsetpos": "fpos_t at = {0}; fsetpos(f, &at)",
+    "fsetpos64": "fpos64_t at = {0}; fsetpos64(f, &at)", "setvbuf": "setvbuf(f, 0, _IONBF, 0)", "feof": "(feof)(f)",
+    "ferror": "(ferror)(f)", "fwide": "fwide(f, 0)", "freopen": 'freopen("other", "w", f)',
+    "freopen64": 'freopen64("other", "w", f)', "rewind": "rewind(f)", "clearerr": "clearerr(f)", "setbuf": "setbuf(f, 0)",
+    "setbuffer": "setbuffer(f, 0, 0)", "setlinebuf": "setlinebuf(f)", "fclose": "fclose(f)", "fflush": "fflush(f)",
+    "fprintf": 'fprintf(f, "%d", 1)', "fwrite": 'fwrite("x", 1, 1, f)', "fputs": 'fputs("xy", f)',
+    "fread": "char c; fread(&c, 1, 1, f)", "fgets": "char c[4]; fgets(c, 4, f)", "fscanf": 'int n; fscanf(f, "%d", &n)',
+    "flockfile": "flockfile(f); funlockfile(f)",
+}
+
+
+@each(*sorted(STREAM))
+def test_stream(s, name):
+    """The thread takes a mutex and the stream; main the same two, in the same order or in the opposite one."""
+    text = """#include <wchar.h>
+#ifndef _IO_putc /* old names */
+int _IO_putc(int c, FILE *f);
+int _IO_getc(FILE *f);
+#endif
+static FILE *f;
+static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+static void *one(void *arg) { pthread_mutex_lock(&own); %s; pthread_mutex_unlock(&own); return arg; }
+int main(void) {
+  pthread_t t;
+  f = fopen("stream", "w+");
+  pthread_create(&t, 0, one, 0);
+  %s
+  pthread_join(t, 0);
+  return 0;
+}
+"""
+    wrong = "flockfile(f); pthread_mutex_lock(&own); pthread_mutex_unlock(&own); funlockfile(f);"
+    r, found = kinds(s, HEAD + text % (STREAM[name], wrong), "--ignore", "use-after-free")
+    s.is_bug(r, ["deadlock"])
+    r, found = kinds(s, HEAD + text % (STREAM[name], "pthread_mutex_lock(&own); pthread_mutex_unlock(&own);"))
+    s.check(not found, "in the same order: " + ", ".join(found))
+
+
 # ---- operations: seen in the events of a finding ----
 
 EVENTS = {

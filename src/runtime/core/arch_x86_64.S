@@ -146,6 +146,8 @@ hd_arch_entry:
 	ENTRY	sem_trywait
 	ENTRY	sem_getvalue
 	ENTRY	mtx_trylock
+	ENTRY	pthread_testcancel
+	ENTRY	ftrylockfile
 	ENTRY	hd_rt_atomic_begin
 	ENTRY	__VERIFIER_atomic_begin
 

@@ -34,6 +34,7 @@ struct hd_obj {
   uint32_t signals; /* condition: signals that found no waiter */
   struct hd_holder *holders;
   struct hd_obj *next_robust; /* of the same owner */
+  struct hd_stream *stream;   /* whose lock it is (wrap/stream.c) */
   struct hd_vc before;        /* published by readers (read-write lock), or by the last round (barrier) */
   uint32_t init;              /* segment that initialised it while other threads existed, or 0 */
   uint8_t init_op;

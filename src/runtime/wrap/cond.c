@@ -15,6 +15,7 @@
 /* The thread no longer waits for the condition: now it waits for its mutex. */
 static void to_mutex(struct hd_thread *t) {
   struct hd_obj *m = t->wait.mutex;
+  t->cancel.at_point = false; /* it was woken: then it returns, and a signal is not lost */
   t->op.kind = HD_OP_WAKE;
   t->op.object = m->addr;
   hd__pend(m, t);

@@ -8,30 +8,41 @@
 #undef fread_unlocked /* macros, when optimising */
 #undef fwrite_unlocked
 
+/* Makes the call with the lock of the stream (stream.c); `writes`: it is nothing but output. */
+#define LOCKED(f, writes, call)           \
+  hd__stream_begin(f, writes, HD_CALLER); \
+  call;                                   \
+  hd__stream_end(f, HD_CALLER)
+/* Without: whoever else uses the stream races with it. */
+#define UNLOCKED(f, writes, call)                                           \
+  if (hot.active) hd__access_slow((uint64_t)(f), 8, HD_A_WRITE, HD_CALLER); \
+  call
+
 /* ---- blocks and lines ---- */
 
-#define READ_BLOCK(name)                                                             \
+#define READ_BLOCK(name, LOCKS)                                                      \
   HD_EXPORT size_t name(void *restrict p, size_t size, size_t n, FILE *restrict f) { \
     hd__real_init();                                                                 \
-    size_t r = real_##name(p, size, n, f);                                           \
+    LOCKS(f, false, size_t r = real_##name(p, size, n, f));                          \
     WRITES(p, r *size);                                                              \
     return r;                                                                        \
   }
-READ_BLOCK(fread)
-READ_BLOCK(fread_unlocked)
+READ_BLOCK(fread, LOCKED)
+READ_BLOCK(fread_unlocked, UNLOCKED)
 
-#define WRITE_BLOCK(name)                                                                  \
+#define WRITE_BLOCK(name, LOCKS)                                                           \
   HD_EXPORT size_t name(const void *restrict p, size_t size, size_t n, FILE *restrict f) { \
     hd__real_init();                                                                       \
     READS(p, size *n);                                                                     \
-    return real_##name(p, size, n, f);                                                     \
+    LOCKS(f, true, size_t r = real_##name(p, size, n, f));                                 \
+    return r;                                                                              \
   }
-WRITE_BLOCK(fwrite)
-WRITE_BLOCK(fwrite_unlocked)
+WRITE_BLOCK(fwrite, LOCKED)
+WRITE_BLOCK(fwrite_unlocked, UNLOCKED)
 
 HD_EXPORT char *fgets(char *restrict d, int n, FILE *restrict f) {
   hd__real_init();
-  char *r = real_fgets(d, n, f);
+  LOCKED(f, false, char *r = real_fgets(d, n, f));
   if (hot.active && r) WRITES(r, real_strlen(r) + 1);
   return r;
 }
@@ -39,19 +50,21 @@ HD_EXPORT char *fgets(char *restrict d, int n, FILE *restrict f) {
 HD_EXPORT int fputs(const char *restrict s, FILE *restrict f) {
   hd__real_init();
   READS_STRING(s);
-  return real_fputs(s, f);
+  LOCKED(f, true, int r = real_fputs(s, f));
+  return r;
 }
 
 HD_EXPORT int puts(const char *s) {
   hd__real_init();
   READS_STRING(s);
-  return real_puts(s);
+  LOCKED(stdout, true, int r = real_puts(s));
+  return r;
 }
 
 HD_EXPORT void perror(const char *s) {
   hd__real_init();
   READS_STRING(s);
-  real_perror(s);
+  LOCKED(stderr, true, real_perror(s));
 }
 
 /* The buffer and its size are replaced only when the line does not fit. */
@@ -68,7 +81,8 @@ HD_EXPORT ssize_t getline(char **restrict line, size_t *restrict size, FILE *res
   hd__real_init();
   char *old = *line;
   size_t old_size = *size;
-  return line_read(line, size, old, old_size, real_getline(line, size, f), HD_CALLER);
+  LOCKED(f, false, ssize_t r = real_getline(line, size, f));
+  return line_read(line, size, old, old_size, r, HD_CALLER);
 }
 
 #define GET_DELIMITED(name)                                                                     \
@@ -77,7 +91,8 @@ HD_EXPORT ssize_t getline(char **restrict line, size_t *restrict size, FILE *res
     hd__real_init();                                                                            \
     char *old = *line;                                                                          \
     size_t old_size = *size;                                                                    \
-    return line_read(line, size, old, old_size, real_##name(line, size, c, f), HD_CALLER);      \
+    LOCKED(f, false, ssize_t r = real_##name(line, size, c, f));                                \
+    return line_read(line, size, old, old_size, r, HD_CALLER);                                  \
   }
 GET_DELIMITED(getdelim)
 GET_DELIMITED(__getdelim)
@@ -94,7 +109,10 @@ GET_DELIMITED(__getdelim)
 static int print(FILE *f, const char *format, va_list ap, uint64_t pc) {
   hd__real_init();
   if (hot.active) hd__reads_format(format, ap, pc);
-  return real_vfprintf(f, format, ap);
+  hd__stream_begin(f, true, pc);
+  int r = real_vfprintf(f, format, ap);
+  hd__stream_end(f, pc);
+  return r;
 }
 
 static int print_fd(int fd, const char *format, va_list ap, uint64_t pc) {
@@ -145,9 +163,8 @@ CHECKED(__printf_chk, (int flag, const char *format, ...)) {
 
 /* ---- formatted input ---- */
 
-static int scanned(int r, const char *format, va_list ap, uint64_t pc) {
+static void scanned(int r, const char *format, va_list ap, uint64_t pc) {
   hd__writes_format(format, ap, r, pc);
-  return r;
 }
 
 /* Headers redirect fscanf to one of these, by the version of the language. */
@@ -160,7 +177,8 @@ static int scanned(int r, const char *format, va_list ap, uint64_t pc) {
     hd__real_init();                                                                                         \
     va_list again;                                                                                           \
     va_copy(again, ap);                                                                                      \
-    int r = scanned(real_##prefix##vfscanf(f, format, ap), format, again, HD_CALLER);                        \
+    LOCKED(f, false, int r = real_##prefix##vfscanf(f, format, ap));                                         \
+    scanned(r, format, again, HD_CALLER);                                                                    \
     va_end(again);                                                                                           \
     return r;                                                                                                \
   }                                                                                                          \
@@ -168,7 +186,8 @@ static int scanned(int r, const char *format, va_list ap, uint64_t pc) {
     hd__real_init();                                                                                         \
     va_list again;                                                                                           \
     va_copy(again, ap);                                                                                      \
-    int r = scanned(real_##prefix##vfscanf(stdin, format, ap), format, again, HD_CALLER);                    \
+    LOCKED(stdin, false, int r = real_##prefix##vfscanf(stdin, format, ap));                                 \
+    scanned(r, format, again, HD_CALLER);                                                                    \
     va_end(again);                                                                                           \
     return r;                                                                                                \
   }                                                                                                          \
@@ -177,7 +196,8 @@ static int scanned(int r, const char *format, va_list ap, uint64_t pc) {
     hd__real_init();                                                                                         \
     va_start(ap, format);                                                                                    \
     va_copy(again, ap);                                                                                      \
-    int r = scanned(real_##prefix##vfscanf(f, format, ap), format, again, HD_CALLER);                        \
+    LOCKED(f, false, int r = real_##prefix##vfscanf(f, format, ap));                                         \
+    scanned(r, format, again, HD_CALLER);                                                                    \
     va_end(again);                                                                                           \
     va_end(ap);                                                                                              \
     return r;                                                                                                \
@@ -187,7 +207,8 @@ static int scanned(int r, const char *format, va_list ap, uint64_t pc) {
     hd__real_init();                                                                                         \
     va_start(ap, format);                                                                                    \
     va_copy(again, ap);                                                                                      \
-    int r = scanned(real_##prefix##vfscanf(stdin, format, ap), format, again, HD_CALLER);                    \
+    LOCKED(stdin, false, int r = real_##prefix##vfscanf(stdin, format, ap));                                 \
+    scanned(r, format, again, HD_CALLER);                                                                    \
     va_end(again);                                                                                           \
     va_end(ap);                                                                                              \
     return r;                                                                                                \

@@ -112,6 +112,7 @@ _Noreturn void hd__thread_exit(void *ret) {
   t->exit.begun = true;
   hot.call = t->calls;
   hd__mutexes_abandon();
+  hd__streams_abandon();
   t->section = 0;
   hd__section_leave();
   hd__point_open(HD_OP_EXIT, t->id, 0, 0);

@@ -65,6 +65,14 @@ void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc);
 /* The running thread ends: its robust mutexes become free and inconsistent. */
 void hd__mutexes_abandon(void);
 
+/* ---- streams (stream.c) ---- */
+
+/* A function of stdio works on the stream; `writes`: nothing but output. For wrappers of such functions. */
+void hd__stream_begin(FILE *f, bool writes, uint64_t pc);
+void hd__stream_end(FILE *f, uint64_t pc);
+/* The running thread ends in the middle of such functions. */
+void hd__streams_abandon(void);
+
 /* ---- threads ---- */
 
 int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg,
@@ -82,8 +90,17 @@ void hd__keys_begin(void);
 
 /* ---- cancellation (cleanup.c) ---- */
 
-/* The running thread is at a cancellation point: returns if it was not cancelled. */
+/* The running thread is at a cancellation point that is an operation: returns if it was not cancelled before. */
 void hd__test_cancel(void);
+/* It is at one that is no operation otherwise. */
+void hd__cancel_point(uint64_t pc);
+/* Whether hd__cancel_point has anything to do. */
+bool hd__cancel_matters(void);
+/* Whether libc made the system call that the running thread is in as a cancellation point. */
+bool hd__libc_cancels(void);
+/* The thread, which can be cancelled at any moment, writes memory. */
+void hd__cancel_write(uint64_t addr, uint64_t size, uint64_t pc);
+void hd__cancel_init(void);
 /* hd__step where the thread may be cancelled. Returns true when it was: the caller cleans up and calls hd__cancel. */
 bool hd__step_cancel(void);
 _Noreturn void hd__cancel(void);
