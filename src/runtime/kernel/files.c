@@ -372,9 +372,49 @@ static bool asks_no_name(const struct call *c, const long *a) {
 /* Whether it matters which number the call gets. */
 static bool takes_number(const struct call *c) { return c->what == OPEN && rt.nunjoined && hd__fds_lowest(); }
 
+/* ---- FIFOs ---- */
+
+/* Whether the call opens one side of a FIFO, and waits for the other. */
+static bool opens_fifo(const struct call *c, long nr, const long *a, char *path) {
+  struct stat st;
+  long flags = c->what == OPEN ? open_flags(nr, a) : O_NONBLOCK;
+  if ((flags & (O_NONBLOCK | O_PATH)) || (flags & O_ACCMODE) == O_RDWR || !path_of(c, false, a, path))
+    return false;
+  return hd_sys3(SYS_stat, path, &st, 0) == 0 && S_ISFIFO(st.st_mode);
+}
+
+static long open_side(const char *path, long flags) {
+  return hd__fd_opened(hd_sys4(SYS_openat, AT_FDCWD, path, flags, 0), NULL);
+}
+
+/* First the own side is there, then the other one is waited for. A writer cannot be without a reader: it stands in with
+ * both sides until there is one. */
+static long open_fifo(const char *path, long flags, uint64_t pc) {
+  bool writes = (flags & O_ACCMODE) == O_WRONLY;
+  hd__io_world(HD_OP_IOCHANGE, 0, 0xffff, -1, pc);
+  long fd = open_side(path, (writes ? (flags & ~O_ACCMODE) | O_RDWR : flags) | O_NONBLOCK);
+  struct hd_desc *d = fd < 0 ? NULL : hd__fd(fd);
+  if (d && !d->chan->came[writes]) d->chan->came[writes] = (uint32_t)rt.events + 1;
+  hd__io_done(false);
+  if (!d) return fd;
+  hd__fifo_wait(fd, writes, pc);
+  if (!writes) {
+    hd_sys3(SYS_fcntl, fd, F_SETFL, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_CLOEXEC));
+    return fd;
+  }
+  long side = hd_sys4(SYS_openat, AT_FDCWD, path, flags | O_NONBLOCK, 0);
+  if (side < 0) return side;
+  hd_sys3(SYS_fcntl, side, F_SETFL, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_CLOEXEC));
+  hd_sys3(SYS_dup3, side, fd, flags & O_CLOEXEC); /* in place of what stood in */
+  hd_sys3(SYS_close, side, 0, 0);
+  return fd;
+}
+
 bool hd__names_is_op(long nr, const long *a) {
   static struct hd_touch touched;
+  char path[HD_PATH_MAX];
   const struct call *c = find(nr);
+  if (c && c->what == OPEN && opens_fifo(c, nr, a, path)) return true;
   if (c && takes_number(c)) return true;
   if (!c || asks_no_name(c, a)) return false;
   bool w = changes_names(c, nr, a);
@@ -387,6 +427,8 @@ long hd__names_serve(long nr, const long *a) { return change(find(nr), nr, a); }
 
 long hd__names_call(long nr, const long *a, uint64_t pc) {
   const struct call *c = find(nr);
+  char path[HD_PATH_MAX];
+  if (opens_fifo(c, nr, a, path)) return open_fifo(path, open_flags(nr, a), pc);
   bool w = changes_names(c, nr, a);
   bool contents =
       c->what == TRUNCATE || takes_number(c) || (c->what == OPEN && (open_flags(nr, a) & O_TRUNC));

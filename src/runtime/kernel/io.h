@@ -22,7 +22,9 @@ enum hd_io_kind {
   HD_IO_EVENT,
   HD_IO_TIMER,
   HD_IO_EPOLL,
-  HD_IO_CHILD, /* a child process */
+  HD_IO_CHILD,  /* a child process */
+  HD_IO_DEVICE, /* what may wait and is not listed above: terminals, inotify, io_uring */
+  HD_IO_QUEUE,  /* a POSIX message queue */
 };
 
 struct hd_interest {
@@ -49,6 +51,7 @@ struct hd_chan {
   bool streamed;         /* output went there by streams */
   bool created, saved;   /* created by this execution; its contents are in the undo log */
   struct hd_file_lock *locks;
+  uint32_t came[2]; /* FIFO: when a reader, a writer opened it, an event counted from 1 */
   struct hd_touch touch;
 };
 
@@ -209,6 +212,14 @@ bool hd__record_lock(long command); /* of fcntl */
 long hd__record_lock_call(const long *a, uint64_t pc);
 /* A number of the description is closed; `last`: there is no other. */
 void hd__locks_closed(struct hd_desc *d, bool last);
+
+/* ---- io_move.c ---- */
+
+long hd__move_call(long nr, long *a, uint64_t pc);
+/* A FIFO was opened: waits for its other side. */
+void hd__fifo_wait(long fd, bool writes, uint64_t pc);
+bool hd__ipc_is_op(long nr);
+long hd__ipc_call(long nr, long *a, uint64_t pc);
 
 /* ---- child.c ---- */
 

@@ -28,6 +28,7 @@
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* The classes of calls (model/syscalls.h), and one more: */
 #define FLAGS 100 /* changes the flags of the description */
@@ -124,6 +125,7 @@ bool hd__io_is_op(long nr, const long *a) {
   if (what < IN || (what > HD_CALL_OPENS && what != FLAGS)) return false;
   if (what == HD_CALL_OPENS) return rt.nunjoined && hd__fds_lowest();
   if (what == HD_CALL_RANGE) return rt.nunjoined;
+  if (what == HD_CALL_MOVE) return true;
   long fd = a[hd_syscall(nr)->fd];
   if (fd < 0 || fd >= HD_FDS || hd__fd_random(fd)) return false;
   struct hd_desc *d = hd__fd(fd);
@@ -141,7 +143,7 @@ bool hd__io_is_op(long nr, const long *a) {
   if (what == HD_CALL_DUP && nr == SYS_fcntl && a[2] && rt.nunjoined)
     hd__fd_stale(); /* so are numbers from a limit on */
   hd__fd_check_number(fd);
-  if (what == IN || what == HD_CALL_MOVE || (what == LOOK && nr != SYS_fstat)) hd__file_read(d);
+  if (what == IN || (what == LOOK && nr != SYS_fstat)) hd__file_read(d);
   bool op = hd__fd_used(fd, d, use_of(what)) | contends(d, what, a) | always(d, what, fd);
   return op || (rt.nunjoined && hd__fds_lowest());
 }
@@ -154,6 +156,17 @@ void hd__io_closed(struct hd_io *o) {
   o->reads = d ? d->life : 0x4000;
   o->writes = 0;
   o->n = 0;
+}
+
+static bool of_queue(long nr) { return nr == SYS_mq_timedsend || nr == SYS_mq_timedreceive; }
+
+/* How long a call on a message queue waits: its limit is a point in time. */
+static uint64_t queue_timeout(const long *a) {
+  const struct timespec *t = (const struct timespec *)a[4];
+  if (!t) return HD_FOREVER;
+  uint64_t at = (uint64_t)t->tv_sec * 1000000000ull + (uint64_t)t->tv_nsec;
+  uint64_t now = rt.now + hd__clock_zero(CLOCK_REALTIME);
+  return at > now ? at - now : 0;
 }
 
 static bool waits(const struct hd_desc *d, unsigned what, long nr, const long *a) {
@@ -197,6 +210,7 @@ static void aim(struct hd_io *o) {
   o->n = 0;
   if (o->what != IN && o->what != OUT) return;
   if (d->limit[o->what == OUT]) o->timeout = d->limit[o->what == OUT];
+  if (of_queue(o->nr)) o->timeout = queue_timeout(o->a);
   if ((o->what == OUT && !d->polled) || !waits(d, o->what, o->nr, o->a)) return;
   o->enters = hd__fd_contended(o->fd, d);
   o->n = !o->enters;
@@ -211,6 +225,8 @@ static struct hd_io prepare(unsigned what, long nr, const long *a, uint64_t pc) 
                     .nr = nr,
                     .what = (uint8_t)what};
   aim(&o);
+  if (o.d && o.d->kind == HD_IO_QUEUE && rt.nunjoined) /* other processes may use it too */
+    hd__inexact(HD_INEXACT_SYSCALL, pc | (uint64_t)nr << HD_INEXACT_DETAIL);
   o.kind = what == IN ? HD_OP_IOREAD : what == OUT ? HD_OP_IOWRITE : o.writes ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
   return o;
 }
@@ -273,6 +289,7 @@ static long receive(long nr, long *a, uint64_t pc) {
       hd__io_retry(&o);
       continue;
     }
+    if (r == -EAGAIN && late && of_queue(nr)) r = -ETIMEDOUT;
     leave(&o, part[0], late || (d && d->late));
     if (d) d->late = false;
     if (nr == SYS_recvmsg) take_rights(a, r);
@@ -352,6 +369,7 @@ static long transmit(long nr, long *a, uint64_t pc) {
       hd__io_retry(&o);
       continue;
     }
+    if (r == -EAGAIN && late && of_queue(nr)) r = -ETIMEDOUT;
     bool blocking = o.n || o.enters;
     long left = gathered ? 0 : part[2] - r;
     if (gathered && r > 0) {
@@ -408,6 +426,7 @@ long hd__io_call(long nr, long *a, uint64_t pc) {
     case IN: return receive(nr, a, pc);
     case OUT: return transmit(nr, a, pc);
     case HD_CALL_LOCK: return nr == SYS_flock ? hd__flock_call(a, pc) : hd__record_lock_call(a, pc);
+    case HD_CALL_MOVE: return hd__move_call(nr, a, pc);
     case HD_CALL_OPENS:
     case HD_CALL_DUP2:
     case HD_CALL_RANGE: return anywhere(what, nr, a, pc);

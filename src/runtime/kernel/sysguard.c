@@ -93,11 +93,9 @@ static const struct {
   const char *name;
 } blocking[] = {
     {SYS_rt_sigtimedwait, "sigwait"},
-    {SYS_msgrcv, "msgrcv"},
-    {SYS_semop, "semop"},
-    {SYS_semtimedop, "semtimedop"},
-    {SYS_mq_timedreceive, "mq_receive"},
-    {SYS_mq_timedsend, "mq_send"},
+    {SYS_futex_waitv, "futex_waitv"},
+    {SYS_io_getevents, "io_getevents"},
+    {SYS_io_pgetevents, "io_pgetevents"},
 };
 
 static void check_blocking(long nr) {
@@ -268,8 +266,9 @@ static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspen
 
 static bool is_operation(long nr, const long *a) {
   return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr) || hd__socket_is_op(nr) ||
-         hd__child_is_op(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_is_op(a)) ||
-         nr == SYS_nanosleep || nr == SYS_clock_nanosleep || suspends(nr);
+         hd__child_is_op(nr) || hd__ipc_is_op(nr) || ends(nr) || kills(nr) ||
+         (nr == SYS_futex && hd__futex_is_op(a)) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep ||
+         suspends(nr);
 }
 
 static long sleep_call(long nr, const long *a, uint64_t pc) {
@@ -289,7 +288,9 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   if (kills(nr)) return do_kill(nr, a, pc);
   if (suspends(nr)) return hd__signal_suspend(nr == SYS_pause ? NULL : (const sigset_t *)a[0], pc);
   if (nr == SYS_futex) return hd__futex_call(a, pc);
+  check_known(nr);
   if (hd__child_is_op(nr)) return hd__child_call(nr, a, pc);
+  if (hd__ipc_is_op(nr)) return hd__ipc_call(nr, a, pc);
   if (hd__wait_is_op(nr)) return hd__wait_call(nr, a, pc);
   if (hd__socket_is_op(nr)) return hd__socket_call(nr, a, pc);
   if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_call(nr, a, pc));
@@ -333,6 +334,11 @@ long hd__serve(long nr, long *a) {
     case SYS_signalfd4:
     case SYS_inotify_init:
     case SYS_inotify_init1:
+    case SYS_mq_open:
+    case SYS_io_uring_setup:
+    case SYS_userfaultfd:
+    case SYS_fanotify_init:
+    case SYS_perf_event_open:
     case SYS_pidfd_open: return hd__fd_opened(hd__plain(nr, a), NULL);
     case SYS_eventfd:
     case SYS_eventfd2: return made(hd__plain(nr, a), HD_IO_EVENT);
