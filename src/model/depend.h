@@ -36,6 +36,9 @@ static inline int hd_ends_conflict(const struct hd_op *a, const struct hd_op *b)
   return a->exit.first_ended || b->exit.first_ended || a->object == 0 || b->object == 0;
 }
 
+/* Whether everything that conflicts with one of them on their object conflicts with the other too. */
+int hd_conflict_alike(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf);
+
 /* Whether entering an atomic section depends on the operation (order_section.c, invariant 2). */
 static inline int hd_meets_sections(const struct hd_op *op) {
   return op->section == HD_SECTION_ENTERS || hd_op_is(op->kind, HD_TRAIT_SECTION);

@@ -125,8 +125,30 @@ void hd__meet(struct hd_work *w, uint32_t e) {
 void hd__remember(struct hd_work *w, struct hd_tobj *o) {
   if (w->f == HD_NONE) return;
   struct hd_link *l = hd_order_get(w->t, sizeof *l);
-  *l = (struct hd_link){w->f, 0, 0, o->list};
+  *l = (struct hd_link){.ev = w->f, .next = o->list};
   o->list = l;
+}
+
+/* Takes the link after prev out of the list; prev is NULL: the first. */
+static void unlink_after(struct hd_work *w, struct hd_tobj *o, struct hd_link *prev) {
+  if (!prev) {
+    o->list = o->list->next;
+  } else {
+    hd_order_save(w->t, &prev->next, sizeof prev->next);
+    prev->next = prev->next->next;
+  }
+}
+
+void hd__remember_last(struct hd_work *w, struct hd_tobj *o) {
+  if (w->f == HD_NONE) return;
+  struct hd_link *prev = NULL;
+  for (struct hd_link *l = o->list; l; prev = l, l = l->next) {
+    const struct hd_ev *e = &w->t->ev[l->ev];
+    if (e->op.thread != w->op->thread || !hd_conflict_alike(&e->op, e->flags, w->op, w->flags)) continue;
+    unlink_after(w, o, prev);
+    break;
+  }
+  hd__remember(w, o);
 }
 
 /* What the operation does to a condition or futex. */
@@ -190,7 +212,7 @@ static void on_lock(struct hd_work *w, uint64_t at, enum hd_effect effect) {
         meet_rival(w, o);
         if (o->release != HD_NONE) hd__join(w, o->release);
       }
-      hd__remember(w, o);
+      hd__remember_last(w, o);
       break;
     case HD_EFF_RELEASE:
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
@@ -219,19 +241,33 @@ static void on_queue(struct hd_work *w, enum hd_effect b) {
         hd_carried_conflict(&e->op, a, w->op, b))
       hd__meet(w, l->ev);
   }
-  hd__remember(w, o);
+  hd__remember_last(w, o);
 }
 
+/* The list keeps no access that a later one stands for: whatever conflicts with it conflicts with the later one too,
+ * which happened after it. That is a write of the same bytes or more, and for a read also a read by the same thread. */
 static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int write) {
   struct hd_tobj *o = hd__tobj(w->t, granule * 4 + 3);
+  struct hd_link *prev = NULL;
+  int adds =
+      w->f != HD_NONE && (write || w->op->section != HD_SECTION_INSIDE); /* nothing meets a read inside */
   for (struct hd_link *l = o->list; l; l = l->next) {
-    if (!(l->mask & mask)) continue;
-    if (w->t->ev[l->ev].op.thread != w->op->thread && (write || l->write)) hd__meet(w, l->ev);
-    if (l->write && hd_memory_hides(l->mask, mask)) break;
+    int same = w->t->ev[l->ev].op.thread == w->op->thread, last = 0;
+    if (l->mask & mask) {
+      if (!same && (write || l->write)) hd__meet(w, l->ev);
+      last = l->write && hd_memory_hides(l->mask, mask);
+      if (adds && !(l->mask & ~mask) && (write || (same && !l->write)))
+        unlink_after(w, o, prev);
+      else
+        prev = l;
+      if (last) break;
+    } else {
+      prev = l;
+    }
   }
-  if (w->f == HD_NONE) return;
+  if (!adds) return;
   struct hd_link *l = hd_order_get(w->t, sizeof *l);
-  *l = (struct hd_link){w->f, mask, (uint8_t)write, o->list};
+  *l = (struct hd_link){.ev = w->f, .mask = mask, .write = (uint8_t)write, .next = o->list};
   o->list = l;
 }
 
@@ -272,7 +308,7 @@ static void on_spin(struct hd_work *w) {
   struct hd_tobj *o = hd__tobj(w->t, op->object * 4 + 1);
   struct hd_link *l =
       hd_order_get(w->t, sizeof *l); /* ... or a look at a lock, which the next taking of it would end */
-  *l = (struct hd_link){w->f, 0, 0, o->spins};
+  *l = (struct hd_link){.ev = w->f, .next = o->spins};
   o->spins = l;
 }
 
@@ -453,9 +489,9 @@ static void queue(struct hd_order *t, uint32_t f, enum hd_effect effect) {
 
 /* What follows from an executed event: who can go on because of it, and who waits. Of most, nothing does. */
 #define BIT(effect) HD_EFFECT_BIT(HD_EFF_##effect)
-#define ENABLING                                                                                           \
-  (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(QUEUE) | BIT(UNQUEUE) | BIT(RETURN) | \
-   BIT(ARRIVE) | BIT(LEAVE) | BIT(INIT))
+#define ENABLING                                                                                 \
+  (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(NOTIFY_SOME) | BIT(QUEUE) | \
+   BIT(UNQUEUE) | BIT(RETURN) | BIT(ARRIVE) | BIT(LEAVE) | BIT(INIT))
 
 static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   const struct hd_op *op = &t->ev[f].op;
@@ -474,6 +510,10 @@ static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
     case HD_EFF_NOTIFY_ALL:
       for (uint32_t i = 0; i < t->nthreads; i++)
         if (t->waits[i] == op->object) wake(t, f, i);
+      break;
+    case HD_EFF_NOTIFY_SOME:
+      for (uint32_t i = 0; i < t->nthreads && i < 64; i++)
+        if (op->wake.set >> i & 1) wake(t, f, i);
       break;
     case HD_EFF_QUEUE:
     case HD_EFF_UNQUEUE:

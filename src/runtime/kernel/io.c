@@ -149,15 +149,14 @@ static void update_all(void) {
 
 /* ---- one operation ---- */
 
-/* Calls that wait are cancellation points. */
-static bool may_cancel(const struct hd_thread *t, unsigned kind) {
-  return t->sys.context && !t->cancel.disabled && hd_op_is(kind, HD_TRAIT_CANCEL);
+static bool may_cancel(const struct hd_thread *t) {
+  return t->sys.context && t->sys.point && !t->cancel.disabled;
 }
 
 bool hd__io_point(struct hd_io *o) {
   struct hd_thread *t = rt.cur;
-  bool cancels = may_cancel(t, o->kind), cancelled = false;
-  if (cancels && t->cancel.requested) hd__syscall_cancelled();
+  bool cancels = may_cancel(t), cancelled = false;
+  if (cancels) hd__test_cancel();
   if (o->aim) o->aim(o);
   t->op = (struct hd_op){.kind = o->kind,
                          .thread = t->id,
@@ -181,17 +180,14 @@ bool hd__io_point(struct hd_io *o) {
   rt.nio--;
   t->sys.io = NULL;
   hd__deadline_clear(t);
-  if (cancelled) hd__syscall_cancelled();
+  if (cancelled) hd__cancel();
   bool late = t->timer.expired;
   t->timer.expired = false;
   struct hd_op unused;
   early = any_time && !ready(o, &unused);
   if (early) {
     late = true;
-    t->timer.early++;
-    hd__deadline_in(t, o->timeout);
-    hd__deadline_clear(t);
-    if (t->timer.clock < t->timer.deadline) t->timer.clock = t->timer.deadline;
+    hd__early_in(o->timeout);
   }
   if (o->n > 1 || o->interest) list_enablers(o, &t->op);
   return late;

@@ -58,6 +58,10 @@ void hd__sysguard_begin(void);
 /* The running thread was cancelled in a system call, from which it does not return. */
 _Noreturn void hd__syscall_cancelled(void);
 void hd__vdso_init(void);
+/* Whether reading the time stamp counter is a fault that hd__tsc_fault serves. Processes inherit it, also those that
+ * execute another program. */
+void hd__tsc_trap(bool on);
+bool hd__tsc_fault(ucontext_t *uc);
 /* Kills the children of the last execution. */
 void hd__children_begin(void);
 

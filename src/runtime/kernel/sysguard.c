@@ -144,11 +144,14 @@ static long virtual_gettimeofday(const long *a) {
   return 0;
 }
 
-/* Resource usage varies from run to run: report none. */
+/* Resource usage varies from run to run: report none but time, which a loop may wait for. */
 static long virtual_usage(long nr, const long *a) {
   struct rusage *r = (struct rusage *)a[1];
   long e = hd__plain(nr, a);
-  if (e == 0) hd__zero(r, sizeof *r);
+  if (e) return e;
+  uint64_t us = hd__read_time() / 1000;
+  hd__zero(r, sizeof *r);
+  r->ru_utime = (struct timeval){(time_t)(us / 1000000), (suseconds_t)(us % 1000000)};
   return e;
 }
 
@@ -410,9 +413,21 @@ static void hd_rt_syscall(ucontext_t *uc) {
   long a[6], nr = hd_sig_sysno(uc);
   hd_sig_sysargs(uc, a);
   rt.cur->sys.context = uc;
+  rt.cur->sys.point = hd__libc_cancels();
   hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
   rt.cur->sys.context = NULL;
   keep_mask(uc); /* not the interrupted one: others have run */
+}
+
+/* A call that is a cancellation point and no operation otherwise. Runs on the thread's own stack; the call itself is
+ * served in the handler, when it is made again. */
+static void hd_rt_before_point(ucontext_t *uc) {
+  rt.cur->sys.context = uc;
+  hd__cancel_point(hot.syscall_pc);
+  rt.cur->sys.context = NULL;
+  rt.cur->sys.tested = true;
+  hd_sig_again(uc);
+  keep_mask(uc);
 }
 
 /* A fork copies what all threads have done so far, so it is ordered with what they do. Runs on the thread's own
@@ -449,7 +464,11 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   if (is_operation(info->si_syscall, a)) {
     if (!hd__on_signal_stack(hd_sig_sp(uc))) hd_arch_leave_handler(uc, hd_rt_syscall);
     if (ends(info->si_syscall)) serve_step(info->si_syscall, a, hot.syscall_pc);
+  } else if (!rt.cur->sys.tested && hd__libc_cancels() && hd__cancel_matters() &&
+             !hd__on_signal_stack(hd_sig_sp(uc))) {
+    hd_arch_leave_handler(uc, hd_rt_before_point);
   }
+  rt.cur->sys.tested = false;
   hd_sig_set_result(uc, hd__serve(info->si_syscall, a));
   if (info->si_syscall == SYS_rt_sigprocmask) keep_mask(uc);
 }
@@ -465,6 +484,7 @@ void hd__sysguard_enable(void) {
 void hd__sysguard_init(void) {
   hd__segment_of((uint64_t)on_syscall, &text_lo, &text_hi);
   hd__signal_install(SIGSYS, on_syscall);
+  hd__cancel_init();
   brk_start = (uint64_t)hd_sys3(SYS_brk, 0, 0, 0);
   cwd_fd = (int)hd_sys4(SYS_openat, AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
   if (cwd_fd >= 0 && cwd_fd < 900) { /* above the program's own descriptors */

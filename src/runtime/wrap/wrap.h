@@ -90,8 +90,17 @@ void hd__keys_begin(void);
 
 /* ---- cancellation (cleanup.c) ---- */
 
-/* The running thread is at a cancellation point: returns if it was not cancelled. */
+/* The running thread is at a cancellation point that is an operation: returns if it was not cancelled before. */
 void hd__test_cancel(void);
+/* It is at one that is no operation otherwise. */
+void hd__cancel_point(uint64_t pc);
+/* Whether hd__cancel_point has anything to do. */
+bool hd__cancel_matters(void);
+/* Whether libc made the system call that the running thread is in as a cancellation point. */
+bool hd__libc_cancels(void);
+/* The thread, which can be cancelled at any moment, writes memory. */
+void hd__cancel_write(uint64_t addr, uint64_t size, uint64_t pc);
+void hd__cancel_init(void);
 /* hd__step where the thread may be cancelled. Returns true when it was: the caller cleans up and calls hd__cancel. */
 bool hd__step_cancel(void);
 _Noreturn void hd__cancel(void);
@@ -104,11 +113,22 @@ void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc);
 
 /* ---- time ---- */
 
+/* The time that the running thread sees, in virtual nanoseconds; and reading a clock, which takes time. */
+uint64_t hd__time(void);
+uint64_t hd__read_time(void);
+/* Whether the running thread sees that time or a later one. */
+bool hd__past(clockid_t clock, const struct timespec *at);
 /* Whether a timed wait of the running thread, at pc, may end before its time. */
 bool hd__any_time(uint64_t pc);
+/* Whether a timed operation does not wait: its time is over, or it may end before its time. */
+bool hd__at_once(clockid_t clock, const struct timespec *at, uint64_t pc);
+/* The same for a wait in a queue, which starts all the same: the thread may be woken before it gives up. */
+bool hd__gives_up(clockid_t clock, const struct timespec *at, uint64_t pc);
 /* The wait ends now. If it is `blocked` it ends early: the clock that the thread sees moves to its deadline. Returns
  * `blocked`. */
 bool hd__early(bool blocked, clockid_t clock, const struct timespec *at);
+/* A wait with a limit of that length ends early. */
+void hd__early_in(uint64_t ns);
 void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);
 void hd__deadline_in(struct hd_thread *t, uint64_t ns);
 void hd__deadline_clear(struct hd_thread *t);
