@@ -410,6 +410,31 @@ static long open_fifo(const char *path, long flags, uint64_t pc) {
   return fd;
 }
 
+/* ---- what a name refers to ---- */
+
+/* The open file at the path, if there is one. */
+static struct hd_chan *file_at(const struct call *c, const long *a) {
+  char path[HD_PATH_MAX];
+  struct stat st;
+  if (!rt.nunjoined || c->path < 0 || !path_of(c, false, a, path) || hd_sys3(SYS_stat, path, &st, 0) < 0)
+    return NULL;
+  return known(&st);
+}
+
+/* The facets of the file that the call reads and writes, besides its name. */
+static void facets(const struct call *c, long nr, const long *a, uint16_t *reads, uint16_t *writes) {
+  bool shortens = c->what == TRUNCATE || (c->what == OPEN && (open_flags(nr, a) & O_TRUNC));
+  *reads = c->what == LOOK ? HD_FACET_CONTENTS | HD_FACET_STATUS : 0;
+  *writes = shortens ? HD_FACET_CONTENTS : c->what == OPEN || c->what == LOOK ? 0 : HD_FACET_STATUS;
+}
+
+static bool contends_for_file(const struct call *c, long nr, const long *a) {
+  uint16_t reads, writes;
+  facets(c, nr, a, &reads, &writes);
+  struct hd_chan *file = reads || writes ? file_at(c, a) : NULL;
+  return file && hd__file_contended(&file->touch, file->object, reads, writes);
+}
+
 bool hd__names_is_op(long nr, const long *a) {
   static struct hd_touch touched;
   char path[HD_PATH_MAX];
@@ -418,7 +443,7 @@ bool hd__names_is_op(long nr, const long *a) {
   if (c && takes_number(c)) return true;
   if (!c || asks_no_name(c, a)) return false;
   bool w = changes_names(c, nr, a);
-  return hd__file_contended(&touched, NAMES, !w, w);
+  return hd__file_contended(&touched, NAMES, !w, w) | contends_for_file(c, nr, a);
 }
 
 bool hd__names_serves(long nr) { return find(nr) != NULL; }
@@ -429,16 +454,21 @@ long hd__names_call(long nr, const long *a, uint64_t pc) {
   const struct call *c = find(nr);
   char path[HD_PATH_MAX];
   if (opens_fifo(c, nr, a, path)) return open_fifo(path, open_flags(nr, a), pc);
-  bool w = changes_names(c, nr, a);
-  bool contents =
-      c->what == TRUNCATE || takes_number(c) || (c->what == OPEN && (open_flags(nr, a) & O_TRUNC));
-  struct hd_io o = {.kind = w || contents ? HD_OP_IOCHANGE : HD_OP_IOLOOK,
-                    .object = contents ? 0 : NAMES,
-                    .reads = !w,
-                    .writes = contents ? 0xffff : w,
-                    .fd = -1,
-                    .timeout = HD_FOREVER,
-                    .pc = pc};
+  bool w = changes_names(c, nr, a), numbers = takes_number(c);
+  struct hd_io o = {.object = NAMES, .reads = !w, .writes = w, .fd = -1, .timeout = HD_FOREVER, .pc = pc};
+  uint16_t reads, writes;
+  facets(c, nr, a, &reads, &writes);
+  struct hd_chan *file = file_at(c, a);
+  if (file && (reads || writes)) {
+    o.object = 0; /* the name and the file */
+    o.reads |= reads;
+    o.writes |= writes;
+  }
+  if (numbers || c->what == TRUNCATE || (c->what == OPEN && (open_flags(nr, a) & O_TRUNC))) {
+    o.object = 0;
+    o.writes = 0xffff;
+  }
+  o.kind = o.writes ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
   hd__io_point(&o);
   long r = change(c, nr, a);
   hd__io_done(false);

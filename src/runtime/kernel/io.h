@@ -11,6 +11,10 @@
 
 #include "runtime/core/thread.h"
 
+/* Facets of a file; between these are those of its descriptions: offsets, and whether they are open (HD_IO_LIFE). */
+#define HD_FACET_CONTENTS 1
+#define HD_FACET_STATUS 0x8000 /* names, mode, owner */
+
 #define HD_FDS 1024
 #define HD_FD_OWN 900 /* from here on: the runtime's own */
 
@@ -196,6 +200,8 @@ void hd__io_unaccepted(const struct hd_desc *d);
 /* Whether the call (read, write, recv, send, ...) is an operation of the schedule: others can observe it. */
 bool hd__io_is_op(long nr, const long *a);
 long hd__io_call(long nr, long *a, uint64_t pc);
+/* Whether the call names a descriptor and no path. */
+bool hd__io_takes(long nr, const long *a);
 /* The operation concerns a closed number: what that depends on. */
 void hd__io_closed(struct hd_io *o);
 /* Serves a call that is no operation, or whose turn it is (sysguard.c). */
@@ -216,6 +222,8 @@ void hd__locks_closed(struct hd_desc *d, bool last);
 /* ---- io_move.c ---- */
 
 long hd__move_call(long nr, long *a, uint64_t pc);
+/* Such a call is made: others may contend for its files. */
+void hd__move_touch(long nr, const long *a);
 /* A FIFO was opened: waits for its other side. */
 void hd__fifo_wait(long fd, bool writes, uint64_t pc);
 bool hd__ipc_is_op(long nr);
@@ -267,6 +275,10 @@ long hd__socket_call(long nr, long *a, uint64_t pc);
 long hd__socket_create(const long *a);
 long hd__socket_pair(const long *a);
 long hd__socket_option(long *a);
+long hd__socket_query(const long *a);
+/* Replaces the number of this process by the one that it knows. */
+struct ucred;
+void hd__socket_credentials(struct ucred *c);
 /* After a send: waits until the kernel has delivered it to the other end, if that is in this process. */
 void hd__socket_settle(struct hd_desc *d, long sent, int waiting);
 int hd__socket_waiting(const struct hd_desc *d); /* bytes that the other end has not read */

@@ -82,6 +82,14 @@ static long transfer(long nr, const long *a) {
   return r;
 }
 
+void hd__move_touch(long nr, const long *a) {
+  struct hd_desc *in = in_of(nr, a) >= 0 ? hd__fd(in_of(nr, a)) : NULL, *out = hd__fd(out_of(nr, a));
+  if (in) hd__file_read(in);
+  if (in && in->kind == HD_IO_FILE)
+    hd__file_contended(&in->chan->touch, in->chan->object, HD_FACET_CONTENTS, in->in);
+  if (out && out->kind == HD_IO_FILE) hd__file_contended(&out->chan->touch, out->chan->object, 0, out->out);
+}
+
 long hd__move_call(long nr, long *a, uint64_t pc) {
   struct move m = {.io = {.kind = HD_OP_IOWRITE,
                           .writes = 0xffff,

@@ -296,7 +296,7 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   if (hd__ipc_is_op(nr)) return hd__ipc_call(nr, a, pc);
   if (hd__wait_is_op(nr)) return hd__wait_call(nr, a, pc);
   if (hd__socket_is_op(nr)) return hd__socket_call(nr, a, pc);
-  if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_call(nr, a, pc));
+  if (hd__names_serves(nr) && !hd__io_takes(nr, a)) return names_opened(nr, a, hd__names_call(nr, a, pc));
   if (nr == SYS_nanosleep || nr == SYS_clock_nanosleep) return sleep_call(nr, a, pc);
   return hd__io_call(nr, a, pc);
 }
@@ -352,6 +352,7 @@ long hd__serve(long nr, long *a) {
     case SYS_socket: return hd__socket_create(a);
     case SYS_socketpair: return hd__socket_pair(a);
     case SYS_setsockopt: return hd__socket_option(a);
+    case SYS_getsockopt: return hd__socket_query(a);
     case SYS_pipe:
     case SYS_pipe2: return pipe_call(nr, a);
     case SYS_fcntl:
