@@ -103,7 +103,7 @@ struct reversal {
   /* Of each thread: its first event that is left in the sequence, HD_NONE, and its index among those of the thread,
    * else LATER; and its first event after the race. */
   uint32_t first[HD_MAX_THREADS];
-  int32_t first_index[HD_MAX_THREADS];
+  int32_t first_index[HD_CLOCK_MAX];
   uint32_t after[HD_MAX_THREADS];
   /* Of each event: the next one of its thread, and whether it was taken from the sequence that has this number. Of
    * each event the first race to be reversed before it, and of each race the next such, as numbers plus 1. */
@@ -128,6 +128,7 @@ struct walk {
   struct hd_search *s;
   struct unit *unit; /* that the execution under way belongs to */
   uint32_t events;   /* of the execution under way */
+  uint32_t thread;   /* of the last of them */
   int ordered;       /* the order of this execution is kept */
   int trusts_order;  /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);
