@@ -19,6 +19,8 @@ void hd_arch_switch(struct hd_ctx *from, const struct hd_ctx *to);
 _Noreturn void hd_arch_jump(const struct hd_ctx *to);
 /* post: switching to `c` calls entry(arg) on the stack that ends at `top`; entry never returns. */
 void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg);
+/* Makes a suspended flow continue as if it had called fn where it is. */
+void hd_arch_interpose(struct hd_ctx *c, void (*fn)(void));
 /* Finds out what the processor and the kernel offer. */
 void hd_arch_init(void);
 /* The architecture also defines the exported entry points at which a loop may wait by reading (atomic loads and

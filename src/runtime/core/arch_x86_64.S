@@ -146,6 +146,8 @@ hd_arch_entry:
 	ENTRY	sem_trywait
 	ENTRY	sem_getvalue
 	ENTRY	mtx_trylock
+	ENTRY	pthread_testcancel
+	ENTRY	ftrylockfile
 	ENTRY	pthread_mutex_timedlock
 	ENTRY	pthread_mutex_clocklock
 	ENTRY	pthread_rwlock_timedrdlock

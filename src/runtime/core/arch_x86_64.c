@@ -114,6 +114,14 @@ void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(voi
   c->tp = tp;
 }
 
+/* The frame moves down by one word, and above it comes the address to return to, below the one it had. */
+void hd_arch_interpose(struct hd_ctx *c, void (*fn)(void)) {
+  uint64_t *sp = c->sp, *down = sp - 1;
+  for (unsigned i = 0; i < 7; i++) down[i] = sp[i];
+  down[7] = (uint64_t)fn;
+  c->sp = down;
+}
+
 int hd_arch_peek_fault(ucontext_t *uc) {
   if (hd_sig_pc(uc) != (uint64_t)hd_arch_peek_at) return 0;
   uc->uc_mcontext.gregs[REG_RIP] = (greg_t)hd_arch_peek_failed;

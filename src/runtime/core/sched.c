@@ -106,6 +106,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   struct hd_vc vc = again ? t->vc : (struct hd_vc){0};
   uint32_t clock = again ? hd_vc_get(&vc, id) : 0;
   hd__zero(t, sizeof *t);
+  hd__cancel_word[id] = 0;
   t->vc = vc;
   t->id = (uint16_t)id;
   t->calls = t->call = calls + (size_t)id * HD_CALL_DEPTH;

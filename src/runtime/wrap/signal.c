@@ -185,7 +185,7 @@ long hd__signal_suspend(const sigset_t *mask, uint64_t pc) {
     if (!(t->sig.pending & t->sig.waits)) hd__disable(t);
     bool cancelled = hd__step_cancel();
     t->sig.waits = 0;
-    if (cancelled) hd__syscall_cancelled();
+    if (cancelled) hd__cancel();
     hd__event(0);
     t->sig.mask = during;
     hd__signals_deliver();

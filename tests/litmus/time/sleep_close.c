@@ -7,7 +7,6 @@
 // args: --strategy optimal
 // argv: close
 // expect: clean
-// args: --strategy optimal
 // argv: apart
 // expect: exact executions=2 dfs=no
 // argv: order
@@ -27,7 +26,6 @@
 // args: --strategy optimal
 // argv: join
 // expect: clean
-// args: --strategy optimal
 // argv: unrelated
 #include "litmus.h"
 #include <linux/futex.h>
