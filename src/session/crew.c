@@ -1,6 +1,7 @@
 /* crew.c: the processes of one search. Runs in the supervisor.
  *
- * The first worker determines how executions can be restarted; then the others join it. The shared memory outlives
+ * The first worker determines how executions can be restarted; then the others join it, or later when their number
+ * is a default: a short search is not worth more processes. The shared memory outlives
  * each process: the next process of a worker continues where the last one died. */
 #include "session/session_int.h"
 
@@ -167,7 +168,8 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
   while (rc == HD_OK && any_running(s)) {
     struct hd_watch watch = *given;
     struct hd_outcome o;
-    watch.tick_ms = others ? 0 : TICK_FIRST_MS;
+    bool due = hd_now() - s->started >= s->config.alone;
+    watch.tick_ms = others || !due ? 0 : TICK_FIRST_MS;
     struct hd_process *p = hd_processes_wait(s->process, s->nworkers, &watch, &o);
     double from = hd_now();
     bool again = false, sane = true;
@@ -186,7 +188,7 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
     bool go_on = rc == HD_OK && *stop == HD_STOP_FINISHED && why_ended(s) == HD_STOP_FINISHED;
     if (again && (go_on || (rc == HD_OK && s->worker[p - s->process].control.ctl->retry)))
       rc = sane ? start_worker(s, (unsigned)(p - s->process), err) : restart_missing(s, err);
-    if (rc == HD_OK && !others && s->process[0].running &&
+    if (rc == HD_OK && !others && due && s->process[0].running &&
         __atomic_load_n(&s->worker[0].control.ctl->status.decided, __ATOMIC_ACQUIRE)) {
       others = true;
       if (go_on) rc = start_others(s, err);
