@@ -79,10 +79,10 @@ struct unit {
 
 /* The head of the search area. */
 struct tree {
-  uint64_t epoch;   /* counts the times it was laid out */
-  uint32_t ready;   /* it is; this and `complete` are also read without the lock */
-  uint32_t started; /* the first unit has been taken */
-  uint32_t complete;
+  uint64_t epoch;    /* counts the times it was laid out */
+  uint32_t ready;    /* it is */
+  uint32_t started;  /* the first unit has been taken */
+  uint32_t complete; /* also read without the lock */
   uint32_t nslots;
   uint32_t whole; /* strategy_bounded.c: no branch within the bound is left out any more */
   uint32_t unused;
@@ -226,6 +226,7 @@ int hd__add_outcomes(struct walk *w, int above, unsigned (*draw)(struct walk *w,
 void hd__prefix_node(struct unit *u, const struct junction *j);
 /* Room for at least n steps; how many, in *cap. */
 struct hd_sleeper *hd__pool_get(struct tree *t, uint32_t n, uint32_t *cap);
+/* A unit for this worker. Returns as `begin`. pre: the lock is held. */
 int hd__walk_find_work(struct hd_search *s, struct unit **u);
 /* The first step of the unit is known now. pre: the lock is held. */
 void hd__walk_publish(struct hd_search *s, struct unit *u);

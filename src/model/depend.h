@@ -23,6 +23,8 @@ static inline int hd_keys_apart(uint64_t a, uint64_t b) { return a && b && a != 
 static inline int hd_ops_overlap(const struct hd_op *a, const struct hd_op *b) {
   return a->object < b->object + b->size && b->object < a->object + a->size;
 }
+/* The facets of a channel that say whether its descriptions are open, and with which flags. */
+#define HD_IO_LIFE 0x7f00u
 /* Whether two operations on descriptors conflict. */
 int hd_io_dependent(const struct hd_op *a, const struct hd_op *b);
 /* Whether two effects that conflict do so, given what their operations carry: notifications that nobody hears do not,

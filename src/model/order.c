@@ -7,7 +7,9 @@
  *  3. Taking a lock races with the previous taking of it, not with the release in between: a release and the
  *     next acquire cannot be swapped. A failed trylock only reads the lock; it races with the acquire before
  *     and the release after it.
- *  4. A time-out happens only when nothing else can run, so all that came before is ordered before it. */
+ *  4. Whoever waits for a lock races with its initialisation, unless the lock was held then: it could not have come
+ *     before that, only before the taking of the lock.
+ *  5. A time-out happens only when nothing else can run, so all that came before is ordered before it. */
 #include "model/memory.h"
 #include "model/order_int.h"
 
@@ -162,10 +164,32 @@ static void meet_rival(struct hd_work *w, const struct hd_tobj *o) {
   if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);
 }
 
+/* Whether the lock is taken. */
+static int held(const struct hd_tobj *o) {
+  return o->acquire != HD_NONE && (o->release == HD_NONE || o->release < o->acquire);
+}
+
+void hd__meet_life(struct hd_work *w, const struct hd_tobj *o) {
+  if (o->destroy != HD_NONE && o->init_held && hd_op_is(w->op->kind, HD_TRAIT_WAITS))
+    hd__join(w, o->destroy);
+  else
+    hd__meet(w, o->destroy);
+}
+
+void hd__on_life(struct hd_work *w, struct hd_tobj *o, enum hd_effect effect, int is_held) {
+  if (w->f == HD_NONE) return;
+  o->destroy = w->f;
+  o->init_held = effect == HD_EFF_INIT && is_held;
+  if (effect != HD_EFF_INIT) return;
+  o->list = o->spins = NULL;
+  o->release = HD_NONE;
+  if (!is_held) o->acquire = HD_NONE;
+}
+
 /* A mutex, or a once-control. */
 static void on_lock(struct hd_work *w, uint64_t at, enum hd_effect effect) {
   struct hd_tobj *o = hd__tobj(w->t, at * 4 + 1);
-  hd__meet(w, o->destroy);
+  hd__meet_life(w, o);
   switch (effect) {
     case HD_EFF_ACQUIRE:
       if (hd_op_is(w->op->kind, HD_TRAIT_TRIES)) {
@@ -194,11 +218,13 @@ static void on_lock(struct hd_work *w, uint64_t at, enum hd_effect effect) {
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
       if (w->f != HD_NONE) o->release = w->f;
       break;
+    case HD_EFF_INIT:
     case HD_EFF_DESTROY:
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
+      for (struct hd_link *s = o->spins; s && effect == HD_EFF_INIT; s = s->next) hd__meet(w, s->ev);
       hd__meet(w, o->release);
       hd__meet(w, o->acquire);
-      if (w->f != HD_NONE) o->destroy = w->f;
+      hd__on_life(w, o, effect, held(o));
       break;
     default: break;
   }
@@ -463,9 +489,9 @@ static void queue(struct hd_order *t, uint32_t f, enum hd_effect effect) {
 
 /* What follows from an executed event: who can go on because of it, and who waits. Of most, nothing does. */
 #define BIT(effect) HD_EFFECT_BIT(HD_EFF_##effect)
-#define ENABLING                                                                                           \
-  (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(QUEUE) | BIT(UNQUEUE) | BIT(RETURN) | \
-   BIT(ARRIVE) | BIT(LEAVE))
+#define ENABLING                                                                                 \
+  (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(NOTIFY_SOME) | BIT(QUEUE) | \
+   BIT(UNQUEUE) | BIT(RETURN) | BIT(ARRIVE) | BIT(LEAVE) | BIT(INIT))
 
 static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   const struct hd_op *op = &t->ev[f].op;
@@ -485,9 +511,20 @@ static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
       for (uint32_t i = 0; i < t->nthreads; i++)
         if (t->waits[i] == op->object) wake(t, f, i);
       break;
+    case HD_EFF_NOTIFY_SOME:
+      for (uint32_t i = 0; i < t->nthreads && i < 64; i++)
+        if (op->wake.set >> i & 1) wake(t, f, i);
+      break;
     case HD_EFF_QUEUE:
     case HD_EFF_UNQUEUE:
     case HD_EFF_RETURN: queue(t, f, effect); break;
+    case HD_EFF_INIT: /* a condition forgets its waiters */
+      for (uint32_t i = 0; i < t->nthreads; i++)
+        if (t->waits[i] && t->waits[i] == op->object) {
+          hd_order_save_thread(t, i);
+          t->waits[i] = 0;
+        }
+      break;
     case HD_EFF_ARRIVE: hd__arrived(t, f); break;
     case HD_EFF_LEAVE: hd__left(t, f); break;
     default: break;
@@ -528,7 +565,7 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   struct hd_work w = {t, f, &ev->op, flags, pred, clock};
   conflicts(&w);
   if (hd_op_payload(op->kind) == HD_PAYLOAD_CANCEL) cancels(t, f);
-  merge(t, clock, t->barrier); /* invariant 4 */
+  merge(t, clock, t->barrier); /* invariant 5 */
   clock[op->thread] = ev->index;
   t->last[op->thread] = f;
   t->cause[op->thread] = HD_NONE;
@@ -536,7 +573,7 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   if (op->section) t->section_last = f;
   if (((HD_EFFECT_BIT(effect) | HD_EFFECT_BIT(hd_op_second(op->kind, flags))) & ENABLING) != 0)
     enable(t, f, effect);
-  if (hd_op_late(op->kind, flags)) { /* invariant 4 */
+  if (hd_op_late(op->kind, flags)) { /* invariant 5 */
     for (uint32_t i = 0; i < t->nthreads; i++) merge(t, clock, t->last[i]);
     t->barrier = f;
   }

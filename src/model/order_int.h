@@ -18,7 +18,8 @@ struct hd_link {
 struct hd_tobj {
   uint64_t key;
   uint64_t stamp;                     /* of the event that touched it last */
-  uint32_t acquire, release, destroy; /* last events, HD_NONE */
+  uint32_t acquire, release, destroy; /* last events, HD_NONE; destroy: or the initialisation */
+  uint32_t init_held;                 /* it was initialised while somebody held it */
   struct hd_link *list;               /* most recent first */
   struct hd_link *spins;              /* lock: loops that saw it free since it was last taken */
   struct hd_sharer *sharers;          /* read-write lock: since it was last taken for writing */
@@ -58,6 +59,10 @@ int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, u
 /* The execution is over before all events it was known to begin with. */
 void hd_order_settle(struct hd_order *t);
 
+/* Orders a use of the object after its initialisation or destruction, and either after the uses before it, whose races
+ * are known. */
+void hd__meet_life(struct hd_work *w, const struct hd_tobj *o);
+void hd__on_life(struct hd_work *w, struct hd_tobj *o, enum hd_effect effect, int is_held);
 int hd__woke_spuriously(const struct hd_ev *wait);
 void *hd_order_get(struct hd_order *t, size_t n);
 struct hd_tobj *hd__tobj(struct hd_order *t, uint64_t key);

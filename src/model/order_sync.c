@@ -6,7 +6,8 @@
  *  1. A writer that waited could have come before a reader only if no other thread held the lock then: readers that
  *     would hold it are moved after the writer too (hd_race.also), or there is no race.
  *  2. A wait for a semaphore could have come before an operation if the value, without that operation and its
- *     successors, was not zero. It races with the latest such operations. */
+ *     successors, was not zero. It races with the latest such operations. An initialisation sets the value; what it
+ *     found is the value without it. */
 #include "model/order_int.h"
 
 #define BIT(effect) HD_EFFECT_BIT(effect)
@@ -32,7 +33,7 @@ int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op) {
   switch (hd_op_effect(op->kind, 0)) {
     case HD_EFF_SHARE: return by == HD_EFF_RELEASE;
     case HD_EFF_ACQUIRE: return by == HD_EFF_RELEASE || by == HD_EFF_UNSHARE;
-    default: return by == HD_EFF_POST && e->op.sem.value == 0;
+    default: return (by == HD_EFF_POST || (by == HD_EFF_INIT && e->op.size)) && e->op.sem.value == 0;
   }
 }
 
@@ -218,9 +219,15 @@ static void meet_spins(struct hd_work *w, struct hd_tobj *o) {
   if (w->f != HD_NONE) o->spins = NULL;
 }
 
+static int held_by_any(const struct hd_tobj *o) {
+  for (const struct hd_sharer *r = o->sharers; r; r = r->next)
+    if (r->depth) return 1;
+  return o->acquire != HD_NONE && (o->release == HD_NONE || o->release < o->acquire) && !o->sharers;
+}
+
 static void on_rwlock(struct hd_work *w, enum hd_effect effect) {
   struct hd_tobj *o = object_of(w);
-  hd__meet(w, o->destroy);
+  hd__meet_life(w, o);
   if (effect == HD_EFF_SHARE || effect == HD_EFF_ACQUIRE) meet_spins(w, o);
   switch (effect) {
     case HD_EFF_SHARE: lock_for_reading(w, o); return;
@@ -247,7 +254,9 @@ static void on_rwlock(struct hd_work *w, enum hd_effect effect) {
       meet_list(w, o, ~0ull);
       hd__meet(w, o->release);
       hd__meet(w, o->acquire);
-      if (w->f != HD_NONE) o->destroy = w->f;
+      int is_held = held_by_any(o);
+      hd__on_life(w, o, effect, is_held);
+      if (w->f != HD_NONE && effect == HD_EFF_INIT && !is_held) o->sharers = NULL;
   }
 }
 
@@ -256,7 +265,9 @@ static void on_rwlock(struct hd_work *w, enum hd_effect effect) {
 /* The value of the semaphore without event y and its successors. pre: y is in the list. */
 static int64_t value_without(const struct hd_work *w, const struct hd_tobj *o, uint32_t y, int64_t value) {
   for (const struct hd_link *l = o->list; l; l = l->next) {
-    if (before_or_same(w->t, y, l->ev)) value -= tokens(effect_at(w->t, l->ev));
+    enum hd_effect effect = effect_at(w->t, l->ev);
+    if (before_or_same(w->t, y, l->ev))
+      value = effect == HD_EFF_INIT ? (int64_t)w->t->ev[l->ev].op.sem.value : value - tokens(effect);
     if (l->ev == y) break;
   }
   return value;
@@ -317,7 +328,7 @@ static void on_sem(struct hd_work *w, enum hd_effect effect) {
     seen |= BIT(other);
     l = l->next;
   }
-  o->count = (uint64_t)((int64_t)w->op->sem.value + tokens(effect));
+  o->count = effect == HD_EFF_INIT ? w->op->size : (uint64_t)((int64_t)w->op->sem.value + tokens(effect));
   if (effect == HD_EFF_DESTROY)
     o->destroy = w->f;
   else
@@ -330,7 +341,7 @@ static void on_barrier(struct hd_work *w, enum hd_effect effect) {
   struct hd_tobj *o = object_of(w);
   if (effect == HD_EFF_LEAVE) return;
   hd__meet(w, o->destroy);
-  if (effect == HD_EFF_DESTROY) {
+  if (effect == HD_EFF_DESTROY || effect == HD_EFF_INIT) {
     meet_list(w, o, hd_conflicts[effect]);
     if (w->f != HD_NONE) o->destroy = w->f;
     return;
@@ -386,7 +397,9 @@ uint32_t hd__sync_enabler(struct hd_order *t, const struct hd_op *op) {
                       : effect == HD_EFF_LEAVE ? HD_EFF_ARRIVE
                                                : HD_EFF_NONE;
   for (const struct hd_link *l = o->list; l && by && last == HD_NONE; l = l->next)
-    if (t->ev[l->ev].op.thread != op->thread && effect_at(t, l->ev) == by) last = l->ev;
+    if (t->ev[l->ev].op.thread != op->thread &&
+        (effect_at(t, l->ev) == by || (effect == HD_EFF_TAKE && effect_at(t, l->ev) == HD_EFF_INIT)))
+      last = l->ev;
   return last;
 }
 

@@ -106,6 +106,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   struct hd_vc vc = again ? t->vc : (struct hd_vc){0};
   uint32_t clock = again ? hd_vc_get(&vc, id) : 0;
   hd__zero(t, sizeof *t);
+  hd__cancel_word[id] = 0;
   t->vc = vc;
   t->id = (uint16_t)id;
   t->calls = t->call = calls + (size_t)id * HD_CALL_DEPTH;
@@ -138,6 +139,7 @@ void hd__sched_begin(void) {
   rt.path_len = 0;
   rt.status->points = 0;
   rt.now = 0;
+  rt.clocked = false;
   rt.event_hash = 0;
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = 0;
@@ -197,6 +199,8 @@ static void idle(void) {
       hd__end(HD_RUN_STUCK);
     }
     if (next > rt.now) rt.now = next;
+    for (unsigned i = 0; rt.clocked && i < rt.nthreads; i++) /* no clock may run backwards */
+      if (rt.thread[i].vc.time > rt.now) rt.now = rt.thread[i].vc.time;
     if (alarm == next) {
       hd__alarm_fire();
     } else if (first && first->timer.deadline <= timer) {
