@@ -20,6 +20,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 
 #define MQUEUE_MAGIC 0x19800202
@@ -331,6 +332,10 @@ long hd__fd_keep(struct hd_desc *d, long fd) {
 
 long hd__fd_opened(long fd, struct hd_desc *d) {
   if (fd < 0 || fd >= HD_FDS) return fd;
+  if (HD_UNLIKELY(hd__fd_limit_reached())) {
+    hd_sys3(SYS_close, fd, 0, 0);
+    return -EMFILE;
+  }
   fd = own_number(fd);
   if (!has(ours, fd)) nours++;
   add(ours, fd);

@@ -446,6 +446,18 @@ bool hd__names_is_op(long nr, const long *a) {
   return hd__file_contended(&touched, NAMES, !w, w) | contends_for_file(c, nr, a);
 }
 
+bool hd__names_use(long nr, const long *a, bool *makes) {
+  const struct call *c = find(nr);
+  *makes = c && (c->what == MAKE || (c->what == OPEN && (open_flags(nr, a) & O_CREAT)));
+  if (!c) return false;
+  for (int second = 0; second < 2; second++) {
+    int dir = second ? c->dir2 : c->dir, path = second ? c->path2 : c->path;
+    const char *name = path < 0 ? NULL : (const char *)a[path];
+    if (name && name[0] != '/' && (dir < 0 || (int)a[dir] == AT_FDCWD)) return true;
+  }
+  return false;
+}
+
 bool hd__names_serves(long nr) { return find(nr) != NULL; }
 
 long hd__names_serve(long nr, const long *a) { return change(find(nr), nr, a); }

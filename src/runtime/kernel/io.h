@@ -245,6 +245,8 @@ bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uin
 /* The address by which it is known (learned and logged as for memory) that threads contend for an object. */
 uint64_t hd__contention(uint64_t object);
 bool hd__names_serves(long nr);
+/* Whether the call has a relative path. `makes`: it may make a file. */
+bool hd__names_use(long nr, const long *a, bool *makes);
 long hd__names_serve(long nr, const long *a);
 bool hd__names_is_op(long nr, const long *a);
 long hd__names_call(long nr, const long *a, uint64_t pc);

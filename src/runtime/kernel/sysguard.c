@@ -55,6 +55,7 @@ static struct {
 static unsigned nprotected;
 
 void hd__sysguard_begin(void) {
+  hd__process_begin();
   hd__fds_begin();
   hd__io_begin();
   hd__alarms_begin();
@@ -267,12 +268,14 @@ static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || n
 
 static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspend; }
 
-static bool is_operation(long nr, const long *a) {
+static bool serves_step(long nr, const long *a) {
   return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr) || hd__socket_is_op(nr) ||
          hd__child_is_op(nr) || hd__ipc_is_op(nr) || ends(nr) || kills(nr) ||
          (nr == SYS_futex && hd__futex_is_op(a)) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep ||
          suspends(nr);
 }
+
+static bool is_operation(long nr, const long *a) { return serves_step(nr, a) || hd__state_is_op(nr, a); }
 
 static long sleep_call(long nr, const long *a, uint64_t pc) {
   const struct timespec *t = (const struct timespec *)a[nr == SYS_nanosleep ? 0 : 2];
@@ -286,6 +289,10 @@ static long sleep_call(long nr, const long *a, uint64_t pc) {
 }
 
 static long serve_step(long nr, long *a, uint64_t pc) {
+  if (hd__state_is_op(nr, a)) {
+    hd__state_points(nr, a, pc);
+    if (!serves_step(nr, a)) return hd__serve(nr, a);
+  }
   if (nr == SYS_exit_group) hd__exit_now((int)a[0]);
   if (ends(nr)) return hd__exec_call(nr, a);
   if (kills(nr)) return do_kill(nr, a, pc);
@@ -306,6 +313,7 @@ long hd__serve(long nr, long *a) {
   check_blocking(nr);
   check_known(nr);
   if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_serve(nr, a));
+  if (hd__process_serves(nr)) return hd__process_serve(nr, a);
   switch (nr) {
     case SYS_exit: hd__unsupported("the exit system call of a single thread", hd__innermost());
     case SYS_futex: return do_futex(a);
