@@ -139,6 +139,8 @@ void hd__sleep(uint64_t ns, uint64_t pc);
 
 /* ---- the end of the program (exit.c) and of std::terminate (exception.c) ---- */
 
+/* Whether there are exit handlers or destructors to run. */
+bool hd__exit_handled(void);
 _Noreturn void hd__program_exit(int status);
 _Noreturn void hd__exit_now(int status); /* as _exit */
 void hd__exit_register_last(void);
