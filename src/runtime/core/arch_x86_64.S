@@ -147,6 +147,7 @@ hd_arch_entry:
 	ENTRY	sem_getvalue
 	ENTRY	mtx_trylock
 	ENTRY	pthread_testcancel
+	ENTRY	sigpending
 	ENTRY	hd_rt_atomic_begin
 	ENTRY	__VERIFIER_atomic_begin
 

@@ -70,6 +70,7 @@ static void started(long pid) {
   d->idle_only = true;
   d->fd = (int)high;
   children[nchildren++] = (struct child){pid, d, false};
+  hd__signals_expect();
   for (struct hd_desc *o = hd__descs; o; o = o->next) /* the child has these too */
     if (o->kind == HD_IO_PIPE || o->kind == HD_IO_SOCKET || o->kind == HD_IO_EVENT) {
       o->inside = false;
@@ -81,6 +82,16 @@ static void forget(unsigned i) {
   if (children[i].d->fd >= 0) hd_sys3(SYS_close, children[i].d->fd, 0, 0);
   children[i].d->fd = -1;
   children[i] = children[--nchildren];
+}
+
+bool hd__children_any(void) { return nchildren; }
+
+bool hd__children_run(void) {
+  for (unsigned i = 0; i < nchildren; i++) {
+    struct pollfd p = {children[i].d->fd, POLLIN, 0};
+    if (p.fd < 0 || hd_sys3(SYS_poll, &p, 1, 0) == 0) return true;
+  }
+  return false;
 }
 
 /* Invariant 2. */

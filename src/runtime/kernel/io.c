@@ -129,7 +129,7 @@ static void list_enablers(const struct hd_io *o, struct hd_op *op) {
 }
 
 static void update(struct hd_thread *t) {
-  if (t->timer.expired || t->cancel.taken) return; /* it continues in any case */
+  if (t->timer.expired || t->cancel.taken || t->sig.taken) return; /* it continues in any case */
   bool on = ready(t->sys.io, &t->op);
   if (on)
     hd__enable(t);
@@ -148,8 +148,12 @@ static bool may_cancel(const struct hd_thread *t) {
   return t->sys.context && t->sys.point && !t->cancel.disabled;
 }
 
+/* Whether the call is made again after a handler with SA_RESTART (signal(7)). */
+static bool restarts(const struct hd_io *o) { return o->kind != HD_OP_IOPOLL && o->timeout == HD_FOREVER; }
+
 bool hd__io_point(struct hd_io *o) {
   struct hd_thread *t = rt.cur;
+  hd__take_signals();
   bool cancels = may_cancel(t), cancelled = false;
   if (cancels) hd__test_cancel();
   t->op = (struct hd_op){.kind = o->kind,
@@ -176,6 +180,7 @@ bool hd__io_point(struct hd_io *o) {
   t->sys.io = NULL;
   hd__deadline_clear(t);
   if (cancelled) hd__cancel();
+  if (hd__interrupted()) hd__syscall_interrupted(t->sig.restarts && restarts(o));
   bool late = t->timer.expired;
   t->timer.expired = false;
   struct hd_op unused;
@@ -202,6 +207,7 @@ static void note_unaccepted(const struct hd_desc *d) {
 void hd__io_done(bool late) {
   hd__event(late && !early ? HD_EV_LATE : 0);
   early = false;
+  rt.cur->sys.done = true;
   if (rt.cur->op.kind != HD_OP_IOPOLL && rt.cur->op.size >> 16) changes++;
   poll_all(false);
   if (rt.nio) update_all();
@@ -422,8 +428,8 @@ static long write_broken(long nr, const long *a, uint64_t pc) {
   bool sent = r == -EPIPE && hd_sys4(SYS_rt_sigtimedwait, &pipe_mask, 0, &zero, 8) == SIGPIPE;
   hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
   if (sent) {
-    hd__self_signal(SIGPIPE, pc);
-    hd_sys3(SYS_tgkill, hd_sys3(SYS_getpid, 0, 0, 0), hd_sys3(SYS_gettid, 0, 0, 0), SIGPIPE);
+    siginfo_t info = hd__signal_info(SIGPIPE, SI_USER);
+    hd__signal_send(rt.cur, &info, pc);
   }
   return r;
 }

@@ -206,13 +206,22 @@ int hd__thread_of_tid(long tid) {
   return tid >= VIRTUAL_PID && tid < VIRTUAL_PID + rt.nthreads ? (int)(tid - VIRTUAL_PID) : -1;
 }
 
+long hd__pid(void) { return VIRTUAL_PID; }
+
 static long do_kill(long nr, const long *a, uint64_t pc) {
-  int sig = (int)(nr == SYS_tgkill ? a[2] : a[1]);
-  long tid = nr == SYS_kill ? -1 : (nr == SYS_tkill ? a[0] : a[1]) - VIRTUAL_PID;
-  bool me = nr == SYS_kill ? (int)a[0] == VIRTUAL_PID || (int)a[0] == 0 : tid >= 0 && tid < rt.nthreads;
-  if (!me) return hd_sys3(nr, a[0], a[1], a[2]);
+  bool process = nr == SYS_kill || nr == SYS_rt_sigqueueinfo;
+  bool pair = nr == SYS_tgkill || nr == SYS_rt_tgsigqueueinfo; /* process and thread */
+  int sig = (int)(pair ? a[2] : a[1]);
+  long tid = process ? -1 : (pair ? a[1] : a[0]) - VIRTUAL_PID;
+  bool me = process ? (int)a[0] == VIRTUAL_PID || (nr == SYS_kill && (int)a[0] == 0)
+                    : tid >= 0 && tid < rt.nthreads;
+  if (!me) return hd_sys6(nr, a[0], a[1], a[2], a[3], 0, 0);
   if (sig < 1 || sig > 64) return sig ? -EINVAL : 0;
-  return -hd__signal_send(nr == SYS_kill ? hd__signal_taker(sig) : &rt.thread[tid], sig, pc);
+  siginfo_t info = hd__signal_info(sig, nr == SYS_kill ? SI_USER : SI_TKILL);
+  if (nr == SYS_rt_sigqueueinfo) info = *(const siginfo_t *)a[2];
+  if (nr == SYS_rt_tgsigqueueinfo) info = *(const siginfo_t *)a[3];
+  info.si_signo = sig;
+  return -hd__signal_send(process ? NULL : &rt.thread[tid], &info, pc);
 }
 
 /* The kernel could not write to a page that is still protected: makes it writable and retries. */
@@ -246,7 +255,10 @@ static long names_opened(long nr, const long *a, long r) {
 
 /* Calls that are operations of the schedule leave the signal handler, since other threads may run meanwhile. So do
  * signals to this process: a handler of the program must run on the thread's stack. */
-static bool kills(long nr) { return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill; }
+static bool kills(long nr) {
+  return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill || nr == SYS_rt_sigqueueinfo ||
+         nr == SYS_rt_tgsigqueueinfo;
+}
 
 static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || nr == SYS_execveat; }
 
@@ -265,8 +277,7 @@ static long sleep_call(long nr, const long *a, uint64_t pc) {
     zero = rt.now + hd__clock_zero((clockid_t)a[0]);
     ns = ns > zero ? ns - zero : 0;
   }
-  hd__sleep(ns, pc);
-  return 0;
+  return hd__sleep(ns, pc) ? -EINTR : 0;
 }
 
 static long serve_step(long nr, long *a, uint64_t pc) {
@@ -356,9 +367,13 @@ static long serve(long nr, long *a) {
     case SYS_fallocate:
     case SYS_sendfile: hd__file_changes(a[0]); return hd__plain(nr, a);
     case SYS_copy_file_range: hd__file_changes(a[2]); return hd__plain(nr, a);
+    case SYS_rt_sigaction: return hd__sigaction_call(a);
+    case SYS_sigaltstack: return hd__altstack_call(a);
     case SYS_kill:
     case SYS_tkill:
-    case SYS_tgkill: return do_kill(nr, a, hot.syscall_pc);
+    case SYS_tgkill:
+    case SYS_rt_sigqueueinfo:
+    case SYS_rt_tgsigqueueinfo: return do_kill(nr, a, hot.syscall_pc);
     default: return hd__alarm_serves(nr) ? hd__alarm_call(nr, a) : hd__plain(nr, a);
   }
 }
@@ -384,14 +399,27 @@ _Noreturn void hd__syscall_cancelled(void) {
   hd_arch_return_from_signal((uint64_t)uc);
 }
 
+_Noreturn void hd__syscall_interrupted(bool again) {
+  ucontext_t *uc = rt.cur->sys.context;
+  rt.cur->sys.context = NULL;
+  if (again)
+    hd_sig_again(uc);
+  else
+    hd_sig_set_result(uc, -EINTR);
+  keep_mask(uc);
+  hd_arch_return_from_signal((uint64_t)uc);
+}
+
 /* On the thread's own stack. */
 static void hd_rt_syscall(ucontext_t *uc) {
   long a[6], nr = hd_sig_sysno(uc);
   hd_sig_sysargs(uc, a);
   rt.cur->sys.context = uc;
   rt.cur->sys.point = hd__libc_cancels();
+  rt.cur->sys.done = false;
   hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
   rt.cur->sys.context = NULL;
+  rt.cur->sys.done = false;
   keep_mask(uc); /* not the interrupted one: others have run */
 }
 

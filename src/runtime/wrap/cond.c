@@ -10,6 +10,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -93,6 +94,11 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   } else {
     if (at && !spurious) hd__deadline_set(t, clock, at);
     if (hd__step_cancel()) cancel_wait(m, count, pc);
+    if (hd__interrupted()) { /* a handler ran: it may return, as if woken (POSIX) */
+      hd__disable(t);
+      to_mutex(t);
+      hd__step();
+    }
   }
   hd__deadline_clear(t);
   bool late = t->timer.expired;

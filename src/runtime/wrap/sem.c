@@ -66,10 +66,13 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
   if (until && hd__any_time(pc)) {
     hd__point_open(HD_OP_SEMTRYWAIT, (uint64_t)s, 0, pc);
     late = hd__early(!of(s)->value, until->clock, until->at);
-  } else if (until)
-    late = hd__request_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc);
-  else
-    late = hd__request_cancel(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);
+  } else {
+    enum hd_requested how;
+    do how = hd__request_cancel(o, until ? HD_OP_SEMTIMED : HD_OP_SEMWAIT, of(s)->value, until, pc);
+    while (how == HD_INTERRUPTED && rt.cur->sig.restarts);
+    if (how == HD_INTERRUPTED) return fail(EINTR);
+    late = how == HD_LATE;
+  }
   event(s, late ? HD_EV_FAILED : 0);
   if (late) return fail(ETIMEDOUT);
   take(o, s);
