@@ -42,7 +42,7 @@ void hd__walk_lay_out(struct walk *w, unsigned nslots) {
   at += 0x3480;
   t->slot = s->memory + at;
   t->slot_size = (s->memory_size - at) / t->nslots & ~63ull;
-  __atomic_store_n(&t->ready, 1, __ATOMIC_RELEASE);
+  t->ready = 1;
 }
 
 /* A slot: the unit, nodes, the sleep stack, records of the nodes, pending branches. What is used at every step stands
@@ -195,7 +195,7 @@ static void go_on(struct walk *w) {
 }
 
 /* The program destroyed its process in the middle of an execution. What it would have shown is lost: the search
- * continues with what is left to do, and cannot claim any more to have covered everything. */
+ * continues with what is left to do, and cannot claim any more to have covered everything. pre: the lock is held. */
 static void give_up_execution(struct walk *w) {
   struct hd_search *s = w->s;
   struct unit *u = w->unit;
@@ -205,12 +205,10 @@ static void give_up_execution(struct walk *w) {
   hd__execution_lost(s, u->in_flight);
   s->shared->partial = 1;
   s->ntally = 0;
-  hd_search_lock(s);
   if (w->policy->lost) w->policy->lost(w);
   hd__walk_publish(s, u);
   go_on(w);
   hd__walk_close(s);
-  hd_search_unlock(s);
 }
 
 /* ---- the strategy ---- */
@@ -244,21 +242,24 @@ struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
   return w;
 }
 
-int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
-  struct tree *t = hd__tree(s);
-  struct walk *w = hd__walk_set_up(s, policy);
-  if (!__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE)) {
-    hd_search_lock(s);
-    if (!t->ready) hd__walk_lay_out(w, s->workers);
-    hd_search_unlock(s);
-  }
+/* The unit to go on with. Returns as `begin`. pre: the lock is held. */
+static int find_unit(struct walk *w) {
+  struct hd_search *s = w->s;
+  /* Others know of visible operations that this process has yet to learn of (invariant 4): it would diverge. */
+  if (s->status->epoch != s->shared->epoch) return HD_BEGIN_LATER;
+  if (!hd__tree(s)->ready) hd__walk_lay_out(w, s->workers);
   struct unit *u = w->unit = my_unit(w);
   if (u->in_flight > s->shared->forgive && u->in_flight != s->execution) give_up_execution(w);
-  if (!u->active) {
-    int found = hd__walk_find_work(s, &u);
-    if (found <= 0) return found;
-    w->unit = u;
-  }
+  return u->active ? 1 : hd__walk_find_work(s, &w->unit);
+}
+
+int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
+  struct walk *w = hd__walk_set_up(s, policy);
+  hd_search_lock(s);
+  int found = find_unit(w);
+  hd_search_unlock(s);
+  if (found <= 0) return found;
+  struct unit *u = w->unit;
   u->in_flight = s->execution;
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   /* In fork mode every execution has a process of its own. */
@@ -423,4 +424,4 @@ int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   return !complete;
 }
 
-void hd__walk_forget(struct hd_search *s) { __atomic_store_n(&hd__tree(s)->ready, 0, __ATOMIC_RELEASE); }
+void hd__walk_forget(struct hd_search *s) { hd__tree(s)->ready = 0; }

@@ -252,11 +252,9 @@ static int find(struct hd_search *s, struct unit **u) {
 }
 
 int hd__walk_find_work(struct hd_search *s, struct unit **u) {
-  hd_search_lock(s);
   hd__walk_close(s);
   int found = find(s, u);
   if (found == HD_BEGIN_LATER) hd_crew_add(&s->shared->hungry, s->worker);
-  hd_search_unlock(s);
   return found;
 }
 

@@ -7,7 +7,9 @@
  *  3. Taking a lock races with the previous taking of it, not with the release in between: a release and the
  *     next acquire cannot be swapped. A failed trylock only reads the lock; it races with the acquire before
  *     and the release after it.
- *  4. A time-out happens only when nothing else can run, so all that came before is ordered before it. */
+ *  4. Whoever waits for a lock races with its initialisation, unless the lock was held then: it could not have come
+ *     before that, only before the taking of the lock.
+ *  5. A time-out happens only when nothing else can run, so all that came before is ordered before it. */
 #include "model/memory.h"
 #include "model/order_int.h"
 
@@ -123,8 +125,30 @@ void hd__meet(struct hd_work *w, uint32_t e) {
 void hd__remember(struct hd_work *w, struct hd_tobj *o) {
   if (w->f == HD_NONE) return;
   struct hd_link *l = hd_order_get(w->t, sizeof *l);
-  *l = (struct hd_link){w->f, 0, 0, o->list};
+  *l = (struct hd_link){.ev = w->f, .next = o->list};
   o->list = l;
+}
+
+/* Takes the link after prev out of the list; prev is NULL: the first. */
+static void unlink_after(struct hd_work *w, struct hd_tobj *o, struct hd_link *prev) {
+  if (!prev) {
+    o->list = o->list->next;
+  } else {
+    hd_order_save(w->t, &prev->next, sizeof prev->next);
+    prev->next = prev->next->next;
+  }
+}
+
+void hd__remember_last(struct hd_work *w, struct hd_tobj *o) {
+  if (w->f == HD_NONE) return;
+  struct hd_link *prev = NULL;
+  for (struct hd_link *l = o->list; l; prev = l, l = l->next) {
+    const struct hd_ev *e = &w->t->ev[l->ev];
+    if (e->op.thread != w->op->thread || !hd_conflict_alike(&e->op, e->flags, w->op, w->flags)) continue;
+    unlink_after(w, o, prev);
+    break;
+  }
+  hd__remember(w, o);
 }
 
 /* What the operation does to a condition or futex. */
@@ -140,10 +164,32 @@ static void meet_rival(struct hd_work *w, const struct hd_tobj *o) {
   if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);
 }
 
+/* Whether the lock is taken. */
+static int held(const struct hd_tobj *o) {
+  return o->acquire != HD_NONE && (o->release == HD_NONE || o->release < o->acquire);
+}
+
+void hd__meet_life(struct hd_work *w, const struct hd_tobj *o) {
+  if (o->destroy != HD_NONE && o->init_held && hd_op_is(w->op->kind, HD_TRAIT_WAITS))
+    hd__join(w, o->destroy);
+  else
+    hd__meet(w, o->destroy);
+}
+
+void hd__on_life(struct hd_work *w, struct hd_tobj *o, enum hd_effect effect, int is_held) {
+  if (w->f == HD_NONE) return;
+  o->destroy = w->f;
+  o->init_held = effect == HD_EFF_INIT && is_held;
+  if (effect != HD_EFF_INIT) return;
+  o->list = o->spins = NULL;
+  o->release = HD_NONE;
+  if (!is_held) o->acquire = HD_NONE;
+}
+
 /* A mutex, or a once-control. */
 static void on_lock(struct hd_work *w, uint64_t at, enum hd_effect effect) {
   struct hd_tobj *o = hd__tobj(w->t, at * 4 + 1);
-  hd__meet(w, o->destroy);
+  hd__meet_life(w, o);
   switch (effect) {
     case HD_EFF_ACQUIRE:
       if (hd_op_is(w->op->kind, HD_TRAIT_TRIES)) {
@@ -166,17 +212,19 @@ static void on_lock(struct hd_work *w, uint64_t at, enum hd_effect effect) {
         meet_rival(w, o);
         if (o->release != HD_NONE) hd__join(w, o->release);
       }
-      hd__remember(w, o);
+      hd__remember_last(w, o);
       break;
     case HD_EFF_RELEASE:
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
       if (w->f != HD_NONE) o->release = w->f;
       break;
+    case HD_EFF_INIT:
     case HD_EFF_DESTROY:
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
+      for (struct hd_link *s = o->spins; s && effect == HD_EFF_INIT; s = s->next) hd__meet(w, s->ev);
       hd__meet(w, o->release);
       hd__meet(w, o->acquire);
-      if (w->f != HD_NONE) o->destroy = w->f;
+      hd__on_life(w, o, effect, held(o));
       break;
     default: break;
   }
@@ -193,19 +241,33 @@ static void on_queue(struct hd_work *w, enum hd_effect b) {
         hd_carried_conflict(&e->op, a, w->op, b))
       hd__meet(w, l->ev);
   }
-  hd__remember(w, o);
+  hd__remember_last(w, o);
 }
 
+/* The list keeps no access that a later one stands for: whatever conflicts with it conflicts with the later one too,
+ * which happened after it. That is a write of the same bytes or more, and for a read also a read by the same thread. */
 static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int write) {
   struct hd_tobj *o = hd__tobj(w->t, granule * 4 + 3);
+  struct hd_link *prev = NULL;
+  int adds =
+      w->f != HD_NONE && (write || w->op->section != HD_SECTION_INSIDE); /* nothing meets a read inside */
   for (struct hd_link *l = o->list; l; l = l->next) {
-    if (!(l->mask & mask)) continue;
-    if (w->t->ev[l->ev].op.thread != w->op->thread && (write || l->write)) hd__meet(w, l->ev);
-    if (l->write && hd_memory_hides(l->mask, mask)) break;
+    int same = w->t->ev[l->ev].op.thread == w->op->thread, last = 0;
+    if (l->mask & mask) {
+      if (!same && (write || l->write)) hd__meet(w, l->ev);
+      last = l->write && hd_memory_hides(l->mask, mask);
+      if (adds && !(l->mask & ~mask) && (write || (same && !l->write)))
+        unlink_after(w, o, prev);
+      else
+        prev = l;
+      if (last) break;
+    } else {
+      prev = l;
+    }
   }
-  if (w->f == HD_NONE) return;
+  if (!adds) return;
   struct hd_link *l = hd_order_get(w->t, sizeof *l);
-  *l = (struct hd_link){w->f, mask, (uint8_t)write, o->list};
+  *l = (struct hd_link){.ev = w->f, .mask = mask, .write = (uint8_t)write, .next = o->list};
   o->list = l;
 }
 
@@ -246,7 +308,7 @@ static void on_spin(struct hd_work *w) {
   struct hd_tobj *o = hd__tobj(w->t, op->object * 4 + 1);
   struct hd_link *l =
       hd_order_get(w->t, sizeof *l); /* ... or a look at a lock, which the next taking of it would end */
-  *l = (struct hd_link){w->f, 0, 0, o->spins};
+  *l = (struct hd_link){.ev = w->f, .next = o->spins};
   o->spins = l;
 }
 
@@ -429,7 +491,7 @@ static void queue(struct hd_order *t, uint32_t f, enum hd_effect effect) {
 #define BIT(effect) HD_EFFECT_BIT(HD_EFF_##effect)
 #define ENABLING                                                                                           \
   (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(QUEUE) | BIT(UNQUEUE) | BIT(RETURN) | \
-   BIT(ARRIVE) | BIT(LEAVE))
+   BIT(ARRIVE) | BIT(LEAVE) | BIT(INIT))
 
 static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   const struct hd_op *op = &t->ev[f].op;
@@ -452,6 +514,13 @@ static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
     case HD_EFF_QUEUE:
     case HD_EFF_UNQUEUE:
     case HD_EFF_RETURN: queue(t, f, effect); break;
+    case HD_EFF_INIT: /* a condition forgets its waiters */
+      for (uint32_t i = 0; i < t->nthreads; i++)
+        if (t->waits[i] && t->waits[i] == op->object) {
+          hd_order_save_thread(t, i);
+          t->waits[i] = 0;
+        }
+      break;
     case HD_EFF_ARRIVE: hd__arrived(t, f); break;
     case HD_EFF_LEAVE: hd__left(t, f); break;
     default: break;
@@ -492,7 +561,7 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   struct hd_work w = {t, f, &ev->op, flags, pred, clock};
   conflicts(&w);
   if (hd_op_payload(op->kind) == HD_PAYLOAD_CANCEL) cancels(t, f);
-  merge(t, clock, t->barrier); /* invariant 4 */
+  merge(t, clock, t->barrier); /* invariant 5 */
   clock[op->thread] = ev->index;
   t->last[op->thread] = f;
   t->cause[op->thread] = HD_NONE;
@@ -500,7 +569,7 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   if (op->section) t->section_last = f;
   if (((HD_EFFECT_BIT(effect) | HD_EFFECT_BIT(hd_op_second(op->kind, flags))) & ENABLING) != 0)
     enable(t, f, effect);
-  if (hd_op_late(op->kind, flags)) { /* invariant 4 */
+  if (hd_op_late(op->kind, flags)) { /* invariant 5 */
     for (uint32_t i = 0; i < t->nthreads; i++) merge(t, clock, t->last[i]);
     t->barrier = f;
   }

@@ -100,8 +100,9 @@ static inline int hd_order_stays(const struct hd_order *t, const struct hd_race 
   return 1;
 }
 /* What will come of the second operation of a race when it comes first (order_outcome.c): returns its flags, and
- * changes in op what depends on it. */
-unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_race *r, struct hd_op *op);
+ * changes in op what depends on it. last: the last event of each thread that comes before it then, HD_NONE. */
+unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_race *r, const uint32_t *last,
+                                   struct hd_op *op);
 /* A number that is the same for all executions of one happens-before class, in all processes, and no others: hd_mix64 of the sum of
  * the numbers of its events. */
 uint64_t hd_order_class(const struct hd_order *t);

@@ -220,16 +220,41 @@ int main(void) {
   wait(0);
 }
 """},
-    "io-retried": {"text": """static void *w(void *p) {
-  int fd = open("lock", O_CREAT | O_RDWR, 0600);
-  flock(fd, LOCK_EX);
-  sched_yield();
-  flock(fd, LOCK_UN);
-  close(fd);
+    "io-retried": {"text": """#include <sys/eventfd.h>
+static int e;
+static void *w(void *p) { uint64_t v = 5; write(e, &v, 8); return p; } /* writable, but not for that much */
+static void *r(void *p) { uint64_t v; read(e, &v, 8); return p; }
+int main(void) {
+  uint64_t v = UINT64_MAX - 3;
+  e = eventfd(0, 0);
+  write(e, &v, 8);
+  both(w, r);
+}
+""", "options": ("--strategy", "optimal"), "also": ["diverged"]},
+    "fd-numbers": {"text": """static sem_t opened, used;
+static int last;
+static void *w(void *p) {
+  for (int i = 0; i < 70; i++) close(last = dup(0));
+  last = dup(0);
+  sem_post(&opened);
+  sem_wait(&used);
+  close(last);
   return p;
 }
-int main(void) { both(w, w); }
-""", "options": ("--strategy", "optimal"), "also": ["diverged"]},
+static void *r(void *p) { sem_wait(&opened); lseek(last, 0, SEEK_CUR); sem_post(&used); return p; }
+int main(void) { both(w, r); }
+""", "options": ("--strategy", "optimal")},
+    "closed-wait": {"text": """#include <poll.h>
+static int fd[2];
+static void *w(void *p) { struct pollfd q = {fd[0], POLLIN, 0}; poll(&q, 1, -1); return p; }
+static void *c(void *p) { write(fd[1], "x", 1); close(fd[0]); return p; }
+int main(void) { pipe(fd); both(w, c); }
+"""},
+    "syscall": {"text": """#include <sys/msg.h>
+static void *w(void *p) { msgget(IPC_PRIVATE, 0600); return p; }
+static void *r(void *p) { return p; }
+int main(void) { both(w, r); }
+"""},
     "shared-memory": {"text": """int main(void) {
   int *shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (!fork()) {

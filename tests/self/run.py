@@ -27,6 +27,7 @@ CORRECT = [
     ("three workers", ["-DWORKERS=3"], 1),
     ("a worker is killed", [KILLED], 1),
     ("a small tree, a worker is killed", [KILLED, "-DSTEPS=1"], 2),
+    ("the search restarts", ["-DRESTARTS"], 2),
     ("wakeup trees", [OPTIMAL], 2),
     ("wakeup trees, a worker is killed", [OPTIMAL, KILLED], 1),
 ]
@@ -43,7 +44,8 @@ MUTATIONS = [
     ("a branch that is taken stays listed", "walk_share.c", "  HD_REDO(s, j->list, b->next);\n", "", []),
     ("a unit that ends is not counted", "walk_share.c", "  HD_REDO(s, j->live, j->live - 1);\n", "", []),
     ("a junction is closed while a unit is under way", "walk_share.c", "j->live == 1 && !j->list", "!j->list", []),
-    ("two workers lay out the tree", "walk.c", "    if (!t->ready) hd__walk_lay_out", "    hd__walk_lay_out", []),
+    ("a worker goes on without having heard of the restart", "walk.c",
+     "  if (s->status->epoch != s->shared->epoch) return HD_BEGIN_LATER;\n", "", ["-DRESTARTS"]),
 ]
 
 
@@ -88,7 +90,7 @@ class Builder:
 
     def check(self, program, preemptions):
         """(executions, findings, what it says) of a search within the bound."""
-        p = subprocess.run([self.heddle, "check", "--strategy", "optimal", "--preemptions", str(preemptions), "--quiet",
+        p = subprocess.run([self.heddle, "check", "--strategy", "optimal", "--preemptions", str(preemptions), "--quiet", "--time", "60s",
                             "--no-explain", "--json", "-", "--out", program + ".out", "--", program], cwd=self.folder,
                            capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if p.returncode not in (0, 1, 5):

@@ -4,7 +4,8 @@
  * The tree: two simulated threads of STEPS steps each, walked by STRATEGY. Whatever the schedule of the workers, every leaf must
  * be committed exactly once. With -DDEATHS one worker may be killed at any of the points between which a commit can be cut
  * (HD_SHARE_POINT); what the supervisor does then is done here: it marks the worker, releases its lock, and the worker starts
- * again as a new process would. */
+ * again as a new process would. With -DRESTARTS the last worker restarts the search once, as one does that learns of more visible
+ * operations (runtime/core/worker.c): then the leaves of the last search count. */
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
@@ -27,7 +28,7 @@
 static struct hd_shared shared;
 static struct hd_config config;
 static _Alignas(4096) char memory[1 << 20];
-static uint64_t visited[1 << 2 * STEPS];
+static uint64_t visited[2][1 << 2 * STEPS]; /* by the epoch that the worker knew of */
 
 struct worker {
   struct hd_search search;
@@ -73,6 +74,23 @@ void hd_test_share_point(void) {
     longjmp(me->killed, 1);
   }
 #endif
+}
+
+/* As hd__worker_sync. */
+static void sync_with_others(struct worker *w) {
+  struct hd_search *s = &w->search;
+#ifdef RESTARTS
+  static int restarted;
+  if (w == &worker[WORKERS - 1] && !restarted && s->execution) {
+    restarted = 1;
+    hd_search_lock(s);
+    STRATEGY.forget(s);
+    hd_bound_restart(s);
+    __atomic_store_n(&shared.epoch, shared.epoch + 1, __ATOMIC_RELEASE);
+    hd_search_unlock(s);
+  }
+#endif
+  s->status->epoch = __atomic_load_n(&shared.epoch, __ATOMIC_ACQUIRE);
 }
 
 static void relax(void) { sched_yield(); }
@@ -122,6 +140,8 @@ static int execute(struct hd_search *s, struct hd_point *p, struct hd_set *enabl
   return leaf;
 }
 
+static uint64_t shared_epoch(void) { return __atomic_load_n(&shared.epoch, __ATOMIC_ACQUIRE); }
+
 static void *work(void *arg) {
   struct worker *w = me = arg;
   struct hd_search *s = &w->search;
@@ -131,6 +151,7 @@ static void *work(void *arg) {
     struct hd_point p;
     struct hd_set enabled;
     unsigned version_before = now();
+    sync_with_others(w);
     s->execution = __atomic_add_fetch(&shared.next_execution, 1, __ATOMIC_RELAXED);
     s->ntally = 0;
     int begun = STRATEGY.begin(s);
@@ -138,13 +159,15 @@ static void *work(void *arg) {
       wait_for_change(version_before);
       continue;
     }
+    if (!begun && shared_epoch() != s->status->epoch) continue;
     if (!begun) break;
     int leaf = execute(s, &p, &enabled);
     assert(leaf >= 0);
-    s->tally[0].at = &visited[leaf];
-    s->tally[0].value = visited[leaf] + 1;
+    uint64_t *times = &visited[s->status->epoch][leaf];
+    s->tally[0].at = times;
+    s->tally[0].value = *times + 1;
     s->ntally = 1;
-    more = STRATEGY.end(s, &p, HD_HOW_EXIT);
+    more = STRATEGY.end(s, &p, HD_HOW_EXIT) || shared_epoch() != s->status->epoch;
     change();
   }
   change();
@@ -165,8 +188,8 @@ int main(void) {
   for (unsigned i = 0; i < 1 << 2 * STEPS; i++) {
     if (__builtin_popcount(i) != STEPS) continue;
     leaves++;
-    assert(visited[i] <= 1);
-    missing += visited[i] == 0;
+    assert(visited[shared.epoch][i] <= 1);
+    missing += visited[shared.epoch][i] == 0;
   }
   assert(leaves && missing <= lost);
   return 0;

@@ -148,6 +148,7 @@ hd_arch_entry:
 	ENTRY	mtx_trylock
 	ENTRY	pthread_testcancel
 	ENTRY	sigpending
+	ENTRY	ftrylockfile
 	ENTRY	hd_rt_atomic_begin
 	ENTRY	__VERIFIER_atomic_begin
 

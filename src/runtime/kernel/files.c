@@ -339,7 +339,7 @@ static long change(const struct call *c, long nr, const long *a) {
 
 #define NAMES 1ull /* the object of operations on names */
 
-static uint64_t slot(uint64_t object) { return 8 + hd_mix64(object) % 8000 * 8; }
+uint64_t hd__contention(uint64_t object) { return 8 + hd_mix64(object) % 8000 * 8; }
 
 bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uint16_t writes) {
   uint16_t me = (uint16_t)(rt.cur->id + 1);
@@ -354,8 +354,8 @@ bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uin
     if (w) t->writer[f] = t->writer[f] && t->writer[f] != me ? UINT16_MAX : me;
     if (r) t->reader[f] = t->reader[f] && t->reader[f] != me ? UINT16_MAX : me;
   }
-  if (conflict) hd__shadow_show(slot(object), 8);
-  return hd__shadow_visible(slot(object), 8);
+  if (conflict) hd__shadow_show(hd__contention(object), 8);
+  return hd__shadow_visible(hd__contention(object), 8);
 }
 
 static bool changes_names(const struct call *c, long nr, const long *a) {
@@ -369,9 +369,13 @@ static bool asks_no_name(const struct call *c, const long *a) {
   return c->what <= LOOK && path && (!path[0] || harmless_place(path));
 }
 
+/* Whether it matters which number the call gets. */
+static bool takes_number(const struct call *c) { return c->what == OPEN && rt.nunjoined && hd__fds_lowest(); }
+
 bool hd__names_is_op(long nr, const long *a) {
   static struct hd_touch touched;
   const struct call *c = find(nr);
+  if (c && takes_number(c)) return true;
   if (!c || asks_no_name(c, a)) return false;
   bool w = changes_names(c, nr, a);
   return hd__file_contended(&touched, NAMES, !w, w);
@@ -384,8 +388,9 @@ long hd__names_serve(long nr, const long *a) { return change(find(nr), nr, a); }
 long hd__names_call(long nr, const long *a, uint64_t pc) {
   const struct call *c = find(nr);
   bool w = changes_names(c, nr, a);
-  bool contents = c->what == TRUNCATE || (c->what == OPEN && (open_flags(nr, a) & O_TRUNC));
-  struct hd_io o = {.kind = w ? HD_OP_IOCHANGE : HD_OP_IOLOOK,
+  bool contents =
+      c->what == TRUNCATE || takes_number(c) || (c->what == OPEN && (open_flags(nr, a) & O_TRUNC));
+  struct hd_io o = {.kind = w || contents ? HD_OP_IOCHANGE : HD_OP_IOLOOK,
                     .object = contents ? 0 : NAMES,
                     .reads = !w,
                     .writes = contents ? 0xffff : w,

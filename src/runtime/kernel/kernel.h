@@ -72,6 +72,8 @@ void hd__signals_stuck(void);
 void hd__sysguard_init(void);
 void hd__sysguard_enable(void);
 /* Undoes what the last execution changed in the kernel. */
+/* Whether pc is in the runtime. */
+bool hd__own_code(uint64_t pc);
 void hd__sysguard_begin(void);
 /* The running thread was cancelled in a system call, from which it does not return. */
 _Noreturn void hd__syscall_cancelled(void);

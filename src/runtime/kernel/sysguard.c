@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "model/syscalls.h"
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
@@ -35,6 +36,8 @@
 #endif
 
 static uint64_t text_lo, text_hi; /* our own code */
+
+bool hd__own_code(uint64_t pc) { return pc >= text_lo && pc < text_hi; }
 
 /* ---- what a restart must undo ---- */
 
@@ -102,6 +105,12 @@ static void check_blocking(long nr) {
     if (blocking[i].nr == nr && others()) would_block(blocking[i].name);
 }
 
+/* What the call does to other threads is not known. The place and the number of the call, which the report names. */
+static void check_known(long nr) {
+  if (rt.nunjoined && hd_syscall(nr)->class == HD_CALL_UNKNOWN)
+    hd__inexact(HD_INEXACT_SYSCALL, hot.syscall_pc | (uint64_t)nr << HD_INEXACT_DETAIL);
+}
+
 /* ---- answers that are the same in every process ---- */
 
 #define VIRTUAL_PID 4242
@@ -159,6 +168,8 @@ static long virtual_times(const long *a) {
 /* ---- the calls that need a decision ---- */
 
 static long do_mmap(const long *a) {
+  struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
+  if (d) hd__file_read(d);
   if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
   long r = hd_sys6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
   if ((r < 0 && r > -4096) || nmappings == sizeof mapping / sizeof *mapping) return r;
@@ -241,7 +252,10 @@ static long pipe_call(long nr, const long *a) {
   int *fd = (int *)a[0];
   if (r) return r;
   struct hd_chan *c = hd__chan_new(HD_IO_PIPE);
-  for (int i = 0; i < 2; i++) fd[i] = (int)hd__fd_opened(fd[i], hd__desc_new(HD_IO_PIPE, c));
+  for (int i = 0; i < 2; i++) {
+    c->end[i] = hd__desc_new(HD_IO_PIPE, c);
+    fd[i] = (int)hd__fd_opened(fd[i], c->end[i]);
+  }
   return 0;
 }
 
@@ -294,9 +308,10 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   return hd__io_call(nr, a, pc);
 }
 
-static long serve(long nr, long *a) {
+long hd__serve(long nr, long *a) {
   long r;
   check_blocking(nr);
+  check_known(nr);
   if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_serve(nr, a));
   switch (nr) {
     case SYS_exit: hd__unsupported("the exit system call of a single thread", hd__innermost());
@@ -473,7 +488,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     hd_arch_leave_handler(uc, hd_rt_before_point);
   }
   rt.cur->sys.tested = false;
-  hd_sig_set_result(uc, serve(info->si_syscall, a));
+  hd_sig_set_result(uc, hd__serve(info->si_syscall, a));
   if (info->si_syscall == SYS_rt_sigprocmask) keep_mask(uc);
 }
 

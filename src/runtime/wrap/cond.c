@@ -11,7 +11,6 @@
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
 #include "runtime/kernel/kernel.h"
-#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 /* The thread no longer waits for the condition: now it waits for its mutex. */
@@ -68,7 +67,7 @@ _Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t p
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
                   uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__touch_object(c, sizeof *c, false, NULL, pc);
   if (!hd__mutex_owned(m)) {
     hd__mutex_not_owned(m, pc);
     return EPERM;
@@ -116,7 +115,7 @@ static void wake(struct hd_obj *o, struct hd_thread *t) {
 }
 
 int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
-  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__touch_object(c, sizeof *c, false, NULL, pc);
   hd__point_open(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   struct hd_thread *t = o->nqueue ? hd__waiter(o, hd__choose(o->nqueue)) : NULL;
@@ -130,7 +129,7 @@ int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
 }
 
 int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc) {
-  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__touch_object(c, sizeof *c, false, NULL, pc);
   hd__point_open(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   rt.cur->op.wake.count = o->nqueue;
@@ -138,6 +137,14 @@ int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc) {
   if (!o->nqueue) o->signals++;
   while (o->nqueue) wake(o, o->queue);
   return 0;
+}
+
+/* Whoever waits already is never woken: libc forgets them too. */
+int hd__cond_init(pthread_cond_t *c, const pthread_condattr_t *a, uint64_t pc) {
+  struct hd_obj *o = hd__init_object(HD_OP_CINIT, c, sizeof *c, 0, pc);
+  o->queue = o->queue_last = NULL;
+  o->nqueue = o->signals = 0;
+  return real_pthread_cond_init(c, a);
 }
 
 int hd__cond_destroy(pthread_cond_t *c, uint64_t pc) {
@@ -155,7 +162,7 @@ static clockid_t clock_of(const pthread_cond_t *c) {
 }
 
 HD_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a) {
-  return real_pthread_cond_init(c, a);
+  return hot.active ? hd__cond_init(c, a, HD_CALLER) : real_pthread_cond_init(c, a);
 }
 
 HD_EXPORT int pthread_cond_destroy(pthread_cond_t *c) {

@@ -71,6 +71,12 @@ static void report_owner(unsigned kind, pthread_mutex_t *m, uint64_t pc, const c
                   kind == HD_KIND_DOUBLE_LOCK ? HD_OP_LOCK : HD_OP_UNLOCK, pc, text);
 }
 
+static void not_owner(pthread_mutex_t *m, uint64_t pc) {
+  report_owner(HD_KIND_NOT_OWNER, m, pc,
+               m->__data.__lock ? "another thread holds this mutex" : "no thread holds this mutex");
+  hd__inexact(HD_INEXACT_NOT_OWNER, pc); /* the search assumes that what is held stays held */
+}
+
 /* Relocking: returns true when the caller is done, with its result in *e. */
 static bool again(pthread_mutex_t *m, int *e, uint64_t pc) {
   if (!owned(m)) return false;
@@ -132,19 +138,26 @@ int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc) {
 
 int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc) {
   touch(m, pc);
-  if (!owned(m)) {
+  bool mine = owned(m);
+  if (!mine) {
     if (type_of(m) == PTHREAD_MUTEX_RECURSIVE || type_of(m) == PTHREAD_MUTEX_ERRORCHECK || robust(m))
       return EPERM;
-    report_owner(HD_KIND_NOT_OWNER, m, pc,
-                 m->__data.__lock ? "another thread holds this mutex" : "no thread holds this mutex");
-    hd__inexact(HD_INEXACT_NOT_OWNER, pc); /* the search assumes that what is held stays held */
+    not_owner(m, pc);
   } else if (type_of(m) == PTHREAD_MUTEX_RECURSIVE && --m->__data.__count > 0) {
     return 0;
   }
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__point(HD_OP_UNLOCK, (uint64_t)m, 0, pc);
+  if (HD_UNLIKELY(mine && !owned(m))) not_owner(m, pc); /* it was initialised again meanwhile */
   give(o, m);
   return 0;
+}
+
+int hd__mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a, uint64_t pc) {
+  struct hd_obj *o = hd__init_object(HD_OP_MINIT, m, sizeof *m, 0, pc);
+  int e = real_pthread_mutex_init(m, a);
+  hd__enable_pending(o);
+  return e;
 }
 
 int hd__mutex_destroy(pthread_mutex_t *m, uint64_t pc) {
@@ -188,7 +201,7 @@ int hd__mutex_return(pthread_mutex_t *m, uint64_t pc) {
 /* ---- the functions themselves ---- */
 
 HD_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) {
-  return real_pthread_mutex_init(m, a);
+  return hot.active ? hd__mutex_init(m, a, HD_CALLER) : real_pthread_mutex_init(m, a);
 }
 
 HD_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m) {

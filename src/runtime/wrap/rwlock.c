@@ -166,7 +166,12 @@ static int unlock(pthread_rwlock_t *l, uint64_t pc) {
 }
 
 HD_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *a) {
-  return real_pthread_rwlock_init(l, a);
+  if (!hot.active) return real_pthread_rwlock_init(l, a);
+  struct hd_obj *o = hd__init_object(HD_OP_RWINIT, l, sizeof *l, 0, HD_CALLER);
+  o->holders = NULL;
+  int e = real_pthread_rwlock_init(l, a);
+  refresh(o, l);
+  return e;
 }
 
 HD_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l) {

@@ -14,6 +14,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 /* libc's layout: the value, waiters (unused here), and two words; initialisation writes the first of them. */
@@ -117,8 +118,18 @@ static int value(sem_t *s, int *out, uint64_t pc) {
     event(s, 0);
   }
   hd__spin_read((uint64_t)s, sizeof of(s)->value);
-  *out = (int)of(s)->value;
+  int v = (int)of(s)->value;
+  hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, pc);
+  *out = v;
   return 0;
+}
+
+static int init(sem_t *s, int shared, unsigned initial, uint64_t pc) {
+  if (initial > MOST) return fail(EINVAL);
+  struct hd_obj *o = hd__init_object(HD_OP_SEMINIT, s, sizeof *s, initial, pc);
+  int e = real_sem_init(s, shared, initial);
+  refresh(o, s);
+  return e;
 }
 
 static int destroy(sem_t *s, uint64_t pc) {
@@ -231,7 +242,9 @@ HD_EXPORT int sem_unlink(const char *name) {
 
 /* ---- the other functions ---- */
 
-HD_EXPORT int sem_init(sem_t *s, int shared, unsigned initial) { return real_sem_init(s, shared, initial); }
+HD_EXPORT int sem_init(sem_t *s, int shared, unsigned initial) {
+  return hot.active ? init(s, shared, initial, HD_CALLER) : real_sem_init(s, shared, initial);
+}
 
 HD_EXPORT int sem_destroy(sem_t *s) { return hot.active ? destroy(s, HD_CALLER) : real_sem_destroy(s); }
 

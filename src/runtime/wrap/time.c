@@ -12,6 +12,7 @@
 #include "runtime/core/finding.h"
 #include "runtime/core/spin.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 #define SECOND 1000000000ull
@@ -104,8 +105,14 @@ static bool bad(const struct timespec *d) {
   return d->tv_sec < 0 || d->tv_nsec < 0 || d->tv_nsec >= (long)SECOND;
 }
 
+/* A result for the program. Our own handlers of system calls must not meet a scheduling point. */
+static void stores(void *out, size_t size, uint64_t pc) {
+  if (!hd__own_code(pc)) hd__access_range((uint64_t)out, size, HD_A_WRITE, pc);
+}
+
 HD_EXPORT int clock_gettime(clockid_t clock, struct timespec *out) {
   if (!hot.active) return real_clock_gettime(clock, out);
+  stores(out, sizeof *out, HD_CALLER);
   uint64_t v = read_clock(clock);
   out->tv_sec = (time_t)(v / SECOND);
   out->tv_nsec = (long)(v % SECOND);
@@ -114,6 +121,7 @@ HD_EXPORT int clock_gettime(clockid_t clock, struct timespec *out) {
 
 HD_EXPORT int gettimeofday(struct timeval *restrict tv, void *restrict tz) {
   if (!hot.active) return real_gettimeofday(tv, tz);
+  stores(tv, sizeof *tv, HD_CALLER);
   uint64_t v = read_clock(CLOCK_REALTIME);
   tv->tv_sec = (time_t)(v / SECOND);
   tv->tv_usec = (suseconds_t)(v % SECOND / 1000);
@@ -122,6 +130,7 @@ HD_EXPORT int gettimeofday(struct timeval *restrict tv, void *restrict tz) {
 
 HD_EXPORT time_t time(time_t *out) {
   if (!hot.active) return real_time(out);
+  if (out) stores(out, sizeof *out, HD_CALLER);
   time_t v = (time_t)(read_clock(CLOCK_REALTIME) / SECOND);
   if (out) *out = v;
   return v;

@@ -2,29 +2,52 @@
 #ifndef HD_RUNTIME_WRAP_H
 #define HD_RUNTIME_WRAP_H
 
+#include <dirent.h>
+#include <grp.h>
+#include <iconv.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
+#include <pwd.h>
+#include <regex.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/times.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
+#include <wchar.h>
 
 #include "runtime/core/core.h"
 
 /* ---- mutexes, conditions, once: the functions of the same name, called from pc ---- */
 
+int hd__mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a, uint64_t pc);
 int hd__mutex_lock(pthread_mutex_t *m, uint64_t pc);
 int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc);
 int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc);
 int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc);
 int hd__mutex_destroy(pthread_mutex_t *m, uint64_t pc);
+int hd__cond_init(pthread_cond_t *c, const pthread_condattr_t *a, uint64_t pc);
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
                   uint64_t pc); /* at: NULL for a wait without a limit */
 int hd__cond_signal(pthread_cond_t *c, uint64_t pc);
@@ -41,6 +64,14 @@ int hd__mutex_return(pthread_mutex_t *m, uint64_t pc);
 void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc);
 /* The running thread ends: its robust mutexes become free and inconsistent. */
 void hd__mutexes_abandon(void);
+
+/* ---- streams (stream.c) ---- */
+
+/* A function of stdio works on the stream; `writes`: nothing but output. For wrappers of such functions. */
+void hd__stream_begin(FILE *f, bool writes, uint64_t pc);
+void hd__stream_end(FILE *f, uint64_t pc);
+/* The running thread ends in the middle of such functions. */
+void hd__streams_abandon(void);
 
 /* ---- threads ---- */
 
@@ -109,6 +140,12 @@ void hd__terminated(uint64_t pc);
 void hd__terminate_mark(void);
 void hd__terminate_begin(void);
 
+/* ---- format.c ---- */
+
+/* What a function like printf reads, and what one like scanf has written when it has assigned that many. */
+void hd__reads_format(const char *format, va_list ap, uint64_t pc);
+void hd__writes_format(const char *format, va_list ap, int assigned, uint64_t pc);
+
 /* ---- openmp.c ---- */
 
 void hd__openmp_init(void);
@@ -116,6 +153,7 @@ void hd__openmp_begin(void);
 
 /* ---- the originals (real.c) ---- */
 
+struct option;
 typedef void (*hd_handler)(void); /* of std::terminate */
 #define HD_REAL(ret, name, args) extern ret(*real_##name) args;
 #include "runtime/wrap/real.def"
