@@ -26,7 +26,7 @@
 #define SHARING (E(SHARE) | E(UNSHARE))
 #define LOOKING (E(LOOK) | E(LOOK_SHARED))
 #define QUEUEING (E(QUEUE) | E(UNQUEUE))
-#define NOTIFYING (E(NOTIFY) | E(NOTIFY_ALL))
+#define NOTIFYING (E(NOTIFY) | E(NOTIFY_ALL) | E(NOTIFY_SOME))
 #define USING (LOCKING | SHARING | LOOKING | QUEUEING | NOTIFYING | E(POST) | E(TAKE) | E(ARRIVE))
 #define LIFE (E(INIT) | E(DESTROY))    /* invariant 7 */
 #define ALWAYS (E(INTERRUPT) | E(END)) /* invariant 8 */
@@ -52,6 +52,7 @@ const uint64_t hd_conflicts[HD_EFF_COUNT] = {
     ROW(UNQUEUE, NOTIFYING | LIFE),
     ROW(NOTIFY, QUEUEING | NOTIFYING | LIFE),
     ROW(NOTIFY_ALL, QUEUEING | NOTIFYING | LIFE),
+    ROW(NOTIFY_SOME, QUEUEING | NOTIFYING | LIFE),
     ROW(RETURN, 0),
     ROW(POST, E(TAKE) | E(LOOK) | LIFE | E(AWAIT)),
     ROW(TAKE, E(POST) | E(TAKE) | E(LOOK) | LIFE | E(AWAIT)),
@@ -74,11 +75,12 @@ _Static_assert(HD_EFF_COUNT <= 64, "a set of effects is a word");
 /* Whether it is the same object: that is a matter of the effects. */
 enum { SAME_ADDRESS, OVERLAP = 1, FACETS = 2, ANYWHERE = 4, CARRIED = 8 };
 static const uint8_t rule[HD_EFF_COUNT] = {
-    [HD_EFF_READ] = OVERLAP,       [HD_EFF_WRITE] = OVERLAP,  [HD_EFF_UPDATE] = OVERLAP,
-    [HD_EFF_FREE] = OVERLAP,       [HD_EFF_EXAMINE] = FACETS, [HD_EFF_TRANSFER] = FACETS,
+    [HD_EFF_READ] = OVERLAP,       [HD_EFF_WRITE] = OVERLAP,       [HD_EFF_UPDATE] = OVERLAP,
+    [HD_EFF_FREE] = OVERLAP,       [HD_EFF_EXAMINE] = FACETS,      [HD_EFF_TRANSFER] = FACETS,
     [HD_EFF_SPAWN] = ANYWHERE, /* the order decides the numbers of the new threads */
-    [HD_EFF_INTERRUPT] = ANYWHERE, [HD_EFF_END] = ANYWHERE,   [HD_EFF_NOTIFY] = CARRIED,
-    [HD_EFF_NOTIFY_ALL] = CARRIED, [HD_EFF_ARRIVE] = CARRIED, [HD_EFF_FINISH] = CARRIED,
+    [HD_EFF_INTERRUPT] = ANYWHERE, [HD_EFF_END] = ANYWHERE,        [HD_EFF_NOTIFY] = CARRIED,
+    [HD_EFF_NOTIFY_ALL] = CARRIED, [HD_EFF_NOTIFY_SOME] = CARRIED, [HD_EFF_ARRIVE] = CARRIED,
+    [HD_EFF_FINISH] = CARRIED,
 };
 
 int hd_io_dependent(const struct hd_op *a, const struct hd_op *b) {

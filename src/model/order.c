@@ -489,9 +489,9 @@ static void queue(struct hd_order *t, uint32_t f, enum hd_effect effect) {
 
 /* What follows from an executed event: who can go on because of it, and who waits. Of most, nothing does. */
 #define BIT(effect) HD_EFFECT_BIT(HD_EFF_##effect)
-#define ENABLING                                                                                           \
-  (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(QUEUE) | BIT(UNQUEUE) | BIT(RETURN) | \
-   BIT(ARRIVE) | BIT(LEAVE) | BIT(INIT))
+#define ENABLING                                                                                 \
+  (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(NOTIFY_SOME) | BIT(QUEUE) | \
+   BIT(UNQUEUE) | BIT(RETURN) | BIT(ARRIVE) | BIT(LEAVE) | BIT(INIT))
 
 static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   const struct hd_op *op = &t->ev[f].op;
@@ -510,6 +510,10 @@ static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
     case HD_EFF_NOTIFY_ALL:
       for (uint32_t i = 0; i < t->nthreads; i++)
         if (t->waits[i] == op->object) wake(t, f, i);
+      break;
+    case HD_EFF_NOTIFY_SOME:
+      for (uint32_t i = 0; i < t->nthreads && i < 64; i++)
+        if (op->wake.set >> i & 1) wake(t, f, i);
       break;
     case HD_EFF_QUEUE:
     case HD_EFF_UNQUEUE:

@@ -135,6 +135,7 @@ static int wakes(const struct hd_ev *e, unsigned thread, const struct hd_op *op)
     case HD_EFF_NOTIFY:
     case HD_EFF_INTERRUPT: return hd_op_woken(&e->op) == thread + 1;
     case HD_EFF_NOTIFY_ALL: return e->op.object == op->object;
+    case HD_EFF_NOTIFY_SOME: return thread < 64 && (e->op.wake.set >> thread & 1);
     default: return 0;
   }
 }
@@ -173,7 +174,8 @@ unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_rac
     case HD_EFF_SHARE: return tries ? of_try_rwlock(t, r, last) : 0;
     case HD_EFF_TAKE: return tries ? of_try_sem(t, r, last) : 0;
     case HD_EFF_NOTIFY:
-    case HD_EFF_NOTIFY_ALL: of_signal(t, r, last, op); return 0;
+    case HD_EFF_NOTIFY_ALL:
+    case HD_EFF_NOTIFY_SOME: of_signal(t, r, last, op); return 0;
     case HD_EFF_FINISH: of_exit(t, last, op); return 0;
     default: return 0;
   }

@@ -220,9 +220,9 @@ static void meet_spins(struct hd_work *w, struct hd_tobj *o) {
 }
 
 static int held_by_any(const struct hd_tobj *o) {
-  for (const struct hd_reader *r = o->readers; r; r = r->next)
-    if (r->unlock == HD_NONE) return 1;
-  return o->acquire != HD_NONE && (o->release == HD_NONE || o->release < o->acquire) && !o->readers;
+  for (const struct hd_sharer *r = o->sharers; r; r = r->next)
+    if (r->depth) return 1;
+  return o->acquire != HD_NONE && (o->release == HD_NONE || o->release < o->acquire) && !o->sharers;
 }
 
 static void on_rwlock(struct hd_work *w, enum hd_effect effect) {
@@ -256,7 +256,7 @@ static void on_rwlock(struct hd_work *w, enum hd_effect effect) {
       hd__meet(w, o->acquire);
       int is_held = held_by_any(o);
       hd__on_life(w, o, effect, is_held);
-      if (w->f != HD_NONE && effect == HD_EFF_INIT && !is_held) o->readers = NULL;
+      if (w->f != HD_NONE && effect == HD_EFF_INIT && !is_held) o->sharers = NULL;
   }
 }
 

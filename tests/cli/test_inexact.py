@@ -104,8 +104,9 @@ static void *die(void *p) { if (flag) smash(); return p; }
 int main(void) { both(set, die); }
 """, "options": ("--all", "--strategy", "optimal")},
     "diverged": {"text": """static int x, n;
+static unsigned long noise(void) { unsigned long v; __asm__ volatile("rdrand %0" : "=r"(v)); return v; }
 static void *w(void *arg) {
-  if (__atomic_fetch_add(&n, 1, 5) == 0 && arg && __builtin_ia32_rdtsc() / 64 % 2) return arg;
+  if (__atomic_fetch_add(&n, 1, 5) == 0 && arg && noise() % 2) return arg;
   for (int i = 0; i < 4; i++) __atomic_fetch_add(&x, 1, 5);
   return arg;
 }
@@ -160,16 +161,17 @@ int main(void) {
   pause(); /* @here */
 }
 """},
-    "futex-bits": {"text": FUTEX + """static void *w(void *p) { futex(&word, FUTEX_WAIT_BITSET, 0, 0, 0, 1); return p; }
+    "futex-bits": {"text": FUTEX + """static void *w(void *p) { futex(&word, FUTEX_WAIT, 0, 0, 0, 0); return p; }
 int main(void) {
-  pthread_t a;
-  pthread_create(&a, 0, w, 0);
-  futex(&word, FUTEX_WAKE_BITSET, INT_MAX, 0, 0, 2);
+  pthread_t t[14];
+  for (int i = 0; i < 14; i++) pthread_create(&t[i], 0, w, 0);
+  usleep(1000);
+  futex(&word, FUTEX_WAKE, 7, 0, 0, 0);
   __atomic_store_n(&word, 1, 5);
-  futex(&word, FUTEX_WAKE_BITSET, INT_MAX, 0, 0, 1);
-  pthread_join(a, 0);
+  futex(&word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+  for (int i = 0; i < 14; i++) pthread_join(t[i], 0);
 }
-""", "options": ("--strategy", "optimal")},
+""", "options": ("--strategy", "optimal", "--max-executions", "3"), "also": ["executions"]},
     "futex-requeue": {"text": FUTEX + """static void *w(void *p) {
   while (!__atomic_load_n(&word, 5)) futex(&word, FUTEX_WAIT, 0, 0, 0, 0);
   return p;

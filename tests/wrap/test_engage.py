@@ -444,7 +444,8 @@ EVENTS = {
     "syscall-2": ("static unsigned word; struct timespec t = {1, 0}; syscall(SYS_futex, &word, FUTEX_WAIT, 0, &t, 0, 0)",
                   "futex-return"),
     "syscall-3": ("static unsigned word; syscall(SYS_futex, &word, FUTEX_WAKE, 1, 0, 0, 0)", "futex-wake"),
-    "syscall-4": ("static unsigned word; syscall(SYS_futex, &word, FUTEX_WAKE, 9, 0, 0, 0)", "futex-wake-all"),
+    "syscall-4": ("static unsigned word; syscall(SYS_futex, &word, FUTEX_WAKE, 0x7fffffff, 0, 0, 0)", "futex-wake-all"),
+    "syscall-5": ("static unsigned word; syscall(SYS_futex, &word, FUTEX_WAKE, 9, 0, 0, 0)", "futex-wake-some"),
     "pthread_cancel": ("pthread_t t; pthread_create(&t, 0, two, 0); pthread_cancel(t); pthread_join(t, 0)", "cancel"),
     "pthread_cancel-2": ("pthread_cancel(pthread_self()); pthread_testcancel(); abort()", "exit"),
     "pthread_setcancelstate": ("pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, 0); pthread_cancel(pthread_self());"

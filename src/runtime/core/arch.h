@@ -47,6 +47,10 @@ _Noreturn void hd_arch_park(uint64_t *word, uint64_t value);
 int hd_arch_peek(uint64_t addr, unsigned size, uint64_t *out);
 /* For a handler of faults: returns whether the fault was in hd_arch_peek, and makes that continue. */
 int hd_arch_peek_fault(ucontext_t *uc);
+/* For a handler of faults: whether the context was about to read the time stamp counter; and continuing as if it had read
+ * that value. */
+int hd_arch_reads_tsc(const ucontext_t *uc);
+void hd_arch_set_tsc(ucontext_t *uc, uint64_t value);
 uint64_t hd_arch_tp(void);
 void hd_arch_set_tp(uint64_t tp);
 

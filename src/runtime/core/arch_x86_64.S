@@ -149,6 +149,15 @@ hd_arch_entry:
 	ENTRY	pthread_testcancel
 	ENTRY	sigpending
 	ENTRY	ftrylockfile
+	ENTRY	pthread_mutex_timedlock
+	ENTRY	pthread_mutex_clocklock
+	ENTRY	pthread_rwlock_timedrdlock
+	ENTRY	pthread_rwlock_timedwrlock
+	ENTRY	pthread_rwlock_clockrdlock
+	ENTRY	pthread_rwlock_clockwrlock
+	ENTRY	sem_timedwait
+	ENTRY	sem_clockwait
+	ENTRY	mtx_timedlock
 	ENTRY	hd_rt_atomic_begin
 	ENTRY	__VERIFIER_atomic_begin
 

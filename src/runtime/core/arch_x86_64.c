@@ -127,3 +127,20 @@ int hd_arch_peek_fault(ucontext_t *uc) {
   uc->uc_mcontext.gregs[REG_RIP] = (greg_t)hd_arch_peek_failed;
   return 1;
 }
+
+/* rdtsc is 0f 31, rdtscp 0f 01 f9. */
+int hd_arch_reads_tsc(const ucontext_t *uc) {
+  uint64_t code;
+  if (!hd_arch_peek(hd_sig_pc(uc), 2, &code)) return 0;
+  if ((code & 0xffff) == 0x310f) return 1;
+  return (code & 0xffff) == 0x010f && hd_arch_peek(hd_sig_pc(uc) + 2, 1, &code) && (code & 0xff) == 0xf9;
+}
+
+void hd_arch_set_tsc(ucontext_t *uc, uint64_t value) {
+  greg_t *g = uc->uc_mcontext.gregs;
+  int with_processor = ((const uint8_t *)g[REG_RIP])[1] == 0x01;
+  g[REG_RAX] = (greg_t)(value & 0xffffffff);
+  g[REG_RDX] = (greg_t)(value >> 32);
+  if (with_processor) g[REG_RCX] = 0;
+  g[REG_RIP] += with_processor ? 3 : 2;
+}

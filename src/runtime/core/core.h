@@ -86,6 +86,7 @@ struct hd_rt {
   uint32_t epoch;   /* number of executions started in this process */
   uint32_t seg_next, seg_base;
   uint64_t now; /* virtual time, nanoseconds */
+  bool clocked; /* a thread has read a clock in this execution */
   uint64_t event_hash;
   uint64_t events;
   struct hd_ctx sched; /* the context that executions start from */

@@ -29,7 +29,9 @@ struct hd_obj {
   struct hd_thread *queue; /* threads that wait to be woken, first to last */
   struct hd_thread *queue_last;
   uint32_t nqueue;
-  struct hd_vc vc;  /* published by its last release */
+  struct hd_vc vc; /* published by its last release */
+  uint64_t
+      seen; /* mutex: the time when it was taken; atomic memory: the latest time of a thread that read it */
   uint64_t site;    /* where it was taken: program counter, or call stack when hot.detail */
   uint32_t signals; /* condition: signals that found no waiter */
   struct hd_holder *holders;

@@ -139,6 +139,7 @@ void hd__sched_begin(void) {
   rt.path_len = 0;
   rt.status->points = 0;
   rt.now = 0;
+  rt.clocked = false;
   rt.event_hash = 0;
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = 0;
@@ -199,6 +200,8 @@ static void idle(void) {
       hd__end(HD_RUN_STUCK);
     }
     if (next > rt.now) rt.now = next;
+    for (unsigned i = 0; rt.clocked && i < rt.nthreads; i++) /* no clock may run backwards */
+      if (rt.thread[i].vc.time > rt.now) rt.now = rt.thread[i].vc.time;
     if (alarm == next) {
       hd__alarm_fire();
     } else if (first && first->timer.deadline <= timer) {

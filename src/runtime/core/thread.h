@@ -82,9 +82,11 @@ struct hd_thread {
   } wait;
   struct {             /* time (wrap/time.c) */
     bool set, expired; /* its pending operation has a deadline; the deadline has come */
-    uint64_t deadline; /* virtual nanoseconds, while `set` */
-    uint64_t clock;    /* last time it saw */
-    unsigned early;    /* waits that ended before their time (--timeouts=any) */
+    uint64_t deadline; /* virtual nanoseconds, while `set`. The last time it saw is vc.time */
+    unsigned early;    /* waits that ended at once, or before their time (--timeouts=any) */
+    unsigned polls;    /* readings of clocks in a row, without anything done in between ... */
+    uint64_t writes;   /* ... that is, spin.writes and rt.now after the last one */
+    uint64_t now;
   } timer;
   struct {                /* fences (memory/hooks_atomic.c) */
     struct hd_vc release; /* clock at the last release fence */

@@ -192,10 +192,7 @@ bool hd__io_point(struct hd_io *o) {
   early = any_time && !ready(o, &unused);
   if (early) {
     late = true;
-    t->timer.early++;
-    hd__deadline_in(t, o->timeout);
-    hd__deadline_clear(t);
-    if (t->timer.clock < t->timer.deadline) t->timer.clock = t->timer.deadline;
+    hd__early_in(o->timeout);
   }
   if (o->n > 1 || o->interest) list_enablers(o, &t->op);
   return late;

@@ -205,7 +205,7 @@ static void get_setting(const struct hd_desc *d, struct itimerspec *out) {
   if (!out) return;
   hd__snapshot_touch((uint64_t)out, sizeof *out);
   out->it_interval = to_timespec(d->every);
-  out->it_value = to_timespec(d->at > rt.now ? d->at - rt.now : 0);
+  out->it_value = to_timespec(d->at > hd__time() ? d->at - hd__time() : 0);
 }
 
 long hd__timerfd_create(const long *a) {
@@ -243,7 +243,7 @@ static long settime(long *a, uint64_t pc) {
     uint64_t zero = hd__clock_zero(d->clock);
     value = value > zero ? value - zero : 1;
   } else if (value) {
-    value += rt.cur->timer.clock > rt.now ? rt.cur->timer.clock : rt.now;
+    value += hd__time();
   }
   d->at = value;
   d->every = to_ns(&new->it_interval);

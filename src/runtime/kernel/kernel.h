@@ -80,6 +80,10 @@ _Noreturn void hd__syscall_cancelled(void);
 /* A handler interrupted the system call that the running thread is in: it returns EINTR, or is made again. */
 _Noreturn void hd__syscall_interrupted(bool again);
 void hd__vdso_init(void);
+/* Whether reading the time stamp counter is a fault that hd__tsc_fault serves. Processes inherit it, also those that
+ * execute another program. */
+void hd__tsc_trap(bool on);
+bool hd__tsc_fault(ucontext_t *uc);
 /* Whether a child of the program has not ended yet. */
 bool hd__children_run(void);
 /* Whether there is any that was not waited for. */

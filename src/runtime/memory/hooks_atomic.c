@@ -29,7 +29,24 @@ static unsigned model_order(int mo) {
 }
 static unsigned with_order(unsigned flags, int mo) { return flags | HD_A_ORDER(model_order(mo)); }
 
+/* Clocks do not run backwards along any order of accesses, whatever that means for memory. */
+static void time_of_load(uint64_t addr) {
+  struct hd_obj *o = hd__obj(addr, HD_OBJ_MEMORY);
+  uint64_t *now = &rt.cur->vc.time;
+  if (o->vc.time > *now) *now = o->vc.time;
+  if (*now > o->seen) o->seen = *now;
+}
+
+static void time_of_store(uint64_t addr) {
+  struct hd_obj *o = hd__obj(addr, HD_OBJ_MEMORY);
+  uint64_t *now = &rt.cur->vc.time;
+  if (o->vc.time > *now) *now = o->vc.time;
+  if (o->seen > *now) *now = o->seen;
+  o->vc.time = *now;
+}
+
 static void after_load(uint64_t addr, int mo) {
+  if (HD_UNLIKELY(rt.clocked)) time_of_load(addr);
   struct hd_obj *o = hd__obj_find(addr);
   if (!o || o->kind != HD_OBJ_MEMORY) return;
   if (acquires(mo))
@@ -41,6 +58,7 @@ static void after_load(uint64_t addr, int mo) {
 /* A store starts a new release sequence; a read-modify-write continues the one it read from. */
 static void before_store(uint64_t addr, int mo, bool rmw) {
   struct hd_thread *t = rt.cur;
+  if (HD_UNLIKELY(rt.clocked)) time_of_store(addr);
   if (!releases(mo) && !t->fence.release.n) {
     struct hd_obj *o = rmw ? NULL : hd__obj_find(addr);
     if (o && o->kind == HD_OBJ_MEMORY) hd_vc_clear(&o->vc);

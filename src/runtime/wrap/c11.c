@@ -84,7 +84,8 @@ int HD_IN(mtx_trylock)(mtx_t *m) {
   return hot.active ? result(hd__mutex_trylock(MUTEX(m), HD_CALLER)) : real_mtx_trylock(m);
 }
 
-HD_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict at) {
+int HD_IN(mtx_timedlock)(mtx_t *restrict m, const struct timespec *restrict at);
+int HD_IN(mtx_timedlock)(mtx_t *restrict m, const struct timespec *restrict at) {
   return hot.active ? result(hd__mutex_lock_until(MUTEX(m), CLOCK_REALTIME, at, HD_CALLER))
                     : real_mtx_timedlock(m, at);
 }

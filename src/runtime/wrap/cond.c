@@ -3,8 +3,8 @@
  * A wait is two steps. WAIT releases the mutex and queues the thread. WAKE, enabled once the thread was woken and
  * the mutex is free, reacquires the mutex. Which waiter a signal wakes is a choice. A spurious wake-up (option) is
  * a choice at the WAIT: not to sleep at all. Since the thread can be delayed arbitrarily before its WAKE, that
- * covers a wake-up at any later moment too. With --timeouts=any a timed wait has a step CTIMEOUT in between,
- * enabled until the thread is woken. */
+ * covers a wake-up at any later moment too. A timed wait whose time is over (with --timeouts=any: every one) has a
+ * step CTIMEOUT in between, enabled until the thread is woken. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
@@ -41,8 +41,8 @@ void hd__time_out(struct hd_thread *t) {
   }
 }
 
-/* With --timeouts=any the thread may give up as long as it has not been woken: that is an operation on the
- * condition. Returns true when it did; either way it waits for its mutex next. */
+/* The thread may give up as long as it has not been woken: that is an operation on the condition. Returns true when it
+ * did; either way it waits for its mutex next. */
 static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, const struct timespec *at) {
   t->op.kind = HD_OP_CTIMEOUT;
   hd__enable(t);
@@ -83,12 +83,12 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   t->wait.mutex = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__disable(t);
   hd__mutex_leave(m);
-  bool early = false, any_time = !spurious && at && hd__any_time(pc);
+  bool early = false, gives = !spurious && at && hd__gives_up(clock, at, pc);
   if (spurious)
     to_mutex(t);
   else
     hd__enqueue(o, t);
-  if (any_time) {
+  if (gives) {
     early = gives_up(o, t, clock, at);
   } else {
     if (at && !spurious) hd__deadline_set(t, clock, at);
@@ -109,6 +109,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
 }
 
 static void wake(struct hd_obj *o, struct hd_thread *t) {
+  if (t->vc.time < rt.cur->vc.time) t->vc.time = rt.cur->vc.time; /* it is not woken before that */
   hd__dequeue(o, t);
   hd__deadline_clear(t);
   to_mutex(t);

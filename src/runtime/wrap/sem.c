@@ -64,9 +64,11 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
   hd__test_cancel();
   struct hd_obj *o = touch(s, pc);
   bool late;
-  if (until && hd__any_time(pc)) {
-    hd__point_open(HD_OP_SEMTRYWAIT, (uint64_t)s, 0, pc);
+  if (until && hd__at_once(until->clock, until->at, pc)) {
+    if (hd__spin_check((uint64_t)s, pc)) return fail(ETIMEDOUT);
+    hd__point_cancel(HD_OP_SEMTRYWAIT, (uint64_t)s, pc);
     late = hd__early(!of(s)->value, until->clock, until->at);
+    if (late) hd__spin_read((uint64_t)s, sizeof of(s)->value);
   } else {
     enum hd_requested how;
     do how = hd__request_cancel(o, until ? HD_OP_SEMTIMED : HD_OP_SEMWAIT, of(s)->value, until, pc);
@@ -250,11 +252,13 @@ HD_EXPORT int sem_destroy(sem_t *s) { return hot.active ? destroy(s, HD_CALLER) 
 
 HD_EXPORT int sem_wait(sem_t *s) { return hot.active ? wait(s, NULL, HD_CALLER) : real_sem_wait(s); }
 
-HD_EXPORT int sem_timedwait(sem_t *s, const struct timespec *at) {
+int HD_IN(sem_timedwait)(sem_t *s, const struct timespec *at);
+int HD_IN(sem_timedwait)(sem_t *s, const struct timespec *at) {
   return hot.active ? wait_until(s, CLOCK_REALTIME, at, HD_CALLER) : real_sem_timedwait(s, at);
 }
 
-HD_EXPORT int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *at) {
+int HD_IN(sem_clockwait)(sem_t *s, clockid_t clock, const struct timespec *at);
+int HD_IN(sem_clockwait)(sem_t *s, clockid_t clock, const struct timespec *at) {
   return hot.active ? wait_until(s, clock, at, HD_CALLER) : real_sem_clockwait(s, clock, at);
 }
 

@@ -46,7 +46,10 @@ static int wait_for(const sigset_t *set, const struct timespec *limit, siginfo_t
   if (take_now(bits, info)) return 0;
   uint64_t ns =
       limit && limit->tv_sec >= 0 ? (uint64_t)limit->tv_sec * 1000000000ull + (uint64_t)limit->tv_nsec : 0;
-  if (limit && (!ns || hd__any_time(pc))) return EAGAIN;
+  if (limit && (!ns || hd__any_time(pc))) {
+    if (ns) hd__early_in(ns);
+    return EAGAIN;
+  }
   t->op = (struct hd_op){.kind = HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
   t->sig.waits = bits;
   if (limit) hd__deadline_in(t, ns);

@@ -262,11 +262,12 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
   struct hd_thread *t, *me = rt.cur;
   if (!at) return hd__thread_join(th, ret, pc);
   hd__take_signals();
+  hd__test_cancel();
   int e = hd__bad_time(at) ? EINVAL : bad_join(th, &t);
   if (e) return e;
   bool late;
-  if (hd__any_time(pc)) {
-    hd__point_open(HD_OP_TRYJOIN, t->id, 0, pc);
+  if (hd__at_once(clock, at, pc)) {
+    hd__point_cancel(HD_OP_TRYJOIN, t->id, pc);
     late = hd__early(t->state != HD_T_DONE, clock, at);
   } else {
     me->op = (struct hd_op){.kind = HD_OP_TIMEDJOIN, .thread = me->id, .object = t->id, .pc = pc};

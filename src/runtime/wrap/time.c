@@ -1,8 +1,12 @@
 /* time.c: time is virtual in a controlled run. Runs in the tested process.
  *
- * A sleep, or a timed wait, ends when nothing else can run; the clock then jumps to its deadline. Reading the clock
- * advances it a little for the reading thread only, so that loops which wait for time to pass end, and a thread's
- * readings do not depend on other threads. */
+ * A sleep, or a timed wait, ends when nothing else can run; the clock then jumps to its deadline. One of length zero, or
+ * whose deadline is past, does not wait at all.
+ *
+ * Reading a clock advances it a little, for the reading thread and for whoever is ordered after it: the time is part of the
+ * vector clocks, so that no clock runs backwards, and readings do not depend on unrelated threads. A thread that does
+ * nothing but read clocks waits for time to pass: after a few readings each takes 16 times as long as the last, so the loop
+ * ends soon whatever its limit. Until hours have passed that way, a reading counts as progress (core/spin.c). */
 #include <errno.h>
 #include <dlfcn.h>
 #include <sched.h>
@@ -19,23 +23,41 @@
 #define START_REALTIME (1700000000ull * SECOND)
 #define START_MONOTONIC (1000ull * SECOND)
 #define TICK 1000ull
+#define POLLS 4      /* readings in a row that take one tick each ... */
+#define POLLS_MAX 12 /* ... and those that count as progress: 16 ^ 8 microseconds, more than an hour */
 
 uint64_t hd__clock_zero(clockid_t clock) {
-  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ? START_REALTIME
-                                                                                         : START_MONOTONIC;
+  switch (clock) {
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+    case CLOCK_REALTIME_ALARM:
+    case CLOCK_TAI: return START_REALTIME;
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_RAW:
+    case CLOCK_MONOTONIC_COARSE:
+    case CLOCK_BOOTTIME:
+    case CLOCK_BOOTTIME_ALARM: return START_MONOTONIC;
+    default: return 0; /* processor time */
+  }
+}
+
+uint64_t hd__time(void) { return rt.cur->vc.time > rt.now ? rt.cur->vc.time : rt.now; }
+
+static uint64_t to_virtual(clockid_t clock, const struct timespec *at) {
+  uint64_t abs = at->tv_sec < 0 ? 0 : (uint64_t)at->tv_sec * SECOND + (uint64_t)at->tv_nsec,
+           off = hd__clock_zero(clock);
+  return abs > off ? abs - off : 0;
 }
 
 void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespec *at) {
-  uint64_t abs = at->tv_sec < 0 ? 0 : (uint64_t)at->tv_sec * SECOND + (uint64_t)at->tv_nsec,
-           off = hd__clock_zero(clock);
-  t->timer.deadline = abs > off ? abs - off : 0;
+  t->timer.deadline = to_virtual(clock, at);
   if (!t->timer.set) rt.ntimed++;
   t->timer.set = true;
 }
 
-/* Counts from the time that the thread sees. */
+/* Counts from the time that the thread sees. pre: it is running. */
 void hd__deadline_in(struct hd_thread *t, uint64_t ns) {
-  uint64_t from = t->timer.clock > rt.now ? t->timer.clock : rt.now;
+  uint64_t from = hd__time();
   t->timer.deadline = ns > UINT64_MAX / 2 - from ? UINT64_MAX / 2 : from + ns;
   if (!t->timer.set) rt.ntimed++;
   t->timer.set = true;
@@ -46,30 +68,69 @@ void hd__deadline_clear(struct hd_thread *t) {
   t->timer.set = false;
 }
 
-static uint64_t read_clock(clockid_t clock) {
-  struct hd_thread *t = rt.cur;
-  if (t->timer.clock < rt.now) t->timer.clock = rt.now;
-  return (t->timer.clock += TICK) + hd__clock_zero(clock);
+/* What the next reading adds, and whether it is progress. */
+static uint64_t tick(struct hd_thread *t, bool *progress) {
+  bool again = t->timer.writes == t->spin.writes && t->timer.now == rt.now;
+  unsigned n = t->timer.polls = again ? t->timer.polls + 1 : 0;
+  *progress = n < POLLS_MAX;
+  return n < POLLS || n >= POLLS_MAX ? TICK : TICK << 4 * (n - POLLS + 1);
 }
 
-/* ---- --timeouts=any ---- */
+uint64_t hd__read_time(void) {
+  struct hd_thread *t = rt.cur;
+  bool progress;
+  rt.clocked = true;
+  t->vc.time = hd__time() + tick(t, &progress);
+  t->spin.writes += progress;
+  t->timer.writes = t->spin.writes;
+  t->timer.now = rt.now;
+  return t->vc.time;
+}
 
-/* A loop around a timed wait could run forever: only so many waits of a thread end early. */
-bool hd__any_time(uint64_t pc) {
-  if (!rt.config->timeouts_any) return false;
+static uint64_t read_clock(clockid_t clock) { return hd__read_time() + hd__clock_zero(clock); }
+
+/* ---- waits that end at once, or early (--timeouts=any) ---- */
+
+bool hd__past(clockid_t clock, const struct timespec *at) { return to_virtual(clock, at) <= hd__time(); }
+
+/* A loop around a timed wait could run forever: only so many waits of a thread end so. */
+static bool few(uint64_t pc) {
   if (rt.cur->timer.early < HD_EARLY_TIMEOUTS) return true;
   hd__inexact(HD_INEXACT_EARLY_TIMEOUTS, pc);
   return false;
 }
 
-bool hd__early(bool blocked, clockid_t clock, const struct timespec *at) {
-  struct hd_thread *t = rt.cur;
-  if (!blocked) return false;
-  t->timer.early++;
-  hd__deadline_set(t, clock, at);
-  hd__deadline_clear(t);
-  if (t->timer.clock < t->timer.deadline) t->timer.clock = t->timer.deadline;
+bool hd__any_time(uint64_t pc) { return rt.config->timeouts_any && few(pc); }
+
+bool hd__at_once(clockid_t clock, const struct timespec *at, uint64_t pc) {
+  return hd__past(clock, at) || hd__any_time(pc);
+}
+
+bool hd__gives_up(clockid_t clock, const struct timespec *at, uint64_t pc) {
+  bool past = hd__past(clock, at);
+  if (!(past || rt.config->timeouts_any) || !few(pc)) return false;
+  rt.cur->timer.early += past;
   return true;
+}
+
+/* The running thread sees this time from now on. */
+static void advance(uint64_t to) {
+  rt.clocked = true;
+  if (rt.cur->vc.time < to) rt.cur->vc.time = to;
+}
+
+bool hd__early(bool blocked, clockid_t clock, const struct timespec *at) {
+  if (!blocked) return false;
+  if (!hd__past(clock, at)) rt.cur->timer.early++;
+  advance(to_virtual(clock, at));
+  return true;
+}
+
+void hd__early_in(uint64_t ns) {
+  rt.cur->timer.early++;
+  hd__deadline_in(rt.cur, ns);
+  hd__deadline_clear(rt.cur);
+  advance(rt.cur->timer.deadline);
 }
 
 uint64_t hd__sleep(uint64_t ns, uint64_t pc) {
@@ -77,10 +138,11 @@ uint64_t hd__sleep(uint64_t ns, uint64_t pc) {
   hd__test_cancel();
   hd__point_cancel(HD_OP_SLEEP, 0, pc);
   hd__event(0);
+  if (!ns) return 0;
   hd__deadline_in(t, ns);
   if (rt.config->timeouts_any) { /* it may wake at any time: it need not wait */
     hd__deadline_clear(t);
-    t->timer.clock = t->timer.deadline;
+    advance(t->timer.deadline);
     return 0;
   }
   t->op.kind = HD_OP_TIMEOUT;
@@ -150,7 +212,7 @@ HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec 
   if (bad(d)) return EINVAL;
   uint64_t ns = (uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec;
   if (flags & TIMER_ABSTIME) {
-    uint64_t at = rt.now + hd__clock_zero(clock);
+    uint64_t at = hd__time() + hd__clock_zero(clock);
     ns = ns > at ? ns - at : 0;
   }
   return slept(hd__sleep(ns, HD_CALLER), flags & TIMER_ABSTIME ? NULL : left) ? EINTR : 0;
@@ -171,7 +233,7 @@ HD_EXPORT int sched_getcpu(void) { return hot.active ? 0 : real_sched_getcpu(); 
 
 HD_EXPORT clock_t clock(void) {
   if (!hot.active) return real_clock();
-  return (clock_t)((read_clock(CLOCK_MONOTONIC) - START_MONOTONIC) / (SECOND / CLOCKS_PER_SEC));
+  return (clock_t)(hd__read_time() / (SECOND / CLOCKS_PER_SEC));
 }
 
 /* std::random_device of libstdc++ asks the processor, which cannot be intercepted. */

@@ -115,11 +115,22 @@ void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc);
 
 /* ---- time ---- */
 
+/* The time that the running thread sees, in virtual nanoseconds; and reading a clock, which takes time. */
+uint64_t hd__time(void);
+uint64_t hd__read_time(void);
+/* Whether the running thread sees that time or a later one. */
+bool hd__past(clockid_t clock, const struct timespec *at);
 /* Whether a timed wait of the running thread, at pc, may end before its time. */
 bool hd__any_time(uint64_t pc);
+/* Whether a timed operation does not wait: its time is over, or it may end before its time. */
+bool hd__at_once(clockid_t clock, const struct timespec *at, uint64_t pc);
+/* The same for a wait in a queue, which starts all the same: the thread may be woken before it gives up. */
+bool hd__gives_up(clockid_t clock, const struct timespec *at, uint64_t pc);
 /* The wait ends now. If it is `blocked` it ends early: the clock that the thread sees moves to its deadline. Returns
  * `blocked`. */
 bool hd__early(bool blocked, clockid_t clock, const struct timespec *at);
+/* A wait with a limit of that length ends early. */
+void hd__early_in(uint64_t ns);
 void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);
 void hd__deadline_in(struct hd_thread *t, uint64_t ns);
 void hd__deadline_clear(struct hd_thread *t);
