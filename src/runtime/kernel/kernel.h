@@ -32,7 +32,9 @@ bool hd__default_ignores(int sig);
 /* The system calls rt_sigaction and sigaltstack. */
 long hd__sigaction_call(const long *a);
 long hd__altstack_call(const long *a);
-/* No thread can run: signals from outside, or from a child. Returns whether a thread can run now. */
+/* Whether a thread could take a signal from outside. */
+bool hd__signals_expected(void);
+/* Sends what has come from outside to the program. Returns whether a thread can run now. */
 bool hd__signals_outside(void);
 /* Children run, or the masks have changed since: signals may come from outside. */
 void hd__signals_expect(void);
@@ -59,13 +61,27 @@ void hd__signals_leave(void);
 /* After a wait with T(HANDLES): whether handlers have run in place of it. sig.restarts says whether all of them had
  * SA_RESTART. */
 bool hd__interrupted(void);
-long hd__pid(void); /* as the program sees it */
 /* Whether the program has a handler for it. */
 bool hd__signal_handled(int sig);
 /* sigsuspend, or pause when mask is NULL. */
 long hd__signal_suspend(const sigset_t *mask, uint64_t pc);
 /* No thread can run. Fails if one would have to run a handler while it waits, which is not supported. */
 void hd__signals_stuck(void);
+
+/* ---- pids.c ---- */
+
+/* The numbers of the process and of its parent, as the program sees them. */
+long hd__pid(void);
+long hd__ppid(void);
+/* Before and after a system call: the program's numbers become the kernel's, and the other way round. A name that changes is
+ * put into `name`. */
+#define HD_PID_NAME 300
+void hd__pids_in(long nr, long *a, char name[HD_PID_NAME]);
+long hd__pids_out(long nr, const long *a, long r);
+/* A fork is about to happen. */
+void hd__pids_fork(void);
+/* Makes a system call in a child. */
+long hd__pids_child(long nr, long *a);
 
 /* ---- sysguard.c, vdso.c, child.c ---- */
 
@@ -86,6 +102,9 @@ void hd__tsc_trap(bool on);
 bool hd__tsc_fault(ucontext_t *uc);
 /* Whether a child of the program has not ended yet. */
 bool hd__children_run(void);
+/* No thread can run: waits for children to send signals, or to post semaphores that they share. Returns whether a thread can
+ * run now. */
+bool hd__children_help(void);
 /* Whether there is any that was not waited for. */
 bool hd__children_any(void);
 /* Kills the children of the last execution. */

@@ -174,7 +174,7 @@ uint64_t hd__first_mask(void) { return first_mask; }
 
 void hd__signals_native(void) {
   for (int sig = 1; sig < NSIG_; sig++)
-    if (changed[sig] || is_caught(sig) || handles(&theirs[sig])) set_native(sig);
+    if (sig != SIGSYS && (changed[sig] || is_caught(sig) || handles(&theirs[sig]))) set_native(sig);
   uint64_t mask = rt.cur->sig.mask;
   hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 }
@@ -309,8 +309,7 @@ void hd__signals_expect(void) {
     }
 }
 
-/* Whether a thread could take a signal from outside. */
-static bool expected(void) {
+bool hd__signals_expected(void) {
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].sig.waits) return true;
   for (int sig = 1; sig < NSIG_; sig++)
@@ -319,11 +318,6 @@ static bool expected(void) {
 }
 
 bool hd__signals_outside(void) {
-  while (!outside_set && hd__children_run() && expected()) { /* one of them may send it */
-    struct timespec ms = {0, 1000000};
-    hd_sys3(SYS_nanosleep, &ms, 0, 0);
-    rt.status->heartbeat++;
-  }
   bool any = outside_set;
   while (outside_set) {
     int sig = __builtin_ctzll(outside_set) + 1;

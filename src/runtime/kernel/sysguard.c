@@ -113,8 +113,6 @@ static void check_known(long nr) {
 
 /* ---- answers that are the same in every process ---- */
 
-#define VIRTUAL_PID 4242
-
 /* Random numbers depend on the seed, the thread, and how many it has requested, not on other threads. */
 static long fill_random(void *to, long n) {
   struct hd_rng r;
@@ -214,21 +212,13 @@ static long do_futex(const long *a) {
   return hd_sys6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-long hd__tid(const struct hd_thread *t) { return VIRTUAL_PID + t->id; }
-
-int hd__thread_of_tid(long tid) {
-  return tid >= VIRTUAL_PID && tid < VIRTUAL_PID + rt.nthreads ? (int)(tid - VIRTUAL_PID) : -1;
-}
-
-long hd__pid(void) { return VIRTUAL_PID; }
-
 static long do_kill(long nr, const long *a, uint64_t pc) {
   bool process = nr == SYS_kill || nr == SYS_rt_sigqueueinfo;
   bool pair = nr == SYS_tgkill || nr == SYS_rt_tgsigqueueinfo; /* process and thread */
   int sig = (int)(pair ? a[2] : a[1]);
-  long tid = process ? -1 : (pair ? a[1] : a[0]) - VIRTUAL_PID;
-  bool me = process ? (int)a[0] == VIRTUAL_PID || (nr == SYS_kill && (int)a[0] == 0)
-                    : tid >= 0 && tid < rt.nthreads;
+  int tid = process ? -1 : hd__thread_of_tid(pair ? a[1] : a[0]);
+  bool me = process ? (int)a[0] == hd__pid() || (nr == SYS_kill && (int)a[0] == 0) : tid >= 0;
+  if (a[0] == hd__ppid()) return sig ? -EPERM : 0; /* its number is not the kernel's */
   if (!me) return hd_sys6(nr, a[0], a[1], a[2], a[3], 0, 0);
   if (sig < 1 || sig > 64) return sig ? -EINVAL : 0;
   siginfo_t info = hd__signal_info(sig, nr == SYS_kill ? SI_USER : SI_TKILL);
@@ -275,6 +265,10 @@ static long names_opened(long nr, const long *a, long r) {
 static bool kills(long nr) {
   return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill || nr == SYS_rt_sigqueueinfo ||
          nr == SYS_rt_tgsigqueueinfo;
+}
+
+static bool forks(long nr) {
+  return nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone || nr == SYS_clone3;
 }
 
 static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || nr == SYS_execveat; }
@@ -329,9 +323,9 @@ long hd__serve(long nr, long *a) {
       if (mask_start < 0) mask_start = r;
       return r;
     case SYS_brk: brk_moved = true; return hd__plain(nr, a);
-    case SYS_getpid: return VIRTUAL_PID;
+    case SYS_getpid: return hd__pid();
     case SYS_gettid: return hd__tid(rt.cur);
-    case SYS_getppid: return VIRTUAL_PID - 1;
+    case SYS_getppid: return hd__ppid();
     case SYS_getcpu:
       if (a[0]) *(unsigned *)a[0] = 0;
       if (a[1]) *(unsigned *)a[1] = 0;
@@ -431,11 +425,13 @@ _Noreturn void hd__syscall_interrupted(bool again) {
 /* On the thread's own stack. */
 static void hd_rt_syscall(ucontext_t *uc) {
   long a[6], nr = hd_sig_sysno(uc);
+  char name[HD_PID_NAME];
   hd_sig_sysargs(uc, a);
+  hd__pids_in(nr, a, name);
   rt.cur->sys.context = uc;
   rt.cur->sys.point = hd__libc_cancels();
   rt.cur->sys.done = false;
-  hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
+  hd_sig_set_result(uc, hd__pids_out(nr, a, serve_step(nr, a, hot.syscall_pc)));
   rt.cur->sys.context = NULL;
   rt.cur->sys.done = false;
   keep_mask(uc); /* not the interrupted one: others have run */
@@ -464,24 +460,42 @@ static void hd_rt_before_fork(ucontext_t *uc) {
   keep_mask(uc);
 }
 
+/* A child of the program, which runs natively. */
+static void on_child_syscall(long nr, ucontext_t *uc) {
+  long a[6];
+  if (forks(nr) || nr == SYS_execve || nr == SYS_execveat) {
+    hot.selector = 0; /* for good */
+    hd_sig_again(uc);
+    return;
+  }
+  hd_sig_sysargs(uc, a);
+  hd_sig_set_result(uc, hd__pids_child(nr, a));
+  if (nr == SYS_rt_sigprocmask) keep_mask(uc);
+}
+
 static void on_syscall(int sig, siginfo_t *info, void *context) {
   (void)sig;
   ucontext_t *uc = context;
   long a[6];
   if (info->si_code != 2 /* SYS_USER_DISPATCH */) return;
   if (info->si_syscall == SYS_rt_sigreturn) hd_arch_return_from_signal(hd_sig_sp(uc));
+  if (rt.child) {
+    on_child_syscall(info->si_syscall, uc);
+    return;
+  }
   rt.status->heartbeat++;
   if (hot.log) hd__record_settle(); /* before memory is unmapped */
   hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
   hd_sig_sysargs(uc, a);
-  if (info->si_syscall == SYS_fork || info->si_syscall == SYS_vfork || info->si_syscall == SYS_clone ||
-      info->si_syscall == SYS_clone3) {
+  if (forks(info->si_syscall)) {
     if (rt.nthreads > 1 && !rt.cur->sys.forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
       hd_arch_leave_handler(uc, hd_rt_before_fork);
     rt.cur->sys.forks = false;
     hd_sig_set_result(uc, hd__fork_call(info->si_syscall, a, uc));
     return;
   }
+  char name[HD_PID_NAME];
+  hd__pids_in(info->si_syscall, a, name);
   /* A handler of the program for a fault runs on our signal stack, where no other thread may run. */
   if (is_operation(info->si_syscall, a)) {
     if (!hd__on_signal_stack(hd_sig_sp(uc))) hd_arch_leave_handler(uc, hd_rt_syscall);
@@ -491,7 +505,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     hd_arch_leave_handler(uc, hd_rt_before_point);
   }
   rt.cur->sys.tested = false;
-  hd_sig_set_result(uc, hd__serve(info->si_syscall, a));
+  hd_sig_set_result(uc, hd__pids_out(info->si_syscall, a, hd__serve(info->si_syscall, a)));
   if (info->si_syscall == SYS_rt_sigprocmask) keep_mask(uc);
 }
 

@@ -15,6 +15,8 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/core/finding.h"
 #include "runtime/wrap/wrap.h"
 
 /* libc's layout: the value, waiters (unused here), and two words; initialisation writes the first of them. */
@@ -101,6 +103,30 @@ static int try(sem_t *s, uint64_t pc) {
   return 0;
 }
 
+/* ---- semaphores in memory that a child shares ---- */
+
+/* The semaphore that the thread waits for, if a child could post it. */
+static sem_t *shared_by(const struct hd_thread *t) {
+  bool waits = t->state == HD_T_BLOCKED && hd_op_object(t->op.kind) == HD_OBJ_SEM;
+  return waits && hd__snapshot_shared(t->op.object) ? (sem_t *)t->op.object : NULL;
+}
+
+bool hd__sems_shared(void) {
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (shared_by(&rt.thread[i])) return true;
+  return false;
+}
+
+bool hd__sems_update(void) {
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    sem_t *s = shared_by(&rt.thread[i]);
+    if (!s || !of(s)->value) continue;
+    hd__inexact(HD_INEXACT_OUTSIDE, rt.thread[i].op.pc);
+    hd__enable(&rt.thread[i]);
+  }
+  return rt.nenabled;
+}
+
 static int post(sem_t *s, uint64_t pc) {
   struct hd_obj *o = touch(s, pc);
   hd__point_open(HD_OP_SEMPOST, (uint64_t)s, 0, pc);
@@ -110,6 +136,8 @@ static int post(sem_t *s, uint64_t pc) {
   hd_vc_join(&rt.arena, &o->vc, &rt.cur->vc);
   hd__new_segment(rt.cur);
   if (of(s)->value == 1) refresh(o, s);
+  if (hd__children_any() && hd__snapshot_shared((uint64_t)s)) /* a child may wait for it */
+    hd_sys6(SYS_futex, (long)s, 1 /* FUTEX_WAKE */, 1, 0, 0, 0);
   return 0;
 }
 

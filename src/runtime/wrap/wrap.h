@@ -73,6 +73,13 @@ void hd__stream_end(FILE *f, uint64_t pc);
 /* The running thread ends in the middle of such functions. */
 void hd__streams_abandon(void);
 
+/* ---- semaphores ---- */
+
+/* Whether a thread waits for a semaphore that a child process could post. */
+bool hd__sems_shared(void);
+/* Enables those that wait for one that was posted; returns whether a thread can run. */
+bool hd__sems_update(void);
+
 /* ---- threads ---- */
 
 int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg,
