@@ -67,6 +67,7 @@ ACTIONS = [
     ("hd__timerfd_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
     ("hd__pid()", "virtual: the same in every run"),
+    ("hd__ppid()", "virtual: the same in every run"),
     ("hd__tid(", "virtual: the same in every run"),
     ("unsigned *)a[0] = 0", "always processor 0"),
     ("hd__unsupported", "refused"),
