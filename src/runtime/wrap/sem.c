@@ -76,7 +76,7 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
     do how = hd__request_cancel(o, until ? HD_OP_SEMTIMED : HD_OP_SEMWAIT, of(s)->value, until, pc);
     while (how == HD_INTERRUPTED && rt.cur->sig.restarts);
     if (how == HD_INTERRUPTED) return fail(EINTR);
-    late = how == HD_LATE;
+    late = how == HD_LATE && !of(s)->value;
   }
   event(s, late ? HD_EV_FAILED : 0);
   if (late) return fail(ETIMEDOUT);

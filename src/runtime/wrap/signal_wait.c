@@ -59,7 +59,7 @@ static int wait_for(const sigset_t *set, const struct timespec *limit, siginfo_t
   t->sig.waits = 0;
   if (cancelled) hd__cancel();
   if (hd__interrupted()) return EINTR;
-  bool late = t->timer.expired;
+  bool late = t->timer.expired && !((t->sig.pending.set | hd__process_signals()->set) & bits);
   t->timer.expired = false;
   hd__event(late ? HD_EV_FAILED : 0);
   return take_now(bits, info) ? 0 : EAGAIN;
