@@ -62,6 +62,11 @@ static void take(struct hd_obj *o, sem_t *s) {
   hd__acquire(&o->vc);
 }
 
+/* What a child posts counts only when no thread can run, so that a schedule means the same again. */
+static bool can(sem_t *s) {
+  return of(s)->value && !(hd__children_any() && hd__snapshot_shared((uint64_t)s));
+}
+
 static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
   hd__test_cancel();
   struct hd_obj *o = touch(s, pc);
@@ -73,7 +78,7 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
     if (late) hd__spin_read((uint64_t)s, sizeof of(s)->value);
   } else {
     enum hd_requested how;
-    do how = hd__request_cancel(o, until ? HD_OP_SEMTIMED : HD_OP_SEMWAIT, of(s)->value, until, pc);
+    do how = hd__request_cancel(o, until ? HD_OP_SEMTIMED : HD_OP_SEMWAIT, can(s), until, pc);
     while (how == HD_INTERRUPTED && rt.cur->sig.restarts);
     if (how == HD_INTERRUPTED) return fail(EINTR);
     late = how == HD_LATE && !of(s)->value;
