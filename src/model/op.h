@@ -73,6 +73,7 @@ enum {
   HD_TRAIT_INSIDE = 1 << 10,
   HD_TRAIT_SECTION = 1 << 11,
   HD_TRAIT_UNSCHEDULED = 1 << 12,
+  HD_TRAIT_HANDLES = 1 << 13,
 };
 
 enum hd_memory_order {
