@@ -199,15 +199,6 @@ static long own_address(const long *a) {
   return at;
 }
 
-static long do_mmap(const long *a) {
-  struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
-  if (d) hd__file_read(d);
-  if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
-  long r = hd_sys6(SYS_mmap, own_address(a), a[1], a[2], a[3], a[4], a[5]);
-  add_mapping(r, (uint64_t)a[1]);
-  return r;
-}
-
 static long do_munmap(const long *a) {
   for (unsigned i = 0; i < nmappings; i++)
     if (mapping[i].addr == (uint64_t)a[0] && mapping[i].size <= (uint64_t)a[1]) {
@@ -243,6 +234,31 @@ static long do_mprotect(const long *a) {
     protected[nprotected].size = (uint64_t)a[1];
     protected[nprotected++].prot = old;
   }
+  return r;
+}
+
+/* A fixed mapping over memory from before main, which a restart must find again (invariant 1): the memory is emptied, and
+ * gets the protection that was asked for. */
+static bool over_snapshot(const long *a) {
+  long kind = MAP_FIXED | MAP_ANONYMOUS | MAP_PRIVATE;
+  return (a[3] & kind) == kind && a[1] > 0 && hd__snapshot_prot((uint64_t)a[0]) >= 0 &&
+         hd__snapshot_prot((uint64_t)(a[0] + a[1] - 1)) >= 0;
+}
+
+static long empty(const long *a) {
+  hd__snapshot_touch((uint64_t)a[0], (uint64_t)a[1]);
+  hd__zero((void *)a[0], (size_t)a[1]);
+  long r = a[2] == (PROT_READ | PROT_WRITE) ? 0 : do_mprotect(a);
+  return r ? r : a[0];
+}
+
+static long do_mmap(const long *a) {
+  if (over_snapshot(a)) return empty(a);
+  struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
+  if (d) hd__file_read(d);
+  if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
+  long r = hd_sys6(SYS_mmap, own_address(a), a[1], a[2], a[3], a[4], a[5]);
+  add_mapping(r, (uint64_t)a[1]);
   return r;
 }
 

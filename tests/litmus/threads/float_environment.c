@@ -1,22 +1,21 @@
 // A new thread has the floating-point environment of its creator, and changes only its own.
 // expect: exact executions=1
 // expect: clean executions=20
-// cflags: -lm
-#include <fenv.h>
+#include <xmmintrin.h>
 
 #include "litmus.h"
 
 static void *up(void *arg)
 {
-  assert(fegetround() == FE_UPWARD);
-  fesetround(FE_DOWNWARD);
+  assert(_MM_GET_ROUNDING_MODE() == _MM_ROUND_UP);
+  _MM_SET_ROUNDING_MODE(_MM_ROUND_DOWN);
   return arg;
 }
 
 int main(void)
 {
-  fesetround(FE_UPWARD);
+  _MM_SET_ROUNDING_MODE(_MM_ROUND_UP);
   both(up, up);
-  assert(fegetround() == FE_UPWARD);
+  assert(_MM_GET_ROUNDING_MODE() == _MM_ROUND_UP);
   return 0;
 }
