@@ -170,6 +170,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
     rt.grow_stack = size;
     hd__end(HD_RUN_GROW);
   }
+  hd__threads_begin();
   struct hd_thread *t = hd__thread_new(me);
   hd__new_segment(me); /* what the creator does next is not ordered before the new thread */
   t->ident = id;

@@ -162,6 +162,13 @@ void hd__terminated(uint64_t pc);
 void hd__terminate_mark(void);
 void hd__terminate_begin(void);
 
+/* ---- mapping.c ---- */
+
+/* Whether a child made now would share memory with this process. */
+bool hd__shares_memory(void);
+/* A call is about to write to that file, which may be mapped. */
+void hd__mapped_file_changes(uint64_t dev, uint64_t ino);
+
 /* ---- format.c ---- */
 
 /* What a function like printf reads, and what one like scanf has written when it has assigned that many. */
