@@ -127,6 +127,11 @@ hd_arch_entry:
 	ENTRY	__tsan_atomic\bits\()_compare_exchange_weak
 	ENTRY	__tsan_atomic\bits\()_compare_exchange_val
 	.endr
+	.irp	bits, 8, 16, 32, 64
+	ENTRY	__tsan_atomic\bits\()_exchange
+	ENTRY	__tsan_atomic\bits\()_fetch_and
+	ENTRY	__tsan_atomic\bits\()_fetch_or
+	.endr
 	.irp	size, 1, 2, 4, 8, 16
 	ENTRY	__tsan_volatile_read\size
 	.endr
@@ -139,6 +144,7 @@ hd_arch_entry:
 	.endr
 	ENTRY	__atomic_load
 	ENTRY	__atomic_compare_exchange
+	ENTRY	pthread_mutex_lock
 	ENTRY	pthread_mutex_trylock
 	ENTRY	pthread_rwlock_tryrdlock
 	ENTRY	pthread_rwlock_trywrlock

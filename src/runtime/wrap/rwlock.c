@@ -125,7 +125,7 @@ static int try_for(pthread_rwlock_t *l, bool write, uint64_t pc) {
   touch(l, pc);
   struct hd_obj *o = object(l);
   if (again(o, write, true, &e, pc)) return e;
-  if (hd__spin_check((uint64_t)state(l), pc)) return EBUSY;
+  if (hd__spin_check((uint64_t)state(l), HD_SPIN_OTHER, pc)) return EBUSY;
   hd__point_open(write ? HD_OP_TRYWRLOCK : HD_OP_TRYRDLOCK, (uint64_t)l, 0, pc);
   bool busy = !can(l, write);
   hd__event(busy ? HD_EV_FAILED : 0);

@@ -83,7 +83,7 @@ static int wait_until(sem_t *s, clockid_t clock, const struct timespec *at, uint
 
 static int try(sem_t *s, uint64_t pc) {
   struct hd_obj *o = touch(s, pc);
-  if (hd__spin_check((uint64_t)s, pc)) return fail(EAGAIN);
+  if (hd__spin_check((uint64_t)s, HD_SPIN_OTHER, pc)) return fail(EAGAIN);
   hd__point_open(HD_OP_SEMTRYWAIT, (uint64_t)s, 0, pc);
   bool none = !of(s)->value;
   event(s, none ? HD_EV_FAILED : 0);
@@ -109,7 +109,7 @@ static int post(sem_t *s, uint64_t pc) {
 
 static int value(sem_t *s, int *out, uint64_t pc) {
   touch(s, pc);
-  if (!hd__spin_check((uint64_t)s, pc)) {
+  if (!hd__spin_check((uint64_t)s, HD_SPIN_OTHER, pc)) {
     hd__point_open(HD_OP_SEMVALUE, (uint64_t)s, 0, pc);
     event(s, 0);
   }
