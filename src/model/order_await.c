@@ -73,7 +73,7 @@ static void add_accesses(struct hd_work *w, const struct hd_guard *g) {
     if (hd_op_effect(w->op->kind, 0) != HD_EFF_AWAIT) continue;
     struct hd_tobj *o = hd__tobj(w->t, addr * 4 + 1);
     struct hd_link *l = hd_order_get(w->t, sizeof *l);
-    *l = (struct hd_link){w->f, 0, 0, o->spins};
+    *l = (struct hd_link){.ev = w->f, .next = o->spins};
     o->spins = l;
   }
 }
