@@ -159,6 +159,17 @@ hd_arch_entry:
 	.hidden	hd_arch_watched_read
 	ENTRY	hd_arch_watched_read, hd__watched_read
 
+	.globl	hd_arch_scrub
+	.hidden	hd_arch_scrub
+	.type	hd_arch_scrub, @function
+hd_arch_scrub:
+	leaq	-2048(%rsp), %rdi
+	movl	$256, %ecx
+	xorl	%eax, %eax
+	rep	stosq
+	ret
+	.size	hd_arch_scrub, .-hd_arch_scrub
+
 	.globl	hd_arch_park
 	.hidden	hd_arch_park
 	.type	hd_arch_park, @function

@@ -163,7 +163,6 @@ void hd__event(unsigned flags) {
   rt.event_due = false;
   struct hd_spin *spin = &rt.cur->spin;
   if (!hd_op_quiet(op->kind, flags)) spin->writes++, spin->changes++;
-  spin->events++;
   if (HD_UNLIKELY(spin->armed)) hd__spin_event(op, flags);
   rt.event_hash =
       (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *

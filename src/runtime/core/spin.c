@@ -21,11 +21,12 @@
  *  3. What a thread does here depends only on what it has read so far: memory is read only to decide whether the
  *     operation with the guard is enabled. (Otherwise the search would miss that another thread's write decides.)
  *  4. What the loop reads is visible memory from then on, so that every write to it is an event.
- *  5. What lay on the stack before the first round, in places that the loop fills, must not matter: the runtime or
- *     an earlier execution left it there. If the state differs after the first round, that round is repeated
- *     without scheduling points, and finds the values again that it found: so it does the same, and from then on equal
- *     states are conclusive. If the first round did more than read (a sleep, a lock), it just does not count. In
- *     rounds of a known loop yields and sleeps are no scheduling points.
+ *  5. What lay on the stack before a round, in places that the loop fills, must not matter: the runtime, an earlier
+ *     execution, or a round that has read other values left it there. If the state differs after a round, that round
+ *     is repeated without scheduling points, and finds the values again that it found: so it does the same, and from
+ *     then on equal states are conclusive. If the first round did more than read (a sleep, a lock), it just does not
+ *     count, nor does one that has read two values at one place. In rounds of a known loop yields and sleeps are no
+ *     scheduling points.
  *  6. A loop that does more, but finds the same value at its anchor again and again, lets others go first after some
  *     laps: as if it waited, but it continues when nothing else can run, too (Musuvathi, Qadeer, "Fair Stateless Model
  *     Checking", PLDI 2008). That it could have gone on is noted.
@@ -136,7 +137,10 @@ void hd__spin_read(uint64_t a, uint32_t size) {
   /* Its own stack is part of the local state, unless other threads access it, or nothing else is left to watch. */
   if ((s->counts || (own_stack(t, a) && !rt.watched)) && !hd__shadow_visible(a, size)) return;
   for (unsigned i = 0; i < g->nplaces; i++)
-    if (g->place[i].addr == a) return;
+    if (g->place[i].addr == a) {
+      s->mixed |= value_at(a, g->place[i].size) != s->read[i].value;
+      return;
+    }
   if (g->nplaces == HD_GUARD_PLACES) { /* too many to watch */
     disarm(s);
     return;
@@ -179,6 +183,7 @@ void hd__spin_event(const struct hd_op *op, unsigned flags) {
   struct hd_spin *s = &rt.cur->spin;
   if (hd_op_does(op->kind, flags, HD_EFF_HOLDS)) s->held += op->object;
   if (hd_op_does(op->kind, flags, HD_EFF_LETS_GO)) s->held -= op->object;
+  s->steps += hd_op_object(op->kind) != HD_OBJ_MEMORY;
 }
 
 /* ---- rounds ---- */
@@ -188,7 +193,8 @@ static void start_round(struct hd_thread *t) {
   struct hd_spin *s = &t->spin;
   rt.narmed += !s->armed;
   s->armed = true;
-  s->guard.nplaces = s->events = 0;
+  s->guard.nplaces = s->steps = 0;
+  s->mixed = false;
   s->guard.last = NULL;
   s->held = 0;
   s->again = s->on = false;
@@ -203,6 +209,7 @@ static void anchor(struct hd_thread *t, uint64_t a, uint64_t pc, bool is_known) 
   s->pc = pc;
   s->addr = a;
   s->round_writes = s->writes;
+  s->unlike = false;
   s->rounds = s->misses = s->laps = s->lap_changes = s->lap_limit = s->alike = 0;
   disarm(s);
   if (!is_known) return;
@@ -393,19 +400,20 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   }
   if (s->swapped) unswap(s);
   uint64_t now = local_state(t);
-  bool watched = s->armed && !s->counts && s->guard.nplaces && !s->held;
+  bool watched = s->armed && !s->counts && s->guard.nplaces && !s->held && !s->mixed;
   bool same = watched && now == s->state;
   s->state = now;
-  if (is_known && s->rounds == 1) { /* invariant 5 */
-    bool reads = s->events <= s->guard.nplaces;
-    if (!reads) same = false;
-    if (watched && !same && reads && swap(s)) {
+  if (is_known) { /* invariant 5 */
+    if (s->steps && s->rounds == 1) same = false;
+    if (watched && !same && !s->steps && !s->again && !s->unlike && swap(s)) {
       s->again = true;
       return true;
     }
   }
-  if (s->again && !same)
-    hd__inexact(HD_INEXACT_SPIN_ROUND, pc); /* it does not only wait: a scheduling point was left out */
+  if (s->again && !same) { /* it does not only wait: a scheduling point was left out */
+    hd__inexact(HD_INEXACT_SPIN_ROUND, pc);
+    s->unlike = true;
+  }
   if (same && (is_known || s->rounds >= LEARN_ROUNDS)) {
     wait_for_change(t, a, head, pc, !is_known);
     return false;

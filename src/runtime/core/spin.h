@@ -26,12 +26,14 @@ struct hd_spin {
   uint64_t round_writes; /* `writes` at the start of the round */
   uint64_t held;         /* locks taken and not released since the start of the round, as a sum */
   unsigned rounds;       /* without a write */
-  unsigned events;       /* of the thread in this round */
+  unsigned steps;        /* of this round that are no accesses to memory */
   unsigned misses;       /* checks elsewhere since */
   unsigned window;       /* so many are let pass before the anchor moves */
   unsigned moves;        /* of the anchor from one known loop to another */
   bool armed;            /* reads are being collected, or waited for */
   bool again;            /* this round repeats the one before without scheduling points (invariant 5) */
+  bool mixed;            /* one place had two values in this round */
+  bool unlike;           /* such a repetition was not like the round before: the loop does more than wait */
   bool swapped;          /* and memory has the values of that one */
   bool on;               /* one of the values differs */
   bool waiting;          /* the pending operation waits for that */
@@ -81,6 +83,12 @@ void hd__spin_let_go(void);
 /* Whether a yield of the running thread is part of a loop that waits. */
 bool hd__spin_idles(void);
 void hd__spin_read(uint64_t a, uint32_t size);
+/* At the end of a hook, while the thread's reads are collected: clears what the runtime has left below on the stack. A
+ * function of the program may find it in its frame, and would never be in the same state twice. */
+#define HD_SPIN_LEAVE()                                   \
+  do {                                                    \
+    if (HD_UNLIKELY(rt.cur->spin.armed)) hd_arch_scrub(); \
+  } while (0)
 void hd__spin_wrote(uint64_t a);
 /* The same for an operation that has stored what was there before, if `same`. */
 void hd__spin_updated(uint64_t a, uint32_t size, bool same);

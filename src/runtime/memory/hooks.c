@@ -31,6 +31,7 @@ void hd__watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
   if (!hd__spin_check(addr, HD_SPIN_READS, pc)) hd__access_slow(addr, size, flags, pc);
   if (HD_UNLIKELY(rt.watched) && --rt.watched)
     hd__new_segment(rt.cur); /* the next read reaches this function too */
+  HD_SPIN_LEAVE();
 }
 
 static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {

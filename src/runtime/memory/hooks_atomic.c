@@ -60,6 +60,7 @@ void hd__atomic_load(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
   if (!hd__spin_check(a, HD_SPIN_READS, pc)) hd__access_slow(a, n, with_order(HD_A_ATOMIC, mo), pc);
   after_load(a, order(mo));
+  HD_SPIN_LEAVE();
 }
 
 void hd__atomic_store(uint64_t a, uint64_t n, int mo, uint64_t pc) {
@@ -85,7 +86,9 @@ void hd__atomic_exchange(uint64_t a, uint64_t n, int mo, uint64_t pc) {
 }
 
 void hd__atomic_exchanged(uint64_t a, uint64_t n, bool same) {
-  if (hot.active) hd__spin_updated(a, (uint32_t)n, same);
+  if (!hot.active) return;
+  hd__spin_updated(a, (uint32_t)n, same);
+  HD_SPIN_LEAVE();
 }
 
 /* Whether it succeeds is known only after the scheduling point. */
@@ -97,6 +100,7 @@ void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fa
   bool wins = hd__cas_wins(&cas);
   after_load(a, order(wins ? mo : fail_mo));
   if (wins) before_store(a, order(mo), true);
+  HD_SPIN_LEAVE();
 }
 
 #define NAME(bits, op) __tsan_atomic##bits##_##op

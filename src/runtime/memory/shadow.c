@@ -396,6 +396,7 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
   }
   if (flags <= HD_A_WRITE && (addr & 7) + size <= 8 && one_word(addr, size, flags, pc)) return;
   hd__access_cas(addr, size, flags, pc, NULL);
+  HD_SPIN_LEAVE();
 }
 
 /* Records the access in the cells of [addr, end), and in the coverage. */
