@@ -46,11 +46,12 @@ calls at the end applies to it.
 # Operations that a call performs in another file of the runtime.
 ELSEWHERE = {"hd__thread_create(": "create", "hd__thread_join(": "join", "hd__thread_detach(": "detach",
              "hd__mutex_lock(": "lock", "hd__mutex_trylock(": "trylock", "hd__mutex_lock_until(": "timedlock",
-             "hd__mutex_unlock(": "unlock", "hd__mutex_destroy(": "mutex-destroy", "hd__cond_wait(": "wait, wake",
+             "hd__mutex_unlock(": "unlock", "hd__mutex_destroy(": "mutex-destroy", "hd__mutex_init(": "mutex-init", "hd__cond_init(": "cond-init", "hd__cond_wait(": "wait, wake",
              "hd__cond_signal(": "signal", "hd__cond_broadcast(": "broadcast", "hd__cond_destroy(": "cond-destroy",
              "hd__once(": "once, once-done", "hd__sleep(": "sleep", "pthread_exit(": "exit",
              "hd__access_": "memory access", "hd__atomic_load(": "memory access", "hd__atomic_store(": "memory access",
              "hd__atomic_rmw(": "memory access", "hd__atomic_cas(": "memory access",
+             "hd__change(": "change", "hd__lookup(": "look-up",
              "hd__heap_free": "free", "hd__thread_exit": "exit"}
 
 # What serve() in sysguard.c does with a system call, keyed by a call in its code; the first match wins.
@@ -63,6 +64,7 @@ ACTIONS = [
     ("hd__file_changes", "passed through; a restart restores the contents of the file"),
     ("hd__timerfd_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
+    ("hd__socket_query", "passed through; the number of the process is the virtual one"),
     ("VIRTUAL_PID", "virtual: the same in every run"),
     ("hd__tid(", "virtual: the same in every run"),
     ("unsigned *)a[0] = 0", "always processor 0"),
@@ -80,7 +82,7 @@ ACTIONS = [
     ("hd__fd_dup", "passed through; a restart closes it and restores the descriptors from before `main`"),
     ("do_kill", "to this process: handled by a thread, a finding if it would kill; passed through otherwise"),
     ("brk_moved", "passed through; restored at a restart"),
-    ("hd__fd_close", "passed through for descriptors that the execution opened; those from before `main` stay open"),
+    ("hd__fd_close", "passed through; a restart restores the descriptors from before `main`"),
     ("hd__fd_moved", "passed through; a restart restores the offset of a descriptor from before `main`"),
     ("hd__fd_opened", "passed through; closed at a restart"),
     ("made(", "passed through; closed at a restart"),
@@ -216,7 +218,7 @@ class Source:
         if "hd__unsupported(" in own:
             return REFUSED, []
         found = []
-        for text in re.findall(r"(?:\b(?:hd__point(?:_open|_cancel)?|hd__request(?:_cancel)?)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
+        for text in re.findall(r"(?:\b(?:hd__point(?:_open|_cancel)?|hd__request(?:_cancel)?|hd__init_object)\s*\(|struct hd_op\)\s*\{)([^;]*);", code):
             found += [texts[op] for op in re.findall(r"HD_OP_(\w+)", text) if texts[op] not in found]
         for call, text in ELSEWHERE.items():
             if call in code and text not in found:
@@ -269,7 +271,7 @@ def system_calls():
     """(calls, what happens) of sysguard.c."""
     with open(os.path.join(RUNTIME, "kernel/sysguard.c")) as f:
         text = f.read()
-    serve = re.search(r"\nstatic long serve\(.*?\n\}\n", text, re.S).group()
+    serve = re.search(r"\nlong hd__serve\(.*?\n\}\n", text, re.S).group()
     group = r"((?:\n +case SYS_\w+:[ {]*)+)(.*?)(?=\n +case |\n +default)"
     for labels, code in re.findall(group, serve, re.S):
         names = re.findall(r"SYS_(\w+)", labels)
@@ -286,7 +288,11 @@ def operations():
     def read(name):
         with open(os.path.join(RUNTIME, name)) as f:
             return f.read()
-    io = re.findall(r"\{SYS_(\w+), (\w+)\}", read("kernel/io.c"))
+    with open(os.path.join(ROOT, "src", "model", "syscalls.def")) as f:
+        listed = re.findall(r"^HD_SYSCALL\((\w+), (\w+), -?\d\)$", f.read(), re.M)
+    used = ("IN", "OUT", "LOCK", "SHUT", "CLOSE", "DUP", "DUP2", "RANGE", "CONTROL", "POSITION", "LOOK", "CONTENTS", "USE",
+            "OPTION", "MOVE")
+    io = [(n, what) for n, what in listed if what in used]
     cases = [re.search(r"\nbool hd__%s_is_op\(.*?\n\}\n" % what, read("kernel/io_%s.c" % what), re.S).group()
              for what in ("wait", "socket")]
     waits, sockets = [re.findall(r"case SYS_(\w+)", text) for text in cases]
@@ -294,7 +300,9 @@ def operations():
            "an operation of the schedule; a thread that would have to wait is blocked until it can proceed; time-outs"
            " are virtual. Output to a descriptor from before `main` is passed through")
     yield ([n for n, what in io if what not in ("IN", "OUT", "LOCK")],
-           "an operation of the schedule, on files and channels that the execution opened")
+           "an operation of the schedule where threads contend for the file or the descriptor")
+    yield ([n for n, what in listed if what == "UNKNOWN"],
+           "passed through; when other threads live, the verdict names it (reason `syscall`)")
     names = re.findall(r"\{SYS_(\w+), (\w+), -?\d, ", read("kernel/files.c"))
     yield ([n for n, what in names if what != "LOOK"],
            "passed through; a restart undoes its changes and closes what it opened. An operation of the"

@@ -63,7 +63,7 @@ def main():
     for source in sorted(glob.glob(os.path.join(ROOT, "tests/unit/test_*.c"))):
         name = os.path.splitext(os.path.basename(source))[0]
         steps.append(("unit " + name, [os.path.join(build, "tests/unit", name)], "cmocka"))
-    for runner in ("tests/frame/run.py", "tests/cc/run.py", "tests/run.py"):
+    for runner in ("tests/frame/run.py", "tests/self/run.py", "tests/cc/run.py", "tests/run.py"):
         steps.append((runner, [sys.executable, runner, "--build", build], "runner"))
     for runner, option in (("tests/fuzz/run.py", "--programs=250"), ("tests/fuzz/mutations.py", "--few")):
         steps.append((runner, [sys.executable, runner, option, "--build", build], "runner"))

@@ -149,7 +149,7 @@ struct hd_config {
   uint32_t spurious;      /* condition variables may wake spuriously */
   uint32_t leaks;         /* report leaks at exit */
   uint32_t thread_leaks;  /* report threads running or unjoined at exit */
-  uint32_t exit_status;   /* report a non-zero exit status */
+  uint32_t exit_status;   /* the expected one; others are findings */
   uint32_t classes;       /* count happens-before classes and final states (costs memory) */
   uint32_t depth;         /* pct: bug depth looked for */
   uint32_t bound_kind;    /* enum hd_bound: what a systematic search may use only so much of */
@@ -194,6 +194,7 @@ struct hd_status {
   uint64_t events;     /* visible operations executed in all */
   uint64_t switches;
   uint64_t heartbeat;        /* changes while anything happens */
+  uint64_t upkeep;           /* changes while the search is at work, or waits for other workers */
   uint64_t execution;        /* number of the execution under way */
   uint64_t path_len;         /* steps of it so far, in the path area */
   uint64_t visible_at_start; /* visible log entries known when it began */
@@ -281,6 +282,9 @@ static inline void hd_crew_add(struct hd_crew_set *s, unsigned i) {
 }
 static inline void hd_crew_del(struct hd_crew_set *s, unsigned i) {
   __atomic_and_fetch(&s->w[i >> 6], ~(1ull << (i & 63)), __ATOMIC_SEQ_CST);
+}
+static inline void hd_crew_clear(struct hd_crew_set *s) {
+  for (unsigned k = 0; k < HD_CREW_WORDS; k++) __atomic_store_n(&s->w[k], 0, __ATOMIC_RELAXED);
 }
 /* Whether it has members other than i. */
 static inline int hd_crew_others(const struct hd_crew_set *s, unsigned i) {

@@ -36,7 +36,7 @@ struct sequence {
   struct reversal *r;
   const struct hd_race *race;
   uint32_t front; /* events before this one do not stay, or were taken */
-  uint32_t end;   /* after the last event */
+  uint32_t end;   /* after the last event that stays */
   struct hd_op last;
   const uint32_t *last_pred;
   uint32_t last_choice;
@@ -58,6 +58,22 @@ static void lay_out(struct walk *w) {
 
 static int left(const struct sequence *v, uint32_t i) {
   return v->r->taken[i] != v->r->sequences && hd_order_stays(v->o, v->race, i);
+}
+
+/* Finds the last event of each thread that comes before the second operation when the race is reversed. Those of a
+ * thread that stay are the first ones after the race, so the rest of the trace need not be looked at. Returns what is
+ * after the last that stays.
+ * pre: after[t] is the first event of thread t after the race. */
+static uint32_t find_last(struct walk *w, const struct hd_race *r) {
+  const struct hd_order *o = &w->order;
+  uint32_t end = r->e + 1, *last = w->reversal.last;
+  for (uint32_t t = 0; t < o->nthreads; t++) {
+    uint32_t i = w->reversal.after[t];
+    last[t] = t == o->ev[r->e].op.thread ? o->ev[r->e].prev : i == HD_NONE ? o->last[t] : o->ev[i].prev;
+    for (; i != HD_NONE && hd_order_stays(o, r, i); i = w->reversal.next_of[i]) last[t] = i;
+    if (last[t] != HD_NONE && last[t] >= end) end = last[t] + 1;
+  }
+  return end;
 }
 
 static void set_first(const struct sequence *v, unsigned thread, uint32_t i) {
@@ -205,15 +221,15 @@ static int insert(const struct hd_sleeper *sleep, uint32_t nsleep, struct hd_bra
 /* v = what happened after e without depending on it, then the second operation; inserted before e.
  * pre: after[t] is the first event of thread t after e. */
 static int reverse(struct walk *w, const struct hd_race *r, int choice) {
-  static const uint32_t none[HD_MAX_THREADS];
-  const uint32_t f = r->f, *after = w->reversal.after;
+  static const uint32_t none[HD_CLOCK_MAX];
+  const uint32_t f = r->f, *after = w->reversal.after, end = find_last(w, r);
   int alone = r->e == f && !w->policy->whole; /* another outcome of this very step */
   struct sequence v = {.w = w,
                        .o = &w->order,
                        .r = &w->reversal,
                        .race = r,
                        .front = r->e + 1,
-                       .end = alone ? r->e + 1 : w->order.n,
+                       .end = alone ? r->e + 1 : end,
                        .last = r->op,
                        .last_fixed = choice >= 0,
                        .last_choice = (uint32_t)(choice >= 0 ? choice : 0),
@@ -232,7 +248,7 @@ static int reverse(struct walk *w, const struct hd_race *r, int choice) {
     v.last_pred = r->pred;
   else
     v.last_pred = w->order.last[r->thread] != HD_NONE ? w->order.ev[w->order.last[r->thread]].clock : none;
-  v.last_flags |= hd_order_reversed_outcome(&w->order, r, &v.last);
+  v.last_flags |= hd_order_reversed_outcome(&w->order, r, w->reversal.last, &v.last);
   uint32_t nsleep;
   const struct hd_sleeper *sleep = hd__done(w, r->e, &nsleep);
   return insert(sleep, nsleep, hd__branches(w, r->e), &v);
@@ -296,6 +312,7 @@ static int reverse_all(struct walk *w, int above) {
   /* From the end, so that the next event of each thread is known at each. Branches at different nodes have nothing to
    * do with each other; those at one keep their order. */
   for (uint32_t e = o->n; e-- > lowest;) {
+    w->s->status->upkeep++; /* this may take long */
     for (uint32_t i = w->reversal.first_race[e]; i; i = w->reversal.next_race[i - 1]) {
       const struct hd_race *r = &o->race[i - 1];
       if (!reverse(w, r, -1) && r->f != HD_NONE) u->node[r->f].pick.settled = 2;
@@ -311,6 +328,8 @@ static int reverse_all(struct walk *w, int above) {
 int hd__reverse_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above) {
   (void)how;
   if (!above) hd_order_end(&w->order, p);
+  if (w->order.by_time) hd_inexact_note(w->s->status->inexact, HD_INEXACT_SLEEPS, 0);
+  w->order.by_time = 0;
   return reverse_all(w, above);
 }
 

@@ -9,7 +9,12 @@
  * only thing it calls. */
 #include "explore/explore_int.h"
 
-#define BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+/* tests/self/share.c has others: there a worker may be killed at each point, and only waits by yielding. */
+#ifndef HD_SHARE_POINT
+#define HD_SHARE_POINT() ((void)0)
+#define HD_SHARE_SPINS 200
+#endif
+#define BARRIER() (__atomic_signal_fence(__ATOMIC_SEQ_CST), HD_SHARE_POINT())
 
 void hd__redo_put(struct hd_search *s, void *at, uint64_t value, unsigned size) {
   struct hd_redo *r = &s->shared->redo[s->worker];
@@ -44,9 +49,9 @@ void hd__redo_copy(struct hd_search *s, void *to, const void *from, size_t n) {
 static void make(struct hd_redo *r) {
   for (uint32_t i = 0; i < r->n; i++) {
     if (r->write[i].size == 8)
-      *(word *)r->write[i].at = r->write[i].value;
+      __atomic_store_n((word *)r->write[i].at, r->write[i].value, __ATOMIC_RELAXED);
     else
-      *(half *)r->write[i].at = (uint32_t)r->write[i].value;
+      __atomic_store_n((half *)r->write[i].at, (uint32_t)r->write[i].value, __ATOMIC_RELAXED);
   }
   BARRIER();
   r->n = 0;
@@ -82,14 +87,14 @@ void hd_search_lock(struct hd_search *s) {
     uint32_t free = 0;
     if (__atomic_compare_exchange_n(&sh->lock, &free, s->worker + 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
       break;
-    if (tries < 200)
+    if (tries < HD_SHARE_SPINS)
       __builtin_ia32_pause();
     else if (s->relax)
       s->relax();
   }
   for (unsigned i = 0; i < HD_CREW_WORDS; i++)
-    while (sh->died.w[i]) {
-      unsigned dead = i * 64 + (unsigned)__builtin_ctzll(sh->died.w[i]);
+    for (uint64_t died; (died = __atomic_load_n(&sh->died.w[i], __ATOMIC_ACQUIRE));) {
+      unsigned dead = i * 64 + (unsigned)__builtin_ctzll(died);
       if (sh->redo[dead].n) make(&sh->redo[dead]);
       hd_crew_del(&sh->died, dead);
     }

@@ -20,17 +20,20 @@
 void hd__walk_lay_out(struct walk *w, unsigned nslots) {
   struct hd_search *s = w->s;
   struct tree *t = hd__tree(s);
-  uint64_t epoch = t->epoch + 1, common = s->memory_size / 16 & ~4095ull, at = common;
-  struct hd_visited visited = t->visited;
+  uint64_t common = s->memory_size / 16 & ~4095ull, at = common;
   char *m = s->memory + 8192;
   hd__slots_restart(s);
-  *t = (struct tree){.epoch = epoch,
-                     .nslots = nslots,
-                     .junction = (struct junction *)m,
-                     .cap_junctions = (uint32_t)((common - 8192) / 4 / sizeof(struct junction)),
-                     .pool_next = (struct hd_sleeper *)(m + (common - 8192) / 4),
-                     .pool_end = (struct hd_sleeper *)(s->memory + common),
-                     .visited = visited};
+  t->epoch++;
+  t->started = t->whole = 0;
+  __atomic_store_n(&t->complete, 0, __ATOMIC_RELAXED);
+  t->nslots = nslots;
+  t->closing = NULL;
+  t->junction = (struct junction *)m;
+  t->njunctions = 0;
+  t->cap_junctions = (uint32_t)((common - 8192) / 4 / sizeof(struct junction));
+  t->pool_next = (struct hd_sleeper *)(m + (common - 8192) / 4);
+  t->pool_end = (struct hd_sleeper *)(s->memory + common);
+  for (unsigned i = 0; i < sizeof t->pool_free / sizeof *t->pool_free; i++) t->pool_free[i] = NULL;
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->id == FILTER_VISITED) {
       hd__visited_init(&t->visited, s->memory + at, s->memory_size / 8 & ~4095ull);
@@ -192,7 +195,7 @@ static void go_on(struct walk *w) {
 }
 
 /* The program destroyed its process in the middle of an execution. What it would have shown is lost: the search
- * continues with what is left to do, and cannot claim any more to have covered everything. */
+ * continues with what is left to do, and cannot claim any more to have covered everything. pre: the lock is held. */
 static void give_up_execution(struct walk *w) {
   struct hd_search *s = w->s;
   struct unit *u = w->unit;
@@ -202,12 +205,10 @@ static void give_up_execution(struct walk *w) {
   hd__execution_lost(s, u->in_flight);
   s->shared->partial = 1;
   s->ntally = 0;
-  hd_search_lock(s);
   if (w->policy->lost) w->policy->lost(w);
   hd__walk_publish(s, u);
   go_on(w);
   hd__walk_close(s);
-  hd_search_unlock(s);
 }
 
 /* ---- the strategy ---- */
@@ -242,21 +243,24 @@ struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
   return w;
 }
 
-int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
-  struct tree *t = hd__tree(s);
-  struct walk *w = hd__walk_set_up(s, policy);
-  if (!t->ready) {
-    hd_search_lock(s);
-    if (!t->ready) hd__walk_lay_out(w, s->workers);
-    hd_search_unlock(s);
-  }
+/* The unit to go on with. Returns as `begin`. pre: the lock is held. */
+static int find_unit(struct walk *w) {
+  struct hd_search *s = w->s;
+  /* Others know of visible operations that this process has yet to learn of (invariant 4): it would diverge. */
+  if (s->status->epoch != s->shared->epoch) return HD_BEGIN_LATER;
+  if (!hd__tree(s)->ready) hd__walk_lay_out(w, s->workers);
   struct unit *u = w->unit = my_unit(w);
   if (u->in_flight > s->shared->forgive && u->in_flight != s->execution) give_up_execution(w);
-  if (!u->active) {
-    int found = hd__walk_find_work(s, &u);
-    if (found <= 0) return found;
-    w->unit = u;
-  }
+  return u->active ? 1 : hd__walk_find_work(s, &w->unit);
+}
+
+int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
+  struct walk *w = hd__walk_set_up(s, policy);
+  hd_search_lock(s);
+  int found = find_unit(w);
+  hd_search_unlock(s);
+  if (found <= 0) return found;
+  struct unit *u = w->unit;
   u->in_flight = s->execution;
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   /* In fork mode every execution has a process of its own. */
@@ -343,12 +347,21 @@ static int as_before(const struct hd_sleeper *did, const struct hd_op *op, unsig
          (did->flags & ~HD_EV_STOP) == flags;
 }
 
+/* The program relies on time. Without an order it is not known whether it does: it may when others ran meanwhile. */
+__attribute__((cold, noinline)) static void note_time(struct walk *w, const struct hd_op *op) {
+  if (w->ordered ? w->order.by_time : w->thread != op->thread)
+    hd_inexact_note(w->s->status->inexact, HD_INEXACT_SLEEPS, op->pc);
+  w->order.by_time = 0;
+}
+
 void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                     unsigned nchoices) {
   struct walk *w = s->own;
   struct unit *u = w->unit;
   if (w->before_event) w->before_event(w, op);
   if (w->ordered) hd_order_event(&w->order, op, flags, choice, nchoices);
+  if (__builtin_expect(w->ordered ? w->order.by_time != 0 : hd_op_late(op->kind, flags), 0)) note_time(w, op);
+  w->thread = op->thread;
   w->events++;
   if (w->after_event) w->after_event(w);
   /* The order has compared it with the last execution, which had this prefix, too. */
@@ -366,7 +379,7 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
 /* Another worker has restarted the search with more visible operations, or this execution will (invariant 4). */
 static int is_void(const struct hd_search *s) {
   const struct hd_status *st = s->status;
-  return st->epoch != s->shared->epoch ||
+  return st->epoch != __atomic_load_n(&s->shared->epoch, __ATOMIC_RELAXED) ||
          (st->visible_count != st->visible_at_start && s->shared->visible_count < HD_VISIBLE_CAP);
 }
 
@@ -416,8 +429,9 @@ int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   }
   leave(w, left);
   if (u->active && hd_crew_others(&s->shared->hungry, s->worker)) hd__walk_donate(w);
-  if (s->execution % HD_ESTIMATE_EVERY == 0 || t->complete) hd__walk_estimate(w);
-  return !t->complete;
+  int complete = __atomic_load_n(&t->complete, __ATOMIC_RELAXED) != 0;
+  if (s->execution % HD_ESTIMATE_EVERY == 0 || complete) hd__walk_estimate(w);
+  return !complete;
 }
 
 void hd__walk_forget(struct hd_search *s) { hd__tree(s)->ready = 0; }

@@ -79,10 +79,10 @@ struct unit {
 
 /* The head of the search area. */
 struct tree {
-  uint64_t epoch;   /* counts the times it was laid out */
-  uint32_t ready;   /* it is */
-  uint32_t started; /* the first unit has been taken */
-  uint32_t complete;
+  uint64_t epoch;    /* counts the times it was laid out */
+  uint32_t ready;    /* it is */
+  uint32_t started;  /* the first unit has been taken */
+  uint32_t complete; /* also read without the lock */
   uint32_t nslots;
   uint32_t whole; /* strategy_bounded.c: no branch within the bound is left out any more */
   uint32_t unused;
@@ -101,10 +101,12 @@ struct tree {
 /* Scratch of reverse.c. */
 struct reversal {
   /* Of each thread: its first event that is left in the sequence, HD_NONE, and its index among those of the thread,
-   * else LATER; and its first event after the race. */
+   * else LATER; its first event after the race, and its last one that comes before the second operation of the race when
+   * that is reversed. */
   uint32_t first[HD_MAX_THREADS];
-  int32_t first_index[HD_MAX_THREADS];
+  int32_t first_index[HD_CLOCK_MAX];
   uint32_t after[HD_MAX_THREADS];
+  uint32_t last[HD_MAX_THREADS];
   /* Of each event: the next one of its thread, and whether it was taken from the sequence that has this number. Of
    * each event the first race to be reversed before it, and of each race the next such, as numbers plus 1. */
   uint32_t *next_of, *taken, *first_race, *next_race;
@@ -128,6 +130,7 @@ struct walk {
   struct hd_search *s;
   struct unit *unit; /* that the execution under way belongs to */
   uint32_t events;   /* of the execution under way */
+  uint32_t thread;   /* of the last of them */
   int ordered;       /* the order of this execution is kept */
   int trusts_order;  /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);
@@ -224,6 +227,7 @@ int hd__add_outcomes(struct walk *w, int above, unsigned (*draw)(struct walk *w,
 void hd__prefix_node(struct unit *u, const struct junction *j);
 /* Room for at least n steps; how many, in *cap. */
 struct hd_sleeper *hd__pool_get(struct tree *t, uint32_t n, uint32_t *cap);
+/* A unit for this worker. Returns as `begin`. pre: the lock is held. */
 int hd__walk_find_work(struct hd_search *s, struct unit **u);
 /* The first step of the unit is known now. pre: the lock is held. */
 void hd__walk_publish(struct hd_search *s, struct unit *u);

@@ -176,7 +176,7 @@ void hd__walk_donate(struct walk *w) {
     HD_REDO(s, u->told, 1);
     HD_REDO(s, u->node[k].list, NULL);
     hd__redo_commit(s);
-    s->shared->hungry = (struct hd_crew_set){{0}};
+    hd_crew_clear(&s->shared->hungry);
   }
   hd_search_unlock(s);
 }
@@ -252,11 +252,9 @@ static int find(struct hd_search *s, struct unit **u) {
 }
 
 int hd__walk_find_work(struct hd_search *s, struct unit **u) {
-  hd_search_lock(s);
   hd__walk_close(s);
   int found = find(s, u);
   if (found == HD_BEGIN_LATER) hd_crew_add(&s->shared->hungry, s->worker);
-  hd_search_unlock(s);
   return found;
 }
 

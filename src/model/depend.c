@@ -16,7 +16,8 @@
  *     comes last decides nothing. The runtime notices when more take part, and says so in the operation.
  *  6. The ends of threads do not depend on each other, unless the first thread ends like any other: then the last of
  *     all ends the process.
- *  7. What is done to another thread wherever that is, and the end of the process, depend on everything. */
+ *  7. Initialising an object conflicts with every use of it, like destroying it.
+ *  8. What is done to another thread wherever that is, and the end of the process, depend on everything. */
 #include "model/depend.h"
 
 #define E(effect) HD_EFFECT_BIT(HD_EFF_##effect)
@@ -25,8 +26,10 @@
 #define SHARING (E(SHARE) | E(UNSHARE))
 #define LOOKING (E(LOOK) | E(LOOK_SHARED))
 #define QUEUEING (E(QUEUE) | E(UNQUEUE))
-#define NOTIFYING (E(NOTIFY) | E(NOTIFY_ALL))
-#define ALWAYS (E(INTERRUPT) | E(END)) /* invariant 7 */
+#define NOTIFYING (E(NOTIFY) | E(NOTIFY_ALL) | E(NOTIFY_SOME))
+#define USING (LOCKING | SHARING | LOOKING | QUEUEING | NOTIFYING | E(POST) | E(TAKE) | E(ARRIVE))
+#define LIFE (E(INIT) | E(DESTROY))    /* invariant 7 */
+#define ALWAYS (E(INTERRUPT) | E(END)) /* invariant 8 */
 #define ROW(effect, others) [HD_EFF_##effect] = (others) | ALWAYS
 
 const uint64_t hd_conflicts[HD_EFF_COUNT] = {
@@ -35,25 +38,26 @@ const uint64_t hd_conflicts[HD_EFF_COUNT] = {
     ROW(WRITE, E(READ) | CHANGES_OF_MEMORY | E(AWAIT)),
     ROW(UPDATE, E(READ) | CHANGES_OF_MEMORY | E(AWAIT)),
     ROW(FREE, E(READ) | CHANGES_OF_MEMORY | E(AWAIT)),
-    ROW(AWAIT,
-        CHANGES_OF_MEMORY | LOCKING | SHARING | E(POST) | E(TAKE)), /* all that can begin or end a wait */
-    ROW(ACQUIRE, LOCKING | SHARING | LOOKING | E(DESTROY) | E(AWAIT)),
-    ROW(RELEASE, LOCKING | SHARING | LOOKING | E(DESTROY) | E(AWAIT)),
-    ROW(SHARE, LOCKING | E(LOOK) | E(DESTROY) | E(AWAIT)),
-    ROW(UNSHARE, LOCKING | E(LOOK) | E(DESTROY) | E(AWAIT)),
-    ROW(LOOK, LOCKING | SHARING | E(POST) | E(TAKE) | E(DESTROY)),
-    ROW(LOOK_SHARED, LOCKING | E(DESTROY)),
-    ROW(DESTROY,
-        LOCKING | SHARING | LOOKING | QUEUEING | NOTIFYING | E(POST) | E(TAKE) | E(ARRIVE) | E(DESTROY)),
-    ROW(QUEUE, NOTIFYING | E(DESTROY)),
-    ROW(UNQUEUE, NOTIFYING | E(DESTROY)),
-    ROW(NOTIFY, QUEUEING | NOTIFYING | E(DESTROY)),
-    ROW(NOTIFY_ALL, QUEUEING | NOTIFYING | E(DESTROY)),
+    ROW(AWAIT, CHANGES_OF_MEMORY | LOCKING | SHARING | E(POST) | E(TAKE) |
+                   E(INIT)), /* all that can begin or end a wait */
+    ROW(ACQUIRE, LOCKING | SHARING | LOOKING | LIFE | E(AWAIT)),
+    ROW(RELEASE, LOCKING | SHARING | LOOKING | LIFE | E(AWAIT)),
+    ROW(SHARE, LOCKING | E(LOOK) | LIFE | E(AWAIT)),
+    ROW(UNSHARE, LOCKING | E(LOOK) | LIFE | E(AWAIT)),
+    ROW(LOOK, LOCKING | SHARING | E(POST) | E(TAKE) | LIFE),
+    ROW(LOOK_SHARED, LOCKING | LIFE),
+    ROW(INIT, USING | LIFE | E(AWAIT)),
+    ROW(DESTROY, USING | LIFE),
+    ROW(QUEUE, NOTIFYING | LIFE),
+    ROW(UNQUEUE, NOTIFYING | LIFE),
+    ROW(NOTIFY, QUEUEING | NOTIFYING | LIFE),
+    ROW(NOTIFY_ALL, QUEUEING | NOTIFYING | LIFE),
+    ROW(NOTIFY_SOME, QUEUEING | NOTIFYING | LIFE),
     ROW(RETURN, 0),
-    ROW(POST, E(TAKE) | E(LOOK) | E(DESTROY) | E(AWAIT)),
-    ROW(TAKE, E(POST) | E(TAKE) | E(LOOK) | E(DESTROY) | E(AWAIT)),
+    ROW(POST, E(TAKE) | E(LOOK) | LIFE | E(AWAIT)),
+    ROW(TAKE, E(POST) | E(TAKE) | E(LOOK) | LIFE | E(AWAIT)),
     ROW(NAME, E(NAME)),
-    ROW(ARRIVE, E(ARRIVE) | E(DESTROY)),
+    ROW(ARRIVE, E(ARRIVE) | LIFE),
     ROW(LEAVE, 0), /* comes after all arrivals in any case */
     ROW(SPAWN, E(SPAWN)),
     ROW(BEGIN, 0),
@@ -71,11 +75,12 @@ _Static_assert(HD_EFF_COUNT <= 64, "a set of effects is a word");
 /* Whether it is the same object: that is a matter of the effects. */
 enum { SAME_ADDRESS, OVERLAP = 1, FACETS = 2, ANYWHERE = 4, CARRIED = 8 };
 static const uint8_t rule[HD_EFF_COUNT] = {
-    [HD_EFF_READ] = OVERLAP,       [HD_EFF_WRITE] = OVERLAP,  [HD_EFF_UPDATE] = OVERLAP,
-    [HD_EFF_FREE] = OVERLAP,       [HD_EFF_EXAMINE] = FACETS, [HD_EFF_TRANSFER] = FACETS,
+    [HD_EFF_READ] = OVERLAP,       [HD_EFF_WRITE] = OVERLAP,       [HD_EFF_UPDATE] = OVERLAP,
+    [HD_EFF_FREE] = OVERLAP,       [HD_EFF_EXAMINE] = FACETS,      [HD_EFF_TRANSFER] = FACETS,
     [HD_EFF_SPAWN] = ANYWHERE, /* the order decides the numbers of the new threads */
-    [HD_EFF_INTERRUPT] = ANYWHERE, [HD_EFF_END] = ANYWHERE,   [HD_EFF_NOTIFY] = CARRIED,
-    [HD_EFF_NOTIFY_ALL] = CARRIED, [HD_EFF_ARRIVE] = CARRIED, [HD_EFF_FINISH] = CARRIED,
+    [HD_EFF_INTERRUPT] = ANYWHERE, [HD_EFF_END] = ANYWHERE,        [HD_EFF_NOTIFY] = CARRIED,
+    [HD_EFF_NOTIFY_ALL] = CARRIED, [HD_EFF_NOTIFY_SOME] = CARRIED, [HD_EFF_ARRIVE] = CARRIED,
+    [HD_EFF_FINISH] = CARRIED,
 };
 
 int hd_io_dependent(const struct hd_op *a, const struct hd_op *b) {
@@ -93,6 +98,17 @@ int hd_carried_conflict(const struct hd_op *a, enum hd_effect ea, const struct h
   if (!(both & ~E(ARRIVE))) return a->barrier.ordered || b->barrier.ordered;
   if (!(both & ~E(FINISH))) return hd_ends_conflict(a, b);
   return 1;
+}
+
+int hd_conflict_alike(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf) {
+  if (a->kind != b->kind || af != bf || a->object != b->object || a->section != b->section) return 0;
+  switch (hd_op_effect(a->kind, af)) {
+    case HD_EFF_NOTIFY:
+    case HD_EFF_NOTIFY_ALL: return !wakes(a) == !wakes(b);
+    case HD_EFF_ARRIVE: return a->barrier.ordered == b->barrier.ordered;
+    case HD_EFF_FINISH: return a->exit.first_ended == b->exit.first_ended;
+    default: return 1;
+  }
 }
 
 /* Objects of these kinds are known by the same addresses: a lock is a lock, and a futex a condition whose wait begins

@@ -23,6 +23,8 @@ static inline int hd_keys_apart(uint64_t a, uint64_t b) { return a && b && a != 
 static inline int hd_ops_overlap(const struct hd_op *a, const struct hd_op *b) {
   return a->object < b->object + b->size && b->object < a->object + a->size;
 }
+/* The facets of a channel that say whether its descriptions are open, and with which flags. */
+#define HD_IO_LIFE 0x7f00u
 /* Whether two operations on descriptors conflict. */
 int hd_io_dependent(const struct hd_op *a, const struct hd_op *b);
 /* Whether two effects that conflict do so, given what their operations carry: notifications that nobody hears do not,
@@ -33,6 +35,9 @@ int hd_carried_conflict(const struct hd_op *a, enum hd_effect ea, const struct h
 static inline int hd_ends_conflict(const struct hd_op *a, const struct hd_op *b) {
   return a->exit.first_ended || b->exit.first_ended || a->object == 0 || b->object == 0;
 }
+
+/* Whether everything that conflicts with one of them on their object conflicts with the other too. */
+int hd_conflict_alike(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf);
 
 /* Whether entering an atomic section depends on the operation (order_section.c, invariant 2). */
 static inline int hd_meets_sections(const struct hd_op *op) {

@@ -25,7 +25,7 @@ static int apply(struct hd_holders *h, const struct hd_op *op, unsigned object_k
     return 1;
   }
   if (does & HD_EFF_LETS_GO) return let_go(h, object, op->thread);
-  if (effect != HD_EFF_DESTROY) return 0;
+  if (effect != HD_EFF_DESTROY && effect != HD_EFF_INIT) return 0;
   int any = 0;
   for (size_t i = h->n; i-- > 0;)
     if (h->hold[i].object == object && h->hold[i].kind == object_kind) {

@@ -28,6 +28,7 @@ enum hd_inexact_class {
 struct hd_inexact_count {
   uint64_t count, first_pc;
 };
+#define HD_INEXACT_DETAIL 48 /* from this bit of first_pc on: a number that belongs to the reason */
 
 extern const uint8_t hd_inexact_class[HD_INEXACT_COUNT];
 

@@ -58,6 +58,7 @@ struct hd_vc {
   uint32_t n; /* entries in use; the others are 0 */
   uint32_t cap;
   uint32_t *c;
+  uint64_t time; /* virtual: the latest that a thread had read from a clock before it published this */
 };
 
 void hd_vc_reserve(struct hd_arena *a, struct hd_vc *v, uint32_t n);

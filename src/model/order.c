@@ -7,7 +7,11 @@
  *  3. Taking a lock races with the previous taking of it, not with the release in between: a release and the
  *     next acquire cannot be swapped. A failed trylock only reads the lock; it races with the acquire before
  *     and the release after it.
- *  4. A time-out happens only when nothing else can run, so all that came before is ordered before it. */
+ *  4. Whoever waits for a lock races with its initialisation, unless the lock was held then: it could not have come
+ *     before that, only before the taking of the lock.
+ *  5. A time-out happens only when nothing else can run, so all that came before is ordered before it, and all that comes
+ *     after is ordered after it. That order is kept apart from all others, in the last entry of each clock: where a conflict
+ *     has no other, the program relies on time (by_time). */
 #include "model/memory.h"
 #include "model/order_int.h"
 
@@ -34,7 +38,7 @@ void hd_order_init(struct hd_order *t, void *memory) {
 }
 
 void hd_order_begin(struct hd_order *t) {
-  if (t->nthreads > t->threads_max) t->threads_max = t->nthreads;
+  if (t->nthreads >= t->threads_max) t->threads_max = (t->nthreads + 8) & ~7u;
   for (uint32_t i = 0; i < t->nthreads; i++) {
     t->last[i] = t->cause[i] = HD_NONE;
     t->waits[i] = 0;
@@ -105,7 +109,10 @@ void hd__join(struct hd_work *w, uint32_t e) {
 
 int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e) {
   const struct hd_ev *v = &w->t->ev[e];
-  return clock[v->op.thread] >= v->index;
+  if (clock[v->op.thread] >= v->index) return 1;
+  if (e >= clock[HD_LATE(w->t)]) return 0;
+  w->t->by_time++;
+  return 1;
 }
 
 void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso) {
@@ -123,8 +130,30 @@ void hd__meet(struct hd_work *w, uint32_t e) {
 void hd__remember(struct hd_work *w, struct hd_tobj *o) {
   if (w->f == HD_NONE) return;
   struct hd_link *l = hd_order_get(w->t, sizeof *l);
-  *l = (struct hd_link){w->f, 0, 0, o->list};
+  *l = (struct hd_link){.ev = w->f, .next = o->list};
   o->list = l;
+}
+
+/* Takes the link after prev out of the list; prev is NULL: the first. */
+static void unlink_after(struct hd_work *w, struct hd_tobj *o, struct hd_link *prev) {
+  if (!prev) {
+    o->list = o->list->next;
+  } else {
+    hd_order_save(w->t, &prev->next, sizeof prev->next);
+    prev->next = prev->next->next;
+  }
+}
+
+void hd__remember_last(struct hd_work *w, struct hd_tobj *o) {
+  if (w->f == HD_NONE) return;
+  struct hd_link *prev = NULL;
+  for (struct hd_link *l = o->list; l; prev = l, l = l->next) {
+    const struct hd_ev *e = &w->t->ev[l->ev];
+    if (e->op.thread != w->op->thread || !hd_conflict_alike(&e->op, e->flags, w->op, w->flags)) continue;
+    unlink_after(w, o, prev);
+    break;
+  }
+  hd__remember(w, o);
 }
 
 /* What the operation does to a condition or futex. */
@@ -140,10 +169,32 @@ static void meet_rival(struct hd_work *w, const struct hd_tobj *o) {
   if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);
 }
 
+/* Whether the lock is taken. */
+static int held(const struct hd_tobj *o) {
+  return o->acquire != HD_NONE && (o->release == HD_NONE || o->release < o->acquire);
+}
+
+void hd__meet_life(struct hd_work *w, const struct hd_tobj *o) {
+  if (o->destroy != HD_NONE && o->init_held && hd_op_is(w->op->kind, HD_TRAIT_WAITS))
+    hd__join(w, o->destroy);
+  else
+    hd__meet(w, o->destroy);
+}
+
+void hd__on_life(struct hd_work *w, struct hd_tobj *o, enum hd_effect effect, int is_held) {
+  if (w->f == HD_NONE) return;
+  o->destroy = w->f;
+  o->init_held = effect == HD_EFF_INIT && is_held;
+  if (effect != HD_EFF_INIT) return;
+  o->list = o->spins = NULL;
+  o->release = HD_NONE;
+  if (!is_held) o->acquire = HD_NONE;
+}
+
 /* A mutex, or a once-control. */
 static void on_lock(struct hd_work *w, uint64_t at, enum hd_effect effect) {
   struct hd_tobj *o = hd__tobj(w->t, at * 4 + 1);
-  hd__meet(w, o->destroy);
+  hd__meet_life(w, o);
   switch (effect) {
     case HD_EFF_ACQUIRE:
       if (hd_op_is(w->op->kind, HD_TRAIT_TRIES)) {
@@ -166,17 +217,19 @@ static void on_lock(struct hd_work *w, uint64_t at, enum hd_effect effect) {
         meet_rival(w, o);
         if (o->release != HD_NONE) hd__join(w, o->release);
       }
-      hd__remember(w, o);
+      hd__remember_last(w, o);
       break;
     case HD_EFF_RELEASE:
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
       if (w->f != HD_NONE) o->release = w->f;
       break;
+    case HD_EFF_INIT:
     case HD_EFF_DESTROY:
       for (struct hd_link *r = o->list; r; r = r->next) hd__meet(w, r->ev);
+      for (struct hd_link *s = o->spins; s && effect == HD_EFF_INIT; s = s->next) hd__meet(w, s->ev);
       hd__meet(w, o->release);
       hd__meet(w, o->acquire);
-      if (w->f != HD_NONE) o->destroy = w->f;
+      hd__on_life(w, o, effect, held(o));
       break;
     default: break;
   }
@@ -193,23 +246,37 @@ static void on_queue(struct hd_work *w, enum hd_effect b) {
         hd_carried_conflict(&e->op, a, w->op, b))
       hd__meet(w, l->ev);
   }
-  hd__remember(w, o);
+  hd__remember_last(w, o);
 }
 
 void hd__access(struct hd_work *w, struct hd_tobj *o, uint8_t mask, int write) {
   struct hd_link *l = hd_order_get(w->t, sizeof *l);
-  *l = (struct hd_link){w->f, mask, (uint8_t)write, o->list};
+  *l = (struct hd_link){.ev = w->f, .mask = mask, .write = (uint8_t)write, .next = o->list};
   o->list = l;
 }
 
+/* The list keeps no access that a later one stands for: whatever conflicts with it conflicts with the later one too,
+ * which happened after it. That is a write of the same bytes or more, and for a read also a read by the same thread. */
 static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int write) {
   struct hd_tobj *o = hd__tobj(w->t, granule * 4 + 3);
+  struct hd_link *prev = NULL;
+  int adds =
+      w->f != HD_NONE && (write || w->op->section != HD_SECTION_INSIDE); /* nothing meets a read inside */
   for (struct hd_link *l = o->list; l; l = l->next) {
-    if (!(l->mask & mask)) continue;
-    if (w->t->ev[l->ev].op.thread != w->op->thread && (write || l->write)) hd__meet(w, l->ev);
-    if (l->write && hd_memory_hides(l->mask, mask)) break;
+    int same = w->t->ev[l->ev].op.thread == w->op->thread, last = 0;
+    if (l->mask & mask) {
+      if (!same && (write || l->write)) hd__meet(w, l->ev);
+      last = l->write && hd_memory_hides(l->mask, mask);
+      if (adds && !(l->mask & ~mask) && (write || (same && !l->write)))
+        unlink_after(w, o, prev);
+      else
+        prev = l;
+      if (last) break;
+    } else {
+      prev = l;
+    }
   }
-  if (w->f != HD_NONE) hd__access(w, o, mask, write);
+  if (adds) hd__access(w, o, mask, write);
 }
 
 static void on_memory(struct hd_work *w) {
@@ -328,14 +395,14 @@ static const uint32_t *pred_clock(struct hd_order *t, const struct hd_op *op) {
   if (spins) merge(t, c, spins - 1);
   for (uint32_t i = 0; gate && i < t->threads_max; i++)
     if (gate[i] > c[i]) c[i] = gate[i];
-  for (uint32_t i = 0; timed_out && i < t->nthreads; i++)
-    merge(t, c, t->last[i]); /* nothing else could run when its time came */
+  if (timed_out) c[HD_LATE(t)] = t->n; /* nothing else could run when its time came */
   return c;
 }
 
 static const uint32_t *wider(struct hd_order *t, const uint32_t *clock, uint32_t old) {
   uint32_t *c = hd_order_get(t, t->threads_max * sizeof *c);
-  for (uint32_t k = 0; k < t->threads_max; k++) c[k] = k < old ? clock[k] : 0;
+  for (uint32_t k = 0; k < t->threads_max; k++) c[k] = k < old - 1 ? clock[k] : 0;
+  c[HD_LATE(t)] = clock[old - 1];
   return c;
 }
 
@@ -360,7 +427,7 @@ static void widen(struct hd_order *t, uint32_t n) {
 }
 
 static void know_thread(struct hd_order *t, uint32_t id) {
-  if (id >= t->threads_max) widen(t, id + 1);
+  if (id >= HD_LATE(t)) widen(t, id + 2);
   for (; t->nthreads <= id; t->nthreads++) {
     t->last[t->nthreads] = t->cause[t->nthreads] = HD_NONE;
     t->waits[t->nthreads] = 0;
@@ -419,12 +486,29 @@ static void queue(struct hd_order *t, uint32_t f, enum hd_effect effect) {
 
 /* What follows from an executed event: who can go on because of it, and who waits. Of most, nothing does. */
 #define BIT(effect) HD_EFFECT_BIT(HD_EFF_##effect)
-#define ENABLING                                                                                           \
-  (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(QUEUE) | BIT(UNQUEUE) | BIT(RETURN) | \
-   BIT(ARRIVE) | BIT(LEAVE))
+#define ENABLING                                                                                 \
+  (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(NOTIFY_SOME) | BIT(QUEUE) | \
+   BIT(UNQUEUE) | BIT(RETURN) | BIT(ARRIVE) | BIT(LEAVE) | BIT(INIT))
+
+/* Whoever is woken after its time was over could have given up before that. */
+static void gave_up_before(struct hd_order *t, uint32_t f) {
+  const struct hd_op *by = &t->ev[f].op;
+  for (uint32_t i = 0; by->wake.late >> i; i++) {
+    if (!(by->wake.late >> i & 1)) continue;
+    const struct hd_op op = {
+        .kind = HD_OP_CTIMEOUT, .thread = (uint16_t)i, .object = by->object, .pc = by->pc};
+    const uint32_t *pred = pred_clock(t, &op);
+    struct hd_work w = {t, HD_NONE, &op, 0, pred, NULL};
+    hd__add_race(&w, hd__section_entry(t, f), NULL, 0);
+    t->race[t->nraces - 1].pred = pred;
+    if (i == 63) break;
+  }
+}
 
 static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   const struct hd_op *op = &t->ev[f].op;
+  if ((HD_EFFECT_BIT(effect) & (BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(NOTIFY_SOME))) && op->wake.late)
+    gave_up_before(t, f);
   switch (effect) {
     case HD_EFF_SPAWN:
       hd_order_save_thread(t, (uint32_t)op->object);
@@ -441,9 +525,20 @@ static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
       for (uint32_t i = 0; i < t->nthreads; i++)
         if (t->waits[i] == op->object) wake(t, f, i);
       break;
+    case HD_EFF_NOTIFY_SOME:
+      for (uint32_t i = 0; i < t->nthreads && i < 64; i++)
+        if (op->wake.set >> i & 1) wake(t, f, i);
+      break;
     case HD_EFF_QUEUE:
     case HD_EFF_UNQUEUE:
     case HD_EFF_RETURN: queue(t, f, effect); break;
+    case HD_EFF_INIT: /* a condition forgets its waiters */
+      for (uint32_t i = 0; i < t->nthreads; i++)
+        if (t->waits[i] && t->waits[i] == op->object) {
+          hd_order_save_thread(t, i);
+          t->waits[i] = 0;
+        }
+      break;
     case HD_EFF_ARRIVE: hd__arrived(t, f); break;
     case HD_EFF_LEAVE: hd__left(t, f); break;
     default: break;
@@ -484,7 +579,7 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   struct hd_work w = {t, f, &ev->op, flags, pred, clock};
   conflicts(&w);
   if (hd_op_payload(op->kind) == HD_PAYLOAD_CANCEL) cancels(t, f);
-  merge(t, clock, t->barrier); /* invariant 4 */
+  if (t->barrier != HD_NONE && clock[HD_LATE(t)] <= t->barrier) clock[HD_LATE(t)] = t->barrier + 1;
   clock[op->thread] = ev->index;
   t->last[op->thread] = f;
   t->cause[op->thread] = HD_NONE;
@@ -492,8 +587,8 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   if (op->section) t->section_last = f;
   if (((HD_EFFECT_BIT(effect) | HD_EFFECT_BIT(hd_op_second(op->kind, flags))) & ENABLING) != 0)
     enable(t, f, effect);
-  if (hd_op_late(op->kind, flags)) { /* invariant 4 */
-    for (uint32_t i = 0; i < t->nthreads; i++) merge(t, clock, t->last[i]);
+  if (hd_op_late(op->kind, flags)) { /* invariant 5 */
+    clock[HD_LATE(t)] = f + 1;
     t->barrier = f;
   }
 }
@@ -580,7 +675,8 @@ uint64_t hd_order_event_class(const struct hd_order *t, const struct hd_ev *e) {
   h = hd_mix64(h ^ (e->op.size + ((uint64_t)e->choice << 40)));
   for (uint32_t k = 0; k < t->nthreads; k++)
     if (e->clock[k]) h = hd_mix64(h * 31 + ((uint64_t)k << 32) + e->clock[k]);
-  return h;
+  uint32_t late = e->clock[HD_LATE(t)];
+  return late ? hd_mix64(h * 31 + ((uint64_t)HD_MAX_THREADS << 32) + late) : h;
 }
 
 uint64_t hd_order_class(const struct hd_order *t) {

@@ -11,16 +11,18 @@ struct hd_link {
   uint8_t mask;
   uint8_t write;
   struct hd_link *next;
+  struct hd_link *run; /* semaphore: the next that does something else */
 };
 
 /* What is known of one object. Memory: per granule a list of accesses; locks: the last acquire and release. */
 struct hd_tobj {
   uint64_t key;
   uint64_t stamp;                     /* of the event that touched it last */
-  uint32_t acquire, release, destroy; /* last events, HD_NONE */
+  uint32_t acquire, release, destroy; /* last events, HD_NONE; destroy: or the initialisation */
+  uint32_t init_held;                 /* it was initialised while somebody held it */
   struct hd_link *list;               /* most recent first */
   struct hd_link *spins;              /* lock: loops that saw it free since it was last taken */
-  struct hd_reader *readers;          /* read-write lock: since it was last taken for writing, latest first */
+  struct hd_sharer *sharers;          /* read-write lock: since it was last taken for writing */
   uint64_t count;                     /* semaphore: its value; barrier: threads that have arrived */
 };
 
@@ -57,6 +59,10 @@ int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, u
 /* The execution is over before all events it was known to begin with. */
 void hd_order_settle(struct hd_order *t);
 
+/* Orders a use of the object after its initialisation or destruction, and either after the uses before it, whose races
+ * are known. */
+void hd__meet_life(struct hd_work *w, const struct hd_tobj *o);
+void hd__on_life(struct hd_work *w, struct hd_tobj *o, enum hd_effect effect, int is_held);
 int hd__woke_spuriously(const struct hd_ev *wait);
 void *hd_order_get(struct hd_order *t, size_t n);
 /* Adds the event to the accesses of a granule. */
@@ -64,6 +70,9 @@ void hd__access(struct hd_work *w, struct hd_tobj *o, uint8_t mask, int write);
 struct hd_tobj *hd__tobj(struct hd_order *t, uint64_t key);
 /* Adds the event to the list of the object. */
 void hd__remember(struct hd_work *w, struct hd_tobj *o);
+/* The same, in place of an earlier event of the thread that this one stands for. For lists whose events are all met
+ * from the latest on: the later one is met first, and happened after the earlier. */
+void hd__remember_last(struct hd_work *w, struct hd_tobj *o);
 void hd__join(struct hd_work *w, uint32_t e);
 int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e);
 void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso);

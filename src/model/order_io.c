@@ -5,6 +5,7 @@
 #include "model/order_int.h"
 
 #define IO_KEY ((HD_MAX_THREADS + 2ull) * 4) /* neither a thread's (order_sync.c) nor an address */
+#define LIFE_KEY (IO_KEY + 4)
 
 /* Whether the operation would be enabled without e and its successors. */
 static int possible_without(const struct hd_work *w, uint32_t e) {
@@ -15,17 +16,10 @@ static int possible_without(const struct hd_work *w, uint32_t e) {
   return !alt;
 }
 
-/* All operations are in one list, since some concern every object. The scan stops at a write to the same object that
- * covers all facets of this operation: earlier operations are ordered before that write. */
-void hd__on_io(struct hd_work *w) {
-  if (w->op->ready.alternatives ? w->f == HD_NONE : !hd__on_enabled(w)) return;
-  struct hd_tobj *o = hd__tobj(w->t, IO_KEY);
-  uint32_t mine = (w->op->size | w->op->size >> 16) & 0xffff;
-  if (w->flags &
-      HD_EV_LATE) /* time passed because nothing else could run: all earlier events happen before */
-    for (uint32_t i = 0; i < w->t->nthreads; i++)
-      if (w->t->last[i] != HD_NONE) hd__join(w, w->t->last[i]);
-  for (struct hd_link *l = o->list; l; l = l->next) {
+/* Meets the operations of the list. The scan stops at a write to the same object that covers these facets: earlier
+ * operations are ordered before that write. */
+static void meet_list(struct hd_work *w, const struct hd_tobj *o, uint32_t facets) {
+  for (const struct hd_link *l = o->list; l; l = l->next) {
     const struct hd_op *op = &w->t->ev[l->ev].op;
     if (op->thread != w->op->thread && hd_io_dependent(op, w->op)) {
       if (possible_without(w, l->ev))
@@ -33,7 +27,21 @@ void hd__on_io(struct hd_work *w) {
       else
         hd__join(w, l->ev);
     }
-    if (op->object == w->op->object && !(mine & ~(op->size >> 16))) break;
+    if (op->object == w->op->object && !(facets & ~(op->size >> 16))) break;
   }
-  hd__remember(w, o);
+}
+
+/* All operations are in one list, since some concern every object. Those that open, close or redirect descriptions
+ * are in a second one too: nearly every operation depends on these few, and none covers them. */
+void hd__on_io(struct hd_work *w) {
+  if (w->op->ready.alternatives ? w->f == HD_NONE : !hd__on_enabled(w)) return;
+  uint32_t writes = w->op->size >> 16, mine = (w->op->size & 0xffff) | writes;
+  if (w->flags &
+      HD_EV_LATE) /* time passed because nothing else could run: all earlier events happen before */
+    for (uint32_t i = 0; i < w->t->nthreads; i++)
+      if (w->t->last[i] != HD_NONE) hd__join(w, w->t->last[i]);
+  meet_list(w, hd__tobj(w->t, IO_KEY), writes & HD_IO_LIFE ? mine : mine & ~HD_IO_LIFE);
+  if ((mine & HD_IO_LIFE) && !(writes & HD_IO_LIFE)) meet_list(w, hd__tobj(w->t, LIFE_KEY), UINT32_MAX);
+  hd__remember(w, hd__tobj(w->t, IO_KEY));
+  if (writes & HD_IO_LIFE) hd__remember(w, hd__tobj(w->t, LIFE_KEY));
 }

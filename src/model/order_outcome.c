@@ -9,18 +9,19 @@
  * round. */
 #include "model/order_int.h"
 
-/* Goes through the events that come before the second operation when the race is reversed, from the first on, or
- * from the last on; HD_NONE at the end. */
-static uint32_t next(const struct hd_order *t, const struct hd_race *r, uint32_t i) {
-  do i++;
-  while (i < t->n && i >= r->e && (i == r->e || !hd_order_stays(t, r, i)));
-  return i < t->n ? i : HD_NONE;
-}
-
+/* Goes back through the events that come before the second operation when the race is reversed; HD_NONE at the end. */
 static uint32_t previous(const struct hd_order *t, const struct hd_race *r, uint32_t i) {
   while (i-- > 0)
     if (i < r->e || (i > r->e && hd_order_stays(t, r, i))) return i;
   return HD_NONE;
+}
+
+/* The last of these events. */
+static uint32_t latest(const struct hd_order *t, const uint32_t *last) {
+  uint32_t i = HD_NONE;
+  for (uint32_t k = 0; k < t->nthreads; k++)
+    if (last[k] != HD_NONE && (i == HD_NONE || last[k] > i)) i = last[k];
+  return i;
 }
 
 /* Whether the operation says what it found. */
@@ -66,8 +67,8 @@ static enum hd_effect on_lock(const struct hd_ev *e, uint64_t lock) {
 }
 
 /* The last event that says in what state the lock is; HD_NONE: nobody has touched it. */
-static uint32_t of_lock(const struct hd_order *t, const struct hd_race *r) {
-  uint32_t i = previous(t, r, t->n);
+static uint32_t of_lock(const struct hd_order *t, const struct hd_race *r, const uint32_t *last) {
+  uint32_t i = latest(t, last);
   for (; i != HD_NONE; i = previous(t, r, i)) {
     enum hd_effect effect = on_lock(&t->ev[i], r->op.object);
     if (effect == HD_EFF_ACQUIRE || effect == HD_EFF_RELEASE) break;
@@ -76,14 +77,14 @@ static uint32_t of_lock(const struct hd_order *t, const struct hd_race *r) {
 }
 
 /* Fails when the lock is taken. */
-static unsigned of_trylock(const struct hd_order *t, const struct hd_race *r) {
-  uint32_t i = of_lock(t, r);
+static unsigned of_trylock(const struct hd_order *t, const struct hd_race *r, const uint32_t *last) {
+  uint32_t i = of_lock(t, r, last);
   return i != HD_NONE && on_lock(&t->ev[i], r->op.object) == HD_EFF_ACQUIRE ? HD_EV_FAILED : 0;
 }
 
 /* Has nothing to do when it was done, and not given up (size). */
-static unsigned of_once(const struct hd_order *t, const struct hd_race *r) {
-  uint32_t i = of_lock(t, r);
+static unsigned of_once(const struct hd_order *t, const struct hd_race *r, const uint32_t *last) {
+  uint32_t i = of_lock(t, r, last);
   return i != HD_NONE && on_lock(&t->ev[i], r->op.object) == HD_EFF_RELEASE && !t->ev[i].op.size
              ? HD_EV_FAILED
              : 0;
@@ -97,57 +98,58 @@ static enum hd_effect effect_at(const struct hd_order *t, uint32_t i) {
   return hd_op_effect(t->ev[i].op.kind, t->ev[i].flags);
 }
 
-static unsigned of_try_rwlock(const struct hd_order *t, const struct hd_race *r) {
-  int readers = 0, writers = 0;
-  for (uint32_t i = next(t, r, HD_NONE); i != HD_NONE; i = next(t, r, i)) {
+/* Readers are those since the last writer, if that is gone. */
+static unsigned of_try_rwlock(const struct hd_order *t, const struct hd_race *r, const uint32_t *last) {
+  int readers = 0, alone = hd_op_effect(r->op.kind, 0) == HD_EFF_ACQUIRE;
+  for (uint32_t i = latest(t, last); i != HD_NONE; i = previous(t, r, i)) {
     if (!on_same(t, i, &r->op)) continue;
     enum hd_effect effect = effect_at(t, i);
+    if (effect == HD_EFF_ACQUIRE) return HD_EV_FAILED;
+    if (effect == HD_EFF_RELEASE) break;
     readers += (effect == HD_EFF_SHARE) - (effect == HD_EFF_UNSHARE);
-    writers += (effect == HD_EFF_ACQUIRE) - (effect == HD_EFF_RELEASE);
   }
-  int alone = hd_op_effect(r->op.kind, 0) == HD_EFF_ACQUIRE;
-  return writers > 0 || (alone && readers > 0) ? HD_EV_FAILED : 0;
+  return alone && readers > 0 ? HD_EV_FAILED : 0;
 }
 
 /* Each operation on a semaphore says how much there was before it. */
-static unsigned of_try_sem(const struct hd_order *t, const struct hd_race *r) {
-  uint32_t first = 0;
-  while (first < t->n && !on_same(t, first, &r->op)) first++;
-  int64_t tokens = (int64_t)(first < t->n ? t->ev[first].op.sem.value : r->op.sem.value);
-  for (uint32_t i = next(t, r, HD_NONE); i != HD_NONE; i = next(t, r, i))
-    if (on_same(t, i, &r->op)) tokens += (effect_at(t, i) == HD_EFF_POST) - (effect_at(t, i) == HD_EFF_TAKE);
-  return tokens > 0 ? 0 : HD_EV_FAILED;
+static unsigned of_try_sem(const struct hd_order *t, const struct hd_race *r, const uint32_t *last) {
+  int64_t change = 0, before = (int64_t)r->op.sem.value;
+  uint32_t i = latest(t, last);
+  for (; i != HD_NONE && i > r->e; i = previous(t, r, i))
+    if (on_same(t, i, &r->op)) change += (effect_at(t, i) == HD_EFF_POST) - (effect_at(t, i) == HD_EFF_TAKE);
+  for (i = r->e; i < t->n && !on_same(t, i, &r->op);) i++;
+  if (i < t->n) before = (int64_t)t->ev[i].op.sem.value;
+  return before + change > 0 ? 0 : HD_EV_FAILED;
 }
 
-/* Follows who is queued at the object that `at` notifies. */
-static void follow_queue(struct hd_set *waiting, const struct hd_ev *e, enum hd_effect effect,
-                         const struct hd_op *at) {
-  switch (effect) {
-    case HD_EFF_QUEUE:
-      if (e->op.object == at->object && !hd__woke_spuriously(e)) hd_set_add(waiting, e->op.thread);
-      break;
-    case HD_EFF_UNQUEUE:
-    case HD_EFF_RETURN: hd_set_del(waiting, e->op.thread); break;
+/* Whether the thread whose last event that is waits at the object that op notifies. */
+static int waits_at(const struct hd_order *t, uint32_t i, const struct hd_op *op) {
+  const struct hd_ev *e = &t->ev[i];
+  return e->op.object == op->object && !hd__woke_spuriously(e) &&
+         (effect_at(t, i) == HD_EFF_QUEUE || hd_op_second(e->op.kind, e->flags) == HD_EFF_QUEUE);
+}
+
+/* Whether the event wakes that thread, which waits at the object. */
+static int wakes(const struct hd_ev *e, unsigned thread, const struct hd_op *op) {
+  switch (hd_op_effect(e->op.kind, e->flags)) {
     case HD_EFF_NOTIFY:
-    case HD_EFF_INTERRUPT:
-      if (hd_op_woken(&e->op)) hd_set_del(waiting, hd_op_woken(&e->op) - 1);
-      break;
-    case HD_EFF_NOTIFY_ALL:
-      if (e->op.object == at->object) *waiting = (struct hd_set){{0}};
-      break;
-    default: break;
+    case HD_EFF_INTERRUPT: return hd_op_woken(&e->op) == thread + 1;
+    case HD_EFF_NOTIFY_ALL: return e->op.object == op->object;
+    case HD_EFF_NOTIFY_SOME: return thread < 64 && (e->op.wake.set >> thread & 1);
+    default: return 0;
   }
 }
 
 /* Whether anybody hears the notification. */
-static void of_signal(const struct hd_order *t, const struct hd_race *r, struct hd_op *op) {
-  struct hd_set waiting = {{0}};
-  for (uint32_t i = next(t, r, HD_NONE); i != HD_NONE; i = next(t, r, i)) {
-    follow_queue(&waiting, &t->ev[i], effect_at(t, i), op);
-    follow_queue(&waiting, &t->ev[i], hd_op_second(t->ev[i].op.kind, t->ev[i].flags), op);
-  }
+static void of_signal(const struct hd_order *t, const struct hd_race *r, const uint32_t *last,
+                      struct hd_op *op) {
   unsigned first = 0;
-  while (first < t->nthreads && !hd_set_has(&waiting, first)) first++;
+  for (; first < t->nthreads; first++) {
+    uint32_t at = last[first], i = latest(t, last);
+    if (at == HD_NONE || !waits_at(t, at, op)) continue;
+    while (i != HD_NONE && i > at && !wakes(&t->ev[i], first, op)) i = previous(t, r, i);
+    if (i == HD_NONE || i <= at) break;
+  }
   op->wake.thread = op->wake.count = 0;
   if (hd_op_payload(op->kind) == HD_PAYLOAD_WAKE)
     op->wake.thread = first < t->nthreads ? first + 1 : 0;
@@ -156,25 +158,25 @@ static void of_signal(const struct hd_order *t, const struct hd_race *r, struct 
 }
 
 /* Whether the first thread has ended. */
-static void of_exit(const struct hd_order *t, const struct hd_race *r, struct hd_op *op) {
-  op->exit.first_ended = 0;
-  for (uint32_t i = previous(t, r, t->n); i != HD_NONE && !op->exit.first_ended; i = previous(t, r, i))
-    op->exit.first_ended = effect_at(t, i) == HD_EFF_FINISH && t->ev[i].op.object == 0;
+static void of_exit(const struct hd_order *t, const uint32_t *last, struct hd_op *op) {
+  op->exit.first_ended = last[0] != HD_NONE && effect_at(t, last[0]) == HD_EFF_FINISH;
 }
 
-unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_race *r, struct hd_op *op) {
+unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_race *r, const uint32_t *last,
+                                   struct hd_op *op) {
   int tries = hd_op_is(op->kind, HD_TRAIT_TRIES);
   switch (hd_op_effect(op->kind, 0)) {
     case HD_EFF_UPDATE: return hd_op_payload(op->kind) == HD_PAYLOAD_CAS ? of_cas(t, r) : 0;
     case HD_EFF_ACQUIRE:
-      if (hd_op_object(op->kind) == HD_OBJ_ONCE) return of_once(t, r);
+      if (hd_op_object(op->kind) == HD_OBJ_ONCE) return of_once(t, r, last);
       if (!tries) return 0;
-      return hd_op_object(op->kind) == HD_OBJ_MUTEX ? of_trylock(t, r) : of_try_rwlock(t, r);
-    case HD_EFF_SHARE: return tries ? of_try_rwlock(t, r) : 0;
-    case HD_EFF_TAKE: return tries ? of_try_sem(t, r) : 0;
+      return hd_op_object(op->kind) == HD_OBJ_MUTEX ? of_trylock(t, r, last) : of_try_rwlock(t, r, last);
+    case HD_EFF_SHARE: return tries ? of_try_rwlock(t, r, last) : 0;
+    case HD_EFF_TAKE: return tries ? of_try_sem(t, r, last) : 0;
     case HD_EFF_NOTIFY:
-    case HD_EFF_NOTIFY_ALL: of_signal(t, r, op); return 0;
-    case HD_EFF_FINISH: of_exit(t, r, op); return 0;
+    case HD_EFF_NOTIFY_ALL:
+    case HD_EFF_NOTIFY_SOME: of_signal(t, r, last, op); return 0;
+    case HD_EFF_FINISH: of_exit(t, last, op); return 0;
     default: return 0;
   }
 }

@@ -6,7 +6,8 @@
  *  1. A writer that waited could have come before a reader only if no other thread held the lock then: readers that
  *     would hold it are moved after the writer too (hd_race.also), or there is no race.
  *  2. A wait for a semaphore could have come before an operation if the value, without that operation and its
- *     successors, was not zero. It races with the latest such operations. */
+ *     successors, was not zero. It races with the latest such operations. An initialisation sets the value; what it
+ *     found is the value without it. */
 #include "model/order_int.h"
 
 #define BIT(effect) HD_EFFECT_BIT(effect)
@@ -32,7 +33,7 @@ int hd__sync_freed(const struct hd_ev *e, const struct hd_op *op) {
   switch (hd_op_effect(op->kind, 0)) {
     case HD_EFF_SHARE: return by == HD_EFF_RELEASE;
     case HD_EFF_ACQUIRE: return by == HD_EFF_RELEASE || by == HD_EFF_UNSHARE;
-    default: return by == HD_EFF_POST && e->op.sem.value == 0;
+    default: return (by == HD_EFF_POST || (by == HD_EFF_INIT && e->op.size)) && e->op.sem.value == 0;
   }
 }
 
@@ -44,67 +45,132 @@ static int before_or_same(const struct hd_order *t, uint32_t a, uint32_t b) {
 
 /* ---- read-write locks ---- */
 
-/* A read lock and its unlock. */
-struct hd_reader {
-  uint32_t lock, unlock; /* unlock: HD_NONE while it is held */
-  uint32_t meets;        /* scratch: moved after the writer, or already visited */
-  struct hd_reader *next;
+/* A time in which a thread holds the lock for reading, once or several times. */
+struct hd_span {
+  uint32_t lock, unlock; /* the first lock and the last unlock; unlock: HD_NONE while it is held */
+  struct hd_span *before;
 };
 
-/* Moves reader r, and all readers that then cannot unlock, after the writer. Returns the number of the others, or -1
- * when one of them came before r. */
-static int clear_the_way(struct hd_work *w, struct hd_tobj *o, struct hd_reader *r) {
-  int n = 0, again = 1;
-  for (struct hd_reader *q = o->readers; q; q = q->next) q->meets = q == r;
-  while (again) {
+/* What one thread did with the lock since it was last taken for writing. */
+struct hd_sharer {
+  struct hd_span *span;  /* the latest */
+  struct hd_span *first; /* scratch: it and the later ones are moved after the writer; NULL: none */
+  struct hd_sharer *next;
+  uint32_t thread, depth;
+  uint32_t last; /* event: lock or unlock */
+  uint32_t met;  /* scratch */
+};
+
+static struct hd_sharer *sharer(const struct hd_tobj *o, uint32_t thread) {
+  struct hd_sharer *r = o->sharers;
+  while (r && r->thread != thread) r = r->next;
+  return r;
+}
+
+/* Whether the thread still holds the lock when what is to be moved has been moved. */
+static int holds(const struct hd_order *t, const struct hd_tobj *o, const struct hd_span *s) {
+  if (s->unlock == HD_NONE) return 1;
+  for (const struct hd_sharer *d = o->sharers; d; d = d->next)
+    if (d->first && before_or_same(t, d->first->lock, s->unlock)) return 1;
+  return 0;
+}
+
+/* Moves the latest span of r, and all spans that then cannot end, after the writer. Returns 0 when the writer happens
+ * after one of them. */
+static int clear_the_way(const struct hd_work *w, const struct hd_tobj *o, struct hd_sharer *r) {
+  for (struct hd_sharer *q = o->sharers; q; q = q->next) q->first = NULL;
+  r->first = r->span;
+  for (int again = 1; again;) {
     again = 0;
-    for (struct hd_reader *q = o->readers; q; q = q->next) {
-      int holds = q->unlock == HD_NONE;
-      for (struct hd_reader *d = o->readers; d && !holds; d = d->next)
-        holds = d->meets && before_or_same(w->t, d->lock, q->unlock);
-      if (q->meets || !holds) continue;
-      if (q->lock < r->lock || hd__covered(w, w->pred, q->lock)) return -1;
-      q->meets = again = 1;
-      n++;
-    }
-  }
-  return n;
-}
-
-/* Races of a writer that waited with the readers before it (invariant 1). */
-static void before_readers(struct hd_work *w, struct hd_tobj *o) {
-  for (struct hd_reader *r = o->readers; r; r = r->next) {
-    if (hd__covered(w, w->pred, r->lock)) continue;
-    int later = 0; /* a later reader depends on this one: the race is with the later one */
-    for (struct hd_reader *q = o->readers; q && !later; q = q->next)
-      later = q != r && r->lock < q->lock && hd_order_before(w->t, r->lock, q->lock);
-    int n = later ? -1 : clear_the_way(w, o, r);
-    if (n < 0) continue;
-    uint32_t *also = n ? hd_order_get(w->t, (uint32_t)n * sizeof *also) : NULL;
-    n = 0;
-    for (struct hd_reader *q = o->readers; q; q = q->next)
-      if (q != r && q->meets) also[n++] = q->lock;
-    hd__add_race(w, r->lock, also, (uint32_t)n);
-  }
-}
-
-/* Conflicts with every reader, at its unlock if it has one, latest first. */
-static void meet_readers(struct hd_work *w, struct hd_tobj *o) {
-  for (struct hd_reader *r = o->readers; r; r = r->next) r->meets = 0;
-  for (;;) {
-    struct hd_reader *last = NULL;
-    uint32_t at = 0;
-    for (struct hd_reader *r = o->readers; r; r = r->next) {
-      uint32_t ev = r->unlock == HD_NONE ? r->lock : r->unlock;
-      if (!r->meets && (!last || ev > at)) {
-        last = r;
-        at = ev;
+    for (struct hd_sharer *q = o->sharers; q; q = q->next) {
+      struct hd_span *s = q->first ? q->first->before : q->span;
+      for (; s && holds(w->t, o, s); s = s->before) {
+        q->first = s;
+        again = 1;
       }
+      if (q->first && hd__covered(w, w->pred, q->first->lock)) return 0;
     }
-    if (!last) return;
-    last->meets = 1;
-    hd__meet(w, at);
   }
+  return 1;
+}
+
+/* The race of a writer that waited with the first of those that were moved. */
+static void race_with_moved(struct hd_work *w, const struct hd_tobj *o) {
+  uint32_t e = HD_NONE, n = 0;
+  for (const struct hd_sharer *q = o->sharers; q; q = q->next) {
+    if (!q->first) continue;
+    if (q->first->lock < e) e = q->first->lock;
+    n++;
+  }
+  uint32_t *also = n > 1 ? hd_order_get(w->t, n * sizeof *also) : NULL;
+  n = 0;
+  for (const struct hd_sharer *q = o->sharers; q; q = q->next)
+    if (q->first && q->first->lock != e && !hd_order_before(w->t, e, q->first->lock))
+      also[n++] = q->first->lock;
+  hd__add_race(w, e, also, n);
+}
+
+/* Races of a writer that waited with the readers before it (invariant 1). What has to be moved with the last span of a
+ * thread includes whatever that span depends on and cannot end without; of two such sets, one inside the other, the
+ * smaller is the race. */
+static void before_readers(struct hd_work *w, struct hd_tobj *o) {
+  uint32_t n = 0, i = 0;
+  for (const struct hd_sharer *r = o->sharers; r; r = r->next) n++;
+  struct hd_set *moved =
+      hd_order_get(w->t, n * sizeof *moved); /* threads whose last span moves with that of r */
+  for (struct hd_sharer *r = o->sharers; r; r = r->next, i++) {
+    moved[i] = (struct hd_set){{0}};
+    if (!clear_the_way(w, o, r)) continue;
+    for (const struct hd_sharer *q = o->sharers; q; q = q->next)
+      if (q->first) hd_set_add(&moved[i], q->thread);
+  }
+  i = 0;
+  for (struct hd_sharer *r = o->sharers; r; r = r->next, i++) {
+    int least = hd_set_has(&moved[i], r->thread);
+    uint32_t k = 0;
+    for (const struct hd_sharer *q = o->sharers; q && least; q = q->next, k++)
+      if (k != i && hd_set_has(&moved[i], q->thread)) least = k > i && hd_set_has(&moved[k], r->thread);
+    if (least && clear_the_way(w, o, r)) race_with_moved(w, o);
+  }
+}
+
+/* Conflicts with every reader, latest first. */
+static void meet_readers(struct hd_work *w, struct hd_tobj *o) {
+  for (struct hd_sharer *r = o->sharers; r; r = r->next) r->met = 0;
+  for (;;) {
+    struct hd_sharer *last = NULL;
+    for (struct hd_sharer *r = o->sharers; r; r = r->next)
+      if (!r->met && (!last || r->last > last->last)) last = r;
+    if (!last) return;
+    last->met = 1;
+    hd__meet(w, last->last);
+  }
+}
+
+static void begin_sharing(struct hd_work *w, struct hd_tobj *o) {
+  struct hd_sharer *r = sharer(o, w->op->thread);
+  if (r) {
+    hd_order_save(w->t, r, sizeof *r);
+  } else {
+    r = hd_order_get(w->t, sizeof *r);
+    *r = (struct hd_sharer){.next = o->sharers, .thread = w->op->thread};
+    o->sharers = r;
+  }
+  r->last = w->f;
+  if (r->depth++) return;
+  struct hd_span *s = hd_order_get(w->t, sizeof *s);
+  *s = (struct hd_span){w->f, HD_NONE, r->span};
+  r->span = s;
+}
+
+static void end_sharing(struct hd_work *w, struct hd_tobj *o) {
+  struct hd_sharer *r = sharer(o, w->op->thread);
+  if (!r || !r->depth) return;
+  hd_order_save(w->t, r, sizeof *r);
+  r->last = w->f;
+  if (--r->depth) return;
+  hd_order_save(w->t, r->span, sizeof *r->span);
+  r->span->unlock = w->f;
 }
 
 /* Conflicts with the events of the list that have one of these effects. */
@@ -117,18 +183,18 @@ static void lock_for_writing(struct hd_work *w, struct hd_tobj *o) {
   if (hd_op_is(w->op->kind, HD_TRAIT_TRIES)) { /* before any of these it would have failed */
     meet_readers(w, o);
     hd__meet(w, o->release);
-  } else if (o->readers) {
+  } else if (o->sharers) {
     before_readers(w, o);
   } else if (o->acquire != HD_NONE && !hd__covered(w, w->pred, o->acquire)) {
     hd__add_race(w, o->acquire, NULL, 0);
   }
-  for (struct hd_reader *r = o->readers; r; r = r->next)
-    if (r->unlock != HD_NONE) hd__join(w, r->unlock);
+  for (struct hd_sharer *r = o->sharers; r; r = r->next)
+    if (!r->depth) hd__join(w, r->last);
   if (o->release != HD_NONE) hd__join(w, o->release);
   if (w->f == HD_NONE) return;
   o->acquire = w->f;
   o->list = NULL;
-  o->readers = NULL;
+  o->sharers = NULL;
 }
 
 static void lock_for_reading(struct hd_work *w, struct hd_tobj *o) {
@@ -139,19 +205,12 @@ static void lock_for_reading(struct hd_work *w, struct hd_tobj *o) {
   if (w->f == HD_NONE) return; /* readers that a later writer blocks come after that writer */
   if (o->release != HD_NONE) hd__join(w, o->release);
   meet_list(w, o, BIT(HD_EFF_LOOK));
-  struct hd_reader *r = hd_order_get(w->t, sizeof *r);
-  *r = (struct hd_reader){w->f, HD_NONE, 0, o->readers};
-  o->readers = r;
+  begin_sharing(w, o);
 }
 
 static void unlock_reading(struct hd_work *w, struct hd_tobj *o) {
   meet_list(w, o, BIT(HD_EFF_LOOK));
-  for (struct hd_reader *r = o->readers; r && w->f != HD_NONE; r = r->next)
-    if (r->unlock == HD_NONE && w->t->ev[r->lock].op.thread == w->op->thread) {
-      hd_order_save(w->t, r, sizeof *r);
-      r->unlock = w->f;
-      return;
-    }
+  if (w->f != HD_NONE) end_sharing(w, o);
 }
 
 /* Conflicts with spin loops that were enabled and that this operation disables. */
@@ -160,9 +219,15 @@ static void meet_spins(struct hd_work *w, struct hd_tobj *o) {
   if (w->f != HD_NONE) o->spins = NULL;
 }
 
+static int held_by_any(const struct hd_tobj *o) {
+  for (const struct hd_sharer *r = o->sharers; r; r = r->next)
+    if (r->depth) return 1;
+  return o->acquire != HD_NONE && (o->release == HD_NONE || o->release < o->acquire) && !o->sharers;
+}
+
 static void on_rwlock(struct hd_work *w, enum hd_effect effect) {
   struct hd_tobj *o = object_of(w);
-  hd__meet(w, o->destroy);
+  hd__meet_life(w, o);
   if (effect == HD_EFF_SHARE || effect == HD_EFF_ACQUIRE) meet_spins(w, o);
   switch (effect) {
     case HD_EFF_SHARE: lock_for_reading(w, o); return;
@@ -173,23 +238,25 @@ static void on_rwlock(struct hd_work *w, enum hd_effect effect) {
       if (w->f != HD_NONE) o->release = w->f;
       return;
     case HD_EFF_LOOK:
-      if (o->readers &&
+      if (o->sharers &&
           !hd_op_is(w->op->kind, HD_TRAIT_TRIES)) { /* it timed out: it waited like any writer */
         before_readers(w, o);
-        hd__remember(w, o);
+        hd__remember_last(w, o);
         return;
       }
       meet_readers(w, o); /* fall through */
     case HD_EFF_LOOK_SHARED:
       hd__meet(w, o->acquire);
-      hd__remember(w, o);
+      hd__remember_last(w, o);
       return;
     default:
       meet_readers(w, o);
       meet_list(w, o, ~0ull);
       hd__meet(w, o->release);
       hd__meet(w, o->acquire);
-      if (w->f != HD_NONE) o->destroy = w->f;
+      int is_held = held_by_any(o);
+      hd__on_life(w, o, effect, is_held);
+      if (w->f != HD_NONE && effect == HD_EFF_INIT && !is_held) o->sharers = NULL;
   }
 }
 
@@ -198,21 +265,29 @@ static void on_rwlock(struct hd_work *w, enum hd_effect effect) {
 /* The value of the semaphore without event y and its successors. pre: y is in the list. */
 static int64_t value_without(const struct hd_work *w, const struct hd_tobj *o, uint32_t y, int64_t value) {
   for (const struct hd_link *l = o->list; l; l = l->next) {
-    if (before_or_same(w->t, y, l->ev)) value -= tokens(effect_at(w->t, l->ev));
+    enum hd_effect effect = effect_at(w->t, l->ev);
+    if (before_or_same(w->t, y, l->ev))
+      value = effect == HD_EFF_INIT ? (int64_t)w->t->ev[l->ev].op.sem.value : value - tokens(effect);
     if (l->ev == y) break;
   }
   return value;
 }
 
-/* Races of a wait with the operations that it could have come before (invariant 2). */
+/* Races of a wait with the operations that it could have come before (invariant 2). Since the last taking there are
+ * only operations that take nothing: of each thread the last one leaves the most, back to an initialisation. */
 static void before_others(struct hd_work *w, struct hd_tobj *o) {
   uint32_t *known = hd_order_get(w->t, w->t->threads_max * sizeof *known);
+  struct hd_set looked_at = {{0}};
   uint64_t seen = 0; /* operations that conflict with these effects are ordered before them */
   int64_t value = (int64_t)(w->f == HD_NONE ? o->count : w->op->sem.value);
   for (uint32_t i = 0; i < w->t->threads_max; i++) known[i] = w->pred[i];
   for (const struct hd_link *l = o->list; l; l = l->next) {
     enum hd_effect effect = effect_at(w->t, l->ev);
+    unsigned thread = w->t->ev[l->ev].op.thread;
     if (seen & hd_conflicts[effect]) break;
+    if (effect == HD_EFF_INIT) looked_at = (struct hd_set){{0}}; /* the value before it was another */
+    if (effect != HD_EFF_TAKE && hd_set_has(&looked_at, thread)) continue;
+    hd_set_add(&looked_at, thread);
     if (!hd__covered(w, known, l->ev)) {
       if (value_without(w, o, l->ev, value) < 1) continue;
       hd__add_race(w, l->ev, NULL, 0);
@@ -224,6 +299,13 @@ static void before_others(struct hd_work *w, struct hd_tobj *o) {
   }
 }
 
+/* Adds the event to the list of the semaphore. pre: executed. */
+static void remember_run(struct hd_work *w, struct hd_tobj *o, enum hd_effect effect) {
+  struct hd_link *was = o->list;
+  hd__remember(w, o);
+  o->list->run = was && effect_at(w->t, was->ev) == effect ? was->run : was;
+}
+
 static void on_sem(struct hd_work *w, enum hd_effect effect) {
   struct hd_tobj *o = object_of(w);
   int waits = hd__sync_waits(w->op); /* also if it timed out */
@@ -232,11 +314,12 @@ static void on_sem(struct hd_work *w, enum hd_effect effect) {
   if (effect == HD_EFF_TAKE) meet_spins(w, o);
   if (waits) before_others(w, o);
   if (w->f == HD_NONE) return;
-  for (const struct hd_link *l = o->list; l; l = l->next) {
+  for (const struct hd_link *l = o->list; l;) {
     enum hd_effect other = effect_at(w->t, l->ev);
     if (seen & hd_conflicts[other]) break;
     if (!(hd_conflicts[effect] & BIT(other))) {
       if (hd__covered(w, w->clock, l->ev)) seen |= BIT(other);
+      l = l->run;
       continue;
     }
     if (!waits)
@@ -244,12 +327,13 @@ static void on_sem(struct hd_work *w, enum hd_effect effect) {
     else if (!hd__covered(w, w->clock, l->ev))
       hd__join(w, l->ev);
     seen |= BIT(other);
+    l = l->next;
   }
-  o->count = (uint64_t)((int64_t)w->op->sem.value + tokens(effect));
+  o->count = effect == HD_EFF_INIT ? w->op->size : (uint64_t)((int64_t)w->op->sem.value + tokens(effect));
   if (effect == HD_EFF_DESTROY)
     o->destroy = w->f;
   else
-    hd__remember(w, o);
+    remember_run(w, o, effect);
 }
 
 /* ---- barriers ---- */
@@ -258,7 +342,7 @@ static void on_barrier(struct hd_work *w, enum hd_effect effect) {
   struct hd_tobj *o = object_of(w);
   if (effect == HD_EFF_LEAVE) return;
   hd__meet(w, o->destroy);
-  if (effect == HD_EFF_DESTROY) {
+  if (effect == HD_EFF_DESTROY || effect == HD_EFF_INIT) {
     meet_list(w, o, hd_conflicts[effect]);
     if (w->f != HD_NONE) o->destroy = w->f;
     return;
@@ -308,13 +392,15 @@ uint32_t hd__sync_enabler(struct hd_order *t, const struct hd_op *op) {
   enum hd_effect effect = hd_op_effect(op->kind, 0);
   const struct hd_tobj *o = hd__tobj(t, op->object * 4 + 1);
   uint32_t last = effect == HD_EFF_SHARE || effect == HD_EFF_ACQUIRE ? o->release : HD_NONE;
-  for (const struct hd_reader *r = o->readers; effect == HD_EFF_ACQUIRE && r; r = r->next)
-    if (r->unlock != HD_NONE && (last == HD_NONE || r->unlock > last)) last = r->unlock;
+  for (const struct hd_sharer *r = o->sharers; effect == HD_EFF_ACQUIRE && r; r = r->next)
+    if (!r->depth && (last == HD_NONE || r->last > last)) last = r->last;
   enum hd_effect by = effect == HD_EFF_TAKE    ? HD_EFF_POST
                       : effect == HD_EFF_LEAVE ? HD_EFF_ARRIVE
                                                : HD_EFF_NONE;
   for (const struct hd_link *l = o->list; l && by && last == HD_NONE; l = l->next)
-    if (t->ev[l->ev].op.thread != op->thread && effect_at(t, l->ev) == by) last = l->ev;
+    if (t->ev[l->ev].op.thread != op->thread &&
+        (effect_at(t, l->ev) == by || (effect == HD_EFF_TAKE && effect_at(t, l->ev) == HD_EFF_INIT)))
+      last = l->ev;
   return last;
 }
 
@@ -326,14 +412,14 @@ static void on_thread(struct hd_work *w, enum hd_effect effect) {
     struct hd_tobj *all = hd__tobj(w->t, (HD_MAX_THREADS + 1ull) * 4);
     for (const struct hd_link *l = all->list; l; l = l->next)
       if (hd_ends_conflict(&w->t->ev[l->ev].op, w->op)) hd__meet(w, l->ev);
-    hd__remember(w, all);
+    hd__remember_last(w, all);
     struct hd_tobj *o = hd__tobj(w->t, at);
     meet_list(w, o, BIT(HD_EFF_FIND_RUNNING));
     if (w->f != HD_NONE) o->release = w->f;
   } else if (effect == HD_EFF_FIND_ENDED) {
     hd__meet(w, hd__tobj(w->t, at)->release);
   } else if (effect == HD_EFF_FIND_RUNNING) {
-    hd__remember(w, hd__tobj(w->t, at));
+    hd__remember_last(w, hd__tobj(w->t, at));
   }
 }
 

@@ -27,10 +27,12 @@ void hd_vc_join(struct hd_arena *a, struct hd_vc *v, const struct hd_vc *w) {
   }
   for (uint32_t i = 0; i < w->n; i++)
     if (w->c[i] > v->c[i]) v->c[i] = w->c[i];
+  if (w->time > v->time) v->time = w->time;
 }
 
 void hd_vc_copy(struct hd_arena *a, struct hd_vc *v, const struct hd_vc *w) {
   hd_vc_reserve(a, v, w->n);
   for (uint32_t i = 0; i < w->n; i++) v->c[i] = w->c[i];
   v->n = w->n;
+  if (w->time > v->time) v->time = w->time; /* time never runs backwards */
 }

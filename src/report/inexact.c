@@ -4,6 +4,8 @@
  * ended, and looks up their source lines. A summary is complete if and only if it has no reason. */
 #include "report/report.h"
 
+#include "model/syscalls.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +72,15 @@ static void add_detail(struct hd_reason *r, const struct hd_summary *s, const st
     case HD_INEXACT_LENGTH: DETAIL("%llu", (unsigned long long)e->max_length); break;
     case HD_INEXACT_SEGMENTS: DETAIL("%u", HD_MAX_SEGMENTS); break;
     case HD_INEXACT_EARLY_TIMEOUTS: DETAIL("%d", HD_EARLY_TIMEOUTS); break;
+    case HD_INEXACT_SYSCALL: {
+      long nr = (long)(e->counts[r->what].first_pc >> HD_INEXACT_DETAIL);
+      const char *name = hd_syscall(nr)->name;
+      if (name)
+        DETAIL("%s", name);
+      else
+        DETAIL("number %ld", nr);
+      break;
+    }
     case HD_INEXACT_NO_PLUGIN:
     case HD_INEXACT_FOREIGN_THREADS: DETAIL("%.60s", module_at(e, e->counts[r->what].first_pc)); break;
     default: break;
@@ -101,7 +112,7 @@ void hd_summary_judge(struct hd_summary *s, const struct hd_evidence *e) {
     add_detail(r, s, e);
     if (!n->first_pc) continue;
     if (!sym) sym = hd_symbolizer_new(e->module, e->nmodules, e->program, e->cwd);
-    add_place(r, sym, n->first_pc);
+    add_place(r, sym, n->first_pc & ((1ull << HD_INEXACT_DETAIL) - 1));
   }
   hd_symbolizer_free(sym);
   s->complete = s->nreasons == 0;

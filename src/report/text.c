@@ -113,11 +113,12 @@ static void add_name(struct hd_str *out, const struct hd_place *p) {
 /* `size` holds the descriptor, the upper byte of the object its type. */
 static void add_io_wait(struct hd_str *out, const struct hd_place *p) {
   static const char *const kind[] = {"", "file", "pipe", "socket", "eventfd", "timerfd", "epoll"};
-  const char *to = p->op == HD_OP_IOREAD    ? "read from"
-                   : p->op == HD_OP_IOWRITE ? "write to"
-                   : p->op == HD_OP_ACCEPT  ? "accept a connection at"
-                   : p->op == HD_OP_CONNECT ? "connect"
-                                            : "poll";
+  const char *to = p->op == HD_OP_IOREAD                               ? "read from"
+                   : p->op == HD_OP_IOWRITE                            ? "write to"
+                   : p->op == HD_OP_ACCEPT                             ? "accept a connection at"
+                   : p->op == HD_OP_CONNECT                            ? "connect"
+                   : p->op == HD_OP_FLOCK || p->op == HD_OP_RECORDLOCK ? "lock"
+                                                                       : "poll";
   unsigned k = (unsigned)(p->object_addr >> 56);
   if (p->op == HD_OP_WAITCHILD) {
     hd_str_add(out, "waits for a child process");

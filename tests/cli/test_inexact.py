@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import threading
 import signal
 import subprocess
 import time
@@ -90,6 +91,16 @@ int main(void) { both(many, many); smash(); }
     "values": {"text": "int __VERIFIER_nondet_int(void);\nint main(void) {\n  return __VERIFIER_nondet_int() * 0; /* @here */\n}\n"},
     "assembly": {"text": "static int x;\nint main(void) {\n"
                          "  __asm__ volatile(\"incl (%0)\" : : \"r\"(&x) : \"memory\"); /* @here */\n}\n"},
+    "sleeps": {"text": """static void *set(void *p) { flag = 1; return p; }
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, set, 0);
+  sleep(1);
+  int seen = flag; /* @here */
+  pthread_join(t, 0);
+  assert(seen == 1);
+}
+""", "options": ("--strategy", "optimal")},
     "findings": {"text": "static volatile int v[300];\nstatic void *w(void *p) {\n"
                          + "".join("  v[%d] = 1;\n" % i for i in range(300))
                          + "  return p;\n}\nint main(void) { both(w, w); }\n",
@@ -104,8 +115,9 @@ static void *die(void *p) { if (flag) smash(); return p; }
 int main(void) { both(set, die); }
 """, "options": ("--all", "--strategy", "optimal")},
     "diverged": {"text": """static int x, n;
+static unsigned long noise(void) { unsigned long v; __asm__ volatile("rdrand %0" : "=r"(v)); return v; }
 static void *w(void *arg) {
-  if (__atomic_fetch_add(&n, 1, 5) == 0 && arg && __builtin_ia32_rdtsc() / 64 % 2) return arg;
+  if (__atomic_fetch_add(&n, 1, 5) == 0 && arg && noise() % 2) return arg;
   for (int i = 0; i < 4; i++) __atomic_fetch_add(&x, 1, 5);
   return arg;
 }
@@ -152,7 +164,7 @@ int main(void) { pthread_t t; pthread_create(&t, 0, w, 0); pthread_join(t, 0); }
 }
 static void *hold(void *p) { pthread_mutex_lock(&lock); sleep(2); pthread_mutex_unlock(&lock); return p; }
 int main(void) { both(w, hold); }
-""", "options": ("--strategy", "optimal")},
+""", "options": ("--strategy", "optimal"), "also": ["sleeps"]},
     "timer-signal": {"text": """static void rang(int sig) { flag = sig; }
 int main(void) {
   signal(SIGALRM, rang);
@@ -160,16 +172,17 @@ int main(void) {
   pause(); /* @here */
 }
 """},
-    "futex-bits": {"text": FUTEX + """static void *w(void *p) { futex(&word, FUTEX_WAIT_BITSET, 0, 0, 0, 1); return p; }
+    "futex-bits": {"text": FUTEX + """static void *w(void *p) { futex(&word, FUTEX_WAIT, 0, 0, 0, 0); return p; }
 int main(void) {
-  pthread_t a;
-  pthread_create(&a, 0, w, 0);
-  futex(&word, FUTEX_WAKE_BITSET, INT_MAX, 0, 0, 2);
+  pthread_t t[14];
+  for (int i = 0; i < 14; i++) pthread_create(&t[i], 0, w, 0);
+  usleep(1000);
+  futex(&word, FUTEX_WAKE, 7, 0, 0, 0);
   __atomic_store_n(&word, 1, 5);
-  futex(&word, FUTEX_WAKE_BITSET, INT_MAX, 0, 0, 1);
-  pthread_join(a, 0);
+  futex(&word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+  for (int i = 0; i < 14; i++) pthread_join(t[i], 0);
 }
-""", "options": ("--strategy", "optimal")},
+""", "options": ("--strategy", "optimal", "--max-executions", "3"), "also": ["executions", "sleeps"]},
     "futex-requeue": {"text": FUTEX + """static void *w(void *p) {
   while (!__atomic_load_n(&word, 5)) futex(&word, FUTEX_WAIT, 0, 0, 0, 0);
   return p;
@@ -220,16 +233,41 @@ int main(void) {
   wait(0);
 }
 """},
-    "io-retried": {"text": """static void *w(void *p) {
-  int fd = open("lock", O_CREAT | O_RDWR, 0600);
-  flock(fd, LOCK_EX);
-  sched_yield();
-  flock(fd, LOCK_UN);
-  close(fd);
+    "io-retried": {"text": """#include <sys/eventfd.h>
+static int e;
+static void *w(void *p) { uint64_t v = 5; write(e, &v, 8); return p; } /* writable, but not for that much */
+static void *r(void *p) { uint64_t v; read(e, &v, 8); return p; }
+int main(void) {
+  uint64_t v = UINT64_MAX - 3;
+  e = eventfd(0, 0);
+  write(e, &v, 8);
+  both(w, r);
+}
+""", "options": ("--strategy", "optimal"), "also": ["diverged"]},
+    "fd-numbers": {"text": """static sem_t opened, used;
+static int last;
+static void *w(void *p) {
+  for (int i = 0; i < 70; i++) close(last = dup(0));
+  last = dup(0);
+  sem_post(&opened);
+  sem_wait(&used);
+  close(last);
   return p;
 }
-int main(void) { both(w, w); }
-""", "options": ("--strategy", "optimal"), "also": ["diverged"]},
+static void *r(void *p) { sem_wait(&opened); lseek(last, 0, SEEK_CUR); sem_post(&used); return p; }
+int main(void) { both(w, r); }
+""", "options": ("--strategy", "optimal")},
+    "closed-wait": {"text": """#include <poll.h>
+static int fd[2];
+static void *w(void *p) { struct pollfd q = {fd[0], POLLIN, 0}; poll(&q, 1, -1); return p; }
+static void *c(void *p) { write(fd[1], "x", 1); close(fd[0]); return p; }
+int main(void) { pipe(fd); both(w, c); }
+"""},
+    "syscall": {"text": """#include <sys/msg.h>
+static void *w(void *p) { msgget(IPC_PRIVATE, 0600); return p; }
+static void *r(void *p) { return p; }
+int main(void) { both(w, r); }
+"""},
     "shared-memory": {"text": """int main(void) {
   int *shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (!fork()) {
@@ -281,7 +319,7 @@ int main(void) {
 """, "options": ("--strategy", "optimal", "--max-executions", "2"), "also": ["executions"]},
 }
 # Those that need more than a program and options have tests of their own, test_NAME below.
-OWN = ("interrupted", "preload", "no-plugin", "foreign-threads")
+OWN = ("not-again", "interrupted", "preload", "no-plugin", "foreign-threads")
 
 
 def reasons():
@@ -375,6 +413,62 @@ def test_workers(s, strategy):
     if strategy == "optimal":
         s.search("check", program, *options, "--max-executions", "7", "--save", "saved")
         s.same(s.search("check", program, "--resume", "saved", "--max-executions", "1000")["inexact"], want, "reasons, resumed")
+
+
+GATE = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static void *t(void *a) { return a; }
+int main(void) {
+  pthread_t a;
+  pthread_create(&a, 0, t, 0);
+  int fd = open("gate", O_RDONLY);
+  const char *gate = mmap(0, 1, PROT_READ, MAP_SHARED, fd, 0);
+  __asm__ volatile("1: cmpb $48, (%0); je 1b" : : "r"(gate) : "memory"); /* until somebody else opens it */
+  pthread_join(a, 0);
+  return 0; }
+"""
+
+
+def test_not_again(s):
+    """What seemed to hang, and does not when its schedule is run, is no finding."""
+    program = s.build_text(GATE)
+    s.write("gate", "0")
+    timer = threading.Timer(1.6, lambda: s.write("gate", "1"))
+    timer.start()
+    r = s.search("check", program, "--strategy", "random", "--hang-timeout", "1s", "--max-executions", "3")
+    timer.join()
+    s.same(r["findings"], [], "findings")
+    s.check("not-again" in [x["reason"] for x in r["inexact"]], r["inexact"])
+
+
+def test_stopped_process(s):
+    """A process that got no time from the machine is run again, and nothing is reported or missing."""
+    program = s.build_text("""
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *w(void *a) { for (int i = 0; i < 9; i++) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); } return a; }
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, 0); pthread_join(a, 0); pthread_join(b, 0); return 0; }
+""")
+    stopped = []
+
+    def stop():
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink("/proc/%s/exe" % pid) == os.path.realpath(s.path("prog")) and not stopped:
+                    os.kill(int(pid), signal.SIGSTOP)
+                    stopped.append(pid)
+            except OSError:
+                pass
+    timer = threading.Timer(0.2, stop)
+    timer.start()
+    r = s.search("check", program, "--strategy", "optimal", "--hang-timeout", "1s")
+    timer.join()
+    s.same((r["findings"], r["complete"], r["executions"]), ([], True, 48620), "the search")
 
 
 @each("memory", "fork")

@@ -71,13 +71,14 @@ def test_random_device(s):
 
 
 def test_real_nondeterminism_is_told(s):
-    """A program that asks what nobody controls, the processor's time stamp, is told so in one line, not searched wrongly."""
+    """A program that asks what nobody controls, the processor's random numbers, is told so in one line, not searched wrongly."""
     program = s.build_text("""
     #include <pthread.h>
     int x;
+    static unsigned long noise(void) { unsigned long v; __asm__ volatile("rdrand %0" : "=r"(v)); return v; }
     static void *worker(void *arg) { for (long i = 0; i < *(long *)arg; i++) __atomic_fetch_add(&x, 1, 0); return 0; }
     int main(void) {
-      static long v; pthread_t a, b; v = 1 + __builtin_ia32_rdtsc() / 8 % 997;
+      static long v; pthread_t a, b; v = 1 + noise() % 997;
       pthread_create(&a, 0, worker, &v); pthread_create(&b, 0, worker, &v); pthread_join(a, 0); pthread_join(b, 0);
       return 0;
     }
@@ -91,8 +92,9 @@ def test_late_nondeterminism_is_told(s):
     program = s.build_text("""
     #include <pthread.h>
     int x, n;
+    static unsigned long noise(void) { unsigned long v; __asm__ volatile("rdrand %0" : "=r"(v)); return v; }
     static void *worker(void *arg) {
-      if (__atomic_fetch_add(&n, 1, 5) == 0 && arg && __builtin_ia32_rdtsc() / 64 % 2) return arg;
+      if (__atomic_fetch_add(&n, 1, 5) == 0 && arg && noise() % 2) return arg;
       for (int i = 0; i < 4; i++) __atomic_fetch_add(&x, 1, 5);
       return arg;
     }

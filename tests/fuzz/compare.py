@@ -66,6 +66,7 @@ class Result:
         self.covered = self.complete or bool((data["bound"] or {}).get("complete"))  # all, or all within the bound
         self.stopped = data["stopped"]
         self.error = data.get("error")
+        self.reasons = [r["reason"] for r in data.get("inexact", [])]
         self.classes = (data.get("classes"), data.get("class_sum"))
         self.states = (data.get("states"), data.get("state_sum"))
         self.findings = frozenset(identity(f) for f in data["findings"])
@@ -84,7 +85,8 @@ class Result:
         return "%s: %d executions%s, %d blocked, %s classes, %s states, findings: %s%s" % (
             self.name, self.executions, " (and %d infeasible)" % self.infeasible if self.infeasible else "",
             self.blocked, self.classes[0], self.states[0], ", ".join(sorted(self.findings)) or "none",
-            "" if self.complete else " (complete within the bound)" if self.covered else " (not complete)")
+            "" if self.complete else " (complete within the bound)" if self.covered else
+            " (not complete: %s)" % ", ".join(["stopped: " + self.stopped] + self.reasons))
 
 
 def identity(finding):

@@ -29,6 +29,7 @@ FEATURES = {
     "trylock": 2,
     "cond": 4,
     "rwlock": 3,
+    "readers": 3,  # read locks inside read locks, of one thread or of several that wait for each other
     "semaphore": 3,
     "barrier": 1,
     "spinlock": 1,
@@ -60,7 +61,7 @@ FEATURES = {
 }
 
 # A program without any of these has nothing to schedule.
-BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "semaphore", "futex", "pipe", "eventfd"}
+BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd"}
 
 SIZES = (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint32_t", 4), ("uint64_t", 8))
 
@@ -130,7 +131,7 @@ class Program:
             out.append("}")
         for k, nodes in list(enumerate(self.bodies))[1:] + [(0, self.bodies[0])]:
             out.append("static void *@t%d(void *arg) {\n  BODY(%d);" % (k, k))
-            if any("made[" in line for n in nodes for line in n.lines):
+            if any("made[" in line for n in nodes for m in [n, *sum(n.blocks, [])] for line in m.lines):
                 out.append("  pthread_t thread[%d];\n  char made[%d] = {0};\n  void *result = 0;"
                            % (len(self.bodies), len(self.bodies)))
             for n in nodes:
@@ -202,6 +203,8 @@ class Generator:
 
     def create_children(self, body, children, parent):
         at = 0
+        held = [k for k in children if self.has("readers") and self.flip(0.4)]
+        children = [k for k in children if k not in held]
         for k in children:
             at = self.r.randint(at, len(body)) if self.flip(0.4) else at
             body.insert(at, Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, k)))
@@ -225,6 +228,12 @@ class Generator:
                                           "pthread_timedjoin_np(thread[%d], &result, in(1))" % k))
                 body.insert(at, Node("if (made[%d] && !%s) SEE((uintptr_t)result);" % (k, call)))
             at = min(at + 1, len(body))
+        for k in held:  # created, and mostly joined, while the lock is held for reading
+            inside = [Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, k)),
+                      Node("if (made[%d] && !pthread_join(thread[%d], &result)) SEE((uintptr_t)result);" % (k, k))]
+            late = [inside.pop()] if self.flip(0.3) else []
+            body.insert(0 if self.flip() else at, Node("if (!pthread_rwlock_rdlock(&rwlock)) {", inside, "  pthread_rwlock_unlock(&rwlock);\n}"))
+            body += late
         if parent == 0 and self.has("unjoined") and self.flip(0.3):
             body.append(Node("pthread_exit(0);"))
 
@@ -387,6 +396,25 @@ class Generator:
                 call = "pthread_rwlock_timed%s(&rwlock, in(%d))" % (name, self.r.randint(1, 3))
             return [Node("SEE(%s);\nif (r == 0) {" % call, inside, "  %s\n}" % give)]
         return [Node("if (!pthread_rwlock_%s(&rwlock)) {" % name, inside, "  %s\n}" % give)]
+
+    def do_readers(self, depth):
+        if self.flip(0.25):
+            return [Node("if (!pthread_rwlock_wrlock(&rwlock)) {", [Node("SEE(++shared);")], "  pthread_rwlock_unlock(&rwlock);\n}")]
+        call = self.r.choice(("rdlock(&rwlock)", "rdlock(&rwlock)", "tryrdlock(&rwlock)"))
+        if self.has("timed") and self.flip(0.3):
+            call = "timedrdlock(&rwlock, in(%d))" % self.r.randint(1, 3)
+        inside = [Node("SEE(shared);")]
+        what = self.r.randrange(5)
+        if what == 0:
+            inside.append(Node("sem_post(&semaphore[1]);"))
+        elif what == 1:
+            inside.append(Node("sem_wait(&semaphore[1]);"))
+        elif what == 2 and depth < 2:
+            inside += self.do_readers(depth + 1)
+        elif what == 3:
+            inside += self.small(depth)
+        self.r.shuffle(inside)
+        return [Node("if (!pthread_rwlock_%s) {" % call, inside, "  pthread_rwlock_unlock(&rwlock);\n}")]
 
     def do_semaphore(self, depth):
         i = self.r.choice((0, 0, 1))

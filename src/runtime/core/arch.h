@@ -19,6 +19,8 @@ void hd_arch_switch(struct hd_ctx *from, const struct hd_ctx *to);
 _Noreturn void hd_arch_jump(const struct hd_ctx *to);
 /* post: switching to `c` calls entry(arg) on the stack that ends at `top`; entry never returns. */
 void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg);
+/* Makes a suspended flow continue as if it had called fn where it is. */
+void hd_arch_interpose(struct hd_ctx *c, void (*fn)(void));
 /* Finds out what the processor and the kernel offer. */
 void hd_arch_init(void);
 /* The architecture also defines the exported entry points at which a loop may wait by reading (atomic loads and
@@ -47,6 +49,10 @@ _Noreturn void hd_arch_park(uint64_t *word, uint64_t value);
 int hd_arch_peek(uint64_t addr, unsigned size, uint64_t *out);
 /* For a handler of faults: returns whether the fault was in hd_arch_peek, and makes that continue. */
 int hd_arch_peek_fault(ucontext_t *uc);
+/* For a handler of faults: whether the context was about to read the time stamp counter; and continuing as if it had read
+ * that value. */
+int hd_arch_reads_tsc(const ucontext_t *uc);
+void hd_arch_set_tsc(ucontext_t *uc, uint64_t value);
 uint64_t hd_arch_tp(void);
 void hd_arch_set_tp(uint64_t tp);
 

@@ -152,6 +152,17 @@ hd_arch_entry:
 	ENTRY	sem_trywait
 	ENTRY	sem_getvalue
 	ENTRY	mtx_trylock
+	ENTRY	pthread_testcancel
+	ENTRY	ftrylockfile
+	ENTRY	pthread_mutex_timedlock
+	ENTRY	pthread_mutex_clocklock
+	ENTRY	pthread_rwlock_timedrdlock
+	ENTRY	pthread_rwlock_timedwrlock
+	ENTRY	pthread_rwlock_clockrdlock
+	ENTRY	pthread_rwlock_clockwrlock
+	ENTRY	sem_timedwait
+	ENTRY	sem_clockwait
+	ENTRY	mtx_timedlock
 	ENTRY	hd_rt_atomic_begin
 	ENTRY	__VERIFIER_atomic_begin
 

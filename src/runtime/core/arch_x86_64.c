@@ -98,8 +98,9 @@ void hd_arch_write_return(void *at, int value) {
 
 void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg) {
   uint64_t *sp = (uint64_t *)((uintptr_t)top & ~15ull);
-  uint32_t mxcsr = 0x1f80; /* the state every new thread starts with */
-  uint16_t cw = 0x37f;
+  uint32_t mxcsr; /* a new thread inherits the floating-point environment of its creator */
+  uint16_t cw;
+  __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(cw));
   *--sp = 0; /* two words: the stack is 16-aligned where entry is called */
   *--sp = 0;
   *--sp = (uint64_t)hd_arch_entry;
@@ -114,8 +115,33 @@ void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(voi
   c->tp = tp;
 }
 
+/* The frame moves down by one word, and above it comes the address to return to, below the one it had. */
+void hd_arch_interpose(struct hd_ctx *c, void (*fn)(void)) {
+  uint64_t *sp = c->sp, *down = sp - 1;
+  for (unsigned i = 0; i < 7; i++) down[i] = sp[i];
+  down[7] = (uint64_t)fn;
+  c->sp = down;
+}
+
 int hd_arch_peek_fault(ucontext_t *uc) {
   if (hd_sig_pc(uc) != (uint64_t)hd_arch_peek_at) return 0;
   uc->uc_mcontext.gregs[REG_RIP] = (greg_t)hd_arch_peek_failed;
   return 1;
+}
+
+/* rdtsc is 0f 31, rdtscp 0f 01 f9. */
+int hd_arch_reads_tsc(const ucontext_t *uc) {
+  uint64_t code;
+  if (!hd_arch_peek(hd_sig_pc(uc), 2, &code)) return 0;
+  if ((code & 0xffff) == 0x310f) return 1;
+  return (code & 0xffff) == 0x010f && hd_arch_peek(hd_sig_pc(uc) + 2, 1, &code) && (code & 0xff) == 0xf9;
+}
+
+void hd_arch_set_tsc(ucontext_t *uc, uint64_t value) {
+  greg_t *g = uc->uc_mcontext.gregs;
+  int with_processor = ((const uint8_t *)g[REG_RIP])[1] == 0x01;
+  g[REG_RAX] = (greg_t)(value & 0xffffffff);
+  g[REG_RDX] = (greg_t)(value >> 32);
+  if (with_processor) g[REG_RCX] = 0;
+  g[REG_RIP] += with_processor ? 3 : 2;
 }

@@ -85,7 +85,7 @@ void hd__enable_pending(struct hd_obj *o) {
 
 void hd__disable_pending(struct hd_obj *o, struct hd_thread *except) {
   for (struct hd_thread *t = o->pend; t; t = t->wait.next)
-    if (t != except) hd__disable(t);
+    if (t != except && !t->timer.expired) hd__disable(t);
 }
 
 void hd__enqueue(struct hd_obj *o, struct hd_thread *t) {
@@ -167,8 +167,77 @@ void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_
   hd__finding_done(f, false);
 }
 
+/* ---- initialisation ---- */
+
+static uint32_t init_epoch; /* the last execution in which an object was initialised beside other threads */
+
+/* Reports that an initialisation and a use are not ordered: what the running thread does, and what the other one did, at
+ * `site`, or is about to do. */
+static void report_init(uint64_t object, unsigned op, uint64_t pc, struct hd_thread *other, unsigned other_op,
+                        uint64_t site) {
+  if (rt.cur->foreign || other->foreign || rt.preload) return; /* what orders them is not known */
+  struct hd_finding_rec *f = hd__finding(HD_KIND_DATA_RACE, pc, site ? hd__site_pc(site) : other->op.pc);
+  if (!f) return;
+  struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, op);
+  hd__site_stack(s, rt.cur, pc);
+  s->object = object;
+  s = hd__finding_site(f, HD_ROLE_PREVIOUS, other->id, other_op);
+  if (site)
+    hd__site_stored(s, site);
+  else
+    hd__site_stack(s, other, other->op.pc);
+  s->object = object;
+  hd__site_block(f, object);
+  hd__finding_done(f, false);
+}
+
+/* The running thread uses an object. */
+static __attribute__((noinline)) void check_init(uint64_t object, uint64_t pc) {
+  const struct hd_obj *o = hd__obj_find(object);
+  if (!o || !o->init || hd__happened_before(o->init)) return;
+  struct hd_thread *by = &rt.thread[hd__segment_thread(o->init)];
+  if (by == rt.cur || (by->state == HD_T_DONE && by->join.detached))
+    return; /* its stack may be another's by now */
+  report_init(object, HD_OP_NONE, pc, by, o->init_op, o->init_site);
+}
+
+/* Some other thread is about to use it, or waits for it. */
+static void check_users(uint64_t object, unsigned op, uint64_t pc) {
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    if (t == rt.cur || t->state > HD_T_BLOCKED || t->op.object != object ||
+        hd_op_object(t->op.kind) != hd_op_object(op))
+      continue;
+    report_init(object, op, pc, t, t->op.kind, 0);
+  }
+}
+
+struct hd_obj *hd__init_object(unsigned op, const void *object, size_t size, uint32_t value, uint64_t pc) {
+  uint64_t at = (uint64_t)object;
+  hd__block_check(at, size, HD_A_WRITE, pc);
+  bool others = rt.nunjoined;
+  if (others) {
+    hd__point_open(op, at, value, pc);
+    if (op == HD_OP_SEMINIT) rt.cur->op.sem.value = *(const uint32_t *)object;
+    hd__event(0);
+  }
+  struct hd_obj *o = hd__obj(at, hd_op_object(op));
+  hd_vc_clear(&o->vc);
+  hd_vc_clear(&o->before);
+  o->owner = HD_NOBODY;
+  o->init = 0;
+  if (!others) return o;
+  o->init = (uint32_t)(hot.tag >> 32);
+  o->init_op = (uint8_t)op;
+  o->init_site = hd__site_here(pc);
+  init_epoch = rt.epoch;
+  check_users(at, op, pc);
+  return o;
+}
+
 void hd__touch_object(const void *object, size_t size, bool destroyed, const char *text, uint64_t pc) {
   hd__take_signals();
   hd__block_check((uint64_t)object, size, HD_A_WRITE, pc);
+  if (HD_UNLIKELY(init_epoch == rt.epoch)) check_init((uint64_t)object, pc);
   if (HD_UNLIKELY(destroyed)) hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)object, pc, text, false);
 }

@@ -29,12 +29,18 @@ struct hd_obj {
   struct hd_thread *queue; /* threads that wait to be woken, first to last */
   struct hd_thread *queue_last;
   uint32_t nqueue;
-  struct hd_vc vc;  /* published by its last release */
+  struct hd_vc vc; /* published by its last release */
+  uint64_t
+      seen; /* mutex: the time when it was taken; atomic memory: the latest time of a thread that read it */
   uint64_t site;    /* where it was taken: program counter, or call stack when hot.detail */
   uint32_t signals; /* condition: signals that found no waiter */
   struct hd_holder *holders;
   struct hd_obj *next_robust; /* of the same owner */
+  struct hd_stream *stream;   /* whose lock it is (wrap/stream.c) */
   struct hd_vc before;        /* published by readers (read-write lock), or by the last round (barrier) */
+  uint32_t init;              /* segment that initialised it while other threads existed, or 0 */
+  uint8_t init_op;
+  uint64_t init_site;
 };
 #define HD_NOBODY 0xffff
 
@@ -66,6 +72,11 @@ static inline bool hd__bad_time(const struct timespec *at) {
 bool hd__request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
 /* The same at a cancellation point. */
 bool hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
+
+/* The running thread initialises an object of libc's, by operation `op`: an operation that conflicts with all uses, if
+ * there are other threads. A use that is not ordered with it is a data race. The caller then sets the object's own
+ * memory. `value`: of a semaphore, what it starts with. */
+struct hd_obj *hd__init_object(unsigned op, const void *object, size_t size, uint32_t value, uint64_t pc);
 
 /* Reports a misuse of a lock, with the places where its holders took it. */
 void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_t pc, const char *text);

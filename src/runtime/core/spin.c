@@ -424,8 +424,6 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   return false;
 }
 
-unsigned hd__spin_laps(void) { return rt.cur->spin.laps; }
-
 bool hd__spin_late(void) {
   for (unsigned i = 1; i <= rt.nthreads; i++) { /* in turns */
     struct hd_thread *t = &rt.thread[(rt.late_thread + i) % rt.nthreads];

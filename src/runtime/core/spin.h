@@ -98,8 +98,6 @@ void hd__spin_unlike(void);
 void hd__spin_event(const struct hd_op *op, unsigned flags);
 /* Nothing can run: lets a loop go on that counts its rounds. Returns false when there is none. */
 bool hd__spin_late(void);
-/* Rounds in a row without a change, for the clock (wrap/time.c). */
-unsigned hd__spin_laps(void);
 /* The thread has left its loop. */
 void hd__spin_stop(struct hd_thread *t);
 /* Before a decision: enables and disables waiting loops by the values in memory. */

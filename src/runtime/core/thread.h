@@ -11,6 +11,7 @@
 #include "runtime/core/ident.h"
 #include "runtime/core/spin.h"
 
+struct hd_fiber;
 struct hd_io;
 struct hd_obj;
 struct hd_team;
@@ -51,7 +52,7 @@ struct hd_thread {
   bool foreign; /* its code belongs to a library without hooks: what orders it is not known */
   unsigned heap_slot;
   unsigned section;                /* nesting of atomic sections (section.c) */
-  int ignore;                      /* nesting of ignore regions */
+  int ignore;                      /* nesting of regions whose races are not reported */
   uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */
   struct {                         /* signals, one bit each, from 1 (wrap/signal.c) */
     uint64_t mask, pending, waits; /* waits: for these it waits */
@@ -68,19 +69,21 @@ struct hd_thread {
   } wait;
   struct {             /* time (wrap/time.c) */
     bool set, expired; /* its pending operation has a deadline; the deadline has come */
-    uint64_t deadline; /* virtual nanoseconds, while `set` */
-    uint64_t clock;    /* last time it saw */
-    unsigned early;    /* waits that ended before their time (--timeouts=any) */
+    uint64_t deadline; /* virtual nanoseconds, while `set`. The last time it saw is vc.time */
+    unsigned early;    /* waits that ended at once, or before their time (--timeouts=any) */
+    unsigned polls;    /* readings of clocks in a row, without anything done in between ... */
+    uint64_t writes;   /* ... that is, spin.writes and rt.now after the last one */
+    uint64_t now;
   } timer;
   struct {                /* fences (memory/hooks_atomic.c) */
     struct hd_vc release; /* clock at the last release fence */
     struct hd_vc acquire; /* clocks seen by relaxed loads, for the next acquire fence */
   } fence;
-  struct {          /* cancellation (wrap/cleanup.c) */
-    bool requested; /* pthread_cancel was called for it */
-    bool disabled;  /* by pthread_setcancelstate */
-    bool at_point;  /* its pending operation is a cancellation point */
-    bool taken;     /* it was cancelled there */
+  struct {         /* cancellation (wrap/cleanup.c), with hd__cancel_word */
+    bool disabled; /* by pthread_setcancelstate */
+    bool anywhere; /* it may be cancelled at any moment: enabled, and of the asynchronous type */
+    bool at_point; /* its pending operation is a cancellation point */
+    bool taken;    /* it was cancelled there */
     int type;
     struct hd_op op; /* the operation that the cancellation replaced */
   } cancel;
@@ -88,6 +91,8 @@ struct hd_thread {
     void *context;     /* of the call it is in, if that is an operation (sysguard.c) */
     struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
     bool forks;        /* its next call is a fork for which it was picked */
+    bool point;        /* the call it is in is a cancellation point */
+    bool tested;       /* its next call is one at which it was not cancelled */
     uint32_t channels; /* pipes, sockets and the like that it has made */
     uint32_t randoms;  /* times it asked for random numbers */
   } sys;
@@ -111,7 +116,8 @@ struct hd_thread {
     void *cleanup; /* innermost C cleanup buffer (wrap/cleanup.c) */
     struct hd_tls_dtor *tls_dtors;
   } exit;
-  struct hd_obj *robust; /* robust mutexes that it holds */
+  struct hd_fiber *fiber; /* that it runs, if the program declares fibers (wrap/annotate.c) */
+  struct hd_obj *robust;  /* robust mutexes that it holds */
   struct {
     bool serial;             /* it gets PTHREAD_BARRIER_SERIAL_THREAD */
     struct hd_thread *round; /* the threads it releases when it leaves, itself included */
@@ -126,5 +132,9 @@ struct hd_thread {
     unsigned long *cpus; /* NULL: any */
   } attr;
 };
+
+/* Whether pthread_cancel was called for the thread of that number. It counts as memory of the program: a loop may wait for
+ * it, and cancellation points are scheduling points once it is visible. */
+extern uint64_t hd__cancel_word[HD_MAX_THREADS];
 
 #endif

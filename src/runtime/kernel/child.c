@@ -51,6 +51,7 @@ static void become_native(void) {
   rt.child = true;
   leave_shared_file();
   hd__snapshot_unguard();
+  hd__tsc_trap(false);
   hd__signals_native();
 }
 
@@ -133,7 +134,9 @@ long hd__fork_call(long nr, const long *in, const ucontext_t *uc) {
   if (!a[1]) return fork_with(a[0] & ~(long)(CLONE_VM | CLONE_VFORK), a);
   /* posix_spawn and similar: the child runs on a stack of its own in our memory while we wait for its exec. */
   a[0] &= ~SIGNAL_OF(a[0]);
+  hd__tsc_trap(false);
   long pid = hd_arch_clone_beside(a, uc);
+  hd__tsc_trap(true);
   if (pid > 0) started(pid);
   return pid;
 }
@@ -231,6 +234,7 @@ long hd__exec_call(long nr, const long *a) {
   if (pid == 0) {
     leave_shared_file();
     hd__snapshot_unguard();
+    hd__tsc_trap(false);
     error = (int)-hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], 0);
     hd_sys3(SYS_write, p[1], &error, sizeof error);
     hd__die(127);

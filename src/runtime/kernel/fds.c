@@ -1,33 +1,44 @@
 /* fds.c: the descriptors of the tested program. Runs in the tested process.
  *
  * Invariants
- *  1. Nothing that existed before main is closed for good: closing it succeeds without effect, and the restart
- *     undoes replacing it.
- *  2. Descriptors that a thread other than the first opens get numbers of that thread's own, so that a number
- *     depends on what the thread did and not on the order of the threads.
+ *  1. Nothing that existed before main is closed for good: the restart undoes closing and replacing it.
+ *  2. A number depends on what the opening thread did and not on the order of the threads: threads other than the first
+ *     get numbers of their own, and one that was closed while others lived is not given out again. So a use of a closed
+ *     number fails. Once that has happened in some execution, it matters who gets which number: from then on descriptors
+ *     get the lowest free number, as in the kernel, and opening and closing are operations (hd__fds_lowest).
  *  3. Descriptions and channels belong to one execution: their memory is the arena's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <asm/ioctls.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 
+#define MQUEUE_MAGIC 0x19800202
 #define SET (HD_FDS / 64)
 static uint64_t ours[SET];    /* opened by this execution */
 static uint64_t before[SET];  /* open before main */
 static uint64_t moved[SET];   /* of those: read or sought, offset to be restored */
 static uint64_t randoms[SET]; /* /dev/urandom and /dev/random */
 static int64_t offset[HD_FDS];
-static struct { int fd, saved; } replaced[16];
+static uint64_t closed[SET]; /* closed by this execution while others lived */
+static uint64_t again[SET];  /* of those: given out again, since there were no others */
+static struct { int fd, saved; } replaced[64];
 static unsigned nreplaced, nours;
-static bool any_moved;
-static struct hd_desc *table[HD_FDS];
-static int highest = -1; /* of table */
+static bool any_moved, any_closed;
+static struct hd_desc *table[HD_FDS], *last[HD_FDS];
+static struct hd_life *lives[HD_FDS];
+static uint16_t opener[HD_FDS];
+static int highest = -1; /* of table, last and lives */
 struct hd_desc *hd__descs;
 bool hd__descs_new;
 
@@ -74,6 +85,11 @@ void hd__fds_begin(void) {
     hd__zero(randoms, sizeof randoms);
     nours = 0;
   }
+  if (any_closed) {
+    hd__zero(closed, sizeof closed);
+    hd__zero(again, sizeof again);
+    any_closed = false;
+  }
   while (nreplaced) {
     nreplaced--;
     hd_sys3(SYS_dup3, replaced[nreplaced].saved, replaced[nreplaced].fd, 0);
@@ -85,7 +101,10 @@ void hd__fds_begin(void) {
     hd__zero(moved, sizeof moved);
     any_moved = false;
   }
-  for (; highest >= 0; highest--) table[highest] = NULL;
+  for (; highest >= 0; highest--) {
+    table[highest] = last[highest] = NULL;
+    lives[highest] = NULL;
+  }
   hd__descs = NULL;
 }
 
@@ -109,6 +128,7 @@ struct hd_desc *hd__desc_new(unsigned kind, struct hd_chan *c) {
   d->kind = (uint8_t)kind;
   d->chan = c ? c : hd__chan_new(kind);
   d->in = d->out = 1;
+  d->life = 0x4000;
   d->inside = true;
   d->polled = kind != HD_IO_OTHER && kind != HD_IO_FILE;
   d->stream = true;
@@ -120,26 +140,42 @@ struct hd_desc *hd__desc_new(unsigned kind, struct hd_chan *c) {
 }
 
 static void bind_fd(long fd, struct hd_desc *d) {
-  table[fd] = d;
+  table[fd] = last[fd] = d;
   if (fd > highest) highest = (int)fd;
   if (d->fd < 0) d->fd = (int)fd;
   d->refs++;
 }
 
-/* Device and inode identify a file. Its name comes from the path, since inodes differ between runs. */
-static struct hd_chan *file_chan(long fd, const struct stat *st) {
+/* Device and inode identify a file, or a FIFO. Its name comes from the path, since inodes differ between runs. */
+static struct hd_chan *file_chan(unsigned kind, long fd, const struct stat *st) {
   for (struct hd_desc *d = hd__descs; d; d = d->next)
-    if (d->kind == HD_IO_FILE && d->chan->dev == st->st_dev && d->chan->ino == st->st_ino) return d->chan;
+    if (d->kind == kind && d->chan->dev == st->st_dev && d->chan->ino == st->st_ino) return d->chan;
   char link[40], path[HD_PATH_MAX];
   hd__format(link, sizeof link, "/proc/self/fd/%d", (int64_t)fd);
   long n = hd_sys3(SYS_readlink, link, path, sizeof path);
   uint64_t h = 1;
   for (long i = 0; i < n; i++) h = hd_mix64(h + (unsigned char)path[i]);
   struct hd_chan *c = get(sizeof *c);
-  c->object = (uint64_t)HD_IO_FILE << 56 | (h & 0xffffffffffffull);
+  c->object = (uint64_t)kind << 56 | (h & 0xffffffffffffull);
   c->dev = st->st_dev;
   c->ino = st->st_ino;
   return c;
+}
+
+/* What may wait, but is none of the kinds that are known: poll can tell. */
+static bool may_wait(long fd, const struct stat *st) {
+  char termios[64];
+  if (!(st->st_mode & S_IFMT)) return true; /* inotify and the like have no type */
+  return S_ISCHR(st->st_mode) && hd_sys3(SYS_ioctl, fd, TCGETS, termios) == 0;
+}
+
+static unsigned kind_of(long fd, const struct stat *st) {
+  struct statfs fs;
+  if (S_ISFIFO(st->st_mode)) return HD_IO_PIPE;
+  if (S_ISSOCK(st->st_mode)) return HD_IO_SOCKET;
+  if (S_ISREG(st->st_mode))
+    return hd_sys3(SYS_fstatfs, fd, &fs, 0) == 0 && fs.f_type == MQUEUE_MAGIC ? HD_IO_QUEUE : HD_IO_FILE;
+  return may_wait(fd, st) ? HD_IO_DEVICE : HD_IO_OTHER;
 }
 
 /* Finds the description of a descriptor whose creation was not observed. */
@@ -147,22 +183,22 @@ static struct hd_desc *discover(long fd) {
   struct stat st;
   if (hd_sys3(SYS_fstat, fd, &st, 0) < 0) return NULL;
   bool old = hd__fd_before(fd);
-  struct hd_chan *c = get(sizeof *c);
-  unsigned kind = S_ISREG(st.st_mode)    ? HD_IO_FILE
-                  : S_ISFIFO(st.st_mode) ? HD_IO_PIPE
-                  : S_ISSOCK(st.st_mode) ? HD_IO_SOCKET
-                                         : HD_IO_OTHER;
-  if (kind == HD_IO_FILE)
-    c = file_chan(fd, &st);
-  else
+  unsigned kind = kind_of(fd, &st);
+  if (old && kind == HD_IO_DEVICE) kind = HD_IO_OTHER; /* the terminal that the program was started at */
+  bool named = kind == HD_IO_FILE || kind == HD_IO_QUEUE || (kind == HD_IO_PIPE && !old);
+  struct hd_chan *c = named ? file_chan(kind, fd, &st) : get(sizeof *c);
+  if (!named)
     c->object = (uint64_t)kind << 56 | (old ? 0xffffull : rt.cur->id) << 24 |
                 (old ? (uint64_t)fd : ++rt.cur->sys.channels);
   struct hd_desc *d = hd__desc_new(kind, c);
   d->before = old;
-  d->inside = kind == HD_IO_FILE || kind == HD_IO_OTHER;
-  if (kind == HD_IO_FILE) { /* facet 0: contents; the others: offsets */
-    d->in = (uint16_t)(2u << ((rt.cur->id * 5u + rt.cur->sys.channels++) % 15));
+  d->inside = kind == HD_IO_FILE || kind == HD_IO_OTHER || (named && !old);
+  d->idle_only = kind == HD_IO_DEVICE;
+  if (kind == HD_IO_FILE || kind == HD_IO_OTHER) { /* facet 0: contents; then 7 offsets, and the life of 7 */
+    unsigned nth = rt.cur->id * 5u + rt.cur->sys.channels++;
+    d->in = (uint16_t)(2u << nth % 7);
     d->out = d->in | 1;
+    d->life = (uint16_t)(0x100u << nth % 7);
   }
   bind_fd(fd, d);
   return d;
@@ -173,28 +209,144 @@ struct hd_desc *hd__fd(long fd) {
   return table[fd] ? table[fd] : discover(fd);
 }
 
-/* Invariant 2. */
-static long own_number(long fd) {
-  unsigned id = rt.cur->id;
-  if (!id) return fd;
+/* Keeps what was there before main, until the restart. */
+static void save_before(long fd) {
+  if (!has(before, fd) || has(ours, fd)) return;
+  for (unsigned i = 0; i < nreplaced; i++)
+    if (replaced[i].fd == fd) return;
+  long saved = nreplaced < sizeof replaced / sizeof *replaced
+                   ? hd_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HD_FD_OWN)
+                   : -1;
+  if (saved < 0) return;
+  replaced[nreplaced].fd = (int)fd;
+  replaced[nreplaced++].saved = (int)saved;
+}
+
+/* ---- numbers (invariant 2) ---- */
+
+#define NUMBERS (0xfdull << 56) /* as an object of contention */
+
+bool hd__fds_lowest(void) {
+  static uint32_t epoch; /* what is learned now holds from the next execution on */
+  static bool lowest;
+  if (epoch != rt.epoch) {
+    epoch = rt.epoch;
+    lowest = hd__shadow_visible(hd__contention(NUMBERS), 8);
+  }
+  return lowest;
+}
+
+void hd__fd_stale(void) {
+  if (!hd__fds_lowest()) hd__shadow_show(hd__contention(NUMBERS), 8);
+}
+
+/* The numbers of a thread: many for the first few. */
+static void block_of(unsigned id, long *from, long *to) {
+  unsigned k = id - 1;
+  if (!id) {
+    *from = 3;
+    *to = 64;
+  } else {
+    *from = k < 8 ? 64 + k * 64 : 576 + (k - 8) % 20 * 16;
+    *to = *from + (k < 8 ? 64 : 16);
+  }
+}
+
+static long move(long fd, long from) {
   long flags = hd_sys3(SYS_fcntl, fd, F_GETFD, 0);
-  long to = hd_sys3(SYS_fcntl, fd, flags & FD_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 64 + (id - 1) % 50 * 16);
-  if (to < 0 || to >= HD_FD_OWN) {
+  return hd_sys3(SYS_fcntl, fd, flags & FD_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, from);
+}
+
+static long own_number(long fd) {
+  long from, end, to;
+  if (hd__fds_lowest() || (!rt.cur->id && !has(closed, fd))) return fd;
+  block_of(rt.cur->id, &from, &end);
+  for (long at = from;; at = to + 1) {
+    to = move(fd, at);
+    if (to >= 0 && to < end && !has(closed, to)) break;
     if (to >= 0) hd_sys3(SYS_close, to, 0, 0);
+    if (to >= 0 && to < end) continue;
+    to = move(fd, from); /* all were used: the lowest that is free, of anybody's */
+    if (to >= 0 && to < HD_FD_OWN) {
+      if (has(closed, to)) add(again, to);
+      break;
+    }
+    if (to >= 0) hd_sys3(SYS_close, to, 0, 0);
+    if (has(closed, fd)) add(again, fd);
     return fd;
   }
   hd_sys3(SYS_close, fd, 0, 0);
   return to;
 }
 
+void hd__fd_check_number(long fd) {
+  if (has(again, fd) && opener[fd] != rt.cur->id) hd__inexact(HD_INEXACT_FD_NUMBERS, hot.syscall_pc);
+}
+
+struct hd_desc *hd__fd_last(long fd) {
+  return fd >= 0 && fd < HD_FDS ? last[fd] : NULL;
+}
+
+/* Returns whether a use and a change are unordered, in this execution or another. */
+static bool alive(struct hd_life *l, uint64_t object, bool changes) {
+  const struct hd_vc *now = &rt.cur->vc;
+  uint32_t me = rt.cur->id, clock = hd_vc_get(now, me);
+  bool conflict = l->changed && hd_vc_get(now, l->changer) < l->changed;
+  for (uint32_t i = 0; changes && i < l->users.n; i++) conflict |= l->users.c[i] > hd_vc_get(now, i);
+  hd_vc_set(&rt.arena, &l->users, me, clock);
+  if (changes) {
+    l->changer = me;
+    l->changed = clock;
+  }
+  if (conflict) hd__shadow_show(hd__contention(object), 8);
+  return hd__shadow_visible(hd__contention(object), 8);
+}
+
+static uint64_t number_object(long fd) { return NUMBERS | ((uint64_t)fd + 1); }
+static uint64_t flags_object(const struct hd_desc *d) {
+  return d->chan->object ^ (uint64_t)d->life << 40 ^ (uint64_t)(d == d->chan->end[1]);
+}
+
+bool hd__fd_used(long fd, struct hd_desc *d, enum hd_use use) {
+  if (!rt.nunjoined || fd < 0 || fd >= HD_FDS) return false;
+  if (!lives[fd]) lives[fd] = get(sizeof *lives[fd]);
+  if (fd > highest) highest = (int)fd;
+  bool number = alive(lives[fd], number_object(fd), use == HD_USE_ENDS);
+  return (d && alive(&d->flags, flags_object(d), use == HD_USE_FLAGS)) || number;
+}
+
+bool hd__fd_contended(long fd, const struct hd_desc *d) {
+  return rt.nunjoined && (hd__shadow_visible(hd__contention(number_object(fd)), 8) ||
+                          hd__shadow_visible(hd__contention(flags_object(d)), 8));
+}
+
+long hd__fd_keep(struct hd_desc *d, long fd) {
+  long kept = hd_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HD_FD_OWN);
+  if (kept < 0 || kept >= HD_FDS)
+    hd__fail(HD_RTE_ENVIRONMENT, hot.syscall_pc, "too many threads wait for descriptors");
+  nours++;
+  add(ours, kept);
+  bind_fd(kept, d);
+  return kept;
+}
+
 long hd__fd_opened(long fd, struct hd_desc *d) {
   if (fd < 0 || fd >= HD_FDS) return fd;
+  if (HD_UNLIKELY(hd__fd_limit_reached())) {
+    hd_sys3(SYS_close, fd, 0, 0);
+    return -EMFILE;
+  }
   fd = own_number(fd);
   if (!has(ours, fd)) nours++;
   add(ours, fd);
   del(randoms, fd);
   table[fd] = NULL;
-  if (d) bind_fd(fd, d);
+  opener[fd] = rt.cur->id;
+  if (d)
+    bind_fd(fd, d);
+  else
+    discover(fd); /* now, so that its name comes from the thread that opened it */
+  hd__io_retarget(fd, NULL);
   return fd;
 }
 
@@ -211,49 +363,58 @@ static void unbind(long fd) {
   d->fd = -1;
 }
 
+static long dup_lowest(long nr, const long *a) {
+  struct hd_desc *d = hd__fd(a[0]);
+  long r = hd_sys3(nr, a[0], a[1], a[2]);
+  bool random = hd__fd_random(a[0]);
+  if (r < 0) return r;
+  if (nr == SYS_dup || !a[2]) r = own_number(r); /* else one above a limit was requested: it is not changed */
+  if (!has(ours, r)) nours++;
+  add(ours, r);
+  if (r >= HD_FDS) return r;
+  opener[r] = rt.cur->id;
+  if (d) bind_fd(r, d);
+  if (random) add(randoms, r);
+  hd__io_retarget(r, NULL);
+  return r;
+}
+
 long hd__fd_dup(long nr, const long *a) {
-  if (nr == SYS_dup || nr == SYS_fcntl) {
-    struct hd_desc *d = hd__fd(a[0]);
-    long r = hd_sys3(nr, a[0], a[1], a[2]);
-    bool random = hd__fd_random(a[0]);
-    if (r < 0) return r;
-    /* The lowest number was requested, or one above a limit: it is not changed. */
-    if (!has(ours, r)) nours++;
-    add(ours, r);
-    if (r < HD_FDS && d) bind_fd(r, d);
-    if (random) add(randoms, r);
-    return r;
-  }
+  if (nr == SYS_dup || nr == SYS_fcntl) return dup_lowest(nr, a);
   if (a[0] == a[1]) return hd_sys3(nr, a[0], a[1], a[2]);
   struct hd_desc *d = hd__fd(a[0]);
-  if (has(before, a[1]) && !has(ours, a[1]) && nreplaced < sizeof replaced / sizeof *replaced) {
-    long saved = hd_sys3(SYS_fcntl, a[1], F_DUPFD_CLOEXEC, HD_FD_OWN);
-    if (saved >= 0) {
-      replaced[nreplaced].fd = (int)a[1];
-      replaced[nreplaced++].saved = (int)saved;
-    }
-  }
+  if (d) save_before(a[1]);
   long r = hd_sys3(nr, a[0], a[1], a[2]);
   if (r < 0 || r >= HD_FDS) return r;
+  if (table[r] && table[r]->chan->locks) hd__locks_closed(table[r], table[r]->refs == 1);
   unbind(r);
   if (!has(before, r) && !has(ours, r)) {
     add(ours, r);
     nours++;
   }
+  opener[r] = rt.cur->id;
   if (d) bind_fd(r, d);
+  hd__io_retarget(r, NULL);
   return r;
 }
 
 long hd__fd_close(long fd) {
-  if (!has(ours, fd)) {
-    if (has(before, fd)) return 0; /* invariant 1 */
-    return hd_sys3(SYS_close, fd, 0, 0);
+  if (fd < 0 || fd >= HD_FDS) return hd_sys3(SYS_close, fd, 0, 0);
+  save_before(fd); /* invariant 1 */
+  if (has(ours, fd)) {
+    del(ours, fd);
+    nours--;
   }
-  del(ours, fd);
   del(randoms, fd);
-  nours--;
+  if (rt.nunjoined && fd < HD_FD_OWN) {
+    add(closed, fd);
+    any_closed = true;
+  }
+  if (table[fd] && table[fd]->chan->locks) hd__locks_closed(table[fd], table[fd]->refs == 1);
   unbind(fd);
-  return hd_sys3(SYS_close, fd, 0, 0);
+  long r = hd_sys3(SYS_close, fd, 0, 0);
+  hd__io_retarget(fd, NULL);
+  return r;
 }
 
 void hd__fd_close_range(unsigned from, unsigned to) {

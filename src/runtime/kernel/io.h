@@ -1,5 +1,5 @@
 /* io.h: descriptors and what they refer to. Private to the files that serve system calls (sysguard.c, fds.c, io.c,
- * io_wait.c, io_socket.c, files.c, child.c, timers.c, wrap/futex.c).
+ * io_calls.c, io_wait.c, io_socket.c, files.c, child.c, timers.c, wrap/futex.c).
  *
  * Terms. An open *description* is what the kernel calls an open file: what dup shares, and what is ready or not. A
  * *channel* is what descriptions share: a pipe has two descriptions, a connection has two, an eventfd one. Its name
@@ -10,6 +10,10 @@
 #define HD_IO_H
 
 #include "runtime/core/thread.h"
+
+/* Facets of a file; between these are those of its descriptions: offsets, and whether they are open (HD_IO_LIFE). */
+#define HD_FACET_CONTENTS 1
+#define HD_FACET_STATUS 0x8000 /* names, mode, owner */
 
 #define HD_FDS 1024
 #define HD_FD_OWN 900 /* from here on: the runtime's own */
@@ -22,7 +26,9 @@ enum hd_io_kind {
   HD_IO_EVENT,
   HD_IO_TIMER,
   HD_IO_EPOLL,
-  HD_IO_CHILD, /* a child process */
+  HD_IO_CHILD,  /* a child process */
+  HD_IO_DEVICE, /* what may wait and is not listed above: terminals, inotify, io_uring */
+  HD_IO_QUEUE,  /* a POSIX message queue */
 };
 
 struct hd_interest {
@@ -46,7 +52,10 @@ struct hd_chan {
   struct hd_chan *group; /* the epoll it is registered at */
   struct hd_chan *next;  /* waiting to be accepted */
   uint64_t dev, ino;     /* of a file */
+  bool streamed;         /* output went there by streams */
   bool created, saved;   /* created by this execution; its contents are in the undo log */
+  struct hd_file_lock *locks;
+  uint32_t came[2]; /* FIFO: when a reader, a writer opened it, an event counted from 1 */
   struct hd_touch touch;
 };
 
@@ -57,6 +66,12 @@ static inline uint64_t hd__object(const struct hd_chan *c) { return c->group ? c
 struct hd_ready {
   bool on;
   uint32_t enabler, disabler, enabler_before;
+};
+
+/* Who used a number or a description, and who closed it or changed its flags. */
+struct hd_life {
+  struct hd_vc users;        /* when each thread did last */
+  uint32_t changer, changed; /* the thread, and its clock; 0: nobody did */
 };
 
 struct hd_desc {
@@ -71,7 +86,9 @@ struct hd_desc {
   bool unaccepted;  /* the end that accept will return */
   bool broken;      /* no reader is left */
   uint16_t in, out; /* facets that reading and writing change */
-  int fd;           /* a descriptor that refers to it */
+  uint16_t life;    /* facet of HD_IO_LIFE: whether it is open, and its flags */
+  struct hd_life flags;
+  int fd; /* a descriptor that refers to it */
   unsigned refs;
   struct hd_ready ready[2];
   uint64_t limit[2];            /* SO_RCVTIMEO and SO_SNDTIMEO, nanoseconds, 0: none */
@@ -93,6 +110,23 @@ extern struct hd_desc *hd__descs;
 extern bool hd__descs_new; /* one of them has not been polled yet */
 struct hd_desc *hd__desc_new(unsigned kind, struct hd_chan *c);
 struct hd_chan *hd__chan_new(unsigned kind);
+/* What a closed number referred to last in this execution, or NULL. */
+struct hd_desc *hd__fd_last(long fd);
+/* The running thread uses the number, closes it, or changes the flags of the description (NULL: none). Returns whether
+ * it contends for them with a thread that nothing orders, in some execution: then this is an operation. */
+enum hd_use { HD_USE_PLAIN, HD_USE_ENDS, HD_USE_FLAGS };
+bool hd__fd_used(long fd, struct hd_desc *d, enum hd_use use);
+/* Whether threads contend for them. */
+bool hd__fd_contended(long fd, const struct hd_desc *d);
+/* A number that is not open was used: from now on it matters who gets which number. */
+void hd__fd_stale(void);
+/* Whether it does: descriptors get the lowest free number, and opening and closing are operations. */
+bool hd__fds_lowest(void);
+/* The running thread uses the number. If that was given out again, it may mean what the number referred to before. */
+void hd__fd_check_number(long fd);
+/* A description is kept open by a call that waits for it, whatever happens to its number. Returns the number that the
+ * call uses meanwhile, and closes in the end. */
+long hd__fd_keep(struct hd_desc *d, long fd);
 /* The execution has opened a descriptor; returns its number, which may change. */
 long hd__fd_opened(long fd, struct hd_desc *d);
 long hd__fd_dup(long nr, const long *a);
@@ -122,6 +156,19 @@ struct hd_io {
   uint64_t pc;
   const struct hd_interest *interest; /* epoll: whose readiness enables it */
   uint32_t stalled;                   /* disabled until there have been more changes than this */
+  bool any_time;                      /* its time may be over at any moment */
+  /* Whether it can be executed now and since when, where that is not a matter of items. */
+  bool (*can)(const struct hd_io *o, struct hd_ready *r);
+  /* An operation on one descriptor: sets the fields above from what the number refers to, again when that changes. */
+  void (*aim)(struct hd_io *o);
+  struct hd_desc *d; /* NULL: closed */
+  struct hd_item self;
+  const long *a;
+  long nr;
+  uint8_t what;
+  bool
+      enters; /* it finds out whether it has to wait in a step of its own, since its descriptor may be closed */
+  bool entered; /* it has found d, and waits for that */
 };
 
 void hd__io_begin(void);
@@ -141,9 +188,46 @@ void hd__io_stalled(struct hd_io *o);
 long hd__plain(long nr, const long *a);
 /* The same without waiting. */
 long hd__nowait(long nr, const long *a);
+/* A number refers to something else now, or the flags of d have changed. */
+void hd__io_retarget(long fd, const struct hd_desc *d);
+/* The operation had to wait although its descriptor was ready: it is repeated after other operations. */
+void hd__io_retry(struct hd_io *o);
+/* The other end of a connection that was not accepted yet has no descriptor to poll: something was sent to it. */
+void hd__io_unaccepted(const struct hd_desc *d);
+
+/* ---- io_calls.c ---- */
+
 /* Whether the call (read, write, recv, send, ...) is an operation of the schedule: others can observe it. */
 bool hd__io_is_op(long nr, const long *a);
 long hd__io_call(long nr, long *a, uint64_t pc);
+/* Whether the call names a descriptor and no path. */
+bool hd__io_takes(long nr, const long *a);
+/* The operation concerns a closed number: what that depends on. */
+void hd__io_closed(struct hd_io *o);
+/* Serves a call that is no operation, or whose turn it is (sysguard.c). */
+long hd__serve(long nr, long *a);
+
+/* Whether nothing but output through streams is known of the file: their order does not matter. */
+bool hd__file_unread(struct hd_desc *d);
+void hd__file_read(struct hd_desc *d); /* its contents are looked at */
+
+/* ---- locks.c ---- */
+
+long hd__flock_call(const long *a, uint64_t pc);
+bool hd__record_lock(long command); /* of fcntl */
+long hd__record_lock_call(const long *a, uint64_t pc);
+/* A number of the description is closed; `last`: there is no other. */
+void hd__locks_closed(struct hd_desc *d, bool last);
+
+/* ---- io_move.c ---- */
+
+long hd__move_call(long nr, long *a, uint64_t pc);
+/* Such a call is made: others may contend for its files. */
+void hd__move_touch(long nr, const long *a);
+/* A FIFO was opened: waits for its other side. */
+void hd__fifo_wait(long fd, bool writes, uint64_t pc);
+bool hd__ipc_is_op(long nr);
+long hd__ipc_call(long nr, long *a, uint64_t pc);
 
 /* ---- child.c ---- */
 
@@ -158,7 +242,11 @@ long hd__exec_call(long nr, const long *a);
 void hd__file_changes(long fd); /* the contents are about to change */
 /* The running thread accesses these facets of a file. Returns whether that is an operation of the schedule. */
 bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uint16_t writes);
+/* The address by which it is known (learned and logged as for memory) that threads contend for an object. */
+uint64_t hd__contention(uint64_t object);
 bool hd__names_serves(long nr);
+/* Whether the call has a relative path. `makes`: it may make a file. */
+bool hd__names_use(long nr, const long *a, bool *makes);
 long hd__names_serve(long nr, const long *a);
 bool hd__names_is_op(long nr, const long *a);
 long hd__names_call(long nr, const long *a, uint64_t pc);
@@ -189,6 +277,10 @@ long hd__socket_call(long nr, long *a, uint64_t pc);
 long hd__socket_create(const long *a);
 long hd__socket_pair(const long *a);
 long hd__socket_option(long *a);
+long hd__socket_query(const long *a);
+/* Replaces the number of this process by the one that it knows. */
+struct ucred;
+void hd__socket_credentials(struct ucred *c);
 /* After a send: waits until the kernel has delivered it to the other end, if that is in this process. */
 void hd__socket_settle(struct hd_desc *d, long sent, int waiting);
 int hd__socket_waiting(const struct hd_desc *d); /* bytes that the other end has not read */

@@ -12,6 +12,7 @@
 #include <sys/timerfd.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -39,16 +40,25 @@ bool hd__wait_is_op(long nr) {
 /* ---- what is waited for ---- */
 
 /* Never ready: for waits that only time ends. */
-static struct hd_desc never = {.polled = true, .inside = true, .fd = -1};
+static struct hd_desc never = {.polled = true, .inside = true, .fd = -2};
 
 struct waiting {
   struct hd_io io;
+  bool closed;   /* one of the numbers is closed: the call returns at once */
+  bool contends; /* one of them may be closed by another thread meanwhile */
   struct hd_item item[MAX_ITEMS];
 };
 
 static void add(struct waiting *w, long fd, bool in, bool out) {
   struct hd_desc *d = hd__fd(fd);
+  if (!d) {
+    hd__fd_used(fd, NULL, HD_USE_PLAIN);
+    if (rt.nunjoined) hd__fd_stale();
+    w->closed = true;
+  }
   if (!d || w->io.n + 2 > MAX_ITEMS) return;
+  w->contends |= hd__fd_used(fd, d, HD_USE_PLAIN);
+  hd__fd_check_number(fd);
   if (in) w->item[w->io.n++] = (struct hd_item){d, 0};
   if (out) w->item[w->io.n++] = (struct hd_item){d, 1};
   if (w->io.n == 0) w->item[w->io.n++] = (struct hd_item){d, 0}; /* errors always end a wait */
@@ -78,9 +88,11 @@ static void learn_ready(const struct waiting *w) {
 /* Makes the call with time-out zero, until it returns something or the time is over. `saved` is what select clears
  * when nothing is ready. */
 static long wait(struct waiting *w, long nr, long *a, int timeout_arg, long zero, fd_set *saved) {
-  bool at_once = w->io.timeout == 0;
+  bool at_once = w->io.timeout == 0 || w->closed;
   long look[6];
   name(w);
+  if (w->closed) w->io.object = 0;
+  if (w->contends && !at_once) hd__inexact(HD_INEXACT_CLOSED_WAIT, w->io.pc);
   if (at_once)
     w->io.n = 0;
   else if (!w->io.n)
@@ -193,7 +205,7 @@ static void get_setting(const struct hd_desc *d, struct itimerspec *out) {
   if (!out) return;
   hd__snapshot_touch((uint64_t)out, sizeof *out);
   out->it_interval = to_timespec(d->every);
-  out->it_value = to_timespec(d->at > rt.now ? d->at - rt.now : 0);
+  out->it_value = to_timespec(d->at > hd__time() ? d->at - hd__time() : 0);
 }
 
 long hd__timerfd_create(const long *a) {
@@ -231,7 +243,7 @@ static long settime(long *a, uint64_t pc) {
     uint64_t zero = hd__clock_zero(d->clock);
     value = value > zero ? value - zero : 1;
   } else if (value) {
-    value += rt.cur->timer.clock > rt.now ? rt.cur->timer.clock : rt.now;
+    value += hd__time();
   }
   d->at = value;
   d->every = to_ns(&new->it_interval);

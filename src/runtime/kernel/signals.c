@@ -83,6 +83,7 @@ static void handler(int sig, siginfo_t *info, void *uc) {
       hd__snapshot_fault((uint64_t)info->si_addr))
     return;
   if (hd_arch_peek_fault(uc)) return;
+  if (sig == SIGSEGV && info->si_code == SI_KERNEL && hd__tsc_fault(uc)) return;
   if (sig == HD_SIG_HANG && info->si_code == SI_TIMER) {
     hd__spin_tick(hd_sig_pc(uc), hd_sig_sp(uc));
     return;

@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "model/syscalls.h"
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
@@ -35,6 +36,8 @@
 #endif
 
 static uint64_t text_lo, text_hi; /* our own code */
+
+bool hd__own_code(uint64_t pc) { return pc >= text_lo && pc < text_hi; }
 
 /* ---- what a restart must undo ---- */
 
@@ -52,6 +55,7 @@ static struct {
 static unsigned nprotected;
 
 void hd__sysguard_begin(void) {
+  hd__process_begin();
   hd__fds_begin();
   hd__io_begin();
   hd__alarms_begin();
@@ -90,16 +94,20 @@ static const struct {
   const char *name;
 } blocking[] = {
     {SYS_rt_sigtimedwait, "sigwait"},
-    {SYS_msgrcv, "msgrcv"},
-    {SYS_semop, "semop"},
-    {SYS_semtimedop, "semtimedop"},
-    {SYS_mq_timedreceive, "mq_receive"},
-    {SYS_mq_timedsend, "mq_send"},
+    {SYS_futex_waitv, "futex_waitv"},
+    {SYS_io_getevents, "io_getevents"},
+    {SYS_io_pgetevents, "io_pgetevents"},
 };
 
 static void check_blocking(long nr) {
   for (unsigned i = 0; i < sizeof blocking / sizeof *blocking; i++)
     if (blocking[i].nr == nr && others()) would_block(blocking[i].name);
+}
+
+/* What the call does to other threads is not known. The place and the number of the call, which the report names. */
+static void check_known(long nr) {
+  if (rt.nunjoined && hd_syscall(nr)->class == HD_CALL_UNKNOWN)
+    hd__inexact(HD_INEXACT_SYSCALL, hot.syscall_pc | (uint64_t)nr << HD_INEXACT_DETAIL);
 }
 
 /* ---- answers that are the same in every process ---- */
@@ -137,11 +145,14 @@ static long virtual_gettimeofday(const long *a) {
   return 0;
 }
 
-/* Resource usage varies from run to run: report none. */
+/* Resource usage varies from run to run: report none but time, which a loop may wait for. */
 static long virtual_usage(long nr, const long *a) {
   struct rusage *r = (struct rusage *)a[1];
   long e = hd__plain(nr, a);
-  if (e == 0) hd__zero(r, sizeof *r);
+  if (e) return e;
+  uint64_t us = hd__read_time() / 1000;
+  hd__zero(r, sizeof *r);
+  r->ru_utime = (struct timeval){(time_t)(us / 1000000), (suseconds_t)(us % 1000000)};
   return e;
 }
 
@@ -159,6 +170,8 @@ static long virtual_times(const long *a) {
 /* ---- the calls that need a decision ---- */
 
 static long do_mmap(const long *a) {
+  struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
+  if (d) hd__file_read(d);
   if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
   long r = hd_sys6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
   if ((r < 0 && r > -4096) || nmappings == sizeof mapping / sizeof *mapping) return r;
@@ -232,7 +245,10 @@ static long pipe_call(long nr, const long *a) {
   int *fd = (int *)a[0];
   if (r) return r;
   struct hd_chan *c = hd__chan_new(HD_IO_PIPE);
-  for (int i = 0; i < 2; i++) fd[i] = (int)hd__fd_opened(fd[i], hd__desc_new(HD_IO_PIPE, c));
+  for (int i = 0; i < 2; i++) {
+    c->end[i] = hd__desc_new(HD_IO_PIPE, c);
+    fd[i] = (int)hd__fd_opened(fd[i], c->end[i]);
+  }
   return 0;
 }
 
@@ -252,11 +268,14 @@ static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || n
 
 static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspend; }
 
-static bool is_operation(long nr, const long *a) {
+static bool serves_step(long nr, const long *a) {
   return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr) || hd__socket_is_op(nr) ||
-         hd__child_is_op(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_is_op(a)) ||
-         nr == SYS_nanosleep || nr == SYS_clock_nanosleep || suspends(nr);
+         hd__child_is_op(nr) || hd__ipc_is_op(nr) || ends(nr) || kills(nr) ||
+         (nr == SYS_futex && hd__futex_is_op(a)) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep ||
+         suspends(nr);
 }
+
+static bool is_operation(long nr, const long *a) { return serves_step(nr, a) || hd__state_is_op(nr, a); }
 
 static long sleep_call(long nr, const long *a, uint64_t pc) {
   const struct timespec *t = (const struct timespec *)a[nr == SYS_nanosleep ? 0 : 2];
@@ -270,23 +289,31 @@ static long sleep_call(long nr, const long *a, uint64_t pc) {
 }
 
 static long serve_step(long nr, long *a, uint64_t pc) {
+  if (hd__state_is_op(nr, a)) {
+    hd__state_points(nr, a, pc);
+    if (!serves_step(nr, a)) return hd__serve(nr, a);
+  }
   if (nr == SYS_exit_group) hd__exit_now((int)a[0]);
   if (ends(nr)) return hd__exec_call(nr, a);
   if (kills(nr)) return do_kill(nr, a, pc);
   if (suspends(nr)) return hd__signal_suspend(nr == SYS_pause ? NULL : (const sigset_t *)a[0], pc);
   if (nr == SYS_futex) return hd__futex_call(a, pc);
+  check_known(nr);
   if (hd__child_is_op(nr)) return hd__child_call(nr, a, pc);
+  if (hd__ipc_is_op(nr)) return hd__ipc_call(nr, a, pc);
   if (hd__wait_is_op(nr)) return hd__wait_call(nr, a, pc);
   if (hd__socket_is_op(nr)) return hd__socket_call(nr, a, pc);
-  if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_call(nr, a, pc));
+  if (hd__names_serves(nr) && !hd__io_takes(nr, a)) return names_opened(nr, a, hd__names_call(nr, a, pc));
   if (nr == SYS_nanosleep || nr == SYS_clock_nanosleep) return sleep_call(nr, a, pc);
   return hd__io_call(nr, a, pc);
 }
 
-static long serve(long nr, long *a) {
+long hd__serve(long nr, long *a) {
   long r;
   check_blocking(nr);
+  check_known(nr);
   if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_serve(nr, a));
+  if (hd__process_serves(nr)) return hd__process_serve(nr, a);
   switch (nr) {
     case SYS_exit: hd__unsupported("the exit system call of a single thread", hd__innermost());
     case SYS_futex: return do_futex(a);
@@ -318,6 +345,11 @@ static long serve(long nr, long *a) {
     case SYS_signalfd4:
     case SYS_inotify_init:
     case SYS_inotify_init1:
+    case SYS_mq_open:
+    case SYS_io_uring_setup:
+    case SYS_userfaultfd:
+    case SYS_fanotify_init:
+    case SYS_perf_event_open:
     case SYS_pidfd_open: return hd__fd_opened(hd__plain(nr, a), NULL);
     case SYS_eventfd:
     case SYS_eventfd2: return made(hd__plain(nr, a), HD_IO_EVENT);
@@ -328,6 +360,7 @@ static long serve(long nr, long *a) {
     case SYS_socket: return hd__socket_create(a);
     case SYS_socketpair: return hd__socket_pair(a);
     case SYS_setsockopt: return hd__socket_option(a);
+    case SYS_getsockopt: return hd__socket_query(a);
     case SYS_pipe:
     case SYS_pipe2: return pipe_call(nr, a);
     case SYS_fcntl:
@@ -389,9 +422,21 @@ static void hd_rt_syscall(ucontext_t *uc) {
   long a[6], nr = hd_sig_sysno(uc);
   hd_sig_sysargs(uc, a);
   rt.cur->sys.context = uc;
+  rt.cur->sys.point = hd__libc_cancels();
   hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
   rt.cur->sys.context = NULL;
   keep_mask(uc); /* not the interrupted one: others have run */
+}
+
+/* A call that is a cancellation point and no operation otherwise. Runs on the thread's own stack; the call itself is
+ * served in the handler, when it is made again. */
+static void hd_rt_before_point(ucontext_t *uc) {
+  rt.cur->sys.context = uc;
+  hd__cancel_point(hot.syscall_pc);
+  rt.cur->sys.context = NULL;
+  rt.cur->sys.tested = true;
+  hd_sig_again(uc);
+  keep_mask(uc);
 }
 
 /* A fork copies what all threads have done so far, so it is ordered with what they do. Runs on the thread's own
@@ -428,8 +473,12 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   if (is_operation(info->si_syscall, a)) {
     if (!hd__on_signal_stack(hd_sig_sp(uc))) hd_arch_leave_handler(uc, hd_rt_syscall);
     if (ends(info->si_syscall)) serve_step(info->si_syscall, a, hot.syscall_pc);
+  } else if (!rt.cur->sys.tested && hd__libc_cancels() && hd__cancel_matters() &&
+             !hd__on_signal_stack(hd_sig_sp(uc))) {
+    hd_arch_leave_handler(uc, hd_rt_before_point);
   }
-  hd_sig_set_result(uc, serve(info->si_syscall, a));
+  rt.cur->sys.tested = false;
+  hd_sig_set_result(uc, hd__serve(info->si_syscall, a));
   if (info->si_syscall == SYS_rt_sigprocmask) keep_mask(uc);
 }
 
@@ -444,6 +493,7 @@ void hd__sysguard_enable(void) {
 void hd__sysguard_init(void) {
   hd__segment_of((uint64_t)on_syscall, &text_lo, &text_hi);
   hd__signal_install(SIGSYS, on_syscall);
+  hd__cancel_init();
   brk_start = (uint64_t)hd_sys3(SYS_brk, 0, 0, 0);
   cwd_fd = (int)hd_sys4(SYS_openat, AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
   if (cwd_fd >= 0 && cwd_fd < 900) { /* above the program's own descriptors */

@@ -36,12 +36,9 @@ void hd__alarms_begin(void) {
   rt.nalarms = 0;
 }
 
-/* As the running thread sees it. */
-static uint64_t now(void) { return rt.cur->timer.clock > rt.now ? rt.cur->timer.clock : rt.now; }
-
 static uint64_t left(const struct timer *t) {
   if (!t->at) return 0;
-  return t->at > now() ? t->at - now() : 1;
+  return t->at > hd__time() ? t->at - hd__time() : 1;
 }
 
 /* ---- expiring ---- */
@@ -100,7 +97,7 @@ static struct timer *process_timer(void) {
 }
 
 static void set(struct timer *t, uint64_t in, uint64_t every) {
-  t->at = in ? now() + in : 0;
+  t->at = in ? hd__time() + in : 0;
   t->every = every;
 }
 

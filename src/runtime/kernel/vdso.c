@@ -1,15 +1,18 @@
-/* vdso.c: clocks that libc reads without a system call. Runs in the tested process, once.
+/* vdso.c: clocks that are read without a system call. Runs in the tested process.
  *
  * The kernel maps a small library into every process, through which libc reads clocks, and in newer versions random
  * numbers, without entering the kernel. No wrapper sees the calls that libc makes inside itself (mkstemp,
  * timespec_get). Each function of that library is therefore replaced by the plain system call, which sysguard.c
- * serves. */
+ * serves. The time stamp counter of the processor is made to fault (PR_SET_TSC), and read by hd__tsc_fault: it counts
+ * virtual nanoseconds. */
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "runtime/core/core.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/wrap/wrap.h"
 
 static const struct {
   const char *name;
@@ -33,7 +36,19 @@ static void replace(uint64_t at, const char *name) {
     hd_arch_write_return((void *)at, -38);
 }
 
+void hd__tsc_trap(bool on) { hd_sys3(SYS_prctl, PR_SET_TSC, on ? PR_TSC_SIGSEGV : PR_TSC_ENABLE, 0); }
+
+bool hd__tsc_fault(ucontext_t *uc) {
+  if (!hd_arch_reads_tsc(uc)) return false;
+  struct timespec real = {0, 0};
+  if (!hot.active) hd_sys3(SYS_clock_gettime, CLOCK_MONOTONIC, &real, 0);
+  hd_arch_set_tsc(uc, hot.active ? hd__read_time()
+                                 : (uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec);
+  return true;
+}
+
 void hd__vdso_init(void) {
+  hd__tsc_trap(true);
   uint64_t base = getauxval(AT_SYSINFO_EHDR);
   if (!base) return;
   const ElfW(Ehdr) *e = (const ElfW(Ehdr) *)base;

@@ -191,27 +191,3 @@ void __tsan_func_exit(void) {
   }
   if (HD_LIKELY(hot.call > rt.cur->calls)) hot.call--;
 }
-
-/* ---- the rest of the interface ---- */
-
-HD_EXPORT void __tsan_ignore_thread_begin(void);
-HD_EXPORT void __tsan_ignore_thread_end(void);
-void __tsan_ignore_thread_begin(void) {
-  if (hot.active) rt.cur->ignore++;
-}
-void __tsan_ignore_thread_end(void) {
-  if (hot.active && rt.cur->ignore) rt.cur->ignore--;
-}
-
-/* Annotations by which programs declare their own orders to ThreadSanitizer. */
-HD_EXPORT void __tsan_acquire(void *addr);
-HD_EXPORT void __tsan_release(void *addr);
-void __tsan_acquire(void *addr) {
-  if (hot.active) hd__acquire(&hd__obj(U(addr), HD_OBJ_NONE)->vc);
-}
-void __tsan_release(void *addr) {
-  if (!hot.active) return;
-  struct hd_obj *o = hd__obj(U(addr), HD_OBJ_NONE);
-  hd_vc_join(&rt.arena, &o->vc, &rt.cur->vc);
-  hd__new_segment(rt.cur);
-}

@@ -17,7 +17,8 @@
 #define HD_A_FREE 8u
 #define HD_A_RMW 16u
 #define HD_A_CAS 32u
-#define HD_A_NETS 64u /* whether it changes anything is told later (hd__spin_updated) */
+#define HD_A_SILENT 64u /* its races are not reported */
+#define HD_A_NETS 128u  /* whether it changes anything is told later (hd__spin_updated) */
 #define HD_A_ORDER(order) ((unsigned)(order) << 8) /* enum hd_memory_order */
 
 /* The last accesses to a granule, 8 aligned bytes. */
@@ -66,6 +67,9 @@ void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc);
 void hd__shadow_forget(uint64_t addr, uint64_t size);
 /* The same for memory that may be large and hardly accessed. */
 void hd__shadow_forget_large(uint64_t addr, uint64_t size);
+
+/* Races on this memory are not reported in this execution. */
+void hd__benign(uint64_t addr, uint64_t size);
 
 /* ---- visible memory: accesses to it are scheduling points ---- */
 

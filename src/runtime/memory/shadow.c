@@ -16,8 +16,8 @@
  *     Accesses that are ordered in every execution follow from the order of the other operations and need no
  *     scheduling point of their own (docs/soundness.md has the argument).
  *  5. Entry e of a list is dropped only when the new access n has e happened-before n, covers e's bytes, is at
- *     least as strong (a write, or e is a read), and is plain or e is atomic: whatever races with e then races with
- *     n too. */
+ *     least as strong (a write, or e is a read), is plain or e is atomic, and is reported or e is silent: whatever
+ *     races with e then races with n too. */
 #include <sys/mman.h>
 
 #include "runtime/core/core.h"
@@ -26,12 +26,13 @@
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 struct access {
   uint32_t seg;
   uint16_t thread;
   uint8_t mask;
-  uint8_t flags; /* HD_A_WRITE, HD_A_ATOMIC */
+  uint8_t flags; /* HD_A_WRITE, HD_A_ATOMIC, HD_A_SILENT */
   uint64_t pc;
 };
 
@@ -138,11 +139,31 @@ static unsigned op_of(unsigned flags) {
   return w ? HD_OP_WRITE : HD_OP_READ;
 }
 
+static struct benign {
+  uint64_t addr, size;
+  struct benign *next;
+} * benign; /* of this execution */
+static uint32_t benign_epoch;
+
+void hd__benign(uint64_t addr, uint64_t size) {
+  struct benign *b = hd_arena_get(&rt.arena, sizeof *b);
+  HD_BUG_ON(!b);
+  *b = (struct benign){addr, size, benign_epoch == rt.epoch ? benign : NULL};
+  benign = b;
+  benign_epoch = rt.epoch;
+}
+
+static bool is_benign(uint64_t addr, uint64_t size) {
+  for (const struct benign *b = benign_epoch == rt.epoch ? benign : NULL; b; b = b->next)
+    if (addr < b->addr + b->size && b->addr < addr + size) return true;
+  return false;
+}
+
 static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc,
                         const struct access *prev) {
   if (rt.cur->foreign || rt.thread[prev->thread].foreign) return; /* what orders them is not known */
   /* The C++ library's own variables (caches of its locales): the standard promises that there is no race. */
-  if (hd__cxx_library(addr)) return;
+  if (hd__cxx_library(addr) || is_benign(addr, size)) return;
   struct hd_finding_rec *f = hd__finding(HD_KIND_DATA_RACE, pc, hd__site_pc(prev->pc));
   if (!f) return;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, op_of(flags));
@@ -167,7 +188,7 @@ struct conflict {
 };
 
 static inline void add_conflict(struct conflict *k, const struct access *e, unsigned flags) {
-  bool race = !((flags & HD_A_ATOMIC) && (e->flags & HD_A_ATOMIC));
+  bool race = !((flags & HD_A_ATOMIC) && (e->flags & HD_A_ATOMIC)) && !((flags | e->flags) & HD_A_SILENT);
   if (!k->any || (race && !k->race)) *k = (struct conflict){true, race, *e};
 }
 
@@ -225,7 +246,8 @@ static __attribute__((noinline, cold)) void cover(struct hd_cell *c, unsigned ma
 /* Invariant 5. */
 static bool covers(unsigned mask, unsigned flags, unsigned emask, unsigned eflags) {
   return !(emask & ~mask) && ((flags & HD_A_WRITE) || !(eflags & HD_A_WRITE)) &&
-         (!(flags & HD_A_ATOMIC) || (eflags & HD_A_ATOMIC));
+         (!(flags & HD_A_ATOMIC) || (eflags & HD_A_ATOMIC)) &&
+         (!(flags & HD_A_SILENT) || (eflags & HD_A_SILENT));
 }
 
 /* `hooked`: the fast path never skips such accesses, so the latest one counts, as in a word. */
@@ -257,8 +279,9 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
   uint64_t atomic = flags & HD_A_ATOMIC ? HD_CELL_ATOMIC : 0;
   uint64_t word = hot.tag | atomic | mask;
   bool hooked = flags & (HD_A_ATOMIC | HD_A_VOLATILE);
-  flags &= HD_A_WRITE | HD_A_ATOMIC;
-  if (!(c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) && !inflated(c)) {
+  flags &= HD_A_WRITE | HD_A_ATOMIC | HD_A_SILENT;
+  bool silent = flags & HD_A_SILENT;
+  if (!(c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) && !inflated(c) && !silent) {
     c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
     if (flags & HD_A_WRITE) {
       if ((c->w & ~0xffull) == (word & ~0xffull)) { /* same segment, more bytes */
@@ -286,7 +309,7 @@ static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t si
     }
   }
   record_list(inflate(c), mask, flags, hooked, site);
-  if (!(c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) && !atomic) {
+  if (!(c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) && !atomic && !silent) {
     if (flags & HD_A_WRITE)
       c->w = (c->w & ~0xffull) == hot.tag ? c->w | mask : word;
     else
@@ -358,7 +381,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
   struct hd_cell *c = hd__cell(addr);
   uint64_t mask = ((1ull << size) - 1) << (addr & 7), word = hot.tag | mask;
   if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c) || HD_DETAIL_OR_COVER || rt.cur->ignore ||
-                  rt.cur->spin.armed))
+                  rt.cur->spin.armed || rt.cur->cancel.anywhere))
     return false;
   c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
   bool w = valid(c->w), r = valid(c->r);
@@ -417,7 +440,8 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   unsigned mode = rt.cur->spin.mode;
   rt.status->heartbeat++;
   rt.cur->spin.mode = HD_SPIN_PLAIN;
-  if (HD_UNLIKELY(rt.cur->ignore)) return;
+  if (HD_UNLIKELY(rt.cur->ignore)) flags |= HD_A_SILENT;
+  if (HD_UNLIKELY(rt.cur->cancel.anywhere) && (flags & HD_A_WRITE)) hd__cancel_write(addr, size, pc);
   if (check) hd__block_check(addr, size, flags, pc);
   if (HD_UNLIKELY(mode == HD_SPIN_SEEN)) {
     point = true;

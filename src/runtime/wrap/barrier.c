@@ -85,6 +85,7 @@ static int wait(pthread_barrier_t *b, uint64_t pc) {
 }
 
 HD_EXPORT int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n) {
+  if (hot.active && n) hd__init_object(HD_OP_BINIT, b, sizeof *b, 0, HD_CALLER);
   return real_pthread_barrier_init(b, a, n);
 }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 static int result(int e) {
@@ -30,7 +31,10 @@ HD_EXPORT int thrd_join(thrd_t th, int *out) {
   if (!hot.active) return real_thrd_join(th, out);
   void *ret = NULL;
   int e = hd__thread_join(th, &ret, HD_CALLER);
-  if (!e && out) *out = (int)(intptr_t)ret;
+  if (!e && out) {
+    hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, HD_CALLER);
+    *out = (int)(intptr_t)ret;
+  }
   return result(e);
 }
 
@@ -54,6 +58,16 @@ HD_EXPORT void thrd_yield(void) {
     real_thrd_yield();
 }
 
+/* mtx_timed says nothing: every mutex has a timed lock. */
+HD_EXPORT int mtx_init(mtx_t *m, int type) {
+  if (!hot.active) return real_mtx_init(m, type);
+  pthread_mutexattr_t a;
+  pthread_mutexattr_init(&a);
+  if (type & ~(mtx_timed | mtx_recursive)) return thrd_error;
+  pthread_mutexattr_settype(&a, type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_NORMAL);
+  return result(hd__mutex_init(MUTEX(m), &a, HD_CALLER));
+}
+
 HD_EXPORT void mtx_destroy(mtx_t *m) {
   if (hot.active)
     hd__mutex_destroy(MUTEX(m), HD_CALLER);
@@ -70,13 +84,18 @@ int HD_IN(mtx_trylock)(mtx_t *m) {
   return hot.active ? result(hd__mutex_trylock(MUTEX(m), HD_CALLER)) : real_mtx_trylock(m);
 }
 
-HD_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict at) {
+int HD_IN(mtx_timedlock)(mtx_t *restrict m, const struct timespec *restrict at);
+int HD_IN(mtx_timedlock)(mtx_t *restrict m, const struct timespec *restrict at) {
   return hot.active ? result(hd__mutex_lock_until(MUTEX(m), CLOCK_REALTIME, at, HD_CALLER))
                     : real_mtx_timedlock(m, at);
 }
 
 HD_EXPORT int mtx_unlock(mtx_t *m) {
   return hot.active ? result(hd__mutex_unlock(MUTEX(m), HD_CALLER)) : real_mtx_unlock(m);
+}
+
+HD_EXPORT int cnd_init(cnd_t *c) {
+  return hot.active ? result(hd__cond_init(COND(c), NULL, HD_CALLER)) : real_cnd_init(c);
 }
 
 HD_EXPORT void cnd_destroy(cnd_t *c) {
@@ -113,3 +132,6 @@ HD_EXPORT void call_once(once_flag *once, void (*fn)(void)) {
 /* pthread_key_create registers the destructor with the runtime, which runs it when a thread ends. */
 HD_EXPORT int tss_create(tss_t *key, tss_dtor_t dtor) { return result(pthread_key_create(key, dtor)); }
 HD_EXPORT void tss_delete(tss_t key) { pthread_key_delete(key); }
+
+HD_EXPORT void *tss_get(tss_t key) { return pthread_getspecific(key); }
+HD_EXPORT int tss_set(tss_t key, void *value) { return result(pthread_setspecific(key, value)); }

@@ -4,16 +4,24 @@
  * handlers pushed in C (pthread_cleanup_push without exceptions) are run by jumping to their buffers. The unwinding
  * ends at the first frame of the thread (hd_arch_entry), which has no caller.
  *
- * A cancelled thread acts on it at its next cancellation point: pthread_testcancel, a wait for a condition, a
- * semaphore or a thread, a sleep. A thread that already waits there is woken by the operation that cancels it; its
- * own next operation is then CANCELLED. The asynchronous type is accepted and treated the same. */
+ * A cancelled thread acts on it at its next cancellation point. Those that are operations anyway (waits, most input and
+ * output) ask hd__test_cancel; all others are operations of their own (TESTCANCEL) as soon as it is known that somebody
+ * cancels the thread, which is learned like visible memory. A thread that waits at such a point is woken by the operation
+ * that cancels it; its own next operation is then CANCELLED. A thread of the asynchronous type is cancelled at whatever
+ * operation it is, and each of its writes is one.
+ *
+ * Which system calls are cancellation points says libc: it makes the thread asynchronously cancellable meanwhile. */
 #include <errno.h>
 #include <setjmp.h>
 #include <unwind.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 static struct _Unwind_Exception *exception_of(struct hd_thread *t) {
@@ -35,7 +43,14 @@ static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exc
   return _URC_NO_REASON;
 }
 
-static void cleaned(_Unwind_Reason_Code reason, struct _Unwind_Exception *exc) { (void)reason, (void)exc; }
+/* A handler has caught what unwinds the thread, and did not throw it again. */
+static void cleaned(_Unwind_Reason_Code reason, struct _Unwind_Exception *exc) {
+  (void)reason, (void)exc;
+  uint64_t pc = hd__user_pc(HD_CALLER, (uint64_t)__builtin_frame_address(0));
+  hd__report_simple(
+      HD_KIND_ABORT, 0, pc,
+      "the unwinding of a thread was caught and not rethrown (libc: \"exception not rethrown\")", true);
+}
 
 _Noreturn static void unwind(struct hd_thread *t) {
   struct _Unwind_Exception *exc = exception_of(t);
@@ -54,14 +69,54 @@ HD_EXPORT void pthread_exit(void *ret) {
   unwind(rt.cur);
 }
 
+uint64_t hd__cancel_word[HD_MAX_THREADS];
+
+static uint64_t word_of(const struct hd_thread *t) { return (uint64_t)&hd__cancel_word[t->id]; }
+
+static bool requested(const struct hd_thread *t) { return hd__cancel_word[t->id]; }
+
+static void set_type(struct hd_thread *t, bool disabled, int type) {
+  t->cancel.disabled = disabled;
+  t->cancel.type = type;
+  t->cancel.anywhere = !disabled && type == PTHREAD_CANCEL_ASYNCHRONOUS;
+}
+
 _Noreturn void hd__cancel(void) {
-  rt.cur->cancel.disabled = true;
-  rt.cur->exit.value = PTHREAD_CANCELED;
-  unwind(rt.cur);
+  struct hd_thread *t = rt.cur;
+  set_type(t, true, PTHREAD_CANCEL_DEFERRED);
+  if (t->sys.context) hd__syscall_cancelled();
+  t->exit.value = PTHREAD_CANCELED;
+  unwind(t);
 }
 
 void hd__test_cancel(void) {
-  if (HD_UNLIKELY(rt.cur->cancel.requested && !rt.cur->cancel.disabled)) hd__cancel();
+  if (HD_UNLIKELY(requested(rt.cur) && !rt.cur->cancel.disabled)) hd__cancel();
+}
+
+bool hd__cancel_matters(void) {
+  struct hd_thread *t = rt.cur;
+  return !t->cancel.disabled && (requested(t) || (rt.nunjoined && hd__shadow_visible(word_of(t), 8)));
+}
+
+void hd__cancel_point(uint64_t pc) {
+  if (!hd__cancel_matters()) return;
+  hd__test_cancel();
+  hd__point_cancel(HD_OP_TESTCANCEL, rt.cur->id, pc);
+  hd__event(0);
+}
+
+void hd__cancel_write(uint64_t addr, uint64_t size, uint64_t pc) {
+  if (!hd__cancel_matters() || hd__shadow_visible(addr, size))
+    return; /* a write of visible memory is an operation */
+  hd__cancel_point(pc);
+  hd__new_segment(rt.cur); /* the fast path must not skip the next write */
+}
+
+void hd__cancel_idle(uint64_t pc) {
+  if (!hd__cancel_matters()) return;
+  hd__cancel_point(pc);
+  hd__test_cancel();
+  hd__spin_read(word_of(rt.cur), 8);
 }
 
 bool hd__step_cancel(void) {
@@ -91,9 +146,25 @@ static void wake_up(struct hd_thread *t) {
     hd__dequeue(o, t);
   else if (o)
     hd__unpend(o, t);
+  rt.guard[t->id] = NULL;
   t->op = (struct hd_op){.kind = HD_OP_CANCELLED, .thread = t->id, .object = t->id, .pc = t->op.pc};
   t->cancel.taken = true;
   hd__enable(t);
+}
+
+/* The thread was cancelled where it was suspended, which is no cancellation point: first code that it runs then. */
+static void hd_rt_cancelled_anywhere(void) {
+  struct hd_thread *t = rt.cur;
+  t->cancel.taken = false;
+  hd__event(0);
+  if (t->sys.io) rt.nio--;
+  t->sys.io = NULL;
+  if (t->spin.waiting) rt.nspinning--;
+  t->spin.waiting = false;
+  hd__spin_stop(t);
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].join.waiter == t) rt.thread[i].join.waiter = NULL;
+  hd__cancel();
 }
 
 HD_EXPORT int pthread_cancel(pthread_t th) {
@@ -101,7 +172,8 @@ HD_EXPORT int pthread_cancel(pthread_t th) {
   struct hd_thread *t = hd__thread_find(th);
   if (!t || t->join.done) return ESRCH;
   hd__point_open(HD_OP_CANCEL, t->id, 0, HD_CALLER);
-  bool waits = t->cancel.at_point && !t->cancel.requested && t->state != HD_T_DONE;
+  bool waits = (t->cancel.at_point || t->cancel.anywhere) && t != rt.cur && !requested(t) &&
+               (t->state == HD_T_READY || t->state == HD_T_BLOCKED);
   if (waits) {
     t->cancel.op = t->op;
     rt.cur->op.cancel.thread = t->id + 1u;
@@ -109,34 +181,77 @@ HD_EXPORT int pthread_cancel(pthread_t th) {
     rt.cur->op.cancel.could = t->state == HD_T_READY;
   }
   hd__event(0);
-  t->cancel.requested = true;
-  if (waits) wake_up(t);
-  if (t == rt.cur && t->cancel.type == PTHREAD_CANCEL_ASYNCHRONOUS) hd__test_cancel();
+  hd__cancel_word[t->id] = 1;
+  if (t != rt.cur) hd__shadow_show(word_of(t), 8);
+  if (waits) {
+    bool here = t->cancel.at_point;
+    wake_up(t);
+    if (!here) hd_arch_interpose(&t->ctx, hd_rt_cancelled_anywhere);
+  }
+  if (t == rt.cur && t->cancel.anywhere) hd__cancel();
   return 0;
 }
 
-HD_EXPORT void pthread_testcancel(void) {
-  if (hot.active)
-    hd__test_cancel();
-  else
+void HD_IN(pthread_testcancel)(void);
+void HD_IN(pthread_testcancel)(void) {
+  if (!hot.active) {
+    hd__real_init();
     real_pthread_testcancel();
+    return;
+  }
+  struct hd_thread *t = rt.cur;
+  uint64_t pc = HD_CALLER;
+  if (t->cancel.disabled || (!requested(t) && hd__spin_check(word_of(t), HD_SPIN_OTHER, pc))) return;
+  hd__cancel_point(pc);
+  hd__test_cancel();
+  hd__spin_read(word_of(t), 8);
 }
 
 HD_EXPORT int pthread_setcancelstate(int state, int *old) {
   if (!hot.active) return real_pthread_setcancelstate(state, old);
+  struct hd_thread *t = rt.cur;
   if (state != PTHREAD_CANCEL_ENABLE && state != PTHREAD_CANCEL_DISABLE) return EINVAL;
-  if (old) *old = rt.cur->cancel.disabled ? PTHREAD_CANCEL_DISABLE : PTHREAD_CANCEL_ENABLE;
-  rt.cur->cancel.disabled = state == PTHREAD_CANCEL_DISABLE;
+  if (old) *old = t->cancel.disabled ? PTHREAD_CANCEL_DISABLE : PTHREAD_CANCEL_ENABLE;
+  set_type(t, state == PTHREAD_CANCEL_DISABLE, t->cancel.type);
+  if (t->cancel.anywhere) hd__cancel_point(HD_CALLER);
   return 0;
 }
 
 HD_EXPORT int pthread_setcanceltype(int type, int *old) {
   if (!hot.active) return real_pthread_setcanceltype(type, old);
+  struct hd_thread *t = rt.cur;
   if (type != PTHREAD_CANCEL_DEFERRED && type != PTHREAD_CANCEL_ASYNCHRONOUS) return EINVAL;
-  if (old) *old = rt.cur->cancel.type;
-  rt.cur->cancel.type = type;
+  if (old) *old = t->cancel.type;
+  set_type(t, t->cancel.disabled, type);
+  if (t->cancel.anywhere) hd__cancel_point(HD_CALLER);
   return 0;
 }
+
+/* ---- what libc considers a cancellation point ---- */
+
+#define CONTROL_BLOCK 1024 /* bytes of libc's thread descriptor to look at */
+static struct {
+  size_t at;
+  uint8_t bits;
+} async; /* where it says that the thread is asynchronously cancellable */
+
+void hd__cancel_init(void) {
+  char before[CONTROL_BLOCK];
+  const char *now = (const char *)hd_arch_tp();
+  int old;
+  hd__copy(before, now, sizeof before);
+  if (real_pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old)) return;
+  for (size_t i = 0; i < sizeof before; i++)
+    if (now[i] != before[i]) {
+      async.at = i;
+      async.bits = (uint8_t)(now[i] & ~before[i]);
+    }
+  real_pthread_setcanceltype(old, NULL);
+}
+
+bool hd__libc_cancels(void) { return ((const uint8_t *)hd_arch_tp())[async.at] & async.bits; }
+
+/* ---- cleanup handlers pushed in C ---- */
 
 HD_EXPORT void __pthread_register_cancel(__pthread_unwind_buf_t *buf);
 void __pthread_register_cancel(__pthread_unwind_buf_t *buf) {

@@ -3,19 +3,19 @@
  * A wait is two steps. WAIT releases the mutex and queues the thread. WAKE, enabled once the thread was woken and
  * the mutex is free, reacquires the mutex. Which waiter a signal wakes is a choice. A spurious wake-up (option) is
  * a choice at the WAIT: not to sleep at all. Since the thread can be delayed arbitrarily before its WAKE, that
- * covers a wake-up at any later moment too. With --timeouts=any a timed wait has a step CTIMEOUT in between,
- * enabled until the thread is woken. */
+ * covers a wake-up at any later moment too. A timed wait whose time is over (with --timeouts=any: every one) has a
+ * step CTIMEOUT in between, enabled until the thread is woken. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
-#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 /* The thread no longer waits for the condition: now it waits for its mutex. */
 static void to_mutex(struct hd_thread *t) {
   struct hd_obj *m = t->wait.mutex;
+  t->cancel.at_point = false; /* it was woken: then it returns, and a signal is not lost */
   t->op.kind = HD_OP_WAKE;
   t->op.object = m->addr;
   hd__pend(m, t);
@@ -40,19 +40,25 @@ void hd__time_out(struct hd_thread *t) {
   }
 }
 
-/* With --timeouts=any the thread may give up as long as it has not been woken: that is an operation on the
- * condition. Returns true when it did; either way it waits for its mutex next. */
+/* The running thread has given up. Returns true. */
+static bool leave_queue(struct hd_obj *o, struct hd_thread *t) {
+  hd__event(0);
+  t->timer.expired = false;
+  hd__dequeue(o, t);
+  to_mutex(t);
+  hd__step();
+  return true;
+}
+
+/* The thread may give up as long as it has not been woken: that is an operation on the condition. Returns true when it
+ * did; either way it waits for its mutex next. */
 static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, const struct timespec *at) {
   t->op.kind = HD_OP_CTIMEOUT;
   hd__enable(t);
   hd__step();
   if (t->op.kind == HD_OP_WAKE) return false;
-  hd__event(0);
   hd__early(true, clock, at);
-  hd__dequeue(o, t);
-  to_mutex(t);
-  hd__step();
-  return true;
+  return leave_queue(o, t);
 }
 
 /* Cancelled while it waited: it holds its mutex again when its cleanup handlers run. */
@@ -66,7 +72,7 @@ _Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t p
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
                   uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__touch_object(c, sizeof *c, false, NULL, pc);
   if (!hd__mutex_owned(m)) {
     hd__mutex_not_owned(m, pc);
     return EPERM;
@@ -82,16 +88,18 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   t->wait.mutex = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__disable(t);
   hd__mutex_leave(m);
-  bool early = false, any_time = !spurious && at && hd__any_time(pc);
+  bool early = false, gives = !spurious && at && hd__gives_up(clock, at, pc);
   if (spurious)
     to_mutex(t);
   else
     hd__enqueue(o, t);
-  if (any_time) {
+  if (gives) {
     early = gives_up(o, t, clock, at);
   } else {
     if (at && !spurious) hd__deadline_set(t, clock, at);
     if (hd__step_cancel()) cancel_wait(m, count, pc);
+    if (t->op.kind == HD_OP_CTIMEOUT)
+      early = leave_queue(o, t); /* its time came together with another one's */
   }
   hd__deadline_clear(t);
   bool late = t->timer.expired;
@@ -103,17 +111,26 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
 }
 
 static void wake(struct hd_obj *o, struct hd_thread *t) {
+  if (t->vc.time < rt.cur->vc.time) t->vc.time = rt.cur->vc.time; /* it is not woken before that */
   hd__dequeue(o, t);
   hd__deadline_clear(t);
+  t->timer.expired = false;
   to_mutex(t);
 }
 
+uint64_t hd__late_waiter(const struct hd_thread *t) {
+  if (!t || t->op.kind != HD_OP_CTIMEOUT) return 0;
+  if (t->id >= 64) hd__inexact(HD_INEXACT_EARLY_TIMEOUTS, t->op.pc); /* the operation names only so many */
+  return t->id < 64 ? 1ull << t->id : 0;
+}
+
 int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
-  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__touch_object(c, sizeof *c, false, NULL, pc);
   hd__point_open(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   struct hd_thread *t = o->nqueue ? hd__waiter(o, hd__choose(o->nqueue)) : NULL;
   rt.cur->op.wake.thread = t ? t->id + 1u : 0;
+  rt.cur->op.wake.late = hd__late_waiter(t);
   hd__event(0);
   if (t)
     wake(o, t);
@@ -123,14 +140,23 @@ int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
 }
 
 int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc) {
-  hd__block_check((uint64_t)c, sizeof *c, HD_A_WRITE, pc);
+  hd__touch_object(c, sizeof *c, false, NULL, pc);
   hd__point_open(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   rt.cur->op.wake.count = o->nqueue;
+  for (const struct hd_thread *t = o->queue; t; t = t->wait.next) rt.cur->op.wake.late |= hd__late_waiter(t);
   hd__event(0);
   if (!o->nqueue) o->signals++;
   while (o->nqueue) wake(o, o->queue);
   return 0;
+}
+
+/* Whoever waits already is never woken: libc forgets them too. */
+int hd__cond_init(pthread_cond_t *c, const pthread_condattr_t *a, uint64_t pc) {
+  struct hd_obj *o = hd__init_object(HD_OP_CINIT, c, sizeof *c, 0, pc);
+  o->queue = o->queue_last = NULL;
+  o->nqueue = o->signals = 0;
+  return real_pthread_cond_init(c, a);
 }
 
 int hd__cond_destroy(pthread_cond_t *c, uint64_t pc) {
@@ -148,7 +174,7 @@ static clockid_t clock_of(const pthread_cond_t *c) {
 }
 
 HD_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a) {
-  return real_pthread_cond_init(c, a);
+  return hot.active ? hd__cond_init(c, a, HD_CALLER) : real_pthread_cond_init(c, a);
 }
 
 HD_EXPORT int pthread_cond_destroy(pthread_cond_t *c) {

@@ -3,8 +3,8 @@
  * Hand-written locks use them, and C++ implements waiting for atomics, latches, barriers, semaphores and futures
  * with them. A wait is two steps. FWAIT reads the word and queues the thread atomically. FRETURN comes when it was
  * woken. The word is visible memory from then on, so that every change of it is ordered with that read. Which
- * waiter is woken is a choice. Waiting orders nothing for the race detector: what the program does with the word
- * does. A request to wake more than one but not all wakes all, which a futex may.
+ * waiters are woken is a choice, if not all are. Waiting orders nothing for the race detector: what the program does with
+ * the word does.
  *
  * libc's internal locks use futexes by hand, with a system call instruction of their own: a thread that was
  * preempted in popen holds one. Such a call is an operation only when it waits, or wakes a waiter. Accesses to the
@@ -40,7 +40,7 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
   hd__event(changed ? HD_EV_FAILED : 0);
   if (changed) return -EAGAIN;
   struct hd_obj *o = object(word);
-  bool any_time = until && hd__any_time(pc);
+  bool any_time = until && hd__gives_up(until->clock, until->at, pc);
   t->op = (struct hd_op){
       .kind = any_time ? HD_OP_CTIMEOUT : HD_OP_FRETURN, .thread = t->id, .object = (uint64_t)word, .pc = pc};
   t->wait.bits = bits;
@@ -51,6 +51,7 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
   if (t->op.kind == HD_OP_CTIMEOUT) { /* it was not woken */
     hd__event(0);
     hd__early(true, until->clock, until->at);
+    t->timer.expired = false;
     hd__dequeue(o, t);
     return -ETIMEDOUT;
   }
@@ -62,8 +63,10 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
 }
 
 static void wake_one(struct hd_obj *o, struct hd_thread *t) {
+  if (t->vc.time < rt.cur->vc.time) t->vc.time = rt.cur->vc.time; /* it is not woken before that */
   hd__dequeue(o, t);
   hd__deadline_clear(t);
+  t->timer.expired = false;
   t->op.kind = HD_OP_FRETURN;
   hd__enable(t);
 }
@@ -77,21 +80,73 @@ static struct hd_thread *listener(const struct hd_obj *o, uint32_t bits, unsigne
   return NULL;
 }
 
+#define SUBSETS 1000 /* of the waiters that are tried */
+#define NAMED 64     /* threads that fit into the operation */
+
+/* n of m, at most SUBSETS + 1. */
+static unsigned subsets(unsigned m, unsigned n) {
+  uint64_t c = 1;
+  if (n > m - n) n = m - n;
+  for (unsigned i = 1; i <= n && c <= SUBSETS; i++) c = c * (m - n + i) / i;
+  return c > SUBSETS ? SUBSETS + 1 : (unsigned)c;
+}
+
+/* The k-th set of n of those m waiters that listen, in the order of their numbers. */
+static uint64_t subset(const struct hd_obj *o, uint32_t bits, unsigned m, unsigned n, unsigned k) {
+  uint64_t set = 0;
+  for (unsigned i = 0; n; i++, m--) {
+    unsigned with = subsets(m - 1, n - 1); /* those that contain the next one come first */
+    if (k < with) {
+      set |= 1ull << listener(o, bits, i)->id;
+      n--;
+    } else {
+      k -= with;
+    }
+  }
+  return set;
+}
+
+/* Wakes more than one, but perhaps not all of them. */
+static long wake_some(uint32_t *word, unsigned n, uint32_t bits, uint64_t pc) {
+  hd__point_open(HD_OP_FWAKESOME, (uint64_t)word, 0, pc);
+  struct hd_obj *o = object(word);
+  unsigned all = 0;
+  while (listener(o, bits, all)) all++;
+  if (n > all) n = all;
+  unsigned of = subsets(all, n);
+  if (of > SUBSETS) hd__inexact(HD_INEXACT_FUTEX_BITS, pc);
+  uint64_t set = subset(o, bits, all, n, hd__choose(of > SUBSETS ? SUBSETS : of));
+  rt.cur->op.wake.count = n;
+  rt.cur->op.wake.set = set;
+  for (unsigned i = 0; i < NAMED; i++)
+    if (set >> i & 1) rt.cur->op.wake.late |= hd__late_waiter(&rt.thread[i]);
+  hd__event(0);
+  if (!n) o->signals++;
+  for (unsigned i = 0; i < NAMED; i++)
+    if (set >> i & 1) wake_one(o, &rt.thread[i]);
+  return n;
+}
+
 /* Wakes up to n; returns how many. */
 static long wake(uint32_t *word, long n, uint32_t bits, uint64_t pc) {
   if (!bits) return -EINVAL;
   if (n <= 0) return 0;
+  bool surely_all = n >= HD_MAX_THREADS && bits == ~0u;
+  if (n > 1 && !surely_all && rt.nthreads <= NAMED)
+    return wake_some(word, n < NAMED ? (unsigned)n : NAMED, bits, pc);
   hd__point_open(n == 1 ? HD_OP_FWAKE : HD_OP_FWAKEALL, (uint64_t)word, 0, pc);
   struct hd_obj *o = object(word);
   unsigned all = 0;
   while (listener(o, bits, all)) all++;
-  if (all != o->nqueue && n > 1)
+  if (n > 1 && (all != o->nqueue || n < (long)all))
     hd__inexact(HD_INEXACT_FUTEX_BITS, pc); /* the search takes it for a wake of all */
   struct hd_thread *one = n == 1 && all ? listener(o, bits, hd__choose(all)) : NULL;
   if (n == 1)
     rt.cur->op.wake.thread = one ? one->id + 1u : 0;
   else
     rt.cur->op.wake.count = all;
+  rt.cur->op.wake.late = hd__late_waiter(one);
+  for (unsigned i = 0; n > 1 && i < all; i++) rt.cur->op.wake.late |= hd__late_waiter(listener(o, bits, i));
   hd__event(0);
   if (!all) o->signals++;
   if (one) wake_one(o, one);
@@ -99,6 +154,9 @@ static long wake(uint32_t *word, long n, uint32_t bits, uint64_t pc) {
   while ((one = listener(o, bits, 0))) wake_one(o, one);
   return n < (long)all ? n : (long)all;
 }
+
+/* The kernel wakes one also when none is asked for. */
+static long at_least_one(long n) { return n < 1 ? 1 : n; }
 
 /* Wakes n waiters of one word, and moves up to m more to the other. */
 static long requeue(uint32_t *from, long n, long m, uint32_t *to, uint64_t pc) {
@@ -193,13 +251,14 @@ static long do_futex(const long *a, uint64_t pc) {
       }
       return wait(word, (uint32_t)a[2], ~0u, time ? &until : NULL, pc);
     case FUTEX_WAIT_BITSET: return wait(word, (uint32_t)a[2], (uint32_t)a[5], time ? &until : NULL, pc);
-    case FUTEX_WAKE: return wake(word, (int)a[2], ~0u, pc);
-    case FUTEX_WAKE_BITSET: return wake(word, (int)a[2], (uint32_t)a[5], pc);
+    case FUTEX_WAKE: return wake(word, at_least_one((int)a[2]), ~0u, pc);
+    case FUTEX_WAKE_BITSET: return wake(word, at_least_one((int)a[2]), (uint32_t)a[5], pc);
     case FUTEX_CMP_REQUEUE:
       hd__access_slow((uint64_t)word, 4, HD_A_ATOMIC, pc);
       if (*word != (uint32_t)a[5]) return -EAGAIN; /* fall through */
     case FUTEX_REQUEUE: return requeue(word, (int)a[2], (int)a[3], second, pc);
-    case FUTEX_WAKE_OP: return wake_op(word, (int)a[2], second, (int)a[3], (uint32_t)a[5], pc);
+    case FUTEX_WAKE_OP:
+      return wake_op(word, at_least_one((int)a[2]), second, at_least_one((int)a[3]), (uint32_t)a[5], pc);
     case FUTEX_LOCK_PI: until.clock = CLOCK_REALTIME; return lock_pi(word, true, time ? &until : NULL, pc);
     case 13 /* FUTEX_LOCK_PI2 */: return lock_pi(word, true, time ? &until : NULL, pc);
     case FUTEX_TRYLOCK_PI: return lock_pi(word, false, NULL, pc);

@@ -1,4 +1,4 @@
-/* io.c: memory that input and output access, and the locks of streams. Runs in the tested process.
+/* io.c: memory that input and output access. Runs in the tested process.
  *
  * sysguard.c and kernel/io.c serve the system calls themselves, whoever makes them. These wrappers add what only a
  * call by name shows: which memory of the program is read or written. libc's own calls, from inside stdio, do not
@@ -9,7 +9,6 @@
 #include <sys/uio.h>
 
 #include "runtime/core/core.h"
-#include "runtime/core/objects.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -95,6 +94,10 @@ HD_EXPORT ssize_t recvfrom(int fd, void *buf, size_t n, int flags, struct sockad
   hd__real_init();
   ssize_t r = real_recvfrom(fd, buf, n, flags, from, len);
   if (hot.active && r > 0) touch(buf, (size_t)r < n ? (size_t)r : n, WRITES, HD_CALLER);
+  if (hot.active && r >= 0 && from) {
+    touch(len, sizeof *len, WRITES, HD_CALLER);
+    touch(from, *len, WRITES, HD_CALLER);
+  }
   return r;
 }
 
@@ -117,25 +120,4 @@ HD_EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeou
   int r = real_epoll_wait(fd, events, max, timeout);
   if (hot.active && r > 0) touch(events, (size_t)r * sizeof *events, WRITES, HD_CALLER);
   return r;
-}
-
-/* ---- streams: libc's lock does the work; its holder is ordered after the previous one ---- */
-
-HD_EXPORT void flockfile(FILE *f) {
-  hd__real_init();
-  real_flockfile(f);
-  if (hot.active) hd__acquire(&hd__obj((uint64_t)f, HD_OBJ_STREAM)->vc);
-}
-
-HD_EXPORT int ftrylockfile(FILE *f) {
-  hd__real_init();
-  int e = real_ftrylockfile(f);
-  if (hot.active && !e) hd__acquire(&hd__obj((uint64_t)f, HD_OBJ_STREAM)->vc);
-  return e;
-}
-
-HD_EXPORT void funlockfile(FILE *f) {
-  hd__real_init();
-  if (hot.active) hd__release(&hd__obj((uint64_t)f, HD_OBJ_STREAM)->vc);
-  real_funlockfile(f);
 }

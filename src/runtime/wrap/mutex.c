@@ -43,7 +43,14 @@ static int take(struct hd_obj *o, pthread_mutex_t *m, uint64_t pc) {
   o->site = hd__site_here(pc);
   hd__disable_pending(o, t);
   hd__acquire(&o->vc);
+  o->seen = t->vc.time;
   return died ? EOWNERDEAD : 0;
+}
+
+/* The running thread finds that somebody has it. That orders no memory, but it is later than the lock was taken. */
+static void see_taken(const struct hd_obj *o, const pthread_mutex_t *m) {
+  if (o->seen > rt.cur->vc.time) rt.cur->vc.time = o->seen;
+  hd__spin_read((uint64_t)&m->__data.__lock, sizeof m->__data.__lock);
 }
 
 static bool owned(const pthread_mutex_t *m) {
@@ -71,8 +78,14 @@ static void report_owner(unsigned kind, pthread_mutex_t *m, uint64_t pc, const c
                   kind == HD_KIND_DOUBLE_LOCK ? HD_OP_LOCK : HD_OP_UNLOCK, pc, text);
 }
 
-/* Relocking: returns true when the caller is done, with its result in *e. */
-static bool again(pthread_mutex_t *m, int *e, uint64_t pc) {
+static void not_owner(pthread_mutex_t *m, uint64_t pc) {
+  report_owner(HD_KIND_NOT_OWNER, m, pc,
+               m->__data.__lock ? "another thread holds this mutex" : "no thread holds this mutex");
+  hd__inexact(HD_INEXACT_NOT_OWNER, pc); /* the search assumes that what is held stays held */
+}
+
+/* Relocking: returns true when the caller is done, with its result in *e. One with a time limit just times out. */
+static bool again(pthread_mutex_t *m, bool timed, int *e, uint64_t pc) {
   if (!owned(m)) return false;
   if (type_of(m) == PTHREAD_MUTEX_RECURSIVE) {
     *e = m->__data.__count == 0xffffffffu ? EAGAIN : 0;
@@ -83,14 +96,15 @@ static bool again(pthread_mutex_t *m, int *e, uint64_t pc) {
     *e = EDEADLK;
     return true;
   }
-  report_owner(HD_KIND_DOUBLE_LOCK, m, pc, "the thread holds this mutex already and will wait for itself");
+  if (!timed)
+    report_owner(HD_KIND_DOUBLE_LOCK, m, pc, "the thread holds this mutex already and will wait for itself");
   return false;
 }
 
 int hd__mutex_lock(pthread_mutex_t *m, uint64_t pc) {
   int e = 0;
   touch(m, pc);
-  if (again(m, &e, pc)) return e;
+  if (again(m, false, &e, pc)) return e;
   if (owned(m) && !(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__request(o, HD_OP_LOCK, !m->__data.__lock, NULL, pc);
@@ -101,18 +115,20 @@ int hd__mutex_lock(pthread_mutex_t *m, uint64_t pc) {
 int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc) {
   int e = 0;
   touch(m, pc);
-  if (again(m, &e, pc)) return e;
-  if (hd__bad_time(at)) return EINVAL;
+  if (again(m, true, &e, pc)) return e;
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  bool late;
-  if (hd__any_time(pc)) {
+  bool late, bad = hd__bad_time(at); /* which matters only if it would have to wait */
+  if (bad || hd__at_once(clock, at, pc)) {
+    if (hd__spin_check((uint64_t)&m->__data.__lock, HD_SPIN_OTHER, pc)) return bad ? EINVAL : ETIMEDOUT;
     hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
-    late = hd__early(m->__data.__lock, clock, at);
+    late = bad ? m->__data.__lock != 0 : hd__early(m->__data.__lock, clock, at);
   } else {
-    late = hd__request(o, HD_OP_TIMEDLOCK, !m->__data.__lock, &(struct hd_until){clock, at}, pc);
+    late = hd__request(o, HD_OP_TIMEDLOCK, !m->__data.__lock, &(struct hd_until){clock, at}, pc) &&
+           m->__data.__lock;
   }
   hd__event(late || lost(m) ? HD_EV_FAILED : 0);
-  return late ? ETIMEDOUT : lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
+  if (late) see_taken(o, m);
+  return late ? (bad ? EINVAL : ETIMEDOUT) : lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
 }
 
 int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc) {
@@ -126,25 +142,32 @@ int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc) {
   hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
   bool busy = m->__data.__lock;
   hd__event(busy || lost(m) ? HD_EV_FAILED : 0);
-  if (busy) hd__spin_read((uint64_t)&m->__data.__lock, sizeof m->__data.__lock);
+  if (busy) see_taken(o, m);
   return busy ? EBUSY : lost(m) ? ENOTRECOVERABLE : take(o, m, pc);
 }
 
 int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc) {
   touch(m, pc);
-  if (!owned(m)) {
+  bool mine = owned(m);
+  if (!mine) {
     if (type_of(m) == PTHREAD_MUTEX_RECURSIVE || type_of(m) == PTHREAD_MUTEX_ERRORCHECK || robust(m))
       return EPERM;
-    report_owner(HD_KIND_NOT_OWNER, m, pc,
-                 m->__data.__lock ? "another thread holds this mutex" : "no thread holds this mutex");
-    hd__inexact(HD_INEXACT_NOT_OWNER, pc); /* the search assumes that what is held stays held */
+    not_owner(m, pc);
   } else if (type_of(m) == PTHREAD_MUTEX_RECURSIVE && --m->__data.__count > 0) {
     return 0;
   }
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   hd__point(HD_OP_UNLOCK, (uint64_t)m, 0, pc);
+  if (HD_UNLIKELY(mine && !owned(m))) not_owner(m, pc); /* it was initialised again meanwhile */
   give(o, m);
   return 0;
+}
+
+int hd__mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a, uint64_t pc) {
+  struct hd_obj *o = hd__init_object(HD_OP_MINIT, m, sizeof *m, 0, pc);
+  int e = real_pthread_mutex_init(m, a);
+  hd__enable_pending(o);
+  return e;
 }
 
 int hd__mutex_destroy(pthread_mutex_t *m, uint64_t pc) {
@@ -188,7 +211,7 @@ int hd__mutex_return(pthread_mutex_t *m, uint64_t pc) {
 /* ---- the functions themselves ---- */
 
 HD_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) {
-  return real_pthread_mutex_init(m, a);
+  return hot.active ? hd__mutex_init(m, a, HD_CALLER) : real_pthread_mutex_init(m, a);
 }
 
 HD_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m) {
@@ -215,12 +238,14 @@ int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m) {
   return HD_LIKELY(hot.active) ? hd__mutex_trylock(m, HD_CALLER) : real_pthread_mutex_trylock(m);
 }
 
-HD_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *at) {
+int HD_IN(pthread_mutex_timedlock)(pthread_mutex_t *m, const struct timespec *at);
+int HD_IN(pthread_mutex_timedlock)(pthread_mutex_t *m, const struct timespec *at) {
   return hot.active ? hd__mutex_lock_until(m, CLOCK_REALTIME, at, HD_CALLER)
                     : real_pthread_mutex_timedlock(m, at);
 }
 
-HD_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const struct timespec *at) {
+int HD_IN(pthread_mutex_clocklock)(pthread_mutex_t *m, clockid_t clock, const struct timespec *at);
+int HD_IN(pthread_mutex_clocklock)(pthread_mutex_t *m, clockid_t clock, const struct timespec *at) {
   return hot.active ? hd__mutex_lock_until(m, clock, at, HD_CALLER)
                     : real_pthread_mutex_clocklock(m, clock, at);
 }

@@ -39,14 +39,15 @@ static void end(uint64_t addr, bool done, uint64_t pc) {
 
 struct once_call {
   pthread_once_t *once;
+  uint64_t pc;
   bool done;
 };
 
-/* The routine may leave by an exception or pthread_exit: then the next caller retries. */
+/* The routine may leave by an exception, a cancellation or pthread_exit: then the next caller retries. */
 static void once_over(struct once_call *c) {
   if (hot.active && !c->done) {
     *c->once = ONCE_NEW;
-    end((uint64_t)c->once, false, HD_CALLER);
+    end((uint64_t)c->once, false, c->pc);
   }
 }
 
@@ -54,7 +55,7 @@ int hd__once(pthread_once_t *once, void (*fn)(void), uint64_t pc) {
   struct hd_obj *o = enter((uint64_t)once, pc, (const uint8_t *)once, ONCE_DONE);
   if (*once == ONCE_DONE) return 0;
   begin(o, pc);
-  __attribute__((cleanup(once_over))) struct once_call call = {once, false};
+  __attribute__((cleanup(once_over))) struct once_call call = {once, pc, false};
   *once = ONCE_BUSY;
   fn();
   *once = ONCE_DONE;

@@ -1,10 +1,13 @@
 /* rwlock.c: read-write locks. Runs in the tested process.
  *
  * The lock's own memory, in libc's fields, has the number of readers, or WRITING. Which threads the readers are,
- * and how often each holds the lock, is recorded here. There is no queue and no preference: any thread that can
- * take the lock may be the next, so the schedules include those of every preference. The one exception: with
- * PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP a recursive reader waits while a writer waits; here it gets the lock
- * at once. */
+ * and how often each holds the lock, is recorded here. There is no queue: any thread that can take the lock may be the
+ * next, so the schedules include those of every preference.
+ *
+ * With PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP a reader waits while a writer waits, also one that has the lock
+ * already. Such a lock has a gate, a read-write lock of its own at the next address: a writer holds it while it waits for the
+ * lock, and a reader passes through it first. Nobody can tell a reader that has passed from one that has the lock, or a
+ * writer that waits at the gate from one that has not come yet. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
@@ -40,16 +43,78 @@ static struct hd_holder *reader(const struct hd_obj *o, unsigned thread) {
 
 static bool can(pthread_rwlock_t *l, bool write) { return write ? !*state(l) : !(*state(l) & WRITING); }
 
+static bool has_gate(const pthread_rwlock_t *l) {
+  return l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+}
+
 /* The state has changed: enables or disables those that request the lock. */
-static void refresh(struct hd_obj *o, pthread_rwlock_t *l) {
+static void enable_if(struct hd_obj *o, bool readers, bool writers) {
   for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
     bool write = hd_op_effect(t->op.kind, 0) == HD_EFF_ACQUIRE;
     if (t == rt.cur || t->timer.expired) continue;
-    if (can(l, write))
+    if (write ? writers : readers)
       hd__enable(t);
     else
       hd__disable(t);
   }
+}
+
+static void refresh(struct hd_obj *o, pthread_rwlock_t *l) { enable_if(o, can(l, false), can(l, true)); }
+
+/* ---- the gate of a lock that prefers writers; it orders no memory ---- */
+
+static struct hd_obj *gate_of(pthread_rwlock_t *l) { return hd__obj((uint64_t)l + 1, HD_OBJ_RWLOCK); }
+
+/* Requests an operation that enters the gate, or the lock: returns true when its time was over. */
+static bool request(struct hd_obj *o, bool write, bool can_now, const struct hd_until *until, uint64_t pc) {
+  if (!until) return hd__request(o, write ? HD_OP_WRLOCK : HD_OP_RDLOCK, can_now, NULL, pc);
+  return hd__request(o, write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK, can_now, until, pc);
+}
+
+static bool gate_free(const struct hd_obj *g, bool write) {
+  return g->owner == HD_NOBODY && !(write && g->count);
+}
+
+/* A reader is in it, and leaves it again. */
+static void pass_gate(struct hd_obj *g, uint64_t pc) {
+  g->count++;
+  enable_if(g, true, false);
+  hd__point(HD_OP_RDUNLOCK, g->addr, 0, pc);
+  g->count--;
+  enable_if(g, gate_free(g, false), gate_free(g, true));
+}
+
+/* Returns false when the time was over. */
+static bool enter_gate(pthread_rwlock_t *l, bool write, const struct hd_until *until, uint64_t pc) {
+  struct hd_obj *g = gate_of(l);
+  bool late = request(g, write, gate_free(g, write), until, pc) && !gate_free(g, write);
+  hd__event(late ? HD_EV_FAILED : 0);
+  if (late) return false;
+  if (write) {
+    g->owner = rt.cur->id;
+    g->site = hd__site_here(pc);
+    enable_if(g, false, false);
+  } else {
+    pass_gate(g, pc);
+  }
+  return true;
+}
+
+static void leave_gate(pthread_rwlock_t *l, uint64_t pc) {
+  struct hd_obj *g = gate_of(l);
+  hd__point(HD_OP_WRUNLOCK, g->addr, 0, pc);
+  g->owner = HD_NOBODY;
+  enable_if(g, true, true);
+}
+
+/* A reader that does not wait: returns false when a writer is in its way. */
+static bool try_gate(pthread_rwlock_t *l, uint64_t pc) {
+  struct hd_obj *g = gate_of(l);
+  hd__point_open(HD_OP_TRYRDLOCK, g->addr, 0, pc);
+  bool busy = g->owner != HD_NOBODY;
+  hd__event(busy ? HD_EV_FAILED : 0);
+  if (!busy) pass_gate(g, pc);
+  return !busy;
 }
 
 static void take(struct hd_obj *o, pthread_rwlock_t *l, bool write, uint64_t pc) {
@@ -71,47 +136,64 @@ static void take(struct hd_obj *o, pthread_rwlock_t *l, bool write, uint64_t pc)
     h->site = hd__site_here(pc);
   }
   refresh(o, l);
+  o->seen = t->vc.time;
   hd__acquire(&o->vc);
   if (write) hd__acquire(&o->before);
 }
 
-/* The thread holds the lock already: returns true when that decides, with the result in *e. */
-static bool again(struct hd_obj *o, bool write, bool try, int *e, uint64_t pc) {
+/* The thread holds the lock already: returns true when that decides, with the result in *e. A reader that wants to write
+ * waits for itself: that is a deadlock, unless it gives up. */
+static bool again(struct hd_obj *o, bool write, bool try, int *e) {
   struct hd_holder *h = reader(o, rt.cur->id);
   if (o->owner == rt.cur->id) {
     *e = try ? EBUSY : EDEADLK;
     return true;
   }
-  if (!h || !h->count) return false;
-  if (!write) {
-    h->count++;
-    *e = 0;
-    return true;
-  }
-  if (!try)
-    hd__report_lock(HD_KIND_DOUBLE_LOCK, o, HD_OP_WRLOCK, pc,
-                    "the thread holds this lock for reading and will wait for itself");
-  if (!try && !(rt.config->ignore >> HD_KIND_DOUBLE_LOCK & 1)) hd__thread_stop();
-  return false;
+  if (!h || !h->count || write) return false;
+  h->count++;
+  *e = 0;
+  return true;
+}
+
+/* The running thread finds that it cannot have the lock. */
+static void see_taken(const struct hd_obj *o, pthread_rwlock_t *l) {
+  if (o->seen > rt.cur->vc.time) rt.cur->vc.time = o->seen;
+  hd__spin_read((uint64_t)state(l), sizeof *state(l));
+}
+
+/* Takes the lock if that is possible at once. */
+static int take_at_once(struct hd_obj *o, pthread_rwlock_t *l, bool write, int busy, uint64_t pc) {
+  hd__point_open(write ? HD_OP_TRYWRLOCK : HD_OP_TRYRDLOCK, (uint64_t)l, 0, pc);
+  bool cannot = !can(l, write);
+  hd__event(cannot ? HD_EV_FAILED : 0);
+  if (cannot)
+    see_taken(o, l);
+  else
+    take(o, l, write, pc);
+  return cannot ? busy : 0;
 }
 
 static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *until, uint64_t pc) {
   int e = 0;
   touch(l, pc);
   struct hd_obj *o = object(l);
-  if (again(o, write, false, &e, pc)) return e;
-  bool late;
-  if (until && hd__any_time(pc)) {
-    hd__point_open(write ? HD_OP_TRYWRLOCK : HD_OP_TRYRDLOCK, (uint64_t)l, 0, pc);
-    late = hd__early(!can(l, write), until->clock, until->at);
-  } else if (until)
-    late = hd__request(o, write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK, can(l, write), until, pc);
-  else
-    late = hd__request(o, write ? HD_OP_WRLOCK : HD_OP_RDLOCK, can(l, write), NULL, pc);
+  bool gate = has_gate(l), at_once = until && hd__at_once(until->clock, until->at, pc);
+  if (o->owner == rt.cur->id) return EDEADLK;
+  if (at_once && hd__spin_check((uint64_t)state(l), HD_SPIN_OTHER, pc)) return ETIMEDOUT;
+  if (gate && at_once && !write && !try_gate(l, pc))
+    return hd__early(true, until->clock, until->at), ETIMEDOUT;
+  if (gate && !at_once && !enter_gate(l, write, until, pc)) return ETIMEDOUT;
+  if (again(o, write, false, &e)) return e;
+  if (at_once) {
+    e = take_at_once(o, l, write, ETIMEDOUT, pc);
+    hd__early(e != 0, until->clock, until->at);
+    return e;
+  }
+  bool late = request(o, write, can(l, write), until, pc) && !can(l, write);
   hd__event(late ? HD_EV_FAILED : 0);
-  if (late) return ETIMEDOUT;
-  take(o, l, write, pc);
-  return 0;
+  if (!late) take(o, l, write, pc);
+  if (gate && write) leave_gate(l, pc);
+  return late ? ETIMEDOUT : 0;
 }
 
 static int lock_until(pthread_rwlock_t *l, bool write, clockid_t clock, const struct timespec *at,
@@ -124,17 +206,11 @@ static int try_for(pthread_rwlock_t *l, bool write, uint64_t pc) {
   int e = 0;
   touch(l, pc);
   struct hd_obj *o = object(l);
-  if (again(o, write, true, &e, pc)) return e;
+  if (o->owner == rt.cur->id) return EBUSY;
   if (hd__spin_check((uint64_t)state(l), HD_SPIN_OTHER, pc)) return EBUSY;
-  hd__point_open(write ? HD_OP_TRYWRLOCK : HD_OP_TRYRDLOCK, (uint64_t)l, 0, pc);
-  bool busy = !can(l, write);
-  hd__event(busy ? HD_EV_FAILED : 0);
-  if (busy) {
-    hd__spin_read((uint64_t)state(l), sizeof *state(l));
-    return EBUSY;
-  }
-  take(o, l, write, pc);
-  return 0;
+  if (!write && has_gate(l) && !try_gate(l, pc)) return EBUSY;
+  if (again(o, write, true, &e)) return e;
+  return take_at_once(o, l, write, EBUSY, pc);
 }
 
 static int unlock(pthread_rwlock_t *l, uint64_t pc) {
@@ -166,7 +242,12 @@ static int unlock(pthread_rwlock_t *l, uint64_t pc) {
 }
 
 HD_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *a) {
-  return real_pthread_rwlock_init(l, a);
+  if (!hot.active) return real_pthread_rwlock_init(l, a);
+  struct hd_obj *o = hd__init_object(HD_OP_RWINIT, l, sizeof *l, 0, HD_CALLER);
+  o->holders = NULL;
+  int e = real_pthread_rwlock_init(l, a);
+  refresh(o, l);
+  return e;
 }
 
 HD_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l) {
@@ -192,22 +273,26 @@ HD_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l) {
   return hot.active ? lock_for(l, true, NULL, HD_CALLER) : real_pthread_rwlock_wrlock(l);
 }
 
-HD_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *at) {
+int HD_IN(pthread_rwlock_timedrdlock)(pthread_rwlock_t *l, const struct timespec *at);
+int HD_IN(pthread_rwlock_timedrdlock)(pthread_rwlock_t *l, const struct timespec *at) {
   return hot.active ? lock_until(l, false, CLOCK_REALTIME, at, HD_CALLER)
                     : real_pthread_rwlock_timedrdlock(l, at);
 }
 
-HD_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *at) {
+int HD_IN(pthread_rwlock_timedwrlock)(pthread_rwlock_t *l, const struct timespec *at);
+int HD_IN(pthread_rwlock_timedwrlock)(pthread_rwlock_t *l, const struct timespec *at) {
   return hot.active ? lock_until(l, true, CLOCK_REALTIME, at, HD_CALLER)
                     : real_pthread_rwlock_timedwrlock(l, at);
 }
 
-HD_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at) {
+int HD_IN(pthread_rwlock_clockrdlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at);
+int HD_IN(pthread_rwlock_clockrdlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at) {
   return hot.active ? lock_until(l, false, clock, at, HD_CALLER)
                     : real_pthread_rwlock_clockrdlock(l, clock, at);
 }
 
-HD_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at) {
+int HD_IN(pthread_rwlock_clockwrlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at);
+int HD_IN(pthread_rwlock_clockwrlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at) {
   return hot.active ? lock_until(l, true, clock, at, HD_CALLER)
                     : real_pthread_rwlock_clockwrlock(l, clock, at);
 }

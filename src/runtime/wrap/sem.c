@@ -14,6 +14,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 /* libc's layout: the value, waiters (unused here), and two words; initialisation writes the first of them. */
@@ -63,11 +64,13 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
   hd__test_cancel();
   struct hd_obj *o = touch(s, pc);
   bool late;
-  if (until && hd__any_time(pc)) {
-    hd__point_open(HD_OP_SEMTRYWAIT, (uint64_t)s, 0, pc);
+  if (until && hd__at_once(until->clock, until->at, pc)) {
+    if (hd__spin_check((uint64_t)s, HD_SPIN_OTHER, pc)) return fail(ETIMEDOUT);
+    hd__point_cancel(HD_OP_SEMTRYWAIT, (uint64_t)s, pc);
     late = hd__early(!of(s)->value, until->clock, until->at);
+    if (late) hd__spin_read((uint64_t)s, sizeof of(s)->value);
   } else if (until)
-    late = hd__request_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc);
+    late = hd__request_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc) && !of(s)->value;
   else
     late = hd__request_cancel(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);
   event(s, late ? HD_EV_FAILED : 0);
@@ -114,8 +117,18 @@ static int value(sem_t *s, int *out, uint64_t pc) {
     event(s, 0);
   }
   hd__spin_read((uint64_t)s, sizeof of(s)->value);
-  *out = (int)of(s)->value;
+  int v = (int)of(s)->value;
+  hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, pc);
+  *out = v;
   return 0;
+}
+
+static int init(sem_t *s, int shared, unsigned initial, uint64_t pc) {
+  if (initial > MOST) return fail(EINVAL);
+  struct hd_obj *o = hd__init_object(HD_OP_SEMINIT, s, sizeof *s, initial, pc);
+  int e = real_sem_init(s, shared, initial);
+  refresh(o, s);
+  return e;
 }
 
 static int destroy(sem_t *s, uint64_t pc) {
@@ -228,17 +241,21 @@ HD_EXPORT int sem_unlink(const char *name) {
 
 /* ---- the other functions ---- */
 
-HD_EXPORT int sem_init(sem_t *s, int shared, unsigned initial) { return real_sem_init(s, shared, initial); }
+HD_EXPORT int sem_init(sem_t *s, int shared, unsigned initial) {
+  return hot.active ? init(s, shared, initial, HD_CALLER) : real_sem_init(s, shared, initial);
+}
 
 HD_EXPORT int sem_destroy(sem_t *s) { return hot.active ? destroy(s, HD_CALLER) : real_sem_destroy(s); }
 
 HD_EXPORT int sem_wait(sem_t *s) { return hot.active ? wait(s, NULL, HD_CALLER) : real_sem_wait(s); }
 
-HD_EXPORT int sem_timedwait(sem_t *s, const struct timespec *at) {
+int HD_IN(sem_timedwait)(sem_t *s, const struct timespec *at);
+int HD_IN(sem_timedwait)(sem_t *s, const struct timespec *at) {
   return hot.active ? wait_until(s, CLOCK_REALTIME, at, HD_CALLER) : real_sem_timedwait(s, at);
 }
 
-HD_EXPORT int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *at) {
+int HD_IN(sem_clockwait)(sem_t *s, clockid_t clock, const struct timespec *at);
+int HD_IN(sem_clockwait)(sem_t *s, clockid_t clock, const struct timespec *at) {
   return hot.active ? wait_until(s, clock, at, HD_CALLER) : real_sem_clockwait(s, clock, at);
 }
 

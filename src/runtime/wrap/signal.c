@@ -131,18 +131,23 @@ HD_EXPORT int sigpending(sigset_t *set) {
 /* Returns the signal, or 0 when the time was over. */
 static int wait_for(const sigset_t *set, const struct timespec *limit, uint64_t pc) {
   struct hd_thread *t = rt.cur;
+  uint64_t ns =
+      limit && limit->tv_sec >= 0 ? (uint64_t)limit->tv_sec * 1000000000ull + (uint64_t)limit->tv_nsec : 0;
+  bool look = limit && (!ns || hd__any_time(pc)); /* without waiting */
   hd__test_cancel();
-  t->op = (struct hd_op){.kind = HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
+  t->op = (struct hd_op){
+      .kind = look ? HD_OP_SIGPOLL : HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
   t->sig.waits = bits_of(set);
-  if (limit) hd__deadline_in(t, (uint64_t)limit->tv_sec * 1000000000ull + (uint64_t)limit->tv_nsec);
-  if (!(t->sig.pending & t->sig.waits)) hd__disable(t);
+  if (limit && !look) hd__deadline_in(t, ns);
+  if (!look && !(t->sig.pending & t->sig.waits)) hd__disable(t);
   bool cancelled = hd__step_cancel();
   hd__deadline_clear(t);
   t->sig.waits = 0;
   if (cancelled) hd__cancel();
-  bool late = t->timer.expired;
+  bool late = (look || t->timer.expired) && !(t->sig.pending & bits_of(set));
   t->timer.expired = false;
   hd__event(late ? HD_EV_FAILED : 0);
+  if (look && late && ns) hd__early_in(ns);
   uint64_t got = t->sig.pending & bits_of(set);
   if (!got) return 0;
   int sig = __builtin_ctzll(got) + 1;
@@ -180,7 +185,7 @@ long hd__signal_suspend(const sigset_t *mask, uint64_t pc) {
     if (!(t->sig.pending & t->sig.waits)) hd__disable(t);
     bool cancelled = hd__step_cancel();
     t->sig.waits = 0;
-    if (cancelled) hd__syscall_cancelled();
+    if (cancelled) hd__cancel();
     hd__event(0);
     t->sig.mask = during;
     hd__signals_deliver();

@@ -71,7 +71,11 @@ static int unlock(pthread_spinlock_t *l, uint64_t pc) {
 }
 
 HD_EXPORT int pthread_spin_init(pthread_spinlock_t *l, int shared) {
-  return real_pthread_spin_init(l, shared);
+  struct hd_obj *o =
+      hot.active ? hd__init_object(HD_OP_MINIT, (const void *)l, sizeof *l, 0, HD_CALLER) : NULL;
+  int e = real_pthread_spin_init(l, shared);
+  if (o) hd__enable_pending(o);
+  return e;
 }
 
 HD_EXPORT int pthread_spin_destroy(pthread_spinlock_t *l) {

@@ -10,6 +10,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/record.h"
+#include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -36,7 +37,12 @@ void hd__keys_begin(void) {
   nkeys = nkeys_mark;
 }
 
+/* All keys are one piece of state: which number a new one gets depends on the others. */
 HD_EXPORT int pthread_key_create(pthread_key_t *key, void (*dtor)(void *)) {
+  if (hot.active) {
+    hd__access_range((uint64_t)key, sizeof *key, HD_A_WRITE, HD_CALLER);
+    hd__change(HD_STATE_KEY, 0, HD_CALLER);
+  }
   int e = real_pthread_key_create(key, dtor);
   if (!e && *key < PTHREAD_KEYS_MAX) {
     key_dtor[*key] = dtor;
@@ -46,8 +52,19 @@ HD_EXPORT int pthread_key_create(pthread_key_t *key, void (*dtor)(void *)) {
 }
 
 HD_EXPORT int pthread_key_delete(pthread_key_t key) {
+  hd__change(HD_STATE_KEY, 0, HD_CALLER);
   if (key < PTHREAD_KEYS_MAX) key_dtor[key] = NULL;
   return real_pthread_key_delete(key);
+}
+
+HD_EXPORT void *pthread_getspecific(pthread_key_t key) {
+  hd__lookup(HD_STATE_KEY, 0, HD_CALLER);
+  return real_pthread_getspecific(key);
+}
+
+HD_EXPORT int pthread_setspecific(pthread_key_t key, const void *value) {
+  hd__lookup(HD_STATE_KEY, 0, HD_CALLER);
+  return real_pthread_setspecific(key, value);
 }
 
 /* C++ thread_local objects: libstdc++ registers their destructors here. */
@@ -71,12 +88,13 @@ void hd__run_tls_dtors(struct hd_thread *t) {
 
 static void run_thread_dtors(struct hd_thread *t) {
   hd__run_tls_dtors(t);
+  if (nkeys) hd__lookup(HD_STATE_KEY, 0, 0);
   for (int round = 0; nkeys && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
     bool any = false;
     for (unsigned k = 0; k < PTHREAD_KEYS_MAX; k++) {
       void *v;
-      if (key_dtor[k] && (v = pthread_getspecific(k))) {
-        pthread_setspecific(k, NULL);
+      if (key_dtor[k] && (v = real_pthread_getspecific(k))) {
+        real_pthread_setspecific(k, NULL);
         any = true;
         key_dtor[k](v);
       }
@@ -94,6 +112,7 @@ _Noreturn void hd__thread_exit(void *ret) {
   t->exit.begun = true;
   hot.call = t->calls;
   hd__mutexes_abandon();
+  hd__streams_abandon();
   t->section = 0;
   hd__section_leave();
   hd__point_open(HD_OP_EXIT, t->id, 0, 0);
@@ -129,6 +148,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   size_t size = 0;
   int detached = PTHREAD_CREATE_JOINABLE;
   if (attr) {
+    hd__access_range((uint64_t)attr, sizeof *attr, 0, pc);
     void *lo = NULL;
     pthread_attr_getdetachstate(attr, &detached);
     pthread_attr_getstacksize(attr, &size);
@@ -137,6 +157,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
     if (pthread_attr_getstack(attr, &lo, &n) == 0 && (int64_t)lo > 0) user_stack = (char *)lo + n;
     size = user_stack || size == default_stack() ? 0 : size;
   }
+  hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, pc); /* before the new thread can look */
   hd__point_open(HD_OP_CREATE, 0, 0, pc);
   me->op.object = hd__thread_number(me); /* known only now: others may have created threads meanwhile */
   hd__event(0);
@@ -182,14 +203,17 @@ static void forget(struct hd_thread *t) {
 }
 
 /* The thread has ended, and the running one has joined it. */
-static void joined(struct hd_thread *t, void **ret) {
+static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
   t->join.done = true;
   t->join.by = rt.cur->id;
   t->join.segment = rt.seg_next;
   rt.nunjoined--;
   hd__acquire(&t->vc);
-  if (ret) *ret = t->exit.value;
+  void *value = t->exit.value;
   forget(t);
+  if (!ret) return;
+  hd__access_range((uint64_t)ret, sizeof *ret, HD_A_WRITE, pc);
+  *ret = value;
 }
 
 /* Why th cannot be joined, or 0. */
@@ -214,7 +238,7 @@ int hd__thread_join(pthread_t th, void **ret, uint64_t pc) {
   }
   hd__event(0);
   t->join.waiter = NULL;
-  joined(t, ret);
+  joined(t, ret, pc);
   return 0;
 }
 
@@ -226,18 +250,19 @@ static int join_at_once(pthread_t th, void **ret, uint64_t pc) {
   bool busy = t->state != HD_T_DONE;
   hd__event(busy ? HD_EV_FAILED : 0);
   if (busy) return EBUSY;
-  joined(t, ret);
+  joined(t, ret, pc);
   return 0;
 }
 
 static int join_until(pthread_t th, void **ret, clockid_t clock, const struct timespec *at, uint64_t pc) {
   struct hd_thread *t, *me = rt.cur;
   if (!at) return hd__thread_join(th, ret, pc);
+  hd__test_cancel();
   int e = hd__bad_time(at) ? EINVAL : bad_join(th, &t);
   if (e) return e;
   bool late;
-  if (hd__any_time(pc)) {
-    hd__point_open(HD_OP_TRYJOIN, t->id, 0, pc);
+  if (hd__at_once(clock, at, pc)) {
+    hd__point_cancel(HD_OP_TRYJOIN, t->id, pc);
     late = hd__early(t->state != HD_T_DONE, clock, at);
   } else {
     me->op = (struct hd_op){.kind = HD_OP_TIMEDJOIN, .thread = me->id, .object = t->id, .pc = pc};
@@ -249,13 +274,13 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
       hd__cancel();
     }
     hd__deadline_clear(me);
-    late = me->timer.expired;
+    late = me->timer.expired && t->state != HD_T_DONE;
     me->timer.expired = false;
     t->join.waiter = NULL;
   }
   hd__event(late ? HD_EV_FAILED : 0);
   if (late) return ETIMEDOUT;
-  joined(t, ret);
+  joined(t, ret, pc);
   return 0;
 }
 

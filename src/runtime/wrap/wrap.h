@@ -2,34 +2,59 @@
 #ifndef HD_RUNTIME_WRAP_H
 #define HD_RUNTIME_WRAP_H
 
+#include <dirent.h>
+#include <grp.h>
+#include <iconv.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
+#include <pwd.h>
+#include <regex.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/times.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
+#include <wchar.h>
 
 #include "runtime/core/core.h"
 
 /* ---- mutexes, conditions, once: the functions of the same name, called from pc ---- */
 
+int hd__mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a, uint64_t pc);
 int hd__mutex_lock(pthread_mutex_t *m, uint64_t pc);
 int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct timespec *at, uint64_t pc);
 int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc);
 int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc);
 int hd__mutex_destroy(pthread_mutex_t *m, uint64_t pc);
+int hd__cond_init(pthread_cond_t *c, const pthread_condattr_t *a, uint64_t pc);
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
                   uint64_t pc); /* at: NULL for a wait without a limit */
 int hd__cond_signal(pthread_cond_t *c, uint64_t pc);
 int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc);
 int hd__cond_destroy(pthread_cond_t *c, uint64_t pc);
+/* A bit for a waiter (or NULL) whose time is over, so that it could give up instead of being woken: for wake.late. */
+uint64_t hd__late_waiter(const struct hd_thread *t);
 int hd__once(pthread_once_t *once, void (*fn)(void), uint64_t pc);
 
 /* Whether the running thread owns it. */
@@ -41,6 +66,14 @@ int hd__mutex_return(pthread_mutex_t *m, uint64_t pc);
 void hd__mutex_not_owned(pthread_mutex_t *m, uint64_t pc);
 /* The running thread ends: its robust mutexes become free and inconsistent. */
 void hd__mutexes_abandon(void);
+
+/* ---- streams (stream.c) ---- */
+
+/* A function of stdio works on the stream; `writes`: nothing but output. For wrappers of such functions. */
+void hd__stream_begin(FILE *f, bool writes, uint64_t pc);
+void hd__stream_end(FILE *f, uint64_t pc);
+/* The running thread ends in the middle of such functions. */
+void hd__streams_abandon(void);
 
 /* ---- threads ---- */
 
@@ -59,8 +92,19 @@ void hd__keys_begin(void);
 
 /* ---- cancellation (cleanup.c) ---- */
 
-/* The running thread is at a cancellation point: returns if it was not cancelled. */
+/* The running thread is at a cancellation point that is an operation: returns if it was not cancelled before. */
 void hd__test_cancel(void);
+/* It is at one that is no operation otherwise. */
+void hd__cancel_point(uint64_t pc);
+/* The same in a waiting loop, which a cancellation then ends. */
+void hd__cancel_idle(uint64_t pc);
+/* Whether hd__cancel_point has anything to do. */
+bool hd__cancel_matters(void);
+/* Whether libc made the system call that the running thread is in as a cancellation point. */
+bool hd__libc_cancels(void);
+/* The thread, which can be cancelled at any moment, writes memory. */
+void hd__cancel_write(uint64_t addr, uint64_t size, uint64_t pc);
+void hd__cancel_init(void);
 /* hd__step where the thread may be cancelled. Returns true when it was: the caller cleans up and calls hd__cancel. */
 bool hd__step_cancel(void);
 _Noreturn void hd__cancel(void);
@@ -73,11 +117,22 @@ void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc);
 
 /* ---- time ---- */
 
+/* The time that the running thread sees, in virtual nanoseconds; and reading a clock, which takes time. */
+uint64_t hd__time(void);
+uint64_t hd__read_time(void);
+/* Whether the running thread sees that time or a later one. */
+bool hd__past(clockid_t clock, const struct timespec *at);
 /* Whether a timed wait of the running thread, at pc, may end before its time. */
 bool hd__any_time(uint64_t pc);
+/* Whether a timed operation does not wait: its time is over, or it may end before its time. */
+bool hd__at_once(clockid_t clock, const struct timespec *at, uint64_t pc);
+/* The same for a wait in a queue, which starts all the same: the thread may be woken before it gives up. */
+bool hd__gives_up(clockid_t clock, const struct timespec *at, uint64_t pc);
 /* The wait ends now. If it is `blocked` it ends early: the clock that the thread sees moves to its deadline. Returns
  * `blocked`. */
 bool hd__early(bool blocked, clockid_t clock, const struct timespec *at);
+/* A wait with a limit of that length ends early. */
+void hd__early_in(uint64_t ns);
 void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);
 void hd__deadline_in(struct hd_thread *t, uint64_t ns);
 void hd__deadline_clear(struct hd_thread *t);
@@ -97,6 +152,12 @@ void hd__terminated(uint64_t pc);
 void hd__terminate_mark(void);
 void hd__terminate_begin(void);
 
+/* ---- format.c ---- */
+
+/* What a function like printf reads, and what one like scanf has written when it has assigned that many. */
+void hd__reads_format(const char *format, va_list ap, uint64_t pc);
+void hd__writes_format(const char *format, va_list ap, int assigned, uint64_t pc);
+
 /* ---- openmp.c ---- */
 
 void hd__openmp_init(void);
@@ -104,6 +165,7 @@ void hd__openmp_begin(void);
 
 /* ---- the originals (real.c) ---- */
 
+struct option;
 typedef void (*hd_handler)(void); /* of std::terminate */
 #define HD_REAL(ret, name, args) extern ret(*real_##name) args;
 #include "runtime/wrap/real.def"

@@ -1,5 +1,5 @@
-// expect: exact executions=1
-/* Two threads print to one stream: locked per stream as in libc, no race, no schedule. */
+// expect: exact executions=2
+/* Two threads hold the lock of one stream for a while, in two orders. What they print besides has no order. */
 #include "litmus.h"
 
 static FILE *out;
