@@ -61,11 +61,12 @@ struct hd_search {
   void *own;     /* part of it: what the strategy keeps for the life of this process; NULL at first */
   char *classes; /* where happens-before classes are counted; survives, too */
   uint64_t classes_size;
-  struct hd_layout *layout; /* of this process; NULL: addresses mean the same everywhere */
-  uint64_t observed;        /* what the program told of its final state (hd_rt_observe) */
-  int hit;                  /* REDUCE: the execution that ends had the finding looked for */
-  int infeasible;           /* in the execution that ends an assumption did not hold */
-  int diverged;             /* the execution under way is not what it was known to begin with */
+  const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
+  struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
+  uint64_t observed;                   /* what the program told of its final state (hd_rt_observe) */
+  int hit;                             /* REDUCE: the execution that ends had the finding looked for */
+  int infeasible;                      /* in the execution that ends an assumption did not hold */
+  int diverged;                        /* the execution under way is not what it was known to begin with */
 };
 /* Scratch memory: what each strategy keeps, the order that a systematic search keeps and its scratch, the order of the
  * samplers. */

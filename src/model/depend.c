@@ -117,17 +117,32 @@ static inline unsigned family(unsigned object) {
   return object == HD_OBJ_ONCE ? HD_OBJ_MUTEX : object == HD_OBJ_FUTEX ? HD_OBJ_COND : object;
 }
 
+/* A loop waits for each of its places. Only memory has a size. */
+static int awaits(const struct hd_op *await, const struct hd_op *other, uint64_t at, unsigned effect) {
+  for (unsigned i = 0; i < HD_AWAIT_PLACES; i++) {
+    unsigned size;
+    uint64_t place = hd_await_place(await, i, &size);
+    if (!size) return 0;
+    if (rule[effect] & OVERLAP ? place < other->object + other->size && other->object < place + size
+                               : place == at)
+      return 1;
+  }
+  return 0;
+}
+
 static int conflict(const struct hd_op *a, unsigned ka, uint64_t at_a, unsigned ea, const struct hd_op *b,
                     unsigned kb, uint64_t at_b, unsigned eb) {
   if (!(hd_conflicts[ea] >> eb & 1)) return 0;
   unsigned r = rule[ea] | rule[eb];
   if (r & ANYWHERE) return 1;
+  if (ea == HD_EFF_AWAIT) return awaits(a, b, at_b, eb);
+  if (eb == HD_EFF_AWAIT) return awaits(b, a, at_a, ea);
   if (r & OVERLAP) return hd_ops_overlap(a, b);
   if (r & FACETS) return hd_io_dependent(a, b);
   if (ea == HD_EFF_FINISH && eb == HD_EFF_FINISH)
     return hd_carried_conflict(a, ea, b, eb); /* of two threads */
   if (at_a != at_b) return 0;
-  if (family(ka) != family(kb) && ea != HD_EFF_AWAIT && eb != HD_EFF_AWAIT) return 0;
+  if (family(ka) != family(kb)) return 0;
   return r != CARRIED || hd_carried_conflict(a, ea, b, eb);
 }
 

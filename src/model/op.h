@@ -74,6 +74,7 @@ enum {
   HD_TRAIT_SECTION = 1 << 11,
   HD_TRAIT_UNSCHEDULED = 1 << 12,
   HD_TRAIT_HANDLES = 1 << 13,
+  HD_TRAIT_NETS = 1 << 14,
 };
 
 enum hd_memory_order {
@@ -153,9 +154,9 @@ static inline int hd_op_does(unsigned kind, unsigned flags, unsigned properties)
 static inline int hd_op_is(unsigned kind, unsigned traits) {
   return (hd_op_table[kind].traits & traits) != 0;
 }
-/* Whether a waiting loop may contain it: it has no effect of its own. */
+/* Whether a waiting loop may contain it: it has no effect of its own, or one that has to be looked at. */
 static inline int hd_op_quiet(unsigned kind, unsigned flags) {
-  return hd_op_is(kind, HD_TRAIT_QUIET | (flags & HD_EV_FAILED ? HD_TRAIT_QUIET_FAILED : 0));
+  return hd_op_is(kind, HD_TRAIT_QUIET | HD_TRAIT_NETS | (flags & HD_EV_FAILED ? HD_TRAIT_QUIET_FAILED : 0));
 }
 /* Whether time had to pass for it, which it does only when nothing else can run. */
 static inline int hd_op_late(unsigned kind, unsigned flags) {
@@ -174,7 +175,7 @@ struct hd_op {
   uint8_t kind;    /* enum hd_op_kind */
   uint8_t section; /* HD_SECTION_* */
   uint16_t thread;
-  uint32_t size;   /* bytes; of IO objects: facets read | facets written << 16 */
+  uint32_t size;   /* bytes; of IO objects: facets read | facets written << 16; AWAIT: hd_await_place */
   uint64_t object; /* address, or number of a thread; of IO operations, 0: all of them */
   uint64_t pc;
   union {
@@ -208,6 +209,9 @@ struct hd_op {
     struct {
       uint32_t ordered; /* the order of arrivals matters */
     } barrier;
+    struct {
+      uint64_t place[3]; /* what else the loop reads, 0: nothing more (hd_await_place) */
+    } await;
     /* Events count from 1. */
     struct {
       uint32_t enabler, disabler;   /* what enabled it, what had disabled it before */
@@ -217,6 +221,14 @@ struct hd_op {
   };
 };
 _Static_assert(sizeof(struct hd_op) == 48, "struct hd_op is copied on the hot path");
+
+/* The places that a loop waits for, of an operation with the payload AWAIT: the object, and up to three more. Their
+ * sizes are the bytes of hd_op.size. */
+#define HD_AWAIT_PLACES 4
+static inline uint64_t hd_await_place(const struct hd_op *op, unsigned i, unsigned *size) {
+  *size = op->size >> 8 * i & 0xff;
+  return i ? op->await.place[i - 1] : op->object;
+}
 
 /* The address of the second object. pre: the operation has one. */
 static inline uint64_t hd_op_second_object(const struct hd_op *op) {

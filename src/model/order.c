@@ -249,6 +249,12 @@ static void on_queue(struct hd_work *w, enum hd_effect b) {
   hd__remember_last(w, o);
 }
 
+void hd__access(struct hd_work *w, struct hd_tobj *o, uint8_t mask, int write) {
+  struct hd_link *l = hd_order_get(w->t, sizeof *l);
+  *l = (struct hd_link){.ev = w->f, .mask = mask, .write = (uint8_t)write, .next = o->list};
+  o->list = l;
+}
+
 /* The list keeps no access that a later one stands for: whatever conflicts with it conflicts with the later one too,
  * which happened after it. That is a write of the same bytes or more, and for a read also a read by the same thread. */
 static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int write) {
@@ -270,10 +276,7 @@ static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int wr
       prev = l;
     }
   }
-  if (!adds) return;
-  struct hd_link *l = hd_order_get(w->t, sizeof *l);
-  *l = (struct hd_link){.ev = w->f, .mask = mask, .write = (uint8_t)write, .next = o->list};
-  o->list = l;
+  if (adds) hd__access(w, o, mask, write);
 }
 
 static void on_memory(struct hd_work *w) {
@@ -297,24 +300,10 @@ static void on_end(struct hd_work *w) {
 int hd__on_enabled(struct hd_work *w) {
   const struct hd_op *op = w->op;
   uint32_t rival = op->ready.disabler ? hd__section_entry(w->t, op->ready.disabler - 1) : HD_NONE;
-  if (hd_op_effect(op->kind, 0) == HD_EFF_AWAIT && w->t->section != HD_NONE &&
-      op->ready.enabler > op->ready.disabler && op->ready.enabler - 1 < w->t->section)
-    rival = w->t->section;
   if (rival != HD_NONE && !hd__covered(w, w->pred, rival)) hd__add_race(w, rival, NULL, 0);
   if (w->f == HD_NONE) return 0;
   if (op->ready.enabler) hd__join(w, op->ready.enabler - 1);
   return 1;
-}
-
-static void on_spin(struct hd_work *w) {
-  const struct hd_op *op = w->op;
-  if (!hd__on_enabled(w)) return;
-  on_memory(w); /* from here on it is a read of what it waited for ... */
-  struct hd_tobj *o = hd__tobj(w->t, op->object * 4 + 1);
-  struct hd_link *l =
-      hd_order_get(w->t, sizeof *l); /* ... or a look at a lock, which the next taking of it would end */
-  *l = (struct hd_link){.ev = w->f, .next = o->spins};
-  o->spins = l;
 }
 
 static void on_create(struct hd_work *w) {
@@ -328,10 +317,14 @@ static void conflicts(struct hd_work *w) {
   const struct hd_op *op = w->op;
   const struct hd_op_info *info = &hd_op_table[op->kind];
   enum hd_effect effect = hd_op_effect(op->kind, w->flags), second = hd_op_second(op->kind, w->flags);
-  int waits = 0;
+  const struct hd_guard *guard = hd__guard(w->t, op);
+  int waits = guard != NULL;
+  if (guard) hd__on_guard(w, guard);
   switch (info->first.object) {
     case HD_OBJ_MEMORY:
-    case HD_OBJ_STATE: on_memory(w); break;
+    case HD_OBJ_STATE:
+      if (!guard) on_memory(w);
+      break;
     case HD_OBJ_IO: hd__on_io(w); break;
     case HD_OBJ_MUTEX:
     case HD_OBJ_ONCE:
@@ -342,10 +335,6 @@ static void conflicts(struct hd_work *w) {
     case HD_OBJ_FUTEX: on_queue(w, effect); break;
     case HD_OBJ_NONE: break;
     default: hd__sync_conflicts(w);
-  }
-  if (effect == HD_EFF_AWAIT) {
-    on_spin(w);
-    waits = 1;
   }
   if (effect == HD_EFF_SPAWN) on_create(w);
   if (effect == HD_EFF_END || effect == HD_EFF_INTERRUPT) on_end(w);
@@ -454,7 +443,10 @@ static int acquires_lock(const struct hd_op *op) {
 
 /* Races of an operation that was never executed because it had to wait, with those who kept it waiting. */
 static void held_up(struct hd_work *w) {
-  if (acquires_lock(w->op))
+  const struct hd_guard *guard = hd__guard(w->t, w->op);
+  if (guard)
+    hd__on_guard(w, guard);
+  else if (acquires_lock(w->op))
     on_lock(w, w->op->object, HD_EFF_ACQUIRE);
   else if (hd_op_is(w->op->kind, HD_TRAIT_ENABLER))
     hd__on_enabled(w);
@@ -639,8 +631,11 @@ void hd_order_end(struct hd_order *t, const struct hd_point *p) {
       if (!ended || hd__covered(&w, pred, t->n - 1)) continue;
       const struct hd_ev *e = &t->ev[t->n - 1];
       int freed = (acquires_lock(op) && releases(e, op->object)) || hd__sync_freed(e, op);
-      int ended_spin = hd_op_is(op->kind, HD_TRAIT_ENABLER) && op->ready.enabler == t->n;
-      if (!freed && !ended_spin) {
+      const struct hd_guard *guard = hd__guard(t, op);
+      if (guard ? !hd__open_without(t, guard, t->n - 1)
+                : hd_op_is(op->kind, HD_TRAIT_ENABLER) && op->ready.enabler == t->n)
+        freed = 1;
+      if (!freed) {
         /* It could have done this before the end of the process. */
         hd__add_race(&w, hd__section_entry(t, t->n - 1), NULL, 0);
         continue;

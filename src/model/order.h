@@ -27,6 +27,24 @@ struct hd_ev {
   };
 };
 
+/* What the pending operation of a thread in a waiting loop waits for: until one of the values differs from the one that
+ * the loop has read. The changes since are known, latest first. */
+struct hd_change {
+  uint32_t event; /* that changed it, from 1 */
+  uint16_t place; /* number in the guard */
+  uint16_t differs;
+  const struct hd_change *before;
+};
+#define HD_GUARD_PLACES 8
+struct hd_guard {
+  struct {
+    uint64_t addr;
+    uint32_t size;
+  } place[HD_GUARD_PLACES];
+  uint32_t nplaces;
+  const struct hd_change *last;
+};
+
 /* Events e and f (e earlier) could have come the other way round; f is the pending operation of `thread`
  * when it was never executed (f == HD_NONE). */
 struct hd_race {
@@ -56,6 +74,8 @@ struct hd_order {
   _Alignas(8) uint32_t cause[HD_MAX_THREADS]; /* event that enabled its pending operation: create, signal */
   uint64_t waits[HD_MAX_THREADS];             /* condition it is queued at */
   const uint32_t *gate[HD_MAX_THREADS];       /* what had happened when the barrier it is at was passed */
+  const struct hd_guard *const
+      *guard;               /* [thread]: of its pending operation, NULL: none; NULL: of no thread */
   struct hd_layout *layout; /* in which addresses are; NULL: they mean the same everywhere */
   struct hd_arena arena;
   struct hd_tobj *table;

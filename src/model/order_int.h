@@ -65,6 +65,8 @@ void hd__meet_life(struct hd_work *w, const struct hd_tobj *o);
 void hd__on_life(struct hd_work *w, struct hd_tobj *o, enum hd_effect effect, int is_held);
 int hd__woke_spuriously(const struct hd_ev *wait);
 void *hd_order_get(struct hd_order *t, size_t n);
+/* Adds the event to the accesses of a granule. */
+void hd__access(struct hd_work *w, struct hd_tobj *o, uint8_t mask, int write);
 struct hd_tobj *hd__tobj(struct hd_order *t, uint64_t key);
 /* Adds the event to the list of the object. */
 void hd__remember(struct hd_work *w, struct hd_tobj *o);
@@ -81,6 +83,15 @@ void hd__meet(struct hd_work *w, uint32_t e);
  * was never executed. */
 int hd__on_enabled(struct hd_work *w);
 void hd__on_io(struct hd_work *w);
+
+/* Waiting loops (order_await.c). */
+static inline const struct hd_guard *hd__guard(const struct hd_order *t, const struct hd_op *op) {
+  return t->guard ? t->guard[op->thread] : NULL;
+}
+/* The conflicts of an operation with a guard. */
+void hd__on_guard(struct hd_work *w, const struct hd_guard *g);
+/* Whether the guard would let it go without event e and all that happened after it. */
+int hd__open_without(const struct hd_order *t, const struct hd_guard *g, uint32_t e);
 
 /* The families of order_sync.c: read-write locks, semaphores, barriers. */
 void hd__sync_conflicts(struct hd_work *w);

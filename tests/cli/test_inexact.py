@@ -315,13 +315,23 @@ int main(void) {
   while (!__atomic_load_n(shared, 5)) {}
 }
 """, "options": ("--strategy", "optimal")},
-    "spin-places": {"text": """static void *set(void *p) { flag = 1; plain = 1; return p; }
+    "loop-bound": {"text": """static atomic_int stop;
+static void *set(void *p) { stop = 1; return p; }
+static void *count(void *p) {
+  long n = 0;
+  while (!stop) n++; /* @here */
+  return (void *)n;
+}
+int main(void) { both(set, count); }
+""", "options": ("--strategy", "optimal")},
+    "spin-places": {"text": """static atomic_int part[5];
+static void *set(void *p) { part[4] = 1; return p; }
 static void *spin(void *p) {
-  while (!flag && !plain) {} /* @here */
+  while (!part[0] && !part[1] && !part[2] && !part[3] && !part[4]) {} /* @here */
   return p;
 }
 int main(void) { both(set, spin); }
-""", "options": ("--ignore", "data-race", "--strategy", "optimal", "--max-executions", "20")},
+""", "options": ("--strategy", "optimal")},
     "spin-round": {"text": """static atomic_int never;
 __attribute__((noinline)) static int spin(atomic_int *at, int step) {
   int n = 0;

@@ -81,10 +81,10 @@ enum {
   SIM_BARRIER = 16384,
   SIM_SECTION = 32768,
   SIM_ALL = 65535,
-  /* What every complete strategy must be exact on. Left out: time-outs and spin loops (rare misses) and destroyed
+  /* What every complete strategy must be exact on. Left out: time-outs (rare misses) and destroyed
    * mutexes (executions in vain); docs/soundness.md tells. */
   SIM_EXACT = SIM_LOCKED | SIM_TRY | SIM_COND | SIM_CHOICE | SIM_CAS | SIM_ONCE | SIM_FAIL | SIM_ENDS |
-              SIM_STARTS | SIM_RW | SIM_SEM | SIM_BARRIER | SIM_SECTION,
+              SIM_STARTS | SIM_RW | SIM_SEM | SIM_BARRIER | SIM_SECTION | SIM_SPIN,
 };
 
 #define SIM_MEMORY 0x1000ull
@@ -111,11 +111,14 @@ struct sim_thread {
   unsigned section; /* nesting of atomic sections */
   unsigned round;   /* who has arrived at the barrier with it: bit per thread */
   struct hd_op op;
-  /* A loop that waits by reading: what it read, whether that has changed since, and by which events. */
+  /* A loop that waits by reading: what it read, what is there now, whether that differs, and by which events. */
   int armed, changed;
-  uint8_t read[8];
-  uint32_t enabler, disabler, enabler_before;
+  uint8_t read[8], now[8];
+  struct hd_guard guard;
 };
+#define SIM_CHANGES 256
+/* Of the program under way. */
+static const struct hd_guard *sim_guard[SIM_THREADS];
 
 struct sim {
   const struct sim_program *p;
@@ -131,6 +134,8 @@ struct sim {
   uint64_t now;
   unsigned created, joined; /* by the first thread: bit per thread */
   uint32_t events;
+  struct hd_change change[SIM_CHANGES];
+  unsigned nchanges;
   int over;
   unsigned stopped; /* threads that failed */
   unsigned section; /* thread + 1 that is in an atomic section */
@@ -290,6 +295,7 @@ static inline void sim_begin(struct sim *s, const struct sim_program *p) {
   for (unsigned i = 0; i < SIM_THREADS; i++) {
     s->op[i] = &s->t[i].op;
     s->t[i].op.thread = (uint16_t)i;
+    sim_guard[i] = NULL;
   }
   s->tokens = p->tokens;
   unsigned users = 0;
@@ -338,18 +344,11 @@ static inline void sim_spins(struct sim *s) {
     struct sim_thread *t = &s->t[i];
     const struct sim_instr *at = sim_at(s, i);
     if (!t->armed) continue;
-    int changed = memcmp(t->read, s->memory + at->b, at->size) != 0;
-    if (changed == t->changed) continue;
-    t->changed = changed;
-    if (changed) {
-      t->enabler = s->events;
-    } else {
-      t->disabler = s->events;
-      t->enabler_before = t->enabler;
-    }
-    t->op.ready.enabler = t->enabler;
-    t->op.ready.disabler = t->disabler;
-    t->op.ready.enabler_before = t->enabler_before;
+    if (!memcmp(t->now, s->memory + at->b, at->size) || s->nchanges == SIM_CHANGES) continue;
+    memcpy(t->now, s->memory + at->b, at->size);
+    t->changed = memcmp(t->read, t->now, at->size) != 0;
+    s->change[s->nchanges] = (struct hd_change){s->events, 0, (uint16_t)t->changed, t->guard.last};
+    t->guard.last = &s->change[s->nchanges++];
   }
 }
 
@@ -599,14 +598,17 @@ static inline int sim_step(struct sim *s, unsigned t, int (*choose)(void *, unsi
     case HD_OP_TIMEOUT: me->late = me->timed = 0; break;
     case HD_OP_SPINWAIT:
       me->armed = 0;
+      sim_guard[t] = NULL;
       sim_advance(s, t);
       return 1;
     case HD_OP_ALOAD:
       if (i->what != I_SPIN || me->last % 2 != i->v) break;
       me->armed = 1;
       me->changed = 0;
-      me->enabler = me->disabler = me->enabler_before = 0;
       memcpy(me->read, s->memory + i->b, i->size);
+      memcpy(me->now, me->read, i->size);
+      me->guard = (struct hd_guard){.place = {{me->op.object, i->size}}, .nplaces = 1};
+      sim_guard[t] = &me->guard;
       sim_pend(s, t, HD_OP_SPINWAIT, me->op.object, i->size);
       return 1;
     default: break;

@@ -98,6 +98,7 @@ static struct runner *new_runner(const char *strategy) {
   void *m = mmap(NULL, HD_ORDER_MEMORY, PROT_READ | PROT_WRITE, flags | MAP_PRIVATE, -1, 0);
   assert_true(r->search.memory != MAP_FAILED && r->search.scratch != MAP_FAILED && m != MAP_FAILED);
   hd_order_init(&r->trace, m);
+  r->search.guard = r->trace.guard = sim_guard;
   r->config.seed = 1;
   r->config.depth = 3;
   return r;
@@ -617,6 +618,7 @@ static void resumed_traces_are_like_new_ones(void **unused) {
     void *m = mmap(NULL, HD_ORDER_MEMORY, PROT_READ | PROT_WRITE, flags, -1, 0);
     assert_true(m != MAP_FAILED);
     hd_order_init(&r->resumed, m);
+    r->resumed.guard = sim_guard;
     for (unsigned long k = 0; k < 400; k++) {
       struct sim_program p;
       hd_rng_seed(&rng, 5, k);

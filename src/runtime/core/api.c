@@ -6,10 +6,22 @@
 HD_EXPORT int hd_rt_choose(int n);
 HD_EXPORT int hd_rt_controlled(void);
 
+/* A loop around a choice may come to the same outcome for ever. */
+#define CHOICES_ALIKE 32
+
 unsigned hd__choose_here(unsigned n, uint64_t pc) {
+  struct hd_choices *c = &rt.cur->choices;
+  if (c->pc == pc && c->alike >= CHOICES_ALIKE && n > 1) {
+    hd__inexact(HD_INEXACT_LOOP_BOUND, pc);
+    c->pc = 0;
+    return (c->last + 1) % n;
+  }
   hd__point_open(HD_OP_CHOOSE, 0, n, pc);
   unsigned k = hd__choose(n);
   hd__event(0);
+  c->alike = c->pc == pc && c->last == k ? c->alike + 1 : 1;
+  c->pc = pc;
+  c->last = k;
   return k;
 }
 

@@ -127,6 +127,11 @@ hd_arch_entry:
 	ENTRY	__tsan_atomic\bits\()_compare_exchange_weak
 	ENTRY	__tsan_atomic\bits\()_compare_exchange_val
 	.endr
+	.irp	bits, 8, 16, 32, 64
+	ENTRY	__tsan_atomic\bits\()_exchange
+	ENTRY	__tsan_atomic\bits\()_fetch_and
+	ENTRY	__tsan_atomic\bits\()_fetch_or
+	.endr
 	.irp	size, 1, 2, 4, 8, 16
 	ENTRY	__tsan_volatile_read\size
 	.endr
@@ -139,6 +144,7 @@ hd_arch_entry:
 	.endr
 	ENTRY	__atomic_load
 	ENTRY	__atomic_compare_exchange
+	ENTRY	pthread_mutex_lock
 	ENTRY	pthread_mutex_trylock
 	ENTRY	pthread_rwlock_tryrdlock
 	ENTRY	pthread_rwlock_trywrlock
@@ -164,6 +170,17 @@ hd_arch_entry:
 	/* The same for a hook that is not such a place, when its read may be that of a waiting loop. */
 	.hidden	hd_arch_watched_read
 	ENTRY	hd_arch_watched_read, hd__watched_read
+
+	.globl	hd_arch_scrub
+	.hidden	hd_arch_scrub
+	.type	hd_arch_scrub, @function
+hd_arch_scrub:
+	leaq	-2048(%rsp), %rdi
+	movl	$256, %ecx
+	xorl	%eax, %eax
+	rep	stosq
+	ret
+	.size	hd_arch_scrub, .-hd_arch_scrub
 
 	.globl	hd_arch_park
 	.hidden	hd_arch_park

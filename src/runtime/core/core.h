@@ -66,7 +66,8 @@ struct hd_rt {
   struct hd_thread *cur;
   struct hd_thread *thread; /* [HD_MAX_THREADS] */
   const struct hd_op *op[HD_MAX_THREADS];
-  unsigned nthreads; /* created in this execution */
+  const struct hd_guard *guard[HD_MAX_THREADS]; /* of the pending operations, NULL: none (spin.c) */
+  unsigned nthreads;                            /* created in this execution */
   unsigned nalive;
   unsigned nstopped; /* of those in state HD_T_STOPPED */
   unsigned
@@ -75,11 +76,12 @@ struct hd_rt {
   bool event_due; /* a thread was picked, and hd__event has not been called for its operation yet */
   struct hd_set enabled;
   unsigned nenabled;
-  struct hd_thread *section; /* the thread in an atomic section: no other runs */
-  struct hd_vc section_vc;   /* published by the sections so far */
-  unsigned nspinning;        /* threads whose pending operation is a SPINWAIT */
-  unsigned watched;          /* plain reads to come that are checked as those of a waiting loop */
-  unsigned narmed;           /* threads whose spin.armed is set */
+  struct hd_thread *section;   /* the thread in an atomic section: no other runs */
+  struct hd_vc section_vc;     /* published by the sections so far */
+  unsigned nspinning;          /* threads whose pending operation is a SPINWAIT */
+  unsigned watched;            /* plain reads to come that are checked as those of a waiting loop */
+  unsigned narmed;             /* threads whose spin.armed is set */
+  unsigned nlate, late_thread; /* times that such a loop went on since nothing else could, and the last one */
   unsigned ntimed;
   unsigned nalarms; /* timers that send signals and were used in this execution */
   unsigned nio;     /* threads whose pending operation is one on descriptors */
@@ -152,6 +154,8 @@ _Noreturn void hd__thread_gone(void);
 /* Stops the running thread; the others continue to the end of the execution. Such an execution reports no deadlock,
  * leak or exit status. Nothing can depend on the stopped thread, so other findings of it occur without it too. */
 _Noreturn void hd__thread_stop(void);
+/* Ends an execution that is too long. It is counted when its end is committed (drive.c). */
+_Noreturn void hd__cut(enum hd_inexact why);
 /* Ends the execution. */
 _Noreturn void hd__end(int reason);
 

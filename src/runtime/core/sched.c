@@ -37,8 +37,7 @@ int hd__sched_init(void) {
   return 0;
 }
 
-/* Ends an execution that is too long. It is counted when its end is committed (drive.c). */
-__attribute__((cold, noinline)) _Noreturn static void cut(enum hd_inexact why) {
+__attribute__((cold, noinline)) _Noreturn void hd__cut(enum hd_inexact why) {
   struct hd_inexact_count *n = &rt.status->inexact[why];
   if (!n->count) n->first_pc = rt.cur ? rt.cur->op.pc : 0;
   rt.cut = why;
@@ -47,7 +46,7 @@ __attribute__((cold, noinline)) _Noreturn static void cut(enum hd_inexact why) {
 
 void hd__new_segment(struct hd_thread *t) {
   uint32_t seg = rt.seg_next++;
-  if (HD_UNLIKELY(seg - rt.seg_base >= HD_MAX_SEGMENTS)) cut(HD_INEXACT_SEGMENTS);
+  if (HD_UNLIKELY(seg - rt.seg_base >= HD_MAX_SEGMENTS)) hd__cut(HD_INEXACT_SEGMENTS);
   uint32_t clock = hd_vc_get(&t->vc, t->id) + 1;
   hd_vc_set(&rt.arena, &t->vc, t->id, clock);
   hd__segments[seg - rt.seg_base] = (struct hd_segment){clock, t->id};
@@ -111,6 +110,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   t->id = (uint16_t)id;
   t->calls = t->call = calls + (size_t)id * HD_CALL_DEPTH;
   rt.op[id] = &t->op;
+  rt.guard[id] = NULL;
   t->state = HD_T_BLOCKED;
   t->op = (struct hd_op){.kind = HD_OP_START, .thread = (uint16_t)id, .object = id};
   if (parent) {
@@ -143,7 +143,8 @@ void hd__sched_begin(void) {
   rt.due = 0;
   rt.event_hash = 0;
   rt.events = 0;
-  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = 0;
+  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.nlate =
+      rt.late_thread = 0;
   rt.in_exit = rt.event_due = false;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;
@@ -163,8 +164,9 @@ void hd__event(unsigned flags) {
   const struct hd_op *op = &rt.cur->op;
   rt.events++;
   rt.event_due = false;
-  if (!hd_op_quiet(op->kind, flags)) rt.cur->spin.writes++;
-  rt.cur->spin.events++;
+  struct hd_spin *spin = &rt.cur->spin;
+  if (!hd_op_quiet(op->kind, flags)) spin->writes++, spin->changes++;
+  if (HD_UNLIKELY(spin->armed)) hd__spin_event(op, flags);
   rt.event_hash =
       (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *
       0x9e3779b97f4a7c15ull;
@@ -206,7 +208,7 @@ static void idle(void) {
       if (rt.nstopped) hd__end(HD_RUN_STUCK); /* a stopped thread might have ended the wait */
       if (hd__children_help()) return;
       hd__signals_stuck();
-      if (rt.nspinning && hd__spin_outside()) return;
+      if (rt.nspinning && (hd__spin_outside() || hd__spin_late())) return;
       if (rt.nspinning) hd__report_livelock();
       hd__report_deadlock();
       hd__end(HD_RUN_STUCK);
@@ -243,7 +245,7 @@ static struct hd_thread *decide(void) {
   }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
   if (HD_UNLIKELY(rt.nenabled == 0)) idle();
-  if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) cut(HD_INEXACT_LENGTH);
+  if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__cut(HD_INEXACT_LENGTH);
   int next;
   if ((alone || rt.nenabled == 1) && rt.strategy->skip_forced) {
     next = alone ? rt.section->id : (int)hd_set_nth(&rt.enabled, 0);

@@ -41,7 +41,7 @@ void hd__atomic_begin(uint64_t pc) {
     t->section++;
     return;
   }
-  hd__spin_check(0, pc); /* a waiting loop may read in a section in each round */
+  hd__spin_check(0, HD_SPIN_OTHER, pc); /* a waiting loop may read in a section in each round */
   t->section = 1;
   t->op = (struct hd_op){.kind = HD_OP_SECTION, .section = HD_SECTION_ENTERS, .thread = t->id, .pc = pc};
   hd__step();

@@ -1,25 +1,35 @@
-/* spin.c: loops that wait for another thread by reading. Runs in the tested process.
+/* spin.c: loops that wait for another thread. Runs in the tested process.
  *
- * A thread returns to the same read of something atomic, volatile or visible (or to a failed trylock) with the same
- * registers and the same stack, has written nothing, and finds the values it read on the way unchanged. Then it
- * will do the same forever until another thread changes one of them. It is made to wait for that: its next
- * operation is a SPINWAIT, enabled exactly while one of the values differs. So a spin loop neither fills the
- * schedule with useless steps nor multiplies executions. When no thread is left that could change anything, that is
+ * A thread returns to the same access of something atomic, volatile or visible (or to a trylock, or the lock of a mutex)
+ * with the same registers and the same stack, has changed nothing, and finds the values it read on the way unchanged.
+ * Then it will do the same forever until another thread changes one of them. It is made to wait for that: its next
+ * operation has a guard (model/order.h), and is enabled exactly while one of the values differs. That is an operation of
+ * its own, a SPINWAIT, which reads all places and stands for the first read of the next round; or, if the round consists
+ * of one operation that may change its place (compare-and-swap, exchange), that operation. So a spin loop neither fills
+ * the schedule with useless steps nor multiplies executions. When no thread is left that could change anything, that is
  * a livelock.
+ *
+ * A round runs from one check at the anchor, an instruction and an address, to the next. If the anchor does not come
+ * again, it moves; the number of checks that are let pass doubles, as in Brent's search for cycles ("An Improved Monte
+ * Carlo Factorization Algorithm", 1980).
  *
  * Invariants
  *  1. A wait starts only when the local state equals, bit for bit, that of the previous round: a loop that counts
- *     its rounds is never delayed.
- *  2. At first a loop must make four rounds. Then its place is learned (like visible memory, in the same log) and
+ *     its rounds is never taken for one that waits.
+ *  2. At first a loop must make four rounds. Then its entry is learned (like visible memory, in the same log) and
  *     one round is enough, in every later execution and in a replay alike.
  *  3. What a thread does here depends only on what it has read so far: memory is read only to decide whether the
- *     SPINWAIT is enabled. (Otherwise the search would miss that another thread's write decides.)
+ *     operation with the guard is enabled. (Otherwise the search would miss that another thread's write decides.)
  *  4. What the loop reads is visible memory from then on, so that every write to it is an event.
- *  5. What lay on the stack before the first round, in places that the loop fills, must not matter: the runtime or
- *     an earlier execution left it there. If the state differs after the first round, that round is repeated
- *     without scheduling points. No other thread has run, so it does the same; from then on equal states are
- *     conclusive. If the first round executed other steps than its own read (a sleep), it just does not count. In
- *     rounds of a known loop yields are no scheduling points.
+ *  5. What lay on the stack before a round, in places that the loop fills, must not matter: the runtime, an earlier
+ *     execution, or a round that has read other values left it there. If the state differs after a round, that round
+ *     is repeated without scheduling points, and finds the values again that it found: so it does the same, and from
+ *     then on equal states are conclusive. If the first round did more than read (a sleep, a lock), it just does not
+ *     count, nor does one that has read two values at one place. In rounds of a known loop yields and sleeps are no
+ *     scheduling points.
+ *  6. A loop that does more, but finds the same value at its anchor again and again, lets others go first after some
+ *     laps: as if it waited, but it continues when nothing else can run, too (Musuvathi, Qadeer, "Fair Stateless Model
+ *     Checking", PLDI 2008). That it could have gone on is noted.
  *
  * Not recognised: state that only uninstrumented code keeps (a loop that ends by calling rand()). See
  * docs/soundness.md. */
@@ -34,7 +44,14 @@
 #include "runtime/memory/memory.h"
 
 #define LEARN_ROUNDS 4
-#define KNOWN_CAP 4096 /* a power of two */
+#define WINDOW 8 /* checks elsewhere before the anchor moves, at first and at most */
+#define WINDOW_MAX 64
+#define MOVES 4
+#define LAPS 32     /* rounds of a loop that does more than wait, before others go first */
+#define ALIKE 2     /* the same for one that changes something, and is otherwise as in the round before */
+#define LATE_MAX 32 /* so often loops go on because nothing else can, in one execution */
+#define UNSEEN_LAPS 2000 /* the same where nobody else has accessed what it reads */
+#define KNOWN_CAP 4096   /* a power of two */
 
 static uint64_t known[KNOWN_CAP];
 static unsigned nknown;
@@ -105,27 +122,7 @@ static uint64_t local_state(const struct hd_thread *t) {
   return h;
 }
 
-void hd__spin_read(uint64_t a, uint32_t size) {
-  struct hd_thread *t = rt.cur;
-  struct hd_spin *s = &t->spin;
-  if (!s->armed || size > 16) return;
-  /* Its own stack is part of the local state, unless other threads access it, or nothing else is left to watch. */
-  if (own_stack(t, a) && !rt.watched && !hd__shadow_visible(a, size)) return;
-  for (unsigned i = 0; i < s->nread && i < HD_SPIN_READS; i++)
-    if (s->read[i].addr == a) return;
-  if (s->nread < HD_SPIN_READS) s->read[s->nread] = (struct hd_spin_read){a, value_at(a, size), size};
-  s->nread++;
-}
-
-void hd__spin_wrote(uint64_t a) {
-  if (!own_stack(rt.cur, a)) rt.cur->spin.writes++;
-}
-
-static bool changed(const struct hd_spin *s) {
-  for (unsigned i = 0; i < s->nread; i++)
-    if (value_at(s->read[i].addr, s->read[i].size) != s->read[i].value) return true;
-  return false;
-}
+/* ---- what a round does ---- */
 
 static void disarm(struct hd_spin *s) {
   rt.narmed -= s->armed;
@@ -134,69 +131,271 @@ static void disarm(struct hd_spin *s) {
 
 void hd__spin_stop(struct hd_thread *t) { disarm(&t->spin); }
 
+/* What a loop that does more changes itself it does not wait for. */
+static bool is_own(const struct hd_spin *s, uint64_t a) {
+  for (unsigned i = 0; i < s->nown; i++)
+    if (s->own[i] == a) return true;
+  return false;
+}
+
+void hd__spin_read(uint64_t a, uint32_t size) {
+  struct hd_thread *t = rt.cur;
+  struct hd_spin *s = &t->spin;
+  if (a == s->addr) s->seen = value_at(a, size);
+  if (!s->armed || size > 16) return;
+  struct hd_guard *g = &s->guard;
+  if (s->counts && (s->counts == HD_SPIN_LOOKS || is_own(s, a))) return;
+  /* Its own stack is part of the local state, unless other threads access it, or nothing else is left to watch. */
+  if ((s->counts || (own_stack(t, a) && !rt.watched)) && !hd__shadow_visible(a, size)) return;
+  for (unsigned i = 0; i < g->nplaces; i++)
+    if (g->place[i].addr == a) {
+      s->mixed |= value_at(a, g->place[i].size) != s->read[i].value;
+      return;
+    }
+  if (g->nplaces == HD_GUARD_PLACES) { /* too many to watch */
+    disarm(s);
+    return;
+  }
+  uint64_t v = value_at(a, size);
+  g->place[g->nplaces].addr = a;
+  g->place[g->nplaces].size = size;
+  s->read[g->nplaces++] = (struct hd_spin_read){v, v};
+}
+
+static void unswap(struct hd_spin *s);
+
+void hd__spin_unlike(void) {
+  struct hd_spin *s = &rt.cur->spin;
+  s->writes++;
+  if (s->swapped) unswap(s);
+  if (s->armed && !s->counts) disarm(s);
+}
+
+void hd__spin_wrote(uint64_t a) {
+  struct hd_spin *s = &rt.cur->spin;
+  if (own_stack(rt.cur, a)) return;
+  s->writes++;
+  if (HD_LIKELY(!s->armed)) return;
+  if (!s->counts)
+    hd__spin_unlike();
+  else if (!is_own(s, a))
+    s->own[s->nown < HD_SPIN_OWN ? s->nown++ : 0] = a;
+}
+
+void hd__spin_updated(uint64_t a, uint32_t size, bool same) {
+  if (same)
+    hd__spin_read(a, size);
+  else
+    hd__spin_wrote(a);
+}
+
+/* Locks that are released again change nothing. */
+void hd__spin_event(const struct hd_op *op, unsigned flags) {
+  struct hd_spin *s = &rt.cur->spin;
+  if (hd_op_does(op->kind, flags, HD_EFF_HOLDS)) s->held += op->object;
+  if (hd_op_does(op->kind, flags, HD_EFF_LETS_GO)) s->held -= op->object;
+  s->steps += hd_op_object(op->kind) != HD_OBJ_MEMORY;
+}
+
+/* ---- rounds ---- */
+
 /* Starts a round. */
 static void start_round(struct hd_thread *t) {
   struct hd_spin *s = &t->spin;
   rt.narmed += !s->armed;
   s->armed = true;
-  s->nread = s->events = 0;
+  s->guard.nplaces = s->steps = 0;
+  s->mixed = false;
+  s->guard.last = NULL;
+  s->held = 0;
   s->again = s->on = false;
-  s->enabler = s->disabler = s->enabler_before = 0;
+  s->counts = HD_SPIN_GOES_ON;
+  s->round_writes = s->writes;
   hd__new_segment(t); /* the fast path must not hide what the loop reads and writes */
 }
 
-static void wait_for_change(struct hd_thread *t, uint64_t pc, bool fresh) {
+/* Moves the anchor. */
+static void anchor(struct hd_thread *t, uint64_t a, uint64_t pc, bool is_known) {
   struct hd_spin *s = &t->spin;
-  if (fresh) {
-    hd__spin_learn(pc);
-    hd__log_visible(pc | HD_VISIBLE_SPIN);
+  s->pc = pc;
+  s->addr = a;
+  s->round_writes = s->writes;
+  s->unlike = false;
+  s->rounds = s->misses = s->laps = s->lap_changes = s->lap_limit = s->alike = 0;
+  disarm(s);
+  if (!is_known) return;
+  s->state = local_state(t);
+  start_round(t);
+}
+
+/* The check at which the loop was entered: before it came others, or a write. Which of its checks becomes the anchor
+ * must not depend on when the loop was recognised. */
+static uint64_t entry_of(const struct hd_spin *s) {
+  unsigned n = s->ntrail, most = n < HD_SPIN_TRAIL ? n : HD_SPIN_TRAIL, period = 1, back;
+  while (period < most && s->trail[(n - 1 - period) % HD_SPIN_TRAIL] != s->pc) period++;
+  for (back = period; back < most; back++) {
+    uint64_t pc = s->trail[(n - 1 - back) % HD_SPIN_TRAIL];
+    bool inside = false;
+    for (unsigned i = 0; i < period && !inside; i++) inside = s->trail[(n - 1 - i) % HD_SPIN_TRAIL] == pc;
+    if (!inside) break;
   }
-  for (unsigned i = 0; i < s->nread; i++) hd__shadow_show(s->read[i].addr, s->read[i].size);
-  t->op = (struct hd_op){.kind = HD_OP_SPINWAIT,
-                         .thread = t->id,
-                         .object = s->read[0].addr,
-                         .pc = pc,
-                         .ready.enabler = s->enabler,
-                         .ready.disabler = s->disabler,
-                         .ready.enabler_before = s->enabler_before,
-                         .size = s->read[0].size};
-  if (s->nread > 1) hd__inexact(HD_INEXACT_SPIN_PLACES, pc); /* the search knows of one place only */
+  return s->trail[(n - back) % HD_SPIN_TRAIL];
+}
+
+void hd__spin_hold(void) {
+  struct hd_thread *t = rt.cur;
   t->spin.waiting = true;
   rt.nspinning++;
-  if (!s->on) hd__disable(t);
-  hd__step();
-  t->spin.waiting = false;
+  rt.guard[t->id] = &t->spin.guard;
+  if (!t->spin.on) hd__disable(t);
+}
+
+/* What follows is the next round. */
+void hd__spin_let_go(void) {
+  struct hd_thread *t = rt.cur;
+  struct hd_spin *s = &t->spin;
+  s->waiting = false;
   rt.nspinning--;
-  hd__event(0);
-  disarm(s);
-  s->rounds = 0;
-  s->pc = 0;
+  rt.guard[t->id] = NULL;
+  if (s->counts) {
+    s->counts = HD_SPIN_GOES_ON;
+    s->laps = s->lap_changes = s->alike = 0;
+    if (s->late && rt.late_thread == t->id) s->lap_limit *= 2; /* it is alone */
+    if (s->late) rt.late_thread = t->id;
+    s->late = false;
+    disarm(s);
+    return;
+  }
+  s->rounds = 1;
+  start_round(t);
+}
+
+/* The loop waits: its next operation, if that is all it consists of, or an operation of its own. */
+static void wait_for_change(struct hd_thread *t, uint64_t a, enum hd_spin_head head, uint64_t pc,
+                            bool fresh) {
+  struct hd_spin *s = &t->spin;
+  const struct hd_guard *g = &s->guard;
+  if (fresh) {
+    uint64_t entry = entry_of(s);
+    hd__spin_learn(entry);
+    hd__log_visible(entry | HD_VISIBLE_SPIN);
+  }
+  for (unsigned i = 0; i < g->nplaces; i++) hd__shadow_show(g->place[i].addr, g->place[i].size);
+  if (!s->counts && head == HD_SPIN_UPDATES && g->nplaces == 1 && g->place[0].addr == a && rt.nunjoined) {
+    s->mode = HD_SPIN_HELD;
+    return;
+  }
+  t->op = (struct hd_op){.kind = HD_OP_SPINWAIT, .thread = t->id, .object = g->place[0].addr, .pc = pc};
+  for (unsigned i = 0; i < g->nplaces && i < HD_AWAIT_PLACES; i++) {
+    t->op.size |= g->place[i].size << 8 * i;
+    if (i) t->op.await.place[i - 1] = g->place[i].addr;
+  }
+  if (g->nplaces > HD_AWAIT_PLACES) hd__inexact(HD_INEXACT_SPIN_PLACES, pc);
+  s->lap_event = rt.events;
+  hd__spin_hold();
+  hd__step();
+  hd__event(s->late ? HD_EV_LATE : 0);
+  hd__spin_let_go();
+  if (head == HD_SPIN_READS) s->mode = HD_SPIN_SEEN;
 }
 
 bool hd__spin_idles(void) { return rt.cur->spin.armed && nknown && *known_slot(rt.cur->spin.pc); }
 
-/* A plain read in a loop that has a better place to start a round is just one of its reads. */
-#define MISSES 8
-bool hd__spin_check_plain(uint64_t a, uint64_t pc) {
-  struct hd_spin *s = &rt.cur->spin;
-  bool inside = s->pc && s->pc != pc && s->round_writes == s->writes && !(nknown && *known_slot(pc));
-  if (inside && s->misses++ < MISSES) return false;
-  return hd__spin_check(a, pc);
+/* Exchanges what is there with what the round before has read. Returns false when that is not known. */
+static bool swap(struct hd_spin *s) {
+  const struct hd_guard *g = &s->guard;
+  for (unsigned i = 0; i < g->nplaces; i++)
+    if (g->place[i].size > 8 && value_at(g->place[i].addr, g->place[i].size) != s->read[i].value)
+      return false;
+  for (unsigned i = 0; i < g->nplaces; i++) {
+    uint64_t a = g->place[i].addr, v = value_at(a, g->place[i].size);
+    if (v == s->read[i].value) continue;
+    hd__copy((void *)a, &s->read[i].value, g->place[i].size);
+    s->read[i].value = v;
+    s->swapped = true;
+  }
+  return true;
 }
 
-bool hd__spin_check(uint64_t a, uint64_t pc) {
+static void unswap(struct hd_spin *s) {
+  const struct hd_guard *g = &s->guard;
+  s->swapped = false;
+  for (unsigned i = 0; i < g->nplaces; i++) {
+    uint64_t a = g->place[i].addr,
+             v = g->place[i].size > 8 ? s->read[i].value : value_at(a, g->place[i].size);
+    if (v == s->read[i].value) continue;
+    hd__copy((void *)a, &s->read[i].value, g->place[i].size);
+    s->read[i].value = v;
+  }
+}
+
+/* A lap of the anchor that was not one of a waiting loop (invariant 6). */
+static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, uint64_t pc) {
+  struct hd_spin *s = &t->spin;
+  if (s->seen != s->seen_before) s->laps = s->lap_changes = 0;
+  bool changed = s->changes != s->changes_before;
+  s->lap_changes += changed;
+  s->changes_before = s->changes;
+  s->seen_before = s->seen;
+  s->laps++;
+  if (head != HD_SPIN_OTHER &&
+      !hd__shadow_visible(a, 1)) { /* nobody else has accessed it: it may be private */
+    if (s->laps < UNSEEN_LAPS) return;
+    hd__shadow_show(a, 1);
+    s->laps = 0;
+    return;
+  }
+  if (!s->lap_limit) s->lap_limit = LAPS;
+  if (changed && s->laps > 1) { /* it sets and clears something */
+    uint64_t now = local_state(t);
+    s->alike = now == s->state ? s->alike + 1 : 0;
+    s->state = now;
+    if (s->alike == ALIKE && s->laps + 1 < s->lap_limit) s->laps = s->lap_limit - 1;
+    if (s->alike >= ALIKE) s->lap_changes = 0;
+  }
+  unsigned limit = s->lap_limit * (head == HD_SPIN_OTHER ? 64 : s->lap_changes * 2 > s->laps ? 8 : 1);
+  if (s->laps + 2 < limit) return;
+  if (s->counts != HD_SPIN_COLLECTS) {
+    uint8_t next = s->counts ? HD_SPIN_COLLECTS : HD_SPIN_LOOKS;
+    start_round(t);
+    s->nown = next == HD_SPIN_LOOKS ? 0 : s->nown;
+    s->counts = next;
+    return;
+  }
+  if (!s->armed || !s->guard.nplaces) {
+    s->counts = HD_SPIN_GOES_ON;
+    s->laps = 0;
+    return;
+  }
+  wait_for_change(t, a, head, pc, false);
+}
+
+bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__take_signals(); /* a wait would delay them */
   struct hd_spin *s = &t->spin;
-  bool is_known = nknown && *known_slot(pc);
-  s->misses = 0;
-  if (s->pc != pc || s->addr != a || s->round_writes != s->writes) {
-    s->pc = pc;
-    s->addr = a;
+  s->mode = HD_SPIN_PLAIN;
+  if (own_stack(t, a) && !rt.watched && !hd__shadow_visible(a, 1)) return s->again;
+  bool is_known = nknown && *known_slot(pc), wrote = s->round_writes != s->writes;
+  bool hit = s->pc == pc && s->addr == a;
+  if (s->again && !hit) return !wrote;
+  if (wrote) s->ntrail = 0;
+  s->trail[s->ntrail++ % HD_SPIN_TRAIL] = pc;
+  if (!hit) {
+    bool jump = is_known && s->moves < MOVES;
+    if (s->pc && !jump && s->misses++ < s->window) return false;
+    s->moves += jump;
+    s->window = jump || !s->window ? WINDOW : s->window < WINDOW_MAX ? s->window * 2 : WINDOW_MAX;
+    anchor(t, a, pc, is_known);
+    return false;
+  }
+  s->misses = s->moves = 0;
+  if (wrote) {
     s->round_writes = s->writes;
     s->rounds = 0;
-    disarm(s);
-    if (is_known) {
+    if (!s->counts) disarm(s);
+    count_lap(t, a, head, pc);
+    if (is_known && !s->armed && !s->mode) {
       s->state = local_state(t);
       start_round(t);
     }
@@ -206,26 +405,45 @@ bool hd__spin_check(uint64_t a, uint64_t pc) {
   /* Comparing states is expensive: a loop that does not wait is checked less and less often. */
   if (!is_known &&
       (s->rounds < LEARN_ROUNDS - 2 || (s->rounds > LEARN_ROUNDS && (s->rounds & (s->rounds - 1)) > 1))) {
-    disarm(s);
+    if (!s->counts) disarm(s);
+    count_lap(t, a, head, pc);
     return false;
   }
+  if (s->swapped) unswap(s);
   uint64_t now = local_state(t);
-  bool watched = s->armed && s->nread >= 1 && s->nread <= HD_SPIN_READS;
+  bool watched = s->armed && !s->counts && s->guard.nplaces && !s->held && !s->mixed;
   bool same = watched && now == s->state;
   s->state = now;
-  if (is_known && s->rounds == 1) { /* invariant 5 */
-    if (s->events > 1) same = false;
-    if (watched && !same && s->events <= 1 && !changed(s)) {
+  if (is_known) { /* invariant 5 */
+    if (s->steps && s->rounds == 1) same = false;
+    if (watched && !same && !s->steps && !s->again && !s->unlike && swap(s)) {
       s->again = true;
       return true;
     }
   }
-  if (s->again && !same)
-    hd__inexact(HD_INEXACT_SPIN_ROUND, pc); /* it does not only wait: a scheduling point was left out */
-  if (same && (is_known || s->rounds >= LEARN_ROUNDS))
-    wait_for_change(t, pc, !is_known);
-  else
-    start_round(t);
+  if (s->again && !same) { /* it does not only wait: a scheduling point was left out */
+    hd__inexact(HD_INEXACT_SPIN_ROUND, pc);
+    s->unlike = true;
+  }
+  if (same && (is_known || s->rounds >= LEARN_ROUNDS)) {
+    wait_for_change(t, a, head, pc, !is_known);
+    return false;
+  }
+  bool counting = s->counts;
+  count_lap(t, a, head, pc);
+  if (!s->mode && !counting && !s->counts) start_round(t);
+  return false;
+}
+
+bool hd__spin_late(void) {
+  for (unsigned i = 1; i <= rt.nthreads; i++) { /* in turns */
+    struct hd_thread *t = &rt.thread[(rt.late_thread + i) % rt.nthreads];
+    if (!t->spin.waiting || !t->spin.counts) continue;
+    if (rt.nlate++ > LATE_MAX) hd__cut(HD_INEXACT_LOOP_BOUND);
+    t->spin.late = true;
+    hd__enable(t);
+    return true;
+  }
   return false;
 }
 
@@ -237,8 +455,8 @@ bool hd__spin_outside(void) {
   uint64_t pc = 0;
   for (unsigned i = 0; i < rt.nthreads && !shared; i++) {
     const struct hd_spin *s = &rt.thread[i].spin;
-    for (unsigned k = 0; rt.thread[i].spin.waiting && k < s->nread && !shared; k++)
-      shared = hd__snapshot_shared(s->read[k].addr);
+    for (unsigned k = 0; rt.thread[i].spin.waiting && k < s->guard.nplaces && !shared; k++)
+      shared = hd__snapshot_shared(s->guard.place[k].addr);
     pc = rt.thread[i].op.pc;
   }
   if (!shared) return false;
@@ -282,27 +500,36 @@ void hd__spin_tick(uint64_t pc, uint64_t sp) {
 }
 
 /* Called before every decision while any thread is armed: the event executed last is what changed the values. */
-void hd__spin_update(void) {
-  for (unsigned i = 0; i < rt.nthreads; i++) {
-    struct hd_thread *t = &rt.thread[i];
-    struct hd_spin *s = &t->spin;
-    if (!s->armed || s->nread > HD_SPIN_READS || t->state == HD_T_DONE) continue;
-    bool on = changed(s);
-    if (on == s->on) continue;
-    s->on = on;
-    if (on) {
-      s->enabler = (uint32_t)rt.events;
-    } else {
-      s->disabler = (uint32_t)rt.events;
-      s->enabler_before = s->enabler;
+static void look(struct hd_thread *t) {
+  struct hd_spin *s = &t->spin;
+  struct hd_guard *g = &s->guard;
+  bool on = false;
+  for (unsigned i = 0; i < g->nplaces; i++) {
+    struct hd_spin_read *r = &s->read[i];
+    uint64_t v = value_at(g->place[i].addr, g->place[i].size);
+    if (v != r->now) {
+      struct hd_change *c = hd_arena_get(&rt.arena, sizeof *c);
+      if (c) *c = (struct hd_change){(uint32_t)rt.events, (uint16_t)i, v != r->value, g->last};
+      if (c) g->last = c;
+      r->now = v;
     }
-    if (!t->spin.waiting) continue;
-    t->op.ready.enabler = s->enabler;
-    t->op.ready.disabler = s->disabler;
-    t->op.ready.enabler_before = s->enabler_before;
-    if (on)
-      hd__enable(t);
-    else
-      hd__disable(t);
+    on |= v != r->value;
   }
+  if (s->waiting && s->counts && rt.events != s->lap_event) {
+    hd__inexact(HD_INEXACT_LOOP_BOUND, t->op.pc); /* it might have gone on meanwhile */
+    s->lap_event = rt.events;
+  }
+  if (on == s->on) return;
+  s->on = on;
+  if (!s->waiting) return;
+  if (on)
+    hd__enable(t);
+  else
+    hd__disable(t);
+}
+
+void hd__spin_update(void) {
+  if (rt.cur && rt.cur->spin.swapped) unswap(&rt.cur->spin);
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].spin.armed && rt.thread[i].state != HD_T_DONE) look(&rt.thread[i]);
 }

@@ -5,31 +5,65 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/order.h"
+
 struct hd_thread;
 
-#define HD_SPIN_READS 8
 struct hd_spin_read {
-  uint64_t addr, value;
-  uint32_t size;
+  uint64_t value, now; /* what the loop read; what was there when last looked at */
 };
 
-/* What is known of a thread that may be in such a loop. A round is one pass through the loop. */
+/* What is done before such a wait: a round in which its own changes are noted, one in which its reads are collected. */
+enum hd_spin_counts { HD_SPIN_GOES_ON, HD_SPIN_LOOKS, HD_SPIN_COLLECTS };
+#define HD_SPIN_OWN 4
+#define HD_SPIN_TRAIL 32
+/* What is known of a thread that may be in such a loop. A round is one pass through the loop, from one check at its
+ * anchor to the next. */
 struct hd_spin {
-  uint64_t pc, addr;     /* of the read that starts a round */
-  uint64_t state;        /* hash of registers and stack at that read */
+  uint64_t pc, addr;     /* the anchor */
+  uint64_t state;        /* hash of registers and stack there */
   uint64_t writes;       /* by the thread so far, to anything but its own stack */
   uint64_t round_writes; /* `writes` at the start of the round */
-  unsigned rounds;
-  unsigned events; /* of the thread in this round */
-  unsigned misses; /* plain reads elsewhere since */
-  unsigned nread;  /* more than HD_SPIN_READS: too many to watch */
-  bool armed;      /* reads are being collected, or waited for */
-  bool again;      /* this round repeats the one before without a scheduling point (invariant 5) */
-  bool on;         /* one of the values has changed since */
-  bool waiting;    /* the pending operation is a SPINWAIT */
-  uint32_t enabler, disabler, enabler_before; /* as in struct hd_op */
-  struct hd_spin_read read[HD_SPIN_READS];
+  uint64_t held;         /* locks taken and not released since the start of the round, as a sum */
+  unsigned rounds;       /* without a write */
+  unsigned steps;        /* of this round that are no accesses to memory */
+  unsigned misses;       /* checks elsewhere since */
+  unsigned window;       /* so many are let pass before the anchor moves */
+  unsigned moves;        /* of the anchor from one known loop to another */
+  bool armed;            /* reads are being collected, or waited for */
+  bool again;            /* this round repeats the one before without scheduling points (invariant 5) */
+  bool mixed;            /* one place had two values in this round */
+  bool unlike;           /* such a repetition was not like the round before: the loop does more than wait */
+  bool swapped;          /* and memory has the values of that one */
+  bool on;               /* one of the values differs */
+  bool waiting;          /* the pending operation waits for that */
+  uint8_t mode;          /* enum hd_spin_mode: of the access to come */
+  /* Loops that do not only wait (invariant 6). */
+  uint8_t counts; /* enum hd_spin_counts */
+  unsigned nown;
+  uint64_t own[HD_SPIN_OWN]; /* what it changes itself */
+  bool late;                 /* it ended since nothing else could run */
+  unsigned laps;        /* rounds in a row in which the anchor had the same value, whatever else was done */
+  unsigned lap_limit;   /* 0: the first */
+  unsigned lap_changes; /* of the laps, those with a visible change by the thread itself */
+  unsigned alike;       /* laps with a change, but with the same local state */
+  uint64_t lap_event;   /* where the wait began */
+  uint64_t changes, changes_before; /* visible changes by the thread so far, and at the last lap */
+  uint64_t seen, seen_before;       /* values at the anchor */
+  unsigned ntrail;
+  uint64_t trail[HD_SPIN_TRAIL]; /* places of the last checks since a write */
+  struct hd_spin_read read[HD_GUARD_PLACES];
+  struct hd_guard guard;
 };
+
+/* What the check decided about the access that it was made for. */
+enum hd_spin_mode {
+  HD_SPIN_PLAIN,
+  HD_SPIN_SEEN, /* it is part of the wait that was executed just now: no scheduling point */
+  HD_SPIN_HELD, /* it is the operation that waits */
+};
+/* What kind of operation it is: a read of one place, one that may change it, or another. */
+enum hd_spin_head { HD_SPIN_READS, HD_SPIN_UPDATES, HD_SPIN_OTHER };
 
 /* hooks.c: a plain read of visible memory, or any read while a thread is watched. The entry hd_arch_watched_read
  * saves the caller's registers and continues there. */
@@ -40,13 +74,30 @@ void hd_arch_watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t
 void hd__spin_clock(void);
 /* The running thread has used processor time without a scheduling point. */
 void hd__spin_tick(uint64_t pc, uint64_t sp);
-/* The running thread is about to read `a` at pc. Returns true when the read is no scheduling point this time. */
-bool hd__spin_check(uint64_t a, uint64_t pc);
-bool hd__spin_check_plain(uint64_t a, uint64_t pc);
+/* The running thread is about to access `a` at pc, in a way that a waiting loop may. Returns true when it is no scheduling
+ * point this time, and not to be recorded. */
+bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc);
+/* Around the step of an access whose mode is HD_SPIN_HELD. */
+void hd__spin_hold(void);
+void hd__spin_let_go(void);
 /* Whether a yield of the running thread is part of a loop that waits. */
 bool hd__spin_idles(void);
 void hd__spin_read(uint64_t a, uint32_t size);
+/* At the end of a hook, while the thread's reads are collected: clears what the runtime has left below on the stack. A
+ * function of the program may find it in its frame, and would never be in the same state twice. */
+#define HD_SPIN_LEAVE()                                   \
+  do {                                                    \
+    if (HD_UNLIKELY(rt.cur->spin.armed)) hd_arch_scrub(); \
+  } while (0)
 void hd__spin_wrote(uint64_t a);
+/* The same for an operation that has stored what was there before, if `same`. */
+void hd__spin_updated(uint64_t a, uint32_t size, bool same);
+/* The running thread has seen, or changed, something that is not memory: a clock. */
+void hd__spin_unlike(void);
+/* An operation of a thread whose reads are collected was executed. */
+void hd__spin_event(const struct hd_op *op, unsigned flags);
+/* Nothing can run: lets a loop go on that counts its rounds. Returns false when there is none. */
+bool hd__spin_late(void);
 /* The thread has left its loop. */
 void hd__spin_stop(struct hd_thread *t);
 /* Before a decision: enables and disables waiting loops by the values in memory. */

@@ -38,6 +38,12 @@ struct hd_call {
 };
 #define HD_CALL_DEPTH 4096 /* deeper calls are counted, not recorded */
 
+/* The last choice that a thread made, and how often in a row. */
+struct hd_choices {
+  uint64_t pc;
+  unsigned last, alike;
+};
+
 enum hd_tstate {
   HD_T_READY,   /* its pending operation is enabled */
   HD_T_BLOCKED, /* its pending operation is disabled */
@@ -61,7 +67,6 @@ struct hd_thread {
   unsigned heap_slot;
   unsigned section;               /* nesting of atomic sections (section.c) */
   int ignore;                     /* nesting of regions whose races are not reported */
-  unsigned unseen;                /* atomic and volatile accesses in a row that were no scheduling points */
   uint32_t lost_calls;            /* entries of its call stack beyond HD_CALL_DEPTH */
   struct {                        /* signals, one bit each, from 1 (wrap/signal.c) */
     uint64_t mask, waits;         /* waits: for these it waits */
@@ -74,6 +79,7 @@ struct hd_thread {
     stack_t alt;                  /* sigaltstack; NULL: none */
   } sig;
   struct hd_spin spin;
+  struct hd_choices choices;
   struct {                  /* waiting for an object (objects.c) */
     struct hd_obj *at;      /* object whose list or queue it is in */
     struct hd_thread *next; /* in that list */

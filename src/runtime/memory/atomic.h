@@ -6,6 +6,7 @@
 #ifndef HD_RUNTIME_ATOMIC_H
 #define HD_RUNTIME_ATOMIC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef unsigned __int128 u128;
@@ -13,6 +14,9 @@ typedef unsigned __int128 u128;
 void hd__atomic_load(uint64_t a, uint64_t n, int mo, uint64_t pc);
 void hd__atomic_store(uint64_t a, uint64_t n, int mo, uint64_t pc);
 void hd__atomic_rmw(uint64_t a, uint64_t n, int mo, uint64_t pc);
+/* The same before and after one that may leave the value as it is. */
+void hd__atomic_exchange(uint64_t a, uint64_t n, int mo, uint64_t pc);
+void hd__atomic_exchanged(uint64_t a, uint64_t n, bool same);
 void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fail_mo, uint64_t pc);
 
 /* 16 bytes: cmpxchg16b for everything, so that libatomic is not needed. */

@@ -28,14 +28,15 @@ static inline __attribute__((always_inline)) void access_fast(uint64_t addr, uns
 /* A read that may be that of a waiting loop. It comes with the registers of the caller. */
 void hd__watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   if (HD_UNLIKELY(rt.watched)) hot.tag = rt.cur->tag;
-  if (!hd__spin_check_plain(addr, pc)) hd__access_slow(addr, size, flags, pc);
+  if (!hd__spin_check(addr, HD_SPIN_READS, pc)) hd__access_slow(addr, size, flags, pc);
   if (HD_UNLIKELY(rt.watched) && --rt.watched)
     hd__new_segment(rt.cur); /* the next read reaches this function too */
+  HD_SPIN_LEAVE();
 }
 
 static inline void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   if (!hot.active || !size) return;
-  if (flags == HD_A_VOLATILE && hd__spin_check(addr, pc)) return;
+  if (flags == HD_A_VOLATILE && hd__spin_check(addr, HD_SPIN_READS, pc)) return;
   hd__access_slow(addr, size, flags, pc);
 }
 

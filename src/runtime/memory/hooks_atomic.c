@@ -110,9 +110,10 @@ static inline void look_for_pointer(uint64_t a, uint64_t n, uint64_t pc) {
 
 void hd__atomic_load(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
-  if (!hd__spin_check(a, pc)) hd__access_slow(a, n, with_order(HD_A_ATOMIC, mo), pc);
+  if (!hd__spin_check(a, HD_SPIN_READS, pc)) hd__access_slow(a, n, with_order(HD_A_ATOMIC, mo), pc);
   look_for_pointer(a, n, pc);
   after_load(a, n, order(mo));
+  HD_SPIN_LEAVE();
 }
 
 void hd__atomic_store(uint64_t a, uint64_t n, int mo, uint64_t pc) {
@@ -121,24 +122,40 @@ void hd__atomic_store(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   before_store(a, n, order(mo), false);
 }
 
-void hd__atomic_rmw(uint64_t a, uint64_t n, int mo, uint64_t pc) {
-  if (!hot.active) return;
-  hd__access_slow(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, mo), pc);
+static void rmw(uint64_t a, uint64_t n, unsigned flags, int mo, uint64_t pc) {
+  hd__access_slow(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | flags, mo), pc);
   look_for_pointer(a, n, pc);
   after_load(a, n, order(mo));
   before_store(a, n, order(mo), true);
+}
+
+void hd__atomic_rmw(uint64_t a, uint64_t n, int mo, uint64_t pc) {
+  if (hot.active) rmw(a, n, 0, mo, pc);
+}
+
+/* An exchange may store what is there already, and wait in that way (test-and-set). */
+void hd__atomic_exchange(uint64_t a, uint64_t n, int mo, uint64_t pc) {
+  if (!hot.active || hd__spin_check(a, HD_SPIN_UPDATES, pc)) return;
+  rmw(a, n, HD_A_NETS, mo, pc);
+}
+
+void hd__atomic_exchanged(uint64_t a, uint64_t n, bool same) {
+  if (!hot.active) return;
+  hd__spin_updated(a, (uint32_t)n, same);
+  HD_SPIN_LEAVE();
 }
 
 /* Whether it succeeds is known only after the scheduling point. */
 void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fail_mo, uint64_t pc) {
   if (!hot.active) return;
   struct hd_cas cas = {(const void *)a, expected, (unsigned)n, (uint8_t)model_order(fail_mo)};
-  if (hd__spin_check(a, pc) && !hd__cas_wins(&cas)) return;
+  if (hd__spin_check(a, HD_SPIN_UPDATES, pc) && !hd__cas_wins(&cas)) return;
   hd__access_cas(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, mo), pc, &cas);
   look_for_pointer(a, n, pc);
   bool wins = hd__cas_wins(&cas);
   after_load(a, n, order(wins ? mo : fail_mo));
   if (wins) before_store(a, n, order(mo), true);
+  HD_SPIN_LEAVE();
 }
 
 #define NAME(bits, op) __tsan_atomic##bits##_##op
@@ -148,6 +165,16 @@ void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fa
   T NAME(bits, op)(volatile T * a, T v, int mo) {          \
     hd__atomic_rmw((uint64_t)a, sizeof(T), mo, HD_CALLER); \
     return builtin(a, v, __ATOMIC_SEQ_CST);                \
+  }
+
+/* Those that a loop may wait with. */
+#define EXCHANGE(bits, T, op, builtin, expr)                     \
+  T IN(bits, op)(volatile T * a, T v, int mo);                   \
+  T IN(bits, op)(volatile T * a, T v, int mo) {                  \
+    hd__atomic_exchange((uint64_t)a, sizeof(T), mo, HD_CALLER);  \
+    T old = builtin(a, v, __ATOMIC_SEQ_CST);                     \
+    hd__atomic_exchanged((uint64_t)a, sizeof(T), (expr) == old); \
+    return old;                                                  \
   }
 
 #define CAS(bits, T)                                                                   \
@@ -182,11 +209,11 @@ void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fa
     hd__atomic_store((uint64_t)a, sizeof(T), mo, HD_CALLER);                            \
     __atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                           \
   }                                                                                     \
-  RMW(bits, T, exchange, __atomic_exchange_n)                                           \
+  EXCHANGE(bits, T, exchange, __atomic_exchange_n, v)                                   \
   RMW(bits, T, fetch_add, __atomic_fetch_add)                                           \
   RMW(bits, T, fetch_sub, __atomic_fetch_sub)                                           \
-  RMW(bits, T, fetch_and, __atomic_fetch_and)                                           \
-  RMW(bits, T, fetch_or, __atomic_fetch_or)                                             \
+  EXCHANGE(bits, T, fetch_and, __atomic_fetch_and, old &v)                              \
+  EXCHANGE(bits, T, fetch_or, __atomic_fetch_or, old | v)                               \
   RMW(bits, T, fetch_xor, __atomic_fetch_xor)                                           \
   RMW(bits, T, fetch_nand, __atomic_fetch_nand)                                         \
   CAS(bits, T)

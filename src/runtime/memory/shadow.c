@@ -42,7 +42,6 @@ struct list {
   struct access *a;
 };
 
-#define UNSEEN_LIMIT 200
 #define WATCH_MAX \
   65536 /* bytes: of longer accesses, such as clearing a large block, only the access is recorded */
 #define SHADOW_SIZE ((HD_SHADOW_ADDR_MASK + 1) << 2)
@@ -466,6 +465,7 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
   }
   if (flags <= HD_A_WRITE && (addr & 7) + size <= 8 && one_word(addr, size, flags, pc)) return;
   hd__access_cas(addr, size, flags, pc, NULL);
+  HD_SPIN_LEAVE();
 }
 
 /* Records the access in the cells of [addr, end), and in the coverage. */
@@ -480,23 +480,19 @@ static inline void record_all(uint64_t addr, uint64_t end, unsigned flags, uint6
     record(hd__cell(g), granule_mask(addr, end, g), flags, site);
 }
 
-/* An atomic or volatile access that was no scheduling point. Many in a row may be a loop that waits for a thread which
- * has not accessed the memory yet: lets others run. */
-static inline void count_unseen(uint64_t pc) {
-  if (++rt.cur->unseen < UNSEEN_LIMIT) return;
-  rt.cur->unseen = 0;
-  hd__point(HD_OP_YIELD, 0, 0, pc);
-}
-
 void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas) {
   uint64_t end = addr + size;
   bool check = !(flags & HD_A_FREE), point = false;
+  unsigned mode = rt.cur->spin.mode;
   rt.status->heartbeat++;
+  rt.cur->spin.mode = HD_SPIN_PLAIN;
   if (HD_UNLIKELY(rt.cur->ignore)) flags |= HD_A_SILENT;
   if (HD_UNLIKELY(rt.cur->cancel.anywhere) && (flags & HD_A_WRITE)) hd__cancel_write(addr, size, pc);
   if (check) hd__block_check(addr, size, flags, pc);
   if (HD_UNLIKELY(rt.cur->sig.ran)) look_at_handlers(addr, end, flags);
-  if (rt.nunjoined && hd__shadow_visible(addr, size)) {
+  if (HD_UNLIKELY(mode == HD_SPIN_SEEN)) {
+    point = true;
+  } else if (rt.nunjoined && hd__shadow_visible(addr, size)) {
     point = true;
     hd__take_signals();
     rt.cur->op = (struct hd_op){.kind = (uint8_t)op_of(flags),
@@ -506,28 +502,26 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
                                 .pc = pc,
                                 .access.order = (uint8_t)(flags >> 8)};
     if (cas && size <= 8) hd__copy(&rt.cur->op.access.expected, cas->expected, size);
+    if (HD_UNLIKELY(mode)) hd__spin_hold();
     hd__step();
     if (flags & HD_A_ATOMIC) hd__op_find(&rt.cur->op);
     bool fails = outcome(flags, cas) != flags;
     if (fails) rt.cur->op.access.order = cas->fail_order;
     hd__event(fails ? HD_EV_FAILED : 0);
+    if (HD_UNLIKELY(mode)) hd__spin_let_go();
     if (check) /* another thread may have freed it */
       hd__block_check(addr, size, flags, pc);
   }
-  if (point)
-    rt.cur->unseen = 0;
-  else if ((flags & (HD_A_ATOMIC | HD_A_VOLATILE)) && rt.nenabled > 1)
-    count_unseen(pc);
   unsigned asked = flags;
   flags = outcome(flags, cas);
   bool recorded = HD_UNLIKELY(hot.log) && !point && watched(addr, size);
   if (recorded)
     hd__record_access(op_of(asked), addr, size, HD_EV_PLAIN | (flags == asked ? 0 : HD_EV_FAILED),
                       flags == asked ? flags >> 8 : cas->fail_order, pc);
-  if (flags & HD_A_WRITE)
-    hd__spin_wrote(addr);
-  else
+  if (!(flags & HD_A_WRITE))
     hd__spin_read(addr, (uint32_t)size);
+  else if (!(flags & HD_A_NETS))
+    hd__spin_wrote(addr);
   for (uint64_t g = addr & ~7ull; g < end && rt.nthreads > 1; g += 8) {
     struct hd_cell *c = hd__cell(g);
     struct conflict k = {0};

@@ -112,6 +112,13 @@ void hd__cancel_write(uint64_t addr, uint64_t size, uint64_t pc) {
   hd__new_segment(rt.cur); /* the fast path must not skip the next write */
 }
 
+void hd__cancel_idle(uint64_t pc) {
+  if (!hd__cancel_matters()) return;
+  hd__cancel_point(pc);
+  hd__test_cancel();
+  hd__spin_read(word_of(rt.cur), 8);
+}
+
 bool hd__step_cancel(void) {
   struct hd_thread *t = rt.cur;
   t->cancel.at_point = !t->cancel.disabled;
@@ -138,6 +145,7 @@ void hd__leave_wait(struct hd_thread *t) {
     hd__dequeue(o, t);
   else if (o)
     hd__unpend(o, t);
+  rt.guard[t->id] = NULL;
 }
 
 static void wake_up(struct hd_thread *t) {
@@ -196,7 +204,7 @@ void HD_IN(pthread_testcancel)(void) {
   }
   struct hd_thread *t = rt.cur;
   uint64_t pc = HD_CALLER;
-  if (t->cancel.disabled || (!requested(t) && hd__spin_check(word_of(t), pc))) return;
+  if (t->cancel.disabled || (!requested(t) && hd__spin_check(word_of(t), HD_SPIN_OTHER, pc))) return;
   hd__cancel_point(pc);
   hd__test_cancel();
   hd__spin_read(word_of(t), 8);

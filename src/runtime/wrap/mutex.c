@@ -119,7 +119,7 @@ int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct times
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
   bool late, bad = hd__bad_time(at); /* which matters only if it would have to wait */
   if (bad || hd__at_once(clock, at, pc)) {
-    if (hd__spin_check((uint64_t)&m->__data.__lock, pc)) return bad ? EINVAL : ETIMEDOUT;
+    if (hd__spin_check((uint64_t)&m->__data.__lock, HD_SPIN_OTHER, pc)) return bad ? EINVAL : ETIMEDOUT;
     hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
     late = bad ? m->__data.__lock != 0 : hd__early(m->__data.__lock, clock, at);
   } else {
@@ -138,7 +138,7 @@ int hd__mutex_trylock(pthread_mutex_t *m, uint64_t pc) {
     return 0;
   }
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  if (hd__spin_check((uint64_t)&m->__data.__lock, pc)) return EBUSY;
+  if (hd__spin_check((uint64_t)&m->__data.__lock, HD_SPIN_OTHER, pc)) return EBUSY;
   hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
   bool busy = m->__data.__lock;
   hd__event(busy || lost(m) ? HD_EV_FAILED : 0);
@@ -225,8 +225,12 @@ HD_EXPORT int pthread_mutex_consistent(pthread_mutex_t *m) {
   return 0;
 }
 
-HD_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
-  return HD_LIKELY(hot.active) ? hd__mutex_lock(m, HD_CALLER) : real_pthread_mutex_lock(m);
+int HD_IN(pthread_mutex_lock)(pthread_mutex_t *m);
+int HD_IN(pthread_mutex_lock)(pthread_mutex_t *m) {
+  if (HD_UNLIKELY(!hot.active)) return real_pthread_mutex_lock(m);
+  uint64_t pc = HD_CALLER;
+  hd__spin_check((uint64_t)m, HD_SPIN_OTHER, pc); /* a loop may wait for what the mutex protects */
+  return hd__mutex_lock(m, pc);
 }
 
 int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m);

@@ -182,7 +182,7 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
   struct hd_obj *o = object(l);
   bool gate = has_gate(l), at_once = until && hd__at_once(until->clock, until->at, pc);
   if (o->owner == rt.cur->id) return EDEADLK;
-  if (at_once && hd__spin_check((uint64_t)state(l), pc)) return ETIMEDOUT;
+  if (at_once && hd__spin_check((uint64_t)state(l), HD_SPIN_OTHER, pc)) return ETIMEDOUT;
   if (gate && at_once && !write && !try_gate(l, pc))
     return hd__early(true, until->clock, until->at), ETIMEDOUT;
   if (gate && !at_once && !enter_gate(l, write, until, pc)) return ETIMEDOUT;
@@ -210,7 +210,7 @@ static int try_for(pthread_rwlock_t *l, bool write, uint64_t pc) {
   touch(l, pc);
   struct hd_obj *o = object(l);
   if (o->owner == rt.cur->id) return EBUSY;
-  if (hd__spin_check((uint64_t)state(l), pc)) return EBUSY;
+  if (hd__spin_check((uint64_t)state(l), HD_SPIN_OTHER, pc)) return EBUSY;
   if (!write && has_gate(l) && !try_gate(l, pc)) return EBUSY;
   if (again(o, write, true, &e)) return e;
   return take_at_once(o, l, write, EBUSY, pc);

@@ -72,7 +72,7 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
   struct hd_obj *o = touch(s, pc);
   bool late;
   if (until && hd__at_once(until->clock, until->at, pc)) {
-    if (hd__spin_check((uint64_t)s, pc)) return fail(ETIMEDOUT);
+    if (hd__spin_check((uint64_t)s, HD_SPIN_OTHER, pc)) return fail(ETIMEDOUT);
     hd__point_cancel(HD_OP_SEMTRYWAIT, (uint64_t)s, pc);
     late = hd__early(!of(s)->value, until->clock, until->at);
     if (late) hd__spin_read((uint64_t)s, sizeof of(s)->value);
@@ -96,7 +96,7 @@ static int wait_until(sem_t *s, clockid_t clock, const struct timespec *at, uint
 
 static int try(sem_t *s, uint64_t pc) {
   struct hd_obj *o = touch(s, pc);
-  if (hd__spin_check((uint64_t)s, pc)) return fail(EAGAIN);
+  if (hd__spin_check((uint64_t)s, HD_SPIN_OTHER, pc)) return fail(EAGAIN);
   hd__point_open(HD_OP_SEMTRYWAIT, (uint64_t)s, 0, pc);
   bool none = !of(s)->value;
   event(s, none ? HD_EV_FAILED : 0);
@@ -148,7 +148,7 @@ static int post(sem_t *s, uint64_t pc) {
 
 static int value(sem_t *s, int *out, uint64_t pc) {
   touch(s, pc);
-  if (!hd__spin_check((uint64_t)s, pc)) {
+  if (!hd__spin_check((uint64_t)s, HD_SPIN_OTHER, pc)) {
     hd__point_open(HD_OP_SEMVALUE, (uint64_t)s, 0, pc);
     event(s, 0);
   }

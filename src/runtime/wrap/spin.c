@@ -42,7 +42,7 @@ static int lock(pthread_spinlock_t *l, uint64_t pc) {
 
 static int trylock(pthread_spinlock_t *l, uint64_t pc) {
   struct hd_obj *o = touch(l, pc);
-  if (hd__spin_check((uint64_t)l, pc)) return EBUSY;
+  if (hd__spin_check((uint64_t)l, HD_SPIN_OTHER, pc)) return EBUSY;
   hd__point_open(HD_OP_TRYLOCK, (uint64_t)l, 0, pc);
   bool busy = held(l);
   hd__event(busy ? HD_EV_FAILED : 0);

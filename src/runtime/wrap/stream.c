@@ -181,7 +181,7 @@ static int try_lock(FILE *f, uint64_t pc) {
   }
   bool op = contends(s, false);
   if (op) {
-    if (hd__spin_check(o->addr, pc)) return -1;
+    if (hd__spin_check(o->addr, HD_SPIN_OTHER, pc)) return -1;
     hd__point_open(HD_OP_TRYLOCK, o->addr, 0, pc);
     bool busy = o->owner != HD_NOBODY;
     hd__event(busy ? HD_EV_FAILED : 0);

@@ -81,7 +81,7 @@ uint64_t hd__read_time(void) {
   bool progress;
   rt.clocked = true;
   t->vc.time = hd__time() + tick(t, &progress);
-  t->spin.writes += progress;
+  if (progress) hd__spin_unlike(); /* a loop that looks at the clock does not only wait for others */
   t->timer.writes = t->spin.writes;
   t->timer.now = rt.now;
   return t->vc.time;
@@ -156,12 +156,16 @@ void hd__time_due(struct hd_thread *t) {
 uint64_t hd__sleep(uint64_t ns, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__test_cancel();
+  if (hd__spin_idles()) { /* the wait that follows takes as long */
+    hd__cancel_idle(pc);
+    advance(hd__time() + ns);
+    return;
+  }
   hd__point_cancel(HD_OP_SLEEP, 0, pc);
   hd__event(0);
   if (!ns) return 0;
   hd__deadline_in(t, ns);
-  /* It may wake at any time, or is part of a loop that waits for something else: it need not wait. */
-  if (rt.config->timeouts_any || hd__spin_idles()) {
+  if (rt.config->timeouts_any) { /* it may wake at any time: it need not wait */
     hd__deadline_clear(t);
     advance(t->timer.deadline);
     return 0;

@@ -103,6 +103,8 @@ void hd__keys_begin(void);
 void hd__test_cancel(void);
 /* It is at one that is no operation otherwise. */
 void hd__cancel_point(uint64_t pc);
+/* The same in a waiting loop, which a cancellation then ends. */
+void hd__cancel_idle(uint64_t pc);
 /* Whether hd__cancel_point has anything to do. */
 bool hd__cancel_matters(void);
 /* Whether libc made the system call that the running thread is in as a cancellation point. */

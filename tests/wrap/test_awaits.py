@@ -1,0 +1,400 @@
+"""Programs that wait in loops: one execution for each class that an enumeration of their schedules finds.
+
+Each program is there twice: in C, and as threads of lib/awaits.py.
+"""
+from awaits import classes, just, loop, wait_for
+from scratch import each
+
+HEADER = """#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+static void run(int n, void *(*f[])(void *)) {
+  pthread_t t[4];
+  for (long i = 0; i < n; i++) pthread_create(&t[i], NULL, f[i], (void *)i);
+  for (int i = 0; i < n; i++) pthread_join(t[i], NULL);
+}
+#define RUN(...) int main(void) { void *(*f[])(void *) = {__VA_ARGS__}; run(sizeof f / sizeof *f, f); check(); }
+#define T(name) static void *name(void *p)
+#define ME ((int)(long)p)
+static int inside; /* of a critical section */
+#define CRITICAL assert(inside++ == 0); inside--
+"""
+
+PROGRAMS = {}
+
+
+def program(text, memory, *threads, livelock=False):
+    """The variables are those of the model; x[i] is written x0, x1, ..."""
+    def add(f):
+        PROGRAMS[f.__name__] = (HEADER + text, memory, f(), livelock)
+        return f
+    return add
+
+
+@program("""static atomic_int flag; static void check(void) {}
+T(set) { flag = 1; return p; } T(wait) { while (!flag); return p; } RUN(set, wait)""", {"flag": 0})
+def flag():
+    return [lambda: just(("write", "flag", 1)), lambda: loop("flag", bool)]
+
+
+EITHER = """atomic_int a, b; /* not static: the compiler would know who sets them */ static void check(void) {}
+T(one) { a = 1; return p; } T(two) { b = 1; return p; } T(wait) { while (!a && !b); return p; } """
+
+
+def either():
+    def body():
+        return (yield ("read", "a")) or (yield ("read", "b"))
+    return wait_for(body)
+
+
+@program(EITHER + "RUN(one, wait)", {"a": 0, "b": 0})
+def either_one():
+    return [lambda: just(("write", "a", 1)), either]
+
+
+@program(EITHER + "RUN(one, two, wait)", {"a": 0, "b": 0})
+def either_two():
+    return [lambda: just(("write", "a", 1)), lambda: just(("write", "b", 1)), either]
+
+
+@program(EITHER + "RUN(wait, wait)", {"a": 0, "b": 0}, livelock=True)
+def either_never():
+    return [either, either]
+
+
+def peterson_lock(i, first, second):
+    yield first
+    yield second
+
+    def body():
+        if not (yield ("read", "f%d" % (1 - i))):
+            return True
+        return (yield ("read", "turn")) != 1 - i
+    yield from wait_for(body)
+    yield ("write", "f%d" % i, 0)
+
+
+@program("""static atomic_int f[2], turn; static void check(void) {}
+T(enter) { f[ME] = 1; turn = 1 - ME; while (f[1 - ME] && turn == 1 - ME); CRITICAL; f[ME] = 0; return p; }
+RUN(enter, enter)""", {"f0": 0, "f1": 0, "turn": 0})
+def peterson():
+    return [lambda i=i: peterson_lock(i, ("write", "f%d" % i, 1), ("write", "turn", 1 - i)) for i in (0, 1)]
+
+
+@program("""static atomic_int f[2], turn; static void check(void) {}
+__attribute__((noinline)) static int wants(int i) { return f[i]; } /* the compiler would make two loops of one */
+T(enter) {
+  f[ME] = 1;
+  while (wants(1 - ME))
+    if (turn != ME) { f[ME] = 0; while (turn != ME); f[ME] = 1; }
+  CRITICAL;
+  turn = 1 - ME; f[ME] = 0; return p;
+}
+RUN(enter, enter)""", {"f0": 0, "f1": 0, "turn": 0})
+def dekker():
+    def enter(i):
+        yield ("write", "f%d" % i, 1)
+
+        def body():
+            if not (yield ("read", "f%d" % (1 - i))):
+                return True
+            if (yield ("read", "turn")) != i:
+                yield ("write", "f%d" % i, 0)
+                yield from loop("turn", lambda v: v == i)
+                yield ("write", "f%d" % i, 1)
+            return False
+        yield from wait_for(body)
+        yield ("write", "turn", 1 - i)
+        yield ("write", "f%d" % i, 0)
+    return [lambda i=i: enter(i) for i in (0, 1)]
+
+
+TAS = """static atomic_int l; static void check(void) {}
+T(enter) { while (atomic_exchange(&l, 1)); CRITICAL; l = 0; return p; } """
+
+
+def tas():
+    def body():
+        return (yield ("swap", "l", 1)) == 0
+    yield from wait_for(body)
+    yield ("write", "l", 0)
+
+
+@program(TAS + "RUN(enter, enter)", {"l": 0})
+def tas_two():
+    return [tas] * 2
+
+
+@program(TAS + "RUN(enter, enter, enter)", {"l": 0})
+def tas_three():
+    return [tas] * 3
+
+
+@program("""static atomic_int l; static void check(void) {}
+T(enter) {
+  do while (l) sched_yield(); while (atomic_exchange(&l, 1));
+  CRITICAL; l = 0; return p;
+}
+RUN(enter, enter)""", {"l": 0})
+def ttas():
+    def enter():
+        while True:
+            yield from loop("l", lambda v: v == 0)
+            if (yield ("swap", "l", 1)) == 0:
+                break
+        yield ("write", "l", 0)
+    return [enter] * 2
+
+
+CAS = """static atomic_int l; static void check(void) {}
+T(enter) {
+  for (int e = 0; !atomic_compare_exchange_strong(&l, &e, 1); e = 0);
+  CRITICAL; l = 0; return p;
+} """
+
+
+def cas_lock():
+    def body():
+        return (yield ("cas", "l", 0, 1))[0]
+    yield from wait_for(body)
+    yield ("write", "l", 0)
+
+
+@program(CAS + "RUN(enter, enter)", {"l": 0})
+def cas_two():
+    return [cas_lock] * 2
+
+
+@program(CAS + "RUN(enter, enter, enter)", {"l": 0})
+def cas_three():
+    return [cas_lock] * 3
+
+
+@program("""static atomic_int next, now; static void check(void) { assert(now == 3); }
+T(enter) { int t = atomic_fetch_add(&next, 1); while (now != t); CRITICAL; now = t + 1; return p; }
+RUN(enter, enter, enter)""", {"next": 0, "now": 0})
+def ticket():
+    def enter():
+        t = yield ("add", "next", 1)
+        yield from loop("now", lambda v: v == t)
+        yield ("write", "now", t + 1)
+    return [enter] * 3
+
+
+@program("""static atomic_int number[2], choosing[2]; static void check(void) {}
+T(enter) {
+  int o = 1 - ME, mine;
+  choosing[ME] = 1; mine = number[o] + 1; number[ME] = mine; choosing[ME] = 0;
+  while (choosing[o]);
+  for (int n; (n = number[o]) && (n < mine || (n == mine && o < ME)););
+  CRITICAL; number[ME] = 0; return p;
+}
+RUN(enter, enter)""", {"n0": 0, "n1": 0, "c0": 0, "c1": 0})
+def bakery():
+    def enter(i):
+        o = 1 - i
+        yield ("write", "c%d" % i, 1)
+        mine = (yield ("read", "n%d" % o)) + 1
+        yield ("write", "n%d" % i, mine)
+        yield ("write", "c%d" % i, 0)
+        yield from loop("c%d" % o, lambda v: not v)
+        yield from loop("n%d" % o, lambda n: not (n and (n < mine or (n == mine and o < i))))
+        yield ("write", "n%d" % i, 0)
+    return [lambda i=i: enter(i) for i in (0, 1)]
+
+
+@program("""static atomic_int f[2]; static void check(void) {}
+T(enter) { /* Szymanski, 1988, for two */
+  int o = 1 - ME;
+  f[ME] = 1; while (f[o] >= 3); f[ME] = 3;
+  if (f[o] == 1) { f[ME] = 2; while (f[o] != 4); }
+  f[ME] = 4;
+  if (ME) while (f[0] >= 2);
+  CRITICAL;
+  if (!ME) for (int v; (v = f[1]) == 2 || v == 3;);
+  f[ME] = 0; return p;
+}
+RUN(enter, enter)""", {"f0": 0, "f1": 0})
+def szymanski():
+    def enter(i):
+        me, other = "f%d" % i, "f%d" % (1 - i)
+        yield ("write", me, 1)
+        yield from loop(other, lambda v: v < 3)
+        yield ("write", me, 3)
+        if (yield ("read", other)) == 1:
+            yield ("write", me, 2)
+            yield from loop(other, lambda v: v == 4)
+        yield ("write", me, 4)
+        if i:
+            yield from loop("f0", lambda v: v < 2)
+        else:
+            yield from loop("f1", lambda v: v not in (2, 3))
+        yield ("write", me, 0)
+    return [lambda i=i: enter(i) for i in (0, 1)]
+
+
+@program("""static atomic_int held[3] = {0, 0, 0}, tail = 2; static void check(void) {}
+T(enter) { /* CLH: who comes waits for the one before; the third cell is that of nobody */
+  held[ME] = 1;
+  int before = atomic_exchange(&tail, ME);
+  while (held[before]);
+  CRITICAL; held[ME] = 0; return p;
+}
+RUN(enter, enter)""", {"h0": 0, "h1": 0, "h2": 0, "tail": 2})
+def clh():
+    def enter(i):
+        yield ("write", "h%d" % i, 1)
+        before = yield ("swap", "tail", i)
+        yield from loop("h%d" % before, lambda v: not v)
+        yield ("write", "h%d" % i, 0)
+    return [lambda i=i: enter(i) for i in (0, 1)]
+
+
+@program("""static atomic_int next[2] = {-1, -1}, waits[2], tail = -1; static void check(void) {}
+T(enter) { /* MCS */
+  int before = atomic_exchange(&tail, ME), mine = ME;
+  if (before >= 0) { waits[ME] = 1; next[before] = ME; while (waits[ME]); }
+  CRITICAL;
+  if (next[ME] < 0) {
+    if (atomic_compare_exchange_strong(&tail, &mine, -1)) return p;
+    while (next[ME] < 0);
+  }
+  waits[next[ME]] = 0; return p;
+}
+RUN(enter, enter)""", {"n0": -1, "n1": -1, "w0": 0, "w1": 0, "tail": -1})
+def mcs():
+    def enter(i):
+        before = yield ("swap", "tail", i)
+        if before >= 0:
+            yield ("write", "w%d" % i, 1)
+            yield ("write", "n%d" % before, i)
+            yield from loop("w%d" % i, lambda v: not v)
+        if (yield ("read", "n%d" % i)) < 0:
+            if (yield ("cas", "tail", i, -1))[0]:
+                return
+            yield from loop("n%d" % i, lambda v: v >= 0)
+        yield ("write", "w%d" % (yield ("read", "n%d" % i)), 0)
+    return [lambda i=i: enter(i) for i in (0, 1)]
+
+
+@program("""static atomic_int s, a, b; static void check(void) {}
+T(writer) { s = 1; a = 1; b = 1; s = 2; return p; }
+T(reader) {
+  int before, x, y;
+  do { before = s; x = a; y = b; } while (before % 2 || s != before);
+  assert(x == y); return p;
+}
+RUN(writer, reader)""", {"s": 0, "a": 0, "b": 0})
+def seqlock():
+    def reader():
+        def body():
+            before = yield ("read", "s")
+            yield ("read", "a")
+            yield ("read", "b")
+            return before % 2 == 0 and (yield ("read", "s")) == before
+        return wait_for(body)
+    return [lambda: just(("write", "s", 1), ("write", "a", 1), ("write", "b", 1), ("write", "s", 2)), reader]
+
+
+@program("""static atomic_int head, tail, cell; static void check(void) { assert(tail == 2); }
+T(producer) { for (int i = 0; i < 2; i++) { while (head - tail == 1); cell = i; head = i + 1; } return p; }
+T(consumer) { for (int i = 0; i < 2; i++) { while (head == tail); assert(cell == i); tail = i + 1; } return p; }
+RUN(producer, consumer)""", {"head": 0, "tail": 0, "cell": 0})
+def ring():
+    def producer():
+        for i in range(2):
+            def body():
+                return (yield ("read", "head")) - (yield ("read", "tail")) != 1
+            yield from wait_for(body)
+            yield ("write", "cell", i)
+            yield ("write", "head", i + 1)
+
+    def consumer():
+        for i in range(2):
+            def body():
+                return (yield ("read", "head")) != (yield ("read", "tail"))
+            yield from wait_for(body)
+            assert (yield ("read", "cell")) == i
+            yield ("write", "tail", i + 1)
+    return [producer, consumer]
+
+
+@program("""static atomic_int turn[2], in, cell[2]; static void check(void) {} /* Vyukov's bounded queue, one producer more */
+T(put) {
+  int at = atomic_fetch_add(&in, 1);
+  cell[at] = 7; turn[at] = 1; return p;
+}
+T(take) { while (!turn[0]); assert(cell[0] == 7); while (!turn[1]); assert(cell[1] == 7); return p; }
+RUN(put, put, take)""", {"t0": 0, "t1": 0, "in": 0, "c0": 0, "c1": 0})
+def queue():
+    def put():
+        at = yield ("add", "in", 1)
+        yield ("write", "c%d" % at, 7)
+        yield ("write", "t%d" % at, 1)
+
+    def take():
+        for i in "01":
+            yield from loop("t" + i, bool)
+            yield ("read", "c" + i)
+    return [put, put, take]
+
+
+@program("""static atomic_int count = 2, sense; static void check(void) {}
+T(meet) {
+  for (int r = 0; r < 2; r++) {
+    if (atomic_fetch_sub(&count, 1) == 1) { count = 2; sense = !r; }
+    else while (sense == r);
+  }
+  return p;
+}
+RUN(meet, meet)""", {"count": 2, "sense": 0})
+def sense_barrier():
+    def meet():
+        for r in range(2):
+            if (yield ("add", "count", -1)) == 1:
+                yield ("write", "count", 2)
+                yield ("write", "sense", 1 - r)
+            else:
+                yield from loop("sense", lambda v: v != r)
+    return [meet, meet]
+
+
+@program("""static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static int ready; static void check(void) {}
+T(set) { pthread_mutex_lock(&m); ready = 1; pthread_mutex_unlock(&m); return p; }
+T(poll) {
+  for (int seen = 0; !seen;) { pthread_mutex_lock(&m); seen = ready; pthread_mutex_unlock(&m); }
+  return p;
+}
+RUN(set, poll)""", {"ready": 0})
+def polled_mutex():
+    def set_it():
+        yield ("lock", "m")
+        yield ("write", "ready", 1)
+        yield ("unlock", "m")
+
+    def body():
+        yield ("lock", "m")
+        seen = yield ("read", "ready")
+        yield ("unlock", "m")
+        return seen
+    return [set_it, lambda: wait_for(body)]
+
+
+@each(*sorted(PROGRAMS))
+def test_awaits(s, name):
+    text, memory, code, livelock = PROGRAMS[name]
+    count, stuck, _ = classes(code, memory)
+    s.same(stuck > 0, livelock, "whether the enumeration is ever stuck")
+    s.write("prog.c", text)
+    for compiler, level in (("gcc", "-O0"), ("clang", "-O0"), ("gcc", "-O2"), ("clang", "-O2")):
+        where = "%s %s" % (compiler, level)
+        s.cc("prog.c", "prog", level, compiler=compiler)
+        for strategy in ("optimal", "dpor"):
+            r = s.search("check", "./prog", "--strategy", strategy, "--classes", "--all")
+            s.same((r["verdict"], r["complete"], r["classes"]), ("bug" if livelock else "clean", True, count),
+                   "verdict, completeness and classes of %s, %s" % (strategy, where))
+            if strategy == "optimal":
+                s.same((r["executions"], r["blocked"]), (count, 0), "executions of optimal, and given up, " + where)
+            s.same(sorted({f["kind"] for f in r["findings"]}), ["livelock"] if livelock else [], "findings, " + where)
