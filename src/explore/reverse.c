@@ -221,7 +221,7 @@ static int insert(const struct hd_sleeper *sleep, uint32_t nsleep, struct hd_bra
 /* v = what happened after e without depending on it, then the second operation; inserted before e.
  * pre: after[t] is the first event of thread t after e. */
 static int reverse(struct walk *w, const struct hd_race *r, int choice) {
-  static const uint32_t none[HD_MAX_THREADS];
+  static const uint32_t none[HD_CLOCK_MAX];
   const uint32_t f = r->f, *after = w->reversal.after, end = find_last(w, r);
   int alone = r->e == f && !w->policy->whole; /* another outcome of this very step */
   struct sequence v = {.w = w,
@@ -328,6 +328,8 @@ static int reverse_all(struct walk *w, int above) {
 int hd__reverse_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above) {
   (void)how;
   if (!above) hd_order_end(&w->order, p);
+  if (w->order.by_time) hd_inexact_note(w->s->status->inexact, HD_INEXACT_SLEEPS, 0);
+  w->order.by_time = 0;
   return reverse_all(w, above);
 }
 

@@ -91,6 +91,16 @@ int main(void) { both(many, many); smash(); }
     "values": {"text": "int __VERIFIER_nondet_int(void);\nint main(void) {\n  return __VERIFIER_nondet_int() * 0; /* @here */\n}\n"},
     "assembly": {"text": "static int x;\nint main(void) {\n"
                          "  __asm__ volatile(\"incl (%0)\" : : \"r\"(&x) : \"memory\"); /* @here */\n}\n"},
+    "sleeps": {"text": """static void *set(void *p) { flag = 1; return p; }
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, set, 0);
+  sleep(1);
+  int seen = flag; /* @here */
+  pthread_join(t, 0);
+  assert(seen == 1);
+}
+""", "options": ("--strategy", "optimal")},
     "findings": {"text": "static volatile int v[300];\nstatic void *w(void *p) {\n"
                          + "".join("  v[%d] = 1;\n" % i for i in range(300))
                          + "  return p;\n}\nint main(void) { both(w, w); }\n",
@@ -154,7 +164,7 @@ int main(void) { pthread_t t; pthread_create(&t, 0, w, 0); pthread_join(t, 0); }
 }
 static void *hold(void *p) { pthread_mutex_lock(&lock); sleep(2); pthread_mutex_unlock(&lock); return p; }
 int main(void) { both(w, hold); }
-""", "options": ("--strategy", "optimal")},
+""", "options": ("--strategy", "optimal"), "also": ["sleeps"]},
     "timer-signal": {"text": """static void rang(int sig) { flag = sig; }
 int main(void) {
   signal(SIGALRM, rang);
@@ -172,7 +182,7 @@ int main(void) {
   futex(&word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
   for (int i = 0; i < 14; i++) pthread_join(t[i], 0);
 }
-""", "options": ("--strategy", "optimal", "--max-executions", "3"), "also": ["executions"]},
+""", "options": ("--strategy", "optimal", "--max-executions", "3"), "also": ["executions", "sleeps"]},
     "futex-requeue": {"text": FUTEX + """static void *w(void *p) {
   while (!__atomic_load_n(&word, 5)) futex(&word, FUTEX_WAIT, 0, 0, 0, 0);
   return p;

@@ -364,6 +364,10 @@ EVENTS = {
     "pthread_getspecific": ("pthread_key_t k; pthread_key_create(&k, 0); pthread_getspecific(k)", "look-up"),
     "tss_get": ("tss_t k; tss_create(&k, 0); tss_get(k)", "look-up"),
     "tss_set": ("tss_t k; tss_create(&k, 0); tss_set(k, &k)", "look-up"),
+    "setenv": ("setenv(\"a\", \"b\", 1)", "change"), "unsetenv": ("unsetenv(\"a\")", "change"),
+    "putenv": ("putenv(\"a=b\")", "change"), "clearenv": ("clearenv()", "change"),
+    "getenv": ("unsetenv(\"a\"); getenv(\"a\")", "look-up"), "secure_getenv": ("unsetenv(\"a\"); secure_getenv(\"a\")", "look-up"),
+    "pthread_setname_np": ("pthread_setname_np(pthread_self(), \"x\")", "change"),
     "rand": ("rand()", "change"), "srand": ("srand(1)", "change"), "random": ("random()", "change"),
     "srandom": ("srandom(1)", "change"), "initstate": ("static char s[64]; initstate(1, s, 64)", "change"),
     "setstate": ("static char s[64]; initstate(1, s, 64); setstate(s)", "change"),
@@ -520,9 +524,9 @@ def test_pthread_cond_wait(s):
 
 ENDS = {
     "abort": ("abort()", "abort", ()), "__assert_fail": ("assert(!keep)", "assertion", ()),
-    "raise": ("raise(SIGABRT)", "abort", ()), "exit": ("exit(3)", "exit", ("--exit-status",)),
-    "_exit": ("_exit(3)", "exit", ("--exit-status",)), "_Exit": ("_Exit(3)", "exit", ("--exit-status",)),
-    "quick_exit": ("quick_exit(3)", "exit", ("--exit-status",)),
+    "raise": ("raise(SIGABRT)", "abort", ()), "exit": ("exit(3)", "exit", ()),
+    "_exit": ("_exit(3)", "exit", ()), "_Exit": ("_Exit(3)", "exit", ()),
+    "quick_exit": ("quick_exit(3)", "exit", ()),
     "raise-segv": ("raise(SIGSEGV)", "crash", ()),
     "kill-self": ("kill(getpid(), SIGSEGV)", "crash", ()),
 }

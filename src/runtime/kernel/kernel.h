@@ -52,6 +52,17 @@ void hd__signals_stuck(void);
 void hd__sysguard_init(void);
 void hd__sysguard_enable(void);
 /* Undoes what the last execution changed in the kernel. */
+/* ---- process.c: state of the process ---- */
+
+/* Whether the call is an operation on it, or depends on it; the operations of such a call. */
+bool hd__state_is_op(long nr, const long *a);
+void hd__state_points(long nr, const long *a, uint64_t pc);
+bool hd__process_serves(long nr);
+long hd__process_serve(long nr, const long *a);
+void hd__process_begin(void);
+/* Whether the program has as many descriptors as its limit allows, and one more. */
+bool hd__fd_limit_reached(void);
+
 /* Whether pc is in the runtime. */
 bool hd__own_code(uint64_t pc);
 void hd__sysguard_begin(void);
