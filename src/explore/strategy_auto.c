@@ -37,11 +37,11 @@ struct state {
   uint64_t epoch;
   uint64_t work[NPARTS]; /* done by each part */
 };
-#define FIRST 5    /* executions of the optimal search at the beginning, if they are */
-#define SHORT 2000 /* steps in all or less */
-#define EACH 20    /* work of an execution besides its steps */
+#define FIRST 5     /* executions of the optimal search at the beginning, if they are */
+#define SHORT 2000  /* steps in all or less */
+#define EACH 20     /* work of an execution besides its steps */
 #define DEATH 20000 /* work of starting another process */
-#define TURN 128   /* a turn is this part of all the work so far */
+#define TURN 128    /* a turn is this part of all the work so far */
 #define AFTER 10000
 #define HEAD 65536
 _Static_assert(sizeof(struct state) * HD_MAX_WORKERS <= HEAD, "every worker has its state");
