@@ -360,8 +360,8 @@ static long write_broken(long nr, const long *a, uint64_t pc) {
   bool sent = r == -EPIPE && hd_sys4(SYS_rt_sigtimedwait, &pipe_mask, 0, &zero, 8) == SIGPIPE;
   hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
   if (sent) {
-    hd__self_signal(SIGPIPE, pc);
-    hd_sys3(SYS_tgkill, hd_sys3(SYS_getpid, 0, 0, 0), hd_sys3(SYS_gettid, 0, 0, 0), SIGPIPE);
+    siginfo_t info = hd__signal_info(SIGPIPE, SI_USER);
+    hd__signal_send(rt.cur, &info, pc);
   }
   return r;
 }
