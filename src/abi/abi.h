@@ -317,10 +317,8 @@ struct hd_shared {
   uint32_t cover_dropped;    /* that layout was another: what it had exercised is not known any more */
   uint32_t cover_pad;
   uint64_t bound_cut; /* hd_shared_cut(): the bound kept the search from something */
-  struct {
-    double fraction;                 /* of the tree that is explored, as far as it is known */
-    double samples, weight, inverse; /* leaves looked at: their number, sum of p, sum of 1/p */
-  } estimate;
+  double
+      at_least; /* executions that a systematic search has, those that are known to be left included; 0: unknown */
   uint32_t
       slot_of[HD_MAX_WORKERS]; /* the part of a systematic search each worker is at, plus 1; 0: its own */
   struct hd_redo redo[HD_MAX_WORKERS];

@@ -33,11 +33,9 @@ static void on_progress(void *arg, const struct hd_session_progress *p) {
   int n = snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate,
                    events, p->findings, p->findings == 1 ? "" : "s", p->seconds);
   if (p->bounded) n += snprintf(line + n, sizeof line - (size_t)n, ", bound %u", p->bound);
-  if (p->estimate > 0) {
-    hd_text_count(count, p->estimate);
-    hd_text_count(rate, p->spread);
-    snprintf(line + n, sizeof line - (size_t)n, ", %.3g%% of about %s (spread %s)", p->fraction * 100, count,
-             rate);
+  if (p->at_least > (double)p->executions) {
+    hd_text_count(count, p->at_least);
+    snprintf(line + n, sizeof line - (size_t)n, ", at least %s in all", count);
   }
   hd_live_line(line);
 }

@@ -79,9 +79,7 @@ unsigned hd__slot(const struct hd_search *s);
 int hd__slot_adopt(struct hd_search *s, unsigned nslots, int (*active)(struct hd_search *s, unsigned slot));
 void hd__slots_restart(struct hd_search *s);
 
-/* How far a search is: the part of its tree that is explored, and the part that one leaf stands for. */
-#define HD_ESTIMATE_EVERY 256 /* executions */
-void hd__estimate(struct hd_search *s, double explored, double p);
+#define HD_COUNT_EVERY 256 /* executions */
 
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_order *t, enum hd_how how);

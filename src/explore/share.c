@@ -126,16 +126,3 @@ int hd__slot_adopt(struct hd_search *s, unsigned nslots, int (*active)(struct hd
 void hd__slots_restart(struct hd_search *s) {
   for (unsigned w = 0; w < HD_MAX_WORKERS; w++) s->shared->slot_of[w] = 0;
 }
-
-/* Knuth, "Estimating the Efficiency of Backtrack Programs", 1975: a leaf below branchings b1, b2, ... stands for
- * p = 1/(b1 b2 ...) of the tree, which then has 1/p leaves. The explored part is the sum of p over what is finished;
- * the spread of 1/p over the leaves looked at tells how uneven the tree is (weighted by p, since the leaves come in
- * order: Kilby, Slaney, Thiebaux, Walsh, "Estimating Search Tree Size", AAAI 2006). */
-void hd__estimate(struct hd_search *s, double explored, double p) {
-  struct hd_shared *sh = s->shared;
-  if (p < 1e-200) p = 1e-200;
-  sh->estimate.fraction = explored < 1 ? explored : 1;
-  sh->estimate.samples += 1;
-  sh->estimate.weight += p;
-  sh->estimate.inverse += 1 / p;
-}

@@ -37,10 +37,11 @@ struct state {
   uint64_t epoch;
   uint64_t work[NPARTS]; /* done by each part */
 };
-#define FIRST 5    /* executions of the optimal search at the beginning, if they are */
-#define SHORT 2000 /* steps in all or less */
-#define EACH 20    /* work of an execution besides its steps */
-#define TURN 128   /* a turn is this part of all the work so far */
+#define FIRST 5     /* executions of the optimal search at the beginning, if they are */
+#define SHORT 2000  /* steps in all or less */
+#define EACH 20     /* work of an execution besides its steps */
+#define DEATH 20000 /* work of starting another process */
+#define TURN 128    /* a turn is this part of all the work so far */
 #define AFTER 10000
 #define HEAD 65536
 _Static_assert(sizeof(struct state) * HD_MAX_WORKERS <= HEAD, "every worker has its state");
@@ -123,6 +124,7 @@ static int begin(struct hd_search *s) {
   if (a->in_flight > s->shared->forgive && a->in_flight != s->execution) {
     /* The process died: let the others try before the optimal search goes on. */
     s->status->phase[a->part].executions++;
+    a->work[a->part] += DEATH;
     next_part(s, a, a->part);
   }
   int begun = begin_part(s, a);

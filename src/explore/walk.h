@@ -74,7 +74,7 @@ struct unit {
   struct hd_sleeper *sleep_base, *sleep_next, *sleep_end;
   struct hd_branch *branch_free, *branch_next, *branch_end;
   uint32_t log_next, log_end; /* of the log of visited states */
-  double fraction;            /* of it that is explored */
+  double pending;             /* branches known to be left in it */
 };
 
 /* The head of the search area. */
@@ -238,7 +238,8 @@ void hd__walk_lock_junctions(struct walk *w);
 void hd__walk_finish(struct hd_search *s, struct unit *u);
 void hd__walk_close(struct hd_search *s);
 void hd__walk_donate(struct walk *w);
-void hd__walk_estimate(struct walk *w);
+/* Counts what is known to be left. */
+void hd__walk_count(struct walk *w);
 
 /* reverse.c: branches that reverse the races of an execution. */
 int hd__reverse_first(struct walk *w, uint32_t k, const struct hd_point *p, int *outcome);

@@ -261,50 +261,34 @@ int hd__walk_find_work(struct hd_search *s, struct unit **u) {
 
 /* ---- how far it is ---- */
 
-static uint32_t length(const struct hd_branch *w) {
-  uint32_t n = 0;
-  for (; w; w = w->next) n++;
+/* Each leaf of a wakeup tree leads to an execution of its own. */
+static double leaves(const struct hd_branch *b) {
+  double n = 0;
+  for (; b; b = b->next) {
+    if (!b->child) {
+      n++;
+    } else if (b->child->next) {
+      n += leaves(b->child);
+    } else { /* a chain, which may be long */
+      const struct hd_branch *c = b->child;
+      while (c->child && !c->child->next) c = c->child;
+      n += c->child ? leaves(c->child) : 1;
+    }
+  }
   return n;
 }
 
-static double branches(const struct junction *j) { return j->finished + j->live + length(j->list); }
-
-/* The part of the whole tree that lies below one branch of the junction, if all branches are alike. */
-static double weight(const struct junction *j) {
-  double w = 1;
-  for (; j; j = j->parent) w /= branches(j);
-  return w;
-}
-
-/* share.c, hd__estimate, on the branches that are known so far. */
-void hd__walk_estimate(struct walk *w) {
+/* A lower bound of the executions of the search: those that are done, and one for each branch that is pending. The tree
+ * grows while it is explored, by factors that nothing seen so far tells, so there is no estimate. Branches that other
+ * workers added may turn out to be redundant; then there is no bound either. */
+void hd__walk_count(struct walk *w) {
   struct hd_search *s = w->s;
   struct unit *u = w->unit;
-  struct tree *t = hd__tree(s);
-  double p = 1, done = 0;
-  for (uint32_t k = u->base; u->active && k < u->depth; k++) {
-    const struct node *n = &u->node[k];
-    double m = n->finished + 1 + length(n->list);
-    done += p * n->finished / m;
-    p /= m;
-  }
-  u->fraction = u->active ? done : 1;
-  hd_search_lock(s);
-  double all = u->fraction;
-  if (t->complete) {
-    all = 1;
-  } else if (t->njunctions) {
-    all = 0;
-    if (u->root && u->active) p *= weight(u->root);
-    for (uint32_t i = 0; i < t->njunctions; i++) {
-      const struct junction *j = &t->junction[i];
-      if (j->used) all += weight(j) * j->finished;
-    }
-    for (unsigned slot = 0; slot < t->nslots; slot++) {
-      const struct unit *v = hd__unit(s, slot);
-      if (v->epoch == t->epoch && v->active && v->root) all += weight(v->root) * v->fraction;
-    }
-  }
-  hd__estimate(s, all, p);
-  hd_search_unlock(s);
+  const struct hd_status *st = s->status;
+  int exact = s->shared->crew <= 1 && !s->config->bound_kind && w->policy->whole;
+  u->pending = 0;
+  for (uint32_t k = u->base; u->active && k < u->depth; k++) u->pending += leaves(u->node[k].list);
+  double seen =
+      st->phase[0].strategy[0] ? (double)st->phase[0].executions : (double)(st->executions + st->infeasible);
+  s->shared->at_least = exact ? seen + u->pending + (u->active ? 1 : 0) : 0;
 }

@@ -174,10 +174,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   if (s->preload) set(o, "preload", json_true());
   set(o, "inexact", hd_json_reasons(s));
   set(o, "bound", bound(s));
-  set(o, "estimate",
-      s->estimate > 0 ? json_pack("{s:f,s:f,s:f}", "executions", s->estimate, "spread", s->spread, "explored",
-                                  s->fraction)
-                      : json_null());
+  set(o, "at_least", s->at_least > 0 ? json_real(s->at_least) : json_null());
   set(o, "stopped", hd_json_text(stop_name[s->stop]));
   set(o, "executions", json_integer((json_int_t)s->executions));
   set(o, "blocked", json_integer((json_int_t)s->blocked));

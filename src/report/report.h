@@ -243,9 +243,9 @@ struct hd_summary {
   const char *error; /* why the runtime gave up, or NULL */
   struct hd_finding **findings;
   size_t nfindings;
-  uint64_t before;                   /* findings reported before the search was resumed */
-  double estimate, spread, fraction; /* number of all executions, its spread, fraction explored; 0: unknown */
-  json_t *coverage;                  /* hd_json_coverage, or NULL if not requested; borrowed */
+  uint64_t before;  /* findings reported before the search was resumed */
+  double at_least;  /* executions that a complete search has, or more; 0: unknown */
+  json_t *coverage; /* hd_json_coverage, or NULL if not requested; borrowed */
 };
 
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s);

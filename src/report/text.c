@@ -474,12 +474,10 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->before)
     hd_str_addf(out, "  %llu finding%s reported before the search was resumed\n",
                 (unsigned long long)s->before, s->before == 1 ? " was" : "s were");
-  if (s->estimate > 0 && !s->complete && s->stop != HD_STOP_FINISHED) {
-    char all[16], spread[16];
-    hd_text_count(all, s->estimate);
-    hd_text_count(spread, s->spread);
-    hd_str_addf(out, "  about %.3g%% of the schedules: an estimated %s executions in all (spread %s)\n",
-                s->fraction * 100, all, spread);
+  if (s->at_least > (double)s->executions && !s->complete && s->stop != HD_STOP_FINISHED) {
+    char all[16];
+    hd_text_count(all, s->at_least);
+    hd_str_addf(out, "  a complete search has at least %s executions, and may have many times more\n", all);
   }
   if (s->infeasible)
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,

@@ -46,7 +46,7 @@ struct head {
   /* Of struct hd_shared. */
   uint64_t next_execution, not_begun, epoch, bound_cut, layout;
   uint32_t over, bound, bounds_done, partial, crew, cover_dropped;
-  double estimate[4];
+  double at_least;
   uint64_t phase_findings[HD_MAX_PHASES];
 };
 
@@ -192,8 +192,7 @@ static void fill_head(const struct hd_session *s, struct head *h) {
                      .partial = sh->partial,
                      .crew = sh->crew,
                      .cover_dropped = sh->cover_dropped};
-  memcpy(h->estimate, &sh->estimate, sizeof h->estimate);
-  _Static_assert(sizeof h->estimate == sizeof sh->estimate, "the estimate is four numbers");
+  h->at_least = sh->at_least;
   if (!sh->inbox_full) {
     h->config.ngrown = c->good.ngrown < HD_MAX_GROWN ? (uint32_t)c->good.ngrown : HD_MAX_GROWN;
     memcpy(h->config.grown, c->good.grown, sizeof h->config.grown);
@@ -400,7 +399,7 @@ static void carry(struct hd_session *s, const struct head *h) {
   sh->crew = h->crew;
   sh->cover_dropped = h->cover_dropped;
   sh->inbox_layout = h->layout;
-  memcpy(&sh->estimate, h->estimate, sizeof sh->estimate);
+  sh->at_least = h->at_least;
   s->carried = h->total;
   s->carried.epoch = sh->epoch;
   memset(s->carried.inexact, 0, sizeof s->carried.inexact); /* the first worker has to know */

@@ -5,7 +5,6 @@
  * handled as soon as it is seen, while the search continues, so that it survives a loss of power. */
 #include "session/session_int.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,23 +76,6 @@ bool hd__session_complete(const struct hd_session *s) {
          !hd_inexact_sum(st.inexact, HD_CLASS_ANY) && hd_strategy_systematic(s->config.search.strategy);
 }
 
-/* The estimated number of all executions; 0 when unknown: an estimate whose spread is a hundred times itself is
- * useless. */
-static double estimate(const struct hd_session *s, const struct hd_status *st, double *spread) {
-  const struct hd_shared *sh = s->worker[0].control.shared;
-  double seen =
-      st->phase[0].strategy[0] ? (double)st->phase[0].executions : (double)(st->executions + st->infeasible);
-  *spread = 0;
-  if (s->worker[0].control.config.bound_kind)
-    return 0; /* the tree within the bound does not predict the whole */
-  if (!(sh->estimate.fraction > 0) || !(sh->estimate.weight > 0)) return 0;
-  double all = seen / sh->estimate.fraction;
-  double mean = sh->estimate.samples / sh->estimate.weight;
-  double variance = sh->estimate.inverse / sh->estimate.weight - mean * mean;
-  if (variance > 0) *spread = sqrt(variance) / mean * all;
-  return isfinite(all) && *spread < 100 * all ? all : 0;
-}
-
 void hd__session_progress(struct hd_session *s) {
   double now = hd_now();
   if (!s->events.progress || now - s->shown_at < PROGRESS_INTERVAL) return;
@@ -106,10 +88,9 @@ void hd__session_progress(struct hd_session *s) {
       .seconds = now - s->started,
       .bounded = s->config.search.bound_iterate,
       .bound = s->worker[0].control.shared->bound,
-      .fraction = s->worker[0].control.shared->estimate.fraction,
+      .at_least = s->worker[0].control.shared->at_least,
   };
   if (p.seconds > 0) p.rate = (double)(p.executions - s->carried.executions) / p.seconds;
-  p.estimate = estimate(s, &st, &p.spread);
   s->events.progress(s->events.arg, &p);
 }
 
@@ -389,8 +370,7 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
   sum->findings = s->finding.v;
   sum->nfindings = s->finding.n;
   sum->before = s->reported_before;
-  sum->estimate = estimate(s, st, &sum->spread);
-  sum->fraction = s->worker[0].control.shared->estimate.fraction;
+  sum->at_least = s->worker[0].control.shared->at_least;
   sum->class_count = hd__session_classes(s, st, &sum->classes_known);
   sum->coverage = hd__session_coverage(s);
   for (int i = 0; i < HD_MAX_PHASES && st->phase[i].strategy[0]; i++) {

@@ -78,12 +78,12 @@ int hd_settings_read(const char *path, struct hd_config *out, struct hd_err *err
 struct hd_session_progress {
   uint64_t executions, events;
   size_t findings;
-  double seconds;                    /* of this run of the search ... */
-  double rate;                       /* ... and executions per second in it */
-  bool bounded;                      /* bounds are tried in increasing order: ... */
-  uint32_t bound;                    /* ... this is the current one */
-  double estimate, spread, fraction; /* as in struct hd_summary */
-  bool minimising;                   /* it is searching for a smaller schedule */
+  double seconds;  /* of this run of the search ... */
+  double rate;     /* ... and executions per second in it */
+  bool bounded;    /* bounds are tried in increasing order: ... */
+  uint32_t bound;  /* ... this is the current one */
+  double at_least; /* as in struct hd_summary */
+  bool minimising; /* it is searching for a smaller schedule */
 };
 
 /* Callbacks during the search; any may be NULL. */
