@@ -159,7 +159,7 @@ uint64_t hd__sleep(uint64_t ns, uint64_t pc) {
   if (hd__spin_idles()) { /* the wait that follows takes as long */
     hd__cancel_idle(pc);
     advance(hd__time() + ns);
-    return;
+    return 0;
   }
   hd__point_cancel(HD_OP_SLEEP, 0, pc);
   hd__event(0);
