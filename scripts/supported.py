@@ -64,6 +64,7 @@ ACTIONS = [
     ("hd__file_changes", "passed through; a restart restores the contents of the file"),
     ("hd__timerfd_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
+    ("hd__socket_query", "passed through; the number of the process is the virtual one"),
     ("VIRTUAL_PID", "virtual: the same in every run"),
     ("hd__tid(", "virtual: the same in every run"),
     ("unsigned *)a[0] = 0", "always processor 0"),

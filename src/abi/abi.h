@@ -194,6 +194,7 @@ struct hd_status {
   uint64_t events;     /* visible operations executed in all */
   uint64_t switches;
   uint64_t heartbeat;        /* changes while anything happens */
+  uint64_t upkeep;           /* changes while the search is at work, or waits for other workers */
   uint64_t execution;        /* number of the execution under way */
   uint64_t path_len;         /* steps of it so far, in the path area */
   uint64_t visible_at_start; /* visible log entries known when it began */

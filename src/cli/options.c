@@ -8,6 +8,7 @@
 
 #include "session/names.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -460,6 +461,18 @@ bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out) 
 
 /* ---- conversion for session/ ---- */
 
+#define SHARE_MAX 4   /* processes, unless the user says how many */
+#define SHARE_AFTER 1 /* seconds */
+
+/* The parts of the default strategy run beside each other on several processors, when the search is not a short one. */
+static void share_by_default(const struct hd_options *o, struct hd_session_config *c) {
+  cpu_set_t cpus;
+  if (strcmp(o->strategy, DEFAULT_CHECK) != 0 || o->max_executions) return;
+  int n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+  c->search.workers = (uint32_t)(n < SHARE_MAX ? n : SHARE_MAX);
+  c->alone = SHARE_AFTER;
+}
+
 void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd_session_config *c) {
   hd_session_config_init(c, o->args);
   struct hd_config *s = &c->search;
@@ -474,6 +487,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   s->bound = o->bound;
   s->max_executions = o->max_executions;
   s->workers = (uint32_t)o->jobs;
+  if (verb == HD_VERB_CHECK && !is_given(o, OPT_JOBS)) share_by_default(o, c);
   s->max_length = o->max_length;
   s->ignore = o->ignore;
   s->all = o->all;

@@ -221,7 +221,7 @@ static int insert(const struct hd_sleeper *sleep, uint32_t nsleep, struct hd_bra
 /* v = what happened after e without depending on it, then the second operation; inserted before e.
  * pre: after[t] is the first event of thread t after e. */
 static int reverse(struct walk *w, const struct hd_race *r, int choice) {
-  static const uint32_t none[HD_MAX_THREADS];
+  static const uint32_t none[HD_CLOCK_MAX];
   const uint32_t f = r->f, *after = w->reversal.after, end = find_last(w, r);
   int alone = r->e == f && !w->policy->whole; /* another outcome of this very step */
   struct sequence v = {.w = w,
@@ -312,6 +312,7 @@ static int reverse_all(struct walk *w, int above) {
   /* From the end, so that the next event of each thread is known at each. Branches at different nodes have nothing to
    * do with each other; those at one keep their order. */
   for (uint32_t e = o->n; e-- > lowest;) {
+    w->s->status->upkeep++; /* this may take long */
     for (uint32_t i = w->reversal.first_race[e]; i; i = w->reversal.next_race[i - 1]) {
       const struct hd_race *r = &o->race[i - 1];
       if (!reverse(w, r, -1) && r->f != HD_NONE) u->node[r->f].pick.settled = 2;
@@ -327,6 +328,8 @@ static int reverse_all(struct walk *w, int above) {
 int hd__reverse_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above) {
   (void)how;
   if (!above) hd_order_end(&w->order, p);
+  if (w->order.by_time) hd_inexact_note(w->s->status->inexact, HD_INEXACT_SLEEPS, 0);
+  w->order.by_time = 0;
   return reverse_all(w, above);
 }
 

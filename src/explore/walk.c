@@ -346,12 +346,21 @@ static int as_before(const struct hd_sleeper *did, const struct hd_op *op, unsig
          (did->flags & ~HD_EV_STOP) == flags;
 }
 
+/* The program relies on time. Without an order it is not known whether it does: it may when others ran meanwhile. */
+__attribute__((cold, noinline)) static void note_time(struct walk *w, const struct hd_op *op) {
+  if (w->ordered ? w->order.by_time : w->thread != op->thread)
+    hd_inexact_note(w->s->status->inexact, HD_INEXACT_SLEEPS, op->pc);
+  w->order.by_time = 0;
+}
+
 void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                     unsigned nchoices) {
   struct walk *w = s->own;
   struct unit *u = w->unit;
   if (w->before_event) w->before_event(w, op);
   if (w->ordered) hd_order_event(&w->order, op, flags, choice, nchoices);
+  if (__builtin_expect(w->ordered ? w->order.by_time != 0 : hd_op_late(op->kind, flags), 0)) note_time(w, op);
+  w->thread = op->thread;
   w->events++;
   if (w->after_event) w->after_event(w);
   /* The order has compared it with the last execution, which had this prefix, too. */

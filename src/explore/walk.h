@@ -104,7 +104,7 @@ struct reversal {
    * else LATER; its first event after the race, and its last one that comes before the second operation of the race when
    * that is reversed. */
   uint32_t first[HD_MAX_THREADS];
-  int32_t first_index[HD_MAX_THREADS];
+  int32_t first_index[HD_CLOCK_MAX];
   uint32_t after[HD_MAX_THREADS];
   uint32_t last[HD_MAX_THREADS];
   /* Of each event: the next one of its thread, and whether it was taken from the sequence that has this number. Of
@@ -130,6 +130,7 @@ struct walk {
   struct hd_search *s;
   struct unit *unit; /* that the execution under way belongs to */
   uint32_t events;   /* of the execution under way */
+  uint32_t thread;   /* of the last of them */
   int ordered;       /* the order of this execution is kept */
   int trusts_order;  /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);

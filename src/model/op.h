@@ -191,6 +191,7 @@ struct hd_op {
       uint32_t thread; /* WAKE: the thread that goes on because of it, plus 1 */
       uint32_t count;  /* WAKEALL, WAKESOME: how many do */
       uint64_t set;    /* WAKESOME: which ones, of the first 64 threads */
+      uint64_t late;   /* those of them whose time was over: each could have given up instead */
     } wake;
     struct {
       uint32_t thread;             /* as in `wake` */

@@ -9,7 +9,9 @@
  *     and the release after it.
  *  4. Whoever waits for a lock races with its initialisation, unless the lock was held then: it could not have come
  *     before that, only before the taking of the lock.
- *  5. A time-out happens only when nothing else can run, so all that came before is ordered before it. */
+ *  5. A time-out happens only when nothing else can run, so all that came before is ordered before it, and all that comes
+ *     after is ordered after it. That order is kept apart from all others, in the last entry of each clock: where a conflict
+ *     has no other, the program relies on time (by_time). */
 #include "model/memory.h"
 #include "model/order_int.h"
 
@@ -36,7 +38,7 @@ void hd_order_init(struct hd_order *t, void *memory) {
 }
 
 void hd_order_begin(struct hd_order *t) {
-  if (t->nthreads > t->threads_max) t->threads_max = t->nthreads;
+  if (t->nthreads >= t->threads_max) t->threads_max = (t->nthreads + 8) & ~7u;
   for (uint32_t i = 0; i < t->nthreads; i++) {
     t->last[i] = t->cause[i] = HD_NONE;
     t->waits[i] = 0;
@@ -107,7 +109,10 @@ void hd__join(struct hd_work *w, uint32_t e) {
 
 int hd__covered(const struct hd_work *w, const uint32_t *clock, uint32_t e) {
   const struct hd_ev *v = &w->t->ev[e];
-  return clock[v->op.thread] >= v->index;
+  if (clock[v->op.thread] >= v->index) return 1;
+  if (e >= clock[HD_LATE(w->t)]) return 0;
+  w->t->by_time++;
+  return 1;
 }
 
 void hd__add_race(struct hd_work *w, uint32_t e, const uint32_t *also, uint32_t nalso) {
@@ -401,14 +406,14 @@ static const uint32_t *pred_clock(struct hd_order *t, const struct hd_op *op) {
   if (spins) merge(t, c, spins - 1);
   for (uint32_t i = 0; gate && i < t->threads_max; i++)
     if (gate[i] > c[i]) c[i] = gate[i];
-  for (uint32_t i = 0; timed_out && i < t->nthreads; i++)
-    merge(t, c, t->last[i]); /* nothing else could run when its time came */
+  if (timed_out) c[HD_LATE(t)] = t->n; /* nothing else could run when its time came */
   return c;
 }
 
 static const uint32_t *wider(struct hd_order *t, const uint32_t *clock, uint32_t old) {
   uint32_t *c = hd_order_get(t, t->threads_max * sizeof *c);
-  for (uint32_t k = 0; k < t->threads_max; k++) c[k] = k < old ? clock[k] : 0;
+  for (uint32_t k = 0; k < t->threads_max; k++) c[k] = k < old - 1 ? clock[k] : 0;
+  c[HD_LATE(t)] = clock[old - 1];
   return c;
 }
 
@@ -433,7 +438,7 @@ static void widen(struct hd_order *t, uint32_t n) {
 }
 
 static void know_thread(struct hd_order *t, uint32_t id) {
-  if (id >= t->threads_max) widen(t, id + 1);
+  if (id >= HD_LATE(t)) widen(t, id + 2);
   for (; t->nthreads <= id; t->nthreads++) {
     t->last[t->nthreads] = t->cause[t->nthreads] = HD_NONE;
     t->waits[t->nthreads] = 0;
@@ -493,8 +498,25 @@ static void queue(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   (BIT(SPAWN) | BIT(INTERRUPT) | BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(NOTIFY_SOME) | BIT(QUEUE) | \
    BIT(UNQUEUE) | BIT(RETURN) | BIT(ARRIVE) | BIT(LEAVE) | BIT(INIT))
 
+/* Whoever is woken after its time was over could have given up before that. */
+static void gave_up_before(struct hd_order *t, uint32_t f) {
+  const struct hd_op *by = &t->ev[f].op;
+  for (uint32_t i = 0; by->wake.late >> i; i++) {
+    if (!(by->wake.late >> i & 1)) continue;
+    const struct hd_op op = {
+        .kind = HD_OP_CTIMEOUT, .thread = (uint16_t)i, .object = by->object, .pc = by->pc};
+    const uint32_t *pred = pred_clock(t, &op);
+    struct hd_work w = {t, HD_NONE, &op, 0, pred, NULL};
+    hd__add_race(&w, hd__section_entry(t, f), NULL, 0);
+    t->race[t->nraces - 1].pred = pred;
+    if (i == 63) break;
+  }
+}
+
 static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
   const struct hd_op *op = &t->ev[f].op;
+  if ((HD_EFFECT_BIT(effect) & (BIT(NOTIFY) | BIT(NOTIFY_ALL) | BIT(NOTIFY_SOME))) && op->wake.late)
+    gave_up_before(t, f);
   switch (effect) {
     case HD_EFF_SPAWN:
       hd_order_save_thread(t, (uint32_t)op->object);
@@ -565,7 +587,7 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   struct hd_work w = {t, f, &ev->op, flags, pred, clock};
   conflicts(&w);
   if (hd_op_payload(op->kind) == HD_PAYLOAD_CANCEL) cancels(t, f);
-  merge(t, clock, t->barrier); /* invariant 5 */
+  if (t->barrier != HD_NONE && clock[HD_LATE(t)] <= t->barrier) clock[HD_LATE(t)] = t->barrier + 1;
   clock[op->thread] = ev->index;
   t->last[op->thread] = f;
   t->cause[op->thread] = HD_NONE;
@@ -574,7 +596,7 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   if (((HD_EFFECT_BIT(effect) | HD_EFFECT_BIT(hd_op_second(op->kind, flags))) & ENABLING) != 0)
     enable(t, f, effect);
   if (hd_op_late(op->kind, flags)) { /* invariant 5 */
-    for (uint32_t i = 0; i < t->nthreads; i++) merge(t, clock, t->last[i]);
+    clock[HD_LATE(t)] = f + 1;
     t->barrier = f;
   }
 }
@@ -658,7 +680,8 @@ uint64_t hd_order_event_class(const struct hd_order *t, const struct hd_ev *e) {
   h = hd_mix64(h ^ (e->op.size + ((uint64_t)e->choice << 40)));
   for (uint32_t k = 0; k < t->nthreads; k++)
     if (e->clock[k]) h = hd_mix64(h * 31 + ((uint64_t)k << 32) + e->clock[k]);
-  return h;
+  uint32_t late = e->clock[HD_LATE(t)];
+  return late ? hd_mix64(h * 31 + ((uint64_t)HD_MAX_THREADS << 32) + late) : h;
 }
 
 uint64_t hd_order_class(const struct hd_order *t) {

@@ -40,6 +40,11 @@ struct hd_race {
       *pred; /* of an operation that was never executed: what orders it; NULL: its thread's last event */
 };
 
+/* The last entry of a clock: how many events had happened at the last time-out that it knows of. All of those come before
+ * (invariant 5 of order.c). */
+#define HD_LATE(t) ((t)->threads_max - 1)
+#define HD_CLOCK_MAX (HD_MAX_THREADS + 8) /* the most entries that a clock can have */
+
 struct hd_order {
   struct hd_ev *ev;
   uint64_t *key; /* of each event: hd_dependence_key */
@@ -60,7 +65,8 @@ struct hd_order {
   uint32_t barrier;               /* last time-out: everything after it comes after everything before it */
   uint32_t section, section_last; /* first and last event of the atomic section entered last, HD_NONE */
   uint32_t interrupt;             /* last cancellation or signal: nothing is independent of those */
-  uint32_t threads_max;
+  uint32_t threads_max;           /* entries of each clock: one more than there can be threads, at least */
+  uint32_t by_time;               /* events that only a time-out ordered after one that they conflict with */
   /* order_undo.c */
   struct hd_mark *mark;
   struct hd_undo *undo;
@@ -89,7 +95,8 @@ void hd_order_end(struct hd_order *t, const struct hd_point *p);
 void hd_order_pending(struct hd_order *t, const struct hd_op *op);
 /* Whether event a happened before event b. pre: a < b. */
 static inline int hd_order_before(const struct hd_order *t, uint32_t a, uint32_t b) {
-  return t->ev[b].clock[t->ev[a].op.thread] >= t->ev[a].index;
+  const uint32_t *clock = t->ev[b].clock;
+  return clock[t->ev[a].op.thread] >= t->ev[a].index || a < clock[HD_LATE(t)];
 }
 /* Whether event i stays when the race is reversed: v = what stays, in order, then the second operation.
  * pre: i > r->e. */

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import threading
 import signal
 import subprocess
 import time
@@ -90,6 +91,16 @@ int main(void) { both(many, many); smash(); }
     "values": {"text": "int __VERIFIER_nondet_int(void);\nint main(void) {\n  return __VERIFIER_nondet_int() * 0; /* @here */\n}\n"},
     "assembly": {"text": "static int x;\nint main(void) {\n"
                          "  __asm__ volatile(\"incl (%0)\" : : \"r\"(&x) : \"memory\"); /* @here */\n}\n"},
+    "sleeps": {"text": """static void *set(void *p) { flag = 1; return p; }
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, set, 0);
+  sleep(1);
+  int seen = flag; /* @here */
+  pthread_join(t, 0);
+  assert(seen == 1);
+}
+""", "options": ("--strategy", "optimal")},
     "findings": {"text": "static volatile int v[300];\nstatic void *w(void *p) {\n"
                          + "".join("  v[%d] = 1;\n" % i for i in range(300))
                          + "  return p;\n}\nint main(void) { both(w, w); }\n",
@@ -153,7 +164,7 @@ int main(void) { pthread_t t; pthread_create(&t, 0, w, 0); pthread_join(t, 0); }
 }
 static void *hold(void *p) { pthread_mutex_lock(&lock); sleep(2); pthread_mutex_unlock(&lock); return p; }
 int main(void) { both(w, hold); }
-""", "options": ("--strategy", "optimal")},
+""", "options": ("--strategy", "optimal"), "also": ["sleeps"]},
     "timer-signal": {"text": """static void rang(int sig) { flag = sig; }
 int main(void) {
   signal(SIGALRM, rang);
@@ -171,7 +182,7 @@ int main(void) {
   futex(&word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
   for (int i = 0; i < 14; i++) pthread_join(t[i], 0);
 }
-""", "options": ("--strategy", "optimal", "--max-executions", "3"), "also": ["executions"]},
+""", "options": ("--strategy", "optimal", "--max-executions", "3"), "also": ["executions", "sleeps"]},
     "futex-requeue": {"text": FUTEX + """static void *w(void *p) {
   while (!__atomic_load_n(&word, 5)) futex(&word, FUTEX_WAIT, 0, 0, 0, 0);
   return p;
@@ -335,7 +346,7 @@ int main(void) {
 """, "options": ("--strategy", "optimal", "--max-executions", "2"), "also": ["executions"]},
 }
 # Those that need more than a program and options have tests of their own, test_NAME below.
-OWN = ("interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "library-closed")
+OWN = ("not-again", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "library-closed")
 
 
 def reasons():
@@ -429,6 +440,62 @@ def test_workers(s, strategy):
     if strategy == "optimal":
         s.search("check", program, *options, "--max-executions", "7", "--save", "saved")
         s.same(s.search("check", program, "--resume", "saved", "--max-executions", "1000")["inexact"], want, "reasons, resumed")
+
+
+GATE = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static void *t(void *a) { return a; }
+int main(void) {
+  pthread_t a;
+  pthread_create(&a, 0, t, 0);
+  int fd = open("gate", O_RDONLY);
+  const char *gate = mmap(0, 1, PROT_READ, MAP_SHARED, fd, 0);
+  __asm__ volatile("1: cmpb $48, (%0); je 1b" : : "r"(gate) : "memory"); /* until somebody else opens it */
+  pthread_join(a, 0);
+  return 0; }
+"""
+
+
+def test_not_again(s):
+    """What seemed to hang, and does not when its schedule is run, is no finding."""
+    program = s.build_text(GATE)
+    s.write("gate", "0")
+    timer = threading.Timer(1.6, lambda: s.write("gate", "1"))
+    timer.start()
+    r = s.search("check", program, "--strategy", "random", "--hang-timeout", "1s", "--max-executions", "3")
+    timer.join()
+    s.same(r["findings"], [], "findings")
+    s.check("not-again" in [x["reason"] for x in r["inexact"]], r["inexact"])
+
+
+def test_stopped_process(s):
+    """A process that got no time from the machine is run again, and nothing is reported or missing."""
+    program = s.build_text("""
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *w(void *a) { for (int i = 0; i < 9; i++) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); } return a; }
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, 0); pthread_join(a, 0); pthread_join(b, 0); return 0; }
+""")
+    stopped = []
+
+    def stop():
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink("/proc/%s/exe" % pid) == os.path.realpath(s.path("prog")) and not stopped:
+                    os.kill(int(pid), signal.SIGSTOP)
+                    stopped.append(pid)
+            except OSError:
+                pass
+    timer = threading.Timer(0.2, stop)
+    timer.start()
+    r = s.search("check", program, "--strategy", "optimal", "--hang-timeout", "1s")
+    timer.join()
+    s.same((r["findings"], r["complete"], r["executions"]), ([], True, 48620), "the search")
 
 
 @each("memory", "fork")

@@ -87,6 +87,7 @@ struct hd_rt {
   uint32_t seg_next, seg_base;
   uint64_t now; /* virtual time, nanoseconds */
   bool clocked; /* a thread has read a clock in this execution */
+  uint64_t due; /* time has passed: all waits that end until then end together; 0: they have */
   uint64_t event_hash;
   uint64_t events;
   struct hd_ctx sched; /* the context that executions start from */
@@ -140,6 +141,8 @@ void hd__disable(struct hd_thread *t);
 unsigned hd__choose(unsigned n);
 /* Ends the wait of a timed operation whose deadline has come (wrap/cond.c). */
 void hd__time_out(struct hd_thread *t);
+/* The same for one whose deadline came together with that of another thread, which has just ended its wait (wrap/time.c). */
+void hd__time_due(struct hd_thread *t);
 
 struct hd_thread *hd__thread_new(struct hd_thread *parent);
 /* The number that a thread created now would get. */

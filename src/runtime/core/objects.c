@@ -85,7 +85,7 @@ void hd__enable_pending(struct hd_obj *o) {
 
 void hd__disable_pending(struct hd_obj *o, struct hd_thread *except) {
   for (struct hd_thread *t = o->pend; t; t = t->wait.next)
-    if (t != except) hd__disable(t);
+    if (t != except && !t->timer.expired) hd__disable(t);
 }
 
 void hd__enqueue(struct hd_obj *o, struct hd_thread *t) {

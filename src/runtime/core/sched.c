@@ -140,6 +140,7 @@ void hd__sched_begin(void) {
   rt.status->points = 0;
   rt.now = 0;
   rt.clocked = false;
+  rt.due = 0;
   rt.event_hash = 0;
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = 0;
@@ -176,6 +177,17 @@ void hd__event(unsigned flags) {
   rt.choice = rt.nchoices = 0;
 }
 
+/* Deadlines as close as this to the earliest one are not in order: a sleep takes as long as it is asked to, or longer. */
+#define CLOSE_NS 1000000ull /* at least a millisecond ... */
+#define CLOSE_PART 8        /* ... or that part of the time that has to pass */
+
+/* The first of the threads whose time has come has gone on. For the search that is when time passed; now the others can. */
+__attribute__((cold, noinline)) static void wake_others(void) {
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].timer.set && rt.thread[i].timer.deadline <= rt.due) hd__time_due(&rt.thread[i]);
+  rt.due = 0;
+}
+
 /* No thread is enabled: time passes, or the program is stuck. */
 static void idle(void) {
   while (rt.nenabled == 0) {
@@ -198,6 +210,7 @@ static void idle(void) {
       hd__report_deadlock();
       hd__end(HD_RUN_STUCK);
     }
+    uint64_t close = next > rt.now ? (next - rt.now) / CLOSE_PART : 0;
     if (next > rt.now) rt.now = next;
     for (unsigned i = 0; rt.clocked && i < rt.nthreads; i++) /* no clock may run backwards */
       if (rt.thread[i].vc.time > rt.now) rt.now = rt.thread[i].vc.time;
@@ -205,6 +218,7 @@ static void idle(void) {
       hd__alarm_fire();
     } else if (first && first->timer.deadline <= timer) {
       hd__time_out(first);
+      if (rt.nenabled && rt.ntimed) rt.due = next + (close > CLOSE_NS ? close : CLOSE_NS);
     } else {
       hd__timerfd_fire(rt.now);
       hd__io_poll();
@@ -221,9 +235,10 @@ struct hd_point hd__here(void) {
 __attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed | hot.log)) {
+  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due)) {
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
+    if (rt.due) wake_others();
   }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
   if (HD_UNLIKELY(rt.nenabled == 0)) idle();

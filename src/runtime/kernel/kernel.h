@@ -52,6 +52,9 @@ void hd__signals_stuck(void);
 void hd__sysguard_init(void);
 void hd__sysguard_enable(void);
 /* Undoes what the last execution changed in the kernel. */
+/* Restores the offsets of descriptors from before main (fds.c). */
+void hd__fds_rewind(void);
+
 /* ---- process.c: state of the process ---- */
 
 /* Whether the call is an operation on it, or depends on it; the operations of such a call. */

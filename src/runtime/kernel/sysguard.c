@@ -95,11 +95,9 @@ static const struct {
   const char *name;
 } blocking[] = {
     {SYS_rt_sigtimedwait, "sigwait"},
-    {SYS_msgrcv, "msgrcv"},
-    {SYS_semop, "semop"},
-    {SYS_semtimedop, "semtimedop"},
-    {SYS_mq_timedreceive, "mq_receive"},
-    {SYS_mq_timedsend, "mq_send"},
+    {SYS_futex_waitv, "futex_waitv"},
+    {SYS_io_getevents, "io_getevents"},
+    {SYS_io_pgetevents, "io_pgetevents"},
 };
 
 static void check_blocking(long nr) {
@@ -328,8 +326,9 @@ static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspen
 
 static bool serves_step(long nr, const long *a) {
   return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr) || hd__socket_is_op(nr) ||
-         hd__child_is_op(nr) || ends(nr) || kills(nr) || (nr == SYS_futex && hd__futex_is_op(a)) ||
-         nr == SYS_nanosleep || nr == SYS_clock_nanosleep || suspends(nr);
+         hd__child_is_op(nr) || hd__ipc_is_op(nr) || ends(nr) || kills(nr) ||
+         (nr == SYS_futex && hd__futex_is_op(a)) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep ||
+         suspends(nr);
 }
 
 static bool is_operation(long nr, const long *a) { return serves_step(nr, a) || hd__state_is_op(nr, a); }
@@ -355,10 +354,12 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   if (kills(nr)) return do_kill(nr, a, pc);
   if (suspends(nr)) return hd__signal_suspend(nr == SYS_pause ? NULL : (const sigset_t *)a[0], pc);
   if (nr == SYS_futex) return hd__futex_call(a, pc);
+  check_known(nr);
   if (hd__child_is_op(nr)) return hd__child_call(nr, a, pc);
+  if (hd__ipc_is_op(nr)) return hd__ipc_call(nr, a, pc);
   if (hd__wait_is_op(nr)) return hd__wait_call(nr, a, pc);
   if (hd__socket_is_op(nr)) return hd__socket_call(nr, a, pc);
-  if (hd__names_serves(nr)) return names_opened(nr, a, hd__names_call(nr, a, pc));
+  if (hd__names_serves(nr) && !hd__io_takes(nr, a)) return names_opened(nr, a, hd__names_call(nr, a, pc));
   if (nr == SYS_nanosleep || nr == SYS_clock_nanosleep) return sleep_call(nr, a, pc);
   return hd__io_call(nr, a, pc);
 }
@@ -402,6 +403,11 @@ long hd__serve(long nr, long *a) {
     case SYS_signalfd4:
     case SYS_inotify_init:
     case SYS_inotify_init1:
+    case SYS_mq_open:
+    case SYS_io_uring_setup:
+    case SYS_userfaultfd:
+    case SYS_fanotify_init:
+    case SYS_perf_event_open:
     case SYS_pidfd_open: return hd__fd_opened(hd__plain(nr, a), NULL);
     case SYS_eventfd:
     case SYS_eventfd2: return made(hd__plain(nr, a), HD_IO_EVENT);
@@ -412,6 +418,7 @@ long hd__serve(long nr, long *a) {
     case SYS_socket: return hd__socket_create(a);
     case SYS_socketpair: return hd__socket_pair(a);
     case SYS_setsockopt: return hd__socket_option(a);
+    case SYS_getsockopt: return hd__socket_query(a);
     case SYS_pipe:
     case SYS_pipe2: return pipe_call(nr, a);
     case SYS_fcntl:

@@ -40,6 +40,16 @@ void hd__time_out(struct hd_thread *t) {
   }
 }
 
+/* The running thread has given up. Returns true. */
+static bool leave_queue(struct hd_obj *o, struct hd_thread *t) {
+  hd__event(0);
+  t->timer.expired = false;
+  hd__dequeue(o, t);
+  to_mutex(t);
+  hd__step();
+  return true;
+}
+
 /* The thread may give up as long as it has not been woken: that is an operation on the condition. Returns true when it
  * did; either way it waits for its mutex next. */
 static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, const struct timespec *at) {
@@ -47,12 +57,8 @@ static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, con
   hd__enable(t);
   hd__step();
   if (t->op.kind == HD_OP_WAKE) return false;
-  hd__event(0);
   hd__early(true, clock, at);
-  hd__dequeue(o, t);
-  to_mutex(t);
-  hd__step();
-  return true;
+  return leave_queue(o, t);
 }
 
 /* Cancelled while it waited: it holds its mutex again when its cleanup handlers run. */
@@ -92,6 +98,8 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   } else {
     if (at && !spurious) hd__deadline_set(t, clock, at);
     if (hd__step_cancel()) cancel_wait(m, count, pc);
+    if (t->op.kind == HD_OP_CTIMEOUT)
+      early = leave_queue(o, t); /* its time came together with another one's */
   }
   hd__deadline_clear(t);
   bool late = t->timer.expired;
@@ -106,7 +114,14 @@ static void wake(struct hd_obj *o, struct hd_thread *t) {
   if (t->vc.time < rt.cur->vc.time) t->vc.time = rt.cur->vc.time; /* it is not woken before that */
   hd__dequeue(o, t);
   hd__deadline_clear(t);
+  t->timer.expired = false;
   to_mutex(t);
+}
+
+uint64_t hd__late_waiter(const struct hd_thread *t) {
+  if (!t || t->op.kind != HD_OP_CTIMEOUT) return 0;
+  if (t->id >= 64) hd__inexact(HD_INEXACT_EARLY_TIMEOUTS, t->op.pc); /* the operation names only so many */
+  return t->id < 64 ? 1ull << t->id : 0;
 }
 
 int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
@@ -115,6 +130,7 @@ int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   struct hd_thread *t = o->nqueue ? hd__waiter(o, hd__choose(o->nqueue)) : NULL;
   rt.cur->op.wake.thread = t ? t->id + 1u : 0;
+  rt.cur->op.wake.late = hd__late_waiter(t);
   hd__event(0);
   if (t)
     wake(o, t);
@@ -128,6 +144,7 @@ int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc) {
   hd__point_open(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   rt.cur->op.wake.count = o->nqueue;
+  for (const struct hd_thread *t = o->queue; t; t = t->wait.next) rt.cur->op.wake.late |= hd__late_waiter(t);
   hd__event(0);
   if (!o->nqueue) o->signals++;
   while (o->nqueue) wake(o, o->queue);

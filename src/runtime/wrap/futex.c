@@ -51,6 +51,7 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
   if (t->op.kind == HD_OP_CTIMEOUT) { /* it was not woken */
     hd__event(0);
     hd__early(true, until->clock, until->at);
+    t->timer.expired = false;
     hd__dequeue(o, t);
     return -ETIMEDOUT;
   }
@@ -65,6 +66,7 @@ static void wake_one(struct hd_obj *o, struct hd_thread *t) {
   if (t->vc.time < rt.cur->vc.time) t->vc.time = rt.cur->vc.time; /* it is not woken before that */
   hd__dequeue(o, t);
   hd__deadline_clear(t);
+  t->timer.expired = false;
   t->op.kind = HD_OP_FRETURN;
   hd__enable(t);
 }
@@ -116,6 +118,8 @@ static long wake_some(uint32_t *word, unsigned n, uint32_t bits, uint64_t pc) {
   uint64_t set = subset(o, bits, all, n, hd__choose(of > SUBSETS ? SUBSETS : of));
   rt.cur->op.wake.count = n;
   rt.cur->op.wake.set = set;
+  for (unsigned i = 0; i < NAMED; i++)
+    if (set >> i & 1) rt.cur->op.wake.late |= hd__late_waiter(&rt.thread[i]);
   hd__event(0);
   if (!n) o->signals++;
   for (unsigned i = 0; i < NAMED; i++)
@@ -141,6 +145,8 @@ static long wake(uint32_t *word, long n, uint32_t bits, uint64_t pc) {
     rt.cur->op.wake.thread = one ? one->id + 1u : 0;
   else
     rt.cur->op.wake.count = all;
+  rt.cur->op.wake.late = hd__late_waiter(one);
+  for (unsigned i = 0; n > 1 && i < all; i++) rt.cur->op.wake.late |= hd__late_waiter(listener(o, bits, i));
   hd__event(0);
   if (!all) o->signals++;
   if (one) wake_one(o, one);

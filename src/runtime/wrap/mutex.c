@@ -123,7 +123,8 @@ int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct times
     hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);
     late = bad ? m->__data.__lock != 0 : hd__early(m->__data.__lock, clock, at);
   } else {
-    late = hd__request(o, HD_OP_TIMEDLOCK, !m->__data.__lock, &(struct hd_until){clock, at}, pc);
+    late = hd__request(o, HD_OP_TIMEDLOCK, !m->__data.__lock, &(struct hd_until){clock, at}, pc) &&
+           m->__data.__lock;
   }
   hd__event(late || lost(m) ? HD_EV_FAILED : 0);
   if (late) see_taken(o, m);

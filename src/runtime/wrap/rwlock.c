@@ -71,10 +71,23 @@ static bool request(struct hd_obj *o, bool write, bool can_now, const struct hd_
   return hd__request(o, write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK, can_now, until, pc);
 }
 
+static bool gate_free(const struct hd_obj *g, bool write) {
+  return g->owner == HD_NOBODY && !(write && g->count);
+}
+
+/* A reader is in it, and leaves it again. */
+static void pass_gate(struct hd_obj *g, uint64_t pc) {
+  g->count++;
+  enable_if(g, true, false);
+  hd__point(HD_OP_RDUNLOCK, g->addr, 0, pc);
+  g->count--;
+  enable_if(g, gate_free(g, false), gate_free(g, true));
+}
+
 /* Returns false when the time was over. */
 static bool enter_gate(pthread_rwlock_t *l, bool write, const struct hd_until *until, uint64_t pc) {
   struct hd_obj *g = gate_of(l);
-  bool late = request(g, write, g->owner == HD_NOBODY, until, pc);
+  bool late = request(g, write, gate_free(g, write), until, pc) && !gate_free(g, write);
   hd__event(late ? HD_EV_FAILED : 0);
   if (late) return false;
   if (write) {
@@ -82,7 +95,7 @@ static bool enter_gate(pthread_rwlock_t *l, bool write, const struct hd_until *u
     g->site = hd__site_here(pc);
     enable_if(g, false, false);
   } else {
-    hd__point(HD_OP_RDUNLOCK, g->addr, 0, pc);
+    pass_gate(g, pc);
   }
   return true;
 }
@@ -100,7 +113,7 @@ static bool try_gate(pthread_rwlock_t *l, uint64_t pc) {
   hd__point_open(HD_OP_TRYRDLOCK, g->addr, 0, pc);
   bool busy = g->owner != HD_NOBODY;
   hd__event(busy ? HD_EV_FAILED : 0);
-  if (!busy) hd__point(HD_OP_RDUNLOCK, g->addr, 0, pc);
+  if (!busy) pass_gate(g, pc);
   return !busy;
 }
 
@@ -176,7 +189,7 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
     hd__early(e != 0, until->clock, until->at);
     return e;
   }
-  bool late = request(o, write, can(l, write), until, pc);
+  bool late = request(o, write, can(l, write), until, pc) && !can(l, write);
   hd__event(late ? HD_EV_FAILED : 0);
   if (!late) take(o, l, write, pc);
   if (gate && write) leave_gate(l, pc);

@@ -70,7 +70,7 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
     late = hd__early(!of(s)->value, until->clock, until->at);
     if (late) hd__spin_read((uint64_t)s, sizeof of(s)->value);
   } else if (until)
-    late = hd__request_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc);
+    late = hd__request_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc) && !of(s)->value;
   else
     late = hd__request_cancel(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);
   event(s, late ? HD_EV_FAILED : 0);

@@ -144,7 +144,7 @@ static int wait_for(const sigset_t *set, const struct timespec *limit, uint64_t 
   hd__deadline_clear(t);
   t->sig.waits = 0;
   if (cancelled) hd__cancel();
-  bool late = look ? !(t->sig.pending & bits_of(set)) : t->timer.expired;
+  bool late = (look || t->timer.expired) && !(t->sig.pending & bits_of(set));
   t->timer.expired = false;
   hd__event(late ? HD_EV_FAILED : 0);
   if (look && late && ns) hd__early_in(ns);

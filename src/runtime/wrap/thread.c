@@ -275,7 +275,7 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
       hd__cancel();
     }
     hd__deadline_clear(me);
-    late = me->timer.expired;
+    late = me->timer.expired && t->state != HD_T_DONE;
     me->timer.expired = false;
     t->join.waiter = NULL;
   }

@@ -133,6 +133,26 @@ void hd__early_in(uint64_t ns) {
   advance(rt.cur->timer.deadline);
 }
 
+/* What a timed operation is once its time is over: one that does not wait. */
+static const uint8_t without_time[HD_OP_COUNT] = {
+    [HD_OP_TIMEOUT] = HD_OP_AWAKE,         [HD_OP_TIMEDLOCK] = HD_OP_TRYLOCK,
+    [HD_OP_TIMEDRDLOCK] = HD_OP_TRYRDLOCK, [HD_OP_TIMEDWRLOCK] = HD_OP_TRYWRLOCK,
+    [HD_OP_SEMTIMED] = HD_OP_SEMTRYWAIT,   [HD_OP_TIMEDJOIN] = HD_OP_TRYJOIN,
+    [HD_OP_SIGWAIT] = HD_OP_SIGPOLL,       [HD_OP_TIMEDWAIT] = HD_OP_CTIMEOUT,
+    [HD_OP_FRETURN] = HD_OP_CTIMEOUT,
+};
+
+void hd__time_due(struct hd_thread *t) {
+  unsigned kind = without_time[t->op.kind];
+  if (!kind) return; /* on descriptors: it waits until time passes again */
+  t->op.kind = (uint8_t)kind;
+  t->timer.expired = true;
+  rt.clocked = true;
+  if (t->vc.time < t->timer.deadline) t->vc.time = t->timer.deadline;
+  hd__deadline_clear(t);
+  hd__enable(t);
+}
+
 void hd__sleep(uint64_t ns, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__test_cancel();
@@ -140,7 +160,8 @@ void hd__sleep(uint64_t ns, uint64_t pc) {
   hd__event(0);
   if (!ns) return;
   hd__deadline_in(t, ns);
-  if (rt.config->timeouts_any) { /* it may wake at any time: it need not wait */
+  /* It may wake at any time, or is part of a loop that waits for something else: it need not wait. */
+  if (rt.config->timeouts_any || hd__spin_idles()) {
     hd__deadline_clear(t);
     advance(t->timer.deadline);
     return;

@@ -53,6 +53,8 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
 int hd__cond_signal(pthread_cond_t *c, uint64_t pc);
 int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc);
 int hd__cond_destroy(pthread_cond_t *c, uint64_t pc);
+/* A bit for a waiter (or NULL) whose time is over, so that it could give up instead of being woken: for wake.late. */
+uint64_t hd__late_waiter(const struct hd_thread *t);
 int hd__once(pthread_once_t *once, void (*fn)(void), uint64_t pc);
 
 /* Whether the running thread owns it. */
