@@ -214,6 +214,7 @@ static int run_forked(void) {
     ;
   hd__cover_forked();
   hd__files_undo();
+  if (rt.config->mode == HD_MODE_CHECK) hd__fds_rewind();
   rt.epoch++;
   if (rt.shared->lock == rt.search.worker + 1) { /* it was killed while it held the lock */
     hd_search_recover(&rt.search);

@@ -77,6 +77,16 @@ void hd__fds_init(void) {
   }
 }
 
+/* A forked execution has moved offsets that it shares with us, whatever it remembers of that. */
+void hd__fds_rewind(void) {
+  for (int i = 0; i < SET; i++)
+    for (uint64_t set = before[i]; set; set &= set - 1) {
+      int fd = i * 64 + __builtin_ctzll(set);
+      if (fd != 1 && fd != 2 && offset[fd] >= 0 && hd_sys3(SYS_lseek, fd, 0, SEEK_CUR) != offset[fd])
+        hd_sys3(SYS_lseek, fd, offset[fd], SEEK_SET);
+    }
+}
+
 void hd__fds_begin(void) {
   if (nours) {
     for (int fd = 0; fd < HD_FDS; fd++)

@@ -88,6 +88,9 @@ long hd__pids_child(long nr, long *a);
 void hd__sysguard_init(void);
 void hd__sysguard_enable(void);
 /* Undoes what the last execution changed in the kernel. */
+/* Restores the offsets of descriptors from before main (fds.c). */
+void hd__fds_rewind(void);
+
 /* ---- process.c: state of the process ---- */
 
 /* Whether the call is an operation on it, or depends on it; the operations of such a call. */
