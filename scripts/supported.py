@@ -64,6 +64,7 @@ ACTIONS = [
     ("virtual_gettimeofday", "virtual: the same in every run"),
     ("time((time_t", "virtual: the same in every run"),
     ("hd__file_changes", "passed through; a restart restores the contents of the file"),
+    ("hd__signalfd_", "virtual: reports signals that threads send; closed at a restart"),
     ("hd__timerfd_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
     ("hd__socket_query", "passed through; the number of the process is the virtual one"),

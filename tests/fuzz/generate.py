@@ -36,6 +36,9 @@ FEATURES = {
     "futex": 2,
     "pipe": 2,
     "eventfd": 2,
+    "file": 3,  # contents, size and offset of a shared file
+    "number": 2,  # a number of a descriptor that is closed, replaced and used
+    "stream": 3,  # calls and sections on one stream
     "timed": 2,
     "sleep": 1,  # of about the same length: they end in any order
     "past": 3,  # time-outs that are over when the call begins
@@ -63,7 +66,7 @@ FEATURES = {
 }
 
 # A program without any of these has nothing to schedule.
-BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd", "writers"}
+BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd", "file", "stream", "writers"}
 
 SIZES = (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint32_t", 4), ("uint64_t", 8))
 
@@ -467,6 +470,32 @@ class Generator:
             "SEE(take(counter, 8));",
             "SEE(take(counter, 8));",
             "SEE(ready(counter, 0));")))]
+
+    def do_file(self, depth):
+        return [Node(self.r.choice((
+            "SEE(write(file, \"abcd\", %d));" % self.r.choice((1, 2)),
+            "SEE(pwrite(file, \"e\", 1, 0));",
+            "SEE(byte_at(file, %d));" % self.r.randrange(2),
+            "SEE(lseek(file, 0, SEEK_CUR));",
+            "SEE(ftruncate(file, %d));" % self.r.randrange(2),
+            "SEE(size_of(file));")))]
+
+    def do_number(self, depth):
+        return [Node(self.r.choice((
+            "SEE(close(spare));",
+            "SEE(dup2(file, spare) == spare);",
+            "SEE(size_of(spare));",
+            "SEE(write(spare, \"f\", 1));")))]
+
+    def do_stream(self, depth):
+        if self.r.randrange(3) == 0 and depth < 2:
+            return [Node("flockfile(text);", self.small(depth), "funlockfile(text);")]
+        return [Node(self.r.choice((
+            "SEE(fputs(\"%s\", text));" % self.r.choice("ab"),
+            "SEE(fprintf(text, \"%%d\", %d));" % self.r.randrange(3),
+            "SEE(ftell(text));",
+            "SEE(fflush(text));",
+            "SEE(ftrylockfile(text));\nif (r == 0) funlockfile(text);")))]
 
     def do_timed(self, depth):
         m = self.r.randrange(2)

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -15,8 +16,11 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,6 +45,10 @@ sem_t semaphore[2];
 pthread_barrier_t barrier;
 pthread_spinlock_t spinlock;
 int channel[2], counter = -1;
+int file, spare; /* two numbers of one description */
+FILE *text;
+char *text_at;
+size_t text_size;
 
 static inline void prepare(void) {
   sem_init(&semaphore[0], 0, 1);
@@ -48,6 +56,10 @@ static inline void prepare(void) {
   pthread_barrier_init(&barrier, NULL, 2);
   pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE);
   if (pipe(channel) || (counter = eventfd(0, 0)) < 0) abort();
+  file = memfd_create("file", 0);
+  spare = dup(file);
+  text = open_memstream(&text_at, &text_size);
+  if (file < 0 || spare < 0 || !text) abort();
 }
 
 #define AT(type, offset) ((type *)((char *)memory + (offset)))
@@ -67,6 +79,17 @@ static inline void prepare(void) {
   (r = (uint64_t)(value), hd_rt_observe(r * 0x9e3779b97f4a7c15 + (me << 10 | n++) * 0xc2b2ae3d27d4eb4f))
 
 /* What can be read of up to 8 bytes, as a number; waits for the first. */
+static inline uint64_t byte_at(int fd, off_t at) {
+  unsigned char c = 0;
+  ssize_t n = pread(fd, &c, 1, at);
+  return n == 1 ? c : 1000u + (unsigned)n;
+}
+
+static inline uint64_t size_of(int fd) {
+  struct stat st;
+  return fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 1000;
+}
+
 static inline uint64_t take(int fd, size_t n) {
   uint64_t value = 0;
   ssize_t got = read(fd, &value, n);

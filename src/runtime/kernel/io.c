@@ -72,6 +72,7 @@ static void poll_all(bool idle) {
   static struct pollfd p[HD_FDS];
   static struct hd_desc *of[HD_FDS];
   unsigned n = 0;
+  hd__signalfds_update();
   for (struct hd_desc *d = hd__descs; d; d = d->next)
     if (d->polled && d->fd >= 0 && n < HD_FDS && (idle || !d->idle_only)) {
       p[n] = (struct pollfd){d->fd, POLLIN | POLLPRI | POLLOUT, 0};
@@ -212,6 +213,13 @@ void hd__io_done(bool late) {
   if (rt.cur->op.kind != HD_OP_IOPOLL && rt.cur->op.size >> 16) changes++;
   poll_all(false);
   if (rt.nio) update_all();
+}
+
+void hd__io_signalled(void) {
+  if (!rt.nio) return;
+  changes++;
+  poll_all(false);
+  update_all();
 }
 
 void hd__io_retarget(long fd, const struct hd_desc *d) {

@@ -28,6 +28,7 @@ enum hd_io_kind {
   HD_IO_EPOLL,
   HD_IO_CHILD,  /* a child process */
   HD_IO_DEVICE, /* what may wait and is not listed above: terminals, inotify, io_uring */
+  HD_IO_SIGNAL, /* a signalfd */
   HD_IO_QUEUE,  /* a POSIX message queue */
 };
 
@@ -97,6 +98,8 @@ struct hd_desc {
   uint64_t at, every;           /* timer: virtual time of the next expiration (0: none), period */
   int clock;                    /* timer */
   bool late;                    /* timer: time passed to make it ready */
+  uint64_t signals;             /* signalfd: those it reports, one bit each, from 1 */
+  bool signalled;               /* one of them is pending */
   struct hd_desc *next;         /* all of this execution */
 };
 
@@ -268,6 +271,10 @@ int hd__thread_of_tid(long tid); /* in pids.c; -1: none */
 bool hd__wait_is_op(long nr);
 long hd__wait_call(long nr, long *a, uint64_t pc);
 long hd__timerfd_create(const long *a);
+long hd__signalfd_create(long nr, const long *a);
+/* Fills the buffer with what is pending for the running thread; -EAGAIN when nothing is. */
+long hd__signalfd_read(const struct hd_desc *d, const long *a);
+void hd__signalfds_update(void); /* before they are polled */
 long hd__timerfd_get(const long *a);
 
 /* ---- io_socket.c ---- */

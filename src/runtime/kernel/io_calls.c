@@ -312,7 +312,9 @@ static long receive(long nr, long *a, uint64_t pc) {
     bool late = hd__io_point(&o);
     struct hd_desc *d = o.d;
     if (d && d->kind == HD_IO_FILE) hd__fd_moved(part[0]);
-    long r = o.n || o.enters ? hd__nowait(nr, part) : hd__plain(nr, part);
+    long r = d && d->kind == HD_IO_SIGNAL && nr == SYS_read ? hd__signalfd_read(d, part)
+             : o.n || o.enters                              ? hd__nowait(nr, part)
+                                                            : hd__plain(nr, part);
     if (d) hd__io_learn(d->chan);
     if (r == -EAGAIN && o.enters) {
       part[0] = enter(&o, part[0]);

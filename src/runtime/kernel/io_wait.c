@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/select.h>
+#include <sys/signalfd.h>
 #include <sys/timerfd.h>
 
 #include "runtime/core/core.h"
@@ -16,6 +17,7 @@
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/signal.h"
 #include "runtime/wrap/wrap.h"
 
 #define MAX_ITEMS 256
@@ -269,6 +271,59 @@ void hd__timerfd_fire(uint64_t now) {
     d->at = d->every ? d->at + times * d->every : 0;
     d->late = true;
   }
+}
+
+/* ---- signals ---- */
+
+/* Signals between threads never reach the kernel (wrap/signal.c): an eventfd is ready in its place. */
+long hd__signalfd_create(long nr, const long *a) {
+  const uint64_t *mask = (const uint64_t *)a[1];
+  struct hd_desc *d = (int)a[0] >= 0 ? hd__fd(a[0]) : NULL;
+  if (!mask || ((int)a[0] >= 0 && (!d || d->kind != HD_IO_SIGNAL))) return d ? -EINVAL : -EBADF;
+  if (d) {
+    d->signals = *mask;
+    return a[0];
+  }
+  long fd = hd_sys3(SYS_eventfd2, 0, nr == SYS_signalfd4 ? a[3] : 0, 0);
+  if (fd < 0) return fd;
+  d = hd__desc_new(HD_IO_SIGNAL, NULL);
+  d->signals = *mask;
+  return hd__fd_opened(fd, d);
+}
+
+void hd__signalfds_update(void) {
+  for (struct hd_desc *d = hd__descs; d; d = d->next) {
+    if (d->kind != HD_IO_SIGNAL || d->fd < 0) continue;
+    uint64_t pending = hd__process_signals()->set, one = 1;
+    for (unsigned i = 0; i < rt.nthreads; i++)
+      if (rt.thread[i].state != HD_T_DONE) pending |= rt.thread[i].sig.pending.set;
+    bool on = pending & d->signals;
+    long call[6] = {d->fd, (long)&one, 8, 0, 0, 0};
+    if (on != d->signalled) hd__nowait(on ? SYS_write : SYS_read, call);
+    d->signalled = on;
+  }
+}
+
+long hd__signalfd_read(const struct hd_desc *d, const long *a) {
+  struct signalfd_siginfo *out = (struct signalfd_siginfo *)a[1];
+  siginfo_t info;
+  long n = 0;
+  if ((size_t)a[2] < sizeof *out) return -EINVAL;
+  for (; (size_t)(n + 1) * sizeof *out <= (size_t)a[2]; n++) {
+    if (!hd__signal_take(&rt.cur->sig.pending, d->signals, &info)) {
+      struct hd_signals *all = hd__process_signals();
+      if (!hd__signal_take(all, d->signals, &info)) break;
+      hd__acquire(&all->vc);
+    }
+    hd__zero(&out[n], sizeof *out);
+    out[n].ssi_signo = (uint32_t)info.si_signo;
+    out[n].ssi_code = info.si_code;
+    out[n].ssi_pid = (uint32_t)info.si_pid;
+    out[n].ssi_uid = info.si_uid;
+    out[n].ssi_int = info.si_value.sival_int;
+    out[n].ssi_ptr = (uint64_t)info.si_value.sival_ptr;
+  }
+  return n ? n * (long)sizeof *out : -EAGAIN;
 }
 
 long hd__wait_call(long nr, long *a, uint64_t pc) {

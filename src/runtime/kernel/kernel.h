@@ -135,6 +135,8 @@ void hd__io_poll(void);
 /* The earliest virtual time at which a timer descriptor fires, HD_FOREVER if none is waited for. */
 uint64_t hd__timerfd_next(void);
 void hd__timerfd_fire(uint64_t now);
+/* A signal was sent, or taken: enables the threads that wait for it at a descriptor. */
+void hd__io_signalled(void);
 /* The descriptor of the thread's pending operation, -1 if there is none. */
 int hd__io_fd(const struct hd_thread *t);
 

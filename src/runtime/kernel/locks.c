@@ -42,12 +42,31 @@ static bool excludes(const struct hd_file_lock *l, const struct hd_file_lock *wa
          l->from <= want->to && want->from <= l->to;
 }
 
+static bool excluded(const struct hd_chan *c, const struct hd_file_lock *want) {
+  for (const struct hd_file_lock *l = c->locks; l; l = l->next)
+    if (l->held && excludes(l, want)) return true;
+  return false;
+}
+
+/* The lock of the other kind that the owner of the request has. flock gives it up before it waits. */
+static const struct hd_file_lock *converted(const struct hd_chan *c, const struct hd_file_lock *want) {
+  for (const struct hd_file_lock *l = c->locks; l; l = l->next)
+    if (l->held && l->flock && want->flock && l->owner == want->owner && l->exclusive != want->exclusive)
+      return l;
+  return NULL;
+}
+
 /* Since when the request could be granted, or could not. */
 static bool can(const struct hd_io *o, struct hd_ready *r) {
   const struct request *q = (const struct request *)o;
   uint32_t since = UINT32_MAX;
   *r = (struct hd_ready){.on = true};
   if (!o->d) return true;
+  const struct hd_file_lock *own = converted(o->d->chan, &q->want);
+  if (own) {
+    r->enabler = own->taken;
+    return true;
+  }
   for (const struct hd_file_lock *l = o->d->chan->locks; l; l = l->next) {
     if (!excludes(l, &q->want)) continue;
     if (l->held) r->on = false;
@@ -175,24 +194,29 @@ static long perform(struct request *q, long nr, const long *a, bool unlock) {
   }
 }
 
-static bool holds_other(struct hd_desc *d, bool exclusive) {
-  for (const struct hd_file_lock *l = d ? d->chan->locks : NULL; l; l = l->next)
-    if (l->held && l->flock && l->owner == d && l->exclusive != exclusive) return true;
-  return false;
-}
-
 long hd__flock_call(const long *a, uint64_t pc) {
-  bool unlock = (a[1] & ~LOCK_NB) == LOCK_UN, exclusive = (a[1] & ~LOCK_NB) == LOCK_EX;
-  bool waits = !unlock && !(a[1] & LOCK_NB);
-  long b[6] = {a[0], LOCK_UN};
-  struct request q = ask(HD_OP_FLOCK, a[0], false, pc);
-  q.want = (struct hd_file_lock){.flock = true, .to = UINT64_MAX};
-  if (!unlock && holds_other(hd__fd(a[0]), exclusive))
-    perform(&q, SYS_flock, b, true); /* as the kernel does */
-  q.io.can = waits ? can : NULL;
-  q.want.exclusive = exclusive;
-  b[1] = a[1] | LOCK_NB;
-  return perform(&q, SYS_flock, b, unlock);
+  bool unlock = (a[1] & ~LOCK_NB) == LOCK_UN, waits = !unlock && !(a[1] & LOCK_NB);
+  long b[6] = {a[0], a[1] | LOCK_NB}, drop[6] = {a[0], LOCK_UN};
+  struct request q = ask(HD_OP_FLOCK, a[0], waits, pc);
+  q.want = (struct hd_file_lock){.flock = true, .exclusive = (a[1] & ~LOCK_NB) == LOCK_EX, .to = UINT64_MAX};
+  for (;;) {
+    hd__io_point(&q.io);
+    bool converts = q.io.d && converted(q.io.d->chan, &q.want),
+         busy = q.io.d && excluded(q.io.d->chan, &q.want);
+    long r = hd__plain(SYS_flock, waits && converts && busy ? drop : b);
+    if (q.io.d && converts && busy)
+      give_up(q.io.d->chan, &q.want); /* also if it fails: the old lock is lost */
+    if (r == 0 && q.io.d && !(waits && converts && busy)) granted(q.io.d->chan, &q.want, unlock);
+    if (r == 0 && waits && converts && busy) {
+      hd__io_done(false);
+      continue;
+    }
+    if (r != -EAGAIN || !waits) {
+      hd__io_done(false);
+      return r;
+    }
+    hd__io_retry(&q.io); /* another process has it */
+  }
 }
 
 /* The bytes that a request means. Returns false when it is not valid. */

@@ -404,8 +404,6 @@ long hd__serve(long nr, long *a) {
     case SYS_getrusage: return virtual_usage(nr, a);
     case SYS_times: return virtual_times(a);
     case SYS_memfd_create:
-    case SYS_signalfd:
-    case SYS_signalfd4:
     case SYS_inotify_init:
     case SYS_inotify_init1:
     case SYS_mq_open:
@@ -418,6 +416,8 @@ long hd__serve(long nr, long *a) {
     case SYS_eventfd2: return made(hd__plain(nr, a), HD_IO_EVENT);
     case SYS_epoll_create:
     case SYS_epoll_create1: return made(hd__plain(nr, a), HD_IO_EPOLL);
+    case SYS_signalfd:
+    case SYS_signalfd4: return hd__signalfd_create(nr, a);
     case SYS_timerfd_create: return hd__timerfd_create(a);
     case SYS_timerfd_gettime: return hd__timerfd_get(a);
     case SYS_socket: return hd__socket_create(a);

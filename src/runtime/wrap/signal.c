@@ -51,6 +51,7 @@ static void put(struct hd_signals *s, const siginfo_t *info, bool anyone) {
   HD_BUG_ON(!*end);
   **end = (struct hd_signal){.info = *info, .anyone = anyone};
   s->set |= bit(sig);
+  hd__io_signalled();
 }
 
 bool hd__signal_take(struct hd_signals *s, uint64_t of, siginfo_t *out) {
