@@ -18,7 +18,7 @@
 #include "model/layout.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 13
+#define HD_ABI_VERSION 14
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -149,7 +149,7 @@ struct hd_config {
   uint32_t spurious;      /* condition variables may wake spuriously */
   uint32_t leaks;         /* report leaks at exit */
   uint32_t thread_leaks;  /* report threads running or unjoined at exit */
-  uint32_t exit_status;   /* report a non-zero exit status */
+  uint32_t exit_status;   /* the expected one; others are findings */
   uint32_t classes;       /* count happens-before classes and final states (costs memory) */
   uint32_t depth;         /* pct: bug depth looked for */
   uint32_t bound_kind;    /* enum hd_bound: what a systematic search may use only so much of */
@@ -194,6 +194,7 @@ struct hd_status {
   uint64_t events;     /* visible operations executed in all */
   uint64_t switches;
   uint64_t heartbeat;        /* changes while anything happens */
+  uint64_t upkeep;           /* changes while the search is at work, or waits for other workers */
   uint64_t execution;        /* number of the execution under way */
   uint64_t path_len;         /* steps of it so far, in the path area */
   uint64_t visible_at_start; /* visible log entries known when it began */

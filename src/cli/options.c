@@ -8,6 +8,7 @@
 
 #include "session/names.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,7 +108,7 @@ static const struct {
     {OPT_CLASSES, "classes", NULL, SEARCH, "count the happens-before classes seen"},
     {OPT_LEAKS, "leaks", NULL, SEARCH, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
-    {OPT_EXIT_STATUS, "exit-status", NULL, SEARCH, "report an exit status other than 0"},
+    {OPT_EXIT_STATUS, "exit-status", "N", SEARCH, "report an exit status other than N (default 0)"},
     {OPT_MAX_LENGTH, "max-length", "N", SEARCH, "cut an execution after N steps (default 100000)"},
     {OPT_MAX_LENGTH, "max-length", "N", HD_VERB_RECORD, "cut the execution after N steps (default 10000000)"},
     {OPT_HANG_TIMEOUT, "hang-timeout", "TIME", EVERY, "report a hang after this time (default 10s)"},
@@ -258,7 +259,9 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_CLASSES: o->classes = on; return HD_OK;
     case OPT_LEAKS: o->leaks = on; return HD_OK;
     case OPT_THREAD_LEAKS: o->thread_leaks = on; return HD_OK;
-    case OPT_EXIT_STATUS: o->exit_status = on; return HD_OK;
+    case OPT_EXIT_STATUS:
+      if (hd_parse_u64(value, 10, 255, &o->exit_status)) return HD_OK;
+      return hd_fail(err, HD_EUSAGE, "--exit-status needs a whole number from 0 to 255, not '%s'", value);
     case OPT_MAX_LENGTH: return parse_number(name, value, 1, &o->max_length, err);
     case OPT_HANG_TIMEOUT: return parse_time(name, value, &o->hang_timeout, err);
     case OPT_SAVE: o->save = value; return HD_OK;
@@ -458,6 +461,18 @@ bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out) 
 
 /* ---- conversion for session/ ---- */
 
+#define SHARE_MAX 4   /* processes, unless the user says how many */
+#define SHARE_AFTER 1 /* seconds */
+
+/* The parts of the default strategy run beside each other on several processors, when the search is not a short one. */
+static void share_by_default(const struct hd_options *o, struct hd_session_config *c) {
+  cpu_set_t cpus;
+  if (strcmp(o->strategy, DEFAULT_CHECK) != 0 || o->max_executions) return;
+  int n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+  c->search.workers = (uint32_t)(n < SHARE_MAX ? n : SHARE_MAX);
+  c->alone = SHARE_AFTER;
+}
+
 void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd_session_config *c) {
   hd_session_config_init(c, o->args);
   struct hd_config *s = &c->search;
@@ -472,6 +487,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   s->bound = o->bound;
   s->max_executions = o->max_executions;
   s->workers = (uint32_t)o->jobs;
+  if (verb == HD_VERB_CHECK && !is_given(o, OPT_JOBS)) share_by_default(o, c);
   s->max_length = o->max_length;
   s->ignore = o->ignore;
   s->all = o->all;
@@ -480,7 +496,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   s->classes = o->classes;
   s->leaks = o->leaks;
   s->thread_leaks = o->thread_leaks;
-  s->exit_status = o->exit_status;
+  s->exit_status = (uint32_t)o->exit_status;
   c->cwd = o->cwd;
   c->preload = o->preload;
   c->time = o->time;

@@ -312,6 +312,7 @@ static int reverse_all(struct walk *w, int above) {
   /* From the end, so that the next event of each thread is known at each. Branches at different nodes have nothing to
    * do with each other; those at one keep their order. */
   for (uint32_t e = o->n; e-- > lowest;) {
+    w->s->status->upkeep++; /* this may take long */
     for (uint32_t i = w->reversal.first_race[e]; i; i = w->reversal.next_race[i - 1]) {
       const struct hd_race *r = &o->race[i - 1];
       if (!reverse(w, r, -1) && r->f != HD_NONE) u->node[r->f].pick.settled = 2;

@@ -1,35 +1,48 @@
-/* strategy_auto.c: the default. Slices of the optimal search, which ends when every schedule is covered, take
- * turns with slices of sampling strategies, which often hit a bug long before. Runs in the tested process.
+/* strategy_auto.c: the default. The optimal search, which ends when every schedule is covered, takes turns with
+ * sampling strategies, which often hit a bug long before. Runs in the tested process.
  *
  * Under a bound the systematic part is `bounded`, and the others sample without one.
  *
- * Small spaces are finished by the first slice, before anything is sampled. The claim of completeness rests on
- * the optimal search alone; what each strategy did stands in status.phase. When that search has come to its end
- * but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER executions more are sampled. */
+ * Each part gets its share of the work, which is counted in steps: unlike time they are the same whenever the search is
+ * run again, and an execution takes time in proportion to them. The optimal search begins, for as long as
+ * executions are few and short: very small spaces are finished before anything is sampled. From then on the part that is
+ * furthest behind its share goes next; so each soon gets a few samples, and one with long executions gets few of them. Workers count together: while
+ * one is at a long execution of the optimal search, the others sample.
+ *
+ * The claim of completeness rests on the optimal search alone; what each strategy did stands in status.phase. When that
+ * search has come to its end but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER executions
+ * more are sampled. */
 #include "explore/explore_int.h"
 #include "model/unit.h"
 
 static const struct {
   const struct hd_strategy *strategy;
-  unsigned slice; /* executions of one turn */
-} part[] = {{&hd_strategy_optimal, 120},
-            {&hd_strategy_sites, 20},
-            {&hd_strategy_pos, 20},
-            {&hd_strategy_pct, 20},
-            {&hd_strategy_random, 20}};
+  unsigned share;
+} part[] = {{&hd_strategy_optimal, 4},
+            {&hd_strategy_pos, 6},
+            {&hd_strategy_sites, 2},
+            {&hd_strategy_pct, 1},
+            {&hd_strategy_random, 1}};
 #define NPARTS (sizeof part / sizeof *part)
 _Static_assert(NPARTS <= HD_MAX_PHASES, "status.phase has room for every part");
 
 /* Of each worker, in the search area, in front of the memory of the parts. */
 struct state {
-  uint32_t part, done;
-  uint64_t in_flight;
-  uint64_t epoch;
+  uint32_t part;
   uint32_t exhausted; /* the optimal search has nothing left */
   uint32_t after;     /* executions since then */
+  uint32_t first;     /* work of the first execution */
+  uint32_t begun;     /* executions of the optimal search, until they are FIRST */
+  uint64_t in_flight;
+  uint64_t epoch;
+  uint64_t work[NPARTS]; /* done by each part */
 };
+#define FIRST 5    /* executions of the optimal search at the beginning, if they are */
+#define SHORT 2000 /* steps in all or less */
+#define EACH 20    /* work of an execution besides its steps */
+#define TURN 128   /* a turn is this part of all the work so far */
 #define AFTER 10000
-#define HEAD 16384
+#define HEAD 65536
 _Static_assert(sizeof(struct state) * HD_MAX_WORKERS <= HEAD, "every worker has its state");
 #define SMALL (64ull << 20) /* for each sampler; the optimal search has the rest */
 
@@ -57,10 +70,33 @@ static void set_up(struct hd_search *s) {
   }
 }
 
-static void next_part(struct state *a) {
-  a->part = (a->part + 1) % NPARTS;
-  if (!a->part && a->exhausted) a->part = 1;
-  a->done = 0;
+/* What all workers have done for the part, by its share. Half an execution more, so that those with large shares begin. */
+static uint64_t progress(struct hd_search *s, unsigned i) {
+  const struct state *all = (const struct state *)s->memory;
+  uint64_t sum = state(s)->first / 2;
+  for (unsigned w = 0; w < s->workers; w++)
+    if (all[w].epoch == s->shared->epoch) sum += __atomic_load_n(&all[w].work[i], __ATOMIC_RELAXED);
+  return sum / part[i].share;
+}
+
+/* The part whose turn it is now, other than that one: it is furthest behind. */
+static void next_part(struct hd_search *s, struct state *a, unsigned other) {
+  unsigned best = NPARTS;
+  for (unsigned i = 1; i < NPARTS; i++) /* samplers first */
+    if (i != other && (best == NPARTS || progress(s, i) < progress(s, best))) best = i;
+  if (!a->exhausted && other != 0 && progress(s, 0) < progress(s, best)) best = 0;
+  a->part = best;
+}
+
+/* Whether the part has had its turn. */
+static int turn_over(struct hd_search *s, unsigned i) {
+  uint64_t all = 0, least = UINT64_MAX;
+  for (unsigned k = 0; k < NPARTS; k++) {
+    uint64_t n = progress(s, k);
+    all += n;
+    if (k != i && n < least) least = n;
+  }
+  return progress(s, i) > least + all / TURN;
 }
 
 static int has_gaps(const struct hd_search *s) {
@@ -76,7 +112,7 @@ static int begin_part(struct hd_search *s, struct state *a) {
     if (begun > 0) return begun;
     if (!begun && !has_gaps(s)) return 0;
     a->exhausted |= !begun; /* else other workers are at what is left of the optimal search */
-    next_part(a);
+    next_part(s, a, a->part);
   }
 }
 
@@ -87,7 +123,7 @@ static int begin(struct hd_search *s) {
   if (a->in_flight > s->shared->forgive && a->in_flight != s->execution) {
     /* The process died: let the others try before the optimal search goes on. */
     s->status->phase[a->part].executions++;
-    next_part(a);
+    next_part(s, a, a->part);
   }
   int begun = begin_part(s, a);
   a->in_flight = s->execution;
@@ -111,6 +147,7 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
   const struct hd_strategy *st = strategy_of(s, i);
   if (st->event) st->event(&subs(s)[i], op, flags, choice, nchoices);
   s->diverged = subs(s)[i].diverged;
+  state(s)->work[i]++;
 }
 
 /* The counters that change with this execution, that of its part included. */
@@ -122,6 +159,10 @@ static void tally(struct hd_search *s, unsigned i, enum hd_how how) {
   subs(s)[i].ntally = s->ntally;
 }
 
+static int is_first(const struct hd_search *s, const struct state *a) {
+  return s->worker == 0 && a->part == 0 && a->begun < FIRST && a->work[0] < SHORT;
+}
+
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct state *a = state(s);
   unsigned i = a->part;
@@ -130,12 +171,15 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   tally(s, i, how);
   int more = strategy_of(s, i)->end(&subs(s)[i], p, how);
   a->in_flight = 0;
+  a->work[i] += EACH;
+  if (i == 0 && a->begun < FIRST) a->begun++;
+  if (!a->first) a->first = (uint32_t)(a->work[i] < UINT32_MAX ? a->work[i] : UINT32_MAX);
   if (i == 0 && !more) {
     if (!has_gaps(s)) return 0;
     a->exhausted = 1;
-    next_part(a);
-  } else if (++a->done >= part[i].slice) {
-    next_part(a);
+    next_part(s, a, i);
+  } else if (!is_first(s, a) && turn_over(s, i)) {
+    next_part(s, a, i);
   }
   return !a->exhausted || ++a->after <= AFTER;
 }
@@ -152,7 +196,9 @@ static void save(struct hd_search *s, struct hd_writer *out) {
   for (unsigned i = 0; i < HD_MAX_WORKERS; i++) {
     int counts = all[i].epoch == s->shared->epoch;
     hd_put_number(out, counts ? all[i].part : 0);
-    hd_put_number(out, counts ? all[i].done : 0);
+    hd_put_number(out, counts ? all[i].first : 0);
+    hd_put_number(out, counts ? all[i].begun : 0);
+    for (unsigned k = 0; k < NPARTS; k++) hd_put_number(out, counts ? all[i].work[k] : 0);
     hd_put_number(out, counts ? all[i].exhausted : 0);
     hd_put_number(out, counts ? all[i].after : 0);
   }
@@ -165,7 +211,9 @@ static void load(struct hd_search *s, struct hd_reader *r) {
   set_up(s);
   for (unsigned i = 0; i < HD_MAX_WORKERS; i++) {
     all[i] = (struct state){.part = (uint32_t)hd_get_number(r, NPARTS - 1), .epoch = s->shared->epoch};
-    all[i].done = (uint32_t)hd_get_number(r, UINT32_MAX);
+    all[i].first = (uint32_t)hd_get_number(r, UINT32_MAX);
+    all[i].begun = (uint32_t)hd_get_number(r, FIRST);
+    for (unsigned k = 0; k < NPARTS; k++) all[i].work[k] = hd_get_number(r, UINT64_MAX);
     all[i].exhausted = (uint32_t)hd_get_number(r, 1);
     all[i].after = (uint32_t)hd_get_number(r, UINT32_MAX);
   }

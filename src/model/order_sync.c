@@ -274,7 +274,7 @@ static int64_t value_without(const struct hd_work *w, const struct hd_tobj *o, u
 }
 
 /* Races of a wait with the operations that it could have come before (invariant 2). Since the last taking there are
- * only operations that take nothing: of each thread the last one leaves the most. */
+ * only operations that take nothing: of each thread the last one leaves the most, back to an initialisation. */
 static void before_others(struct hd_work *w, struct hd_tobj *o) {
   uint32_t *known = hd_order_get(w->t, w->t->threads_max * sizeof *known);
   struct hd_set looked_at = {{0}};
@@ -285,6 +285,7 @@ static void before_others(struct hd_work *w, struct hd_tobj *o) {
     enum hd_effect effect = effect_at(w->t, l->ev);
     unsigned thread = w->t->ev[l->ev].op.thread;
     if (seen & hd_conflicts[effect]) break;
+    if (effect == HD_EFF_INIT) looked_at = (struct hd_set){{0}}; /* the value before it was another */
     if (effect != HD_EFF_TAKE && hd_set_has(&looked_at, thread)) continue;
     hd_set_add(&looked_at, thread);
     if (!hd__covered(w, known, l->ev)) {

@@ -1,6 +1,7 @@
 /* crew.c: the processes of one search. Runs in the supervisor.
  *
- * The first worker determines how executions can be restarted; then the others join it. The shared memory outlives
+ * The first worker determines how executions can be restarted; then the others join it, or later when their number
+ * is a default: a short search is not worth more processes. The shared memory outlives
  * each process: the next process of a worker continues where the last one died. */
 #include "session/session_int.h"
 
@@ -88,13 +89,18 @@ static void stop_all(struct hd_session *s) {
       __atomic_store_n(&s->worker[i].control.ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
 }
 
-/* Whether the process was killed from outside, not by the program: then the execution is repeated. */
-static bool killed_from_outside(struct hd_worker *w, const struct hd_outcome *o) {
-  if ((o->end != HD_PROCESS_DIED && o->end != HD_PROCESS_START) || o->signal != SIGKILL) return false;
+/* How many times the process has ended in the execution that it was at. */
+static unsigned retries(struct hd_worker *w) {
   uint64_t execution = w->control.ctl->status.execution;
   w->retries = w->retried == execution ? w->retries + 1 : 1;
   w->retried = execution;
-  return w->retries <= (o->end == HD_PROCESS_START ? RETRIES_START : RETRIES);
+  return w->retries;
+}
+
+/* Whether the process was killed from outside, not by the program: then the execution is repeated. */
+static bool killed_from_outside(struct hd_worker *w, const struct hd_outcome *o) {
+  if ((o->end != HD_PROCESS_DIED && o->end != HD_PROCESS_START) || o->signal != SIGKILL) return false;
+  return retries(w) <= (o->end == HD_PROCESS_START ? RETRIES_START : RETRIES);
 }
 
 /* A process of worker i has ended. Returns HD_OK or an error. Sets *again when the worker needs a new process, and
@@ -110,6 +116,11 @@ static int ended(struct hd_session *s, unsigned i, struct hd_outcome *o, bool *a
   bool outside = sane && killed_from_outside(w, o);
   if (o->end == HD_PROCESS_START && !outside) return explain_start(s, err);
   if (o->end == HD_PROCESS_ERROR) *stop = HD_STOP_ERROR;
+  if (w->dropped) { /* what it reported was a matter of the machine: the search goes on without that execution */
+    hd_inexact_note(s->carried.inexact, HD_INEXACT_NOT_AGAIN, 0);
+    w->dropped = false;
+    *again = o->end == HD_PROCESS_DONE && !hd__session_complete(s);
+  }
   if (o->end == HD_PROCESS_ERROR || o->end == HD_PROCESS_DONE) return HD_OK;
   hd_control_died(&w->control);
   if (o->end == HD_PROCESS_STOPPED) return HD_OK;
@@ -118,8 +129,14 @@ static int ended(struct hd_session *s, unsigned i, struct hd_outcome *o, bool *a
     if (o->end == HD_PROCESS_DIED) w->control.ctl->retry = 1;
     return HD_OK;
   }
-  hd__session_death(s, w, o);
+  bool sure = !sane || retries(w) > RETRIES || s->doubts >= RETRIES;
+  bool proved = hd__session_death(s, w, o, sure);
   if (s->failed) return s->failed;
+  if (!proved) { /* then it is run again by the search, too */
+    s->doubts++;
+    w->control.ctl->retry = 1;
+    return HD_OK;
+  }
   if (!sane) {
     w->seen = 0;
     struct hd_status st = hd__session_total(s);
@@ -167,7 +184,8 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
   while (rc == HD_OK && any_running(s)) {
     struct hd_watch watch = *given;
     struct hd_outcome o;
-    watch.tick_ms = others ? 0 : TICK_FIRST_MS;
+    bool due = hd_now() - s->started >= s->config.alone;
+    watch.tick_ms = others || !due ? 0 : TICK_FIRST_MS;
     struct hd_process *p = hd_processes_wait(s->process, s->nworkers, &watch, &o);
     double from = hd_now();
     bool again = false, sane = true;
@@ -186,7 +204,7 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
     bool go_on = rc == HD_OK && *stop == HD_STOP_FINISHED && why_ended(s) == HD_STOP_FINISHED;
     if (again && (go_on || (rc == HD_OK && s->worker[p - s->process].control.ctl->retry)))
       rc = sane ? start_worker(s, (unsigned)(p - s->process), err) : restart_missing(s, err);
-    if (rc == HD_OK && !others && s->process[0].running &&
+    if (rc == HD_OK && !others && due && s->process[0].running &&
         __atomic_load_n(&s->worker[0].control.ctl->status.decided, __ATOMIC_ACQUIRE)) {
       others = true;
       if (go_on) rc = start_others(s, err);

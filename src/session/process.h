@@ -70,7 +70,7 @@ struct hd_watch {
 
 /* Counters that change while a process makes progress. */
 struct hd_activity {
-  uint64_t heartbeat, events, executions, nfindings, path_len;
+  uint64_t heartbeat, events, executions, nfindings, path_len, upkeep;
 };
 
 /* A running process. */

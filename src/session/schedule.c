@@ -81,9 +81,9 @@ void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s) {
               s->strategy, (unsigned long long)s->seed, (unsigned long long)s->execution);
   hd_str_addf(out,
               "restart %s\nmax-length %llu\nspurious %d\ntimeouts-any %d\nleaks %d\nthread-leaks %d\n"
-              "exit-status %d\nignore ",
+              "exit-status %llu\nignore ",
               restart_name(s->restart), (unsigned long long)s->max_length, s->spurious, s->timeouts_any,
-              s->leaks, s->thread_leaks, s->exit_status);
+              s->leaks, s->thread_leaks, (unsigned long long)s->exit_status);
   add_kinds(out, s->ignore);
   hd_str_addf(out, "\nkind %s\nkey %016llx\npartial %d\n", hd_kind_name[s->kind], (unsigned long long)s->key,
               s->partial);
@@ -185,7 +185,7 @@ static int read_header(struct hd_schedule *s, struct reader *r) {
   if (flag_field(r, "timeouts-any", &s->timeouts_any)) return HD_EUSAGE;
   if (flag_field(r, "leaks", &s->leaks)) return HD_EUSAGE;
   if (flag_field(r, "thread-leaks", &s->thread_leaks)) return HD_EUSAGE;
-  if (flag_field(r, "exit-status", &s->exit_status)) return HD_EUSAGE;
+  if (number_field(r, "exit-status", 10, 255, &s->exit_status)) return HD_EUSAGE;
   if (!(v = field(r, "ignore"))) return HD_EUSAGE;
   struct hd_err ignored;
   if (strcmp(v, "none") != 0 && hd_kinds_parse(v, &s->ignore, &ignored))
@@ -300,7 +300,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .timeouts_any = s->timeouts_any,
       .leaks = s->leaks,
       .thread_leaks = s->thread_leaks,
-      .exit_status = s->exit_status,
+      .exit_status = (uint32_t)s->exit_status,
       .replay_len = s->nsteps,
       .visible = s->nvisible,
       .callers = s->callers,

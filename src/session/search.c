@@ -231,10 +231,14 @@ static void add_finding(struct hd_session *s, const struct hd_worker *w, const s
   hd_reduction_fini(&smaller);
 }
 
-/* Confirms a finding; adds it if it is new and not suppressed. */
-static void handle(struct hd_session *s, const struct hd_worker *w, const struct hd_capture *c) {
+/* What only the supervisor saw, and a hang, may be a matter of the machine: a loaded one, a process that was killed. */
+static bool needs_proof(const struct hd_finding_rec *r) { return r->partial || r->kind == HD_KIND_HANG; }
+
+/* Confirms a finding; adds it if it is new and not suppressed. `sure`: it has come out several times. Returns false when
+ * it must come out again when its schedule is run, and did not. */
+static bool handle(struct hd_session *s, const struct hd_worker *w, const struct hd_capture *c, bool sure) {
   struct hd_err err;
-  if (s->failed || (s->finding.n > 0 && !s->config.search.all) || known_key(s, c->rec->key)) return;
+  if (s->failed || (s->finding.n > 0 && !s->config.search.all) || known_key(s, c->rec->key)) return true;
   struct hd_schedule schedule;
   fill_schedule(w, c, &schedule);
   struct hd_str output;
@@ -245,7 +249,16 @@ static void handle(struct hd_session *s, const struct hd_worker *w, const struct
   if (rc != HD_OK) {
     hd_str_fini(&output);
     fail(s, &err);
-    return;
+    return true;
+  }
+  struct hd_str why;
+  hd_str_init(&why);
+  bool drop = !sure && needs_proof(c->rec) && !hd_rerun_same(&r, &schedule, &why);
+  hd_str_fini(&why);
+  if (drop) {
+    hd_rerun_fini(&r);
+    hd_str_fini(&output);
+    return false;
   }
   struct hd_finding *f = make_finding(s, w, c, &r, &schedule);
   bool fresh = remember(s, f, c->rec->key);
@@ -258,6 +271,7 @@ static void handle(struct hd_session *s, const struct hd_worker *w, const struct
     hd_finding_free(f);
   hd_rerun_fini(&r);
   hd_str_fini(&output);
+  return true;
 }
 
 void hd__session_harvest(struct hd_session *s, struct hd_worker *w) {
@@ -268,23 +282,25 @@ void hd__session_harvest(struct hd_session *s, struct hd_worker *w) {
   while (w->seen < n) {
     struct hd_capture c;
     hd_capture_finding(&c, &w->control, w->seen++);
-    handle(s, w, &c);
+    if (!handle(s, w, &c, false)) w->dropped = true;
     hd_capture_fini(&c);
   }
 }
 
-void hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o) {
+bool hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o, bool sure) {
   const struct hd_ctl *ctl = w->control.ctl;
   uint32_t n = hd_control_sane(&w->control) ? ctl->status.nfindings : 0;
   s->deaths++;
   for (uint32_t i = 0; i < n; i++)
-    if (ctl->finding[i].execution == ctl->status.execution) return;
+    if (ctl->finding[i].execution == ctl->status.execution) return true;
   enum hd_kind kind = hd_death_kind(o, &w->control);
-  if (s->config.search.ignore >> kind & 1) return;
+  if (s->config.search.ignore >> kind & 1) return true;
   struct hd_capture c;
   hd_capture_death(&c, &w->control, kind, o->signal, o->status);
-  handle(s, w, &c);
+  bool proved = handle(s, w, &c, sure);
   hd_capture_fini(&c);
+  s->deaths -= !proved;
+  return proved;
 }
 
 /* ---- the result ---- */

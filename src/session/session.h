@@ -33,6 +33,7 @@ struct hd_session_config {
   const struct hd_attachment *attachment; /* of hd_check, which started the search; NULL: it did not */
   double time;                            /* seconds to search; 0: no limit */
   bool time_default;                      /* that limit is a default, which the summary states */
+  double alone;                           /* seconds after which the other processes join the first */
   double hang_timeout;                    /* seconds */
   double explain;                         /* total seconds for finding smaller schedules; 0: do not try */
   const char *const *suppressions;        /* files */

@@ -16,6 +16,7 @@ struct hd_worker {
   unsigned fruitless; /* consecutive processes that died without finishing an execution */
   uint64_t retried;   /* the execution that is repeated since its process was killed from outside ... */
   unsigned retries;   /* ... and how many times */
+  bool dropped;       /* a hang that it reported did not come out again */
 };
 
 #define HD_MAX_SAMPLES 256
@@ -49,6 +50,7 @@ struct hd_session {
   HD_VEC(char *) identity; /* of findings reported or suppressed */
   HD_VEC(uint64_t) key;    /* the same, by key */
   uint64_t deaths;         /* executions that ended with their process */
+  unsigned doubts;         /* deaths that did not come out again */
   uint64_t suppressed;
   uint64_t phase_findings[HD_MAX_PHASES]; /* of those reported */
   unsigned processes;
@@ -70,8 +72,9 @@ struct hd_session {
 struct hd_status hd__session_total(const struct hd_session *s);
 /* Handles the findings that the worker's runtime has recorded since the last call. */
 void hd__session_harvest(struct hd_session *s, struct hd_worker *w);
-/* Its process died: adds a finding of the supervisor's own, unless the runtime recorded one for that execution. */
-void hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o);
+/* Its process died: adds a finding of the supervisor's own, unless the runtime recorded one for that execution. `sure`: it
+ * has died there several times. Returns false when it must die again when the schedule is run, and did not. */
+bool hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o, bool sure);
 /* Whether the strategy has finished and covered everything. */
 bool hd__session_complete(const struct hd_session *s);
 /* Reports progress, if it is time. */

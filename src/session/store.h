@@ -14,7 +14,8 @@ struct hd_schedule {
   char strategy[32];
   uint64_t seed, execution, max_length, ignore, key;
   uint32_t restart; /* HD_RESTART_MEMORY or HD_RESTART_FORK */
-  bool spurious, timeouts_any, leaks, thread_leaks, exit_status, partial;
+  bool spurious, timeouts_any, leaks, thread_leaks, partial;
+  uint64_t exit_status; /* the expected one */
   enum hd_kind kind;
   hd_step *step; /* owned */
   size_t nsteps;

@@ -192,6 +192,7 @@ static struct hd_activity progress_of(const struct hd_status *st) {
       __atomic_load_n(&st->executions, __ATOMIC_RELAXED) + __atomic_load_n(&st->infeasible, __ATOMIC_RELAXED),
       __atomic_load_n(&st->nfindings, __ATOMIC_RELAXED),
       __atomic_load_n(&st->path_len, __ATOMIC_RELAXED),
+      __atomic_load_n(&st->upkeep, __ATOMIC_RELAXED),
   };
 }
 
@@ -211,7 +212,8 @@ static void sound_alarm(struct hd_process *w, double now) {
 
 static void check_progress(struct hd_process *w, const struct hd_watch *watch, double now) {
   struct hd_activity p = progress_of(&w->control->ctl->status);
-  if (p.path_len != w->last.path_len || p.executions != w->last.executions) w->stepped_at = now;
+  if (p.path_len != w->last.path_len || p.executions != w->last.executions || p.upkeep != w->last.upkeep)
+    w->stepped_at = now;
   bool stale = watch->step_timeout > 0 && now - w->stepped_at > watch->step_timeout;
   if (memcmp(&p, &w->last, sizeof p) != 0 && !stale) {
     w->last = p;

@@ -123,7 +123,7 @@ def test_undone_after_an_end(s, end):
     r = s.search("check", program, "--max-executions", "5", "--strategy", "random")
     s.same(state(s), before, "the folder")
     if r["findings"]:
-        s.is_bug(r, ["crash", "assertion"])
+        s.is_bug(r, ["crash", "assertion", "exit"])
         s.replay()
         s.same(state(s), before, "the folder after the replays")
     else:

@@ -426,7 +426,7 @@ def test_cmocka(s):
     env = {"CMOCKA_MESSAGE_OUTPUT": "xml", "CMOCKA_XML_FILE": s.path("out.xml")}
     s.run(["./prog"], want=3, env=env)
     xml = s.read("out.xml")
-    s.check("non-zero exit status; heddle replay" in xml and "unknown strategy" in xml and "3 executions" in xml, xml)
+    s.check("unexpected exit status; heddle replay" in xml and "unknown strategy" in xml and "3 executions" in xml, xml)
     replays(s, "heddle replay %s" % s.path(".heddle/1"))
 
 

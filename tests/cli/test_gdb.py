@@ -357,7 +357,7 @@ def test_in_system_calls(s, how):
 @each("abort()", "_exit(3)", "for (;;) {}")
 def test_trees_and_notes(s, end):
     """Numbers of events are those of the schedule, notes among them; the process may die, or never end."""
-    find(s, TREE.replace("DIE", end), "--hang-timeout", "2", "--exit-status")
+    find(s, TREE.replace("DIE", end), "--hang-timeout", "2")
     events = [line.split() for line in s.events(plain=True)]
     notes = [i for i, e in enumerate(events, 1) if e[1] == "note"]
     s.check(notes, "there are notes among the events")
@@ -407,7 +407,7 @@ int main(void) {
 @each("assert(0)", "execl(\"/bin/sh\", \"sh\", \"-c\", \"exit 3\", NULL)")
 def test_children(s, end):
     """Children run as they do without gdb: they are no threads, do not stop at breakpoints, and send no signal."""
-    find(s, CHILD.replace("END", end), "--exit-status")
+    find(s, CHILD.replace("END", end))
     out = gdb(s, "break work", "heddle goto 2", "continue", "print signals", "heddle threads", "heddle back")
     has(s, out[0], "before event")
     has(s, out[3], "reproduced after")

@@ -26,7 +26,7 @@ static struct hd_schedule example(void) {
       .restart = HD_RESTART_FORK,
       .timeouts_any = true,
       .leaks = true,
-      .exit_status = true,
+      .exit_status = 3,
       .kind = HD_KIND_DATA_RACE,
       .step = steps,
       .nsteps = sizeof steps / sizeof steps[0],
@@ -56,7 +56,8 @@ static void schedule_round_trip(void **state) {
   assert_string_equal(b.strategy, a.strategy);
   assert_true(b.seed == a.seed && b.execution == a.execution && b.max_length == a.max_length);
   assert_true(b.ignore == a.ignore && b.key == a.key && b.restart == a.restart && b.kind == a.kind);
-  assert_true(b.leaks && b.exit_status && b.timeouts_any && !b.spurious && !b.thread_leaks && !b.partial);
+  assert_true(b.leaks && b.exit_status == 3 && b.timeouts_any && !b.spurious && !b.thread_leaks &&
+              !b.partial);
   assert_int_equal(b.nsteps, a.nsteps);
   assert_memory_equal(b.step, a.step, sizeof steps);
   assert_int_equal(b.nvisible, a.nvisible);

@@ -333,6 +333,31 @@ int main(void) {
     s.check(not found, "in the same order: " + ", ".join(found))
 
 
+# ---- mappings: dropping their contents is a write ----
+
+MAPPINGS = {
+    "munmap": "munmap(page, 4096)", "madvise": "madvise(page, 4096, MADV_DONTNEED)",
+    "mremap": "mremap(page, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, where)",
+    "mmap": "mmap(page, 4096, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)",
+    "mmap64": "mmap64(page, 4096, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)",
+}
+PAGES = """
+#include <sys/mman.h>
+static char *page, *where;
+__attribute__((constructor)) static void make(void) { page = mmap(0, 8192, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  where = page + 4096; }
+"""
+
+
+@each(*sorted(MAPPINGS))
+def test_mapping(s, name):
+    r, found = kinds(s, program(MAPPINGS[name], "result = page[3]", extra=PAGES))
+    s.is_bug(r, ["data-race"])
+
+
+# mprotect is a reason (tests/cli/test_inexact.py), and so is a second shmat; shmdt ends that.
+
+
 # ---- operations: seen in the events of a finding ----
 
 EVENTS = {
@@ -364,6 +389,10 @@ EVENTS = {
     "pthread_getspecific": ("pthread_key_t k; pthread_key_create(&k, 0); pthread_getspecific(k)", "look-up"),
     "tss_get": ("tss_t k; tss_create(&k, 0); tss_get(k)", "look-up"),
     "tss_set": ("tss_t k; tss_create(&k, 0); tss_set(k, &k)", "look-up"),
+    "setenv": ("setenv(\"a\", \"b\", 1)", "change"), "unsetenv": ("unsetenv(\"a\")", "change"),
+    "putenv": ("putenv(\"a=b\")", "change"), "clearenv": ("clearenv()", "change"),
+    "getenv": ("unsetenv(\"a\"); getenv(\"a\")", "look-up"), "secure_getenv": ("unsetenv(\"a\"); secure_getenv(\"a\")", "look-up"),
+    "pthread_setname_np": ("pthread_setname_np(pthread_self(), \"x\")", "change"),
     "rand": ("rand()", "change"), "srand": ("srand(1)", "change"), "random": ("random()", "change"),
     "srandom": ("srandom(1)", "change"), "initstate": ("static char s[64]; initstate(1, s, 64)", "change"),
     "setstate": ("static char s[64]; initstate(1, s, 64); setstate(s)", "change"),
@@ -520,9 +549,9 @@ def test_pthread_cond_wait(s):
 
 ENDS = {
     "abort": ("abort()", "abort", ()), "__assert_fail": ("assert(!keep)", "assertion", ()),
-    "raise": ("raise(SIGABRT)", "abort", ()), "exit": ("exit(3)", "exit", ("--exit-status",)),
-    "_exit": ("_exit(3)", "exit", ("--exit-status",)), "_Exit": ("_Exit(3)", "exit", ("--exit-status",)),
-    "quick_exit": ("quick_exit(3)", "exit", ("--exit-status",)),
+    "raise": ("raise(SIGABRT)", "abort", ()), "exit": ("exit(3)", "exit", ()),
+    "_exit": ("_exit(3)", "exit", ()), "_Exit": ("_Exit(3)", "exit", ()),
+    "quick_exit": ("quick_exit(3)", "exit", ()),
     "raise-segv": ("raise(SIGSEGV)", "crash", ()),
     "kill-self": ("kill(getpid(), SIGSEGV)", "crash", ()),
 }

@@ -98,8 +98,9 @@ void hd_arch_write_return(void *at, int value) {
 
 void hd_arch_prepare(struct hd_ctx *c, void *top, uint64_t tp, void (*entry)(void *), void *arg) {
   uint64_t *sp = (uint64_t *)((uintptr_t)top & ~15ull);
-  uint32_t mxcsr = 0x1f80; /* the state every new thread starts with */
-  uint16_t cw = 0x37f;
+  uint32_t mxcsr; /* a new thread inherits the floating-point environment of its creator */
+  uint16_t cw;
+  __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(cw));
   *--sp = 0; /* two words: the stack is 16-aligned where entry is called */
   *--sp = 0;
   *--sp = (uint64_t)hd_arch_entry;

@@ -100,7 +100,6 @@ static void add_number(struct words *w, const char *option, uint64_t value) {
 static void add_options(struct words *w, const struct hd_check_options *o) {
   add(w, "heddle");
   add(w, "check");
-  add(w, "--exit-status");
   if (!o) return;
   if (o->strategy) add(w, "--strategy"), add(w, o->strategy);
   if (o->seconds > 0) {

@@ -114,7 +114,7 @@ void hd__worker_start(void) {
 void hd__worker_nap(void) {
   struct timespec t = {0, 200000};
   hd_sys3(SYS_nanosleep, &t, 0, 0);
-  rt.status->heartbeat++;
+  rt.status->upkeep++;
 }
 
 void hd__worker_pause(void) {

@@ -12,14 +12,18 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <asm/ioctls.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 
+#define MQUEUE_MAGIC 0x19800202
 #define SET (HD_FDS / 64)
 static uint64_t ours[SET];    /* opened by this execution */
 static uint64_t before[SET];  /* open before main */
@@ -142,20 +146,36 @@ static void bind_fd(long fd, struct hd_desc *d) {
   d->refs++;
 }
 
-/* Device and inode identify a file. Its name comes from the path, since inodes differ between runs. */
-static struct hd_chan *file_chan(long fd, const struct stat *st) {
+/* Device and inode identify a file, or a FIFO. Its name comes from the path, since inodes differ between runs. */
+static struct hd_chan *file_chan(unsigned kind, long fd, const struct stat *st) {
   for (struct hd_desc *d = hd__descs; d; d = d->next)
-    if (d->kind == HD_IO_FILE && d->chan->dev == st->st_dev && d->chan->ino == st->st_ino) return d->chan;
+    if (d->kind == kind && d->chan->dev == st->st_dev && d->chan->ino == st->st_ino) return d->chan;
   char link[40], path[HD_PATH_MAX];
   hd__format(link, sizeof link, "/proc/self/fd/%d", (int64_t)fd);
   long n = hd_sys3(SYS_readlink, link, path, sizeof path);
   uint64_t h = 1;
   for (long i = 0; i < n; i++) h = hd_mix64(h + (unsigned char)path[i]);
   struct hd_chan *c = get(sizeof *c);
-  c->object = (uint64_t)HD_IO_FILE << 56 | (h & 0xffffffffffffull);
+  c->object = (uint64_t)kind << 56 | (h & 0xffffffffffffull);
   c->dev = st->st_dev;
   c->ino = st->st_ino;
   return c;
+}
+
+/* What may wait, but is none of the kinds that are known: poll can tell. */
+static bool may_wait(long fd, const struct stat *st) {
+  char termios[64];
+  if (!(st->st_mode & S_IFMT)) return true; /* inotify and the like have no type */
+  return S_ISCHR(st->st_mode) && hd_sys3(SYS_ioctl, fd, TCGETS, termios) == 0;
+}
+
+static unsigned kind_of(long fd, const struct stat *st) {
+  struct statfs fs;
+  if (S_ISFIFO(st->st_mode)) return HD_IO_PIPE;
+  if (S_ISSOCK(st->st_mode)) return HD_IO_SOCKET;
+  if (S_ISREG(st->st_mode))
+    return hd_sys3(SYS_fstatfs, fd, &fs, 0) == 0 && fs.f_type == MQUEUE_MAGIC ? HD_IO_QUEUE : HD_IO_FILE;
+  return may_wait(fd, st) ? HD_IO_DEVICE : HD_IO_OTHER;
 }
 
 /* Finds the description of a descriptor whose creation was not observed. */
@@ -163,19 +183,17 @@ static struct hd_desc *discover(long fd) {
   struct stat st;
   if (hd_sys3(SYS_fstat, fd, &st, 0) < 0) return NULL;
   bool old = hd__fd_before(fd);
-  struct hd_chan *c = get(sizeof *c);
-  unsigned kind = S_ISREG(st.st_mode)    ? HD_IO_FILE
-                  : S_ISFIFO(st.st_mode) ? HD_IO_PIPE
-                  : S_ISSOCK(st.st_mode) ? HD_IO_SOCKET
-                                         : HD_IO_OTHER;
-  if (kind == HD_IO_FILE)
-    c = file_chan(fd, &st);
-  else
+  unsigned kind = kind_of(fd, &st);
+  if (old && kind == HD_IO_DEVICE) kind = HD_IO_OTHER; /* the terminal that the program was started at */
+  bool named = kind == HD_IO_FILE || kind == HD_IO_QUEUE || (kind == HD_IO_PIPE && !old);
+  struct hd_chan *c = named ? file_chan(kind, fd, &st) : get(sizeof *c);
+  if (!named)
     c->object = (uint64_t)kind << 56 | (old ? 0xffffull : rt.cur->id) << 24 |
                 (old ? (uint64_t)fd : ++rt.cur->sys.channels);
   struct hd_desc *d = hd__desc_new(kind, c);
   d->before = old;
-  d->inside = kind == HD_IO_FILE || kind == HD_IO_OTHER;
+  d->inside = kind == HD_IO_FILE || kind == HD_IO_OTHER || (named && !old);
+  d->idle_only = kind == HD_IO_DEVICE;
   if (kind == HD_IO_FILE || kind == HD_IO_OTHER) { /* facet 0: contents; then 7 offsets, and the life of 7 */
     unsigned nth = rt.cur->id * 5u + rt.cur->sys.channels++;
     d->in = (uint16_t)(2u << nth % 7);
@@ -314,6 +332,10 @@ long hd__fd_keep(struct hd_desc *d, long fd) {
 
 long hd__fd_opened(long fd, struct hd_desc *d) {
   if (fd < 0 || fd >= HD_FDS) return fd;
+  if (HD_UNLIKELY(hd__fd_limit_reached())) {
+    hd_sys3(SYS_close, fd, 0, 0);
+    return -EMFILE;
+  }
   fd = own_number(fd);
   if (!has(ours, fd)) nours++;
   add(ours, fd);

@@ -23,6 +23,7 @@
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 static struct hd_undo_log *undo_log(void) { return (struct hd_undo_log *)(HD_SHM_BASE + HD_SHM_UNDO); }
 
@@ -176,6 +177,7 @@ void hd__file_changes(long fd) {
   struct hd_desc *d = hd__fd(fd);
   char path[HD_PATH_MAX];
   struct stat st;
+  if (d && d->chan && hd__shares_memory()) hd__mapped_file_changes(d->chan->dev, d->chan->ino);
   if (!d || d->kind != HD_IO_FILE || d->chan->saved || keeps()) return;
   bool test_has_it = d->before && rt.callback && fd > 2; /* a copy of the test's, see check_copy.c */
   if (d->before && !test_has_it) return;
@@ -372,13 +374,90 @@ static bool asks_no_name(const struct call *c, const long *a) {
 /* Whether it matters which number the call gets. */
 static bool takes_number(const struct call *c) { return c->what == OPEN && rt.nunjoined && hd__fds_lowest(); }
 
+/* ---- FIFOs ---- */
+
+/* Whether the call opens one side of a FIFO, and waits for the other. */
+static bool opens_fifo(const struct call *c, long nr, const long *a, char *path) {
+  struct stat st;
+  long flags = c->what == OPEN ? open_flags(nr, a) : O_NONBLOCK;
+  if ((flags & (O_NONBLOCK | O_PATH)) || (flags & O_ACCMODE) == O_RDWR || !path_of(c, false, a, path))
+    return false;
+  return hd_sys3(SYS_stat, path, &st, 0) == 0 && S_ISFIFO(st.st_mode);
+}
+
+static long open_side(const char *path, long flags) {
+  return hd__fd_opened(hd_sys4(SYS_openat, AT_FDCWD, path, flags, 0), NULL);
+}
+
+/* First the own side is there, then the other one is waited for. A writer cannot be without a reader: it stands in with
+ * both sides until there is one. */
+static long open_fifo(const char *path, long flags, uint64_t pc) {
+  bool writes = (flags & O_ACCMODE) == O_WRONLY;
+  hd__io_world(HD_OP_IOCHANGE, 0, 0xffff, -1, pc);
+  long fd = open_side(path, (writes ? (flags & ~O_ACCMODE) | O_RDWR : flags) | O_NONBLOCK);
+  struct hd_desc *d = fd < 0 ? NULL : hd__fd(fd);
+  if (d && !d->chan->came[writes]) d->chan->came[writes] = (uint32_t)rt.events + 1;
+  hd__io_done(false);
+  if (!d) return fd;
+  hd__fifo_wait(fd, writes, pc);
+  if (!writes) {
+    hd_sys3(SYS_fcntl, fd, F_SETFL, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_CLOEXEC));
+    return fd;
+  }
+  long side = hd_sys4(SYS_openat, AT_FDCWD, path, flags | O_NONBLOCK, 0);
+  if (side < 0) return side;
+  hd_sys3(SYS_fcntl, side, F_SETFL, flags & ~(O_CREAT | O_EXCL | O_TRUNC | O_CLOEXEC));
+  hd_sys3(SYS_dup3, side, fd, flags & O_CLOEXEC); /* in place of what stood in */
+  hd_sys3(SYS_close, side, 0, 0);
+  return fd;
+}
+
+/* ---- what a name refers to ---- */
+
+/* The open file at the path, if there is one. */
+static struct hd_chan *file_at(const struct call *c, const long *a) {
+  char path[HD_PATH_MAX];
+  struct stat st;
+  if (!rt.nunjoined || c->path < 0 || !path_of(c, false, a, path) || hd_sys3(SYS_stat, path, &st, 0) < 0)
+    return NULL;
+  return known(&st);
+}
+
+/* The facets of the file that the call reads and writes, besides its name. */
+static void facets(const struct call *c, long nr, const long *a, uint16_t *reads, uint16_t *writes) {
+  bool shortens = c->what == TRUNCATE || (c->what == OPEN && (open_flags(nr, a) & O_TRUNC));
+  *reads = c->what == LOOK ? HD_FACET_CONTENTS | HD_FACET_STATUS : 0;
+  *writes = shortens ? HD_FACET_CONTENTS : c->what == OPEN || c->what == LOOK ? 0 : HD_FACET_STATUS;
+}
+
+static bool contends_for_file(const struct call *c, long nr, const long *a) {
+  uint16_t reads, writes;
+  facets(c, nr, a, &reads, &writes);
+  struct hd_chan *file = reads || writes ? file_at(c, a) : NULL;
+  return file && hd__file_contended(&file->touch, file->object, reads, writes);
+}
+
 bool hd__names_is_op(long nr, const long *a) {
   static struct hd_touch touched;
+  char path[HD_PATH_MAX];
   const struct call *c = find(nr);
+  if (c && c->what == OPEN && opens_fifo(c, nr, a, path)) return true;
   if (c && takes_number(c)) return true;
   if (!c || asks_no_name(c, a)) return false;
   bool w = changes_names(c, nr, a);
-  return hd__file_contended(&touched, NAMES, !w, w);
+  return hd__file_contended(&touched, NAMES, !w, w) | contends_for_file(c, nr, a);
+}
+
+bool hd__names_use(long nr, const long *a, bool *makes) {
+  const struct call *c = find(nr);
+  *makes = c && (c->what == MAKE || (c->what == OPEN && (open_flags(nr, a) & O_CREAT)));
+  if (!c) return false;
+  for (int second = 0; second < 2; second++) {
+    int dir = second ? c->dir2 : c->dir, path = second ? c->path2 : c->path;
+    const char *name = path < 0 ? NULL : (const char *)a[path];
+    if (name && name[0] != '/' && (dir < 0 || (int)a[dir] == AT_FDCWD)) return true;
+  }
+  return false;
 }
 
 bool hd__names_serves(long nr) { return find(nr) != NULL; }
@@ -387,16 +466,23 @@ long hd__names_serve(long nr, const long *a) { return change(find(nr), nr, a); }
 
 long hd__names_call(long nr, const long *a, uint64_t pc) {
   const struct call *c = find(nr);
-  bool w = changes_names(c, nr, a);
-  bool contents =
-      c->what == TRUNCATE || takes_number(c) || (c->what == OPEN && (open_flags(nr, a) & O_TRUNC));
-  struct hd_io o = {.kind = w || contents ? HD_OP_IOCHANGE : HD_OP_IOLOOK,
-                    .object = contents ? 0 : NAMES,
-                    .reads = !w,
-                    .writes = contents ? 0xffff : w,
-                    .fd = -1,
-                    .timeout = HD_FOREVER,
-                    .pc = pc};
+  char path[HD_PATH_MAX];
+  if (opens_fifo(c, nr, a, path)) return open_fifo(path, open_flags(nr, a), pc);
+  bool w = changes_names(c, nr, a), numbers = takes_number(c);
+  struct hd_io o = {.object = NAMES, .reads = !w, .writes = w, .fd = -1, .timeout = HD_FOREVER, .pc = pc};
+  uint16_t reads, writes;
+  facets(c, nr, a, &reads, &writes);
+  struct hd_chan *file = file_at(c, a);
+  if (file && (reads || writes)) {
+    o.object = 0; /* the name and the file */
+    o.reads |= reads;
+    o.writes |= writes;
+  }
+  if (numbers || c->what == TRUNCATE || (c->what == OPEN && (open_flags(nr, a) & O_TRUNC))) {
+    o.object = 0;
+    o.writes = 0xffff;
+  }
+  o.kind = o.writes ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
   hd__io_point(&o);
   long r = change(c, nr, a);
   hd__io_done(false);

@@ -11,6 +11,10 @@
 
 #include "runtime/core/thread.h"
 
+/* Facets of a file; between these are those of its descriptions: offsets, and whether they are open (HD_IO_LIFE). */
+#define HD_FACET_CONTENTS 1
+#define HD_FACET_STATUS 0x8000 /* names, mode, owner */
+
 #define HD_FDS 1024
 #define HD_FD_OWN 900 /* from here on: the runtime's own */
 
@@ -22,7 +26,9 @@ enum hd_io_kind {
   HD_IO_EVENT,
   HD_IO_TIMER,
   HD_IO_EPOLL,
-  HD_IO_CHILD, /* a child process */
+  HD_IO_CHILD,  /* a child process */
+  HD_IO_DEVICE, /* what may wait and is not listed above: terminals, inotify, io_uring */
+  HD_IO_QUEUE,  /* a POSIX message queue */
 };
 
 struct hd_interest {
@@ -49,6 +55,7 @@ struct hd_chan {
   bool streamed;         /* output went there by streams */
   bool created, saved;   /* created by this execution; its contents are in the undo log */
   struct hd_file_lock *locks;
+  uint32_t came[2]; /* FIFO: when a reader, a writer opened it, an event counted from 1 */
   struct hd_touch touch;
 };
 
@@ -193,6 +200,8 @@ void hd__io_unaccepted(const struct hd_desc *d);
 /* Whether the call (read, write, recv, send, ...) is an operation of the schedule: others can observe it. */
 bool hd__io_is_op(long nr, const long *a);
 long hd__io_call(long nr, long *a, uint64_t pc);
+/* Whether the call names a descriptor and no path. */
+bool hd__io_takes(long nr, const long *a);
 /* The operation concerns a closed number: what that depends on. */
 void hd__io_closed(struct hd_io *o);
 /* Serves a call that is no operation, or whose turn it is (sysguard.c). */
@@ -210,6 +219,16 @@ long hd__record_lock_call(const long *a, uint64_t pc);
 /* A number of the description is closed; `last`: there is no other. */
 void hd__locks_closed(struct hd_desc *d, bool last);
 
+/* ---- io_move.c ---- */
+
+long hd__move_call(long nr, long *a, uint64_t pc);
+/* Such a call is made: others may contend for its files. */
+void hd__move_touch(long nr, const long *a);
+/* A FIFO was opened: waits for its other side. */
+void hd__fifo_wait(long fd, bool writes, uint64_t pc);
+bool hd__ipc_is_op(long nr);
+long hd__ipc_call(long nr, long *a, uint64_t pc);
+
 /* ---- child.c ---- */
 
 /* fork, vfork, clone: `uc` is what the program was doing. */
@@ -226,6 +245,8 @@ bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uin
 /* The address by which it is known (learned and logged as for memory) that threads contend for an object. */
 uint64_t hd__contention(uint64_t object);
 bool hd__names_serves(long nr);
+/* Whether the call has a relative path. `makes`: it may make a file. */
+bool hd__names_use(long nr, const long *a, bool *makes);
 long hd__names_serve(long nr, const long *a);
 bool hd__names_is_op(long nr, const long *a);
 long hd__names_call(long nr, const long *a, uint64_t pc);
@@ -240,7 +261,7 @@ long hd__futex_call(const long *a, uint64_t pc);
 bool hd__alarm_serves(long nr);
 long hd__alarm_call(long nr, const long *a);
 long hd__tid(const struct hd_thread *t);
-int hd__thread_of_tid(long tid); /* in sysguard.c; -1: none */
+int hd__thread_of_tid(long tid); /* in pids.c; -1: none */
 
 /* ---- io_wait.c: poll, select, epoll, timers ---- */
 
@@ -256,6 +277,10 @@ long hd__socket_call(long nr, long *a, uint64_t pc);
 long hd__socket_create(const long *a);
 long hd__socket_pair(const long *a);
 long hd__socket_option(long *a);
+long hd__socket_query(const long *a);
+/* Replaces the number of this process by the one that it knows. */
+struct ucred;
+void hd__socket_credentials(struct ucred *c);
 /* After a send: waits until the kernel has delivered it to the other end, if that is in this process. */
 void hd__socket_settle(struct hd_desc *d, long sent, int waiting);
 int hd__socket_waiting(const struct hd_desc *d); /* bytes that the other end has not read */

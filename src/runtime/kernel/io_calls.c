@@ -28,6 +28,7 @@
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 /* The classes of calls (model/syscalls.h), and one more: */
 #define FLAGS 100 /* changes the flags of the description */
@@ -40,8 +41,14 @@ static bool queries(long request) {
   return request == FIONREAD || request == TIOCOUTQ || request == SIOCATMARK;
 }
 
+/* fstat, as libc calls it. */
+static bool stats_descriptor(long nr, const long *a) {
+  return (nr == SYS_newfstatat || nr == SYS_statx) && (!a[1] || !*(const char *)a[1]) && (int)a[0] >= 0;
+}
+
 static unsigned what_of(long nr, const long *a) {
   unsigned what = hd_syscall(nr)->class;
+  if (stats_descriptor(nr, a)) return LOOK;
   if (nr == SYS_ioctl) return a[1] == FIONBIO ? FLAGS : queries(a[1]) ? LOOK : HD_CALL_USE;
   if (what != HD_CALL_CONTROL) return what;
   switch (a[1]) {
@@ -53,12 +60,27 @@ static unsigned what_of(long nr, const long *a) {
   }
 }
 
+bool hd__io_takes(long nr, const long *a) {
+  unsigned what = what_of(nr, a);
+  return what >= IN && (what < HD_CALL_OPENS || what == FLAGS);
+}
+
+static long fd_of(long nr, const long *a) { return stats_descriptor(nr, a) ? a[0] : a[hd_syscall(nr)->fd]; }
+
+static bool stats(long nr) { return nr == SYS_fstat || nr == SYS_newfstatat || nr == SYS_statx; }
+
+/* fchmod and the like. */
+static bool changes_status(long nr) {
+  return nr == SYS_fchmod || nr == SYS_fchown || nr == SYS_fsetxattr || nr == SYS_fremovexattr;
+}
+
 static enum hd_use use_of(unsigned what) {
   return what == CLOSE || what == HD_CALL_DUP2 ? HD_USE_ENDS : what == FLAGS ? HD_USE_FLAGS : HD_USE_PLAIN;
 }
 
 /* Facets that a call reads and writes. */
-static void facets(const struct hd_desc *d, unsigned what, const long *a, uint16_t *reads, uint16_t *writes) {
+static void facets(const struct hd_desc *d, unsigned what, long nr, const long *a, uint16_t *reads,
+                   uint16_t *writes) {
   bool file = d->kind == HD_IO_FILE, device = d->kind == HD_IO_OTHER;
   *reads = d->life;
   *writes = 0;
@@ -78,23 +100,30 @@ static void facets(const struct hd_desc *d, unsigned what, const long *a, uint16
       *writes = file || device ? d->in : 0;
       if (file && a[2] == 2 /* SEEK_END */) *reads |= 1;
       break;
-    case LOOK: *reads |= file ? 1 : device ? 0 : d->in | d->out; break;
-    case HD_CALL_CONTENTS: *writes = file ? 1 : device ? 0 : d->in | d->out; break;
+    case LOOK:
+      if (file)
+        *reads |= stats(nr) ? HD_FACET_CONTENTS | HD_FACET_STATUS : HD_FACET_CONTENTS;
+      else if (!device && !stats(nr))
+        *reads |= d->in | d->out;
+      break;
+    case HD_CALL_CONTENTS:
+      *writes = file ? (changes_status(nr) ? HD_FACET_STATUS : 1) : device ? 0 : d->in | d->out;
+      break;
     case HD_CALL_SHUT: *writes = d->in | d->out; break;
     default: break;
   }
-  if (!file && !device && (*writes || what == LOOK))
+  if (!file && !device && (*writes || (what == LOOK && !stats(nr))))
     *reads &= (uint16_t)~d->life; /* an end writes these facets too */
 }
 
 /* ---- which calls are operations ---- */
 
-static bool always(const struct hd_desc *d, unsigned what, long fd) {
+static bool always(const struct hd_desc *d, unsigned what, long nr, long fd) {
   if (what == HD_CALL_LOCK || (what == CLOSE && d->chan->locks && rt.nunjoined)) return true;
   if (d->kind == HD_IO_FILE || d->kind == HD_IO_OTHER) return false;
   if (what == CLOSE) return !hd__fd_before(fd);
   if (what == OUT) return !d->before; /* no thread here observes output to the outside */
-  return what == IN || what == HD_CALL_SHUT || (what == LOOK && rt.nunjoined);
+  return what == IN || what == HD_CALL_SHUT || (what == LOOK && !stats(nr) && rt.nunjoined);
 }
 
 /* Whether the order in which streams wrote to a file matters, since somebody reads it, in some execution. */
@@ -110,10 +139,10 @@ void hd__file_read(struct hd_desc *d) {
   if (d->kind == HD_IO_FILE && d->chan->streamed) hd__shadow_show(order_of(d), 8);
 }
 
-static bool contends(struct hd_desc *d, unsigned what, const long *a) {
+static bool contends(struct hd_desc *d, unsigned what, long nr, const long *a) {
   uint16_t reads, writes;
   if (d->kind != HD_IO_FILE && d->kind != HD_IO_OTHER) return false;
-  facets(d, what, a, &reads, &writes);
+  facets(d, what, nr, a, &reads, &writes);
   reads &= (uint16_t)~HD_IO_LIFE;
   writes &= (uint16_t)~HD_IO_LIFE;
   return (reads || writes) && hd__file_contended(&d->chan->touch, d->chan->object, reads, writes);
@@ -124,7 +153,11 @@ bool hd__io_is_op(long nr, const long *a) {
   if (what < IN || (what > HD_CALL_OPENS && what != FLAGS)) return false;
   if (what == HD_CALL_OPENS) return rt.nunjoined && hd__fds_lowest();
   if (what == HD_CALL_RANGE) return rt.nunjoined;
-  long fd = a[hd_syscall(nr)->fd];
+  if (what == HD_CALL_MOVE) {
+    hd__move_touch(nr, a);
+    return true;
+  }
+  long fd = fd_of(nr, a);
   if (fd < 0 || fd >= HD_FDS || hd__fd_random(fd)) return false;
   struct hd_desc *d = hd__fd(fd);
   if (what == HD_CALL_DUP2) {
@@ -141,8 +174,8 @@ bool hd__io_is_op(long nr, const long *a) {
   if (what == HD_CALL_DUP && nr == SYS_fcntl && a[2] && rt.nunjoined)
     hd__fd_stale(); /* so are numbers from a limit on */
   hd__fd_check_number(fd);
-  if (what == IN || what == HD_CALL_MOVE || (what == LOOK && nr != SYS_fstat)) hd__file_read(d);
-  bool op = hd__fd_used(fd, d, use_of(what)) | contends(d, what, a) | always(d, what, fd);
+  if (what == IN || (what == LOOK && !stats(nr))) hd__file_read(d);
+  bool op = hd__fd_used(fd, d, use_of(what)) | contends(d, what, nr, a) | always(d, what, nr, fd);
   return op || (rt.nunjoined && hd__fds_lowest());
 }
 
@@ -154,6 +187,17 @@ void hd__io_closed(struct hd_io *o) {
   o->reads = d ? d->life : 0x4000;
   o->writes = 0;
   o->n = 0;
+}
+
+static bool of_queue(long nr) { return nr == SYS_mq_timedsend || nr == SYS_mq_timedreceive; }
+
+/* How long a call on a message queue waits: its limit is a point in time. */
+static uint64_t queue_timeout(const long *a) {
+  const struct timespec *t = (const struct timespec *)a[4];
+  if (!t) return HD_FOREVER;
+  uint64_t at = (uint64_t)t->tv_sec * 1000000000ull + (uint64_t)t->tv_nsec;
+  uint64_t now = rt.now + hd__clock_zero(CLOCK_REALTIME);
+  return at > now ? at - now : 0;
 }
 
 static bool waits(const struct hd_desc *d, unsigned what, long nr, const long *a) {
@@ -180,7 +224,7 @@ static void aim(struct hd_io *o) {
     return;
   }
   o->object = hd__object(d->chan);
-  facets(d, o->what, o->a, &o->reads, &o->writes);
+  facets(d, o->what, o->nr, o->a, &o->reads, &o->writes);
   if (o->what == OUT && d->kind == HD_IO_SOCKET && !d->stream &&
       !d->chan->end[0]) { /* a datagram may go anywhere */
     o->object = 0;
@@ -197,13 +241,14 @@ static void aim(struct hd_io *o) {
   o->n = 0;
   if (o->what != IN && o->what != OUT) return;
   if (d->limit[o->what == OUT]) o->timeout = d->limit[o->what == OUT];
+  if (of_queue(o->nr)) o->timeout = queue_timeout(o->a);
   if ((o->what == OUT && !d->polled) || !waits(d, o->what, o->nr, o->a)) return;
   o->enters = hd__fd_contended(o->fd, d);
   o->n = !o->enters;
 }
 
 static struct hd_io prepare(unsigned what, long nr, const long *a, uint64_t pc) {
-  struct hd_io o = {.fd = (int)a[hd_syscall(nr)->fd],
+  struct hd_io o = {.fd = (int)fd_of(nr, a),
                     .timeout = HD_FOREVER,
                     .pc = pc,
                     .aim = aim,
@@ -211,6 +256,8 @@ static struct hd_io prepare(unsigned what, long nr, const long *a, uint64_t pc) 
                     .nr = nr,
                     .what = (uint8_t)what};
   aim(&o);
+  if (o.d && o.d->kind == HD_IO_QUEUE && rt.nunjoined) /* other processes may use it too */
+    hd__inexact(HD_INEXACT_SYSCALL, pc | (uint64_t)nr << HD_INEXACT_DETAIL);
   o.kind = what == IN ? HD_OP_IOREAD : what == OUT ? HD_OP_IOWRITE : o.writes ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
   return o;
 }
@@ -247,6 +294,8 @@ static void take_rights(const long *a, long r) {
   struct msghdr *m = (struct msghdr *)a[1];
   if (r < 0 || !m->msg_controllen) return;
   for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS)
+      hd__socket_credentials((struct ucred *)CMSG_DATA(c));
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     int *fd = (int *)CMSG_DATA(c);
     for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof *fd; i++)
@@ -273,6 +322,7 @@ static long receive(long nr, long *a, uint64_t pc) {
       hd__io_retry(&o);
       continue;
     }
+    if (r == -EAGAIN && late && of_queue(nr)) r = -ETIMEDOUT;
     leave(&o, part[0], late || (d && d->late));
     if (d) d->late = false;
     if (nr == SYS_recvmsg) take_rights(a, r);
@@ -310,8 +360,8 @@ static long write_broken(long nr, const long *a, uint64_t pc) {
   bool sent = r == -EPIPE && hd_sys4(SYS_rt_sigtimedwait, &pipe_mask, 0, &zero, 8) == SIGPIPE;
   hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
   if (sent) {
-    hd__self_signal(SIGPIPE, pc);
-    hd_sys3(SYS_tgkill, hd_sys3(SYS_getpid, 0, 0, 0), hd_sys3(SYS_gettid, 0, 0, 0), SIGPIPE);
+    siginfo_t info = hd__signal_info(SIGPIPE, SI_USER);
+    hd__signal_send(rt.cur, &info, pc);
   }
   return r;
 }
@@ -352,6 +402,7 @@ static long transmit(long nr, long *a, uint64_t pc) {
       hd__io_retry(&o);
       continue;
     }
+    if (r == -EAGAIN && late && of_queue(nr)) r = -ETIMEDOUT;
     bool blocking = o.n || o.enters;
     long left = gathered ? 0 : part[2] - r;
     if (gathered && r > 0) {
@@ -408,6 +459,7 @@ long hd__io_call(long nr, long *a, uint64_t pc) {
     case IN: return receive(nr, a, pc);
     case OUT: return transmit(nr, a, pc);
     case HD_CALL_LOCK: return nr == SYS_flock ? hd__flock_call(a, pc) : hd__record_lock_call(a, pc);
+    case HD_CALL_MOVE: return hd__move_call(nr, a, pc);
     case HD_CALL_OPENS:
     case HD_CALL_DUP2:
     case HD_CALL_RANGE: return anywhere(what, nr, a, pc);

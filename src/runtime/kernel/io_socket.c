@@ -254,3 +254,15 @@ long hd__socket_option(long *a) {
   d->limit[out] = (uint64_t)t->tv_sec * 1000000000ull + (uint64_t)t->tv_usec * 1000;
   return 0;
 }
+
+void hd__socket_credentials(struct ucred *c) {
+  if (c->pid == hd_sys3(SYS_getpid, 0, 0, 0)) c->pid = (pid_t)hd__tid(&rt.thread[0]);
+}
+
+long hd__socket_query(const long *a) {
+  hd__snapshot_touch((uint64_t)a[3], sizeof(struct ucred));
+  long r = hd__plain(SYS_getsockopt, a);
+  if (r == 0 && a[1] == SOL_SOCKET && a[2] == SO_PEERCRED && *(socklen_t *)a[4] == sizeof(struct ucred))
+    hd__socket_credentials((struct ucred *)a[3]);
+  return r;
+}

@@ -45,18 +45,42 @@ static void time_of_store(uint64_t addr) {
   o->vc.time = *now;
 }
 
-static void after_load(uint64_t addr, int mo) {
-  if (HD_UNLIKELY(rt.clocked)) time_of_load(addr);
-  struct hd_obj *o = hd__obj_find(addr);
-  if (!o || o->kind != HD_OBJ_MEMORY) return;
+/* What a location orders is kept by its address. A program that accesses the same bytes as parts and as a whole has
+ * several such locations there, of different sizes. */
+static struct {
+  uint32_t epoch;
+  uint64_t sizes; /* of locations that order something in this execution: a bit each, the size itself */
+} locations;
+
+static bool has_other_sizes(uint64_t n) { return locations.epoch == rt.epoch && (locations.sizes & ~n); }
+
+/* Calls f with the other locations that overlap this one. */
+static void for_overlapping(uint64_t addr, uint64_t n, int mo, void (*f)(struct hd_obj *o, int mo)) {
+  for (uint64_t m = 1; m <= 16; m *= 2) {
+    if (m == n || !(locations.sizes & m)) continue;
+    for (uint64_t at = addr & ~(m - 1); at < addr + n; at += m) {
+      struct hd_obj *o = hd__obj_find(at);
+      if (o && o->kind == HD_OBJ_MEMORY && o->count == m) f(o, mo);
+    }
+  }
+}
+
+static void acquire_from(struct hd_obj *o, int mo) {
   if (acquires(mo))
     hd__acquire(&o->vc);
   else
     hd_vc_join(&rt.arena, &rt.cur->fence.acquire, &o->vc);
 }
 
+static void after_load(uint64_t addr, uint64_t n, int mo) {
+  if (HD_UNLIKELY(rt.clocked)) time_of_load(addr);
+  struct hd_obj *o = hd__obj_find(addr);
+  if (o && o->kind == HD_OBJ_MEMORY) acquire_from(o, mo);
+  if (HD_UNLIKELY(has_other_sizes(n))) for_overlapping(addr, n, mo, acquire_from);
+}
+
 /* A store starts a new release sequence; a read-modify-write continues the one it read from. */
-static void before_store(uint64_t addr, int mo, bool rmw) {
+static void before_store(uint64_t addr, uint64_t n, int mo, bool rmw) {
   struct hd_thread *t = rt.cur;
   if (HD_UNLIKELY(rt.clocked)) time_of_store(addr);
   if (!releases(mo) && !t->fence.release.n) {
@@ -66,6 +90,10 @@ static void before_store(uint64_t addr, int mo, bool rmw) {
   }
   struct hd_obj *o = hd__obj(addr, HD_OBJ_MEMORY);
   if (!rmw) hd_vc_clear(&o->vc);
+  o->count = (uint32_t)n;
+  if (locations.epoch != rt.epoch) locations.sizes = 0;
+  locations.epoch = rt.epoch;
+  locations.sizes |= n;
   if (releases(mo)) {
     hd_vc_join(&rt.arena, &o->vc, &t->vc);
     hd__new_segment(t);
@@ -74,23 +102,31 @@ static void before_store(uint64_t addr, int mo, bool rmw) {
   }
 }
 
+/* A pointer to a block in memory that is accessed atomically may be compared with another (ABA). */
+static inline void look_for_pointer(uint64_t a, uint64_t n, uint64_t pc) {
+  if (n == 8 && HD_UNLIKELY(hd__heap_owns(*(const uint64_t *)a)) && rt.nunjoined)
+    hd__heap_seen(*(const uint64_t *)a, pc);
+}
+
 void hd__atomic_load(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
   if (!hd__spin_check(a, pc)) hd__access_slow(a, n, with_order(HD_A_ATOMIC, mo), pc);
-  after_load(a, order(mo));
+  look_for_pointer(a, n, pc);
+  after_load(a, n, order(mo));
 }
 
 void hd__atomic_store(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
   hd__access_slow(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE, mo), pc);
-  before_store(a, order(mo), false);
+  before_store(a, n, order(mo), false);
 }
 
 void hd__atomic_rmw(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
   hd__access_slow(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW, mo), pc);
-  after_load(a, order(mo));
-  before_store(a, order(mo), true);
+  look_for_pointer(a, n, pc);
+  after_load(a, n, order(mo));
+  before_store(a, n, order(mo), true);
 }
 
 /* Whether it succeeds is known only after the scheduling point. */
@@ -99,9 +135,10 @@ void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fa
   struct hd_cas cas = {(const void *)a, expected, (unsigned)n, (uint8_t)model_order(fail_mo)};
   if (hd__spin_check(a, pc) && !hd__cas_wins(&cas)) return;
   hd__access_cas(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, mo), pc, &cas);
+  look_for_pointer(a, n, pc);
   bool wins = hd__cas_wins(&cas);
-  after_load(a, order(wins ? mo : fail_mo));
-  if (wins) before_store(a, order(mo), true);
+  after_load(a, n, order(wins ? mo : fail_mo));
+  if (wins) before_store(a, n, order(mo), true);
 }
 
 #define NAME(bits, op) __tsan_atomic##bits##_##op

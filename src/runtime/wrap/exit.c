@@ -11,6 +11,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
+#include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -46,7 +47,7 @@ _Noreturn static void finish(void) {
   if (rt.nstopped) hd__end(HD_RUN_EXIT); /* a stopped thread may have left it undone */
   if (rt.config->thread_leaks) check_threads_left();
   if (rt.config->leaks) hd__report_leaks();
-  if (rt.config->exit_status && rt.exit_status) {
+  if (rt.exit_status != (int)rt.config->exit_status) {
     struct hd_finding_rec *f;
     if (rt.callback) {
       f = hd__finding_unwound(HD_KIND_EXIT, HD_OP_EXIT);
@@ -61,6 +62,8 @@ _Noreturn static void finish(void) {
   }
   hd__end(HD_RUN_EXIT);
 }
+
+bool hd__exit_handled(void) { return nhandlers || has_fini; }
 
 static void last_handler(void *unused) {
   (void)unused;
@@ -79,7 +82,7 @@ _Noreturn void hd__program_exit(int status) {
     t->exit.begun = true;
     hd__run_tls_dtors(t); /* not those of keys, which run at the end of a thread, not of the process */
   }
-  if (nhandlers || has_fini) {
+  if (hd__exit_handled()) {
     real_exit(status);
     __builtin_unreachable();
   }
@@ -118,14 +121,23 @@ void hd__exit_register_last(void) { real___cxa_atexit(last_handler, NULL, NULL);
 HD_EXPORT int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
 int __cxa_atexit(void (*fn)(void *), void *arg, void *dso) {
   hd__real_init();
+  hd__change(HD_STATE_ATEXIT, 0, HD_CALLER); /* the last one registered runs first */
   nhandlers++;
   return real___cxa_atexit(fn, arg, dso);
 }
 
 HD_EXPORT int on_exit(void (*fn)(int, void *), void *arg) {
   hd__real_init();
+  hd__change(HD_STATE_ATEXIT, 0, HD_CALLER);
   nhandlers++;
   return real_on_exit(fn, arg);
+}
+
+HD_EXPORT int __cxa_at_quick_exit(void (*fn)(void *), void *dso);
+int __cxa_at_quick_exit(void (*fn)(void *), void *dso) {
+  hd__real_init();
+  hd__change(HD_STATE_ATEXIT, 1, HD_CALLER);
+  return real___cxa_at_quick_exit(fn, dso);
 }
 
 HD_EXPORT void exit(int status) {

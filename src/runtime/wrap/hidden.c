@@ -191,3 +191,19 @@ HD_EXPORT char *nl_langinfo(nl_item item) {
   hd__lookup(HD_STATE_LOCALE, 0, HD_CALLER);
   return real_nl_langinfo(item);
 }
+
+/* ---- the environment ---- */
+
+#define ENVIRONMENT(ret, name, params, args, how) \
+  HD_EXPORT ret name params {                     \
+    hd__real_init();                              \
+    how(HD_STATE_ENVIRON, 0, HD_CALLER);          \
+    return real_##name args;                      \
+  }
+ENVIRONMENT(char *, getenv, (const char *name), (name), hd__lookup)
+ENVIRONMENT(char *, secure_getenv, (const char *name), (name), hd__lookup)
+ENVIRONMENT(int, setenv, (const char *name, const char *value, int replace), (name, value, replace),
+            hd__change)
+ENVIRONMENT(int, unsetenv, (const char *name), (name), hd__change)
+ENVIRONMENT(int, putenv, (char *text), (text), hd__change)
+ENVIRONMENT(int, clearenv, (void), (), hd__change)

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/state.h"
 #include "runtime/wrap/wrap.h"
 
 #define CPU_BYTES sizeof(cpu_set_t)
@@ -18,6 +19,7 @@ static struct hd_thread *find(pthread_t th) {
 HD_EXPORT int pthread_setname_np(pthread_t th, const char *name) {
   if (!hot.active) return real_pthread_setname_np(th, name);
   struct hd_thread *t = find(th);
+  if (t) hd__change(HD_STATE_NAME, t->id, HD_CALLER);
   size_t n = hd__strlen(name);
   if (n >= sizeof t->attr.name) return ERANGE;
   if (!t) return ESRCH;
@@ -30,6 +32,7 @@ HD_EXPORT int pthread_getname_np(pthread_t th, char *name, size_t size) {
   if (!hot.active) return real_pthread_getname_np(th, name, size);
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
+  hd__lookup(HD_STATE_NAME, t->id, HD_CALLER);
   if (!t->attr.name[0])
     return real_pthread_getname_np((pthread_t)rt.main_tp, name, size); /* the program's name */
   if (size <= hd__strlen(t->attr.name)) return ERANGE;

@@ -24,6 +24,7 @@
 #include <wchar.h>
 
 #define USER_LOCK 0x8000 /* _IO_USER_LOCK: the program locks by itself (__fsetlocking) */
+#define HAS_FILE 0x2000  /* _IO_IS_FILEBUF: it has a descriptor */
 
 /* What is known of a stream in one execution. */
 struct hd_stream {
@@ -112,7 +113,7 @@ static bool by_hand(const FILE *f) { return f->_flags & USER_LOCK; }
 
 /* Invariant 3. */
 static bool commutes(FILE *f) {
-  int fd = f->_fileno;
+  int fd = f->_flags & HAS_FILE ? f->_fileno : -1;
   struct hd_desc *d = fd >= 0 ? hd__fd(fd) : NULL;
   return d && (d->before || d->kind == HD_IO_OTHER || hd__file_unread(d));
 }

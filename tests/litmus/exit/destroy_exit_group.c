@@ -2,9 +2,8 @@
 // native: no
 // restart: memory fork
 // expect: clean executions=20
-// args: --all
+// args: --all --ignore exit
 // expect: goes-on executions=20 kinds=exit
-// args: --exit-status
 // replays: 1
 #include "litmus.h"
 #include <sys/syscall.h>

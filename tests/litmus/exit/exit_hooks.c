@@ -13,7 +13,6 @@
 // where: function=summary line=@sum
 // expect: kind=exit
 // argv: _Exit
-// args: --exit-status
 #include "litmus.h"
 
 int total; /* not static: a compiler that knows all its values would not look at it */

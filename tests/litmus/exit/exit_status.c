@@ -1,10 +1,13 @@
-// An exit status other than 0 is a finding only when asked for.
+// An exit status other than the expected one is a finding.
 // native: no
 // restart: memory fork
 // expect: kind=exit
-// args: --exit-status
 // says: 3
+// expect: kind=exit
+// args: --exit-status=3
+// says: 0
 // expect: clean executions=200
+// args: --ignore exit
 #include "litmus.h"
 
 static int state;

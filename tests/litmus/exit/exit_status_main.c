@@ -1,8 +1,8 @@
 // main returns a status other than 0.
 // native: no
 // expect: kind=exit
-// args: --exit-status
 // expect: clean executions=50
+// args: --exit-status 7
 #include "litmus.h"
 
 static void *worker(void *arg) { return arg; }

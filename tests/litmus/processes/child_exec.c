@@ -1,5 +1,4 @@
 // expect: kind=exit
-// args: --exit-status
 // native: no
 /* exec: the execution ends with the new program. */
 #include "litmus.h"

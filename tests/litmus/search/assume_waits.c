@@ -1,7 +1,7 @@
 // A mutex made of a compare-and-swap and an assumption, as in programs for verifiers: a thread that does not get it
 // stops. It leaves no deadlock, leak or status behind, and the other threads are still checked.
 // restart: memory fork
-// args: --leaks --exit-status
+// args: --leaks
 // expect: exact executions=2 infeasible=2
 // argv: right
 // expect: exact executions=2 infeasible=2 kinds=assertion

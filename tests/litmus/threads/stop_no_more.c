@@ -1,6 +1,6 @@
 // A failed thread leaves others waiting, memory leaked and a bad status: none of these is a finding.
 // restart: memory fork
-// args: --leaks --thread-leaks --exit-status
+// args: --leaks --thread-leaks
 // expect: exact executions=1 kinds=assertion
 // argv: wait
 // expect: exact executions=1 kinds=assertion

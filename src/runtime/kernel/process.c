@@ -1,0 +1,244 @@
+/* process.c: system calls on state of the process: working directory, file mode mask, limits, priority, identity. Runs in
+ * the tested process.
+ *
+ * Invariants
+ *  1. A change beside other threads is an operation, and so is a call that depends on the state once it is known to change
+ *     (state.h): a relative path depends on the working directory, a new file on the mask, a new descriptor on its limit.
+ *  2. Limits are kept here, since a lowered hard limit cannot be raised again. That of descriptors is enforced here, and
+ *     concerns those of the program only; soft limits of files, core dumps and locked memory are passed on.
+ *  3. Priorities are accepted and returned, and have no effect. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "runtime/core/core.h"
+#include "runtime/core/state.h"
+#include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+
+/* ---- limits ---- */
+
+static struct {
+  uint32_t epoch; /* execution that changed it */
+  struct rlimit now;
+} limit[RLIM_NLIMITS];
+static bool passed[RLIM_NLIMITS]; /* the kernel has another soft limit now */
+static struct rlimit start[RLIM_NLIMITS];
+
+static bool passed_on(unsigned resource) {
+  return resource == RLIMIT_FSIZE || resource == RLIMIT_CORE || resource == RLIMIT_MEMLOCK;
+}
+
+static long real_limit(unsigned resource, const struct rlimit *new, struct rlimit *old) {
+  return hd_sys4(SYS_prlimit64, 0, resource, new, old);
+}
+
+static struct rlimit limit_of(unsigned resource) {
+  struct rlimit l;
+  if (limit[resource].epoch == rt.epoch) return limit[resource].now;
+  real_limit(resource, NULL, &l);
+  return l;
+}
+
+static long set_limit(unsigned resource, const struct rlimit *new) {
+  struct rlimit old = limit_of(resource);
+  if (new->rlim_cur > new->rlim_max) return -EINVAL;
+  if (new->rlim_max > old.rlim_max && hd_sys3(SYS_geteuid, 0, 0, 0)) return -EPERM;
+  limit[resource].epoch = rt.epoch;
+  limit[resource].now = *new;
+  if (!passed_on(resource)) return 0;
+  if (!passed[resource]) real_limit(resource, NULL, &start[resource]);
+  passed[resource] = true;
+  struct rlimit soft = {new->rlim_cur, start[resource].rlim_max};
+  if (soft.rlim_cur > soft.rlim_max) soft.rlim_cur = soft.rlim_max;
+  return real_limit(resource, &soft, NULL);
+}
+
+static long limit_call(unsigned resource, const struct rlimit *new, struct rlimit *old) {
+  if (resource >= RLIM_NLIMITS) return -EINVAL;
+  struct rlimit was = limit_of(resource);
+  long r = new ? set_limit(resource, new) : 0;
+  if (r == 0 && old) {
+    hd__snapshot_touch((uint64_t)old, sizeof *old);
+    *old = was;
+  }
+  return r;
+}
+
+bool hd__fd_limit_reached(void) {
+  rlim_t most = limit[RLIMIT_NOFILE].now.rlim_cur, n = 0;
+  if (limit[RLIMIT_NOFILE].epoch != rt.epoch) return false;
+  for (int fd = 0; fd < HD_FD_OWN && n <= most; fd++) n += hd_sys3(SYS_fcntl, fd, F_GETFD, 0) >= 0;
+  return n > most;
+}
+
+/* ---- priority, and the name of a thread ---- */
+
+static int nice_now;
+static uint32_t nice_epoch;
+
+static long priority_call(long nr, const long *a) {
+  if (a[0] != PRIO_PROCESS || (a[1] && a[1] != hd__tid(&rt.thread[0]))) return hd__plain(nr, a);
+  if (nice_epoch != rt.epoch) nice_now = (int)(20 - hd_sys3(SYS_getpriority, PRIO_PROCESS, 0, 0));
+  nice_epoch = rt.epoch;
+  if (nr == SYS_getpriority) return 20 - nice_now;
+  int to = (int)a[2] > 19 ? 19 : (int)a[2] < -20 ? -20 : (int)a[2];
+  if (to < nice_now && hd_sys3(SYS_geteuid, 0, 0, 0)) return -EACCES;
+  nice_now = to;
+  return 0;
+}
+
+static long prctl_call(long nr, const long *a) {
+  char *name = rt.cur->attr.name;
+  if (a[0] == PR_SET_NAME) {
+    size_t n = 0;
+    for (const char *s = (const char *)a[1]; n < 15 && s[n]; n++) name[n] = s[n];
+    name[n] = 0;
+    return 0;
+  }
+  if (a[0] == PR_GET_NAME && name[0]) {
+    hd__snapshot_touch((uint64_t)a[1], 16);
+    hd__copy((void *)a[1], name, hd__strlen(name) + 1);
+    return 0;
+  }
+  return hd__plain(nr, a);
+}
+
+/* ---- as operations (invariant 1) ---- */
+
+static const struct call {
+  short nr;
+  uint8_t state;
+  bool changes;
+  int8_t which; /* argument that tells several apart, -1 */
+} calls[] = {
+    {SYS_chdir, HD_STATE_CWD, true, -1},
+    {SYS_fchdir, HD_STATE_CWD, true, -1},
+    {SYS_chroot, HD_STATE_CWD, true, -1},
+    {SYS_getcwd, HD_STATE_CWD, false, -1},
+    {SYS_umask, HD_STATE_UMASK, true, -1},
+    {SYS_setrlimit, HD_STATE_LIMITS, true, 0},
+    {SYS_getrlimit, HD_STATE_LIMITS, false, 0},
+    {SYS_prlimit64, HD_STATE_LIMITS, true, 1},
+    {SYS_setpriority, HD_STATE_PRIORITY, true, -1},
+    {SYS_getpriority, HD_STATE_PRIORITY, false, -1},
+    {SYS_setuid, HD_STATE_IDENTITY, true, -1},
+    {SYS_setgid, HD_STATE_IDENTITY, true, -1},
+    {SYS_setreuid, HD_STATE_IDENTITY, true, -1},
+    {SYS_setregid, HD_STATE_IDENTITY, true, -1},
+    {SYS_setresuid, HD_STATE_IDENTITY, true, -1},
+    {SYS_setresgid, HD_STATE_IDENTITY, true, -1},
+    {SYS_setgroups, HD_STATE_IDENTITY, true, -1},
+    {SYS_setpgid, HD_STATE_IDENTITY, true, -1},
+    {SYS_setsid, HD_STATE_IDENTITY, true, -1},
+    {SYS_getuid, HD_STATE_IDENTITY, false, -1},
+    {SYS_geteuid, HD_STATE_IDENTITY, false, -1},
+    {SYS_getgid, HD_STATE_IDENTITY, false, -1},
+    {SYS_getegid, HD_STATE_IDENTITY, false, -1},
+    {SYS_getresuid, HD_STATE_IDENTITY, false, -1},
+    {SYS_getresgid, HD_STATE_IDENTITY, false, -1},
+    {SYS_getgroups, HD_STATE_IDENTITY, false, -1},
+    {SYS_getpgid, HD_STATE_IDENTITY, false, -1},
+    {SYS_getpgrp, HD_STATE_IDENTITY, false, -1},
+    {SYS_getsid, HD_STATE_IDENTITY, false, -1},
+};
+
+static const struct call *find(long nr) {
+  for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++)
+    if (calls[i].nr == nr) return &calls[i];
+  return NULL;
+}
+
+static bool changes(const struct call *c, const long *a) {
+  return c->nr == SYS_prlimit64 ? a[2] : c->changes;
+}
+
+static bool opens(long nr) {
+  switch (nr) {
+    case SYS_open:
+    case SYS_openat:
+    case SYS_openat2:
+    case SYS_creat:
+    case SYS_socket:
+    case SYS_socketpair:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_pipe:
+    case SYS_pipe2:
+    case SYS_dup:
+    case SYS_epoll_create:
+    case SYS_epoll_create1:
+    case SYS_eventfd:
+    case SYS_eventfd2:
+    case SYS_timerfd_create:
+    case SYS_memfd_create:
+    case SYS_signalfd:
+    case SYS_signalfd4:
+    case SYS_inotify_init:
+    case SYS_inotify_init1: return true;
+    default: return false;
+  }
+}
+
+/* What a call depends on, as a set of states. */
+static uint32_t looks(long nr, const long *a) {
+  uint32_t set = 0;
+  if (opens(nr) && hd__state_changes(HD_STATE_LIMITS)) set |= 1u << HD_STATE_LIMITS;
+  bool makes;
+  if (!hd__names_use(nr, a, &makes)) {
+    if (makes && hd__state_changes(HD_STATE_UMASK)) set |= 1u << HD_STATE_UMASK;
+    return set;
+  }
+  if (hd__state_changes(HD_STATE_CWD)) set |= 1u << HD_STATE_CWD;
+  if (makes && hd__state_changes(HD_STATE_UMASK)) set |= 1u << HD_STATE_UMASK;
+  return set;
+}
+
+bool hd__state_is_op(long nr, const long *a) {
+  if (!rt.nunjoined) return false;
+  const struct call *c = find(nr);
+  if (c) return changes(c, a) || hd__state_changes(c->state);
+  return looks(nr, a) != 0;
+}
+
+void hd__state_points(long nr, const long *a, uint64_t pc) {
+  const struct call *c = find(nr);
+  if (c) {
+    uint32_t which = c->which >= 0 ? (uint32_t)a[c->which] : 0;
+    if (changes(c, a))
+      hd__change(c->state, which, pc);
+    else
+      hd__lookup(c->state, which, pc);
+    return;
+  }
+  uint32_t set = looks(nr, a);
+  if (set >> HD_STATE_CWD & 1) hd__lookup(HD_STATE_CWD, 0, pc);
+  if (set >> HD_STATE_UMASK & 1) hd__lookup(HD_STATE_UMASK, 0, pc);
+  if (set >> HD_STATE_LIMITS & 1) hd__lookup(HD_STATE_LIMITS, RLIMIT_NOFILE, pc);
+}
+
+bool hd__process_serves(long nr) {
+  return nr == SYS_setrlimit || nr == SYS_getrlimit || nr == SYS_prlimit64 || nr == SYS_setpriority ||
+         nr == SYS_getpriority || nr == SYS_prctl;
+}
+
+long hd__process_serve(long nr, const long *a) {
+  switch (nr) {
+    case SYS_setrlimit: return limit_call((unsigned)a[0], (const struct rlimit *)a[1], NULL);
+    case SYS_getrlimit: return limit_call((unsigned)a[0], NULL, (struct rlimit *)a[1]);
+    case SYS_prlimit64:
+      if (a[0] && a[0] != hd__tid(&rt.thread[0])) return hd__plain(nr, a);
+      return limit_call((unsigned)a[1], (const struct rlimit *)a[2], (struct rlimit *)a[3]);
+    case SYS_prctl: return prctl_call(nr, a);
+    default: return priority_call(nr, a);
+  }
+}
+
+void hd__process_begin(void) {
+  for (unsigned i = 0; i < RLIM_NLIMITS; i++) {
+    if (passed[i]) real_limit(i, &start[i], NULL);
+    passed[i] = false;
+  }
+}
