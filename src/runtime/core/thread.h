@@ -85,6 +85,9 @@ struct hd_thread {
     struct hd_thread *next; /* in that list */
     struct hd_obj *mutex;   /* condition: mutex to reacquire */
     uint32_t bits;          /* futex: bits it listens to */
+    unsigned spurious;      /* condition: waits that ended by themselves */
+    uint64_t site, cond;    /* the last of those: where it was, on which condition, */
+    uint64_t writes;        /* and spin.writes when it ended */
   } wait;
   struct {             /* time (wrap/time.c) */
     bool set, expired; /* its pending operation has a deadline; the deadline has come */

@@ -3,14 +3,19 @@
  * A wait is two steps. WAIT releases the mutex and queues the thread. WAKE, enabled once the thread was woken and
  * the mutex is free, reacquires the mutex. Which waiter a signal wakes is a choice. A spurious wake-up (option) is
  * a choice at the WAIT: not to sleep at all. Since the thread can be delayed arbitrarily before its WAKE, that
- * covers a wake-up at any later moment too. A timed wait whose time is over (with --timeouts=any: every one) has a
+ * covers a wake-up at any later moment too. Without the option, one wait of each thread may end so, if it has no time limit. When the thread comes back
+ * to the same wait and has written nothing, it is in a loop that checks what it waits for: such a place is learned (like
+ * loops that wait by reading, and in the same log), and has no spurious wake-ups from then on. A timed wait whose time is over (with --timeouts=any: every one) has a
  * step CTIMEOUT in between, enabled until the thread is woken. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 /* The thread no longer waits for the condition: now it waits for its mutex. */
@@ -70,6 +75,28 @@ _Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t p
   hd__cancel();
 }
 
+/* ---- spurious wake-ups ---- */
+
+static bool may_wake(const struct hd_thread *t, bool timed, uint64_t site) {
+  return rt.config->spurious || (!timed && !t->wait.spurious && !hd__spin_known(site));
+}
+
+static void note_spurious(struct hd_thread *t, uint64_t cond, uint64_t site) {
+  t->wait.spurious++;
+  t->wait.site = site;
+  t->wait.cond = cond;
+  t->wait.writes = t->spin.writes;
+}
+
+/* The running thread is about to wait. If its last wait was this one, and ended by itself, that made no difference. */
+static void check_loop(struct hd_thread *t, uint64_t cond, uint64_t site) {
+  if (t->wait.site != site || t->wait.cond != cond || t->wait.writes != t->spin.writes) return;
+  t->wait.site = 0;
+  if (hd__spin_known(site)) return;
+  hd__spin_learn(site);
+  hd__log_visible(site | HD_VISIBLE_SPIN);
+}
+
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
                   uint64_t pc) {
   struct hd_thread *t = rt.cur;
@@ -79,11 +106,13 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
     return EPERM;
   }
   if (at && hd__bad_time(at)) return EINVAL;
+  uint64_t site = hd__user_pc(pc, (uint64_t)__builtin_frame_address(0));
+  check_loop(t, (uint64_t)c, site);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   hd__test_cancel();
   hd__point_cancel(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, pc);
   t->op.wait.mutex = (uint64_t)m;
-  bool spurious = rt.config->spurious && hd__choose(2) == 1;
+  bool spurious = may_wake(t, at != NULL, site) && hd__choose(2) == 1;
   hd__event(0);
   unsigned count = m->__data.__count; /* a recursive mutex is released completely */
   t->wait.mutex = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
@@ -113,6 +142,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   hd__event(late ? HD_EV_FAILED : 0);
   int e = hd__mutex_return(m, pc);
   m->__data.__count = count;
+  if (spurious) note_spurious(t, (uint64_t)c, site);
   return e ? e : late || early ? ETIMEDOUT : 0;
 }
 
