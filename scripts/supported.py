@@ -77,7 +77,9 @@ ACTIONS = [
                  "through `syscall()` everything but `FUTEX_WAIT_REQUEUE_PI` and `FUTEX_CMP_REQUEUE_PI`, which are refused"),
     ("wait_call", "polls without waiting; a finite time-out expires at once, an infinite one is refused while "
                   "another thread lives"),
-    ("do_mmap", "passed through; unmapped at a restart"),
+    ("do_mmap", "passed through, at an address of the thread's own; unmapped at a restart"),
+    ("do_shmat", "passed through; detached at a restart"),
+    ("do_shmdt", "passed through"),
     ("do_munmap", "passed through for mappings of the execution; those from before `main` stay"),
     ("do_mprotect", "passed through; a restart restores the old protection"),
     ("cwd_moved", "passed through; a restart restores the initial folder"),

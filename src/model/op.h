@@ -200,7 +200,7 @@ struct hd_op {
       const struct hd_op *instead; /* what the cancelled thread was about to do */
     } cancel;
     struct {
-      uint32_t first_ended; /* the first thread has ended by itself: whoever is last ends the process */
+      uint32_t decides; /* whoever of these is last runs the exit handlers */
     } exit;
     struct {
       uint64_t value; /* before it */

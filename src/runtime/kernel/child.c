@@ -126,6 +126,7 @@ static long end_signal(void) { return rt.config->debug ? SIGCHLD : 0; }
 static long fork_with(long flags, const long *a) {
   hd__pids_fork();
   hd__signals_expect(); /* from the child */
+  if (hd__shares_memory()) hd__inexact(HD_INEXACT_SHARED_MEMORY, hd__innermost());
   long pid = hd_sys6(SYS_clone, (flags & ~SIGNAL_OF(flags)) | end_signal(), 0, a[2], a[3], a[4], 0);
   if (pid == 0)
     become_native();

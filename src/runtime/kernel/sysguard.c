@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include "model/syscalls.h"
@@ -167,15 +168,31 @@ static long virtual_times(const long *a) {
 
 /* ---- the calls that need a decision ---- */
 
-static long do_mmap(const long *a) {
-  struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
-  if (d) hd__file_read(d);
-  if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
-  long r = hd_sys6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
-  if ((r < 0 && r > -4096) || nmappings == sizeof mapping / sizeof *mapping) return r;
-  mapping[nmappings].addr = (uint64_t)r;
-  mapping[nmappings++].size = (uint64_t)a[1];
-  return r;
+static void add_mapping(long at, uint64_t size) {
+  if ((at < 0 && at > -4096) || nmappings == sizeof mapping / sizeof *mapping) return;
+  mapping[nmappings].addr = (uint64_t)at;
+  mapping[nmappings++].size = size;
+}
+
+/* Each thread gets mappings at addresses of its own, upwards, so that an address depends on what the thread did and not on
+ * the others, and is not used again. What does not fit goes where the kernel likes. */
+#define OWN_MAPPINGS 0x7ff000000000ull
+#define OWN_SIZE (256ull << 20)
+#define OWN_THREADS 128
+static struct { uint64_t epoch, used; } own[OWN_THREADS];
+
+static long own_address(const long *a) {
+  uint64_t size = ((uint64_t)a[1] + 2 * HD_PAGE - 1) & ~(uint64_t)(HD_PAGE - 1); /* and a gap */
+  unsigned id = rt.cur->id;
+  if (a[0] || (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT | MAP_GROWSDOWN)) || rt.nthreads < 2)
+    return a[0];
+  if (id >= OWN_THREADS) return 0;
+  if (own[id].epoch != rt.epoch) own[id].used = 0;
+  own[id].epoch = rt.epoch;
+  if (size > OWN_SIZE - own[id].used) return 0;
+  long at = (long)(OWN_MAPPINGS + id * OWN_SIZE + own[id].used);
+  own[id].used += size;
+  return at;
 }
 
 static long do_munmap(const long *a) {
@@ -190,6 +207,20 @@ static long do_munmap(const long *a) {
   return 0;                                      /* invariant 1 */
 }
 
+static long do_shmat(const long *a) {
+  struct shmid_ds s = {0};
+  hd_sys3(SYS_shmctl, a[0], IPC_STAT, &s);
+  long r = hd__plain(SYS_shmat, a);
+  add_mapping(r, s.shm_segsz);
+  return r;
+}
+
+static long do_shmdt(const long *a) {
+  for (unsigned i = 0; i < nmappings; i++)
+    if (mapping[i].addr == (uint64_t)a[0]) mapping[i--] = mapping[--nmappings];
+  return hd__plain(SYS_shmdt, a);
+}
+
 /* The restart restores the protection of the program's own memory. */
 static long do_mprotect(const long *a) {
   int old = hd__snapshot_prot((uint64_t)a[0]);
@@ -199,6 +230,31 @@ static long do_mprotect(const long *a) {
     protected[nprotected].size = (uint64_t)a[1];
     protected[nprotected++].prot = old;
   }
+  return r;
+}
+
+/* A fixed mapping over memory from before main, which a restart must find again (invariant 1): the memory is emptied, and
+ * gets the protection that was asked for. */
+static bool over_snapshot(const long *a) {
+  long kind = MAP_FIXED | MAP_ANONYMOUS | MAP_PRIVATE;
+  return (a[3] & kind) == kind && a[1] > 0 && hd__snapshot_prot((uint64_t)a[0]) >= 0 &&
+         hd__snapshot_prot((uint64_t)(a[0] + a[1] - 1)) >= 0;
+}
+
+static long empty(const long *a) {
+  hd__snapshot_touch((uint64_t)a[0], (uint64_t)a[1]);
+  hd__zero((void *)a[0], (size_t)a[1]);
+  long r = a[2] == (PROT_READ | PROT_WRITE) ? 0 : do_mprotect(a);
+  return r ? r : a[0];
+}
+
+static long do_mmap(const long *a) {
+  if (over_snapshot(a)) return empty(a);
+  struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
+  if (d) hd__file_read(d);
+  if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
+  long r = hd_sys6(SYS_mmap, own_address(a), a[1], a[2], a[3], a[4], a[5]);
+  add_mapping(r, (uint64_t)a[1]);
   return r;
 }
 
@@ -324,6 +380,8 @@ long hd__serve(long nr, long *a) {
     case SYS_futex: return do_futex(a);
     case SYS_mmap: return do_mmap(a);
     case SYS_munmap: return do_munmap(a);
+    case SYS_shmat: return do_shmat(a);
+    case SYS_shmdt: return do_shmdt(a);
     case SYS_mprotect: return do_mprotect(a);
     case SYS_chdir:
     case SYS_fchdir: cwd_moved = true; return hd__plain(nr, a);

@@ -117,7 +117,7 @@ _Noreturn void hd__thread_exit(void *ret) {
   t->section = 0;
   hd__section_leave();
   hd__point_open(HD_OP_EXIT, t->id, 0, 0);
-  t->op.exit.first_ended = rt.thread[0].state == HD_T_DONE; /* then whoever is last ends the process */
+  t->op.exit.decides = hd__exit_handled() && (t->id == 0 || rt.thread[0].state == HD_T_DONE);
   hd__event(0);
   if (rt.nalive == 1 && rt.callback) hd__exit_now(0);
   if (rt.nalive == 1) hd__program_exit(0); /* the last thread ends the process */
@@ -170,6 +170,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
     rt.grow_stack = size;
     hd__end(HD_RUN_GROW);
   }
+  hd__threads_begin();
   struct hd_thread *t = hd__thread_new(me);
   hd__new_segment(me); /* what the creator does next is not ordered before the new thread */
   t->ident = id;

@@ -149,6 +149,8 @@ uint64_t hd__sleep(uint64_t ns, uint64_t pc);
 
 /* ---- the end of the program (exit.c) and of std::terminate (exception.c) ---- */
 
+/* Whether there are exit handlers or destructors to run. */
+bool hd__exit_handled(void);
 _Noreturn void hd__program_exit(int status);
 _Noreturn void hd__exit_now(int status); /* as _exit */
 void hd__exit_register_last(void);
@@ -159,6 +161,13 @@ void hd__exit_begin(void);
 void hd__terminated(uint64_t pc);
 void hd__terminate_mark(void);
 void hd__terminate_begin(void);
+
+/* ---- mapping.c ---- */
+
+/* Whether a child made now would share memory with this process. */
+bool hd__shares_memory(void);
+/* A call is about to write to that file, which may be mapped. */
+void hd__mapped_file_changes(uint64_t dev, uint64_t ino);
 
 /* ---- format.c ---- */
 
