@@ -54,6 +54,8 @@ FEATURES = {
     "assume": 1,
     "section": 2,  # hd_atomic_begin and hd_atomic_end
     "misuse": 1,  # locks that stay taken, or are given back by another
+    "points": 2,  # cancellation points, cleanup handlers, and code that is not cancelled
+    "masks": 1,  # signals masked, unmasked, pending and waited for
     "exit": 1,  # a thread that ends the process, or itself, in the middle
     "spurious": 0,
     "timeouts": 0,  # timed waits may end at any point
@@ -61,6 +63,7 @@ FEATURES = {
     "detach": 0,
     "tryjoin": 0,  # joins that do not wait, or not for ever
     "cancel": 0,
+    "signals": 0,  # threads that send signals to others, with a handler
     "unjoined": 0,  # main returns while others run
     "races": 0,  # data races are looked for as well
 }
@@ -218,6 +221,10 @@ class Generator:
         for k in children:
             if k in cancelled:
                 body.insert(self.r.randint(at, len(body)), Node("if (made[%d]) pthread_cancel(thread[%d]);" % (k, k)))
+        for k in children:
+            if self.has("signals") and self.flip(0.4):
+                signal = self.r.choice(("SIGUSR1", "SIGUSR1", "SIGUSR2"))
+                body.insert(self.r.randint(at, len(body)), Node("if (made[%d]) pthread_kill(thread[%d], %s);" % (k, k, signal)))
         joins = list(children)
         if self.flip(0.2):
             joins.reverse()
@@ -316,6 +323,26 @@ class Generator:
         if self.flip(0.3):
             return [Node(head + "\n  if (won) {", self.small(depth), "  }\n}")]
         return [Node(head + "\n}")]
+
+    def do_points(self, depth):
+        what = self.r.randrange(5)
+        if what < 2:
+            return [Node(self.r.choice(("pthread_testcancel();", "SEE(close(-1) < 0);")))]
+        if what == 2:
+            return [Node("{\n  int old;\n  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);", self.small(depth),
+                         "  pthread_setcancelstate(old, 0);\n}")]
+        if what == 3:
+            return [Node("pthread_cleanup_push(cleanup, 0);", self.small(depth), "pthread_cleanup_pop(%d);" % self.flip())]
+        return [Node("SEE(__atomic_load_n(&cleaned, SEQ_CST));")]
+
+    def do_masks(self, depth):
+        if self.flip(0.3):
+            return [Node("SEE(__atomic_load_n(&handled, SEQ_CST));")]
+        if self.flip(0.4) and self.has("signals"):
+            return [Node("SEE(take_signal());")]
+        if self.flip(0.4):
+            return [Node("SEE(pending());")]
+        return [Node("mask(SIG_BLOCK);", self.small(depth), "mask(SIG_UNBLOCK);")]
 
     def do_fence(self, depth):
         return [Node("__atomic_thread_fence(%s);" % self.order("ACQUIRE", "RELEASE", "SEQ_CST"))] + self.do_plain(depth)

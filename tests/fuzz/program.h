@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,49 @@ FILE *text;
 char *text_at;
 size_t text_size;
 
+/* ---- cancellation and signals ---- */
+
+uint32_t cleaned, handled;
+
+static inline void cleanup(void *unused) {
+  (void)unused;
+  __atomic_fetch_add(&cleaned, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline void handler(int sig) {
+  (void)sig;
+  __atomic_fetch_add(&handled, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline void mask(int how) {
+  sigset_t s;
+  sigemptyset(&s);
+  sigaddset(&s, SIGUSR1);
+  pthread_sigmask(how, &s, NULL);
+}
+
+static inline unsigned pending(void) {
+  sigset_t s;
+  sigpending(&s);
+  return (unsigned)sigismember(&s, SIGUSR1) + 2 * (unsigned)sigismember(&s, SIGUSR2);
+}
+
+/* SIGUSR2 is always masked. */
+static inline int take_signal(void) {
+  sigset_t s;
+  sigemptyset(&s);
+  sigaddset(&s, SIGUSR2);
+  struct timespec none = {0, 0};
+  int r = sigtimedwait(&s, NULL, &none);
+  return r == SIGUSR2;
+}
+
 static inline void prepare(void) {
+  sigset_t s;
+  sigemptyset(&s);
+  sigaddset(&s, SIGUSR2);
+  pthread_sigmask(SIG_BLOCK, &s, NULL);
+  signal(SIGUSR1, handler);
   sem_init(&semaphore[0], 0, 1);
   sem_init(&semaphore[1], 0, 0);
   pthread_barrier_init(&barrier, NULL, 2);

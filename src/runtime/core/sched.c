@@ -206,7 +206,7 @@ static void idle(void) {
     if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return;
     if (next == HD_FOREVER) {
       if (rt.nstopped) hd__end(HD_RUN_STUCK); /* a stopped thread might have ended the wait */
-      if (hd__children_help()) return;
+      if (hd__signals_late() || hd__children_help()) return;
       hd__signals_stuck();
       if (rt.nspinning && (hd__spin_outside() || hd__spin_late())) return;
       if (rt.nspinning) hd__report_livelock();

@@ -65,7 +65,9 @@ bool hd__interrupted(void);
 bool hd__signal_handled(int sig);
 /* sigsuspend, or pause when mask is NULL. */
 long hd__signal_suspend(const sigset_t *mask, uint64_t pc);
-/* No thread can run. Fails if one would have to run a handler while it waits, which is not supported. */
+/* No thread can run: one that has been blocked since a signal came to it handles it. Returns false if there is none. */
+bool hd__signals_late(void);
+/* No thread can run. Fails if one would have to run a handler in a wait during which that is not supported. */
 void hd__signals_stuck(void);
 
 /* ---- pids.c ---- */

@@ -6,7 +6,8 @@
  * Invariants
  *  1. A thread handles a signal that was sent to it before its next operation on anything shared. If it is blocked in a wait
  *     during which handlers may run (T(HANDLES) in ops.def), the operation that sends the signal puts a HANDLE in the place of
- *     what the thread waits for; afterwards the thread waits again, or its call returns EINTR.
+ *     what the thread waits for; afterwards the thread waits again, or its call returns EINTR. If the thread was not blocked
+ *     yet, it handles the signal after its operation, or when no thread can run.
  *  2. A signal to the process goes to one of the threads that do not mask it or that wait for it; which one is a choice. If
  *     there is none it is pending for the process, and the first thread that unmasks it or waits for it takes it.
  *  3. Real-time signals queue; of the others one is pending at most. The lowest number comes first.
@@ -193,17 +194,35 @@ static unsigned effect_on(const struct hd_thread *t, int sig) {
   return hd_op_is(t->op.kind, HD_TRAIT_HANDLES) && !t->sys.done ? HANDLES : STAYS;
 }
 
+/* A handler comes in the place of what the thread waits for. */
+static void interrupt(struct hd_thread *t, unsigned kind) {
+  hd__leave_wait(t);
+  t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = t->id, .pc = t->op.pc};
+  t->sig.taken = true;
+  hd__enable(t);
+}
+
 /* The signal is pending for the thread, or for the process (NULL). */
 static void arrive(struct hd_thread *t, const siginfo_t *info, bool anyone, unsigned effect) {
   put(t ? &t->sig.pending : hd__process_signals(), info, anyone);
   hd__signal_show();
   if (effect == GOES_ON) hd__enable(t);
-  if (effect == HANDLES) {
-    hd__leave_wait(t);
-    t->op = (struct hd_op){.kind = HD_OP_HANDLE, .thread = t->id, .object = t->id, .pc = t->op.pc};
-    t->sig.taken = true;
-    hd__enable(t);
+  if (effect == HANDLES) interrupt(t, HD_OP_HANDLE);
+}
+
+/* Signals that came before their threads were blocked. That they are handled in another moment of the wait too follows from
+ * schedules in which they come later. */
+bool hd__signals_late(void) {
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    for (int sig = 1; sig <= 64; sig++) {
+      if (!(t->sig.pending.set & ~t->sig.mask & bit(sig)) || effect_on(t, sig) != HANDLES) continue;
+      t->cancel.op = t->op;
+      interrupt(t, HD_OP_HANDLE_LATE);
+      return true;
+    }
   }
+  return false;
 }
 
 /* Whether it has no effect on those who do not mask it. */
