@@ -57,6 +57,8 @@ ELSEWHERE = {"hd__thread_create(": "create", "hd__thread_join(": "join", "hd__th
 # What serve() in sysguard.c does with a system call, keyed by a call in its code; the first match wins.
 ACTIONS = [
     ("fill_random", "random bytes come from the seed, also those of /dev/urandom"),
+    ("hd__sigaction_call", "virtual: handlers are kept in the runtime"),
+    ("hd__altstack_call", "virtual: handlers run on the stack of their thread"),
     ("virtual_time", "virtual: the same in every run"),
     ("virtual_usage", "all zero"),
     ("virtual_gettimeofday", "virtual: the same in every run"),
@@ -65,7 +67,8 @@ ACTIONS = [
     ("hd__timerfd_", "virtual: a timer descriptor follows virtual time; closed at a restart"),
     ("hd__socket_option", "passed through; time limits of sockets are virtual"),
     ("hd__socket_query", "passed through; the number of the process is the virtual one"),
-    ("VIRTUAL_PID", "virtual: the same in every run"),
+    ("hd__pid()", "virtual: the same in every run"),
+    ("hd__ppid()", "virtual: the same in every run"),
     ("hd__tid(", "virtual: the same in every run"),
     ("unsigned *)a[0] = 0", "always processor 0"),
     ("hd__unsupported", "refused"),
@@ -74,7 +77,9 @@ ACTIONS = [
                  "through `syscall()` everything but `FUTEX_WAIT_REQUEUE_PI` and `FUTEX_CMP_REQUEUE_PI`, which are refused"),
     ("wait_call", "polls without waiting; a finite time-out expires at once, an infinite one is refused while "
                   "another thread lives"),
-    ("do_mmap", "passed through; unmapped at a restart"),
+    ("do_mmap", "passed through, at an address of the thread's own; unmapped at a restart"),
+    ("do_shmat", "passed through; detached at a restart"),
+    ("do_shmdt", "passed through"),
     ("do_munmap", "passed through for mappings of the execution; those from before `main` stay"),
     ("do_mprotect", "passed through; a restart restores the old protection"),
     ("cwd_moved", "passed through; a restart restores the initial folder"),

@@ -32,6 +32,7 @@ struct state {
   uint32_t exhausted; /* the optimal search has nothing left */
   uint32_t after;     /* executions since then */
   uint32_t first;     /* work of the first execution */
+  uint32_t begun;     /* executions of the optimal search, until they are FIRST */
   uint64_t in_flight;
   uint64_t epoch;
   uint64_t work[NPARTS]; /* done by each part */
@@ -159,7 +160,7 @@ static void tally(struct hd_search *s, unsigned i, enum hd_how how) {
 }
 
 static int is_first(const struct hd_search *s, const struct state *a) {
-  return s->worker == 0 && a->part == 0 && s->status->phase[0].executions < FIRST && a->work[0] < SHORT;
+  return s->worker == 0 && a->part == 0 && a->begun < FIRST && a->work[0] < SHORT;
 }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
@@ -171,6 +172,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   int more = strategy_of(s, i)->end(&subs(s)[i], p, how);
   a->in_flight = 0;
   a->work[i] += EACH;
+  if (i == 0 && a->begun < FIRST) a->begun++;
   if (!a->first) a->first = (uint32_t)(a->work[i] < UINT32_MAX ? a->work[i] : UINT32_MAX);
   if (i == 0 && !more) {
     if (!has_gaps(s)) return 0;
@@ -195,6 +197,7 @@ static void save(struct hd_search *s, struct hd_writer *out) {
     int counts = all[i].epoch == s->shared->epoch;
     hd_put_number(out, counts ? all[i].part : 0);
     hd_put_number(out, counts ? all[i].first : 0);
+    hd_put_number(out, counts ? all[i].begun : 0);
     for (unsigned k = 0; k < NPARTS; k++) hd_put_number(out, counts ? all[i].work[k] : 0);
     hd_put_number(out, counts ? all[i].exhausted : 0);
     hd_put_number(out, counts ? all[i].after : 0);
@@ -209,6 +212,7 @@ static void load(struct hd_search *s, struct hd_reader *r) {
   for (unsigned i = 0; i < HD_MAX_WORKERS; i++) {
     all[i] = (struct state){.part = (uint32_t)hd_get_number(r, NPARTS - 1), .epoch = s->shared->epoch};
     all[i].first = (uint32_t)hd_get_number(r, UINT32_MAX);
+    all[i].begun = (uint32_t)hd_get_number(r, FIRST);
     for (unsigned k = 0; k < NPARTS; k++) all[i].work[k] = hd_get_number(r, UINT64_MAX);
     all[i].exhausted = (uint32_t)hd_get_number(r, 1);
     all[i].after = (uint32_t)hd_get_number(r, UINT32_MAX);

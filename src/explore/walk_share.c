@@ -97,6 +97,7 @@ void hd__walk_lock_junctions(struct walk *w) {
     while (j && !j->starting) j = j->parent;
     if (!j) return;
     hd_search_unlock(s);
+    s->status->upkeep++; /* the other worker may take long to begin */
     if (s->relax) s->relax();
   }
 }

@@ -15,7 +15,7 @@
  *  5. Arrivals at a barrier do not depend on each other as long as only those take part that it was made for; then who
  *     comes last decides nothing. The runtime notices when more take part, and says so in the operation.
  *  6. The ends of threads do not depend on each other, unless the first thread ends like any other: then the last of
- *     all ends the process.
+ *     all ends the process, and runs its exit handlers, if there are any.
  *  7. Initialising an object conflicts with every use of it, like destroying it.
  *  8. What is done to another thread wherever that is, and the end of the process, depend on everything. */
 #include "model/depend.h"
@@ -106,7 +106,7 @@ int hd_conflict_alike(const struct hd_op *a, unsigned af, const struct hd_op *b,
     case HD_EFF_NOTIFY:
     case HD_EFF_NOTIFY_ALL: return !wakes(a) == !wakes(b);
     case HD_EFF_ARRIVE: return a->barrier.ordered == b->barrier.ordered;
-    case HD_EFF_FINISH: return a->exit.first_ended == b->exit.first_ended;
+    case HD_EFF_FINISH: return a->exit.decides == b->exit.decides;
     default: return 1;
   }
 }

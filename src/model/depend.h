@@ -33,7 +33,7 @@ int hd_carried_conflict(const struct hd_op *a, enum hd_effect ea, const struct h
 
 /* The same for the ends of two threads. */
 static inline int hd_ends_conflict(const struct hd_op *a, const struct hd_op *b) {
-  return a->exit.first_ended || b->exit.first_ended || a->object == 0 || b->object == 0;
+  return a->exit.decides || b->exit.decides;
 }
 
 /* Whether everything that conflicts with one of them on their object conflicts with the other too. */

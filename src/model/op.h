@@ -73,7 +73,8 @@ enum {
   HD_TRAIT_INSIDE = 1 << 10,
   HD_TRAIT_SECTION = 1 << 11,
   HD_TRAIT_UNSCHEDULED = 1 << 12,
-  HD_TRAIT_NETS = 1 << 13,
+  HD_TRAIT_HANDLES = 1 << 13,
+  HD_TRAIT_NETS = 1 << 14,
 };
 
 enum hd_memory_order {
@@ -200,7 +201,7 @@ struct hd_op {
       const struct hd_op *instead; /* what the cancelled thread was about to do */
     } cancel;
     struct {
-      uint32_t first_ended; /* the first thread has ended by itself: whoever is last ends the process */
+      uint32_t decides; /* whoever of these is last runs the exit handlers */
     } exit;
     struct {
       uint64_t value; /* before it */

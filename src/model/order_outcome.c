@@ -157,9 +157,9 @@ static void of_signal(const struct hd_order *t, const struct hd_race *r, const u
     op->wake.count = first < t->nthreads;
 }
 
-/* Whether the first thread has ended. */
+/* Whether the first thread has ended, or this is it. */
 static void of_exit(const struct hd_order *t, const uint32_t *last, struct hd_op *op) {
-  op->exit.first_ended = last[0] != HD_NONE && effect_at(t, last[0]) == HD_EFF_FINISH;
+  if (op->object) op->exit.decides &= last[0] != HD_NONE && effect_at(t, last[0]) == HD_EFF_FINISH;
 }
 
 unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_race *r, const uint32_t *last,

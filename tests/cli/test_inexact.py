@@ -113,7 +113,7 @@ int main(void) {
     "process-died": {"text": SMASH + """static void *set(void *p) { flag = 1; return p; }
 static void *die(void *p) { if (flag) smash(); return p; }
 int main(void) { both(set, die); }
-""", "options": ("--all", "--strategy", "optimal")},
+""", "options": ("--all", "--strategy", "optimal"), "also": ["protection"]},
     "diverged": {"text": """static int x, n;
 static unsigned long noise(void) { unsigned long v; __asm__ volatile("rdrand %0" : "=r"(v)); return v; }
 static void *w(void *arg) {
@@ -268,14 +268,51 @@ static void *w(void *p) { msgget(IPC_PRIVATE, 0600); return p; }
 static void *r(void *p) { return p; }
 int main(void) { both(w, r); }
 """},
+    "alias": {"text": """static void *one(void *p) { __atomic_store_n((int *)p, 1, 5); return p; }
+int main(void) {
+  int fd = memfd_create("x", 0);
+  if (ftruncate(fd, 4096)) abort();
+  int *a = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  int *b = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* @here */
+  pthread_t t;
+  pthread_create(&t, 0, one, a);
+  *b = 2;
+  pthread_join(t, 0);
+}
+"""},
+    "protection": {"text": """static void *one(void *p) { return p; }
+int main(void) {
+  char *a = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  pthread_t t;
+  pthread_create(&t, 0, one, a);
+  mprotect(a, 4096, PROT_READ); /* @here */
+  pthread_join(t, 0);
+}
+"""},
+    "heap-reuse": {"text": """static _Atomic(void *) top;
+static void *one(void *p) {
+  void *old = atomic_exchange(&top, 0);
+  free(old);
+  top = malloc(32);
+  return p;
+}
+int main(void) {
+  top = malloc(32);
+  pthread_t t;
+  pthread_create(&t, 0, one, 0);
+  void *seen = top; /* @here */
+  pthread_join(t, 0);
+  return !seen && 0;
+}
+"""},
     "shared-memory": {"text": """int main(void) {
   int *shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (!fork()) {
+  if (!fork()) { /* @here */
     usleep(20000);
     __atomic_store_n(shared, 1, 5);
     _exit(0);
   }
-  while (!__atomic_load_n(shared, 5)) {} /* @here */
+  while (!__atomic_load_n(shared, 5)) {}
 }
 """, "options": ("--strategy", "optimal")},
     "loop-bound": {"text": """static atomic_int stop;
@@ -319,7 +356,7 @@ int main(void) {
 """, "options": ("--strategy", "optimal", "--max-executions", "2"), "also": ["executions"]},
 }
 # Those that need more than a program and options have tests of their own, test_NAME below.
-OWN = ("not-again", "interrupted", "preload", "no-plugin", "foreign-threads")
+OWN = ("not-again", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "library-closed")
 
 
 def reasons():
@@ -519,4 +556,27 @@ def test_foreign_threads(s):
     s.write("prog.c", "void pool_run(void);\nint main(void) { pool_run(); }\n")
     s.cc("prog.c", "prog", "-L.", "-lpool", "-Wl,-rpath," + s.dir)
     r = s.search("check", "./prog", "--strategy", "optimal")
-    named(s, r, "foreign-threads", says="libpool.so, not built with heddle cc, started threads")
+    named(s, r, "foreign-threads", ["plain-library"], says="libpool.so, not built with heddle cc, started threads")
+
+
+def test_plain_library(s):
+    s.write("count.c", "static int n;\nint count(void) { return ++n; }\n")
+    s.run(["cc", "-shared", "-fPIC", "-O1", "count.c", "-o", "libcount.so"])
+    s.write("prog.c", "#include <pthread.h>\nint count(void);\nstatic void *run(void *p) { count(); return p; }\n"
+                      "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); count(); pthread_join(t, 0); }\n")
+    s.cc("prog.c", "prog", "-L.", "-lcount", "-Wl,-rpath," + s.dir)
+    named(s, s.search("check", "./prog"), "plain-library", says="libcount.so was not built with heddle cc")
+    s.write("prog.c", "int count(void);\nint main(void) { count(); }\n")
+    s.cc("prog.c", "prog", "-L.", "-lcount", "-Wl,-rpath," + s.dir)
+    s.check(s.search("check", "./prog")["complete"], "not complete with one thread")
+
+
+def test_library_closed(s):
+    s.write("lib.c", "int n;\nint one(void) { return ++n; }\n")
+    s.run([s.heddle, "cc", "-shared", "-fPIC", "lib.c", "-o", "libone.so"])
+    s.write("prog.c", "#include <dlfcn.h>\n#include <pthread.h>\nstatic void *h;\n"
+                      "static void *run(void *p) { dlclose(h); return p; }\n"
+                      "int main(void) { h = dlopen(\"./libone.so\", RTLD_NOW); pthread_t t;"
+                      " pthread_create(&t, 0, run, 0); pthread_join(t, 0); }\n")
+    s.cc("prog.c", "prog", "-ldl")
+    named(s, s.search("check", "./prog"), "library-closed")

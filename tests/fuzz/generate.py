@@ -37,7 +37,9 @@ FEATURES = {
     "pipe": 2,
     "eventfd": 2,
     "timed": 2,
-    "sleep": 1,
+    "sleep": 1,  # of about the same length: they end in any order
+    "past": 3,  # time-outs that are over when the call begins
+    "writers": 1,  # a read-write lock that prefers writers
     "branch": 3,
     "choose": 2,
     "spin": 2,
@@ -61,7 +63,7 @@ FEATURES = {
 }
 
 # A program without any of these has nothing to schedule.
-BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd"}
+BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd", "writers"}
 
 SIZES = (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint32_t", 4), ("uint64_t", 8))
 
@@ -446,7 +448,7 @@ class Generator:
         at = "AT(uint32_t, 8)"
         return [Node(self.r.choice((
             "SEE(syscall(SYS_futex, %s, FUTEX_WAIT_PRIVATE, %s, 0) == 0);" % (at, self.r.choice(("0", "0", "1"))),
-            "SEE(syscall(SYS_futex, %s, FUTEX_WAKE_PRIVATE, %s));" % (at, self.r.choice(("1", "1", "INT_MAX"))),
+            "SEE(syscall(SYS_futex, %s, FUTEX_WAKE_PRIVATE, %s));" % (at, self.r.choice(("1", "1", "2", "INT_MAX"))),
             "__atomic_store_n(%s, %s, RELEASE);\nSEE(syscall(SYS_futex, %s, FUTEX_WAKE_PRIVATE, 1));" % (at, self.value(), at))))]
 
     def do_pipe(self, depth):
@@ -475,6 +477,36 @@ class Generator:
 
     def do_sleep(self, depth):
         return [Node("usleep(%d);" % self.r.randint(1, 3))]
+
+    def do_past(self, depth):
+        m, c, what = self.r.randrange(2), self.r.randrange(2), self.r.randrange(7)
+        if what == 0:
+            return [Node("usleep(0);")]
+        if what == 1:
+            return [Node("SEE(sem_timedwait(&semaphore[%d], in(-1)) == 0);" % m)]
+        if what == 2:
+            name = self.r.choice(("rd", "wr"))
+            return [Node("SEE(pthread_rwlock_timed%slock(&rwlock, in(-1)));\nif (r == 0) {" % name,
+                         [Node("SEE(shared);")], "  pthread_rwlock_unlock(&rwlock);\n}")]
+        if what == 3:
+            call = "syscall(SYS_futex, AT(uint32_t, 8), FUTEX_WAIT_PRIVATE, 0, &(struct timespec){0, 0})"
+            return [Node("SEE(%s == 0);" % call)]
+        if m in self.held or (what > 4 and self.held):
+            return None
+        if what == 4:
+            return [Node("SEE(pthread_mutex_timedlock(&mutex[%d], in(-1)));\nif (r == 0) {" % m, self.section(m, depth),
+                         "  pthread_mutex_unlock(&mutex[%d]);\n}" % m)]
+        wait = "SEE(pthread_cond_timedwait(&cond[%d], &mutex[%d], in(-1)));" % (c, m)
+        return [Node("pthread_mutex_lock(&mutex[%d]);\n{" % m, [Node(wait)] + self.section(m, depth),
+                     "}\npthread_mutex_unlock(&mutex[%d]);" % m)]
+
+    def do_writers(self, depth):
+        name = self.r.choice(("rdlock(&eager)", "rdlock(&eager)", "wrlock(&eager)"))
+        if self.has("timed") and self.flip(0.3):
+            name = "timed%slock(&eager, in(1))" % self.r.choice(("rd", "wr"))
+        inside = self.do_writers(depth + 1) if depth < 2 and self.flip(0.3) else []
+        return [Node("if (!pthread_rwlock_%s) {" % name, [Node("SEE(__atomic_fetch_add(&shared, 1, RELAXED));")] + inside,
+                     "  pthread_rwlock_unlock(&eager);\n}")]
 
     def do_branch(self, depth):
         if depth > 2 or self.budget <= 0:

@@ -35,6 +35,7 @@ pthread_cond_t cond[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
 pthread_once_t once[2] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
 
 pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+pthread_rwlock_t eager = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 uint64_t shared; /* under the read-write lock */
 sem_t semaphore[2];
 pthread_barrier_t barrier;

@@ -163,7 +163,7 @@ static void payloads_decide(void **state) {
   a = op(HD_OP_EXIT, 1, 1, 0);
   b = op(HD_OP_EXIT, 2, 2, 0);
   assert_false(hd_dependent(&a, 0, &b, 0));
-  a.exit.first_ended = 1;
+  a.exit.decides = 1;
   assert_true(hd_dependent(&a, 0, &b, 0));
   a = op(HD_OP_WAIT, 1, M, 0); /* releases its mutex */
   a.wait.mutex = M + 64;

@@ -333,6 +333,31 @@ int main(void) {
     s.check(not found, "in the same order: " + ", ".join(found))
 
 
+# ---- mappings: dropping their contents is a write ----
+
+MAPPINGS = {
+    "munmap": "munmap(page, 4096)", "madvise": "madvise(page, 4096, MADV_DONTNEED)",
+    "mremap": "mremap(page, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, where)",
+    "mmap": "mmap(page, 4096, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)",
+    "mmap64": "mmap64(page, 4096, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)",
+}
+PAGES = """
+#include <sys/mman.h>
+static char *page, *where;
+__attribute__((constructor)) static void make(void) { page = mmap(0, 8192, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  where = page + 4096; }
+"""
+
+
+@each(*sorted(MAPPINGS))
+def test_mapping(s, name):
+    r, found = kinds(s, program(MAPPINGS[name], "result = page[3]", extra=PAGES))
+    s.is_bug(r, ["data-race"])
+
+
+# mprotect is a reason (tests/cli/test_inexact.py), and so is a second shmat; shmdt ends that.
+
+
 # ---- operations: seen in the events of a finding ----
 
 EVENTS = {

@@ -153,6 +153,7 @@ hd_arch_entry:
 	ENTRY	sem_getvalue
 	ENTRY	mtx_trylock
 	ENTRY	pthread_testcancel
+	ENTRY	sigpending
 	ENTRY	ftrylockfile
 	ENTRY	pthread_mutex_timedlock
 	ENTRY	pthread_mutex_clocklock

@@ -35,6 +35,11 @@ static inline void hd_sig_sysargs(const ucontext_t *u, long a[6]) {
 }
 /* Makes the same system call again. */
 static inline void hd_sig_again(ucontext_t *u) { u->uc_mcontext.gregs[REG_RIP] -= 2; }
+/* What a handler sees of code that was interrupted there. */
+static inline void hd_sig_fill(ucontext_t *u, uint64_t pc, uint64_t sp) {
+  u->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+  u->uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
+}
 static inline void hd_sig_set_result(ucontext_t *u, long r) { u->uc_mcontext.gregs[REG_RAX] = r; }
 
 /* The stack pointer that libc stored in a jump buffer. */

@@ -231,6 +231,10 @@ void hd__report_assertion(const char *text) {
 }
 
 void hd__report_overflow(uint64_t pc) {
+  const struct hd_ident *id = rt.cur->ident;
+  uint64_t sp = (uint64_t)__builtin_frame_address(0);
+  if (id && (sp < (uint64_t)id->stack_lo - id->guard || sp >= (uint64_t)id->stack_hi))
+    return; /* of a coroutine */
   hd__report_simple(HD_KIND_STACK_OVERFLOW, 0, pc, "the thread used more stack than its attributes allow",
                     true);
 }

@@ -8,6 +8,7 @@
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
+#include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -119,12 +120,13 @@ uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
 
 static struct { uint64_t lo, hi; } foreign[HD_MAX_MODULES];
 static unsigned nforeign;
+static uint64_t plain_library; /* one of them that is no part of the system, or 0 */
 /* The C++ library: its threads belong to the module that instantiated std::thread. */
 static uint64_t cxx_lo, cxx_hi;
 
 static bool is_hook(const char *name, void *unused) {
   (void)unused;
-  return hd__starts(name, "__tsan_");
+  return hd__starts(name, "__tsan_") || hd__starts(name, "__heddle_init");
 }
 
 /* Whether what orders its threads is known: it was built with heddle cc, or orders threads only by functions that
@@ -148,6 +150,10 @@ static bool in_foreign(uint64_t a) {
       return true;
     }
   return false;
+}
+
+void hd__threads_begin(void) {
+  if (plain_library && !rt.preload) hd__inexact(HD_INEXACT_PLAIN_LIBRARY, plain_library);
 }
 
 bool hd__cxx_library(uint64_t addr) { return addr >= cxx_lo && addr < cxx_hi; }
@@ -181,6 +187,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
   }
   hd__format(m->path, sizeof m->path, "%s", info->dlpi_name);
   if (!is_transparent(info)) {
+    if (!hd__system_path(info->dlpi_name)) plain_library = m->start;
     foreign[nforeign].lo = m->start;
     foreign[nforeign++].hi = m->end;
   }
@@ -234,6 +241,7 @@ void hd__layout_publish(void) {
 
 void hd__modules_record(void) {
   rt.status->nmodules = nuser_text = nforeign = 0;
+  plain_library = 0;
   dl_iterate_phdr(add_module, NULL);
   hd__layout_publish();
   if (hd__without_plugin()) hd__inexact(HD_INEXACT_NO_PLUGIN, hd__without_plugin());
@@ -253,6 +261,7 @@ static void loader_unlocked(void) {
 
 HD_EXPORT void *dlopen(const char *file, int mode) {
   hd__real_init();
+  hd__change(HD_STATE_LIBRARY, 0, HD_CALLER);
   loader_locked();
   void *h = real_dlopen(file, hot.active ? mode & ~RTLD_DEEPBIND
                                          : mode); /* with it the library would bind past our wrappers */
@@ -261,11 +270,25 @@ HD_EXPORT void *dlopen(const char *file, int mode) {
   return h;
 }
 
+/* Whether the library is loaded no longer. */
+static bool unloaded(const char *path) {
+  void *again = path[0] ? real_dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  if (again) real_dlclose(again);
+  return path[0] && !again;
+}
+
 HD_EXPORT int dlclose(void *handle) {
   hd__real_init();
+  hd__change(HD_STATE_LIBRARY, 0, HD_CALLER);
+  char path[1024] = "";
+  struct link_map *map = NULL;
+  bool others = hot.active && rt.nunjoined;
   loader_locked();
+  if (others && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) hd__format(path, sizeof path, "%s", map->l_name);
   int e = real_dlclose(handle);
+  bool gone = others && unloaded(path);
   loader_unlocked();
+  if (gone) hd__inexact(HD_INEXACT_LIBRARY_CLOSED, HD_CALLER);
   return e;
 }
 

@@ -22,6 +22,8 @@ uint64_t hd__user_pc(uint64_t pc, uint64_t sp);
 bool hd__system_path(const char *path);
 /* Whether a thread that starts there belongs to a library whose accesses and atomic operations are not seen. */
 bool hd__foreign_start(uint64_t start, const void *arg);
+/* The program has a second thread: notes what several threads may call that is not seen. */
+void hd__threads_begin(void);
 /* Whether the address lies in the shared C++ library. */
 bool hd__cxx_library(uint64_t addr);
 /* The loaded segment that contains addr. Returns false if there is none. pre: not inside an execution. */

@@ -126,8 +126,8 @@ struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
   return best;
 }
 
-static bool request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, bool cancel,
-                    uint64_t pc) {
+static enum hd_requested request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
+                                 bool cancel, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = o->addr, .pc = pc};
   if (until) hd__deadline_set(t, until->clock, until->at);
@@ -137,20 +137,22 @@ static bool request(struct hd_obj *o, unsigned kind, bool can, const struct hd_u
     hd__step_or_cancel();
   else
     hd__step();
+  if (HD_UNLIKELY(t->sig.taken) && hd__interrupted()) return HD_INTERRUPTED;
   hd__unpend(o, t);
-  if (!until) return false;
+  if (!until) return HD_GRANTED;
   hd__deadline_clear(t);
   bool late = t->timer.expired;
   t->timer.expired = false;
-  return late;
+  return late ? HD_LATE : HD_GRANTED;
 }
 
-bool hd__request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc) {
+enum hd_requested hd__request_once(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
+                                   uint64_t pc) {
   return request(o, kind, can, until, false, pc);
 }
 
-bool hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
-                        uint64_t pc) {
+enum hd_requested hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
+                                     uint64_t pc) {
   return request(o, kind, can, until, true, pc);
 }
 

@@ -66,12 +66,24 @@ struct hd_until {
 static inline bool hd__bad_time(const struct timespec *at) {
   return at->tv_nsec < 0 || at->tv_nsec >= 1000000000;
 }
+/* How a request ended: it may be executed, its time is over, or a handler interrupted it. */
+enum hd_requested { HD_GRANTED, HD_LATE, HD_INTERRUPTED };
 /* The running thread requests this operation on o. `can`: it is enabled now. Otherwise the thread waits at o until
- * another thread enables it, or until its time is over (`until`, NULL for never). Returns true when it timed out.
- * The caller executes the operation and calls hd__event. */
-bool hd__request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
+ * another thread enables it, or until its time is over (`until`, NULL for never). The caller executes the operation and calls
+ * hd__event, unless it was interrupted. */
+enum hd_requested hd__request_once(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
+                                   uint64_t pc);
 /* The same at a cancellation point. */
-bool hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until, uint64_t pc);
+enum hd_requested hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
+                                     uint64_t pc);
+/* Waits again after a handler. Returns whether it timed out. */
+#define hd__request(o, kind, can, ...)                     \
+  __extension__({                                          \
+    enum hd_requested how_;                                \
+    do how_ = hd__request_once(o, kind, can, __VA_ARGS__); \
+    while (HD_UNLIKELY(how_ == HD_INTERRUPTED));           \
+    how_ == HD_LATE;                                       \
+  })
 
 /* The running thread initialises an object of libc's, by operation `op`: an operation that conflicts with all uses, if
  * there are other threads. A use that is not ordered with it is a data race. The caller then sets the object's own

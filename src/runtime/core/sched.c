@@ -206,6 +206,7 @@ static void idle(void) {
     if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return;
     if (next == HD_FOREVER) {
       if (rt.nstopped) hd__end(HD_RUN_STUCK); /* a stopped thread might have ended the wait */
+      if (hd__children_help()) return;
       hd__signals_stuck();
       if (rt.nspinning && (hd__spin_outside() || hd__spin_late())) return;
       if (rt.nspinning) hd__report_livelock();
@@ -347,6 +348,7 @@ _Noreturn void hd__thread_gone(void) {
   hd__disable(me);
   me->state = HD_T_DONE;
   rt.nalive--;
+  if (HD_UNLIKELY(me->sig.pending.set)) hd__signals_leave();
   if (me->join.waiter) hd__enable(me->join.waiter);
   if (me->join.detached && me->ident) {
     hd__ident_give(me->ident);

@@ -27,10 +27,7 @@ static void hide(const char *name) {
   for (; last && *last; last++) *last = last[1];
 }
 
-static void relax(void) {
-  hd_sys3(SYS_sched_yield, 0, 0, 0);
-  rt.status->upkeep++;
-}
+static void relax(void) { hd_sys3(SYS_sched_yield, 0, 0, 0); }
 
 /* Removes the runtime from LD_PRELOAD, so that programs started by this one are ordinary ones. Returns whether it
  * was there. */

@@ -2,6 +2,7 @@
 #ifndef HD_RUNTIME_THREAD_H
 #define HD_RUNTIME_THREAD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +17,19 @@ struct hd_io;
 struct hd_obj;
 struct hd_team;
 struct hd_tls_dtor;
+struct hd_footprint;
+
+/* Pending signals. */
+struct hd_signal {
+  siginfo_t info;
+  bool anyone; /* it was sent to the process */
+  struct hd_signal *next;
+};
+struct hd_signals {
+  uint64_t set;            /* one bit each, from 1 */
+  struct hd_signal *first; /* oldest first */
+  struct hd_vc vc;         /* published by the senders, of those for the process */
+};
 
 /* One entry of a call stack, kept by the compilers' function hooks. */
 struct hd_call {
@@ -51,13 +65,18 @@ struct hd_thread {
   uint8_t state;                      /* enum hd_tstate */
   bool foreign; /* its code belongs to a library without hooks: what orders it is not known */
   unsigned heap_slot;
-  unsigned section;                /* nesting of atomic sections (section.c) */
-  int ignore;                      /* nesting of regions whose races are not reported */
-  uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */
-  struct {                         /* signals, one bit each, from 1 (wrap/signal.c) */
-    uint64_t mask, pending, waits; /* waits: for these it waits */
-    unsigned ran;                  /* handlers that it ran */
-    struct hd_vc vc;               /* published by the senders */
+  unsigned section;               /* nesting of atomic sections (section.c) */
+  int ignore;                     /* nesting of regions whose races are not reported */
+  uint32_t lost_calls;            /* entries of its call stack beyond HD_CALL_DEPTH */
+  struct {                        /* signals, one bit each, from 1 (wrap/signal.c) */
+    uint64_t mask, waits;         /* waits: for these it waits */
+    struct hd_signals pending;    /* sent to it */
+    unsigned ran, handling;       /* handlers that it ran; that it is in */
+    struct hd_footprint *touched; /* by its handlers (memory/shadow.c) */
+    bool taken;                   /* a handler interrupts its wait */
+    bool restarts;                /* all handlers that interrupted its wait have SA_RESTART */
+    struct hd_vc vc;              /* published by the senders */
+    stack_t alt;                  /* sigaltstack; NULL: none */
   } sig;
   struct hd_spin spin;
   struct hd_choices choices;
@@ -92,6 +111,7 @@ struct hd_thread {
     struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
     bool forks;        /* its next call is a fork for which it was picked */
     bool point;        /* the call it is in is a cancellation point */
+    bool done;         /* the call it is in has had an effect, and continues */
     bool tested;       /* its next call is one at which it was not cancelled */
     uint32_t channels; /* pipes, sockets and the like that it has made */
     uint32_t randoms;  /* times it asked for random numbers */

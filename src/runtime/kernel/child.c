@@ -53,6 +53,8 @@ static void become_native(void) {
   hd__snapshot_unguard();
   hd__tsc_trap(false);
   hd__signals_native();
+  hd__sysguard_enable(); /* not inherited; for pids.c */
+  hot.selector = 1;
 }
 
 /* ---- in the parent ---- */
@@ -84,6 +86,27 @@ static void forget(unsigned i) {
   children[i] = children[--nchildren];
 }
 
+bool hd__children_any(void) { return nchildren; }
+
+bool hd__children_run(void) {
+  for (unsigned i = 0; i < nchildren; i++) {
+    struct pollfd p = {children[i].d->fd, POLLIN, 0};
+    if (p.fd < 0 || hd_sys3(SYS_poll, &p, 1, 0) == 0) return true;
+  }
+  return false;
+}
+
+bool hd__children_help(void) {
+  bool signals = hd__signals_expected(), sems = hd__sems_shared();
+  for (bool more = nchildren && (signals || sems);; more = more && hd__children_run()) {
+    if (hd__signals_outside() || (sems && hd__sems_update())) return true;
+    if (!more) return false;
+    struct timespec ms = {0, 1000000};
+    hd_sys3(SYS_nanosleep, &ms, 0, 0);
+    rt.status->heartbeat++;
+  }
+}
+
 /* Invariant 2. */
 void hd__children_begin(void) {
   for (unsigned i = 0; i < nchildren; i++) {
@@ -101,6 +124,9 @@ void hd__children_begin(void) {
 static long end_signal(void) { return rt.config->debug ? SIGCHLD : 0; }
 
 static long fork_with(long flags, const long *a) {
+  hd__pids_fork();
+  hd__signals_expect(); /* from the child */
+  if (hd__shares_memory()) hd__inexact(HD_INEXACT_SHARED_MEMORY, hd__innermost());
   long pid = hd_sys6(SYS_clone, (flags & ~SIGNAL_OF(flags)) | end_signal(), 0, a[2], a[3], a[4], 0);
   if (pid == 0)
     become_native();

@@ -134,7 +134,7 @@ static void list_enablers(const struct hd_io *o, struct hd_op *op) {
 }
 
 static void update(struct hd_thread *t) {
-  if (t->timer.expired || t->cancel.taken) return; /* it continues in any case */
+  if (t->timer.expired || t->cancel.taken || t->sig.taken) return; /* it continues in any case */
   bool on = ready(t->sys.io, &t->op);
   if (on)
     hd__enable(t);
@@ -153,8 +153,12 @@ static bool may_cancel(const struct hd_thread *t) {
   return t->sys.context && t->sys.point && !t->cancel.disabled;
 }
 
+/* Whether the call is made again after a handler with SA_RESTART (signal(7)). */
+static bool restarts(const struct hd_io *o) { return o->kind != HD_OP_IOPOLL && o->timeout == HD_FOREVER; }
+
 bool hd__io_point(struct hd_io *o) {
   struct hd_thread *t = rt.cur;
+  hd__take_signals();
   bool cancels = may_cancel(t), cancelled = false;
   if (cancels) hd__test_cancel();
   if (o->aim) o->aim(o);
@@ -181,6 +185,7 @@ bool hd__io_point(struct hd_io *o) {
   t->sys.io = NULL;
   hd__deadline_clear(t);
   if (cancelled) hd__cancel();
+  if (hd__interrupted()) hd__syscall_interrupted(t->sig.restarts && restarts(o));
   bool late = t->timer.expired;
   t->timer.expired = false;
   struct hd_op unused;
@@ -203,6 +208,7 @@ void hd__io_unaccepted(const struct hd_desc *d) {
 void hd__io_done(bool late) {
   hd__event(late && !early ? HD_EV_LATE : 0);
   early = false;
+  rt.cur->sys.done = true;
   if (rt.cur->op.kind != HD_OP_IOPOLL && rt.cur->op.size >> 16) changes++;
   poll_all(false);
   if (rt.nio) update_all();
@@ -212,7 +218,7 @@ void hd__io_retarget(long fd, const struct hd_desc *d) {
   for (unsigned i = 0; rt.nio && i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
     struct hd_io *o = t->sys.io;
-    if (!o || !o->aim || o->entered || t->state == HD_T_DONE) continue;
+    if (!o || !o->aim || o->entered || t->state == HD_T_DONE || t->cancel.taken || t->sig.taken) continue;
     if (o->fd != fd && (!d || o->d != d)) continue;
     o->aim(o);
     t->op.object = o->object;

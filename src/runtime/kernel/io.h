@@ -261,7 +261,7 @@ long hd__futex_call(const long *a, uint64_t pc);
 bool hd__alarm_serves(long nr);
 long hd__alarm_call(long nr, const long *a);
 long hd__tid(const struct hd_thread *t);
-int hd__thread_of_tid(long tid); /* in sysguard.c; -1: none */
+int hd__thread_of_tid(long tid); /* in pids.c; -1: none */
 
 /* ---- io_wait.c: poll, select, epoll, timers ---- */
 

@@ -101,7 +101,10 @@ static void facets(const struct hd_desc *d, unsigned what, long nr, const long *
       if (file && a[2] == 2 /* SEEK_END */) *reads |= 1;
       break;
     case LOOK:
-      *reads |= file ? (stats(nr) ? HD_FACET_CONTENTS | HD_FACET_STATUS : 1) : device ? 0 : d->in | d->out;
+      if (file)
+        *reads |= stats(nr) ? HD_FACET_CONTENTS | HD_FACET_STATUS : HD_FACET_CONTENTS;
+      else if (!device && !stats(nr))
+        *reads |= d->in | d->out;
       break;
     case HD_CALL_CONTENTS:
       *writes = file ? (changes_status(nr) ? HD_FACET_STATUS : 1) : device ? 0 : d->in | d->out;
@@ -109,18 +112,18 @@ static void facets(const struct hd_desc *d, unsigned what, long nr, const long *
     case HD_CALL_SHUT: *writes = d->in | d->out; break;
     default: break;
   }
-  if (!file && !device && (*writes || what == LOOK))
+  if (!file && !device && (*writes || (what == LOOK && !stats(nr))))
     *reads &= (uint16_t)~d->life; /* an end writes these facets too */
 }
 
 /* ---- which calls are operations ---- */
 
-static bool always(const struct hd_desc *d, unsigned what, long fd) {
+static bool always(const struct hd_desc *d, unsigned what, long nr, long fd) {
   if (what == HD_CALL_LOCK || (what == CLOSE && d->chan->locks && rt.nunjoined)) return true;
   if (d->kind == HD_IO_FILE || d->kind == HD_IO_OTHER) return false;
   if (what == CLOSE) return !hd__fd_before(fd);
   if (what == OUT) return !d->before; /* no thread here observes output to the outside */
-  return what == IN || what == HD_CALL_SHUT || (what == LOOK && rt.nunjoined);
+  return what == IN || what == HD_CALL_SHUT || (what == LOOK && !stats(nr) && rt.nunjoined);
 }
 
 /* Whether the order in which streams wrote to a file matters, since somebody reads it, in some execution. */
@@ -172,7 +175,7 @@ bool hd__io_is_op(long nr, const long *a) {
     hd__fd_stale(); /* so are numbers from a limit on */
   hd__fd_check_number(fd);
   if (what == IN || (what == LOOK && !stats(nr))) hd__file_read(d);
-  bool op = hd__fd_used(fd, d, use_of(what)) | contends(d, what, nr, a) | always(d, what, fd);
+  bool op = hd__fd_used(fd, d, use_of(what)) | contends(d, what, nr, a) | always(d, what, nr, fd);
   return op || (rt.nunjoined && hd__fds_lowest());
 }
 
@@ -357,8 +360,8 @@ static long write_broken(long nr, const long *a, uint64_t pc) {
   bool sent = r == -EPIPE && hd_sys4(SYS_rt_sigtimedwait, &pipe_mask, 0, &zero, 8) == SIGPIPE;
   hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
   if (sent) {
-    hd__self_signal(SIGPIPE, pc);
-    hd_sys3(SYS_tgkill, hd_sys3(SYS_getpid, 0, 0, 0), hd_sys3(SYS_gettid, 0, 0, 0), SIGPIPE);
+    siginfo_t info = hd__signal_info(SIGPIPE, SI_USER);
+    hd__signal_send(rt.cur, &info, pc);
   }
   return r;
 }

@@ -23,6 +23,21 @@ void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *));
 void hd__signal_default(int sig);
 /* The program sends itself a signal; reports it if that would kill the program. */
 void hd__self_signal(int sig, uint64_t pc);
+/* What the program wants to be done with a signal. */
+const struct sigaction *hd__disposition(int sig);
+/* Makes that the default (SA_RESETHAND). */
+void hd__disposition_reset(int sig);
+/* Whether the default is to do nothing. */
+bool hd__default_ignores(int sig);
+/* The system calls rt_sigaction and sigaltstack. */
+long hd__sigaction_call(const long *a);
+long hd__altstack_call(const long *a);
+/* Whether a thread could take a signal from outside. */
+bool hd__signals_expected(void);
+/* Sends what has come from outside to the program. Returns whether a thread can run now. */
+bool hd__signals_outside(void);
+/* Children run, or the masks have changed since: signals may come from outside. */
+void hd__signals_expect(void);
 /* Whether sp is on our signal stack, on which handlers run. */
 bool hd__on_signal_stack(uint64_t sp);
 
@@ -31,21 +46,42 @@ bool hd__on_signal_stack(uint64_t sp);
 /* The running thread handles its pending signals. */
 void hd__signals_deliver(void);
 static inline void hd__take_signals(void) {
-  if (HD_UNLIKELY(rt.cur->sig.pending & ~rt.cur->sig.mask)) hd__signals_deliver();
+  if (HD_UNLIKELY(rt.cur->sig.pending.set & ~rt.cur->sig.mask)) hd__signals_deliver();
 }
-/* Sends a signal to a thread; returns 0 or an errno. */
-int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc);
-/* The thread that takes a signal to the whole process: one that waits for it, else the running one, else one that
- * does not mask it. */
+/* What a receiver learns about a signal that the program sends to itself. */
+siginfo_t hd__signal_info(int sig, int code);
+/* Sends a signal to a thread, or to the process (NULL); returns 0 or an errno. */
+int hd__signal_send(struct hd_thread *t, const siginfo_t *info, uint64_t pc);
+/* A thread that takes a signal to the whole process, or NULL. */
 struct hd_thread *hd__signal_taker(int sig);
-/* A timer sends the signal while no thread can run. */
-void hd__signal_arrive(struct hd_thread *t, int sig);
+/* Something outside sends the signal while no thread can run, to a thread or to the process (NULL). */
+void hd__signal_arrive(struct hd_thread *t, const siginfo_t *info);
+/* The running thread has ended, and pending signals are left. */
+void hd__signals_leave(void);
+/* After a wait with T(HANDLES): whether handlers have run in place of it. sig.restarts says whether all of them had
+ * SA_RESTART. */
+bool hd__interrupted(void);
 /* Whether the program has a handler for it. */
 bool hd__signal_handled(int sig);
 /* sigsuspend, or pause when mask is NULL. */
 long hd__signal_suspend(const sigset_t *mask, uint64_t pc);
 /* No thread can run. Fails if one would have to run a handler while it waits, which is not supported. */
 void hd__signals_stuck(void);
+
+/* ---- pids.c ---- */
+
+/* The numbers of the process and of its parent, as the program sees them. */
+long hd__pid(void);
+long hd__ppid(void);
+/* Before and after a system call: the program's numbers become the kernel's, and the other way round. A name that changes is
+ * put into `name`. */
+#define HD_PID_NAME 300
+void hd__pids_in(long nr, long *a, char name[HD_PID_NAME]);
+long hd__pids_out(long nr, const long *a, long r);
+/* A fork is about to happen. */
+void hd__pids_fork(void);
+/* Makes a system call in a child. */
+long hd__pids_child(long nr, long *a);
 
 /* ---- sysguard.c, vdso.c, child.c ---- */
 
@@ -68,11 +104,20 @@ bool hd__own_code(uint64_t pc);
 void hd__sysguard_begin(void);
 /* The running thread was cancelled in a system call, from which it does not return. */
 _Noreturn void hd__syscall_cancelled(void);
+/* A handler interrupted the system call that the running thread is in: it returns EINTR, or is made again. */
+_Noreturn void hd__syscall_interrupted(bool again);
 void hd__vdso_init(void);
 /* Whether reading the time stamp counter is a fault that hd__tsc_fault serves. Processes inherit it, also those that
  * execute another program. */
 void hd__tsc_trap(bool on);
 bool hd__tsc_fault(ucontext_t *uc);
+/* Whether a child of the program has not ended yet. */
+bool hd__children_run(void);
+/* No thread can run: waits for children to send signals, or to post semaphores that they share. Returns whether a thread can
+ * run now. */
+bool hd__children_help(void);
+/* Whether there is any that was not waited for. */
+bool hd__children_any(void);
 /* Kills the children of the last execution. */
 void hd__children_begin(void);
 
@@ -96,8 +141,6 @@ void hd__alarms_begin(void);
 /* The earliest virtual time at which a timer sends a signal that has an effect, HD_FOREVER if there is none. */
 uint64_t hd__alarm_next(void);
 void hd__alarm_fire(void);
-/* Fills in what a handler receives with a signal that a timer sent. */
-void hd__alarm_info(siginfo_t *info);
 
 /* ---- files.c ---- */
 

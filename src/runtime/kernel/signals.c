@@ -1,5 +1,9 @@
-/* signals.c: faults and fatal signals of the tested program become findings. Runs in the tested process, on an
- * alternate stack. The program's own handlers for these signals are kept here and called by ours. */
+/* signals.c: what becomes of signals: faults, fatal signals, and those from outside. Runs in the tested process, on an
+ * alternate stack.
+ *
+ * What the program wants to be done with a signal is kept here and never in the kernel. Faults and fatal signals become
+ * findings, or call the program's handler. A signal from outside (a child, another process) that the program handles is kept
+ * until no thread can run, and then sent to the process by wrap/signal.c. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -9,6 +13,7 @@
 #include "runtime/core/ident.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/state.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
@@ -22,12 +27,15 @@ struct kernel_sigaction {
 #define SA_RESTORER_ 0x04000000
 #define ALT_STACK (256u << 10)
 #define NSIG_ 65
+#define SMALLEST_STACK 2048 /* MINSIGSTKSZ of the kernel */
 
 static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, HD_SIG_HANG};
 static struct sigaction theirs[NSIG_], theirs_start[NSIG_];
-static bool changed[NSIG_]; /* dispositions of other signals the program changed */
+static bool changed[NSIG_]; /* the kernel's dispositions that this execution changed */
 static bool any_changed;
-static uint64_t first_mask; /* of the process when control started */
+static siginfo_t outside[NSIG_]; /* the last from outside of each */
+static uint64_t outside_set;     /* one bit each, from 1 */
+static uint64_t first_mask;      /* of the process when control started */
 
 static bool is_caught(int sig) {
   for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++)
@@ -36,6 +44,36 @@ static bool is_caught(int sig) {
 }
 
 static void set_raw(int sig, const struct kernel_sigaction *a) { hd_sys4(SYS_rt_sigaction, sig, a, 0, 8); }
+
+static bool handles(const struct sigaction *a) {
+  return a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN;
+}
+
+/* Kept for hd__signals_outside. */
+static void on_signal(int sig, siginfo_t *info, void *uc) {
+  (void)uc;
+  if (!hot.active && !rt.cur) return;
+  outside[sig] = *info;
+  outside_set |= 1ull << (sig - 1);
+}
+
+/* Tells the kernel what to do with a signal from outside. */
+static void set_kernel(int sig) {
+  struct kernel_sigaction plain = {.handler = theirs[sig].sa_sigaction};
+  if (handles(&theirs[sig]))
+    hd__signal_install(sig, on_signal);
+  else
+    set_raw(sig, &plain);
+}
+
+/* The kernel calls the program's handlers from now on. */
+static void set_native(int sig) {
+  struct kernel_sigaction a = {.handler = theirs[sig].sa_sigaction,
+                               .flags = (unsigned long)theirs[sig].sa_flags | SA_RESTORER_,
+                               .restorer = hd_arch_sigreturn};
+  hd__copy(&a.mask, &theirs[sig].sa_mask, sizeof a.mask);
+  set_raw(sig, &a);
+}
 
 void hd__signal_default(int sig) {
   struct kernel_sigaction plain = {0};
@@ -98,10 +136,12 @@ static void handler(int sig, siginfo_t *info, void *uc) {
   }
   struct sigaction *t = &theirs[sig];
   if (sig != HD_SIG_HANG && t->sa_handler != SIG_DFL && t->sa_handler != SIG_IGN) {
-    if (t->sa_flags & SA_SIGINFO)
-      t->sa_sigaction(sig, info, uc);
+    struct sigaction a = *t;
+    if (a.sa_flags & (int)SA_RESETHAND) hd__disposition_reset(sig);
+    if (a.sa_flags & SA_SIGINFO)
+      a.sa_sigaction(sig, info, uc);
     else
-      t->sa_handler(sig);
+      a.sa_handler(sig);
     return;
   }
   if (t->sa_handler == SIG_IGN && info->si_code <= 0) return;
@@ -120,46 +160,45 @@ void hd__signals_init(void) {
   /* wrap/signal.c keeps the masks; the kernel must not block the faults that the snapshot needs. */
   uint64_t none = 0;
   hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, &first_mask, 8);
-  for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++) {
-    real_sigaction(caught[i], NULL, &theirs[caught[i]]);
-    if (rt.callback)
-      theirs[caught[i]] = (struct sigaction){0}; /* the test framework's handlers would leave the body */
-    theirs_start[caught[i]] = theirs[caught[i]];
-    hd__signal_install(caught[i], handler);
+  for (int sig = 1; sig < NSIG_; sig++) {
+    real_sigaction(sig, NULL, &theirs[sig]);
+    /* The handlers of a test framework would leave the body. */
+    if (rt.callback && is_caught(sig)) theirs[sig] = (struct sigaction){0};
+    theirs_start[sig] = theirs[sig];
+    if (handles(&theirs[sig])) set_kernel(sig);
   }
+  for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++) hd__signal_install(caught[i], handler);
 }
 
 uint64_t hd__first_mask(void) { return first_mask; }
 
 void hd__signals_native(void) {
-  for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++)
-    real_sigaction(caught[i], &theirs[caught[i]], NULL);
-  hd__signal_default(SIGSYS);
+  for (int sig = 1; sig < NSIG_; sig++)
+    if (sig != SIGSYS && (changed[sig] || is_caught(sig) || handles(&theirs[sig]))) set_native(sig);
+  uint64_t mask = rt.cur->sig.mask;
+  hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 }
 
 void hd__signals_begin(void) {
-  for (unsigned i = 0; i < sizeof caught / sizeof *caught; i++) theirs[caught[i]] = theirs_start[caught[i]];
-  for (int s = 1; any_changed && s < NSIG_; s++)
-    if (changed[s]) {
-      real_sigaction(s, &theirs_start[s], NULL);
-      changed[s] = false;
-    }
+  for (int sig = 1; sig < NSIG_; sig++)
+    if (changed[sig] || is_caught(sig)) theirs[sig] = theirs_start[sig];
+  for (int sig = 1; any_changed && sig < NSIG_; sig++) {
+    if (changed[sig]) set_kernel(sig);
+    changed[sig] = false;
+  }
   any_changed = false;
+  outside_set = 0;
+}
+
+bool hd__default_ignores(int sig) {
+  return sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH || sig == SIGSTOP ||
+         sig == SIGTSTP;
 }
 
 void hd__self_signal(int sig, uint64_t pc) {
-  struct sigaction *t = &theirs[sig];
   char text[80];
   hd__format(text, sizeof text, "the program sent itself signal %d", (int64_t)sig);
-  struct sigaction now;
-  if (!is_caught(sig)) {
-    real_sigaction(sig, NULL, &now);
-    t = &now;
-  }
-  if (t->sa_handler != SIG_DFL) return;
-  if (sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH || sig == SIGSTOP ||
-      sig == SIGTSTP)
-    return;
+  if (theirs[sig].sa_handler != SIG_DFL || hd__default_ignores(sig)) return;
   struct hd_finding_rec *f = hd__finding(sig == SIGABRT ? HD_KIND_ABORT : HD_KIND_CRASH, pc, 0);
   if (f) {
     f->signal = sig;
@@ -170,24 +209,63 @@ void hd__self_signal(int sig, uint64_t pc) {
   hd__thread_stop();
 }
 
-/* ---- the functions ---- */
+/* ---- dispositions ---- */
+
+const struct sigaction *hd__disposition(int sig) { return &theirs[sig]; }
+
+static void set(int sig, const struct sigaction *act) {
+  theirs[sig] = *act;
+  if (is_caught(sig)) return;
+  changed[sig] = any_changed = true;
+  set_kernel(sig);
+}
+
+void hd__disposition_reset(int sig) {
+  struct sigaction a = theirs[sig];
+  a.sa_handler = SIG_DFL;
+  set(sig, &a);
+}
+
+/* The call as libc makes it, for functions that are not wrapped. */
+long hd__sigaction_call(const long *a) {
+  int sig = (int)a[0];
+  const struct kernel_sigaction *act = (const struct kernel_sigaction *)a[1];
+  struct kernel_sigaction *old = (struct kernel_sigaction *)a[2];
+  if (sig < 1 || sig >= NSIG_ || (act && (sig == SIGKILL || sig == SIGSTOP))) return -EINVAL;
+  struct sigaction new = {0}, before = theirs[sig];
+  if (act) {
+    new.sa_sigaction = act->handler;
+    new.sa_flags = (int)(act->flags & ~(unsigned long)SA_RESTORER_);
+    hd__copy(&new.sa_mask, &act->mask, sizeof act->mask);
+    set(sig, &new);
+  }
+  if (old) {
+    hd__snapshot_touch((uint64_t)old, sizeof *old);
+    *old = (struct kernel_sigaction){.handler = before.sa_sigaction, .flags = (unsigned long)before.sa_flags};
+    hd__copy(&old->mask, &before.sa_mask, sizeof old->mask);
+  }
+  return 0;
+}
 
 HD_EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old) {
   if (!hot.active) return real_sigaction(sig, act, old);
-  if (sig < 1 || sig >= NSIG_) {
+  if (sig < 1 || sig >= NSIG_ || (act && (sig == SIGKILL || sig == SIGSTOP))) {
     errno = EINVAL;
     return -1;
   }
-  if (is_caught(sig)) {
-    if (old) *old = theirs[sig];
-    if (act) theirs[sig] = *act;
-    return 0;
+  if (rt.nunjoined) {
+    if (act)
+      hd__change(HD_STATE_HANDLER, (uint32_t)sig, HD_CALLER);
+    else
+      hd__lookup(HD_STATE_HANDLER, (uint32_t)sig, HD_CALLER);
   }
-  if (act && !changed[sig]) {
-    real_sigaction(sig, NULL, &theirs_start[sig]);
-    changed[sig] = any_changed = true;
+  struct sigaction new, before = theirs[sig];
+  if (act) {
+    new = *act;
+    set(sig, &new);
   }
-  return real_sigaction(sig, act, old);
+  if (old) *old = before;
+  return 0;
 }
 
 HD_EXPORT sighandler_t signal(int sig, sighandler_t fn) {
@@ -197,11 +275,60 @@ HD_EXPORT sighandler_t signal(int sig, sighandler_t fn) {
   return sigaction(sig, &a, &old) ? SIG_ERR : old.sa_handler;
 }
 
-HD_EXPORT int raise(int sig) {
-  if (hot.active && sig > 0 && sig < NSIG_ && rt.cur->sig.mask >> (sig - 1) & 1) {
-    rt.cur->sig.pending |= 1ull << (sig - 1); /* until it is unmasked or waited for */
-    return 0;
+/* ---- alternate stacks ---- */
+
+/* Handlers run on the stack of their thread, which has room for them; the kernel's alternate stack is ours. */
+long hd__altstack_call(const long *a) {
+  const stack_t *new = (const stack_t *)a[0];
+  stack_t *old = (stack_t *)a[1], before = rt.cur->sig.alt;
+  if (!before.ss_sp) before.ss_flags = SS_DISABLE;
+  if (new) {
+    int flags = new->ss_flags & ~(int)(1u << 31); /* SS_AUTODISARM */
+    if (flags && flags != SS_DISABLE && flags != SS_ONSTACK) return -EINVAL;
+    if (flags != SS_DISABLE && new->ss_size < SMALLEST_STACK) return -ENOMEM;
+    rt.cur->sig.alt =
+        flags == SS_DISABLE ? (stack_t){0} : (stack_t){.ss_sp = new->ss_sp, .ss_size = new->ss_size};
   }
-  if (hot.active && sig > 0 && sig < NSIG_) hd__self_signal(sig, HD_CALLER);
-  return real_raise(sig);
+  if (old) {
+    hd__snapshot_touch((uint64_t)old, sizeof *old);
+    *old = before;
+  }
+  return 0;
+}
+
+/* ---- signals from outside ---- */
+
+/* A signal without a handler that a thread masks must not end the process. */
+void hd__signals_expect(void) {
+  uint64_t masked = 0;
+  for (unsigned i = 0; i < rt.nthreads; i++) masked |= rt.thread[i].sig.mask;
+  for (int sig = 1; sig < NSIG_; sig++)
+    if (masked >> (sig - 1) & 1 && !is_caught(sig) && !changed[sig] && !handles(&theirs[sig])) {
+      changed[sig] = any_changed = true;
+      hd__signal_install(sig, on_signal);
+    }
+}
+
+bool hd__signals_expected(void) {
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].sig.waits) return true;
+  for (int sig = 1; sig < NSIG_; sig++)
+    if (handles(&theirs[sig]) && !is_caught(sig)) return true;
+  return false;
+}
+
+bool hd__signals_outside(void) {
+  bool any = outside_set;
+  while (outside_set) {
+    int sig = __builtin_ctzll(outside_set) + 1;
+    outside_set &= outside_set - 1;
+    if (!handles(&theirs[sig]) && hd__signal_taker(sig) &&
+        !(hd__signal_taker(sig)->sig.waits >> (sig - 1) & 1)) {
+      hd__signal_default(sig); /* as it would have without us */
+      hd_sys3(SYS_tgkill, hd_sys3(SYS_getpid, 0, 0, 0), hd_sys3(SYS_gettid, 0, 0, 0), sig);
+    }
+    hd__inexact(HD_INEXACT_OUTSIDE, rt.cur->op.pc);
+    hd__signal_arrive(hd__signal_taker(sig), &outside[sig]);
+  }
+  return any && rt.nenabled;
 }

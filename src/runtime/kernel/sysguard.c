@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include "model/syscalls.h"
@@ -112,8 +113,6 @@ static void check_known(long nr) {
 
 /* ---- answers that are the same in every process ---- */
 
-#define VIRTUAL_PID 4242
-
 /* Random numbers depend on the seed, the thread, and how many it has requested, not on other threads. */
 static long fill_random(void *to, long n) {
   struct hd_rng r;
@@ -169,15 +168,31 @@ static long virtual_times(const long *a) {
 
 /* ---- the calls that need a decision ---- */
 
-static long do_mmap(const long *a) {
-  struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
-  if (d) hd__file_read(d);
-  if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
-  long r = hd_sys6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
-  if ((r < 0 && r > -4096) || nmappings == sizeof mapping / sizeof *mapping) return r;
-  mapping[nmappings].addr = (uint64_t)r;
-  mapping[nmappings++].size = (uint64_t)a[1];
-  return r;
+static void add_mapping(long at, uint64_t size) {
+  if ((at < 0 && at > -4096) || nmappings == sizeof mapping / sizeof *mapping) return;
+  mapping[nmappings].addr = (uint64_t)at;
+  mapping[nmappings++].size = size;
+}
+
+/* Each thread gets mappings at addresses of its own, upwards, so that an address depends on what the thread did and not on
+ * the others, and is not used again. What does not fit goes where the kernel likes. */
+#define OWN_MAPPINGS 0x7ff000000000ull
+#define OWN_SIZE (256ull << 20)
+#define OWN_THREADS 128
+static struct { uint64_t epoch, used; } own[OWN_THREADS];
+
+static long own_address(const long *a) {
+  uint64_t size = ((uint64_t)a[1] + 2 * HD_PAGE - 1) & ~(uint64_t)(HD_PAGE - 1); /* and a gap */
+  unsigned id = rt.cur->id;
+  if (a[0] || (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT | MAP_GROWSDOWN)) || rt.nthreads < 2)
+    return a[0];
+  if (id >= OWN_THREADS) return 0;
+  if (own[id].epoch != rt.epoch) own[id].used = 0;
+  own[id].epoch = rt.epoch;
+  if (size > OWN_SIZE - own[id].used) return 0;
+  long at = (long)(OWN_MAPPINGS + id * OWN_SIZE + own[id].used);
+  own[id].used += size;
+  return at;
 }
 
 static long do_munmap(const long *a) {
@@ -192,6 +207,20 @@ static long do_munmap(const long *a) {
   return 0;                                      /* invariant 1 */
 }
 
+static long do_shmat(const long *a) {
+  struct shmid_ds s = {0};
+  hd_sys3(SYS_shmctl, a[0], IPC_STAT, &s);
+  long r = hd__plain(SYS_shmat, a);
+  add_mapping(r, s.shm_segsz);
+  return r;
+}
+
+static long do_shmdt(const long *a) {
+  for (unsigned i = 0; i < nmappings; i++)
+    if (mapping[i].addr == (uint64_t)a[0]) mapping[i--] = mapping[--nmappings];
+  return hd__plain(SYS_shmdt, a);
+}
+
 /* The restart restores the protection of the program's own memory. */
 static long do_mprotect(const long *a) {
   int old = hd__snapshot_prot((uint64_t)a[0]);
@@ -204,6 +233,31 @@ static long do_mprotect(const long *a) {
   return r;
 }
 
+/* A fixed mapping over memory from before main, which a restart must find again (invariant 1): the memory is emptied, and
+ * gets the protection that was asked for. */
+static bool over_snapshot(const long *a) {
+  long kind = MAP_FIXED | MAP_ANONYMOUS | MAP_PRIVATE;
+  return (a[3] & kind) == kind && a[1] > 0 && hd__snapshot_prot((uint64_t)a[0]) >= 0 &&
+         hd__snapshot_prot((uint64_t)(a[0] + a[1] - 1)) >= 0;
+}
+
+static long empty(const long *a) {
+  hd__snapshot_touch((uint64_t)a[0], (uint64_t)a[1]);
+  hd__zero((void *)a[0], (size_t)a[1]);
+  long r = a[2] == (PROT_READ | PROT_WRITE) ? 0 : do_mprotect(a);
+  return r ? r : a[0];
+}
+
+static long do_mmap(const long *a) {
+  if (over_snapshot(a)) return empty(a);
+  struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
+  if (d) hd__file_read(d);
+  if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
+  long r = hd_sys6(SYS_mmap, own_address(a), a[1], a[2], a[3], a[4], a[5]);
+  add_mapping(r, (uint64_t)a[1]);
+  return r;
+}
+
 static long do_futex(const long *a) {
   int op = (int)a[1] & FUTEX_CMD_MASK;
   if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI) {
@@ -213,19 +267,20 @@ static long do_futex(const long *a) {
   return hd_sys6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-long hd__tid(const struct hd_thread *t) { return VIRTUAL_PID + t->id; }
-
-int hd__thread_of_tid(long tid) {
-  return tid >= VIRTUAL_PID && tid < VIRTUAL_PID + rt.nthreads ? (int)(tid - VIRTUAL_PID) : -1;
-}
-
 static long do_kill(long nr, const long *a, uint64_t pc) {
-  int sig = (int)(nr == SYS_tgkill ? a[2] : a[1]);
-  long tid = nr == SYS_kill ? -1 : (nr == SYS_tkill ? a[0] : a[1]) - VIRTUAL_PID;
-  bool me = nr == SYS_kill ? (int)a[0] == VIRTUAL_PID || (int)a[0] == 0 : tid >= 0 && tid < rt.nthreads;
-  if (!me) return hd_sys3(nr, a[0], a[1], a[2]);
+  bool process = nr == SYS_kill || nr == SYS_rt_sigqueueinfo;
+  bool pair = nr == SYS_tgkill || nr == SYS_rt_tgsigqueueinfo; /* process and thread */
+  int sig = (int)(pair ? a[2] : a[1]);
+  int tid = process ? -1 : hd__thread_of_tid(pair ? a[1] : a[0]);
+  bool me = process ? (int)a[0] == hd__pid() || (nr == SYS_kill && (int)a[0] == 0) : tid >= 0;
+  if (a[0] == hd__ppid()) return sig ? -EPERM : 0; /* its number is not the kernel's */
+  if (!me) return hd_sys6(nr, a[0], a[1], a[2], a[3], 0, 0);
   if (sig < 1 || sig > 64) return sig ? -EINVAL : 0;
-  return -hd__signal_send(nr == SYS_kill ? hd__signal_taker(sig) : &rt.thread[tid], sig, pc);
+  siginfo_t info = hd__signal_info(sig, nr == SYS_kill ? SI_USER : SI_TKILL);
+  if (nr == SYS_rt_sigqueueinfo) info = *(const siginfo_t *)a[2];
+  if (nr == SYS_rt_tgsigqueueinfo) info = *(const siginfo_t *)a[3];
+  info.si_signo = sig;
+  return -hd__signal_send(process ? NULL : &rt.thread[tid], &info, pc);
 }
 
 /* The kernel could not write to a page that is still protected: makes it writable and retries. */
@@ -262,7 +317,14 @@ static long names_opened(long nr, const long *a, long r) {
 
 /* Calls that are operations of the schedule leave the signal handler, since other threads may run meanwhile. So do
  * signals to this process: a handler of the program must run on the thread's stack. */
-static bool kills(long nr) { return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill; }
+static bool kills(long nr) {
+  return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill || nr == SYS_rt_sigqueueinfo ||
+         nr == SYS_rt_tgsigqueueinfo;
+}
+
+static bool forks(long nr) {
+  return nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone || nr == SYS_clone3;
+}
 
 static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || nr == SYS_execveat; }
 
@@ -284,8 +346,7 @@ static long sleep_call(long nr, const long *a, uint64_t pc) {
     zero = rt.now + hd__clock_zero((clockid_t)a[0]);
     ns = ns > zero ? ns - zero : 0;
   }
-  hd__sleep(ns, pc);
-  return 0;
+  return hd__sleep(ns, pc) ? -EINTR : 0;
 }
 
 static long serve_step(long nr, long *a, uint64_t pc) {
@@ -319,6 +380,8 @@ long hd__serve(long nr, long *a) {
     case SYS_futex: return do_futex(a);
     case SYS_mmap: return do_mmap(a);
     case SYS_munmap: return do_munmap(a);
+    case SYS_shmat: return do_shmat(a);
+    case SYS_shmdt: return do_shmdt(a);
     case SYS_mprotect: return do_mprotect(a);
     case SYS_chdir:
     case SYS_fchdir: cwd_moved = true; return hd__plain(nr, a);
@@ -327,9 +390,9 @@ long hd__serve(long nr, long *a) {
       if (mask_start < 0) mask_start = r;
       return r;
     case SYS_brk: brk_moved = true; return hd__plain(nr, a);
-    case SYS_getpid: return VIRTUAL_PID;
+    case SYS_getpid: return hd__pid();
     case SYS_gettid: return hd__tid(rt.cur);
-    case SYS_getppid: return VIRTUAL_PID - 1;
+    case SYS_getppid: return hd__ppid();
     case SYS_getcpu:
       if (a[0]) *(unsigned *)a[0] = 0;
       if (a[1]) *(unsigned *)a[1] = 0;
@@ -389,9 +452,13 @@ long hd__serve(long nr, long *a) {
     case SYS_fallocate:
     case SYS_sendfile: hd__file_changes(a[0]); return hd__plain(nr, a);
     case SYS_copy_file_range: hd__file_changes(a[2]); return hd__plain(nr, a);
+    case SYS_rt_sigaction: return hd__sigaction_call(a);
+    case SYS_sigaltstack: return hd__altstack_call(a);
     case SYS_kill:
     case SYS_tkill:
-    case SYS_tgkill: return do_kill(nr, a, hot.syscall_pc);
+    case SYS_tgkill:
+    case SYS_rt_sigqueueinfo:
+    case SYS_rt_tgsigqueueinfo: return do_kill(nr, a, hot.syscall_pc);
     default: return hd__alarm_serves(nr) ? hd__alarm_call(nr, a) : hd__plain(nr, a);
   }
 }
@@ -417,14 +484,29 @@ _Noreturn void hd__syscall_cancelled(void) {
   hd_arch_return_from_signal((uint64_t)uc);
 }
 
+_Noreturn void hd__syscall_interrupted(bool again) {
+  ucontext_t *uc = rt.cur->sys.context;
+  rt.cur->sys.context = NULL;
+  if (again)
+    hd_sig_again(uc);
+  else
+    hd_sig_set_result(uc, -EINTR);
+  keep_mask(uc);
+  hd_arch_return_from_signal((uint64_t)uc);
+}
+
 /* On the thread's own stack. */
 static void hd_rt_syscall(ucontext_t *uc) {
   long a[6], nr = hd_sig_sysno(uc);
+  char name[HD_PID_NAME];
   hd_sig_sysargs(uc, a);
+  hd__pids_in(nr, a, name);
   rt.cur->sys.context = uc;
   rt.cur->sys.point = hd__libc_cancels();
-  hd_sig_set_result(uc, serve_step(nr, a, hot.syscall_pc));
+  rt.cur->sys.done = false;
+  hd_sig_set_result(uc, hd__pids_out(nr, a, serve_step(nr, a, hot.syscall_pc)));
   rt.cur->sys.context = NULL;
+  rt.cur->sys.done = false;
   keep_mask(uc); /* not the interrupted one: others have run */
 }
 
@@ -451,24 +533,42 @@ static void hd_rt_before_fork(ucontext_t *uc) {
   keep_mask(uc);
 }
 
+/* A child of the program, which runs natively. */
+static void on_child_syscall(long nr, ucontext_t *uc) {
+  long a[6];
+  if (forks(nr) || nr == SYS_execve || nr == SYS_execveat) {
+    hot.selector = 0; /* for good */
+    hd_sig_again(uc);
+    return;
+  }
+  hd_sig_sysargs(uc, a);
+  hd_sig_set_result(uc, hd__pids_child(nr, a));
+  if (nr == SYS_rt_sigprocmask) keep_mask(uc);
+}
+
 static void on_syscall(int sig, siginfo_t *info, void *context) {
   (void)sig;
   ucontext_t *uc = context;
   long a[6];
   if (info->si_code != 2 /* SYS_USER_DISPATCH */) return;
   if (info->si_syscall == SYS_rt_sigreturn) hd_arch_return_from_signal(hd_sig_sp(uc));
+  if (rt.child) {
+    on_child_syscall(info->si_syscall, uc);
+    return;
+  }
   rt.status->heartbeat++;
   if (hot.log) hd__record_settle(); /* before memory is unmapped */
   hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
   hd_sig_sysargs(uc, a);
-  if (info->si_syscall == SYS_fork || info->si_syscall == SYS_vfork || info->si_syscall == SYS_clone ||
-      info->si_syscall == SYS_clone3) {
+  if (forks(info->si_syscall)) {
     if (rt.nthreads > 1 && !rt.cur->sys.forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
       hd_arch_leave_handler(uc, hd_rt_before_fork);
     rt.cur->sys.forks = false;
     hd_sig_set_result(uc, hd__fork_call(info->si_syscall, a, uc));
     return;
   }
+  char name[HD_PID_NAME];
+  hd__pids_in(info->si_syscall, a, name);
   /* A handler of the program for a fault runs on our signal stack, where no other thread may run. */
   if (is_operation(info->si_syscall, a)) {
     if (!hd__on_signal_stack(hd_sig_sp(uc))) hd_arch_leave_handler(uc, hd_rt_syscall);
@@ -478,7 +578,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     hd_arch_leave_handler(uc, hd_rt_before_point);
   }
   rt.cur->sys.tested = false;
-  hd_sig_set_result(uc, hd__serve(info->si_syscall, a));
+  hd_sig_set_result(uc, hd__pids_out(info->si_syscall, a, hd__serve(info->si_syscall, a)));
   if (info->si_syscall == SYS_rt_sigprocmask) keep_mask(uc);
 }
 

@@ -28,11 +28,9 @@ static struct timer {
   union sigval value;
   int overrun;
 } timer[TIMERS]; /* the first belongs to alarm and setitimer, the others are named by their index */
-static const struct timer *sent[65]; /* which timer sent a signal last */
 
 void hd__alarms_begin(void) {
   for (unsigned i = 0; i < rt.nalarms; i++) timer[i] = (struct timer){0};
-  for (unsigned i = 0; rt.nalarms && i < 65; i++) sent[i] = NULL;
   rt.nalarms = 0;
 }
 
@@ -51,7 +49,7 @@ static struct hd_thread *taker(const struct timer *t) {
 static bool matters(const struct timer *t) {
   const struct hd_thread *to = taker(t);
   uint64_t bit = 1ull << (t->sig - 1);
-  if (to->state == HD_T_DONE || to->sig.pending & bit) return false; /* an overrun, at most */
+  if (!to || to->state == HD_T_DONE || to->sig.pending.set & bit) return false; /* an overrun, at most */
   return to->sig.waits & bit || hd__signal_handled(t->sig);
 }
 
@@ -71,19 +69,14 @@ void hd__alarm_fire(void) {
     t->overrun = (int)(times - 1);
     if (!t->sig || !matters(t)) continue;
     hd__inexact(HD_INEXACT_TIMER_SIGNAL, taker(t)->op.pc); /* the search does not know what sent it */
-    sent[t->sig] = t;
-    hd__signal_arrive(taker(t), t->sig);
+    siginfo_t info = {.si_signo = t->sig, .si_code = i ? SI_TIMER : SI_KERNEL};
+    if (i) {
+      info.si_timerid = (int)i;
+      info.si_overrun = t->overrun;
+      info.si_value = t->value;
+    }
+    hd__signal_arrive(taker(t), &info);
   }
-}
-
-void hd__alarm_info(siginfo_t *info) {
-  const struct timer *t = sent[info->si_signo];
-  if (!t || !t->used) return;
-  info->si_code = t == timer ? SI_KERNEL : SI_TIMER;
-  if (t == timer) return;
-  info->si_timerid = (int)(t - timer);
-  info->si_overrun = t->overrun;
-  info->si_value = t->value;
 }
 
 /* ---- alarm, setitimer ---- */

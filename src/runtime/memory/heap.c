@@ -31,11 +31,15 @@ struct header {
   uint32_t size; /* low 32 bits; large blocks: see chunk.size */
   uint32_t alloc_site;
   uint32_t free_site;
-  uint16_t off; /* user address - block, in units of 16 */
+  uint16_t off; /* user address - block, in units of 16, and the bits below */
   uint8_t thread_lo;
   uint8_t state;
 };
 enum { B_NONE = 0, B_LIVE = 0xa1, B_FREED = 0xf3 };
+#define OFF_MASK 0x3fff
+#define SEEN 0x4000  /* an atomic operation found a pointer to it */
+#define AGAIN 0x8000 /* an ordinary malloc might have returned the address of a freed block that was SEEN */
+static uint64_t freed_seen; /* classes of which such a block was freed in this execution */
 
 struct chunk {
   uint32_t stride; /* 0: unused; 1: large */
@@ -137,7 +141,7 @@ static struct header *header_of(uint64_t addr, struct chunk **out) {
   return (struct header *)(chunk_addr(c) + i * ch->stride);
 }
 
-static uint64_t user_of(const struct header *h) { return (uint64_t)h + (uint64_t)h->off * 16; }
+static uint64_t user_of(const struct header *h) { return (uint64_t)h + (uint64_t)(h->off & OFF_MASK) * 16; }
 static uint64_t size_of(const struct header *h, const struct chunk *c) {
   return c->stride == 1 ? c->size : h->size;
 }
@@ -191,6 +195,8 @@ void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
   uint64_t user = ((uint64_t)h + sizeof *h + align - 1) & ~(align - 1);
   *h = (struct header){(uint32_t)size,         0,     0, (uint16_t)((user - (uint64_t)h) >> 4),
                        t ? (uint8_t)t->id : 0, B_LIVE};
+  if (HD_UNLIKELY(freed_seen) && need <= stride_of[NSTRIDES - 1] && (freed_seen >> class_of(need) & 1))
+    h->off |= AGAIN;
   if (HD_UNLIKELY(hot.detail) && t) h->alloc_site = (uint32_t)hd__site_here(pc);
   return (void *)user;
 }
@@ -231,9 +237,10 @@ void hd__heap_free(void *ptr, uint64_t pc) {
     if (HD_UNLIKELY(hot.detail)) h->free_site = (uint32_t)hd__site_here(pc);
   }
   h->state = B_FREED;
+  if ((h->off & SEEN) && c->stride > 1) freed_seen |= 1ull << class_of(c->stride);
   hd__live = (struct hd_live){0, 0};
   unsigned s = c->slot;
-  if (c->stride > 1 && s == slot_of(hot.active ? rt.cur : NULL) && h->off == 1) {
+  if (c->stride > 1 && s == slot_of(hot.active ? rt.cur : NULL) && (h->off & OFF_MASK) == 1) {
     unsigned cls = class_of(c->stride);
     struct slot *sl = &slots[s];
     *(struct header **)p = NULL;
@@ -274,6 +281,14 @@ void hd__bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags,
   hd__finding_done(f, false);
 }
 
+void hd__heap_seen(uint64_t p, uint64_t pc) {
+  struct chunk *c;
+  struct header *h = header_of(p, &c);
+  if (!h || h->state != B_LIVE || user_of(h) != p) return;
+  if (h->off & AGAIN) hd__inexact(HD_INEXACT_HEAP_REUSE, pc);
+  h->off |= SEEN;
+}
+
 struct hd_live hd__live;
 
 void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
@@ -310,6 +325,7 @@ void hd__heap_mark(void) {
 }
 
 void hd__heap_restore(void) {
+  freed_seen = 0;
   hd__live = (struct hd_live){0, 0};
   hd__before_restore();
   for (uint32_t i = mark.nchunks; i < nlog; i++) {

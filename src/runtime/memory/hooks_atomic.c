@@ -102,9 +102,16 @@ static void before_store(uint64_t addr, uint64_t n, int mo, bool rmw) {
   }
 }
 
+/* A pointer to a block in memory that is accessed atomically may be compared with another (ABA). */
+static inline void look_for_pointer(uint64_t a, uint64_t n, uint64_t pc) {
+  if (n == 8 && HD_UNLIKELY(hd__heap_owns(*(const uint64_t *)a)) && rt.nunjoined)
+    hd__heap_seen(*(const uint64_t *)a, pc);
+}
+
 void hd__atomic_load(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
   if (!hd__spin_check(a, HD_SPIN_READS, pc)) hd__access_slow(a, n, with_order(HD_A_ATOMIC, mo), pc);
+  look_for_pointer(a, n, pc);
   after_load(a, n, order(mo));
   HD_SPIN_LEAVE();
 }
@@ -117,6 +124,7 @@ void hd__atomic_store(uint64_t a, uint64_t n, int mo, uint64_t pc) {
 
 static void rmw(uint64_t a, uint64_t n, unsigned flags, int mo, uint64_t pc) {
   hd__access_slow(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | flags, mo), pc);
+  look_for_pointer(a, n, pc);
   after_load(a, n, order(mo));
   before_store(a, n, order(mo), true);
 }
@@ -143,6 +151,7 @@ void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fa
   struct hd_cas cas = {(const void *)a, expected, (unsigned)n, (uint8_t)model_order(fail_mo)};
   if (hd__spin_check(a, HD_SPIN_UPDATES, pc) && !hd__cas_wins(&cas)) return;
   hd__access_cas(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE | HD_A_RMW | HD_A_CAS, mo), pc, &cas);
+  look_for_pointer(a, n, pc);
   bool wins = hd__cas_wins(&cas);
   after_load(a, n, order(wins ? mo : fail_mo));
   if (wins) before_store(a, n, order(mo), true);

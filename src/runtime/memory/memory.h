@@ -104,6 +104,8 @@ void *hd__heap_alloc(size_t size, size_t align, uint64_t pc);
 extern bool hd__heap_fresh; /* the block allocated last is all zero */
 void hd__heap_free(void *p, uint64_t pc);
 size_t hd__heap_size(void *p);
+/* An atomic operation finds the pointer p somewhere. */
+void hd__heap_seen(uint64_t p, uint64_t pc);
 bool hd__heap_block(uint64_t addr, struct hd_block *b);
 /* Marks the state that hd__heap_restore returns to. */
 void hd__heap_mark(void);

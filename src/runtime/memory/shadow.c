@@ -25,6 +25,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -218,6 +219,51 @@ static void find_conflict(struct hd_cell *c, unsigned mask, unsigned flags, stru
   }
 }
 
+/* ---- signal handlers ---- */
+
+/* A granule that a handler of the thread accessed. */
+struct hd_footprint {
+  uint64_t granule;
+  bool wrote;
+  struct hd_footprint *next;
+};
+
+/* Whether the running thread itself has accessed the granule, at least one of the two accesses being a write. */
+static bool accessed_before(struct hd_cell *c, unsigned flags) {
+  if (inflated(c)) {
+    struct list *l = list_of(c);
+    for (uint32_t i = 0; i < l->n; i++)
+      if (l->a[i].thread == rt.cur->id && ((l->a[i].flags | flags) & HD_A_WRITE)) return true;
+    return false;
+  }
+  return (valid(c->w) && hd__segment_thread((uint32_t)(c->w >> 32)) == rt.cur->id) ||
+         ((flags & HD_A_WRITE) && valid(c->r) && hd__segment_thread((uint32_t)(c->r >> 32)) == rt.cur->id);
+}
+
+/* The running thread has run handlers. What they and the code they interrupt both access becomes visible: the handler may
+ * have run before or after any of these accesses. */
+static __attribute__((noinline, cold)) void look_at_handlers(uint64_t addr, uint64_t end, unsigned flags) {
+  struct hd_thread *t = rt.cur;
+  for (uint64_t g = addr & ~7ull; g < end; g += 8) {
+    struct hd_footprint *p = t->sig.touched;
+    while (p && p->granule != g) p = p->next;
+    bool clash =
+        t->sig.handling ? accessed_before(hd__cell(g), flags) : p && (p->wrote || (flags & HD_A_WRITE));
+    if (clash) {
+      inflate(hd__cell(g));
+      make_visible(hd__cell(g), g);
+    }
+    if (!t->sig.handling) continue;
+    if (!p) {
+      p = hd_arena_get(&rt.arena, sizeof *p);
+      HD_BUG_ON(!p);
+      *p = (struct hd_footprint){g, false, t->sig.touched};
+      t->sig.touched = p;
+    }
+    p->wrote |= flags & HD_A_WRITE;
+  }
+}
+
 /* ---- coverage ---- */
 
 /* Notes the earlier accesses of other threads that this one conflicts with. pre: hot.cover. */
@@ -381,7 +427,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
   struct hd_cell *c = hd__cell(addr);
   uint64_t mask = ((1ull << size) - 1) << (addr & 7), word = hot.tag | mask;
   if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c) || HD_DETAIL_OR_COVER || rt.cur->ignore ||
-                  rt.cur->spin.armed || rt.cur->cancel.anywhere))
+                  rt.cur->spin.armed || rt.cur->cancel.anywhere || rt.cur->sig.ran))
     return false;
   c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
   bool w = valid(c->w), r = valid(c->r);
@@ -443,10 +489,12 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   if (HD_UNLIKELY(rt.cur->ignore)) flags |= HD_A_SILENT;
   if (HD_UNLIKELY(rt.cur->cancel.anywhere) && (flags & HD_A_WRITE)) hd__cancel_write(addr, size, pc);
   if (check) hd__block_check(addr, size, flags, pc);
+  if (HD_UNLIKELY(rt.cur->sig.ran)) look_at_handlers(addr, end, flags);
   if (HD_UNLIKELY(mode == HD_SPIN_SEEN)) {
     point = true;
   } else if (rt.nunjoined && hd__shadow_visible(addr, size)) {
     point = true;
+    hd__take_signals();
     rt.cur->op = (struct hd_op){.kind = (uint8_t)op_of(flags),
                                 .thread = rt.cur->id,
                                 .size = (uint32_t)size,

@@ -137,8 +137,7 @@ void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc) {
   hd__step_or_cancel();
 }
 
-/* Removes the thread from the wait it is in. */
-static void wake_up(struct hd_thread *t) {
+void hd__leave_wait(struct hd_thread *t) {
   struct hd_obj *o = t->wait.at;
   hd__deadline_clear(t);
   t->timer.expired = false;
@@ -147,6 +146,10 @@ static void wake_up(struct hd_thread *t) {
   else if (o)
     hd__unpend(o, t);
   rt.guard[t->id] = NULL;
+}
+
+static void wake_up(struct hd_thread *t) {
+  hd__leave_wait(t);
   t->op = (struct hd_op){.kind = HD_OP_CANCELLED, .thread = t->id, .object = t->id, .pc = t->op.pc};
   t->cancel.taken = true;
   hd__enable(t);

@@ -10,6 +10,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/wrap/wrap.h"
 
 /* The thread no longer waits for the condition: now it waits for its mutex. */
@@ -98,8 +99,13 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   } else {
     if (at && !spurious) hd__deadline_set(t, clock, at);
     if (hd__step_cancel()) cancel_wait(m, count, pc);
-    if (t->op.kind == HD_OP_CTIMEOUT)
+    if (hd__interrupted()) { /* a handler ran: it may return, as if woken (POSIX) */
+      hd__disable(t);
+      to_mutex(t);
+      hd__step();
+    } else if (t->op.kind == HD_OP_CTIMEOUT) {
       early = leave_queue(o, t); /* its time came together with another one's */
+    }
   }
   hd__deadline_clear(t);
   bool late = t->timer.expired;

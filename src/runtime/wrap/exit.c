@@ -63,6 +63,8 @@ _Noreturn static void finish(void) {
   hd__end(HD_RUN_EXIT);
 }
 
+bool hd__exit_handled(void) { return nhandlers || has_fini; }
+
 static void last_handler(void *unused) {
   (void)unused;
   if (!hot.active) return;
@@ -80,7 +82,7 @@ _Noreturn void hd__program_exit(int status) {
     t->exit.begun = true;
     hd__run_tls_dtors(t); /* not those of keys, which run at the end of a thread, not of the process */
   }
-  if (nhandlers || has_fini) {
+  if (hd__exit_handled()) {
     real_exit(status);
     __builtin_unreachable();
   }

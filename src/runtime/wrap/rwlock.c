@@ -65,11 +65,14 @@ static void refresh(struct hd_obj *o, pthread_rwlock_t *l) { enable_if(o, can(l,
 
 static struct hd_obj *gate_of(pthread_rwlock_t *l) { return hd__obj((uint64_t)l + 1, HD_OBJ_RWLOCK); }
 
-/* Requests an operation that enters the gate, or the lock: returns true when its time was over. */
-static bool request(struct hd_obj *o, bool write, bool can_now, const struct hd_until *until, uint64_t pc) {
-  if (!until) return hd__request(o, write ? HD_OP_WRLOCK : HD_OP_RDLOCK, can_now, NULL, pc);
-  return hd__request(o, write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK, can_now, until, pc);
+static unsigned kind_of(bool write, bool timed) {
+  if (timed) return write ? HD_OP_TIMEDWRLOCK : HD_OP_TIMEDRDLOCK;
+  return write ? HD_OP_WRLOCK : HD_OP_RDLOCK;
 }
+
+/* Requests an operation that enters the gate, or the lock: true when its time was over. A macro, since `can_now` is asked
+ * again after a handler. */
+#define request(o, write, can_now, until, pc) hd__request(o, kind_of(write, until), can_now, until, pc)
 
 static bool gate_free(const struct hd_obj *g, bool write) {
   return g->owner == HD_NOBODY && !(write && g->count);

@@ -15,6 +15,8 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/core/finding.h"
 #include "runtime/wrap/wrap.h"
 
 /* libc's layout: the value, waiters (unused here), and two words; initialisation writes the first of them. */
@@ -60,6 +62,11 @@ static void take(struct hd_obj *o, sem_t *s) {
   hd__acquire(&o->vc);
 }
 
+/* What a child posts counts only when no thread can run, so that a schedule means the same again. */
+static bool can(sem_t *s) {
+  return of(s)->value && !(hd__children_any() && hd__snapshot_shared((uint64_t)s));
+}
+
 static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
   hd__test_cancel();
   struct hd_obj *o = touch(s, pc);
@@ -69,10 +76,13 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
     hd__point_cancel(HD_OP_SEMTRYWAIT, (uint64_t)s, pc);
     late = hd__early(!of(s)->value, until->clock, until->at);
     if (late) hd__spin_read((uint64_t)s, sizeof of(s)->value);
-  } else if (until)
-    late = hd__request_cancel(o, HD_OP_SEMTIMED, of(s)->value, until, pc) && !of(s)->value;
-  else
-    late = hd__request_cancel(o, HD_OP_SEMWAIT, of(s)->value, NULL, pc);
+  } else {
+    enum hd_requested how;
+    do how = hd__request_cancel(o, until ? HD_OP_SEMTIMED : HD_OP_SEMWAIT, can(s), until, pc);
+    while (how == HD_INTERRUPTED && rt.cur->sig.restarts);
+    if (how == HD_INTERRUPTED) return fail(EINTR);
+    late = how == HD_LATE && !of(s)->value;
+  }
   event(s, late ? HD_EV_FAILED : 0);
   if (late) return fail(ETIMEDOUT);
   take(o, s);
@@ -98,6 +108,30 @@ static int try(sem_t *s, uint64_t pc) {
   return 0;
 }
 
+/* ---- semaphores in memory that a child shares ---- */
+
+/* The semaphore that the thread waits for, if a child could post it. */
+static sem_t *shared_by(const struct hd_thread *t) {
+  bool waits = t->state == HD_T_BLOCKED && hd_op_object(t->op.kind) == HD_OBJ_SEM;
+  return waits && hd__snapshot_shared(t->op.object) ? (sem_t *)t->op.object : NULL;
+}
+
+bool hd__sems_shared(void) {
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (shared_by(&rt.thread[i])) return true;
+  return false;
+}
+
+bool hd__sems_update(void) {
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    sem_t *s = shared_by(&rt.thread[i]);
+    if (!s || !of(s)->value) continue;
+    hd__inexact(HD_INEXACT_OUTSIDE, rt.thread[i].op.pc);
+    hd__enable(&rt.thread[i]);
+  }
+  return rt.nenabled;
+}
+
 static int post(sem_t *s, uint64_t pc) {
   struct hd_obj *o = touch(s, pc);
   hd__point_open(HD_OP_SEMPOST, (uint64_t)s, 0, pc);
@@ -107,6 +141,8 @@ static int post(sem_t *s, uint64_t pc) {
   hd_vc_join(&rt.arena, &o->vc, &rt.cur->vc);
   hd__new_segment(rt.cur);
   if (of(s)->value == 1) refresh(o, s);
+  if (hd__children_any() && hd__snapshot_shared((uint64_t)s)) /* a child may wait for it */
+    hd_sys6(SYS_futex, (long)s, 1 /* FUTEX_WAKE */, 1, 0, 0, 0);
   return 0;
 }
 

@@ -1,225 +1,346 @@
-/* signal.c: signals sent to a thread, masks, and waiting for signals. Runs in the tested process.
+/* signal.c: sending signals, pending ones, and their handlers. Runs in the tested process.
  *
- * One kernel thread runs everything, so masks and signals between threads are kept here. A thread handles a signal
- * that pthread_kill sent to it before its next operation on anything shared (if it waits, when its wait is over;
- * calls do not return EINTR). A masked signal stays pending until the thread unmasks it or waits for it. A signal
- * that would kill the process is a finding at once. */
+ * One kernel thread runs everything, so masks, handlers and pending signals are kept here; the kernel never sees a signal
+ * that the program sends to itself. signal_wait.c has the calls that wait for signals, kernel/signals.c the dispositions.
+ *
+ * Invariants
+ *  1. A thread handles a signal that was sent to it before its next operation on anything shared. If it is blocked in a wait
+ *     during which handlers may run (T(HANDLES) in ops.def), the operation that sends the signal puts a HANDLE in the place of
+ *     what the thread waits for; afterwards the thread waits again, or its call returns EINTR.
+ *  2. A signal to the process goes to one of the threads that do not mask it or that wait for it; which one is a choice. If
+ *     there is none it is pending for the process, and the first thread that unmasks it or waits for it takes it.
+ *  3. Real-time signals queue; of the others one is pending at most. The lowest number comes first.
+ *  4. Memory that a handler and the code it interrupts both access becomes visible (memory/shadow.c), so that signals are taken
+ *     at each of these accesses. */
 #include <errno.h>
+#include <unistd.h>
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
+#include "runtime/core/state.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/signal.h"
 #include "runtime/wrap/wrap.h"
 
-static uint64_t bits_of(const sigset_t *set) { return *(const uint64_t *)set; }
+static struct hd_signals process; /* pending for all threads */
+static uint32_t process_epoch;
+uint64_t hd__signal_word[HD_MAX_THREADS];
+
 static uint64_t bit(int sig) { return 1ull << (sig - 1); }
 
+struct hd_signals *hd__process_signals(void) {
+  if (process_epoch != rt.epoch) process = (struct hd_signals){0};
+  process_epoch = rt.epoch;
+  return &process;
+}
+
+void hd__signal_show(void) {
+  uint64_t shared = hd__process_signals()->set;
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    hd__signal_word[i] = (rt.thread[i].sig.pending.set | shared) & rt.thread[i].sig.mask;
+}
+
+static void put(struct hd_signals *s, const siginfo_t *info, bool anyone) {
+  int sig = info->si_signo;
+  struct hd_signal **end = &s->first;
+  if (sig < 32 && (s->set & bit(sig))) return; /* invariant 3 */
+  while (*end) end = &(*end)->next;
+  *end = hd_arena_get(&rt.arena, sizeof **end);
+  HD_BUG_ON(!*end);
+  **end = (struct hd_signal){.info = *info, .anyone = anyone};
+  s->set |= bit(sig);
+}
+
+bool hd__signal_take(struct hd_signals *s, uint64_t of, siginfo_t *out) {
+  if (!(s->set & of)) return false;
+  int sig = __builtin_ctzll(s->set & of) + 1;
+  struct hd_signal **p = &s->first;
+  bool found = false, more = false;
+  while (*p) {
+    if ((*p)->info.si_signo != sig || found) {
+      more |= (*p)->info.si_signo == sig;
+      p = &(*p)->next;
+      continue;
+    }
+    *out = (*p)->info;
+    *p = (*p)->next;
+    found = true;
+  }
+  if (!more) s->set &= ~bit(sig);
+  return found;
+}
+
+/* ---- handlers ---- */
+
 bool hd__signal_handled(int sig) {
-  struct sigaction a;
-  return sigaction(sig, NULL, &a) == 0 && a.sa_handler != SIG_IGN && a.sa_handler != SIG_DFL;
+  const struct sigaction *a = hd__disposition(sig);
+  return a->sa_handler != SIG_IGN && a->sa_handler != SIG_DFL;
 }
 
-struct hd_thread *hd__signal_taker(int sig) {
-  for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].state != HD_T_DONE && (rt.thread[i].sig.waits & bit(sig))) return &rt.thread[i];
-  if (rt.cur->state != HD_T_DONE && !(rt.cur->sig.mask & bit(sig))) return rt.cur;
-  for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].state != HD_T_DONE && !(rt.thread[i].sig.mask & bit(sig))) return &rt.thread[i];
-  return rt.cur;
-}
-
-static void run_handler(int sig) {
+static void run_handler(const siginfo_t *info) {
   struct hd_thread *t = rt.cur;
-  struct sigaction a;
-  int saved = errno;
-  if (sigaction(sig, NULL, &a) || a.sa_handler == SIG_IGN) return;
+  int saved = errno, sig = info->si_signo;
+  if (rt.nunjoined) {
+    if (hd__disposition(sig)->sa_flags & (int)SA_RESETHAND)
+      hd__change(HD_STATE_HANDLER, (uint32_t)sig, t->op.pc);
+    else
+      hd__lookup(HD_STATE_HANDLER, (uint32_t)sig, t->op.pc);
+  }
+  struct sigaction a = *hd__disposition(sig);
+  if (a.sa_handler == SIG_IGN) return;
   if (a.sa_handler == SIG_DFL) {
     hd__self_signal(sig, t->op.pc);
     return;
   }
-  t->sig.ran++;
+  if (a.sa_flags & (int)SA_RESETHAND) hd__disposition_reset(sig);
   uint64_t mask = t->sig.mask;
-  t->sig.mask |= bits_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
+  t->sig.ran++;
+  t->sig.handling++;
+  if (!(a.sa_flags & SA_RESTART)) t->sig.restarts = false;
+  t->sig.mask |= hd__signal_bits(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
+  hd__new_segment(t); /* invariant 4: the fast path must not hide what the handler accesses */
   if (a.sa_flags & SA_SIGINFO) {
-    siginfo_t info = {.si_signo = sig, .si_code = SI_TKILL};
-    hd__alarm_info(&info);
+    siginfo_t copy = *info;
     ucontext_t context = {0};
-    a.sa_sigaction(sig, &info, &context);
+    hd_sig_fill(&context, t->op.pc, (uint64_t)__builtin_frame_address(0));
+    hd__copy(&context.uc_sigmask, &mask, sizeof mask);
+    context.uc_stack = t->sig.alt;
+    a.sa_sigaction(sig, &copy, &context);
+    hd__copy(&mask, &context.uc_sigmask, sizeof mask); /* a handler may change it there */
   } else {
     a.sa_handler(sig);
   }
+  hd__new_segment(t);
+  t->sig.handling--;
   t->sig.mask = mask;
   errno = saved;
 }
 
 void hd__signals_deliver(void) {
   struct hd_thread *t = rt.cur;
-  uint64_t now, sp = hot.sp, regs[6]; /* the program's state at the hook that led here, for spin.c */
+  uint64_t sp = hot.sp, regs[6]; /* the program's state at the hook that led here, for spin.c */
+  struct hd_op op = t->op;
+  void *context = t->sys.context; /* of the call that is interrupted; a handler makes calls of its own */
+  bool point = t->sys.point, done = t->sys.done;
+  siginfo_t info;
   hd__copy(regs, hot.regs, sizeof regs);
-  hd__acquire(&t->sig.vc);
-  while ((now = t->sig.pending & ~t->sig.mask)) {
-    int sig = __builtin_ctzll(now) + 1;
-    t->sig.pending &= ~bit(sig);
-    run_handler(sig);
+  t->sys.context = NULL;
+  for (;;) {
+    if (hd__signal_take(&t->sig.pending, ~t->sig.mask, &info))
+      hd__acquire(&t->sig.vc);
+    else if (hd__signal_take(hd__process_signals(), ~t->sig.mask, &info))
+      hd__acquire(&process.vc);
+    else
+      break;
+    hd__signal_show();
+    run_handler(&info);
   }
+  t->op = op;
+  t->sys.context = context;
+  t->sys.point = point;
+  t->sys.done = done;
   hot.sp = sp;
   hd__copy(hot.regs, regs, sizeof regs);
 }
 
-int hd__signal_send(struct hd_thread *t, int sig, uint64_t pc) {
-  if (!t || t->join.done) return ESRCH;
+bool hd__interrupted(void) {
+  struct hd_thread *t = rt.cur;
+  if (HD_LIKELY(!t->sig.taken)) return false;
+  t->sig.taken = false;
+  t->sig.restarts = true;
+  struct hd_op op = t->cancel.op;
+  hd__event(0);
+  hd__signals_deliver();
+  t->op = op;
+  return true;
+}
+
+/* ---- sending ---- */
+
+static bool alive(const struct hd_thread *t) { return t->state == HD_T_READY || t->state == HD_T_BLOCKED; }
+
+static bool takes(const struct hd_thread *t, int sig) {
+  return alive(t) && ((t->sig.waits & bit(sig)) || !(t->sig.mask & bit(sig)));
+}
+
+static unsigned takers(int sig) {
+  unsigned n = 0;
+  for (unsigned i = 0; i < rt.nthreads; i++) n += takes(&rt.thread[i], sig);
+  return n;
+}
+
+static struct hd_thread *taker(int sig, unsigned k) {
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (takes(&rt.thread[i], sig) && !k--) return &rt.thread[i];
+  return NULL;
+}
+
+struct hd_thread *hd__signal_taker(int sig) {
+  return taker(sig, 0);
+}
+
+/* How the signal lets the thread go on, if it is blocked. */
+enum { STAYS, GOES_ON, HANDLES };
+
+static unsigned effect_on(const struct hd_thread *t, int sig) {
+  if (t->state != HD_T_BLOCKED) return STAYS;
+  if (t->sig.waits & bit(sig)) return GOES_ON;
+  if (t->sig.mask & bit(sig) || !hd__signal_handled(sig)) return STAYS;
+  if (t->spin.waiting) return GOES_ON; /* only the runtime blocks a spin loop: it would take the signal */
+  return hd_op_is(t->op.kind, HD_TRAIT_HANDLES) && !t->sys.done ? HANDLES : STAYS;
+}
+
+/* The signal is pending for the thread, or for the process (NULL). */
+static void arrive(struct hd_thread *t, const siginfo_t *info, bool anyone, unsigned effect) {
+  put(t ? &t->sig.pending : hd__process_signals(), info, anyone);
+  hd__signal_show();
+  if (effect == GOES_ON) hd__enable(t);
+  if (effect == HANDLES) {
+    hd__leave_wait(t);
+    t->op = (struct hd_op){.kind = HD_OP_HANDLE, .thread = t->id, .object = t->id, .pc = t->op.pc};
+    t->sig.taken = true;
+    hd__enable(t);
+  }
+}
+
+/* Whether it has no effect on those who do not mask it. */
+static bool ignored(int sig) {
+  const struct sigaction *a = hd__disposition(sig);
+  return a->sa_handler == SIG_IGN || (a->sa_handler == SIG_DFL && hd__default_ignores(sig));
+}
+
+static void send_to_self(const siginfo_t *info, bool anyone) {
+  struct hd_thread *t = rt.cur;
+  if (ignored(info->si_signo) && !(t->sig.mask & bit(info->si_signo))) return;
+  put(anyone ? hd__process_signals() : &t->sig.pending, info, anyone);
+  hd__signal_show();
+  hd__signals_deliver();
+}
+
+int hd__signal_send(struct hd_thread *t, const siginfo_t *info, uint64_t pc) {
+  int sig = info->si_signo;
+  bool anyone = !t;
+  if (t && t->join.done) return ESRCH;
   if (sig < 0 || sig > 64) return EINVAL;
   if (!sig) return 0;
-  hd__point_open(HD_OP_KILL, t->id, 0, pc);
-  /* Only the runtime blocks a spin loop: it would take the signal. */
-  bool waits =
-      t->state == HD_T_BLOCKED && (t->sig.waits & bit(sig) || (t->spin.waiting && !(t->sig.mask & bit(sig))));
-  rt.cur->op.wake.thread = waits ? t->id + 1u : 0;
+  if (t == rt.cur || !rt.nunjoined) {
+    rt.cur->op.pc = pc;
+    send_to_self(info, anyone);
+    return 0;
+  }
+  hd__point_open(HD_OP_KILL, t ? t->id : rt.cur->id, 0, pc);
+  struct hd_thread *me = rt.cur;
+  if (anyone) {
+    unsigned n = takers(sig);
+    t = n ? taker(sig, hd__choose(n)) : NULL;
+    if (t) me->op.object = t->id;
+  }
+  unsigned effect = t ? effect_on(t, sig) : STAYS;
+  me->op.cancel.thread = effect != STAYS ? t->id + 1u : 0;
+  me->op.cancel.instead = NULL;
+  me->op.cancel.could = 0;
+  if (effect == HANDLES) {
+    t->cancel.op = t->op;
+    me->op.cancel.instead = &t->cancel.op;
+  }
   hd__event(0);
-  if (t->state == HD_T_DONE) return 0;
-  if (!((t->sig.waits | t->sig.mask) & bit(sig))) hd__self_signal(sig, pc);
-  t->sig.pending |= bit(sig);
-  hd_vc_join(&rt.arena, &t->sig.vc, &rt.cur->vc); /* the receiver is ordered after what the sender has done */
-  hd__new_segment(rt.cur);
-  if (waits) hd__enable(t);
-  if (t == rt.cur) hd__signals_deliver();
+  if (t && !alive(t)) return 0;
+  bool masked = !t || ((t->sig.mask | t->sig.waits) & bit(sig));
+  if (!masked) hd__self_signal(sig, pc);
+  if (!masked && ignored(sig)) return 0;
+  hd_vc_join(&rt.arena, t ? &t->sig.vc : &hd__process_signals()->vc,
+             &me->vc); /* what the sender has done comes first */
+  hd__new_segment(me);
+  arrive(t, info, anyone, effect);
+  if (t == me) hd__signals_deliver();
   return 0;
+}
+
+void hd__signal_arrive(struct hd_thread *t, const siginfo_t *info) {
+  arrive(t, info, true, t ? effect_on(t, info->si_signo) : STAYS);
+}
+
+/* What was sent to the process goes to another thread. */
+void hd__signals_leave(void) {
+  struct hd_thread *me = rt.cur;
+  for (const struct hd_signal *s = me->sig.pending.first; s; s = s->next)
+    if (s->anyone) {
+      struct hd_thread *t = hd__signal_taker(s->info.si_signo);
+      hd_vc_join(&rt.arena, t ? &t->sig.vc : &hd__process_signals()->vc, &me->sig.vc);
+      hd__signal_arrive(t, &s->info);
+    }
+}
+
+siginfo_t hd__signal_info(int sig, int code) {
+  siginfo_t i = {.si_signo = sig, .si_code = code};
+  i.si_pid = (pid_t)hd__pid();
+  i.si_uid = (uid_t)hd_sys3(SYS_getuid, 0, 0, 0);
+  return i;
 }
 
 HD_EXPORT int pthread_kill(pthread_t th, int sig) {
-  return hot.active ? hd__signal_send(hd__thread_find(th), sig, HD_CALLER) : real_pthread_kill(th, sig);
+  if (!hot.active) return real_pthread_kill(th, sig);
+  struct hd_thread *t = hd__thread_find(th);
+  siginfo_t info = hd__signal_info(sig, SI_TKILL);
+  return t ? hd__signal_send(t, &info, HD_CALLER) : ESRCH;
 }
 
-static int change_mask(int how, const sigset_t *set, sigset_t *old) {
-  struct hd_thread *t = rt.cur;
-  if (old) {
-    sigemptyset(old);
-    *(uint64_t *)old = t->sig.mask;
-  }
-  if (!set) return 0;
-  switch (how) {
-    case SIG_BLOCK: t->sig.mask |= bits_of(set); break;
-    case SIG_UNBLOCK: t->sig.mask &= ~bits_of(set); break;
-    case SIG_SETMASK: t->sig.mask = bits_of(set); break;
-    default: return EINVAL;
-  }
-  t->sig.mask &= ~(bit(SIGKILL) | bit(SIGSTOP));
-  hd__signals_deliver();
-  return 0;
+HD_EXPORT int pthread_sigqueue(pthread_t th, int sig, const union sigval value) {
+  if (!hot.active) return real_pthread_sigqueue(th, sig, value);
+  struct hd_thread *t = hd__thread_find(th);
+  siginfo_t info = hd__signal_info(sig, SI_QUEUE);
+  info.si_value = value;
+  return t ? hd__signal_send(t, &info, HD_CALLER) : ESRCH;
 }
 
-HD_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
-  return hot.active ? change_mask(how, set, old) : real_pthread_sigmask(how, set, old);
-}
-
-HD_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old) {
-  if (!hot.active) return real_sigprocmask(how, set, old);
-  int e = change_mask(how, set, old);
+HD_EXPORT int raise(int sig) {
+  if (!hot.active) return real_raise(sig);
+  siginfo_t info = hd__signal_info(sig, SI_TKILL);
+  int e = sig < 1 || sig > 64 ? EINVAL : hd__signal_send(rt.cur, &info, HD_CALLER);
   if (!e) return 0;
   errno = e;
   return -1;
 }
 
-HD_EXPORT int sigpending(sigset_t *set) {
-  if (!hot.active) return real_sigpending(set);
-  sigemptyset(set);
-  *(uint64_t *)set = rt.cur->sig.pending & rt.cur->sig.mask;
-  return 0;
-}
+/* ---- masks ---- */
 
-/* Returns the signal, or 0 when the time was over. */
-static int wait_for(const sigset_t *set, const struct timespec *limit, uint64_t pc) {
+/* Which signals a thread masks decides who takes them. */
+static int change_mask(int how, const sigset_t *set, sigset_t *old, uint64_t pc) {
   struct hd_thread *t = rt.cur;
-  uint64_t ns =
-      limit && limit->tv_sec >= 0 ? (uint64_t)limit->tv_sec * 1000000000ull + (uint64_t)limit->tv_nsec : 0;
-  bool look = limit && (!ns || hd__any_time(pc)); /* without waiting */
-  hd__test_cancel();
-  t->op = (struct hd_op){
-      .kind = look ? HD_OP_SIGPOLL : HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
-  t->sig.waits = bits_of(set);
-  if (limit && !look) hd__deadline_in(t, ns);
-  if (!look && !(t->sig.pending & t->sig.waits)) hd__disable(t);
-  bool cancelled = hd__step_cancel();
-  hd__deadline_clear(t);
-  t->sig.waits = 0;
-  if (cancelled) hd__cancel();
-  bool late = (look || t->timer.expired) && !(t->sig.pending & bits_of(set));
-  t->timer.expired = false;
-  hd__event(late ? HD_EV_FAILED : 0);
-  if (look && late && ns) hd__early_in(ns);
-  uint64_t got = t->sig.pending & bits_of(set);
-  if (!got) return 0;
-  int sig = __builtin_ctzll(got) + 1;
-  hd__acquire(&t->sig.vc);
-  t->sig.pending &= ~bit(sig);
-  return sig;
-}
-
-void hd__signal_arrive(struct hd_thread *t, int sig) {
-  t->sig.pending |= bit(sig);
-  if (t->state == HD_T_BLOCKED && (t->sig.waits & bit(sig) || (t->spin.waiting && !(t->sig.mask & bit(sig)))))
-    hd__enable(t);
-}
-
-void hd__signals_stuck(void) {
-  for (unsigned i = 0; i < rt.nthreads; i++) {
-    struct hd_thread *t = &rt.thread[i];
-    uint64_t ready = t->sig.pending & ~t->sig.mask;
-    for (int sig = 1; t->state == HD_T_BLOCKED && sig <= 64; sig++)
-      if (ready & bit(sig) && hd__signal_handled(sig)) {
-        rt.cur = t;
-        hd__unsupported("a signal handler that must run while its thread waits", t->op.pc);
-      }
+  uint64_t mask = t->sig.mask, bits = set ? hd__signal_bits(set) : 0;
+  if (old) {
+    sigemptyset(old);
+    *(uint64_t *)old = mask;
   }
-}
-
-/* The mask applies to the wait, and to the handlers that end it. */
-long hd__signal_suspend(const sigset_t *mask, uint64_t pc) {
-  struct hd_thread *t = rt.cur;
-  uint64_t before = t->sig.mask, during = mask ? bits_of(mask) : before;
-  unsigned ran = t->sig.ran;
-  while (t->sig.ran == ran) { /* an ignored signal does not end the wait */
-    t->op = (struct hd_op){.kind = HD_OP_SIGWAIT, .thread = t->id, .object = t->id, .pc = pc};
-    t->sig.waits = ~during;
-    if (!(t->sig.pending & t->sig.waits)) hd__disable(t);
-    bool cancelled = hd__step_cancel();
-    t->sig.waits = 0;
-    if (cancelled) hd__cancel();
-    hd__event(0);
-    t->sig.mask = during;
-    hd__signals_deliver();
-    t->sig.mask = before;
+  if (!set) return 0;
+  switch (how) {
+    case SIG_BLOCK: mask |= bits; break;
+    case SIG_UNBLOCK: mask &= ~bits; break;
+    case SIG_SETMASK: mask = bits; break;
+    default: return EINVAL;
   }
+  mask &= ~(bit(SIGKILL) | bit(SIGSTOP));
+  if (rt.nunjoined && (t->sig.mask & ~mask))
+    hd__change(HD_STATE_SIGNALS, 0, pc); /* it may take what is pending for the process */
+  else if (rt.nunjoined && mask != t->sig.mask)
+    hd__lookup(HD_STATE_SIGNALS, t->id + 1u, pc);
+  t->sig.mask = mask;
+  if (hd__children_any()) hd__signals_expect();
+  hd__signal_show();
   hd__signals_deliver();
-  return -EINTR;
-}
-
-HD_EXPORT int sigwait(const sigset_t *set, int *sig) {
-  if (!hot.active) return real_sigwait(set, sig);
-  *sig = wait_for(set, NULL, HD_CALLER);
   return 0;
 }
 
-static int wait_info(const sigset_t *set, siginfo_t *info, const struct timespec *limit, uint64_t pc) {
-  int sig = limit && hd__bad_time(limit) ? -1 : wait_for(set, limit, pc);
-  if (sig <= 0) {
-    errno = sig ? EINVAL : EAGAIN;
-    return -1;
-  }
-  if (info) {
-    hd__zero(info, sizeof *info);
-    info->si_signo = sig;
-    info->si_code = SI_TKILL;
-    hd__alarm_info(info);
-  }
-  return sig;
+HD_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
+  return hot.active ? change_mask(how, set, old, HD_CALLER) : real_pthread_sigmask(how, set, old);
 }
 
-HD_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
-  return hot.active ? wait_info(set, info, NULL, HD_CALLER) : real_sigwaitinfo(set, info);
-}
-
-HD_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *limit) {
-  return hot.active ? wait_info(set, info, limit, HD_CALLER) : real_sigtimedwait(set, info, limit);
+HD_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old) {
+  if (!hot.active) return real_sigprocmask(how, set, old);
+  int e = change_mask(how, set, old, HD_CALLER);
+  if (!e) return 0;
+  errno = e;
+  return -1;
 }

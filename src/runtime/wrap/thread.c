@@ -9,6 +9,7 @@
 #include "runtime/core/ident.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/core/record.h"
 #include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
@@ -116,7 +117,7 @@ _Noreturn void hd__thread_exit(void *ret) {
   t->section = 0;
   hd__section_leave();
   hd__point_open(HD_OP_EXIT, t->id, 0, 0);
-  t->op.exit.first_ended = rt.thread[0].state == HD_T_DONE; /* then whoever is last ends the process */
+  t->op.exit.decides = hd__exit_handled() && (t->id == 0 || rt.thread[0].state == HD_T_DONE);
   hd__event(0);
   if (rt.nalive == 1 && rt.callback) hd__exit_now(0);
   if (rt.nalive == 1) hd__program_exit(0); /* the last thread ends the process */
@@ -169,6 +170,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
     rt.grow_stack = size;
     hd__end(HD_RUN_GROW);
   }
+  hd__threads_begin();
   struct hd_thread *t = hd__thread_new(me);
   hd__new_segment(me); /* what the creator does next is not ordered before the new thread */
   t->ident = id;
@@ -226,16 +228,19 @@ static int bad_join(pthread_t th, struct hd_thread **t) {
 
 int hd__thread_join(pthread_t th, void **ret, uint64_t pc) {
   struct hd_thread *t, *me = rt.cur;
+  hd__take_signals();
   hd__test_cancel();
   int e = bad_join(th, &t);
   if (e) return e;
   me->op = (struct hd_op){.kind = HD_OP_JOIN, .thread = me->id, .object = t->id, .pc = pc};
   t->join.waiter = me;
-  if (t->state != HD_T_DONE) hd__disable(me);
-  if (hd__step_cancel()) {
-    t->join.waiter = NULL;
-    hd__cancel();
-  }
+  do {
+    if (t->state != HD_T_DONE) hd__disable(me);
+    if (hd__step_cancel()) {
+      t->join.waiter = NULL;
+      hd__cancel();
+    }
+  } while (hd__interrupted());
   hd__event(0);
   t->join.waiter = NULL;
   joined(t, ret, pc);
@@ -257,6 +262,7 @@ static int join_at_once(pthread_t th, void **ret, uint64_t pc) {
 static int join_until(pthread_t th, void **ret, clockid_t clock, const struct timespec *at, uint64_t pc) {
   struct hd_thread *t, *me = rt.cur;
   if (!at) return hd__thread_join(th, ret, pc);
+  hd__take_signals();
   hd__test_cancel();
   int e = hd__bad_time(at) ? EINVAL : bad_join(th, &t);
   if (e) return e;
@@ -267,12 +273,14 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
   } else {
     me->op = (struct hd_op){.kind = HD_OP_TIMEDJOIN, .thread = me->id, .object = t->id, .pc = pc};
     t->join.waiter = me;
-    hd__deadline_set(me, clock, at);
-    if (t->state != HD_T_DONE) hd__disable(me);
-    if (hd__step_cancel()) {
-      t->join.waiter = NULL;
-      hd__cancel();
-    }
+    do {
+      hd__deadline_set(me, clock, at);
+      if (t->state != HD_T_DONE) hd__disable(me);
+      if (hd__step_cancel()) {
+        t->join.waiter = NULL;
+        hd__cancel();
+      }
+    } while (hd__interrupted());
     hd__deadline_clear(me);
     late = me->timer.expired && t->state != HD_T_DONE;
     me->timer.expired = false;

@@ -153,29 +153,39 @@ void hd__time_due(struct hd_thread *t) {
   hd__enable(t);
 }
 
-void hd__sleep(uint64_t ns, uint64_t pc) {
+uint64_t hd__sleep(uint64_t ns, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__test_cancel();
   if (hd__spin_idles()) { /* the wait that follows takes as long */
     hd__cancel_idle(pc);
     advance(hd__time() + ns);
-    return;
+    return 0;
   }
   hd__point_cancel(HD_OP_SLEEP, 0, pc);
   hd__event(0);
-  if (!ns) return;
+  if (!ns) return 0;
   hd__deadline_in(t, ns);
   if (rt.config->timeouts_any) { /* it may wake at any time: it need not wait */
     hd__deadline_clear(t);
     advance(t->timer.deadline);
-    return;
+    return 0;
   }
   t->op.kind = HD_OP_TIMEOUT;
   hd__disable(t);
   hd__step_or_cancel();
+  if (hd__interrupted()) return t->timer.deadline > rt.now ? t->timer.deadline - rt.now : 0;
   hd__event(0);
   hd__deadline_clear(t);
   t->timer.expired = false;
+  return 0;
+}
+
+/* The result of a sleep that a handler may have interrupted. */
+static int slept(uint64_t left, struct timespec *out) {
+  if (!left) return 0;
+  if (out) *out = (struct timespec){(time_t)(left / SECOND), (long)(left % SECOND)};
+  errno = EINTR;
+  return -1;
 }
 
 static bool bad(const struct timespec *d) {
@@ -219,8 +229,7 @@ HD_EXPORT int nanosleep(const struct timespec *d, struct timespec *left) {
     errno = EINVAL;
     return -1;
   }
-  hd__sleep((uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec, HD_CALLER);
-  return 0;
+  return slept(hd__sleep((uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec, HD_CALLER), left);
 }
 
 HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct timespec *left) {
@@ -231,20 +240,17 @@ HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec 
     uint64_t at = hd__time() + hd__clock_zero(clock);
     ns = ns > at ? ns - at : 0;
   }
-  hd__sleep(ns, HD_CALLER);
-  return 0;
+  return slept(hd__sleep(ns, HD_CALLER), flags & TIMER_ABSTIME ? NULL : left) ? EINTR : 0;
 }
 
 HD_EXPORT int usleep(unsigned us) {
   if (!hot.active) return real_usleep(us);
-  hd__sleep(us * 1000ull, HD_CALLER);
-  return 0;
+  return slept(hd__sleep(us * 1000ull, HD_CALLER), NULL);
 }
 
 HD_EXPORT unsigned sleep(unsigned s) {
   if (!hot.active) return real_sleep(s);
-  hd__sleep(s * SECOND, HD_CALLER);
-  return 0;
+  return (unsigned)((hd__sleep(s * SECOND, HD_CALLER) + SECOND / 2) / SECOND);
 }
 
 /* The program must not depend on the processor it runs on. */

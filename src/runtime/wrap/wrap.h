@@ -75,6 +75,13 @@ void hd__stream_end(FILE *f, uint64_t pc);
 /* The running thread ends in the middle of such functions. */
 void hd__streams_abandon(void);
 
+/* ---- semaphores ---- */
+
+/* Whether a thread waits for a semaphore that a child process could post. */
+bool hd__sems_shared(void);
+/* Enables those that wait for one that was posted; returns whether a thread can run. */
+bool hd__sems_update(void);
+
 /* ---- threads ---- */
 
 int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg,
@@ -105,6 +112,8 @@ bool hd__libc_cancels(void);
 /* The thread, which can be cancelled at any moment, writes memory. */
 void hd__cancel_write(uint64_t addr, uint64_t size, uint64_t pc);
 void hd__cancel_init(void);
+/* Removes the thread from the wait it is in. */
+void hd__leave_wait(struct hd_thread *t);
 /* hd__step where the thread may be cancelled. Returns true when it was: the caller cleans up and calls hd__cancel. */
 bool hd__step_cancel(void);
 _Noreturn void hd__cancel(void);
@@ -137,10 +146,13 @@ void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespe
 void hd__deadline_in(struct hd_thread *t, uint64_t ns);
 void hd__deadline_clear(struct hd_thread *t);
 uint64_t hd__clock_zero(clockid_t clock); /* what the clock shows at virtual time 0 */
-void hd__sleep(uint64_t ns, uint64_t pc);
+/* Returns what is left of it when a handler interrupted it, else 0. */
+uint64_t hd__sleep(uint64_t ns, uint64_t pc);
 
 /* ---- the end of the program (exit.c) and of std::terminate (exception.c) ---- */
 
+/* Whether there are exit handlers or destructors to run. */
+bool hd__exit_handled(void);
 _Noreturn void hd__program_exit(int status);
 _Noreturn void hd__exit_now(int status); /* as _exit */
 void hd__exit_register_last(void);
@@ -151,6 +163,13 @@ void hd__exit_begin(void);
 void hd__terminated(uint64_t pc);
 void hd__terminate_mark(void);
 void hd__terminate_begin(void);
+
+/* ---- mapping.c ---- */
+
+/* Whether a child made now would share memory with this process. */
+bool hd__shares_memory(void);
+/* A call is about to write to that file, which may be mapped. */
+void hd__mapped_file_changes(uint64_t dev, uint64_t ino);
 
 /* ---- format.c ---- */
 

@@ -1,6 +1,6 @@
 // Objects that are initialised while other threads exist, but before those use them, and again after use.
 // expect: clean executions=60
-// expect: exact executions=9
+// expect: exact executions=9 dfs=no
 #include <semaphore.h>
 
 #include "litmus.h"

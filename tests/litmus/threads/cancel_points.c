@@ -31,7 +31,7 @@
 // argv: sched_yield
 // expect: exact executions=5
 // argv: lseek
-// expect: exact executions=5
+// expect: exact executions=6
 // argv: setlk
 // expect: exact executions=5
 // argv: disabled
