@@ -576,7 +576,16 @@ class Generator:
 
     def do_spin(self, depth):
         pause = self.r.choice(("continue;", "continue;", "sched_yield();", "usleep(1);"))
-        what = self.r.randrange(4)
+        what = self.r.randrange(7)
+        if what == 4:  # two places
+            return [Node("while (__atomic_load_n(AT(uint32_t, 0), ACQUIRE) == 0 %s __atomic_load_n(AT(uint32_t, 8), ACQUIRE) %s 0)\n"
+                         "  %s" % (self.r.choice(("&&", "||")), "==" if self.flip(0.8) else "!=", pause))]
+        if what == 5:  # test-and-set
+            return [Node("while (__atomic_exchange_n(AT(uint32_t, 8), 1, ACQUIRE)) %s\n{" % pause, self.small(depth),
+                         "}\n__atomic_store_n(AT(uint32_t, 8), 0, RELEASE);")]
+        if what == 6 and not self.held:  # polls what a mutex protects
+            return [Node("for (uint32_t seen = 0; !seen;) {\n  pthread_mutex_lock(&mutex[0]);\n  seen = flag[0];\n"
+                         "  pthread_mutex_unlock(&mutex[0]);\n  if (!seen) %s\n}" % pause)]
         if what == 0 and not self.held:
             m = self.r.randrange(2)
             return [Node("while (pthread_mutex_trylock(&mutex[%d])) %s\n{" % (m, pause), self.section(m, depth),
