@@ -87,6 +87,7 @@ void hd_search_lock(struct hd_search *s) {
     uint32_t free = 0;
     if (__atomic_compare_exchange_n(&sh->lock, &free, s->worker + 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
       break;
+    if (free > HD_MAX_WORKERS) __builtin_trap(); /* the program overwrote it */
     if (tries < HD_SHARE_SPINS)
       __builtin_ia32_pause();
     else if (s->relax)
