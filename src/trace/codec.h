@@ -17,7 +17,7 @@
 
 #define HD_TR_MAGIC "\x89HdTr\r\n" /* 7 bytes; the 8th is the version */
 #define HD_TR_MAGIC_LEN 7
-#define HD_TR_BINARY_VERSION 2
+#define HD_TR_BINARY_VERSION 3
 #define HD_TR_BLOCK 65536       /* events of one block */
 #define HD_TR_EVENT_BYTES 128   /* no event takes more, unpacked */
 #define HD_TR_PACKED_RATIO 256  /* tables are not packed more densely, plus ... */

@@ -186,8 +186,9 @@ int hd__write_binary(struct hd_tr_source *s, FILE *out, struct hd_err *err) {
   hd_str_init(&c->packed);
   hd__model_init(&c->model, s->tables->thread.n);
   for (int i = 0; i < ST_COUNT; i++) hd_str_init(&c->stream[i]);
-  static const char head[] = HD_TR_MAGIC "\x02";
-  put(c, head, HD_TR_MAGIC_LEN + 1);
+  static const char version = HD_TR_BINARY_VERSION;
+  put(c, HD_TR_MAGIC, HD_TR_MAGIC_LEN);
+  put(c, &version, 1);
   put_tables(c, s->tables);
   struct hd_event e;
   int rc;

@@ -142,10 +142,10 @@ static int read_table(struct reader *r, const char *key, size_t min, size_t max,
 
 static int read_tables(struct reader *r, struct hd_err *err) {
   char *line = next_line(r), *command;
-  if (!line || strcmp(line, "heddle-trace 2") != 0) {
-    if (!after(line, "heddle-trace")) return refuse(r, "\"heddle-trace 2\"", err);
+  if (!line || strcmp(line, "heddle-trace 3") != 0) {
+    if (!after(line, "heddle-trace")) return refuse(r, "\"heddle-trace 3\"", err);
     return hd_fail(err, HD_EUSAGE,
-                   "%s:1: written by another version of heddle (this one reads \"heddle-trace 2\")",
+                   "%s:1: written by another version of heddle (this one reads \"heddle-trace 3\")",
                    r->in.name);
   }
   command = after(next_line(r), "command");

@@ -11,7 +11,7 @@ static void flush(struct hd_str *b, FILE *out) {
 
 static void put_tables(const struct hd__labels *l, struct hd_str *b, FILE *out) {
   const struct hd_tr_tables *t = l->t;
-  hd_str_add(b, "heddle-trace 2\ncommand ");
+  hd_str_add(b, "heddle-trace 3\ncommand ");
   hd__escape(b, t->command);
   hd_str_addf(b, "\nthreads %zu\n", t->thread.n);
   for (size_t i = 0; i < t->thread.n; i++) {

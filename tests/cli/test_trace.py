@@ -328,7 +328,7 @@ def test_usage(s, case):
 
 @each(("empty", b""), ("words", b"hello\n"), ("zeros", bytes(1000)), ("elf", b"\x7fELF\x02\x01\x01" + bytes(100)),
       ("json", b'{"traceEvents": []}\n'), ("std", b"T0|w(V1)|5\nT0|dance(V1)|6\n"), ("schedule", b"heddle-schedule 2\n"),
-      ("text", b"heddle-trace 2\n"), ("version", b"heddle-trace 9\n"), ("binary", b"\x89HdTr\r\n\x02"),
+      ("text", b"heddle-trace 3\n"), ("version", b"heddle-trace 9\n"), ("binary", b"\x89HdTr\r\n\x03"),
       ("newer", b"\x89HdTr\r\n\x07"))
 def test_foreign(s, case):
     """What is no trace is refused in one line, and nothing is written."""

@@ -94,7 +94,7 @@ static bool feed_chunks(const char *data, size_t len) {
   if (tables > len) tables = len;
   struct hd_str b;
   hd_str_init(&b);
-  hd_str_addn(&b, HD_TR_MAGIC "\x02", HD_TR_MAGIC_LEN + 1);
+  hd_str_addn(&b, HD_TR_MAGIC "\x03", HD_TR_MAGIC_LEN + 1);
   feed_chunk(&b, HD_CHUNK_TABLES, data, tables);
   if (len > tables) feed_chunk(&b, HD_CHUNK_EVENTS, data + tables, len - tables);
   feed_chunk(&b, HD_CHUNK_END, "", 0);

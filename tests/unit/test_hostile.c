@@ -233,7 +233,7 @@ static void bombs(void **state) {
   }
   /* A chunk that says it unpacks to a gigabyte. */
   hd_str_clear(&b);
-  hd_str_addn(&b, HD_TR_MAGIC "\x02T\x80\x80\x80\x80\x04\x10\0\0\0\0", HD_TR_MAGIC_LEN + 12);
+  hd_str_addn(&b, HD_TR_MAGIC "\x03T\x80\x80\x80\x80\x04\x10\0\0\0\0", HD_TR_MAGIC_LEN + 12);
   hd_str_addn(&b, "(\xb5/\xfd\0\0\0\0\0\0\0\0\0\0\0\0", 16);
   assert_false(feed(FEED_FILE, b.s, b.n));
   hd_str_fini(&b);

@@ -117,7 +117,7 @@ static void versions(void **state) {
   hd_tr_close(s);
 }
 
-static const char text[] = "heddle-trace 2\n"
+static const char text[] = "heddle-trace 3\n"
                            "command ./p%20'a%20b'\n"
                            "threads 3\n"
                            "thread T0 - f\n"
@@ -275,15 +275,15 @@ static void refuse(const char *data, const char *message) {
   hd_tr_close(s);
 }
 
-#define HEAD "heddle-trace 2\ncommand -\nthreads 1\nthread T0 - -\nplaces 0\nobjects 1\nobject x 10\n"
+#define HEAD "heddle-trace 3\ncommand -\nthreads 1\nthread T0 - -\nplaces 0\nobjects 1\nobject x 10\n"
 
 static void wrong_text(void **state) {
   (void)state;
   refuse("", "not a trace");
-  refuse("heddle-trace 3\n", "another version");
-  refuse("heddle-trace 2\ncommand a b\n", "t:2: ");
-  refuse("heddle-trace 2\ncommand -\nthreads 0\n", "t:3: ");
-  refuse("heddle-trace 2\ncommand -\nthreads 2\nthread T0 - -\nthread T0 - -\n", "t:5: ");
+  refuse("heddle-trace 2\n", "another version");
+  refuse("heddle-trace 3\ncommand a b\n", "t:2: ");
+  refuse("heddle-trace 3\ncommand -\nthreads 0\n", "t:3: ");
+  refuse("heddle-trace 3\ncommand -\nthreads 2\nthread T0 - -\nthread T0 - -\n", "t:5: ");
   refuse(HEAD "events 1\nend\n", "t:9: ");
   refuse(HEAD "events 0\n", "\"end\"");
   refuse(HEAD "events 0\nend\nend\n", "nothing after");

@@ -189,11 +189,27 @@ void hd__spin_updated(uint64_t a, uint32_t size, bool same) {
     hd__spin_wrote(a);
 }
 
-/* Locks that are released again change nothing. */
+/* Locks that are released again change nothing. One that the round releases, and takes again, was held when it started:
+ * others can take it on the way, but could not while the thread waited. Such a loop does more than wait. */
+static void follow_locks(struct hd_spin *s, const struct hd_op *op, unsigned flags) {
+  if (hd_op_does(op->kind, flags, HD_EFF_HOLDS)) {
+    if (s->nheld == HD_SPIN_HOLDS)
+      s->gave = true;
+    else
+      s->held[s->nheld++] = op->object;
+  } else if (hd_op_does(op->kind, flags, HD_EFF_LETS_GO)) {
+    unsigned i = s->nheld;
+    while (i > 0 && s->held[i - 1] != op->object) i--;
+    if (!i)
+      s->gave = true;
+    else
+      s->held[i - 1] = s->held[--s->nheld];
+  }
+}
+
 void hd__spin_event(const struct hd_op *op, unsigned flags) {
   struct hd_spin *s = &rt.cur->spin;
-  if (hd_op_does(op->kind, flags, HD_EFF_HOLDS)) s->held += op->object;
-  if (hd_op_does(op->kind, flags, HD_EFF_LETS_GO)) s->held -= op->object;
+  follow_locks(s, op, flags);
   s->steps += hd_op_object(op->kind) != HD_OBJ_MEMORY;
 }
 
@@ -207,8 +223,8 @@ static void start_round(struct hd_thread *t) {
   s->guard.nplaces = s->steps = 0;
   s->mixed = false;
   s->guard.last = NULL;
-  s->held = 0;
-  s->again = s->on = false;
+  s->nheld = 0;
+  s->gave = s->again = s->on = false;
   s->counts = HD_SPIN_GOES_ON;
   s->round_writes = s->writes;
   hd__new_segment(t); /* the fast path must not hide what the loop reads and writes */
@@ -411,7 +427,7 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   }
   if (s->swapped) unswap(s);
   uint64_t now = local_state(t);
-  bool watched = s->armed && !s->counts && s->guard.nplaces && !s->held && !s->mixed;
+  bool watched = s->armed && !s->counts && s->guard.nplaces && !s->nheld && !s->gave && !s->mixed;
   bool same = watched && now == s->state;
   s->state = now;
   if (is_known) { /* invariant 5 */

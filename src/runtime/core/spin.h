@@ -16,28 +16,31 @@ struct hd_spin_read {
 /* What is done before such a wait: a round in which its own changes are noted, one in which its reads are collected. */
 enum hd_spin_counts { HD_SPIN_GOES_ON, HD_SPIN_LOOKS, HD_SPIN_COLLECTS };
 #define HD_SPIN_OWN 4
+#define HD_SPIN_HOLDS 8
 #define HD_SPIN_TRAIL 32
 /* What is known of a thread that may be in such a loop. A round is one pass through the loop, from one check at its
  * anchor to the next. */
 struct hd_spin {
-  uint64_t pc, addr;     /* the anchor */
-  uint64_t state;        /* hash of registers and stack there */
-  uint64_t writes;       /* by the thread so far, to anything but its own stack */
-  uint64_t round_writes; /* `writes` at the start of the round */
-  uint64_t held;         /* locks taken and not released since the start of the round, as a sum */
-  unsigned rounds;       /* without a write */
-  unsigned steps;        /* of this round that are no accesses to memory */
-  unsigned misses;       /* checks elsewhere since */
-  unsigned window;       /* so many are let pass before the anchor moves */
-  unsigned moves;        /* of the anchor from one known loop to another */
-  bool armed;            /* reads are being collected, or waited for */
-  bool again;            /* this round repeats the one before without scheduling points (invariant 5) */
-  bool mixed;            /* one place had two values in this round */
-  bool unlike;           /* such a repetition was not like the round before: the loop does more than wait */
-  bool swapped;          /* and memory has the values of that one */
-  bool on;               /* one of the values differs */
-  bool waiting;          /* the pending operation waits for that */
-  uint8_t mode;          /* enum hd_spin_mode: of the access to come */
+  uint64_t pc, addr;            /* the anchor */
+  uint64_t state;               /* hash of registers and stack there */
+  uint64_t writes;              /* by the thread so far, to anything but its own stack */
+  uint64_t round_writes;        /* `writes` at the start of the round */
+  uint64_t held[HD_SPIN_HOLDS]; /* locks taken and not released since the start of the round */
+  unsigned nheld;
+  unsigned rounds; /* without a write */
+  unsigned steps;  /* of this round that are no accesses to memory */
+  unsigned misses; /* checks elsewhere since */
+  unsigned window; /* so many are let pass before the anchor moves */
+  unsigned moves;  /* of the anchor from one known loop to another */
+  bool armed;      /* reads are being collected, or waited for */
+  bool gave;       /* this round has released a lock that it had not taken */
+  bool again;      /* this round repeats the one before without scheduling points (invariant 5) */
+  bool mixed;      /* one place had two values in this round */
+  bool unlike;     /* such a repetition was not like the round before: the loop does more than wait */
+  bool swapped;    /* and memory has the values of that one */
+  bool on;         /* one of the values differs */
+  bool waiting;    /* the pending operation waits for that */
+  uint8_t mode;    /* enum hd_spin_mode: of the access to come */
   /* Loops that do not only wait (invariant 6). */
   uint8_t counts; /* enum hd_spin_counts */
   unsigned nown;
