@@ -121,7 +121,7 @@ def one(s, path, case, compiler, opt, restart):
             r = s.search("check", "./prog", *options, *more, args=argv)
             s.is_bug(r, kinds, exactly_one=False)
             if more or not r["complete"]:
-                s.same(r["executions"], n, "number of executions")
+                s.same(r["executions"] + r["discarded"], n, "number of executions")
             s.check(not r.get("error"), "error: %s" % r.get("error"))
         if int(case.get("replays", 3)):
             s.replay(times=int(case.get("replays", 3)))
