@@ -97,6 +97,8 @@ static unsigned retries(struct hd_worker *w) {
   return w->retries;
 }
 
+#define DROPS 20 /* a search that goes on finding what does not come out again ends */
+
 /* Whether the process was killed from outside, not by the program: then the execution is repeated. */
 static bool killed_from_outside(struct hd_worker *w, const struct hd_outcome *o) {
   if ((o->end != HD_PROCESS_DIED && o->end != HD_PROCESS_START) || o->signal != SIGKILL) return false;
@@ -119,7 +121,7 @@ static int ended(struct hd_session *s, unsigned i, struct hd_outcome *o, bool *a
   if (w->dropped) { /* what it reported was a matter of the machine: the search goes on without that execution */
     hd_inexact_note(s->carried.inexact, HD_INEXACT_NOT_AGAIN, 0);
     w->dropped = false;
-    *again = o->end == HD_PROCESS_DONE && !hd__session_complete(s);
+    *again = o->end == HD_PROCESS_DONE && !hd__session_complete(s) && ++s->drops < DROPS;
   }
   if (o->end == HD_PROCESS_ERROR || o->end == HD_PROCESS_DONE) return HD_OK;
   hd_control_died(&w->control);

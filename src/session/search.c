@@ -212,11 +212,29 @@ static void add_finding(struct hd_session *s, const struct hd_worker *w, const s
   hd_reduction_fini(&smaller);
 }
 
-/* What only the supervisor saw, and a hang, may be a matter of the machine: a loaded one, a process that was killed. */
-static bool needs_proof(const struct hd_finding_rec *r) { return r->partial || r->kind == HD_KIND_HANG; }
+/* Runs the schedule of a finding until it comes out again, at most TRIES times: a hang or a death may be a matter of the
+ * machine, anything else of a program that is not deterministic. */
+#define TRIES 3
+static int prove(struct hd_session *s, const struct hd_schedule *schedule, struct hd_str *output,
+                 struct hd_rerun *r, bool *same, struct hd_err *err) {
+  struct hd_str why;
+  hd_str_init(&why);
+  int rc = HD_OK;
+  *same = false;
+  for (int i = 0; i < TRIES && !*same && rc == HD_OK; i++) {
+    if (i > 0) hd_rerun_fini(r);
+    hd_str_clear(output);
+    hd_str_clear(&why);
+    rc = hd_rerun_schedule(&s->command, schedule, &s->input, HD_OUTPUT_KEEP, output, s->config.hang_timeout,
+                           r, err);
+    *same = rc == HD_OK && hd_rerun_same(r, schedule, &why);
+  }
+  hd_str_fini(&why);
+  return rc;
+}
 
 /* Confirms a finding; adds it if it is new and not suppressed. `sure`: it has come out several times. Returns false when
- * it must come out again when its schedule is run, and did not. */
+ * it did not come out again when its schedule was run. */
 static bool handle(struct hd_session *s, const struct hd_worker *w, const struct hd_capture *c, bool sure) {
   struct hd_err err;
   if (s->failed || (s->finding.n > 0 && !s->config.search.all) || known_key(s, c->rec->key)) return true;
@@ -225,18 +243,14 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
   struct hd_str output;
   hd_str_init(&output);
   struct hd_rerun r;
-  int rc = hd_rerun_schedule(&s->command, &schedule, &s->input, HD_OUTPUT_KEEP, &output,
-                             s->config.hang_timeout, &r, &err);
+  bool same;
+  int rc = prove(s, &schedule, &output, &r, &same, &err);
   if (rc != HD_OK) {
     hd_str_fini(&output);
     fail(s, &err);
     return true;
   }
-  struct hd_str why;
-  hd_str_init(&why);
-  bool drop = !sure && needs_proof(c->rec) && !hd_rerun_same(&r, &schedule, &why);
-  hd_str_fini(&why);
-  if (drop) {
+  if (!sure && !same) {
     hd_rerun_fini(&r);
     hd_str_fini(&output);
     return false;

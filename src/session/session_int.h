@@ -16,7 +16,7 @@ struct hd_worker {
   unsigned fruitless; /* consecutive processes that died without finishing an execution */
   uint64_t retried;   /* the execution that is repeated since its process was killed from outside ... */
   unsigned retries;   /* ... and how many times */
-  bool dropped;       /* a hang that it reported did not come out again */
+  bool dropped;       /* a finding of its did not come out again */
 };
 
 #define HD_MAX_SAMPLES 256
@@ -51,6 +51,7 @@ struct hd_session {
   HD_VEC(uint64_t) key;    /* the same, by key */
   uint64_t deaths;         /* executions that ended with their process */
   unsigned doubts;         /* deaths that did not come out again */
+  unsigned drops;          /* processes with a finding that did not */
   uint64_t suppressed;
   uint64_t phase_findings[HD_MAX_PHASES]; /* of those reported */
   unsigned processes;

@@ -170,8 +170,8 @@ def test_suppression_summary(s):
     s.check(r["executions"] < 100 or "stopped at the first one" not in r["out"], "says it stopped, after all 100")
 
 
-UNSUPPORTED = ["futex", "semop", "setitimer", "handler"]
-NAMES = {"semop": "semtimedop", "handler": "a signal handler that must run while its thread waits"}
+UNSUPPORTED = ["futex", "setitimer", "handler"]
+NAMES = {"handler": "a signal handler that must run while its thread waits"}
 
 
 @each(*UNSUPPORTED)

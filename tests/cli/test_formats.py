@@ -127,7 +127,7 @@ def test_sarif_clean(s):
 def test_errors(s):
     """A search that cannot be done is an error in both."""
     program = common.build(s, "unsupported")
-    s.run([s.heddle, "check", "--sarif", "out.sarif", "--junit", "out.xml", "--", program, "semop"], want=3)
+    s.run([s.heddle, "check", "--sarif", "out.sarif", "--junit", "out.xml", "--", program, "futex"], want=3)
     invocation = read_sarif(s)["invocations"][0]
     s.same(invocation["executionSuccessful"], False, "success")
     s.check(invocation["toolExecutionNotifications"][0]["message"]["text"], "no reason")

@@ -14,6 +14,8 @@ ELSEWHERE = dict.fromkeys(("dlopen", "dlclose"), "tests/cli/test_dlopen.py")  # 
 ELSEWHERE.update(dict.fromkeys("omp_set_lock omp_unset_lock omp_set_nest_lock omp_unset_nest_lock omp_test_lock".split(),
                                "tests/wrap/test_openmp.py"))
 ELSEWHERE.update(dict.fromkeys(("longjmp", "_longjmp", "siglongjmp"), "tests/cli/test_check.py"))  # what frameworks do
+# Both ways, and by more than one function.
+BOTH_WAYS = re.compile(r"(WTF)?Annotate|RunningOnValgrind|ValgrindSlowdown|ThreadSanitizerQuery")  # test_annotate.py
 # What takes a terminal or a database that a system may lack.
 ABSENT = "ttyname ptsname getlogin getgroups getservbyname getservbyport getprotobyname getprotobynumber".split()
 
@@ -54,6 +56,9 @@ def test_every_function(s):
     for name in functions(s):
         if name in ELSEWHERE:
             s.check(name in words(os.path.join(ROOT, ELSEWHERE[name])), "%s is not tested in %s" % (name, ELSEWHERE[name]))
+            continue
+        if BOTH_WAYS.match(name):
+            s.check(name in engage, "%s is not tested in test_annotate.py" % name)
             continue
         lacks = [what for what, where in (("a test that it engages", engage), ("a right program", right | header | both_ways),
                                           ("a program with a bug", wrong | header | both_ways)) if name not in where]

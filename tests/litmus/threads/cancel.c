@@ -51,7 +51,7 @@ static void *victim(void *arg)
     pthread_mutex_unlock(&lock);
   }
   pthread_cleanup_push(unlock, &lock);
-  if (!strcmp(what, "cond")) pthread_cond_wait(&never, &lock);
+  while (!strcmp(what, "cond")) pthread_cond_wait(&never, &lock);
   if (!strcmp(what, "sem")) sem_wait(&none);
   if (!strcmp(what, "sleep")) sleep(100);
   if (!strcmp(what, "join")) {

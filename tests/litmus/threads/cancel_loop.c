@@ -1,7 +1,7 @@
 // A loop that ends only when its thread is cancelled: it waits, and is no hang. One execution for each place at which the
-// cancellation can come: before the thread starts, before the loop, in it.
+// cancellation can come: before the thread starts, before the loop, in its first round, while it waits.
 // restart: memory fork
-// expect: exact executions=3
+// expect: exact executions=4
 #include "litmus.h"
 
 static void *worker(void *arg)
