@@ -248,11 +248,17 @@ static long empty(const long *a) {
   return r ? r : a[0];
 }
 
+/* A file that is only open for reading cannot change through a mapping, whatever its protection becomes. */
+static bool writable(long fd) {
+  long flags = hd_sys3(SYS_fcntl, fd, F_GETFL, 0);
+  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
 static long do_mmap(const long *a) {
   if (over_snapshot(a)) return empty(a);
   struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
   if (d) hd__file_read(d);
-  if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS)) hd__file_changes(a[4]);
+  if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS) && writable(a[4])) hd__file_changes(a[4]);
   long r = hd_sys6(SYS_mmap, own_address(a), a[1], a[2], a[3], a[4], a[5]);
   add_mapping(r, (uint64_t)a[1]);
   return r;
