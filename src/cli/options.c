@@ -99,7 +99,8 @@ static const struct {
     {OPT_SUPPRESSIONS, "suppressions", "FILE", SEARCH,
      "do not report findings that match a kind:glob line of the file (repeatable)"},
     {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how executions are restarted (default auto)"},
-    {OPT_SPURIOUS, "spurious", NULL, RUNS, "let condition variables wake spuriously"},
+    {OPT_SPURIOUS, "spurious", NULL, RUNS,
+     "let condition variables wake spuriously at any wait (default: once a thread, when all else is covered)"},
     {OPT_TIMEOUTS, "timeouts", "last|any", RUNS,
      "timed waits end when nothing else can run (default), or at any point"},
     {OPT_PRELOAD, "preload", NULL, RUNS,
@@ -250,7 +251,10 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_IGNORE: return hd_kinds_parse(value, &o->ignore, err);
     case OPT_SUPPRESSIONS: return add_word(&o->suppressions, name, value, err);
     case OPT_RESTART: return parse_restart(value, &o->restart, err);
-    case OPT_SPURIOUS: o->spurious = on; return HD_OK;
+    case OPT_SPURIOUS:
+      o->spurious = on;
+      o->no_spurious = !on;
+      return HD_OK;
     case OPT_PRELOAD: o->preload = on; return HD_OK;
     case OPT_TIMEOUTS:
       o->timeouts_any = strcmp(value, "any") == 0;
@@ -492,6 +496,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   s->ignore = o->ignore;
   s->all = o->all;
   s->spurious = o->spurious;
+  s->one_phase = o->no_spurious;
   s->timeouts_any = o->timeouts_any;
   s->classes = o->classes;
   s->leaks = o->leaks;

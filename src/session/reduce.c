@@ -130,6 +130,7 @@ static int search_below(struct reducer *r, struct hd_schedule *s, double deadlin
   hd_schedule_config(s, &config);
   *found = false;
   config.mode = HD_MODE_CHECK;
+  config.one_phase = 1;
   config.detail = config.all = 0;
   config.max_executions = config.replay_len = 0;
   config.bound_kind = HD_BOUND_PREEMPTIONS;

@@ -141,6 +141,22 @@ static void *give(void *p) {
 }
 int main(void) { both(take, give); }
 """, "options": ("--ignore", "unlock-not-owner", "--strategy", "optimal")},
+    "spurious": {"text": """static int ready;
+static void *w(void *p) {
+  pthread_mutex_lock(&lock);
+  while (!ready) pthread_cond_wait(&cond, &lock);
+  pthread_mutex_unlock(&lock);
+  return p;
+}
+static void *set(void *p) {
+  pthread_mutex_lock(&lock);
+  ready = 1;
+  pthread_cond_signal(&cond);
+  pthread_mutex_unlock(&lock);
+  return p;
+}
+int main(void) { both(w, set); }
+""", "options": ("--no-spurious", "--strategy", "optimal")},
     "early-timeouts": {"text": """static void *w(void *p) {
   struct timespec at;
   clock_gettime(CLOCK_REALTIME, &at);

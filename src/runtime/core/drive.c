@@ -366,6 +366,17 @@ static bool choose_restart(uint64_t number) {
   return true;
 }
 
+/* Everything is covered but spurious wake-ups: the search restarts with them. Returns false when it has, or has no need. */
+static bool next_phase(void) {
+  const struct hd_config *c = rt.config;
+  if (c->mode != HD_MODE_CHECK || !rt.strategy->systematic) return false;
+  if (c->one_phase && rt.shared->waited && !c->spurious)
+    hd_inexact_note(rt.status->inexact, HD_INEXACT_SPURIOUS, 0);
+  if (c->one_phase || !hd__cond_explore()) return false;
+  hd__worker_sync();
+  return true;
+}
+
 /* Executes until nothing is left, or the search is stopped. `number`: of the first execution. */
 static void run_all(uint64_t number) {
   const struct hd_config *c = rt.config;
@@ -387,7 +398,7 @@ static void run_all(uint64_t number) {
     if (st->nfindings > findings && !c->all) break;
     if (reason == HD_RUN_OVER) set_over();
     hd__worker_sync();
-    if (rt.shared->over && !hd_bound_over(&rt.search, rt.strategy)) break;
+    if (rt.shared->over && !hd_bound_over(&rt.search, rt.strategy) && !next_phase()) break;
     hd__worker_pause();
     if (reason == HD_RUN_LATER && !hd__worker_later()) break;
     number = 0;

@@ -77,8 +77,20 @@ _Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t p
 
 /* ---- spurious wake-ups ---- */
 
+/* By default they are explored when everything else is covered: a bug that needs none is found without. That this has
+ * begun is an entry of the log of waiting loops, so that a schedule is replayed with it. */
+#define EXPLORED 1
+
 static bool may_wake(const struct hd_thread *t, bool timed, uint64_t site) {
-  return rt.config->spurious || (!timed && !t->wait.spurious && !hd__spin_known(site));
+  if (rt.config->spurious) return true;
+  return !timed && !t->wait.spurious && hd__spin_known(EXPLORED) && !hd__spin_known(site);
+}
+
+bool hd__cond_explore(void) {
+  if (rt.config->spurious || !rt.shared->waited || hd__spin_known(EXPLORED)) return false;
+  hd__spin_learn(EXPLORED);
+  hd__log_visible(EXPLORED | HD_VISIBLE_SPIN);
+  return true;
 }
 
 static void note_spurious(struct hd_thread *t, uint64_t cond, uint64_t site) {
@@ -112,6 +124,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   hd__test_cancel();
   hd__point_cancel(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, pc);
   t->op.wait.mutex = (uint64_t)m;
+  if (!at) rt.shared->waited = 1;
   bool spurious = may_wake(t, at != NULL, site) && hd__choose(2) == 1;
   hd__event(0);
   unsigned count = m->__data.__count; /* a recursive mutex is released completely */

@@ -51,6 +51,8 @@ int hd__cond_init(pthread_cond_t *c, const pthread_condattr_t *a, uint64_t pc);
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
                   uint64_t pc); /* at: NULL for a wait without a limit */
 int hd__cond_signal(pthread_cond_t *c, uint64_t pc);
+/* Spurious wake-ups are explored from now on. Returns false when they are already, or nobody waits. */
+bool hd__cond_explore(void);
 int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc);
 int hd__cond_destroy(pthread_cond_t *c, uint64_t pc);
 /* A bit for a waiter (or NULL) whose time is over, so that it could give up instead of being woken: for wake.late. */
