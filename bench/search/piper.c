@@ -3,7 +3,7 @@
  * seat finds it taken by another and puts one too many. It has to be full first, so the error lies the
  * deeper, the larger SEATS. FIXED 1 waits in a loop. Piper of Rungta (2009), appendix B.
  *
- * count: 1 2 1 1 strategy=optimal executions=64
+ * count: 1 2 1 1 strategy=optimal executions=128
  * count: 1 3 2 1 strategy=optimal executions=10584
  * clean: 1 1 1 1
  * clean: 1 2 1 1

@@ -146,14 +146,14 @@ struct hd_config {
   uint32_t detail;          /* record events and full stacks (slow; for replay) */
   uint32_t callers;         /* with detail: record who called the places, of up to HD_CALLS_CAP events */
   uint32_t one_phase;       /* spurious wake-ups are not explored when everything else is covered */
-  uint32_t spurious;      /* condition variables may wake spuriously */
-  uint32_t leaks;         /* report leaks at exit */
-  uint32_t thread_leaks;  /* report threads running or unjoined at exit */
-  uint32_t exit_status;   /* the expected one; others are findings */
-  uint32_t classes;       /* count happens-before classes and final states (costs memory) */
-  uint32_t depth;         /* pct: bug depth looked for */
-  uint32_t bound_kind;    /* enum hd_bound: what a systematic search may use only so much of */
-  uint32_t bound_iterate; /* 0, 1, 2, ... instead of `bound` */
+  uint32_t spurious;        /* condition variables may wake spuriously */
+  uint32_t leaks;           /* report leaks at exit */
+  uint32_t thread_leaks;    /* report threads running or unjoined at exit */
+  uint32_t exit_status;     /* the expected one; others are findings */
+  uint32_t classes;         /* count happens-before classes and final states (costs memory) */
+  uint32_t depth;           /* pct: bug depth looked for */
+  uint32_t bound_kind;      /* enum hd_bound: what a systematic search may use only so much of */
+  uint32_t bound_iterate;   /* 0, 1, 2, ... instead of `bound` */
   uint32_t bound;
   uint32_t bound_last;   /* of those tried one after the other; 0: no last one */
   uint32_t timeouts_any; /* a timed wait may end at any point, not only when nothing else can run */
@@ -315,8 +315,8 @@ struct hd_shared {
   uint64_t inbox;            /* its bytes */
   uint64_t inbox_layout;     /* hd_layout_hash of the process that it was saved from */
   uint32_t cover_dropped;    /* that layout was another: what it had exercised is not known any more */
-  uint32_t waited; /* a thread has waited at a condition, without a time limit */
-  uint64_t bound_cut; /* hd_shared_cut(): the bound kept the search from something */
+  uint32_t waited;           /* a thread has waited at a condition, without a time limit */
+  uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
   double
       at_least; /* executions that a systematic search has, those that are known to be left included; 0: unknown */
   uint32_t

