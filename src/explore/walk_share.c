@@ -285,10 +285,12 @@ void hd__walk_count(struct walk *w) {
   struct hd_search *s = w->s;
   struct unit *u = w->unit;
   const struct hd_status *st = s->status;
-  int exact = s->shared->crew <= 1 && !s->config->bound_kind && w->policy->whole;
+  int exact =
+      __atomic_load_n(&s->shared->crew, __ATOMIC_RELAXED) <= 1 && !s->config->bound_kind && w->policy->whole;
   u->pending = 0;
   for (uint32_t k = u->base; u->active && k < u->depth; k++) u->pending += leaves(u->node[k].list);
   double seen =
       st->phase[0].strategy[0] ? (double)st->phase[0].executions : (double)(st->executions + st->infeasible);
-  s->shared->at_least = exact ? seen + u->pending + (u->active ? 1 : 0) : 0;
+  double least = exact ? seen + u->pending + (u->active ? 1 : 0) : 0;
+  __atomic_store(&s->shared->at_least, &least, __ATOMIC_RELAXED); /* others do, too */
 }

@@ -95,8 +95,23 @@ static void sync_with_others(struct worker *w) {
 
 static void relax(void) { sched_yield(); }
 
-static void start_process(struct worker *w) {
+/* What a process keeps for itself: one for each that may be started. It is large, and mapped before the executions. */
+#ifdef DEATHS
+#define PROCESSES (WORKERS + DEATHS)
+#else
+#define PROCESSES WORKERS
+#endif
+static char *scratch[PROCESSES];
+
+__attribute__((constructor)) static void map_scratch(void) {
   static const int flags = MAP_ANONYMOUS | MAP_NORESERVE | MAP_PRIVATE;
+  for (int i = 0; i < PROCESSES; i++) {
+    scratch[i] = mmap(NULL, HD_SCRATCH_SAMPLE, PROT_READ | PROT_WRITE, flags, -1, 0);
+    assert(scratch[i] != MAP_FAILED);
+  }
+}
+
+static void start_process(struct worker *w, int process) {
   struct hd_search *s = &w->search;
   *s = (struct hd_search){.config = &config,
                           .status = &w->status,
@@ -106,10 +121,10 @@ static void start_process(struct worker *w) {
                           .relax = relax,
                           .memory = memory,
                           .memory_size = sizeof memory};
-  s->scratch = mmap(NULL, HD_SCRATCH_SAMPLE, PROT_READ | PROT_WRITE, flags, -1, 0);
-  assert(s->scratch != MAP_FAILED);
+  s->scratch = scratch[process];
   hd_search_lock(s);
   hd_search_recover(s);
+  if (shared.crew <= s->worker) __atomic_store_n(&shared.crew, s->worker + 1, __ATOMIC_RELAXED);
   hd_search_unlock(s);
 }
 
@@ -118,7 +133,6 @@ static void clean_up(struct worker *w) {
   hd_crew_add(&shared.died, w->search.worker);
   uint32_t held = w->search.worker + 1;
   __atomic_compare_exchange_n(&shared.lock, &held, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
-  munmap(w->search.scratch, HD_SCRATCH_SAMPLE);
 }
 
 /* One execution of the simulated program. Returns which leaf it came to; -1: diverged. */
@@ -145,8 +159,9 @@ static uint64_t shared_epoch(void) { return __atomic_load_n(&shared.epoch, __ATO
 static void *work(void *arg) {
   struct worker *w = me = arg;
   struct hd_search *s = &w->search;
-  if (setjmp(w->killed)) clean_up(w);
-  start_process(w);
+  int killed = setjmp(w->killed);
+  if (killed) clean_up(w);
+  start_process(w, killed ? WORKERS : (int)(w - worker));
   for (int more = 1; more;) {
     struct hd_point p;
     struct hd_set enabled;
@@ -171,7 +186,6 @@ static void *work(void *arg) {
     change();
   }
   change();
-  munmap(s->scratch, HD_SCRATCH_SAMPLE);
   return NULL;
 }
 

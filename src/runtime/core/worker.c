@@ -105,7 +105,8 @@ void hd__worker_start(void) {
   hd_search_lock(&rt.search);
   hd_search_recover(&rt.search);
   if (rt.shared->inbox_full) load_search();
-  if (rt.shared->crew <= rt.search.worker) rt.shared->crew = rt.search.worker + 1;
+  if (rt.shared->crew <= rt.search.worker)
+    __atomic_store_n(&rt.shared->crew, rt.search.worker + 1, __ATOMIC_RELAXED);
   hd_search_unlock(&rt.search);
   hd__shadow_learn(0, st->visible_count);
   hd__worker_sync();
