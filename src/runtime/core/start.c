@@ -17,14 +17,25 @@
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
-/* Removes the last NAME=..., which is ours, from the environment, so that the program does not see it. */
-static void hide(const char *name) {
+/* The last NAME=... in the environment, which is ours. */
+static char **entry(const char *name) {
   extern char **environ;
   size_t n = hd__strlen(name);
   char **last = NULL;
   for (char **e = environ; *e; e++)
     if (hd__starts(*e, name) && (*e)[n] == '=') last = e;
-  for (; last && *last; last++) *last = last[1];
+  return last;
+}
+
+/* getenv is a wrapper, which may not be ready: libc may come before the runtime in the order of libraries. */
+static const char *variable(const char *name) {
+  char **at = entry(name);
+  return at ? *at + hd__strlen(name) + 1 : NULL;
+}
+
+/* Removes it, so that the program does not see it. */
+static void hide(const char *name) {
+  for (char **last = entry(name); last && *last; last++) *last = last[1];
 }
 
 static void relax(void) { hd_sys3(SYS_sched_yield, 0, 0, 0); }
@@ -128,7 +139,7 @@ __attribute__((constructor(101))) static void start(int argc, char **argv, char 
   if (!late) environ = envp; /* as libc will do soon */
   hd__real_init();
   hd_arch_init();
-  const char *how = getenv(HD_CTL_ENV);
+  const char *how = variable(HD_CTL_ENV);
   bool now = how && !hd__streq(how, HD_CTL_FREE) && !hd__streq(how, HD_CTL_CALL);
   if (!now) hd__check_begin(how, late, argv, environ);
   if (!how) return;
