@@ -10,7 +10,7 @@
  * one is at a long execution of the optimal search, the others sample.
  *
  * The claim of completeness rests on the optimal search alone; what each strategy did stands in status.phase. When that
- * search has come to its end but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER executions
+ * search has ended but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER executions
  * more are sampled. */
 #include "explore/explore_int.h"
 #include "model/unit.h"

@@ -49,7 +49,7 @@ static void hd_rt_main(void *unused) {
   hd__event(0);
   if (program.body) {
     program.body(program.arg);
-    rt.cur->exit.begun = true; /* only the thread ends: the test process has not come to its end */
+    rt.cur->exit.begun = true; /* only the thread ends, not the test process */
     hd__thread_exit(NULL);
   }
   hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));

@@ -18,7 +18,7 @@
 #define HD_A_RMW 16u
 #define HD_A_CAS 32u
 #define HD_A_SILENT 64u /* its races are not reported */
-#define HD_A_NETS 128u  /* whether it changes anything is told later (hd__spin_updated) */
+#define HD_A_NETS 128u  /* hd__spin_updated says later whether it changes anything */
 #define HD_A_ORDER(order) ((unsigned)(order) << 8) /* enum hd_memory_order */
 
 /* The last accesses to a granule, 8 aligned bytes. */
