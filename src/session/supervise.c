@@ -128,6 +128,7 @@ static void warn_about_randomisation(void) {
 
 int hd_exec(const struct hd_command *cmd, const struct hd_control *control, const struct hd_streams *s,
             struct hd_err *err) {
+  hd_symbolizer_forget();
   int old = personality(0xffffffff);
   if (old == -1 || (!(old & ADDR_NO_RANDOMIZE) && personality((unsigned)old | ADDR_NO_RANDOMIZE) == -1))
     warn_about_randomisation();
@@ -145,6 +146,7 @@ static bool keeps_randomisation(void) { return getenv("HEDDLE_TEST_RANDOMISE") !
 static int start(const struct hd_command *cmd, const struct hd_control *control, struct hd_streams *s,
                  pid_t *pid, struct hd_err *err) {
   int report[2];
+  hd_symbolizer_forget();
   if (cmd->template) {
     int rc = hd__attach_start(cmd, control, s, pid, err);
     if (rc == HD_OK && s->own_group) setpgid(*pid, *pid);
