@@ -5,6 +5,7 @@
  * process may have ended. Nothing is fetched from debug information servers: a report must not depend on the network.
  * Frames of Heddle itself are dropped here and nowhere else. */
 #include "report/report.h"
+#include "report/scopes.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -122,6 +123,7 @@ struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t 
 void hd_symbolizer_free(struct hd_symbolizer *s) {
   if (!s || --s->users) return;
   hd__variable_forget();
+  hd__scopes_forget();
   if (s->dwfl) dwfl_end(s->dwfl);
   for (size_t i = 0; i < s->n; i++) free(s->module[i].path);
   free(s->module);
@@ -308,33 +310,18 @@ static void set_own_line(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die 
 /* Adds the inlined functions at `pc` and the one around them; false if there is no debug information. */
 static bool add_scopes(struct hd_symbolizer *s, Dwarf_Die *cu, uint64_t addr, struct hd_frame *at,
                        struct hd_frames *out) {
-  Dwarf_Die *inner = NULL, *scopes = NULL;
-  int n = dwarf_getscopes(cu, addr, &inner);
-  int first = 0;
-  while (first < n && dwarf_tag(&inner[first]) != DW_TAG_subprogram &&
-         dwarf_tag(&inner[first]) != DW_TAG_inlined_subroutine)
-    first++;
-  if (first >= n) {
-    free(inner);
-    return false;
-  }
-  /* dwarf_getscopes continues in the abstract origin; the lexical parents of the concrete one are needed. */
-  n = dwarf_getscopes_die(&inner[first], &scopes);
-  bool added = false;
+  Dwarf_Die scope[HD_MAX_SCOPES];
+  int n = hd__scopes_at(cu, addr, scope);
   for (int i = 0; i < n; i++) {
-    int tag = dwarf_tag(&scopes[i]);
-    if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) continue;
-    at->function = die_function(&scopes[i]);
-    at->inlined = tag == DW_TAG_inlined_subroutine;
+    if (i) {
+      *at = (struct hd_frame){.pc = at->pc};
+      set_call_site(s, at, cu, &scope[i - 1]);
+    }
+    at->function = die_function(&scope[i]);
+    at->inlined = dwarf_tag(&scope[i]) == DW_TAG_inlined_subroutine;
     add_frame(out, at);
-    added = true;
-    if (tag == DW_TAG_subprogram) break;
-    *at = (struct hd_frame){.pc = at->pc};
-    set_call_site(s, at, cu, &scopes[i]);
   }
-  free(scopes);
-  free(inner);
-  return added;
+  return n > 0;
 }
 
 void hd_frames_drop(struct hd_frames *f, size_t i) {
