@@ -22,7 +22,7 @@ struct variable {
 /* The variables of the units that were read so far, unit by unit, each by address. */
 struct unit {
   Dwfl_Module *mod;
-  Dwarf_Die cu;
+  Dwarf_Die *cu; /* libdw's own */
   Dwarf_Addr bias;
   HD_VEC(struct variable) variable;
 };
@@ -67,13 +67,12 @@ static int by_address(const void *a, const void *b) {
 /* Reads the unit after `previous`, the first one for NULL; NULL when there is none. */
 static struct unit *read_unit(Dwfl_Module *mod, struct unit *previous) {
   struct unit u = {.mod = mod};
-  Dwarf_Die *cu = dwfl_module_nextcu(mod, previous ? &previous->cu : NULL, &u.bias);
-  if (!cu) {
+  u.cu = dwfl_module_nextcu(mod, previous ? previous->cu : NULL, &u.bias);
+  if (!u.cu) {
     hd_vec_push(&read_whole, mod);
     return NULL;
   }
-  u.cu = *cu;
-  add_variables(&u, cu, 0);
+  add_variables(&u, u.cu, 0);
   if (u.variable.n) qsort(u.variable.v, u.variable.n, sizeof *u.variable.v, by_address);
   hd_vec_push(&units, u);
   return &units.v[units.n - 1];
