@@ -134,6 +134,9 @@ struct hd_thread {
     uint16_t by;              /* the thread that joined it */
     uint32_t segment;         /* segments before this one existed when it was joined; 0: it was not */
   } join;
+  struct {           /* in the list of threads that the program sees (kernel/proc.c) */
+    bool adds, left; /* it is about to create one; it is in it no longer */
+  } list;
   struct { /* its end */
     bool begun;
     uint8_t terminating; /* std::terminate was called; 2: and what() of the exception */
