@@ -129,6 +129,8 @@ void hd__tsc_trap(bool on);
 bool hd__tsc_fault(ucontext_t *uc);
 /* Whether a child of the program has not ended yet. */
 bool hd__children_run(void);
+/* No thread can run, or one asks for children: those that share memory with the program go on as far as they can. */
+void hd__children_settle(void);
 /* No thread can run: waits for children to send signals, or to post semaphores that they share. Returns whether a thread can
  * run now. */
 bool hd__children_help(void);
