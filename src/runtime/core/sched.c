@@ -192,6 +192,7 @@ __attribute__((cold, noinline)) static void wake_others(void) {
 
 /* No thread is enabled: time passes, or the program is stuck. */
 static void idle(void) {
+  hd__children_settle();
   while (rt.nenabled == 0) {
     struct hd_thread *first = NULL;
     if (rt.ntimed)

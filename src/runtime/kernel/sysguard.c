@@ -318,6 +318,7 @@ static long made(long fd, unsigned kind) { return fd < 0 ? fd : hd__fd_opened(fd
 static long names_opened(long nr, const long *a, long r) {
   bool opens = nr == SYS_open || nr == SYS_openat;
   if (opens && r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1]))) hd__fd_is_random(r);
+  if (opens && r >= 0) hd__proc_opened((const char *)(nr == SYS_open ? a[0] : a[1]), r);
   return r;
 }
 

@@ -116,6 +116,8 @@ _Noreturn void hd__thread_exit(void *ret) {
   hd__streams_abandon();
   t->section = 0;
   hd__section_leave();
+  hd__alter(HD_STATE_THREADS, 0, 0);
+  t->list.left = t->id != 0; /* the first one stays until the process ends */
   hd__point_open(HD_OP_EXIT, t->id, 0, 0);
   t->op.exit.decides = hd__exit_handled() && (t->id == 0 || rt.thread[0].state == HD_T_DONE);
   hd__event(0);
@@ -159,6 +161,8 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
     size = user_stack || size == default_stack() ? 0 : size;
   }
   hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, pc); /* before the new thread can look */
+  hd__alter(HD_STATE_THREADS, 0, pc);
+  me->list.adds = true;
   hd__point_open(HD_OP_CREATE, 0, 0, pc);
   me->op.object = hd__thread_number(me); /* known only now: others may have created threads meanwhile */
   hd__event(0);
@@ -172,6 +176,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   }
   hd__threads_begin();
   struct hd_thread *t = hd__thread_new(me);
+  me->list.adds = false;
   hd__new_segment(me); /* what the creator does next is not ordered before the new thread */
   t->ident = id;
   t->start.fn = fn;
