@@ -85,7 +85,9 @@ unsigned hd__slot(const struct hd_search *s);
 int hd__slot_adopt(struct hd_search *s, unsigned nslots, int (*active)(struct hd_search *s, unsigned slot));
 void hd__slots_restart(struct hd_search *s);
 
-#define HD_COUNT_EVERY 256 /* executions */
+/* Pending branches are counted after at least so many executions, and at most so many branches for each of those. */
+#define HD_COUNT_EVERY 256
+#define HD_COUNT_SHARE 8
 
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_order *t, enum hd_how how);

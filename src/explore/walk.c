@@ -430,7 +430,7 @@ int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   leave(w, left);
   if (u->active && hd_crew_others(&s->shared->hungry, s->worker)) hd__walk_donate(w);
   int complete = __atomic_load_n(&t->complete, __ATOMIC_RELAXED) != 0;
-  if (s->execution % HD_COUNT_EVERY == 0 || complete) hd__walk_count(w);
+  if (s->execution >= u->next_count || complete) hd__walk_count(w);
   return !complete;
 }
 

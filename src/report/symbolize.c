@@ -4,7 +4,7 @@
  * Everything is read from the files of the modules, at the load addresses the runtime recorded, since the tested
  * process may have ended. Nothing is fetched from debug information servers: a report must not depend on the network.
  * Frames of Heddle itself are dropped here and nowhere else. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>

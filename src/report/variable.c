@@ -3,7 +3,7 @@
  *
  * The variable is the one whose location in the debug information is the address of the symbol. From there the type is
  * followed down to a scalar or a type of the system (a mutex). */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>

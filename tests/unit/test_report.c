@@ -1,5 +1,5 @@
 /* test_report.c: from records to findings: this test symbolizes itself. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <link.h>
 #include <pthread.h>

@@ -1,0 +1,37 @@
+/* cover.h: what the executions of a search exercised (runtime/core/cover.c), as it crosses the border. */
+#ifndef HD_ABI_COVER_H
+#define HD_ABI_COVER_H
+
+#include <stdint.h>
+
+/* Hash tables with open addressing; an entry whose first word is 0 is empty. */
+
+/* An operation that is a scheduling point, or belongs to a pair, was executed here. */
+#define HD_COVER_CALLERS 6
+struct hd_cover_place {
+  uint64_t pc; /* return address */
+  uint64_t
+      caller[HD_COVER_CALLERS]; /* of C++, where much is in headers: who called it, the innermost first */
+  uint64_t threads;             /* bit per number; the last one is for all from there on */
+  uint32_t op;                  /* enum hd_op_kind */
+  uint32_t exact;               /* it was that of an operation, not of a word of the shadow memory */
+};
+/* Two operations that conflict, of different threads, came in this order. */
+struct hd_cover_pair {
+  uint32_t first, second; /* entries of `place`, plus 1 */
+  uint64_t object;        /* of the first time */
+  uint64_t times;
+};
+#define HD_COVER_PAIRS 65536u
+#define HD_COVER_PLACES 16384u
+struct hd_cover {
+  uint64_t begun, looked_at; /* executions */
+  uint32_t every;            /* one of so many is looked at; 0: not begun */
+  uint32_t idle;             /* looked at since the last one that showed something new */
+  uint32_t lost;             /* there was no room for something */
+  uint32_t unused;
+  struct hd_cover_pair pair[HD_COVER_PAIRS];
+  struct hd_cover_place place[HD_COVER_PLACES];
+};
+
+#endif
