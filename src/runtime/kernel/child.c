@@ -115,6 +115,7 @@ void hd__children_begin(void) {
     if (children[i].d->fd >= 0) hd_sys3(SYS_close, children[i].d->fd, 0, 0);
   }
   nchildren = 0;
+  hd__ipc_begin();
 }
 
 /* ---- fork ---- */
