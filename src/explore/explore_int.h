@@ -24,10 +24,11 @@ struct hd_bound_at {
 };
 struct hd_bound_at hd__bound_at(const struct hd_search *s, const struct hd_point *p);
 /* What it costs to pick `thread` there. pre: it is in `enabled`, of which the first `words` are in use. */
-unsigned hd__bound_cost(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words,
-                        unsigned thread);
+unsigned hd__bound_cost(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
+                        unsigned words, unsigned thread);
 /* The thread whose turn it is: it costs nothing. */
-unsigned hd__bound_turn(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words);
+unsigned hd__bound_turn(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
+                        unsigned words);
 /* The bound under which the search is. pre: there is one. */
 unsigned hd__bound(const struct hd_search *s);
 

@@ -256,7 +256,8 @@ static void aim(struct hd_io *o) {
   if (o->entered) return;
   struct hd_desc *d = o->d = hd__fd(o->fd);
   o->enters = false;
-  if (!d) {
+  if (!d) { /* closed before the call, or while it was pending */
+    if (rt.nunjoined) hd__fd_stale();
     hd__io_closed(o);
     return;
   }
