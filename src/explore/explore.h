@@ -21,6 +21,7 @@
 #include "model/layout.h"
 #include "model/model.h"
 #include "model/numbers.h"
+#include "model/point.h"
 
 struct hd_reader;
 struct hd_writer;

@@ -11,6 +11,7 @@
 #include "model/layout.h"
 #include "model/model.h"
 #include "model/numbers.h"
+#include "model/point.h"
 
 #define HD_NONE 0xffffffffu
 
