@@ -152,6 +152,7 @@ struct hd_thread {
   struct hd_obj *robust;  /* robust mutexes that it holds */
   struct {
     bool serial;             /* it gets PTHREAD_BARRIER_SERIAL_THREAD */
+    bool unused;             /* it does not look whether it does */
     struct hd_thread *round; /* the threads it releases when it leaves, itself included */
   } barrier;
   struct {                /* OpenMP (wrap/openmp.c) */
