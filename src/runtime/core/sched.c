@@ -240,7 +240,8 @@ struct hd_point hd__here(void) {
 __attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due)) {
+  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases)) {
+    if (hd__naliases && rt.cur) hd__canonical_op(&rt.cur->op);
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
     if (rt.due) wake_others();

@@ -86,6 +86,13 @@ void hd__pids_fork(void);
 /* Makes a system call in a child. */
 long hd__pids_child(long nr, long *a);
 
+/* ---- mapped.c ---- */
+
+/* Whether the call accesses a file that is mapped. */
+bool hd__mapped_is_op(long nr, const long *a);
+/* The access. `alone`: the call is no other operation. */
+void hd__mapped_point(long nr, const long *a, bool alone, uint64_t pc);
+
 /* ---- proc.c ---- */
 
 /* Whether the call looks at the threads of the process. */
