@@ -92,7 +92,7 @@ static void make_identities(uint64_t stack) {
   if (s->ngrown < HD_MAX_GROWN) s->grown[s->ngrown] = stack;
   s->ngrown++;
   unsigned have = hd__ident_count(stack);
-  if (hd__ident_grow(stack, have ? have : 4)) {
+  if (hd__ident_grow(stack, have ? have : stack & HD_IDENT_ANY ? 64 : 4)) {
     char text[200];
     hd__format(text, sizeof text, "the system has no memory for the stacks of more than %u threads",
                (uint64_t)have);

@@ -137,8 +137,9 @@ struct hd_thread {
     uint16_t by;              /* the thread that joined it */
     uint32_t segment;         /* segments before this one existed when it was joined; 0: it was not */
   } join;
-  struct {           /* in the list of threads that the program sees (kernel/proc.c) */
-    bool adds, left; /* it is about to create one; it is in it no longer */
+  struct {         /* in the list of threads that the program sees (kernel/proc.c) */
+    uint16_t adds; /* the number of the thread that it is about to create; HD_MAX_THREADS: not known yet */
+    bool left;     /* it is in it no longer */
   } list;
   struct { /* its end */
     bool begun;
@@ -151,6 +152,7 @@ struct hd_thread {
   struct hd_obj *robust;  /* robust mutexes that it holds */
   struct {
     bool serial;             /* it gets PTHREAD_BARRIER_SERIAL_THREAD */
+    bool unused;             /* it does not look whether it does */
     struct hd_thread *round; /* the threads it releases when it leaves, itself included */
   } barrier;
   struct {                /* OpenMP (wrap/openmp.c) */

@@ -162,10 +162,10 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   }
   hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, pc); /* before the new thread can look */
   hd__alter(HD_STATE_THREADS, 0, pc);
-  me->list.adds = true;
   hd__take_signals();
   unsigned nth = ++me->children, number = hd__thread_number(me, nth);
   bool numbered = number != 0;
+  me->list.adds = numbered ? (uint16_t)number : HD_MAX_THREADS;
   me->op = (struct hd_op){
       .kind = HD_OP_CREATE, .thread = me->id, .object = number, .pc = pc, .spawn.ordered = !numbered};
   hd__step();
@@ -178,7 +178,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   if (!id) hd__end(HD_RUN_GROW);
   hd__threads_begin();
   struct hd_thread *t = hd__thread_new(me, number, nth, numbered);
-  me->list.adds = false;
+  me->list.adds = 0;
   hd__new_segment(me); /* what the creator does next is not ordered before the new thread */
   t->ident = id;
   id->thread = t;
