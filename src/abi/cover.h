@@ -29,7 +29,7 @@ struct hd_cover {
   uint32_t every;            /* one of so many is looked at; 0: not begun */
   uint32_t idle;             /* looked at since the last one that showed something new */
   uint32_t lost;             /* there was no room for something */
-  uint32_t unused;
+  uint32_t npairs;           /* in the table */
   struct hd_cover_pair pair[HD_COVER_PAIRS];
   struct hd_cover_place place[HD_COVER_PLACES];
 };

@@ -165,6 +165,7 @@ static void note_pair(uint32_t first, uint32_t second, uint64_t object) {
       p->object = object;
       BARRIER();
       p->first = first;
+      c->npairs++;
       is_new(c);
     }
     return;
