@@ -285,7 +285,7 @@ def test_who_found_it(s):
     program = common.build(s, "race")
     r = s.search("check", program, want=1)
     s.same((r["strategy"], r["findings"][0]["strategy"]), ("auto", "optimal"), "strategies")
-    s.same([(p["executions"], p["findings"]) for p in r["phases"]], [(1, 1)] + 4 * [(0, 0)], "phases")
+    s.same([(p["executions"], p["findings"]) for p in r["phases"]], [(1, 1)] + 5 * [(0, 0)], "phases")
     r = s.search("check", program, "--strategy", "pct", want=1)
     s.same((r["strategy"], r["findings"][0]["strategy"]), ("pct", "pct"), "strategies")
     s.check("phases" not in r, "phases of a strategy that has none")
