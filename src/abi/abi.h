@@ -46,7 +46,7 @@
 #define HD_MAX_MODULES 128
 #define HD_MAX_RANGES 2304 /* of the address layout: modules, stacks */
 #define HD_MAX_TARGETS 32  /* labels of hd_target; others are not counted */
-#define HD_MAX_PHASES 5
+#define HD_MAX_PHASES 6
 #define HD_MAX_WORKERS 256 /* processes that share one search */
 #define HD_MAX_GROWN 64    /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096
@@ -220,6 +220,12 @@ static inline int hd_crew_others(const struct hd_crew_set *s, unsigned i) {
   return any != 0;
 }
 
+/* Random descents of the tree of executions: what each says its size is (explore/strategy_uniform.c). */
+struct hd_estimate {
+  uint64_t samples;
+  double sum, squares, largest;
+};
+
 struct hd_shared {
   uint64_t magic;
   uint32_t lock;             /* number + 1 of the worker that holds it, 0: free */
@@ -244,6 +250,7 @@ struct hd_shared {
   uint32_t cover_dropped;    /* that layout was another: what it had exercised is not known any more */
   uint32_t waited;           /* a thread has waited at a condition, without a time limit */
   uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
+  struct hd_estimate estimate; /* of the executions of a complete search */
   double
       at_least; /* executions that a systematic search has, those that are known to be left included; 0: unknown */
   uint32_t

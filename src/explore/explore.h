@@ -107,6 +107,7 @@ extern const struct hd_strategy hd_strategy_rdfs;
 extern const struct hd_strategy hd_strategy_pct;
 extern const struct hd_strategy hd_strategy_pos;
 extern const struct hd_strategy hd_strategy_sites;
+extern const struct hd_strategy hd_strategy_uniform;
 
 /* The lock of the search, and the end of what a killed predecessor of this worker had begun (share.c). */
 void hd_search_lock(struct hd_search *s);

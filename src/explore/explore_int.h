@@ -95,6 +95,21 @@ void hd__count_class(struct hd_search *s, const struct hd_order *t, enum hd_how 
 /* In a saved search. */
 void hd__classes_save(struct hd_search *s, struct hd_writer *out);
 void hd__classes_load(struct hd_search *s, struct hd_reader *r);
+/* Priorities of threads in an execution (priorities.c). */
+struct hd_priorities {
+  int64_t of[HD_MAX_THREADS]; /* 0: not drawn yet */
+  unsigned nthreads;          /* entries in use */
+  int64_t yields;
+  uint64_t kinds; /* 0: each thread draws; else those that begin at one site draw together, with this */
+};
+void hd__priorities_begin(struct hd_priorities *r);
+/* The enabled thread that goes next. */
+unsigned hd__priorities_highest(struct hd_search *s, struct hd_priorities *r, const struct hd_point *p);
+/* It goes. */
+void hd__priorities_picked(struct hd_priorities *r, const struct hd_op *op, unsigned thread);
+
+/* The outcome of a choice, for samplers: any. */
+int hd__sample_choose(struct hd_search *s, unsigned n);
 /* The same for strategies that need no order: one is kept for this only. */
 void hd__sample_begin(struct hd_search *s);
 void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,

@@ -52,6 +52,7 @@ static void publish(uint64_t from) {
     hd_bound_restart(&rt.search);
     sh->over = 0;
     sh->at_least = 0;
+    sh->estimate = (struct hd_estimate){0};
     __atomic_store_n(&sh->epoch, sh->epoch + 1, __ATOMIC_RELEASE);
   }
   hd_search_unlock(&rt.search);
