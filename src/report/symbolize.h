@@ -21,6 +21,8 @@ struct hd_symbolizer;
 struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *program,
                                         const char *cwd);
 void hd_symbolizer_free(struct hd_symbolizer *s);
+/* The last one is kept for the next caller. Closes its files, which a process that is started would inherit. */
+void hd_symbolizer_forget(void);
 
 /* Frames, innermost first. One program counter has several when calls were inlined. */
 struct hd_frames {

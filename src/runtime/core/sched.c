@@ -187,6 +187,8 @@ void hd__event(unsigned flags) {
 __attribute__((cold, noinline)) static void wake_others(void) {
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].timer.set && rt.thread[i].timer.deadline <= rt.due) hd__time_due(&rt.thread[i]);
+  uint32_t set = rt.nio ? hd__timerfd_fire(rt.due, false) : 0;
+  if (set) hd__io_poll(set);
   rt.due = 0;
 }
 
@@ -222,11 +224,11 @@ static void idle(void) {
       hd__alarm_fire();
     } else if (first && first->timer.deadline <= timer) {
       hd__time_out(first);
-      if (rt.nenabled && rt.ntimed) rt.due = next + (close > CLOSE_NS ? close : CLOSE_NS);
     } else {
-      hd__timerfd_fire(rt.now);
-      hd__io_poll();
+      hd__io_poll(hd__timerfd_fire(rt.now, true));
     }
+    if (alarm != next && rt.nenabled && (rt.ntimed || timer != HD_FOREVER))
+      rt.due = next + (close > CLOSE_NS ? close : CLOSE_NS);
   }
 }
 
