@@ -194,6 +194,7 @@ __attribute__((cold, noinline)) static void wake_others(void) {
 
 /* No thread is enabled: time passes, or the program is stuck. */
 static void idle(void) {
+  hd__children_settle();
   while (rt.nenabled == 0) {
     struct hd_thread *first = NULL;
     if (rt.ntimed)
@@ -240,7 +241,8 @@ struct hd_point hd__here(void) {
 __attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due)) {
+  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases)) {
+    if (hd__naliases && rt.cur) hd__canonical_op(&rt.cur->op);
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
     if (rt.due) wake_others();

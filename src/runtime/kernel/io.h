@@ -139,6 +139,7 @@ void hd__fd_close_range(unsigned from, unsigned to);
 void hd__fd_moved(long fd); /* the offset changes */
 bool hd__fd_random(long fd);
 bool hd__fd_before(long fd);
+bool hd__fd_hidden(long fd); /* it is the runtime's */
 void hd__fd_is_random(long fd);
 
 /* ---- io.c ---- */

@@ -320,6 +320,7 @@ static long made(long fd, unsigned kind) { return fd < 0 ? fd : hd__fd_opened(fd
 static long names_opened(long nr, const long *a, long r) {
   bool opens = nr == SYS_open || nr == SYS_openat;
   if (opens && r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1]))) hd__fd_is_random(r);
+  if (opens && r >= 0) hd__proc_opened((const char *)(nr == SYS_open ? a[0] : a[1]), r);
   return r;
 }
 
@@ -345,7 +346,9 @@ static bool serves_step(long nr, const long *a) {
          suspends(nr);
 }
 
-static bool is_operation(long nr, const long *a) { return serves_step(nr, a) || hd__state_is_op(nr, a); }
+static bool is_operation(long nr, const long *a) {
+  return serves_step(nr, a) || hd__state_is_op(nr, a) || hd__mapped_is_op(nr, a);
+}
 
 static long sleep_call(long nr, const long *a, uint64_t pc) {
   const struct timespec *t = (const struct timespec *)a[nr == SYS_nanosleep ? 0 : 2];
@@ -358,6 +361,11 @@ static long sleep_call(long nr, const long *a, uint64_t pc) {
 }
 
 static long serve_step(long nr, long *a, uint64_t pc) {
+  if (hd__mapped_is_op(nr, a)) {
+    bool alone = !serves_step(nr, a) && !hd__state_is_op(nr, a);
+    hd__mapped_point(nr, a, alone, pc);
+    if (alone) return hd__serve(nr, a);
+  }
   if (hd__state_is_op(nr, a)) {
     hd__state_points(nr, a, pc);
     if (!serves_step(nr, a)) return hd__serve(nr, a);
