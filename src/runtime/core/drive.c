@@ -29,6 +29,7 @@ static struct {
   void (*body)(void *); /* of hd_check, in place of main; else NULL */
   void *arg;
 } program;
+static size_t stack_size;
 static char *stack_lo, *stack_hi; /* of the first thread: frames above stack_lo belong to the start-up code */
 static uint64_t stack_limit;      /* how far it may grow, minus a margin */
 static struct hd_ctx start_ctx;
@@ -456,6 +457,7 @@ _Noreturn static void begin(uint64_t top) {
   if (pthread_getattr_np(pthread_self(), &a) || pthread_attr_getstack(&a, &lo, &size))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "cannot find the stack of the first thread");
   stack_hi = (char *)lo + size;
+  stack_size = size;
   stack_limit =
       (uint64_t)(stack_lo - (char *)lo) > (64u << 10) ? (uint64_t)(stack_lo - (char *)lo) - (64u << 10) : 0;
   pthread_attr_destroy(&a);
@@ -485,6 +487,11 @@ _Noreturn void hd__drive_callback(void (*body)(void *), void *arg, uint64_t top)
 
 bool hd__first_stack_has(uint64_t addr) {
   return addr < (uint64_t)stack_hi && addr >= (uint64_t)stack_lo - stack_limit;
+}
+
+void *hd__first_stack(size_t *size) {
+  *size = stack_size;
+  return stack_hi - stack_size;
 }
 
 uint64_t hd__first_stack_end(void) { return (uint64_t)stack_lo; }
