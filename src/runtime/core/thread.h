@@ -69,18 +69,18 @@ struct hd_thread {
   bool foreign;           /* its code belongs to a library without hooks: what orders it is not known */
   bool numbered;          /* its number stands for its place in the tree of creations (number.c) */
   unsigned heap_slot, heap_reuses; /* where it allocates; choices to reuse a block (memory/heap.c) */
-  unsigned section;               /* nesting of atomic sections (section.c) */
-  int ignore;                     /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
-  uint32_t lost_calls;            /* entries of its call stack beyond HD_CALL_DEPTH */
-  struct {                        /* signals, one bit each, from 1 (wrap/signal.c) */
-    uint64_t mask, waits;         /* waits: for these it waits */
-    struct hd_signals pending;    /* sent to it */
-    unsigned ran, handling;       /* handlers that it ran; that it is in */
-    struct hd_footprint *touched; /* by its handlers (memory/shadow.c) */
-    bool taken;                   /* a handler interrupts its wait */
-    bool restarts;                /* all handlers that interrupted its wait have SA_RESTART */
-    struct hd_vc vc;              /* published by the senders */
-    stack_t alt;                  /* sigaltstack; NULL: none */
+  unsigned section;                /* nesting of atomic sections (section.c) */
+  int ignore;                      /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
+  uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */
+  struct {                         /* signals, one bit each, from 1 (wrap/signal.c) */
+    uint64_t mask, waits;          /* waits: for these it waits */
+    struct hd_signals pending;     /* sent to it */
+    unsigned ran, handling;        /* handlers that it ran; that it is in */
+    struct hd_footprint *touched;  /* by its handlers (memory/shadow.c) */
+    bool taken;                    /* a handler interrupts its wait */
+    bool restarts;                 /* all handlers that interrupted its wait have SA_RESTART */
+    struct hd_vc vc;               /* published by the senders */
+    stack_t alt;                   /* sigaltstack; NULL: none */
   } sig;
   struct hd_spin spin;
   struct hd_choices choices;
