@@ -91,6 +91,7 @@ void hd__sample_begin(struct hd_search *s) {
   if (!s->config->classes) return;
   if (!sampled(s)->ev) hd_order_init(sampled(s), s->scratch + HD_SCRATCH_SAMPLE + (1 << 20));
   sampled(s)->layout = s->layout;
+  sampled(s)->numbers = s->numbers;
   sampled(s)->guard = s->guard;
   hd_order_begin(sampled(s));
 }

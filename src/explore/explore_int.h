@@ -8,6 +8,12 @@
 /* What the strategy of this search keeps for the life of this process: `size` bytes, zero at first. */
 void *hd__own(struct hd_search *s, size_t size);
 
+/* Whether it creates a thread or is the beginning of one. Samplers let these go first: they conflict with next to
+ * nothing, so that no class is lost, and threads that begin together meet more often. */
+static inline int hd__begins(const struct hd_op *op) {
+  return op->kind == HD_OP_START || op->kind == HD_OP_CREATE;
+}
+
 /* ---- bounds (bounds.c) ---- */
 
 /* What the bound says of a scheduling point. */
@@ -18,10 +24,11 @@ struct hd_bound_at {
 };
 struct hd_bound_at hd__bound_at(const struct hd_search *s, const struct hd_point *p);
 /* What it costs to pick `thread` there. pre: it is in `enabled`, of which the first `words` are in use. */
-unsigned hd__bound_cost(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words,
-                        unsigned thread);
+unsigned hd__bound_cost(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
+                        unsigned words, unsigned thread);
 /* The thread whose turn it is: it costs nothing. */
-unsigned hd__bound_turn(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words);
+unsigned hd__bound_turn(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
+                        unsigned words);
 /* The bound under which the search is. pre: there is one. */
 unsigned hd__bound(const struct hd_search *s);
 

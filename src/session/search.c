@@ -116,6 +116,7 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
       .nsteps = c->nsteps,
       .visible = c->visible,
       .nvisible = c->nvisible,
+      .numbers = c->numbers,
   };
   memcpy(out->strategy, config->strategy, sizeof out->strategy);
 }

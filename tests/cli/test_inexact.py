@@ -297,10 +297,11 @@ int main(void) {
   int fd = memfd_create("x", 0);
   if (ftruncate(fd, 4096)) abort();
   int *a = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  int *b = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* @here */
+  int *b = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   pthread_t t;
   pthread_create(&t, 0, one, a);
-  *b = 2;
+  b[1] = 2;
+  munmap(b, 4096); /* @here */
   pthread_join(t, 0);
 }
 """},

@@ -75,6 +75,7 @@ static void take_snapshot(void) {
 
 static void restore_all(void) {
   hd__children_begin();
+  hd__alias_begin();
   hd__sysguard_begin(); /* first: it makes all memory writable again */
   hd__files_undo();
   hd__snapshot_restore();
@@ -118,7 +119,7 @@ static int run_once(void) {
   began_under = rt.shared->bound;
   int begun = rt.strategy->begin(&rt.search);
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
-  struct hd_thread *t = hd__thread_new(NULL);
+  struct hd_thread *t = hd__thread_new(NULL, 0, 0, true);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
   hd__run();
   if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* it leaves no trace */
@@ -423,6 +424,7 @@ static void search(void *unused) {
   hd__files_init();
   hd__modules_record();
   hd__openmp_init();
+  hd__numbers_init();
   hd__worker_start();
   take_snapshot();
   st->state = HD_ST_RUNNING;

@@ -63,9 +63,11 @@ struct hd_thread {
   struct hd_call *calls;
   uint64_t stack_limit;
   struct hd_vc vc;
-  uint16_t id, parent, nth, children; /* nth: of its parent's children, from 1 */
-  uint8_t state;                      /* enum hd_tstate */
-  bool foreign; /* its code belongs to a library without hooks: what orders it is not known */
+  uint16_t id, parent;
+  uint32_t nth, children; /* nth: of its parent's children, from 1 */
+  uint8_t state;          /* enum hd_tstate */
+  bool foreign;           /* its code belongs to a library without hooks: what orders it is not known */
+  bool numbered;          /* its number stands for its place in the tree of creations (number.c) */
   unsigned heap_slot;
   unsigned section;               /* nesting of atomic sections (section.c) */
   int ignore;                     /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
@@ -122,6 +124,7 @@ struct hd_thread {
     uint32_t randoms;  /* times it asked for random numbers */
   } sys;
   struct hd_ident *ident; /* NULL for the first thread */
+  struct hd_ident *spare; /* identities of threads that it has joined, and of those that they had joined */
   struct {                /* creation */
     void *(*fn)(void *);
     void *arg;

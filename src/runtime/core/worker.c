@@ -105,6 +105,7 @@ void hd__worker_start(void) {
   hd_search_lock(&rt.search);
   hd_search_recover(&rt.search);
   if (rt.shared->inbox_full) load_search();
+  if (!rt.shared->numbers.place[1]) rt.shared->numbers = rt.config->numbers;
   if (rt.shared->crew <= rt.search.worker)
     __atomic_store_n(&rt.shared->crew, rt.search.worker + 1, __ATOMIC_RELAXED);
   hd_search_unlock(&rt.search);

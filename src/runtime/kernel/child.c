@@ -177,6 +177,7 @@ void hd__children_begin(void) {
     release(&children[i]);
   }
   nchildren = nshare = 0;
+  hd__ipc_begin();
 }
 
 /* ---- fork ---- */

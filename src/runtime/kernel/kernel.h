@@ -86,6 +86,13 @@ void hd__pids_fork(void);
 /* Makes a system call in a child. */
 long hd__pids_child(long nr, long *a);
 
+/* ---- mapped.c ---- */
+
+/* Whether the call accesses a file that is mapped. */
+bool hd__mapped_is_op(long nr, const long *a);
+/* The access. `alone`: the call is no other operation. */
+void hd__mapped_point(long nr, const long *a, bool alone, uint64_t pc);
+
 /* ---- proc.c ---- */
 
 /* Whether the call looks at the threads of the process. */
@@ -145,11 +152,15 @@ void hd__children_begin(void);
 /* No thread can run: waits for what is outside the process, at most `limit` virtual nanoseconds, or HD_FOREVER.
  * Returns true when a thread can run now. */
 bool hd__io_idle(uint64_t limit);
-/* Something outside the process has changed: enables the threads that can continue. */
-void hd__io_poll(void);
+/* A timer has fired, which event `set` had set (0: something outside has changed): enables the threads that can continue. */
+void hd__io_poll(uint32_t set);
+/* The time of the thread's operation is nearly over: it ends now, or what it waits for comes first. */
+void hd__io_due(struct hd_thread *t);
 /* The earliest virtual time at which a timer descriptor fires, HD_FOREVER if none is waited for. */
 uint64_t hd__timerfd_next(void);
-void hd__timerfd_fire(uint64_t now);
+/* Those whose time has come. Returns the event, counted from 1, that set the last of them, 0 if there is none. `late`: no
+ * thread could run. */
+uint32_t hd__timerfd_fire(uint64_t now, bool late);
 /* A signal was sent, or taken: enables the threads that wait for it at a descriptor. */
 void hd__io_signalled(void);
 /* The descriptor of the thread's pending operation, -1 if there is none. */

@@ -32,7 +32,7 @@ static void pass(struct hd_obj *o) {
     hd_vc_join(&rt.arena, &t->vc, &o->vc);
     t->op.object = o->addr;
     t->op.size = 0;
-    if (t->id < first->id) first = t;
+    if (hd__thread_before(t, first)) first = t;
   }
   first->op.size = o->count;
   hd_vc_copy(&rt.arena, &o->before, &o->vc);
@@ -49,7 +49,7 @@ static void release_round(struct hd_thread *first) {
   unsigned special = hd__choose(first->op.size);
   for (struct hd_thread *t = round; t; t = t->wait.next) {
     unsigned rank = 0;
-    for (struct hd_thread *u = round; u; u = u->wait.next) rank += u->id < t->id;
+    for (struct hd_thread *u = round; u; u = u->wait.next) rank += hd__thread_before(u, t);
     t->barrier.serial = rank == special;
   }
   for (struct hd_thread *t = round; t; t = t->wait.next) {
