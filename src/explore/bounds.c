@@ -43,9 +43,12 @@ static int sooner(const struct hd_search *s, const struct hd_bound_at *at, unsig
 
 unsigned hd__bound_turn(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
                         unsigned words) {
-  unsigned next = hd_set_nth(enabled, 0);
-  for (unsigned i = next + 1; i < words * 64; i++)
-    if (hd_set_has(enabled, i) && sooner(s, at, i, next)) next = i;
+  unsigned next = HD_MAX_THREADS;
+  for (unsigned k = 0; k < words; k++)
+    for (uint64_t w = enabled->w[k]; w; w &= w - 1) {
+      unsigned i = k * 64 + (unsigned)__builtin_ctzll(w);
+      if (next == HD_MAX_THREADS || sooner(s, at, i, next)) next = i;
+    }
   return next;
 }
 
@@ -53,7 +56,9 @@ unsigned hd__bound_cost(const struct hd_search *s, const struct hd_bound_at *at,
                         unsigned words, unsigned thread) {
   if (at->kind == HD_BOUND_PREEMPTIONS) return at->stays && thread != at->current;
   unsigned n = 0;
-  for (unsigned i = 0; i < words * 64; i++) n += hd_set_has(enabled, i) && sooner(s, at, i, thread);
+  for (unsigned k = 0; k < words; k++)
+    for (uint64_t w = enabled->w[k]; w; w &= w - 1)
+      n += (unsigned)sooner(s, at, k * 64 + (unsigned)__builtin_ctzll(w), thread);
   return n;
 }
 

@@ -30,8 +30,7 @@ static unsigned depth(const struct hd_numbers *n, unsigned number) {
   return d;
 }
 
-int hd_numbers_before(const struct hd_numbers *n, unsigned a, unsigned b) {
-  if (!n || a >= HD_NUMBERED || b >= HD_NUMBERED || a == b) return a < b;
+int hd_numbers_before_slow(const struct hd_numbers *n, unsigned a, unsigned b) {
   uint16_t pa = place_of(n, a), pb = place_of(n, b);
   if (hd_place_parent(pa) != hd_place_parent(pb)) {
     unsigned x = a, y = b, da = depth(n, a), db = depth(n, b);
@@ -48,12 +47,10 @@ int hd_numbers_before(const struct hd_numbers *n, unsigned a, unsigned b) {
   return pa != pb ? pa < pb : a < b;
 }
 
-uint64_t hd_numbers_name(const struct hd_numbers *n, unsigned number) {
-  uint16_t place = n ? place_of(n, number) : 0;
+uint64_t hd_numbers_name_slow(const struct hd_numbers *n, unsigned number) {
+  uint16_t place = place_of(n, number);
   if (!place) return number;
-  /* The n-th that the first thread creates is n, as in most programs. */
-  unsigned parent = hd_place_parent(place), nth = hd_place_nth(place);
-  return parent ? hd_mix64(hd_numbers_name(n, parent) * 31 + nth) : nth;
+  return hd_mix64(hd_numbers_name(n, hd_place_parent(place)) * 31 + hd_place_nth(place));
 }
 
 int hd_numbers_plain(const struct hd_numbers *n) {
