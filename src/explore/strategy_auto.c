@@ -5,7 +5,7 @@
  *
  * Each part gets its share of the work, which is counted in steps: unlike time they are the same whenever the search is
  * run again, and an execution takes time in proportion to them. The optimal search begins, then comes a handful of
- * executions of `pos`, for as long as they are short: very small spaces are finished before anything is sampled, and most
+ * executions of `pos`, for as long as they are short: a space of one or two classes is finished before anything is sampled, and most
  * bugs are found as soon as by `pos` alone. From then on the part that is furthest behind its share goes next; so each soon
  * gets a few samples, and one with long executions gets few of them. Workers count together: while one is at a long
  * execution of the optimal search, the others sample.
