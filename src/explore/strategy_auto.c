@@ -4,10 +4,11 @@
  * Under a bound the systematic part is `bounded`, and the others sample without one.
  *
  * Each part gets its share of the work, which is counted in steps: unlike time they are the same whenever the search is
- * run again, and an execution takes time in proportion to them. The optimal search begins, for as long as
- * executions are few and short: very small spaces are finished before anything is sampled. From then on the part that is
- * furthest behind its share goes next; so each soon gets a few samples, and one with long executions gets few of them. Workers count together: while
- * one is at a long execution of the optimal search, the others sample.
+ * run again, and an execution takes time in proportion to them. The optimal search begins, then comes a handful of
+ * executions of `pos`, for as long as they are short: a space of one or two classes is finished before anything is sampled, and most
+ * bugs are found as soon as by `pos` alone. From then on the part that is furthest behind its share goes next; so each soon
+ * gets a few samples, and one with long executions gets few of them. Workers count together: while one is at a long
+ * execution of the optimal search, the others sample.
  *
  * The claim of completeness rests on the optimal search alone; what each strategy did stands in status.phase. When that
  * search has ended but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER executions
@@ -18,7 +19,7 @@
 static const struct {
   const struct hd_strategy *strategy;
   unsigned share;
-} part[] = {{&hd_strategy_optimal, 4}, {&hd_strategy_pos, 6},    {&hd_strategy_sites, 2},
+} part[] = {{&hd_strategy_optimal, 6}, {&hd_strategy_pos, 10},   {&hd_strategy_sites, 3},
             {&hd_strategy_pct, 1},     {&hd_strategy_random, 1}, {&hd_strategy_uniform, 1}};
 #define NPARTS (sizeof part / sizeof *part)
 _Static_assert(NPARTS <= HD_MAX_PHASES, "status.phase has room for every part");
@@ -30,11 +31,14 @@ struct state {
   uint32_t after;     /* executions since then */
   uint32_t first;     /* work of the first execution */
   uint32_t begun;     /* executions of the optimal search, until they are FIRST */
+  uint32_t early;     /* executions of the sampler that goes first, until they are EARLY */
   uint64_t in_flight;
   uint64_t epoch;
   uint64_t work[NPARTS]; /* done by each part */
 };
-#define FIRST 5     /* executions of the optimal search at the beginning, if they are */
+#define SAMPLER 1   /* goes first: most bugs are found by its first few executions */
+#define EARLY 10    /* of them, if they are */
+#define FIRST 2     /* executions of the optimal search at the beginning, if they are */
 #define SHORT 2000  /* steps in all or less */
 #define EACH 20     /* work of an execution besides its steps */
 #define DEATH 20000 /* work of starting another process */
@@ -117,7 +121,8 @@ static int begin_part(struct hd_search *s, struct state *a) {
 static int begin(struct hd_search *s) {
   struct state *a = state(s);
   set_up(s);
-  if (a->epoch != s->shared->epoch) *a = (struct state){.epoch = s->shared->epoch};
+  if (a->epoch != s->shared->epoch)
+    *a = (struct state){.part = a->part, .begun = a->begun, .early = a->early, .epoch = s->shared->epoch};
   if (a->in_flight > s->shared->forgive && a->in_flight != s->execution) {
     /* The process died: let the others try before the optimal search goes on. */
     s->status->phase[a->part].executions++;
@@ -162,6 +167,10 @@ static int is_first(const struct hd_search *s, const struct state *a) {
   return s->worker == 0 && a->part == 0 && a->begun < FIRST && a->work[0] < SHORT;
 }
 
+static int is_early(const struct hd_search *s, const struct state *a) {
+  return s->worker == 0 && a->part == SAMPLER && a->early < EARLY && a->work[SAMPLER] < EARLY * SHORT;
+}
+
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct state *a = state(s);
   unsigned i = a->part;
@@ -172,12 +181,13 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   a->in_flight = 0;
   a->work[i] += EACH;
   if (i == 0 && a->begun < FIRST) a->begun++;
+  if (i == SAMPLER && a->early < EARLY) a->early++;
   if (!a->first) a->first = (uint32_t)(a->work[i] < UINT32_MAX ? a->work[i] : UINT32_MAX);
   if (i == 0 && !more) {
     if (!has_gaps(s)) return 0;
     a->exhausted = 1;
     next_part(s, a, i);
-  } else if (!is_first(s, a) && turn_over(s, i)) {
+  } else if (!is_first(s, a) && !is_early(s, a) && turn_over(s, i)) {
     next_part(s, a, i);
   }
   return !a->exhausted || ++a->after <= AFTER;
@@ -197,6 +207,7 @@ static void save(struct hd_search *s, struct hd_writer *out) {
     hd_put_number(out, counts ? all[i].part : 0);
     hd_put_number(out, counts ? all[i].first : 0);
     hd_put_number(out, counts ? all[i].begun : 0);
+    hd_put_number(out, counts ? all[i].early : 0);
     for (unsigned k = 0; k < NPARTS; k++) hd_put_number(out, counts ? all[i].work[k] : 0);
     hd_put_number(out, counts ? all[i].exhausted : 0);
     hd_put_number(out, counts ? all[i].after : 0);
@@ -212,6 +223,7 @@ static void load(struct hd_search *s, struct hd_reader *r) {
     all[i] = (struct state){.part = (uint32_t)hd_get_number(r, NPARTS - 1), .epoch = s->shared->epoch};
     all[i].first = (uint32_t)hd_get_number(r, UINT32_MAX);
     all[i].begun = (uint32_t)hd_get_number(r, FIRST);
+    all[i].early = (uint32_t)hd_get_number(r, EARLY);
     for (unsigned k = 0; k < NPARTS; k++) all[i].work[k] = hd_get_number(r, UINT64_MAX);
     all[i].exhausted = (uint32_t)hd_get_number(r, 1);
     all[i].after = (uint32_t)hd_get_number(r, UINT32_MAX);
