@@ -177,7 +177,8 @@ bool hd__io_point(struct hd_io *o) {
   rt.nio++;
   o->any_time = o->timeout != HD_FOREVER && o->n && hd__any_time(o->pc);
   update(t);
-  if (o->timeout != HD_FOREVER && t->state == HD_T_BLOCKED) hd__deadline_in(t, o->timeout);
+  /* Also if it is ready now: another thread may take what it waits for. */
+  if (o->timeout != HD_FOREVER && o->n) hd__deadline_in(t, o->timeout);
   if (cancels)
     cancelled = hd__step_cancel();
   else

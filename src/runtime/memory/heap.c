@@ -103,9 +103,10 @@ int hd__heap_init(void) {
 static uint64_t chunk_addr(uint32_t c) { return HD_HEAP_BASE + ((uint64_t)c << CHUNK_SHIFT); }
 static uint32_t chunk_of(uint64_t a) { return (uint32_t)((a - HD_HEAP_BASE) >> CHUNK_SHIFT); }
 
-unsigned hd__heap_slot(const struct hd_thread *t, const struct hd_thread *parent) {
-  if (parent->id == 0) return t->nth < NSLOTS / 2 ? t->nth : 1 + hd_mix64(t->nth) % (NSLOTS - 1);
-  return 1 + hd_mix64(parent->heap_slot * 1000003ull + t->nth) % (NSLOTS - 1);
+/* A thread whose number stands for its place in the tree of creations has a slot for itself. */
+unsigned hd__heap_slot(const struct hd_thread *t) {
+  return t->numbered ? t->id
+                     : HD_NUMBERED + hd_mix64(t->parent * 1000003ull + t->nth) % (NSLOTS - HD_NUMBERED);
 }
 
 static unsigned slot_of(const struct hd_thread *t) { return t ? t->heap_slot : 0; }
