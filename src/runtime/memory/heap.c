@@ -22,7 +22,7 @@
 
 #define CHUNK_SHIFT 16
 #define CHUNK (1ull << CHUNK_SHIFT)
-#define SLOT_SIZE (256ull << 20)
+#define SLOT_SIZE (1ull << HD_HEAP_SLOT_SHIFT)
 #define NSLOTS 1024
 #define BIG_BASE (HD_HEAP_BASE + SLOT_SIZE * NSLOTS) /* for blocks that do not fit into a slot */
 #define NCHUNKS ((HD_HEAP_END - HD_HEAP_BASE) >> CHUNK_SHIFT)
@@ -33,8 +33,8 @@
 struct header {
   uint32_t size; /* low 32 bits; large blocks: see chunk.size */
   uint32_t alloc_site;
-  uint32_t free_site;
-  uint16_t off; /* user address - block, in units of 16, and the bits below */
+  uint32_t free_site; /* while it is live: the segment in which it was allocated beside other threads, or 0 */
+  uint16_t off;       /* user address - block, in units of 16, and the bits below */
   uint8_t thread_lo;
   uint8_t state;
 };
@@ -293,6 +293,7 @@ void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
   uint64_t user = ((uint64_t)h + sizeof *h + align - 1) & ~(align - 1);
   *h = (struct header){(uint32_t)size,         0,     0, (uint16_t)((user - (uint64_t)h) >> 4),
                        t ? (uint8_t)t->id : 0, B_LIVE};
+  if (t && rt.nunjoined) h->free_site = (uint32_t)(hot.tag >> 32);
   note_again(h, site, others);
   if (HD_UNLIKELY(hot.detail) && t) h->alloc_site = (uint32_t)hd__site_here(pc);
   return (void *)user;
@@ -331,7 +332,7 @@ void hd__heap_free(void *ptr, uint64_t pc) {
       }
     }
     hd__new_segment(rt.cur); /* the fast path must no longer match the block */
-    if (HD_UNLIKELY(hot.detail)) h->free_site = (uint32_t)hd__site_here(pc);
+    h->free_site = HD_UNLIKELY(hot.detail) ? (uint32_t)hd__site_here(pc) : 0;
   }
   h->state = B_FREED;
   hd__live = (struct hd_live){0, 0};
@@ -364,9 +365,18 @@ bool hd__heap_block(uint64_t addr, struct hd_block *b) {
   struct chunk *c;
   struct header *h = header_of(addr, &c);
   if (!h || h->state == B_NONE) return false;
-  *b = (struct hd_block){user_of(h),         size_of(h, c), h->thread_lo,
-                         h->state == B_LIVE, h->alloc_site, h->free_site};
+  bool alive = h->state == B_LIVE;
+  *b = (struct hd_block){user_of(h), size_of(h, c), h->thread_lo,
+                         alive,      h->alloc_site, alive ? 0 : h->free_site};
   return true;
+}
+
+uint32_t hd__heap_allocated(uint64_t addr, uint64_t *site) {
+  struct chunk *c;
+  struct header *h = header_of(addr, &c);
+  if (!h || h->state != B_LIVE) return 0;
+  *site = h->alloc_site;
+  return h->free_site;
 }
 
 void hd__bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {

@@ -106,6 +106,7 @@ void hd__alias_begin(void);
 
 #define HD_HEAP_BASE 0x201000000000ull
 #define HD_HEAP_END 0x20f000000000ull
+#define HD_HEAP_SLOT_SHIFT 28 /* each thread allocates in a range of that size */
 static inline bool hd__heap_owns(uint64_t a) { return a - HD_HEAP_BASE < HD_HEAP_END - HD_HEAP_BASE; }
 
 struct hd_block {
@@ -127,6 +128,12 @@ size_t hd__heap_size(void *p);
 /* An atomic operation finds the pointer p somewhere. */
 void hd__heap_seen(uint64_t p, uint64_t pc);
 bool hd__heap_block(uint64_t addr, struct hd_block *b);
+/* The segment in which the block around addr was allocated beside other threads, or 0; and where, with hot.detail. */
+uint32_t hd__heap_allocated(uint64_t addr, uint64_t *site);
+/* Whether another thread may have allocated the block around addr. pre: hd__heap_owns(addr). */
+static inline bool hd__heap_foreign(uint64_t addr) {
+  return (addr - HD_HEAP_BASE) >> HD_HEAP_SLOT_SHIFT != rt.cur->heap_slot;
+}
 /* Marks the state that hd__heap_restore returns to. */
 void hd__heap_mark(void);
 void hd__heap_restore(void);

@@ -160,12 +160,13 @@ static bool is_benign(uint64_t addr, uint64_t size) {
   return false;
 }
 
-static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc,
-                        const struct access *prev) {
+/* `place` identifies the finding, together with pc. */
+static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct access *prev,
+                        uint64_t place) {
   if (rt.cur->foreign || rt.thread[prev->thread].foreign) return; /* what orders them is not known */
   /* The C++ library's own variables (caches of its locales): the standard promises that there is no race. */
   if (hd__cxx_library(addr) || is_benign(addr, size)) return;
-  struct hd_finding_rec *f = hd__finding(HD_KIND_DATA_RACE, pc, hd__site_pc(prev->pc));
+  struct hd_finding_rec *f = hd__finding(HD_KIND_DATA_RACE, pc, place);
   if (!f) return;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, op_of(flags));
   hd__site_stack(s, rt.cur, pc);
@@ -179,6 +180,18 @@ static void report_race(uint64_t addr, uint64_t size, unsigned flags, uint64_t p
   q->flags |= prev->flags & HD_A_ATOMIC ? HD_SITE_ATOMIC : 0;
   hd__site_block(f, addr);
   hd__finding_done(f, false);
+}
+
+/* An allocation may write to its block: what is not ordered after it races with it. Accesses to what has been written
+ * since need not be looked at: they race with that, or are ordered after it. */
+static __attribute__((noinline, cold)) void look_at_allocation(uint64_t addr, uint64_t size, unsigned flags,
+                                                               uint64_t pc) {
+  uint64_t site;
+  uint32_t seg = hd__heap_allocated(addr, &site);
+  if (!seg || hd__segment_thread(seg) == rt.cur->id || hd__happened_before(seg) || (flags & HD_A_SILENT))
+    return;
+  struct access alloc = {seg, (uint16_t)hd__segment_thread(seg), 0xff, HD_A_WRITE, site};
+  report_race(addr, size, flags, pc, &alloc, 0); /* where it was allocated is known only with hot.detail */
 }
 
 /* A recorded access that conflicts with the current one and is not ordered with it. If several do, one that races. */
@@ -431,7 +444,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
     return false;
   c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
   bool w = valid(c->w), r = valid(c->r);
-  if (w && !ordered(c->w)) return false;
+  if (w ? !ordered(c->w) : rt.nunjoined && hd__heap_owns(addr) && hd__heap_foreign(addr)) return false;
   if (flags & HD_A_WRITE) {
     if (r && (!ordered(c->r) || (c->r & 0xff & ~mask))) return false;
     if ((c->w & ~0xffull) == hot.tag)
@@ -482,7 +495,7 @@ static inline void record_all(uint64_t addr, uint64_t end, unsigned flags, uint6
 
 void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas) {
   uint64_t end = addr + size;
-  bool check = !(flags & HD_A_FREE), point = false;
+  bool check = !(flags & HD_A_FREE), point = false, raced = false;
   unsigned mode = rt.cur->spin.mode;
   rt.status->heartbeat++;
   rt.cur->spin.mode = HD_SPIN_PLAIN;
@@ -530,7 +543,8 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     bool fresh = !(c->wpc & HD_CELL_VISIBLE);
     inflate(c);
     make_visible(c, g);
-    if (k.race) report_race(addr, size, flags, pc, &k.with);
+    raced |= k.race;
+    if (k.race) report_race(addr, size, flags, pc, &k.with, hd__site_pc(k.with.pc));
     if (fresh && !point && rt.nunjoined) { /* newly contended: this access is a scheduling point already */
       point = true;
       if (recorded) hd__record_undo();
@@ -542,6 +556,8 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
       g = (addr & ~7ull) - 8; /* others have run: start over */
     }
   }
+  if (rt.nunjoined && check && !raced && hd__heap_owns(addr) && hd__heap_foreign(addr))
+    look_at_allocation(addr, size, flags, pc);
   record_all(addr, end, flags, pc);
   if (HD_UNLIKELY(hot.log)) hd__record_done();
 }
