@@ -93,7 +93,7 @@ static void make_identities(uint64_t stack) {
   if (s->ngrown < HD_MAX_GROWN) s->grown[s->ngrown] = stack;
   s->ngrown++;
   unsigned have = hd__ident_count(stack);
-  if (hd__ident_grow(stack, have ? have : 4)) {
+  if (hd__ident_grow(stack, have ? have : stack & HD_IDENT_ANY ? 64 : 4)) {
     char text[200];
     hd__format(text, sizeof text, "the system has no memory for the stacks of more than %u threads",
                (uint64_t)have);
@@ -120,7 +120,7 @@ static int run_once(void) {
   began_under = rt.shared->bound;
   int begun = rt.strategy->begin(&rt.search);
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
-  struct hd_thread *t = hd__thread_new(NULL);
+  struct hd_thread *t = hd__thread_new(NULL, 0, 0, true);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
   hd__run();
   if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* it leaves no trace */
@@ -425,6 +425,7 @@ static void search(void *unused) {
   hd__files_init();
   hd__modules_record();
   hd__openmp_init();
+  hd__numbers_init();
   hd__worker_start();
   take_snapshot();
   st->state = HD_ST_RUNNING;
