@@ -211,6 +211,7 @@ static void idle(void) {
       if (hd__signals_late() || hd__children_help()) return;
       hd__signals_stuck();
       if (rt.nspinning && (hd__spin_outside() || hd__spin_late())) return;
+      if (hd__children_hold()) hd__end(HD_RUN_STUCK);
       if (rt.nspinning) hd__report_livelock();
       hd__report_deadlock();
       hd__end(HD_RUN_STUCK);

@@ -7,7 +7,7 @@
  * Invariants
  *  1. A child never touches the shared file: it has a private copy of what it needs of it.
  *  2. At a restart no child is left.
- *  3. Children send no SIGCHLD, whose moment could not be reproduced. Under a debugger they do, since gdb takes a
+ *  3. The kernel sends no SIGCHLD, whose moment could not be reproduced: it comes when no thread can run. Under a debugger they do, since gdb takes a
  *     child without it for a thread; gdb does not pass the signal on (src/gdb/heddle-gdb.py).
  *  4. A child that shares memory with the program runs only while no thread of the program can: it is held until then, and
  *     a thread continues when the child has ended or waits. What a thread reads there does not depend on its speed. */
@@ -21,12 +21,14 @@
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 #define MAX_CHILDREN 64
+#define HOLD_ROUNDS 1000 /* milliseconds that a child gets which may itself wait for the program */
 static struct child {
   long pid;
   struct hd_desc *d; /* readable when the child has ended */
@@ -34,6 +36,7 @@ static struct child {
   bool shares;       /* it has memory that the program may read */
   int gate;          /* while it is held: closing this lets it go; else -1 */
   long used;         /* processor time, when it was last waited for */
+  bool told;         /* its SIGCHLD was delivered */
 } children[MAX_CHILDREN];
 static unsigned nchildren, nshare;
 
@@ -77,7 +80,7 @@ static void started(long pid, bool shares, int gate) {
   d->inside = false;
   d->idle_only = true;
   d->fd = (int)high;
-  children[nchildren++] = (struct child){pid, d, false, shares, gate, 0};
+  children[nchildren++] = (struct child){.pid = pid, .d = d, .shares = shares, .gate = gate};
   nshare += shares;
   for (struct hd_desc *o = hd__descs; o; o = o->next) /* the child has these too */
     if (o->kind == HD_IO_PIPE || o->kind == HD_IO_SOCKET || o->kind == HD_IO_EVENT) {
@@ -157,15 +160,49 @@ void hd__children_settle(void) {
   }
 }
 
+/* Whether the program could notice that a child has ended. */
+static bool awaits_end(void) {
+  bool any = hd__signal_handled(SIGCHLD);
+  for (unsigned i = 0; i < rt.nthreads; i++) any |= rt.thread[i].sig.waits >> (SIGCHLD - 1) & 1;
+  for (const struct hd_desc *d = hd__descs; d; d = d->next)
+    any |= d->kind == HD_IO_SIGNAL && d->fd >= 0 && d->signals >> (SIGCHLD - 1) & 1;
+  return any;
+}
+
+/* Invariant 3: a child that has ended sends its SIGCHLD now. */
+static bool tell_end(void) {
+  for (unsigned i = 0; i < nchildren; i++) {
+    struct pollfd p = {children[i].d->fd, POLLIN, 0};
+    if (children[i].told || p.fd < 0 || hd_sys3(SYS_poll, &p, 1, 0) == 0) continue;
+    children[i].told = true;
+    hd__signals_child(children[i].pid);
+    hd__io_signalled();
+  }
+  return rt.nenabled;
+}
+
 bool hd__children_help(void) {
-  bool signals = hd__signals_expected(), sems = hd__sems_shared();
-  for (bool more = nchildren && (signals || sems);; more = more && hd__children_run()) {
-    if (hd__signals_outside() || (sems && hd__sems_update())) return true;
-    if (!more) return false;
+  bool signals = hd__signals_expected(), sems = hd__sems_shared(), ends = awaits_end();
+  unsigned rounds = 0;
+  for (bool more = nchildren && (signals || sems || ends);; more = more && hd__children_run()) {
+    if (hd__signals_outside() || (sems && hd__sems_update()) || (ends && tell_end())) return true;
+    if (!more || (!sems && rounds++ > HOLD_ROUNDS && hd__children_hold())) return false;
     struct timespec ms = {0, 1000000};
     hd_sys3(SYS_nanosleep, &ms, 0, 0);
     rt.status->heartbeat++;
   }
+}
+
+bool hd__children_hold(void) {
+  for (unsigned i = 0; nshare && i < rt.nthreads; i++) {
+    const struct hd_thread *t = &rt.thread[i];
+    if (t->state != HD_T_BLOCKED) continue;
+    if (!hd__snapshot_shared(t->op.object) && !(t->wait.at && hd__snapshot_shared(t->wait.at->addr)))
+      continue;
+    hd__inexact(HD_INEXACT_SHARED_MEMORY, t->op.pc);
+    return true;
+  }
+  return false;
 }
 
 /* Invariant 2. */

@@ -36,6 +36,8 @@ long hd__altstack_call(const long *a);
 bool hd__signals_expected(void);
 /* Sends what has come from outside to the program. Returns whether a thread can run now. */
 bool hd__signals_outside(void);
+/* A child has ended: SIGCHLD arrives. */
+void hd__signals_child(long pid);
 /* Children run, or the masks have changed since: signals may come from outside. */
 void hd__signals_expect(void);
 /* Whether sp is on our signal stack, on which handlers run. */
@@ -141,6 +143,8 @@ void hd__children_settle(void);
 /* No thread can run: waits for children to send signals, or to post semaphores that they share. Returns whether a thread can
  * run now. */
 bool hd__children_help(void);
+/* Whether a thread waits for an object in memory that it shares with a child, which might have ended the wait. */
+bool hd__children_hold(void);
 /* Whether there is any that was not waited for. */
 bool hd__children_any(void);
 /* Kills the children of the last execution. */

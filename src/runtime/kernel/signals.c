@@ -317,6 +317,13 @@ bool hd__signals_expected(void) {
   return false;
 }
 
+void hd__signals_child(long pid) {
+  siginfo_t info = hd__signal_info(SIGCHLD, CLD_EXITED);
+  info.si_pid = (pid_t)pid;
+  hd__inexact(HD_INEXACT_OUTSIDE, rt.cur->op.pc);
+  hd__signal_arrive(hd__signal_taker(SIGCHLD), &info);
+}
+
 bool hd__signals_outside(void) {
   bool any = outside_set;
   while (outside_set) {
