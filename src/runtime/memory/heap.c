@@ -15,6 +15,7 @@
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
 #include "runtime/memory/memory.h"
 
 #define CHUNK_SHIFT 16
@@ -228,6 +229,7 @@ void hd__heap_free(void *ptr, uint64_t pc) {
     uint64_t size = size_of(h, c);
     if (size && rt.nthreads > 1) {
       hd__shadow_free(p, size, pc);
+      hd__objects_freed(p, size, pc);
       if (h->state != B_LIVE) { /* another thread freed it at the scheduling point */
         hd__bad_free(HD_KIND_DOUBLE_FREE, p, pc);
         return;
