@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/core/state.h"
@@ -70,11 +71,49 @@ RAND48(void, srand48, (long seed), (seed))
 RAND48(unsigned short *, seed48, (unsigned short seed[3]), (seed))
 RAND48(void, lcong48, (unsigned short seed[7]), (seed))
 
+/* ---- the time zone: tzset, and what calls it, takes it from the environment ---- */
+
+static uint64_t zone; /* hash of the TZ that is in use; that of the start, at first */
+static uint64_t tz(void) {
+  const char *s = real_getenv("TZ");
+  uint64_t h = s != NULL;
+  for (; s && *s; s++) h = hd_mix64(h + (unsigned char)*s);
+  return h;
+}
+
+/* Call it before the environment changes. */
+static void zone_begin(void) {
+  static uint32_t epoch;
+  if (!hot.active || epoch == rt.epoch) return;
+  epoch = rt.epoch;
+  zone = tz();
+}
+
+void hd__zone_look(uint64_t pc) { hd__lookup(HD_STATE_ZONE, 0, pc); }
+
+void hd__zone_set(uint64_t pc) {
+  if (!hot.active) return;
+  hd__lookup(HD_STATE_ENVIRON, 0, pc);
+  zone_begin();
+  if (tz() != zone)
+    hd__change(HD_STATE_ZONE, 0, pc);
+  else
+    hd__lookup(HD_STATE_ZONE, 0, pc);
+  zone = tz();
+}
+
+HD_EXPORT void tzset(void) {
+  hd__real_init();
+  hd__zone_set(HD_CALLER);
+  real_tzset();
+}
+
 /* ---- dates: one structure for all, and one text ---- */
 
-#define DATE(name)                                  \
+#define DATE(name, how)                             \
   HD_EXPORT struct tm *name(const time_t *t) {      \
     hd__real_init();                                \
+    how;                                            \
     READS(t, sizeof *t);                            \
     struct tm *r = real_##name(t);                  \
     if (hot.active && r) {                          \
@@ -83,8 +122,8 @@ RAND48(void, lcong48, (unsigned short seed[7]), (seed))
     }                                               \
     return r;                                       \
   }
-DATE(localtime)
-DATE(gmtime)
+DATE(localtime, hd__zone_set(HD_CALLER))
+DATE(gmtime, (void)0)
 
 HD_EXPORT char *asctime(const struct tm *t) {
   hd__real_init();
@@ -99,6 +138,7 @@ HD_EXPORT char *asctime(const struct tm *t) {
 
 HD_EXPORT char *ctime(const time_t *t) {
   hd__real_init();
+  hd__zone_set(HD_CALLER);
   READS(t, sizeof *t);
   char *r = real_ctime(t);
   if (hot.active && r) {
@@ -197,6 +237,7 @@ HD_EXPORT char *nl_langinfo(nl_item item) {
 #define ENVIRONMENT(ret, name, params, args, how) \
   HD_EXPORT ret name params {                     \
     hd__real_init();                              \
+    zone_begin();                                 \
     how(HD_STATE_ENVIRON, 0, HD_CALLER);          \
     return real_##name args;                      \
   }

@@ -91,6 +91,9 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
 int hd__thread_join(pthread_t th, void **ret, uint64_t pc);
 int hd__thread_detach(pthread_t th, uint64_t pc);
 /* The tested thread with that handle, NULL if there is none. */
+/* The running thread looks at the time zone, or sets it to that of the environment (hidden.c). */
+void hd__zone_look(uint64_t pc);
+void hd__zone_set(uint64_t pc);
 struct hd_thread *hd__thread_find(pthread_t th);
 _Noreturn void hd__thread_exit(void *ret);
 /* Runs the destructors of C++ thread_local objects. */
