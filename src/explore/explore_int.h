@@ -8,6 +8,12 @@
 /* What the strategy of this search keeps for the life of this process: `size` bytes, zero at first. */
 void *hd__own(struct hd_search *s, size_t size);
 
+/* Whether it creates a thread or is the beginning of one. Samplers let these go first: they conflict with next to
+ * nothing, so that no class is lost, and threads that begin together meet more often. */
+static inline int hd__begins(const struct hd_op *op) {
+  return op->kind == HD_OP_START || op->kind == HD_OP_CREATE;
+}
+
 /* ---- bounds (bounds.c) ---- */
 
 /* What the bound says of a scheduling point. */
@@ -18,10 +24,11 @@ struct hd_bound_at {
 };
 struct hd_bound_at hd__bound_at(const struct hd_search *s, const struct hd_point *p);
 /* What it costs to pick `thread` there. pre: it is in `enabled`, of which the first `words` are in use. */
-unsigned hd__bound_cost(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words,
-                        unsigned thread);
+unsigned hd__bound_cost(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
+                        unsigned words, unsigned thread);
 /* The thread whose turn it is: it costs nothing. */
-unsigned hd__bound_turn(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words);
+unsigned hd__bound_turn(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
+                        unsigned words);
 /* The bound under which the search is. pre: there is one. */
 unsigned hd__bound(const struct hd_search *s);
 
@@ -79,13 +86,30 @@ unsigned hd__slot(const struct hd_search *s);
 int hd__slot_adopt(struct hd_search *s, unsigned nslots, int (*active)(struct hd_search *s, unsigned slot));
 void hd__slots_restart(struct hd_search *s);
 
-#define HD_COUNT_EVERY 256 /* executions */
+/* Pending branches are counted after at least so many executions, and at most so many branches for each of those. */
+#define HD_COUNT_EVERY 256
+#define HD_COUNT_SHARE 8
 
 /* Classes and final states seen so far, counted in status when config.classes is set (classes.c). */
 void hd__count_class(struct hd_search *s, const struct hd_order *t, enum hd_how how);
 /* In a saved search. */
 void hd__classes_save(struct hd_search *s, struct hd_writer *out);
 void hd__classes_load(struct hd_search *s, struct hd_reader *r);
+/* Priorities of threads in an execution (priorities.c). */
+struct hd_priorities {
+  int64_t of[HD_MAX_THREADS]; /* 0: not drawn yet */
+  unsigned nthreads;          /* entries in use */
+  int64_t yields;
+  uint64_t kinds; /* 0: each thread draws; else those that begin at one site draw together, with this */
+};
+void hd__priorities_begin(struct hd_priorities *r);
+/* The enabled thread that goes next. */
+unsigned hd__priorities_highest(struct hd_search *s, struct hd_priorities *r, const struct hd_point *p);
+/* It goes. */
+void hd__priorities_picked(struct hd_priorities *r, const struct hd_op *op, unsigned thread);
+
+/* The outcome of a choice, for samplers: any. */
+int hd__sample_choose(struct hd_search *s, unsigned n);
 /* The same for strategies that need no order: one is kept for this only. */
 void hd__sample_begin(struct hd_search *s);
 void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,

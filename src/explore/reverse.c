@@ -60,26 +60,47 @@ static int left(const struct sequence *v, uint32_t i) {
   return v->r->taken[i] != v->r->sequences && hd_order_stays(v->o, v->race, i);
 }
 
-/* Finds the last event of each thread that comes before the second operation when the race is reversed. Those of a
- * thread that stay are the first ones after the race, so the rest of the trace need not be looked at. Returns what is
- * after the last that stays.
- * pre: after[t] is the first event of thread t after the race. */
-static uint32_t find_last(struct walk *w, const struct hd_race *r) {
-  const struct hd_order *o = &w->order;
-  uint32_t end = r->e + 1, *last = w->reversal.last;
-  for (uint32_t t = 0; t < o->nthreads; t++) {
-    uint32_t i = w->reversal.after[t];
-    last[t] = t == o->ev[r->e].op.thread ? o->ev[r->e].prev : i == HD_NONE ? o->last[t] : o->ev[i].prev;
-    for (; i != HD_NONE && hd_order_stays(o, r, i); i = w->reversal.next_of[i]) last[t] = i;
-    if (last[t] != HD_NONE && last[t] >= end) end = last[t] + 1;
-  }
-  return end;
-}
-
+/* Sets the first event of the thread that is left in v. */
 static void set_first(const struct sequence *v, unsigned thread, uint32_t i) {
   int there = i < v->end && hd_order_stays(v->o, v->race, i);
   v->r->first[thread] = there ? i : HD_NONE;
   v->r->first_index[thread] = there ? (int32_t)v->o->ev[i].index : LATER;
+}
+
+/* Finds of each thread the first event of v, and the last one that comes before the second operation when the race is
+ * reversed; sets what is after the last event of v. Those of a thread that stay are the first ones after the race,
+ * so the rest of the trace need not be looked at.
+ * pre: after[t] is the first event of thread t after the race. */
+static void find_ends(struct sequence *v) {
+  const struct hd_order *const o = v->o;
+  struct reversal *const r = v->r;
+  const struct hd_race *race = v->race;
+  v->end = race->e + 1;
+  for (uint32_t t = 0; t < o->nthreads; t++) {
+    uint32_t i = r->after[t], last = o->last[t];
+    r->first[t] = HD_NONE;
+    r->first_index[t] = LATER;
+    if (i != HD_NONE && !hd_order_stays(o, race, i)) {
+      last = o->ev[i].prev;
+    } else if (i != HD_NONE) {
+      r->first[t] = i;
+      r->first_index[t] = (int32_t)o->ev[i].index;
+      if (!hd_order_stays(o, race, last)) {
+        uint32_t next = r->next_of[i];
+        for (last = i; hd_order_stays(o, race, next); next = r->next_of[next]) last = next;
+      }
+      if (last >= v->end) v->end = last + 1;
+    }
+    r->last[t] = last;
+  }
+  r->last[o->ev[race->e].op.thread] = o->ev[race->e].prev;
+  for (uint32_t t = o->nthreads; t < o->threads_max; t++) r->first_index[t] = LATER;
+}
+
+/* Nothing but the second operation is left in v. */
+static void leave_out_all(struct sequence *v) {
+  for (uint32_t t = 0; t < v->o->nthreads; t++) set_first(v, t, HD_NONE);
+  v->end = v->race->e + 1;
 }
 
 /* Whether anything left in v happened before the event with that clock: then so did the first of its thread. */
@@ -222,14 +243,12 @@ static int insert(const struct hd_sleeper *sleep, uint32_t nsleep, struct hd_bra
  * pre: after[t] is the first event of thread t after e. */
 static int reverse(struct walk *w, const struct hd_race *r, int choice) {
   static const uint32_t none[HD_CLOCK_MAX];
-  const uint32_t f = r->f, *after = w->reversal.after, end = find_last(w, r);
-  int alone = r->e == f && !w->policy->whole; /* another outcome of this very step */
+  const uint32_t f = r->f;
   struct sequence v = {.w = w,
                        .o = &w->order,
                        .r = &w->reversal,
                        .race = r,
                        .front = r->e + 1,
-                       .end = alone ? r->e + 1 : end,
                        .last = r->op,
                        .last_fixed = choice >= 0,
                        .last_choice = (uint32_t)(choice >= 0 ? choice : 0),
@@ -239,8 +258,8 @@ static int reverse(struct walk *w, const struct hd_race *r, int choice) {
     for (uint32_t i = 0; i < w->order.cap_ev; i++) w->reversal.taken[i] = 0;
     w->reversal.sequences = 1;
   }
-  for (uint32_t t = 0; t < w->order.nthreads; t++) set_first(&v, t, after[t]);
-  for (uint32_t t = w->order.nthreads; t < w->order.threads_max; t++) w->reversal.first_index[t] = LATER;
+  find_ends(&v);
+  if (r->e == f && !w->policy->whole) leave_out_all(&v); /* another outcome of this very step */
   if (f != HD_NONE) {
     v.last_pred = w->order.ev[f].pred;
     v.last_flags = w->order.ev[f].flags & HD_EV_STOP;

@@ -238,6 +238,7 @@ struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
   if (w->order.ev) return w;
   hd_order_init(&w->order, s->scratch + HD_SCRATCH_WALK);
   w->order.layout = s->layout;
+  w->order.numbers = s->numbers;
   w->order.guard = s->guard;
   w->scratch = (uint32_t *)(s->scratch + HD_SCRATCH_WALK + HD_ORDER_MEMORY);
   return w;
@@ -430,7 +431,7 @@ int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   leave(w, left);
   if (u->active && hd_crew_others(&s->shared->hungry, s->worker)) hd__walk_donate(w);
   int complete = __atomic_load_n(&t->complete, __ATOMIC_RELAXED) != 0;
-  if (s->execution % HD_COUNT_EVERY == 0 || complete) hd__walk_count(w);
+  if (s->execution >= u->next_count || complete) hd__walk_count(w);
   return !complete;
 }
 

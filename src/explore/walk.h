@@ -74,7 +74,7 @@ struct unit {
   struct hd_sleeper *sleep_base, *sleep_next, *sleep_end;
   struct hd_branch *branch_free, *branch_next, *branch_end;
   uint32_t log_next, log_end; /* of the log of visited states */
-  double pending;             /* branches known to be left in it */
+  uint64_t next_count;        /* execution at whose end pending branches are counted again */
 };
 
 /* The head of the search area. */

@@ -261,25 +261,20 @@ int hd__walk_find_work(struct hd_search *s, struct unit **u) {
 
 /* ---- how far it is ---- */
 
-/* Each leaf of a wakeup tree leads to an execution of its own. */
-static double leaves(const struct hd_branch *b) {
+/* Each leaf of a wakeup tree leads to an execution of its own. Adds what was looked at to *cost. */
+static double leaves(const struct hd_branch *b, uint64_t *cost) {
   double n = 0;
   for (; b; b = b->next) {
-    if (!b->child) {
-      n++;
-    } else if (b->child->next) {
-      n += leaves(b->child);
-    } else { /* a chain, which may be long */
-      const struct hd_branch *c = b->child;
-      while (c->child && !c->child->next) c = c->child;
-      n += c->child ? leaves(c->child) : 1;
-    }
+    const struct hd_branch *c = b;
+    for (; c->child && !c->child->next; c = c->child) ++*cost; /* a chain, which may be long */
+    n += c->child ? leaves(c->child, cost) : 1;
+    ++*cost;
   }
   return n;
 }
 
 /* A lower bound of the executions of the search: those that are done, and one for each branch that is pending. The tree
- * grows while it is explored, by factors that nothing seen so far tells, so there is no estimate. Branches that other
+ * grows while it is explored, by factors that nothing seen so far tells (strategy_uniform.c has an estimate). Branches that other
  * workers added may turn out to be redundant; then there is no bound either. */
 void hd__walk_count(struct walk *w) {
   struct hd_search *s = w->s;
@@ -287,10 +282,13 @@ void hd__walk_count(struct walk *w) {
   const struct hd_status *st = s->status;
   int exact =
       __atomic_load_n(&s->shared->crew, __ATOMIC_RELAXED) <= 1 && !s->config->bound_kind && w->policy->whole;
-  u->pending = 0;
-  for (uint32_t k = u->base; u->active && k < u->depth; k++) u->pending += leaves(u->node[k].list);
+  uint64_t cost = 0;
+  double pending = 0;
+  for (uint32_t k = u->base; exact && u->active && k < u->depth; k++)
+    pending += leaves(u->node[k].list, &cost);
+  u->next_count = s->execution + HD_COUNT_EVERY + cost / HD_COUNT_SHARE;
   double seen =
       st->phase[0].strategy[0] ? (double)st->phase[0].executions : (double)(st->executions + st->infeasible);
-  double least = exact ? seen + u->pending + (u->active ? 1 : 0) : 0;
+  double least = exact ? seen + pending + (u->active ? 1 : 0) : 0;
   __atomic_store(&s->shared->at_least, &least, __ATOMIC_RELAXED); /* others do, too */
 }

@@ -45,7 +45,7 @@ struct head {
   uint64_t deaths, suppressed, reported;
   /* Of struct hd_shared. */
   uint64_t next_execution, not_begun, epoch, bound_cut, layout;
-  uint32_t over, bound, bounds_done, partial, crew, cover_dropped;
+  uint32_t over, bound, bounds_done, partial, crew, cover_dropped, waited, pad;
   double at_least;
   uint64_t phase_findings[HD_MAX_PHASES];
 };
@@ -155,12 +155,16 @@ static int put_search(const struct hd_session *s, struct hd_writer *out) {
   return failed;
 }
 
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
 static void put_covers(struct writer *w, const struct hd_shared *sh) {
   for (uint32_t i = 0; i < sh->crew && i < HD_MAX_WORKERS; i++) {
     const struct hd_cover *c = (const void *)((char *)sh + HD_SEARCH_COVER + i * HD_COVER_SIZE);
     if (!c->begun) continue;
     put_number(w, i + 1);
-    put(w, c, sizeof *c, ZSTD_e_continue);
+    put(w, c, offsetof(struct hd_cover, place), ZSTD_e_continue);
+    put(w, c->place, least(c->nplaces, HD_COVER_PLACES) * sizeof *c->place, ZSTD_e_continue);
+    put(w, c->pair, least(c->npairs, HD_COVER_PAIRS) * sizeof *c->pair, ZSTD_e_continue);
   }
   put_number(w, 0);
 }
@@ -191,7 +195,8 @@ static void fill_head(const struct hd_session *s, struct head *h) {
                      .bounds_done = sh->bounds_done,
                      .partial = sh->partial,
                      .crew = sh->crew,
-                     .cover_dropped = sh->cover_dropped};
+                     .cover_dropped = sh->cover_dropped,
+                     .waited = sh->waited};
   h->at_least = sh->at_least;
   if (!sh->inbox_full) {
     h->config.ngrown = c->good.ngrown < HD_MAX_GROWN ? (uint32_t)c->good.ngrown : HD_MAX_GROWN;
@@ -338,7 +343,10 @@ static bool get_covers(struct reader *r, const struct hd_control *c) {
     uint64_t i;
     if (!get(r, &i, sizeof i) || i > HD_MAX_WORKERS) return false;
     if (!i) break;
-    if (!get(r, (char *)c->shared + HD_SEARCH_COVER + (i - 1) * HD_COVER_SIZE, sizeof(struct hd_cover)))
+    struct hd_cover *t = (void *)((char *)c->shared + HD_SEARCH_COVER + (i - 1) * HD_COVER_SIZE);
+    if (!get(r, t, offsetof(struct hd_cover, place)) || t->nplaces > HD_COVER_PLACES ||
+        t->npairs > HD_COVER_PAIRS || !get(r, t->place, t->nplaces * sizeof *t->place) ||
+        !get(r, t->pair, t->npairs * sizeof *t->pair))
       return false;
   }
   ZSTD_outBuffer none = {NULL, 0, 0};
@@ -398,6 +406,7 @@ static void carry(struct hd_session *s, const struct head *h) {
   sh->partial = h->partial;
   sh->crew = h->crew;
   sh->cover_dropped = h->cover_dropped;
+  sh->waited = h->waited;
   sh->inbox_layout = h->layout;
   sh->at_least = h->at_least;
   s->carried = h->total;

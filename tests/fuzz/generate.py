@@ -464,7 +464,8 @@ class Generator:
         return [Node("sem_wait(&semaphore[%d]);" % i)]
 
     def do_barrier(self, depth):
-        return [Node("SEE(pthread_barrier_wait(&barrier) != 0);")]
+        used = self.flip(0.6)
+        return [Node("SEE(pthread_barrier_wait(&barrier) != 0);" if used else "pthread_barrier_wait(&barrier);")]
 
     def do_spinlock(self, depth):
         if 4 in self.held:

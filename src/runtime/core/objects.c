@@ -39,11 +39,13 @@ static void grow(void) {
 
 struct hd_obj *hd__obj_find(uint64_t addr) {
   if (!cap) return NULL;
+  addr = hd__canonical(addr);
   struct slot *s = probe(table, cap, addr);
   return s->epoch == rt.epoch ? s->obj : NULL;
 }
 
 struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
+  addr = hd__canonical(addr);
   if (HD_UNLIKELY(used_epoch != rt.epoch)) {
     used_epoch = rt.epoch;
     used = 0;
@@ -125,7 +127,7 @@ struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
   for (unsigned round = 0; round <= k; round++) {
     struct hd_thread *next = NULL;
     for (struct hd_thread *t = o->queue; t; t = t->wait.next)
-      if ((!best || t->id > best->id) && (!next || t->id < next->id)) next = t;
+      if ((!best || hd__thread_before(best, t)) && (!next || hd__thread_before(t, next))) next = t;
     best = next;
   }
   return best;

@@ -3,7 +3,8 @@
  * theirs all the same.
  *
  * Looking is an operation only if some execution has changed that kind of state while there were other threads, which is
- * learned like contended memory. Most programs set it up once. */
+ * learned like contended memory. Most programs set it up once. Of state that changes all the time, and that hardly any
+ * program looks at, it is the other way round: changing it is an operation only if some execution has looked. */
 #ifndef HD_RUNTIME_STATE_H
 #define HD_RUNTIME_STATE_H
 
@@ -13,6 +14,9 @@
  * it announces; nothing happens while hot.active is 0, or while there is no other thread. */
 void hd__lookup(enum hd_state state, uint32_t which, uint64_t pc);
 void hd__change(enum hd_state state, uint32_t which, uint64_t pc);
+/* The same for state that changes all the time. */
+void hd__observe(enum hd_state state, uint32_t which, uint64_t pc);
+void hd__alter(enum hd_state state, uint32_t which, uint64_t pc);
 /* Whether hd__lookup is an operation. */
 bool hd__state_changes(enum hd_state state);
 

@@ -54,6 +54,7 @@ static void del(uint64_t *set, long fd) {
 
 bool hd__fd_random(long fd) { return has(randoms, fd); }
 void hd__fd_is_random(long fd) { add(randoms, fd); }
+bool hd__fd_hidden(long fd) { return fd >= HD_FD_OWN && !has(ours, fd); }
 bool hd__fd_before(long fd) { return has(before, fd) && !has(ours, fd); }
 
 void hd__fd_moved(long fd) {

@@ -218,8 +218,10 @@ bool hd__io_is_op(long nr, const long *a) {
 
 /* ---- aiming at a descriptor ---- */
 
+/* The number was closed before the call, or while it was pending. */
 void hd__io_closed(struct hd_io *o) {
   const struct hd_desc *d = hd__fd_last(o->fd);
+  if (rt.nunjoined) hd__fd_stale();
   o->object = d ? hd__object(d->chan) : (uint64_t)o->fd | 0xfeull << 56;
   o->reads = d ? d->life : 0x4000;
   o->writes = 0;
@@ -330,6 +332,17 @@ static void take_rights(const long *a, long r) {
   }
 }
 
+/* The call would block: whether it is to be made again, after the wait that was arranged here. */
+static bool waits_again(struct hd_io *o, long *a, bool late) {
+  if (o->enters)
+    a[0] = enter(o, a[0]);
+  else if (o->n && !late)
+    hd__io_retry(o);
+  else
+    return false;
+  return true;
+}
+
 static long receive(long nr, long *a, uint64_t pc) {
   struct hd_io o = prepare(IN, nr, a, pc);
   long done = 0, part[6];
@@ -342,14 +355,7 @@ static long receive(long nr, long *a, uint64_t pc) {
              : o.n || o.enters                              ? hd__nowait(nr, part)
                                                             : hd__plain(nr, part);
     if (d) hd__io_learn(d->chan);
-    if (r == -EAGAIN && o.enters) {
-      part[0] = enter(&o, part[0]);
-      continue;
-    }
-    if (r == -EAGAIN && o.n && !late) {
-      hd__io_retry(&o);
-      continue;
-    }
+    if (r == -EAGAIN && waits_again(&o, part, late)) continue;
     if (r == -EAGAIN && late && of_queue(nr)) r = -ETIMEDOUT;
     leave(&o, part[0], late || (d && d->late));
     if (d) d->late = false;
@@ -422,14 +428,7 @@ static long transmit(long nr, long *a, uint64_t pc) {
              : o.n || o.enters ? hd__nowait(nr, part)
                                : hd__plain(nr, part);
     if (d) hd__socket_settle(d, r, waiting);
-    if (r == -EAGAIN && o.enters) {
-      part[0] = enter(&o, part[0]);
-      continue;
-    }
-    if (r == -EAGAIN && o.n && !late) {
-      hd__io_retry(&o);
-      continue;
-    }
+    if (r == -EAGAIN && waits_again(&o, part, late)) continue;
     if (r == -EAGAIN && late && of_queue(nr)) r = -ETIMEDOUT;
     bool blocking = o.n || o.enters;
     long left = gathered ? 0 : part[2] - r;

@@ -180,9 +180,8 @@ void hd__signals_native(void) {
 }
 
 void hd__signals_begin(void) {
-  for (int sig = 1; sig < NSIG_; sig++)
-    if (changed[sig] || is_caught(sig)) theirs[sig] = theirs_start[sig];
   for (int sig = 1; any_changed && sig < NSIG_; sig++) {
+    if (changed[sig] || is_caught(sig)) theirs[sig] = theirs_start[sig];
     if (changed[sig]) set_kernel(sig);
     changed[sig] = false;
   }
@@ -215,8 +214,9 @@ const struct sigaction *hd__disposition(int sig) { return &theirs[sig]; }
 
 static void set(int sig, const struct sigaction *act) {
   theirs[sig] = *act;
+  any_changed = true;
   if (is_caught(sig)) return;
-  changed[sig] = any_changed = true;
+  changed[sig] = true;
   set_kernel(sig);
 }
 

@@ -8,7 +8,6 @@
 #include <netdb.h>
 #include <pwd.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/core/state.h"
@@ -71,49 +70,12 @@ RAND48(void, srand48, (long seed), (seed))
 RAND48(unsigned short *, seed48, (unsigned short seed[3]), (seed))
 RAND48(void, lcong48, (unsigned short seed[7]), (seed))
 
-/* ---- the time zone: tzset, and what calls it, takes it from the environment ---- */
-
-static uint64_t zone; /* hash of the TZ that is in use; that of the start, at first */
-static uint64_t tz(void) {
-  const char *s = real_getenv("TZ");
-  uint64_t h = s != NULL;
-  for (; s && *s; s++) h = hd_mix64(h + (unsigned char)*s);
-  return h;
-}
-
-/* Call it before the environment changes. */
-static void zone_begin(void) {
-  static uint32_t epoch;
-  if (!hot.active || epoch == rt.epoch) return;
-  epoch = rt.epoch;
-  zone = tz();
-}
-
-void hd__zone_look(uint64_t pc) { hd__lookup(HD_STATE_ZONE, 0, pc); }
-
-void hd__zone_set(uint64_t pc) {
-  if (!hot.active) return;
-  hd__lookup(HD_STATE_ENVIRON, 0, pc);
-  zone_begin();
-  if (tz() != zone)
-    hd__change(HD_STATE_ZONE, 0, pc);
-  else
-    hd__lookup(HD_STATE_ZONE, 0, pc);
-  zone = tz();
-}
-
-HD_EXPORT void tzset(void) {
-  hd__real_init();
-  hd__zone_set(HD_CALLER);
-  real_tzset();
-}
-
 /* ---- dates: one structure for all, and one text ---- */
 
-#define DATE(name, how)                             \
+#define DATE(name, zone)                            \
   HD_EXPORT struct tm *name(const time_t *t) {      \
     hd__real_init();                                \
-    how;                                            \
+    zone;                                           \
     READS(t, sizeof *t);                            \
     struct tm *r = real_##name(t);                  \
     if (hot.active && r) {                          \
@@ -122,8 +84,15 @@ HD_EXPORT void tzset(void) {
     }                                               \
     return r;                                       \
   }
-DATE(localtime, hd__zone_set(HD_CALLER))
+DATE(localtime, LOCAL_TIME)
 DATE(gmtime, (void)0)
+
+HD_EXPORT void tzset(void) {
+  hd__real_init();
+  hd__lookup(HD_STATE_ENVIRON, 0, HD_CALLER);
+  hd__change(HD_STATE_ZONE, 0, HD_CALLER);
+  real_tzset();
+}
 
 HD_EXPORT char *asctime(const struct tm *t) {
   hd__real_init();
@@ -138,7 +107,7 @@ HD_EXPORT char *asctime(const struct tm *t) {
 
 HD_EXPORT char *ctime(const time_t *t) {
   hd__real_init();
-  hd__zone_set(HD_CALLER);
+  LOCAL_TIME;
   READS(t, sizeof *t);
   char *r = real_ctime(t);
   if (hot.active && r) {
@@ -234,17 +203,29 @@ HD_EXPORT char *nl_langinfo(nl_item item) {
 
 /* ---- the environment ---- */
 
+/* A lock of libc's orders those who change it. A program that walks `environ` itself races with them. */
+static void environ_changes(enum hd_state state, uint32_t which, uint64_t pc) {
+  static struct hd_vc vc;
+  static uint32_t epoch;
+  hd__change(state, which, pc);
+  if (!hot.active || !rt.nunjoined) return;
+  if (epoch != rt.epoch) vc = (struct hd_vc){0};
+  epoch = rt.epoch;
+  hd__acquire(&vc);
+  hd__writes(&environ, sizeof environ, pc);
+  hd__release(&vc);
+}
+
 #define ENVIRONMENT(ret, name, params, args, how) \
   HD_EXPORT ret name params {                     \
     hd__real_init();                              \
-    zone_begin();                                 \
     how(HD_STATE_ENVIRON, 0, HD_CALLER);          \
     return real_##name args;                      \
   }
 ENVIRONMENT(char *, getenv, (const char *name), (name), hd__lookup)
 ENVIRONMENT(char *, secure_getenv, (const char *name), (name), hd__lookup)
 ENVIRONMENT(int, setenv, (const char *name, const char *value, int replace), (name, value, replace),
-            hd__change)
-ENVIRONMENT(int, unsetenv, (const char *name), (name), hd__change)
-ENVIRONMENT(int, putenv, (char *text), (text), hd__change)
-ENVIRONMENT(int, clearenv, (void), (), hd__change)
+            environ_changes)
+ENVIRONMENT(int, unsetenv, (const char *name), (name), environ_changes)
+ENVIRONMENT(int, putenv, (char *text), (text), environ_changes)
+ENVIRONMENT(int, clearenv, (void), (), environ_changes)

@@ -9,7 +9,6 @@
 #include <netdb.h>
 #include <pwd.h>
 #include <sched.h>
-#include <search.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -221,30 +220,3 @@ void swab(const void *restrict from, void *restrict to, ssize_t n) {
   if (n > 1) WRITES(to, (size_t)n & ~1ul);
   ((void (*)(const void *, void *, ssize_t))original(&found, "swab"))(from, to, n);
 }
-
-/* ---- tables: that of hsearch is libc's, the root of a tree the program's ---- */
-
-static uint64_t table; /* stands for that of hsearch */
-RESULT(int, hcreate, (size_t n), (n), WRITES(&table, sizeof table), false, NOTHING)
-RESULT(ENTRY *, hsearch, (ENTRY e, ACTION a), (e, a), READS_STRING(e.key);
-       if (a == ENTER) WRITES(&table, sizeof table); else READS(&table, sizeof table), false, NOTHING)
-RESULT(void *, tsearch, (const void *key, void **root, __compar_fn_t compare), (key, root, compare),
-       WRITES(root, sizeof *root), false, NOTHING)
-RESULT(void *, tdelete, (const void *restrict key, void **restrict root, __compar_fn_t compare),
-       (key, root, compare), WRITES(root, sizeof *root), false, NOTHING)
-HD_EXPORT void *lsearch(const void *key, void *base, size_t *n, size_t size, __compar_fn_t compare) {
-  static void *found;
-  size_t before = *n;
-  READS(key, size);
-  READS(n, sizeof *n);
-  READS(base, before * size);
-  void *r = ((void *(*)(const void *, void *, size_t *, size_t, __compar_fn_t))original(&found, "lsearch"))(
-      key, base, n, size, compare);
-  if (*n == before) return r;
-  WRITES(n, sizeof *n);
-  WRITES(r, size);
-  return r;
-}
-RESULT(void *, lfind, (const void *key, const void *base, size_t *n, size_t size, __compar_fn_t compare),
-       (key, base, n, size, compare), READS(n, sizeof *n);
-       READS(base, *n *size), false, NOTHING)

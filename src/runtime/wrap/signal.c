@@ -99,6 +99,8 @@ static void run_handler(const siginfo_t *info) {
   }
   if (a.sa_flags & (int)SA_RESETHAND) hd__disposition_reset(sig);
   uint64_t mask = t->sig.mask;
+  int silent = t->ignore & HD_SILENT_HOOK;
+  t->ignore -= silent;
   t->sig.ran++;
   t->sig.handling++;
   if (!(a.sa_flags & SA_RESTART)) t->sig.restarts = false;
@@ -118,6 +120,7 @@ static void run_handler(const siginfo_t *info) {
   hd__new_segment(t);
   t->sig.handling--;
   t->sig.mask = mask;
+  t->ignore |= silent;
   errno = saved;
 }
 

@@ -144,12 +144,16 @@ static const uint8_t without_time[HD_OP_COUNT] = {
 
 void hd__time_due(struct hd_thread *t) {
   unsigned kind = without_time[t->op.kind];
-  if (!kind) return; /* on descriptors: it waits until time passes again */
-  t->op.kind = (uint8_t)kind;
-  t->timer.expired = true;
+  if (!kind && !t->sys.io) return; /* it waits until time passes again */
   rt.clocked = true;
   if (t->vc.time < t->timer.deadline) t->vc.time = t->timer.deadline;
   hd__deadline_clear(t);
+  if (t->sys.io) {
+    hd__io_due(t);
+    return;
+  }
+  t->op.kind = (uint8_t)kind;
+  t->timer.expired = true;
   hd__enable(t);
 }
 
@@ -234,7 +238,7 @@ HD_EXPORT int nanosleep(const struct timespec *d, struct timespec *left) {
 
 HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct timespec *left) {
   if (!hot.active) return real_clock_nanosleep(clock, flags, d, left);
-  if (bad(d)) return EINVAL;
+  if (bad(d) || clock == CLOCK_THREAD_CPUTIME_ID) return EINVAL;
   uint64_t ns = (uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec;
   if (flags & TIMER_ABSTIME) {
     uint64_t at = hd__time() + hd__clock_zero(clock);

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <pwd.h>
+#include <search.h>
 #include <regex.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -91,9 +92,6 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
 int hd__thread_join(pthread_t th, void **ret, uint64_t pc);
 int hd__thread_detach(pthread_t th, uint64_t pc);
 /* The tested thread with that handle, NULL if there is none. */
-/* The running thread looks at the time zone, or sets it to that of the environment (hidden.c). */
-void hd__zone_look(uint64_t pc);
-void hd__zone_set(uint64_t pc);
 struct hd_thread *hd__thread_find(pthread_t th);
 _Noreturn void hd__thread_exit(void *ret);
 /* Runs the destructors of C++ thread_local objects. */
@@ -173,8 +171,9 @@ void hd__terminate_begin(void);
 
 /* Whether a child made now would share memory with this process. */
 bool hd__shares_memory(void);
-/* A call is about to write to that file, which may be mapped. */
-void hd__mapped_file_changes(uint64_t dev, uint64_t ino);
+/* Whether that file is mapped. A call reads or writes [from, to) of it. */
+bool hd__is_mapped(uint64_t dev, uint64_t ino);
+void hd__mapped_access(uint64_t dev, uint64_t ino, uint64_t from, uint64_t to, bool write, uint64_t pc);
 
 /* ---- format.c ---- */
 
