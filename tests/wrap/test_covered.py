@@ -16,8 +16,9 @@ ELSEWHERE.update(dict.fromkeys("omp_set_lock omp_unset_lock omp_set_nest_lock om
 ELSEWHERE.update(dict.fromkeys(("longjmp", "_longjmp", "siglongjmp"), "tests/cli/test_check.py"))  # what frameworks do
 # Both ways, and by more than one function.
 BOTH_WAYS = re.compile(r"(WTF)?Annotate|RunningOnValgrind|ValgrindSlowdown|ThreadSanitizerQuery")  # test_annotate.py
-# What takes a terminal or a database that a system may lack.
-ABSENT = "ttyname ptsname getlogin getgroups getservbyname getservbyport getprotobyname getprotobynumber".split()
+# What takes a terminal, a database or message queues, which a system may lack.
+ABSENT = """ttyname ptsname getlogin getgroups getservbyname getservbyport getprotobyname getprotobynumber mq_receive
+mq_timedreceive mq_getattr""".split()
 
 
 def functions(s):

@@ -42,7 +42,13 @@ HEAD = """
 #include <stdarg.h>
 #include <wchar.h>
 #include <linux/futex.h>
+#include <mqueue.h>
+#include <search.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -51,6 +57,7 @@ HEAD = """
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
+#include <sys/timerfd.h>
 #include <sys/times.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -152,6 +159,10 @@ READS = {
     "wmemmove": "wmemmove((wchar_t *)other, (wchar_t *)buf, n)", "wcscmp": "result = wcscmp((wchar_t *)buf, L\"hello\")",
     "wcsncmp": "result = wcsncmp((wchar_t *)buf, L\"hello\", n)", "wcschr": "keep = wcschr((wchar_t *)buf, L'o')",
     "regexec": "regex_t re; regcomp(&re, \"x\", REG_NOSUB); result = regexec(&re, buf, 0, 0, 0); regfree(&re)",
+    "setrlimit": "result = setrlimit(RLIM_NLIMITS, (struct rlimit *)buf)",
+    "futimens": "result = futimens(-1, (struct timespec *)buf)",
+    "msgsnd": "result = msgsnd(-1, buf, 4, 0)", "mq_send": "result = mq_send(-1, buf, 8, 0)",
+    "mblen": "result = mblen(buf + 3, 1)",
     "iconv": "iconv_t c = iconv_open(\"UTF-8\", \"ASCII\"); char *i = buf, *o = other; size_t a = 5, b = 64;"
              " result = iconv(c, &i, &a, &o, &b); iconv_close(c)",
 }
@@ -229,6 +240,66 @@ WRITES = {
     "pthread_mutexattr_settype": "pthread_mutexattr_settype((pthread_mutexattr_t *)buf, 0)",
     "getaddrinfo": "result = getaddrinfo(\"127.0.0.1\", 0, 0, (struct addrinfo **)buf)",
     "gcvt": "keep = gcvt(123.5, 5, buf)",
+    "getrlimit": "result = getrlimit(RLIMIT_NOFILE, (struct rlimit *)buf)",
+    "getrlimit64": "result = getrlimit64(RLIMIT_NOFILE, (struct rlimit64 *)buf)",
+    "prlimit": "result = prlimit(0, RLIMIT_NOFILE, 0, (struct rlimit *)buf)",
+    "sched_getparam": "result = sched_getparam(0, (struct sched_param *)buf)",
+    "getresuid": "uid_t a, b; result = getresuid(&a, (uid_t *)buf, &b)",
+    "getresgid": "gid_t a, b; result = getresgid(&a, (gid_t *)buf, &b)",
+    "wait3": "if (!fork()) _exit(0); result = wait3((int *)buf, 0, 0)",
+    "wait4": "if (!fork()) _exit(0); result = wait4(-1, (int *)buf, 0, 0)",
+    "waitid": "if (!fork()) _exit(0); result = waitid(P_ALL, 0, (siginfo_t *)buf, WEXITED)",
+    "getloadavg": "result = getloadavg((double *)buf, 1)", "confstr": "result = confstr(_CS_PATH, buf, 64)",
+    "getdomainname": "result = getdomainname(buf, 64)",
+    "fstatvfs": "result = fstatvfs(1, (struct statvfs *)buf)", "statvfs64": "result = statvfs64(\"/\", (struct statvfs64 *)buf)",
+    "fstatvfs64": "result = fstatvfs64(1, (struct statvfs64 *)buf)", "statfs64": "result = statfs64(\"/\", (struct statfs64 *)buf)",
+    "mkostemp": "strcpy(other, \"XXXXXX\"); memcpy(buf, other, 7); result = mkostemp(buf, 0)",
+    "mkstemps": "strcpy(other, \"XXXXXX.c\"); memcpy(buf, other, 9); result = mkstemps(buf, 2)",
+    "mkostemps": "strcpy(other, \"XXXXXX.c\"); memcpy(buf, other, 9); result = mkostemps(buf, 2, 0)",
+    "accept4": "int s = socket(AF_INET, SOCK_STREAM, 0), k = socket(AF_INET, SOCK_STREAM, 0); struct sockaddr_in a = {.sin_family = AF_INET};"
+               " socklen_t z = sizeof a; bind(s, (void *)&a, z); listen(s, 1); getsockname(s, (void *)&a, &z);"
+               " connect(k, (void *)&a, z); result = accept4(s, (void *)buf, &z, 0)",
+    "epoll_pwait": "int p[2], e = epoll_create1(0); struct epoll_event v = {EPOLLIN}; pipe(p); write(p[1], \"x\", 1);"
+                   " epoll_ctl(e, EPOLL_CTL_ADD, p[0], &v); result = epoll_pwait(e, (struct epoll_event *)buf, 1, 0, 0)",
+    "msgrcv": "int q = msgget(IPC_PRIVATE, 0600); struct { long t; char c; } v = {1, 'x'}; msgsnd(q, &v, 1, 0);"
+              " result = msgrcv(q, buf, 1, 0, 0); msgctl(q, IPC_RMID, 0)",
+    "eventfd_read": "result = eventfd_read(eventfd(3, 0), (eventfd_t *)buf)",
+    "timerfd_gettime": "result = timerfd_gettime(timerfd_create(CLOCK_MONOTONIC, 0), (struct itimerspec *)buf)",
+    "timerfd_settime": "struct itimerspec t = {{0}}; result = timerfd_settime(timerfd_create(CLOCK_MONOTONIC, 0), 0, &t, (void *)buf)",
+    "ioctl": "int p[2]; pipe(p); result = ioctl(p[0], FIONREAD, buf)",
+    "timer_create": "result = timer_create(CLOCK_MONOTONIC, 0, (timer_t *)buf)",
+    "timer_gettime": "timer_t t; timer_create(CLOCK_MONOTONIC, 0, &t); result = timer_gettime(t, (struct itimerspec *)buf)",
+    "timer_settime": "timer_t t; struct itimerspec v = {{0}}; timer_create(CLOCK_MONOTONIC, 0, &t);"
+                     " result = timer_settime(t, 0, &v, (struct itimerspec *)buf)",
+    "timespec_get": "result = timespec_get((struct timespec *)buf, TIME_UTC)",
+    "pthread_getcpuclockid": "result = pthread_getcpuclockid(pthread_self(), (clockid_t *)buf)",
+    "pthread_mutexattr_gettype": "pthread_mutexattr_t a; pthread_mutexattr_init(&a); pthread_mutexattr_gettype(&a, (int *)buf)",
+    "pthread_mutexattr_destroy": "pthread_mutexattr_destroy((pthread_mutexattr_t *)buf)",
+    "pthread_mutexattr_setpshared": "pthread_mutexattr_setpshared((pthread_mutexattr_t *)buf, 0)",
+    "pthread_mutexattr_setrobust": "pthread_mutexattr_setrobust((pthread_mutexattr_t *)buf, 0)",
+    "pthread_mutexattr_setprotocol": "pthread_mutexattr_setprotocol((pthread_mutexattr_t *)buf, 0)",
+    "pthread_condattr_init": "pthread_condattr_init((pthread_condattr_t *)buf)",
+    "pthread_condattr_setclock": "pthread_condattr_setclock((pthread_condattr_t *)buf, CLOCK_MONOTONIC)",
+    "pthread_rwlockattr_init": "pthread_rwlockattr_init((pthread_rwlockattr_t *)buf)",
+    "pthread_rwlockattr_setkind_np": "pthread_rwlockattr_setkind_np((pthread_rwlockattr_t *)buf, 0)",
+    "pthread_barrierattr_init": "pthread_barrierattr_init((pthread_barrierattr_t *)buf)",
+    "getgrgid_r": "struct group g; char b[1024]; result = getgrgid_r(0, &g, b, sizeof b, (struct group **)buf)",
+    "getgrnam_r": "struct group g; char b[1024]; result = getgrnam_r(\"root\", &g, b, sizeof b, (struct group **)buf)",
+    "getnameinfo": "struct sockaddr_in a = {.sin_family = AF_INET};"
+                   " result = getnameinfo((void *)&a, sizeof a, buf, 64, 0, 0, NI_NUMERICHOST)",
+    "mbtowc": "result = mbtowc((wchar_t *)buf, \"a\", 1)", "wctomb": "result = wctomb(buf + 3, L'a')",
+    "mbrtowc": "mbstate_t p = {0}; result = mbrtowc((wchar_t *)buf, \"a\", 1, &p)",
+    "wcrtomb": "mbstate_t p = {0}; result = wcrtomb(buf + 3, L'a', &p)",
+    "frexpf": "result = frexpf(n, (int *)buf)", "frexpl": "result = frexpl(n, (int *)buf)",
+    "modff": "result = modff(n, (float *)buf)", "modfl": "result = modfl(n, (long double *)buf)",
+    "srandom_r": "struct random_data *d = (void *)buf; static char st[32];"
+              " initstate_r(1, st, 32, d); srandom_r(1, d)",
+    "mrand48_r": "struct drand48_data d; srand48_r(1, &d); mrand48_r(&d, (long *)buf)",
+    "swab": "swab(other, buf, 8)",
+    "sigaction": "result = sigaction(SIGUSR1, 0, (struct sigaction *)buf)",
+    "sigprocmask": "result = sigprocmask(SIG_BLOCK, 0, (sigset_t *)buf)",
+    "pthread_sigmask": "result = pthread_sigmask(SIG_BLOCK, 0, (sigset_t *)buf)",
+    "sigpending": "result = sigpending((sigset_t *)buf)",
 }
 
 
@@ -403,6 +474,7 @@ EVENTS = {
     "pthread_getspecific": ("pthread_key_t k; pthread_key_create(&k, 0); pthread_getspecific(k)", "look-up"),
     "tss_get": ("tss_t k; tss_create(&k, 0); tss_get(k)", "look-up"),
     "tss_set": ("tss_t k; tss_create(&k, 0); tss_set(k, &k)", "look-up"),
+    "tzset": ("setenv(\"TZ\", \"XYZ5\", 1); tzset()", "change"),
     "setenv": ("setenv(\"a\", \"b\", 1)", "change"), "unsetenv": ("unsetenv(\"a\")", "change"),
     "putenv": ("putenv(\"a=b\")", "change"), "clearenv": ("clearenv()", "change"),
     "getenv": ("unsetenv(\"a\"); getenv(\"a\")", "look-up"), "secure_getenv": ("unsetenv(\"a\"); secure_getenv(\"a\")", "look-up"),

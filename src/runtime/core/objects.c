@@ -18,6 +18,7 @@ struct slot {
 static struct slot *table;
 static size_t cap, used;
 static uint32_t used_epoch;
+static uint64_t lowest, highest; /* addresses of this execution's entries */
 
 static struct slot *probe(struct slot *t, size_t n, uint64_t addr) {
   size_t i = (addr * 0x9e3779b97f4a7c15ull >> 20) & (n - 1);
@@ -48,12 +49,16 @@ struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
   if (HD_UNLIKELY(used_epoch != rt.epoch)) {
     used_epoch = rt.epoch;
     used = 0;
+    lowest = UINT64_MAX;
+    highest = 0;
   }
   if (HD_UNLIKELY(used * 2 >= cap)) grow();
   struct slot *s = probe(table, cap, addr);
   if (s->epoch == rt.epoch && s->obj->kind == kind) return s->obj;
   if (s->epoch != rt.epoch) {
     used++;
+    if (addr < lowest) lowest = addr;
+    if (addr > highest) highest = addr;
     s->addr = addr;
     s->epoch = rt.epoch;
     s->obj = hd_arena_get(&rt.arena, sizeof *s->obj);
@@ -244,4 +249,56 @@ void hd__touch_object(const void *object, size_t size, bool destroyed, const cha
   hd__block_check((uint64_t)object, size, HD_A_WRITE, pc);
   if (HD_UNLIKELY(init_epoch == rt.epoch)) check_init((uint64_t)object, pc);
   if (HD_UNLIKELY(destroyed)) hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)object, pc, text, false);
+}
+
+/* ---- memory that is freed ---- */
+
+/* What freeing is to such an object. A thread may still leave a barrier that was destroyed. */
+static unsigned end_of(unsigned kind) {
+  switch (kind) {
+    case HD_OBJ_MUTEX: return HD_OP_MDESTROY;
+    case HD_OBJ_COND: return HD_OP_CDESTROY;
+    case HD_OBJ_RWLOCK: return HD_OP_RWDESTROY;
+    case HD_OBJ_SEM: return HD_OP_SEMDESTROY;
+    default: return HD_OP_NONE;
+  }
+}
+
+static void object_freed(uint64_t at, uint64_t pc) {
+  const struct hd_obj *o = hd__obj_find(at);
+  unsigned op = o ? end_of(o->kind) : HD_OP_NONE;
+  if (op == HD_OP_NONE) return;
+  hd__point(op, at, 0, pc);
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    if (t != rt.cur && t->state <= HD_T_BLOCKED && t->op.object == at &&
+        end_of(hd_op_object(t->op.kind)) == op)
+      t->wait.freed = true;
+  }
+}
+
+void hd__objects_freed(uint64_t block, uint64_t size, uint64_t pc) {
+  if (!rt.nunjoined) return;
+  for (unsigned i = 0; i < rt.nthreads; i++) { /* one that is about to be used for the first time */
+    const struct hd_thread *t = &rt.thread[i];
+    unsigned kind = hd_op_object(t->op.kind);
+    if (t != rt.cur && t->state <= HD_T_BLOCKED && t->op.object - block < size && end_of(kind) != HD_OP_NONE)
+      hd__obj(t->op.object, kind);
+  }
+  if (used_epoch != rt.epoch || block > highest || block + size <= lowest) return;
+  uint64_t from = block > lowest ? block : lowest,
+           to = block + size - 1 < highest ? block + size - 1 : highest;
+  if ((to - from) / 4 < cap) {
+    for (uint64_t at = (from + 3) & ~3ull; at <= to; at += 4) object_freed(at, pc);
+  } else {
+    for (size_t i = 0; i < cap; i++)
+      if (table[i].epoch == rt.epoch && table[i].addr >= from && table[i].addr <= to)
+        object_freed(table[i].addr, pc);
+  }
+}
+
+void hd__object_gone(void) {
+  struct hd_thread *t = rt.cur;
+  t->wait.freed = false;
+  hd__block_check(t->op.object, 4, HD_A_WRITE, t->op.pc);
 }

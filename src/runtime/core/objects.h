@@ -94,5 +94,9 @@ struct hd_obj *hd__init_object(unsigned op, const void *object, size_t size, uin
 void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_t pc, const char *text);
 /* Reports a use of freed memory, or of an object that was destroyed. */
 void hd__touch_object(const void *object, size_t size, bool destroyed, const char *text, uint64_t pc);
+/* The running thread frees a block: an operation on each lock, condition variable and semaphore in it. */
+void hd__objects_freed(uint64_t block, uint64_t size, uint64_t pc);
+/* The running thread's operation has found the memory of its object freed. */
+void hd__object_gone(void);
 
 #endif

@@ -10,6 +10,7 @@
  *  4. Nothing here depends on real time, on addresses of the runtime, or on anything outside the tested program. */
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/objects.h"
 #include "runtime/core/ident.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
@@ -176,6 +177,7 @@ void hd__event(unsigned flags) {
     if (hot.cover) hd__cover_event(op);
   }
   rt.choice = rt.nchoices = 0;
+  if (HD_UNLIKELY(rt.cur->wait.freed)) hd__object_gone();
 }
 
 /* Deadlines as close as this to the earliest one are not in order: a sleep takes as long as it is asked to, or longer. */

@@ -318,16 +318,6 @@ static void leave(struct hd_io *o, long fd, bool late) {
 
 /* ---- input ---- */
 
-/* The kernel writes there. A page that is still protected would cause a short read. */
-static void touch_buffers(long nr, const long *a) {
-  if (nr == SYS_read || nr == SYS_recvfrom) {
-    hd__snapshot_touch((uint64_t)a[1], (uint64_t)a[2]);
-  } else if (nr == SYS_readv) {
-    const struct iovec *v = (const struct iovec *)a[1];
-    for (long i = 0; i < a[2] && i < 1024; i++) hd__snapshot_touch((uint64_t)v[i].iov_base, v[i].iov_len);
-  }
-}
-
 /* Registers descriptors that were received with a message. */
 static void take_rights(const long *a, long r) {
   struct msghdr *m = (struct msghdr *)a[1];
@@ -357,7 +347,6 @@ static long receive(long nr, long *a, uint64_t pc) {
   struct hd_io o = prepare(IN, nr, a, pc);
   long done = 0, part[6];
   hd__copy(part, a, sizeof part);
-  touch_buffers(nr, a);
   for (;;) {
     bool late = hd__io_point(&o);
     struct hd_desc *d = o.d;

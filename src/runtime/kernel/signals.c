@@ -249,6 +249,8 @@ long hd__sigaction_call(const long *a) {
 
 HD_EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old) {
   if (!hot.active) return real_sigaction(sig, act, old);
+  if (act) hd__access_range((uint64_t)act, sizeof *act, 0, HD_CALLER);
+  if (old) hd__access_range((uint64_t)old, sizeof *old, HD_A_WRITE, HD_CALLER);
   if (sig < 1 || sig >= NSIG_ || (act && (sig == SIGKILL || sig == SIGSTOP))) {
     errno = EINVAL;
     return -1;

@@ -12,6 +12,7 @@
  *     search ends. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -19,6 +20,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "model/syscalls.h"
@@ -291,6 +294,55 @@ static long do_kill(long nr, const long *a, uint64_t pc) {
   return -hd__signal_send(process ? NULL : &rt.thread[tid], &info, pc);
 }
 
+static void touch_vector(const struct iovec *v, uint64_t n) {
+  for (uint64_t i = 0; v && i < n && i < IOV_MAX; i++)
+    hd__snapshot_touch((uint64_t)v[i].iov_base, v[i].iov_len);
+}
+
+static void touch_message(const struct msghdr *m) {
+  hd__snapshot_touch((uint64_t)m, sizeof *m);
+  hd__snapshot_touch((uint64_t)m->msg_name, m->msg_namelen);
+  hd__snapshot_touch((uint64_t)m->msg_control, m->msg_controllen);
+  touch_vector(m->msg_iov, m->msg_iovlen);
+}
+
+/* What the kernel writes to must be writable before a call that cannot be made twice: where it fails at a page that is
+ * still protected, it transfers less than it could, or loses a message or a connection. */
+static void touch_buffers(long nr, const long *a) {
+  switch (nr) {
+    case SYS_read:
+    case SYS_pread64: hd__snapshot_touch((uint64_t)a[1], (uint64_t)a[2]); break;
+    case SYS_readv:
+    case SYS_preadv:
+    case SYS_preadv2: touch_vector((const struct iovec *)a[1], (uint64_t)a[2]); break;
+    case SYS_recvfrom:
+      hd__snapshot_touch((uint64_t)a[1], (uint64_t)a[2]);
+      hd__snapshot_touch((uint64_t)a[4], a[4] ? sizeof(struct sockaddr_storage) : 0);
+      hd__snapshot_touch((uint64_t)a[5], a[5] ? sizeof(socklen_t) : 0);
+      break;
+    case SYS_recvmsg:
+      if (a[1]) touch_message((const struct msghdr *)a[1]);
+      break;
+    case SYS_recvmmsg:
+      for (long i = 0; a[1] && i < a[2] && i < IOV_MAX; i++) {
+        hd__snapshot_touch((uint64_t)a[1] + (uint64_t)i * sizeof(struct mmsghdr), sizeof(struct mmsghdr));
+        touch_message(&((const struct mmsghdr *)a[1])[i].msg_hdr);
+      }
+      break;
+    case SYS_accept:
+    case SYS_accept4:
+      hd__snapshot_touch((uint64_t)a[1], a[1] ? sizeof(struct sockaddr_storage) : 0);
+      hd__snapshot_touch((uint64_t)a[2], a[2] ? sizeof(socklen_t) : 0);
+      break;
+    case SYS_msgrcv: hd__snapshot_touch((uint64_t)a[1], (uint64_t)a[2] + sizeof(long)); break;
+    case SYS_mq_timedreceive:
+      hd__snapshot_touch((uint64_t)a[1], (uint64_t)a[2]);
+      hd__snapshot_touch((uint64_t)a[3], a[3] ? sizeof(unsigned) : 0);
+      break;
+    default: break;
+  }
+}
+
 /* The kernel could not write to a page that is still protected: makes it writable and retries. */
 static long retry_fault(long nr, const long *a) {
   for (int i = 0; i < 6; i++) hd__snapshot_touch((uint64_t)a[i], 1 << 16);
@@ -298,6 +350,7 @@ static long retry_fault(long nr, const long *a) {
 }
 
 long hd__plain(long nr, const long *a) {
+  touch_buffers(nr, a);
   long r = hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
   return r == -EFAULT ? retry_fault(nr, a) : r;
 }

@@ -17,6 +17,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
 
@@ -326,6 +327,7 @@ void hd__heap_free(void *ptr, uint64_t pc) {
     uint64_t size = size_of(h, c);
     if (size && rt.nthreads > 1) {
       hd__shadow_free(p, size, pc);
+      hd__objects_freed(p, size, pc);
       if (h->state != B_LIVE) { /* another thread freed it at the scheduling point */
         hd__bad_free(HD_KIND_DOUBLE_FREE, p, pc);
         return;

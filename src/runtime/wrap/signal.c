@@ -23,6 +23,7 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/signal.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 static struct hd_signals process; /* pending for all threads */
@@ -357,11 +358,15 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old, uint64_t pc)
 }
 
 HD_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
+  READS(set, sizeof *set);
+  WRITES(old, sizeof *old);
   return hot.active ? change_mask(how, set, old, HD_CALLER) : real_pthread_sigmask(how, set, old);
 }
 
 HD_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old) {
   if (!hot.active) return real_sigprocmask(how, set, old);
+  READS(set, sizeof *set);
+  WRITES(old, sizeof *old);
   int e = change_mask(how, set, old, HD_CALLER);
   if (!e) return 0;
   errno = e;

@@ -10,6 +10,7 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/signal.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 int HD_IN(sigpending)(sigset_t *set);
@@ -23,6 +24,7 @@ int HD_IN(sigpending)(sigset_t *set) {
   if (!hd__spin_check(word, HD_SPIN_OTHER, pc) && rt.nunjoined) hd__lookup(HD_STATE_SIGNALS, 0, pc);
   hd__signal_show();
   hd__spin_read(word, 8);
+  hd__writes(set, sizeof *set, pc);
   sigemptyset(set);
   *(uint64_t *)set = hd__signal_word[rt.cur->id];
   return 0;
@@ -111,6 +113,7 @@ HD_EXPORT int sigwait(const sigset_t *set, int *sig) {
   if (!hot.active) return real_sigwait(set, sig);
   siginfo_t info;
   while (wait_for(set, NULL, &info, HD_CALLER)) {} /* it does not return EINTR */
+  WRITES(sig, sizeof *sig);
   *sig = info.si_signo;
   return 0;
 }
@@ -122,6 +125,7 @@ static int wait_info(const sigset_t *set, siginfo_t *out, const struct timespec 
     errno = e;
     return -1;
   }
+  hd__writes(out, sizeof *out, pc);
   if (out) *out = info;
   return info.si_signo;
 }

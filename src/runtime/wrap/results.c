@@ -1,0 +1,222 @@
+/* results.c: more results that functions of libc store for their caller: those that few programs use. Runs in the tested
+ * process.
+ *
+ * As in fill.c, but the originals are looked up when they are called first. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <grp.h>
+#include <mqueue.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "runtime/core/state.h"
+#include "runtime/wrap/access.h"
+
+static void *original(void **at, const char *name) {
+  if (!*at) *at = dlsym(RTLD_NEXT, name);
+  return *at;
+}
+
+/* A function whose result says whether it stored something. */
+#define RESULT(ret, name, params, args, before, stored, after) \
+  HD_EXPORT ret name params;                                   \
+  ret name params {                                            \
+    static void *found;                                        \
+    hd__real_init();                                           \
+    before;                                                    \
+    ret r = ((ret(*) params)original(&found, #name))args;      \
+    if (hot.active && (stored)) {                              \
+      after;                                                   \
+    }                                                          \
+    return r;                                                  \
+  }
+#define NOTHING (void)0
+#define LOOKS(state) hd__lookup(HD_STATE_##state, 0, HD_CALLER)
+
+/* ---- the process ---- */
+
+RESULT(int, getrlimit, (__rlimit_resource_t which, struct rlimit *l), (which, l), NOTHING, r == 0,
+       WRITES(l, sizeof *l))
+RESULT(int, getrlimit64, (__rlimit_resource_t which, struct rlimit64 *l), (which, l), NOTHING, r == 0,
+       WRITES(l, sizeof *l))
+RESULT(int, setrlimit, (__rlimit_resource_t which, const struct rlimit *l), (which, l), READS(l, sizeof *l),
+       false, NOTHING)
+RESULT(int, prlimit,
+       (__pid_t pid, enum __rlimit_resource which, const struct rlimit *new, struct rlimit *old),
+       (pid, which, new, old), READS(new, sizeof *new), r == 0, WRITES(old, sizeof *old))
+RESULT(int, sched_getparam, (__pid_t pid, struct sched_param *p), (pid, p), NOTHING, r == 0,
+       WRITES(p, sizeof *p))
+RESULT(int, getresuid, (uid_t * u, uid_t *e, uid_t *s), (u, e, s), NOTHING, r == 0, WRITES(u, sizeof *u);
+       WRITES(e, sizeof *e); WRITES(s, sizeof *s))
+RESULT(int, getresgid, (gid_t * u, gid_t *e, gid_t *s), (u, e, s), NOTHING, r == 0, WRITES(u, sizeof *u);
+       WRITES(e, sizeof *e); WRITES(s, sizeof *s))
+RESULT(pid_t, wait3, (int *status, int flags, struct rusage *u), (status, flags, u), NOTHING, r > 0,
+       WRITES(status, sizeof *status);
+       WRITES(u, sizeof *u))
+RESULT(pid_t, wait4, (pid_t pid, int *status, int flags, struct rusage *u), (pid, status, flags, u), NOTHING,
+       r > 0, WRITES(status, sizeof *status);
+       WRITES(u, sizeof *u))
+RESULT(int, waitid, (idtype_t type, id_t id, siginfo_t *info, int flags), (type, id, info, flags), NOTHING,
+       r == 0, WRITES(info, sizeof *info))
+RESULT(int, getloadavg, (double *d, int n), (d, n), NOTHING, r > 0, WRITES(d, (size_t)r * sizeof *d))
+RESULT(size_t, confstr, (int which, char *d, size_t n), (which, d, n), NOTHING, r &&n,
+       WRITES(d, r < n ? r : n))
+RESULT(int, getdomainname, (char *d, size_t n), (d, n), NOTHING, r == 0, WRITES(d, real_strnlen(d, n)))
+
+/* ---- files and descriptors ---- */
+
+RESULT(int, fstatvfs, (int fd, struct statvfs *st), (fd, st), NOTHING, r == 0, WRITES(st, sizeof *st))
+RESULT(int, statvfs64, (const char *restrict path, struct statvfs64 *restrict st), (path, st),
+       READS_STRING(path), r == 0, WRITES(st, sizeof *st))
+RESULT(int, fstatvfs64, (int fd, struct statvfs64 *st), (fd, st), NOTHING, r == 0, WRITES(st, sizeof *st))
+RESULT(int, statfs64, (const char *path, struct statfs64 *st), (path, st), READS_STRING(path), r == 0,
+       WRITES(st, sizeof *st))
+RESULT(int, mkostemp, (char *path, int flags), (path, flags), READS_STRING(path), r >= 0,
+       WRITES(path + real_strlen(path) - 6, 6))
+RESULT(int, mkstemps, (char *path, int n), (path, n), READS_STRING(path), r >= 0,
+       WRITES(path + real_strlen(path) - 6 - n, 6))
+RESULT(int, mkostemps, (char *path, int n, int flags), (path, n, flags), READS_STRING(path), r >= 0,
+       WRITES(path + real_strlen(path) - 6 - n, 6))
+RESULT(int, futimens, (int fd, const struct timespec t[2]), (fd, t), READS(t, 2 * sizeof *t), false, NOTHING)
+RESULT(int, accept4, (int fd, struct sockaddr *restrict a, socklen_t *restrict n, int flags),
+       (fd, a, n, flags), READS(n, sizeof *n), r >= 0 && a, WRITES(n, sizeof *n);
+       WRITES(a, *n))
+RESULT(int, epoll_pwait, (int fd, struct epoll_event *e, int n, int ms, const sigset_t *mask),
+       (fd, e, n, ms, mask), NOTHING, r > 0, WRITES(e, (size_t)r * sizeof *e))
+RESULT(int, eventfd_read, (int fd, eventfd_t *v), (fd, v), NOTHING, r == 0, WRITES(v, sizeof *v))
+RESULT(ssize_t, msgrcv, (int id, void *d, size_t n, long type, int flags), (id, d, n, type, flags), NOTHING,
+       r >= 0, WRITES(d, sizeof(long) + (size_t)r))
+RESULT(int, msgsnd, (int id, const void *d, size_t n, int flags), (id, d, n, flags),
+       READS(d, sizeof(long) + n), false, NOTHING)
+RESULT(ssize_t, mq_receive, (mqd_t q, char *d, size_t n, unsigned *p), (q, d, n, p), NOTHING, r >= 0,
+       WRITES(d, (size_t)r);
+       WRITES(p, sizeof *p))
+RESULT(ssize_t, mq_timedreceive,
+       (mqd_t q, char *restrict d, size_t n, unsigned *restrict p, const struct timespec *restrict t),
+       (q, d, n, p, t), NOTHING, r >= 0, WRITES(d, (size_t)r);
+       WRITES(p, sizeof *p))
+RESULT(int, mq_send, (mqd_t q, const char *d, size_t n, unsigned p), (q, d, n, p), READS(d, n), false,
+       NOTHING)
+RESULT(int, mq_getattr, (mqd_t q, struct mq_attr *a), (q, a), NOTHING, r == 0, WRITES(a, sizeof *a))
+RESULT(int, timerfd_gettime, (int fd, struct itimerspec *t), (fd, t), NOTHING, r == 0, WRITES(t, sizeof *t))
+RESULT(int, timerfd_settime, (int fd, int flags, const struct itimerspec *t, struct itimerspec *old),
+       (fd, flags, t, old), READS(t, sizeof *t), r == 0, WRITES(old, sizeof *old))
+
+/* What an ioctl stores says its number, and of the older ones a list. */
+HD_EXPORT int ioctl(int fd, unsigned long request, ...);
+int ioctl(int fd, unsigned long request, ...) {
+  static void *found;
+  __builtin_va_list ap;
+  __builtin_va_start(ap, request);
+  void *arg = __builtin_va_arg(ap, void *);
+  __builtin_va_end(ap);
+  int r = ((int (*)(int, unsigned long, ...))original(&found, "ioctl"))(fd, request, arg);
+  if (!hot.active || r < 0) return r;
+  if (request == FIONREAD || request == TIOCOUTQ)
+    WRITES(arg, sizeof(int));
+  else if (request == TIOCGWINSZ)
+    WRITES(arg, sizeof(struct winsize));
+  else if (request >> 16 && _IOC_DIR(request) & _IOC_READ)
+    WRITES(arg, _IOC_SIZE(request));
+  return r;
+}
+
+/* ---- timers ---- */
+
+RESULT(int, timer_create, (clockid_t clock, struct sigevent *restrict e, timer_t *restrict t), (clock, e, t),
+       READS(e, sizeof *e), r == 0, WRITES(t, sizeof *t))
+RESULT(int, timer_gettime, (timer_t t, struct itimerspec *v), (t, v), NOTHING, r == 0, WRITES(v, sizeof *v))
+RESULT(int, timer_settime,
+       (timer_t t, int flags, const struct itimerspec *restrict v, struct itimerspec *restrict old),
+       (t, flags, v, old), READS(v, sizeof *v), r == 0, WRITES(old, sizeof *old))
+RESULT(int, timespec_get, (struct timespec * t, int base), (t, base), NOTHING, r != 0, WRITES(t, sizeof *t))
+RESULT(int, pthread_getcpuclockid, (pthread_t t, clockid_t *c), (t, c), NOTHING, r == 0, WRITES(c, sizeof *c))
+
+/* ---- attributes ---- */
+
+#define ATTRIBUTE(type, name, params, args) \
+  RESULT(int, name, params, args, WRITES(a, sizeof(type)), false, NOTHING)
+#define ATTRIBUTE_GET(type, name, out)                                                              \
+  RESULT(int, name, (const type *restrict a, out *restrict v), (a, v), READS(a, sizeof *a), r == 0, \
+         WRITES(v, sizeof *v))
+ATTRIBUTE_GET(pthread_mutexattr_t, pthread_mutexattr_gettype, int)
+ATTRIBUTE(pthread_mutexattr_t, pthread_mutexattr_destroy, (pthread_mutexattr_t * a), (a))
+ATTRIBUTE(pthread_mutexattr_t, pthread_mutexattr_setpshared, (pthread_mutexattr_t * a, int v), (a, v))
+ATTRIBUTE(pthread_mutexattr_t, pthread_mutexattr_setrobust, (pthread_mutexattr_t * a, int v), (a, v))
+ATTRIBUTE(pthread_mutexattr_t, pthread_mutexattr_setprotocol, (pthread_mutexattr_t * a, int v), (a, v))
+ATTRIBUTE(pthread_condattr_t, pthread_condattr_init, (pthread_condattr_t * a), (a))
+ATTRIBUTE(pthread_condattr_t, pthread_condattr_setclock, (pthread_condattr_t * a, clockid_t v), (a, v))
+ATTRIBUTE(pthread_rwlockattr_t, pthread_rwlockattr_init, (pthread_rwlockattr_t * a), (a))
+ATTRIBUTE(pthread_rwlockattr_t, pthread_rwlockattr_setkind_np, (pthread_rwlockattr_t * a, int v), (a, v))
+ATTRIBUTE(pthread_barrierattr_t, pthread_barrierattr_init, (pthread_barrierattr_t * a), (a))
+
+/* ---- names ---- */
+
+RESULT(int, getgrnam_r,
+       (const char *restrict n, struct group *restrict g, char *restrict b, size_t k,
+        struct group **restrict out),
+       (n, g, b, k, out), READS_STRING(n), true, WRITES(out, sizeof *out);
+       if (*out) WRITES(g, sizeof *g))
+RESULT(int, getgrgid_r,
+       (gid_t n, struct group *restrict g, char *restrict b, size_t k, struct group **restrict out),
+       (n, g, b, k, out), NOTHING, true, WRITES(out, sizeof *out);
+       if (*out) WRITES(g, sizeof *g))
+RESULT(int, getnameinfo,
+       (const struct sockaddr *restrict a, socklen_t n, char *restrict host, socklen_t nh,
+        char *restrict service, socklen_t ns, int flags),
+       (a, n, host, nh, service, ns, flags), READS(a, n), r == 0,
+       if (host && nh) WRITES(host, real_strlen(host) + 1);
+       if (service && ns) WRITES(service, real_strlen(service) + 1))
+
+/* ---- characters of several bytes: which ones there are is a matter of the locale ---- */
+
+RESULT(size_t, __ctype_get_mb_cur_max, (void), (), LOOKS(LOCALE), false, NOTHING)
+RESULT(int, mbtowc, (wchar_t *restrict w, const char *restrict s, size_t n), (w, s, n), LOOKS(LOCALE),
+       r >= 0 && s, READS(s, r ? (size_t)r : 1);
+       WRITES(w, sizeof *w))
+RESULT(int, mblen, (const char *s, size_t n), (s, n), LOOKS(LOCALE), r >= 0 && s, READS(s, r ? (size_t)r : 1))
+RESULT(int, wctomb, (char *s, wchar_t w), (s, w), LOOKS(LOCALE), r > 0 && s, WRITES(s, (size_t)r))
+RESULT(size_t, mbrtowc, (wchar_t *restrict w, const char *restrict s, size_t n, mbstate_t *restrict p),
+       (w, s, n, p), LOOKS(LOCALE), (ssize_t)r >= 0 && s, READS(s, r ? r : 1);
+       WRITES(w, sizeof *w); WRITES(p, sizeof *p))
+RESULT(size_t, wcrtomb, (char *restrict s, wchar_t w, mbstate_t *restrict p), (s, w, p), LOOKS(LOCALE),
+       (ssize_t)r > 0 && s, WRITES(s, r);
+       WRITES(p, sizeof *p))
+
+/* ---- numbers ---- */
+
+extern float frexpf(float, int *), modff(float, float *);
+extern long double frexpl(long double, int *), modfl(long double, long double *);
+RESULT(float, frexpf, (float x, int *e), (x, e), WRITES(e, sizeof *e), false, NOTHING)
+RESULT(long double, frexpl, (long double x, int *e), (x, e), WRITES(e, sizeof *e), false, NOTHING)
+RESULT(float, modff, (float x, float *i), (x, i), WRITES(i, sizeof *i), false, NOTHING)
+RESULT(long double, modfl, (long double x, long double *i), (x, i), WRITES(i, sizeof *i), false, NOTHING)
+RESULT(int, srandom_r, (unsigned seed, struct random_data *s), (seed, s), WRITES(s, sizeof *s), false,
+       NOTHING)
+RESULT(int, mrand48_r, (struct drand48_data *restrict s, long *restrict v), (s, v), WRITES(s, sizeof *s);
+       WRITES(v, sizeof *v), false, NOTHING)
+HD_EXPORT void swab(const void *restrict from, void *restrict to, ssize_t n);
+void swab(const void *restrict from, void *restrict to, ssize_t n) {
+  static void *found;
+  if (n > 1) READS(from, (size_t)n & ~1ul);
+  if (n > 1) WRITES(to, (size_t)n & ~1ul);
+  ((void (*)(const void *, void *, ssize_t))original(&found, "swab"))(from, to, n);
+}
