@@ -13,6 +13,8 @@
  * it announces; nothing happens while hot.active is 0, or while there is no other thread. */
 void hd__lookup(enum hd_state state, uint32_t which, uint64_t pc);
 void hd__change(enum hd_state state, uint32_t which, uint64_t pc);
+/* Some execution has changed it. */
+void hd__state_learn(enum hd_state state);
 /* Whether hd__lookup is an operation. */
 bool hd__state_changes(enum hd_state state);
 
