@@ -14,7 +14,8 @@ Each program states its expectations in its opening comment:
     count: ARGS strategy=NAME executions=N   a complete search runs exactly N executions, none redundant;
                                              with findings=K[,K] it continues after findings, and finds these kinds
     clean: ARGS                              a complete search finds nothing, and neither does the default
-    bug: ARGS kind=K[,K]                     the default strategy finds one of these kinds within 10 seconds
+    bug: ARGS kind=K[,K]                     the default strategy finds one of these kinds within 10 seconds,
+                                             or seconds=N
 
 A failed expectation makes the exit status 1; a missed bar is shown but does not. The origin beside a figure is the
 document that the program names. GenMC and Nidhugg are measured too if `genmc` or `nidhuggc` is on PATH; if one rejects a
@@ -177,8 +178,8 @@ def bench_counts(bench, found):
 
 def bench_bugs(bench, found):
     rows = []
-    options = ("--time", "%ds" % BUG_SECONDS)
     for e in (e for e in found if e.what == "bug"):
+        options = ("--time", "%ss" % e.fields.get("seconds", BUG_SECONDS))
         s = bench.check(e, *options)
         first = s["findings"][0] if s["findings"] else {}
         bench.expect(e, first.get("kind") in e.kinds,

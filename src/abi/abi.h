@@ -12,13 +12,16 @@
 
 #include <stdint.h>
 
+#include "abi/cover.h"
+#include "abi/finding.h"
+#include "abi/reduced.h"
 #include "model/decision.h"
 #include "model/event.h"
 #include "model/inexact.h"
 #include "model/layout.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 14
+#define HD_ABI_VERSION 15
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -36,96 +39,16 @@
 
 /* ---- limits ---- */
 
-#define HD_MAX_STACK 48            /* program counters kept of one call stack */
-#define HD_MAX_SITES 48            /* places named in one finding */
 #define HD_MAX_FINDINGS 256        /* kept in one search; more are counted */
 #define HD_MAX_SEGMENTS (1u << 26) /* of one execution; then it is cut */
 #define HD_EARLY_TIMEOUTS 3        /* waits of one thread that may time out early, with timeouts_any */
 #define HD_MAX_MODULES 128
 #define HD_MAX_RANGES 2304 /* of the address layout: modules, stacks */
-#define HD_MAX_NOTES 32    /* of one finding, the last ones */
 #define HD_MAX_TARGETS 32  /* labels of hd_target; others are not counted */
 #define HD_MAX_PHASES 5
 #define HD_MAX_WORKERS 256 /* processes that share one search */
 #define HD_MAX_GROWN 64    /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096
-
-/* ---- findings ---- */
-
-enum hd_role {
-  HD_ROLE_AT,       /* where it happened */
-  HD_ROLE_PREVIOUS, /* the other access of a race */
-  HD_ROLE_WAITS,    /* a blocked thread, and what it waits for */
-  HD_ROLE_HOLDS,    /* where the thread took the lock that somebody waits for */
-  HD_ROLE_ALLOC,    /* where the block was allocated */
-  HD_ROLE_FREE,     /* where it was freed */
-  HD_ROLE_CREATE,   /* where a thread was created */
-  HD_ROLE_THROWN,   /* where an exception that was rethrown came from */
-};
-
-struct hd_site {
-  uint8_t role; /* enum hd_role */
-  uint8_t op;   /* enum hd_op_kind, or HD_OP_NONE */
-  uint16_t thread;
-  uint16_t peer;             /* WAITS: the thread that holds the object, or 0xffff; HOLDS: unused */
-  uint16_t npc;              /* entries of pc[] in use; pc[0] is innermost */
-  uint32_t size;             /* bytes accessed, or size of the block */
-  uint32_t flags;            /* HD_SITE_* */
-  uint64_t object;           /* address of the lock, variable, block */
-  uint64_t pc[HD_MAX_STACK]; /* return addresses, except pc[0] of a crash (HD_SITE_EXACT) */
-};
-#define HD_SITE_EXACT 1  /* pc[0] is the instruction itself, not a return address */
-#define HD_SITE_ATOMIC 2 /* an atomic access */
-
-struct hd_thread_rec {
-  uint16_t parent; /* thread number of its creator; the first thread names itself */
-  uint16_t nth;    /* n-th thread its parent created, from 1 */
-  uint32_t state;  /* HD_TS_* at the moment of the finding */
-  uint64_t start;  /* address of its start routine */
-  char name[16];   /* what the program calls it; may be empty */
-};
-enum { HD_TS_RUNNABLE, HD_TS_BLOCKED, HD_TS_DONE };
-#define HD_MAX_THREAD_RECS 256
-
-/* What the program had to say (hd_note), kept when `detail` is on. */
-struct hd_note {
-  uint64_t event; /* number of the event it is, from 1 */
-  uint16_t thread;
-  char text[118];
-};
-
-/* A label that the program reached (hd_target). */
-struct hd_target {
-  uint64_t executions, last; /* how many reached it, and the number of the last one */
-  char label[48];
-};
-
-struct hd_finding_rec {
-  uint32_t kind;
-  uint32_t nsites;
-  uint32_t nthreads;
-  int32_t signal;   /* for crash */
-  int32_t status;   /* for exit; uncaught exception: 1 if something on the way ended it */
-  uint32_t partial; /* 1: the process died; the runtime could not finish the record */
-  uint32_t phase;   /* status.phase_now of its execution */
-  uint32_t pad;
-  uint64_t key;       /* equal keys are the same finding */
-  uint64_t execution; /* number of the execution, from 1 */
-  uint64_t seed;      /* of the strategy, for this search */
-  uint64_t path_off;  /* steps: index into the finding-path area */
-  uint64_t path_len;
-  uint64_t visible_count; /* entries of the visible log that were known when the execution began */
-  uint64_t point;         /* detail: number of the last scheduling point before it, from 1 */
-  uint64_t fault_addr;
-  uint64_t leaked_bytes, leaked_blocks;
-  uint32_t nnotes;
-  uint32_t notes_pad;
-  struct hd_note note[HD_MAX_NOTES];
-  char text
-      [512]; /* assert expression and the like; never empty for assertion; exception: type, newline, what() */
-  struct hd_site site[HD_MAX_SITES];
-  struct hd_thread_rec thread[HD_MAX_THREAD_RECS];
-};
 
 /* ---- control block ---- */
 
@@ -332,54 +255,6 @@ static inline uint32_t hd_shared_bound(const struct hd_shared *s, const struct h
 static inline uint64_t hd_shared_cut(const struct hd_shared *s, const struct hd_config *c) {
   return (s->epoch << 32 | hd_shared_bound(s, c)) + 1;
 }
-
-/* What REDUCE has come to, at the beginning of the search memory; the steps of best[i] are at HD_REDUCED_STEPS + i *
- * HD_REDUCED_SIZE. */
-struct hd_reduced_best {
-  uint32_t preemptions, switches, threads, unused;
-  uint64_t nsteps;
-};
-struct hd_reduced {
-  uint32_t found; /* 1 + index of the smallest schedule so far; 0: not even the first one failed */
-  uint32_t unused;
-  uint64_t tries;
-  struct hd_reduced_best first; /* what the schedule cost as it was */
-  struct hd_reduced_best best[2];
-};
-#define HD_REDUCED_STEPS (1ull << 28)
-#define HD_REDUCED_SIZE (1ull << 28)
-
-/* ---- what the executions of a search exercised (runtime/core/cover.c) ---- */
-
-/* Hash tables with open addressing; an entry whose first word is 0 is empty. */
-
-/* An operation that is a scheduling point, or belongs to a pair, was executed here. */
-#define HD_COVER_CALLERS 6
-struct hd_cover_place {
-  uint64_t pc; /* return address */
-  uint64_t
-      caller[HD_COVER_CALLERS]; /* of C++, where much is in headers: who called it, the innermost first */
-  uint64_t threads;             /* bit per number; the last one is for all from there on */
-  uint32_t op;                  /* enum hd_op_kind */
-  uint32_t exact;               /* it was that of an operation, not of a word of the shadow memory */
-};
-/* Two operations that conflict, of different threads, came in this order. */
-struct hd_cover_pair {
-  uint32_t first, second; /* entries of `place`, plus 1 */
-  uint64_t object;        /* of the first time */
-  uint64_t times;
-};
-#define HD_COVER_PAIRS 65536u
-#define HD_COVER_PLACES 16384u
-struct hd_cover {
-  uint64_t begun, looked_at; /* executions */
-  uint32_t every;            /* one of so many is looked at; 0: not begun */
-  uint32_t idle;             /* looked at since the last one that showed something new */
-  uint32_t lost;             /* there was no room for something */
-  uint32_t unused;
-  struct hd_cover_pair pair[HD_COVER_PAIRS];
-  struct hd_cover_place place[HD_COVER_PLACES];
-};
 
 /* ---- the shared files: areas at fixed offsets, all sparse ---- */
 

@@ -1,6 +1,7 @@
 /* cmd_report.c: `heddle report`: one page about a search and its findings. Runs in the supervisor. Nothing is
  * executed: the page shows the stored data, and the current source files. */
 #include "cli/cli.h"
+#include "report/page.h"
 #include "session/store.h"
 
 #include <dirent.h>

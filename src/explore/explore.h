@@ -20,6 +20,7 @@
 #include "abi/abi.h"
 #include "model/layout.h"
 #include "model/model.h"
+#include "model/point.h"
 
 struct hd_reader;
 struct hd_writer;

@@ -8,6 +8,12 @@
 /* What the strategy of this search keeps for the life of this process: `size` bytes, zero at first. */
 void *hd__own(struct hd_search *s, size_t size);
 
+/* Whether it creates a thread or is the beginning of one. Samplers let these go first: they conflict with next to
+ * nothing, so that no class is lost, and threads that begin together meet more often. */
+static inline int hd__begins(const struct hd_op *op) {
+  return op->kind == HD_OP_START || op->kind == HD_OP_CREATE;
+}
+
 /* ---- bounds (bounds.c) ---- */
 
 /* What the bound says of a scheduling point. */

@@ -300,42 +300,4 @@ int hd_payload_same_before(const struct hd_op *a, const struct hd_op *b);
 /* Leaves only what means something outside the run. */
 void hd_payload_strip(struct hd_op *op);
 
-/* ---- sets of threads, and scheduling points ---- */
-
-#define HD_SET_WORDS (HD_MAX_THREADS / 64)
-
-/* A set of thread numbers; `words` bounds the words in use. */
-struct hd_set {
-  uint64_t w[HD_SET_WORDS];
-};
-static inline void hd_set_add(struct hd_set *s, unsigned i) { s->w[i >> 6] |= 1ull << (i & 63); }
-static inline void hd_set_del(struct hd_set *s, unsigned i) { s->w[i >> 6] &= ~(1ull << (i & 63)); }
-static inline int hd_set_has(const struct hd_set *s, unsigned i) { return (s->w[i >> 6] >> (i & 63)) & 1; }
-
-/* The k-th member of a set, k from 0. pre: k < number of members. */
-static inline unsigned hd_set_nth(const struct hd_set *s, unsigned k) {
-  for (unsigned i = 0;; i++) {
-    uint64_t w = s->w[i];
-    unsigned c = (unsigned)__builtin_popcountll(w);
-    if (k < c) {
-      while (k--) w &= w - 1;
-      return i * 64 + (unsigned)__builtin_ctzll(w);
-    }
-    k -= c;
-  }
-}
-
-/* A step of a schedule: which thread goes next, or which outcome a choice has. */
-#define HD_STEP_CHOICE 0x8000u /* | outcome */
-typedef uint16_t hd_step;      /* a thread number, or HD_STEP_CHOICE | outcome */
-
-/* What the strategy sees at a scheduling point. */
-struct hd_point {
-  const struct hd_set *enabled;
-  unsigned nenabled;             /* >= 1 */
-  unsigned words;                /* words of `enabled` in use */
-  unsigned current;              /* the thread that ran last */
-  const struct hd_op *const *op; /* op[t] is the pending operation of thread t */
-};
-
 #endif

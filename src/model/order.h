@@ -10,6 +10,7 @@
 #include "model/event.h"
 #include "model/layout.h"
 #include "model/model.h"
+#include "model/point.h"
 
 #define HD_NONE 0xffffffffu
 

@@ -36,10 +36,7 @@ static void meet_list(struct hd_work *w, const struct hd_tobj *o, uint32_t facet
 void hd__on_io(struct hd_work *w) {
   if (w->op->ready.alternatives ? w->f == HD_NONE : !hd__on_enabled(w)) return;
   uint32_t writes = w->op->size >> 16, mine = (w->op->size & 0xffff) | writes;
-  if (w->flags &
-      HD_EV_LATE) /* time passed because nothing else could run: all earlier events happen before */
-    for (uint32_t i = 0; i < w->t->nthreads; i++)
-      if (w->t->last[i] != HD_NONE) hd__join(w, w->t->last[i]);
+  if (w->flags & HD_EV_LATE) w->clock[HD_LATE(w->t)] = w->f; /* nothing else could run when its time came */
   meet_list(w, hd__tobj(w->t, IO_KEY), writes & HD_IO_LIFE ? mine : mine & ~HD_IO_LIFE);
   if ((mine & HD_IO_LIFE) && !(writes & HD_IO_LIFE)) meet_list(w, hd__tobj(w->t, LIFE_KEY), UINT32_MAX);
   hd__remember(w, hd__tobj(w->t, IO_KEY));

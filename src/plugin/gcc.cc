@@ -10,9 +10,13 @@
  *  4. Intrinsics of the processor with a pointer (masked accesses, stores past the cache): a hook for each that is
  *     known, others are reported to the runtime as opaque.
  *  5. Memory operands of inline assembly: a hook for each. Assembly that may access memory which its operands do not
- *     name is reported to the runtime as opaque.
+ *     name is reported to the runtime as opaque, and so is the call of a naked function.
  * Memory that "tsan" treats as private to the thread (a local variable whose address does not escape) is not
  * instrumented.
+ *
+ * A function with the attribute no_sanitize("thread") is instrumented too, since what it does affects other threads. Its
+ * author wants no reports about it: its hooks are silent. The attribute is removed before "tsan", and a pass after it
+ * encloses the hooks in calls of __heddle_silence.
  *
  * A function whose name begins with __VERIFIER_atomic_ gets its atomic section early, before it is inlined.
  *
@@ -336,7 +340,64 @@ static void show_asm(gimple_stmt_iterator *gsi, gasm *stmt) {
     insert_call(gsi, gimple_location(stmt), declare("__heddle_asm_opaque", hook_type(0)), 0);
 }
 
-/* ---- the pass ---- */
+/* A naked function has no frame, so nothing can be inserted there. */
+static bool is_naked(tree fn) { return fn && lookup_attribute("naked", DECL_ATTRIBUTES(fn)); }
+
+static void show_naked(gimple_stmt_iterator *gsi, gcall *call) {
+  if (is_naked(gimple_call_fndecl(call)))
+    insert_call(gsi, gimple_location(call), declare("__heddle_asm_opaque", hook_type(0)), 0);
+}
+
+/* ---- functions that want no reports ---- */
+
+static const char silent_name[] = "heddle silent"; /* an attribute that no program can spell */
+
+/* Whether "tsan" would pass over the function because of its attributes. */
+static bool is_excluded(function *fun) {
+  return (flag_sanitize & SANITIZE_THREAD) && !sanitize_flags_p(SANITIZE_THREAD, fun->decl) &&
+         !is_naked(fun->decl);
+}
+
+static void include_silently(tree decl) {
+  tree old = lookup_attribute("no_sanitize", DECL_ATTRIBUTES(decl));
+  if (!old) return;
+  tree flags = TREE_VALUE(old);
+  unsigned HOST_WIDE_INT left = TREE_INT_CST_LOW(flags) & ~(unsigned HOST_WIDE_INT)SANITIZE_THREAD;
+  tree rest = remove_attribute("no_sanitize", copy_list(DECL_ATTRIBUTES(decl)));
+  if (left) rest = tree_cons(get_identifier("no_sanitize"), build_int_cst(TREE_TYPE(flags), left), rest);
+  DECL_ATTRIBUTES(decl) = tree_cons(get_identifier(silent_name), NULL_TREE, rest);
+}
+
+/* Whether the call is a hook of an access. Atomic operations are not silent: they order memory, as with clang. */
+static bool is_hook(gcall *call) {
+  tree fn = gimple_call_fndecl(call);
+  if (!fn) return false;
+  const char *name = IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(fn));
+  if (*name == '*') name++;
+  if (!strncmp(name, "__heddle_", 9)) return true;
+  return !strncmp(name, "__tsan_", 7) && strncmp(name, "__tsan_func_", 12) &&
+         strncmp(name, "__tsan_atomic", 13);
+}
+
+static unsigned silence(function *fun) {
+  basic_block bb;
+  FOR_EACH_BB_FN(bb, fun) {
+    for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+      gcall *call = dyn_cast<gcall *>(gsi_stmt(gsi));
+      if (!call || !is_hook(call)) continue;
+      tree fn =
+          declare("__heddle_silence", build_function_type_list(void_type_node, integer_type_node, NULL_TREE));
+      insert_call(&gsi, gimple_location(call), fn, 1, integer_one_node);
+      gcall *end = gimple_build_call(fn, 1, integer_zero_node);
+      gimple_set_location(end, gimple_location(call));
+      gimple_call_set_nothrow(end, true);
+      gsi_insert_after(&gsi, end, GSI_NEW_STMT);
+    }
+  }
+  return 0;
+}
+
+/* ---- the passes ---- */
 
 static unsigned show_accesses(function *fun) {
   bool on_edges = false;
@@ -350,6 +411,7 @@ static unsigned show_accesses(function *fun) {
       if (!gimple_call_internal_p(call)) {
         make_unknown(call);
         show_intrinsic(&gsi, call);
+        show_naked(&gsi, call);
         separate_arguments(&gsi, call);
       }
       on_edges |= separate_result(&gsi, call);
@@ -369,12 +431,26 @@ public:
   explicit show_pass(bool optimized) : gimple_opt_pass(show_data, g), for_optimized(optimized) {}
   opt_pass *clone() override { return new show_pass(for_optimized); }
   bool gate(function *) override {
-    return sanitize_flags_p(SANITIZE_THREAD) && (optimize > 0) == for_optimized;
+    return (flag_sanitize & SANITIZE_THREAD) && (optimize > 0) == for_optimized;
   }
-  unsigned execute(function *fun) override { return show_accesses(fun); }
+  unsigned execute(function *fun) override {
+    if (is_excluded(fun)) include_silently(fun->decl);
+    return is_naked(fun->decl) ? 0 : show_accesses(fun);
+  }
 
 private:
   bool for_optimized; /* "tsan" is for optimised functions, "tsan0" for the others */
+};
+
+const pass_data silence_data = {
+    GIMPLE_PASS, "heddle_silence", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, TODO_update_ssa};
+
+class silence_pass : public gimple_opt_pass {
+public:
+  silence_pass() : gimple_opt_pass(silence_data, g) {}
+  opt_pass *clone() override { return new silence_pass; }
+  bool gate(function *fun) override { return lookup_attribute(silent_name, DECL_ATTRIBUTES(fun->decl)); }
+  unsigned execute(function *fun) override { return silence(fun); }
 };
 
 /* ---- functions that are atomic by name ---- */
@@ -390,7 +466,7 @@ public:
     const char *name = IDENTIFIER_POINTER(DECL_NAME(fun->decl));
     if (strncmp(name, prefix, sizeof prefix - 1)) return false;
     name += sizeof prefix - 1;
-    return sanitize_flags_p(SANITIZE_THREAD) && strcmp(name, "begin") && strcmp(name, "end");
+    return (flag_sanitize & SANITIZE_THREAD) && strcmp(name, "begin") && strcmp(name, "end");
   }
   unsigned execute(function *fun) override {
     edge e;
@@ -420,9 +496,13 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
   if (strcmp(version->basever, gcc_version.basever)) return 1;
   struct register_pass_info late = {new show_pass(true), "tsan", 0, PASS_POS_INSERT_BEFORE};
   struct register_pass_info late_O0 = {new show_pass(false), "tsan0", 0, PASS_POS_INSERT_BEFORE};
+  struct register_pass_info after = {new silence_pass, "tsan", 0, PASS_POS_INSERT_AFTER};
+  struct register_pass_info after_O0 = {new silence_pass, "tsan0", 0, PASS_POS_INSERT_AFTER};
   struct register_pass_info early = {new section_pass, "cfg", 1, PASS_POS_INSERT_AFTER};
   register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &late);
   register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &late_O0);
+  register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &after);
+  register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &after_O0);
   register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &early);
   register_callback(info->base_name, PLUGIN_START_UNIT, rename_init, NULL);
   return 0;

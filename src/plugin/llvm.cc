@@ -10,7 +10,11 @@
  *  5. memcmp and other functions that the code generator or link-time optimisation expands: they get the attribute
  *     nobuiltin, so that the function of the runtime is called.
  *  6. Memory operands of inline assembly: a hook for each. Assembly that may access memory which its operands do not
- *     name is reported to the runtime as opaque.
+ *     name is reported to the runtime as opaque, and so is the call of a naked function.
+ *
+ * A function with the attribute no_sanitize("thread") is instrumented too, since what it does affects other threads. Its
+ * author wants no reports about it: its hooks are silent, enclosed in calls of __heddle_silence. ThreadSanitizer
+ * instruments the atomic operations of such a function itself.
  *
  * A function whose name begins with __VERIFIER_atomic_ gets its atomic section early, before it is inlined.
  *
@@ -73,6 +77,7 @@ struct Hooks {
   Module &module;
   LLVMContext &context;
   const DataLayout &layout;
+  bool silent = false; /* the function wants no reports */
 
   explicit Hooks(Module &m) : module(m), context(m.getContext()), layout(m.getDataLayout()) {}
 
@@ -88,8 +93,16 @@ struct Hooks {
     SmallVector<Type *, 5> types;
     for (Value *a : args) types.push_back(a->getType());
     FunctionCallee fn = module.getOrInsertFunction(name, FunctionType::get(b.getVoidTy(), types, false));
+    if (silent) silence(b, true);
     CallInst *c = b.CreateCall(fn, args);
     c->setDoesNotThrow();
+    if (silent) silence(b, false);
+  }
+
+  void silence(IRBuilder<> &b, bool on) {
+    FunctionCallee fn = module.getOrInsertFunction("__heddle_silence",
+                                                   FunctionType::get(b.getVoidTy(), {b.getInt32Ty()}, false));
+    b.CreateCall(fn, {b.getInt32(on)})->setDoesNotThrow();
   }
 
   void range(IRBuilder<> &b, StringRef name, Value *p, uint64_t size) {
@@ -137,7 +150,7 @@ void show_access(Hooks &hooks, Instruction &i) {
     hooks.range(b, name, p, size);
     return;
   }
-  if (!passed_over(p)) return;
+  if (hooks.silent ? !may_be_shared(p) : !passed_over(p)) return;
   IRBuilder<> b(&i);
   Value *address = b.CreatePointerCast(p, Hooks::pointer(b));
   if (is_vtable_access(i)) {
@@ -357,6 +370,11 @@ void show_call(Hooks &hooks, CallBase &call) {
     if (!show_block(hooks, *intrinsic)) show_vector_intrinsic(hooks, *intrinsic);
     return;
   }
+  const Function *callee = call.getCalledFunction();
+  if (callee && callee->hasFnAttribute(Attribute::Naked)) {
+    IRBuilder<> b(&call);
+    hooks.call(b, "__heddle_asm_opaque", {});
+  }
   if (is_library_function(call)) call.addFnAttr(Attribute::NoBuiltin);
   for (unsigned i = 0; i < call.arg_size(); i++) {
     if (!call.isByValArgument(i)) continue;
@@ -370,10 +388,8 @@ void show_call(Hooks &hooks, CallBase &call) {
 
 /* ---- the passes ---- */
 
-bool instrumented(const Function &f) {
-  return !f.isDeclaration() && f.hasFnAttribute(Attribute::SanitizeThread) &&
-         !f.hasFnAttribute(Attribute::Naked);
-}
+/* A naked function has no frame, and nothing but assembly. */
+bool instrumented(const Function &f) { return !f.isDeclaration() && !f.hasFnAttribute(Attribute::Naked); }
 
 struct ShowAccesses : PassInfoMixin<ShowAccesses> {
   PreservedAnalyses run(Module &m, ModuleAnalysisManager &) {
@@ -382,6 +398,8 @@ struct ShowAccesses : PassInfoMixin<ShowAccesses> {
     Hooks hooks(m);
     for (Function &f : m) {
       if (!instrumented(f)) continue;
+      hooks.silent = !f.hasFnAttribute(Attribute::SanitizeThread);
+      f.removeFnAttr(Attribute::DisableSanitizerInstrumentation); /* of its atomic operations */
       copies_capture_nothing(f);
       SmallVector<Instruction *, 64> accesses;
       for (Instruction &i : instructions(f))
@@ -394,6 +412,7 @@ struct ShowAccesses : PassInfoMixin<ShowAccesses> {
           show_access(hooks, *i);
       }
     }
+    hooks.silent = false;
     Function *constructor = Function::Create(FunctionType::get(Type::getVoidTy(hooks.context), false),
                                              GlobalValue::InternalLinkage, name, m);
     constructor->setDoesNotThrow();

@@ -47,6 +47,14 @@ struct cover {
 
 static bool is_place(const struct hd_cover_place *p) { return p->pc && p->op < HD_OP_COUNT; }
 
+static size_t places_of(const struct hd_cover *t) {
+  return t->nplaces < HD_COVER_PLACES ? t->nplaces : HD_COVER_PLACES;
+}
+
+static size_t pairs_of(const struct hd_cover *t) {
+  return t->npairs < HD_COVER_PAIRS ? t->npairs : HD_COVER_PAIRS;
+}
+
 /* ---- program counters ---- */
 
 static int by_pc(const void *a, const void *b) {
@@ -55,7 +63,7 @@ static int by_pc(const void *a, const void *b) {
 }
 
 static void gather_spots(struct cover *c, const struct hd_cover *t) {
-  for (size_t i = 0; i < HD_COVER_PLACES; i++) {
+  for (size_t i = 0, n = places_of(t); i < n; i++) {
     const struct hd_cover_place *p = &t->place[i];
     if (!is_place(p)) continue;
     hd_vec_push(&c->spot, ((struct spot){.pc = p->pc}));
@@ -100,7 +108,7 @@ static const struct hd_frame *user_frame(const struct cover *c, const struct hd_
 /* ---- lines ---- */
 
 static void gather_places(struct cover *c, size_t part) {
-  for (size_t i = 0; i < HD_COVER_PLACES; i++) {
+  for (size_t i = 0, n = places_of(c->part[part]); i < n; i++) {
     const struct hd_cover_place *p = &c->part[part]->place[i];
     const struct hd_frame *f = is_place(p) ? user_frame(c, p) : NULL;
     if (!f) continue;
@@ -157,7 +165,7 @@ static const struct place *find_place(const struct cover *c, size_t part, uint32
 }
 
 static void gather_pairs(struct cover *c, size_t part) {
-  for (size_t i = 0; i < HD_COVER_PAIRS; i++) {
+  for (size_t i = 0, n = pairs_of(c->part[part]); i < n; i++) {
     const struct hd_cover_pair *p = &c->part[part]->pair[i];
     if (!p->first || !p->times) continue;
     const struct place *a = find_place(c, part, p->first), *b = find_place(c, part, p->second);

@@ -1,6 +1,6 @@
 /* finding.c: from the runtime's record (numbers and addresses) to a finding (names and lines).
  * Runs in the supervisor. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -309,7 +309,7 @@ void hd_finding_names(struct hd_finding *f, const char *base) {
     rename_file(&f->story->row.v[i].file, f->story->row.v[i].path, base);
 }
 
-const struct hd_frame *hd__place_frame(const struct hd_place *p) {
+const struct hd_frame *hd_place_frame(const struct hd_place *p) {
   const struct hd_frame *found = NULL;
   for (size_t i = 0; i < p->stack.n; i++) {
     const struct hd_frame *f = &p->stack.v[i];
@@ -320,11 +320,11 @@ const struct hd_frame *hd__place_frame(const struct hd_place *p) {
   return found;
 }
 
-const struct hd_place *hd__finding_place(const struct hd_finding *f) {
+const struct hd_place *hd_finding_place(const struct hd_finding *f) {
   const struct hd_place *first = NULL;
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];
-    if (!hd__place_frame(p)) continue;
+    if (!hd_place_frame(p)) continue;
     if (p->role != HD_ROLE_WAITS || hd_op_object(p->op) != HD_OBJ_THREAD) return p;
     if (!first) first = p;
   }

@@ -2,7 +2,7 @@
  *
  * The runtime counts reasons (model/inexact.def). This file adds those that follow from how the search was run and
  * ended, and looks up their source lines. A summary is complete if and only if it has no reason. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include "model/syscalls.h"
 
@@ -92,7 +92,7 @@ static void add_detail(struct hd_reason *r, const struct hd_summary *s, const st
 static void add_place(struct hd_reason *r, struct hd_symbolizer *sym, uint64_t pc) {
   struct hd_place at = {0};
   hd_symbolize_pc(sym, pc, false, &at.stack);
-  const struct hd_frame *f = hd__place_frame(&at);
+  const struct hd_frame *f = hd_place_frame(&at);
   if (f) {
     r->file = hd_strdup(f->file);
     r->function = f->function ? hd_strdup(f->function) : NULL;

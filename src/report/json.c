@@ -1,7 +1,7 @@
 /* json.c: findings and summaries as JSON. Runs in the supervisor.
  *
  * The keys are an interface (docs/formats.md): add, never rename. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  *            which editors can navigate
  *   github   workflow commands: an annotation at the failing line with the whole story, and one at every other
  *            place. Nothing else of the finding is printed, since it could be parsed as a command. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +49,8 @@ static void add_gcc_steps(struct hd_str *out, const struct hd_story *s) {
 }
 
 static void add_gcc_finding(struct hd_str *out, const struct hd_finding *f) {
-  const struct hd_place *main = hd__finding_place(f);
-  add_gcc_at(out, main ? hd__place_frame(main) : NULL, "error", f->title);
+  const struct hd_place *main = hd_finding_place(f);
+  add_gcc_at(out, main ? hd_place_frame(main) : NULL, "error", f->title);
   hd_str_addf(out, " [%s]\n", hd_kind_name[f->kind]);
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];
@@ -59,7 +59,7 @@ static void add_gcc_finding(struct hd_str *out, const struct hd_finding *f) {
     hd_str_init(&what);
     hd__text_place(&what, p);
     if (p->role == HD_ROLE_PREVIOUS) hd_str_add(&what, " (previous access)");
-    add_gcc_at(out, hd__place_frame(p), "note", what.s);
+    add_gcc_at(out, hd_place_frame(p), "note", what.s);
     hd_str_addc(out, '\n');
     hd_str_fini(&what);
   }
@@ -69,7 +69,7 @@ static void add_gcc_finding(struct hd_str *out, const struct hd_finding *f) {
     hd_str_init(&say);
     hd_str_add(&say, "replay: heddle replay ");
     hd_str_add_quoted(&say, f->folder);
-    add_gcc_at(out, main ? hd__place_frame(main) : NULL, "note", say.s);
+    add_gcc_at(out, main ? hd_place_frame(main) : NULL, "note", say.s);
     hd_str_addc(out, '\n');
     hd_str_fini(&say);
   }
@@ -114,15 +114,15 @@ static bool is_other_end(const struct hd_place *p) {
 }
 
 static void add_github_finding(struct hd_str *out, const struct hd_finding *f) {
-  const struct hd_place *main = hd__finding_place(f);
+  const struct hd_place *main = hd_finding_place(f);
   struct hd_str text;
   hd_str_init(&text);
   hd_text_finding(&text, f, false);
   while (text.n && text.s[text.n - 1] == '\n') text.s[--text.n] = '\0';
-  add_annotation(out, "error", main ? hd__place_frame(main) : NULL, f->title, text.s);
+  add_annotation(out, "error", main ? hd_place_frame(main) : NULL, f->title, text.s);
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];
-    const struct hd_frame *at = hd__place_frame(p);
+    const struct hd_frame *at = hd_place_frame(p);
     if (p == main || !at || !is_other_end(p)) continue;
     hd_str_clear(&text);
     hd__text_place(&text, p);

@@ -4,6 +4,7 @@
  * executed: every '<' is escaped, so that they cannot end the element or begin a comment. The script shows them as
  * text only, and the page's content security policy forbids loading anything. */
 #include "report/page_int.h"
+#include "report/page.h"
 #include "report/report.h"
 
 #include <stdlib.h>

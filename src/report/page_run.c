@@ -6,6 +6,7 @@
  * hd_page_operations, null where one is unknown; the choice is text. For an acquisition or release of a lock, holders
  * is a list: the lock, then the threads that hold it afterwards. */
 #include "model/holders.h"
+#include "report/page.h"
 #include "report/report.h"
 
 #include <stdlib.h>

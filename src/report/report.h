@@ -3,7 +3,6 @@
  * A raw record of the runtime (struct hd_finding_rec: numbers and addresses) becomes a struct hd_finding (names,
  * source locations). Text, JSON and all other formats are printed from that value only.
  *
- *   symbolizer   turns addresses of the tested process into functions, lines and variable names
  *   place        one site of a finding: a thread, its operation, the object, and its call stack
  *   replays      whether re-executing the schedule gave the same finding */
 #ifndef HD_REPORT_H
@@ -12,6 +11,7 @@
 #include "abi/abi.h"
 #include "analysis/analysis.h"
 #include "base/base.h"
+#include "report/symbolize.h"
 #include "trace/trace.h"
 
 #include <jansson.h>
@@ -25,39 +25,6 @@ char *hd_thread_name(const struct hd_thread_rec *threads, size_t n, unsigned num
 
 /* "SIGSEGV" and the like; "signal 99" for unnamed ones. */
 const char *hd_signal_name(int signal);
-
-/* ---- symbolizer ---- */
-
-struct hd_frame {
-  char *function;   /* NULL if unknown */
-  char *file;       /* NULL if unknown; relative when below the working folder */
-  char *path;       /* the file to open for quoting; NULL if unknown */
-  int line, column; /* 0 if unknown */
-  uint64_t pc;
-  bool inlined;
-};
-
-struct hd_symbolizer;
-
-/* Reads the debug information of `modules` from their files. The module without a name is `program`; relative paths
- * are relative to `cwd`. */
-struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *program,
-                                        const char *cwd);
-void hd_symbolizer_free(struct hd_symbolizer *s);
-
-/* Frames, innermost first. One program counter has several when calls were inlined. */
-struct hd_frames {
-  struct hd_frame *v;
-  size_t n, cap;
-};
-void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd_frames *out);
-void hd_frames_free(struct hd_frames *f);
-void hd_frames_drop(struct hd_frames *f, size_t i);
-
-/* "counter", "table[4].name": the variable at `addr`, or NULL. The caller frees. */
-char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr);
-/* Demangles the name of a type from std::type_info. The caller frees it. */
-char *hd_symbolize_type(const char *name);
 
 /* ---- findings ---- */
 
@@ -172,6 +139,12 @@ size_t hd_story_row(const struct hd_story *s, size_t i, unsigned thread);
 void hd_story_order(struct hd_story *s, size_t before, size_t after);
 /* The threads that take part in the failure, for hd_analysis_mark. Stores at most `max`, returns how many. */
 size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t max);
+
+/* The frame to point at: the innermost in a source file of the user's, else in any; NULL: none. */
+const struct hd_frame *hd_place_frame(const struct hd_place *p);
+/* The place of the failure: the first place with a location; in a deadlock, the first that does not just join another
+ * thread. NULL: none. */
+const struct hd_place *hd_finding_place(const struct hd_finding *f);
 
 /* ---- the summary of a search ---- */
 
@@ -321,47 +294,5 @@ enum hd_format { HD_FORMAT_TEXT, HD_FORMAT_GCC, HD_FORMAT_GITHUB };
 
 /* A finding as lines that a tool reads. pre: not HD_FORMAT_TEXT. */
 void hd_lines_finding(struct hd_str *out, const struct hd_finding *f, enum hd_format format);
-
-/* ---- the report page (page.c, page_run.c; src/report/page) ---- */
-
-/* The page that shows `data` (docs/formats.md). */
-void hd_page_write(struct hd_str *out, json_t *data);
-/* The rest of a trace, for the page; at most the last `most` events. */
-int hd_page_run(struct hd_tr_source *s, size_t most, json_t **out, struct hd_err *err);
-/* The operations that events refer to. */
-json_t *hd_page_operations(void);
-/* A source file; of a long one, the surroundings of these lines (which it sorts). NULL if it is unreadable or not a
- * source file. */
-json_t *hd_page_source(const char *path, uint32_t *lines, size_t n);
-
-/* ---- inside src/report ---- */
-
-/* Adds the part of the symbol's variable at `offset`: ".name", "[4]"; "+16" where its type is unknown. */
-struct Dwfl_Module;
-void hd__variable_part(struct hd_str *out, struct Dwfl_Module *mod, uint64_t symbol, uint64_t offset);
-/* Clears the cache, before the modules are unloaded. */
-void hd__variable_forget(void);
-/* "waits for `b`, held by T2". pre: a place of role WAITS. */
-void hd__text_wait(struct hd_str *out, const struct hd_place *p);
-/* The name of a function; long C++ names are shortened. */
-void hd__text_function(struct hd_str *out, const char *name);
-/* "T1 write": the thread and its operation at the place. */
-void hd__text_place(struct hd_str *out, const struct hd_place *p);
-/* Whether place `i` need not be listed: it is in the story, or repeats an earlier one. */
-bool hd__text_redundant(const struct hd_finding *f, size_t i);
-/* The frame to point at: the innermost in a source file of the user's, else in any; NULL: none. */
-const struct hd_frame *hd__place_frame(const struct hd_place *p);
-/* The place of the failure: the first place with a location; in a deadlock, the first that does not just join another
- * thread. NULL: none. */
-const struct hd_place *hd__finding_place(const struct hd_finding *f);
-/* The row's effect, and whether it fails there. pre: `out` is empty. `every`: hidden rows are numbered too. */
-void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row, bool every);
-void hd__text_story(struct hd_str *out, const struct hd_story *s, bool colour);
-json_t *hd__json_story(const struct hd_story *s);
-/* Whether the frame is in a system header (such as std::thread's call of its function) or has no source. */
-bool hd__is_plumbing(const struct hd_frame *f);
-
-/* Line `line` of a source file without its newline; NULL if it cannot be read. Valid until the next call. */
-const char *hd__source_line(const char *path, int line);
 
 #endif

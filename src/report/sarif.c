@@ -3,7 +3,7 @@
  * One run with one result per finding. Every kind of finding is a rule, in the order of kinds.def, so that the index
  * of a rule does not depend on the findings. The steps of the story are a code flow with one thread flow per thread;
  * executionOrder puts them on one axis. Files below the working folder are named relative to it. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static char *said_at(const struct hd_place *p) {
 
 /* The place with its operation; NULL when its location is unknown. */
 static json_t *place_location(const struct hd_place *p) {
-  const struct hd_frame *f = hd__place_frame(p);
+  const struct hd_frame *f = hd_place_frame(p);
   if (!f && p->stack.n > 0) f = &p->stack.v[0];
   if (!f) return NULL;
   char *what = said_at(p);
@@ -201,7 +201,7 @@ static json_t *finding_message(const struct hd_finding *f) {
 
 /* The first place is the location; all the others are related to it. */
 static void add_places(json_t *o, const struct hd_finding *f) {
-  const struct hd_place *main = hd__finding_place(f);
+  const struct hd_place *main = hd_finding_place(f);
   json_t *related = json_array(), *stacks = json_array(), *location = NULL;
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];

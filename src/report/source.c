@@ -1,7 +1,7 @@
 /* source.c: single lines of source files, for quoting. Runs in the supervisor.
  *
  * Caches the last file read: most findings have their places in one file. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * They are merged into rows: consecutive events of one thread in one source line. An access inside a library is
  * attributed to the line that called it. */
 #include "analysis/analysis.h"
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <stdlib.h>
 #include <string.h>

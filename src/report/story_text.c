@@ -1,6 +1,6 @@
 /* story_text.c: the story of a finding as text, one column per thread while there are few. Runs in the supervisor. It
  * fits 80 columns, and colour never carries meaning. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <stdlib.h>
 #include <string.h>

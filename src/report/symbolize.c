@@ -4,54 +4,157 @@
  * Everything is read from the files of the modules, at the load addresses the runtime recorded, since the tested
  * process may have ended. Nothing is fetched from debug information servers: a report must not depend on the network.
  * Frames of Heddle itself are dropped here and nowhere else. */
-#include "report/report.h"
+#include "report/report_int.h"
+#include "report/scopes.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* A module is opened when an address in it is asked for: most searches ask for addresses of the program alone. */
+struct module {
+  uint64_t base, start, end;
+  char *path; /* NULL: without a file (the vdso), or not to be tried again */
+  bool runtime;
+};
 
 struct hd_symbolizer {
   Dwfl *dwfl;
-  char *cwd;
+  char *cwd, *program;
+  struct stat version; /* of the program's file */
+  struct hd_module *given;
+  struct module *module;
+  size_t n;
+  unsigned users;
 };
+
+/* Whether a separate file of debug information may be at one of the places where libdw searches for it. */
+static bool may_have_debuginfo(const char *file, const char *link) {
+  const char *slash = strrchr(file, '/');
+  int dir = slash ? (int)(slash - file) : 0;
+  char *name = link ? hd_strdup(link) : hd_sprintf("%s.debug", slash ? slash + 1 : file);
+  static const char *const form[] = {"%.*s/%s", "%.*s/.debug/%s", "/usr/lib/debug%.*s/%s"};
+  bool there = false;
+  for (size_t i = 0; i < sizeof form / sizeof *form && !there; i++) {
+    char *path = hd_sprintf(form[i], dir, file, name);
+    there = access(path, R_OK) == 0;
+    free(path);
+  }
+  free(name);
+  return there;
+}
+
+/* libdw's own function loads the client of debug information servers, with libraries for encryption, whenever a
+ * module has no debug information. So it is called only when there is some. */
+static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base, const char *file,
+                          const char *link, GElf_Word crc, char **found) {
+  int fd = dwfl_build_id_find_debuginfo(mod, data, name, base, file, link, crc, found);
+  if (fd >= 0 || !file || !may_have_debuginfo(file, link)) return fd;
+  return dwfl_standard_find_debuginfo(mod, data, name, base, file, link, crc, found);
+}
 
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,
-    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .find_debuginfo = find_debuginfo,
     .section_address = dwfl_offline_section_address,
 };
 
+/* A search symbolizes several times, always the same modules. */
+static struct hd_symbolizer *last;
+
+/* Whether the module is Heddle's runtime, whose frames are dropped. */
+static bool is_runtime(const char *path) {
+  const char *base = strrchr(path, '/');
+  return strncmp(base ? base + 1 : path, "libheddle_rt.so", 15) == 0;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static struct stat version_of(const char *path) {
+  struct stat st;
+  if (stat(path, &st)) memset(&st, 0, sizeof st);
+  return st;
+}
+
 struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *program,
                                         const char *cwd) {
+  struct stat version = version_of(program);
+  if (!cwd) cwd = "";
+  if (last && last->n == n && strcmp(last->program, program) == 0 && strcmp(last->cwd, cwd) == 0 &&
+      same_file(&last->version, &version) && memcmp(last->given, modules, n * sizeof *modules) == 0) {
+    last->users++;
+    return last;
+  }
   struct hd_symbolizer *s = hd_alloc(sizeof *s);
-  s->cwd = hd_strdup(cwd ? cwd : "");
-  unsetenv("DEBUGINFOD_URLS");
-  s->dwfl = dwfl_begin(&callbacks);
-  if (!s->dwfl) return s;
-  dwfl_report_begin(s->dwfl);
+  s->cwd = hd_strdup(cwd);
+  s->program = hd_strdup(program);
+  s->version = version;
+  s->given = hd_alloc(n * sizeof *modules);
+  memcpy(s->given, modules, n * sizeof *modules);
+  s->module = hd_alloc(n * sizeof *s->module);
+  s->n = n;
   for (size_t i = 0; i < n; i++) {
     char path[sizeof modules[i].path + 1];
     memcpy(path, modules[i].path, sizeof modules[i].path);
     path[sizeof path - 1] = '\0';
     if (!path[0]) snprintf(path, sizeof path, "%s", program);
-    /* A library loaded by a relative name. A module without a file (the vdso) is not found, and omitted. */
-    char *full = path[0] == '/' ? hd_strdup(path) : hd_sprintf("%s/%s", s->cwd, path);
-    if (access(full, R_OK) == 0) dwfl_report_elf(s->dwfl, full, full, -1, modules[i].base, true);
-    free(full);
+    s->module[i] = (struct module){
+        .base = modules[i].base,
+        .start = modules[i].start,
+        .end = modules[i].end,
+        .path = hd_absolute(*cwd ? cwd : "/", path), /* a library may be loaded by a relative name */
+        .runtime = is_runtime(path)};
   }
-  dwfl_report_end(s->dwfl, NULL, NULL);
+  unsetenv("DEBUGINFOD_URLS");
+  s->dwfl = dwfl_begin(&callbacks);
+  hd_symbolizer_forget();
+  last = s;
+  s->users = 2; /* one is `last` */
   return s;
 }
 
 void hd_symbolizer_free(struct hd_symbolizer *s) {
-  if (!s) return;
+  if (!s || --s->users) return;
   hd__variable_forget();
+  hd__scopes_forget();
   if (s->dwfl) dwfl_end(s->dwfl);
+  for (size_t i = 0; i < s->n; i++) free(s->module[i].path);
+  free(s->module);
+  free(s->given);
+  free(s->program);
   free(s->cwd);
   free(s);
+}
+
+void hd_symbolizer_forget(void) {
+  struct hd_symbolizer *s = last;
+  last = NULL;
+  hd_symbolizer_free(s);
+}
+
+/* The module of the address, with its file open; NULL: none, or the runtime. */
+static Dwfl_Module *find_module(struct hd_symbolizer *s, uint64_t addr, bool *runtime) {
+  struct module *m = s->module;
+  *runtime = false;
+  while (m < s->module + s->n && (addr < m->start || addr >= m->end)) m++;
+  if (m == s->module + s->n || !s->dwfl) return NULL;
+  *runtime = m->runtime;
+  if (m->runtime) return NULL;
+  if (m->path) {
+    dwfl_report_begin_add(s->dwfl);
+    if (access(m->path, R_OK) == 0) dwfl_report_elf(s->dwfl, m->path, m->path, -1, m->base, true);
+    dwfl_report_end(s->dwfl, NULL, NULL);
+    free(m->path);
+    m->path = NULL;
+  }
+  return dwfl_addrmodule(s->dwfl, addr);
 }
 
 /* ---- names ---- */
@@ -60,6 +163,7 @@ void hd_symbolizer_free(struct hd_symbolizer *s) {
 static char *demangle(const char *name, bool type) {
   static char *(*cxa)(const char *, char *, size_t *, int *);
   static bool looked;
+  if (!type && (name[0] != '_' || name[1] != 'Z')) return hd_strdup(name);
   if (!looked) {
     looked = true;
     void *lib = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
@@ -67,7 +171,7 @@ static char *demangle(const char *name, bool type) {
     memcpy(&cxa, &symbol, sizeof cxa);
   }
   int status = -1;
-  char *out = cxa && (type || (name[0] == '_' && name[1] == 'Z')) ? cxa(name, NULL, NULL, &status) : NULL;
+  char *out = cxa ? cxa(name, NULL, NULL, &status) : NULL;
   return out && status == 0 ? out : hd_strdup(name);
 }
 
@@ -102,13 +206,6 @@ static char *die_function(Dwarf_Die *die) {
   if (linkage) return function_name(linkage);
   const char *plain = attr_string(die, DW_AT_name);
   return plain ? hd_strdup(plain) : NULL;
-}
-
-/* Whether the module is Heddle's runtime, whose frames are dropped. */
-static bool is_runtime(Dwfl_Module *mod) {
-  const char *name = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-  const char *base = name ? strrchr(name, '/') : NULL;
-  return name && strncmp(base ? base + 1 : name, "libheddle_rt.so", 15) == 0;
 }
 
 /* ---- locations ---- */
@@ -213,33 +310,18 @@ static void set_own_line(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die 
 /* Adds the inlined functions at `pc` and the one around them; false if there is no debug information. */
 static bool add_scopes(struct hd_symbolizer *s, Dwarf_Die *cu, uint64_t addr, struct hd_frame *at,
                        struct hd_frames *out) {
-  Dwarf_Die *inner = NULL, *scopes = NULL;
-  int n = dwarf_getscopes(cu, addr, &inner);
-  int first = 0;
-  while (first < n && dwarf_tag(&inner[first]) != DW_TAG_subprogram &&
-         dwarf_tag(&inner[first]) != DW_TAG_inlined_subroutine)
-    first++;
-  if (first >= n) {
-    free(inner);
-    return false;
-  }
-  /* dwarf_getscopes continues in the abstract origin; the lexical parents of the concrete one are needed. */
-  n = dwarf_getscopes_die(&inner[first], &scopes);
-  bool added = false;
+  Dwarf_Die scope[HD_MAX_SCOPES];
+  int n = hd__scopes_at(cu, addr, scope);
   for (int i = 0; i < n; i++) {
-    int tag = dwarf_tag(&scopes[i]);
-    if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) continue;
-    at->function = die_function(&scopes[i]);
-    at->inlined = tag == DW_TAG_inlined_subroutine;
+    if (i) {
+      *at = (struct hd_frame){.pc = at->pc};
+      set_call_site(s, at, cu, &scope[i - 1]);
+    }
+    at->function = die_function(&scope[i]);
+    at->inlined = dwarf_tag(&scope[i]) == DW_TAG_inlined_subroutine;
     add_frame(out, at);
-    added = true;
-    if (tag == DW_TAG_subprogram) break;
-    *at = (struct hd_frame){.pc = at->pc};
-    set_call_site(s, at, cu, &scopes[i]);
   }
-  free(scopes);
-  free(inner);
-  return added;
+  return n > 0;
 }
 
 void hd_frames_drop(struct hd_frames *f, size_t i) {
@@ -273,12 +355,12 @@ void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd
   size_t first = out->n;
   struct hd_frame f = {.pc = pc};
   uint64_t addr = exact || pc == 0 ? pc : pc - 1;
-  Dwfl_Module *mod = s->dwfl ? dwfl_addrmodule(s->dwfl, addr) : NULL;
+  bool runtime;
+  Dwfl_Module *mod = find_module(s, addr, &runtime);
   if (!mod) {
-    add_frame(out, &f);
+    if (!runtime) add_frame(out, &f);
     return;
   }
-  if (is_runtime(mod)) return;
   Dwarf_Addr bias;
   Dwarf_Die *cu = find_unit(mod, addr, &bias);
   if (cu) {
@@ -307,7 +389,8 @@ void hd_frames_free(struct hd_frames *f) {
 char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr) {
   const char *state = hd_state_text(addr);
   if (state) return hd_strdup(state);
-  Dwfl_Module *mod = s->dwfl ? dwfl_addrmodule(s->dwfl, addr) : NULL;
+  bool runtime;
+  Dwfl_Module *mod = find_module(s, addr, &runtime);
   if (!mod) return NULL;
   GElf_Sym sym;
   GElf_Off offset;

@@ -2,7 +2,7 @@
  *
  * Plain text for 80 columns; colour never carries meaning. Each place is quoted with its source line when the file can
  * be read. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -349,8 +349,8 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
 }
 
 void hd_text_brief(struct hd_str *out, const struct hd_finding *f, const char *target) {
-  const struct hd_place *place = hd__finding_place(f);
-  const struct hd_frame *at = place ? hd__place_frame(place) : NULL;
+  const struct hd_place *place = hd_finding_place(f);
+  const struct hd_frame *at = place ? hd_place_frame(place) : NULL;
   hd_str_addf(out, "%s: %s", target, f->title);
   if (at) hd_str_addf(out, ", %s:%d", at->file, at->line);
   hd_str_addc(out, '\n');

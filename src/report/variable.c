@@ -3,73 +3,107 @@
  *
  * The variable is the one whose location in the debug information is the address of the symbol. From there the type is
  * followed down to a scalar or a type of the system (a mutex). */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_DEPTH 8 /* of scopes around a variable, and of parts within parts */
 
 /* ---- finding the variable ---- */
 
-static bool is_at(Dwarf_Die *die, uint64_t addr) {
+struct variable {
+  uint64_t addr;
+  Dwarf_Die die;
+};
+
+/* The variables of the units that were read so far, unit by unit, each by address. */
+struct unit {
+  Dwfl_Module *mod;
+  Dwarf_Die *cu; /* libdw's own */
+  Dwarf_Addr bias;
+  HD_VEC(struct variable) variable;
+};
+
+static HD_VEC(struct unit) units;
+static HD_VEC(Dwfl_Module *) read_whole; /* modules without further units */
+
+/* The address is fixed: not on a stack, not thread-local. */
+static bool has_address(Dwarf_Die *die, uint64_t *addr) {
   Dwarf_Attribute attr;
   Dwarf_Op *op;
   size_t n;
-  return dwarf_attr(die, DW_AT_location, &attr) && dwarf_getlocation(&attr, &op, &n) == 0 && n == 1 &&
-         op[0].atom == DW_OP_addr && op[0].number == addr;
+  if (!dwarf_attr(die, DW_AT_location, &attr) || dwarf_getlocation(&attr, &op, &n) != 0 || n != 1 ||
+      op[0].atom != DW_OP_addr)
+    return false;
+  *addr = op[0].number;
+  return true;
 }
 
-/* Searches for the variable at `addr` below `die`, and stores it in `found`. */
-static bool find_below(Dwarf_Die *die, uint64_t addr, unsigned depth, Dwarf_Die *found) {
+static void add_variables(struct unit *u, Dwarf_Die *die, unsigned depth) {
   Dwarf_Die child;
-  if (depth == MAX_DEPTH || dwarf_child(die, &child) != 0) return false;
+  uint64_t addr;
+  if (depth == MAX_DEPTH || dwarf_child(die, &child) != 0) return;
   do {
     switch (dwarf_tag(&child)) {
       case DW_TAG_variable:
-        if (!is_at(&child, addr)) break;
-        *found = child;
-        return true;
+        if (has_address(&child, &addr)) hd_vec_push(&u->variable, ((struct variable){addr, child}));
+        break;
       case DW_TAG_namespace:
       case DW_TAG_subprogram:
-      case DW_TAG_lexical_block:
-        if (find_below(&child, addr, depth + 1, found)) return true;
-        break;
+      case DW_TAG_lexical_block: add_variables(u, &child, depth + 1); break;
       default: break;
     }
   } while (dwarf_siblingof(&child, &child) == 0);
-  return false;
 }
 
-/* The same few variables are looked up repeatedly, so the last ones are cached while their module is loaded. */
-static struct {
-  Dwfl_Module *mod;
-  uint64_t addr;
-  bool there;
-  Dwarf_Die die;
-} known[32];
-#define KNOWN (sizeof known / sizeof *known)
+static int by_address(const void *a, const void *b) {
+  const struct variable *x = a, *y = b;
+  return (x->addr > y->addr) - (x->addr < y->addr);
+}
 
-void hd__variable_forget(void) { memset(known, 0, sizeof known); }
+/* Reads the unit after `previous`, the first one for NULL; NULL when there is none. */
+static struct unit *read_unit(Dwfl_Module *mod, struct unit *previous) {
+  struct unit u = {.mod = mod};
+  u.cu = dwfl_module_nextcu(mod, previous ? previous->cu : NULL, &u.bias);
+  if (!u.cu) {
+    hd_vec_push(&read_whole, mod);
+    return NULL;
+  }
+  add_variables(&u, u.cu, 0);
+  if (u.variable.n) qsort(u.variable.v, u.variable.n, sizeof *u.variable.v, by_address);
+  hd_vec_push(&units, u);
+  return &units.v[units.n - 1];
+}
+
+static bool find_in_unit(const struct unit *u, uint64_t addr, Dwarf_Die *found) {
+  struct variable key = {.addr = addr - u->bias};
+  const struct variable *v =
+      u->variable.n ? bsearch(&key, u->variable.v, u->variable.n, sizeof key, by_address) : NULL;
+  if (v) *found = v->die;
+  return v != NULL;
+}
+
+void hd__variable_forget(void) {
+  for (size_t i = 0; i < units.n; i++) hd_vec_free(&units.v[i].variable);
+  hd_vec_free(&units);
+  hd_vec_free(&read_whole);
+}
 
 static bool find_variable(Dwfl_Module *mod, uint64_t addr, Dwarf_Die *found) {
-  static size_t next;
-  for (size_t i = 0; i < KNOWN; i++)
-    if (known[i].mod == mod && known[i].addr == addr) {
-      *found = known[i].die;
-      return known[i].there;
-    }
-  Dwarf_Addr bias;
-  Dwarf_Die *cu = NULL;
-  bool there = false;
-  while (!there && (cu = dwfl_module_nextcu(mod, cu, &bias))) there = find_below(cu, addr - bias, 0, found);
-  size_t at = next++ % KNOWN;
-  known[at].mod = mod;
-  known[at].addr = addr;
-  known[at].there = there;
-  if (there) known[at].die = *found;
-  return there;
+  struct unit *last = NULL;
+  for (size_t i = 0; i < units.n; i++) {
+    if (units.v[i].mod != mod) continue;
+    last = &units.v[i];
+    if (find_in_unit(last, addr, found)) return true;
+  }
+  for (size_t i = 0; i < read_whole.n; i++)
+    if (read_whole.v[i] == mod) return false;
+  while ((last = read_unit(mod, last)))
+    if (find_in_unit(last, addr, found)) return true;
+  return false;
 }
 
 /* ---- following its type ---- */

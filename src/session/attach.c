@@ -70,8 +70,8 @@ int hd__attach_start(const struct hd_command *c, const struct hd_control *contro
 }
 
 static void describe(struct hd_check_finding *out, const struct hd_finding *f) {
-  const struct hd_place *place = hd__finding_place(f);
-  const struct hd_frame *at = place ? hd__place_frame(place) : NULL;
+  const struct hd_place *place = hd_finding_place(f);
+  const struct hd_frame *at = place ? hd_place_frame(place) : NULL;
   snprintf(out->kind, sizeof out->kind, "%s", hd_kind_name[f->kind]);
   snprintf(out->title, sizeof out->title, "%s", hd_kind_title[f->kind]);
   if (f->folder) {

@@ -155,12 +155,16 @@ static int put_search(const struct hd_session *s, struct hd_writer *out) {
   return failed;
 }
 
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
 static void put_covers(struct writer *w, const struct hd_shared *sh) {
   for (uint32_t i = 0; i < sh->crew && i < HD_MAX_WORKERS; i++) {
     const struct hd_cover *c = (const void *)((char *)sh + HD_SEARCH_COVER + i * HD_COVER_SIZE);
     if (!c->begun) continue;
     put_number(w, i + 1);
-    put(w, c, sizeof *c, ZSTD_e_continue);
+    put(w, c, offsetof(struct hd_cover, place), ZSTD_e_continue);
+    put(w, c->place, least(c->nplaces, HD_COVER_PLACES) * sizeof *c->place, ZSTD_e_continue);
+    put(w, c->pair, least(c->npairs, HD_COVER_PAIRS) * sizeof *c->pair, ZSTD_e_continue);
   }
   put_number(w, 0);
 }
@@ -338,7 +342,10 @@ static bool get_covers(struct reader *r, const struct hd_control *c) {
     uint64_t i;
     if (!get(r, &i, sizeof i) || i > HD_MAX_WORKERS) return false;
     if (!i) break;
-    if (!get(r, (char *)c->shared + HD_SEARCH_COVER + (i - 1) * HD_COVER_SIZE, sizeof(struct hd_cover)))
+    struct hd_cover *t = (void *)((char *)c->shared + HD_SEARCH_COVER + (i - 1) * HD_COVER_SIZE);
+    if (!get(r, t, offsetof(struct hd_cover, place)) || t->nplaces > HD_COVER_PLACES ||
+        t->npairs > HD_COVER_PAIRS || !get(r, t->place, t->nplaces * sizeof *t->place) ||
+        !get(r, t->pair, t->npairs * sizeof *t->pair))
       return false;
   }
   ZSTD_outBuffer none = {NULL, 0, 0};

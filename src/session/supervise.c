@@ -47,18 +47,11 @@ int hd_interrupts(void) { return interrupts; }
 
 /* ---- starting ---- */
 
-/* The child's message when it cannot start the program; on success, exec closes the pipe. */
+/* Why the program could not be started. */
 struct start_error {
   int error;
-  char step[32];
+  const char *step; /* NULL: it could */
 };
-
-static _Noreturn void child_fail(int pipe, const char *step) {
-  struct start_error e = {.error = errno};
-  strncpy(e.step, step, sizeof e.step - 1);
-  hd_write_all(pipe, &e, sizeof e);
-  _exit(127);
-}
 
 /* The environment, with the runtime's variables appended; the strings are not copied. LD_BIND_NOW avoids binding
  * functions again in every execution. The runtime removes all of these variables. */
@@ -102,11 +95,32 @@ static const char *become(const struct hd_command *cmd, char **envp, const struc
   return "execve";
 }
 
+/* Runs in the memory of the supervisor, which waits until the program has taken over. */
 static _Noreturn void child(const struct hd_command *cmd, char **envp, const struct hd_control *control,
-                            const struct hd_streams *s, int report) {
+                            const struct hd_streams *s, const sigset_t *mask, struct start_error *e) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  signal(SIGINT, SIG_DFL); /* the supervisor's handlers would count for it */
+  signal(SIGTERM, SIG_DFL);
+  signal(SIGHUP, SIG_DFL);
+  sigprocmask(SIG_SETMASK, mask, NULL);
   if (s->own_group) setpgid(0, 0);
-  child_fail(report, become(cmd, envp, control, s));
+  e->step = become(cmd, envp, control, s);
+  e->error = errno;
+  _exit(127);
+}
+
+/* Copying the supervisor's memory for a moment would cost more than the start itself, hence vfork. */
+static pid_t spawn(const struct hd_command *cmd, char **envp, const struct hd_control *control,
+                   const struct hd_streams *s, struct start_error *e) {
+  sigset_t all, mask;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &mask);
+  pid_t pid = vfork();
+  if (pid == 0) child(cmd, envp, control, s, &mask, e);
+  int saved = errno;
+  sigprocmask(SIG_SETMASK, &mask, NULL);
+  errno = saved;
+  return pid;
 }
 
 static int start_failed(const struct hd_command *cmd, const struct start_error *e, struct hd_err *err) {
@@ -128,12 +142,12 @@ static void warn_about_randomisation(void) {
 
 int hd_exec(const struct hd_command *cmd, const struct hd_control *control, const struct hd_streams *s,
             struct hd_err *err) {
+  hd_symbolizer_forget();
   int old = personality(0xffffffff);
   if (old == -1 || (!(old & ADDR_NO_RANDOMIZE) && personality((unsigned)old | ADDR_NO_RANDOMIZE) == -1))
     warn_about_randomisation();
   char **envp = child_environment(cmd);
-  struct start_error e = {0};
-  strncpy(e.step, become(cmd, envp, control, s), sizeof e.step - 1);
+  struct start_error e = {.step = become(cmd, envp, control, s)};
   e.error = errno;
   free(envp);
   return start_failed(cmd, &e, err);
@@ -144,41 +158,29 @@ static bool keeps_randomisation(void) { return getenv("HEDDLE_TEST_RANDOMISE") !
 
 static int start(const struct hd_command *cmd, const struct hd_control *control, struct hd_streams *s,
                  pid_t *pid, struct hd_err *err) {
-  int report[2];
+  hd_symbolizer_forget();
   if (cmd->template) {
     int rc = hd__attach_start(cmd, control, s, pid, err);
     if (rc == HD_OK && s->own_group) setpgid(*pid, *pid);
     hd_streams_child_started(s);
     return rc;
   }
-  if (pipe2(report, O_CLOEXEC)) return hd_fail(err, HD_EENV, "cannot create a pipe: %s", strerror(errno));
   char **envp = child_environment(cmd);
-  /* Set here and restored after the fork: a child could not report a failure without a message. */
+  /* Set here and restored afterwards, so that a failure is reported once. */
   int old = personality(0xffffffff);
   bool keep = keeps_randomisation();
   bool fixed = old != -1 && !keep &&
                ((old & ADDR_NO_RANDOMIZE) || personality((unsigned)old | ADDR_NO_RANDOMIZE) != -1);
   if (!fixed && !keep) warn_about_randomisation();
-  *pid = fork();
-  if (*pid == 0) {
-    close(report[0]);
-    child(cmd, envp, control, s, report[1]);
-  }
+  struct start_error e = {0};
+  *pid = spawn(cmd, envp, control, s, &e);
   int saved = errno;
   if (fixed) personality((unsigned)old);
   free(envp);
-  close(report[1]);
-  if (*pid < 0) {
-    close(report[0]);
-    return hd_fail(err, HD_EENV, "cannot start a process: %s", strerror(saved));
-  }
+  if (*pid < 0) return hd_fail(err, HD_EENV, "cannot start a process: %s", strerror(saved));
   if (s->own_group) setpgid(*pid, *pid); /* in parent and child, since either may run first */
-  struct start_error e;
-  ssize_t n;
-  while ((n = read(report[0], &e, sizeof e)) < 0 && errno == EINTR) {}
-  close(report[0]);
   hd_streams_child_started(s);
-  if (n == 0) return HD_OK;
+  if (!e.step) return HD_OK;
   waitpid(*pid, NULL, 0);
   return start_failed(cmd, &e, err);
 }

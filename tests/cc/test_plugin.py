@@ -48,11 +48,36 @@ def test_left_out_without_instrumentation(d):
     d.same(d.hooks("a.o"), set())
 
 
-def test_functions_without_instrumentation(d):
-    d.write("a.c", BLOCKS.replace("void f", '__attribute__((no_sanitize("thread"))) void f')
-            .replace("int g", '__attribute__((no_sanitize("thread"))) int g'))
-    d.cc("-O2", "-c", "a.c")
-    d.same(d.hooks("a.o") - {"init", "func_entry", "func_exit"}, set())
+QUIET = """
+struct s { long a[5]; };
+#define QUIET __attribute__((no_sanitize("thread")))
+QUIET int get(int *p) { return *p; }
+QUIET void put(volatile int *p) { *p = 1; }
+QUIET void copy(struct s *p, struct s *q) { *p = *q; }
+QUIET void add(int *p) { __atomic_fetch_add(p, 1, 5); }
+"""
+
+
+def test_silent_functions(d):
+    """They are instrumented, with hooks that report nothing."""
+    for level in ("-O0", "-O1", "-O2", "-Os"):
+        d.write("a.c", QUIET)
+        d.cc(level, "-c", "a.c")
+        text = d.run(["nm", "-u", d.path("a.o")]).stdout
+        d.check("__heddle_silence" in text, level + ": not silent")
+        d.check("read4" in text and "volatile_write4" in text and "fetch_add" in text, level + ": not instrumented " + text)
+        d.write("a.c", QUIET.replace('"thread"', '"undefined"'))
+        d.cc(level, "-c", "a.c")
+        d.check("__heddle_silence" not in d.run(["nm", "-u", d.path("a.o")]).stdout, level + ": silent")
+
+
+def test_naked_functions(d):
+    """They have no frame: nothing is inserted."""
+    d.write("a.c", "__attribute__((naked)) void f(void) { __asm__(\"ret\"); }\n"
+                   "__attribute__((naked, no_sanitize(\"thread\"))) void g(void) { __asm__(\"ret\"); }\n")
+    for level in ("-O0", "-O2"):
+        d.cc(level, "-c", "a.c")
+        d.same(d.hooks("a.o") - {"init"}, set())
 
 
 def test_left_out_for_another_version(d):

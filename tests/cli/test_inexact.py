@@ -55,13 +55,13 @@ static long futex(uint32_t *at, int op, uint32_t v, void *time, uint32_t *at2, u
 
 # Writes over the runtime's data, which ends the process without a word.
 SMASH = """#include <link.h>
-__attribute__((no_sanitize("thread"))) static int find(struct dl_phdr_info *info, size_t size, void *arg) {
+static int find(struct dl_phdr_info *info, size_t size, void *arg) {
   for (int i = 0; strstr(info->dlpi_name, "libheddle_rt") && i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
     if (p->p_type != PT_LOAD || !(p->p_flags & PF_W)) continue;
     uintptr_t from = (info->dlpi_addr + p->p_vaddr + 4095) & ~4095ul, to = info->dlpi_addr + p->p_vaddr + p->p_memsz;
     mprotect((void *)from, to - from, PROT_READ | PROT_WRITE); // read-only after relocation
-    for (; from + 8 <= to; from += 8) *(volatile uint64_t *)from = 0x4141414141414141;
+    for (; from + 8 <= to; from += 8) __asm__ volatile("movq %0, (%1)" :: "r"(0x4141414141414141), "r"(from));
   }
   return 0;
 }
@@ -89,8 +89,16 @@ int main(void) { both(many, many); smash(); }
                       "int main(void) { clone(run, stack + sizeof stack, CLONE_VM | CLONE_THREAD | CLONE_SIGHAND, 0); }\n",
               "says": "stopped by an error"},
     "values": {"text": "int __VERIFIER_nondet_int(void);\nint main(void) {\n  return __VERIFIER_nondet_int() * 0; /* @here */\n}\n"},
-    "assembly": {"text": "static int x;\nint main(void) {\n"
-                         "  __asm__ volatile(\"incl (%0)\" : : \"r\"(&x) : \"memory\"); /* @here */\n}\n"},
+    "assembly": {"text": """static int x;
+static void *one(void *p) { return p; }
+int main(void) {
+  __asm__ volatile("incl (%0)" : : "r"(&x) : "memory"); // alone
+  pthread_t t;
+  pthread_create(&t, 0, one, 0);
+  __asm__ volatile("incl (%0)" : : "r"(&x) : "memory"); /* @here */
+  pthread_join(t, 0);
+}
+"""},
     "sleeps": {"text": """static void *set(void *p) { flag = 1; return p; }
 int main(void) {
   pthread_t t;
@@ -126,8 +134,8 @@ int main(void) {
   pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, &x); pthread_join(a, 0); pthread_join(b, 0);
 }
 """, "options": ("--strategy", "dfs")},
-    "overwritten": {"text": """__attribute__((no_sanitize("thread"))) static void smash(void) {
-  for (unsigned long p = 0x390000000000; p < 0x390000001000; p += 8) *(volatile uint64_t *)p = 0x4242424242424242;
+    "overwritten": {"text": """static void smash(void) {
+  for (unsigned long p = 0x390000000000; p < 0x390000001000; p += 8) __asm__ volatile("movq %0, (%1)" :: "r"(0x4242424242424242), "r"(p));
   abort();
 }
 static void *set(void *p) { flag = 1; return p; }
@@ -289,10 +297,11 @@ int main(void) {
   int fd = memfd_create("x", 0);
   if (ftruncate(fd, 4096)) abort();
   int *a = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  int *b = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* @here */
+  int *b = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   pthread_t t;
   pthread_create(&t, 0, one, a);
-  *b = 2;
+  b[1] = 2;
+  munmap(b, 4096); /* @here */
   pthread_join(t, 0);
 }
 """},

@@ -9,12 +9,14 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
  4. `rdfs` runs as many executions as `dfs`, `dpor` no more.
  5. Within a bound of preemptions or delays, the reductions have the results of `dfs` within that bound; iterating the
     bound ends with all results.
- 6. Two and four processes have the results of one: every complete strategy, also within a bound. `optimal`, `dfs` and
-    `rdfs` run as many executions as one process does.
+ 6. Two and four processes (one or the other, by the program) have the results of one: every complete strategy, also
+    within a bound. `optimal`, `dfs` and `rdfs` run as many executions as one process does. A search of fewer than
+    SHARED executions is over before there is anything to share, so it is not run again.
  7. A search that was saved half way and resumed has the same results.
  8. Every finding was reproduced when it was found; some are replayed once more.
 
-A program too large for `dfs` is still useful: `optimal` and `dpor` are compared with each other.
+A program too large for `dfs` is still useful: `optimal` and `dpor` are compared with each other. Most of the time
+went into finding out that a program is too large, so only one in eight gets the whole limit (limit_for).
 """
 import json
 import os
@@ -177,6 +179,20 @@ def one_for_each_class(result, alone=True):
         raise Difference("%s runs a class twice" % result.name, result, result.text())
 
 
+def limit_for(number, limit):
+    """How many executions dfs may run of the program of this number."""
+    return limit if number % 8 == 0 else max(limit // 4, 1)
+
+
+def scratch_root():
+    """Where to make folders: memory, if programs may be run there, since thousands of small files are written."""
+    try:
+        ok = not os.statvfs("/dev/shm").f_flag & os.ST_NOEXEC and os.access("/dev/shm", os.W_OK)
+    except OSError:
+        ok = False
+    return "/dev/shm" if ok else None
+
+
 def judge(batch, index, limit, replay=False):
     """Verdict on one program; dfs may run `limit` executions."""
     try:
@@ -250,13 +266,12 @@ def compare_shared(batch, index, most, ref, strategy):
     """Several processes do what one does, and not more of it."""
     if not ref.covered or ref.total() < SHARED:
         return
-    for jobs in ("2", "4") if strategy == "optimal" else jobs_for(ref)[1:]:
-        result = batch.search(index, strategy, most, "--jobs", jobs)
-        same(result, ref)
-        if strategy == "optimal":
-            one_for_each_class(result, alone=False)
-        elif strategy != "dpor":
-            same_number(result, ref)
+    result = batch.search(index, strategy, most, *jobs_for(ref))
+    same(result, ref)
+    if strategy == "optimal":
+        one_for_each_class(result, alone=False)
+    elif strategy != "dpor":
+        same_number(result, ref)
 
 
 def compare_continued(batch, index, most, optimal):

@@ -77,13 +77,14 @@ def run_batch(job):
     """One batch, in a folder of its own."""
     args, first, count = job
     tally = Tally()
-    folder = tempfile.mkdtemp(prefix="heddle-fuzz-")
+    folder = tempfile.mkdtemp(prefix="heddle-fuzz-", dir=compare.scratch_root())
     try:
         compiler, level = compare.COMPILERS[first // BATCH % len(compare.COMPILERS)]
         programs = [generate.Generator(args.seed, i, args.allowed).program() for i in range(first, first + count)]
         batch = compare.Batch(args.heddle, folder, programs, compiler, level)
         for i in range(count):
-            v = compare.judge(batch, i, args.limit, replay=(first + i) % 8 == 0)
+            limit = compare.limit_for(first + i, args.limit)
+            v = compare.judge(batch, i, limit, replay=(first + i) % 8 == 0)
             tally.add(v)
             if v.difference:
                 tally.messages.append(report(args, batch, i, first + i, v))
@@ -101,7 +102,7 @@ def run_found(job):
     """One program that showed a difference once (found/*.c): its first line has its options."""
     args, path = job
     tally = Tally()
-    folder = tempfile.mkdtemp(prefix="heddle-fuzz-")
+    folder = tempfile.mkdtemp(prefix="heddle-fuzz-", dir=compare.scratch_root())
     try:
         with open(path) as f:
             text = f.read()
@@ -123,19 +124,20 @@ def run_found(job):
 
 def report(args, batch, index, number, v):
     """Shrinks and writes a program that differs; returns the message."""
+    limit = compare.limit_for(number, args.limit)
     again = "tests/fuzz/run.py --seed %s --first %d --programs 1%s" % (
         args.seed, number, " --features=" + args.features if args.features else "")
     path = os.path.join(args.keep, "fuzz_%s_%d.c" % (args.seed, number))
     if not args.no_shrink:
         small, verdict = shrink.shrink(args.heddle, batch.folder, batch.programs[index], batch.compiler, batch.level,
-                                       v.difference.complaint, args.limit, compare.judge)
+                                       v.difference.complaint, limit, compare.judge)
         if verdict:
             batch = compare.Batch(args.heddle, os.path.join(batch.folder, "small"), [small], batch.compiler, batch.level)
-            index, v = 0, compare.judge(batch, 0, args.limit)
+            index, v = 0, compare.judge(batch, 0, limit)
             if not v.difference:  # it depends on its neighbours in the file
                 v = verdict
     os.makedirs(args.keep, exist_ok=True)
-    shrink.write(path, batch, index, v.difference, args.limit, again)
+    shrink.write(path, batch, index, v.difference, limit, again)
     return "FAILED program %d of seed %s: %s (%s); see %s; again with: %s" % (
         number, args.seed, v.difference.complaint, " | ".join(v.difference.detail), path, again)
 
@@ -175,7 +177,7 @@ def parser():
     p.add_argument("--seed", default="1")
     p.add_argument("--first", type=int, default=0, help="number of the first program")
     p.add_argument("--features", default="", help="names, or -names, with commas")
-    p.add_argument("--limit", type=int, default=20000, help="executions of dfs, else the program is too large")
+    p.add_argument("--limit", type=int, default=20000, help="executions of dfs, else the program is too large; a quarter for most (compare.limit_for)")
     p.add_argument("--time", type=float, default=0, help="start no program after this many seconds")
     p.add_argument("--build", default=os.path.join(os.path.dirname(os.path.dirname(HERE)), "build"))
     p.add_argument("--keep", help="folder for programs that differ")

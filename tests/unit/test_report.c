@@ -1,5 +1,5 @@
 /* test_report.c: from records to findings: this test symbolizes itself. */
-#include "report/report.h"
+#include "report/report_int.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -31,6 +31,14 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
   (void)size, (void)arg;
   struct hd_module *m = &modules[nmodules++];
   m->base = info->dlpi_addr;
+  m->start = UINT64_MAX;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    uint64_t lo = info->dlpi_addr + p->p_vaddr;
+    if (p->p_type != PT_LOAD) continue;
+    if (lo < m->start) m->start = lo;
+    if (lo + p->p_memsz > m->end) m->end = lo + p->p_memsz;
+  }
   strncpy(m->path, info->dlpi_name, sizeof m->path - 1);
   return nmodules == HD_MAX_MODULES;
 }

@@ -361,14 +361,8 @@ def sense_barrier():
     return [meet, meet]
 
 
-@program("""static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static int ready; static void check(void) {}
-T(set) { pthread_mutex_lock(&m); ready = 1; pthread_mutex_unlock(&m); return p; }
-T(poll) {
-  for (int seen = 0; !seen;) { pthread_mutex_lock(&m); seen = ready; pthread_mutex_unlock(&m); }
-  return p;
-}
-RUN(set, poll)""", {"ready": 0})
-def polled_mutex():
+def polled():
+    """A flag that is set and polled under one lock."""
     def set_it():
         yield ("lock", "m")
         yield ("write", "ready", 1)
@@ -380,6 +374,51 @@ def polled_mutex():
         yield ("unlock", "m")
         return seen
     return [set_it, lambda: wait_for(body)]
+
+
+POLLED = """static int ready; static void check(void) {}
+T(set) { %s; ready = 1; %s; return p; }
+T(poll) {
+  for (int seen = 0; !seen;) { %s; seen = ready; %s; }
+  return p;
+}
+"""
+
+
+def poll(lock, unlock, poll_lock=None, poll_unlock=None):
+    return POLLED % (lock, unlock, poll_lock or lock, poll_unlock or unlock)
+
+
+@program("static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;" +
+         poll("pthread_mutex_lock(&m)", "pthread_mutex_unlock(&m)") + "RUN(set, poll)", {"ready": 0})
+def polled_mutex():
+    return polled()
+
+
+@program("static pthread_rwlock_t m = PTHREAD_RWLOCK_INITIALIZER;" +
+         poll("pthread_rwlock_wrlock(&m)", "pthread_rwlock_unlock(&m)") + "RUN(set, poll)", {"ready": 0})
+def polled_wrlock():
+    return polled()
+
+
+@program("static pthread_rwlock_t m = PTHREAD_RWLOCK_INITIALIZER;" +
+         poll("pthread_rwlock_wrlock(&m)", "pthread_rwlock_unlock(&m)", "pthread_rwlock_rdlock(&m)") +
+         "RUN(set, poll)", {"ready": 0})
+def polled_rdlock():
+    return polled()
+
+
+@program("static pthread_spinlock_t m;\n__attribute__((constructor)) static void init(void) { pthread_spin_init(&m, 0); }\n" +
+         poll("pthread_spin_lock(&m)", "pthread_spin_unlock(&m)") +
+         "RUN(set, poll)", {"ready": 0})
+def polled_spinlock():
+    return polled()
+
+
+@program("#include <threads.h>\nstatic mtx_t m;" + poll("mtx_lock(&m)", "mtx_unlock(&m)") + "RUN(set, poll)",
+         {"ready": 0})
+def polled_mtx():
+    return polled()
 
 
 @each(*sorted(PROGRAMS))

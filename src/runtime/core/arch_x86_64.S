@@ -146,11 +146,15 @@ hd_arch_entry:
 	ENTRY	__atomic_compare_exchange
 	ENTRY	pthread_mutex_lock
 	ENTRY	pthread_mutex_trylock
+	ENTRY	pthread_rwlock_rdlock
+	ENTRY	pthread_rwlock_wrlock
 	ENTRY	pthread_rwlock_tryrdlock
 	ENTRY	pthread_rwlock_trywrlock
+	ENTRY	pthread_spin_lock
 	ENTRY	pthread_spin_trylock
 	ENTRY	sem_trywait
 	ENTRY	sem_getvalue
+	ENTRY	mtx_lock
 	ENTRY	mtx_trylock
 	ENTRY	pthread_testcancel
 	ENTRY	sigpending

@@ -9,7 +9,7 @@
  *  1. An execution is observed whole or not at all. All are, as long as they exercise something new. When PATIENCE
  *     in a row did not, fewer and fewer are, down to one of SELDOM. Something new resets that.
  *  2. The table belongs to this worker alone. It is in the memory of the search, so it outlives the process and is
- *     saved with the search. An entry is complete before its place is set. */
+ *     saved with the search. An entry is complete before it is counted, and counted before it is found. */
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/record.h"
@@ -78,6 +78,10 @@ static void is_new(struct hd_cover *c) {
   rt.cover_skip = skipping = 0;
 }
 
+/* Entries of a list. Each was added before the one that leads to it, unless the program has overwritten it. */
+static uint32_t older(uint32_t i, uint32_t next) { return next < i ? next : 0; }
+static uint32_t first_of(uint32_t list, uint32_t cap) { return list <= cap ? list : 0; }
+
 /* ---- places ---- */
 
 static bool is_place(const struct hd_cover_place *p, const uint64_t *chain, unsigned n) {
@@ -86,32 +90,41 @@ static bool is_place(const struct hd_cover_place *p, const uint64_t *chain, unsi
   return p->pc == chain[0];
 }
 
-/* The entry of the place plus 1, 0 if there is no room. chain: its program counter, then its callers. */
+/* The number of the new entry, 0 if there is no room. */
+static uint32_t add_place(struct hd_cover *c, uint32_t *list, const uint64_t *chain, unsigned n) {
+  if (c->nplaces >= HD_COVER_PLACES) {
+    c->lost = 1;
+    return 0;
+  }
+  struct hd_cover_place *p = &c->place[c->nplaces];
+  *p = (struct hd_cover_place){.pc = chain[0], .next = *list};
+  for (unsigned i = 1; i < n; i++) p->caller[i - 1] = chain[i];
+  BARRIER();
+  c->nplaces++;
+  BARRIER();
+  return *list = c->nplaces;
+}
+
+/* The number of the place's entry, 0 if there is no room. chain: its program counter, then its callers. */
 static uint32_t note_place(const uint64_t *chain, unsigned n, unsigned op, unsigned thread, bool exact) {
   struct hd_cover *c = table();
   uint64_t h = 0, bit = 1ull << (thread < 63 ? thread : 63);
+  if (!n) return 0;
   for (unsigned i = 0; i < n; i++) h = hd_mix64(h + chain[i]);
-  uint32_t i = (uint32_t)(h % HD_COVER_PLACES);
-  for (unsigned k = 0; n && k < PROBES; k++, i = (i + 1) % HD_COVER_PLACES) {
-    struct hd_cover_place *p = &c->place[i];
-    if (p->pc && !is_place(p, chain, n)) continue;
-    if (!(p->threads & bit)) {
-      p->threads |= bit;
-      is_new(c);
-    }
-    if (exact || !p->exact) {
-      p->op = op;
-      p->exact = exact;
-    }
-    if (!p->pc) {
-      for (unsigned j = 0; j < HD_COVER_CALLERS; j++) p->caller[j] = j + 1 < n ? chain[j + 1] : 0;
-      BARRIER();
-      p->pc = chain[0];
-    }
-    return i + 1;
+  uint32_t *list = &c->place_list[h % HD_COVER_PLACE_LISTS], i = first_of(*list, HD_COVER_PLACES);
+  while (i && !is_place(&c->place[i - 1], chain, n)) i = older(i, c->place[i - 1].next);
+  if (!i) i = add_place(c, list, chain, n);
+  if (!i) return 0;
+  struct hd_cover_place *p = &c->place[i - 1];
+  if (!(p->threads & bit)) {
+    p->threads |= bit;
+    is_new(c);
   }
-  c->lost |= n != 0;
-  return 0;
+  if (exact || !p->exact) {
+    p->op = op;
+    p->exact = exact;
+  }
+  return i;
 }
 
 /* A cache: most places repeat within a thread. */
@@ -155,21 +168,24 @@ static bool fixed(unsigned a, uint32_t seg) {
 static void note_pair(uint32_t first, uint32_t second, uint64_t object) {
   struct hd_cover *c = table();
   if (!first || !second) return;
-  uint32_t i = (uint32_t)(hd_mix64((uint64_t)first << 32 | second) % HD_COVER_PAIRS);
-  for (unsigned n = 0; n < PROBES; n++, i = (i + 1) % HD_COVER_PAIRS) {
-    struct hd_cover_pair *p = &c->pair[i];
-    if (p->first && (p->first != first || p->second != second)) continue;
+  uint32_t *list = &c->pair_list[hd_mix64((uint64_t)first << 32 | second) % HD_COVER_PAIR_LISTS];
+  for (uint32_t i = first_of(*list, HD_COVER_PAIRS); i; i = older(i, c->pair[i - 1].next)) {
+    struct hd_cover_pair *p = &c->pair[i - 1];
+    if (p->first != first || p->second != second) continue;
     p->times++;
-    if (!p->first) {
-      p->second = second;
-      p->object = object;
-      BARRIER();
-      p->first = first;
-      is_new(c);
-    }
     return;
   }
-  c->lost = 1;
+  if (c->npairs >= HD_COVER_PAIRS) {
+    c->lost = 1;
+    return;
+  }
+  c->pair[c->npairs] =
+      (struct hd_cover_pair){.first = first, .second = second, .object = object, .times = 1, .next = *list};
+  BARRIER();
+  c->npairs++;
+  BARRIER();
+  *list = c->npairs;
+  is_new(c);
 }
 
 void hd__cover_access(uint32_t seg, uint64_t site, unsigned first_op, uint64_t pc, unsigned op,

@@ -75,6 +75,7 @@ static void take_snapshot(void) {
 
 static void restore_all(void) {
   hd__children_begin();
+  hd__alias_begin();
   hd__sysguard_begin(); /* first: it makes all memory writable again */
   hd__files_undo();
   hd__snapshot_restore();

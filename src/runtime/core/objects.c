@@ -38,11 +38,13 @@ static void grow(void) {
 
 struct hd_obj *hd__obj_find(uint64_t addr) {
   if (!cap) return NULL;
+  addr = hd__canonical(addr);
   struct slot *s = probe(table, cap, addr);
   return s->epoch == rt.epoch ? s->obj : NULL;
 }
 
 struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
+  addr = hd__canonical(addr);
   if (HD_UNLIKELY(used_epoch != rt.epoch)) {
     used_epoch = rt.epoch;
     used = 0;

@@ -187,11 +187,14 @@ void hd__event(unsigned flags) {
 __attribute__((cold, noinline)) static void wake_others(void) {
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].timer.set && rt.thread[i].timer.deadline <= rt.due) hd__time_due(&rt.thread[i]);
+  uint32_t set = rt.nio ? hd__timerfd_fire(rt.due, false) : 0;
+  if (set) hd__io_poll(set);
   rt.due = 0;
 }
 
 /* No thread is enabled: time passes, or the program is stuck. */
 static void idle(void) {
+  hd__children_settle();
   while (rt.nenabled == 0) {
     struct hd_thread *first = NULL;
     if (rt.ntimed)
@@ -221,11 +224,11 @@ static void idle(void) {
       hd__alarm_fire();
     } else if (first && first->timer.deadline <= timer) {
       hd__time_out(first);
-      if (rt.nenabled && rt.ntimed) rt.due = next + (close > CLOSE_NS ? close : CLOSE_NS);
     } else {
-      hd__timerfd_fire(rt.now);
-      hd__io_poll();
+      hd__io_poll(hd__timerfd_fire(rt.now, true));
     }
+    if (alarm != next && rt.nenabled && (rt.ntimed || timer != HD_FOREVER))
+      rt.due = next + (close > CLOSE_NS ? close : CLOSE_NS);
   }
 }
 
@@ -238,7 +241,8 @@ struct hd_point hd__here(void) {
 __attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due)) {
+  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases)) {
+    if (hd__naliases && rt.cur) hd__canonical_op(&rt.cur->op);
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
     if (rt.due) wake_others();

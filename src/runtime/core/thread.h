@@ -51,6 +51,8 @@ enum hd_tstate {
   HD_T_STOPPED, /* it failed in a way that the program does not survive */
 };
 
+#define HD_SILENT_HOOK (1 << 30) /* the hook under way belongs to a function that wants no reports */
+
 /* A tested thread. A new thread is all zero but for what hd__thread_new sets. The fields that every scheduling point
  * and every access use come first; the others are grouped by the concept that owns them. */
 struct hd_thread {
@@ -66,7 +68,7 @@ struct hd_thread {
   bool foreign; /* its code belongs to a library without hooks: what orders it is not known */
   unsigned heap_slot;
   unsigned section;               /* nesting of atomic sections (section.c) */
-  int ignore;                     /* nesting of regions whose races are not reported */
+  int ignore;                     /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
   uint32_t lost_calls;            /* entries of its call stack beyond HD_CALL_DEPTH */
   struct {                        /* signals, one bit each, from 1 (wrap/signal.c) */
     uint64_t mask, waits;         /* waits: for these it waits */
@@ -136,6 +138,9 @@ struct hd_thread {
     uint16_t by;              /* the thread that joined it */
     uint32_t segment;         /* segments before this one existed when it was joined; 0: it was not */
   } join;
+  struct {           /* in the list of threads that the program sees (kernel/proc.c) */
+    bool adds, left; /* it is about to create one; it is in it no longer */
+  } list;
   struct { /* its end */
     bool begun;
     uint8_t terminating; /* std::terminate was called; 2: and what() of the exception */

@@ -8,7 +8,9 @@
  *  1. A child never touches the shared file: it has a private copy of what it needs of it.
  *  2. At a restart no child is left.
  *  3. Children send no SIGCHLD, whose moment could not be reproduced. Under a debugger they do, since gdb takes a
- *     child without it for a thread; gdb does not pass the signal on (src/gdb/heddle-gdb.py). */
+ *     child without it for a thread; gdb does not pass the signal on (src/gdb/heddle-gdb.py).
+ *  4. A child that shares memory with the program runs only while no thread of the program can: it is held until then, and
+ *     a thread continues when the child has ended or waits. What a thread reads there does not depend on its speed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,8 +31,11 @@ static struct child {
   long pid;
   struct hd_desc *d; /* readable when the child has ended */
   bool asked;        /* polled without waiting before it had ended */
+  bool shares;       /* it has memory that the program may read */
+  int gate;          /* while it is held: closing this lets it go; else -1 */
+  long used;         /* processor time, when it was last waited for */
 } children[MAX_CHILDREN];
-static unsigned nchildren;
+static unsigned nchildren, nshare;
 
 /* ---- in the child ---- */
 
@@ -59,7 +64,7 @@ static void become_native(void) {
 
 /* ---- in the parent ---- */
 
-static void started(long pid) {
+static void started(long pid, bool shares, int gate) {
   if (nchildren == MAX_CHILDREN)
     hd__fail(HD_RTE_ENVIRONMENT, hd__innermost(),
              "more than 64 child processes at once: make the test smaller");
@@ -72,7 +77,8 @@ static void started(long pid) {
   d->inside = false;
   d->idle_only = true;
   d->fd = (int)high;
-  children[nchildren++] = (struct child){pid, d, false};
+  children[nchildren++] = (struct child){pid, d, false, shares, gate, 0};
+  nshare += shares;
   for (struct hd_desc *o = hd__descs; o; o = o->next) /* the child has these too */
     if (o->kind == HD_IO_PIPE || o->kind == HD_IO_SOCKET || o->kind == HD_IO_EVENT) {
       o->inside = false;
@@ -80,7 +86,14 @@ static void started(long pid) {
     }
 }
 
+static void release(struct child *c) {
+  if (c->gate >= 0) hd_sys3(SYS_close, c->gate, 0, 0);
+  c->gate = -1;
+}
+
 static void forget(unsigned i) {
+  release(&children[i]);
+  nshare -= children[i].shares;
   if (children[i].d->fd >= 0) hd_sys3(SYS_close, children[i].d->fd, 0, 0);
   children[i].d->fd = -1;
   children[i] = children[--nchildren];
@@ -94,6 +107,54 @@ bool hd__children_run(void) {
     if (p.fd < 0 || hd_sys3(SYS_poll, &p, 1, 0) == 0) return true;
   }
   return false;
+}
+
+/* Whether the process computes, or waits for nothing but the processor; and how much it has computed, in 1/100 s. */
+static bool computes(long pid, long *used) {
+  char path[40], text[512];
+  hd__format(path, sizeof path, "/proc/%d/stat", (int64_t)pid);
+  long fd = hd_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  long n = hd_sys3(SYS_read, fd, text, sizeof text - 1), name = 0, v = 0;
+  hd_sys3(SYS_close, fd, 0, 0);
+  for (long i = 0; i < n; i++)
+    if (text[i] == ')') name = i; /* the last one: the name may contain any */
+  *used = 0;
+  unsigned field = 2; /* the name; 14 and 15 are the times */
+  for (long i = name + 1; i < n && field < 16; i++) {
+    if (text[i] == ' ') {
+      if (field == 14 || field == 15) *used += v;
+      field++;
+      v = 0;
+    } else {
+      v = v * 10 + (text[i] - '0');
+    }
+  }
+  return n > name + 2 && (text[name + 2] == 'R' || text[name + 2] == 'D');
+}
+
+#define SETTLE_TIME 5      /* 1/100 s: a child that computes for longer is not waited for */
+#define SETTLE_ROUNDS 5000 /* ms */
+
+static bool settled(struct child *c, bool first) {
+  long used;
+  if (!c->shares || !computes(c->pid, &used)) return true;
+  if (first) c->used = used;
+  return used - c->used > SETTLE_TIME;
+}
+
+/* Invariant 4. */
+void hd__children_settle(void) {
+  if (!nshare) return;
+  for (unsigned i = 0; i < nchildren; i++) release(&children[i]);
+  for (unsigned round = 0; round < SETTLE_ROUNDS; round++) {
+    struct timespec pause = {0, 1000000};
+    hd_sys3(SYS_nanosleep, &pause, 0, 0);
+    rt.status->heartbeat++;
+    bool all = true;
+    for (unsigned i = 0; i < nchildren; i++) all &= settled(&children[i], round == 0);
+    if (all) return;
+  }
 }
 
 bool hd__children_help(void) {
@@ -113,8 +174,10 @@ void hd__children_begin(void) {
     hd_sys3(SYS_kill, children[i].pid, SIGKILL, 0);
     while (hd_sys4(SYS_wait4, children[i].pid, 0, __WALL, 0) == -EINTR) {}
     if (children[i].d->fd >= 0) hd_sys3(SYS_close, children[i].d->fd, 0, 0);
+    release(&children[i]);
   }
-  nchildren = 0;
+  nchildren = nshare = 0;
+  hd__ipc_begin();
 }
 
 /* ---- fork ---- */
@@ -123,15 +186,46 @@ void hd__children_begin(void) {
 
 static long end_signal(void) { return rt.config->debug ? SIGCHLD : 0; }
 
+/* A pipe, among the runtime's own descriptors. */
+static void make_gate(int gate[2]) {
+  int p[2];
+  if (hd_sys3(SYS_pipe2, p, O_CLOEXEC, 0) < 0) return;
+  for (int i = 0; i < 2; i++) {
+    gate[i] = (int)hd_sys3(SYS_fcntl, p[i], F_DUPFD_CLOEXEC, HD_FD_OWN);
+    hd_sys3(SYS_close, p[i], 0, 0);
+  }
+}
+
+/* In the child: waits until the parent closes its end, or has died. */
+static void pass_gate(int gate[2]) {
+  if (gate[0] < 0) return;
+  char c;
+  for (unsigned i = 0; i < nchildren; i++) release(&children[i]); /* ours of the parent's ends */
+  hd_sys3(SYS_close, gate[1], 0, 0);
+  while (hd_sys3(SYS_read, gate[0], &c, 1) == -EINTR) {}
+  hd_sys3(SYS_close, gate[0], 0, 0);
+}
+
 static long fork_with(long flags, const long *a) {
   hd__pids_fork();
   hd__signals_expect(); /* from the child */
-  if (hd__shares_memory()) hd__inexact(HD_INEXACT_SHARED_MEMORY, hd__innermost());
+  bool shares = hd__shares_memory();
+  int gate[2] = {-1, -1};
+  if (shares) {
+    hd__inexact(HD_INEXACT_SHARED_MEMORY, hd__innermost());
+    make_gate(gate);
+  }
   long pid = hd_sys6(SYS_clone, (flags & ~SIGNAL_OF(flags)) | end_signal(), 0, a[2], a[3], a[4], 0);
-  if (pid == 0)
+  if (pid == 0) {
+    pass_gate(gate);
     become_native();
-  else if (pid > 0)
-    started(pid);
+    return 0;
+  }
+  if (gate[0] >= 0) hd_sys3(SYS_close, gate[0], 0, 0);
+  if (pid > 0)
+    started(pid, shares, gate[1]);
+  else if (gate[1] >= 0)
+    hd_sys3(SYS_close, gate[1], 0, 0);
   return pid;
 }
 
@@ -163,7 +257,7 @@ long hd__fork_call(long nr, const long *in, const ucontext_t *uc) {
   hd__tsc_trap(false);
   long pid = hd_arch_clone_beside(a, uc);
   hd__tsc_trap(true);
-  if (pid > 0) started(pid);
+  if (pid > 0) started(pid, false, -1);
   return pid;
 }
 
@@ -236,7 +330,10 @@ long hd__child_call(long nr, long *a, uint64_t pc) {
   for (;;) {
     long pid;
     hd__io_point(&o);
-    if (nohang) give_time(which, n);
+    if (nohang) {
+      hd__children_settle();
+      give_time(which, n);
+    }
     long r = wait_now(nr, a, &pid);
     if (r < 0 || pid || nohang) {
       hd__io_done(false);

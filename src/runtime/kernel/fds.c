@@ -54,6 +54,7 @@ static void del(uint64_t *set, long fd) {
 
 bool hd__fd_random(long fd) { return has(randoms, fd); }
 void hd__fd_is_random(long fd) { add(randoms, fd); }
+bool hd__fd_hidden(long fd) { return fd >= HD_FD_OWN && !has(ours, fd); }
 bool hd__fd_before(long fd) { return has(before, fd) && !has(ours, fd); }
 
 void hd__fd_moved(long fd) {
@@ -156,17 +157,23 @@ static void bind_fd(long fd, struct hd_desc *d) {
   d->refs++;
 }
 
-/* Device and inode identify a file, or a FIFO. Its name comes from the path, since inodes differ between runs. */
-static struct hd_chan *file_chan(unsigned kind, long fd, const struct stat *st) {
-  for (struct hd_desc *d = hd__descs; d; d = d->next)
-    if (d->kind == kind && d->chan->dev == st->st_dev && d->chan->ino == st->st_ino) return d->chan;
+static uint64_t path_hash(long fd) {
   char link[40], path[HD_PATH_MAX];
   hd__format(link, sizeof link, "/proc/self/fd/%d", (int64_t)fd);
   long n = hd_sys3(SYS_readlink, link, path, sizeof path);
   uint64_t h = 1;
   for (long i = 0; i < n; i++) h = hd_mix64(h + (unsigned char)path[i]);
-  struct hd_chan *c = get(sizeof *c);
-  c->object = (uint64_t)kind << 56 | (h & 0xffffffffffffull);
+  return h & 0xffffffffffffull;
+}
+
+/* Device and inode identify a file, or a FIFO. Its name comes from the path, since inodes differ between runs. One that
+ * never had a path (tmpfile, memfd_create) is named after the thread that made it. */
+static struct hd_chan *file_chan(unsigned kind, long fd, const struct stat *st) {
+  for (struct hd_desc *d = hd__descs; d; d = d->next)
+    if (d->kind == kind && d->chan->dev == st->st_dev && d->chan->ino == st->st_ino) return d->chan;
+  bool nameless = !st->st_nlink && !hd__fd_before(fd);
+  struct hd_chan *c = nameless ? hd__chan_new(kind) : get(sizeof *c);
+  if (!nameless) c->object = (uint64_t)kind << 56 | path_hash(fd);
   c->dev = st->st_dev;
   c->ino = st->st_ino;
   return c;

@@ -177,7 +177,6 @@ void hd__file_changes(long fd) {
   struct hd_desc *d = hd__fd(fd);
   char path[HD_PATH_MAX];
   struct stat st;
-  if (d && d->chan && hd__shares_memory()) hd__mapped_file_changes(d->chan->dev, d->chan->ino);
   if (!d || d->kind != HD_IO_FILE || d->chan->saved || keeps()) return;
   bool test_has_it = d->before && rt.callback && fd > 2; /* a copy of the test's, see check_copy.c */
   if (d->before && !test_has_it) return;

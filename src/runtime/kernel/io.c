@@ -39,11 +39,13 @@ void hd__io_learn(const struct hd_chan *c) { hd__acquire(&c->vc); }
 
 /* ---- readiness ---- */
 
+static uint32_t timer; /* readiness comes from a timer: the event that set it, counted from 1 */
+
 static void note(struct hd_ready *r, bool on) {
   if (r->on == on) return;
   r->on = on;
   if (on) {
-    r->enabler = (uint32_t)rt.events;
+    r->enabler = timer ? timer : (uint32_t)rt.events;
   } else {
     r->disabler = (uint32_t)rt.events;
     r->enabler_before = r->enabler;
@@ -176,7 +178,8 @@ static bool request(struct hd_io *o, bool again) {
   rt.nio++;
   if (!again) o->any_time = o->timeout != HD_FOREVER && o->n && hd__any_time(o->pc);
   update(t);
-  if (o->timeout != HD_FOREVER && t->state == HD_T_BLOCKED) hd__deadline_in(t, o->timeout);
+  /* Also if it is ready now: another thread may take what it waits for. */
+  if (o->timeout != HD_FOREVER && o->n) hd__deadline_in(t, o->timeout);
   if (cancels)
     cancelled = hd__step_cancel();
   else
@@ -194,15 +197,15 @@ static bool request(struct hd_io *o, bool again) {
 bool hd__io_point(struct hd_io *o) {
   struct hd_thread *t = rt.cur;
   for (bool again = false; !request(o, again); again = true) {}
-  bool any_time = o->any_time;
-  o->any_time = false;
+  bool any_time = o->any_time, due = o->due;
+  o->any_time = o->due = false;
   bool late = t->timer.expired;
   t->timer.expired = false;
   struct hd_op unused;
   early = any_time && !ready(o, &unused);
   if (early) {
     late = true;
-    hd__early_in(o->timeout);
+    if (!due) hd__early_in(o->timeout);
   }
   if (o->n > 1 || o->interest) list_enablers(o, &t->op);
   return late;
@@ -275,10 +278,18 @@ long hd__nowait(long nr, const long *a) {
 
 /* ---- no thread can run: waiting for the outside ---- */
 
-void hd__io_poll(void) {
+void hd__io_poll(uint32_t set) {
   changes++;
+  timer = set;
   poll_all(true);
+  timer = 0;
   update_all();
+}
+
+void hd__io_due(struct hd_thread *t) {
+  if (!t->sys.io || t->cancel.taken || t->sig.taken) return;
+  t->sys.io->any_time = t->sys.io->due = true;
+  update(t);
 }
 
 /* A child may still be writing. How much of it has arrived would vary, so wait for the rest. */
@@ -317,6 +328,6 @@ bool hd__io_idle(uint64_t limit) {
   while (r < 0 && ms < 0);
   if (r <= 0) return false;
   await_writers(p, n);
-  hd__io_poll();
+  hd__io_poll(0);
   return rt.nenabled != 0;
 }

@@ -98,6 +98,7 @@ struct hd_desc {
   uint64_t at, every;           /* timer: virtual time of the next expiration (0: none), period */
   int clock;                    /* timer */
   bool late;                    /* timer: time passed to make it ready */
+  uint32_t set;                 /* timer: the event that set it, counted from 1 */
   uint64_t signals;             /* signalfd: those it reports, one bit each, from 1 */
   bool signalled;               /* one of them is pending */
   struct hd_desc *next;         /* all of this execution */
@@ -138,6 +139,7 @@ void hd__fd_close_range(unsigned from, unsigned to);
 void hd__fd_moved(long fd); /* the offset changes */
 bool hd__fd_random(long fd);
 bool hd__fd_before(long fd);
+bool hd__fd_hidden(long fd); /* it is the runtime's */
 void hd__fd_is_random(long fd);
 
 /* ---- io.c ---- */
@@ -160,6 +162,7 @@ struct hd_io {
   const struct hd_interest *interest; /* epoll: whose readiness enables it */
   uint32_t stalled;                   /* disabled until there have been more changes than this */
   bool any_time;                      /* its time may be over at any moment */
+  bool due;                           /* ... since it nearly is */
   /* Whether it can be executed now and since when, where that is not a matter of items. */
   bool (*can)(const struct hd_io *o, struct hd_ready *r);
   /* An operation on one descriptor: sets the fields above from what the number refers to, again when that changes. */
@@ -229,8 +232,6 @@ long hd__move_call(long nr, long *a, uint64_t pc);
 void hd__move_touch(long nr, const long *a);
 /* A FIFO was opened: waits for its other side. */
 void hd__fifo_wait(long fd, bool writes, uint64_t pc);
-bool hd__ipc_is_op(long nr);
-long hd__ipc_call(long nr, long *a, uint64_t pc);
 
 /* ---- child.c ---- */
 
@@ -254,6 +255,12 @@ long hd__names_serve(long nr, const long *a);
 bool hd__names_is_op(long nr, const long *a);
 long hd__names_call(long nr, const long *a, uint64_t pc);
 
+/* ---- ipc.c ---- */
+
+bool hd__ipc_is_op(long nr);
+long hd__ipc_call(long nr, long *a, uint64_t pc);
+void hd__ipc_begin(void); /* removes what the last execution has left */
+
 /* ---- wrap/futex.c: futex calls made by hand ---- */
 
 bool hd__futex_is_op(const long *a);
@@ -275,7 +282,6 @@ long hd__signalfd_create(long nr, const long *a);
 /* Fills the buffer with what is pending for the running thread; -EAGAIN when nothing is. */
 long hd__signalfd_read(const struct hd_desc *d, const long *a);
 void hd__signalfds_update(void); /* before they are polled */
-long hd__timerfd_get(const long *a);
 
 /* ---- io_socket.c ---- */
 

@@ -31,7 +31,8 @@
 #include "runtime/wrap/wrap.h"
 
 /* The classes of calls (model/syscalls.h), and one more: */
-#define FLAGS 100 /* changes the flags of the description */
+#define FLAGS \
+  100 /* changes the flags of the description or of its number, options of a socket, modes of a terminal */
 #define IN HD_CALL_IN
 #define OUT HD_CALL_OUT
 #define LOOK HD_CALL_LOOK
@@ -46,16 +47,49 @@ static bool stats_descriptor(long nr, const long *a) {
   return (nr == SYS_newfstatat || nr == SYS_statx) && (!a[1] || !*(const char *)a[1]) && (int)a[0] >= 0;
 }
 
+/* futimens, and fchown, as calls that have a path argument. */
+static bool changes_descriptor(long nr, const long *a) {
+  bool times = (nr == SYS_utimensat || nr == SYS_futimesat) && !a[1];
+  return (times || (nr == SYS_fchownat && !*(const char *)a[1])) && (int)a[0] >= 0;
+}
+
+static unsigned ioctl_class(long request) {
+  switch ((unsigned)request) {
+    case FIONBIO:
+    case FIOASYNC:
+    case FIOCLEX:
+    case FIONCLEX:
+    case TCSETS:
+    case TCSETSW:
+    case TCSETSF:
+    case TCSETS2:
+    case TCSETSW2:
+    case TCSETSF2:
+    case TIOCSWINSZ:
+    case TIOCSPGRP: return FLAGS;
+    case TCFLSH: return HD_CALL_CONTENTS;
+    default: return queries(request) ? LOOK : HD_CALL_USE;
+  }
+}
+
 static unsigned what_of(long nr, const long *a) {
   unsigned what = hd_syscall(nr)->class;
   if (stats_descriptor(nr, a)) return LOOK;
-  if (nr == SYS_ioctl) return a[1] == FIONBIO ? FLAGS : queries(a[1]) ? LOOK : HD_CALL_USE;
+  if (changes_descriptor(nr, a)) return HD_CALL_CONTENTS;
+  if (nr == SYS_ioctl) return ioctl_class(a[1]);
+  if (nr == SYS_setsockopt) return FLAGS;
   if (what != HD_CALL_CONTROL) return what;
   switch (a[1]) {
     case F_DUPFD:
     case F_DUPFD_CLOEXEC: return HD_CALL_DUP;
-    case F_SETFL: return FLAGS;
-    case F_SETPIPE_SZ: return HD_CALL_CONTENTS;
+    case F_SETFL:
+    case F_SETFD:
+    case F_SETOWN:
+    case F_SETOWN_EX:
+    case F_SETSIG:
+    case F_SETLEASE:
+    case F_ADD_SEALS:
+    case F_SETPIPE_SZ: return FLAGS;
     default: return hd__record_lock(a[1]) ? HD_CALL_LOCK : HD_CALL_USE;
   }
 }
@@ -65,13 +99,16 @@ bool hd__io_takes(long nr, const long *a) {
   return what >= IN && (what < HD_CALL_OPENS || what == FLAGS);
 }
 
-static long fd_of(long nr, const long *a) { return stats_descriptor(nr, a) ? a[0] : a[hd_syscall(nr)->fd]; }
+static long fd_of(long nr, const long *a) {
+  return stats_descriptor(nr, a) || changes_descriptor(nr, a) ? a[0] : a[hd_syscall(nr)->fd];
+}
 
 static bool stats(long nr) { return nr == SYS_fstat || nr == SYS_newfstatat || nr == SYS_statx; }
 
 /* fchmod and the like. */
 static bool changes_status(long nr) {
-  return nr == SYS_fchmod || nr == SYS_fchown || nr == SYS_fsetxattr || nr == SYS_fremovexattr;
+  return nr == SYS_fchmod || nr == SYS_fchown || nr == SYS_fsetxattr || nr == SYS_fremovexattr ||
+         nr == SYS_utimensat || nr == SYS_futimesat || nr == SYS_fchownat;
 }
 
 static enum hd_use use_of(unsigned what) {

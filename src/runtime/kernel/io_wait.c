@@ -34,6 +34,7 @@ bool hd__wait_is_op(long nr) {
     case SYS_epoll_pwait:
     case SYS_epoll_pwait2:
     case SYS_epoll_ctl:
+    case SYS_timerfd_gettime:
     case SYS_timerfd_settime: return true;
     default: return false;
   }
@@ -219,10 +220,24 @@ long hd__timerfd_create(const long *a) {
   return hd__fd_opened(fd, d);
 }
 
-long hd__timerfd_get(const long *a) {
+/* Looks at the setting, or changes it. */
+static void point_timer(unsigned kind, const struct hd_desc *d, long fd, uint64_t pc) {
+  struct hd_io o = {.kind = (uint8_t)kind,
+                    .object = hd__object(d->chan),
+                    .reads = kind == HD_OP_IOLOOK,
+                    .writes = kind == HD_OP_IOCHANGE,
+                    .fd = (int)fd,
+                    .timeout = HD_FOREVER,
+                    .pc = pc};
+  hd__io_point(&o);
+}
+
+static long gettime(const long *a, uint64_t pc) {
   struct hd_desc *d = hd__fd(a[0]);
-  if (!d || d->kind != HD_IO_TIMER) return -EINVAL;
+  if (!d || d->kind != HD_IO_TIMER) return d ? -EINVAL : -EBADF;
+  point_timer(HD_OP_IOLOOK, d, a[0], pc);
   get_setting(d, (struct itimerspec *)a[1]);
+  hd__io_done(false);
   return 0;
 }
 
@@ -230,13 +245,7 @@ static long settime(long *a, uint64_t pc) {
   struct hd_desc *d = hd__fd(a[0]);
   const struct itimerspec *new = (const struct itimerspec *)a[2];
   if (!d || d->kind != HD_IO_TIMER) return d ? -EINVAL : -EBADF;
-  struct hd_io o = {.kind = HD_OP_IOCHANGE,
-                    .object = hd__object(d->chan),
-                    .writes = 1,
-                    .fd = (int)a[0],
-                    .timeout = HD_FOREVER,
-                    .pc = pc};
-  hd__io_point(&o);
+  point_timer(HD_OP_IOCHANGE, d, a[0], pc);
   get_setting(d, (struct itimerspec *)a[3]);
   uint64_t unread, value = to_ns(&new->it_value);
   long in[6] = {a[0], (long)&unread, 8, 0, 0, 0};
@@ -250,7 +259,8 @@ static long settime(long *a, uint64_t pc) {
   d->at = value;
   d->every = to_ns(&new->it_interval);
   d->late = false;
-  if (d->at && d->at <= rt.now) hd__timerfd_fire(rt.now);
+  d->set = (uint32_t)rt.events + 1;
+  if (d->at && d->at <= rt.now) hd__timerfd_fire(rt.now, false);
   hd__io_done(false);
   return 0;
 }
@@ -262,15 +272,18 @@ uint64_t hd__timerfd_next(void) {
   return next;
 }
 
-void hd__timerfd_fire(uint64_t now) {
+uint32_t hd__timerfd_fire(uint64_t now, bool late) {
+  uint32_t set = 0;
   for (struct hd_desc *d = hd__descs; d; d = d->next) {
     if (d->kind != HD_IO_TIMER || !d->at || d->at > now || d->fd < 0) continue;
     uint64_t times = d->every ? 1 + (now - d->at) / d->every : 1;
     long out[6] = {d->fd, (long)&times, 8, 0, 0, 0};
     hd__nowait(SYS_write, out);
     d->at = d->every ? d->at + times * d->every : 0;
-    d->late = true;
+    d->late = late;
+    if (d->set > set) set = d->set;
   }
+  return set;
 }
 
 /* ---- signals ---- */
@@ -333,6 +346,7 @@ long hd__wait_call(long nr, long *a, uint64_t pc) {
     case SYS_select:
     case SYS_pselect6: return select_call(nr, a, pc);
     case SYS_epoll_ctl: return control_call(a, pc);
+    case SYS_timerfd_gettime: return gettime(a, pc);
     case SYS_timerfd_settime: return settime(a, pc);
     default: return epoll_call(nr, a, pc);
   }

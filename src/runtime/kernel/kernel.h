@@ -80,10 +80,28 @@ long hd__ppid(void);
 #define HD_PID_NAME 300
 void hd__pids_in(long nr, long *a, char name[HD_PID_NAME]);
 long hd__pids_out(long nr, const long *a, long r);
+long hd__pids_to_program(long pid);
 /* A fork is about to happen. */
 void hd__pids_fork(void);
 /* Makes a system call in a child. */
 long hd__pids_child(long nr, long *a);
+
+/* ---- mapped.c ---- */
+
+/* Whether the call accesses a file that is mapped. */
+bool hd__mapped_is_op(long nr, const long *a);
+/* The access. `alone`: the call is no other operation. */
+void hd__mapped_point(long nr, const long *a, bool alone, uint64_t pc);
+
+/* ---- proc.c ---- */
+
+/* Whether the call looks at the threads of the process. */
+bool hd__proc_shows_threads(long nr, const long *a);
+/* A name was opened: replaces what the kernel has there by what the program is to see. */
+void hd__proc_opened(const char *path, long fd);
+/* The same for the result of getdents64, and of stat and its relatives. */
+long hd__proc_list(const long *a, long r);
+void hd__proc_status(long nr, const long *a, long r);
 
 /* ---- sysguard.c, vdso.c, child.c ---- */
 
@@ -118,6 +136,8 @@ void hd__tsc_trap(bool on);
 bool hd__tsc_fault(ucontext_t *uc);
 /* Whether a child of the program has not ended yet. */
 bool hd__children_run(void);
+/* No thread can run, or one asks for children: those that share memory with the program go on as far as they can. */
+void hd__children_settle(void);
 /* No thread can run: waits for children to send signals, or to post semaphores that they share. Returns whether a thread can
  * run now. */
 bool hd__children_help(void);
@@ -132,11 +152,15 @@ void hd__children_begin(void);
 /* No thread can run: waits for what is outside the process, at most `limit` virtual nanoseconds, or HD_FOREVER.
  * Returns true when a thread can run now. */
 bool hd__io_idle(uint64_t limit);
-/* Something outside the process has changed: enables the threads that can continue. */
-void hd__io_poll(void);
+/* A timer has fired, which event `set` had set (0: something outside has changed): enables the threads that can continue. */
+void hd__io_poll(uint32_t set);
+/* The time of the thread's operation is nearly over: it ends now, or what it waits for comes first. */
+void hd__io_due(struct hd_thread *t);
 /* The earliest virtual time at which a timer descriptor fires, HD_FOREVER if none is waited for. */
 uint64_t hd__timerfd_next(void);
-void hd__timerfd_fire(uint64_t now);
+/* Those whose time has come. Returns the event, counted from 1, that set the last of them, 0 if there is none. `late`: no
+ * thread could run. */
+uint32_t hd__timerfd_fire(uint64_t now, bool late);
 /* A signal was sent, or taken: enables the threads that wait for it at a descriptor. */
 void hd__io_signalled(void);
 /* The descriptor of the thread's pending operation, -1 if there is none. */

@@ -52,22 +52,16 @@ static unsigned translate(const char *s, char *to, unsigned *len) {
   return n;
 }
 
-static bool begins(const char *s, const char *with) {
-  while (*with)
-    if (*s++ != *with++) return false;
-  return true;
-}
-
 /* /proc/PID and /proc/.../task/TID. */
 static const char *translate_name(const char *name, char out[HD_PID_NAME]) {
   char number[12];
   unsigned from = 0, to = 0, len;
   bool any = false;
-  if (!name || !begins(name, "/proc/")) return name;
+  if (!name || !hd__starts(name, "/proc/")) return name;
   while (name[from] && to < HD_PID_NAME - 14) {
     unsigned n = 0;
     bool part =
-        from && name[from - 1] == '/' && (from == 6 || (from > 5 && begins(name + from - 5, "task/")));
+        from && name[from - 1] == '/' && (from == 6 || (from > 5 && hd__starts(name + from - 5, "task/")));
     if (part) n = translate(name + from, number, &len);
     if (!n) {
       out[to++] = name[from++];
@@ -144,8 +138,16 @@ void hd__pids_in(long nr, long *a, char name[HD_PID_NAME]) {
   if (nr == SYS_sendmsg) credentials((const struct msghdr *)a[1], to_kernel);
 }
 
+long hd__pids_to_program(long pid) { return to_program(pid); }
+
 long hd__pids_out(long nr, const long *a, long r) {
   switch (nr) {
+    case SYS_getdents64: return hd__proc_list(a, r);
+    case SYS_stat:
+    case SYS_lstat:
+    case SYS_fstat:
+    case SYS_newfstatat:
+    case SYS_statx: hd__proc_status(nr, a, r); return r;
     case SYS_getpgid:
     case SYS_getpgrp:
     case SYS_getsid: return to_program(r);

@@ -185,6 +185,7 @@ static bool opens(long nr) {
 /* What a call depends on, as a set of states. */
 static uint32_t looks(long nr, const long *a) {
   uint32_t set = 0;
+  if (hd__proc_shows_threads(nr, a)) set |= 1u << HD_STATE_THREADS;
   if (opens(nr) && hd__state_changes(HD_STATE_LIMITS)) set |= 1u << HD_STATE_LIMITS;
   bool makes;
   if (!hd__names_use(nr, a, &makes)) {
@@ -216,6 +217,7 @@ void hd__state_points(long nr, const long *a, uint64_t pc) {
   uint32_t set = looks(nr, a);
   if (set >> HD_STATE_CWD & 1) hd__lookup(HD_STATE_CWD, 0, pc);
   if (set >> HD_STATE_UMASK & 1) hd__lookup(HD_STATE_UMASK, 0, pc);
+  if (set >> HD_STATE_THREADS & 1) hd__observe(HD_STATE_THREADS, 0, pc);
   if (set >> HD_STATE_LIMITS & 1) hd__lookup(HD_STATE_LIMITS, RLIMIT_NOFILE, pc);
 }
 

@@ -237,6 +237,8 @@ static long do_mprotect(const long *a) {
  * gets the protection that was asked for. */
 static bool over_snapshot(const long *a) {
   long kind = MAP_FIXED | MAP_ANONYMOUS | MAP_PRIVATE;
+  for (unsigned i = 0; i < nmappings; i++) /* the program's own, where there was another before main */
+    if ((uint64_t)a[0] >= mapping[i].addr && (uint64_t)a[0] < mapping[i].addr + mapping[i].size) return false;
   return (a[3] & kind) == kind && a[1] > 0 && hd__snapshot_prot((uint64_t)a[0]) >= 0 &&
          hd__snapshot_prot((uint64_t)(a[0] + a[1] - 1)) >= 0;
 }
@@ -318,6 +320,7 @@ static long made(long fd, unsigned kind) { return fd < 0 ? fd : hd__fd_opened(fd
 static long names_opened(long nr, const long *a, long r) {
   bool opens = nr == SYS_open || nr == SYS_openat;
   if (opens && r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1]))) hd__fd_is_random(r);
+  if (opens && r >= 0) hd__proc_opened((const char *)(nr == SYS_open ? a[0] : a[1]), r);
   return r;
 }
 
@@ -343,7 +346,9 @@ static bool serves_step(long nr, const long *a) {
          suspends(nr);
 }
 
-static bool is_operation(long nr, const long *a) { return serves_step(nr, a) || hd__state_is_op(nr, a); }
+static bool is_operation(long nr, const long *a) {
+  return serves_step(nr, a) || hd__state_is_op(nr, a) || hd__mapped_is_op(nr, a);
+}
 
 static long sleep_call(long nr, const long *a, uint64_t pc) {
   const struct timespec *t = (const struct timespec *)a[nr == SYS_nanosleep ? 0 : 2];
@@ -356,6 +361,11 @@ static long sleep_call(long nr, const long *a, uint64_t pc) {
 }
 
 static long serve_step(long nr, long *a, uint64_t pc) {
+  if (hd__mapped_is_op(nr, a)) {
+    bool alone = !serves_step(nr, a) && !hd__state_is_op(nr, a);
+    hd__mapped_point(nr, a, alone, pc);
+    if (alone) return hd__serve(nr, a);
+  }
   if (hd__state_is_op(nr, a)) {
     hd__state_points(nr, a, pc);
     if (!serves_step(nr, a)) return hd__serve(nr, a);
@@ -425,7 +435,6 @@ long hd__serve(long nr, long *a) {
     case SYS_signalfd:
     case SYS_signalfd4: return hd__signalfd_create(nr, a);
     case SYS_timerfd_create: return hd__timerfd_create(a);
-    case SYS_timerfd_gettime: return hd__timerfd_get(a);
     case SYS_socket: return hd__socket_create(a);
     case SYS_socketpair: return hd__socket_pair(a);
     case SYS_setsockopt: return hd__socket_option(a);

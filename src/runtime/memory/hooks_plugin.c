@@ -67,6 +67,14 @@ void __heddle_volatile_write(void *p, uint64_t n) {
   if (hot.active) hd__access_slow((uint64_t)p, n, HD_A_WRITE | HD_A_VOLATILE, HD_CALLER);
 }
 
+/* ---- functions that want no reports ---- */
+
+/* Encloses the hooks of such a function. */
+HD_EXPORT void __heddle_silence(int on);
+void __heddle_silence(int on) {
+  if (hot.active) rt.cur->ignore = on ? rt.cur->ignore | HD_SILENT_HOOK : rt.cur->ignore & ~HD_SILENT_HOOK;
+}
+
 /* ---- inline assembly ---- */
 
 HD_EXPORT void __heddle_asm_read(void *p, uint64_t n);
@@ -79,5 +87,5 @@ void __heddle_asm_write(void *p, uint64_t n) { hd__access_range((uint64_t)p, n, 
 void __heddle_asm_atomic(void *p, uint64_t n) { hd__atomic_rmw((uint64_t)p, n, __ATOMIC_SEQ_CST, HD_CALLER); }
 /* Assembly, or an intrinsic, that has a pointer and may access any memory. */
 void __heddle_asm_opaque(void) {
-  if (hot.active) hd__inexact(HD_INEXACT_ASSEMBLY, HD_CALLER);
+  if (hot.active && rt.nunjoined) hd__inexact(HD_INEXACT_ASSEMBLY, HD_CALLER);
 }

@@ -68,6 +68,10 @@ void hd__shadow_forget(uint64_t addr, uint64_t size);
 /* The same for memory that may be large and hardly accessed. */
 void hd__shadow_forget_large(uint64_t addr, uint64_t size);
 
+/* Calls f(address, bytes, arg) for the parts of the memory that have been accessed, as far as that is known. */
+void hd__shadow_each_touched(uint64_t addr, uint64_t size, uint64_t arg,
+                             void (*f)(uint64_t addr, uint64_t size, uint64_t arg));
+
 /* Races on this memory are not reported in this execution. */
 void hd__benign(uint64_t addr, uint64_t size);
 
@@ -81,6 +85,22 @@ void hd__log_visible(uint64_t entry);
 #define HD_VISIBLE_SPIN (1ull << 62)
 /* Applies entries [from, to) of the visible log. */
 void hd__shadow_learn(uint64_t from, uint64_t to);
+
+/* ---- alias.c: memory that has several addresses ---- */
+
+extern unsigned hd__naliases;
+/* The address by which objects and operations are named. */
+uint64_t hd__canonical_slow(uint64_t a);
+static inline uint64_t hd__canonical(uint64_t a) {
+  return HD_UNLIKELY(hd__naliases) ? hd__canonical_slow(a) : a;
+}
+void hd__canonical_op(struct hd_op *op);
+/* [second, second+size) is the same memory as [first, first+size), which is part of the mapping [lo, hi): page-aligned, and
+ * with canonical addresses. Returns false if there are too many of these. */
+bool hd__alias(uint64_t lo, uint64_t hi, uint64_t first, uint64_t size, uint64_t second);
+/* [lo, hi) is unmapped. Returns whether it had other addresses; its history is lost then. */
+bool hd__alias_end(uint64_t lo, uint64_t hi);
+void hd__alias_begin(void);
 
 /* ---- heap.c ---- */
 

@@ -6,6 +6,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
 #include "runtime/memory/memory.h"
+#include "runtime/core/spin.h"
 #include "runtime/wrap/wrap.h"
 
 static int result(int e) {
@@ -75,8 +76,12 @@ HD_EXPORT void mtx_destroy(mtx_t *m) {
     real_mtx_destroy(m);
 }
 
-HD_EXPORT int mtx_lock(mtx_t *m) {
-  return hot.active ? result(hd__mutex_lock(MUTEX(m), HD_CALLER)) : real_mtx_lock(m);
+int HD_IN(mtx_lock)(mtx_t *m);
+int HD_IN(mtx_lock)(mtx_t *m) {
+  if (!hot.active) return real_mtx_lock(m);
+  uint64_t pc = HD_CALLER;
+  hd__spin_check((uint64_t)m, HD_SPIN_OTHER, pc); /* a loop may wait for what the mutex protects */
+  return result(hd__mutex_lock(MUTEX(m), pc));
 }
 
 int HD_IN(mtx_trylock)(mtx_t *m);

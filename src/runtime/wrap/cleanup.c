@@ -84,6 +84,7 @@ static void set_type(struct hd_thread *t, bool disabled, int type) {
 _Noreturn void hd__cancel(void) {
   struct hd_thread *t = rt.cur;
   set_type(t, true, PTHREAD_CANCEL_DEFERRED);
+  t->ignore &= ~HD_SILENT_HOOK; /* the hook under way is left */
   if (t->sys.context) hd__syscall_cancelled();
   t->exit.value = PTHREAD_CANCELED;
   unwind(t);

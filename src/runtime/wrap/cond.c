@@ -140,7 +140,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   hd__test_cancel();
   hd__point_cancel(at ? HD_OP_TIMEDWAIT : HD_OP_WAIT, (uint64_t)c, pc);
-  t->op.wait.mutex = (uint64_t)m;
+  t->op.wait.mutex = hd__canonical((uint64_t)m);
   if (!at) rt.shared->waited = 1;
   bool spurious = may_wake(t, at != NULL, site) && hd__choose(2) == 1;
   hd__event(0);

@@ -184,7 +184,7 @@ static long requeue(uint32_t *from, long n, long m, uint32_t *to, uint64_t pc) {
   for (; moved < m && o->nqueue; moved++) {
     struct hd_thread *t = o->queue;
     hd__dequeue(o, t);
-    t->op.object = (uint64_t)to;
+    t->op.object = hd__canonical((uint64_t)to);
     hd__enqueue(p, t);
   }
   return woken + moved;

@@ -3,8 +3,8 @@
  * Removing a mapping, or its contents, counts as freeing the memory: it races with accesses that nothing orders before it.
  * A new mapping begins without a history. kernel/sysguard.c gives each thread addresses of its own.
  *
- * Shadow memory goes by address, so two mappings of one object are two objects to it. That, a call that writes to a file
- * which is mapped, and a child that shares memory are noted. */
+ * Two mappings of one object are the same memory (memory/alias.c). A call that reads or writes a file which is mapped accesses
+ * the memory, without being a data race. Where that is not followed exactly, and where a child shares memory, it is noted. */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@
 static uint64_t round_up(uint64_t n) { return (n + HD_PAGE - 1) & ~(uint64_t)(HD_PAGE - 1); }
 
 static void gone(const void *at, size_t n, uint64_t pc) {
-  if (hot.active && rt.nthreads > 1) hd__shadow_free((uint64_t)at, round_up(n), pc);
+  if (n && hot.active && rt.nthreads > 1) hd__shadow_free((uint64_t)at, round_up(n), pc);
 }
 
 static void fresh(const void *at, size_t n) {
@@ -29,34 +29,53 @@ static void fresh(const void *at, size_t n) {
 /* ---- shared objects ---- */
 
 #define SHARED_MAX 64
+#define ANONYMOUS (~0ull) /* the device of memory without a file */
 static struct shared {
   uint32_t epoch;
   bool writable;
-  uint64_t dev, ino; /* of System V memory: 0 and its number; of anonymous memory both are 0 */
+  uint64_t dev,
+      ino; /* of System V memory: 0 and its number; of anonymous memory: ANONYMOUS and its address */
   uint64_t from, to; /* in the object */
   uint64_t at;
 } shared[SHARED_MAX];
 
 static bool live(const struct shared *s) { return s->epoch == rt.epoch && s->to > s->from; }
+static uint64_t end_of(const struct shared *s) { return s->at + (s->to - s->from); }
+
+/* The two mappings overlap in the object. */
+static void overlap(const struct shared *old, const struct shared *new, uint64_t pc) {
+  uint64_t from = old->from > new->from ? old->from : new->from, to = old->to < new->to ? old->to : new->to;
+  uint64_t first = old->at + (from - old->from), second = new->at + (from - new->from);
+  if (hd__canonical(first) != first || hd__canonical(second) != second)
+    return; /* a third mapping was the first */
+  if (!hd__alias(old->at, end_of(old), first, to - from, second)) hd__inexact(HD_INEXACT_ALIAS, pc);
+}
 
 static void share(struct shared new, uint64_t pc) {
   struct shared *room = NULL;
   for (unsigned i = 0; i < SHARED_MAX; i++) {
     struct shared *s = &shared[i];
-    if (!live(s)) {
+    if (!live(s))
       room = s;
-    } else if ((new.dev || new.ino) && s->dev == new.dev && s->ino == new.ino &&
-               s->from < new.to &&new.from < s->to && (s->writable || new.writable)) {
-      hd__inexact(HD_INEXACT_ALIAS, pc);
-    }
+    else if ((new.dev || new.ino) && s->dev == new.dev && s->ino == new.ino &&
+             s->from < new.to &&new.from < s->to && (s->writable || new.writable))
+      overlap(s, &new, pc);
   }
   new.epoch = rt.epoch;
-  if (room) *room = new;
+  if (room)
+    *room = new;
+  else
+    hd__inexact(HD_INEXACT_ALIAS, pc);
 }
 
-static void forget_shared(uint64_t at, uint64_t n) {
-  for (unsigned i = 0; i < SHARED_MAX; i++)
-    if (live(&shared[i]) && shared[i].at >= at && shared[i].at < at + n) shared[i].epoch = 0;
+/* A part of an object is unmapped: what is left of its mapping is forgotten, too. */
+static void forget_shared(uint64_t at, uint64_t n, uint64_t pc) {
+  for (unsigned i = 0; i < SHARED_MAX; i++) {
+    struct shared *s = &shared[i];
+    if (!live(s) || s->at >= at + n || at >= end_of(s)) continue;
+    if (hd__alias_end(s->at, end_of(s)) && rt.nunjoined) hd__inexact(HD_INEXACT_ALIAS, pc);
+    s->epoch = 0;
+  }
 }
 
 bool hd__shares_memory(void) {
@@ -65,23 +84,42 @@ bool hd__shares_memory(void) {
   return false;
 }
 
-void hd__mapped_file_changes(uint64_t dev, uint64_t ino) {
+bool hd__is_mapped(uint64_t dev, uint64_t ino) {
   for (unsigned i = 0; i < SHARED_MAX; i++)
-    if (live(&shared[i]) && shared[i].dev == dev && shared[i].ino == ino)
-      hd__inexact(HD_INEXACT_ALIAS, hd__innermost());
+    if (live(&shared[i]) && shared[i].dev == dev && shared[i].ino == ino) return true;
+  return false;
+}
+
+/* An access may be a scheduling point, so the first one is that of the part which is mapped first. */
+void hd__mapped_access(uint64_t dev, uint64_t ino, uint64_t from, uint64_t to, bool write, uint64_t pc) {
+  for (unsigned i = 0; i < SHARED_MAX; i++) {
+    const struct shared *s = &shared[i];
+    if (!live(s) || s->dev != dev || s->ino != ino || s->from >= to || from >= s->to) continue;
+    uint64_t lo = from > s->from ? from : s->from, hi = to < s->to ? to : s->to, at = s->at + (lo - s->from);
+    if (hd__canonical(at) != at) continue;
+    hd__access_slow(at, hi - lo, HD_A_SILENT | (write ? HD_A_WRITE : 0), pc);
+  }
 }
 
 /* ---- the functions ---- */
 
 static void *map(void *at, size_t n, int prot, int flags, int fd, off_t from, uint64_t pc) {
   hd__real_init();
-  if (flags & MAP_FIXED) gone(at, n, pc);
+  if ((flags & MAP_FIXED) && hot.active) {
+    forget_shared((uint64_t)at, round_up(n), pc);
+    gone(at, n, pc);
+  }
   void *p = real_mmap(at, n, prot, flags, fd, from);
   if (!hot.active || p == MAP_FAILED) return p;
   fresh(p, n);
   if (!(flags & MAP_SHARED)) return p;
   struct stat st = {0};
-  if (!(flags & MAP_ANONYMOUS) && real_fstat(fd, &st)) return p;
+  if (flags & MAP_ANONYMOUS) {
+    st.st_dev = ANONYMOUS; /* mremap may map it once more */
+    st.st_ino = (uint64_t)p;
+  } else if (real_fstat(fd, &st)) {
+    return p;
+  }
   share((struct shared){.writable = prot & PROT_WRITE,
                         .dev = st.st_dev,
                         .ino = st.st_ino,
@@ -101,13 +139,17 @@ HD_EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd, off64_t 
 
 HD_EXPORT int munmap(void *at, size_t n) {
   hd__real_init();
+  if (hot.active) forget_shared((uint64_t)at, round_up(n), HD_CALLER);
   gone(at, n, HD_CALLER);
   int e = real_munmap(at, n);
-  if (hot.active && !e) {
-    fresh(at, n);
-    forget_shared((uint64_t)at, n);
-  }
+  if (hot.active && !e) fresh(at, n);
   return e;
+}
+
+static const struct shared *shared_at(uint64_t at) {
+  for (unsigned i = 0; i < SHARED_MAX; i++)
+    if (live(&shared[i]) && shared[i].at <= at && at < end_of(&shared[i])) return &shared[i];
+  return NULL;
 }
 
 HD_EXPORT void *mremap(void *at, size_t n, size_t m, int flags, ...) {
@@ -116,10 +158,21 @@ HD_EXPORT void *mremap(void *at, size_t n, size_t m, int flags, ...) {
   va_start(ap, flags);
   void *to = flags & MREMAP_FIXED ? va_arg(ap, void *) : NULL;
   va_end(ap);
+  const struct shared *s = hot.active ? shared_at((uint64_t)at) : NULL;
+  struct shared old = s ? *s : (struct shared){0};
+  if (to && hot.active) forget_shared((uint64_t)to, round_up(m), HD_CALLER);
+  if (n && hot.active) forget_shared((uint64_t)at, round_up(n), HD_CALLER);
   gone(at, n, HD_CALLER);
   if (to) gone(to, m, HD_CALLER);
   void *p = real_mremap(at, n, m, flags, to);
-  if (hot.active && p != MAP_FAILED && p != at) fresh(p, m);
+  if (!hot.active || p == MAP_FAILED) return p;
+  if (p != at) fresh(p, m);
+  if (s) {
+    old.from += (uint64_t)at - old.at;
+    old.to = old.from + round_up(m);
+    old.at = (uint64_t)p;
+    share(old, HD_CALLER);
+  }
   return p;
 }
 
@@ -140,14 +193,24 @@ HD_EXPORT void *shmat(int id, const void *at, int flags) {
   hd__real_init();
   void *p = real_shmat(id, at, flags);
   if (!hot.active || p == (void *)-1) return p;
-  share(
-      (struct shared){.writable = !(flags & SHM_RDONLY), .ino = (uint64_t)id + 1, .to = 1, .at = (uint64_t)p},
-      HD_CALLER);
+  struct shmid_ds segment = {0};
+  if (shmctl(id, IPC_STAT, &segment)) return p;
+  fresh(p, segment.shm_segsz);
+  share((struct shared){.writable = !(flags & SHM_RDONLY),
+                        .ino = (uint64_t)id + 1,
+                        .to = round_up(segment.shm_segsz),
+                        .at = (uint64_t)p},
+        HD_CALLER);
   return p;
 }
 
 HD_EXPORT int shmdt(const void *at) {
   hd__real_init();
-  if (hot.active) forget_shared((uint64_t)at, 1);
-  return real_shmdt(at);
+  const struct shared *s = hot.active ? shared_at((uint64_t)at) : NULL;
+  uint64_t n = s && s->at == (uint64_t)at ? s->to - s->from : 0;
+  if (n) forget_shared((uint64_t)at, n, HD_CALLER);
+  gone(at, n, HD_CALLER);
+  int e = real_shmdt(at);
+  if (n && !e) fresh(at, n);
+  return e;
 }

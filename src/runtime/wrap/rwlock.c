@@ -199,6 +199,11 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
   return late ? ETIMEDOUT : 0;
 }
 
+static int lock_now(pthread_rwlock_t *l, bool write, uint64_t pc) {
+  hd__spin_check((uint64_t)l, HD_SPIN_OTHER, pc); /* a loop may wait for what the lock protects */
+  return lock_for(l, write, NULL, pc);
+}
+
 static int lock_until(pthread_rwlock_t *l, bool write, clockid_t clock, const struct timespec *at,
                       uint64_t pc) {
   if (hd__bad_time(at)) return EINVAL;
@@ -268,12 +273,14 @@ HD_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l) {
   return 0;
 }
 
-HD_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l) {
-  return hot.active ? lock_for(l, false, NULL, HD_CALLER) : real_pthread_rwlock_rdlock(l);
+int HD_IN(pthread_rwlock_rdlock)(pthread_rwlock_t *l);
+int HD_IN(pthread_rwlock_rdlock)(pthread_rwlock_t *l) {
+  return hot.active ? lock_now(l, false, HD_CALLER) : real_pthread_rwlock_rdlock(l);
 }
 
-HD_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l) {
-  return hot.active ? lock_for(l, true, NULL, HD_CALLER) : real_pthread_rwlock_wrlock(l);
+int HD_IN(pthread_rwlock_wrlock)(pthread_rwlock_t *l);
+int HD_IN(pthread_rwlock_wrlock)(pthread_rwlock_t *l) {
+  return hot.active ? lock_now(l, true, HD_CALLER) : real_pthread_rwlock_wrlock(l);
 }
 
 int HD_IN(pthread_rwlock_timedrdlock)(pthread_rwlock_t *l, const struct timespec *at);

@@ -99,6 +99,8 @@ static bool run_handler(const siginfo_t *info) {
   }
   if (a.sa_flags & (int)SA_RESETHAND) hd__disposition_reset(sig);
   uint64_t mask = t->sig.mask;
+  int silent = t->ignore & HD_SILENT_HOOK;
+  t->ignore -= silent;
   t->sig.ran++;
   t->sig.handling++;
   t->sig.mask |= hd__signal_bits(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
@@ -117,6 +119,7 @@ static bool run_handler(const siginfo_t *info) {
   hd__new_segment(t);
   t->sig.handling--;
   t->sig.mask = mask;
+  t->ignore |= silent;
   errno = saved;
   return a.sa_flags & SA_RESTART;
 }

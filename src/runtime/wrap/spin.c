@@ -29,6 +29,7 @@ static void take(struct hd_obj *o, pthread_spinlock_t *l, uint64_t pc) {
 
 static int lock(pthread_spinlock_t *l, uint64_t pc) {
   struct hd_obj *o = touch(l, pc);
+  hd__spin_check((uint64_t)l, HD_SPIN_OTHER, pc); /* a loop may wait for what the lock protects */
   if (owned(l)) {
     hd__report_lock(HD_KIND_DOUBLE_LOCK, o, HD_OP_LOCK, pc,
                     "the thread holds this spin lock already and will wait for itself");
@@ -89,7 +90,8 @@ HD_EXPORT int pthread_spin_destroy(pthread_spinlock_t *l) {
   return EBUSY;
 }
 
-HD_EXPORT int pthread_spin_lock(pthread_spinlock_t *l) {
+int HD_IN(pthread_spin_lock)(pthread_spinlock_t *l);
+int HD_IN(pthread_spin_lock)(pthread_spinlock_t *l) {
   return hot.active ? lock(l, HD_CALLER) : real_pthread_spin_lock(l);
 }
 

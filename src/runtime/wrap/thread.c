@@ -116,6 +116,8 @@ _Noreturn void hd__thread_exit(void *ret) {
   hd__streams_abandon();
   t->section = 0;
   hd__section_leave();
+  hd__alter(HD_STATE_THREADS, 0, 0);
+  t->list.left = t->id != 0; /* the first one stays until the process ends */
   hd__point_open(HD_OP_EXIT, t->id, 0, 0);
   t->op.exit.decides = hd__exit_handled() && (t->id == 0 || rt.thread[0].state == HD_T_DONE);
   hd__event(0);
@@ -159,6 +161,8 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
     size = user_stack || size == default_stack() ? 0 : size;
   }
   hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, pc); /* before the new thread can look */
+  hd__alter(HD_STATE_THREADS, 0, pc);
+  me->list.adds = true;
   hd__point_open(HD_OP_CREATE, 0, 0, pc);
   me->op.object = hd__thread_number(me); /* known only now: others may have created threads meanwhile */
   hd__event(0);
@@ -172,6 +176,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   }
   hd__threads_begin();
   struct hd_thread *t = hd__thread_new(me);
+  me->list.adds = false;
   hd__new_segment(me); /* what the creator does next is not ordered before the new thread */
   t->ident = id;
   t->start.fn = fn;
@@ -226,12 +231,30 @@ static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
   *ret = value;
 }
 
-/* Why th cannot be joined, or 0. */
+/* Who joins or detaches a thread first is an operation where it matters: once some execution has joined or detached one
+ * a second time. What such a call returns depends on the order. */
+static void claim(void) {
+  if (hd__state_changes(HD_STATE_CLAIM)) hd__change(HD_STATE_CLAIM, 0, 0);
+}
+
+/* It is no longer the first. */
+static int claimed(int e) {
+  hd__change(HD_STATE_CLAIM, 0, 0);
+  return e;
+}
+
+/* Why th cannot be joined, or 0. As in libc, two threads that join each other at the same time may both get through. */
 static int bad_join(pthread_t th, struct hd_thread **t) {
+  struct hd_thread *me = rt.cur;
+  claim();
   *t = hd__thread_find(th);
-  if (!*t || (*t)->join.done) return ESRCH;
-  if (*t == rt.cur) return EDEADLK;
-  return (*t)->join.detached || (*t)->join.waiter ? EINVAL : 0;
+  if (!*t || (*t)->join.done) return claimed(ESRCH);
+  if (*t == me) return EDEADLK;
+  if ((*t)->join.detached) return claimed(EINVAL);
+  if (me->join.waiter == *t && !hd__cancel_word[(*t)->id]) return claimed(EDEADLK);
+  claim();
+  *t = hd__thread_find(th);
+  return !*t || (*t)->join.done ? claimed(ESRCH) : (*t)->join.waiter ? claimed(EINVAL) : 0;
 }
 
 /* Returns whether a handler ran in the place of the join. */
@@ -303,9 +326,11 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
 }
 
 int hd__thread_detach(pthread_t th, uint64_t pc) {
+  claim();
   struct hd_thread *t = hd__thread_find(th);
-  if (!t || t->join.done) return ESRCH;
-  if (t->join.detached) return EINVAL;
+  if (!t || t->join.done) return claimed(ESRCH);
+  if (t->join.detached) return claimed(EINVAL);
+  if (t->join.waiter) return claimed(0);
   hd__point(HD_OP_DETACH, t->id, 0, pc);
   t->join.detached = true;
   if (t->state == HD_T_DONE) forget(t);

@@ -144,12 +144,16 @@ static const uint8_t without_time[HD_OP_COUNT] = {
 
 void hd__time_due(struct hd_thread *t) {
   unsigned kind = without_time[t->op.kind];
-  if (!kind) return; /* on descriptors: it waits until time passes again */
-  t->op.kind = (uint8_t)kind;
-  t->timer.expired = true;
+  if (!kind && !t->sys.io) return; /* it waits until time passes again */
   rt.clocked = true;
   if (t->vc.time < t->timer.deadline) t->vc.time = t->timer.deadline;
   hd__deadline_clear(t);
+  if (t->sys.io) {
+    hd__io_due(t);
+    return;
+  }
+  t->op.kind = (uint8_t)kind;
+  t->timer.expired = true;
   hd__enable(t);
 }
 

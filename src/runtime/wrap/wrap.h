@@ -176,8 +176,9 @@ void hd__terminate_begin(void);
 
 /* Whether a child made now would share memory with this process. */
 bool hd__shares_memory(void);
-/* A call is about to write to that file, which may be mapped. */
-void hd__mapped_file_changes(uint64_t dev, uint64_t ino);
+/* Whether that file is mapped. A call reads or writes [from, to) of it. */
+bool hd__is_mapped(uint64_t dev, uint64_t ino);
+void hd__mapped_access(uint64_t dev, uint64_t ino, uint64_t from, uint64_t to, bool write, uint64_t pc);
 
 /* ---- format.c ---- */
 

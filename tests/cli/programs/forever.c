@@ -7,7 +7,7 @@
 
 static int flag;
 
-__attribute__((no_sanitize("thread"))) static void blind(void)
+static void blind(void)
 {
   for (volatile int i = 0;; i++) {
   }

@@ -14,9 +14,9 @@ static void *other(void *arg)
   return arg;
 }
 
-__attribute__((noinline, no_sanitize("thread"))) static void smash(volatile uint64_t *p)
+__attribute__((noinline)) static void smash(volatile uint64_t *p)
 {
-  for (int i = 0; i < 40; i++) p[i] = 0x4141414141414141;
+  for (int i = 0; i < 40; i++) __asm__ volatile("movq %0, (%1)" : : "r"(0x4141414141414141), "r"(p + i));
 }
 
 __attribute__((noinline)) static void victim(void)

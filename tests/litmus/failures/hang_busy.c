@@ -1,4 +1,4 @@
-// A busy loop in a function that is not instrumented.
+// A busy loop in assembly, which is not instrumented.
 // native: no
 // expect: kind=hang
 // args: --hang-timeout 1s
@@ -6,12 +6,9 @@
 // where: function=wait_for_it
 #include "litmus.h"
 
-static volatile int never;
-
-__attribute__((noinline, no_sanitize("thread"))) static void wait_for_it(void)
+__attribute__((noinline)) static void wait_for_it(void)
 {
-  while (!never)
-    ;
+  __asm__ volatile("1: pause\n\tjmp 1b");
 }
 
 static void *user(void *arg)
