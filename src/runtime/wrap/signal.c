@@ -185,11 +185,14 @@ bool hd__handled_before(void) {
 static void hd_rt_handle(void) {
   struct hd_thread *t = rt.cur;
   uint64_t waits = t->sig.waits;
+  struct hd_io *io = t->sys.io; /* it was cancelled there */
   bool at_point = t->cancel.at_point, taken = t->cancel.taken, expired = t->timer.expired;
   t->sig.waits = 0;
+  t->sys.io = NULL;
   t->cancel.at_point = t->cancel.taken = t->timer.expired = false;
   hd__interrupted();
   t->sig.waits = waits;
+  t->sys.io = io;
   t->cancel.at_point = at_point;
   t->cancel.taken = taken;
   t->timer.expired = expired;
@@ -234,7 +237,8 @@ static unsigned effect_on(const struct hd_thread *t, int sig) {
 
 /* Whether it is about to do what it may have to wait for, or is in a queue. */
 static bool waits(const struct hd_thread *t) {
-  return hd_op_is(t->op.kind, HD_TRAIT_WAITS) || t->wait.at || t->sys.io || t->spin.waiting;
+  return !t->cancel.taken &&
+         (hd_op_is(t->op.kind, HD_TRAIT_WAITS) || t->wait.at || t->sys.io || t->spin.waiting);
 }
 
 /* A handler comes in the place of what the thread is about to do. One that waits for something stops waiting, and its
