@@ -331,7 +331,8 @@ static void collect(struct walk *w, const struct hd_point *p, enum hd_how how) {
 static int conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above) {
   struct tree *t = hd__tree(w->s);
   if (!above) collect(w, p, how);
-  if (w->order.section != HD_NONE || w->order.interrupt != HD_NONE) t->whole = 1;
+  if (w->order.section != HD_NONE || w->order.interrupt != HD_NONE || w->order.narrow != HD_NONE)
+    t->whole = 1;
   int more = hd__add_outcomes(w, above, NULL);
   return !answer_all(w, above) || more;
 }

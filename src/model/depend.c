@@ -19,7 +19,11 @@
  *  7. Creations of threads do not depend on each other, unless there are so many threads that numbers are reused: then the
  *     order decides the number of the new one (numbers.h).
  *  8. Initialising an object conflicts with every use of it, like destroying it.
- *  9. What is done to another thread wherever that is, and the end of the process, depend on everything. */
+ *  9. What is done to another thread wherever that is, and the end of the process, depend on everything. A signal depends
+ *     only on what its thread does, on other signals to it and on changes of the handler (hd_op.cancel.narrow), as long as
+ *     no handler comes in the place of a wait: then it depends on what others do whether the thread waits. That holds for all
+ *     signals of a program or for none: if it were so for some, it would depend on third operations whether two are
+ *     dependent. */
 #include "model/depend.h"
 
 #define E(effect) HD_EFFECT_BIT(HD_EFF_##effect)
@@ -79,7 +83,7 @@ enum { SAME_ADDRESS, OVERLAP = 1, FACETS = 2, ANYWHERE = 4, CARRIED = 8 };
 static const uint8_t rule[HD_EFF_COUNT] = {
     [HD_EFF_READ] = OVERLAP,       [HD_EFF_WRITE] = OVERLAP,       [HD_EFF_UPDATE] = OVERLAP,
     [HD_EFF_FREE] = OVERLAP,       [HD_EFF_EXAMINE] = FACETS,      [HD_EFF_TRANSFER] = FACETS,
-    [HD_EFF_INTERRUPT] = ANYWHERE, [HD_EFF_END] = ANYWHERE,        [HD_EFF_NOTIFY] = CARRIED,
+    [HD_EFF_INTERRUPT] = CARRIED,  [HD_EFF_END] = ANYWHERE,        [HD_EFF_NOTIFY] = CARRIED,
     [HD_EFF_NOTIFY_ALL] = CARRIED, [HD_EFF_NOTIFY_SOME] = CARRIED, [HD_EFF_ARRIVE] = CARRIED,
     [HD_EFF_FINISH] = CARRIED,     [HD_EFF_SPAWN] = CARRIED,
 };
@@ -133,10 +137,20 @@ static int awaits(const struct hd_op *await, const struct hd_op *other, uint64_t
   return 0;
 }
 
+/* An interruption, and any other operation (invariant 8). */
+static int interrupts(const struct hd_op *a, const struct hd_op *b, unsigned effect) {
+  if (!a->cancel.narrow || b->thread == a->object || effect == HD_EFF_END) return 1;
+  if (effect == HD_EFF_INTERRUPT)
+    return !b->cancel.narrow || b->object == a->object || b->object == a->thread;
+  return effect == HD_EFF_UPDATE && b->object == hd_op_handler(a);
+}
+
 static int conflict(const struct hd_op *a, unsigned ka, uint64_t at_a, unsigned ea, const struct hd_op *b,
                     unsigned kb, uint64_t at_b, unsigned eb) {
   if (!(hd_conflicts[ea] >> eb & 1)) return 0;
   unsigned r = rule[ea] | rule[eb];
+  if (ea == HD_EFF_INTERRUPT) return interrupts(a, b, eb);
+  if (eb == HD_EFF_INTERRUPT) return interrupts(b, a, ea);
   if (r & ANYWHERE) return 1;
   if (ea == HD_EFF_AWAIT) return awaits(a, b, at_b, eb);
   if (eb == HD_EFF_AWAIT) return awaits(b, a, at_a, ea);

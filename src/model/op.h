@@ -73,8 +73,7 @@ enum {
   HD_TRAIT_INSIDE = 1 << 10,
   HD_TRAIT_SECTION = 1 << 11,
   HD_TRAIT_UNSCHEDULED = 1 << 12,
-  HD_TRAIT_HANDLES = 1 << 13,
-  HD_TRAIT_NETS = 1 << 14,
+  HD_TRAIT_NETS = 1 << 13,
 };
 
 enum hd_memory_order {
@@ -175,7 +174,8 @@ struct hd_op {
   uint8_t kind;    /* enum hd_op_kind */
   uint8_t section; /* HD_SECTION_* */
   uint16_t thread;
-  uint32_t size;   /* bytes; of IO objects: facets read | facets written << 16; AWAIT: hd_await_place */
+  uint32_t
+      size; /* bytes; of IO objects: facets read | facets written << 16; AWAIT: hd_await_place; KILL: signal */
   uint64_t object; /* address, or number of a thread; of IO operations, 0: all of them */
   uint64_t pc;
   union {
@@ -199,6 +199,7 @@ struct hd_op {
       uint32_t thread;             /* as in `wake` */
       uint32_t could;              /* it could have gone on in any case */
       const struct hd_op *instead; /* what the cancelled thread was about to do */
+      uint32_t narrow;             /* it depends only on that thread, and on what its signal does */
     } cancel;
     struct {
       uint32_t decides; /* whoever of these is last runs the exit handlers */
@@ -245,6 +246,10 @@ static inline uint32_t hd_op_woken(const struct hd_op *op) { return op->wake.thr
 #define HD_STATE_BASE 0xffff800000000000ull
 static inline uint64_t hd_state_object(enum hd_state state, uint32_t which) {
   return HD_STATE_BASE | (uint64_t)state << 36 | (uint64_t)which << 3;
+}
+/* What the signal of a KILL does. */
+static inline uint64_t hd_op_handler(const struct hd_op *op) {
+  return hd_state_object(HD_STATE_HANDLER, op->size);
 }
 /* What it is called; NULL: it is an address of memory. */
 const char *hd_state_text(uint64_t object);

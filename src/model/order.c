@@ -47,7 +47,7 @@ void hd_order_begin(struct hd_order *t) {
   t->last[0] = t->cause[0] = HD_NONE;
   t->n = t->nraces = t->nthreads = 0;
   t->table_used = 0;
-  t->barrier = t->section = t->section_last = t->interrupt = HD_NONE;
+  t->barrier = t->section = t->section_last = t->interrupt = t->narrow = HD_NONE;
   t->floor = ++t->stamp;
   t->undo = NULL;
   t->kept = 0;
@@ -296,6 +296,32 @@ static void on_end(struct hd_work *w) {
     if (i != w->op->thread) hd__meet(w, w->t->last[i]);
 }
 
+/* Meets both, the later first: it may have happened after the other. */
+static void meet_both(struct hd_work *w, uint32_t a, uint32_t b) {
+  int first = a != HD_NONE && (b == HD_NONE || a > b);
+  hd__meet(w, first ? a : b);
+  hd__meet(w, first ? b : a);
+}
+
+static struct hd_tobj *of_thread(struct hd_order *t, uint64_t id) { return hd__tobj(t, (id + 1) * 4); }
+
+/* A signal that only its thread, and its handler, can tell apart. */
+static void on_signal(struct hd_work *w) {
+  struct hd_order *t = w->t;
+  uint32_t to = (uint32_t)w->op->object, cause = to < t->nthreads ? t->cause[to] : HD_NONE;
+  if (cause != HD_NONE && hd_op_effect(t->ev[cause].op.kind, 0) == HD_EFF_SPAWN)
+    hd__join(w, cause); /* before that, there was no such thread */
+  meet_both(w, of_thread(t, to)->acquire, to < t->nthreads ? t->last[to] : HD_NONE);
+  on_granule(w, hd_op_handler(w->op), 1, 0);
+}
+
+/* Orders the operation after the last signal to its thread, and the last interruption of any. */
+static void meet_interrupts(struct hd_work *w) {
+  const struct hd_order *t = w->t;
+  uint32_t narrow = t->narrow == HD_NONE ? HD_NONE : of_thread(w->t, w->op->thread)->acquire;
+  meet_both(w, t->interrupt, narrow);
+}
+
 /* Like a lock: whoever took the chance away races with this; what gave it back is ordered before, for good. */
 int hd__on_enabled(struct hd_work *w) {
   const struct hd_op *op = w->op;
@@ -338,14 +364,16 @@ static void conflicts(struct hd_work *w) {
     default: hd__sync_conflicts(w);
   }
   if (effect == HD_EFF_SPAWN) on_create(w);
-  if (effect == HD_EFF_END || effect == HD_EFF_INTERRUPT) on_end(w);
+  if (effect == HD_EFF_INTERRUPT && op->cancel.narrow)
+    on_signal(w);
+  else if (effect == HD_EFF_END || effect == HD_EFF_INTERRUPT)
+    on_end(w);
   if (second == HD_EFF_RELEASE) on_lock(w, hd_op_second_object(op), second);
   if (second == HD_EFF_QUEUE || second == HD_EFF_UNQUEUE) on_queue(w, second);
   /* A time-out could not have come before an interrupt, nor because it enters a section again: something could
    * still run. */
   if (hd_op_late(op->kind, w->flags)) return;
-  hd__meet(w,
-           w->t->interrupt); /* after all that made it possible, since that may have come of the interrupt */
+  meet_interrupts(w); /* after all that made it possible, since that may have come of the interrupt */
   hd__meet_everybody(w);
   hd__meet_section(w, waits);
 }
@@ -367,7 +395,7 @@ int hd__woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 2 &
 
 /* Whether after that event the thread can only go on when somebody wakes it, or its time is over. */
 static int sleeps_on(const struct hd_ev *e) {
-  return hd_op_effect(e->op.kind, e->flags) != HD_EFF_UNQUEUE && !hd__woke_spuriously(e);
+  return queue_effect(&e->op, e->flags) == HD_EFF_QUEUE && !hd__woke_spuriously(e);
 }
 
 /* The event that let the operation go on for good, plus 1; 0: none. One that ended once before it really did could
@@ -455,8 +483,8 @@ static void held_up(struct hd_work *w) {
     hd__sync_conflicts(w);
 }
 
-/* A cancellation puts another operation in the place of what the thread was about to do: that may have been executed
- * before, or before those who kept it waiting. */
+/* A cancellation or a handler comes in the place of what the thread was about to do: that may have been executed before,
+ * or before those who kept it waiting. */
 static void cancels(struct hd_order *t, uint32_t f) {
   const struct hd_op *op = t->ev[f].op.cancel.instead;
   if (!op) return;
@@ -516,7 +544,10 @@ static void enable(struct hd_order *t, uint32_t f, enum hd_effect effect) {
       t->cause[op->object] = f;
       break;
     case HD_EFF_INTERRUPT:
-      t->interrupt = f;
+      if (op->cancel.narrow)
+        of_thread(t, op->object)->acquire = t->narrow = f;
+      else
+        t->interrupt = f;
       if (hd_op_woken(op)) wake(t, f, hd_op_woken(op) - 1);
       break;
     case HD_EFF_NOTIFY:

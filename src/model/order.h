@@ -87,7 +87,8 @@ struct hd_order {
   uint64_t floor;                 /* entries of the table with a lower stamp are not in use */
   uint32_t barrier;               /* last time-out: everything after it comes after everything before it */
   uint32_t section, section_last; /* first and last event of the atomic section entered last, HD_NONE */
-  uint32_t interrupt;             /* last cancellation or signal: nothing is independent of those */
+  uint32_t interrupt;             /* last cancellation or signal that depends on everything */
+  uint32_t narrow;                /* last signal that does not (hd_op.cancel.narrow) */
   uint32_t threads_max;           /* entries of each clock: one more than there can be threads, at least */
   uint32_t by_time;               /* events that only a time-out ordered after one that they conflict with */
   /* order_undo.c */

@@ -17,13 +17,14 @@ struct hd_link {
 /* What is known of one object. Memory: per granule a list of accesses; locks: the last acquire and release. */
 struct hd_tobj {
   uint64_t key;
-  uint64_t stamp;                     /* of the event that touched it last */
-  uint32_t acquire, release, destroy; /* last events, HD_NONE; destroy: or the initialisation */
-  uint32_t init_held;                 /* it was initialised while somebody held it */
-  struct hd_link *list;               /* most recent first */
-  struct hd_link *spins;              /* lock: loops that saw it free since it was last taken */
-  struct hd_sharer *sharers;          /* read-write lock: since it was last taken for writing */
-  uint64_t count;                     /* semaphore: its value; barrier: threads that have arrived */
+  uint64_t stamp; /* of the event that touched it last */
+  uint32_t acquire, release,
+      destroy; /* last events, HD_NONE; destroy: or the initialisation. Thread: its last signal, its end */
+  uint32_t init_held;        /* it was initialised while somebody held it */
+  struct hd_link *list;      /* most recent first */
+  struct hd_link *spins;     /* lock: loops that saw it free since it was last taken */
+  struct hd_sharer *sharers; /* read-write lock: since it was last taken for writing */
+  uint64_t count;            /* semaphore: its value; barrier: threads that have arrived */
 };
 
 /* The event being appended, or an operation that was never executed. */
@@ -43,7 +44,7 @@ struct hd_mark {
   uint64_t waits; /* of its thread, as the next two */
   const uint32_t *gate;
   uint32_t cause;
-  uint32_t barrier, section, section_last, interrupt;
+  uint32_t barrier, section, section_last, interrupt, narrow;
   uint32_t nraces, nthreads, table_used;
 };
 

@@ -393,7 +393,7 @@ uint32_t hd__sync_enabler(struct hd_order *t, const struct hd_op *op) {
   const struct hd_tobj *o = hd__tobj(t, op->object * 4 + 1);
   uint32_t last = effect == HD_EFF_SHARE || effect == HD_EFF_ACQUIRE ? o->release : HD_NONE;
   for (const struct hd_sharer *r = o->sharers; effect == HD_EFF_ACQUIRE && r; r = r->next)
-    if (!r->depth && (last == HD_NONE || r->last > last)) last = r->last;
+    if (!r->depth && r->thread != op->thread && (last == HD_NONE || r->last > last)) last = r->last;
   enum hd_effect by = effect == HD_EFF_TAKE    ? HD_EFF_POST
                       : effect == HD_EFF_LEAVE ? HD_EFF_ARRIVE
                                                : HD_EFF_NONE;

@@ -50,6 +50,7 @@ void hd_order_mark(struct hd_order *t, uint32_t thread) {
                                    .section = t->section,
                                    .section_last = t->section_last,
                                    .interrupt = t->interrupt,
+                                   .narrow = t->narrow,
                                    .nraces = t->nraces,
                                    .nthreads = t->nthreads,
                                    .table_used = t->table_used};
@@ -83,6 +84,7 @@ static void take_back(struct hd_order *t, uint32_t k) {
     t->section = m->section;
     t->section_last = m->section_last;
     t->interrupt = m->interrupt;
+    t->narrow = m->narrow;
     t->nraces = m->nraces;
     t->nthreads = m->nthreads;
     t->table_used = m->table_used;

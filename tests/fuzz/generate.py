@@ -37,6 +37,7 @@ FEATURES = {
     "pipe": 2,
     "eventfd": 2,
     "file": 3,  # contents, size and offset of a shared file
+    "filelock": 2,  # flock, with conversions, on two descriptions of one file
     "number": 2,  # a number of a descriptor that is closed, replaced and used
     "stream": 3,  # calls and sections on one stream
     "init": 3,  # objects that are initialised, or again, while others use them
@@ -60,6 +61,7 @@ FEATURES = {
     "misuse": 1,  # locks that stay taken, or are given back by another
     "points": 2,  # cancellation points, cleanup handlers, and code that is not cancelled
     "masks": 1,  # signals masked, unmasked, pending and waited for
+    "kills": 2,  # signals to the own thread, to the first one and to the process
     "exit": 1,  # a thread that ends the process, or itself, in the middle
     "spurious": 0,
     "timeouts": 0,  # timed waits may end at any point
@@ -73,7 +75,7 @@ FEATURES = {
 }
 
 # A program without any of these has nothing to schedule.
-BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd", "file", "stream", "writers", "init", "state",
+BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd", "file", "filelock", "stream", "writers", "init", "state",
         "libc", "hidden"}
 
 SIZES = (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint32_t", 4), ("uint64_t", 8))
@@ -209,6 +211,11 @@ class Generator:
         bodies[0] = self.block(0) if self.budget else []
         for p in range(threads):
             self.create_children(bodies[p], [k for k in parent if parent[k] == p], p)
+        if self.features & {"signals", "kills"}:
+            if self.flip(0.4):
+                bodies[0].insert(self.r.choice((0, 0, 1)), Node("interrupt_calls();"))
+            if self.flip(0.6):
+                bodies[0].insert(0, Node("action = %d;" % self.r.randint(1, 3)))
         if not self.has("unjoined") and not self.features & {"detach", "exit", "tryjoin"}:
             bodies[0].append(Node("/* all are gone */\nSEE(memory[0]), SEE(memory[1]), SEE(plain[0]), SEE(plain[1]);\n"
                                   "SEE(guarded[0]), SEE(guarded[1]), SEE(flag[0]), SEE(flag[1]);"))
@@ -349,6 +356,12 @@ class Generator:
         if self.flip(0.4):
             return [Node("SEE(pending());")]
         return [Node("mask(SIG_BLOCK);", self.small(depth), "mask(SIG_UNBLOCK);")]
+
+    def do_kills(self, depth):
+        signal = self.r.choice(("SIGUSR1", "SIGUSR1", "SIGUSR2"))
+        return [Node(self.r.choice(("SEE(raise(%s));", "SEE(pthread_kill(first, %s));", "SEE(pthread_kill(first, %s));",
+                                    "SEE(pthread_sigqueue(first, %s, (union sigval){.sival_int = 1}));",
+                                    "SEE(syscall(SYS_tgkill, getpid(), getpid(), %s));", "SEE(kill(getpid(), %s));")) % signal)]
 
     def do_fence(self, depth):
         return [Node("__atomic_thread_fence(%s);" % self.order("ACQUIRE", "RELEASE", "SEQ_CST"))] + self.do_plain(depth)
@@ -513,6 +526,12 @@ class Generator:
             "SEE(lseek(file, 0, SEEK_CUR));",
             "SEE(ftruncate(file, %d));" % self.r.randrange(2),
             "SEE(size_of(file));")))]
+
+    def do_filelock(self, depth):
+        i, kinds = self.r.randrange(2), ["LOCK_SH", "LOCK_EX", "LOCK_SH | LOCK_NB", "LOCK_EX | LOCK_NB"]
+        inside = [Node("SEE(flock(locked[%d], %s));" % (i, self.r.choice(kinds)))] if self.flip() else []
+        inside += self.small(depth) if self.flip(0.3) else []
+        return [Node("SEE(flock(locked[%d], %s));\n{" % (i, self.r.choice(kinds)), inside, "}\nflock(locked[%d], LOCK_UN);" % i)]
 
     def do_number(self, depth):
         return [Node(self.r.choice((

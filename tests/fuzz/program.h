@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -48,6 +49,7 @@ pthread_barrier_t barrier;
 pthread_spinlock_t spinlock;
 int channel[2], counter = -1;
 int file, spare; /* two numbers of one description */
+int locked[2];   /* two more descriptions of that file */
 FILE *text;
 char *text_at;
 size_t text_size;
@@ -92,6 +94,8 @@ static inline int ignores(int sig) {
 /* ---- cancellation and signals ---- */
 
 uint32_t cleaned, handled;
+uint32_t action; /* of the handler */
+pthread_t first; /* main */
 
 static inline void cleanup(void *unused) {
   (void)unused;
@@ -101,6 +105,15 @@ static inline void cleanup(void *unused) {
 static inline void handler(int sig) {
   (void)sig;
   __atomic_fetch_add(&handled, 1, __ATOMIC_SEQ_CST);
+  if (action == 1) __atomic_fetch_add((uint32_t *)memory, 1, __ATOMIC_SEQ_CST);
+  if (action == 2) sem_post(&semaphore[1]);
+  if (action == 3 && !pthread_mutex_trylock(&mutex[0])) pthread_mutex_unlock(&mutex[0]);
+}
+
+/* Calls that wait return EINTR. */
+static inline void interrupt_calls(void) {
+  struct sigaction a = {.sa_handler = handler};
+  sigaction(SIGUSR1, &a, NULL);
 }
 
 static inline void mask(int how) {
@@ -132,6 +145,7 @@ static inline void prepare(void) {
   sigaddset(&s, SIGUSR2);
   pthread_sigmask(SIG_BLOCK, &s, NULL);
   signal(SIGUSR1, handler);
+  first = pthread_self();
   sem_init(&semaphore[0], 0, 1);
   sem_init(&semaphore[1], 0, 0);
   pthread_barrier_init(&barrier, NULL, 2);
@@ -144,8 +158,11 @@ static inline void prepare(void) {
   if (pipe(channel) || (counter = eventfd(0, 0)) < 0) abort();
   file = memfd_create("file", 0);
   spare = dup(file);
+  char path[40];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  for (int i = 0; i < 2; i++) locked[i] = open(path, O_RDWR);
   text = open_memstream(&text_at, &text_size);
-  if (file < 0 || spare < 0 || !text) abort();
+  if (file < 0 || spare < 0 || locked[1] < 0 || !text) abort();
 }
 
 #define AT(type, offset) ((type *)((char *)memory + (offset)))

@@ -210,7 +210,7 @@ static void idle(void) {
     if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return;
     if (next == HD_FOREVER) {
       if (rt.nstopped) hd__end(HD_RUN_STUCK); /* a stopped thread might have ended the wait */
-      if (hd__signals_late() || hd__children_help()) return;
+      if (hd__children_help()) return;
       hd__signals_stuck();
       if (rt.nspinning && (hd__spin_outside() || hd__spin_late())) return;
       if (hd__children_hold()) hd__end(HD_RUN_STUCK);
@@ -355,7 +355,8 @@ _Noreturn void hd__thread_gone(void) {
   me->state = HD_T_DONE;
   rt.nalive--;
   if (HD_UNLIKELY(me->sig.pending.set)) hd__signals_leave();
-  if (me->join.waiter) hd__enable(me->join.waiter);
+  const struct hd_thread *waiter = me->join.waiter; /* which may be in a handler */
+  if (waiter && hd_op_effect(waiter->op.kind, 0) == HD_EFF_JOIN) hd__enable(me->join.waiter);
   if (me->join.detached && me->ident) {
     hd__ident_release(me);
     hd__thread_forget(me);

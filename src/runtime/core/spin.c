@@ -269,6 +269,17 @@ void hd__spin_hold(void) {
   if (!t->spin.on) hd__disable(t);
 }
 
+/* A handler ran in the place of the wait: the loop goes on, and waits again when it has come round. */
+bool hd__spin_interrupted(void) {
+  struct hd_spin *s = &rt.cur->spin;
+  if (HD_LIKELY(!hd__interrupted())) return false;
+  s->rounds = s->laps = s->lap_changes = s->alike = 0;
+  s->late = false;
+  s->counts = HD_SPIN_GOES_ON;
+  disarm(s);
+  return true;
+}
+
 /* What follows is the next round. */
 void hd__spin_let_go(void) {
   struct hd_thread *t = rt.cur;
@@ -313,6 +324,7 @@ static void wait_for_change(struct hd_thread *t, uint64_t a, enum hd_spin_head h
   s->lap_event = rt.events;
   hd__spin_hold();
   hd__step();
+  if (hd__spin_interrupted()) return;
   hd__event(s->late ? HD_EV_LATE : 0);
   hd__spin_let_go();
   if (head == HD_SPIN_READS) s->mode = HD_SPIN_SEEN;

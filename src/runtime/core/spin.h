@@ -83,6 +83,8 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc);
 /* Around the step of an access whose mode is HD_SPIN_HELD. */
 void hd__spin_hold(void);
 void hd__spin_let_go(void);
+/* After the step of an operation that was held: whether a handler ran in the place of it. */
+bool hd__spin_interrupted(void);
 /* Whether a yield of the running thread is part of a loop that waits. */
 bool hd__spin_idles(void);
 void hd__spin_read(uint64_t a, uint32_t size);

@@ -16,15 +16,17 @@ void hd__lookup(enum hd_state state, uint32_t which, uint64_t pc) {
   if (hd__state_changes(state)) hd__point(HD_OP_LOOKUP, hd_state_object(state, which), 1, pc);
 }
 
+void hd__state_learn(enum hd_state state) { hd__shadow_show(slot(state), 8); }
+
 void hd__change(enum hd_state state, uint32_t which, uint64_t pc) {
   if (!hot.active || !rt.nunjoined) return;
-  hd__shadow_show(slot(state), 8);
+  hd__state_learn(state);
   hd__point(HD_OP_CHANGE, hd_state_object(state, which), 1, pc);
 }
 
 void hd__observe(enum hd_state state, uint32_t which, uint64_t pc) {
   if (!hot.active || !rt.nunjoined) return;
-  hd__shadow_show(slot(state), 8);
+  hd__state_learn(state);
   hd__point(HD_OP_LOOKUP, hd_state_object(state, which), 1, pc);
 }
 

@@ -14,6 +14,8 @@
  * it announces; nothing happens while hot.active is 0, or while there is no other thread. */
 void hd__lookup(enum hd_state state, uint32_t which, uint64_t pc);
 void hd__change(enum hd_state state, uint32_t which, uint64_t pc);
+/* Some execution has changed it. */
+void hd__state_learn(enum hd_state state);
 /* The same for state that changes all the time. */
 void hd__observe(enum hd_state state, uint32_t which, uint64_t pc);
 void hd__alter(enum hd_state state, uint32_t which, uint64_t pc);

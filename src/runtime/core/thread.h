@@ -77,10 +77,13 @@ struct hd_thread {
     struct hd_signals pending;     /* sent to it */
     unsigned ran, handling;        /* handlers that it ran; that it is in */
     struct hd_footprint *touched;  /* by its handlers (memory/shadow.c) */
-    bool taken;                    /* a handler interrupts its wait */
-    bool restarts;                 /* all handlers that interrupted its wait have SA_RESTART */
-    struct hd_vc vc;               /* published by the senders */
-    stack_t alt;                   /* sigaltstack; NULL: none */
+    bool taken;                    /* a handler comes in the place of its pending operation ... */
+    struct hd_op op;               /* ... which is this one, */
+    bool blocked, expired;         /* was not enabled, or its time was over, */
+    unsigned section;              /* and so deep in atomic sections */
+    bool restarts;   /* all handlers that interrupted its wait have SA_RESTART, or it did not wait */
+    struct hd_vc vc; /* published by the senders */
+    stack_t alt;     /* sigaltstack; NULL: none */
   } sig;
   struct hd_spin spin;
   struct hd_choices choices;
@@ -130,6 +133,7 @@ struct hd_thread {
     void *(*fn)(void *);
     void *arg;
     uint64_t site;    /* where it was created, with hot.detail */
+    uint64_t tp;      /* pthread_t, also when it is gone */
     uint32_t segment; /* its first segment */
   } start;
   struct {
@@ -155,6 +159,9 @@ struct hd_thread {
     bool serial;             /* it gets PTHREAD_BARRIER_SERIAL_THREAD */
     bool unused;             /* it does not look whether it does */
     struct hd_thread *round; /* the threads it releases when it leaves, itself included */
+    struct hd_thread *next;  /* of those at the barrier, or of the round */
+    bool go;                 /* it may leave */
+    unsigned leads;          /* it is the first of that many */
   } barrier;
   struct {                /* OpenMP (wrap/openmp.c) */
     struct hd_team *team; /* that it is a member of */

@@ -159,7 +159,8 @@ static bool may_cancel(const struct hd_thread *t) {
 /* Whether the call is made again after a handler with SA_RESTART (signal(7)). */
 static bool restarts(const struct hd_io *o) { return o->kind != HD_OP_IOPOLL && o->timeout == HD_FOREVER; }
 
-bool hd__io_point(struct hd_io *o) {
+/* Returns false when a handler ran in the place of the operation, which is then to be requested again. */
+static bool request(struct hd_io *o, bool again) {
   struct hd_thread *t = rt.cur;
   hd__take_signals();
   bool cancels = may_cancel(t), cancelled = false;
@@ -175,7 +176,7 @@ bool hd__io_point(struct hd_io *o) {
   if (look) poll_all(false);
   t->sys.io = o;
   rt.nio++;
-  o->any_time = o->timeout != HD_FOREVER && o->n && hd__any_time(o->pc);
+  if (!again) o->any_time = o->timeout != HD_FOREVER && o->n && hd__any_time(o->pc);
   update(t);
   /* Also if it is ready now: another thread may take what it waits for. */
   if (o->timeout != HD_FOREVER && o->n) hd__deadline_in(t, o->timeout);
@@ -183,14 +184,21 @@ bool hd__io_point(struct hd_io *o) {
     cancelled = hd__step_cancel();
   else
     hd__step();
-  bool any_time = o->any_time;
-  bool due = o->due;
-  o->any_time = o->due = false;
   rt.nio--;
   t->sys.io = NULL;
   hd__deadline_clear(t);
   if (cancelled) hd__cancel();
-  if (hd__interrupted()) hd__syscall_interrupted(t->sig.restarts && restarts(o));
+  if (HD_LIKELY(!hd__interrupted())) return true;
+  if (t->sys.context && t->sig.blocked)
+    hd__syscall_interrupted((t->sig.restarts && restarts(o)) || hd__handled_before());
+  return false;
+}
+
+bool hd__io_point(struct hd_io *o) {
+  struct hd_thread *t = rt.cur;
+  for (bool again = false; !request(o, again); again = true) {}
+  bool any_time = o->any_time, due = o->due;
+  o->any_time = o->due = false;
   bool late = t->timer.expired;
   t->timer.expired = false;
   struct hd_op unused;

@@ -60,15 +60,15 @@ struct hd_thread *hd__signal_taker(int sig);
 void hd__signal_arrive(struct hd_thread *t, const siginfo_t *info);
 /* The running thread has ended, and pending signals are left. */
 void hd__signals_leave(void);
-/* After a wait with T(HANDLES): whether handlers have run in place of it. sig.restarts says whether all of them had
- * SA_RESTART. */
+/* After the step of an operation that may have to wait: whether handlers have run in the place of it. sig.blocked says
+ * whether it waited, sig.restarts that all of them had SA_RESTART, or that it did not. */
 bool hd__interrupted(void);
+/* A handler has run in the place of a call that waits and would return EINTR. Whether it ran just before the call: a choice. */
+bool hd__handled_before(void);
 /* Whether the program has a handler for it. */
 bool hd__signal_handled(int sig);
 /* sigsuspend, or pause when mask is NULL. */
 long hd__signal_suspend(const sigset_t *mask, uint64_t pc);
-/* No thread can run: one that has been blocked since a signal came to it handles it. Returns false if there is none. */
-bool hd__signals_late(void);
 /* No thread can run. Fails if one would have to run a handler in a wait during which that is not supported. */
 void hd__signals_stuck(void);
 

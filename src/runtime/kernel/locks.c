@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -23,6 +24,7 @@
 struct hd_file_lock {
   const void *owner; /* description, or the_process */
   bool flock, exclusive, held;
+  uint16_t thread;          /* that took it */
   uint64_t from, to;        /* bytes, the last included */
   uint32_t taken, released; /* events, counted from 1 */
   struct hd_vc vc;          /* published by the release */
@@ -198,11 +200,14 @@ long hd__flock_call(const long *a, uint64_t pc) {
   bool unlock = (a[1] & ~LOCK_NB) == LOCK_UN, waits = !unlock && !(a[1] & LOCK_NB);
   long b[6] = {a[0], a[1] | LOCK_NB}, drop[6] = {a[0], LOCK_UN};
   struct request q = ask(HD_OP_FLOCK, a[0], waits, pc);
-  q.want = (struct hd_file_lock){.flock = true, .exclusive = (a[1] & ~LOCK_NB) == LOCK_EX, .to = UINT64_MAX};
+  q.want = (struct hd_file_lock){
+      .flock = true, .exclusive = (a[1] & ~LOCK_NB) == LOCK_EX, .thread = rt.cur->id, .to = UINT64_MAX};
   for (;;) {
     hd__io_point(&q.io);
-    bool converts = q.io.d && converted(q.io.d->chan, &q.want),
-         busy = q.io.d && excluded(q.io.d->chan, &q.want);
+    const struct hd_file_lock *own = q.io.d ? converted(q.io.d->chan, &q.want) : NULL;
+    bool converts = own != NULL, busy = q.io.d && excluded(q.io.d->chan, &q.want);
+    /* Two threads with one description: what let the request go is not one event. */
+    if (own && waits && own->thread != rt.cur->id) hd__inexact(HD_INEXACT_IO_RETRIED, pc);
     long r = hd__plain(SYS_flock, waits && converts && busy ? drop : b);
     if (q.io.d && converts && busy)
       give_up(q.io.d->chan, &q.want); /* also if it fails: the old lock is lost */

@@ -517,6 +517,10 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     if (cas && size <= 8) hd__copy(&rt.cur->op.access.expected, cas->expected, size);
     if (HD_UNLIKELY(mode)) hd__spin_hold();
     hd__step();
+    if (HD_UNLIKELY(mode) && hd__spin_interrupted()) {
+      mode = HD_SPIN_PLAIN;
+      hd__step();
+    }
     if (flags & HD_A_ATOMIC) hd__op_find(&rt.cur->op);
     bool fails = outcome(flags, cas) != flags;
     if (fails) rt.cur->op.access.order = cas->fail_order;

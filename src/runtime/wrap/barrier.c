@@ -10,6 +10,7 @@
 
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -26,40 +27,43 @@ static bool covers(const struct hd_vc *v, const struct hd_vc *w) {
   return true;
 }
 
+/* The thread may leave, now or after the handler that it runs. */
+static void let_go(struct hd_thread *t) {
+  t->barrier.go = true;
+  if (t->op.kind == HD_OP_BLEAVE) hd__enable(t);
+}
+
 /* All have arrived: the first of them may leave. */
 static void pass(struct hd_obj *o) {
-  struct hd_thread *first = o->pend;
-  for (struct hd_thread *t = o->pend; t; t = t->wait.next) {
+  struct hd_thread *first = o->queue;
+  for (struct hd_thread *t = o->queue; t; t = t->barrier.next) {
     hd_vc_join(&rt.arena, &t->vc, &o->vc);
-    t->op.object = o->addr;
-    t->op.size = 0;
     if (hd__thread_before(t, first)) first = t;
   }
-  first->op.size = o->count;
+  first->barrier.leads = o->count;
+  if (first->op.kind == HD_OP_BLEAVE) first->op.size = o->count;
   hd_vc_copy(&rt.arena, &o->before, &o->vc);
   hd_vc_clear(&o->vc);
-  first->barrier.round = o->pend;
-  o->pend = NULL;
+  first->barrier.round = o->queue;
+  o->queue = NULL;
   o->count = 0;
-  hd__enable(first);
+  let_go(first);
 }
 
 /* The first to leave chooses the serial thread and releases the others. */
 static void release_round(struct hd_thread *first) {
   struct hd_thread *round = first->barrier.round;
   unsigned looking = 0;
-  for (struct hd_thread *t = round; t; t = t->wait.next) looking += !t->barrier.unused;
+  for (struct hd_thread *t = round; t; t = t->barrier.next) looking += !t->barrier.unused;
   unsigned special = hd__choose(looking < first->op.size ? looking + 1 : looking);
-  for (struct hd_thread *t = round; t; t = t->wait.next) {
+  for (struct hd_thread *t = round; t; t = t->barrier.next) {
     unsigned rank = 0;
-    for (struct hd_thread *u = round; u; u = u->wait.next)
+    for (struct hd_thread *u = round; u; u = u->barrier.next)
       rank += !u->barrier.unused && hd__thread_before(u, t);
     t->barrier.serial = !t->barrier.unused && rank == special;
   }
-  for (struct hd_thread *t = round; t; t = t->wait.next) {
-    t->wait.at = NULL;
-    if (t != first) hd__enable(t);
-  }
+  for (struct hd_thread *t = round; t; t = t->barrier.next)
+    if (t != first) let_go(t);
 }
 
 static int wait(pthread_barrier_t *b, bool unused, uint64_t pc) {
@@ -78,12 +82,18 @@ static int wait(pthread_barrier_t *b, bool unused, uint64_t pc) {
   if (!covers(&t->vc, &o->before)) hd__shadow_show((uint64_t)b, 8);
   hd_vc_join(&rt.arena, &o->vc, &t->vc);
   hd__new_segment(t);
-  t->op = (struct hd_op){.kind = HD_OP_BLEAVE, .thread = t->id, .object = (uint64_t)b, .pc = pc};
-  hd__pend(o, t);
-  hd__disable(t);
+  t->barrier.next = o->queue;
+  t->barrier.go = false;
+  t->barrier.leads = 0;
+  o->queue = t;
   o->signals = ++o->count << 16 | needed(b);
   if (o->count >= needed(b)) pass(o);
-  hd__step();
+  do { /* a handler may run meanwhile: it keeps its place */
+    t->op = (struct hd_op){
+        .kind = HD_OP_BLEAVE, .thread = t->id, .size = t->barrier.leads, .object = o->addr, .pc = pc};
+    if (!t->barrier.go) hd__disable(t);
+    hd__step();
+  } while (hd__interrupted());
   if (t->op.size) release_round(t);
   hd__event(0);
   return t->barrier.serial ? PTHREAD_BARRIER_SERIAL_THREAD : 0;

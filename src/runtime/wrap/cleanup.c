@@ -90,8 +90,10 @@ _Noreturn void hd__cancel(void) {
   unwind(t);
 }
 
+bool hd__cancel_due(void) { return requested(rt.cur) && !rt.cur->cancel.disabled; }
+
 void hd__test_cancel(void) {
-  if (HD_UNLIKELY(requested(rt.cur) && !rt.cur->cancel.disabled)) hd__cancel();
+  if (HD_UNLIKELY(hd__cancel_due())) hd__cancel();
 }
 
 bool hd__cancel_matters(void) {
@@ -147,12 +149,27 @@ void hd__leave_wait(struct hd_thread *t) {
   else if (o)
     hd__unpend(o, t);
   rt.guard[t->id] = NULL;
+  if (t->spin.waiting) rt.nspinning--;
+  t->spin.waiting = false;
+}
+
+static void replace(struct hd_thread *t) {
+  t->op = (struct hd_op){.kind = HD_OP_CANCELLED, .thread = t->id, .object = t->id, .pc = t->op.pc};
+  t->cancel.taken = true;
+}
+
+void hd__cancel_again(void) {
+  struct hd_thread *t = rt.cur;
+  if (HD_LIKELY(!hd__cancel_due()) || t->cancel.taken) return;
+  if (t->cancel.at_point)
+    replace(t);
+  else if (t->cancel.anywhere)
+    hd__cancel();
 }
 
 static void wake_up(struct hd_thread *t) {
   hd__leave_wait(t);
-  t->op = (struct hd_op){.kind = HD_OP_CANCELLED, .thread = t->id, .object = t->id, .pc = t->op.pc};
-  t->cancel.taken = true;
+  replace(t);
   hd__enable(t);
 }
 
@@ -163,8 +180,6 @@ static void hd_rt_cancelled_anywhere(void) {
   hd__event(0);
   if (t->sys.io) rt.nio--;
   t->sys.io = NULL;
-  if (t->spin.waiting) rt.nspinning--;
-  t->spin.waiting = false;
   hd__spin_stop(t);
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].join.waiter == t) rt.thread[i].join.waiter = NULL;
@@ -173,10 +188,10 @@ static void hd_rt_cancelled_anywhere(void) {
 
 HD_EXPORT int pthread_cancel(pthread_t th) {
   if (!hot.active) return real_pthread_cancel(th);
-  struct hd_thread *t = hd__thread_find(th);
-  if (!t || t->join.done) return ESRCH;
+  struct hd_thread *t = hd__thread_named(th);
+  if (!t) return ESRCH;
   hd__point_open(HD_OP_CANCEL, t->id, 0, HD_CALLER);
-  bool waits = (t->cancel.at_point || t->cancel.anywhere) && t != rt.cur && !requested(t) &&
+  bool waits = (t->cancel.at_point || t->cancel.anywhere) && t != rt.cur && !requested(t) && !t->sig.taken &&
                (t->state == HD_T_READY || t->state == HD_T_BLOCKED);
   if (waits) {
     t->cancel.op = t->op;
@@ -185,6 +200,7 @@ HD_EXPORT int pthread_cancel(pthread_t th) {
     rt.cur->op.cancel.could = t->state == HD_T_READY;
   }
   hd__event(0);
+  if (t->state == HD_T_DONE) return 0;
   hd__cancel_word[t->id] = 1;
   if (t != rt.cur) hd__shadow_show(word_of(t), 8);
   if (waits) {

@@ -46,22 +46,39 @@ void hd__time_out(struct hd_thread *t) {
   }
 }
 
+/* The running thread waits for its mutex. */
+static void reacquire(struct hd_thread *t) {
+  do {
+    to_mutex(t);
+    hd__step();
+  } while (hd__interrupted());
+}
+
 /* The running thread has given up. Returns true. */
 static bool leave_queue(struct hd_obj *o, struct hd_thread *t) {
   hd__event(0);
   t->timer.expired = false;
   hd__dequeue(o, t);
-  to_mutex(t);
-  hd__step();
+  reacquire(t);
+  return true;
+}
+
+/* If a handler has run: it returns, as if woken (POSIX), or because its time was over. */
+static bool handled(struct hd_thread *t, bool *late) {
+  if (!hd__interrupted()) return false;
+  *late = t->sig.expired || t->op.kind == HD_OP_CTIMEOUT;
+  reacquire(t);
   return true;
 }
 
 /* The thread may give up as long as it has not been woken: that is an operation on the condition. Returns true when it
  * did; either way it waits for its mutex next. */
 static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, const struct timespec *at) {
+  bool late;
   t->op.kind = HD_OP_CTIMEOUT;
   hd__enable(t);
   hd__step();
+  if (handled(t, &late)) return late && hd__early(true, clock, at);
   if (t->op.kind == HD_OP_WAKE) return false;
   hd__early(true, clock, at);
   return leave_queue(o, t);
@@ -141,13 +158,8 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   } else {
     if (at && !spurious) hd__deadline_set(t, clock, at);
     if (hd__step_cancel()) cancel_wait(m, count, pc);
-    if (hd__interrupted()) { /* a handler ran: it may return, as if woken (POSIX) */
-      hd__disable(t);
-      to_mutex(t);
-      hd__step();
-    } else if (t->op.kind == HD_OP_CTIMEOUT) {
+    if (!handled(t, &early) && t->op.kind == HD_OP_CTIMEOUT)
       early = leave_queue(o, t); /* its time came together with another one's */
-    }
   }
   hd__deadline_clear(t);
   bool late = t->timer.expired;

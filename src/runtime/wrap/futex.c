@@ -20,6 +20,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
 #include "runtime/kernel/io.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -30,7 +31,10 @@ static struct hd_obj *object(const uint32_t *word) {
   return o;
 }
 
-static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_until *until, uint64_t pc) {
+#define AGAIN 1 /* a handler with SA_RESTART ran */
+
+static long wait_once(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_until *until,
+                      uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__block_check((uint64_t)word, 4, 0, pc);
   if (!bits || (until && hd__bad_time(until->at))) return -EINVAL;
@@ -48,6 +52,11 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
   if (!any_time) hd__disable(t);
   if (until && !any_time) hd__deadline_set(t, until->clock, until->at);
   hd__step();
+  while (hd__interrupted()) { /* if it was woken before that, it returns all the same */
+    if (t->sig.blocked && t->sig.restarts && !until) return AGAIN;
+    if (t->sig.blocked || t->op.kind == HD_OP_CTIMEOUT) return -EINTR;
+    hd__step();
+  }
   if (t->op.kind == HD_OP_CTIMEOUT) { /* it was not woken */
     hd__event(0);
     hd__early(true, until->clock, until->at);
@@ -60,6 +69,13 @@ static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_
   t->timer.expired = false;
   hd__event(late ? HD_EV_FAILED : 0);
   return late ? -ETIMEDOUT : 0;
+}
+
+static long wait(uint32_t *word, uint32_t value, uint32_t bits, const struct hd_until *until, uint64_t pc) {
+  long r;
+  do r = wait_once(word, value, bits, until, pc);
+  while (r == AGAIN);
+  return r;
 }
 
 static void wake_one(struct hd_obj *o, struct hd_thread *t) {

@@ -4,6 +4,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -11,14 +12,10 @@ enum { ONCE_NEW = 0, ONCE_BUSY = 1, ONCE_DONE = 2 };
 
 /* Waits until no thread is initialising. */
 static struct hd_obj *enter(uint64_t addr, uint64_t pc, const uint8_t *state, uint8_t done) {
-  struct hd_thread *t = rt.cur;
   struct hd_obj *o = hd__obj(addr, HD_OBJ_ONCE);
-  t->op = (struct hd_op){.kind = HD_OP_ONCE, .thread = t->id, .object = addr, .pc = pc};
-  hd__pend(o, t);
-  if (o->owner != HD_NOBODY) hd__disable(t);
-  hd__step();
+  hd__take_signals();
+  hd__request(o, HD_OP_ONCE, o->owner == HD_NOBODY, NULL, pc);
   hd__event(*state == done ? HD_EV_FAILED : 0);
-  hd__unpend(o, t);
   hd__acquire(&o->vc);
   return o;
 }

@@ -78,9 +78,12 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
     if (late) hd__spin_read((uint64_t)s, sizeof of(s)->value);
   } else {
     enum hd_requested how;
-    do how = hd__request_cancel(o, until ? HD_OP_SEMTIMED : HD_OP_SEMWAIT, can(s), until, pc);
-    while (how == HD_INTERRUPTED && rt.cur->sig.restarts);
-    if (how == HD_INTERRUPTED) return fail(EINTR);
+    for (;;) {
+      how = hd__request_cancel(o, until ? HD_OP_SEMTIMED : HD_OP_SEMWAIT, can(s), until, pc);
+      if (how != HD_INTERRUPTED) break;
+      hd__test_cancel();
+      if (!rt.cur->sig.restarts && !hd__handled_before()) return fail(EINTR);
+    }
     late = how == HD_LATE && !of(s)->value;
   }
   event(s, late ? HD_EV_FAILED : 0);

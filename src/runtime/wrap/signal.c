@@ -4,10 +4,10 @@
  * that the program sends to itself. signal_wait.c has the calls that wait for signals, kernel/signals.c the dispositions.
  *
  * Invariants
- *  1. A thread handles a signal that was sent to it before its next operation on anything shared. If it is blocked in a wait
- *     during which handlers may run (T(HANDLES) in ops.def), the operation that sends the signal puts a HANDLE in the place of
- *     what the thread waits for; afterwards the thread waits again, or its call returns EINTR. If the thread was not blocked
- *     yet, it handles the signal after its operation, or when no thread can run.
+ *  1. A thread handles a signal that was sent to it before anything else: the operation that sends the signal puts a HANDLE
+ *     in the place of what the thread is about to do, whether it can do that or waits for it. Afterwards the thread does it, or
+ *     waits again, or its call returns EINTR. So the order of the sending and of the thread's operations decides where the
+ *     handler runs.
  *  2. A signal to the process goes to one of the threads that do not mask it or that wait for it; which one is a choice. If
  *     there is none it is pending for the process, and the first thread that unmasks it or waits for it takes it.
  *  3. Real-time signals queue; of the others one is pending at most. The lowest number comes first.
@@ -82,7 +82,8 @@ bool hd__signal_handled(int sig) {
   return a->sa_handler != SIG_IGN && a->sa_handler != SIG_DFL;
 }
 
-static void run_handler(const siginfo_t *info) {
+/* Returns whether an interrupted call is made again. */
+static bool run_handler(const siginfo_t *info) {
   struct hd_thread *t = rt.cur;
   int saved = errno, sig = info->si_signo;
   if (rt.nunjoined) {
@@ -92,10 +93,10 @@ static void run_handler(const siginfo_t *info) {
       hd__lookup(HD_STATE_HANDLER, (uint32_t)sig, t->op.pc);
   }
   struct sigaction a = *hd__disposition(sig);
-  if (a.sa_handler == SIG_IGN) return;
+  if (a.sa_handler == SIG_IGN) return true;
   if (a.sa_handler == SIG_DFL) {
     hd__self_signal(sig, t->op.pc);
-    return;
+    return true;
   }
   if (a.sa_flags & (int)SA_RESETHAND) hd__disposition_reset(sig);
   uint64_t mask = t->sig.mask;
@@ -103,7 +104,6 @@ static void run_handler(const siginfo_t *info) {
   t->ignore -= silent;
   t->sig.ran++;
   t->sig.handling++;
-  if (!(a.sa_flags & SA_RESTART)) t->sig.restarts = false;
   t->sig.mask |= hd__signal_bits(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
   hd__new_segment(t); /* invariant 4: the fast path must not hide what the handler accesses */
   if (a.sa_flags & SA_SIGINFO) {
@@ -122,14 +122,16 @@ static void run_handler(const siginfo_t *info) {
   t->sig.mask = mask;
   t->ignore |= silent;
   errno = saved;
+  return a.sa_flags & SA_RESTART;
 }
 
-void hd__signals_deliver(void) {
+/* Runs the handlers of pending signals. Returns whether an interrupted call is made again. */
+static bool deliver(void) {
   struct hd_thread *t = rt.cur;
   uint64_t sp = hot.sp, regs[6]; /* the program's state at the hook that led here, for spin.c */
   struct hd_op op = t->op;
   void *context = t->sys.context; /* of the call that is interrupted; a handler makes calls of its own */
-  bool point = t->sys.point, done = t->sys.done;
+  bool point = t->sys.point, done = t->sys.done, again = true;
   siginfo_t info;
   hd__copy(regs, hot.regs, sizeof regs);
   t->sys.context = NULL;
@@ -141,7 +143,7 @@ void hd__signals_deliver(void) {
     else
       break;
     hd__signal_show();
-    run_handler(&info);
+    again &= run_handler(&info);
   }
   t->op = op;
   t->sys.context = context;
@@ -149,18 +151,54 @@ void hd__signals_deliver(void) {
   t->sys.done = done;
   hot.sp = sp;
   hd__copy(hot.regs, regs, sizeof regs);
+  return again;
 }
+
+void hd__signals_deliver(void) { deliver(); }
 
 bool hd__interrupted(void) {
   struct hd_thread *t = rt.cur;
   if (HD_LIKELY(!t->sig.taken)) return false;
+  struct hd_op op = t->sig.op;
+  bool blocked = t->sig.blocked, expired = t->sig.expired;
+  unsigned section = t->sig.section;
   t->sig.taken = false;
-  t->sig.restarts = true;
-  struct hd_op op = t->cancel.op;
   hd__event(0);
-  hd__signals_deliver();
+  bool again = deliver();
   t->op = op;
+  t->section = section;
+  t->sig.blocked = blocked;
+  t->sig.expired = expired;
+  t->sig.restarts = again || !blocked;
   return true;
+}
+
+bool hd__handled_before(void) {
+  struct hd_op op = rt.cur->op;
+  hd__point_open(HD_OP_CHOOSE, 0, 0, op.pc);
+  unsigned before = hd__choose(2);
+  hd__event(0);
+  rt.cur->op = op;
+  return before;
+}
+
+/* First code that a thread runs in which a handler comes before an operation that it does not wait for. */
+static void hd_rt_handle(void) {
+  struct hd_thread *t = rt.cur;
+  uint64_t waits = t->sig.waits;
+  struct hd_io *io = t->sys.io; /* it was cancelled there */
+  bool at_point = t->cancel.at_point, taken = t->cancel.taken, expired = t->timer.expired;
+  t->sig.waits = 0;
+  t->sys.io = NULL;
+  t->cancel.at_point = t->cancel.taken = t->timer.expired = false;
+  hd__interrupted();
+  t->sig.waits = waits;
+  t->sys.io = io;
+  t->cancel.at_point = at_point;
+  t->cancel.taken = taken;
+  t->timer.expired = expired;
+  hd__cancel_again();
+  hd__step();
 }
 
 /* ---- sending ---- */
@@ -187,21 +225,36 @@ struct hd_thread *hd__signal_taker(int sig) {
   return taker(sig, 0);
 }
 
-/* How the signal lets the thread go on, if it is blocked. */
+/* What the signal does to the thread: nothing now, ends its wait for it, or a handler runs. A call that has had an effect
+ * continues first. */
 enum { STAYS, GOES_ON, HANDLES };
 
 static unsigned effect_on(const struct hd_thread *t, int sig) {
-  if (t->state != HD_T_BLOCKED) return STAYS;
-  if (t->sig.waits & bit(sig)) return GOES_ON;
+  if (!alive(t)) return STAYS;
+  if (t->sig.waits & bit(sig)) return t->state == HD_T_BLOCKED ? GOES_ON : STAYS;
   if (t->sig.mask & bit(sig) || !hd__signal_handled(sig)) return STAYS;
-  if (t->spin.waiting) return GOES_ON; /* only the runtime blocks a spin loop: it would take the signal */
-  return hd_op_is(t->op.kind, HD_TRAIT_HANDLES) && !t->sys.done ? HANDLES : STAYS;
+  return t->sig.taken || t->sys.done ? STAYS : HANDLES;
 }
 
-/* A handler comes in the place of what the thread waits for. */
-static void interrupt(struct hd_thread *t, unsigned kind) {
-  hd__leave_wait(t);
-  t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = t->id, .pc = t->op.pc};
+/* Whether it is about to do what it may have to wait for, or is in a queue. */
+static bool waits(const struct hd_thread *t) {
+  return !t->cancel.taken &&
+         (hd_op_is(t->op.kind, HD_TRAIT_WAITS) || t->wait.at || t->sys.io || t->spin.waiting);
+}
+
+/* A handler comes in the place of what the thread is about to do. One that waits for something stops waiting, and its
+ * wrapper waits again (hd__interrupted). */
+static void interrupt(struct hd_thread *t) {
+  t->sig.op = t->op;
+  t->sig.blocked = t->state == HD_T_BLOCKED;
+  t->sig.expired = t->timer.expired;
+  t->sig.section = t->section; /* it does not enter that for its handler */
+  t->section = 0;
+  if (waits(t))
+    hd__leave_wait(t);
+  else
+    hd_arch_interpose(&t->ctx, hd_rt_handle);
+  t->op = (struct hd_op){.kind = HD_OP_HANDLE, .thread = t->id, .object = t->id, .pc = t->op.pc};
   t->sig.taken = true;
   hd__enable(t);
 }
@@ -211,22 +264,7 @@ static void arrive(struct hd_thread *t, const siginfo_t *info, bool anyone, unsi
   put(t ? &t->sig.pending : hd__process_signals(), info, anyone);
   hd__signal_show();
   if (effect == GOES_ON) hd__enable(t);
-  if (effect == HANDLES) interrupt(t, HD_OP_HANDLE);
-}
-
-/* Signals that came before their threads were blocked. That they are handled in another moment of the wait too follows from
- * schedules in which they come later. */
-bool hd__signals_late(void) {
-  for (unsigned i = 0; i < rt.nthreads; i++) {
-    struct hd_thread *t = &rt.thread[i];
-    for (int sig = 1; sig <= 64; sig++) {
-      if (!(t->sig.pending.set & ~t->sig.mask & bit(sig)) || effect_on(t, sig) != HANDLES) continue;
-      t->cancel.op = t->op;
-      interrupt(t, HD_OP_HANDLE_LATE);
-      return true;
-    }
-  }
-  return false;
+  if (effect == HANDLES) interrupt(t);
 }
 
 /* Whether it has no effect on those who do not mask it. */
@@ -237,7 +275,10 @@ static bool ignored(int sig) {
 
 static void send_to_self(const siginfo_t *info, bool anyone) {
   struct hd_thread *t = rt.cur;
-  if (ignored(info->si_signo) && !(t->sig.mask & bit(info->si_signo))) return;
+  int sig = info->si_signo;
+  bool masked = t->sig.mask & bit(sig);
+  if (!masked && ignored(sig)) hd__lookup(HD_STATE_HANDLER, (uint32_t)sig, t->op.pc);
+  if (!masked && ignored(sig)) return;
   put(anyone ? hd__process_signals() : &t->sig.pending, info, anyone);
   hd__signal_show();
   hd__signals_deliver();
@@ -246,31 +287,35 @@ static void send_to_self(const siginfo_t *info, bool anyone) {
 int hd__signal_send(struct hd_thread *t, const siginfo_t *info, uint64_t pc) {
   int sig = info->si_signo;
   bool anyone = !t;
-  if (t && t->join.done) return ESRCH;
   if (sig < 0 || sig > 64) return EINVAL;
-  if (!sig) return 0;
-  if (t == rt.cur || !rt.nunjoined) {
+  if (t == rt.cur || (!t && !rt.nunjoined)) {
+    if (!sig) return 0;
     rt.cur->op.pc = pc;
     send_to_self(info, anyone);
     return 0;
   }
-  hd__point_open(HD_OP_KILL, t ? t->id : rt.cur->id, 0, pc);
   struct hd_thread *me = rt.cur;
-  if (anyone) {
+  hd__take_signals();
+  me->op = (struct hd_op){.kind = HD_OP_KILL,
+                          .thread = me->id,
+                          .size = (uint32_t)sig,
+                          .object = t ? t->id : me->id,
+                          .pc = pc,
+                          .cancel.narrow = !anyone && !hd__state_changes(HD_STATE_WAITS)};
+  hd__step();
+  if (anyone && sig) {
     unsigned n = takers(sig);
     t = n ? taker(sig, hd__choose(n)) : NULL;
     if (t) me->op.object = t->id;
   }
-  unsigned effect = t ? effect_on(t, sig) : STAYS;
+  unsigned effect = t && t != me && sig ? effect_on(t, sig) : STAYS;
+  if (effect == HANDLES && waits(t)) hd__state_learn(HD_STATE_WAITS);
   me->op.cancel.thread = effect != STAYS ? t->id + 1u : 0;
-  me->op.cancel.instead = NULL;
-  me->op.cancel.could = 0;
-  if (effect == HANDLES) {
-    t->cancel.op = t->op;
-    me->op.cancel.instead = &t->cancel.op;
-  }
+  me->op.cancel.instead = effect == HANDLES ? &t->op : NULL;
+  me->op.cancel.could = effect == HANDLES && t->state == HD_T_READY;
   hd__event(0);
-  if (t && !alive(t)) return 0;
+  if (t && !alive(t)) return ESRCH;
+  if (!sig) return 0;
   bool masked = !t || ((t->sig.mask | t->sig.waits) & bit(sig));
   if (!masked) hd__self_signal(sig, pc);
   if (!masked && ignored(sig)) return 0;
@@ -304,19 +349,24 @@ siginfo_t hd__signal_info(int sig, int code) {
   return i;
 }
 
+/* glibc returns 0 when the thread has ended, joined or not. */
+static int send_to(pthread_t th, const siginfo_t *info, uint64_t pc) {
+  struct hd_thread *t = hd__thread_named(th);
+  int e = t ? hd__signal_send(t, info, pc) : ESRCH;
+  return e == ESRCH && t ? 0 : e;
+}
+
 HD_EXPORT int pthread_kill(pthread_t th, int sig) {
   if (!hot.active) return real_pthread_kill(th, sig);
-  struct hd_thread *t = hd__thread_find(th);
   siginfo_t info = hd__signal_info(sig, SI_TKILL);
-  return t ? hd__signal_send(t, &info, HD_CALLER) : ESRCH;
+  return send_to(th, &info, HD_CALLER);
 }
 
 HD_EXPORT int pthread_sigqueue(pthread_t th, int sig, const union sigval value) {
   if (!hot.active) return real_pthread_sigqueue(th, sig, value);
-  struct hd_thread *t = hd__thread_find(th);
   siginfo_t info = hd__signal_info(sig, SI_QUEUE);
   info.si_value = value;
-  return t ? hd__signal_send(t, &info, HD_CALLER) : ESRCH;
+  return send_to(th, &info, HD_CALLER);
 }
 
 HD_EXPORT int raise(int sig) {

@@ -185,6 +185,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   t->start.fn = fn;
   t->start.arg = arg;
   t->foreign = hd__foreign_start((uint64_t)fn, arg);
+  t->start.tp = id->tp;
   t->stack_limit = user_stack ? 0 : id->limit;
   t->join.detached = detached == PTHREAD_CREATE_DETACHED;
   t->start.site = hd__site_here(pc);
@@ -203,6 +204,13 @@ HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(
 struct hd_thread *hd__thread_find(pthread_t th) {
   if ((uint64_t)th == rt.main_tp) return &rt.thread[0];
   return hd__ident_thread((uint64_t)th);
+}
+
+struct hd_thread *hd__thread_named(pthread_t th) {
+  struct hd_thread *t = hd__thread_find(th);
+  for (unsigned i = rt.nthreads; !t && i-- > 1;)
+    if (rt.thread[i].start.tp == (uint64_t)th) t = &rt.thread[i];
+  return t;
 }
 
 /* The thread has ended, and the running one has joined it. */
@@ -246,6 +254,16 @@ static int bad_join(pthread_t th, struct hd_thread **t) {
   return !*t || (*t)->join.done ? claimed(ESRCH) : (*t)->join.waiter ? claimed(EINVAL) : 0;
 }
 
+/* Returns whether a handler ran in the place of the join. */
+static bool join_step(struct hd_thread *t) {
+  bool cancelled = hd__step_cancel(), again = !cancelled && hd__interrupted();
+  if (cancelled || (again && hd__cancel_due())) {
+    t->join.waiter = NULL;
+    hd__cancel();
+  }
+  return again;
+}
+
 int hd__thread_join(pthread_t th, void **ret, uint64_t pc) {
   struct hd_thread *t, *me = rt.cur;
   hd__take_signals();
@@ -256,11 +274,7 @@ int hd__thread_join(pthread_t th, void **ret, uint64_t pc) {
   t->join.waiter = me;
   do {
     if (t->state != HD_T_DONE) hd__disable(me);
-    if (hd__step_cancel()) {
-      t->join.waiter = NULL;
-      hd__cancel();
-    }
-  } while (hd__interrupted());
+  } while (join_step(t));
   hd__event(0);
   t->join.waiter = NULL;
   joined(t, ret, pc);
@@ -296,11 +310,7 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
     do {
       hd__deadline_set(me, clock, at);
       if (t->state != HD_T_DONE) hd__disable(me);
-      if (hd__step_cancel()) {
-        t->join.waiter = NULL;
-        hd__cancel();
-      }
-    } while (hd__interrupted());
+    } while (join_step(t));
     hd__deadline_clear(me);
     late = me->timer.expired && t->state != HD_T_DONE;
     me->timer.expired = false;

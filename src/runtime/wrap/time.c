@@ -177,7 +177,11 @@ uint64_t hd__sleep(uint64_t ns, uint64_t pc) {
   t->op.kind = HD_OP_TIMEOUT;
   hd__disable(t);
   hd__step_or_cancel();
-  if (hd__interrupted()) return t->timer.deadline > rt.now ? t->timer.deadline - rt.now : 0;
+  uint64_t end = t->timer.deadline;
+  if (hd__interrupted()) {
+    hd__test_cancel();
+    return end > rt.now ? end - rt.now : 0;
+  }
   hd__event(0);
   hd__deadline_clear(t);
   t->timer.expired = false;

@@ -93,6 +93,8 @@ int hd__thread_join(pthread_t th, void **ret, uint64_t pc);
 int hd__thread_detach(pthread_t th, uint64_t pc);
 /* The tested thread with that handle, NULL if there is none. */
 struct hd_thread *hd__thread_find(pthread_t th);
+/* The same, or the last that had the name, if it is gone. */
+struct hd_thread *hd__thread_named(pthread_t th);
 _Noreturn void hd__thread_exit(void *ret);
 /* Runs the destructors of C++ thread_local objects. */
 void hd__run_tls_dtors(struct hd_thread *t);
@@ -104,6 +106,10 @@ void hd__keys_begin(void);
 
 /* The running thread is at a cancellation point that is an operation: returns if it was not cancelled before. */
 void hd__test_cancel(void);
+/* Whether that would cancel it. */
+bool hd__cancel_due(void);
+/* A handler has run in the place of its pending operation: if it was cancelled meanwhile, that comes first. */
+void hd__cancel_again(void);
 /* It is at one that is no operation otherwise. */
 void hd__cancel_point(uint64_t pc);
 /* The same in a waiting loop, which a cancellation then ends. */
