@@ -6,6 +6,8 @@
 #   make fuzz SEED=7 PROGRAMS=100000            random programs: all strategies compared with dfs;
 #        FUZZ_SECONDS=60                        random files for every reader of files; and every shape of an
 #                                               access, compiled in every way
+#   make fuzz LOAD=4                            the same while 4 processes per processor keep the machine busy
+#   make stress RUNS=3600 LOAD=4                correct programs by 4 workers on a loaded machine: no finding
 #   make real                                   programs from source packages: docs/real-programs.md
 #   make install PREFIX=/usr/local DESTDIR=     heddle, its libraries, headers, manual page, completions, packages
 #   make deb                                    a Debian package of the same, in the build folder
@@ -20,6 +22,8 @@ SANITIZE ?= 0
 SEED ?= $(shell date +%Y%m%d)
 PROGRAMS ?= 100000
 FUZZ_SECONDS ?= 60
+LOAD ?= 0
+RUNS ?= 3600
 ifdef CI
 WERROR ?= 1
 endif
@@ -32,7 +36,7 @@ export CI
 CONFIG := -DCMAKE_C_COMPILER=$(CC) -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DHEDDLE_WERROR=$(WERROR) \
           -DHEDDLE_SANITIZE=$(SANITIZE)
 
-.PHONY: all build configure demo test fuzz bench real install deb format format-check layers setup clean
+.PHONY: all build configure demo test fuzz stress bench real install deb format format-check layers setup clean
 
 all: build
 
@@ -60,7 +64,11 @@ fuzz: build
 	@python3 tests/fuzz/readers.py --build $(BUILD) --seconds $(FUZZ_SECONDS)
 	@python3 tests/fuzz/mutations.py --build $(BUILD)
 	@python3 tests/cc/test_shapes.py --build $(BUILD)
-	@python3 tests/fuzz/run.py --build $(BUILD) --progress --seed $(SEED) --programs $(PROGRAMS)
+	@python3 tests/fuzz/run.py --build $(BUILD) --progress --seed $(SEED) --programs $(PROGRAMS) \
+	  --load $(LOAD)
+
+stress: build
+	@python3 tests/fuzz/stress.py --build $(BUILD) --runs $(RUNS) --load $(or $(filter-out 0,$(LOAD)),4)
 
 bench: build
 	@python3 bench/bench.py --build $(BUILD) --markdown

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Tests of the whole tool on small programs. Ends with 'N passed, N failed'.
 
-usage: tests/run.py [--build DIR] [--keep] [--list] [--times] [FILTER...]
+usage: tests/run.py [--build DIR] [--keep] [--list] [--jobs N] [--durations N] [FILTER...]
 
 A test runs when every FILTER, a piece of its name, is in its name. Litmus programs (litmus/GROUP/*.c, *.cc) carry
 their expectations in their first lines, see lib/litmus.py. Other tests are the functions test_* of
 wrap/, cli/, determinism/, bench/ and docs/test_*.py; each gets a Scratch (lib/scratch.py). Every test
-works in a folder of its own, which --keep does not remove.
+works in a folder of its own, which --keep does not remove. --durations prints the N slowest tests, and what each group
+of tests takes: with --jobs 1 by processor time, which other work on the machine does not change, else by elapsed time.
 """
 import argparse
 import concurrent.futures
 import glob
 import importlib.util
 import os
+import re
+import resource
 import shlex
 import sys
 import time
@@ -52,10 +55,27 @@ def python_tests():
                     yield "%s[%s]" % (label, text), (lambda s, f=function, p=parameter: f(s, p))
 
 
-def run_one(job, build, keep):
+def processor_time():
+    """Of this process and of those that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def show_durations(times, count):
+    groups = {}
+    for seconds, name in times:
+        group = groups.setdefault("/".join(re.split(r"[/:]", name)[:2]), [0, 0])
+        group[0] += seconds
+        group[1] += 1
+    for name, (seconds, n) in sorted(groups.items(), key=lambda g: -g[1][0]):
+        print("%7.2f s  %s (%d tests)" % (seconds, name, n))
+    for seconds, name in sorted(times, reverse=True)[:count]:
+        print("%7.2f s  %s" % (seconds, name))
+
+
+def run_one(job, build, keep, clock):
     """(name, None or what is wrong, seconds)"""
     name, function = job
-    began = time.monotonic()
+    began = clock()
     problem = None
     with scratch.Scratch(build, keep) as s:
         try:
@@ -66,7 +86,7 @@ def run_one(job, build, keep):
             problem = traceback.format_exc()
         if problem is not None and keep:
             problem += " (kept: %s)" % s.dir
-    return name, problem, time.monotonic() - began
+    return name, problem, clock() - began
 
 
 def main():
@@ -74,7 +94,8 @@ def main():
     parser.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build"))
     parser.add_argument("--keep", action="store_true", help="keep the folders of failed tests")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
-    parser.add_argument("--times", action="store_true", help="print the slowest tests")
+    parser.add_argument("--jobs", type=int, default=2, help="tests to run at the same time")
+    parser.add_argument("--durations", type=int, metavar="N", help="print the N slowest tests")
     parser.add_argument("filter", nargs="*")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
@@ -89,8 +110,9 @@ def main():
 
     passed = failed = 0
     times = []
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(run_one, j, build, args.keep) for j in jobs]):
+    clock = processor_time if args.jobs == 1 else time.monotonic
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(run_one, j, build, args.keep, clock) for j in jobs]):
             name, problem, seconds = done.result()
             times.append((seconds, name))
             if problem is None:
@@ -100,9 +122,8 @@ def main():
             print("FAILED %s: %s; again with: tests/run.py --keep --build %s %s"
                   % (name, " | ".join(filter(None, map(str.strip, problem.splitlines()))), shlex.quote(build),
                      shlex.quote(name)), flush=True)
-    if args.times:
-        for seconds, name in sorted(times, reverse=True)[:25]:
-            print("%6.2f s  %s" % (seconds, name))
+    if args.durations is not None:
+        show_durations(times, args.durations)
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed or not passed else 0
 

@@ -19,9 +19,10 @@
 #include "model/event.h"
 #include "model/inexact.h"
 #include "model/layout.h"
+#include "model/numbers.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 15
+#define HD_ABI_VERSION 16
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -45,7 +46,7 @@
 #define HD_MAX_MODULES 128
 #define HD_MAX_RANGES 2304 /* of the address layout: modules, stacks */
 #define HD_MAX_TARGETS 32  /* labels of hd_target; others are not counted */
-#define HD_MAX_PHASES 5
+#define HD_MAX_PHASES 6
 #define HD_MAX_WORKERS 256 /* processes that share one search */
 #define HD_MAX_GROWN 64    /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096
@@ -78,10 +79,11 @@ struct hd_config {
   uint32_t bound_kind;      /* enum hd_bound: what a systematic search may use only so much of */
   uint32_t bound_iterate;   /* 0, 1, 2, ... instead of `bound` */
   uint32_t bound;
-  uint32_t bound_last;   /* of those tried one after the other; 0: no last one */
-  uint32_t timeouts_any; /* a timed wait may end at any point, not only when nothing else can run */
-  uint64_t replay_len;   /* REPLAY, REDUCE: steps in the path area to follow, then any order */
-  uint64_t visible;      /* entries of the visible log that are there from the start */
+  uint32_t bound_last;       /* of those tried one after the other; 0: no last one */
+  uint32_t timeouts_any;     /* a timed wait may end at any point, not only when nothing else can run */
+  uint64_t replay_len;       /* REPLAY, REDUCE: steps in the path area to follow, then any order */
+  uint64_t visible;          /* entries of the visible log that are there from the start */
+  struct hd_numbers numbers; /* of threads, known from the start */
   /* With detail: accesses to memory to record that are no scheduling points; when there were so many, only those to
    * memory that several threads have touched. */
   uint64_t plain;
@@ -122,6 +124,7 @@ struct hd_status {
   uint64_t path_len;         /* steps of it so far, in the path area */
   uint64_t visible_at_start; /* visible log entries known when it began */
   uint64_t visible_count;
+  struct hd_numbers numbers; /* of its threads so far, and those of config */
   uint32_t max_threads;
   uint32_t restart; /* the mode chosen: HD_RESTART_MEMORY or _FORK */
   uint32_t decided; /* it will not change any more */
@@ -217,6 +220,12 @@ static inline int hd_crew_others(const struct hd_crew_set *s, unsigned i) {
   return any != 0;
 }
 
+/* Random descents of the tree of executions: what each says its size is (explore/strategy_uniform.c). */
+struct hd_estimate {
+  uint64_t samples;
+  double sum, squares, largest;
+};
+
 struct hd_shared {
   uint64_t magic;
   uint32_t lock;             /* number + 1 of the worker that holds it, 0: free */
@@ -227,6 +236,7 @@ struct hd_shared {
   uint64_t forgive;          /* executions up to this one that did not end were stopped from outside */
   uint64_t epoch;            /* times the search has begun anew because more operations proved visible */
   uint64_t visible_count;    /* entries of the shared log of visible operations */
+  struct hd_numbers numbers; /* of threads, of a systematic search */
   struct hd_crew_set hungry; /* they have nothing to do */
   struct hd_crew_set died;   /* they were killed, what they were writing must be finished */
   uint32_t crew;             /* workers that there have been, also before the search was saved */
@@ -240,6 +250,7 @@ struct hd_shared {
   uint32_t cover_dropped;    /* that layout was another: what it had exercised is not known any more */
   uint32_t waited;           /* a thread has waited at a condition, without a time limit */
   uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
+  struct hd_estimate estimate; /* of the executions of a complete search */
   double
       at_least; /* executions that a systematic search has, those that are known to be left included; 0: unknown */
   uint32_t

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "model/numbers.h"
 #include "model/op.h"
 
 #define HD_MAX_STACK 48 /* program counters kept of one call stack */
@@ -76,6 +77,7 @@ struct hd_finding_rec {
   uint64_t point;         /* detail: number of the last scheduling point before it, from 1 */
   uint64_t fault_addr;
   uint64_t leaked_bytes, leaked_blocks;
+  struct hd_numbers numbers; /* of the threads in path */
   uint32_t nnotes;
   uint32_t notes_pad;
   struct hd_note note[HD_MAX_NOTES];

@@ -26,17 +26,24 @@ static void on_progress(void *arg, const struct hd_session_progress *p) {
     hd_live_line("looking for a smaller schedule");
     return;
   }
-  char count[16], rate[16], events[16], line[160];
+  char count[16], rate[16], events[16], line[320];
   hd_text_count(count, (double)p->executions);
   hd_text_count(rate, p->rate);
   hd_text_count(events, (double)p->events);
   int n = snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate,
                    events, p->findings, p->findings == 1 ? "" : "s", p->seconds);
   if (p->bounded) n += snprintf(line + n, sizeof line - (size_t)n, ", bound %u", p->bound);
-  if (p->at_least > (double)p->executions) {
+  char all[64];
+  if (hd_text_size(all, &p->estimate, p->at_least)) {
+    n += snprintf(line + n, sizeof line - (size_t)n, ", %s in all", all);
+  } else if (p->at_least > (double)p->executions) {
     hd_text_count(count, p->at_least);
-    snprintf(line + n, sizeof line - (size_t)n, ", at least %s in all", count);
+    n += snprintf(line + n, sizeof line - (size_t)n, ", at least %s in all", count);
   }
+  if (p->last_class > 0)
+    n += snprintf(line + n, sizeof line - (size_t)n, ", last new class at %.0f s", p->last_class);
+  if (p->last_pair > 0)
+    snprintf(line + n, sizeof line - (size_t)n, ", last new pair at %.0f s", p->last_pair);
   hd_live_line(line);
 }
 

@@ -5,7 +5,7 @@
  * gives way (yield, sleep, a loop that waits) counts nothing.
  *
  * Delays: Emmi, Qadeer, Rakamaric, "Delay-Bounded Scheduling", POPL 2011. There is one deterministic schedule: the
- * running thread goes on while it can; then comes the next one that can, in the order of their numbers, round and
+ * running thread goes on while it can; then comes the next one that can, in the order of hd_numbers_before, round and
  * round. A delay passes over the thread whose turn it is, so taking the d-th one after it counts d. A thread that
  * gives way is the last in the round.
  *
@@ -34,26 +34,27 @@ struct hd_bound_at hd__bound_at(const struct hd_search *s, const struct hd_point
   return at;
 }
 
-/* Members of the set from `from` up to, not including, `to`. */
-static unsigned members(const struct hd_set *set, unsigned from, unsigned to) {
-  unsigned n = 0;
-  for (unsigned i = from; i < to; i++) n += (unsigned)hd_set_has(set, i);
-  return n;
+/* Whether the turn of thread a comes before that of thread b, from the thread that ran last on. */
+static int sooner(const struct hd_search *s, const struct hd_bound_at *at, unsigned a, unsigned b) {
+  int past_a = hd_numbers_before(s->numbers, a, at->current) || (a == at->current && !at->stays);
+  int past_b = hd_numbers_before(s->numbers, b, at->current) || (b == at->current && !at->stays);
+  return past_a != past_b ? past_b : hd_numbers_before(s->numbers, a, b);
 }
 
-unsigned hd__bound_turn(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words) {
-  unsigned first = at->current + !at->stays;
-  for (unsigned i = first; i < words * 64; i++)
-    if (hd_set_has(enabled, i)) return i;
-  return hd_set_nth(enabled, 0);
+unsigned hd__bound_turn(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
+                        unsigned words) {
+  unsigned next = hd_set_nth(enabled, 0);
+  for (unsigned i = next + 1; i < words * 64; i++)
+    if (hd_set_has(enabled, i) && sooner(s, at, i, next)) next = i;
+  return next;
 }
 
-unsigned hd__bound_cost(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words,
-                        unsigned thread) {
+unsigned hd__bound_cost(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
+                        unsigned words, unsigned thread) {
   if (at->kind == HD_BOUND_PREEMPTIONS) return at->stays && thread != at->current;
-  unsigned first = at->current + !at->stays; /* whose turn it is, if it can go on */
-  if (thread >= first) return members(enabled, first, thread);
-  return members(enabled, first, words * 64) + members(enabled, 0, thread);
+  unsigned n = 0;
+  for (unsigned i = 0; i < words * 64; i++) n += hd_set_has(enabled, i) && sooner(s, at, i, thread);
+  return n;
 }
 
 unsigned hd__bound(const struct hd_search *s) { return hd_shared_bound(s->shared, s->config); }
@@ -71,13 +72,14 @@ static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fres
   b->used = 0;
   if (!k) return;
   const struct bound_node *up = hd__bound_node(w, k - 1);
-  b->used = up->used + hd__bound_cost(&up->at, &up->enabled, up->words, w->unit->node[k - 1].pick.thread);
+  b->used =
+      up->used + hd__bound_cost(w->s, &up->at, &up->enabled, up->words, w->unit->node[k - 1].pick.thread);
 }
 
 static int admits(struct walk *w, uint32_t k, unsigned thread, int *outcome) {
   const struct bound_node *b = hd__bound_node(w, k);
   (void)outcome;
-  if (b->used + hd__bound_cost(&b->at, &b->enabled, b->words, thread) <= hd__bound(w->s)) return 1;
+  if (b->used + hd__bound_cost(w->s, &b->at, &b->enabled, b->words, thread) <= hd__bound(w->s)) return 1;
   w->cut = hd_shared_cut(w->s->shared, w->s->config);
   return 0;
 }

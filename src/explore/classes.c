@@ -83,6 +83,8 @@ void hd__classes_load(struct hd_search *s, struct hd_reader *r) {
 
 /* ---- strategies that need no order themselves ---- */
 
+int hd__sample_choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
+
 static struct hd_order *sampled(struct hd_search *s) {
   return (struct hd_order *)(s->scratch + HD_SCRATCH_SAMPLE);
 }
@@ -91,6 +93,7 @@ void hd__sample_begin(struct hd_search *s) {
   if (!s->config->classes) return;
   if (!sampled(s)->ev) hd_order_init(sampled(s), s->scratch + HD_SCRATCH_SAMPLE + (1 << 20));
   sampled(s)->layout = s->layout;
+  sampled(s)->numbers = s->numbers;
   sampled(s)->guard = s->guard;
   hd_order_begin(sampled(s));
 }

@@ -20,6 +20,7 @@
 #include "abi/abi.h"
 #include "model/layout.h"
 #include "model/model.h"
+#include "model/numbers.h"
 #include "model/point.h"
 
 struct hd_reader;
@@ -64,10 +65,12 @@ struct hd_search {
   uint64_t classes_size;
   const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
   struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
-  uint64_t observed;                   /* what the program told of its final state (hd_rt_observe) */
-  int hit;                             /* REDUCE: the execution that ends had the finding looked for */
-  int infeasible;                      /* in the execution that ends an assumption did not hold */
-  int diverged;                        /* the execution under way is not what it was known to begin with */
+  const struct hd_numbers
+      *numbers;      /* of the threads of this execution; NULL: they mean the same everywhere */
+  uint64_t observed; /* what the program told of its final state (hd_rt_observe) */
+  int hit;           /* REDUCE: the execution that ends had the finding looked for */
+  int infeasible;    /* in the execution that ends an assumption did not hold */
+  int diverged;      /* the execution under way is not what it was known to begin with */
 };
 /* Scratch memory: what each strategy keeps, the order that a systematic search keeps and its scratch, the order of the
  * samplers. */
@@ -104,6 +107,7 @@ extern const struct hd_strategy hd_strategy_rdfs;
 extern const struct hd_strategy hd_strategy_pct;
 extern const struct hd_strategy hd_strategy_pos;
 extern const struct hd_strategy hd_strategy_sites;
+extern const struct hd_strategy hd_strategy_uniform;
 
 /* The lock of the search, and the end of what a killed predecessor of this worker had begun (share.c). */
 void hd_search_lock(struct hd_search *s);

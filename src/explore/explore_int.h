@@ -24,10 +24,11 @@ struct hd_bound_at {
 };
 struct hd_bound_at hd__bound_at(const struct hd_search *s, const struct hd_point *p);
 /* What it costs to pick `thread` there. pre: it is in `enabled`, of which the first `words` are in use. */
-unsigned hd__bound_cost(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words,
-                        unsigned thread);
+unsigned hd__bound_cost(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
+                        unsigned words, unsigned thread);
 /* The thread whose turn it is: it costs nothing. */
-unsigned hd__bound_turn(const struct hd_bound_at *at, const struct hd_set *enabled, unsigned words);
+unsigned hd__bound_turn(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
+                        unsigned words);
 /* The bound under which the search is. pre: there is one. */
 unsigned hd__bound(const struct hd_search *s);
 
@@ -94,6 +95,21 @@ void hd__count_class(struct hd_search *s, const struct hd_order *t, enum hd_how 
 /* In a saved search. */
 void hd__classes_save(struct hd_search *s, struct hd_writer *out);
 void hd__classes_load(struct hd_search *s, struct hd_reader *r);
+/* Priorities of threads in an execution (priorities.c). */
+struct hd_priorities {
+  int64_t of[HD_MAX_THREADS]; /* 0: not drawn yet */
+  unsigned nthreads;          /* entries in use */
+  int64_t yields;
+  uint64_t kinds; /* 0: each thread draws; else those that begin at one site draw together, with this */
+};
+void hd__priorities_begin(struct hd_priorities *r);
+/* The enabled thread that goes next. */
+unsigned hd__priorities_highest(struct hd_search *s, struct hd_priorities *r, const struct hd_point *p);
+/* It goes. */
+void hd__priorities_picked(struct hd_priorities *r, const struct hd_op *op, unsigned thread);
+
+/* The outcome of a choice, for samplers: any. */
+int hd__sample_choose(struct hd_search *s, unsigned n);
 /* The same for strategies that need no order: one is kept for this only. */
 void hd__sample_begin(struct hd_search *s);
 void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,

@@ -1,12 +1,12 @@
 /* save.c: a search as bytes, so that another process can continue it, with another address layout, on another machine.
  * Writing runs in the supervisor, reading in the tested process: only there the new layout is known.
  *
- * A search is: what was learned to be visible, the classes and final states that were counted, and what the strategy
+ * A search is: what was learned to be visible, the numbers of threads, the classes and final states that were counted, and what the strategy
  * keeps (units and junctions of a systematic one: walk_save.c). Counters are the supervisor's. */
 #include "explore/explore_int.h"
 #include "model/unit.h"
 
-#define MAGIC 0x31534448u /* "HDS1" */
+#define MAGIC 0x32534448u /* "HDS2" */
 #define SPIN (1ull << 62) /* of an entry of the log of visible operations: the rest is a program counter */
 
 static void put_visible(struct hd_writer *w, const uint64_t *visible, uint64_t n) {
@@ -14,6 +14,21 @@ static void put_visible(struct hd_writer *w, const uint64_t *visible, uint64_t n
   for (uint64_t i = 0; i < n; i++) {
     hd_put_number(w, (visible[i] & SPIN) != 0);
     hd_put_address(w, visible[i] & ~SPIN);
+  }
+}
+
+static void put_numbers(struct hd_writer *w, const struct hd_numbers *n) {
+  unsigned known = 1;
+  while (known < HD_NUMBERED && n->place[known]) known++;
+  hd_put_number(w, known);
+  for (unsigned i = 1; i < known; i++) hd_put_number(w, n->place[i]);
+}
+
+static void get_numbers(struct hd_reader *r, struct hd_numbers *n) {
+  unsigned known = (unsigned)hd_get_number(r, HD_NUMBERED);
+  for (unsigned i = 1; i < known && !r->bad; i++) {
+    n->place[i] = (uint16_t)hd_get_number(r, UINT16_MAX);
+    if (!hd_place_valid(n->place[i], i)) r->bad = 1;
   }
 }
 
@@ -30,6 +45,7 @@ int hd_search_save(struct hd_search *s, const struct hd_strategy *strategy, cons
                    uint64_t nvisible, struct hd_writer *w) {
   hd_put_block(w, MAGIC);
   put_visible(w, visible, nvisible);
+  put_numbers(w, &s->shared->numbers);
   hd__classes_save(s, w);
   hd_put_number(w, strategy->save != NULL);
   if (strategy->save) strategy->save(s, w);
@@ -41,6 +57,7 @@ int hd_search_load(struct hd_search *s, const struct hd_strategy *strategy, uint
                    uint64_t *nvisible, uint64_t cap, struct hd_reader *r) {
   if (!hd_get_block(r, MAGIC)) return 0;
   *nvisible = get_visible(r, visible, cap);
+  get_numbers(r, &s->shared->numbers);
   hd__classes_load(s, r);
   if (hd_get_number(r, 1)) {
     if (strategy->load)

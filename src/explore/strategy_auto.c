@@ -18,11 +18,8 @@
 static const struct {
   const struct hd_strategy *strategy;
   unsigned share;
-} part[] = {{&hd_strategy_optimal, 4},
-            {&hd_strategy_pos, 6},
-            {&hd_strategy_sites, 2},
-            {&hd_strategy_pct, 1},
-            {&hd_strategy_random, 1}};
+} part[] = {{&hd_strategy_optimal, 4}, {&hd_strategy_pos, 6},    {&hd_strategy_sites, 2},
+            {&hd_strategy_pct, 1},     {&hd_strategy_random, 1}, {&hd_strategy_uniform, 1}};
 #define NPARTS (sizeof part / sizeof *part)
 _Static_assert(NPARTS <= HD_MAX_PHASES, "status.phase has room for every part");
 

@@ -277,8 +277,8 @@ static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fres
 static int first(struct walk *w, uint32_t k, const struct hd_point *p, int *outcome) {
   const struct bound_node *b = hd__bound_node(w, k);
   (void)outcome;
-  unsigned t =
-      reduces(w) && !b->at.stays ? hd_set_nth(p->enabled, 0) : hd__bound_turn(&b->at, &b->enabled, b->words);
+  unsigned t = reduces(w) && !b->at.stays ? hd_set_nth(p->enabled, 0)
+                                          : hd__bound_turn(w->s, &b->at, &b->enabled, b->words);
   w->unit->node[k].pick.thread = (uint16_t)t;
   if (!reduces(w) || hd__tree(w->s)->whole) want_all(w, k);
   return (int)t;

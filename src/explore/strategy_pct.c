@@ -10,13 +10,12 @@
  *  - k is learned: the longest execution so far. The first one runs without change points to learn it (it finds
  *    bugs of depth 1 as any other does). An execution longer than all before has change points in its first k
  *    steps only; the guarantee is that of the k in force.
- *  - A thread that yields or sleeps gets the lowest priority of all: in a loop that waits for others it would
- *    never let them go. In programs that do neither nothing changes.
+ *  - Threads that yield, sleep or begin: see priorities.c. Creating a thread is no step. In programs that do neither
+ *    of the former nothing else changes.
  *
  * Invariants
  *  1. What an execution does depends on the seed, its number and k; k changes only in end().
- *  2. Priorities are distinct: initial ones above 2^32 (64 random bits: equal ones do not occur in practice and
- *     the lower thread wins), change point i of 1 .. d-1 gives i, yields give -1, -2, ... */
+ *  2. Priorities are distinct: change point i of 1 .. d-1 gives i, less than any initial one. */
 #include "explore/explore_int.h"
 #include "model/unit.h"
 
@@ -28,12 +27,10 @@ struct pct {
 
 /* The execution under way. */
 struct run {
-  int64_t priority[HD_MAX_THREADS]; /* 0: not drawn yet */
-  unsigned nthreads;                /* entries of it in use */
+  struct hd_priorities threads;
   unsigned nchanges;
   uint64_t change_at[MAX_DEPTH]; /* step after which change point i (from 1) takes place */
   uint64_t steps;
-  int64_t yields;
 };
 
 static struct pct *state(struct hd_search *s) { return (struct pct *)s->memory; }
@@ -42,10 +39,8 @@ static int begin(struct hd_search *s) {
   struct run *r = hd__own(s, sizeof *r);
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   hd__sample_begin(s);
-  for (unsigned i = 0; i < r->nthreads; i++) r->priority[i] = 0;
-  r->nthreads = 0;
+  hd__priorities_begin(&r->threads);
   r->steps = 0;
-  r->yields = 0;
   uint64_t k = state(s)->k;
   r->nchanges = k ? s->config->depth - 1 : 0;
   if (r->nchanges >= MAX_DEPTH) r->nchanges = MAX_DEPTH - 1;
@@ -55,23 +50,14 @@ static int begin(struct hd_search *s) {
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
   struct run *r = s->own;
-  int best = -1;
-  for (unsigned w = 0; w < p->words; w++)
-    for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
-      unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
-      if (t >= r->nthreads) r->nthreads = t + 1;
-      if (!r->priority[t]) r->priority[t] = (int64_t)((hd_rng_next(&s->rng) >> 1) | 1ull << 32);
-      if (best < 0 || r->priority[t] > r->priority[best]) best = (int)t;
-    }
+  unsigned t = hd__priorities_highest(s, &r->threads, p);
+  if (hd__begins(p->op[t])) return (int)t;
   r->steps++;
   for (unsigned i = 1; i <= r->nchanges; i++)
-    if (r->change_at[i] == r->steps) r->priority[best] = i;
-  unsigned kind = p->op[best]->kind;
-  if (hd_op_is(kind, HD_TRAIT_YIELDS)) r->priority[best] = --r->yields;
-  return best;
+    if (r->change_at[i] == r->steps) r->threads.of[t] = i;
+  hd__priorities_picked(&r->threads, p->op[t], t);
+  return (int)t;
 }
-
-static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   const struct run *r = s->own;
@@ -87,7 +73,7 @@ static void load(struct hd_search *s, struct hd_reader *r) { state(s)->k = hd_ge
 const struct hd_strategy hd_strategy_pct = {.name = "pct",
                                             .begin = begin,
                                             .pick = pick,
-                                            .choose = choose,
+                                            .choose = hd__sample_choose,
                                             .event = hd__sample_event,
                                             .end = end,
                                             .save = save,

@@ -59,8 +59,6 @@ found:
   return best;
 }
 
-static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
-
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                   unsigned nchoices) {
   struct run *r = s->own;
@@ -76,4 +74,4 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
 }
 
 const struct hd_strategy hd_strategy_pos = {
-    .name = "pos", .begin = begin, .pick = pick, .choose = choose, .event = event, .end = end};
+    .name = "pos", .begin = begin, .pick = pick, .choose = hd__sample_choose, .event = event, .end = end};

@@ -14,8 +14,6 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
   return (int)hd_set_nth(p->enabled, hd_rng_below(&s->rng, p->nenabled));
 }
 
-static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
-
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   (void)p;
   hd__sample_end(s, how);
@@ -26,6 +24,6 @@ const struct hd_strategy hd_strategy_random = {.name = "random",
                                                .skip_forced = 1,
                                                .begin = begin,
                                                .pick = pick,
-                                               .choose = choose,
+                                               .choose = hd__sample_choose,
                                                .event = hd__sample_event,
                                                .end = end};

@@ -297,9 +297,9 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
   const struct hd_reduced *h = head(s);
   struct hd_bound_at at = hd__bound_at(s, p);
   uint32_t next = wanted(s, p);
-  if (next == HD_NONE) next = hd__bound_turn(&at, p->enabled, p->words);
+  if (next == HD_NONE) next = hd__bound_turn(s, &at, p->enabled, p->words);
   if (st->nsteps) {
-    st->preemptions += hd__bound_cost(&at, p->enabled, p->words, next);
+    st->preemptions += hd__bound_cost(s, &at, p->enabled, p->words, next);
     st->switches += next != p->current;
   }
   if (h->found && st->preemptions > h->best[h->found - 1].preemptions) return HD_PICK_GIVE_UP;

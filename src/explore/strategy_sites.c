@@ -13,12 +13,11 @@
  * A hundred threads that run one function beside one that runs another are then two kinds, and stopping all of them at
  * one place of that function is one draw. Nothing is promised about the chance to find a bug.
  *
- * Threads begin at once when they are created (their first operation tells their kind; beginning is no visible effect).
- * A thread that yields or sleeps gets the lowest priority of all, as in strategy_pct.c.
+ * Threads begin at once when they are created (their first operation tells their kind); see priorities.c.
  *
  * Invariants
  *  1. What an execution does depends on the seed, its number and the list of sites; that changes only in end().
- *  2. Initial priorities are above 2^32; those of hold-up i are in [i 2^24, (i+1) 2^24), i >= 1; yields give -1, -2, ... */
+ *  2. Priorities of hold-up i are in [i 2^24, (i+1) 2^24), i >= 1: below all initial ones. */
 #include "explore/explore_int.h"
 #include "model/unit.h"
 
@@ -41,13 +40,10 @@ struct hold {
 
 /* The execution under way. */
 struct run {
-  int64_t priority[HD_MAX_THREADS]; /* 0: not drawn yet */
-  uint64_t met[HD_MAX_THREADS];     /* bit i: hold-up i has been met by this thread */
-  unsigned nthreads;                /* entries in use */
+  struct hd_priorities threads;
+  uint64_t met[HD_MAX_THREADS]; /* bit i: hold-up i has been met by this thread */
   unsigned nholds;
   struct hold hold[MAX_HOLDS + 1];
-  uint64_t kinds; /* 0: no kinds; else what their priorities are drawn with */
-  int64_t yields;
   uint64_t fresh[MAX_FRESH];
   unsigned nfresh;
 };
@@ -75,11 +71,11 @@ static int begin(struct hd_search *s) {
     m->table[i] = 0; /* the area may have been another's */
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
   hd__sample_begin(s);
-  for (unsigned i = 0; i < r->nthreads; i++) r->priority[i] = 0, r->met[i] = 0;
-  r->nthreads = r->nfresh = 0;
-  r->yields = 0;
+  for (unsigned i = 0; i < r->threads.nthreads; i++) r->met[i] = 0;
+  hd__priorities_begin(&r->threads);
+  r->nfresh = 0;
   uint64_t coins = hd_rng_next(&s->rng);
-  r->kinds = coins & 1 ? coins : 0;
+  r->threads.kinds = coins & 1 ? coins : 0;
   r->nholds = m->n ? s->config->depth - 1 : 0;
   if (r->nholds > MAX_HOLDS) r->nholds = MAX_HOLDS;
   for (unsigned i = 1; i <= r->nholds; i++) {
@@ -88,29 +84,6 @@ static int begin(struct hd_search *s) {
     r->hold[i] = (struct hold){m->site[hd_rng_below(&s->rng, m->n)], coins & 1 ? nth : 0};
   }
   return 1;
-}
-
-/* A r->priority for a thread that comes into play, by its first operation. */
-static int64_t draw(struct hd_search *s, uint64_t site) {
-  const struct run *r = s->own;
-  uint64_t low = hd_rng_next(&s->rng);
-  uint64_t high = r->kinds ? hd_mix64(r->kinds ^ site) : low >> 32;
-  return (int64_t)((high & 0x7fffffff) << 32 | 1ull << 62 | (low & 0xffffffff));
-}
-
-/* The enabled thread with the highest r->priority; one that has yet to begin comes before all. */
-static unsigned highest(struct hd_search *s, const struct hd_point *p) {
-  struct run *r = s->own;
-  int best = -1;
-  for (unsigned w = 0; w < p->words; w++)
-    for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
-      unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
-      if (p->op[t]->kind == HD_OP_START) return t;
-      if (t >= r->nthreads) r->nthreads = t + 1;
-      if (!r->priority[t]) r->priority[t] = draw(s, p->op[t]->pc);
-      if (best < 0 || r->priority[t] > r->priority[best]) best = (int)t;
-    }
-  return (unsigned)best;
 }
 
 /* Whether the thread is held up before the operation it is about to execute. */
@@ -125,7 +98,7 @@ static int held_up(struct hd_search *s, unsigned t, uint64_t site) {
       if (--h->visits) continue;
       h->site = 0;
     }
-    r->priority[t] = (int64_t)i << 24 | (int64_t)hd_rng_below(&s->rng, 1u << 24);
+    r->threads.of[t] = (int64_t)i << 24 | (int64_t)hd_rng_below(&s->rng, 1u << 24);
     return 1;
   }
   return 0;
@@ -133,17 +106,15 @@ static int held_up(struct hd_search *s, unsigned t, uint64_t site) {
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
   struct run *r = s->own;
-  unsigned t = highest(s, p);
-  while (p->op[t]->kind != HD_OP_START && p->nenabled > 1 && held_up(s, t, p->op[t]->pc)) t = highest(s, p);
-  unsigned kind = p->op[t]->kind;
-  if (hd_op_is(kind, HD_TRAIT_YIELDS)) r->priority[t] = --r->yields;
+  unsigned t = hd__priorities_highest(s, &r->threads, p);
+  while (!hd__begins(p->op[t]) && p->nenabled > 1 && held_up(s, t, p->op[t]->pc))
+    t = hd__priorities_highest(s, &r->threads, p);
+  hd__priorities_picked(&r->threads, p->op[t], t);
   uint64_t site = p->op[t]->pc;
-  if (kind != HD_OP_START && site && r->nfresh < MAX_FRESH && !state(s)->table[find(state(s), site)])
+  if (!hd__begins(p->op[t]) && site && r->nfresh < MAX_FRESH && !state(s)->table[find(state(s), site)])
     r->fresh[r->nfresh++] = site;
   return (int)t;
 }
-
-static int choose(struct hd_search *s, unsigned n) { return (int)hd_rng_below(&s->rng, n); }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   const struct run *r = s->own;
@@ -165,7 +136,7 @@ static void load(struct hd_search *s, struct hd_reader *r) {
 const struct hd_strategy hd_strategy_sites = {.name = "sites",
                                               .begin = begin,
                                               .pick = pick,
-                                              .choose = choose,
+                                              .choose = hd__sample_choose,
                                               .event = hd__sample_event,
                                               .end = end,
                                               .save = save,

@@ -137,7 +137,7 @@ union hd_list hd__visited_keep(struct walk *w, const uint64_t *from, uint32_t n)
  * the thread that may continue for nothing, if there is one. */
 static uint64_t key_of(struct walk *w, uint32_t k) {
   const struct bound_node *b = hd__bound_node(w, k);
-  unsigned turn = hd__bound_turn(&b->at, &b->enabled, b->words);
+  unsigned turn = hd__bound_turn(w->s, &b->at, &b->enabled, b->words);
   unsigned runs = b->at.kind == HD_BOUND_DELAYS || b->at.stays ? turn + 1 : 0;
   return hd_mix64(w->prefix + hd_mix64(runs));
 }

@@ -238,6 +238,7 @@ struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
   if (w->order.ev) return w;
   hd_order_init(&w->order, s->scratch + HD_SCRATCH_WALK);
   w->order.layout = s->layout;
+  w->order.numbers = s->numbers;
   w->order.guard = s->guard;
   w->scratch = (uint32_t *)(s->scratch + HD_SCRATCH_WALK + HD_ORDER_MEMORY);
   return w;

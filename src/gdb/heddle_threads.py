@@ -137,7 +137,7 @@ class Thread:
     def name(self):
         if self.index == 0:
             return "T0"
-        parent, nth = self.field("parent", 2), self.field("nth", 2)
+        parent, nth = self.field("parent", 2), self.field("nth", 4)
         return "T%d" % nth if parent == 0 else "%s.%d" % (Thread(self.table, parent).name, nth)
 
     @property
@@ -198,7 +198,9 @@ class Thread:
 
 def threads():
     table = Table()
-    return [Thread(table, i) for i in range(number(table.nthreads, 4))]
+    every = [Thread(table, i) for i in range(number(table.nthreads, 4))]
+    # A number that no thread has in this execution looks like a thread that has ended without an operation.
+    return [t for t in every if t.op != "none" or STATES[t.state] != "done"]
 
 
 def thread_by_name(word):

@@ -16,8 +16,10 @@
  *     comes last decides nothing. The runtime notices when more take part, and says so in the operation.
  *  6. The ends of threads do not depend on each other, unless the first thread ends like any other: then the last of
  *     all ends the process, and runs its exit handlers, if there are any.
- *  7. Initialising an object conflicts with every use of it, like destroying it.
- *  8. What is done to another thread wherever that is, and the end of the process, depend on everything. A signal depends
+ *  7. Creations of threads do not depend on each other, unless there are so many threads that numbers are reused: then the
+ *     order decides the number of the new one (numbers.h).
+ *  8. Initialising an object conflicts with every use of it, like destroying it.
+ *  9. What is done to another thread wherever that is, and the end of the process, depend on everything. A signal depends
  *     only on what its thread does, on other signals to it and on changes of the handler (hd_op.cancel.narrow), as long as
  *     no handler comes in the place of a wait: then it depends on what others do whether the thread waits. That holds for all
  *     signals of a program or for none: if it were so for some, it would depend on third operations whether two are
@@ -32,8 +34,8 @@
 #define QUEUEING (E(QUEUE) | E(UNQUEUE))
 #define NOTIFYING (E(NOTIFY) | E(NOTIFY_ALL) | E(NOTIFY_SOME))
 #define USING (LOCKING | SHARING | LOOKING | QUEUEING | NOTIFYING | E(POST) | E(TAKE) | E(ARRIVE))
-#define LIFE (E(INIT) | E(DESTROY))    /* invariant 7 */
-#define ALWAYS (E(INTERRUPT) | E(END)) /* invariant 8 */
+#define LIFE (E(INIT) | E(DESTROY))    /* invariant 8 */
+#define ALWAYS (E(INTERRUPT) | E(END)) /* invariant 9 */
 #define ROW(effect, others) [HD_EFF_##effect] = (others) | ALWAYS
 
 const uint64_t hd_conflicts[HD_EFF_COUNT] = {
@@ -81,10 +83,9 @@ enum { SAME_ADDRESS, OVERLAP = 1, FACETS = 2, ANYWHERE = 4, CARRIED = 8 };
 static const uint8_t rule[HD_EFF_COUNT] = {
     [HD_EFF_READ] = OVERLAP,       [HD_EFF_WRITE] = OVERLAP,       [HD_EFF_UPDATE] = OVERLAP,
     [HD_EFF_FREE] = OVERLAP,       [HD_EFF_EXAMINE] = FACETS,      [HD_EFF_TRANSFER] = FACETS,
-    [HD_EFF_SPAWN] = ANYWHERE, /* the order decides the numbers of the new threads */
     [HD_EFF_INTERRUPT] = CARRIED,  [HD_EFF_END] = ANYWHERE,        [HD_EFF_NOTIFY] = CARRIED,
     [HD_EFF_NOTIFY_ALL] = CARRIED, [HD_EFF_NOTIFY_SOME] = CARRIED, [HD_EFF_ARRIVE] = CARRIED,
-    [HD_EFF_FINISH] = CARRIED,
+    [HD_EFF_FINISH] = CARRIED,     [HD_EFF_SPAWN] = CARRIED,
 };
 
 int hd_io_dependent(const struct hd_op *a, const struct hd_op *b) {
@@ -101,6 +102,7 @@ int hd_carried_conflict(const struct hd_op *a, enum hd_effect ea, const struct h
   if (!(both & ~NOTIFYING)) return wakes(a) || wakes(b);
   if (!(both & ~E(ARRIVE))) return a->barrier.ordered || b->barrier.ordered;
   if (!(both & ~E(FINISH))) return hd_ends_conflict(a, b);
+  if (!(both & ~E(SPAWN))) return a->spawn.ordered && b->spawn.ordered;
   return 1;
 }
 
@@ -111,6 +113,7 @@ int hd_conflict_alike(const struct hd_op *a, unsigned af, const struct hd_op *b,
     case HD_EFF_NOTIFY_ALL: return !wakes(a) == !wakes(b);
     case HD_EFF_ARRIVE: return a->barrier.ordered == b->barrier.ordered;
     case HD_EFF_FINISH: return a->exit.decides == b->exit.decides;
+    case HD_EFF_SPAWN: return a->spawn.ordered == b->spawn.ordered;
     default: return 1;
   }
 }
@@ -134,7 +137,7 @@ static int awaits(const struct hd_op *await, const struct hd_op *other, uint64_t
   return 0;
 }
 
-/* An interruption, and any other operation (invariant 8). */
+/* An interruption, and any other operation (invariant 9). */
 static int interrupts(const struct hd_op *a, const struct hd_op *b, unsigned effect) {
   if (!a->cancel.narrow || b->thread == a->object || effect == HD_EFF_END) return 1;
   if (effect == HD_EFF_INTERRUPT)
@@ -153,7 +156,7 @@ static int conflict(const struct hd_op *a, unsigned ka, uint64_t at_a, unsigned 
   if (eb == HD_EFF_AWAIT) return awaits(b, a, at_a, ea);
   if (r & OVERLAP) return hd_ops_overlap(a, b);
   if (r & FACETS) return hd_io_dependent(a, b);
-  if (ea == HD_EFF_FINISH && eb == HD_EFF_FINISH)
+  if (ea == eb && (ea == HD_EFF_FINISH || ea == HD_EFF_SPAWN))
     return hd_carried_conflict(a, ea, b, eb); /* of two threads */
   if (at_a != at_b) return 0;
   if (family(ka) != family(kb)) return 0;

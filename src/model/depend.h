@@ -28,7 +28,7 @@ static inline int hd_ops_overlap(const struct hd_op *a, const struct hd_op *b) {
 /* Whether two operations on descriptors conflict. */
 int hd_io_dependent(const struct hd_op *a, const struct hd_op *b);
 /* Whether two effects that conflict do so, given what their operations carry: notifications that nobody hears do not,
- * nor arrivals at a barrier whose order does not matter, nor most ends of threads. pre: same object. */
+ * nor arrivals at a barrier whose order does not matter, nor most ends and creations of threads. pre: same object. */
 int hd_carried_conflict(const struct hd_op *a, enum hd_effect ea, const struct hd_op *b, enum hd_effect eb);
 
 /* The same for the ends of two threads. */

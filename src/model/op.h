@@ -205,6 +205,9 @@ struct hd_op {
       uint32_t decides; /* whoever of these is last runs the exit handlers */
     } exit;
     struct {
+      uint32_t ordered; /* the number of the new thread depends on the order of creations (numbers.h) */
+    } spawn;
+    struct {
       uint64_t value; /* before it */
     } sem;
     struct {

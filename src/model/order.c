@@ -333,6 +333,7 @@ int hd__on_enabled(struct hd_work *w) {
 }
 
 static void on_create(struct hd_work *w) {
+  if (!w->op->spawn.ordered) return;
   struct hd_tobj *o = hd__tobj(w->t, 0);
   hd__meet(w, o->acquire);
   if (w->f != HD_NONE) o->acquire = w->f;
@@ -652,6 +653,7 @@ void hd_order_end(struct hd_order *t, const struct hd_point *p) {
                        (t->ev[t->n - 1].flags & HD_EV_STOP));
   for (uint32_t i = 0; i < t->nthreads; i++) {
     const struct hd_op *op = p->op[i];
+    if (i && t->last[i] == HD_NONE && t->cause[i] == HD_NONE) continue; /* it was not created */
     if (t->last[i] != HD_NONE && hd_op_effect(t->ev[t->last[i]].op.kind, 0) == HD_EFF_FINISH &&
         t->cause[i] == HD_NONE)
       continue;
@@ -700,12 +702,17 @@ uint32_t hd_order_enabler(struct hd_order *t, const struct hd_op *op) {
 }
 
 uint64_t hd_order_event_class(const struct hd_order *t, const struct hd_ev *e) {
-  uint64_t h = hd_mix64(e->op.thread * 1000003ull + e->index);
-  uint64_t object = t->layout ? hd_layout_stable(t->layout, e->op.object) : e->op.object;
+  uint64_t h = hd_mix64(hd_numbers_name(t->numbers, e->op.thread) * 1000003ull + e->index);
+  uint64_t object = hd_op_object(e->op.kind) == HD_OBJ_THREAD
+                        ? hd_numbers_name(t->numbers, (unsigned)e->op.object)
+                    : t->layout ? hd_layout_stable(t->layout, e->op.object)
+                                : e->op.object;
+  uint64_t before = 0;
   h = hd_mix64(h ^ (object + ((uint64_t)e->op.kind << 56) + ((uint64_t)e->flags << 48)));
   h = hd_mix64(h ^ (e->op.size + ((uint64_t)e->choice << 40)));
   for (uint32_t k = 0; k < t->nthreads; k++)
-    if (e->clock[k]) h = hd_mix64(h * 31 + ((uint64_t)k << 32) + e->clock[k]);
+    if (e->clock[k]) before += hd_mix64(hd_numbers_name(t->numbers, k) * 0x9e3779b97f4a7c15ull + e->clock[k]);
+  h = hd_mix64(h * 31 + before);
   uint32_t late = e->clock[HD_LATE(t)];
   return late ? hd_mix64(h * 31 + ((uint64_t)HD_MAX_THREADS << 32) + late) : h;
 }

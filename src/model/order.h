@@ -10,6 +10,7 @@
 #include "model/event.h"
 #include "model/layout.h"
 #include "model/model.h"
+#include "model/numbers.h"
 #include "model/point.h"
 
 #define HD_NONE 0xffffffffu
@@ -76,8 +77,9 @@ struct hd_order {
   uint64_t waits[HD_MAX_THREADS];             /* condition it is queued at */
   const uint32_t *gate[HD_MAX_THREADS];       /* what had happened when the barrier it is at was passed */
   const struct hd_guard *const
-      *guard;               /* [thread]: of its pending operation, NULL: none; NULL: of no thread */
-  struct hd_layout *layout; /* in which addresses are; NULL: they mean the same everywhere */
+      *guard;                       /* [thread]: of its pending operation, NULL: none; NULL: of no thread */
+  struct hd_layout *layout;         /* in which addresses are; NULL: they mean the same everywhere */
+  const struct hd_numbers *numbers; /* of the threads; NULL: they mean the same everywhere */
   struct hd_arena arena;
   struct hd_tobj *table;
   uint32_t table_cap, table_used;

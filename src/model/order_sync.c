@@ -409,10 +409,14 @@ uint32_t hd__sync_enabler(struct hd_order *t, const struct hd_op *op) {
 static void on_thread(struct hd_work *w, enum hd_effect effect) {
   uint64_t at = (w->op->object + 1) * 4;
   if (effect == HD_EFF_FINISH) {
-    struct hd_tobj *all = hd__tobj(w->t, (HD_MAX_THREADS + 1ull) * 4);
-    for (const struct hd_link *l = all->list; l; l = l->next)
-      if (hd_ends_conflict(&w->t->ev[l->ev].op, w->op)) hd__meet(w, l->ev);
-    hd__remember_last(w, all);
+    /* Those that decide something conflict with all others, which are many and conflict with nothing else. */
+    int decides = w->op->exit.decides != 0;
+    struct hd_tobj *deciding = hd__tobj(w->t, (HD_MAX_THREADS + 1ull) * 4);
+    for (const struct hd_link *l = deciding->list; l; l = l->next) hd__meet(w, l->ev);
+    if (decides) hd__remember_last(w, deciding);
+    struct hd_tobj *others = hd__tobj(w->t, (HD_MAX_THREADS + 4ull) * 4);
+    for (const struct hd_link *l = others->list; decides && l; l = l->next) hd__meet(w, l->ev);
+    if (!decides) hd__remember(w, others);
     struct hd_tobj *o = hd__tobj(w->t, at);
     meet_list(w, o, BIT(HD_EFF_FIND_RUNNING));
     if (w->f != HD_NONE) o->release = w->f;

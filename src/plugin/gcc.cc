@@ -11,6 +11,8 @@
  *     known, others are reported to the runtime as opaque.
  *  5. Memory operands of inline assembly: a hook for each. Assembly that may access memory which its operands do not
  *     name is reported to the runtime as opaque, and so is the call of a naked function.
+ *  6. pthread_barrier_wait whose result nobody uses: becomes __heddle_barrier_wait, since which thread gets the serial
+ *     value need not be explored then.
  * Memory that "tsan" treats as private to the thread (a local variable whose address does not escape) is not
  * instrumented.
  *
@@ -217,6 +219,19 @@ static void make_unknown(gcall *call) {
   update_stmt(call);
 }
 
+/* ---- 6: results that nobody uses ---- */
+
+static void show_unused(gcall *call) {
+  tree fn = gimple_call_fndecl(call);
+  if (!fn || gimple_call_lhs(call) || !TREE_PUBLIC(fn) || !DECL_EXTERNAL(fn)) return;
+  if (strcmp(IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(fn)), "pthread_barrier_wait") != 0) return;
+  tree same = declare("__heddle_barrier_wait", TREE_TYPE(fn));
+  SET_DECL_ASSEMBLER_NAME(same, get_identifier("__heddle_barrier_wait"));
+  TREE_NOTHROW(same) = TREE_NOTHROW(fn);
+  gimple_call_set_fndecl(call, same);
+  update_stmt(call);
+}
+
 /* ---- 4: intrinsics of the processor ---- */
 
 static tree hook_type(unsigned n) {
@@ -410,6 +425,7 @@ static unsigned show_accesses(function *fun) {
       if (!call || (gimple_call_internal_p(call) && !gimple_call_internal_p(call, IFN_VA_ARG))) continue;
       if (!gimple_call_internal_p(call)) {
         make_unknown(call);
+        show_unused(call);
         show_intrinsic(&gsi, call);
         show_naked(&gsi, call);
         separate_arguments(&gsi, call);

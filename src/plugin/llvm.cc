@@ -11,6 +11,7 @@
  *     nobuiltin, so that the function of the runtime is called.
  *  6. Memory operands of inline assembly: a hook for each. Assembly that may access memory which its operands do not
  *     name is reported to the runtime as opaque, and so is the call of a naked function.
+ * And pthread_barrier_wait whose result nobody uses becomes __heddle_barrier_wait.
  *
  * A function with the attribute no_sanitize("thread") is instrumented too, since what it does affects other threads. Its
  * author wants no reports about it: its hooks are silent, enclosed in calls of __heddle_silence. ThreadSanitizer
@@ -364,6 +365,15 @@ void copies_capture_nothing(Function &f) {
   }
 }
 
+/* Which thread gets the serial value of a barrier need not be explored where nobody uses the result. */
+void show_unused(CallBase &call) {
+  const Function *callee = call.getCalledFunction();
+  if (!callee || !callee->isDeclaration() || callee->getName() != "pthread_barrier_wait" || !call.use_empty())
+    return;
+  call.setCalledFunction(
+      call.getModule()->getOrInsertFunction("__heddle_barrier_wait", call.getFunctionType()));
+}
+
 void show_call(Hooks &hooks, CallBase &call) {
   if (auto *assembly = dyn_cast<InlineAsm>(call.getCalledOperand())) return show_asm(hooks, call, assembly);
   if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call)) {
@@ -376,6 +386,7 @@ void show_call(Hooks &hooks, CallBase &call) {
     hooks.call(b, "__heddle_asm_opaque", {});
   }
   if (is_library_function(call)) call.addFnAttr(Attribute::NoBuiltin);
+  show_unused(call);
   for (unsigned i = 0; i < call.arg_size(); i++) {
     if (!call.isByValArgument(i)) continue;
     Value *p = call.getArgOperand(i);

@@ -175,6 +175,14 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "inexact", hd_json_reasons(s));
   set(o, "bound", bound(s));
   set(o, "at_least", s->at_least > 0 ? json_real(s->at_least) : json_null());
+  if (s->estimate.samples)
+    set(o, "estimate",
+        json_pack("{s:f,s:f,s:I}", "executions", s->estimate.executions, "error", s->estimate.error,
+                  "samples", (json_int_t)s->estimate.samples));
+  else
+    set(o, "estimate", json_null());
+  set(o, "last_new_class", s->last_class > 0 ? json_real(s->last_class) : json_null());
+  set(o, "last_new_pair", s->last_pair > 0 ? json_real(s->last_pair) : json_null());
   set(o, "stopped", hd_json_text(stop_name[s->stop]));
   set(o, "executions", json_integer((json_int_t)s->executions));
   set(o, "blocked", json_integer((json_int_t)s->blocked));

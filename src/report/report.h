@@ -178,6 +178,13 @@ struct hd_reason {
   int line;              /* 0 if unknown */
 };
 
+/* An estimate of the executions of a complete search. */
+struct hd_size {
+  double executions;
+  double error; /* of it, relative: three standard deviations */
+  uint64_t samples;
+};
+
 struct hd_summary {
   char *const *command;
   const char *strategy;
@@ -216,8 +223,11 @@ struct hd_summary {
   const char *error; /* why the runtime gave up, or NULL */
   struct hd_finding **findings;
   size_t nfindings;
-  uint64_t before;  /* findings reported before the search was resumed */
-  double at_least;  /* executions that a complete search has, or more; 0: unknown */
+  uint64_t before;         /* findings reported before the search was resumed */
+  double at_least;         /* executions that a complete search has, or more; 0: unknown */
+  struct hd_size estimate; /* of their number */
+  double last_class,
+      last_pair;    /* seconds until there was a new class, or pair of conflicting lines; 0: unknown */
   json_t *coverage; /* hd_json_coverage, or NULL if not requested; borrowed */
 };
 
@@ -259,6 +269,8 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
 void hd_text_brief(struct hd_str *out, const struct hd_finding *f, const char *target);
 void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour);
 
+/* "about 12.3k" or "of the order of 10^24"; false when it says nothing, or less than that there are at least so many. */
+bool hd_text_size(char out[64], const struct hd_size *size, double at_least);
 /* "12.3k", "4.5M": a rate or count in at most 6 characters. */
 void hd_text_count(char out[16], double n);
 

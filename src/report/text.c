@@ -4,6 +4,7 @@
  * be read. */
 #include "report/report_int.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -456,6 +457,40 @@ static void add_phases(struct hd_str *out, const struct hd_summary *s) {
   if (used) hd_str_addc(out, '\n');
 }
 
+#define ROUGH 0.5   /* an estimate with a larger error is an order of magnitude ... */
+#define NOTHING 9.0 /* ... or none */
+
+bool hd_text_size(char out[64], const struct hd_size *size, double at_least) {
+  char n[16];
+  if (!size->samples || size->error > NOTHING || size->executions * (1 + size->error) < at_least)
+    return false;
+  hd_text_count(n, size->executions);
+  if (size->error <= ROUGH)
+    snprintf(out, 64, "about %s", n);
+  else
+    snprintf(out, 64, "of the order of 10^%.0f", log10(size->executions));
+  return true;
+}
+
+/* What is known of a search that did not finish: its size, and when it last did something new. */
+static void add_rest(struct hd_str *out, const struct hd_summary *s) {
+  char all[64];
+  if (hd_text_size(all, &s->estimate, s->at_least)) {
+    hd_str_addf(out, "  a complete search has %s executions (", all);
+    if (s->estimate.error <= ROUGH) hd_str_addf(out, "within %.0f%%, ", ceil(s->estimate.error * 100));
+    hd_str_addf(out, "estimated from %llu samples)\n", (unsigned long long)s->estimate.samples);
+  } else if (s->at_least > (double)s->executions) {
+    hd_text_count(all, s->at_least);
+    hd_str_addf(out, "  a complete search has at least %s executions, and may have many times more\n", all);
+  }
+  if (s->stop == HD_STOP_FOUND) return;
+  if (s->last_class > 0) hd_str_addf(out, "  last new class after %.1f s", s->last_class);
+  if (s->last_pair > 0)
+    hd_str_addf(out, "%s new pair of conflicting lines after %.1f s", s->last_class > 0 ? ", last" : "  last",
+                s->last_pair);
+  if (s->last_class > 0 || s->last_pair > 0) hd_str_addc(out, '\n');
+}
+
 void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour) {
   char rate[16], events[16];
   hd_text_count(rate, s->seconds > 0 ? (double)s->executions / s->seconds : 0);
@@ -474,11 +509,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->before)
     hd_str_addf(out, "  %llu finding%s reported before the search was resumed\n",
                 (unsigned long long)s->before, s->before == 1 ? " was" : "s were");
-  if (s->at_least > (double)s->executions && !s->complete && s->stop != HD_STOP_FINISHED) {
-    char all[16];
-    hd_text_count(all, s->at_least);
-    hd_str_addf(out, "  a complete search has at least %s executions, and may have many times more\n", all);
-  }
+  if (!s->complete && s->stop != HD_STOP_FINISHED) add_rest(out, s);
   if (s->infeasible)
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; no execution was left to check");

@@ -152,6 +152,8 @@ static void *copy(const void *p, size_t n, size_t item) {
 static void copy_paths(struct hd_capture *out, const struct hd_control *c, const hd_step *step) {
   out->nsteps = out->rec->path_len;
   out->step = copy(step, out->nsteps, sizeof *step);
+  for (unsigned i = 1; i < HD_NUMBERED; i++)
+    if (hd_place_valid(out->rec->numbers.place[i], i)) out->numbers.place[i] = out->rec->numbers.place[i];
   out->nvisible = out->rec->visible_count;
   out->visible = copy(hd_control_area(c, HD_SHM_VISIBLE), out->nvisible, sizeof(uint64_t));
 }
@@ -189,6 +191,7 @@ void hd_capture_death(struct hd_capture *out, const struct hd_control *c, enum h
   r->seed = c->config.seed;
   if (sane) {
     r->path_len = st->path_len;
+    r->numbers = st->numbers;
     r->visible_count = clamp(st->visible_at_start, st->visible_count);
   } else {
     snprintf(r->text, sizeof r->text, "the program overwrote the shared memory of Heddle's runtime");

@@ -46,6 +46,7 @@ struct hd_capture {
   size_t nsteps;
   uint64_t *visible; /* owned */
   size_t nvisible;
+  struct hd_numbers numbers;
 };
 void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size_t index);
 /* The supervisor's own finding: the process died during an execution. Its schedule is empty if the shared memory is

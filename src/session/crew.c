@@ -214,6 +214,7 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
     if (rc == HD_OK && go_on) rc = hd__save_tick(s, err);
     hd__session_progress(s);
     hd__session_sample(s, false);
+    hd__session_news(s, false);
     if (hd_now() - from > 1) hd_processes_excuse(s->process, s->nworkers, hd_now() - from);
   }
   return rc;

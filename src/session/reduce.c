@@ -34,6 +34,7 @@ static void take_steps(struct hd_schedule *to, const struct hd_schedule *from) {
   s.nsteps = from->nsteps;
   s.visible = copy(from->visible, from->nvisible, sizeof *s.visible);
   s.nvisible = from->nvisible;
+  s.numbers = from->numbers;
   hd_schedule_fini(to);
   *to = s;
 }
@@ -151,7 +152,8 @@ static int search_below(struct reducer *r, struct hd_schedule *s, double deadlin
       take_steps(s, &(struct hd_schedule){.step = found_one.step,
                                           .nsteps = found_one.nsteps,
                                           .visible = found_one.visible,
-                                          .nvisible = found_one.nvisible});
+                                          .nvisible = found_one.nvisible,
+                                          .numbers = found_one.numbers});
       hd_capture_fini(&found_one);
       *found = true;
     }

@@ -27,6 +27,31 @@ enum hd_class_count hd__session_classes(const struct hd_session *s, const struct
   return HD_CLASSES_EXECUTIONS;
 }
 
+/* Pairs of conflicting lines that were exercised. Those of several workers are counted apart: a new one counts when it is
+ * new to the worker. */
+static uint64_t pairs(const struct hd_session *s) {
+  const struct hd_control *c = &s->worker[0].control;
+  uint64_t n = 0;
+  for (unsigned i = 0; i < c->shared->crew && i < HD_MAX_WORKERS; i++)
+    n += ((const struct hd_cover *)(void *)((char *)c->shared + HD_SEARCH_COVER + i * HD_COVER_SIZE))->npairs;
+  return n;
+}
+
+#define NEWS_INTERVAL 0.05
+
+void hd__session_news(struct hd_session *s, bool last) {
+  double now = hd_now(), at = now - s->started + s->carried_seconds;
+  if (!last && now - s->news.looked_at < NEWS_INTERVAL) return;
+  s->news.looked_at = now;
+  struct hd_status st = hd__session_total(s);
+  uint64_t classes, n = pairs(s);
+  hd__session_classes(s, &st, &classes);
+  if (classes != s->news.classes) s->news.class = at;
+  if (n != s->news.pairs) s->news.pair = at;
+  s->news.classes = classes;
+  s->news.pairs = n;
+}
+
 static void add(struct hd_session *s, double now) {
   struct hd_samples *a = &s->samples;
   struct hd_status st = hd__session_total(s);

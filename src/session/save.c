@@ -45,7 +45,7 @@ struct head {
   uint64_t deaths, suppressed, reported;
   /* Of struct hd_shared. */
   uint64_t next_execution, not_begun, epoch, bound_cut, layout;
-  uint32_t over, bound, bounds_done, partial, crew, cover_dropped;
+  uint32_t over, bound, bounds_done, partial, crew, cover_dropped, waited, pad;
   double at_least;
   uint64_t phase_findings[HD_MAX_PHASES];
 };
@@ -195,7 +195,8 @@ static void fill_head(const struct hd_session *s, struct head *h) {
                      .bounds_done = sh->bounds_done,
                      .partial = sh->partial,
                      .crew = sh->crew,
-                     .cover_dropped = sh->cover_dropped};
+                     .cover_dropped = sh->cover_dropped,
+                     .waited = sh->waited};
   h->at_least = sh->at_least;
   if (!sh->inbox_full) {
     h->config.ngrown = c->good.ngrown < HD_MAX_GROWN ? (uint32_t)c->good.ngrown : HD_MAX_GROWN;
@@ -405,6 +406,7 @@ static void carry(struct hd_session *s, const struct head *h) {
   sh->partial = h->partial;
   sh->crew = h->crew;
   sh->cover_dropped = h->cover_dropped;
+  sh->waited = h->waited;
   sh->inbox_layout = h->layout;
   sh->at_least = h->at_least;
   s->carried = h->total;

@@ -39,6 +39,20 @@ static void add_visible(struct hd_str *out, const struct hd_schedule *s) {
   }
 }
 
+/* The places of the threads, if they differ from those of a program whose first thread creates all others. */
+static void add_numbers(struct hd_str *out, const struct hd_numbers *n) {
+  unsigned last = HD_NUMBERED - 1;
+  if (hd_numbers_plain(n)) return;
+  while (!n->place[last]) last--;
+  hd_str_add(out, "threads");
+  for (unsigned i = 1; i <= last; i++)
+    if (n->place[i])
+      hd_str_addf(out, " %u.%u", hd_place_parent(n->place[i]), hd_place_nth(n->place[i]));
+    else
+      hd_str_add(out, " -");
+  hd_str_addc(out, '\n');
+}
+
 /* Whether the units at `at` are those of the decision at `first`, which takes n. */
 static bool same_units(const struct hd_schedule *s, size_t first, size_t at, unsigned n) {
   return at + n <= s->nsteps && memcmp(s->step + first, s->step + at, n * sizeof *s->step) == 0;
@@ -88,6 +102,7 @@ void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s) {
   hd_str_addf(out, "\nkind %s\nkey %016llx\npartial %d\n", hd_kind_name[s->kind], (unsigned long long)s->key,
               s->partial);
   add_visible(out, s);
+  add_numbers(out, &s->numbers);
   add_steps(out, s);
 }
 
@@ -217,6 +232,32 @@ static int read_visible(struct hd_schedule *s, struct reader *r) {
   return rc;
 }
 
+static bool read_place(char *word, unsigned number, uint16_t *place) {
+  char *dot = strchr(word, '.');
+  uint64_t parent, nth;
+  if (strcmp(word, "-") == 0) return true;
+  if (!dot) return false;
+  *dot = '\0';
+  if (!hd_parse_u64(word, 10, HD_NUMBERED - 1, &parent) || !hd_parse_u64(dot + 1, 10, 255, &nth))
+    return false;
+  *place = hd_place((unsigned)parent, (unsigned)nth);
+  return hd_place_valid(*place, number);
+}
+
+/* The line is there only when it has something to say. */
+static int read_numbers(struct hd_schedule *s, struct reader *r) {
+  if (!r->next || strncmp(r->next, "threads ", 8) != 0) return HD_OK;
+  char *line = field(r, "threads");
+  unsigned n = 0;
+  if (!line) return HD_EUSAGE;
+  for (char *word; (word = strsep(&line, " "));)
+    if (++n == HD_NUMBERED || !read_place(word, n, &s->numbers.place[n]))
+      return refuse(r, "places of threads such as 0.1 or -");
+  if (!s->numbers.place[n] || hd_numbers_plain(&s->numbers))
+    return refuse(r, "\"steps\", since these places say nothing");
+  return HD_OK;
+}
+
 /* One word of the steps: a decision, or one and how often it is repeated: T*N. */
 static bool read_step(char *word, size_t room, struct hd_decision *d, size_t *times) {
   char *star = strchr(word, '*');
@@ -267,6 +308,7 @@ int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char 
   if (rc == HD_OK) rc = head_line(&r, SCHEDULE_HEAD);
   if (rc == HD_OK) rc = read_header(s, &r);
   if (rc == HD_OK) rc = read_visible(s, &r);
+  if (rc == HD_OK) rc = read_numbers(s, &r);
   if (rc == HD_OK) rc = read_steps(s, &r);
   if (rc == HD_OK) rc = last_line(&r);
   if (rc != HD_OK) hd_schedule_fini(s);
@@ -303,6 +345,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .exit_status = (uint32_t)s->exit_status,
       .replay_len = s->nsteps,
       .visible = s->nvisible,
+      .numbers = s->numbers,
       .callers = s->callers,
       .plain = PLAIN_MAX,
   };

@@ -5,6 +5,7 @@
  * handled as soon as it is seen, while the search continues, so that it survives a loss of power. */
 #include "session/session_int.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,22 @@ bool hd__session_complete(const struct hd_session *s) {
          !hd_inexact_sum(st.inexact, HD_CLASS_ANY) && hd_strategy_systematic(s->config.search.strategy);
 }
 
+#define FEWEST 100 /* samples */
+#define SIGMAS 3
+
+/* The number of executions of a complete search, as random descents of its tree say. Their weights may be distributed very
+ * unevenly: as long as one sample makes up half of their sum, they say nothing. */
+static struct hd_size estimate(const struct hd_session *s) {
+  struct hd_estimate e = s->worker[0].control.shared->estimate;
+  double n = (double)e.samples, mean = e.sum / n;
+  if (s->config.search.bound_kind || e.samples < FEWEST || !(mean > 0) || !isfinite(e.squares))
+    return (struct hd_size){0};
+  double variance = e.squares / n - mean * mean;
+  double error = SIGMAS * sqrt(variance > 0 ? variance / (n - 1) : 0) / mean;
+  if (e.largest > e.sum / 2) return (struct hd_size){0};
+  return (struct hd_size){mean, error > 0.01 ? error : 0.01, e.samples};
+}
+
 void hd__session_progress(struct hd_session *s) {
   double now = hd_now();
   if (!s->events.progress || now - s->shown_at < PROGRESS_INTERVAL) return;
@@ -89,6 +106,9 @@ void hd__session_progress(struct hd_session *s) {
       .bounded = s->config.search.bound_iterate,
       .bound = s->worker[0].control.shared->bound,
       .at_least = s->worker[0].control.shared->at_least,
+      .estimate = estimate(s),
+      .last_class = s->news.class,
+      .last_pair = s->news.pair,
   };
   if (p.seconds > 0) p.rate = (double)(p.executions - s->carried.executions) / p.seconds;
   s->events.progress(s->events.arg, &p);
@@ -116,6 +136,7 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
       .nsteps = c->nsteps,
       .visible = c->visible,
       .nvisible = c->nvisible,
+      .numbers = c->numbers,
   };
   memcpy(out->strategy, config->strategy, sizeof out->strategy);
 }
@@ -385,6 +406,10 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
   sum->nfindings = s->finding.n;
   sum->before = s->reported_before;
   sum->at_least = s->worker[0].control.shared->at_least;
+  sum->estimate = estimate(s);
+  hd__session_news(s, true);
+  sum->last_class = s->news.class;
+  sum->last_pair = s->news.pair;
   sum->class_count = hd__session_classes(s, st, &sum->classes_known);
   sum->coverage = hd__session_coverage(s);
   for (int i = 0; i < HD_MAX_PHASES && st->phase[i].strategy[0]; i++) {

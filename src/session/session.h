@@ -83,6 +83,8 @@ struct hd_session_progress {
   bool bounded;    /* bounds are tried in increasing order: ... */
   uint32_t bound;  /* ... this is the current one */
   double at_least; /* as in struct hd_summary */
+  struct hd_size estimate;
+  double last_class, last_pair;
   bool minimising; /* it is searching for a smaller schedule */
 };
 

@@ -58,7 +58,11 @@ struct hd_session {
   double started, deadline;
   double explained; /* seconds spent on smaller schedules */
   double shown_at;  /* when progress was last reported */
-  double saved_at;  /* when the search was last saved */
+  struct {
+    double looked_at, class, pair; /* when there was last a new one; 0: never */
+    uint64_t classes, pairs;
+  } news;
+  double saved_at; /* when the search was last saved */
   struct hd_samples samples;
   int failed;             /* HD_E*: a finding could not be confirmed or stored ... */
   struct hd_err failure;  /* ... and why */
@@ -85,6 +89,8 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop);
 
 /* ---- samples.c ---- */
 
+/* Notes when the search last ran a new class, or a new pair of conflicting lines. */
+void hd__session_news(struct hd_session *s, bool last);
 /* Records the progress of the search, if it is time or for the last time. */
 void hd__session_sample(struct hd_session *s, bool last);
 /* How many happens-before classes there were, if they are counted or known without counting. */

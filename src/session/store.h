@@ -21,7 +21,8 @@ struct hd_schedule {
   size_t nsteps;
   uint64_t *visible; /* owned */
   size_t nvisible;
-  bool callers; /* not stored: record the callers of each place, for a story */
+  struct hd_numbers numbers; /* of the threads */
+  bool callers;              /* not stored: record the callers of each place, for a story */
 };
 
 void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s);

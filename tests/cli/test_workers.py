@@ -261,6 +261,50 @@ def test_another_address_layout(s, strategy):
         s.same(last[key], whole[key], key)
 
 
+# A wait that is woken spuriously, which is tried when everything else is covered.
+WAITS = """
+#include <pthread.h>
+#include <stdatomic.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int ready;
+static atomic_int x, woken;
+static void *waiter(void *a) {
+  pthread_mutex_lock(&m);
+  if (!ready) pthread_cond_wait(&c, &m);
+  woken = 1;
+  pthread_mutex_unlock(&m);
+  return a; }
+static void *other(void *a) {
+  for (int i = 0; i < N; i++) x++;
+  pthread_mutex_lock(&m);
+  ready = 1;
+  pthread_cond_signal(&c);
+  pthread_mutex_unlock(&m);
+  x += woken;
+  return a; }
+int main(void) {
+  pthread_t t[2];
+  pthread_create(&t[0], 0, waiter, 0); pthread_create(&t[1], 0, other, 0);
+  x++;
+  pthread_join(t[0], 0); pthread_join(t[1], 0); return 0; }
+"""
+
+
+@each("1", "2")
+def test_resume_before_spurious_wakeups(s, jobs):
+    """That a thread has waited is not forgotten: spurious wake-ups are still to come."""
+    prog = program(s, WAITS, 2)
+    whole = s.search("check", prog, "--strategy", "optimal", "--classes", want=0)
+    plain = s.search("check", prog, "--strategy", "optimal", "--classes", "--no-spurious", want=0)
+    s.check(whole["executions"] > plain["executions"], "no spurious wake-ups")
+    for part in range(1, whole["executions"]):
+        s.run([s.heddle, "check", "--strategy", "optimal", "--classes", "--max-executions", str(part), "--save", "s.hds",
+               "--quiet", "--", prog], want=5)
+        r = s.search("check", prog, "--resume", "s.hds", "--jobs", jobs, "--max-executions", "10000", want=0)
+        s.same((r["executions"], r["class_sum"]), (whole["executions"], whole["class_sum"]), "after %d executions" % part)
+
+
 def test_resume_by_fewer(s):
     prog = program(s, LOCKS, 7)
     s.run([s.heddle, "check", "--strategy", "optimal", "-j4", "--max-executions", "2000", "--save", "s.hds", "--", prog],

@@ -40,6 +40,10 @@ FEATURES = {
     "filelock": 2,  # flock, with conversions, on two descriptions of one file
     "number": 2,  # a number of a descriptor that is closed, replaced and used
     "stream": 3,  # calls and sections on one stream
+    "init": 3,  # objects that are initialised, or again, while others use them
+    "state": 3,  # of the process: environment, working directory, file mode mask, handlers
+    "libc": 3,  # memory that libc reads and writes on behalf of the program
+    "hidden": 2,  # variables inside libc: of random numbers
     "timed": 2,
     "sleep": 1,  # of about the same length: they end in any order
     "past": 3,  # time-outs that are over when the call begins
@@ -71,7 +75,8 @@ FEATURES = {
 }
 
 # A program without any of these has nothing to schedule.
-BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd", "file", "filelock", "stream", "writers"}
+BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd", "file", "filelock", "stream", "writers", "init", "state",
+        "libc", "hidden"}
 
 SIZES = (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint32_t", 4), ("uint64_t", 8))
 
@@ -241,11 +246,12 @@ class Generator:
                 body.insert(at, Node("if (made[%d]) pthread_detach(thread[%d]);" % (k, k)))
             elif not (self.has("unjoined") and self.flip(0.4)):
                 at = self.r.randint(at, len(body)) if self.flip(0.3) else len(body)
-                call = "pthread_join(thread[%d], &result)" % k
+                into = "joined" if self.has("libc") and self.flip(0.4) else "result"
+                call = "pthread_join(thread[%d], &%s)" % (k, into)
                 if self.has("tryjoin") and self.flip():
-                    call = self.r.choice(("pthread_tryjoin_np(thread[%d], &result)" % k,
-                                          "pthread_timedjoin_np(thread[%d], &result, in(1))" % k))
-                body.insert(at, Node("if (made[%d] && !%s) SEE((uintptr_t)result);" % (k, call)))
+                    call = self.r.choice(("pthread_tryjoin_np(thread[%d], &%s)" % (k, into),
+                                          "pthread_timedjoin_np(thread[%d], &%s, in(1))" % (k, into)))
+                body.insert(at, Node("if (made[%d] && !%s) SEE((uintptr_t)%s);" % (k, call, into)))
             at = min(at + 1, len(body))
         for k in held:  # created, and mostly joined, while the lock is held for reading
             inside = [Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, k)),
@@ -477,7 +483,8 @@ class Generator:
         return [Node("sem_wait(&semaphore[%d]);" % i)]
 
     def do_barrier(self, depth):
-        return [Node("SEE(pthread_barrier_wait(&barrier) != 0);")]
+        used = self.flip(0.6)
+        return [Node("SEE(pthread_barrier_wait(&barrier) != 0);" if used else "pthread_barrier_wait(&barrier);")]
 
     def do_spinlock(self, depth):
         if 4 in self.held:
@@ -542,6 +549,76 @@ class Generator:
             "SEE(ftell(text));",
             "SEE(fflush(text));",
             "SEE(ftrylockfile(text));\nif (r == 0) funlockfile(text);")))]
+
+    def do_init(self, depth):
+        # Nothing is unlocked: it may have been initialised since it was locked, which has no meaning.
+        what = self.r.randrange(7)
+        if what == 0:
+            return [Node(self.r.choice((
+                "SEE(sem_init(&fresh.semaphore, 0, %d));" % self.r.randrange(3),
+                "SEE(sem_trywait(&fresh.semaphore) == 0);",
+                "SEE(sem_post(&fresh.semaphore));",
+                "{\n  int value;\n  sem_getvalue(&fresh.semaphore, &value);\n  SEE(value);\n}")))]
+        if what == 1:
+            return [Node(self.r.choice((
+                "SEE(pthread_mutex_init(&fresh.mutex, 0));",
+                "SEE(pthread_mutex_trylock(&fresh.mutex));")))]
+        if what == 2:
+            return [Node(self.r.choice((
+                "SEE(pthread_rwlock_init(&fresh.rwlock, 0));",
+                "SEE(pthread_rwlock_tryrdlock(&fresh.rwlock));",
+                "SEE(pthread_rwlock_trywrlock(&fresh.rwlock));")))]
+        if what == 3:
+            return [Node(self.r.choice((
+                "SEE(pthread_barrier_init(&fresh.barrier, 0, 1));",
+                "SEE(pthread_barrier_wait(&fresh.barrier) != 0);")))]
+        if what == 4:
+            return [Node(self.r.choice((
+                "SEE(pthread_cond_init(&fresh.cond, 0));",
+                "SEE(pthread_cond_signal(&fresh.cond));",
+                "SEE(pthread_cond_broadcast(&fresh.cond));")))]
+        return [Node(self.r.choice((
+            "SEE(make_key());",
+            "SEE(pthread_setspecific(__atomic_load_n(&fresh.key, ACQUIRE), &fresh));",
+            "SEE(pthread_getspecific(__atomic_load_n(&fresh.key, ACQUIRE)) != 0);",
+            "SEE(pthread_key_delete(__atomic_load_n(&fresh.key, ACQUIRE)));")))]
+
+    def do_state(self, depth):
+        return [Node(self.r.choice((
+            "SEE(setenv(\"HD_FUZZ\", \"%s\", %d));" % (self.r.choice("ab"), self.flip(0.7)),
+            "SEE(unsetenv(\"HD_FUZZ\"));",
+            "SEE(first_of(getenv(\"HD_FUZZ\")));",
+            "SEE(chdir(\"%s\"));" % self.r.choice(("/", "/tmp")),
+            "SEE(cwd_length());",
+            "SEE(umask(%s));" % self.r.choice(("022", "077")),
+            "SEE(signal(SIGHUP, %s) == SIG_IGN);" % self.r.choice(("SIG_IGN", "SIG_DFL")),
+            "SEE(ignores(SIGHUP));")))]
+
+    def do_libc(self, depth):
+        # Strings of one length: how much of a string a call reads must not depend on an unordered write to it.
+        return [Node(self.r.choice((
+            "SEE(snprintf(line, sizeof line, \"%%d\", %d));" % self.r.choice((1, 2)),
+            "memcpy(line, \"%s\", 2);" % self.r.choice(("x", "y")),
+            "SEE(first_of(strcpy(line, \"%s\")));" % self.r.choice(("z", "7")),
+            "SEE(line[0]);",
+            "SEE(strlen(line));",
+            "SEE(sscanf(\"%d\", \"%%d\", &number));" % self.r.choice((4, 5)),
+            "SEE(strtol(digits + %d, &rest, 10));" % self.r.randrange(3),
+            "SEE(rest - digits);",
+            "sem_getvalue(&semaphore[0], &number);",
+            "SEE(number);",
+            "clock_gettime(CLOCK_MONOTONIC, &stamp);",
+            "SEE(stamp.tv_nsec < 0);",
+            "SEE((uintptr_t)joined);")))]
+
+    def do_hidden(self, depth):
+        return [Node(self.r.choice((
+            "srand(%d);" % self.r.randint(1, 2),
+            "SEE(rand() & 3);",
+            "SEE(rand() & 3);",
+            "srand48(%d);" % self.r.randint(1, 2),
+            "SEE(lrand48() & 3);",
+            "SEE(lrand48() & 3);")))]
 
     def do_timed(self, depth):
         m = self.r.randrange(2)

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -52,6 +53,43 @@ int locked[2];   /* two more descriptions of that file */
 FILE *text;
 char *text_at;
 size_t text_size;
+
+/* ---- initialisation, process state, libc ---- */
+
+struct {
+  sem_t semaphore;
+  pthread_mutex_t mutex;
+  pthread_cond_t cond;
+  pthread_rwlock_t rwlock;
+  pthread_barrier_t barrier;
+  pthread_key_t key, first_key;
+} fresh;
+
+char line[8] = "0", digits[] = "12x";
+char *rest = digits;
+int number = 3;
+struct timespec stamp = {0, -1};
+void *joined;
+
+static inline unsigned make_key(void) {
+  pthread_key_t key;
+  if (pthread_key_create(&key, NULL)) return 1000;
+  __atomic_store_n(&fresh.key, key, __ATOMIC_RELEASE);
+  return key - fresh.first_key;
+}
+
+static inline unsigned first_of(const char *s) { return s ? 1u + (unsigned char)*s : 0; }
+
+static inline size_t cwd_length(void) {
+  char path[PATH_MAX];
+  return getcwd(path, sizeof path) ? strlen(path) : 0;
+}
+
+static inline int ignores(int sig) {
+  struct sigaction now;
+  sigaction(sig, NULL, &now);
+  return now.sa_handler == SIG_IGN;
+}
 
 /* ---- cancellation and signals ---- */
 
@@ -112,6 +150,11 @@ static inline void prepare(void) {
   sem_init(&semaphore[1], 0, 0);
   pthread_barrier_init(&barrier, NULL, 2);
   pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE);
+  sem_init(&fresh.semaphore, 0, 1);
+  pthread_barrier_init(&fresh.barrier, NULL, 1);
+  if (pthread_key_create(&fresh.first_key, NULL) || pthread_key_delete(fresh.first_key)) abort();
+  fresh.key = fresh.first_key;
+  if (chdir("/")) abort();
   if (pipe(channel) || (counter = eventfd(0, 0)) < 0) abort();
   file = memfd_create("file", 0);
   spare = dup(file);

@@ -2,12 +2,13 @@
 """Random small threaded C programs: every complete strategy against plain depth-first search. Ends with 'N passed,
 N failed'.
 
-usage: tests/fuzz/run.py [--programs N] [--seed S] [--first I] [--features LIST] [--keep DIR] [--build DIR]
+usage: tests/fuzz/run.py [--programs N] [--seed S] [--first I] [--features LIST] [--load N] [--keep DIR] [--build DIR]
 
 A difference is shrunk and written to DIR (default: fuzz-failures in the build folder) as a C file that says how to
 reproduce it. The programs in found/ showed a difference once and are run first. --features takes names from generate.py:
 `lock,cond` means only these, `-heap` all but that one. The compiler and its level depend on the number of the
-program, so `--first I --programs 1` runs one again.
+program, so `--first I --programs 1` runs one again. --load N keeps the machine busy meanwhile, with N processes for each
+processor: no verdict may depend on how fast a process runs.
 """
 import argparse
 import concurrent.futures
@@ -23,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import compare  # noqa: E402
 import generate  # noqa: E402
+import load  # noqa: E402
 import shrink  # noqa: E402
 
 BATCH = 50
@@ -185,6 +187,7 @@ def parser():
     p.add_argument("--one", action="store_true", help="stop at the first difference")
     p.add_argument("--progress", action="store_true")
     p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--load", type=float, default=0, help="busy processes beside it, for each processor")
     return p
 
 
@@ -201,7 +204,8 @@ def prepare(args):
 
 def main():
     args = prepare(parser().parse_args())
-    tally = run(args)
+    with load.Load(args.load):
+        tally = run(args)
     print(tally.broken or tally.text())
     failed = tally.outcome[compare.WRONG] + (tally.broken is not None)
     passed = tally.outcome[compare.OK] + tally.outcome[compare.LARGE]

@@ -121,20 +121,29 @@ static void numbers_within_a_bound(void **unused) {
 static void costs_of_a_switch(void **unused) {
   (void)unused;
   struct hd_set enabled = {{1u << 0 | 1u << 2 | 1u << 3 | 1u << 5}};
+  struct hd_search s = {0};
   struct hd_bound_at at = {HD_BOUND_DELAYS, 2, 1};
   static const uint8_t threads[] = {2, 3, 5, 0}, after[] = {3, 5, 0, 2};
-  for (unsigned i = 0; i < 4; i++) assert_int_equal(hd__bound_cost(&at, &enabled, 1, threads[i]), i);
-  assert_int_equal(hd__bound_turn(&at, &enabled, 1), 2);
+  for (unsigned i = 0; i < 4; i++) assert_int_equal(hd__bound_cost(&s, &at, &enabled, 1, threads[i]), i);
+  assert_int_equal(hd__bound_turn(&s, &at, &enabled, 1), 2);
   at.stays = 0; /* it gives way: the last in the round */
-  for (unsigned i = 0; i < 4; i++) assert_int_equal(hd__bound_cost(&at, &enabled, 1, after[i]), i);
-  assert_int_equal(hd__bound_turn(&at, &enabled, 1), 3);
+  for (unsigned i = 0; i < 4; i++) assert_int_equal(hd__bound_cost(&s, &at, &enabled, 1, after[i]), i);
+  assert_int_equal(hd__bound_turn(&s, &at, &enabled, 1), 3);
   at.current = 5; /* round */
-  assert_int_equal(hd__bound_turn(&at, &enabled, 1), 0);
+  assert_int_equal(hd__bound_turn(&s, &at, &enabled, 1), 0);
+  /* 2 and 5 are children of 1, which is the first thread's second; 3 is its first: 0, 3, 2, 5. */
+  const struct hd_numbers numbers = {{[1] = 2, [2] = 1 << 8 | 1, [3] = 1, [5] = 1 << 8 | 2}};
+  static const uint8_t in_tree[] = {2, 5, 0, 3};
+  s.numbers = &numbers;
+  at.current = 3;
+  for (unsigned i = 0; i < 4; i++) assert_int_equal(hd__bound_cost(&s, &at, &enabled, 1, in_tree[i]), i);
+  s.numbers = NULL;
+  at.current = 5;
   at.kind = HD_BOUND_PREEMPTIONS;
-  for (unsigned i = 0; i < 4; i++) assert_int_equal(hd__bound_cost(&at, &enabled, 1, threads[i]), 0);
+  for (unsigned i = 0; i < 4; i++) assert_int_equal(hd__bound_cost(&s, &at, &enabled, 1, threads[i]), 0);
   at.stays = 1;
   for (unsigned i = 0; i < 4; i++)
-    assert_int_equal(hd__bound_cost(&at, &enabled, 1, threads[i]), threads[i] != 5);
+    assert_int_equal(hd__bound_cost(&s, &at, &enabled, 1, threads[i]), threads[i] != 5);
 
   static const uint8_t free_ones[] = {HD_OP_YIELD, HD_OP_SLEEP, HD_OP_SPINWAIT},
                        others[] = {HD_OP_WRITE, HD_OP_LOCK};

@@ -9,6 +9,7 @@
 #include "model/depend.h"
 #include "model/holders.h"
 #include "model/memory.h"
+#include "model/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +130,7 @@ static void some_dependences(void **state) {
       {HD_OP_CTIMEOUT, 0, HD_OP_FWAKE, 0, 1, 1},
       {HD_OP_BARRIER, 0, HD_OP_BARRIER, 0, 1, 0},
       {HD_OP_BARRIER, 0, HD_OP_BDESTROY, 0, 1, 1},
-      {HD_OP_CREATE, 0, HD_OP_CREATE, 0, 0, 1},
+      {HD_OP_CREATE, 0, HD_OP_CREATE, 0, 0, 0},
       {HD_OP_EXIT, 0, HD_OP_TRYJOIN, 0, 1, 1},
       {HD_OP_EXIT, 0, HD_OP_JOIN, 0, 1, 0},
       {HD_OP_SPINWAIT, 0, HD_OP_ASTORE, 0, 1, 1},
@@ -238,6 +239,36 @@ static void holders(void **state) {
 
 /* ---- what a read may see ---- */
 
+/* Places get the same numbers in whatever order they are met again; two tables agree on order and names. */
+static void numbers_stand_for_places(void **state) {
+  (void)state;
+  struct hd_numbers a = {{0}}, b = {{0}};
+  const uint16_t first = hd_place(0, 1), second = hd_place(0, 2);
+  assert_int_equal(hd_numbers_get(&a, first), 1);
+  assert_int_equal(hd_numbers_get(&a, second), 2);
+  assert_true(hd_numbers_plain(&a));
+  assert_int_equal(hd_numbers_get(&a, hd_place(1, 1)), 3);
+  assert_int_equal(hd_numbers_get(&a, hd_place(2, 1)), 4);
+  assert_int_equal(hd_numbers_get(&a, hd_place(1, 1)), 3);
+  assert_false(hd_numbers_plain(&a));
+  assert_int_equal(hd_numbers_get(&b, second), 1);
+  assert_int_equal(hd_numbers_get(&b, hd_place(1, 1)), 2);
+  assert_int_equal(hd_numbers_get(&b, first), 3);
+  assert_int_equal(hd_numbers_get(&b, hd_place(3, 1)), 4);
+  static const unsigned in_b[] = {0, 3, 1, 4, 2}, sorted[] = {0, 1, 3, 2, 4};
+  for (unsigned i = 0; i < 5; i++) {
+    assert_true(hd_numbers_name(&a, i) == hd_numbers_name(&b, in_b[i]));
+    for (unsigned k = 0; k < 5; k++) {
+      assert_int_equal(hd_numbers_before(&a, sorted[i], sorted[k]), i < k);
+      assert_int_equal(hd_numbers_before(&b, in_b[sorted[i]], in_b[sorted[k]]), i < k);
+    }
+  }
+  for (unsigned i = 5; i < HD_NUMBERED; i++) assert_int_equal(hd_numbers_get(&a, hd_place(4, i)), i);
+  assert_int_equal(hd_numbers_get(&a, hd_place(3, 1)), 0); /* full */
+  assert_int_equal(hd_place(HD_NUMBERED, 1), 0);
+  assert_int_equal(hd_place(1, 256), 0);
+}
+
 static void *resize(void *arg, void *old, size_t size) {
   ++*(int *)arg;
   if (size) return realloc(old, size);
@@ -285,15 +316,11 @@ static void reads_see_the_latest_write(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tables_are_consistent),
-      cmocka_unit_test(matrix_is_symmetric),
-      cmocka_unit_test(payloads_are_compared),
-      cmocka_unit_test(payloads_are_stripped),
-      cmocka_unit_test(some_dependences),
-      cmocka_unit_test(payloads_decide),
-      cmocka_unit_test(keys_are_sound),
-      cmocka_unit_test(holders),
-      cmocka_unit_test(reads_see_the_latest_write),
+      cmocka_unit_test(tables_are_consistent),    cmocka_unit_test(matrix_is_symmetric),
+      cmocka_unit_test(payloads_are_compared),    cmocka_unit_test(payloads_are_stripped),
+      cmocka_unit_test(some_dependences),         cmocka_unit_test(payloads_decide),
+      cmocka_unit_test(keys_are_sound),           cmocka_unit_test(holders),
+      cmocka_unit_test(numbers_stand_for_places), cmocka_unit_test(reads_see_the_latest_write),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

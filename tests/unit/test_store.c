@@ -42,6 +42,35 @@ static char *schedule_text(const struct hd_schedule *s) {
   return b.s;
 }
 
+static void places_of_threads(void **state) {
+  (void)state;
+  struct hd_schedule a = example(), b;
+  struct hd_err err = {0};
+  a.numbers.place[1] = hd_place(0, 1);
+  a.numbers.place[2] = hd_place(0, 2);
+  char *text = schedule_text(&a);
+  assert_null(strstr(text, "\nthreads "));
+  free(text);
+  a.numbers.place[4] = hd_place(2, 3);
+  text = schedule_text(&a);
+  char *line = strstr(text, "\nthreads 0.1 0.2 - 2.3\n");
+  assert_non_null(line);
+  char *copy = hd_strdup(text);
+  assert_int_equal(hd_schedule_parse(&b, copy, strlen(copy), "schedule", &err), HD_OK);
+  assert_memory_equal(&a.numbers, &b.numbers, sizeof a.numbers);
+  hd_schedule_fini(&b);
+  free(copy);
+  static const char *const bad[] = {"0.1 0.2 - 2.x", "0.1 0.2 - 5.1", "0.1 0.2 - 2  ", "0.1 0.2 - 2.0",
+                                    "0.1 0.2 - 0.4"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    copy = hd_strdup(text);
+    memcpy(copy + (line - text) + strlen("\nthreads "), bad[i], strlen(bad[i]));
+    assert_int_equal(hd_schedule_parse(&b, copy, strlen(copy), "schedule", &err), HD_EUSAGE);
+    free(copy);
+  }
+  free(text);
+}
+
 static void schedule_round_trip(void **state) {
   (void)state;
   struct hd_schedule a = example(), b;
@@ -356,6 +385,7 @@ static void folder_round_trip(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(places_of_threads),
       cmocka_unit_test(schedule_round_trip),
       cmocka_unit_test(long_schedules_wrap_and_come_back),
       cmocka_unit_test(empty_schedules_are_fine),

@@ -38,6 +38,7 @@ HEAD = """
 #include <poll.h>
 #include <pwd.h>
 #include <regex.h>
+#include <search.h>
 #include <stdarg.h>
 #include <wchar.h>
 #include <linux/futex.h>
@@ -84,6 +85,7 @@ static int va(int what, char *d, const char *f, ...) {
 }
 static FILE *text(void) { return fmemopen("hello world", 11, "r"); }
 static FILE *nowhere(void) { return fopen("/dev/null", "w"); }
+static void visit(const void *node, VISIT which, int depth) { (void)node; (void)which; (void)depth; }
 static int order(const void *a, const void *b) { return *(const char *)a - *(const char *)b; }
 static int order_r(const void *a, const void *b, void *arg) { return *(const char *)a - *(const char *)b + !arg; }
 static int start(void *arg) { return arg != 0; }
@@ -157,7 +159,8 @@ WRITES = {
     "memcpy": "memcpy(buf, other, n)", "memmove": "memmove(buf, other, n)", "mempcpy": "keep = mempcpy(buf, other, n)",
     "memset": "memset(buf, 1, n)", "strcpy": "strcpy(buf, other)", "stpcpy": "keep = stpcpy(buf, other)",
     "strncpy": "strncpy(buf, other, n)", "strcat": "buf[0] = 0; strcat(buf, other)",
-    "strncat": "buf[0] = 0; strncat(buf, other, n)", "bzero": "bzero(buf, n)", "bcopy": "bcopy(other, buf, n)",
+    "strncat": "buf[0] = 0; strncat(buf, other, n)", "bzero": "bzero(buf, n)", "explicit_bzero": "explicit_bzero(buf, n)",
+    "pthread_getattr_np": "pthread_getattr_np(pthread_self(), (pthread_attr_t *)buf)", "bcopy": "bcopy(other, buf, n)",
     "memccpy": "keep = memccpy(buf, other, 'z', n)", "stpncpy": "keep = stpncpy(buf, other, n)",
     "strxfrm": "result = strxfrm(buf, other, n)", "strtok_r": "strtok_r(other, \"o\", (char **)buf)",
     "strsep": "char *s = buf; strsep(&s, \"l\"); strsep(&s, \"l\")",
@@ -271,13 +274,24 @@ HIDDEN = {
     "ecvt": "int a, b; ecvt(1.5, 3, &a, &b)", "fcvt": "int a, b; fcvt(1.5, 3, &a, &b)",
     "getopt": "char *a[] = {\"x\", \"-a\", 0}; getopt(2, a, \"a\")",
     "getopt_long": "char *a[] = {\"x\", \"-a\", 0}; getopt_long(2, a, \"a\", 0, 0)", "localeconv": "localeconv()",
+    "tsearch": "static void *root; tsearch(\"a\", &root, order)", "tdelete": "static void *root; tdelete(\"a\", &root, order)",
+    "hcreate": "hcreate(10)", "hdestroy": "hdestroy()", "hsearch": "ENTRY e = {\"a\", 0}; hsearch(e, ENTER)",
+    "hsearch_r": "ENTRY e = {\"a\", 0}, *r; hsearch_r(e, ENTER, &r, &entries)",
+    "lsearch": "static char a[8]; static size_t k; lsearch(\"x\", a, &k, 1, order)",
+    "insque": "static struct { void *n, *p; } a, b; insque(&a, &b)",
+    "remque": "static struct q { struct q *n, *p; } a, b = {&a, &a}; remque(&b)",
+    "tfind": "static void *root; tfind(\"a\", &root, order); tsearch(\"b\", &root, order)",
+    "twalk": "static void *root; tsearch(\"b\", &root, order); twalk(root, visit)",
 }
 
 
 @each(*sorted(HIDDEN))
 def test_hidden(s, name):
     # A function of its own each, so that what is static there is shared.
-    extra = "static DIR *folder; __attribute__((constructor)) static void open_it(void) { folder = opendir(\"/\"); }\n"
+    extra = """static DIR *folder;
+static struct hsearch_data entries;
+__attribute__((constructor)) static void prepare(void) { folder = opendir("/"); hcreate(10); hcreate_r(10, &entries); }
+"""
     extra += "static void call(void) { %s; }\n" % HIDDEN[name]
     r, found = kinds(s, program("call()", "call()", extra=extra))
     s.is_bug(r, ["data-race"])
@@ -392,6 +406,7 @@ EVENTS = {
     "setenv": ("setenv(\"a\", \"b\", 1)", "change"), "unsetenv": ("unsetenv(\"a\")", "change"),
     "putenv": ("putenv(\"a=b\")", "change"), "clearenv": ("clearenv()", "change"),
     "getenv": ("unsetenv(\"a\"); getenv(\"a\")", "look-up"), "secure_getenv": ("unsetenv(\"a\"); secure_getenv(\"a\")", "look-up"),
+    "tzset": ("tzset()", "change"),
     "pthread_setname_np": ("pthread_setname_np(pthread_self(), \"x\")", "change"),
     "rand": ("rand()", "change"), "srand": ("srand(1)", "change"), "random": ("random()", "change"),
     "srandom": ("srandom(1)", "change"), "initstate": ("static char s[64]; initstate(1, s, 64)", "change"),

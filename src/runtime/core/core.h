@@ -67,7 +67,9 @@ struct hd_rt {
   struct hd_thread *thread; /* [HD_MAX_THREADS] */
   const struct hd_op *op[HD_MAX_THREADS];
   const struct hd_guard *guard[HD_MAX_THREADS]; /* of the pending operations, NULL: none (spin.c) */
-  unsigned nthreads;                            /* created in this execution */
+  unsigned
+      nthreads; /* the highest number of a thread in this execution, plus 1; not all below it need exist */
+  unsigned nnumbers; /* of those that do */
   unsigned nalive;
   unsigned nstopped; /* of those in state HD_T_STOPPED */
   unsigned
@@ -76,6 +78,7 @@ struct hd_rt {
   bool event_due; /* a thread was picked, and hd__event has not been called for its operation yet */
   struct hd_set enabled;
   unsigned nenabled;
+  struct hd_set gone;          /* threads that ended, and were joined or are detached */
   struct hd_thread *section;   /* the thread in an atomic section: no other runs */
   struct hd_vc section_vc;     /* published by the sections so far */
   unsigned nspinning;          /* threads whose pending operation is a SPINWAIT */
@@ -96,7 +99,7 @@ struct hd_rt {
   uint64_t main_tp;
   int end_reason;      /* enum hd_run_end */
   enum hd_inexact cut; /* HD_RUN_CUT: the reason to count */
-  size_t grow_stack;
+  uint64_t grow_stack; /* HD_RUN_GROW: the pool of identities that is too small (ident.h) */
   int exit_status;
   bool in_exit;  /* exit handlers are running */
   bool preload;  /* the program was not built with heddle cc: what its memory accesses order is not known */
@@ -146,9 +149,10 @@ void hd__time_out(struct hd_thread *t);
 /* The same for one whose deadline came together with that of another thread, which has just ended its wait (wrap/time.c). */
 void hd__time_due(struct hd_thread *t);
 
-struct hd_thread *hd__thread_new(struct hd_thread *parent);
-/* The number that a thread created now would get. */
-unsigned hd__thread_number(const struct hd_thread *parent);
+/* The n-th thread that the parent has created; `numbered`: the number stands for that. */
+struct hd_thread *hd__thread_new(struct hd_thread *parent, unsigned number, unsigned nth, bool numbered);
+/* Another thread can get the number. */
+void hd__thread_forget(struct hd_thread *t);
 /* The running thread has finished. */
 _Noreturn void hd__thread_gone(void);
 /* Stops the running thread; the others continue to the end of the execution. Such an execution reports no deadlock,
@@ -158,6 +162,17 @@ _Noreturn void hd__thread_stop(void);
 _Noreturn void hd__cut(enum hd_inexact why);
 /* Ends the execution. */
 _Noreturn void hd__end(int reason);
+
+/* ---- number.c: thread numbers ---- */
+
+void hd__numbers_init(void);
+void hd__numbers_begin(void); /* of an execution */
+/* The number of the n-th thread that the parent creates; 0: it depends on the other threads. */
+unsigned hd__thread_number(const struct hd_thread *parent, unsigned nth);
+/* In that case: the number that it gets now; HD_MAX_THREADS: none is left. */
+unsigned hd__thread_number_now(const struct hd_thread *parent);
+/* Their order, the same in every search. */
+bool hd__thread_before(const struct hd_thread *a, const struct hd_thread *b);
 
 /* ---- happens-before: a segment is the part of a thread between two of its releases ---- */
 

@@ -29,6 +29,7 @@ static struct {
   void (*body)(void *); /* of hd_check, in place of main; else NULL */
   void *arg;
 } program;
+static size_t stack_size;
 static char *stack_lo, *stack_hi; /* of the first thread: frames above stack_lo belong to the start-up code */
 static uint64_t stack_limit;      /* how far it may grow, minus a margin */
 static struct hd_ctx start_ctx;
@@ -92,7 +93,7 @@ static void make_identities(uint64_t stack) {
   if (s->ngrown < HD_MAX_GROWN) s->grown[s->ngrown] = stack;
   s->ngrown++;
   unsigned have = hd__ident_count(stack);
-  if (hd__ident_grow(stack, have ? have : 4)) {
+  if (hd__ident_grow(stack, have ? have : stack & HD_IDENT_ANY ? 64 : 4)) {
     char text[200];
     hd__format(text, sizeof text, "the system has no memory for the stacks of more than %u threads",
                (uint64_t)have);
@@ -119,7 +120,7 @@ static int run_once(void) {
   began_under = rt.shared->bound;
   int begun = rt.strategy->begin(&rt.search);
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
-  struct hd_thread *t = hd__thread_new(NULL);
+  struct hd_thread *t = hd__thread_new(NULL, 0, 0, true);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
   hd__run();
   if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* it leaves no trace */
@@ -424,6 +425,7 @@ static void search(void *unused) {
   hd__files_init();
   hd__modules_record();
   hd__openmp_init();
+  hd__numbers_init();
   hd__worker_start();
   take_snapshot();
   st->state = HD_ST_RUNNING;
@@ -455,6 +457,7 @@ _Noreturn static void begin(uint64_t top) {
   if (pthread_getattr_np(pthread_self(), &a) || pthread_attr_getstack(&a, &lo, &size))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "cannot find the stack of the first thread");
   stack_hi = (char *)lo + size;
+  stack_size = size;
   stack_limit =
       (uint64_t)(stack_lo - (char *)lo) > (64u << 10) ? (uint64_t)(stack_lo - (char *)lo) - (64u << 10) : 0;
   pthread_attr_destroy(&a);
@@ -484,6 +487,11 @@ _Noreturn void hd__drive_callback(void (*body)(void *), void *arg, uint64_t top)
 
 bool hd__first_stack_has(uint64_t addr) {
   return addr < (uint64_t)stack_hi && addr >= (uint64_t)stack_lo - stack_limit;
+}
+
+void *hd__first_stack(size_t *size) {
+  *size = stack_size;
+  return stack_hi - stack_size;
 }
 
 uint64_t hd__first_stack_end(void) { return (uint64_t)stack_lo; }

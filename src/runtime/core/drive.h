@@ -17,6 +17,7 @@ _Noreturn void hd__drive_callback(void (*body)(void *), void *arg, uint64_t top)
 
 bool hd__first_stack_has(uint64_t addr);
 uint64_t hd__first_stack_end(void);
+void *hd__first_stack(size_t *size); /* all of it, as the system reported it at the start */
 /* Calls f for the part in use, from sp up. */
 void hd__scan_first_stack(char *sp, void (*f)(char *lo, char *hi));
 bool hd__first_stack_overflow(uint64_t addr, uint64_t sp);

@@ -170,10 +170,11 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
     f->path_len = rt.path_len;
     fpath_next += rt.path_len;
   }
+  f->numbers = st->numbers;
   f->nthreads = rt.nthreads < HD_MAX_THREAD_RECS ? rt.nthreads : HD_MAX_THREAD_RECS;
   for (unsigned i = 0; i < f->nthreads; i++) {
     const struct hd_thread *t = &rt.thread[i];
-    f->thread[i] = (struct hd_thread_rec){t->parent, t->nth,
+    f->thread[i] = (struct hd_thread_rec){t->parent, (uint16_t)t->nth,
                                           t->state == HD_T_DONE    ? HD_TS_DONE
                                           : t->state == HD_T_READY ? HD_TS_RUNNABLE
                                                                    : HD_TS_BLOCKED,

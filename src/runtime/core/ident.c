@@ -4,7 +4,12 @@
  * thread, but on the stack of the real one and with its thread pointer, so thread-local variables, errno,
  * pthread_self() and the stack bounds are the real ones. An identity is reused after its thread has ended; its
  * thread-local storage and control block are then restored from a copy made when it was new. Between executions
- * snapshot.c restores them: they lie on pages of their own (above stack_top), which few threads ever write to. */
+ * snapshot.c restores them: they lie on pages of their own (above stack_top), which few threads ever write to.
+ *
+ * Invariant: which identity a thread gets depends on what happened before its creation, not on what other threads do at the
+ * same time. Each number has an identity of its own, in the pool of each stack size; but first a thread gives away those that
+ * were left to it by threads that it joined. Threads without such a number, whose creations are in order, share another pool;
+ * only the end of a detached thread may come before or after one of them, which is a reason of its own (thread-numbers). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
@@ -22,7 +27,7 @@ static unsigned nidents;
 static const ptrdiff_t *rseq_offset; /* of libc, if it defines them */
 static const unsigned *rseq_size;
 #define RSEQ_SIGNATURE 0x53053053
-static struct hd_ident *idle;
+static struct hd_ident *by_tp[1024];
 
 /* The kernel writes into the control block of a thread that returns to user mode (restartable sequences), and kills
  * the process when it cannot. This thread never returns, but may still be on its way into its sleep. Returns
@@ -58,7 +63,10 @@ static _Noreturn void *park(void *arg) {
   hd_arch_park(&id->tp, (uint64_t)pthread_self());
 }
 
-static int make(size_t stack_size) {
+static struct hd_ident **bucket(uint64_t tp) { return &by_tp[hd_mix64(tp) % (sizeof by_tp / sizeof *by_tp)]; }
+
+static int make(uint64_t pool) {
+  size_t stack_size = pool & ~HD_IDENT_ANY;
   if (nidents == MAX_IDENTS) return -1;
   if (!rseq_offset) {
     rseq_offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
@@ -82,7 +90,8 @@ static int make(size_t stack_size) {
   hd__private_depth--;
   if (e) return -1;
   if (!id->stack_lo) return -1;
-  id->want_size = stack_size;
+  id->pool = pool;
+  id->home = pool & HD_IDENT_ANY ? 0 : hd__ident_count(pool) + 1;
   id->limit = stack_size ? (uint64_t)id->stack_lo + HOOK_ROOM : 0;
   size_t n = (size_t)(id->stack_hi - id->frame);
   id->image = hd__private_alloc(n, 64);
@@ -93,22 +102,23 @@ static int make(size_t stack_size) {
   id->dtv = hd__private_alloc(id->dtv_words * sizeof *dtv, 64);
   if (!id->dtv) return -1;
   hd__copy(id->dtv, dtv - 2, id->dtv_words * sizeof *dtv);
+  struct hd_ident **first = bucket(id->tp);
+  id->alike = *first;
+  *first = id;
   nidents++;
   return 0;
 }
 
 void hd__ident_reset(void) {
-  idle = NULL;
-  for (unsigned i = nidents; i-- > 0;) {
-    ident[i].next = idle;
-    ident[i].used = false;
-    idle = &ident[i];
+  for (unsigned i = 0; i < nidents; i++) {
+    ident[i].thread = NULL;
+    ident[i].taken = ident[i].used = false;
   }
 }
 
-int hd__ident_grow(size_t stack_size, unsigned n) {
+int hd__ident_grow(uint64_t pool, unsigned n) {
   while (n--)
-    if (make(stack_size)) {
+    if (make(pool)) {
       hd__ident_reset();
       return -1;
     }
@@ -116,35 +126,78 @@ int hd__ident_grow(size_t stack_size, unsigned n) {
   return 0;
 }
 
-unsigned hd__ident_count(size_t stack_size) {
+unsigned hd__ident_count(uint64_t pool) {
   unsigned n = 0;
-  for (unsigned i = 0; i < nidents; i++) n += ident[i].want_size == stack_size;
+  for (unsigned i = 0; i < nidents; i++) n += ident[i].pool == pool;
   return n;
 }
 
-struct hd_ident *hd__ident_take(size_t stack_size) {
-  for (struct hd_ident **p = &idle; *p; p = &(*p)->next)
-    if ((*p)->want_size == stack_size) {
+/* From those that were left to the thread. */
+static struct hd_ident *take_spare(struct hd_thread *t, size_t stack_size) {
+  for (struct hd_ident **p = &t->spare; *p; p = &(*p)->next)
+    if (((*p)->pool & ~HD_IDENT_ANY) == stack_size) {
       struct hd_ident *id = *p;
       *p = id->next;
-      if (id->used) { /* the next thread must not see what the last one left on its stack and in its thread-local storage */
-        hd__copy(id->frame, id->image, (size_t)(id->stack_hi - id->frame));
-        hd__shadow_forget_large((uint64_t)id->stack_lo, (uint64_t)(id->stack_hi - id->stack_lo));
-      }
-      id->used = true;
-      hd__copy(((uint64_t **)id->tp)[1] - 2, id->dtv, id->dtv_words * sizeof *id->dtv);
       return id;
     }
   return NULL;
 }
 
-/* The list is kept in the order of creation, so that the next taker gets the same identity in whatever order they
- * were given back. */
-void hd__ident_give(struct hd_ident *id) {
-  struct hd_ident **p = &idle;
+static struct hd_ident *take_home(uint64_t pool, unsigned number) {
+  if (!pool && number <= nidents && ident[number - 1].home == number && !ident[number - 1].pool)
+    return &ident[number - 1]; /* mostly */
+  for (unsigned i = 0; i < nidents; i++)
+    if (ident[i].home == number && ident[i].pool == pool) return &ident[i];
+  return NULL;
+}
+
+static struct hd_ident *take_any(uint64_t pool) {
+  for (unsigned i = 0; i < nidents; i++)
+    if (ident[i].pool == pool && !ident[i].taken) return &ident[i];
+  return NULL;
+}
+
+struct hd_ident *hd__ident_take(struct hd_thread *parent, size_t stack_size, unsigned number, bool numbered,
+                                uint64_t *pool) {
+  *pool = stack_size | (numbered ? 0 : HD_IDENT_ANY);
+  struct hd_ident *id = take_spare(parent, stack_size);
+  if (!id) id = numbered ? take_home(*pool, number) : take_any(*pool);
+  if (!id) return NULL;
+  if (id->used) { /* the next thread must not see what the last one left on its stack and in its thread-local storage */
+    hd__copy(id->frame, id->image, (size_t)(id->stack_hi - id->frame));
+    hd__shadow_forget_large((uint64_t)id->stack_lo, (uint64_t)(id->stack_hi - id->stack_lo));
+  }
+  id->taken = id->used = true;
+  hd__copy(((uint64_t **)id->tp)[1] - 2, id->dtv, id->dtv_words * sizeof *id->dtv);
+  return id;
+}
+
+/* Lists are in the order of creation: a thread that starts another round of threads gives them the same identities. */
+static void leave(struct hd_ident *id, struct hd_thread *to) {
+  struct hd_ident **p = &to->spare;
   while (*p && *p < id) p = &(*p)->next;
+  id->thread = NULL;
   id->next = *p;
   *p = id;
+}
+
+void hd__ident_leave(struct hd_thread *t, struct hd_thread *to) {
+  if (t->ident) leave(t->ident, to);
+  for (struct hd_ident *id = t->spare, *next; id; id = next) {
+    next = id->next;
+    leave(id, to);
+  }
+}
+
+void hd__ident_release(struct hd_thread *t) {
+  if (t->ident) t->ident->taken = false, t->ident->thread = NULL;
+  for (struct hd_ident *id = t->spare; id; id = id->next) id->taken = false;
+}
+
+struct hd_thread *hd__ident_thread(uint64_t tp) {
+  for (struct hd_ident *id = *bucket(tp); id; id = id->alike)
+    if (id->tp == tp) return id->thread;
+  return NULL;
 }
 
 void hd__ident_touch(void) {

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct hd_thread;
+
 /* A real thread that sleeps forever. A tested thread runs on its stack and with its thread pointer. */
 struct hd_ident {
   uint64_t tp;     /* thread pointer, which is also its pthread_t */
@@ -14,25 +16,37 @@ struct hd_ident {
   char *frame;     /* [frame, stack_hi): frames of its start-up code, TLS, the thread control block */
   char *stack_hi;
   size_t guard;
-  size_t want_size; /* requested stack size, 0: the default */
-  uint64_t limit;   /* the stack below this address is reserved for our hooks */
-  char *image;      /* copy of [frame, stack_hi) when the thread was new */
-  uint64_t *dtv; /* copy of libc's table of thread-local blocks when the thread was new, from its size on */
+  uint64_t pool;  /* requested stack size, 0: the default; perhaps HD_IDENT_ANY */
+  unsigned home;  /* number of the thread that it is kept for; 0: any */
+  uint64_t limit; /* the stack below this address is reserved for our hooks */
+  char *image;    /* copy of [frame, stack_hi) when the thread was new */
+  uint64_t *dtv;  /* copy of libc's table of thread-local blocks when the thread was new, from its size on */
   uint64_t dtv_words;
-  struct hd_ident *next; /* free list */
-  bool used;             /* since memory was last restored */
-  bool quiet;            /* the kernel does not write into it by itself */
+  struct hd_thread *thread; /* that runs on it, or ended and was not joined yet */
+  struct hd_ident *next;    /* in the list of the thread that it is left to */
+  struct hd_ident *alike;   /* the next with the same hash of tp */
+  bool taken;               /* in this execution: runs a thread, or is left to one */
+  bool used;                /* since memory was last restored */
+  bool quiet;               /* the kernel does not write into it by itself */
 };
 
-/* Adds `n` identities with that stack size. pre: between executions.
+#define HD_IDENT_ANY (1ull << 63) /* of threads whose number stands for no place in the tree of creations */
+
+/* Adds `n` identities to the pool. pre: between executions.
  * Returns 0, or -1 when the system has no memory or threads left. */
-int hd__ident_grow(size_t stack_size, unsigned n);
-/* Returns an identity in its initial state, or NULL when the pool has none of that size. */
-struct hd_ident *hd__ident_take(size_t stack_size);
-void hd__ident_give(struct hd_ident *id);
+int hd__ident_grow(uint64_t pool, unsigned n);
+/* Returns an identity in its initial state for the thread `number` that `parent` creates, or NULL when *pool has too few.
+ * `numbered`: the number stands for its place in the tree of creations. */
+struct hd_ident *hd__ident_take(struct hd_thread *parent, size_t stack_size, unsigned number, bool numbered,
+                                uint64_t *pool);
+/* The thread has ended. Leaves its identities to the one that joined it, or to anybody. */
+void hd__ident_leave(struct hd_thread *t, struct hd_thread *to);
+void hd__ident_release(struct hd_thread *t);
+/* The thread that runs with that thread pointer, or ran and was not joined yet; NULL: none. */
+struct hd_thread *hd__ident_thread(uint64_t tp);
 /* Makes all identities idle again (the execution is over). */
 void hd__ident_reset(void);
-unsigned hd__ident_count(size_t stack_size);
+unsigned hd__ident_count(uint64_t pool);
 /* Calls f for the stack of each, with its control block and thread-local storage, and its number. */
 void hd__ident_each_stack(void (*f)(char *lo, char *hi, unsigned number));
 /* Calls f for the pages of each identity that hold its control block and thread-local storage. */

@@ -122,7 +122,7 @@ struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
   for (unsigned round = 0; round <= k; round++) {
     struct hd_thread *next = NULL;
     for (struct hd_thread *t = o->queue; t; t = t->wait.next)
-      if ((!best || t->id > best->id) && (!next || t->id < next->id)) next = t;
+      if ((!best || hd__thread_before(best, t)) && (!next || hd__thread_before(t, next))) next = t;
     best = next;
   }
   return best;

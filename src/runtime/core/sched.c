@@ -75,39 +75,31 @@ void hd__disable(struct hd_thread *t) {
   rt.nenabled--;
 }
 
-/* Numbers are reused only when there are many threads, so that reports of ordinary programs keep theirs. */
-#define REUSE_FROM 256
-
-unsigned hd__thread_number(const struct hd_thread *parent) {
-  /* Everything that the last thread of that number did happened before. The new thread continues its clock, and
-   * vector clocks and the search treat both as one thread. */
-  for (unsigned i = 1; rt.nthreads >= REUSE_FROM && i < rt.nthreads; i++) {
-    const struct hd_thread *t = &rt.thread[i];
-    if (t->state == HD_T_DONE && !t->ident && hd_vc_get(&parent->vc, i) >= hd_vc_get(&t->vc, i)) return i;
-  }
-  /* No thread observes the end of a detached thread. Treating both as one thread hides conflicts between them. */
-  for (unsigned i = 1; rt.nthreads >= REUSE_FROM && i < rt.nthreads; i++) {
-    const struct hd_thread *t = &rt.thread[i];
-    if (t->state == HD_T_DONE && !t->ident && t->join.detached) {
-      hd__inexact(HD_INEXACT_THREAD_NUMBERS, parent->op.pc);
-      return i;
-    }
-  }
-  return rt.nthreads;
+/* There is no thread of that number in this execution yet. It looks like one that has ended. */
+static void leave_out(unsigned id) {
+  struct hd_thread *t = &rt.thread[id];
+  hd__zero(t, sizeof *t);
+  t->id = t->op.thread = (uint16_t)id;
+  t->state = HD_T_DONE;
+  t->join.done = true;
+  rt.op[id] = &t->op;
+  rt.guard[id] = NULL;
 }
 
-struct hd_thread *hd__thread_new(struct hd_thread *parent) {
-  unsigned id = parent ? hd__thread_number(parent) : 0;
-  if (id >= HD_MAX_THREADS) return NULL;
-  if (id == rt.nthreads) rt.nthreads++;
+struct hd_thread *hd__thread_new(struct hd_thread *parent, unsigned id, unsigned nth, bool numbered) {
+  for (; rt.nthreads < id; rt.nthreads++) leave_out(rt.nthreads);
   struct hd_thread *t = &rt.thread[id];
-  bool again = id < rt.nthreads - 1; /* the number is reused: keep the clock, and continue it */
+  bool again =
+      id < rt.nthreads && t->calls != NULL; /* the number is reused: keep the clock, and continue it */
+  if (id == rt.nthreads) rt.nthreads++;
   struct hd_vc vc = again ? t->vc : (struct hd_vc){0};
   uint32_t clock = again ? hd_vc_get(&vc, id) : 0;
   hd__zero(t, sizeof *t);
   hd__cancel_word[id] = 0;
   t->vc = vc;
   t->id = (uint16_t)id;
+  t->numbered = numbered;
+  hd_set_del(&rt.gone, id);
   t->calls = t->call = calls + (size_t)id * HD_CALL_DEPTH;
   rt.op[id] = &t->op;
   rt.guard[id] = NULL;
@@ -115,8 +107,8 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   t->op = (struct hd_op){.kind = HD_OP_START, .thread = (uint16_t)id, .object = id};
   if (parent) {
     t->parent = parent->id;
-    t->nth = ++parent->children;
-    t->heap_slot = hd__heap_slot(t, parent);
+    t->nth = nth;
+    t->heap_slot = hd__heap_slot(t);
     t->sig.mask = parent->sig.mask;
     hd_vc_copy(&rt.arena, &t->vc, &parent->vc);
     if (clock > hd_vc_get(&t->vc, id)) hd_vc_set(&rt.arena, &t->vc, id, clock);
@@ -127,14 +119,21 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent) {
   t->start.segment = rt.seg_next;
   hd__new_segment(t);
   rt.nalive++;
-  if (rt.nthreads > rt.status->max_threads) rt.status->max_threads = rt.nthreads;
+  if (!again && ++rt.nnumbers > rt.status->max_threads) rt.status->max_threads = rt.nnumbers;
   hd__enable(t);
   return t;
 }
 
+void hd__thread_forget(struct hd_thread *t) {
+  t->ident = NULL;
+  t->spare = NULL;
+  hd_set_add(&rt.gone, t->id);
+}
+
 void hd__sched_begin(void) {
-  for (unsigned i = 0; i <= rt.nthreads >> 6 && i < HD_SET_WORDS; i++) rt.enabled.w[i] = 0;
-  rt.nenabled = rt.nthreads = rt.nalive = rt.nstopped = rt.ntimed = 0;
+  for (unsigned i = 0; i <= rt.nthreads >> 6 && i < HD_SET_WORDS; i++) rt.enabled.w[i] = rt.gone.w[i] = 0;
+  hd__numbers_begin();
+  rt.nenabled = rt.nnumbers = rt.nthreads = rt.nalive = rt.nstopped = rt.ntimed = 0;
   hd__cover_begin();
   rt.path_len = 0;
   rt.status->points = 0;
@@ -356,8 +355,8 @@ _Noreturn void hd__thread_gone(void) {
   const struct hd_thread *waiter = me->join.waiter; /* which may be in a handler */
   if (waiter && hd_op_effect(waiter->op.kind, 0) == HD_EFF_JOIN) hd__enable(me->join.waiter);
   if (me->join.detached && me->ident) {
-    hd__ident_give(me->ident);
-    me->ident = NULL;
+    hd__ident_release(me);
+    hd__thread_forget(me);
   }
   leave();
 }

@@ -63,23 +63,25 @@ struct hd_thread {
   struct hd_call *calls;
   uint64_t stack_limit;
   struct hd_vc vc;
-  uint16_t id, parent, nth, children; /* nth: of its parent's children, from 1 */
-  uint8_t state;                      /* enum hd_tstate */
-  bool foreign; /* its code belongs to a library without hooks: what orders it is not known */
-  unsigned heap_slot;
-  unsigned section;               /* nesting of atomic sections (section.c) */
-  int ignore;                     /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
-  uint32_t lost_calls;            /* entries of its call stack beyond HD_CALL_DEPTH */
-  struct {                        /* signals, one bit each, from 1 (wrap/signal.c) */
-    uint64_t mask, waits;         /* waits: for these it waits */
-    struct hd_signals pending;    /* sent to it */
-    unsigned ran, handling;       /* handlers that it ran; that it is in */
-    struct hd_footprint *touched; /* by its handlers (memory/shadow.c) */
-    bool taken;                   /* a handler comes in the place of its pending operation ... */
-    struct hd_op op;              /* ... which is this one, */
-    bool blocked, expired;        /* was not enabled, or its time was over, */
-    unsigned section;             /* and so deep in atomic sections */
-    bool restarts;   /* all handlers that interrupted its wait have SA_RESTART, or it did not wait */
+  uint16_t id, parent;
+  uint32_t nth, children; /* nth: of its parent's children, from 1 */
+  uint8_t state;          /* enum hd_tstate */
+  bool foreign;           /* its code belongs to a library without hooks: what orders it is not known */
+  bool numbered;          /* its number stands for its place in the tree of creations (number.c) */
+  unsigned heap_slot, heap_reuses; /* where it allocates; choices to reuse a block (memory/heap.c) */
+  unsigned section;                /* nesting of atomic sections (section.c) */
+  int ignore;                      /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
+  uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */
+  struct {                         /* signals, one bit each, from 1 (wrap/signal.c) */
+    uint64_t mask, waits;          /* waits: for these it waits */
+    struct hd_signals pending;     /* sent to it */
+    unsigned ran, handling;        /* handlers that it ran; that it is in */
+    struct hd_footprint *touched;  /* by its handlers (memory/shadow.c) */
+    bool taken;                    /* a handler comes in the place of its pending operation ... */
+    struct hd_op op;               /* ... which is this one, */
+    bool blocked, expired;         /* was not enabled, or its time was over, */
+    unsigned section;              /* and so deep in atomic sections */
+    bool restarts;   /* all handlers in the place of its wait have SA_RESTART, or it did not wait */
     struct hd_vc vc; /* published by the senders */
     stack_t alt;     /* sigaltstack; NULL: none */
   } sig;
@@ -125,6 +127,7 @@ struct hd_thread {
     uint32_t randoms;  /* times it asked for random numbers */
   } sys;
   struct hd_ident *ident; /* NULL for the first thread */
+  struct hd_ident *spare; /* identities of threads that it has joined, and of those that they had joined */
   struct {                /* creation */
     void *(*fn)(void *);
     void *arg;
@@ -138,8 +141,9 @@ struct hd_thread {
     uint16_t by;              /* the thread that joined it */
     uint32_t segment;         /* segments before this one existed when it was joined; 0: it was not */
   } join;
-  struct {           /* in the list of threads that the program sees (kernel/proc.c) */
-    bool adds, left; /* it is about to create one; it is in it no longer */
+  struct {         /* in the list of threads that the program sees (kernel/proc.c) */
+    uint16_t adds; /* the number of the thread that it is about to create; HD_MAX_THREADS: not known yet */
+    bool left;     /* it is in it no longer */
   } list;
   struct { /* its end */
     bool begun;
@@ -152,6 +156,7 @@ struct hd_thread {
   struct hd_obj *robust;  /* robust mutexes that it holds */
   struct {
     bool serial;             /* it gets PTHREAD_BARRIER_SERIAL_THREAD */
+    bool unused;             /* it does not look whether it does */
     struct hd_thread *round; /* the threads it releases when it leaves, itself included */
     struct hd_thread *next;  /* of those at the barrier, or of the round */
     bool go;                 /* it may leave */

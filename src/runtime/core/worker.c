@@ -52,6 +52,7 @@ static void publish(uint64_t from) {
     hd_bound_restart(&rt.search);
     sh->over = 0;
     sh->at_least = 0;
+    sh->estimate = (struct hd_estimate){0};
     __atomic_store_n(&sh->epoch, sh->epoch + 1, __ATOMIC_RELEASE);
   }
   hd_search_unlock(&rt.search);
@@ -105,6 +106,7 @@ void hd__worker_start(void) {
   hd_search_lock(&rt.search);
   hd_search_recover(&rt.search);
   if (rt.shared->inbox_full) load_search();
+  if (!rt.shared->numbers.place[1]) rt.shared->numbers = rt.config->numbers;
   if (rt.shared->crew <= rt.search.worker)
     __atomic_store_n(&rt.shared->crew, rt.search.worker + 1, __ATOMIC_RELAXED);
   hd_search_unlock(&rt.search);

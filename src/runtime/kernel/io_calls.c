@@ -218,8 +218,10 @@ bool hd__io_is_op(long nr, const long *a) {
 
 /* ---- aiming at a descriptor ---- */
 
+/* The number was closed before the call, or while it was pending. */
 void hd__io_closed(struct hd_io *o) {
   const struct hd_desc *d = hd__fd_last(o->fd);
+  if (rt.nunjoined) hd__fd_stale();
   o->object = d ? hd__object(d->chan) : (uint64_t)o->fd | 0xfeull << 56;
   o->reads = d ? d->life : 0x4000;
   o->writes = 0;

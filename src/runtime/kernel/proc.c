@@ -19,13 +19,15 @@
 
 /* ---- the threads ---- */
 
-/* Calls f with the number of each thread in the list. A thread that is being created has none yet: it gets the next. */
+/* Calls f with the number of each thread in the list. A thread that is being created is there too; where
+ * it has no number yet, it gets the next. */
 static unsigned each_task(void (*f)(long tid, void *arg), void *arg) {
   unsigned n = 0, next = rt.nthreads;
   for (unsigned i = 0; i < rt.nthreads; i++) {
     const struct hd_thread *t = &rt.thread[i];
     if (!t->list.left && (i == 0 || t->state != HD_T_DONE) && ++n && f) f(hd__tid(t), arg);
-    if (t->list.adds && t != rt.cur && ++n && f) f(hd__tid(&rt.thread[0]) + next++, arg);
+    if (t->list.adds && t != rt.cur && ++n && f)
+      f(hd__tid(&rt.thread[0]) + (t->list.adds < HD_MAX_THREADS ? t->list.adds : next++), arg);
   }
   return n;
 }

@@ -1,5 +1,5 @@
-/* process.c: system calls on state of the process: working directory, file mode mask, limits, priority, identity. Runs in
- * the tested process.
+/* process.c: system calls on state of the process: working directory, file mode mask, limits, priority, identity, and flags
+ * of descriptors that only some calls look at. Runs in the tested process.
  *
  * Invariants
  *  1. A change beside other threads is an operation, and so is a call that depends on the state once it is known to change
@@ -155,6 +155,47 @@ static bool changes(const struct call *c, const long *a) {
   return c->nr == SYS_prlimit64 ? a[2] : c->changes;
 }
 
+/* Attributes of the process that prctl gets and sets. Its other ones are of the calling thread. */
+static const struct {
+  uint8_t get, set;
+} attributes[] = {
+    {PR_GET_DUMPABLE, PR_SET_DUMPABLE},
+    {PR_GET_CHILD_SUBREAPER, PR_SET_CHILD_SUBREAPER},
+    {PR_GET_THP_DISABLE, PR_SET_THP_DISABLE},
+};
+
+static uint32_t attribute(const long *a, bool *sets) {
+  for (uint32_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+    *sets = a[0] == attributes[i].set;
+    if (*sets || a[0] == attributes[i].get) return i + 1;
+  }
+  return 0;
+}
+
+/* Options of a socket, and whether a number is closed by exec. */
+static uint32_t description(long fd) {
+  const struct hd_desc *d = hd__fd(fd);
+  uint64_t name = d ? d->chan->object * 2 + (d == d->chan->end[1]) : 0;
+  return (uint32_t)(name ^ name >> 32) | 1;
+}
+
+/* Calls that get or set something. Returns which of that kind of state, 0 if it is none. */
+static uint32_t gets_or_sets(long nr, const long *a, enum hd_state *state, bool *sets) {
+  switch (nr) {
+    case SYS_prctl: *state = HD_STATE_ATTRIBUTE; return attribute(a, sets);
+    case SYS_fcntl:
+      *state = HD_STATE_FDS;
+      *sets = a[1] == F_SETFD;
+      return a[1] == F_SETFD || a[1] == F_GETFD ? (uint32_t)a[0] + 1 : 0;
+    case SYS_setsockopt:
+    case SYS_getsockopt:
+      *state = HD_STATE_OPTION;
+      *sets = nr == SYS_setsockopt;
+      return description(a[0]);
+    default: return 0;
+  }
+}
+
 static bool opens(long nr) {
   switch (nr) {
     case SYS_open:
@@ -200,7 +241,10 @@ static uint32_t looks(long nr, const long *a) {
 bool hd__state_is_op(long nr, const long *a) {
   if (!rt.nunjoined) return false;
   const struct call *c = find(nr);
+  enum hd_state state;
+  bool sets;
   if (c) return changes(c, a) || hd__state_changes(c->state);
+  if (gets_or_sets(nr, a, &state, &sets)) return sets || hd__state_changes(state);
   return looks(nr, a) != 0;
 }
 
@@ -212,6 +256,16 @@ void hd__state_points(long nr, const long *a, uint64_t pc) {
       hd__change(c->state, which, pc);
     else
       hd__lookup(c->state, which, pc);
+    return;
+  }
+  enum hd_state state;
+  bool sets;
+  uint32_t which = gets_or_sets(nr, a, &state, &sets);
+  if (which) {
+    if (sets)
+      hd__change(state, which, pc);
+    else
+      hd__lookup(state, which, pc);
     return;
   }
   uint32_t set = looks(nr, a);

@@ -8,13 +8,16 @@
  * Invariants
  *  1. Memory beyond the bump pointer of a chunk is zero.
  *  2. A freed block is not reused before QUARANTINE bytes of the same thread have been freed after it, and never by
- *     another thread; blocks freed by other threads are not reused in the same execution.
+ *     another thread; blocks freed by other threads are not reused in the same execution. The exception is a choice of
+ *     the search, see "reuse".
  *  3. hd__heap_restore restores exactly the state at hd__heap_mark; snapshot.c restores the contents of chunks that
  *     existed then like any other memory. */
 #include <sys/mman.h>
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/modules.h"
+#include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
 
 #define CHUNK_SHIFT 16
@@ -39,7 +42,6 @@ enum { B_NONE = 0, B_LIVE = 0xa1, B_FREED = 0xf3 };
 #define OFF_MASK 0x3fff
 #define SEEN 0x4000  /* an atomic operation found a pointer to it */
 #define AGAIN 0x8000 /* an ordinary malloc might have returned the address of a freed block that was SEEN */
-static uint64_t freed_seen; /* classes of which such a block was freed in this execution */
 
 struct chunk {
   uint32_t stride; /* 0: unused; 1: large */
@@ -101,9 +103,10 @@ int hd__heap_init(void) {
 static uint64_t chunk_addr(uint32_t c) { return HD_HEAP_BASE + ((uint64_t)c << CHUNK_SHIFT); }
 static uint32_t chunk_of(uint64_t a) { return (uint32_t)((a - HD_HEAP_BASE) >> CHUNK_SHIFT); }
 
-unsigned hd__heap_slot(const struct hd_thread *t, const struct hd_thread *parent) {
-  if (parent->id == 0) return t->nth < NSLOTS / 2 ? t->nth : 1 + hd_mix64(t->nth) % (NSLOTS - 1);
-  return 1 + hd_mix64(parent->heap_slot * 1000003ull + t->nth) % (NSLOTS - 1);
+/* A thread whose number stands for its place in the tree of creations has a slot for itself. */
+unsigned hd__heap_slot(const struct hd_thread *t) {
+  return t->numbered ? t->id
+                     : HD_NUMBERED + hd_mix64(t->parent * 1000003ull + t->nth) % (NSLOTS - HD_NUMBERED);
 }
 
 static unsigned slot_of(const struct hd_thread *t) { return t ? t->heap_slot : 0; }
@@ -172,6 +175,96 @@ static struct header *take_small(unsigned s, unsigned cls) {
   return h;
 }
 
+/* ---- reuse ----
+ *
+ * An ordinary malloc likes to return the block that its thread freed last (ABA: a pointer compares equal to one that was
+ * read before). That matters when atomic operations find both pointers. Where that has happened in some execution, which
+ * is learned like visible memory, by the place of the allocation, malloc returns either the freed block or another one: a
+ * choice, which each thread makes a few times. A block that another thread has freed is not returned; where it could
+ * matter, that is noted. */
+
+#define REUSABLE 16
+#define REUSES 3            /* choices of a thread */
+static uint64_t freed_seen; /* classes of which such a block was freed in this execution */
+static struct {
+  struct header *h;
+  uint16_t thread;
+  uint8_t cls;
+} reusable[REUSABLE]; /* the last one is at the end */
+static struct {
+  struct header *h;
+  uint64_t site;
+} again[REUSABLE]; /* blocks with AGAIN, whose place is not known yet */
+static unsigned nreusable, nagain;
+
+static void add_reusable(struct header *h, unsigned cls) {
+  freed_seen |= 1ull << cls;
+  if (nreusable == REUSABLE) return;
+  reusable[nreusable].h = h;
+  reusable[nreusable].thread = rt.cur->id;
+  reusable[nreusable++].cls = (uint8_t)cls;
+}
+
+/* The block that the running thread freed last, or -1; whether other threads freed any. */
+static int find_reusable(unsigned cls, bool *others) {
+  int found = -1;
+  *others = nreusable == REUSABLE;
+  for (unsigned i = 0; i < nreusable; i++) {
+    if (reusable[i].cls != cls) continue;
+    if (reusable[i].thread == rt.cur->id)
+      found = (int)i;
+    else
+      *others = true;
+  }
+  return found;
+}
+
+/* Returns a freed block, if there is one and the search has chosen it. `site` is where an allocation has to be watched. */
+static struct header *reuse(unsigned cls, uint64_t pc, uint64_t *site, bool *others) {
+  *site = 0;
+  int i = find_reusable(cls, others);
+  if (i < 0) return NULL;
+  *site = hd__user_pc(pc, (uint64_t)__builtin_frame_address(0));
+  if (!hd__spin_known(*site)) return NULL;
+  *site = 0;
+  if (rt.cur->heap_reuses++ >= REUSES) {
+    *others = true;
+    return NULL;
+  }
+  if (!hd__choose_here(2, pc)) return NULL;
+  bool ignored;
+  i = find_reusable(cls, &ignored); /* others have run, and may have used theirs */
+  struct header *h = reusable[i].h;
+  nreusable--;
+  for (unsigned k = (unsigned)i; k < nreusable; k++) reusable[k] = reusable[k + 1];
+  return h;
+}
+
+/* An ordinary malloc might have returned another address. */
+static void note_again(struct header *h, uint64_t site, bool others) {
+  if (!site && !others) return;
+  h->off |= AGAIN;
+  if (others || nagain == REUSABLE) return; /* then it is noted */
+  again[nagain].h = h;
+  again[nagain++].site = site;
+}
+
+void hd__heap_seen(uint64_t p, uint64_t pc) {
+  struct chunk *c;
+  struct header *h = header_of(p, &c);
+  if (!h || h->state != B_LIVE || user_of(h) != p) return;
+  h->off |= SEEN;
+  if (!(h->off & AGAIN)) return;
+  unsigned i = 0;
+  while (i < nagain && again[i].h != h) i++;
+  if (i == nagain) {
+    hd__inexact(HD_INEXACT_HEAP_REUSE, pc);
+  } else if (!hd__spin_known(again[i].site)) {
+    hd__spin_learn(again[i].site);
+    hd__log_visible(again[i].site | HD_VISIBLE_SPIN);
+  }
+}
+
 void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
   struct hd_thread *t = hot.active ? rt.cur : NULL;
   unsigned s = slot_of(t);
@@ -179,9 +272,14 @@ void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
   if (size > (1ull << 46) || align > CHUNK) return NULL;
   if (slots[s].next_chunk == 0 && marked && s) touched[ntouched++] = s;
   uint64_t need = size + MIN_GAP + align; /* the header takes at most `align` */
-  struct header *h;
+  struct header *h = NULL;
+  uint64_t site = 0;
+  bool others = false;
   if (need <= stride_of[NSTRIDES - 1]) {
-    h = take_small(s, class_of(need));
+    unsigned cls = class_of(need);
+    if (HD_UNLIKELY(freed_seen >> cls & 1) && align == 16 && rt.nunjoined && t)
+      h = reuse(cls, pc, &site, &others);
+    if (!h) h = take_small(s, cls);
     if (!h) return NULL;
   } else {
     uint64_t n = (need + CHUNK - 1) >> CHUNK_SHIFT;
@@ -195,8 +293,7 @@ void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
   uint64_t user = ((uint64_t)h + sizeof *h + align - 1) & ~(align - 1);
   *h = (struct header){(uint32_t)size,         0,     0, (uint16_t)((user - (uint64_t)h) >> 4),
                        t ? (uint8_t)t->id : 0, B_LIVE};
-  if (HD_UNLIKELY(freed_seen) && need <= stride_of[NSTRIDES - 1] && (freed_seen >> class_of(need) & 1))
-    h->off |= AGAIN;
+  note_again(h, site, others);
   if (HD_UNLIKELY(hot.detail) && t) h->alloc_site = (uint32_t)hd__site_here(pc);
   return (void *)user;
 }
@@ -237,8 +334,11 @@ void hd__heap_free(void *ptr, uint64_t pc) {
     if (HD_UNLIKELY(hot.detail)) h->free_site = (uint32_t)hd__site_here(pc);
   }
   h->state = B_FREED;
-  if ((h->off & SEEN) && c->stride > 1) freed_seen |= 1ull << class_of(c->stride);
   hd__live = (struct hd_live){0, 0};
+  if (HD_UNLIKELY(h->off & SEEN) && c->stride > 1 && (h->off & OFF_MASK) == 1 && hot.active) {
+    add_reusable(h, class_of(c->stride));
+    return;
+  }
   unsigned s = c->slot;
   if (c->stride > 1 && s == slot_of(hot.active ? rt.cur : NULL) && (h->off & OFF_MASK) == 1) {
     unsigned cls = class_of(c->stride);
@@ -281,14 +381,6 @@ void hd__bad_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags,
   hd__finding_done(f, false);
 }
 
-void hd__heap_seen(uint64_t p, uint64_t pc) {
-  struct chunk *c;
-  struct header *h = header_of(p, &c);
-  if (!h || h->state != B_LIVE || user_of(h) != p) return;
-  if (h->off & AGAIN) hd__inexact(HD_INEXACT_HEAP_REUSE, pc);
-  h->off |= SEEN;
-}
-
 struct hd_live hd__live;
 
 void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
@@ -326,6 +418,7 @@ void hd__heap_mark(void) {
 
 void hd__heap_restore(void) {
   freed_seen = 0;
+  nreusable = nagain = 0;
   hd__live = (struct hd_live){0, 0};
   hd__before_restore();
   for (uint32_t i = mark.nchunks; i < nlog; i++) {

@@ -119,7 +119,7 @@ int hd__heap_init(void);
 extern bool hd__heap_on; /* malloc serves from our heap */
 void hd__heap_start(void);
 /* Where a thread allocates: fixed by its place in the tree of creations, not by when it was created. */
-unsigned hd__heap_slot(const struct hd_thread *t, const struct hd_thread *parent);
+unsigned hd__heap_slot(const struct hd_thread *t);
 void *hd__heap_alloc(size_t size, size_t align, uint64_t pc);
 extern bool hd__heap_fresh; /* the block allocated last is all zero */
 void hd__heap_free(void *p, uint64_t pc);

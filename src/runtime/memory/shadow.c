@@ -561,6 +561,7 @@ void hd__shadow_forget(uint64_t addr, uint64_t size) {
 /* Only the parts of a large block whose shadow exists can have been accessed: the kernel knows which. Calls f for
  * each of them, in pieces. */
 #define LARGE_PIECE (64ull << 20)
+typedef uint64_t __attribute__((may_alias)) hd_eight_bytes;
 void hd__shadow_each_touched(uint64_t addr, uint64_t size, uint64_t arg,
                              void (*f)(uint64_t addr, uint64_t size, uint64_t arg)) {
   static _Alignas(8) unsigned char resident[(LARGE_PIECE << 2) / HD_PAGE];
@@ -570,8 +571,7 @@ void hd__shadow_each_touched(uint64_t addr, uint64_t size, uint64_t arg,
     n = end - lo < LARGE_PIECE ? (end - lo + unit - 1) & ~(unit - 1) : LARGE_PIECE;
     if (hd_sys3(SYS_mincore, hd__cell(lo), n << 2, resident) < 0) return;
     for (uint64_t i = 0; i < n / unit; i++) {
-      if (i % 8 == 0 && i + 8 <= n / unit && !*(const uint64_t *)(resident + i))
-        i += 7; /* most are untouched */
+      if (i % 8 == 0 && n / unit - i >= 8 && !*(const hd_eight_bytes *)&resident[i]) i += 7;
       if (!(resident[i] & 1)) continue;
       uint64_t a = lo + i * unit, b = a + unit;
       a = a < addr ? addr : a;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -24,5 +25,8 @@ static inline void hd__reads_string(const char *s, uint64_t pc) {
 #define READS(p, n) hd__reads((p), (n), HD_CALLER)
 #define WRITES(p, n) hd__writes((p), (n), HD_CALLER)
 #define READS_STRING(s) hd__reads_string((s), HD_CALLER)
+/* Local time: TZ in the environment is looked at by all but the functions that end in _r. */
+#define LOCAL_TIME_R hd__lookup(HD_STATE_ZONE, 0, HD_CALLER)
+#define LOCAL_TIME (hd__lookup(HD_STATE_ENVIRON, 0, HD_CALLER), LOCAL_TIME_R)
 
 #endif

@@ -2,7 +2,8 @@
  *
  * A wait is two steps: BARRIER, to arrive, and BLEAVE, enabled once enough threads have arrived. The order of
  * arrival does not matter: which thread gets PTHREAD_BARRIER_SERIAL_THREAD is a choice, made by the first of them
- * (by number) when it leaves; the others leave after that. When more threads use the barrier than pass it together,
+ * (in the order of hd__thread_before) when it leaves; the others leave after that. Threads that do not use the result, as
+ * the compiler's plug-in has seen, are not told apart. When more threads use the barrier than pass it together,
  * the order decides which threads pass together. An arrival that is not ordered after the previous round shows
  * this. It is learned like contended memory: the barrier becomes visible memory. */
 #include <errno.h>
@@ -37,7 +38,7 @@ static void pass(struct hd_obj *o) {
   struct hd_thread *first = o->queue;
   for (struct hd_thread *t = o->queue; t; t = t->barrier.next) {
     hd_vc_join(&rt.arena, &t->vc, &o->vc);
-    if (t->id < first->id) first = t;
+    if (hd__thread_before(t, first)) first = t;
   }
   first->barrier.leads = o->count;
   if (first->op.kind == HD_OP_BLEAVE) first->op.size = o->count;
@@ -52,18 +53,22 @@ static void pass(struct hd_obj *o) {
 /* The first to leave chooses the serial thread and releases the others. */
 static void release_round(struct hd_thread *first) {
   struct hd_thread *round = first->barrier.round;
-  unsigned special = hd__choose(first->op.size);
+  unsigned looking = 0;
+  for (struct hd_thread *t = round; t; t = t->barrier.next) looking += !t->barrier.unused;
+  unsigned special = hd__choose(looking < first->op.size ? looking + 1 : looking);
   for (struct hd_thread *t = round; t; t = t->barrier.next) {
     unsigned rank = 0;
-    for (struct hd_thread *u = round; u; u = u->barrier.next) rank += u->id < t->id;
-    t->barrier.serial = rank == special;
+    for (struct hd_thread *u = round; u; u = u->barrier.next)
+      rank += !u->barrier.unused && hd__thread_before(u, t);
+    t->barrier.serial = !t->barrier.unused && rank == special;
   }
   for (struct hd_thread *t = round; t; t = t->barrier.next)
     if (t != first) let_go(t);
 }
 
-static int wait(pthread_barrier_t *b, uint64_t pc) {
+static int wait(pthread_barrier_t *b, bool unused, uint64_t pc) {
   struct hd_thread *t = rt.cur;
+  t->barrier.unused = unused;
   hd__touch_object(b, sizeof *b, needed(b) == 0, "use of a destroyed barrier", pc);
   struct hd_obj *o = hd__obj((uint64_t)b, HD_OBJ_BARRIER);
   t->op = (struct hd_op){.kind = HD_OP_BARRIER,
@@ -113,5 +118,11 @@ HD_EXPORT int pthread_barrier_destroy(pthread_barrier_t *b) {
 }
 
 HD_EXPORT int pthread_barrier_wait(pthread_barrier_t *b) {
-  return hot.active ? wait(b, HD_CALLER) : real_pthread_barrier_wait(b);
+  return hot.active ? wait(b, false, HD_CALLER) : real_pthread_barrier_wait(b);
+}
+
+/* In the place of a call whose result nobody uses (src/plugin). */
+HD_EXPORT int __heddle_barrier_wait(pthread_barrier_t *b);
+int __heddle_barrier_wait(pthread_barrier_t *b) {
+  return hot.active ? wait(b, true, HD_CALLER) : real_pthread_barrier_wait(b);
 }

@@ -74,6 +74,7 @@ static void last_handler(void *unused) {
 
 _Noreturn void hd__program_exit(int status) {
   struct hd_thread *t = rt.cur;
+  hd__lookup(HD_STATE_ATEXIT, 0, exit_pc);
   rt.exit_status = status & 0xff;
   if (rt.in_exit) /* exit in an exit handler is undefined; as in libc, the remaining handlers are skipped */
     finish();
@@ -177,8 +178,9 @@ HD_EXPORT void quick_exit(int status) {
     real_quick_exit(status);
     __builtin_unreachable();
   }
-  rt.exit_status = status & 0xff;
   exit_pc = HD_CALLER;
+  hd__lookup(HD_STATE_ATEXIT, 1, exit_pc);
+  rt.exit_status = status & 0xff;
   real_quick_exit(status); /* runs its handlers, then _exit, which sysguard.c intercepts */
   __builtin_unreachable();
 }

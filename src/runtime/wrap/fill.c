@@ -186,19 +186,19 @@ HD_EXPORT void qsort_r(void *base, size_t n, size_t size, __compar_d_fn_t compar
 
 /* ---- dates ---- */
 
-FILL(struct tm *, localtime_r, (const time_t *restrict t, struct tm *restrict d), (t, d), READS(t, sizeof *t);
-     WRITES(d, sizeof *d), false, NOTHING)
+FILL(struct tm *, localtime_r, (const time_t *restrict t, struct tm *restrict d), (t, d), LOCAL_TIME_R;
+     READS(t, sizeof *t); WRITES(d, sizeof *d), false, NOTHING)
 FILL(struct tm *, gmtime_r, (const time_t *restrict t, struct tm *restrict d), (t, d), READS(t, sizeof *t);
      WRITES(d, sizeof *d), false, NOTHING)
 FILL(char *, asctime_r, (const struct tm *restrict t, char *restrict d), (t, d), READS(t, sizeof *t),
      r != NULL, WRITES(d, real_strlen(d) + 1))
-FILL(char *, ctime_r, (const time_t *restrict t, char *restrict d), (t, d), READS(t, sizeof *t), r != NULL,
-     WRITES(d, real_strlen(d) + 1))
-FILL(time_t, mktime, (struct tm * t), (t), READS(t, sizeof *t), r != -1, WRITES(t, sizeof *t))
+FILL(char *, ctime_r, (const time_t *restrict t, char *restrict d), (t, d), LOCAL_TIME_R;
+     READS(t, sizeof *t), r != NULL, WRITES(d, real_strlen(d) + 1))
+FILL(time_t, mktime, (struct tm * t), (t), LOCAL_TIME; READS(t, sizeof *t), r != -1, WRITES(t, sizeof *t))
 FILL(time_t, timegm, (struct tm * t), (t), READS(t, sizeof *t), r != -1, WRITES(t, sizeof *t))
 FILL(size_t, strftime, (char *restrict d, size_t n, const char *restrict f, const struct tm *restrict t),
-     (d, n, f, t), READS_STRING(f);
-     READS(t, sizeof *t), r > 0, WRITES(d, r + 1))
+     (d, n, f, t), LOCAL_TIME;
+     READS_STRING(f); READS(t, sizeof *t), r > 0, WRITES(d, r + 1))
 FILL(char *, strptime, (const char *restrict s, const char *restrict f, struct tm *restrict t), (s, f, t),
      READS_STRING(s);
      READS_STRING(f), r != NULL, WRITES(t, sizeof *t))

@@ -72,9 +72,10 @@ RAND48(void, lcong48, (unsigned short seed[7]), (seed))
 
 /* ---- dates: one structure for all, and one text ---- */
 
-#define DATE(name)                                  \
+#define DATE(name, zone)                            \
   HD_EXPORT struct tm *name(const time_t *t) {      \
     hd__real_init();                                \
+    zone;                                           \
     READS(t, sizeof *t);                            \
     struct tm *r = real_##name(t);                  \
     if (hot.active && r) {                          \
@@ -83,8 +84,15 @@ RAND48(void, lcong48, (unsigned short seed[7]), (seed))
     }                                               \
     return r;                                       \
   }
-DATE(localtime)
-DATE(gmtime)
+DATE(localtime, LOCAL_TIME)
+DATE(gmtime, (void)0)
+
+HD_EXPORT void tzset(void) {
+  hd__real_init();
+  hd__lookup(HD_STATE_ENVIRON, 0, HD_CALLER);
+  hd__change(HD_STATE_ZONE, 0, HD_CALLER);
+  real_tzset();
+}
 
 HD_EXPORT char *asctime(const struct tm *t) {
   hd__real_init();
@@ -99,6 +107,7 @@ HD_EXPORT char *asctime(const struct tm *t) {
 
 HD_EXPORT char *ctime(const time_t *t) {
   hd__real_init();
+  LOCAL_TIME;
   READS(t, sizeof *t);
   char *r = real_ctime(t);
   if (hot.active && r) {
@@ -194,6 +203,19 @@ HD_EXPORT char *nl_langinfo(nl_item item) {
 
 /* ---- the environment ---- */
 
+/* A lock of libc's orders those who change it. A program that walks `environ` itself races with them. */
+static void environ_changes(enum hd_state state, uint32_t which, uint64_t pc) {
+  static struct hd_vc vc;
+  static uint32_t epoch;
+  hd__change(state, which, pc);
+  if (!hot.active || !rt.nunjoined) return;
+  if (epoch != rt.epoch) vc = (struct hd_vc){0};
+  epoch = rt.epoch;
+  hd__acquire(&vc);
+  hd__writes(&environ, sizeof environ, pc);
+  hd__release(&vc);
+}
+
 #define ENVIRONMENT(ret, name, params, args, how) \
   HD_EXPORT ret name params {                     \
     hd__real_init();                              \
@@ -203,7 +225,7 @@ HD_EXPORT char *nl_langinfo(nl_item item) {
 ENVIRONMENT(char *, getenv, (const char *name), (name), hd__lookup)
 ENVIRONMENT(char *, secure_getenv, (const char *name), (name), hd__lookup)
 ENVIRONMENT(int, setenv, (const char *name, const char *value, int replace), (name, value, replace),
-            hd__change)
-ENVIRONMENT(int, unsetenv, (const char *name), (name), hd__change)
-ENVIRONMENT(int, putenv, (char *text), (text), hd__change)
-ENVIRONMENT(int, clearenv, (void), (), hd__change)
+            environ_changes)
+ENVIRONMENT(int, unsetenv, (const char *name), (name), environ_changes)
+ENVIRONMENT(int, putenv, (char *text), (text), environ_changes)
+ENVIRONMENT(int, clearenv, (void), (), environ_changes)

@@ -1,12 +1,14 @@
-/* settings.c: names, processors and priorities of threads. Runs in the tested process.
+/* settings.c: names, stacks, processors and priorities of threads. Runs in the tested process.
  *
  * A name appears in reports. Processors and priorities are accepted, returned when queried, and have no effect:
- * Heddle decides the schedule. None of these is an operation of its own. */
+ * Heddle decides the schedule. Setting them is an operation on the state of the process, as far as others look. */
 #include <errno.h>
 #include <sched.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/drive.h"
 #include "runtime/core/state.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 #define CPU_BYTES sizeof(cpu_set_t)
@@ -40,10 +42,23 @@ HD_EXPORT int pthread_getname_np(pthread_t th, char *name, size_t size) {
   return 0;
 }
 
+/* What the system says of the first thread's stack is no longer true: parts of it are protected at times. */
+HD_EXPORT int pthread_getattr_np(pthread_t th, pthread_attr_t *a) {
+  hd__real_init();
+  int e = real_pthread_getattr_np(th, a);
+  size_t size;
+  if (!hot.active || e) return e;
+  hd__access_range((uint64_t)a, sizeof *a, HD_A_WRITE, HD_CALLER);
+  if (hd__thread_find(th) != &rt.thread[0]) return 0;
+  void *at = hd__first_stack(&size);
+  return real_pthread_attr_setstack(a, at, size);
+}
+
 /* ---- processors ---- */
 
-static int set_cpus(struct hd_thread *t, size_t size, const cpu_set_t *set) {
+static int set_cpus(struct hd_thread *t, size_t size, const cpu_set_t *set, uint64_t pc) {
   if (!t) return ESRCH;
+  hd__change(HD_STATE_PRIORITY, t->id + 1u, pc);
   unsigned long any = 0;
   size_t n = size < CPU_BYTES ? size : CPU_BYTES;
   for (size_t i = 0; i < n / sizeof any; i++) any |= ((const unsigned long *)set)[i];
@@ -55,8 +70,9 @@ static int set_cpus(struct hd_thread *t, size_t size, const cpu_set_t *set) {
   return 0;
 }
 
-static int get_cpus(struct hd_thread *t, size_t size, cpu_set_t *set) {
+static int get_cpus(struct hd_thread *t, size_t size, cpu_set_t *set, uint64_t pc) {
   if (!t) return ESRCH;
+  hd__lookup(HD_STATE_PRIORITY, t->id + 1u, pc);
   if (!t->attr.cpus) return real_pthread_getaffinity_np((pthread_t)rt.main_tp, size, set);
   hd__zero(set, size);
   hd__copy(set, t->attr.cpus, size < CPU_BYTES ? size : CPU_BYTES);
@@ -70,22 +86,22 @@ static int with_errno(int e) {
 }
 
 HD_EXPORT int pthread_setaffinity_np(pthread_t th, size_t size, const cpu_set_t *set) {
-  return hot.active ? set_cpus(find(th), size, set) : real_pthread_setaffinity_np(th, size, set);
+  return hot.active ? set_cpus(find(th), size, set, HD_CALLER) : real_pthread_setaffinity_np(th, size, set);
 }
 
 HD_EXPORT int pthread_getaffinity_np(pthread_t th, size_t size, cpu_set_t *set) {
-  return hot.active ? get_cpus(find(th), size, set) : real_pthread_getaffinity_np(th, size, set);
+  return hot.active ? get_cpus(find(th), size, set, HD_CALLER) : real_pthread_getaffinity_np(th, size, set);
 }
 
 /* Of the calling thread; others, by process id, are passed on to the system. */
 HD_EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set) {
   if (!hot.active || pid) return real_sched_setaffinity(pid, size, set);
-  return with_errno(set_cpus(rt.cur, size, set));
+  return with_errno(set_cpus(rt.cur, size, set, HD_CALLER));
 }
 
 HD_EXPORT int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) {
   if (!hot.active || pid || !rt.cur->attr.cpus) return real_sched_getaffinity(pid, size, set);
-  return with_errno(get_cpus(rt.cur, size, set));
+  return with_errno(get_cpus(rt.cur, size, set, HD_CALLER));
 }
 
 /* ---- priorities ---- */
@@ -100,6 +116,7 @@ HD_EXPORT int pthread_setschedparam(pthread_t th, int policy, const struct sched
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
   if (bad_priority(policy, p->sched_priority)) return EINVAL;
+  hd__change(HD_STATE_PRIORITY, t->id + 1u, HD_CALLER);
   t->attr.policy = policy;
   t->attr.priority = p->sched_priority;
   return 0;
@@ -109,6 +126,7 @@ HD_EXPORT int pthread_getschedparam(pthread_t th, int *policy, struct sched_para
   if (!hot.active) return real_pthread_getschedparam(th, policy, p);
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
+  hd__lookup(HD_STATE_PRIORITY, t->id + 1u, HD_CALLER);
   *policy = t->attr.policy;
   p->sched_priority = t->attr.priority;
   return 0;
@@ -119,6 +137,7 @@ HD_EXPORT int pthread_setschedprio(pthread_t th, int priority) {
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
   if (bad_priority(t->attr.policy, priority)) return EINVAL;
+  hd__change(HD_STATE_PRIORITY, t->id + 1u, HD_CALLER);
   t->attr.priority = priority;
   return 0;
 }

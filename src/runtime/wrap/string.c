@@ -76,6 +76,12 @@ HD_EXPORT void *mempcpy(void *restrict d, const void *restrict s, size_t n) {
 }
 
 HD_EXPORT void bzero(void *d, size_t n) { set(d, 0, n, HD_CALLER); }
+HD_EXPORT void explicit_bzero(void *d, size_t n) { set(d, 0, n, HD_CALLER); }
+HD_EXPORT void __explicit_bzero_chk(void *d, size_t n, size_t room);
+void __explicit_bzero_chk(void *d, size_t n, size_t room) {
+  (void)room;
+  set(d, 0, n, HD_CALLER);
+}
 HD_EXPORT void bcopy(const void *s, void *d, size_t n) { move(d, s, n, HD_CALLER); }
 
 static int compare(const void *a, const void *b, size_t n, uint64_t pc) {

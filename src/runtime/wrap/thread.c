@@ -162,23 +162,26 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   }
   hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, pc); /* before the new thread can look */
   hd__alter(HD_STATE_THREADS, 0, pc);
-  me->list.adds = true;
-  hd__point_open(HD_OP_CREATE, 0, 0, pc);
-  me->op.object = hd__thread_number(me); /* known only now: others may have created threads meanwhile */
+  hd__take_signals();
+  unsigned nth = ++me->children, number = hd__thread_number(me, nth);
+  bool numbered = number != 0;
+  me->list.adds = numbered ? (uint16_t)number : HD_MAX_THREADS;
+  me->op = (struct hd_op){
+      .kind = HD_OP_CREATE, .thread = me->id, .object = number, .pc = pc, .spawn.ordered = !numbered};
+  hd__step();
+  if (!numbered) me->op.object = number = hd__thread_number_now(me);
   hd__event(0);
-  if (me->op.object == HD_MAX_THREADS)
+  if (number == HD_MAX_THREADS)
     hd__fail(HD_RTE_ENVIRONMENT, pc,
              "more than 1024 threads are alive, detached or not joined: make the test smaller");
-  struct hd_ident *id = hd__ident_take(size);
-  if (!id) {
-    rt.grow_stack = size;
-    hd__end(HD_RUN_GROW);
-  }
+  struct hd_ident *id = hd__ident_take(me, size, number, numbered, &rt.grow_stack);
+  if (!id) hd__end(HD_RUN_GROW);
   hd__threads_begin();
-  struct hd_thread *t = hd__thread_new(me);
-  me->list.adds = false;
+  struct hd_thread *t = hd__thread_new(me, number, nth, numbered);
+  me->list.adds = 0;
   hd__new_segment(me); /* what the creator does next is not ordered before the new thread */
   t->ident = id;
+  id->thread = t;
   t->start.fn = fn;
   t->start.arg = arg;
   t->foreign = hd__foreign_start((uint64_t)fn, arg);
@@ -200,9 +203,7 @@ HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(
 
 struct hd_thread *hd__thread_find(pthread_t th) {
   if ((uint64_t)th == rt.main_tp) return &rt.thread[0];
-  for (unsigned i = rt.nthreads; i-- > 1;)
-    if (rt.thread[i].ident && rt.thread[i].ident->tp == (uint64_t)th) return &rt.thread[i];
-  return NULL;
+  return hd__ident_thread((uint64_t)th);
 }
 
 struct hd_thread *hd__thread_named(pthread_t th) {
@@ -210,11 +211,6 @@ struct hd_thread *hd__thread_named(pthread_t th) {
   for (unsigned i = rt.nthreads; !t && i-- > 1;)
     if (rt.thread[i].start.tp == (uint64_t)th) t = &rt.thread[i];
   return t;
-}
-
-static void forget(struct hd_thread *t) {
-  if (t->ident) hd__ident_give(t->ident);
-  t->ident = NULL;
 }
 
 /* The thread has ended, and the running one has joined it. */
@@ -225,7 +221,8 @@ static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
   rt.nunjoined--;
   hd__acquire(&t->vc);
   void *value = t->exit.value;
-  forget(t);
+  hd__ident_leave(t, rt.cur);
+  hd__thread_forget(t);
   if (!ret) return;
   hd__access_range((uint64_t)ret, sizeof *ret, HD_A_WRITE, pc);
   *ret = value;
@@ -333,7 +330,9 @@ int hd__thread_detach(pthread_t th, uint64_t pc) {
   if (t->join.waiter) return claimed(0);
   hd__point(HD_OP_DETACH, t->id, 0, pc);
   t->join.detached = true;
-  if (t->state == HD_T_DONE) forget(t);
+  if (t->state != HD_T_DONE) return 0;
+  hd__ident_release(t);
+  hd__thread_forget(t);
   return 0;
 }
 

@@ -242,7 +242,7 @@ HD_EXPORT int nanosleep(const struct timespec *d, struct timespec *left) {
 
 HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct timespec *left) {
   if (!hot.active) return real_clock_nanosleep(clock, flags, d, left);
-  if (bad(d)) return EINVAL;
+  if (bad(d) || clock == CLOCK_THREAD_CPUTIME_ID) return EINVAL;
   uint64_t ns = (uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec;
   if (flags & TIMER_ABSTIME) {
     uint64_t at = hd__time() + hd__clock_zero(clock);

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <pwd.h>
+#include <search.h>
 #include <regex.h>
 #include <semaphore.h>
 #include <signal.h>

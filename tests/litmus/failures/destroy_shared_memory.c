@@ -1,7 +1,7 @@
 // A wild write over the memory that is shared with the supervisor.
 // native: no
-// expect: goes-on executions=20 kinds=crash|abort|hang|exit|assertion
-// args: --hang-timeout 2s
+// expect: goes-on executions=10 kinds=crash|abort|hang|exit|assertion
+// args: --hang-timeout 1s
 // replays: 0
 #include "litmus.h"
 

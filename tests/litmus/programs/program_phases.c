@@ -1,6 +1,6 @@
 // A computation in phases: three threads compute their cells from those of the previous phase. The serial thread of
 // the barrier swaps the two arrays while the others wait at the second barrier. Wrong: no second barrier.
-// expect: exact executions=81 dfs=no
+// expect: exact executions=9 dfs=no
 // expect: kind=data-race
 // argv: one
 // where: function=compute line=@swap

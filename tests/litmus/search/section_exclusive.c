@@ -1,6 +1,8 @@
-// Within an atomic section no other thread runs; without it the two halves can be separated.
+// Within an atomic section no other thread runs; without it the two halves can be separated. The first case is not run
+// in fork mode: dfs runs thousands of executions of it, and the second case has both modes.
 // restart: memory fork
 // expect: exact executions=6 states=1
+// restart: memory
 // argv: 2
 // expect: exact executions=36 states=3 kinds=data-race dfs=no
 // argv: 0

@@ -1,6 +1,6 @@
 // Every thread writes its own cell, and reads its neighbour's in the next phase: correct, and without the second
 // barrier. The order of arrival does not matter; which thread becomes the serial thread does.
-// expect: clean executions=4
+// expect: clean executions=2
 // args: --strategy optimal
 // expect: clean executions=200
 // args: --strategy random
