@@ -137,7 +137,7 @@ static int awaits(const struct hd_op *await, const struct hd_op *other, uint64_t
   return 0;
 }
 
-/* An interruption, and any other operation (invariant 8). */
+/* An interruption, and any other operation (invariant 9). */
 static int interrupts(const struct hd_op *a, const struct hd_op *b, unsigned effect) {
   if (!a->cancel.narrow || b->thread == a->object || effect == HD_EFF_END) return 1;
   if (effect == HD_EFF_INTERRUPT)
