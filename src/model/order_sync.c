@@ -382,9 +382,12 @@ void hd__left(struct hd_order *t, uint32_t f) {
   t->gate[op->thread] = NULL;
   for (uint32_t i = 0; gate && i < t->nthreads; i++)
     if (t->gate[i] == gate) {
+      /* Of its own: it is not the first to leave. A handler may come in between, which does not wait for this. */
+      uint32_t *c = hd_order_get(t, t->threads_max * sizeof *c);
+      for (uint32_t k = 0; k < t->threads_max; k++)
+        c[k] = gate[k] > t->ev[f].clock[k] ? gate[k] : t->ev[f].clock[k];
       hd_order_save_thread(t, i);
-      t->gate[i] = NULL;
-      t->cause[i] = f;
+      t->gate[i] = c;
     }
 }
 

@@ -91,8 +91,10 @@ static int wait(pthread_barrier_t *b, bool unused, uint64_t pc) {
   do { /* a handler may run meanwhile: it keeps its place */
     t->op = (struct hd_op){
         .kind = HD_OP_BLEAVE, .thread = t->id, .size = t->barrier.leads, .object = o->addr, .pc = pc};
+    t->wait.at = o; /* for reports */
     if (!t->barrier.go) hd__disable(t);
     hd__step();
+    t->wait.at = NULL;
   } while (hd__interrupted());
   if (t->op.size) release_round(t);
   hd__event(0);
