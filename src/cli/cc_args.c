@@ -109,6 +109,12 @@ static enum input by_name(const char *path) {
   return strcmp(dot, ".s") == 0 ? ASSEMBLER : OBJECT;
 }
 
+/* Assembly that goes through the preprocessor. */
+static bool is_assembly(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot && in_list(dot + 1, "S sx");
+}
+
 /* ---- response files ---- */
 
 /* The next word at *p, with quotes and backslashes as in the compilers; NULL at the end. */
@@ -213,6 +219,8 @@ static void scan_input(struct scan *s, const char *w) {
   struct hd_cc_args *a = s->a;
   enum input kind = s->language ? by_language(s->language) : by_name(w);
   a->inputs = true;
+  if (kind == OBJECT) hd_vec_push(&a->objects, (char *)w);
+  if (kind == ASSEMBLER || is_assembly(w)) a->assembles = true;
   if (kind == SOURCE || kind == HEADER) a->preprocesses = a->compiles = true;
   if (kind == PREPROCESSED) a->compiles = true;
   if (kind == HEADER)
@@ -281,6 +289,7 @@ void hd__cc_args_analyse(struct hd_cc_args *a, bool clang) {
   a->links = a->inputs && !s.stops && !s.relocatable && (s.others || !s.headers);
   if (changed) {
     hd_vec_free(&a->words);
+    hd_vec_free(&a->objects);
     a->words.v = kept.v, a->words.n = kept.n, a->words.cap = kept.cap;
   } else {
     hd_vec_free(&kept);

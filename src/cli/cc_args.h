@@ -1,4 +1,4 @@
-/* cc_args.h: `heddle cc`'s analysis of a compiler's command line. Private to cmd_cc.c, cc_args.c and cc_plugin.c. */
+/* cc_args.h: `heddle cc`'s analysis of a compiler's command line. Private to cmd_cc.c and cc_*.c. */
 #ifndef HD_CC_ARGS_H
 #define HD_CC_ARGS_H
 
@@ -10,6 +10,7 @@ struct hd_cc_args {
   /* The words to pass on: the user's own wherever possible. */
   hd_words words; /* the strings are owned by `pool` or by argv */
   hd_words pool;
+  hd_words objects;     /* object files and archives among the words */
   const char *compiler; /* --heddle-compiler=, or NULL */
   bool help;            /* --help */
 
@@ -18,6 +19,7 @@ struct hd_cc_args {
   bool preprocesses;      /* at least one input goes through the preprocessor */
   bool compiles;          /* at least one input goes through the compiler proper, or would without -E */
   bool only_text;         /* -E, -M: stops after the preprocessor */
+  bool assembles;         /* at least one input is assembly */
   bool links;             /* ends with a program or a shared library */
   bool debug;             /* has an option about debug information */
   bool uninstrumented;    /* the last relevant option was -fno-sanitize=thread or =all */
@@ -40,5 +42,8 @@ char *hd__cc_ask(const hd_words *compiler, const char *path, const char *questio
 
 /* The plug-in in `libdir` that fits the compiler; NULL if none does, or HEDDLE_PLUGIN=no. The caller frees. */
 char *hd__cc_plugin(const hd_words *compiler, const char *path, bool clang, const char *libdir);
+
+/* Whether one of the files has code that was not built with `heddle cc`, and is no part of the system. */
+bool hd__cc_any_plain(const hd_words *objects);
 
 #endif

@@ -188,7 +188,7 @@ static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool cl
     add(out, for_clang);
 }
 
-static void add_link_flags(hd_words *out, bool clang, const char *libdir) {
+static void add_link_flags(hd_words *out, const struct hd_cc_args *a, bool clang, const char *libdir) {
   if (!clang) {
     /* Where gcc finds the empty libtsan_preinit.o (-B) and libtsan (-L, ahead of the user's). */
     hd_vec_push(out, hd_sprintf("-B%s/gcc/", libdir));
@@ -201,6 +201,10 @@ static void add_link_flags(hd_words *out, bool clang, const char *libdir) {
   hd_vec_push(out, hd_sprintf("%s/libheddle_rt.so", libdir));
   add(out, after);
   hd_vec_push(out, hd_strdup(libdir));
+  if (a->assembles || hd__cc_any_plain(&a->objects)) {
+    hd_vec_push(out, (char *)"-Xlinker");
+    hd_vec_push(out, hd_sprintf("%s/plain_object.o", libdir));
+  }
 }
 
 static int check_possible(const struct hd_cc_args *a, struct hd_err *err) {
@@ -239,7 +243,7 @@ static int build_command(hd_words *out, const struct compiler *c, const struct h
     if ((a->compiles || (a->links && !c->clang)) && !a->only_text && !a->uninstrumented)
       add_plugin(out, c, libdir, a->compiles);
     if (a->compiles) add_compile_flags(out, a, c->clang, libdir);
-    if (a->links) add_link_flags(out, c->clang, libdir);
+    if (a->links) add_link_flags(out, a, c->clang, libdir);
   }
   for (size_t i = 0; i < a->words.n; i++) hd_vec_push(out, a->words.v[i]);
   hd_vec_push(out, NULL);

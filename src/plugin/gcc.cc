@@ -333,9 +333,40 @@ static bool is_output(gasm *stmt, tree operand) {
   return false;
 }
 
+static tree asm_part(const char *constraint, tree value) {
+  tree text = build_string((int)strlen(constraint) + 1, constraint);
+  return build_tree_list(build_tree_list(NULL_TREE, text), value);
+}
+
+/* Variables that live in a given register (register long n asm("r10")): a call would overwrite those between their
+ * assignment and the assembly. They are kept elsewhere until then; empty assembly hides from the optimiser that it is
+ * the same value, since it takes the assignment back for redundant. */
+static void keep_registers(gimple_stmt_iterator *gsi, gasm *stmt, vec<tree> *kept) {
+  for (unsigned i = 0; i < gimple_asm_ninputs(stmt); i++) {
+    tree var = TREE_VALUE(gimple_asm_input_op(stmt, i)), type = TREE_TYPE(var);
+    if (!VAR_P(var) || !DECL_HARD_REGISTER(var) || (!INTEGRAL_TYPE_P(type) && !POINTER_TYPE_P(type)))
+      continue;
+    tree value = create_tmp_var(type, "hd_register"), hidden = create_tmp_var(type, "hd_register");
+    gsi_insert_before(gsi, gimple_build_assign(value, var), GSI_SAME_STMT);
+    vec<tree, va_gc> *in = NULL, *out = NULL;
+    vec_safe_push(in, asm_part("0", value));
+    vec_safe_push(out, asm_part("=r", hidden));
+    gsi_insert_before(gsi, gimple_build_asm_vec("", in, out, NULL, NULL), GSI_SAME_STMT);
+    kept->safe_push(var);
+    kept->safe_push(hidden);
+  }
+}
+
+static void restore_registers(gimple_stmt_iterator *gsi, const vec<tree> &kept) {
+  for (unsigned i = 0; i < kept.length(); i += 2)
+    gsi_insert_before(gsi, gimple_build_assign(kept[i], kept[i + 1]), GSI_SAME_STMT);
+}
+
 static void show_asm(gimple_stmt_iterator *gsi, gasm *stmt) {
   const char *text = gimple_asm_string(stmt);
   if (!text || !*text) return; /* a barrier for the compiler */
+  auto_vec<tree> kept;
+  keep_registers(gsi, stmt, &kept);
   bool atomic = is_atomic_text(text), clobbers = false, pointer = false;
   for (unsigned i = 0; i < gimple_asm_ninputs(stmt); i++) {
     tree operand = TREE_VALUE(gimple_asm_input_op(stmt, i));
@@ -353,6 +384,7 @@ static void show_asm(gimple_stmt_iterator *gsi, gasm *stmt) {
     if (!strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(stmt, i))), "memory")) clobbers = true;
   if (clobbers && pointer)
     insert_call(gsi, gimple_location(stmt), declare("__heddle_asm_opaque", hook_type(0)), 0);
+  restore_registers(gsi, kept);
 }
 
 /* A naked function has no frame, so nothing can be inserted there. */

@@ -83,6 +83,7 @@ static void add_detail(struct hd_reason *r, const struct hd_summary *s, const st
     }
     case HD_INEXACT_NO_PLUGIN:
     case HD_INEXACT_PLAIN_LIBRARY:
+    case HD_INEXACT_PLAIN_OBJECT:
     case HD_INEXACT_FOREIGN_THREADS: DETAIL("%.60s", module_at(e, e->counts[r->what].first_pc)); break;
     default: break;
 #undef DETAIL

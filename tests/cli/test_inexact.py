@@ -381,7 +381,7 @@ int main(void) {
 """, "options": ("--strategy", "optimal", "--max-executions", "2"), "also": ["executions"]},
 }
 # Those that need more than a program and options have tests of their own, test_NAME below.
-OWN = ("not-again", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "library-closed")
+OWN = ("not-again", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "plain-object", "library-closed")
 
 
 def reasons():
@@ -593,6 +593,26 @@ def test_plain_library(s):
     named(s, s.search("check", "./prog"), "plain-library", says="libcount.so was not built with heddle cc")
     s.write("prog.c", "int count(void);\nint main(void) { count(); }\n")
     s.cc("prog.c", "prog", "-L.", "-lcount", "-Wl,-rpath," + s.dir)
+    s.check(s.search("check", "./prog")["complete"], "not complete with one thread")
+
+
+def test_plain_object(s):
+    s.write("count.c", "static int n;\nint count(void) { return ++n; }\n")
+    s.write("prog.c", "#include <pthread.h>\nint count(void);\nstatic void *run(void *p) { count(); return p; }\n"
+                      "int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); count(); pthread_join(t, 0); }\n")
+    s.run(["cc", "-c", "-O1", "count.c", "-o", "plain.o"])
+    s.run(["ar", "rc", "libplain.a", "plain.o"])
+    s.write("none.S", "  .section .note.GNU-stack,\"\",@progbits\n  .text\nnone: ret\n")
+    for more in (["plain.o"], ["-Wl,--whole-archive", "./libplain.a", "-Wl,--no-whole-archive"], ["plain.o", "none.S"]):
+        s.cc("prog.c", "prog", *more)
+        named(s, s.search("check", "./prog"), "plain-object", says="prog has object files that were not built")
+    s.run([s.heddle, "cc", "-c", "-O1", "count.c", "-o", "own.o"])
+    s.run([s.heddle, "cc", "-c", "-O1", "prog.c", "-o", "prog.o"])
+    s.run([s.heddle, "cc", "prog.o", "own.o", "-o", "prog", "-pthread"])
+    reasons = [r["reason"] for r in s.search("check", "./prog", "--ignore", "data-race")["inexact"]]
+    s.check("plain-object" not in reasons, "its objects were built with heddle cc: %s" % reasons)
+    s.write("prog.c", "int count(void);\nint main(void) { count(); }\n")
+    s.cc("prog.c", "prog", "plain.o")
     s.check(s.search("check", "./prog")["complete"], "not complete with one thread")
 
 

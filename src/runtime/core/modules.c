@@ -154,6 +154,7 @@ static bool in_foreign(uint64_t a) {
 
 void hd__threads_begin(void) {
   if (plain_library && !rt.preload) hd__inexact(HD_INEXACT_PLAIN_LIBRARY, plain_library);
+  if (hd__plain_object() && !rt.preload) hd__inexact(HD_INEXACT_PLAIN_OBJECT, hd__plain_object());
 }
 
 bool hd__cxx_library(uint64_t addr) { return addr >= cxx_lo && addr < cxx_hi; }

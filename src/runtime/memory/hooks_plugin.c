@@ -15,6 +15,14 @@ void __heddle_init(void) {}
 
 uint64_t hd__without_plugin(void) { return without_plugin; }
 
+/* The constructor that `heddle cc` adds to a program, or a library, with object files that it did not build. */
+static uint64_t plain_object;
+
+HD_EXPORT void __heddle_plain_object(void (*within)(void));
+void __heddle_plain_object(void (*within)(void)) { plain_object = (uint64_t)within; }
+
+uint64_t hd__plain_object(void) { return plain_object; }
+
 /* ---- vectors ---- */
 
 /* Lanes of `size` bytes, one after the other, of which those are accessed whose bit is set. Neighbours are one access. */

@@ -50,6 +50,7 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 void hd__access_range(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 /* A place in a module that was instrumented without Heddle's plug-in for the compiler, or 0 (hooks_plugin.c). */
 uint64_t hd__without_plugin(void);
+uint64_t hd__plain_object(void);
 struct hd_cas {
   const void *at, *expected;
   unsigned size;
