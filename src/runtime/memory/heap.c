@@ -294,7 +294,8 @@ void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
   uint64_t user = ((uint64_t)h + sizeof *h + align - 1) & ~(align - 1);
   *h = (struct header){(uint32_t)size,         0,     0, (uint16_t)((user - (uint64_t)h) >> 4),
                        t ? (uint8_t)t->id : 0, B_LIVE};
-  if (t && rt.nunjoined) h->free_site = (uint32_t)(hot.tag >> 32);
+  /* What a library allocates, it may hand over in an order that is not seen (setenv). */
+  if (t && rt.nunjoined && hd__user_text(pc)) h->free_site = (uint32_t)(hot.tag >> 32);
   note_again(h, site, others);
   if (HD_UNLIKELY(hot.detail) && t) h->alloc_site = (uint32_t)hd__site_here(pc);
   return (void *)user;

@@ -2,9 +2,9 @@
 // restart: memory fork
 // expect: clean executions=100
 // args: --strategy random
-// expect: clean executions=4
+// expect: clean executions=2
 // args: --strategy optimal
-// expect: clean executions=4
+// expect: clean executions=2
 // args: --strategy dpor
 // expect: kind=assertion
 // argv: sure
