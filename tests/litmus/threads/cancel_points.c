@@ -25,7 +25,7 @@
 // argv: testcancel
 // expect: kind=deadlock
 // argv: sem_wait
-// expect: exact executions=5
+// expect: exact executions=6
 // argv: fclose
 // expect: exact executions=6
 // argv: sched_yield
