@@ -170,8 +170,7 @@ def test_suppression_summary(s):
     s.check(r["executions"] < 100 or "stopped at the first one" not in r["out"], "says it stopped, after all 100")
 
 
-UNSUPPORTED = ["futex", "setitimer", "handler"]
-NAMES = {"handler": "a signal handler that must run while its thread waits"}
+UNSUPPORTED = ["futex", "setitimer"]
 
 
 @each(*UNSUPPORTED)
@@ -180,7 +179,7 @@ def test_unsupported(s, what):
     program = common.build(s, "unsupported")
     line = next(n for n, l in enumerate(s.read("unsupported.c").splitlines(), 1) if 'CASE("%s")' % what in l)
     command = [s.heddle, "check", "--strategy", "random", "--hang-timeout", "5s", "--", program, what]
-    p = common.refused(s, command, 3, NAMES.get(what, what), "unsupported.c:%d" % line, stdout=None)
+    p = common.refused(s, command, 3, what, "unsupported.c:%d" % line, stdout=None)
     s.check("stopped by an error" in p.stdout, "does not say that the search was stopped: " + p.stdout)
     s.same(s.findings(), [], "findings")
 
