@@ -16,6 +16,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/state.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
@@ -238,6 +239,7 @@ static void unlearn(uint64_t known) {
     else
       *hd__cell(rt.visible[i]) = (struct hd_cell){0};
   rt.status->visible_count = known;
+  hd__states_unlearn();
   if (spin) hd__spin_relearn();
 }
 

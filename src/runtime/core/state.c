@@ -8,8 +8,23 @@
 _Static_assert(FIRST + 8 * HD_STATE_COUNT <= 65536, "no program has memory there");
 static uint64_t slot(enum hd_state state) { return FIRST + 8 * (uint64_t)state; }
 
+/* What is known to change, one bit each, as of the time when so much had been learned. */
+static uint64_t changes, learned = UINT64_MAX;
+_Static_assert(HD_STATE_COUNT <= 64, "a bit each");
+
+static __attribute__((noinline, cold)) void look_up_changes(void) {
+  changes = 0;
+  for (unsigned i = 0; i < HD_STATE_COUNT; i++)
+    changes |= (uint64_t)hd__shadow_visible(slot((enum hd_state)i), 8) << i;
+  learned = rt.status->visible_count;
+}
+
+void hd__states_unlearn(void) { learned = UINT64_MAX; }
+
 bool hd__state_changes(enum hd_state state) {
-  return hot.active && rt.nunjoined && hd__shadow_visible(slot(state), 8);
+  if (!hot.active || !rt.nunjoined) return false;
+  if (HD_UNLIKELY(learned != rt.status->visible_count)) look_up_changes();
+  return changes >> state & 1;
 }
 
 void hd__lookup(enum hd_state state, uint32_t which, uint64_t pc) {

@@ -21,5 +21,7 @@ void hd__observe(enum hd_state state, uint32_t which, uint64_t pc);
 void hd__alter(enum hd_state state, uint32_t which, uint64_t pc);
 /* Whether hd__lookup is an operation. */
 bool hd__state_changes(enum hd_state state);
+/* What was learned last is forgotten. */
+void hd__states_unlearn(void);
 
 #endif

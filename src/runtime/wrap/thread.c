@@ -230,8 +230,10 @@ static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
 
 /* Who joins or detaches a thread first is an operation where it matters: once some execution has joined or detached one
  * a second time. What such a call returns depends on the order. */
-static void claim(void) {
-  if (hd__state_changes(HD_STATE_CLAIM)) hd__change(HD_STATE_CLAIM, 0, 0);
+static bool claim(void) {
+  if (!hd__state_changes(HD_STATE_CLAIM)) return false;
+  hd__change(HD_STATE_CLAIM, 0, 0);
+  return true;
 }
 
 /* It is no longer the first. */
@@ -249,8 +251,7 @@ static int bad_join(pthread_t th, struct hd_thread **t) {
   if (*t == me) return EDEADLK;
   if ((*t)->join.detached) return claimed(EINVAL);
   if (me->join.waiter == *t && !hd__cancel_word[(*t)->id]) return claimed(EDEADLK);
-  claim();
-  *t = hd__thread_find(th);
+  if (claim()) *t = hd__thread_find(th);
   return !*t || (*t)->join.done ? claimed(ESRCH) : (*t)->join.waiter ? claimed(EINVAL) : 0;
 }
 
