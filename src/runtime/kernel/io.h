@@ -54,6 +54,7 @@ struct hd_chan {
   struct hd_chan *next;  /* waiting to be accepted */
   uint64_t dev, ino;     /* of a file */
   bool streamed;         /* output went there by streams */
+  bool closed;           /* a description of it was closed beside other threads */
   bool created, saved;   /* created by this execution; its contents are in the undo log */
   struct hd_file_lock *locks;
   uint32_t came[2]; /* FIFO: when a reader, a writer opened it, an event counted from 1 */
@@ -224,6 +225,9 @@ bool hd__record_lock(long command); /* of fcntl */
 long hd__record_lock_call(const long *a, uint64_t pc);
 /* A number of the description is closed; `last`: there is no other. */
 void hd__locks_closed(struct hd_desc *d, bool last);
+/* That locks and closing of a file concern each other is learned. */
+void hd__locks_show(const struct hd_chan *c);
+bool hd__locks_shown(const struct hd_chan *c);
 
 /* ---- io_move.c ---- */
 

@@ -155,8 +155,16 @@ static void facets(const struct hd_desc *d, unsigned what, long nr, const long *
 
 /* ---- which calls are operations ---- */
 
-static bool always(const struct hd_desc *d, unsigned what, long nr, long fd) {
-  if (what == HD_CALL_LOCK || (what == CLOSE && d->chan->locks && rt.nunjoined)) return true;
+/* Whether closing the description may release a lock of the file, in some execution: then it is an operation in all. */
+static bool releases(struct hd_desc *d) {
+  if (!rt.nunjoined) return false;
+  if (d->chan->locks) hd__locks_show(d->chan);
+  d->chan->closed = true;
+  return hd__locks_shown(d->chan);
+}
+
+static bool always(struct hd_desc *d, unsigned what, long nr, long fd) {
+  if (what == HD_CALL_LOCK || (what == CLOSE && releases(d))) return true;
   if (d->kind == HD_IO_FILE || d->kind == HD_IO_OTHER) return false;
   if (what == CLOSE) return !hd__fd_before(fd);
   if (what == OUT) return !d->before; /* no thread here observes output to the outside */
@@ -271,7 +279,7 @@ static void aim(struct hd_io *o) {
   }
   bool numbers = hd__fds_lowest() && rt.nunjoined;
   if (numbers) o->reads |= 0x4000;
-  if ((numbers && (o->what == CLOSE || o->what == HD_CALL_DUP)) || (o->what == CLOSE && d->chan->locks)) {
+  if ((numbers && (o->what == CLOSE || o->what == HD_CALL_DUP)) || (o->what == CLOSE && releases(d))) {
     o->object = 0; /* who gets which number depends on it, or who gets a lock */
     o->writes = 0xffff;
   }

@@ -158,6 +158,12 @@ void hd__locks_closed(struct hd_desc *d, bool last) {
 
 /* ---- the calls ---- */
 
+static uint64_t lock_object(const struct hd_chan *c) { return hd__contention(c->object ^ 0x6ull << 52); }
+
+void hd__locks_show(const struct hd_chan *c) { hd__shadow_show(lock_object(c), 8); }
+
+bool hd__locks_shown(const struct hd_chan *c) { return hd__shadow_visible(lock_object(c), 8); }
+
 static void aim(struct hd_io *o) {
   struct request *q = (struct request *)o;
   struct hd_desc *d = o->d = hd__fd(o->fd);
@@ -166,6 +172,7 @@ static void aim(struct hd_io *o) {
     hd__io_closed(o);
     return;
   }
+  if (d->chan->closed) hd__locks_show(d->chan);
   o->object = hd__object(d->chan) ^ 1ull << 55; /* the locks of the file */
   o->reads = d->life;
   o->writes = 1;
