@@ -470,16 +470,25 @@ static long anywhere(unsigned what, long nr, long *a, uint64_t pc) {
   return r;
 }
 
+/* What the call orders for the race detector: no more than what it conflicts with. Of a file these are its contents. */
+static void order(const struct hd_io *o) {
+  bool file = o->d->kind == HD_IO_FILE || o->d->kind == HD_IO_OTHER;
+  uint16_t of = file ? HD_FACET_CONTENTS : 0xffff;
+  if (o->writes & of)
+    hd__io_publish(o->d->chan);
+  else if (o->reads & of)
+    hd__io_learn(o->d->chan);
+}
+
 /* All other calls; they never wait. */
 static long touch(unsigned what, long nr, long *a, uint64_t pc) {
   struct hd_io o = prepare(what, nr, a, pc);
   hd__io_point(&o);
   struct hd_desc *d = o.d, copy;
-  if (d && o.writes)
-    hd__io_publish(d->chan);
-  else if (d)
-    hd__io_learn(d->chan);
-  if (d) copy = *d;
+  if (d) {
+    order(&o);
+    copy = *d;
+  }
   long r = hd__serve(nr, a);
   if (d && (what == HD_CALL_SHUT || (what == CLOSE && copy.refs == 1))) hd__socket_settle(&copy, 0, 0);
   if (d && what == FLAGS) hd__io_retarget(a[0], d);
