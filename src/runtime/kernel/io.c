@@ -241,6 +241,7 @@ void hd__io_retarget(long fd, const struct hd_desc *d) {
     if (!o || !o->aim || o->entered || t->state == HD_T_DONE || t->cancel.taken || t->sig.taken) continue;
     if (o->fd != fd && (!d || o->d != d)) continue;
     o->aim(o);
+    t->op.kind = o->kind;
     t->op.object = o->object;
     t->op.size = o->reads | (uint32_t)o->writes << 16;
     update(t);

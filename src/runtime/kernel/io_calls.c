@@ -262,8 +262,7 @@ static bool waits(const struct hd_desc *d, unsigned what, long nr, const long *a
          (mode & O_ACCMODE) == (what == IN ? O_RDONLY : O_WRONLY); /* else EBADF */
 }
 
-static void aim(struct hd_io *o) {
-  if (o->entered) return;
+static void find(struct hd_io *o) {
   struct hd_desc *d = o->d = hd__fd(o->fd);
   o->enters = false;
   if (!d) {
@@ -294,6 +293,16 @@ static void aim(struct hd_io *o) {
   o->n = !o->enters;
 }
 
+/* It is the same operation whether the descriptor was closed before the call or while it was pending. */
+static void aim(struct hd_io *o) {
+  if (o->entered) return;
+  find(o);
+  o->kind = o->what == IN    ? HD_OP_IOREAD
+            : o->what == OUT ? HD_OP_IOWRITE
+            : o->writes      ? HD_OP_IOCHANGE
+                             : HD_OP_IOLOOK;
+}
+
 static struct hd_io prepare(unsigned what, long nr, const long *a, uint64_t pc) {
   struct hd_io o = {.fd = (int)fd_of(nr, a),
                     .timeout = HD_FOREVER,
@@ -305,7 +314,6 @@ static struct hd_io prepare(unsigned what, long nr, const long *a, uint64_t pc) 
   aim(&o);
   if (o.d && o.d->kind == HD_IO_QUEUE && rt.nunjoined) /* other processes may use it too */
     hd__inexact(HD_INEXACT_SYSCALL, pc | (uint64_t)nr << HD_INEXACT_DETAIL);
-  o.kind = what == IN ? HD_OP_IOREAD : what == OUT ? HD_OP_IOWRITE : o.writes ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
   return o;
 }
 
