@@ -21,6 +21,7 @@
 #include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/locks.h"
 #include "runtime/memory/memory.h"
 
 #define MQUEUE_MAGIC 0x19800202

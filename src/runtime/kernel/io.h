@@ -218,17 +218,6 @@ long hd__serve(long nr, long *a);
 bool hd__file_unread(struct hd_desc *d);
 void hd__file_read(struct hd_desc *d); /* its contents are looked at */
 
-/* ---- locks.c ---- */
-
-long hd__flock_call(const long *a, uint64_t pc);
-bool hd__record_lock(long command); /* of fcntl */
-long hd__record_lock_call(const long *a, uint64_t pc);
-/* A number of the description is closed; `last`: there is no other. */
-void hd__locks_closed(struct hd_desc *d, bool last);
-/* That locks and closing of a file concern each other is learned. */
-void hd__locks_show(const struct hd_chan *c);
-bool hd__locks_shown(const struct hd_chan *c);
-
 /* ---- io_move.c ---- */
 
 long hd__move_call(long nr, long *a, uint64_t pc);

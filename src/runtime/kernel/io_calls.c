@@ -27,6 +27,7 @@
 #include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/locks.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 

@@ -19,6 +19,7 @@
 #include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/locks.h"
 #include "runtime/memory/memory.h"
 
 struct hd_file_lock {
