@@ -208,7 +208,6 @@ bool hd__io_is_op(long nr, const long *a) {
   struct hd_desc *d = hd__fd(fd);
   if (what == HD_CALL_DUP2) {
     if (!rt.nunjoined) return false;
-    if (!d) hd__fd_stale(); /* another thread might have got that number */
     hd__fd_used(fd, d, HD_USE_ENDS);
     return true;
   }
@@ -474,6 +473,8 @@ static long transmit(long nr, long *a, uint64_t pc) {
 /* Opening, where it matters who gets which number, and what concerns several numbers. */
 static long anywhere(unsigned what, long nr, long *a, uint64_t pc) {
   hd__io_world(HD_OP_IOCHANGE, 0, 0xffff, what == HD_CALL_DUP2 ? a[1] : -1, pc);
+  /* It may have been closed since the call: another thread might have got that number. */
+  if (what == HD_CALL_DUP2 && rt.nunjoined && !hd__fd(a[1])) hd__fd_stale();
   long r = hd__serve(nr, a);
   hd__io_done(false);
   return r;
