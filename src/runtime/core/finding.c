@@ -282,11 +282,12 @@ static void add_waits(struct hd_finding_rec *f, bool holders) {
 
 void hd__report_deadlock(void) {
   /* Unless there is a cycle of locks, a thread that waits for a condition which no thread is left to signal is what
-   * blocks the others. */
+   * blocks the others. One that woke by itself, and cannot go on, is in the same place as if it had not. */
   bool cycle = false, cond = false;
   for (unsigned i = 0; i < rt.nthreads && !cycle; i++) {
     unsigned at = i, n = 0;
-    while (at != HD_NOBODY && rt.thread[at].state == HD_T_BLOCKED && n++ <= rt.nthreads)
+    while (at != HD_NOBODY && rt.thread[at].state == HD_T_BLOCKED && !rt.thread[at].wait.woke &&
+           n++ <= rt.nthreads)
       at = holder(&rt.thread[at]);
     cycle = n > rt.nthreads;
   }
@@ -294,7 +295,9 @@ void hd__report_deadlock(void) {
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].state == HD_T_BLOCKED) {
       const struct hd_thread *t = &rt.thread[i];
-      if (t->wait.at && (t->wait.at->kind == HD_OBJ_COND || t->wait.at->kind == HD_OBJ_FUTEX)) cond = true;
+      if (t->wait.woke ||
+          (t->wait.at && (t->wait.at->kind == HD_OBJ_COND || t->wait.at->kind == HD_OBJ_FUTEX)))
+        cond = true;
       sum += hd__stable(t->op.pc); /* the same set of places identifies the same deadlock */
     }
   unsigned kind = !cycle && cond ? HD_KIND_LOST_WAKEUP : HD_KIND_DEADLOCK;

@@ -95,6 +95,7 @@ struct hd_thread {
     unsigned spurious;      /* condition: waits that ended by themselves */
     uint64_t site, cond;    /* the last of those: where it was, on which condition, */
     uint64_t writes;        /* and spin.writes when it ended */
+    bool woke;              /* condition: it woke by itself, and reacquires the mutex */
     bool freed;             /* the memory of the object of its pending operation was freed */
   } wait;
   struct {             /* time (wrap/time.c) */

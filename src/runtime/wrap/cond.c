@@ -86,6 +86,7 @@ static bool gives_up(struct hd_obj *o, struct hd_thread *t, clockid_t clock, con
 
 /* Cancelled while it waited: it holds its mutex again when its cleanup handlers run. */
 _Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t pc) {
+  rt.cur->wait.woke = false;
   rt.cur->cancel.disabled = true;
   hd__mutex_lock(m, pc);
   m->__data.__count = count;
@@ -149,6 +150,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   hd__disable(t);
   hd__mutex_leave(m);
   bool early = false, gives = !spurious && at && hd__gives_up(clock, at, pc);
+  t->wait.woke = spurious;
   if (spurious)
     to_mutex(t);
   else
@@ -161,6 +163,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
     if (!handled(t, &early) && t->op.kind == HD_OP_CTIMEOUT)
       early = leave_queue(o, t); /* its time came together with another one's */
   }
+  t->wait.woke = false;
   hd__deadline_clear(t);
   bool late = t->timer.expired;
   t->timer.expired = false;
