@@ -22,7 +22,7 @@
 #include "model/numbers.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 17
+#define HD_ABI_VERSION 18
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -212,6 +212,9 @@ static inline void hd_crew_del(struct hd_crew_set *s, unsigned i) {
 static inline void hd_crew_clear(struct hd_crew_set *s) {
   for (unsigned k = 0; k < HD_CREW_WORDS; k++) __atomic_store_n(&s->w[k], 0, __ATOMIC_RELAXED);
 }
+static inline int hd_crew_has(const struct hd_crew_set *s, unsigned i) {
+  return (int)(__atomic_load_n(&s->w[i >> 6], __ATOMIC_SEQ_CST) >> (i & 63) & 1);
+}
 /* Whether it has members other than i. */
 static inline int hd_crew_others(const struct hd_crew_set *s, unsigned i) {
   uint64_t any = 0;
@@ -238,6 +241,7 @@ struct hd_shared {
   uint64_t visible_count;    /* entries of the shared log of visible operations */
   struct hd_numbers numbers; /* of threads, of a systematic search */
   struct hd_crew_set hungry; /* they have nothing to do */
+  struct hd_crew_set ending; /* they change the tree at the end of an execution */
   struct hd_crew_set died;   /* they were killed, what they were writing must be finished */
   uint32_t crew;             /* workers that there have been, also before the search was saved */
   uint32_t over;             /* the strategy has nothing left */

@@ -11,7 +11,9 @@
  *     divergence: the execution does not count.
  *  4. An execution that made more operations visible draws no conclusions, and leaves nothing in the tree that others
  *     could take: they do not know those operations yet, and would diverge. The search restarts after it anyway
- *     (runtime/core/worker.c). */
+ *     (runtime/core/worker.c).
+ *  5. Branches that one worker has taken from another are in the memory of that one. After a restart, memory is used again
+ *     only when no worker is at the end of an execution of the search before. */
 #include "explore/walk.h"
 
 /* ---- memory ---- */
@@ -255,8 +257,23 @@ static int find_unit(struct walk *w) {
   return u->active ? 1 : hd__walk_find_work(s, &w->unit);
 }
 
+/* Invariant 5. pre: the lock is not held. */
+static void wait_for_others(struct walk *w) {
+  struct hd_search *s = w->s;
+  uint64_t epoch = __atomic_load_n(&s->shared->epoch, __ATOMIC_SEQ_CST);
+  if (w->epoch == epoch) return;
+  const struct hd_crew_set *ending = &s->shared->ending;
+  const unsigned n = s->workers, own = s->worker;
+  void (*const relax)(void) = s->relax;
+  for (unsigned i = 0; i < n; i++)
+    while (i != own && hd_crew_has(ending, i))
+      if (relax) relax();
+  w->epoch = epoch;
+}
+
 int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   struct walk *w = hd__walk_set_up(s, policy);
+  wait_for_others(w);
   hd_search_lock(s);
   int found = find_unit(w);
   hd_search_unlock(s);
@@ -395,7 +412,7 @@ static void leave(struct walk *w, uint32_t from) {
   }
 }
 
-int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
+static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct tree *t = hd__tree(s);
   struct walk *w = s->own;
   struct unit *u = w->unit;
@@ -433,6 +450,14 @@ int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   int complete = __atomic_load_n(&t->complete, __ATOMIC_RELAXED) != 0;
   if (s->execution >= u->next_count || complete) hd__walk_count(w);
   return !complete;
+}
+
+int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
+  if (s->workers <= 1) return end(s, p, how);
+  hd_crew_add(&s->shared->ending, s->worker);
+  int more = end(s, p, how);
+  hd_crew_del(&s->shared->ending, s->worker);
+  return more;
 }
 
 void hd__walk_forget(struct hd_search *s) { hd__tree(s)->ready = 0; }

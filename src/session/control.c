@@ -126,6 +126,7 @@ int hd_control_inherit(struct hd_control *c, struct hd_err *err) {
 void hd_control_died(struct hd_control *c) {
   struct hd_shared *sh = c->shared;
   hd_crew_add(&sh->died, c->config.worker);
+  hd_crew_del(&sh->ending, c->config.worker);
   uint32_t held = c->config.worker + 1;
   __atomic_compare_exchange_n(&sh->lock, &held, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }

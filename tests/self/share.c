@@ -131,6 +131,7 @@ static void start_process(struct worker *w, int process) {
 /* As hd_control_died. */
 static void clean_up(struct worker *w) {
   hd_crew_add(&shared.died, w->search.worker);
+  hd_crew_del(&shared.ending, w->search.worker);
   uint32_t held = w->search.worker + 1;
   __atomic_compare_exchange_n(&shared.lock, &held, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
