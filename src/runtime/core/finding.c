@@ -247,10 +247,16 @@ static unsigned holder(const struct hd_thread *t) {
   const struct hd_obj *o = t->wait.at;
   if (!o || o->kind == HD_OBJ_COND || o->kind == HD_OBJ_FUTEX) return HD_NOBODY;
   if (o->owner != HD_NOBODY) return o->owner;
-  unsigned any = HD_NOBODY; /* a holder that waits itself is more informative */
-  for (const struct hd_holder *h = o->holders; h; h = h->next)
-    if (h->count && (any == HD_NOBODY || rt.thread[h->thread].state == HD_T_BLOCKED)) any = h->thread;
-  return any;
+  /* Of several the thread itself, then one that waits, which is more informative; whatever order they came in. */
+  unsigned any = HD_NOBODY, waiting = HD_NOBODY;
+  for (const struct hd_holder *h = o->holders; h; h = h->next) {
+    if (!h->count) continue;
+    if (h->thread == t->id) return t->id;
+    if (any == HD_NOBODY || h->thread < any) any = h->thread;
+    if (rt.thread[h->thread].state == HD_T_BLOCKED && (waiting == HD_NOBODY || h->thread < waiting))
+      waiting = h->thread;
+  }
+  return waiting != HD_NOBODY ? waiting : any;
 }
 
 static void add_holder(struct hd_finding_rec *f, const struct hd_obj *o, unsigned thread, uint64_t site) {
