@@ -44,11 +44,8 @@ static int sooner(const struct hd_search *s, const struct hd_bound_at *at, unsig
 unsigned hd__bound_turn(const struct hd_search *s, const struct hd_bound_at *at, const struct hd_set *enabled,
                         unsigned words) {
   unsigned next = HD_MAX_THREADS;
-  for (unsigned k = 0; k < words; k++)
-    for (uint64_t w = enabled->w[k]; w; w &= w - 1) {
-      unsigned i = k * 64 + (unsigned)__builtin_ctzll(w);
-      if (next == HD_MAX_THREADS || sooner(s, at, i, next)) next = i;
-    }
+  HD_SET_EACH (t, enabled, words)
+    if (next == HD_MAX_THREADS || sooner(s, at, t, next)) next = t;
   return next;
 }
 
@@ -56,9 +53,7 @@ unsigned hd__bound_cost(const struct hd_search *s, const struct hd_bound_at *at,
                         unsigned words, unsigned thread) {
   if (at->kind == HD_BOUND_PREEMPTIONS) return at->stays && thread != at->current;
   unsigned n = 0;
-  for (unsigned k = 0; k < words; k++)
-    for (uint64_t w = enabled->w[k]; w; w &= w - 1)
-      n += (unsigned)sooner(s, at, k * 64 + (unsigned)__builtin_ctzll(w), thread);
+  HD_SET_EACH (t, enabled, words) n += (unsigned)sooner(s, at, t, thread);
   return n;
 }
 

@@ -22,14 +22,12 @@ static int64_t draw(struct hd_search *s, const struct hd_priorities *r, uint64_t
 
 unsigned hd__priorities_highest(struct hd_search *s, struct hd_priorities *r, const struct hd_point *p) {
   int best = -1;
-  for (unsigned w = 0; w < p->words; w++)
-    for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
-      unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
-      if (hd__begins(p->op[t])) return t;
-      if (t >= r->nthreads) r->nthreads = t + 1;
-      if (!r->of[t]) r->of[t] = draw(s, r, p->op[t]->pc);
-      if (best < 0 || r->of[t] > r->of[best]) best = (int)t;
-    }
+  HD_SET_EACH (t, p->enabled, p->words) {
+    if (hd__begins(p->op[t])) return t;
+    if (t >= r->nthreads) r->nthreads = t + 1;
+    if (!r->of[t]) r->of[t] = draw(s, r, p->op[t]->pc);
+    if (best < 0 || r->of[t] > r->of[best]) best = (int)t;
+  }
   return (unsigned)best;
 }
 

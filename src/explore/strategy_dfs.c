@@ -17,11 +17,8 @@ static unsigned draw(struct walk *w, unsigned n) { return hd_rng_below(&w->s->rn
 static unsigned admitted(struct walk *w, uint32_t k, const struct hd_point *p, uint16_t *thread) {
   unsigned n = 0;
   int outcome;
-  for (unsigned i = 0; i < p->words; i++)
-    for (uint64_t left = p->enabled->w[i]; left; left &= left - 1) {
-      unsigned t = i * 64 + (unsigned)__builtin_ctzll(left);
-      if (hd__admits(w, k, t, &outcome)) thread[n++] = (uint16_t)t;
-    }
+  HD_SET_EACH (t, p->enabled, p->words)
+    if (hd__admits(w, k, t, &outcome)) thread[n++] = (uint16_t)t;
   return n;
 }
 

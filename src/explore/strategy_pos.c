@@ -42,18 +42,15 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
   int best = -1;
   for (unsigned t = 0; t < r->nthreads; t++)
     if (t != r->last.thread && r->priority[t] && races_with_last(r, p->op[t])) r->priority[t] = 0;
-  for (unsigned w = 0; w < p->words; w++)
-    for (uint64_t left = p->enabled->w[w]; left; left &= left - 1) {
-      unsigned t = w * 64 + (unsigned)__builtin_ctzll(left);
-      if (t >= r->nthreads) r->nthreads = t + 1;
-      if (hd__begins(p->op[t])) {
-        best = (int)t;
-        goto found;
-      }
-      if (!r->priority[t]) r->priority[t] = hd_rng_next(&s->rng) | 1;
-      if (best < 0 || r->priority[t] > r->priority[best]) best = (int)t;
+  HD_SET_EACH (t, p->enabled, p->words) {
+    if (t >= r->nthreads) r->nthreads = t + 1;
+    if (hd__begins(p->op[t])) {
+      best = (int)t;
+      break;
     }
-found:
+    if (!r->priority[t]) r->priority[t] = hd_rng_next(&s->rng) | 1;
+    if (best < 0 || r->priority[t] > r->priority[best]) best = (int)t;
+  }
   r->priority[best] = 0; /* its next operation is another one */
   r->last.kind = HD_OP_NONE;
   return best;

@@ -161,9 +161,7 @@ static void leave(struct walk *w, uint32_t k) {
   const struct visited_node *n = hd__visited_node(w, k);
   uint64_t members[HD_MAX_THREADS];
   uint32_t m = 0;
-  for (unsigned i = 0; i < HD_SET_WORDS; i++)
-    for (uint64_t left = n->block.w[i]; left; left &= left - 1)
-      members[m++] = i * 64 + (unsigned)__builtin_ctzll(left);
+  HD_SET_EACH (t, &n->block, HD_SET_WORDS) members[m++] = t;
   union hd_list block = hd__visited_keep(w, members, m);
   struct hd_visit *r = (struct hd_visit *)reserve(w, sizeof *r / sizeof(uint64_t));
   if (!r || block.n != m) return;

@@ -14,6 +14,21 @@ static inline void hd_set_add(struct hd_set *s, unsigned i) { s->w[i >> 6] |= 1u
 static inline void hd_set_del(struct hd_set *s, unsigned i) { s->w[i >> 6] &= ~(1ull << (i & 63)); }
 static inline int hd_set_has(const struct hd_set *s, unsigned i) { return (s->w[i >> 6] >> (i & 63)) & 1; }
 
+/* The lowest member from `from` on; HD_MAX_THREADS: none. */
+static inline unsigned hd_set_next(const struct hd_set *s, unsigned words, unsigned from) {
+  unsigned k = from >> 6;
+  if (k >= words) return HD_MAX_THREADS;
+  uint64_t w = s->w[k] & ~0ull << (from & 63);
+  while (!w) {
+    if (++k == words) return HD_MAX_THREADS;
+    w = s->w[k];
+  }
+  return k * 64 + (unsigned)__builtin_ctzll(w);
+}
+/* Each member t of a set, in order. */
+#define HD_SET_EACH(t, s, words) \
+  for (unsigned t = hd_set_next(s, words, 0); t < HD_MAX_THREADS; t = hd_set_next(s, words, t + 1))
+
 /* The k-th member of a set, k from 0. pre: k < number of members. */
 static inline unsigned hd_set_nth(const struct hd_set *s, unsigned k) {
   for (unsigned i = 0;; i++) {

@@ -31,21 +31,17 @@ unsigned hd__thread_number(const struct hd_thread *parent, unsigned nth) {
 }
 
 unsigned hd__thread_number_now(const struct hd_thread *parent) {
+  const unsigned words = rt.nthreads >> 6 < HD_SET_WORDS ? (rt.nthreads >> 6) + 1 : HD_SET_WORDS;
   /* Everything that the last thread of that number did happened before. The new thread continues its clock, and
    * vector clocks and the search treat both as one thread. */
-  for (unsigned w = 0; w <= rt.nthreads >> 6 && w < HD_SET_WORDS; w++)
-    for (uint64_t bits = rt.gone.w[w]; bits; bits &= bits - 1) {
-      unsigned i = w * 64 + (unsigned)__builtin_ctzll(bits);
-      if (hd_vc_get(&parent->vc, i) >= hd_vc_get(&rt.thread[i].vc, i)) return i;
-    }
+  HD_SET_EACH (i, &rt.gone, words)
+    if (hd_vc_get(&parent->vc, i) >= hd_vc_get(&rt.thread[i].vc, i)) return i;
   /* No thread observes the end of a detached thread. Treating both as one thread hides conflicts between them. */
-  for (unsigned w = 0; w <= rt.nthreads >> 6 && w < HD_SET_WORDS; w++)
-    for (uint64_t bits = rt.gone.w[w]; bits; bits &= bits - 1) {
-      unsigned i = w * 64 + (unsigned)__builtin_ctzll(bits);
-      if (!rt.thread[i].join.detached) continue;
-      hd__inexact(HD_INEXACT_THREAD_NUMBERS, parent->op.pc);
-      return i;
-    }
+  HD_SET_EACH (i, &rt.gone, words) {
+    if (!rt.thread[i].join.detached) continue;
+    hd__inexact(HD_INEXACT_THREAD_NUMBERS, parent->op.pc);
+    return i;
+  }
   return rt.nthreads < HD_NUMBERED ? HD_NUMBERED : rt.nthreads;
 }
 
