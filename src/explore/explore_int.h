@@ -11,7 +11,8 @@ void *hd__own(struct hd_search *s, size_t size);
 /* Whether it creates a thread or is the beginning of one. Samplers let these go first: they conflict with next to
  * nothing, so that no class is lost, and threads that begin together meet more often. */
 static inline int hd__begins(const struct hd_op *op) {
-  return op->kind == HD_OP_START || op->kind == HD_OP_CREATE;
+  enum hd_effect e = hd_op_effect(op->kind, 0);
+  return e == HD_EFF_BEGIN || e == HD_EFF_SPAWN;
 }
 
 /* ---- bounds (bounds.c) ---- */
@@ -95,6 +96,17 @@ void hd__count_class(struct hd_search *s, const struct hd_order *t, enum hd_how 
 /* In a saved search. */
 void hd__classes_save(struct hd_search *s, struct hd_writer *out);
 void hd__classes_load(struct hd_search *s, struct hd_reader *r);
+/* The same for strategies that need no order: one is kept for this only. */
+void hd__sample_begin(struct hd_search *s);
+void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
+                      unsigned nchoices);
+void hd__sample_end(struct hd_search *s, enum hd_how how);
+
+/* ---- samplers ---- */
+
+/* The outcome of a choice, for samplers: any. */
+int hd__sample_choose(struct hd_search *s, unsigned n);
+
 /* Priorities of threads in an execution (priorities.c). */
 struct hd_priorities {
   int64_t of[HD_MAX_THREADS]; /* 0: not drawn yet */
@@ -107,13 +119,5 @@ void hd__priorities_begin(struct hd_priorities *r);
 unsigned hd__priorities_highest(struct hd_search *s, struct hd_priorities *r, const struct hd_point *p);
 /* It goes. */
 void hd__priorities_picked(struct hd_priorities *r, const struct hd_op *op, unsigned thread);
-
-/* The outcome of a choice, for samplers: any. */
-int hd__sample_choose(struct hd_search *s, unsigned n);
-/* The same for strategies that need no order: one is kept for this only. */
-void hd__sample_begin(struct hd_search *s);
-void hd__sample_event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
-                      unsigned nchoices);
-void hd__sample_end(struct hd_search *s, enum hd_how how);
 
 #endif

@@ -56,8 +56,17 @@ struct run {
 
 static struct known *known(struct hd_search *s) { return (struct known *)s->memory; }
 
+static int is_known(const struct known *k, unsigned thread) { return !thread || k->parent[thread]; }
+
+/* Only what is in use: the table is large, and most of it is never touched. */
 static void forget_all(struct hd_search *s, struct known *k) {
-  for (size_t i = 0; i < sizeof *k; i++) ((volatile char *)k)[i] = 0; /* no call of the program's memset */
+  for (unsigned t = 0; t < THREADS; t++) {
+    for (uint32_t i = 0; is_known(k, t) && i <= k->nobjects; i++) k->last[t][i][0] = k->last[t][i][1] = 0;
+    k->parent[t] = 0;
+    k->contended[t] = 0;
+  }
+  for (unsigned i = 0; k->nobjects && i < 2 * SLOTS; i++) k->table[i] = 0;
+  k->runs = k->nobjects = 0;
   k->epoch = s->shared->epoch + 1;
 }
 
@@ -85,8 +94,7 @@ struct touch {
 
 static uint16_t slot_of(struct known *k, enum hd_obj_kind kind, uint64_t object) {
   if (kind == HD_OBJ_IO) object = 0; /* some are about all descriptors */
-  if (kind == HD_OBJ_FUTEX) kind = HD_OBJ_COND;
-  if (kind == HD_OBJ_ONCE) kind = HD_OBJ_MUTEX;
+  kind = (enum hd_obj_kind)hd_object_family(kind);
   if (kind == HD_OBJ_MEMORY) object &= ~7ull;
   uint32_t i = (uint32_t)(hd_mix64(object * 16 + (uint64_t)kind) % (2 * SLOTS));
   for (; k->table[i]; i = (i + 1) % (2 * SLOTS))
@@ -125,14 +133,15 @@ static struct touch touch_of(struct known *k, const struct hd_op *op) {
 static int meets_all(const struct hd_op *op) {
   enum hd_effect e = hd_op_effect(op->kind, 0);
   return op->section != HD_SECTION_NONE || op->kind == HD_OP_SECTION || e == HD_EFF_END ||
-         e == HD_EFF_INTERRUPT || (op->kind == HD_OP_EXIT && op->exit.decides);
+         e == HD_EFF_INTERRUPT || (e == HD_EFF_FINISH && op->exit.decides);
 }
 
 /* Invariant 2. */
 static int meets_none(const struct hd_op *op) {
   if (meets_all(op) || hd_op_is(op->kind, HD_TRAIT_YIELDS)) return 0;
-  return hd__begins(op) || op->kind == HD_OP_EXIT ||
-         (!hd_conflicts[hd_op_effect(op->kind, 0)] && !hd_conflicts[hd_op_second(op->kind, 0)]);
+  enum hd_effect e = hd_op_effect(op->kind, 0);
+  return hd__begins(op) || e == HD_EFF_FINISH ||
+         (!hd_conflicts[e] && !hd_conflicts[hd_op_second(op->kind, 0)]);
 }
 
 /* Whether the thread touches it, after so many of its operations. */
@@ -286,7 +295,7 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
   r->last = t;
   r->done[t]++;
   if (t >= r->nthreads) r->nthreads = t + 1;
-  if (op->kind == HD_OP_EXIT) r->ended |= 1ull << t;
+  if (hd_op_effect(op->kind, flags) == HD_EFF_FINISH) r->ended |= 1ull << t;
   r->asleep &= ~(1ull << t);
   for (uint64_t left = r->asleep; left; left &= left - 1) {
     unsigned b = (unsigned)__builtin_ctzll(left);
@@ -296,7 +305,7 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
   learn(k, r, t, &touch);
   int contended = 0;
   for (unsigned u = 0; u < THREADS && !contended; u++)
-    contended = u != t && (k->parent[u] || !u) && touches(k, u, &touch, 0);
+    contended = u != t && is_known(k, u) && touches(k, u, &touch, 0);
   r->contended[t] += (uint32_t)contended;
 }
 
@@ -363,7 +372,7 @@ static void save(struct hd_search *s, struct hd_writer *out) {
   for (unsigned t = 0; t < THREADS; t++) {
     hd_put_number(out, valid ? k->parent[t] : 0);
     put_real(out, valid ? k->contended[t] : 0);
-    for (uint32_t i = 0; (k->parent[t] || !t) && n && i <= n; i++) {
+    for (uint32_t i = 0; is_known(k, t) && n && i <= n; i++) {
       hd_put_number(out, k->last[t][i][0]);
       hd_put_number(out, k->last[t][i][1]);
     }
@@ -388,7 +397,7 @@ static void load(struct hd_search *s, struct hd_reader *r) {
   for (unsigned t = 0; t < THREADS && !r->bad; t++) {
     k->parent[t] = (uint16_t)hd_get_number(r, THREADS);
     k->contended[t] = get_real(r);
-    for (uint32_t i = 0; (k->parent[t] || !t) && n && i <= n && !r->bad; i++) {
+    for (uint32_t i = 0; is_known(k, t) && n && i <= n && !r->bad; i++) {
       k->last[t][i][0] = (uint16_t)hd_get_number(r, UINT16_MAX);
       k->last[t][i][1] = (uint16_t)hd_get_number(r, UINT16_MAX);
     }

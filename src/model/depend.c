@@ -118,12 +118,6 @@ int hd_conflict_alike(const struct hd_op *a, unsigned af, const struct hd_op *b,
   }
 }
 
-/* Objects of these kinds are known by the same addresses: a lock is a lock, and a futex a condition whose wait begins
- * with a look at memory. */
-static inline unsigned family(unsigned object) {
-  return object == HD_OBJ_ONCE ? HD_OBJ_MUTEX : object == HD_OBJ_FUTEX ? HD_OBJ_COND : object;
-}
-
 /* A loop waits for each of its places. Only memory has a size. */
 static int awaits(const struct hd_op *await, const struct hd_op *other, uint64_t at, unsigned effect) {
   for (unsigned i = 0; i < HD_AWAIT_PLACES; i++) {
@@ -159,7 +153,7 @@ static int conflict(const struct hd_op *a, unsigned ka, uint64_t at_a, unsigned 
   if (ea == eb && (ea == HD_EFF_FINISH || ea == HD_EFF_SPAWN))
     return hd_carried_conflict(a, ea, b, eb); /* of two threads */
   if (at_a != at_b) return 0;
-  if (family(ka) != family(kb)) return 0;
+  if (hd_object_family(ka) != hd_object_family(kb)) return 0;
   return r != CARRIED || hd_carried_conflict(a, ea, b, eb);
 }
 

@@ -25,6 +25,12 @@ static inline int hd_ops_overlap(const struct hd_op *a, const struct hd_op *b) {
 }
 /* The facets of a channel that say whether its descriptions are open, and with which flags. */
 #define HD_IO_LIFE 0x7f00u
+/* Objects of these kinds are known by the same addresses: a lock is a lock, and a futex a condition whose wait begins
+ * with a look at memory. */
+static inline unsigned hd_object_family(unsigned object) {
+  return object == HD_OBJ_ONCE ? HD_OBJ_MUTEX : object == HD_OBJ_FUTEX ? HD_OBJ_COND : object;
+}
+
 /* Whether two operations on descriptors conflict. */
 int hd_io_dependent(const struct hd_op *a, const struct hd_op *b);
 /* Whether two effects that conflict do so, given what their operations carry: notifications that nobody hears do not,
