@@ -360,7 +360,7 @@ void hd__heap_free(void *ptr, uint64_t pc) {
 size_t hd__heap_size(void *p) {
   struct chunk *c;
   struct header *h = header_of((uint64_t)p, &c);
-  return h && h->state == B_LIVE ? size_of(h, c) : 0;
+  return h && h->state == B_LIVE && user_of(h) == (uint64_t)p ? size_of(h, c) : 0;
 }
 
 bool hd__heap_block(uint64_t addr, struct hd_block *b) {
