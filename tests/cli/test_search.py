@@ -225,7 +225,7 @@ def test_budget_of_a_sample(s):
     """What samples has done all it was asked for when its budget is spent."""
     program = s.build_text(SPACE)
     for options in (["--time", "1s"], ["--max-executions", "500"], []):
-        for strategy in ("random", "pct", "pos", "sites", "uniform"):
+        for strategy in ("random", "pct", "pos", "sites", "surw", "rff", "uniform"):
             r = s.search("check", program, "--strategy", strategy, *options, args=["30"], want=0)
             s.same((r["verdict"], r["complete"]), ("bounded", False), "the end")
     s.same(r["executions"], 10000, "executions without any option")
