@@ -87,6 +87,11 @@ unsigned hd__slot(const struct hd_search *s);
 int hd__slot_adopt(struct hd_search *s, unsigned nslots, int (*active)(struct hd_search *s, unsigned slot));
 void hd__slots_restart(struct hd_search *s);
 
+/* Of a search that walks a tree (walk.c): whether the execution that was begun is the first of the tree, and whether one is
+ * all that is known to be left. */
+int hd__walk_is_first(const struct hd_search *s);
+int hd__walk_is_last(struct hd_search *s);
+
 /* Pending branches are counted after at least so many executions, and at most so many branches for each of those. */
 #define HD_COUNT_EVERY 256
 #define HD_COUNT_SHARE 8

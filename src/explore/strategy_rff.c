@@ -6,7 +6,8 @@
  * abstract schedules under which a pair (w, r) was seen for the first time. An execution takes one of them, mutates it
  * (a constraint is added, removed, replaced, or negated), and is steered: an operation that would satisfy a constraint
  * goes first, one that would break it is put off, and among equals the order is that of strategy_pos.c. Steering is no
- * more than a preference: most abstract schedules have no execution, and whatever is enabled may have to go.
+ * more than a preference: most abstract schedules have no execution, and whatever is enabled may have to go. An execution
+ * without constraints is the one that strategy_pos.c would run.
  *
  * Which schedule of the corpus is mutated depends on how rare its *combination* of pairs is, by a cut-off exponential
  * power schedule (Böhme, Pham, Roychoudhury, "Coverage-based Greybox Fuzzing as Markov Chain", CCS 2016): nothing for one
@@ -162,7 +163,7 @@ static int begin(struct hd_search *s) {
     r->stamp = 1;
   }
   hd_search_lock(s);
-  r->parent = draw_schedule(s, k);
+  r->parent = s->unsteered ? 0 : draw_schedule(s, k);
   r->schedule = r->parent ? k->corpus[r->parent - 1] : (struct schedule){0};
   if (r->parent) mutate(s, k, &r->schedule);
   hd_search_unlock(s);
