@@ -20,7 +20,7 @@
 
 /* ---- limits ---- */
 
-static struct {
+static HD_EXEC struct {
   uint32_t epoch; /* execution that changed it */
   struct rlimit now;
 } limit[RLIM_NLIMITS];
@@ -76,8 +76,8 @@ bool hd__fd_limit_reached(void) {
 
 /* ---- priority, and the name of a thread ---- */
 
-static int nice_now;
-static uint32_t nice_epoch;
+static HD_EXEC int nice_now;
+static HD_EXEC uint32_t nice_epoch;
 
 static long priority_call(long nr, const long *a) {
   if (a[0] != PRIO_PROCESS || (a[1] && a[1] != hd__tid(&rt.thread[0]))) return hd__plain(nr, a);
@@ -290,6 +290,10 @@ long hd__process_serve(long nr, const long *a) {
     case SYS_prctl: return prctl_call(nr, a);
     default: return priority_call(nr, a);
   }
+}
+
+void hd__process_keep(void) {
+  for (unsigned i = 0; i < RLIM_NLIMITS; i++) passed[i] = false;
 }
 
 void hd__process_begin(void) {
