@@ -138,6 +138,7 @@ static struct hd_ident *take_spare(struct hd_thread *t, size_t stack_size) {
     if (((*p)->pool & ~HD_IDENT_ANY) == stack_size) {
       struct hd_ident *id = *p;
       *p = id->next;
+      t->spare_last = NULL;
       return id;
     }
   return NULL;
@@ -174,11 +175,12 @@ struct hd_ident *hd__ident_take(struct hd_thread *parent, size_t stack_size, uns
 
 /* Lists are in the order of creation: a thread that starts another round of threads gives them the same identities. */
 static void leave(struct hd_ident *id, struct hd_thread *to) {
-  struct hd_ident **p = &to->spare;
+  struct hd_ident **p = to->spare_last && to->spare_last < id ? &to->spare_last->next : &to->spare;
   while (*p && *p < id) p = &(*p)->next;
   id->thread = NULL;
   id->next = *p;
   *p = id;
+  if (!id->next) to->spare_last = id;
 }
 
 void hd__ident_leave(struct hd_thread *t, struct hd_thread *to) {
