@@ -64,6 +64,8 @@ static uint64_t *known_slot(uint64_t pc) {
 
 bool hd__spin_known(uint64_t pc) { return *known_slot(pc) == pc; }
 
+unsigned hd__spin_places(void) { return nknown; }
+
 void hd__spin_learn(uint64_t pc) {
   uint64_t *k = known_slot(pc);
   if (!*k && nknown < KNOWN_CAP / 2) {
@@ -520,7 +522,7 @@ void hd__spin_clock(void) {
 
 void hd__spin_tick(uint64_t pc, uint64_t sp) {
   static uint64_t before;
-  uint64_t now = rt.events + ((uint64_t)rt.epoch << 40);
+  uint64_t now = rt.events + ((uint64_t)rt.seg_base << 32);
   bool still = now == before;
   before = now;
   if (!still || !hot.active) return;
