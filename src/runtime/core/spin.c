@@ -98,8 +98,8 @@ static uint64_t value_at(uint64_t a, uint32_t size) {
 #define FIRST_STACK (1ull << 30) /* more than the first thread's can be */
 #define OTHER_STACK (64ull << 10)
 
-/* The end of the stack that the thread is on. It may be one of the program's (a coroutine, pthread_attr_setstack), whose end
- * is not known: as much as can be read then, up to a limit. What is left out counts as memory like any other. */
+/* The end of the stack that the thread is on. It may be one of the program's (a coroutine, pthread_attr_setstack),
+ * whose end is not known: as much as can be read then, up to a limit. What is left out counts as memory like any other. */
 static uint64_t stack_end(const struct hd_thread *t) {
   uint64_t sp = (uint64_t)__builtin_frame_address(0), unused;
   uint64_t end = t->ident ? (uint64_t)t->ident->frame : hd__first_stack_end();
