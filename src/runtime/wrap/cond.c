@@ -107,8 +107,7 @@ static bool may_wake(const struct hd_thread *t, bool timed, uint64_t site) {
 
 bool hd__cond_explore(void) {
   if (rt.config->spurious || !rt.shared->waited || hd__spin_known(EXPLORED)) return false;
-  hd__spin_learn(EXPLORED);
-  hd__log_visible(EXPLORED | HD_VISIBLE_SPIN);
+  hd__learn(EXPLORED);
   return true;
 }
 
@@ -123,9 +122,7 @@ static void note_spurious(struct hd_thread *t, uint64_t cond, uint64_t site) {
 static void check_loop(struct hd_thread *t, uint64_t cond, uint64_t site) {
   if (t->wait.site != site || t->wait.cond != cond || t->wait.writes != t->spin.writes) return;
   t->wait.site = 0;
-  if (hd__spin_known(site)) return;
-  hd__spin_learn(site);
-  hd__log_visible(site | HD_VISIBLE_SPIN);
+  hd__learn(site);
 }
 
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
