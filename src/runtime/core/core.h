@@ -105,6 +105,9 @@ struct hd_rt {
   bool preload;  /* the program was not built with heddle cc: what its memory accesses order is not known */
   bool callback; /* executions call a function (hd_check) instead of main */
   bool child;    /* this process was forked by the program and runs natively */
+  bool fingerprints;  /* the search compares states (fingerprint.c) */
+  bool branched;      /* an outcome was chosen in this execution */
+  uint8_t uncaptured; /* enum hd_uncaptured: why that is not possible in this execution */
 };
 extern struct hd_rt rt;
 
@@ -120,6 +123,14 @@ enum hd_run_end {
   HD_RUN_OVER,  /* it did not start: nothing is left to explore */
   HD_RUN_LATER, /* it did not start: other workers have what is left */
 };
+
+/* The result of a function that the program has called, where the function ends: while states are compared, nothing of
+ * ours stays behind on the stack (fingerprint.c). */
+#define HD_LEAVE(result)                                             \
+  __extension__({                                                    \
+    int result_ = (result);                                          \
+    HD_UNLIKELY(rt.fingerprints) ? hd_arch_leave(result_) : result_; \
+  })
 
 /* ---- sched.c ---- */
 

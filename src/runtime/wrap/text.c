@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <wchar.h>
 
+#include "runtime/core/fingerprint.h"
 #include "runtime/wrap/access.h"
 
 /* ---- blocks and strings ---- */
@@ -123,6 +124,7 @@ HD_EXPORT char *strtok(char *restrict s, const char *restrict delimiters) {
   hd__real_init();
   if (!hot.active) return real_strtok(s, delimiters);
   hd__writes(&strtok_rest, sizeof strtok_rest, HD_CALLER);
+  hd__uncaptured(HD_UNCAPTURED_LIBRARY);
   static uint32_t epoch;
   if (epoch != rt.epoch) strtok_rest = NULL;
   epoch = rt.epoch;
