@@ -19,10 +19,11 @@ int hd__reverse_first(struct walk *w, uint32_t k, const struct hd_point *p, int 
   unsigned kind = p->op[p->current]->kind, from = hd_op_is(kind, HD_TRAIT_YIELDS) ? p->current + 1 : 0;
   if (!from && hd_set_has(p->enabled, p->current) && hd__admits(w, k, p->current, outcome))
     return (int)p->current;
-  for (unsigned i = 0; i < p->words * 64; i++) {
-    unsigned t = (from + i) % (p->words * 64);
+  for (unsigned t = hd_set_next(p->enabled, p->words, from); t < HD_MAX_THREADS;
+       t = hd_set_next(p->enabled, p->words, t + 1))
+    if (hd__admits(w, k, t, outcome)) return (int)t;
+  for (unsigned t = 0; t < from; t++)
     if (hd_set_has(p->enabled, t) && hd__admits(w, k, t, outcome)) return (int)t;
-  }
   return -1;
 }
 

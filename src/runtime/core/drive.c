@@ -179,7 +179,8 @@ static void conclude(int reason) {
     if (rt.thread[i].state == HD_T_READY && hd_op_payload(rt.thread[i].op.kind) == HD_PAYLOAD_CAS)
       hd__op_find(&rt.thread[i].op);
   prepare_tally(reason);
-  if (reason == HD_RUN_CUT || hd_inexact_sum(rt.status->inexact, HD_CLASS_ANY)) rt.shared->partial = 1;
+  if (reason == HD_RUN_CUT || (rt.config->bound_kind && hd_inexact_sum(rt.status->inexact, HD_CLASS_ANY)))
+    rt.shared->partial = 1;
   bool over = reason != HD_RUN_DIVERGED && !rt.strategy->end(&rt.search, &p, how[reason]);
   if (rt.status->epoch == rt.shared->epoch || !rt.strategy->forget) {
     make_tally();

@@ -96,7 +96,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent, unsigned id, unsigned
   if (id == rt.nthreads) rt.nthreads++;
   struct hd_vc vc = again ? t->vc : (struct hd_vc){0};
   uint32_t clock = again ? hd_vc_get(&vc, id) : 0;
-  hd__zero(t, sizeof *t);
+  hd__zero(t, HD_THREAD_CLEARED);
   hd__cancel_word[id] = 0;
   t->vc = vc;
   t->id = (uint16_t)id;
@@ -129,7 +129,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent, unsigned id, unsigned
 
 void hd__thread_forget(struct hd_thread *t) {
   t->ident = NULL;
-  t->spare = NULL;
+  t->spare = t->spare_last = NULL;
   hd_set_add(&rt.gone, t->id);
 }
 
