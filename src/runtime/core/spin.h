@@ -37,6 +37,7 @@ struct hd_spin {
   unsigned window; /* so many are let pass before the anchor moves */
   unsigned moves;  /* of the anchor from one known loop to another */
   bool armed;      /* reads are being collected, or waited for */
+  bool scrubs;     /* hooks clear what they leave on the stack in any case (fingerprint.c) */
   bool gave;       /* this round has released a lock that it had not taken */
   bool again;      /* this round repeats the one before without scheduling points (invariant 5) */
   bool mixed;      /* one place had two values in this round */
@@ -105,11 +106,12 @@ bool hd__spin_interrupted(void);
 /* Whether a yield of the running thread is part of a loop that waits. */
 bool hd__spin_idles(void);
 void hd__spin_read(uint64_t a, uint32_t size);
-/* At the end of a hook, while the thread's reads are collected: clears what the runtime has left below on the stack. A
+/* At the end of a hook, while the thread's reads are collected or states are compared: clears what the runtime has left below on the stack. A
  * function of the program may find it in its frame, and would never be in the same state twice. */
-#define HD_SPIN_LEAVE()                                   \
-  do {                                                    \
-    if (HD_UNLIKELY(rt.cur->spin.armed)) hd_arch_scrub(); \
+#define HD_SPIN_LEAVES hd__either((const uint8_t *)&rt.cur->spin.armed)
+#define HD_SPIN_LEAVE()                               \
+  do {                                                \
+    if (HD_UNLIKELY(HD_SPIN_LEAVES)) hd_arch_scrub(); \
   } while (0)
 void hd__spin_wrote(uint64_t a);
 /* The same for an operation that has stored what was there before, if `same`. */
