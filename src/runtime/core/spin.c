@@ -64,6 +64,8 @@ static uint64_t *known_slot(uint64_t pc) {
 
 bool hd__spin_known(uint64_t pc) { return *known_slot(pc) == pc; }
 
+unsigned hd__spin_places(void) { return nknown; }
+
 void hd__spin_learn(uint64_t pc) {
   uint64_t *k = known_slot(pc);
   if (!*k && nknown < KNOWN_CAP / 2) {
@@ -96,8 +98,8 @@ static uint64_t value_at(uint64_t a, uint32_t size) {
 #define FIRST_STACK (1ull << 30) /* more than the first thread's can be */
 #define OTHER_STACK (64ull << 10)
 
-/* The end of the stack that the thread is on. It may be one of the program's (a coroutine, pthread_attr_setstack), whose end
- * is not known: as much as can be read then, up to a limit. What is left out counts as memory like any other. */
+/* The end of the stack that the thread is on. It may be one of the program's (a coroutine, pthread_attr_setstack),
+ * whose end is not known: as much as can be read then, up to a limit. What is left out counts as memory like any other. */
 static uint64_t stack_end(const struct hd_thread *t) {
   uint64_t sp = (uint64_t)__builtin_frame_address(0), unused;
   uint64_t end = t->ident ? (uint64_t)t->ident->frame : hd__first_stack_end();
@@ -520,7 +522,7 @@ void hd__spin_clock(void) {
 
 void hd__spin_tick(uint64_t pc, uint64_t sp) {
   static uint64_t before;
-  uint64_t now = rt.events + ((uint64_t)rt.epoch << 40);
+  uint64_t now = rt.events + ((uint64_t)rt.seg_base << 32);
   bool still = now == before;
   before = now;
   if (!still || !hot.active) return;

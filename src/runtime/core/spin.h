@@ -112,6 +112,7 @@ void hd__spin_update(void);
 bool hd__spin_outside(void);
 void hd__spin_learn(uint64_t pc);
 bool hd__spin_known(uint64_t pc);
+unsigned hd__spin_places(void); /* how many are known */
 /* Rebuilds the known loops from the visible log, which was truncated. */
 void hd__spin_relearn(void);
 

@@ -3,10 +3,11 @@
  * A wait is two steps. WAIT releases the mutex and queues the thread. WAKE, enabled once the thread was woken and
  * the mutex is free, reacquires the mutex. Which waiter a signal wakes is a choice. A spurious wake-up (option) is
  * a choice at the WAIT: not to sleep at all. Since the thread can be delayed arbitrarily before its WAKE, that
- * covers a wake-up at any later moment too. Without the option, one wait of each thread may end so, if it has no time limit. When the thread comes back
- * to the same wait and has written nothing, it is in a loop that checks what it waits for: such a place is learned (like
- * loops that wait by reading, and in the same log), and has no spurious wake-ups from then on. A timed wait whose time is over (with --timeouts=any: every one) has a
- * step CTIMEOUT in between, enabled until the thread is woken. */
+ * covers a wake-up at any later moment too. Without the option, one wait of each thread may end so, if it has no time
+ * limit. When the thread comes back to the same wait and has written nothing, it is in a loop that checks what it
+ * waits for: such a place is learned (like loops that wait by reading, and in the same log), and has no spurious
+ * wake-ups from then on. A timed wait whose time is over (with --timeouts=any: every one) has a step CTIMEOUT in
+ * between, enabled until the thread is woken. */
 #include <errno.h>
 
 #include "runtime/core/core.h"

@@ -168,12 +168,12 @@ HD_EXPORT char *strtok_r(char *restrict s, const char *restrict delimiters, char
 }
 
 /* libc keeps the rest of the string in a variable of its own, which has no lock. */
-static char *strtok_rest;
+static HD_EXEC char *strtok_rest;
 
 HD_EXPORT char *strtok(char *restrict s, const char *restrict delimiters) {
   hd__real_init();
   if (!hot.active) return real_strtok(s, delimiters);
-  static uint32_t epoch;
+  static HD_EXEC uint32_t epoch;
   if (epoch != rt.epoch) strtok_rest = NULL;
   epoch = rt.epoch;
   if (!s) {
