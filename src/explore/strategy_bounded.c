@@ -296,7 +296,10 @@ static void before_event(struct walk *w, const struct hd_op *op) {
 }
 
 static void after_event(struct walk *w) {
-  w->prefix += hd_order_event_class(&w->order, &w->order.ev[w->order.n - 1]);
+  if (w->events < w->unit->known)
+    w->prefix = hd__visited_node(w, w->events)->prefix;
+  else
+    w->prefix += hd_order_event_class(&w->order, &w->order.ev[w->order.n - 1]);
 }
 
 /* What was asked for below the state that was met. Under the lock: the search may restart, and the log with it. */

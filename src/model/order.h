@@ -39,12 +39,12 @@ struct hd_change {
 };
 #define HD_GUARD_PLACES 8
 struct hd_guard {
+  const struct hd_change *last;
+  uint32_t nplaces;
   struct {
     uint64_t addr;
     uint32_t size;
   } place[HD_GUARD_PLACES];
-  uint32_t nplaces;
-  const struct hd_change *last;
 };
 
 /* Events e and f (e earlier) could have come the other way round; f is the pending operation of `thread`

@@ -514,6 +514,9 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; no execution was left to check");
   if (s->suppressed) hd_str_addf(out, "  %llu suppressed\n", (unsigned long long)s->suppressed);
+  if (s->unkept)
+    hd_str_addf(out, "  each execution repeats the set-up of the program, which %s\n",
+                hd_unkept_text(s->unkept));
   if (s->threads == 1 && s->executions > 0)
     hd_str_add(out, "  the program never started a thread: there is only one schedule to try\n");
   if (s->stop == HD_STOP_TIME && s->time_default)

@@ -105,6 +105,9 @@ struct hd_rt {
   bool preload;  /* the program was not built with heddle cc: what its memory accesses order is not known */
   bool callback; /* executions call a function (hd_check) instead of main */
   bool child;    /* this process was forked by the program and runs natively */
+  bool prefix;   /* no choice has come yet, and it matters when one does (checkpoint.c) */
+  bool forked;   /* this execution has started a process */
+  bool lost;     /* this execution did something after which the checkpoint cannot be restored */
 };
 extern struct hd_rt rt;
 
@@ -117,8 +120,9 @@ enum hd_run_end {
   HD_RUN_BLOCKED, /* redundant */
   HD_RUN_CUT,     /* too long */
   HD_RUN_DIVERGED,
-  HD_RUN_OVER,  /* it did not start: nothing is left to explore */
-  HD_RUN_LATER, /* it did not start: other workers have what is left */
+  HD_RUN_OVER,   /* it did not start: nothing is left to explore */
+  HD_RUN_LATER,  /* it did not start: other workers have what is left */
+  HD_RUN_PAUSED, /* it has not ended: the first thread waits at its first choice (checkpoint.c) */
 };
 
 /* ---- sched.c ---- */
@@ -128,6 +132,8 @@ int hd__sched_init(void);
 void hd__sched_begin(void);
 /* Runs the execution; returns when it is over. pre: thread 0 exists. */
 void hd__run(void);
+/* Runs it on from where the first thread was paused. */
+void hd__continue(void);
 /* What a strategy sees now. */
 struct hd_point hd__here(void);
 

@@ -12,6 +12,7 @@
  * only the end of a detached thread may come before or after one of them, which is a reason of its own (thread-numbers). */
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/rseq.h>
 #include <stddef.h>
 
 #include "runtime/core/core.h"
@@ -29,13 +30,21 @@ static const unsigned *rseq_size;
 #define RSEQ_SIGNATURE 0x53053053
 static struct hd_ident *by_tp[1024];
 
+static void find_rseq(void) {
+  if (rseq_offset) return;
+  rseq_offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+  rseq_size = dlsym(RTLD_DEFAULT, "__rseq_size");
+}
+
 /* The kernel writes into the control block of a thread that returns to user mode (restartable sequences), and kills
- * the process when it cannot. This thread never returns, but may still be on its way into its sleep. Returns
+ * the process when it cannot. A parked thread never returns, but may still be on its way into its sleep. Returns
  * whether the kernel writes nothing from now on. */
 static bool leave_rseq(void) {
   const ptrdiff_t *offset = rseq_offset;
   const unsigned sizes[] = {32, rseq_size ? *rseq_size : 0};
   if (!offset || !rseq_size || !*rseq_size) return true;
+  int cpu = *(int *)((char *)pthread_self() + *offset + offsetof(struct rseq, cpu_id));
+  if (cpu < 0) return true; /* libc registers none for a thread whose creator has none */
   for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
     if (hd_sys4(SYS_rseq, (char *)pthread_self() + *offset, sizes[i], 1 /* RSEQ_FLAG_UNREGISTER */,
                 RSEQ_SIGNATURE) == 0)
@@ -68,10 +77,7 @@ static struct hd_ident **bucket(uint64_t tp) { return &by_tp[hd_mix64(tp) % (siz
 static int make(uint64_t pool) {
   size_t stack_size = pool & ~HD_IDENT_ANY;
   if (nidents == MAX_IDENTS) return -1;
-  if (!rseq_offset) {
-    rseq_offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
-    rseq_size = dlsym(RTLD_DEFAULT, "__rseq_size");
-  }
+  find_rseq();
   struct hd_ident *id = &ident[nidents];
   pthread_attr_t a;
   sigset_t all, old;
@@ -138,6 +144,7 @@ static struct hd_ident *take_spare(struct hd_thread *t, size_t stack_size) {
     if (((*p)->pool & ~HD_IDENT_ANY) == stack_size) {
       struct hd_ident *id = *p;
       *p = id->next;
+      t->spare_last = NULL;
       return id;
     }
   return NULL;
@@ -174,11 +181,12 @@ struct hd_ident *hd__ident_take(struct hd_thread *parent, size_t stack_size, uns
 
 /* Lists are in the order of creation: a thread that starts another round of threads gives them the same identities. */
 static void leave(struct hd_ident *id, struct hd_thread *to) {
-  struct hd_ident **p = &to->spare;
+  struct hd_ident **p = to->spare_last && to->spare_last < id ? &to->spare_last->next : &to->spare;
   while (*p && *p < id) p = &(*p)->next;
   id->thread = NULL;
   id->next = *p;
   *p = id;
+  if (!id->next) to->spare_last = id;
 }
 
 void hd__ident_leave(struct hd_thread *t, struct hd_thread *to) {
@@ -201,6 +209,11 @@ struct hd_thread *hd__ident_thread(uint64_t tp) {
 }
 
 void hd__ident_touch(void) {
+  static bool first_left, first_quiet; /* the first thread, which has an identity of its own */
+  find_rseq();
+  if (!first_left) first_quiet = leave_rseq();
+  first_left = true;
+  if (!first_quiet) hd__snapshot_touch(rt.main_tp, HD_PAGE);
   for (unsigned i = 0; i < nidents; i++)
     if (!ident[i].quiet)
       hd__snapshot_touch((uint64_t)ident[i].stack_top, (uint64_t)(ident[i].stack_hi - ident[i].stack_top));

@@ -99,4 +99,13 @@ void hd__objects_freed(uint64_t block, uint64_t size, uint64_t pc);
 /* The running thread's operation has found the memory of its object freed. */
 void hd__object_gone(void);
 
+/* ---- a checkpoint ---- */
+
+/* The table of objects is restored from now on. */
+void hd__objects_keep(void);
+/* The execution has ended, and the table is about to be restored. */
+void hd__objects_leave(void);
+/* Calls f for its memory. */
+void hd__objects_range(void (*f)(char *lo, char *hi));
+
 #endif

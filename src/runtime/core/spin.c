@@ -69,6 +69,8 @@ static uint64_t *known_slot(uint64_t pc) {
 
 bool hd__spin_known(uint64_t pc) { return *known_slot(pc) == pc; }
 
+unsigned hd__spin_places(void) { return nknown; }
+
 void hd__spin_learn(uint64_t pc) {
   uint64_t *k = known_slot(pc);
   if (!*k && nknown < KNOWN_CAP / 2) {
@@ -178,7 +180,7 @@ static void end_repetition(struct hd_spin *s) {
   if (stale || rt.strategy->forget) hd__end(HD_RUN_DIVERGED);
 }
 
-uint32_t hd__spin_word[HD_STATE_COUNT + 1] = {[HD_POLLS_IO] = 1};
+HD_EXEC uint32_t hd__spin_word[HD_STATE_COUNT + 1] = {[HD_POLLS_IO] = 1};
 
 static bool is_word(uint64_t a) {
   return a >= (uint64_t)hd__spin_word && a < (uint64_t)(hd__spin_word + HD_STATE_COUNT + 1);
@@ -610,7 +612,7 @@ void hd__spin_clock(void) {
 
 void hd__spin_tick(uint64_t pc, uint64_t sp) {
   static uint64_t before;
-  uint64_t now = rt.events + ((uint64_t)rt.epoch << 40);
+  uint64_t now = rt.events + ((uint64_t)rt.seg_base << 32);
   bool still = now == before;
   before = now;
   if (!still || !hot.active) return;

@@ -24,13 +24,11 @@ enum hd_spin_counts { HD_SPIN_GOES_ON, HD_SPIN_LOOKS, HD_SPIN_COLLECTS };
 /* What is known of a thread that may be in such a loop. A round is one pass through the loop, from one check at its
  * anchor to the next. */
 struct hd_spin {
-  uint64_t pc, addr; /* the anchor */
-  uint64_t state;    /* hash of registers and stack there */
-  uint64_t change;   /* what is learned if the difference to the state before matters (invariant 5) */
-  uint64_t image[HD_SPIN_IMAGE]; /* the registers and the words of the stack next to them, of a known loop */
-  uint64_t writes;               /* by the thread so far, to anything but its own stack */
-  uint64_t round_writes;         /* `writes` at the start of the round */
-  uint64_t held[HD_SPIN_HOLDS];  /* locks taken and not released since the start of the round */
+  uint64_t pc, addr;     /* the anchor */
+  uint64_t state;        /* hash of registers and stack there */
+  uint64_t change;       /* what is learned if the difference to the state before matters (invariant 5) */
+  uint64_t writes;       /* by the thread so far, to anything but its own stack */
+  uint64_t round_writes; /* `writes` at the start of the round */
   unsigned nheld;
   unsigned rounds; /* without a write */
   unsigned steps;  /* of this round that are no accesses to memory */
@@ -49,8 +47,7 @@ struct hd_spin {
   /* Loops that do not only wait (invariant 6). */
   uint8_t counts; /* enum hd_spin_counts */
   unsigned nown;
-  uint64_t own[HD_SPIN_OWN]; /* what it changes itself */
-  bool late;                 /* it ended since nothing else could run */
+  bool late;            /* it ended since nothing else could run */
   unsigned laps;        /* rounds in a row in which the anchor had the same value, whatever else was done */
   unsigned lap_limit;   /* 0: the first */
   unsigned lap_changes; /* of the laps, those with a visible change by the thread itself */
@@ -59,15 +56,19 @@ struct hd_spin {
   uint64_t changes, changes_before; /* visible changes by the thread so far, and at the last lap */
   uint64_t seen, seen_before;       /* values at the anchor */
   unsigned ntrail;
-  uint64_t trail[HD_SPIN_TRAIL]; /* places of the last checks since a write */
-  struct hd_spin_read read[HD_GUARD_PLACES];
-  struct hd_guard guard;
-  /* What else it has read: memory that no other thread was seen to write. */
   unsigned nprivate;
+  /* From the places of the guard on, what is beyond the counts is not defined: a new thread does not clear it. */
+  struct hd_guard guard;
+  struct hd_spin_read read[HD_GUARD_PLACES]; /* guard.nplaces */
+  uint64_t held[HD_SPIN_HOLDS];  /* nheld: locks taken and not released since the start of the round */
+  uint64_t own[HD_SPIN_OWN];     /* nown: what it changes itself */
+  uint64_t trail[HD_SPIN_TRAIL]; /* ntrail: places of the last checks since a write */
   struct hd_spin_private {
     uint64_t addr, value;
     uint32_t size;
-  } private[HD_SPIN_PRIVATE];
+  } private
+      [HD_SPIN_PRIVATE]; /* nprivate: what else it has read, memory that no other thread was seen to write */
+  uint64_t image[HD_SPIN_IMAGE]; /* the registers and the words of the stack next to them, of a known loop */
 };
 
 /* What the check decided about the access that it was made for. */
@@ -131,6 +132,7 @@ bool hd__spin_known(uint64_t pc);
 /* Learns a place and logs it, so that every later execution and a replay know it too. Returns false when the table of such
  * places is full. */
 bool hd__learn(uint64_t what);
+unsigned hd__spin_places(void); /* how many are known */
 /* Rebuilds the known loops from the visible log, which was truncated. */
 void hd__spin_relearn(void);
 

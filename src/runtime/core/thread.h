@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "model/model.h"
@@ -69,6 +70,7 @@ struct hd_thread {
   bool foreign;           /* its code belongs to a library without hooks: what orders it is not known */
   bool numbered;          /* its number stands for its place in the tree of creations (number.c) */
   unsigned heap_slot, heap_reuses; /* where it allocates; choices to reuse a block (memory/heap.c) */
+  uint64_t allocating;             /* where it calls a function of libc that allocates for it, or 0 */
   unsigned section;                /* nesting of atomic sections (section.c) */
   int ignore;                      /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
   uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */
@@ -85,7 +87,6 @@ struct hd_thread {
     struct hd_vc vc; /* published by the senders */
     stack_t alt;     /* sigaltstack; NULL: none */
   } sig;
-  struct hd_spin spin;
   struct hd_choices choices;
   struct {                  /* waiting for an object (objects.c) */
     struct hd_obj *at;      /* object whose list or queue it is in */
@@ -129,8 +130,10 @@ struct hd_thread {
     uint32_t randoms;  /* times it asked for random numbers */
   } sys;
   struct hd_ident *ident; /* NULL for the first thread */
-  struct hd_ident *spare; /* identities of threads that it has joined, and of those that they had joined */
-  struct {                /* creation */
+  struct hd_ident
+      *spare; /* identities of threads that it has joined, and of those that they had joined ... */
+  struct hd_ident *spare_last; /* ... the last of them, or NULL when it is not known */
+  struct {                     /* creation */
     void *(*fn)(void *);
     void *arg;
     uint64_t site;    /* where it was created, with hot.detail */
@@ -173,7 +176,10 @@ struct hd_thread {
     int policy, priority;
     unsigned long *cpus; /* NULL: any */
   } attr;
+  struct hd_spin spin; /* the last: most of it is not cleared */
 };
+/* So much of a new thread is cleared. */
+#define HD_THREAD_CLEARED offsetof(struct hd_thread, spin.guard.place)
 
 /* Whether pthread_cancel was called for the thread of that number. It counts as memory of the program: a loop may wait for
  * it, and cancellation points are scheduling points once it is visible. */

@@ -279,6 +279,7 @@ static bool old_terms(const long *a, long *out) {
 }
 
 long hd__fork_call(long nr, const long *in, const ucontext_t *uc) {
+  rt.forked = true;
   long a[6];
   static const long none[6];
   if (nr == SYS_fork || nr == SYS_vfork) return fork_with(0, none);

@@ -26,22 +26,27 @@
 
 #define MQUEUE_MAGIC 0x19800202
 #define SET (HD_FDS / 64)
-static uint64_t ours[SET];    /* opened by this execution */
-static uint64_t before[SET];  /* open before main */
-static uint64_t moved[SET];   /* of those: read or sought, offset to be restored */
-static uint64_t randoms[SET]; /* /dev/urandom and /dev/random */
+static HD_EXEC uint64_t ours[SET];    /* opened by this execution */
+static uint64_t before[SET];          /* open before main */
+static uint64_t moved[SET];           /* of those: read or sought, offset to be restored */
+static HD_EXEC uint64_t randoms[SET]; /* /dev/urandom and /dev/random */
 static int64_t offset[HD_FDS];
-static uint64_t closed[SET]; /* closed by this execution while others lived */
-static uint64_t again[SET];  /* of those: given out again, since there were no others */
+static HD_EXEC uint64_t closed[SET]; /* closed by this execution while others lived */
+static HD_EXEC uint64_t again[SET];  /* of those: given out again, since there were no others */
 static struct { int fd, saved; } replaced[64];
-static unsigned nreplaced, nours;
-static bool any_moved, any_closed;
-static struct hd_desc *table[HD_FDS], *last[HD_FDS];
-static struct hd_life *lives[HD_FDS];
-static uint16_t opener[HD_FDS];
-static int highest = -1; /* of table, last and lives */
-struct hd_desc *hd__descs;
-bool hd__descs_new;
+static unsigned nreplaced;
+static uint64_t stay[SET]; /* opened by the execution before the checkpoint: a restart leaves them open */
+static struct { int fd, mode, close; } at_checkpoint[HD_FDS]; /* their flags; the offset is in `offset` */
+static unsigned nkept;
+static bool any_moved;
+static HD_EXEC unsigned nours;
+static HD_EXEC bool any_closed;
+static HD_EXEC struct hd_desc *table[HD_FDS], *last[HD_FDS];
+static HD_EXEC struct hd_life *lives[HD_FDS];
+static HD_EXEC uint16_t opener[HD_FDS];
+static HD_EXEC int highest = -1; /* of table, last and lives */
+HD_EXEC struct hd_desc *hd__descs;
+HD_EXEC bool hd__descs_new;
 
 static bool has(const uint64_t *set, long fd) {
   return fd >= 0 && fd < HD_FDS && set[fd >> 6] >> (fd & 63) & 1;
@@ -90,13 +95,13 @@ void hd__fds_rewind(void) {
 }
 
 #define IN_FLIGHT 64 /* descriptors in messages, in the order of sending */
-static long in_flight[IN_FLIGHT];
-static unsigned nin_flight;
+static HD_EXEC long in_flight[IN_FLIGHT];
+static HD_EXEC unsigned nin_flight;
 
 void hd__fds_begin(void) {
   if (nours) {
     for (int fd = 0; fd < HD_FDS; fd++)
-      if (has(ours, fd)) hd_sys3(SYS_close, fd, 0, 0);
+      if (has(ours, fd) && !has(stay, fd)) hd_sys3(SYS_close, fd, 0, 0);
     hd__zero(ours, sizeof ours);
     hd__zero(randoms, sizeof randoms);
     nours = 0;
@@ -118,11 +123,51 @@ void hd__fds_begin(void) {
     any_moved = false;
   }
   nin_flight = 0;
+  for (unsigned i = 0; i < nkept; i++) {
+    int fd = at_checkpoint[i].fd;
+    if (offset[fd] >= 0) hd_sys3(SYS_lseek, fd, offset[fd], SEEK_SET);
+    hd_sys3(SYS_fcntl, fd, F_SETFL, at_checkpoint[i].mode);
+    hd_sys3(SYS_fcntl, fd, F_SETFD, at_checkpoint[i].close);
+  }
   for (; highest >= 0; highest--) {
     table[highest] = last[highest] = NULL;
     lives[highest] = NULL;
   }
   hd__descs = NULL;
+}
+
+/* ---- a checkpoint ---- */
+
+/* Whether all that there is to it is an offset. */
+static bool is_plain(long fd) {
+  const struct hd_desc *d = table[fd];
+  struct stat st;
+  if (has(randoms, fd)) return true;
+  if (!d || (d->kind != HD_IO_FILE && d->kind != HD_IO_OTHER) || d->chan->locks) return false;
+  if (hd_sys3(SYS_fstat, fd, &st, 0) < 0) return false;
+  bool writes = (hd_sys3(SYS_fcntl, fd, F_GETFL, 0) & O_ACCMODE) != O_RDONLY;
+  return !S_ISREG(st.st_mode) || st.st_nlink || !writes; /* changes of a file without a name are not undone */
+}
+
+enum hd_unkept hd__fds_unkept(void) {
+  if (nreplaced) return HD_UNKEPT_REPLACED;
+  for (int fd = 0; fd < HD_FDS; fd++)
+    if (has(ours, fd) && !is_plain(fd)) return HD_UNKEPT_DESCRIPTOR;
+  return HD_UNKEPT_NONE;
+}
+
+void hd__fds_keep(void) {
+  for (int fd = 0; fd < HD_FDS; fd++) {
+    if (!has(ours, fd) && !has(before, fd)) continue;
+    offset[fd] = hd_sys3(SYS_lseek, fd, 0, SEEK_CUR);
+    if (!has(ours, fd)) continue;
+    add(stay, fd);
+    at_checkpoint[nkept].fd = fd;
+    at_checkpoint[nkept].mode = (int)hd_sys3(SYS_fcntl, fd, F_GETFL, 0);
+    at_checkpoint[nkept++].close = (int)hd_sys3(SYS_fcntl, fd, F_GETFD, 0);
+  }
+  hd__zero(moved, sizeof moved);
+  any_moved = false;
 }
 
 /* ---- descriptions ---- */
@@ -234,13 +279,16 @@ struct hd_desc *hd__fd(long fd) {
 
 /* Keeps what was there before main, until the restart. */
 static void save_before(long fd) {
-  if (!has(before, fd) || has(ours, fd)) return;
+  if (!has(stay, fd) && (!has(before, fd) || has(ours, fd))) return;
   for (unsigned i = 0; i < nreplaced; i++)
     if (replaced[i].fd == fd) return;
   long saved = nreplaced < sizeof replaced / sizeof *replaced
                    ? hd_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HD_FD_OWN)
                    : -1;
-  if (saved < 0) return;
+  if (saved < 0) {
+    rt.lost |= has(stay, fd);
+    return;
+  }
   replaced[nreplaced].fd = (int)fd;
   replaced[nreplaced++].saved = (int)saved;
 }
@@ -250,10 +298,10 @@ static void save_before(long fd) {
 #define NUMBERS (0xfdull << 56) /* as an object of contention */
 
 bool hd__fds_lowest(void) {
-  static uint32_t epoch; /* what is learned now holds from the next execution on */
+  static uint32_t run; /* what is learned now holds from the next execution on */
   static bool lowest;
-  if (epoch != rt.epoch) {
-    epoch = rt.epoch;
+  if (run != rt.seg_base) {
+    run = rt.seg_base;
     lowest = hd__shadow_visible(hd__contention(NUMBERS), 8);
   }
   return lowest;

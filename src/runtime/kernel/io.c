@@ -24,9 +24,9 @@
 
 #define PATIENCE_MS 200 /* how long to wait for something outside when virtual time could pass instead */
 
-static bool early;                          /* the current operation timed out early (--timeouts=any) */
+static HD_EXEC bool early;                  /* the current operation timed out early (--timeouts=any) */
 #define nchanges hd__spin_word[HD_POLLS_IO] /* operations on descriptors in this execution */
-static bool nothing;                        /* the current operation has changed nothing */
+static HD_EXEC bool nothing;                /* the current operation has changed nothing */
 
 void hd__io_begin(void) { nchanges = 1; }
 
@@ -41,7 +41,7 @@ void hd__io_learn(const struct hd_chan *c) { hd__acquire(&c->vc); }
 
 /* ---- readiness ---- */
 
-static uint32_t timer; /* readiness comes from a timer: the event that set it, counted from 1 */
+static HD_EXEC uint32_t timer; /* readiness comes from a timer: the event that set it, counted from 1 */
 
 static void note(struct hd_ready *r, bool on) {
   if (r->on == on) return;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/unkept.h"
 #include "runtime/core/core.h"
 
 /* ---- signals.c ---- */
@@ -109,9 +110,21 @@ void hd__proc_status(long nr, const long *a, long r);
 
 void hd__sysguard_init(void);
 void hd__sysguard_enable(void);
-/* Undoes what the last execution changed in the kernel. */
 /* Restores the offsets of descriptors from before main (fds.c). */
 void hd__fds_rewind(void);
+
+/* ---- checkpoints (core/checkpoint.c) ---- */
+
+/* Why what the execution has done to the kernel's side cannot be kept. */
+enum hd_unkept hd__fds_unkept(void);
+enum hd_unkept hd__sysguard_unkept(void);
+bool hd__files_changed(void);
+bool hd__ipc_made(void);
+/* A restart leaves what the execution has done so far, and undoes only what follows. */
+void hd__fds_keep(void);
+void hd__sysguard_keep(void);
+void hd__process_keep(void);
+void hd__signals_keep(void);
 
 /* ---- process.c: state of the process ---- */
 
@@ -126,6 +139,7 @@ bool hd__fd_limit_reached(void);
 
 /* Whether pc is in the runtime. */
 bool hd__own_code(uint64_t pc);
+/* Undoes what the last execution changed in the kernel. */
 void hd__sysguard_begin(void);
 /* The running thread was cancelled in a system call, from which it does not return. */
 _Noreturn void hd__syscall_cancelled(void);

@@ -223,6 +223,7 @@ long hd__flock_call(const long *a, uint64_t pc) {
     if (r == 0 && q.io.d && !(waits && converts && busy)) granted(q.io.d->chan, &q.want, unlock);
     if (r == 0 && waits && converts && busy) {
       hd__io_done(false);
+      rt.cur->sys.done = false; /* it can still be interrupted, although the old lock is lost */
       continue;
     }
     if (r != -EAGAIN || !waits) {

@@ -20,11 +20,11 @@
 
 /* ---- limits ---- */
 
-static struct {
+static HD_EXEC struct {
   uint32_t epoch; /* execution that changed it */
   struct rlimit now;
 } limit[RLIM_NLIMITS];
-static bool passed[RLIM_NLIMITS]; /* the kernel has another soft limit now */
+static uint32_t passed; /* of these, one bit each, the kernel has another soft limit now */
 static struct rlimit start[RLIM_NLIMITS];
 
 static bool passed_on(unsigned resource) {
@@ -49,8 +49,8 @@ static long set_limit(unsigned resource, const struct rlimit *new) {
   limit[resource].epoch = rt.epoch;
   limit[resource].now = *new;
   if (!passed_on(resource)) return 0;
-  if (!passed[resource]) real_limit(resource, NULL, &start[resource]);
-  passed[resource] = true;
+  if (!(passed >> resource & 1)) real_limit(resource, NULL, &start[resource]);
+  passed |= 1u << resource;
   struct rlimit soft = {new->rlim_cur, start[resource].rlim_max};
   if (soft.rlim_cur > soft.rlim_max) soft.rlim_cur = soft.rlim_max;
   return real_limit(resource, &soft, NULL);
@@ -76,8 +76,8 @@ bool hd__fd_limit_reached(void) {
 
 /* ---- priority, and the name of a thread ---- */
 
-static int nice_now;
-static uint32_t nice_epoch;
+static HD_EXEC int nice_now;
+static HD_EXEC uint32_t nice_epoch;
 
 static long priority_call(long nr, const long *a) {
   if (a[0] != PRIO_PROCESS || (a[1] && a[1] != hd__tid(&rt.thread[0]))) return hd__plain(nr, a);
@@ -292,9 +292,11 @@ long hd__process_serve(long nr, const long *a) {
   }
 }
 
+void hd__process_keep(void) { passed = 0; }
+
 void hd__process_begin(void) {
-  for (unsigned i = 0; i < RLIM_NLIMITS; i++) {
-    if (passed[i]) real_limit(i, &start[i], NULL);
-    passed[i] = false;
+  for (; passed; passed &= passed - 1) {
+    unsigned i = (unsigned)__builtin_ctz(passed);
+    real_limit(i, &start[i], NULL);
   }
 }

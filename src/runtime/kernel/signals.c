@@ -189,6 +189,12 @@ void hd__signals_begin(void) {
   outside_set = 0;
 }
 
+void hd__signals_keep(void) {
+  hd__copy(theirs_start, theirs, sizeof theirs);
+  hd__zero(changed, sizeof changed);
+  any_changed = false;
+}
+
 bool hd__default_ignores(int sig) {
   return sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH || sig == SIGSTOP ||
          sig == SIGTSTP;

@@ -140,11 +140,11 @@ static unsigned op_of(unsigned flags) {
   return w ? HD_OP_WRITE : HD_OP_READ;
 }
 
-static struct benign {
+static HD_EXEC struct benign {
   uint64_t addr, size;
   struct benign *next;
 } * benign; /* of this execution */
-static uint32_t benign_epoch;
+static HD_EXEC uint32_t benign_epoch;
 
 void hd__benign(uint64_t addr, uint64_t size) {
   struct benign *b = hd_arena_get(&rt.arena, sizeof *b);

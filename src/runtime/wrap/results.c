@@ -3,8 +3,11 @@
  *
  * As in fill.c, but the originals are looked up when they are called first. */
 #include <dlfcn.h>
+#include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <grp.h>
+#include <ifaddrs.h>
 #include <mqueue.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -43,12 +46,14 @@ static void *original(void **at, const char *name) {
     hd__real_init();                                           \
     before;                                                    \
     ret r = ((ret(*) params)original(&found, #name))args;      \
+    hd__allocating(0);                                         \
     if (hot.active && (stored)) {                              \
       after;                                                   \
     }                                                          \
     return r;                                                  \
   }
 #define NOTHING (void)0
+#define STRING WRITES(r, real_strlen(r) + 1)
 #define LOOKS(state) hd__lookup(HD_STATE_##state, 0, HD_CALLER)
 
 /* ---- the process ---- */
@@ -95,6 +100,22 @@ RESULT(int, mkstemps, (char *path, int n), (path, n), READS_STRING(path), r >= 0
        WRITES(path + real_strlen(path) - 6 - n, 6))
 RESULT(int, mkostemps, (char *path, int n, int flags), (path, n, flags), READS_STRING(path), r >= 0,
        WRITES(path + real_strlen(path) - 6 - n, 6))
+RESULT(char *, get_current_dir_name, (void), (), ALLOCATES, r != NULL, STRING)
+RESULT(char *, canonicalize_file_name, (const char *path), (path), READS_STRING(path);
+       ALLOCATES, r != NULL, STRING)
+RESULT(char *, tempnam, (const char *folder, const char *prefix), (folder, prefix), READS_STRING(folder);
+       READS_STRING(prefix); ALLOCATES, r != NULL, STRING)
+RESULT(DIR *, opendir, (const char *path), (path), READS_STRING(path); ALLOCATES, false, NOTHING)
+RESULT(DIR *, fdopendir, (int fd), (fd), ALLOCATES, false, NOTHING)
+RESULT(int, scandir,
+       (const char *restrict path, struct dirent ***restrict names, int (*wanted)(const struct dirent *),
+        int (*order)(const struct dirent **, const struct dirent **)),
+       (path, names, wanted, order), READS_STRING(path);
+       ALLOCATES, r >= 0, WRITES(names, sizeof *names))
+RESULT(int, glob,
+       (const char *restrict pattern, int flags, int (*failed)(const char *, int), glob_t *restrict g),
+       (pattern, flags, failed, g), READS_STRING(pattern);
+       WRITES(g, sizeof *g); ALLOCATES, false, NOTHING)
 RESULT(int, futimens, (int fd, const struct timespec t[2]), (fd, t), READS(t, 2 * sizeof *t), false, NOTHING)
 RESULT(int, accept4, (int fd, struct sockaddr *restrict a, socklen_t *restrict n, int flags),
        (fd, a, n, flags), READS(n, sizeof *n), r >= 0 && a, WRITES(n, sizeof *n);
@@ -185,6 +206,8 @@ RESULT(int, getnameinfo,
        (a, n, host, nh, service, ns, flags), READS(a, n), r == 0,
        if (host && nh) WRITES(host, real_strlen(host) + 1);
        if (service && ns) WRITES(service, real_strlen(service) + 1))
+
+RESULT(int, getifaddrs, (struct ifaddrs * *out), (out), ALLOCATES, r == 0, WRITES(out, sizeof *out))
 
 /* ---- characters of several bytes: which ones there are is a matter of the locale ---- */
 

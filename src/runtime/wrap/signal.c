@@ -26,9 +26,9 @@
 #include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
-static struct hd_signals process; /* pending for all threads */
-static uint32_t process_epoch;
-uint64_t hd__signal_word[HD_MAX_THREADS];
+static HD_EXEC struct hd_signals process; /* pending for all threads */
+static HD_EXEC uint32_t process_epoch;
+HD_EXEC uint64_t hd__signal_word[HD_MAX_THREADS];
 
 static uint64_t bit(int sig) { return 1ull << (sig - 1); }
 

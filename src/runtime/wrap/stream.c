@@ -36,8 +36,8 @@ struct hd_stream {
   struct hd_stream *next;
 };
 
-static struct hd_stream *streams;
-static uint32_t epoch;
+static HD_EXEC struct hd_stream *streams;
+static HD_EXEC uint32_t epoch;
 
 static struct hd_stream *stream_of(FILE *f) {
   struct hd_obj *o = hd__obj((uint64_t)f->_lock, HD_OBJ_MUTEX);
