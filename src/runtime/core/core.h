@@ -107,7 +107,8 @@ struct hd_rt {
   bool child;    /* this process was forked by the program and runs natively */
   bool prefix;   /* no choice has come yet, and it matters when one does (checkpoint.c) */
   bool forked;   /* this execution has started a process */
-  bool lost;     /* this execution did something after which the checkpoint cannot be restored */
+  uint8_t
+      lost; /* enum hd_unkept: this execution did something after which the checkpoint cannot be restored */
 };
 extern struct hd_rt rt;
 
