@@ -22,7 +22,7 @@
 #include "model/numbers.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 18
+#define HD_ABI_VERSION 19
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -46,7 +46,7 @@
 #define HD_MAX_MODULES 128
 #define HD_MAX_RANGES 2304 /* of the address layout: modules, stacks */
 #define HD_MAX_TARGETS 32  /* labels of hd_target; others are not counted */
-#define HD_MAX_PHASES 6
+#define HD_MAX_PHASES 8
 #define HD_MAX_WORKERS 256 /* processes that share one search */
 #define HD_MAX_GROWN 64    /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096

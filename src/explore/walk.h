@@ -263,6 +263,7 @@ static inline struct bound_node *hd__bound_node(const struct walk *w, uint32_t k
 
 struct visited_node {
   uint64_t key;
+  uint64_t prefix;     /* walk.prefix there */
   union hd_list list;  /* what executions below asked for at nodes above; kept by strategy_bounded.c */
   struct hd_set block; /* the same, before the block that the running thread is in */
 };

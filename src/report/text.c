@@ -475,7 +475,7 @@ bool hd_text_size(char out[64], const struct hd_size *size, double at_least) {
 /* What is known of a search that did not finish: its size, and when it last did something new. */
 static void add_rest(struct hd_str *out, const struct hd_summary *s) {
   char all[64];
-  if (s->stop == HD_STOP_FOUND) return; /* whoever has a finding is done for now */
+  if (s->stop == HD_STOP_FOUND) return; /* the finding is what matters */
   if (hd_text_size(all, &s->estimate, s->at_least)) {
     hd_str_addf(out, "  a complete search has %s executions (", all);
     if (s->estimate.error <= ROUGH) hd_str_addf(out, "within %.0f%%, ", ceil(s->estimate.error * 100));

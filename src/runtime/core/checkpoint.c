@@ -2,8 +2,8 @@
  * scheduler's stack; hd__prefix_end on that of the first thread.
  *
  * Until the first thread creates another one, or makes a choice, an execution has only one continuation: its prefix. Where
- * that takes long, the state at its end becomes the one that a restart restores. In place of the prefix, the strategy is told
- * of its operations (hd__checkpoint_feed), so it sees what it would see otherwise.
+ * that takes long, the state at its end becomes the one that a restart restores. In place of the prefix, the strategy
+ * is told of its operations (hd__checkpoint_feed), so it sees what it would see otherwise.
  *
  * Invariants
  *  1. The state at the checkpoint is that of any execution which reaches it: what is learned between executions (visible

@@ -153,7 +153,8 @@ void hd__disable(struct hd_thread *t);
 unsigned hd__choose(unsigned n);
 /* Ends the wait of a timed operation whose deadline has come (wrap/cond.c). */
 void hd__time_out(struct hd_thread *t);
-/* The same for one whose deadline came together with that of another thread, which has just ended its wait (wrap/time.c). */
+/* The same for one whose deadline came together with that of another thread, which has just ended its wait
+ * (wrap/time.c). */
 void hd__time_due(struct hd_thread *t);
 
 /* The n-th thread that the parent has created; `numbered`: the number stands for that. */

@@ -158,7 +158,9 @@ static int run_once(void) {
     run_rest();
   if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* it leaves no trace */
   if (rt.search.diverged) rt.end_reason = HD_RUN_DIVERGED;
-  if (rt.end_reason == HD_RUN_DIVERGED && rt.strategy->systematic)
+  /* One that has learned something is re-executed with that knowledge. */
+  bool learned = rt.status->visible_count != rt.status->visible_at_start;
+  if (rt.end_reason == HD_RUN_DIVERGED && rt.strategy->systematic && !learned)
     hd__inexact(HD_INEXACT_DIVERGED, rt.cur ? rt.cur->op.pc : 0);
   rt.status->events += rt.events;
   rt.status->event_hash = rt.event_hash;

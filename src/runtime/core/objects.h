@@ -69,8 +69,8 @@ static inline bool hd__bad_time(const struct timespec *at) {
 /* How a request ended: it may be executed, its time is over, or a handler interrupted it. */
 enum hd_requested { HD_GRANTED, HD_LATE, HD_INTERRUPTED };
 /* The running thread requests this operation on o. `can`: it is enabled now. Otherwise the thread waits at o until
- * another thread enables it, or until its time is over (`until`, NULL for never). The caller executes the operation and calls
- * hd__event, unless it was interrupted. */
+ * another thread enables it, or until its time is over (`until`, NULL for never). The caller executes the operation
+ * and calls hd__event, unless it was interrupted. */
 enum hd_requested hd__request_once(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
                                    uint64_t pc);
 /* The same at a cancellation point. */

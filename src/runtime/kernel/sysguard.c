@@ -237,7 +237,8 @@ static long own_address(const long *a) {
   return at;
 }
 
-/* The restart restores the protection of the program's own memory. What was not writable at the checkpoint is not recorded. */
+/* The restart restores the protection of the program's own memory. What was not writable at the checkpoint is not
+ * recorded. */
 static long do_mprotect(const long *a) {
   int old = hd__snapshot_prot((uint64_t)a[0]);
   long r = hd_sys3(SYS_mprotect, a[0], a[1], a[2]);

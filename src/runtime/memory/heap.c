@@ -259,12 +259,10 @@ void hd__heap_seen(uint64_t p, uint64_t pc) {
   if (!(h->off & AGAIN)) return;
   unsigned i = 0;
   while (i < nagain && again[i].h != h) i++;
-  if (i == nagain) {
+  if (i == nagain)
     hd__inexact(HD_INEXACT_HEAP_REUSE, pc);
-  } else if (!hd__spin_known(again[i].site)) {
-    hd__spin_learn(again[i].site);
-    hd__log_visible(again[i].site | HD_VISIBLE_SPIN);
-  }
+  else
+    hd__learn(again[i].site);
 }
 
 void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
@@ -361,7 +359,7 @@ void hd__heap_free(void *ptr, uint64_t pc) {
 size_t hd__heap_size(void *p) {
   struct chunk *c;
   struct header *h = header_of((uint64_t)p, &c);
-  return h && h->state == B_LIVE ? size_of(h, c) : 0;
+  return h && h->state == B_LIVE && user_of(h) == (uint64_t)p ? size_of(h, c) : 0;
 }
 
 bool hd__heap_block(uint64_t addr, struct hd_block *b) {

@@ -120,6 +120,9 @@ struct hd_block {
 int hd__heap_init(void);
 extern bool hd__heap_on; /* malloc serves from our heap */
 void hd__heap_start(void);
+/* malloc and aligned_alloc, called from pc. */
+void *hd__malloc(size_t n, uint64_t pc);
+void *hd__malloc_aligned(size_t n, size_t align, uint64_t pc);
 /* Where a thread allocates: fixed by its place in the tree of creations, not by when it was created. */
 unsigned hd__heap_slot(const struct hd_thread *t);
 void *hd__heap_alloc(size_t size, size_t align, uint64_t pc);

@@ -7,9 +7,8 @@
  *  2. The first write to a clean page faults once in the life of the process; from then on every restart restores
  *     the page from its copy. After a few executions there are no more faults, and a restart costs one copy for
  *     each page that the program really dirties.
- *  3. The kernel writes into the control block of the first thread, and into those of others whose restartable
- *     sequences could not be turned off (ident.c). These pages are dirty from the start, since a fault there would
- *     kill the process. */
+ *  3. The kernel writes into the control blocks of threads whose restartable sequences could not be turned off
+ *     (ident.c). These pages are dirty from the start, since a fault there would kill the process. */
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -268,8 +267,7 @@ int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard, bool start) {
   hd__ident_each_block(add_writable);
   hd__checkpoint_each_range(add_writable);
   if (!guarded) return 0;
-  hd__snapshot_touch(rt.main_tp, HD_PAGE); /* invariant 3: before anything is protected */
-  hd__ident_touch();
+  hd__ident_touch(); /* invariant 3: before anything is protected */
   for (unsigned i = 0; i < nregions; i++)
     if (protect(&region[i])) return -1;
   return 0;

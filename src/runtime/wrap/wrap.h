@@ -183,8 +183,7 @@ void hd__mapped_access(uint64_t dev, uint64_t ino, uint64_t from, uint64_t to, b
 
 /* ---- format.c ---- */
 
-/* What a function like printf reads, and what one like scanf has written when it has assigned that many. */
-void hd__reads_format(const char *format, va_list ap, uint64_t pc);
+/* What a function like scanf has written when it has assigned that many. */
 void hd__writes_format(const char *format, va_list ap, int assigned, uint64_t pc);
 
 /* ---- openmp.c ---- */
