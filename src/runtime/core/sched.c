@@ -148,7 +148,8 @@ void hd__sched_begin(void) {
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.nlate =
       rt.late_thread = 0;
-  rt.in_exit = rt.event_due = rt.forked = rt.lost = false;
+  rt.in_exit = rt.event_due = rt.forked = false;
+  rt.lost = 0;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;
   hd__fingerprint_begin();

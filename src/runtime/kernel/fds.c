@@ -41,9 +41,9 @@ static unsigned nkept;
 static bool any_moved;
 static HD_EXEC unsigned nours;
 static HD_EXEC bool any_closed;
-static HD_EXEC struct hd_desc *table[HD_FDS], *last[HD_FDS];
-static HD_EXEC struct hd_life *lives[HD_FDS];
-static HD_EXEC uint16_t opener[HD_FDS];
+static HD_EXEC_LARGE struct hd_desc *table[HD_FDS], *last[HD_FDS];
+static HD_EXEC_LARGE struct hd_life *lives[HD_FDS];
+static HD_EXEC_LARGE uint16_t opener[HD_FDS];
 static HD_EXEC int highest = -1; /* of table, last and lives */
 HD_EXEC struct hd_desc *hd__descs;
 HD_EXEC bool hd__descs_new;
@@ -286,7 +286,7 @@ static void save_before(long fd) {
                    ? hd_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HD_FD_OWN)
                    : -1;
   if (saved < 0) {
-    rt.lost |= has(stay, fd);
+    if (has(stay, fd)) rt.lost = HD_UNKEPT_REPLACED;
     return;
   }
   replaced[nreplaced].fd = (int)fd;

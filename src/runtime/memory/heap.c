@@ -189,12 +189,12 @@ static struct header *take_small(unsigned s, unsigned cls) {
 #define REUSABLE 16
 #define REUSES 3                    /* choices of a thread */
 static HD_EXEC uint64_t freed_seen; /* classes of which such a block was freed in this execution */
-static HD_EXEC struct {
+static HD_EXEC_LARGE struct {
   struct header *h;
   uint16_t thread;
   uint8_t cls;
 } reusable[REUSABLE]; /* the last one is at the end */
-static HD_EXEC struct {
+static HD_EXEC_LARGE struct {
   struct header *h;
   uint64_t site;
 } again[REUSABLE]; /* blocks with AGAIN, whose place is not known yet */

@@ -20,6 +20,7 @@
  *     races with e then races with n too. */
 #include <sys/mman.h>
 
+#include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/finding.h"
@@ -259,6 +260,7 @@ static bool accessed_before(struct hd_cell *c, unsigned flags) {
  * have run before or after any of these accesses. */
 static __attribute__((noinline, cold)) void look_at_handlers(uint64_t addr, uint64_t end, unsigned flags) {
   struct hd_thread *t = rt.cur;
+  if (t->sig.handling && !t->id) hd__checkpoint_handler();
   for (uint64_t g = addr & ~7ull; g < end; g += 8) {
     struct hd_footprint *p = t->sig.touched;
     while (p && p->granule != g) p = p->next;

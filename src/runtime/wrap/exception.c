@@ -21,7 +21,7 @@
 /* ---- where exceptions were thrown ---- */
 
 #define THROWN 64
-static HD_EXEC struct thrown {
+static HD_EXEC_LARGE struct thrown {
   uint64_t object, site, again; /* again: where it was last rethrown, 0 if it was not */
   uint32_t epoch;
 } thrown[THROWN];
