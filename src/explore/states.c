@@ -11,8 +11,9 @@
  *     branches; when that worker is killed, the same execution is run again, and finds its own entry. So a state is
  *     given up only if it is, or will be, explored whole: by another execution, another worker, or further up in this one.
  *     The latter is a cycle: all that follows begins with a branch of the state further up.
- *  2. Only scheduling points with several branches are added and looked up: threads, or outcomes of a choice. A loop of a
- *     thread that nothing can disturb is left to what recognises waits and bounds loops (runtime/core/spin.c).
+ *  2. Only scheduling points with several branches (threads, or outcomes of a choice) and those that follow one are added
+ *     and looked up. A loop of a thread that nothing can disturb is left to what recognises waits and bounds loops
+ *     (runtime/core/spin.c).
  *  3. When the table is full, no state is added: those that are not in it are explored wherever they are met.
  *
  * Soundness. Every branch of every state that is reachable is explored once, as long as no other filter of the policy
@@ -116,7 +117,8 @@ static int covers(struct walk *w, uint32_t k) {
   struct hd_search *s = w->s;
   const struct state_node *n = hd__record(w, FILTER_STATES, k);
   uint64_t key[2];
-  if (!n->branches) return 0;
+  const struct state_node *up = k ? hd__record(w, FILTER_STATES, k - 1) : NULL;
+  if (!n->branches && !(up && up->branches)) return 0;
   if (!s->fingerprint(s, key)) return 0;
   int shared = s->workers > 1, known = 0;
   if (shared) hd_search_lock(s);
