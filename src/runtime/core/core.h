@@ -107,7 +107,8 @@ struct hd_rt {
   bool child;    /* this process was forked by the program and runs natively */
   bool prefix;   /* no choice has come yet, and it matters when one does (checkpoint.c) */
   bool forked;   /* this execution has started a process */
-  uint8_t lost;  /* enum hd_unkept: this execution did something after which the checkpoint cannot be restored */
+  uint8_t
+      lost; /* enum hd_unkept: this execution did something after which the checkpoint cannot be restored */
   bool fingerprints;  /* the search compares states (fingerprint.c) */
   bool branched;      /* an outcome was chosen in this execution */
   uint8_t uncaptured; /* enum hd_uncaptured: why that is not possible in this execution */
