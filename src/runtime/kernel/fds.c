@@ -41,9 +41,9 @@ static unsigned nkept;
 static bool any_moved;
 static HD_EXEC unsigned nours;
 static HD_EXEC bool any_closed;
-static HD_EXEC struct hd_desc *table[HD_FDS], *last[HD_FDS];
-static HD_EXEC struct hd_life *lives[HD_FDS];
-static HD_EXEC uint16_t opener[HD_FDS];
+static HD_EXEC_LARGE struct hd_desc *table[HD_FDS], *last[HD_FDS];
+static HD_EXEC_LARGE struct hd_life *lives[HD_FDS];
+static HD_EXEC_LARGE uint16_t opener[HD_FDS];
 static HD_EXEC int highest = -1; /* of table, last and lives */
 HD_EXEC struct hd_desc *hd__descs;
 HD_EXEC bool hd__descs_new;
@@ -94,6 +94,10 @@ void hd__fds_rewind(void) {
     }
 }
 
+#define IN_FLIGHT 64 /* descriptors in messages, in the order of sending */
+static long in_flight[IN_FLIGHT];
+static unsigned nin_flight;
+
 void hd__fds_begin(void) {
   if (nours) {
     for (int fd = 0; fd < HD_FDS; fd++)
@@ -124,6 +128,7 @@ void hd__fds_begin(void) {
     hd_sys3(SYS_fcntl, fd, F_SETFL, at_checkpoint[i].mode);
     hd_sys3(SYS_fcntl, fd, F_SETFD, at_checkpoint[i].close);
   }
+  nin_flight = 0;
   for (; highest >= 0; highest--) {
     table[highest] = last[highest] = NULL;
     lives[highest] = NULL;
@@ -281,7 +286,7 @@ static void save_before(long fd) {
                    ? hd_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HD_FD_OWN)
                    : -1;
   if (saved < 0) {
-    rt.lost |= has(stay, fd);
+    if (has(stay, fd)) rt.lost = HD_UNKEPT_REPLACED;
     return;
   }
   replaced[nreplaced].fd = (int)fd;
@@ -394,6 +399,41 @@ long hd__fd_keep(struct hd_desc *d, long fd) {
   add(ours, kept);
   bind_fd(kept, d);
   return kept;
+}
+
+/* ---- descriptors in messages ---- */
+
+/* A message holds its descriptions open until it is received, and they are known by the numbers that are kept here. (If it
+ * is never received, they are open until the end of the execution.) */
+bool hd__fd_send(long fd) {
+  struct hd_desc *d = hd__fd(fd);
+  if (!d || nin_flight == IN_FLIGHT) return false;
+  in_flight[nin_flight++] = hd__fd_keep(d, fd);
+  return true;
+}
+
+void hd__fd_unsend(unsigned n) {
+  for (; n; n--) hd__fd_close(in_flight[--nin_flight]);
+}
+
+static bool same_description(long a, long b) {
+  long pid = hd_sys3(SYS_getpid, 0, 0, 0), r = hd_sys6(SYS_kcmp, pid, pid, 0 /* KCMP_FILE */, a, b, 0);
+  struct stat x, y;
+  if (r >= 0) return r == 0;
+  return hd_sys3(SYS_fstat, a, &x, 0) == 0 && hd_sys3(SYS_fstat, b, &y, 0) == 0 && x.st_dev == y.st_dev &&
+         x.st_ino == y.st_ino;
+}
+
+long hd__fd_received(long fd, bool peeked) {
+  unsigned i = 0;
+  while (i < nin_flight && !same_description(fd, in_flight[i])) i++;
+  if (i == nin_flight) return hd__fd_opened(fd, NULL);
+  long kept = in_flight[i];
+  fd = hd__fd_opened(fd, table[kept]);
+  if (peeked) return fd;
+  for (nin_flight--; i < nin_flight; i++) in_flight[i] = in_flight[i + 1];
+  hd__fd_close(kept);
+  return fd;
 }
 
 long hd__fd_opened(long fd, struct hd_desc *d) {

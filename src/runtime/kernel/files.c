@@ -486,6 +486,7 @@ long hd__names_call(long nr, const long *a, uint64_t pc) {
   o.kind = o.writes ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
   hd__io_point(&o);
   long r = change(c, nr, a);
+  if (r < 0) hd__io_nothing();
   hd__io_done(false);
   return r;
 }

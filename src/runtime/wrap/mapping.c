@@ -31,7 +31,7 @@ static void fresh(const void *at, size_t n) {
 
 #define SHARED_MAX 64
 #define ANONYMOUS (~0ull) /* the device of memory without a file */
-static HD_EXEC struct shared {
+static HD_EXEC_LARGE struct shared {
   uint32_t epoch;
   bool writable;
   uint64_t dev,

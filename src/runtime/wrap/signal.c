@@ -29,7 +29,7 @@
 
 static HD_EXEC struct hd_signals process; /* pending for all threads */
 static HD_EXEC uint32_t process_epoch;
-HD_EXEC uint64_t hd__signal_word[HD_MAX_THREADS];
+HD_EXEC_LARGE uint64_t hd__signal_word[HD_MAX_THREADS];
 
 static uint64_t bit(int sig) { return 1ull << (sig - 1); }
 

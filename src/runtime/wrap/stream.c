@@ -17,6 +17,7 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
 #include "runtime/kernel/io.h"
+#include "runtime/core/fingerprint.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
@@ -50,6 +51,15 @@ static struct hd_stream *stream_of(FILE *f) {
   *s = (struct hd_stream){.f = f, .lock = o, .next = streams};
   streams = o->stream = s;
   return s;
+}
+
+void hd__stream_fingerprint(struct hd_fingerprint *f, const struct hd_stream *s) {
+  uint64_t at = (uint64_t)s->f;
+  if (s->calls || s->op || s->ordered) hd__fact(f, at ^ 1ull << 62, s->calls << 2 | s->op << 1 | s->ordered);
+  for (uint32_t i = 0; i < s->users.n; i++)
+    if (s->users.c[i]) hd__fact_clock(f, at, 1, i, s->users.c[i]);
+  for (uint32_t i = 0; i < s->writers.n; i++)
+    if (s->writers.c[i]) hd__fact_clock(f, at, 2, i, s->writers.c[i]);
 }
 
 static bool unordered(const struct hd_vc *users) {

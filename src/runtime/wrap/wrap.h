@@ -208,4 +208,9 @@ typedef void (*hd_handler)(void); /* of std::terminate */
 #undef HD_REAL
 void hd__real_init(void);
 
+/* stream.c: what a stream has of the state of the program (core/fingerprint.c). */
+struct hd_fingerprint;
+struct hd_stream;
+void hd__stream_fingerprint(struct hd_fingerprint *f, const struct hd_stream *s);
+
 #endif
