@@ -121,7 +121,7 @@ def program(one, two="", end="", extra=""):
 
 
 def kinds(s, source, *options):
-    r = s.search("check", s.build_text(source, "-O1", "-fno-builtin"), *options, "--strategy", "random",
+    r = s.search("check", s.build_text(source, "-O1", "-fno-builtin", "-lm"), *options, "--strategy", "random",
                  "--max-executions", "3000")
     return r, [f["kind"] for f in r["findings"]]
 
@@ -301,6 +301,14 @@ WRITES = {
     "wcrtomb": "mbstate_t p = {0}; result = wcrtomb(buf + 3, L'a', &p)",
     "frexpf": "result = frexpf(n, (int *)buf)", "frexpl": "result = frexpl(n, (int *)buf)",
     "modff": "result = modff(n, (float *)buf)", "modfl": "result = modfl(n, (long double *)buf)",
+    "open_memstream": "size_t k; FILE *f = open_memstream((char **)buf, &k); fputs(\"xyz\", f); fclose(f)",
+    "open_wmemstream": "size_t k; FILE *f = open_wmemstream((wchar_t **)buf, &k); fputws(L\"xyz\", f); fclose(f)",
+    "fmemopen": "FILE *f = fmemopen(buf, 64, \"w\"); fputs(\"abcdef\", f); fclose(f)",
+    "remquo": "result = remquo(n, 3, (int *)buf)", "remquof": "result = remquof(n, 3, (int *)buf)",
+    "remquol": "result = remquol(n, 3, (int *)buf)", "lgamma_r": "result = lgamma_r(n, (int *)buf)",
+    "lgammaf_r": "result = lgammaf_r(n, (int *)buf)", "lgammal_r": "result = lgammal_r(n, (int *)buf)",
+    "sincos": "double c; sincos(n, (double *)buf, &c); result = c", "sincosf": "float c; sincosf(n, (float *)buf, &c); result = c",
+    "sincosl": "long double c; sincosl(n, (long double *)buf, &c); result = c",
     "srandom_r": "struct random_data *d = (void *)buf; static char st[32];"
               " initstate_r(1, st, 32, d); srandom_r(1, d)",
     "mrand48_r": "struct drand48_data d; srand48_r(1, &d); mrand48_r(&d, (long *)buf)",
@@ -361,6 +369,12 @@ HIDDEN = {
     "insque": "static struct { void *n, *p; } a, b; insque(&a, &b)",
     "remque": "static struct q { struct q *n, *p; } a, b = {&a, &a}; remque(&b)",
     "tfind": "static void *root; tfind(\"a\", &root, order); tsearch(\"b\", &root, order)",
+    "setvbuf": "static char b[BUFSIZ]; FILE *f = nowhere(); setvbuf(f, b, _IOFBF, BUFSIZ); fprintf(f, \"%p\", (void *)&f)",
+    "setbuf": "static char b[BUFSIZ]; FILE *f = nowhere(); setbuf(f, b); fprintf(f, \"%p\", (void *)&f)",
+    "setbuffer": "static char b[BUFSIZ]; FILE *f = nowhere(); setbuffer(f, b, BUFSIZ); fprintf(f, \"%p\", (void *)&f)",
+    "lgamma": "result = lgamma(n) * signgam", "lgammaf": "result = lgammaf(n) * signgam",
+    "lgammal": "result = lgammal(n) * signgam", "gamma": "result = gamma(n) * signgam", "gammaf": "result = gammaf(n) * signgam",
+    "gammal": "result = gammal(n) * signgam",
     "twalk": "static void *root; tsearch(\"b\", &root, order); twalk(root, visit)",
 }
 

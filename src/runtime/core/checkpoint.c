@@ -2,8 +2,8 @@
  * scheduler's stack; hd__prefix_end on that of the first thread.
  *
  * Until the first thread creates another one, or makes a choice, an execution has only one continuation: its prefix. Where
- * that takes long, the state at its end becomes the one that a restart restores. In place of the prefix, the strategy is told
- * of its operations (hd__checkpoint_feed), so it sees what it would see otherwise.
+ * that takes long, the state at its end becomes the one that a restart restores. In place of the prefix, the strategy
+ * is told of its operations (hd__checkpoint_feed), so it sees what it would see otherwise.
  *
  * Invariants
  *  1. The state at the checkpoint is that of any execution which reaches it: what is learned between executions (visible
@@ -11,6 +11,7 @@
  *     learned, the checkpoint is stale.
  *  2. A checkpoint has one thread, the first, and nobody else has run. So what the prefix accessed happened before
  *     everything that follows, and cannot race: the shadow memory need not be restored. Each execution has new segments.
+ *     Only a signal handler in the first thread asks what that thread itself has accessed (hd__checkpoint_handler).
  *  3. Restored are: the program's memory, the first thread's stack included, as by any restart (snapshot.c, heap.c); the
  *     kernel's side, as by any restart, but what the prefix did to it stays (hd__*_keep); the runtime's variables with
  *     HD_EXEC, its arena, the first thread, its call stack and the table of objects, as pages like the program's; and the
@@ -52,24 +53,35 @@ static uint32_t nfed;
 static bool too_long, waits;
 
 static bool taken;
+static bool from_there; /* the execution has started from it */
 static unsigned measured;
 static uint64_t began, began_at, shortest = UINT64_MAX; /* processor time, real time */
 static bool only_watch;
 static uint32_t spins; /* places of waiting loops that were known */
+static bool any_noted;
 static uint64_t noted[HD_INEXACT_COUNT], noted_pc[HD_INEXACT_COUNT];
+#define MAX_LEARNED 64
+static uint64_t learned[MAX_LEARNED]; /* granules that the prefix made visible, by signal handlers */
+static unsigned nlearned;
 static struct hd_rt saved;
 static struct hd_hot saved_hot;
 static uint16_t target[HD_MAX_TARGETS];
 static unsigned ntargets;
 
-/* The variables with HD_EXEC. The first one makes them start with a page; the last page may hold others. */
-static HD_EXEC _Alignas(4096) char first_page __attribute__((used));
-extern char hd__exec_lo[] __asm__("__start_hd_exec") __attribute__((visibility("hidden")));
-extern char hd__exec_hi[] __asm__("__stop_hd_exec") __attribute__((visibility("hidden")));
+/* The variables with HD_EXEC, and those with HD_EXEC_LARGE. The first one makes these start with a page; the
+ * last page may hold others, and is copied as far as it is theirs. */
+#define SMALL_MAX 4096
+extern char hd__small_lo[] __asm__("__start_hd_exec") __attribute__((visibility("hidden")));
+extern char hd__small_hi[] __asm__("__stop_hd_exec") __attribute__((visibility("hidden")));
+static char small[SMALL_MAX];
+static HD_EXEC_LARGE _Alignas(4096) char first_page __attribute__((used));
+extern char hd__large_lo[] __asm__("__start_hd_exec_large") __attribute__((visibility("hidden")));
+extern char hd__large_hi[] __asm__("__stop_hd_exec_large") __attribute__((visibility("hidden")));
 static char tail[HD_PAGE];
 
 static char *page_of(const void *p) { return (char *)((uint64_t)p & ~(HD_PAGE - 1)); }
-static size_t tail_size(void) { return (size_t)(hd__exec_hi - page_of(hd__exec_hi)); }
+static size_t small_size(void) { return (size_t)(hd__small_hi - hd__small_lo); }
+static size_t tail_size(void) { return (size_t)(hd__large_hi - page_of(hd__large_hi)); }
 
 static uint64_t now(clockid_t clock) {
   struct timespec t;
@@ -109,6 +121,7 @@ static bool wanted(void) {
   const struct hd_config *c = rt.config;
   if (c->mode != HD_MODE_CHECK || c->checkpoint == HD_CHECKPOINT_NEVER || hot.log || c->debug) return false;
   if (rt.status->restart == HD_RESTART_FORK || rt.status->unkept) return false;
+  if (c->states) return false; /* a fingerprint is made of what changed since main */
   return c->checkpoint == HD_CHECKPOINT_ALWAYS || measured < MEASURED;
 }
 
@@ -119,6 +132,7 @@ void hd__prefix_begin(bool never) {
   nfed = 0;
   too_long = waits = false;
   only_watch = never;
+  spins = hd__spin_places();
   for (unsigned i = 0; i < HD_INEXACT_COUNT; i++) noted[i] = rt.status->inexact[i].count;
   real = rt.strategy;
   recorder = *real;
@@ -154,7 +168,8 @@ static enum hd_unkept unkept(uint64_t sp) {
   if (hd__files_changed()) return HD_UNKEPT_FILES;
   if (hd__ipc_made()) return HD_UNKEPT_IPC;
   if (hd__naliases || hd__shares_memory()) return HD_UNKEPT_SHARED;
-  if (waits || rt.narmed || rt.nspinning) return HD_UNKEPT_SPIN;
+  if (waits || rt.narmed || rt.nspinning || hd__spin_places() != spins) return HD_UNKEPT_SPIN;
+  if (rt.status->visible_count - rt.status->visible_at_start > MAX_LEARNED) return HD_UNKEPT_HANDLER;
   if (too_long) return HD_UNKEPT_LENGTH;
   if (hd__before_freed) return HD_UNKEPT_HEAP;
   if (hd__on_signal_stack(sp) || !hd__first_stack_has(sp) || sp >= hd__first_stack_end())
@@ -187,8 +202,10 @@ void hd__checkpoint_refuse(enum hd_unkept why) { rt.status->unkept = why; }
 
 static void keep_notes(void) {
   struct hd_status *st = rt.status;
+  any_noted = false;
   for (unsigned i = 0; i < HD_INEXACT_COUNT; i++) {
     noted[i] = st->inexact[i].count - noted[i];
+    any_noted |= noted[i] != 0;
     noted_pc[i] = st->inexact[i].first_pc;
   }
   ntargets = 0;
@@ -207,8 +224,11 @@ void hd__checkpoint_take(char *stack_hi) {
   hd__objects_keep();
   keep_notes();
   saved = rt;
-  hd__copy(tail, page_of(hd__exec_hi), tail_size());
-  spins = hd__spin_places();
+  HD_BUG_ON(small_size() > SMALL_MAX);
+  hd__copy(small, hd__small_lo, small_size());
+  hd__copy(tail, page_of(hd__large_hi), tail_size());
+  nlearned = (unsigned)(rt.status->visible_count - rt.status->visible_at_start);
+  for (unsigned i = 0; i < nlearned; i++) learned[i] = rt.visible[rt.status->visible_at_start + i];
   taken = true;
   rt.status->kept = 1;
   if (hd__snapshot_take(page_of(rt.thread[0].ctx.sp), stack_hi, true, false))
@@ -220,7 +240,7 @@ bool hd__checkpoint_taken(void) { return taken; }
 
 void hd__checkpoint_each_range(void (*f)(char *lo, char *hi)) {
   if (!taken) return;
-  f(hd__exec_lo, page_of(hd__exec_hi));
+  f(hd__large_lo, page_of(hd__large_hi));
   f((char *)rt.thread, (char *)(rt.thread + 1));
   if (rt.thread[0].call > rt.thread[0].calls) f((char *)rt.thread[0].calls, (char *)rt.thread[0].call);
   f(rt.arena.base, rt.arena.next);
@@ -231,7 +251,8 @@ void hd__checkpoint_each_range(void (*f)(char *lo, char *hi)) {
 
 void hd__checkpoint_load(void) {
   struct hd_status *st = rt.status;
-  hd__copy(page_of(hd__exec_hi), tail, tail_size());
+  hd__copy(hd__small_lo, small, small_size());
+  hd__copy(page_of(hd__large_hi), tail, tail_size());
   rt.arena.next = saved.arena.next;
   rt.epoch = saved.epoch;
   rt.path_len = st->path_len = saved.path_len;
@@ -258,13 +279,19 @@ void hd__checkpoint_load(void) {
   hot.sp = saved_hot.sp;
   hd__copy(hot.regs, saved_hot.regs, sizeof hot.regs);
   hot.syscall_pc = saved_hot.syscall_pc;
+  from_there = true;
   hd__new_segment(&rt.thread[0]); /* invariant 2 */
   rt.thread[0].start.segment = (uint32_t)(rt.thread[0].tag >> 32);
-  for (unsigned i = 0; i < HD_INEXACT_COUNT; i++) {
+  for (unsigned i = 0; any_noted && i < HD_INEXACT_COUNT; i++) {
     if (!noted[i]) continue;
     if (!st->inexact[i].count) st->inexact[i].first_pc = noted_pc[i];
     st->inexact[i].count += noted[i];
   }
+  for (unsigned i = 0; i < nlearned; i++) /* what a process learns, a probe may have unlearned */
+    if (!hd__shadow_visible(learned[i], 8)) {
+      hd__log_visible(learned[i]);
+      hd__shadow_learn(st->visible_count - 1, st->visible_count);
+    }
   for (unsigned i = 0; i < ntargets; i++) {
     st->target[target[i]].executions += st->target[target[i]].last != rt.search.execution;
     st->target[target[i]].last = rt.search.execution;
@@ -300,8 +327,14 @@ int hd__checkpoint_feed(void) {
 
 bool hd__checkpoint_stale(void) {
   if (!taken) return false;
-  if (rt.lost) hd__checkpoint_refuse(HD_UNKEPT_PROTECTION);
+  if (rt.lost) hd__checkpoint_refuse(rt.lost);
   return rt.lost || hd__spin_places() != spins;
+}
+
+void hd__checkpoint_handler(void) {
+  if (!from_there) return;
+  rt.lost = HD_UNKEPT_HANDLER;
+  hd__end(HD_RUN_GROW);
 }
 
 _Noreturn void hd__start_again(void) {

@@ -25,6 +25,8 @@ void hd__checkpoint_load(void);
 int hd__checkpoint_feed(void);
 /* Before an execution: whether it has to start at main after all. */
 bool hd__checkpoint_stale(void);
+/* A signal handler runs in the first thread: an execution that has started from a checkpoint is abandoned. */
+void hd__checkpoint_handler(void);
 /* No checkpoint is taken any more, for that reason. */
 void hd__checkpoint_refuse(enum hd_unkept why);
 /* Ends the process; the supervisor starts another one, which goes on with the same execution, from main. */

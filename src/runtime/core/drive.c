@@ -12,6 +12,7 @@
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
+#include "runtime/core/fingerprint.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/ident.h"
 #include "runtime/core/modules.h"
@@ -307,13 +308,36 @@ static void run_debugged(uint64_t number) {
   hd__files_undo();
 }
 
+/* What executions count that the strategy does not see. */
+struct counters {
+  uint64_t switches;
+  struct hd_inexact_count inexact[HD_INEXACT_COUNT];
+};
+static struct counters before_probes;
+
+static struct counters get_counters(void) {
+  struct counters c = {.switches = rt.status->switches};
+  hd__copy(c.inexact, rt.status->inexact, sizeof c.inexact);
+  return c;
+}
+
+static void set_counters(const struct counters *c) {
+  rt.status->switches = c->switches;
+  hd__copy(rt.status->inexact, c->inexact, sizeof c->inexact);
+}
+
+_Noreturn static void start_again(void) {
+  if (probing) set_counters(&before_probes); /* the next process probes again */
+  hd__start_again();
+}
+
 /* One execution. If there are too few identities, it is re-executed with more. */
 static int run_execution(uint64_t number) {
   rt.search.execution = number;
   rt.status->execution = number;
   rt.status->visible_at_start = rt.status->visible_count;
   uint64_t logged = rt.status->nevents;
-  if (hd__checkpoint_stale()) hd__start_again();
+  if (hd__checkpoint_stale()) start_again();
   for (;;) {
     int reason = fork_mode ? run_forked() : run_once();
     if (reason < 0 && survive_death(-1 - reason)) return HD_RUN_FINDING;
@@ -331,8 +355,8 @@ static int run_execution(uint64_t number) {
     unlearn(rt.status->visible_at_start); /* the attempt leaves no trace */
     rt.status->nevents = logged;
     if (hd__checkpoint_taken()) {
-      note_grown(rt.grow_stack);
-      hd__start_again();
+      if (!hd__checkpoint_stale()) note_grown(rt.grow_stack);
+      start_again();
     }
     grow_identities();
   }
@@ -392,6 +416,7 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
 static bool choose_restart(uint64_t number) {
   uint64_t known = rt.status->visible_count;
   unsigned findings = rt.status->nfindings;
+  before_probes = get_counters();
   probing = keep_start = true;
   struct probe a = probe(number, known);
   keep_start = false;
@@ -401,13 +426,13 @@ static bool choose_restart(uint64_t number) {
   }
   bool alike = same(a, probe(number, known));
   if (hd__checkpoint_taken()) { /* from main it was the same, and so must it be from there */
-    uint64_t switches = rt.status->switches;
+    struct counters once = get_counters();
     rt.cover_skip++; /* it is not observed */
     if (alike) alike = same(a, probe(number, known));
-    rt.status->switches = switches;
+    set_counters(&once);
     if (!alike) {
       hd__checkpoint_refuse(HD_UNKEPT_DIFFERS);
-      hd__start_again();
+      start_again();
     }
   }
   if (!alike) {
@@ -490,6 +515,7 @@ static void search(void *unused) {
   hd__modules_record();
   hd__openmp_init();
   hd__numbers_init();
+  hd__fingerprint_init();
   hd__worker_start();
   take_snapshot();
   st->state = HD_ST_RUNNING;

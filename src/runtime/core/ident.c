@@ -7,9 +7,10 @@
  * snapshot.c restores them: they lie on pages of their own (above stack_top), which few threads ever write to.
  *
  * Invariant: which identity a thread gets depends on what happened before its creation, not on what other threads do at the
- * same time. Each number has an identity of its own, in the pool of each stack size; but first a thread gives away those that
- * were left to it by threads that it joined. Threads without such a number, whose creations are in order, share another pool;
- * only the end of a detached thread may come before or after one of them, which is a reason of its own (thread-numbers). */
+ * same time. Each number has an identity of its own, in the pool of each stack size; but first a thread gives away
+ * those that were left to it by threads that it joined. Threads without such a number, whose creations are in order,
+ * share another pool; only the end of a detached thread may come before or after one of them, which is a reason of its
+ * own (thread-numbers). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/rseq.h>
@@ -232,4 +233,16 @@ uint64_t hd__ident_end(uint64_t addr) {
     if (addr >= (uint64_t)ident[i].stack_lo - ident[i].guard && addr < (uint64_t)ident[i].stack_hi)
       return (uint64_t)ident[i].stack_hi;
   return 0;
+}
+
+bool hd__ident_in_use(uint64_t addr) {
+  for (unsigned i = 0; i < nidents; i++)
+    if (addr >= (uint64_t)ident[i].stack_lo && addr < (uint64_t)ident[i].stack_hi)
+      return ident[i].thread && ident[i].thread->state != HD_T_DONE;
+  return false;
+}
+
+void hd__rseq_area(uint64_t *lo, uint64_t *hi) {
+  *lo = rt.main_tp + (uint64_t)(rseq_offset ? *rseq_offset : 0);
+  *hi = *lo + (rseq_offset ? 32 : 0);
 }

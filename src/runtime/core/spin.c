@@ -110,8 +110,8 @@ static uint64_t value_at(uint64_t a, uint32_t size) {
 #define FIRST_STACK (1ull << 30) /* more than the first thread's can be */
 #define OTHER_STACK (64ull << 10)
 
-/* The end of the stack that the thread is on. It may be one of the program's (a coroutine, pthread_attr_setstack), whose end
- * is not known: as much as can be read then, up to a limit. What is left out counts as memory like any other. */
+/* The end of the stack that the thread is on. It may be one of the program's (a coroutine, pthread_attr_setstack),
+ * whose end is not known: as much as can be read then, up to a limit. What is left out counts as memory like any other. */
 static uint64_t stack_end(const struct hd_thread *t) {
   uint64_t sp = (uint64_t)__builtin_frame_address(0), unused;
   uint64_t end = t->ident ? (uint64_t)t->ident->frame : hd__first_stack_end();
@@ -146,9 +146,10 @@ static uint64_t differences(const struct hd_thread *t, struct hd_spin *s) {
   if (n > HD_SPIN_IMAGE - 6) n = HD_SPIN_IMAGE - 6;
   for (uint64_t i = 0; i < n + 6; i++) {
     uint64_t word = i < 6 ? hot.regs[i] : ((const uint64_t *)hot.sp)[i - 6];
-    if (s->image[i] != word) which = hd_mix64(which ^ i);
+    if (i >= s->nimage || s->image[i] != word) which = hd_mix64(which ^ i);
     s->image[i] = word;
   }
+  s->nimage = (unsigned)n + 6;
   return 1ull << 61 | which >> 4; /* no address */
 }
 

@@ -41,9 +41,9 @@ static unsigned nkept;
 static bool any_moved;
 static HD_EXEC unsigned nours;
 static HD_EXEC bool any_closed;
-static HD_EXEC struct hd_desc *table[HD_FDS], *last[HD_FDS];
-static HD_EXEC struct hd_life *lives[HD_FDS];
-static HD_EXEC uint16_t opener[HD_FDS];
+static HD_EXEC_LARGE struct hd_desc *table[HD_FDS], *last[HD_FDS];
+static HD_EXEC_LARGE struct hd_life *lives[HD_FDS];
+static HD_EXEC_LARGE uint16_t opener[HD_FDS];
 static HD_EXEC int highest = -1; /* of table, last and lives */
 HD_EXEC struct hd_desc *hd__descs;
 HD_EXEC bool hd__descs_new;
@@ -95,8 +95,8 @@ void hd__fds_rewind(void) {
 }
 
 #define IN_FLIGHT 64 /* descriptors in messages, in the order of sending */
-static HD_EXEC long in_flight[IN_FLIGHT];
-static HD_EXEC unsigned nin_flight;
+static long in_flight[IN_FLIGHT];
+static unsigned nin_flight;
 
 void hd__fds_begin(void) {
   if (nours) {
@@ -122,13 +122,13 @@ void hd__fds_begin(void) {
     hd__zero(moved, sizeof moved);
     any_moved = false;
   }
-  nin_flight = 0;
   for (unsigned i = 0; i < nkept; i++) {
     int fd = at_checkpoint[i].fd;
     if (offset[fd] >= 0) hd_sys3(SYS_lseek, fd, offset[fd], SEEK_SET);
     hd_sys3(SYS_fcntl, fd, F_SETFL, at_checkpoint[i].mode);
     hd_sys3(SYS_fcntl, fd, F_SETFD, at_checkpoint[i].close);
   }
+  nin_flight = 0;
   for (; highest >= 0; highest--) {
     table[highest] = last[highest] = NULL;
     lives[highest] = NULL;
@@ -286,7 +286,7 @@ static void save_before(long fd) {
                    ? hd_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HD_FD_OWN)
                    : -1;
   if (saved < 0) {
-    rt.lost |= has(stay, fd);
+    if (has(stay, fd)) rt.lost = HD_UNKEPT_REPLACED;
     return;
   }
   replaced[nreplaced].fd = (int)fd;

@@ -1,5 +1,5 @@
-/* ipc.c: System V queues, semaphores and shared memory, and io_uring. Runs in the tested process, on the stack of the thread
- * that made the system call.
+/* ipc.c: System V queues, semaphores and shared memory, and io_uring. Runs in the tested process, on the stack of the
+ * thread that made the system call.
  *
  * The calls are made without waiting. The kernel does not tell when one could be made: it is tried again after each
  * operation on descriptors, and the verdict says so. What an execution has made and not removed is removed after it. */

@@ -20,7 +20,7 @@
 
 /* ---- limits ---- */
 
-static HD_EXEC struct {
+static HD_EXEC_LARGE struct {
   uint32_t epoch; /* execution that changed it */
   struct rlimit now;
 } limit[RLIM_NLIMITS];

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "model/syscalls.h"
+#include "runtime/core/fingerprint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
@@ -221,7 +222,7 @@ static void add_mapping(long at, uint64_t size) {
 #define OWN_MAPPINGS 0x7ff000000000ull
 #define OWN_SIZE (256ull << 20)
 #define OWN_THREADS 128
-static HD_EXEC struct { uint64_t epoch, used; } own[OWN_THREADS];
+static HD_EXEC_LARGE struct { uint64_t epoch, used; } own[OWN_THREADS];
 
 static long own_address(const long *a) {
   uint64_t size = ((uint64_t)a[1] + 2 * HD_PAGE - 1) & ~(uint64_t)(HD_PAGE - 1); /* and a gap */
@@ -237,13 +238,15 @@ static long own_address(const long *a) {
   return at;
 }
 
-/* The restart restores the protection of the program's own memory. What was not writable at the checkpoint is not recorded. */
+/* The restart restores the protection of the program's own memory. What was not writable at the checkpoint is not
+ * recorded. */
 static long do_mprotect(const long *a) {
   int old = hd__snapshot_prot((uint64_t)a[0]);
   long r = hd_sys3(SYS_mprotect, a[0], a[1], a[2]);
   bool room = nprotected < sizeof protected / sizeof *protected;
-  if (is_kept((uint64_t)a[0], (uint64_t)a[1]))
-    rt.lost |= !room || ((a[2] & PROT_WRITE) && !hd__snapshot_has((uint64_t)a[0], (uint64_t)a[1]));
+  if (is_kept((uint64_t)a[0], (uint64_t)a[1]) &&
+      (!room || ((a[2] & PROT_WRITE) && !hd__snapshot_has((uint64_t)a[0], (uint64_t)a[1]))))
+    rt.lost = HD_UNKEPT_PROTECTION;
   if (r == 0 && old >= 0 && room) {
     protected[nprotected].addr = (uint64_t)a[0];
     protected[nprotected].size = (uint64_t)a[1];
@@ -270,6 +273,19 @@ static long do_munmap(const long *a) {
     if ((uint64_t)a[0] >= mapping[i].addr && (uint64_t)a[0] < mapping[i].addr + mapping[i].size)
       return hd_sys3(SYS_munmap, a[0], a[1], 0); /* part of a recorded mapping; the restart unmaps the rest */
   return 0;                                      /* invariant 1 */
+}
+
+/* A mapping from before the checkpoint that moves cannot be restored. */
+static long do_mremap(const long *a) {
+  if (is_kept((uint64_t)a[0], a[1] ? (uint64_t)a[1] : 1)) rt.lost = HD_UNKEPT_PROTECTION;
+  return hd__plain(SYS_mremap, a);
+}
+
+/* What empties memory changes it without a fault. */
+static long do_madvise(const long *a) {
+  if (a[2] == MADV_DONTNEED || a[2] == MADV_FREE || a[2] == MADV_REMOVE)
+    hd__snapshot_touch((uint64_t)a[0], (uint64_t)a[1]);
+  return hd__plain(SYS_madvise, a);
 }
 
 static long do_shmat(const long *a) {
@@ -311,7 +327,7 @@ static bool writable(long fd) {
 
 static long do_mmap(const long *a) {
   if (over_snapshot(a)) return empty(a);
-  rt.lost |= (a[3] & MAP_FIXED) && is_kept((uint64_t)a[0], (uint64_t)a[1]);
+  if ((a[3] & MAP_FIXED) && is_kept((uint64_t)a[0], (uint64_t)a[1])) rt.lost = HD_UNKEPT_PROTECTION;
   struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
   if (d) hd__file_read(d);
   if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS) && writable(a[4])) hd__file_changes(a[4]);
@@ -500,11 +516,8 @@ long hd__serve(long nr, long *a) {
     case SYS_futex: return do_futex(a);
     case SYS_mmap: return do_mmap(a);
     case SYS_munmap: return do_munmap(a);
-    case SYS_mremap: rt.lost |= is_kept((uint64_t)a[0], a[1] ? (uint64_t)a[1] : 1); return hd__plain(nr, a);
-    case SYS_madvise:
-      if (a[2] == MADV_DONTNEED || a[2] == MADV_FREE || a[2] == MADV_REMOVE)
-        hd__snapshot_touch((uint64_t)a[0], (uint64_t)a[1]);
-      return hd__plain(nr, a);
+    case SYS_mremap: return do_mremap(a);
+    case SYS_madvise: return do_madvise(a);
     case SYS_shmat: return do_shmat(a);
     case SYS_shmdt: return do_shmdt(a);
     case SYS_mprotect: return do_mprotect(a);
@@ -684,6 +697,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   if (hot.log) hd__record_settle(); /* before memory is unmapped */
   hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
   hd_sig_sysargs(uc, a);
+  if (rt.fingerprints) hd__fingerprint_syscall(info->si_syscall, a);
   if (forks(info->si_syscall)) {
     if (rt.nthreads > 1 && !rt.cur->sys.forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
       hd_arch_leave_handler(uc, hd_rt_before_fork);

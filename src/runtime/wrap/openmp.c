@@ -234,7 +234,7 @@ TASKS_OVER(GOMP_taskgroup_end, "GOMP_4.0")
 /* ---- locks ---- */
 
 #define MAX_LOCKS 256
-static HD_EXEC struct {
+static HD_EXEC_LARGE struct {
   uint64_t name;
   pthread_mutex_t mutex;
 } lock[MAX_LOCKS];

@@ -30,6 +30,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "runtime/core/modules.h"
 #include "runtime/core/state.h"
 #include "runtime/wrap/access.h"
 #include "runtime/wrap/signal.h"
@@ -244,6 +245,44 @@ RESULT(float, frexpf, (float x, int *e), (x, e), WRITES(e, sizeof *e), false, NO
 RESULT(long double, frexpl, (long double x, int *e), (x, e), WRITES(e, sizeof *e), false, NOTHING)
 RESULT(float, modff, (float x, float *i), (x, i), WRITES(i, sizeof *i), false, NOTHING)
 RESULT(long double, modfl, (long double x, long double *i), (x, i), WRITES(i, sizeof *i), false, NOTHING)
+
+/* Functions of libm have the symbol versions of the originals: the dynamic linker binds to ours, and a program that forgets
+ * -lm does not link. */
+#define MATH(ret, name, version, params, args, before)   \
+  HD_EXPORT ret hd_rt_##name params;                     \
+  HD_STANDS_FOR(hd_rt_##name, #name "@" version);        \
+  ret hd_rt_##name params {                              \
+    static void *found;                                  \
+    before;                                              \
+    return ((ret(*) params)original(&found, #name))args; \
+  }
+#define MATHS(type, f)                                                                                 \
+  MATH(type, remquo##f, "GLIBC_2.2.5", (type x, type y, int *q), (x, y, q), WRITES(q, sizeof *q))      \
+  MATH(type, lgamma##f##_r, "GLIBC_2.2.5", (type x, int *sign), (x, sign), WRITES(sign, sizeof *sign)) \
+  MATH(void, sincos##f, "GLIBC_2.2.5", (type x, type * s, type * c), (x, s, c), WRITES(s, sizeof *s);  \
+       WRITES(c, sizeof *c))                                                                           \
+  MATH(type, lgamma##f, "GLIBC_2.23", (type x), (x), sign_changes(HD_CALLER))                          \
+  MATH(type, gamma##f, "GLIBC_2.2.5", (type x), (x), sign_changes(HD_CALLER))
+
+/* The sign of the result is in a variable of libm, which counts where the program uses it. */
+static bool is_signgam(const char *name, void *found) { return *(bool *)found = hd__streq(name, "signgam"); }
+
+static void sign_changes(uint64_t pc) {
+  static void *signgam;
+  static bool looked;
+  if (!hot.active) return;
+  if (!looked) {
+    bool used = false;
+    hd__each_needed_name(is_signgam, &used);
+    if (used) signgam = dlsym(RTLD_DEFAULT, "signgam");
+    looked = true;
+  }
+  hd__writes(signgam, sizeof(int), pc);
+}
+
+MATHS(double, )
+MATHS(float, f)
+MATHS(long double, l)
 RESULT(int, srandom_r, (unsigned seed, struct random_data *s), (seed, s), WRITES(s, sizeof *s), false,
        NOTHING)
 RESULT(int, mrand48_r, (struct drand48_data *restrict s, long *restrict v), (s, v), WRITES(s, sizeof *s);
