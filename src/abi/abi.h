@@ -55,11 +55,15 @@
 
 enum hd_mode { HD_MODE_CHECK, HD_MODE_RUN, HD_MODE_REPLAY, HD_MODE_REDUCE };
 enum hd_restart { HD_RESTART_AUTO, HD_RESTART_MEMORY, HD_RESTART_FORK };
+/* Whether executions start after the set-up of the program: where it pays, wherever they can, or never. */
+enum hd_checkpoint { HD_CHECKPOINT_AUTO, HD_CHECKPOINT_ALWAYS, HD_CHECKPOINT_NEVER };
 enum hd_bound { HD_BOUND_NONE, HD_BOUND_PREEMPTIONS, HD_BOUND_DELAYS };
 
 struct hd_config {
   uint32_t mode;
   uint32_t restart;
+  uint32_t checkpoint; /* enum hd_checkpoint */
+  uint32_t checkpoint_pad;
   char strategy[32];
   uint64_t seed;
   uint64_t max_executions;  /* 0: no limit */
@@ -75,6 +79,8 @@ struct hd_config {
   uint32_t thread_leaks;    /* report threads running or unjoined at exit */
   uint32_t exit_status;     /* the expected one; others are findings */
   uint32_t classes;         /* count happens-before classes and final states (costs memory) */
+  uint32_t states;          /* a state that was explored before is not explored again (explore/states.c) */
+  uint64_t state_memory;    /* bytes for those states */
   uint32_t depth;           /* pct: bug depth looked for */
   uint32_t bound_kind;      /* enum hd_bound: what a systematic search may use only so much of */
   uint32_t bound_iterate;   /* 0, 1, 2, ... instead of `bound` */
@@ -128,6 +134,10 @@ struct hd_status {
   uint32_t max_threads;
   uint32_t restart; /* the mode chosen: HD_RESTART_MEMORY or _FORK */
   uint32_t decided; /* it will not change any more */
+  uint32_t kept;    /* executions start after the set-up of the program (runtime/core/checkpoint.c) */
+  uint32_t unkept;  /* enum hd_unkept: why they do not */
+  uint32_t again;   /* processes that left to start once more (ctl.again) */
+  uint32_t again_pad;
   uint32_t nfindings;
   uint32_t diverged;     /* REPLAY: the schedule asked for something impossible */
   uint32_t diverge_kind; /* enum hd_decision_kind: what the schedule wanted decided ... */
@@ -175,6 +185,8 @@ struct hd_ctl {
   uint64_t fork_grow;       /* runtime: from a forked execution to its parent */
   int32_t fork_status; /* wait status of a forked execution that destroyed itself; the parent exits with 98 */
   uint32_t retry; /* set by the supervisor: the process was killed from outside, run status.execution again */
+  uint32_t again; /* the process has ended to start once more, before status.execution */
+  uint32_t again_pad;
   struct hd_config config;
   struct hd_status status;
   struct hd_module module[HD_MAX_MODULES];
@@ -229,6 +241,26 @@ struct hd_estimate {
   double sum, squares, largest;
 };
 
+/* Why a state cannot be captured, in 128 bits or at all (runtime/core/fingerprint.c). */
+enum hd_uncaptured {
+  HD_UNCAPTURED_NONE,
+  HD_UNCAPTURED_SYSCALL,   /* a system call that may leave something behind in the kernel */
+  HD_UNCAPTURED_OPERATION, /* descriptors, signals, cancellation, fibers and the like */
+  HD_UNCAPTURED_STACK,     /* a stack that the program made */
+  HD_UNCAPTURED_LIBRARY,   /* state of a library function that is kept elsewhere */
+  HD_UNCAPTURED_FORK,      /* executions restart by fork: what they have changed is not known */
+  HD_UNCAPTURED_COUNT
+};
+
+/* How states were compared. */
+struct hd_state_counts {
+  uint64_t states;                          /* stored */
+  uint64_t matches;                         /* executions that were given up at one of them */
+  uint64_t bytes;                           /* of the table */
+  uint64_t full;                            /* it has no room for more */
+  uint64_t uncaptured[HD_UNCAPTURED_COUNT]; /* scheduling points at which they could not be compared */
+};
+
 struct hd_shared {
   uint64_t magic;
   uint32_t lock;             /* number + 1 of the worker that holds it, 0: free */
@@ -255,6 +287,7 @@ struct hd_shared {
   uint32_t waited;           /* a thread has waited at a condition, without a time limit */
   uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
   struct hd_estimate estimate; /* of the executions of a complete search */
+  struct hd_state_counts state_counts;
   double
       at_least; /* executions that a systematic search has, those that are known to be left included; 0: unknown */
   uint32_t

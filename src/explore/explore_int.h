@@ -164,8 +164,8 @@ struct hd_pos {
 void hd__pos_begin(struct hd_pos *r);
 /* Draws the priorities that are missing. */
 void hd__pos_look(struct hd_search *s, struct hd_pos *r, const struct hd_point *p);
-/* The enabled thread with the highest priority among those of the highest rank. rank: [thread], NULL: all have one. One that
- * begins goes in any case. */
+/* The enabled thread with the highest priority among those of the highest rank. rank: [thread], NULL: all have one.
+ * One that begins goes in any case. */
 unsigned hd__pos_best(const struct hd_pos *r, const struct hd_point *p, const uint8_t *rank);
 /* It goes. */
 void hd__pos_picked(struct hd_pos *r, unsigned thread);

@@ -1,10 +1,11 @@
 /* objects.c: small numbers for the objects that operations touch, and for abstract events, for samplers that count or
- * remember by them (strategy_uniform.c, strategy_surw.c, strategy_rff.c). Runs in the tested process; the table is in the search area.
+ * remember by them (strategy_uniform.c, strategy_surw.c, strategy_rff.c). Runs in the tested process; the table is in
+ * the search area.
  *
  * Numbers count from 1, in the order in which objects were met; 0 stands for all objects beyond HD_OBJECTS. Memory counts
  * by granules, so that whatever overlaps touches a common object, or where that does not matter by the first byte, so that
- * neighbours are told apart (fine). Workers that add at the same time may give one number to two objects: the samplers then take two objects
- * for one. */
+ * neighbours are told apart (fine). Workers that add at the same time may give one number to two objects: the samplers
+ * then take two objects for one. */
 #include "explore/explore_int.h"
 #include "model/unit.h"
 

@@ -21,9 +21,10 @@
  *  - Visited states. What the executions below a state asked for is kept with it, in names that do not depend on the
  *    order of unrelated steps (n-th event of a thread), and asked for again wherever the state is met.
  * For delays, and for preemptions from the first execution on that enters an atomic section, cancels a thread or sends
- * it a signal (tree.whole), every thread within the bound is a branch. With delays, which one is next depends on who can run, so
- * hardly any two steps are independent. In a section nobody can be preempted, and a cancellation depends on everything
- * and changes what a thread is about to do: where it costs nothing to leave a thread is not where the races are.
+ * it a signal (tree.whole), every thread within the bound is a branch. With delays, which one is next depends on who
+ * can run, so hardly any two steps are independent. In a section nobody can be preempted, and a cancellation depends
+ * on everything and changes what a thread is about to do: where it costs nothing to leave a thread is not where the
+ * races are.
  *
  * Invariants
  *  1. All that is ever asked for in a state comes from executions through it. It is answered at the end of each of them,
@@ -296,7 +297,10 @@ static void before_event(struct walk *w, const struct hd_op *op) {
 }
 
 static void after_event(struct walk *w) {
-  w->prefix += hd_order_event_class(&w->order, &w->order.ev[w->order.n - 1]);
+  if (w->events < w->unit->known)
+    w->prefix = hd__visited_node(w, w->events)->prefix;
+  else
+    w->prefix += hd_order_event_class(&w->order, &w->order.ev[w->order.n - 1]);
 }
 
 /* What was asked for below the state that was met. Under the lock: the search may restart, and the log with it. */

@@ -5,8 +5,8 @@
  * each other with the same probability (URW). Few of those operations matter for a bug. The selective walk (SURW) is
  * uniform over the interleavings of a set of interesting operations: when a thread is about to execute one of them, the
  * thread of the next one is drawn, in proportion to the interesting operations that each has left. The others may run until
- * they are about to execute an interesting operation, too, and wait there until the one that was drawn has executed its own.
- * Which of the threads that need not wait goes next is drawn uniformly.
+ * they are about to execute an interesting operation, too, and wait there until the one that was drawn has executed
+ * its own. Which of the threads that need not wait goes next is drawn uniformly.
  *
  * Differences from the paper:
  *  - The interesting operations are those on one object, drawn anew for each execution from all that several threads have

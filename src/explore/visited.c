@@ -145,6 +145,7 @@ static uint64_t key_of(struct walk *w, uint32_t k) {
 static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fresh) {
   struct visited_node *n = hd__visited_node(w, k);
   (void)p;
+  n->prefix = w->prefix;
   n->key = key_of(w, k);
   if (!fresh && k >= w->unit->base) return;
   n->list.word = 0;

@@ -54,8 +54,10 @@ static inline void hd_arena_reset(struct hd_arena *a) { a->next = a->base; }
 
 /* ---- vector clocks ---- */
 
+/* Entries come in blocks, which are compared and copied whole: those between n and the end of its block are 0. */
+#define HD_VC_BLOCK 8u
 struct hd_vc {
-  uint32_t n; /* entries in use; the others are 0 */
+  uint32_t n; /* entries in use; the others count as 0 */
   uint32_t cap;
   uint32_t *c;
   uint64_t time; /* virtual: the latest that a thread had read from a clock before it published this */
@@ -65,12 +67,13 @@ void hd_vc_reserve(struct hd_arena *a, struct hd_vc *v, uint32_t n);
 /* post: v = max(v, w), entry by entry. */
 void hd_vc_join(struct hd_arena *a, struct hd_vc *v, const struct hd_vc *w);
 void hd_vc_copy(struct hd_arena *a, struct hd_vc *v, const struct hd_vc *w);
+static inline uint32_t hd_vc_blocks(uint32_t n) { return (n + HD_VC_BLOCK - 1) & ~(HD_VC_BLOCK - 1); }
 static inline void hd_vc_clear(struct hd_vc *v) { v->n = 0; }
 static inline uint32_t hd_vc_get(const struct hd_vc *v, uint32_t i) { return i < v->n ? v->c[i] : 0; }
 static inline void hd_vc_set(struct hd_arena *a, struct hd_vc *v, uint32_t i, uint32_t value) {
   if (i >= v->n) {
     hd_vc_reserve(a, v, i + 1);
-    for (uint32_t k = v->n; k < i; k++) v->c[k] = 0;
+    for (uint32_t k = hd_vc_blocks(v->n), end = hd_vc_blocks(i + 1); k < end; k++) v->c[k] = 0;
     v->n = i + 1;
   }
   v->c[i] = value;

@@ -31,15 +31,9 @@ static inline unsigned hd_set_next(const struct hd_set *s, unsigned words, unsig
 
 /* The k-th member of a set, k from 0. pre: k < number of members. */
 static inline unsigned hd_set_nth(const struct hd_set *s, unsigned k) {
-  for (unsigned i = 0;; i++) {
-    uint64_t w = s->w[i];
-    unsigned c = (unsigned)__builtin_popcountll(w);
-    if (k < c) {
-      while (k--) w &= w - 1;
-      return i * 64 + (unsigned)__builtin_ctzll(w);
-    }
-    k -= c;
-  }
+  for (unsigned i = 0;; i++)
+    for (uint64_t w = s->w[i]; w; w &= w - 1)
+      if (!k--) return i * 64 + (unsigned)__builtin_ctzll(w);
 }
 
 /* What the strategy sees at a scheduling point. */

@@ -341,7 +341,7 @@ def test_json_shape(s):
     r = s.search("check", program, args=["x"])
     types = {"heddle": str, "command": list, "strategy": str, "seed": int, "verdict": str, "complete": bool,
              "stopped": str, "executions": int, "blocked": int, "cut": int, "events": int, "switches": int,
-             "threads": int, "seconds": float, "executions_per_second": float, "restart": str, "processes": int,
+             "threads": int, "seconds": float, "executions_per_second": float, "restart": str, "checkpoint": str, "processes": int,
              "suppressed": int, "dropped": int, "findings": list}
     for key, kind in types.items():
         s.check(isinstance(r.get(key), kind), "\"%s\" is missing or no %s: %r" % (key, kind.__name__, r.get(key)))

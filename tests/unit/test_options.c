@@ -118,6 +118,7 @@ static void wrong_options_are_named(void **state) {
       {"check --time 1.2.3s ./p", "--time needs a time"},
       {"check --time 5d ./p", "--time needs a time"},
       {"check --restart soon ./p", "memory, fork or auto"},
+      {"check --checkpoint soon ./p", "auto, always or never"},
       {"check --ignore love ./p", "unknown kind of finding 'love'"},
       {"check --depth 0 ./p", "--depth needs a whole number from 1 to 64"},
       {"check --depth 65 ./p", "--depth needs a whole number from 1 to 64"},

@@ -183,8 +183,39 @@ hd_arch_scrub:
 	movl	$256, %ecx
 	xorl	%eax, %eax
 	rep	stosq
+	/* Functions with variable arguments store the registers of all arguments. */
+	xorl	%edi, %edi
+	xorl	%esi, %esi
+	xorl	%edx, %edx
+	xorl	%r8d, %r8d
+	xorl	%r9d, %r9d
 	ret
 	.size	hd_arch_scrub, .-hd_arch_scrub
+
+	.globl	hd_arch_scrub_to
+	.hidden	hd_arch_scrub_to
+	.type	hd_arch_scrub_to, @function
+hd_arch_scrub_to:
+	movq	%rdi, %r8
+	leaq	-2048(%rsp), %rdi
+	movl	$256, %ecx
+	xorl	%eax, %eax
+	rep	stosq
+	jmp	*%r8
+	.size	hd_arch_scrub_to, .-hd_arch_scrub_to
+
+	.globl	hd_arch_leave
+	.hidden	hd_arch_leave
+	.type	hd_arch_leave, @function
+hd_arch_leave:
+	movq	%rdi, %r8
+	leaq	-2048(%rsp), %rdi
+	movl	$256, %ecx
+	xorl	%eax, %eax
+	rep	stosq
+	movq	%r8, %rax
+	ret
+	.size	hd_arch_leave, .-hd_arch_leave
 
 	.globl	hd_arch_park
 	.hidden	hd_arch_park

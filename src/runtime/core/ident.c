@@ -7,11 +7,13 @@
  * snapshot.c restores them: they lie on pages of their own (above stack_top), which few threads ever write to.
  *
  * Invariant: which identity a thread gets depends on what happened before its creation, not on what other threads do at the
- * same time. Each number has an identity of its own, in the pool of each stack size; but first a thread gives away those that
- * were left to it by threads that it joined. Threads without such a number, whose creations are in order, share another pool;
- * only the end of a detached thread may come before or after one of them, which is a reason of its own (thread-numbers). */
+ * same time. Each number has an identity of its own, in the pool of each stack size; but first a thread gives away
+ * those that were left to it by threads that it joined. Threads without such a number, whose creations are in order,
+ * share another pool; only the end of a detached thread may come before or after one of them, which is a reason of its
+ * own (thread-numbers). */
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/rseq.h>
 #include <stddef.h>
 
 #include "runtime/core/core.h"
@@ -29,13 +31,21 @@ static const unsigned *rseq_size;
 #define RSEQ_SIGNATURE 0x53053053
 static struct hd_ident *by_tp[1024];
 
+static void find_rseq(void) {
+  if (rseq_offset) return;
+  rseq_offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+  rseq_size = dlsym(RTLD_DEFAULT, "__rseq_size");
+}
+
 /* The kernel writes into the control block of a thread that returns to user mode (restartable sequences), and kills
- * the process when it cannot. This thread never returns, but may still be on its way into its sleep. Returns
+ * the process when it cannot. A parked thread never returns, but may still be on its way into its sleep. Returns
  * whether the kernel writes nothing from now on. */
 static bool leave_rseq(void) {
   const ptrdiff_t *offset = rseq_offset;
   const unsigned sizes[] = {32, rseq_size ? *rseq_size : 0};
   if (!offset || !rseq_size || !*rseq_size) return true;
+  int cpu = *(int *)((char *)pthread_self() + *offset + offsetof(struct rseq, cpu_id));
+  if (cpu < 0) return true; /* libc registers none for a thread whose creator has none */
   for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
     if (hd_sys4(SYS_rseq, (char *)pthread_self() + *offset, sizes[i], 1 /* RSEQ_FLAG_UNREGISTER */,
                 RSEQ_SIGNATURE) == 0)
@@ -68,10 +78,7 @@ static struct hd_ident **bucket(uint64_t tp) { return &by_tp[hd_mix64(tp) % (siz
 static int make(uint64_t pool) {
   size_t stack_size = pool & ~HD_IDENT_ANY;
   if (nidents == MAX_IDENTS) return -1;
-  if (!rseq_offset) {
-    rseq_offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
-    rseq_size = dlsym(RTLD_DEFAULT, "__rseq_size");
-  }
+  find_rseq();
   struct hd_ident *id = &ident[nidents];
   pthread_attr_t a;
   sigset_t all, old;
@@ -203,6 +210,11 @@ struct hd_thread *hd__ident_thread(uint64_t tp) {
 }
 
 void hd__ident_touch(void) {
+  static bool first_left, first_quiet; /* the first thread, which has an identity of its own */
+  find_rseq();
+  if (!first_left) first_quiet = leave_rseq();
+  first_left = true;
+  if (!first_quiet) hd__snapshot_touch(rt.main_tp, HD_PAGE);
   for (unsigned i = 0; i < nidents; i++)
     if (!ident[i].quiet)
       hd__snapshot_touch((uint64_t)ident[i].stack_top, (uint64_t)(ident[i].stack_hi - ident[i].stack_top));
@@ -221,4 +233,16 @@ uint64_t hd__ident_end(uint64_t addr) {
     if (addr >= (uint64_t)ident[i].stack_lo - ident[i].guard && addr < (uint64_t)ident[i].stack_hi)
       return (uint64_t)ident[i].stack_hi;
   return 0;
+}
+
+bool hd__ident_in_use(uint64_t addr) {
+  for (unsigned i = 0; i < nidents; i++)
+    if (addr >= (uint64_t)ident[i].stack_lo && addr < (uint64_t)ident[i].stack_hi)
+      return ident[i].thread && ident[i].thread->state != HD_T_DONE;
+  return false;
+}
+
+void hd__rseq_area(uint64_t *lo, uint64_t *hi) {
+  *lo = rt.main_tp + (uint64_t)(rseq_offset ? *rseq_offset : 0);
+  *hi = *lo + (rseq_offset ? 32 : 0);
 }

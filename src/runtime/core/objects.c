@@ -15,15 +15,32 @@ struct slot {
   uint32_t epoch;
   struct hd_obj *obj;
 };
-static struct slot *table;
-static size_t cap, used;
-static uint32_t used_epoch;
-static uint64_t lowest, highest; /* addresses of this execution's entries */
+static HD_EXEC struct slot *table;
+static HD_EXEC size_t cap, used;
+static HD_EXEC uint32_t used_epoch;
+static HD_EXEC struct hd_obj *objects;   /* of this execution, the last one first */
+static HD_EXEC uint64_t lowest, highest; /* addresses of this execution's entries */
 
 static struct slot *probe(struct slot *t, size_t n, uint64_t addr) {
   size_t i = (addr * 0x9e3779b97f4a7c15ull >> 20) & (n - 1);
   while (t[i].epoch == rt.epoch && t[i].addr != addr) i = (i + 1) & (n - 1);
   return &t[i];
+}
+
+static struct slot *kept; /* the table of the checkpoint: it comes back */
+
+static void drop(struct slot *t, size_t n) {
+  if (t && t != kept) hd_sys3(SYS_munmap, t, n * sizeof *t, 0);
+}
+
+void hd__objects_keep(void) { kept = table; }
+
+void hd__objects_leave(void) {
+  if (kept && table != kept) drop(table, cap);
+}
+
+void hd__objects_range(void (*f)(char *lo, char *hi)) {
+  if (table) f((char *)table, (char *)(table + cap));
 }
 
 static void grow(void) {
@@ -32,7 +49,7 @@ static void grow(void) {
   if (!t) hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the table of locks");
   for (size_t i = 0; i < cap; i++)
     if (table[i].epoch == rt.epoch) *probe(t, n, table[i].addr) = table[i];
-  if (cap) hd_sys3(SYS_munmap, table, cap * sizeof *t, 0);
+  drop(table, cap);
   table = t;
   cap = n;
 }
@@ -49,6 +66,7 @@ struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
   if (HD_UNLIKELY(used_epoch != rt.epoch)) {
     used_epoch = rt.epoch;
     used = 0;
+    objects = NULL;
     lowest = UINT64_MAX;
     highest = 0;
   }
@@ -63,12 +81,20 @@ struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
     s->epoch = rt.epoch;
     s->obj = hd_arena_get(&rt.arena, sizeof *s->obj);
     HD_BUG_ON(!s->obj);
+    s->obj->next = objects;
+    objects = s->obj;
   } /* else: another use of the same memory, which resets the entry */
+  struct hd_obj *next = s->obj->next;
   hd__zero(s->obj, sizeof *s->obj);
+  s->obj->next = next;
   s->obj->addr = addr;
   s->obj->kind = (uint8_t)kind;
   s->obj->owner = HD_NOBODY;
   return s->obj;
+}
+
+void hd__objects_each(void (*f)(struct hd_obj *o)) {
+  for (struct hd_obj *o = used_epoch == rt.epoch ? objects : NULL; o; o = o->next) f(o);
 }
 
 void hd__pend(struct hd_obj *o, struct hd_thread *t) {
@@ -133,13 +159,21 @@ struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
   return best;
 }
 
-static enum hd_requested request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
-                                 bool cancel, uint64_t pc) {
+/* A function of its own, so that no register still says during the wait whether it `can`: a state is the same however long
+ * the thread has waited (fingerprint.c). */
+static __attribute__((noinline)) void ask(struct hd_obj *o, unsigned kind, bool can,
+                                          const struct hd_until *until, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = o->addr, .pc = pc};
   if (until) hd__deadline_set(t, until->clock, until->at);
   hd__pend(o, t);
   if (!can) hd__disable(t);
+}
+
+static enum hd_requested request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
+                                 bool cancel, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  ask(o, kind, can, until, pc);
   if (cancel)
     hd__step_or_cancel();
   else
@@ -178,7 +212,8 @@ void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_
 
 /* ---- initialisation ---- */
 
-static uint32_t init_epoch; /* the last execution in which an object was initialised beside other threads */
+static HD_EXEC uint32_t
+    init_epoch; /* the last execution in which an object was initialised beside other threads */
 
 /* Reports that an initialisation and a use are not ordered: what the running thread does, and what the other one did, at
  * `site`, or is about to do. */

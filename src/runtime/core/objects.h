@@ -36,6 +36,7 @@ struct hd_obj {
   uint32_t signals; /* condition: signals that found no waiter */
   struct hd_holder *holders;
   struct hd_obj *next_robust; /* of the same owner */
+  struct hd_obj *next;        /* of this execution */
   struct hd_stream *stream;   /* whose lock it is (wrap/stream.c) */
   struct hd_vc before;        /* published by readers (read-write lock), or by the last round (barrier) */
   uint32_t init;              /* segment that initialised it while other threads existed, or 0 */
@@ -47,6 +48,8 @@ struct hd_obj {
 /* The object at addr; hd__obj creates it, hd__obj_find returns NULL. */
 struct hd_obj *hd__obj(uint64_t addr, unsigned kind);
 struct hd_obj *hd__obj_find(uint64_t addr);
+/* Calls f for every object of this execution. */
+void hd__objects_each(void (*f)(struct hd_obj *o));
 void hd__pend(struct hd_obj *o, struct hd_thread *t);
 void hd__unpend(struct hd_obj *o, struct hd_thread *t);
 void hd__enable_pending(struct hd_obj *o);
@@ -69,8 +72,8 @@ static inline bool hd__bad_time(const struct timespec *at) {
 /* How a request ended: it may be executed, its time is over, or a handler interrupted it. */
 enum hd_requested { HD_GRANTED, HD_LATE, HD_INTERRUPTED };
 /* The running thread requests this operation on o. `can`: it is enabled now. Otherwise the thread waits at o until
- * another thread enables it, or until its time is over (`until`, NULL for never). The caller executes the operation and calls
- * hd__event, unless it was interrupted. */
+ * another thread enables it, or until its time is over (`until`, NULL for never). The caller executes the operation
+ * and calls hd__event, unless it was interrupted. */
 enum hd_requested hd__request_once(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
                                    uint64_t pc);
 /* The same at a cancellation point. */
@@ -98,5 +101,14 @@ void hd__touch_object(const void *object, size_t size, bool destroyed, const cha
 void hd__objects_freed(uint64_t block, uint64_t size, uint64_t pc);
 /* The running thread's operation has found the memory of its object freed. */
 void hd__object_gone(void);
+
+/* ---- a checkpoint ---- */
+
+/* The table of objects is restored from now on. */
+void hd__objects_keep(void);
+/* The execution has ended, and the table is about to be restored. */
+void hd__objects_leave(void);
+/* Calls f for its memory. */
+void hd__objects_range(void (*f)(char *lo, char *hi));
 
 #endif

@@ -11,6 +11,7 @@
  * library's own must be linked (then this file has no effect, and an uncaught exception is an abort). */
 #include <dlfcn.h>
 
+#include "runtime/core/fingerprint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
@@ -20,11 +21,11 @@
 /* ---- where exceptions were thrown ---- */
 
 #define THROWN 64
-static struct thrown {
+static HD_EXEC_LARGE struct thrown {
   uint64_t object, site, again; /* again: where it was last rethrown, 0 if it was not */
   uint32_t epoch;
 } thrown[THROWN];
-static unsigned nthrown;
+static HD_EXEC unsigned nthrown;
 
 static struct thrown *find_thrown(uint64_t object) {
   for (unsigned i = 0; i < THROWN; i++)
@@ -156,7 +157,8 @@ _Noreturn static void report(uint64_t pc) {
 
 /* ---- std::terminate ---- */
 
-static hd_handler program_handler, program_handler_mark; /* set by the program; the library's at first */
+static HD_EXEC hd_handler program_handler; /* set by the program; the library's at first */
+static hd_handler program_handler_mark;
 static hd_handler library_handler;
 static bool installed;
 
@@ -209,6 +211,7 @@ hd_handler hd_rt_set_terminate(hd_handler fn) {
     hd__real_init();
     return real__ZSt13set_terminatePFvvE(fn);
   }
+  hd__uncaptured(HD_UNCAPTURED_LIBRARY);
   hd_handler old = program_handler;
   program_handler = fn && fn != hd_rt_terminate ? fn : library_handler; /* std::get_terminate returns ours */
   return old;
