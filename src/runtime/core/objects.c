@@ -145,8 +145,8 @@ struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
 
 /* A function of its own, so that no register still says during the wait whether it `can`: a state is the same however long
  * the thread has waited (fingerprint.c). */
-static __attribute__((noinline)) void ask(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
-                                          uint64_t pc) {
+static __attribute__((noinline)) void ask(struct hd_obj *o, unsigned kind, bool can,
+                                          const struct hd_until *until, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = o->addr, .pc = pc};
   if (until) hd__deadline_set(t, until->clock, until->at);
