@@ -79,6 +79,8 @@ ACTIONS = [
     ("wait_call", "polls without waiting; a finite time-out expires at once, an infinite one is refused while "
                   "another thread lives"),
     ("do_mmap", "passed through, at an address of the thread's own; unmapped at a restart"),
+    ("do_mremap", "passed through"),
+    ("do_madvise", "passed through; a restart restores what it empties"),
     ("do_shmat", "passed through; detached at a restart"),
     ("do_shmdt", "passed through"),
     ("do_munmap", "passed through for mappings of the execution; those from before `main` stay"),

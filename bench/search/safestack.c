@@ -1,6 +1,6 @@
 /* safestack.c ROUNDS [THREADS]: a stack of free array elements without locks. A pop marks the element at the head as
  * taken by exchanging its link, and keeps off the last element by a count. Threads that are stopped in the middle of
- * a pop put back a link that is out of date, so that in the end two threads hold one element: that takes three
+ * a pop restore a link that is out of date, so that in the end two threads hold one element: that takes three
  * threads and five preemptions. Vyukov's challenge to the authors of CHESS (2010); in SCTBench (Thomson, Donaldson,
  * Betts, PPoPP 2014, where no technique finds it) with 4 rounds.
  *

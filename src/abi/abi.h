@@ -22,7 +22,7 @@
 #include "model/numbers.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 18
+#define HD_ABI_VERSION 19
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -46,7 +46,7 @@
 #define HD_MAX_MODULES 128
 #define HD_MAX_RANGES 2304 /* of the address layout: modules, stacks */
 #define HD_MAX_TARGETS 32  /* labels of hd_target; others are not counted */
-#define HD_MAX_PHASES 6
+#define HD_MAX_PHASES 8
 #define HD_MAX_WORKERS 256 /* processes that share one search */
 #define HD_MAX_GROWN 64    /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096
@@ -55,11 +55,15 @@
 
 enum hd_mode { HD_MODE_CHECK, HD_MODE_RUN, HD_MODE_REPLAY, HD_MODE_REDUCE };
 enum hd_restart { HD_RESTART_AUTO, HD_RESTART_MEMORY, HD_RESTART_FORK };
+/* Whether executions start after the set-up of the program: where it pays, wherever they can, or never. */
+enum hd_checkpoint { HD_CHECKPOINT_AUTO, HD_CHECKPOINT_ALWAYS, HD_CHECKPOINT_NEVER };
 enum hd_bound { HD_BOUND_NONE, HD_BOUND_PREEMPTIONS, HD_BOUND_DELAYS };
 
 struct hd_config {
   uint32_t mode;
   uint32_t restart;
+  uint32_t checkpoint; /* enum hd_checkpoint */
+  uint32_t checkpoint_pad;
   char strategy[32];
   uint64_t seed;
   uint64_t max_executions;  /* 0: no limit */
@@ -130,6 +134,10 @@ struct hd_status {
   uint32_t max_threads;
   uint32_t restart; /* the mode chosen: HD_RESTART_MEMORY or _FORK */
   uint32_t decided; /* it will not change any more */
+  uint32_t kept;    /* executions start after the set-up of the program (runtime/core/checkpoint.c) */
+  uint32_t unkept;  /* enum hd_unkept: why they do not */
+  uint32_t again;   /* processes that left to start once more (ctl.again) */
+  uint32_t again_pad;
   uint32_t nfindings;
   uint32_t diverged;     /* REPLAY: the schedule asked for something impossible */
   uint32_t diverge_kind; /* enum hd_decision_kind: what the schedule wanted decided ... */
@@ -177,6 +185,8 @@ struct hd_ctl {
   uint64_t fork_grow;       /* runtime: from a forked execution to its parent */
   int32_t fork_status; /* wait status of a forked execution that destroyed itself; the parent exits with 98 */
   uint32_t retry; /* set by the supervisor: the process was killed from outside, run status.execution again */
+  uint32_t again; /* the process has ended to start once more, before status.execution */
+  uint32_t again_pad;
   struct hd_config config;
   struct hd_status status;
   struct hd_module module[HD_MAX_MODULES];

@@ -25,6 +25,7 @@ enum option_id {
   OPT_IGNORE,
   OPT_SUPPRESSIONS,
   OPT_RESTART,
+  OPT_CHECKPOINT,
   OPT_SPURIOUS,
   OPT_TIMEOUTS,
   OPT_PRELOAD,
@@ -103,6 +104,8 @@ static const struct {
     {OPT_SUPPRESSIONS, "suppressions", "FILE", SEARCH,
      "do not report findings that match a kind:glob line of the file (repeatable)"},
     {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how executions are restarted (default auto)"},
+    {OPT_CHECKPOINT, "checkpoint", "auto|always|never", HD_VERB_CHECK,
+     "start executions after the set-up of the program: where it pays (default),\nwherever it can be done, or never"},
     {OPT_SPURIOUS, "spurious", NULL, RUNS,
      "wake spuriously at any wait (default: once a thread, at the end)"},
     {OPT_NO_SPURIOUS, "no-spurious", NULL, HD_VERB_CHECK, "do not explore spurious wake-ups"},
@@ -229,6 +232,13 @@ static int parse_restart(const char *value, uint32_t *out, struct hd_err *err) {
   return hd_fail(err, HD_EUSAGE, "--restart is memory, fork or auto, not '%s'", value);
 }
 
+static int parse_checkpoint(const char *value, uint32_t *out, struct hd_err *err) {
+  if (strcmp(value, "auto") == 0) return *out = HD_CHECKPOINT_AUTO, HD_OK;
+  if (strcmp(value, "always") == 0) return *out = HD_CHECKPOINT_ALWAYS, HD_OK;
+  if (strcmp(value, "never") == 0) return *out = HD_CHECKPOINT_NEVER, HD_OK;
+  return hd_fail(err, HD_EUSAGE, "--checkpoint is auto, always or never, not '%s'", value);
+}
+
 static int parse_format(const char *value, enum hd_format *out, struct hd_err *err) {
   if (strcmp(value, "text") == 0) return *out = HD_FORMAT_TEXT, HD_OK;
   if (strcmp(value, "gcc") == 0) return *out = HD_FORMAT_GCC, HD_OK;
@@ -282,6 +292,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_IGNORE: return hd_kinds_parse(value, &o->ignore, err);
     case OPT_SUPPRESSIONS: return add_word(&o->suppressions, name, value, err);
     case OPT_RESTART: return parse_restart(value, &o->restart, err);
+    case OPT_CHECKPOINT: return parse_checkpoint(value, &o->checkpoint, err);
     case OPT_SPURIOUS:
       o->spurious = on;
       o->no_spurious = !on;
@@ -539,6 +550,10 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   memset(s->strategy, 0, sizeof s->strategy);
   strncpy(s->strategy, o->strategy, sizeof s->strategy - 1);
   s->restart = o->restart;
+  s->checkpoint = o->checkpoint;
+  /* For tests: every search of a test suite takes checkpoints. */
+  if (o->checkpoint == HD_CHECKPOINT_AUTO && getenv("HEDDLE_TEST_CHECKPOINT"))
+    s->checkpoint = HD_CHECKPOINT_ALWAYS;
   s->seed = o->seed;
   s->depth = (uint32_t)o->depth;
   s->bound_kind = o->bound_kind;

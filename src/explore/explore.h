@@ -73,6 +73,10 @@ struct hd_search {
   int hit;           /* REDUCE: the execution that ends had the finding looked for */
   int infeasible;    /* in the execution that ends an assumption did not hold */
   int diverged;      /* the execution under way is not what it was known to begin with */
+  /* What a sampler that leads the first execution of a systematic search would do at this pick or choice, plus 1; 0: no
+   * sampler does (strategy_auto.c). */
+  uint32_t lead;
+  int unsteered; /* rff: the execution to begin follows no constraints: it is the one that pos would run */
 };
 /* Scratch memory: what each strategy keeps, the order that a systematic search keeps and its scratch, the order of the
  * samplers. */
@@ -110,6 +114,8 @@ extern const struct hd_strategy hd_strategy_pct;
 extern const struct hd_strategy hd_strategy_pos;
 extern const struct hd_strategy hd_strategy_sites;
 extern const struct hd_strategy hd_strategy_uniform;
+extern const struct hd_strategy hd_strategy_surw;
+extern const struct hd_strategy hd_strategy_rff;
 
 /* The lock of the search, and the end of what a killed predecessor of this worker had begun (share.c). */
 void hd_search_lock(struct hd_search *s);

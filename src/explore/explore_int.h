@@ -87,6 +87,11 @@ unsigned hd__slot(const struct hd_search *s);
 int hd__slot_adopt(struct hd_search *s, unsigned nslots, int (*active)(struct hd_search *s, unsigned slot));
 void hd__slots_restart(struct hd_search *s);
 
+/* Of a search that walks a tree (walk.c): whether the execution that was begun is the first of the tree, and whether one is
+ * all that is known to be left. */
+int hd__walk_is_first(const struct hd_search *s);
+int hd__walk_is_last(struct hd_search *s);
+
 /* Pending branches are counted after at least so many executions, and at most so many branches for each of those. */
 #define HD_COUNT_EVERY 256
 #define HD_COUNT_SHARE 8
@@ -106,6 +111,65 @@ void hd__sample_end(struct hd_search *s, enum hd_how how);
 
 /* The outcome of a choice, for samplers: any. */
 int hd__sample_choose(struct hd_search *s, unsigned n);
+
+/* Objects by number (objects.c). */
+#define HD_OBJECTS 1024
+struct hd_objects {
+  uint32_t n;
+  uint32_t fine;               /* memory counts by the first byte of an access, not by granules */
+  uint64_t object[HD_OBJECTS]; /* its address ... */
+  uint8_t kind[HD_OBJECTS];    /* ... and what it is, enum hd_obj_kind */
+  uint16_t table[2 * HD_OBJECTS];
+};
+/* What an operation does to which objects. */
+struct hd_touch {
+  unsigned n;
+  uint16_t object[HD_AWAIT_PLACES + 1]; /* numbers */
+  uint8_t effect[HD_AWAIT_PLACES + 1];  /* enum hd_effect */
+};
+/* The number of an object, which is new if it was not met before; 0: there are too many. */
+unsigned hd__object_number(struct hd_objects *o, enum hd_obj_kind kind, uint64_t object);
+/* What the operation touches, if it has that outcome (HD_EV_*). */
+struct hd_touch hd__touch_of(struct hd_objects *o, const struct hd_op *op, unsigned flags);
+void hd__objects_forget(struct hd_objects *o);
+void hd__objects_save(const struct hd_objects *o, struct hd_writer *out);
+void hd__objects_load(struct hd_objects *o, struct hd_reader *r);
+
+/* Abstract events: a place of the code together with the first object that its operation touches. */
+#define HD_ABSTRACTS 2048
+struct hd_abstract {
+  uint64_t pc;
+  uint16_t object; /* number */
+  uint8_t gives, sees;
+};
+struct hd_abstracts {
+  struct hd_objects objects;
+  uint32_t n; /* numbered from 1 */
+  struct hd_abstract event[HD_ABSTRACTS];
+  uint16_t table[2 * HD_ABSTRACTS]; /* open addressing: numbers */
+};
+/* The number of the event that the operation would be; 0: it touches nothing, or there are too many. If it was not met
+ * before, it is new, or with !add there is none. */
+unsigned hd__abstract_of(struct hd_abstracts *a, const struct hd_op *op, const struct hd_touch *t, int add);
+void hd__abstracts_save(const struct hd_abstracts *a, struct hd_writer *out);
+void hd__abstracts_load(struct hd_abstracts *a, struct hd_reader *r);
+
+/* Priorities of pending operations, as strategy_pos.c draws them. */
+struct hd_pos {
+  uint64_t priority[HD_MAX_THREADS]; /* of the pending operation of each thread; 0: to be drawn */
+  unsigned nthreads;                 /* entries of it in use */
+  unsigned last_flags;
+  struct hd_op last; /* executed since the last pick */
+};
+void hd__pos_begin(struct hd_pos *r);
+/* Draws the priorities that are missing. */
+void hd__pos_look(struct hd_search *s, struct hd_pos *r, const struct hd_point *p);
+/* The enabled thread with the highest priority among those of the highest rank. rank: [thread], NULL: all have one.
+ * One that begins goes in any case. */
+unsigned hd__pos_best(const struct hd_pos *r, const struct hd_point *p, const uint8_t *rank);
+/* It goes. */
+void hd__pos_picked(struct hd_pos *r, unsigned thread);
+void hd__pos_event(struct hd_pos *r, const struct hd_op *op, unsigned flags);
 
 /* Priorities of threads in an execution (priorities.c). */
 struct hd_priorities {

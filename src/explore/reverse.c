@@ -1,4 +1,5 @@
-/* reverse.c: the policy of `optimal` and `dpor`: which branches an execution shows to be missing. Runs in the tested process.
+/* reverse.c: the policy of `optimal` and `dpor`: which branches an execution shows to be missing. Runs in the tested
+ * process.
  *
  * For every race (e, f) of the execution there must be a branch, before e, that leads to f before e: the sequence
  * v of what happened after e without depending on it, then f. It is inserted into the wakeup tree of that node,
@@ -13,9 +14,11 @@
 
 /* ---- the first branch of a state ---- */
 
-/* Staying with the running thread makes the first execution a plain one. One that yields or sleeps wants others to go
- * first: a loop that waits for them would run on to --max-length. */
+/* Any execution may be the first, so a sampler may lead it. Staying with the running thread makes it a plain one. One
+ * that yields or sleeps wants others to go first: a loop that waits for them would run on to --max-length. */
 int hd__reverse_first(struct walk *w, uint32_t k, const struct hd_point *p, int *outcome) {
+  uint32_t lead = w->s->lead;
+  if (lead && hd_set_has(p->enabled, lead - 1) && hd__admits(w, k, lead - 1, outcome)) return (int)lead - 1;
   unsigned kind = p->op[p->current]->kind, from = hd_op_is(kind, HD_TRAIT_YIELDS) ? p->current + 1 : 0;
   if (!from && hd_set_has(p->enabled, p->current) && hd__admits(w, k, p->current, outcome))
     return (int)p->current;

@@ -1,8 +1,8 @@
 /* save.c: a search as bytes, so that another process can continue it, with another address layout, on another machine.
  * Writing runs in the supervisor, reading in the tested process: only there the new layout is known.
  *
- * A search is: what was learned to be visible, the numbers of threads, the classes and final states that were counted, and what the strategy
- * keeps (units and junctions of a systematic one: walk_save.c). Counters are the supervisor's. */
+ * A search is: what was learned to be visible, the numbers of threads, the classes and final states that were counted,
+ * and what the strategy keeps (units and junctions of a systematic one: walk_save.c). Counters are the supervisor's. */
 #include "explore/explore_int.h"
 #include "model/unit.h"
 

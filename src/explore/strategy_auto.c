@@ -4,11 +4,19 @@
  * Under a bound the systematic part is `bounded`, and the others sample without one.
  *
  * Each part gets its share of the work, which is counted in steps: unlike time they are the same whenever the search is
- * run again, and an execution takes time in proportion to them. The optimal search begins, then comes a handful of
- * executions of `pos`, for as long as they are short: a space of one or two classes is finished before anything is sampled, and most
- * bugs are found as soon as by `pos` alone. From then on the part that is furthest behind its share goes next; so each soon
- * gets a few samples, and one with long executions gets few of them. Workers count together: while one is at a long
- * execution of the optimal search, the others sample.
+ * run again, and an execution takes time in proportion to them. At the beginning, for as long as executions are short, come
+ * the EARLY ones:
+ *
+ *  - The optimal search begins. Any execution may be its first, so a sampler leads that one, and both learn from it.
+ *  - Where no more than one execution is left then, it follows: a space of one or two classes is finished before anything
+ *    is sampled. When more operations have become visible, the next execution is again the first of a tree, and led.
+ *  - Otherwise a handful of executions of the sampler follow: most bugs are found by these. It is `rff`, whose first
+ *    executions, the led ones among them, are not steered: each is the one that `pos` alone would run, so what `pos` finds
+ *    with these is found as soon. Steered by what it has learned, `rff` then finds most of the rest sooner.
+ *
+ * From then on the part that is furthest behind its share goes next; so each soon gets a few samples, and one with long
+ * executions gets few of them. Workers count together: while one is at a long execution of the optimal search, the others
+ * sample. The shares are those with which the programs of bench/search take the fewest executions (docs/performance.md).
  *
  * The claim of completeness rests on the optimal search alone; what each strategy did stands in status.phase. When that
  * search has ended but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER executions
@@ -19,8 +27,9 @@
 static const struct {
   const struct hd_strategy *strategy;
   unsigned share;
-} part[] = {{&hd_strategy_optimal, 6}, {&hd_strategy_pos, 10},   {&hd_strategy_sites, 3},
-            {&hd_strategy_pct, 1},     {&hd_strategy_random, 1}, {&hd_strategy_uniform, 1}};
+} part[] = {{&hd_strategy_optimal, 6}, {&hd_strategy_rff, 5},   {&hd_strategy_pos, 6},
+            {&hd_strategy_sites, 2},   {&hd_strategy_surw, 1},  {&hd_strategy_uniform, 1},
+            {&hd_strategy_pct, 1},     {&hd_strategy_random, 1}};
 #define NPARTS (sizeof part / sizeof *part)
 _Static_assert(NPARTS <= HD_MAX_PHASES, "status.phase has room for every part");
 
@@ -30,16 +39,16 @@ struct state {
   uint32_t exhausted; /* the optimal search has nothing left */
   uint32_t after;     /* executions since then */
   uint32_t first;     /* work of the first execution */
-  uint32_t begun;     /* executions of the optimal search, until they are FIRST */
-  uint32_t early;     /* executions of the sampler that goes first, until they are EARLY */
+  uint32_t early;     /* executions of this worker, until they are EARLY */
+  uint32_t unused;
   uint64_t in_flight;
   uint64_t epoch;
   uint64_t work[NPARTS]; /* done by each part */
 };
-#define SAMPLER 1   /* goes first: most bugs are found by its first few executions */
-#define EARLY 10    /* of them, if they are */
-#define FIRST 2     /* executions of the optimal search at the beginning, if they are */
-#define SHORT 2000  /* steps in all or less */
+#define SAMPLER 1   /* leads, and goes first */
+#define EARLY 20    /* executions at the beginning, if their work is ... */
+#define SHORT 20000 /* ... in all less than this */
+#define UNSTEERED 8 /* of them follow no constraints */
 #define EACH 20     /* work of an execution besides its steps */
 #define DEATH 20000 /* work of starting another process */
 #define TURN 128    /* a turn is this part of all the work so far */
@@ -48,8 +57,14 @@ struct state {
 _Static_assert(sizeof(struct state) * HD_MAX_WORKERS <= HEAD, "every worker has its state");
 #define SMALL (64ull << 20) /* for each sampler; the optimal search has the rest */
 
-/* The searches of the parts, as this process sees them. */
-static struct hd_search *subs(struct hd_search *s) { return s->own; }
+/* What this process keeps. */
+struct own {
+  struct hd_search sub[NPARTS]; /* the searches of the parts, as it sees them */
+  int leads;                    /* SAMPLER leads the execution under way, which is the optimal search's */
+};
+
+static struct hd_search *subs(struct hd_search *s) { return ((struct own *)s->own)->sub; }
+static int *leads(struct hd_search *s) { return &((struct own *)s->own)->leads; }
 
 static struct state *state(struct hd_search *s) { return (struct state *)s->memory + s->worker; }
 
@@ -59,7 +74,7 @@ static const struct hd_strategy *strategy_of(const struct hd_search *s, unsigned
 
 static void set_up(struct hd_search *s) {
   if (s->own) return;
-  struct hd_search *sub = hd__own(s, NPARTS * sizeof *sub);
+  struct hd_search *sub = ((struct own *)hd__own(s, sizeof(struct own)))->sub;
   char *at = s->memory + HEAD;
   for (unsigned i = NPARTS; i-- > 0;) {
     sub[i] = *s;
@@ -118,18 +133,29 @@ static int begin_part(struct hd_search *s, struct state *a) {
   }
 }
 
+/* The first execution of a tree is led, without a bound. */
+static void begin_lead(struct hd_search *s, const struct state *a, int begun) {
+  *leads(s) = begun > 0 && a->part == 0 && !s->config->bound_kind && hd__walk_is_first(&subs(s)[0]);
+  subs(s)[0].lead = 0;
+  if (!*leads(s)) return;
+  subs(s)[SAMPLER].execution = s->execution;
+  part[SAMPLER].strategy->begin(&subs(s)[SAMPLER]);
+}
+
 static int begin(struct hd_search *s) {
   struct state *a = state(s);
   set_up(s);
   if (a->epoch != s->shared->epoch)
-    *a = (struct state){.part = a->part, .begun = a->begun, .early = a->early, .epoch = s->shared->epoch};
+    *a = (struct state){.part = a->part, .early = a->early, .epoch = s->shared->epoch};
   if (a->in_flight > s->shared->forgive && a->in_flight != s->execution) {
     /* The process died: let the others try before the optimal search goes on. */
     s->status->phase[a->part].executions++;
     a->work[a->part] += DEATH;
     next_part(s, a, a->part);
   }
+  subs(s)[SAMPLER].unsteered = s->worker == 0 && a->early < UNSTEERED;
   int begun = begin_part(s, a);
+  begin_lead(s, a, begun);
   a->in_flight = s->execution;
   s->status->phase_now = a->part;
   return begun;
@@ -137,11 +163,13 @@ static int begin(struct hd_search *s) {
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
   unsigned i = state(s)->part;
+  if (*leads(s)) subs(s)[0].lead = 1 + (uint32_t)part[SAMPLER].strategy->pick(&subs(s)[SAMPLER], p);
   return strategy_of(s, i)->pick(&subs(s)[i], p);
 }
 
 static int choose(struct hd_search *s, unsigned n) {
   unsigned i = state(s)->part;
+  if (*leads(s)) subs(s)[0].lead = 1 + (uint32_t)part[SAMPLER].strategy->choose(&subs(s)[SAMPLER], n);
   return strategy_of(s, i)->choose(&subs(s)[i], n);
 }
 
@@ -150,6 +178,7 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
   unsigned i = state(s)->part;
   const struct hd_strategy *st = strategy_of(s, i);
   if (st->event) st->event(&subs(s)[i], op, flags, choice, nchoices);
+  if (*leads(s)) part[SAMPLER].strategy->event(&subs(s)[SAMPLER], op, flags, choice, nchoices);
   s->diverged = subs(s)[i].diverged;
   state(s)->work[i]++;
 }
@@ -163,12 +192,8 @@ static void tally(struct hd_search *s, unsigned i, enum hd_how how) {
   subs(s)[i].ntally = s->ntally;
 }
 
-static int is_first(const struct hd_search *s, const struct state *a) {
-  return s->worker == 0 && a->part == 0 && a->begun < FIRST && a->work[0] < SHORT;
-}
-
 static int is_early(const struct hd_search *s, const struct state *a) {
-  return s->worker == 0 && a->part == SAMPLER && a->early < EARLY && a->work[SAMPLER] < EARLY * SHORT;
+  return s->worker == 0 && a->early < EARLY && a->work[0] + a->work[SAMPLER] < SHORT;
 }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
@@ -177,17 +202,19 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   subs(s)[i].observed = s->observed;
   subs(s)[i].infeasible = s->infeasible;
   tally(s, i, how);
+  if (*leads(s)) part[SAMPLER].strategy->end(&subs(s)[SAMPLER], p, how);
   int more = strategy_of(s, i)->end(&subs(s)[i], p, how);
   a->in_flight = 0;
   a->work[i] += EACH;
-  if (i == 0 && a->begun < FIRST) a->begun++;
-  if (i == SAMPLER && a->early < EARLY) a->early++;
+  if (a->early < EARLY) a->early++;
   if (!a->first) a->first = (uint32_t)(a->work[i] < UINT32_MAX ? a->work[i] : UINT32_MAX);
   if (i == 0 && !more) {
     if (!has_gaps(s)) return 0;
     a->exhausted = 1;
     next_part(s, a, i);
-  } else if (!is_first(s, a) && !is_early(s, a) && turn_over(s, i)) {
+  } else if (is_early(s, a)) {
+    if (i == 0 && !hd__walk_is_first(&subs(s)[0]) && !hd__walk_is_last(&subs(s)[0])) a->part = SAMPLER;
+  } else if (turn_over(s, i)) {
     next_part(s, a, i);
   }
   return !a->exhausted || ++a->after <= AFTER;
@@ -206,7 +233,6 @@ static void save(struct hd_search *s, struct hd_writer *out) {
     int counts = all[i].epoch == s->shared->epoch;
     hd_put_number(out, counts ? all[i].part : 0);
     hd_put_number(out, counts ? all[i].first : 0);
-    hd_put_number(out, counts ? all[i].begun : 0);
     hd_put_number(out, counts ? all[i].early : 0);
     for (unsigned k = 0; k < NPARTS; k++) hd_put_number(out, counts ? all[i].work[k] : 0);
     hd_put_number(out, counts ? all[i].exhausted : 0);
@@ -222,7 +248,6 @@ static void load(struct hd_search *s, struct hd_reader *r) {
   for (unsigned i = 0; i < HD_MAX_WORKERS; i++) {
     all[i] = (struct state){.part = (uint32_t)hd_get_number(r, NPARTS - 1), .epoch = s->shared->epoch};
     all[i].first = (uint32_t)hd_get_number(r, UINT32_MAX);
-    all[i].begun = (uint32_t)hd_get_number(r, FIRST);
     all[i].early = (uint32_t)hd_get_number(r, EARLY);
     for (unsigned k = 0; k < NPARTS; k++) all[i].work[k] = hd_get_number(r, UINT64_MAX);
     all[i].exhausted = (uint32_t)hd_get_number(r, 1);

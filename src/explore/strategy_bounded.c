@@ -21,9 +21,10 @@
  *  - Visited states. What the executions below a state asked for is kept with it, in names that do not depend on the
  *    order of unrelated steps (n-th event of a thread), and asked for again wherever the state is met.
  * For delays, and for preemptions from the first execution on that enters an atomic section, cancels a thread or sends
- * it a signal (tree.whole), every thread within the bound is a branch. With delays, which one is next depends on who can run, so
- * hardly any two steps are independent. In a section nobody can be preempted, and a cancellation depends on everything
- * and changes what a thread is about to do: where it costs nothing to leave a thread is not where the races are.
+ * it a signal (tree.whole), every thread within the bound is a branch. With delays, which one is next depends on who
+ * can run, so hardly any two steps are independent. In a section nobody can be preempted, and a cancellation depends
+ * on everything and changes what a thread is about to do: where it costs nothing to leave a thread is not where the
+ * races are.
  *
  * Invariants
  *  1. All that is ever asked for in a state comes from executions through it. It is answered at the end of each of them,

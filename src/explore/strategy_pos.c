@@ -12,56 +12,69 @@
  * (bench/search) then takes five times as many executions. Never complete.
  *
  * The stream of random numbers depends on the seed and the number of the execution only, so an execution
- * can be run again without running those before it. */
+ * can be run again without running those before it. strategy_rff.c follows the same priorities where it has no reason to
+ * prefer a thread. */
 #include "explore/explore_int.h"
 
-/* The execution under way. */
-struct run {
-  uint64_t priority[HD_MAX_THREADS]; /* of the pending operation of each thread; 0: to be drawn */
-  unsigned nthreads;                 /* entries of it in use */
-  unsigned last_flags;
-  struct hd_op last; /* executed since the last pick */
-};
-
-static int begin(struct hd_search *s) {
-  struct run *r = hd__own(s, sizeof *r);
-  hd_rng_seed(&s->rng, s->config->seed, s->execution);
-  hd__sample_begin(s);
+void hd__pos_begin(struct hd_pos *r) {
   for (unsigned i = 0; i < r->nthreads; i++) r->priority[i] = 0;
   r->nthreads = 0;
   r->last.kind = HD_OP_NONE;
-  return 1;
 }
 
-static int races_with_last(const struct run *r, const struct hd_op *op) {
+static int races_with_last(const struct hd_pos *r, const struct hd_op *op) {
   return r->last.kind != HD_OP_NONE && op->kind != HD_OP_END && hd_dependent(&r->last, r->last_flags, op, 0);
 }
 
-static int pick(struct hd_search *s, const struct hd_point *p) {
-  struct run *r = s->own;
-  int best = -1;
+void hd__pos_look(struct hd_search *s, struct hd_pos *r, const struct hd_point *p) {
   for (unsigned t = 0; t < r->nthreads; t++)
     if (t != r->last.thread && r->priority[t] && races_with_last(r, p->op[t])) r->priority[t] = 0;
+  r->last.kind = HD_OP_NONE;
   HD_SET_EACH (t, p->enabled, p->words) {
     if (t >= r->nthreads) r->nthreads = t + 1;
-    if (hd__begins(p->op[t])) {
-      best = (int)t;
-      break;
-    }
+    if (hd__begins(p->op[t])) return;
     if (!r->priority[t]) r->priority[t] = hd_rng_next(&s->rng) | 1;
-    if (best < 0 || r->priority[t] > r->priority[best]) best = (int)t;
   }
-  r->priority[best] = 0; /* its next operation is another one */
-  r->last.kind = HD_OP_NONE;
-  return best;
+}
+
+unsigned hd__pos_best(const struct hd_pos *r, const struct hd_point *p, const uint8_t *rank) {
+  int best = -1;
+  HD_SET_EACH (t, p->enabled, p->words) {
+    if (hd__begins(p->op[t])) return t;
+    if (best < 0 || (rank && rank[t] > rank[best]) ||
+        (r->priority[t] > r->priority[best] && (!rank || rank[t] == rank[best])))
+      best = (int)t;
+  }
+  return (unsigned)best;
+}
+
+void hd__pos_picked(struct hd_pos *r, unsigned thread) {
+  r->priority[thread] = 0; /* its next operation is another one */
+}
+
+void hd__pos_event(struct hd_pos *r, const struct hd_op *op, unsigned flags) {
+  r->last = *op;
+  r->last_flags = flags;
+}
+
+static int begin(struct hd_search *s) {
+  hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  hd__sample_begin(s);
+  hd__pos_begin(hd__own(s, sizeof(struct hd_pos)));
+  return 1;
+}
+
+static int pick(struct hd_search *s, const struct hd_point *p) {
+  hd__pos_look(s, s->own, p);
+  unsigned t = hd__pos_best(s->own, p, NULL);
+  hd__pos_picked(s->own, t);
+  return (int)t;
 }
 
 static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, unsigned choice,
                   unsigned nchoices) {
-  struct run *r = s->own;
   hd__sample_event(s, op, flags, choice, nchoices);
-  r->last = *op;
-  r->last_flags = flags;
+  hd__pos_event(s->own, op, flags);
 }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {

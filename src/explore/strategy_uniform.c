@@ -26,19 +26,15 @@
 #include "model/unit.h"
 
 #define THREADS 64 /* with more there is no estimate */
-#define SLOTS 1024 /* objects; others count as one */
 #define STARTS 8   /* persistent sets that are tried at a state */
 #define LEAST 0.25 /* operations that a thread has left, if it seems to have none */
 
 /* What is known of the threads; in the search area. */
 struct known {
   uint64_t epoch;
-  uint32_t runs;             /* since a footprint last grew */
-  uint32_t nobjects;         /* numbered from 1, in the order in which they were met; 0: those beyond SLOTS */
-  uint64_t object[SLOTS];    /* its address ... */
-  uint8_t kind[SLOTS];       /* ... and what it is, enum hd_obj_kind */
-  uint16_t table[2 * SLOTS]; /* open addressing: numbers */
-  uint16_t last[THREADS][SLOTS]
+  uint32_t runs; /* since a footprint last grew */
+  struct hd_objects objects;
+  uint16_t last[THREADS][HD_OBJECTS]
                [2];          /* number of the last operation that touched it: [0] changed it, [1] read it */
   uint16_t parent[THREADS];  /* who created it, plus 1 */
   double contended[THREADS]; /* operations of an execution, on average */
@@ -61,12 +57,12 @@ static int is_known(const struct known *k, unsigned thread) { return !thread || 
 /* Only what is in use: the table is large, and most of it is never touched. */
 static void forget_all(struct hd_search *s, struct known *k) {
   for (unsigned t = 0; t < THREADS; t++) {
-    for (uint32_t i = 0; is_known(k, t) && i <= k->nobjects; i++) k->last[t][i][0] = k->last[t][i][1] = 0;
+    for (uint32_t i = 0; is_known(k, t) && i <= k->objects.n; i++) k->last[t][i][0] = k->last[t][i][1] = 0;
     k->parent[t] = 0;
     k->contended[t] = 0;
   }
-  for (unsigned i = 0; k->nobjects && i < 2 * SLOTS; i++) k->table[i] = 0;
-  k->runs = k->nobjects = 0;
+  hd__objects_forget(&k->objects);
+  k->runs = 0;
   k->epoch = s->shared->epoch + 1;
 }
 
@@ -86,49 +82,6 @@ static int begin(struct hd_search *s) {
 
 /* ---- what an operation touches ---- */
 
-struct touch {
-  unsigned n;
-  uint16_t slot[HD_AWAIT_PLACES + 1];
-  uint8_t reads[HD_AWAIT_PLACES + 1]; /* it does not change it */
-};
-
-static uint16_t slot_of(struct known *k, enum hd_obj_kind kind, uint64_t object) {
-  if (kind == HD_OBJ_IO) object = 0; /* some are about all descriptors */
-  kind = (enum hd_obj_kind)hd_object_family(kind);
-  if (kind == HD_OBJ_MEMORY) object &= ~7ull;
-  uint32_t i = (uint32_t)(hd_mix64(object * 16 + (uint64_t)kind) % (2 * SLOTS));
-  for (; k->table[i]; i = (i + 1) % (2 * SLOTS))
-    if (k->object[k->table[i]] == object && k->kind[k->table[i]] == kind) return k->table[i];
-  if (k->nobjects == SLOTS - 1) return 0;
-  uint16_t n = (uint16_t)++k->nobjects;
-  k->object[n] = object;
-  k->kind[n] = (uint8_t)kind;
-  return k->table[i] = n;
-}
-
-static void add(struct known *k, struct touch *t, unsigned kind, uint64_t object, unsigned effect) {
-  if (kind == HD_OBJ_NONE || kind == HD_OBJ_THREAD) return;
-  t->slot[t->n] = slot_of(k, (enum hd_obj_kind)kind, object);
-  t->reads[t->n++] = effect == HD_EFF_READ;
-}
-
-static struct touch touch_of(struct known *k, const struct hd_op *op) {
-  struct touch t = {.n = 0};
-  const struct hd_op_info *info = &hd_op_table[op->kind];
-  if (hd_op_payload(op->kind) == HD_PAYLOAD_AWAIT) {
-    for (unsigned i = 0; i < HD_AWAIT_PLACES; i++) {
-      unsigned size;
-      uint64_t at = hd_await_place(op, i, &size);
-      if (size) add(k, &t, HD_OBJ_MEMORY, at, HD_EFF_READ);
-    }
-    return t;
-  }
-  add(k, &t, info->first.object, op->object, info->first.effect[0]);
-  if (info->second.object != HD_OBJ_NONE)
-    add(k, &t, info->second.object, hd_op_second_object(op), info->second.effect[0]);
-  return t;
-}
-
 /* It may conflict with anything. */
 static int meets_all(const struct hd_op *op) {
   enum hd_effect e = hd_op_effect(op->kind, 0);
@@ -145,10 +98,10 @@ static int meets_none(const struct hd_op *op) {
 }
 
 /* Whether the thread touches it, after so many of its operations. */
-static int touches(const struct known *k, unsigned thread, const struct touch *t, uint32_t after) {
+static int touches(const struct known *k, unsigned thread, const struct hd_touch *t, uint32_t after) {
   for (unsigned i = 0; i < t->n; i++) {
-    const uint16_t *last = k->last[thread][t->slot[i]];
-    uint16_t n = !t->reads[i] && last[1] > last[0] ? last[1] : last[0];
+    const uint16_t *last = k->last[thread][t->object[i]];
+    uint16_t n = t->effect[i] != HD_EFF_READ && last[1] > last[0] ? last[1] : last[0];
     if (n > after || n == UINT16_MAX) return 1;
   }
   return 0;
@@ -164,7 +117,7 @@ static unsigned creator(const struct known *k, const struct run *r, unsigned thr
 }
 
 /* The threads that will touch it, themselves or by threads that they create. */
-static uint64_t those_that_touch(const struct known *k, const struct run *r, const struct touch *t) {
+static uint64_t those_that_touch(const struct known *k, const struct run *r, const struct hd_touch *t) {
   uint64_t set = 0;
   for (unsigned u = 0; u < THREADS; u++) {
     if (r->ended >> u & 1) continue;
@@ -186,7 +139,7 @@ static uint64_t closure(struct known *k, const struct run *r, const struct hd_po
     unsigned t = (unsigned)__builtin_ctzll(todo);
     todo &= todo - 1;
     if (meets_all(p->op[t])) return all;
-    struct touch touch = touch_of(k, p->op[t]);
+    struct hd_touch touch = hd__touch_of(&k->objects, p->op[t], 0);
     uint64_t more = those_that_touch(k, r, &touch) & ~set;
     set |= more;
     todo |= more;
@@ -277,10 +230,10 @@ static int choose(struct hd_search *s, unsigned n) {
 
 /* ---- what is learned ---- */
 
-static void learn(struct known *k, struct run *r, unsigned t, const struct touch *touch) {
+static void learn(struct known *k, struct run *r, unsigned t, const struct hd_touch *touch) {
   uint16_t n = (uint16_t)(r->done[t] < UINT16_MAX ? r->done[t] : UINT16_MAX);
   for (unsigned i = 0; i < touch->n; i++) {
-    uint16_t *last = &k->last[t][touch->slot[i]][touch->reads[i]];
+    uint16_t *last = &k->last[t][touch->object[i]][touch->effect[i] == HD_EFF_READ];
     if (n > *last) *last = n, r->grown = 1;
   }
 }
@@ -301,7 +254,7 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
     unsigned b = (unsigned)__builtin_ctzll(left);
     if (hd_dependent(&r->sleeper[b], 0, op, flags)) r->asleep &= ~(1ull << b);
   }
-  struct touch touch = touch_of(k, op);
+  struct hd_touch touch = hd__touch_of(&k->objects, op, 0);
   learn(k, r, t, &touch);
   int contended = 0;
   for (unsigned u = 0; u < THREADS && !contended; u++)
@@ -362,13 +315,10 @@ static void save(struct hd_search *s, struct hd_writer *out) {
   const struct known *k = known(s);
   const struct hd_estimate *e = &s->shared->estimate;
   int valid = k->epoch == s->shared->epoch + 1;
-  uint32_t n = valid ? k->nobjects : 0;
+  static const struct hd_objects none;
+  uint32_t n = valid ? k->objects.n : 0;
   hd_put_number(out, valid ? k->runs : 0);
-  hd_put_number(out, n);
-  for (uint32_t i = 1; i <= n; i++) {
-    hd_put_number(out, k->kind[i]);
-    hd_put_address(out, k->object[i]);
-  }
+  hd__objects_save(valid ? &k->objects : &none, out);
   for (unsigned t = 0; t < THREADS; t++) {
     hd_put_number(out, valid ? k->parent[t] : 0);
     put_real(out, valid ? k->contended[t] : 0);
@@ -389,11 +339,8 @@ static void load(struct hd_search *s, struct hd_reader *r) {
   struct hd_estimate *e = &s->shared->estimate;
   forget_all(s, k);
   k->runs = (uint32_t)hd_get_number(r, UINT32_MAX);
-  uint32_t n = (uint32_t)hd_get_number(r, SLOTS - 1);
-  for (uint32_t i = 1; i <= n && !r->bad; i++) {
-    enum hd_obj_kind kind = (enum hd_obj_kind)hd_get_number(r, UINT8_MAX);
-    slot_of(k, kind, hd_get_address(r));
-  }
+  hd__objects_load(&k->objects, r);
+  uint32_t n = k->objects.n;
   for (unsigned t = 0; t < THREADS && !r->bad; t++) {
     k->parent[t] = (uint16_t)hd_get_number(r, THREADS);
     k->contended[t] = get_real(r);

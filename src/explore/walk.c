@@ -361,7 +361,25 @@ int hd__walk_choose(struct hd_search *s, unsigned k) {
   const struct node *n = &u->node[u->at - 1];
   if (n->pick.fixed_choice) return n->pick.choice < k ? (int)n->pick.choice : 0;
   if (u->at < u->depth && n->pick.executed) return n->did.choice < k ? (int)n->did.choice : HD_PICK_DIVERGED;
+  if (s->lead && s->lead <= k) return (int)s->lead - 1;
   return w->policy->outcome ? (int)w->policy->outcome(w, k) : 0;
+}
+
+int hd__walk_is_first(const struct hd_search *s) {
+  const struct unit *u = ((const struct walk *)s->own)->unit;
+  return !u->depth && !u->root;
+}
+
+int hd__walk_is_last(struct hd_search *s) {
+  const struct tree *t = hd__tree(s);
+  if (!s->own || !t->ready) return 0;
+  const struct unit *u = hd__unit(s, hd__slot(s));
+  if (u->epoch != t->epoch || !u->active || u->root || !u->depth) return 0;
+  for (uint32_t k = 0; k < u->depth; k++)
+    if (u->node[k].list) return 0;
+  const struct hd_branch *b = u->node[u->depth - 1].branch;
+  while (b && b->child && !b->child->next) b = b->child;
+  return !b || !b->child;
 }
 
 /* Invariant 3. */

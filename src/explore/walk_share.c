@@ -274,8 +274,8 @@ static double leaves(const struct hd_branch *b, uint64_t *cost) {
 }
 
 /* A lower bound of the executions of the search: those that are done, and one for each branch that is pending. The tree
- * grows while it is explored, by factors that nothing seen so far tells (strategy_uniform.c has an estimate). Branches that other
- * workers added may turn out to be redundant; then there is no bound either. */
+ * grows while it is explored, by factors that nothing seen so far tells (strategy_uniform.c has an estimate). Branches
+ * that other workers added may turn out to be redundant; then there is no bound either. */
 void hd__walk_count(struct walk *w) {
   struct hd_search *s = w->s;
   struct unit *u = w->unit;

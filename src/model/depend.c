@@ -21,8 +21,8 @@
  *  8. Initialising an object conflicts with every use of it, like destroying it.
  *  9. What is done to another thread wherever that is, and the end of the process, depend on everything. A signal depends
  *     only on what its thread does, on other signals to it and on changes of the handler (hd_op.cancel.narrow), as long as
- *     no handler comes in the place of a wait: then it depends on what others do whether the thread waits. That holds for all
- *     signals of a program or for none: if it were so for some, it would depend on third operations whether two are
+ *     no handler comes in the place of a wait: then it depends on what others do whether the thread waits. That holds
+ *     for all signals of a program or for none: if it were so for some, it would depend on third operations whether two are
  *     dependent. */
 #include "model/depend.h"
 

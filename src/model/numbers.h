@@ -8,8 +8,8 @@
  * Invariants
  *  1. A place is added and never changes: with one compare-and-swap, so that several processes can share a table.
  *  2. A number is greater than that of the parent.
- *  3. Numbers from HD_NUMBERED on stand for no place. Who gets them, and who gets the number of a thread that has ended, is a
- *     matter of order (op.spawn.ordered). */
+ *  3. Numbers from HD_NUMBERED on stand for no place. Who gets them, and who gets the number of a thread that has
+ *     ended, is a matter of order (op.spawn.ordered). */
 #ifndef HD_MODEL_NUMBERS_H
 #define HD_MODEL_NUMBERS_H
 
@@ -38,7 +38,8 @@ static inline int hd_numbers_before(const struct hd_numbers *n, unsigned a, unsi
   if (hd_place_parent(n->place[a] ^ n->place[b])) return hd_numbers_before_slow(n, a, b);
   return n->place[a] != n->place[b] ? n->place[a] < n->place[b] : a < b;
 }
-/* Stands for the thread in every search. `n` may be NULL. The n-th that the first thread creates is n, as in most programs. */
+/* Stands for the thread in every search. `n` may be NULL. The n-th that the first thread creates is n, as in most
+ * programs. */
 uint64_t hd_numbers_name_slow(const struct hd_numbers *n, unsigned number);
 static inline uint64_t hd_numbers_name(const struct hd_numbers *n, unsigned number) {
   if (!n || number >= HD_NUMBERED || !n->place[number]) return number;

@@ -10,8 +10,8 @@
  *  4. Whoever waits for a lock races with its initialisation, unless the lock was held then: it could not have come
  *     before that, only before the taking of the lock.
  *  5. A time-out happens only when nothing else can run, so all that came before is ordered before it, and all that comes
- *     after is ordered after it. That order is kept apart from all others, in the last entry of each clock: where a conflict
- *     has no other, the program relies on time (by_time). */
+ *     after is ordered after it. That order is kept apart from all others, in the last entry of each clock: where a
+ *     conflict has no other, the program relies on time (by_time). */
 #include "model/memory.h"
 #include "model/order_int.h"
 

@@ -1,8 +1,8 @@
 /* order.h: the happens-before order of one execution, and its reversible races. Linked into both binaries.
  *
- * Two operations are dependent when swapping them can change anything (depend.h). Happens-before here is the order of dependent operations and of each thread: two executions
- * with the same happens-before are the same to the program (one Mazurkiewicz class). It is finer than the
- * order the race detector uses: relaxed atomics order too. */
+ * Two operations are dependent when swapping them can change anything (depend.h). Happens-before here is the order of
+ * dependent operations and of each thread: two executions with the same happens-before are the same to the program
+ * (one Mazurkiewicz class). It is finer than the order the race detector uses: relaxed atomics order too. */
 #ifndef HD_MODEL_ORDER_H
 #define HD_MODEL_ORDER_H
 
@@ -134,8 +134,8 @@ static inline int hd_order_stays(const struct hd_order *t, const struct hd_race 
  * changes in op what depends on it. last: the last event of each thread that comes before it then, HD_NONE. */
 unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_race *r, const uint32_t *last,
                                    struct hd_op *op);
-/* A number that is the same for all executions of one happens-before class, in all processes, and no others: hd_mix64 of the sum of
- * the numbers of its events. */
+/* A number that is the same for all executions of one happens-before class, in all processes, and no others: hd_mix64
+ * of the sum of the numbers of its events. */
 uint64_t hd_order_class(const struct hd_order *t);
 uint64_t hd_order_event_class(const struct hd_order *t, const struct hd_ev *e);
 /* The event that a pending operation may have had to wait for: the last release of its lock, the last event of the

@@ -185,6 +185,21 @@ static unsigned pointers_of(enum built_in_function code) {
     case BUILT_IN_STRPBRK:
     case BUILT_IN_STRSPN:
     case BUILT_IN_STRCSPN: return 3;
+    /* Formatted output, of which strings may be copied inline; numbers that are stored. */
+    case BUILT_IN_SPRINTF:
+    case BUILT_IN_SPRINTF_CHK:
+    case BUILT_IN_SNPRINTF:
+    case BUILT_IN_SNPRINTF_CHK:
+    case BUILT_IN_VSPRINTF:
+    case BUILT_IN_VSPRINTF_CHK:
+    case BUILT_IN_VSNPRINTF:
+    case BUILT_IN_VSNPRINTF_CHK:
+    case BUILT_IN_POSIX_MEMALIGN:
+      CASE_FLT_FN(BUILT_IN_FREXP)
+          : CASE_FLT_FN(BUILT_IN_MODF)
+          : CASE_FLT_FN(BUILT_IN_REMQUO)
+          : CASE_FLT_FN(BUILT_IN_SINCOS)
+          : case BUILT_IN_LGAMMA_R : case BUILT_IN_LGAMMAF_R : case BUILT_IN_LGAMMAL_R : return ~0u;
     default: return 0;
   }
 }
@@ -205,8 +220,10 @@ static void make_unknown(gcall *call) {
   enum built_in_function code = DECL_FUNCTION_CODE(fn);
   unsigned pointers = pointers_of(code);
   bool shared = false;
-  for (unsigned i = 0; i < 2 && i < gimple_call_num_args(call); i++)
-    if ((pointers >> i & 1) && pointer_may_be_shared(gimple_call_arg(call, i))) shared = true;
+  for (unsigned i = 0; i < 32 && i < gimple_call_num_args(call); i++)
+    if ((pointers >> i & 1) && POINTER_TYPE_P(TREE_TYPE(gimple_call_arg(call, i))) &&
+        pointer_may_be_shared(gimple_call_arg(call, i)))
+      shared = true;
   if (!shared) return;
   /* The program's own definition is instrumented like all its functions. */
   struct cgraph_node *node = cgraph_node::get(fn);

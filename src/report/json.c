@@ -212,6 +212,8 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "executions_per_second", rounded(s->seconds > 0 ? (double)s->executions / s->seconds : 0, 10));
   set(o, "seed", json_integer((json_int_t)s->seed));
   set(o, "restart", hd_json_text(s->restart <= HD_RESTART_FORK ? restart[s->restart] : NULL));
+  set(o, "checkpoint", hd_json_text(s->unkept ? "refused" : s->kept ? "taken" : "none"));
+  if (s->unkept) set(o, "checkpoint_reason", hd_json_text(hd_unkept_name(s->unkept)));
   set(o, "processes", json_integer(s->processes));
   set(o, "suppressed", json_integer((json_int_t)s->suppressed));
   set(o, "dropped", json_integer(times(s, HD_INEXACT_FINDINGS)));

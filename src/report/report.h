@@ -206,6 +206,8 @@ struct hd_summary {
   uint64_t infeasible; /* not counted in executions: an assumption did not hold */
   uint32_t threads;
   uint32_t restart;   /* enum hd_restart: the mode chosen */
+  uint32_t kept;      /* executions start after the set-up of the program */
+  uint32_t unkept;    /* enum hd_unkept: why they do not, where it would pay */
   unsigned processes; /* tested processes started */
   uint64_t suppressed;
   uint64_t restarts, discarded; /* of a systematic search: restarts, and executions discarded by them */
@@ -260,6 +262,9 @@ const struct hd_reason *hd_summary_reason(const struct hd_summary *s, enum hd_in
 /* "3 executions were longer than --max-length 100 steps" */
 void hd_reason_text(struct hd_str *out, const struct hd_reason *r);
 const char *hd_reason_name(enum hd_inexact what);
+/* The words for an enum hd_unkept (unkept.c). */
+const char *hd_unkept_name(uint32_t why);
+const char *hd_unkept_text(uint32_t why);
 /* [{"reason": ..., "count": ..., "text": ..., "advice": ..., "where": ...}, ...] */
 json_t *hd_json_reasons(const struct hd_summary *s);
 /* The list in a summary, without the reasons that its first line states. */

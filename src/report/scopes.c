@@ -98,7 +98,7 @@ static bool enter(const Dwarf_Die *die, Dwarf_Addr addr, Dwarf_Die *child) {
 static int scopes_below(const Dwarf_Die *function, Dwarf_Addr addr, Dwarf_Die scope[HD_MAX_SCOPES]) {
   Dwarf_Die die = *function, child;
   int n = 1;
-  scope[0] = die; /* the outermost first, for now */
+  scope[0] = die; /* the outermost first; turned round at the end */
   while (enter(&die, addr, &child)) {
     int tag = dwarf_tag(&child);
     if (tag == DW_TAG_subprogram) n = 0;

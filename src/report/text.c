@@ -475,7 +475,7 @@ bool hd_text_size(char out[64], const struct hd_size *size, double at_least) {
 /* What is known of a search that did not finish: its size, and when it last did something new. */
 static void add_rest(struct hd_str *out, const struct hd_summary *s) {
   char all[64];
-  if (s->stop == HD_STOP_FOUND) return; /* whoever has a finding is done for now */
+  if (s->stop == HD_STOP_FOUND) return; /* the finding is what matters */
   if (hd_text_size(all, &s->estimate, s->at_least)) {
     hd_str_addf(out, "  a complete search has %s executions (", all);
     if (s->estimate.error <= ROUGH) hd_str_addf(out, "within %.0f%%, ", ceil(s->estimate.error * 100));
@@ -541,6 +541,9 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; no execution was left to check");
   if (s->suppressed) hd_str_addf(out, "  %llu suppressed\n", (unsigned long long)s->suppressed);
+  if (s->unkept)
+    hd_str_addf(out, "  each execution repeats the set-up of the program, which %s\n",
+                hd_unkept_text(s->unkept));
   if (s->threads == 1 && s->executions > 0)
     hd_str_add(out, "  the program never started a thread: there is only one schedule to try\n");
   if (s->stop == HD_STOP_TIME && s->time_default)

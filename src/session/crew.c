@@ -115,6 +115,11 @@ static int ended(struct hd_session *s, unsigned i, struct hd_outcome *o, bool *a
   if (s->failed) return s->failed;
   bool sane = hd_control_sane(&w->control);
   if (!sane && o->end != HD_PROCESS_STOPPED && o->end != HD_PROCESS_HUNG) o->end = HD_PROCESS_DIED;
+  if (sane && o->end == HD_PROCESS_AGAIN) { /* it runs its execution again, from main */
+    w->control.ctl->retry = 1;
+    *again = true;
+    return HD_OK;
+  }
   bool outside = sane && killed_from_outside(w, o);
   if (o->end == HD_PROCESS_START && !outside) return explain_start(s, err);
   if (o->end == HD_PROCESS_ERROR) *stop = HD_STOP_ERROR;

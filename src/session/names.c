@@ -17,6 +17,8 @@ static const struct hd_strategy_info strategies[] = {
      "of depth d with a probability of at least 1/(n k^(d-1)), for n threads and k steps"},
     {"pos", false, "samples: random priorities per operation, redrawn after a lost race"},
     {"sites", false, "samples: random priorities per thread role, changed at depth-1 random code locations"},
+    {"surw", false, "samples: orders of the operations on one object, about equally often"},
+    {"rff", false, "samples: steers towards new and rare pairs of a write and the read that sees it"},
     {"uniform", false,
      "samples: classes of equivalent schedules, about equally often; estimates their number"},
 };

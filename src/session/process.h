@@ -47,6 +47,7 @@ enum hd_process_end {
   HD_PROCESS_HUNG,    /* killed by the watchdog */
   HD_PROCESS_STOPPED, /* killed since it did not stop on request */
   HD_PROCESS_START,   /* died before the runtime was ready */
+  HD_PROCESS_AGAIN,   /* it asked for another one, to start its execution at main (ctl.again) */
 };
 
 struct hd_outcome {

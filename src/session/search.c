@@ -39,6 +39,8 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   hd_inexact_add(sum->inexact, st->inexact, counts ? HD_CLASS_ANY : HD_CLASS_ANY & ~HD_CLASS_CUT);
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
+  sum->kept |= st->kept;
+  if (st->unkept) sum->unkept = st->unkept;
   for (int i = 0; i < HD_MAX_PHASES; i++) {
     if (st->phase[i].strategy[0])
       memcpy(sum->phase[i].strategy, st->phase[i].strategy, sizeof sum->phase[i].strategy);
@@ -376,6 +378,8 @@ static void summarise_counters(const struct hd_status *st, struct hd_summary *su
   sum->switches = st->switches;
   sum->threads = st->max_threads;
   sum->restart = st->restart;
+  sum->kept = st->kept;
+  sum->unkept = st->unkept;
   sum->restarts = st->epoch;
   sum->discarded = st->discarded;
   sum->classes = st->classes;

@@ -25,8 +25,9 @@
 
 #define TICK_MS 100
 #define TICK_WITHOUT_PIDFD_MS 10
-#define FORK_EXIT 98 /* see ctl->fork_status */
-#define GRACE 2.0    /* seconds between the request and the kill */
+#define FORK_EXIT 98  /* see ctl->fork_status */
+#define AGAIN_EXIT 94 /* see ctl->again */
+#define GRACE 2.0     /* seconds between the request and the kill */
 
 static volatile sig_atomic_t interrupts;
 
@@ -255,7 +256,9 @@ static void judge(const struct hd_process *w, int wstatus, struct hd_outcome *ou
       .status = WIFEXITED(wstatus) ? WEXITSTATUS(wstatus) : 0,
   };
   uint32_t state = ctl->status.state;
-  if (state == HD_ST_DONE)
+  if (state == HD_ST_RUNNING && ctl->again && out->status == AGAIN_EXIT)
+    out->end = HD_PROCESS_AGAIN;
+  else if (state == HD_ST_DONE)
     out->end = HD_PROCESS_DONE;
   else if (state == HD_ST_ERROR)
     out->end = HD_PROCESS_ERROR;

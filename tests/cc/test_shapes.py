@@ -41,7 +41,7 @@ def has_cpu(options):
 
 def compile_shapes(d, source, options):
     verb = d.cxx if source.endswith(".cc") else d.cc
-    verb("-g", "-w", *options, os.path.join(SOURCES, source), "-o", "shapes", "-pthread", "-latomic")
+    verb("-g", "-w", *options, os.path.join(SOURCES, source), "-o", "shapes", "-pthread", "-latomic", "-lm")
 
 
 def search(d, mode, names):

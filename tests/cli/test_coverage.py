@@ -145,11 +145,11 @@ def test_fewer_and_fewer(s):
     s.check(r["coverage"]["begun"] >= 2520, "begun")
 
 
-@each("optimal", "dpor", "dfs", "auto", "random", "pos", "pct", "sites", "uniform")
+@each("optimal", "dpor", "dfs", "auto", "random", "pos", "pct", "sites", "surw", "rff", "uniform")
 def test_classes(s, strategy):
     """Classes are counted for every strategy, all in the same way; or it is said how many there are at least."""
     program = s.build_text(ORDERS)
-    many = ["--max-executions", "300"] if strategy in ("random", "pos", "pct", "sites", "uniform") else []
+    many = ["--max-executions", "300"] if strategy in ("random", "pos", "pct", "sites", "surw", "rff", "uniform") else []
     whole = s.search("check", program, "--strategy", "optimal", "--classes", want=0)
     r = s.search("check", program, "--strategy", strategy, "--classes", *many, want=0)
     s.same((r["class_count"]["by"], r["class_count"]["classes"]), ("counted", r["classes"]), "classes")

@@ -350,22 +350,12 @@ static void *count(void *p) {
 int main(void) { both(set, count); }
 """, "options": ("--strategy", "optimal")},
     "spin-places": {"text": """static atomic_int part[5];
-static void *set(void *p) { part[4] = 1; return p; }
+static void *set(void *p) { for (int i = 0; i < 5; i++) part[i] = 1; return p; }
 static void *spin(void *p) {
   while (!part[0] && !part[1] && !part[2] && !part[3] && !part[4]) {} /* @here */
   return p;
 }
 int main(void) { both(set, spin); }
-""", "options": ("--strategy", "optimal")},
-    "spin-round": {"text": """static atomic_int never;
-__attribute__((noinline)) static int spin(atomic_int *at, int step) {
-  int n = 0;
-  while (!*at && n < 4) n += step; /* @here */
-  return n;
-}
-static void *set(void *p) { flag = 1; return p; }
-static void *w(void *p) { spin(&flag, 0); spin(&never, 1); return p; }
-int main(void) { both(set, w); }
 """, "options": ("--strategy", "optimal")},
     "thread-numbers": {"text": """static sem_t done;
 static void *w(void *p) { sem_post(&done); return p; }

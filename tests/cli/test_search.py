@@ -171,7 +171,7 @@ int main(int argc, char **argv) {
 def test_small_space_is_finished(s):
     """The default strategy covers a very small space before it samples anything, and says so; a larger one is sampled
     from the beginning."""
-    parts = ("optimal", "pos", "sites", "pct", "random", "uniform")
+    parts = ("optimal", "rff", "pos", "sites", "surw", "uniform", "pct", "random")
     program = s.build_text(SPACE)
     r = s.search("check", program, want=0, args=["1"])
     s.same((r["strategy"], r["verdict"], r["complete"], r["stopped"]), ("auto", "clean", True, "finished"), "the end")
@@ -225,7 +225,7 @@ def test_budget_of_a_sample(s):
     """What samples has done all it was asked for when its budget is spent."""
     program = s.build_text(SPACE)
     for options in (["--time", "1s"], ["--max-executions", "500"], []):
-        for strategy in ("random", "pct", "pos", "sites", "uniform"):
+        for strategy in ("random", "pct", "pos", "sites", "surw", "rff", "uniform"):
             r = s.search("check", program, "--strategy", strategy, *options, args=["30"], want=0)
             s.same((r["verdict"], r["complete"]), ("bounded", False), "the end")
     s.same(r["executions"], 10000, "executions without any option")
@@ -285,7 +285,7 @@ def test_who_found_it(s):
     program = common.build(s, "race")
     r = s.search("check", program, want=1)
     s.same((r["strategy"], r["findings"][0]["strategy"]), ("auto", "optimal"), "strategies")
-    s.same([(p["executions"], p["findings"]) for p in r["phases"]], [(1, 1)] + 5 * [(0, 0)], "phases")
+    s.same([(p["executions"], p["findings"]) for p in r["phases"]], [(1, 1)] + 7 * [(0, 0)], "phases")
     r = s.search("check", program, "--strategy", "pct", want=1)
     s.same((r["strategy"], r["findings"][0]["strategy"]), ("pct", "pct"), "strategies")
     s.check("phases" not in r, "phases of a strategy that has none")
@@ -341,7 +341,7 @@ def test_json_shape(s):
     r = s.search("check", program, args=["x"])
     types = {"heddle": str, "command": list, "strategy": str, "seed": int, "verdict": str, "complete": bool,
              "stopped": str, "executions": int, "blocked": int, "cut": int, "events": int, "switches": int,
-             "threads": int, "seconds": float, "executions_per_second": float, "restart": str, "processes": int,
+             "threads": int, "seconds": float, "executions_per_second": float, "restart": str, "checkpoint": str, "processes": int,
              "suppressed": int, "dropped": int, "findings": list}
     for key, kind in types.items():
         s.check(isinstance(r.get(key), kind), "\"%s\" is missing or no %s: %r" % (key, kind.__name__, r.get(key)))

@@ -59,9 +59,8 @@ static void how_much_is_asked_for(void **state) {
 
 static void systematic_strategies_have_no_limit(void **state) {
   (void)state;
-  static const char *const sampled[] = {"random", "pct", "pos", "sites", "uniform"}, *const systematic[] = {
-                                                                                         "dfs", "rdfs",
-                                                                                         "dpor", "optimal"};
+  static const char *const sampled[] = {"random", "pct", "pos", "sites", "surw", "rff", "uniform"},
+                           *const systematic[] = {"dfs", "rdfs", "dpor", "optimal"};
   char line[64];
   for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++) {
     snprintf(line, sizeof line, "check --strategy %s ./p", sampled[i]);
@@ -119,6 +118,7 @@ static void wrong_options_are_named(void **state) {
       {"check --time 1.2.3s ./p", "--time needs a time"},
       {"check --time 5d ./p", "--time needs a time"},
       {"check --restart soon ./p", "memory, fork or auto"},
+      {"check --checkpoint soon ./p", "auto, always or never"},
       {"check --ignore love ./p", "unknown kind of finding 'love'"},
       {"check --depth 0 ./p", "--depth needs a whole number from 1 to 64"},
       {"check --depth 65 ./p", "--depth needs a whole number from 1 to 64"},

@@ -224,7 +224,7 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
   if (r->strategy->forget)
     r->strategy->forget(&r->search);
   else
-    memset(r->search.memory, 0, 4096);
+    assert_int_equal(madvise(r->search.memory, SEARCH_MEMORY, MADV_REMOVE), 0);
   for (uint64_t n = 1;; n++) {
     r->search.execution = n;
     if (n % 16 == 3) execute(r, &s, p, n / 16 % 8);
@@ -299,7 +299,7 @@ static struct result *search_together(struct runner *r, const struct sim_program
 
 static unsigned long max_executions = 2000; /* of dfs; larger programs are passed over */
 
-static struct runner *dfs, *rdfs, *dpor, *optimal, *samplers[4];
+static struct runner *dfs, *rdfs, *dpor, *optimal, *samplers[6];
 static struct runner *bounded_dfs, *bounded;
 
 static int same_classes(const struct result *a, const struct result *b) {
@@ -564,7 +564,7 @@ static void taken_again_in_a_section(void **unused) {
 
 static void searches_survive_their_process(void **unused) {
   (void)unused;
-  static const char *const names[] = {"dfs", "rdfs", "dpor", "optimal", "bounded", "pct"};
+  static const char *const names[] = {"dfs", "rdfs", "dpor", "optimal", "bounded", "pct", "surw", "rff"};
   struct sim_program p = workers(2);
   for (unsigned t = 1; t <= 2; t++) {
     emit(&p, t, lock0);
@@ -703,7 +703,8 @@ static void sites_are_few_however_many_threads(void **unused) {
 
 static void seeds_decide(void **unused) {
   (void)unused;
-  struct runner *const seeded[] = {rdfs, samplers[0], samplers[1], samplers[2], samplers[3]};
+  struct runner *const seeded[] = {rdfs,        samplers[0], samplers[1], samplers[2],
+                                   samplers[3], samplers[4], samplers[5]};
   struct sim_program p = between(2);
   for (unsigned i = 0; i < sizeof seeded / sizeof *seeded; i++) {
     struct runner *r = seeded[i];
@@ -727,6 +728,8 @@ static int setup(void **unused) {
   samplers[1] = new_runner("pct");
   samplers[2] = new_runner("pos");
   samplers[3] = new_runner("sites");
+  samplers[4] = new_runner("surw");
+  samplers[5] = new_runner("rff");
   return 0;
 }
 

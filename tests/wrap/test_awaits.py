@@ -421,6 +421,67 @@ def polled_mtx():
     return polled()
 
 
+# One loop after another in the same code, with memory of its own that it reads each time, and a bit that goes on and off.
+TURNS = """
+struct own { unsigned me, n; atomic_ullong *busy; void (*relax)(void); int pad; };
+static atomic_ullong busy; static void check(void) {}
+static void relax(void) { sched_yield(); }
+static struct own own[3] = {{0, 3, &busy, relax, 0}, {1, 3, &busy, relax, 0}, {2, 3, &busy, relax, 0}};
+__attribute__((noinline)) static int bit(atomic_ullong *w, unsigned i) { return (int)(atomic_load(w) >> i & 1); }
+T(wait) {
+  struct own *s = &own[ME];
+  for (unsigned i = 0; i < s->n; i++)
+    while (i != s->me && bit(s->busy, i)) if (s->relax) s->relax();
+  return p;
+}
+T(turn) { busy += 1ull << ME; busy -= 1ull << ME; return p; }
+T(turns) { turn(p); return turn(p); }
+"""
+
+
+def wait_turns():
+    for i in (1, 2):
+        def body(i=i):
+            return not (yield ("read", "busy")) >> i & 1
+        yield from wait_for(body)
+
+
+def turn(i, times=1):
+    for _ in range(times):
+        yield ("add", "busy", 1 << i)
+        yield ("add", "busy", -(1 << i))
+
+
+@program(TURNS + "RUN(wait, turn)", {"busy": 0})
+def turns_one():
+    return [wait_turns, lambda: turn(1)]
+
+
+@program(TURNS + "RUN(wait, turns)", {"busy": 0})
+def turns_twice():
+    return [wait_turns, lambda: turn(1, 2)]
+
+
+@program(TURNS + "RUN(wait, turn, turn)", {"busy": 0})
+def turns_two():
+    return [wait_turns, lambda: turn(1), lambda: turn(2)]
+
+
+@program("""struct own { int a[12]; } own; static atomic_int flag; static void check(void) {}
+static int all(const struct own *o) { int s = 0; for (int i = 0; i < 12; i++) s |= o->a[i]; return s; }
+T(set) { flag = 1; return p; } T(wait) { while (!all(&own) && !flag); return p; } RUN(set, wait)""", {"flag": 0})
+def many_private():
+    return [lambda: just(("write", "flag", 1)), lambda: loop("flag", bool)]
+
+
+@program("""static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static int ready, quit; static void check(void) {}
+static int is(int *x) { pthread_mutex_lock(&m); int v = *x; pthread_mutex_unlock(&m); return v; }
+T(set) { pthread_mutex_lock(&m); ready = 1; pthread_mutex_unlock(&m); return p; }
+T(poll) { while (!is(&ready) && !quit); return p; } RUN(set, poll)""", {"ready": 0})
+def polled_beside_private():
+    return polled()
+
+
 @each(*sorted(PROGRAMS))
 def test_awaits(s, name):
     text, memory, code, livelock = PROGRAMS[name]

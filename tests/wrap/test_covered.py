@@ -87,4 +87,4 @@ def tables():
     spec = importlib.util.spec_from_file_location("engage", os.path.join(HERE, "test_engage.py"))
     engage = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(engage)
-    return [*engage.READS, *engage.WRITES, *engage.HIDDEN, *engage.ALLOC, *engage.STREAM, "valloc", "pvalloc", "malloc_usable_size"]
+    return [*engage.READS, *engage.WRITES, *engage.HIDDEN, *engage.ALLOC, *engage.PUBLISHED, *engage.STREAM, "valloc", "pvalloc", "malloc_usable_size"]

@@ -66,6 +66,8 @@ HEAD = """
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+#include <glob.h>
+#include <ifaddrs.h>
 #include <heddle.h>
 char buf[4096] __attribute__((aligned(16))) = "hello", other[4096] __attribute__((aligned(16))) = "world"; /* shared, not static: nothing may be optimised away */
 volatile size_t n = 8;
@@ -118,7 +120,7 @@ def program(one, two="", end="", extra=""):
 
 
 def kinds(s, source, *options):
-    r = s.search("check", s.build_text(source, "-O1", "-fno-builtin"), *options, "--strategy", "random",
+    r = s.search("check", s.build_text(source, "-O1", "-fno-builtin", "-lm"), *options, "--strategy", "random",
                  "--max-executions", "3000")
     return r, [f["kind"] for f in r["findings"]]
 
@@ -158,6 +160,8 @@ READS = {
     "wcslen": "result = wcslen((wchar_t *)buf)", "wmemcpy": "wmemcpy((wchar_t *)other, (wchar_t *)buf, n)",
     "wmemmove": "wmemmove((wchar_t *)other, (wchar_t *)buf, n)", "wcscmp": "result = wcscmp((wchar_t *)buf, L\"hello\")",
     "wcsncmp": "result = wcsncmp((wchar_t *)buf, L\"hello\", n)", "wcschr": "keep = wcschr((wchar_t *)buf, L'o')",
+    "wcsnlen": "result = wcsnlen((wchar_t *)buf, n)", "wmemcmp": "result = wmemcmp((wchar_t *)buf, L\"hellooooo\", n)",
+    "wcsncat": "wcsncat((wchar_t *)other, (wchar_t *)buf, n)", "wcsdup": "keep = wcsdup((wchar_t *)buf)",
     "regexec": "regex_t re; regcomp(&re, \"x\", REG_NOSUB); result = regexec(&re, buf, 0, 0, 0); regfree(&re)",
     "setrlimit": "result = setrlimit(RLIM_NLIMITS, (struct rlimit *)buf)",
     "futimens": "result = futimens(-1, (struct timespec *)buf)",
@@ -240,6 +244,10 @@ WRITES = {
     "pthread_mutexattr_settype": "pthread_mutexattr_settype((pthread_mutexattr_t *)buf, 0)",
     "getaddrinfo": "result = getaddrinfo(\"127.0.0.1\", 0, 0, (struct addrinfo **)buf)",
     "gcvt": "keep = gcvt(123.5, 5, buf)",
+    "wcsncat": "*(wchar_t *)buf = 0; wcsncat((wchar_t *)buf, L\"hello\", n)",
+    "posix_memalign": "result = posix_memalign((void **)buf, 16, 8)",
+    "scandir": "result = scandir(\"/\", (struct dirent ***)buf, 0, 0)", "glob": "result = glob(\"/*\", 0, 0, (glob_t *)buf)",
+    "getifaddrs": "result = getifaddrs((struct ifaddrs **)buf)",
     "getrlimit": "result = getrlimit(RLIMIT_NOFILE, (struct rlimit *)buf)",
     "getrlimit64": "result = getrlimit64(RLIMIT_NOFILE, (struct rlimit64 *)buf)",
     "prlimit": "result = prlimit(0, RLIMIT_NOFILE, 0, (struct rlimit *)buf)",
@@ -292,6 +300,14 @@ WRITES = {
     "wcrtomb": "mbstate_t p = {0}; result = wcrtomb(buf + 3, L'a', &p)",
     "frexpf": "result = frexpf(n, (int *)buf)", "frexpl": "result = frexpl(n, (int *)buf)",
     "modff": "result = modff(n, (float *)buf)", "modfl": "result = modfl(n, (long double *)buf)",
+    "open_memstream": "size_t k; FILE *f = open_memstream((char **)buf, &k); fputs(\"xyz\", f); fclose(f)",
+    "open_wmemstream": "size_t k; FILE *f = open_wmemstream((wchar_t **)buf, &k); fputws(L\"xyz\", f); fclose(f)",
+    "fmemopen": "FILE *f = fmemopen(buf, 64, \"w\"); fputs(\"abcdef\", f); fclose(f)",
+    "remquo": "result = remquo(n, 3, (int *)buf)", "remquof": "result = remquof(n, 3, (int *)buf)",
+    "remquol": "result = remquol(n, 3, (int *)buf)", "lgamma_r": "result = lgamma_r(n, (int *)buf)",
+    "lgammaf_r": "result = lgammaf_r(n, (int *)buf)", "lgammal_r": "result = lgammal_r(n, (int *)buf)",
+    "sincos": "double c; sincos(n, (double *)buf, &c); result = c", "sincosf": "float c; sincosf(n, (float *)buf, &c); result = c",
+    "sincosl": "long double c; sincosl(n, (long double *)buf, &c); result = c",
     "srandom_r": "struct random_data *d = (void *)buf; static char st[32];"
               " initstate_r(1, st, 32, d); srandom_r(1, d)",
     "mrand48_r": "struct drand48_data d; srand48_r(1, &d); mrand48_r(&d, (long *)buf)",
@@ -352,6 +368,12 @@ HIDDEN = {
     "insque": "static struct { void *n, *p; } a, b; insque(&a, &b)",
     "remque": "static struct q { struct q *n, *p; } a, b = {&a, &a}; remque(&b)",
     "tfind": "static void *root; tfind(\"a\", &root, order); tsearch(\"b\", &root, order)",
+    "setvbuf": "static char b[BUFSIZ]; FILE *f = nowhere(); setvbuf(f, b, _IOFBF, BUFSIZ); fprintf(f, \"%p\", (void *)&f)",
+    "setbuf": "static char b[BUFSIZ]; FILE *f = nowhere(); setbuf(f, b); fprintf(f, \"%p\", (void *)&f)",
+    "setbuffer": "static char b[BUFSIZ]; FILE *f = nowhere(); setbuffer(f, b, BUFSIZ); fprintf(f, \"%p\", (void *)&f)",
+    "lgamma": "result = lgamma(n) * signgam", "lgammaf": "result = lgammaf(n) * signgam",
+    "lgammal": "result = lgammal(n) * signgam", "gamma": "result = gamma(n) * signgam", "gammaf": "result = gammaf(n) * signgam",
+    "gammal": "result = gammal(n) * signgam",
     "twalk": "static void *root; tsearch(\"b\", &root, order); twalk(root, visit)",
 }
 
@@ -701,6 +723,33 @@ def test_alloc(s, name):
     r, _ = kinds(s, program(get + "poke(p, 0); poke(p, 19); free(p)", extra=use).replace("keep", "mine").replace(
         "char buf", "static _Thread_local void *mine; char buf").replace("void *mine; long", "long"), "--leaks")
     s.is_clean(r, 3000)
+
+
+# What a function allocates for its caller: other threads must know of it in some order.
+PUBLISHED = {name: "p = " + call for name, call in ALLOC.items() if name != "posix_memalign"}
+PUBLISHED.update({
+    "posix_memalign": "void *x; posix_memalign(&x, 32, 20); p = x", "wcsdup": "p = (char *)wcsdup(L\"hello\")",
+    "asprintf": "asprintf(&p, \"%d\", 12345)", "sscanf": "sscanf(\"hello\", \"%ms\", &p)",
+    "fscanf": "fscanf(text(), \"%ms\", &p)", "getline": "size_t k = 0; getline(&p, &k, text())",
+    "getdelim": "size_t k = 0; getdelim(&p, &k, 10, text())", "getcwd": "p = getcwd(0, 0)",
+    "realpath": "p = realpath(\"/proc\", 0)", "get_current_dir_name": "p = get_current_dir_name()",
+    "canonicalize_file_name": "p = canonicalize_file_name(\"/proc\")", "tempnam": "p = tempnam(\"/tmp\", \"x\")",
+    "opendir": "p = (char *)opendir(\"/\")", "fdopendir": "p = (char *)fdopendir(open(\"/\", O_RDONLY))",
+    "scandir": "struct dirent **d; scandir(\"/\", &d, 0, 0); p = (char *)d[0]",
+    "glob": "glob_t g; glob(\"/*\", 0, 0, &g); p = g.gl_pathv[0]",
+    "getaddrinfo": "struct addrinfo *a; getaddrinfo(\"127.0.0.1\", 0, 0, &a); p = (char *)a",
+})
+
+
+@each(*sorted(PUBLISHED))
+def test_published(s, name):
+    """A block is published by an atomic operation that orders nothing, or by one that does."""
+    get = "char *p = 0; " + PUBLISHED[name] + "; __atomic_store_n(&keep, p, __ATOMIC_"
+    use = "volatile char *p = __atomic_load_n(&keep, __ATOMIC_ACQUIRE); if (p) (void)p[0]"
+    r, _ = kinds(s, program(get + "RELAXED)", use))
+    s.is_bug(r, ["data-race"])
+    r, found = kinds(s, program(get + "RELEASE)", use))
+    s.check(not found, "in order: " + ", ".join(found))
 
 
 def test_malloc_usable_size(s):

@@ -29,6 +29,8 @@ void hd_arch_init(void);
 #define HD_IN(name) hd_in_##name
 /* Clears the stack below the caller, as far as the runtime uses it in most hooks. */
 void hd_arch_scrub(void);
+/* Sets hot.sp and hot.regs from an interrupted context, as the entries of the hooks do. */
+void hd_arch_note_state(const ucontext_t *uc);
 /* Clears it below the return address, and returns the number: to be called last, in the place of a return. */
 int hd_arch_leave(int result);
 /* Clears it below the return address, and continues there: to be called last. */

@@ -183,6 +183,12 @@ hd_arch_scrub:
 	movl	$256, %ecx
 	xorl	%eax, %eax
 	rep	stosq
+	/* Functions with variable arguments store the registers of all arguments. */
+	xorl	%edi, %edi
+	xorl	%esi, %esi
+	xorl	%edx, %edx
+	xorl	%r8d, %r8d
+	xorl	%r9d, %r9d
 	ret
 	.size	hd_arch_scrub, .-hd_arch_scrub
 

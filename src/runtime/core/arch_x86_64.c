@@ -2,6 +2,7 @@
 #include <sys/auxv.h>
 
 #include "runtime/core/arch.h"
+#include "runtime/core/core.h"
 
 #define ARCH_SET_FS 0x1002
 #define ARCH_GET_FS 0x1003
@@ -60,6 +61,12 @@ _Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t
                    : "r"(to), "D"(to), "S"(fn), "r"(run_and_return)
                    : "memory");
   __builtin_unreachable();
+}
+
+void hd_arch_note_state(const ucontext_t *uc) {
+  static const uint8_t saved[6] = {REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15};
+  hot.sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
+  for (unsigned i = 0; i < 6; i++) hot.regs[i] = (uint64_t)uc->uc_mcontext.gregs[saved[i]];
 }
 
 void hd_arch_call(ucontext_t *uc, void (*fn)(void)) {

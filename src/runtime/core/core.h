@@ -105,6 +105,10 @@ struct hd_rt {
   bool preload;  /* the program was not built with heddle cc: what its memory accesses order is not known */
   bool callback; /* executions call a function (hd_check) instead of main */
   bool child;    /* this process was forked by the program and runs natively */
+  bool prefix;   /* no choice has come yet, and it matters when one does (checkpoint.c) */
+  bool forked;   /* this execution has started a process */
+  uint8_t
+      lost; /* enum hd_unkept: this execution did something after which the checkpoint cannot be restored */
   bool fingerprints;  /* the search compares states (fingerprint.c) */
   bool branched;      /* an outcome was chosen in this execution */
   uint8_t uncaptured; /* enum hd_uncaptured: why that is not possible in this execution */
@@ -120,8 +124,9 @@ enum hd_run_end {
   HD_RUN_BLOCKED, /* redundant */
   HD_RUN_CUT,     /* too long */
   HD_RUN_DIVERGED,
-  HD_RUN_OVER,  /* it did not start: nothing is left to explore */
-  HD_RUN_LATER, /* it did not start: other workers have what is left */
+  HD_RUN_OVER,   /* it did not start: nothing is left to explore */
+  HD_RUN_LATER,  /* it did not start: other workers have what is left */
+  HD_RUN_PAUSED, /* it has not ended: the first thread waits at its first choice (checkpoint.c) */
 };
 
 /* The result of a function that the program has called, where the function ends: while states are compared, nothing of
@@ -139,6 +144,8 @@ int hd__sched_init(void);
 void hd__sched_begin(void);
 /* Runs the execution; returns when it is over. pre: thread 0 exists. */
 void hd__run(void);
+/* Runs it on from where the first thread was paused. */
+void hd__continue(void);
 /* What a strategy sees now. */
 struct hd_point hd__here(void);
 
@@ -157,7 +164,8 @@ void hd__disable(struct hd_thread *t);
 unsigned hd__choose(unsigned n);
 /* Ends the wait of a timed operation whose deadline has come (wrap/cond.c). */
 void hd__time_out(struct hd_thread *t);
-/* The same for one whose deadline came together with that of another thread, which has just ended its wait (wrap/time.c). */
+/* The same for one whose deadline came together with that of another thread, which has just ended its wait
+ * (wrap/time.c). */
 void hd__time_due(struct hd_thread *t);
 
 /* The n-th thread that the parent has created; `numbered`: the number stands for that. */

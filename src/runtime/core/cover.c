@@ -227,7 +227,7 @@ struct use {
 };
 struct used {
   uint64_t object;
-  uint32_t epoch; /* rt.epoch; else it is empty */
+  uint32_t run; /* rt.seg_base; else it is empty */
   struct use last[2];
 };
 #define OBJECTS 8192
@@ -237,8 +237,8 @@ static struct used *used_slot(uint64_t object) {
   uint32_t i = (uint32_t)(object * 0x9e3779b97f4a7c15ull >> 51);
   for (unsigned n = 0; n < PROBES; n++, i = (i + 1) % OBJECTS) {
     struct used *u = &used[i];
-    if (u->epoch == rt.epoch && u->object != object) continue;
-    if (u->epoch != rt.epoch) *u = (struct used){.object = object, .epoch = rt.epoch};
+    if (u->run == rt.seg_base && u->object != object) continue;
+    if (u->run != rt.seg_base) *u = (struct used){.object = object, .run = rt.seg_base};
     return u;
   }
   return NULL;

@@ -9,12 +9,14 @@
 #include <sys/wait.h>
 
 #include "runtime/core/check.h"
+#include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/ident.h"
 #include "runtime/core/modules.h"
+#include "runtime/core/objects.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
 #include "runtime/core/state.h"
@@ -38,6 +40,7 @@ static struct hd_ctx start_ctx;
 static bool fork_mode;
 static uint32_t began_under; /* shared.bound when the execution under way began */
 static bool probing;         /* this execution is executed twice: the strategy does not see it */
+static bool keep_start;      /* no checkpoint is taken in it */
 
 _Noreturn static void leave(void) {
   hd__cover_end();
@@ -68,10 +71,10 @@ static void take_snapshot(void) {
   dlerror();
   dlerror();
   hd__private_depth--;
-  hd__heap_mark();
+  hd__heap_mark(true);
   hd__keys_mark();
   hd__exit_mark();
-  if (hd__snapshot_take(stack_lo, stack_hi, !fork_mode && !rt.config->debug))
+  if (hd__snapshot_take(stack_lo, stack_hi, !fork_mode && !rt.config->debug, true))
     hd__fail(HD_RTE_ENVIRONMENT, 0,
              "cannot record the program's memory (mprotect or /proc/self/maps refused)");
 }
@@ -81,19 +84,24 @@ static void restore_all(void) {
   hd__alias_begin();
   hd__sysguard_begin(); /* first: it makes all memory writable again */
   hd__files_undo();
-  hd__snapshot_restore();
   hd__heap_restore();
   hd__ident_reset();
   hd__signals_begin();
   hd__keys_begin();
   hd__exit_begin();
   hd__terminate_begin();
+  hd__objects_leave();
+  hd__snapshot_restore(); /* last: after a checkpoint it restores the runtime's variables, too */
 }
 
-static void make_identities(uint64_t stack) {
+static void note_grown(uint64_t stack) {
   struct hd_status *s = rt.status;
   if (s->ngrown < HD_MAX_GROWN) s->grown[s->ngrown] = stack;
   s->ngrown++;
+}
+
+static void make_identities(uint64_t stack) {
+  note_grown(stack);
   unsigned have = hd__ident_count(stack);
   if (hd__ident_grow(stack, have ? have : stack & HD_IDENT_ANY ? 64 : 4)) {
     char text[200];
@@ -110,24 +118,50 @@ static void grow_identities(void) {
   take_snapshot();
 }
 
+/* From main to the end, perhaps with a checkpoint on the way. */
+static void run_whole(void) {
+  struct hd_thread *t = hd__thread_new(NULL, 0, 0, true);
+  hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
+  hd__prefix_begin(keep_start);
+  hd__run();
+  if (rt.end_reason == HD_RUN_PAUSED) {
+    hd__checkpoint_take(stack_hi);
+    hd__continue();
+  }
+  hd__prefix_over();
+}
+
+static void run_rest(void) {
+  rt.end_reason = hd__checkpoint_feed();
+  if (rt.end_reason < 0) hd__continue();
+}
+
 /* Runs the execution once. Returns why it ended (enum hd_run_end). */
 static int run_once(void) {
+  bool whole = !hd__checkpoint_taken();
   hd__files_begin();
   hd__sched_begin();
-  hd__sites_reset();
-  hd__notes_begin();
-  hd__openmp_begin();
-  rt.search.observed = 0;
+  if (whole) {
+    hd__sites_reset();
+    hd__notes_begin();
+    hd__openmp_begin();
+    rt.search.observed = 0;
+  } else {
+    hd__checkpoint_load();
+  }
   rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
   began_under = rt.shared->bound;
   int begun = rt.strategy->begin(&rt.search);
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
-  struct hd_thread *t = hd__thread_new(NULL, 0, 0, true);
-  hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
-  hd__run();
+  if (whole)
+    run_whole();
+  else
+    run_rest();
   if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* it leaves no trace */
   if (rt.search.diverged) rt.end_reason = HD_RUN_DIVERGED;
-  if (rt.end_reason == HD_RUN_DIVERGED && rt.strategy->systematic)
+  /* One that has learned something is re-executed with that knowledge. */
+  bool learned = rt.status->visible_count != rt.status->visible_at_start;
+  if (rt.end_reason == HD_RUN_DIVERGED && rt.strategy->systematic && !learned)
     hd__inexact(HD_INEXACT_DIVERGED, rt.cur ? rt.cur->op.pc : 0);
   rt.status->events += rt.events;
   rt.status->event_hash = rt.event_hash;
@@ -274,12 +308,36 @@ static void run_debugged(uint64_t number) {
   hd__files_undo();
 }
 
+/* What executions count that the strategy does not see. */
+struct counters {
+  uint64_t switches;
+  struct hd_inexact_count inexact[HD_INEXACT_COUNT];
+};
+static struct counters before_probes;
+
+static struct counters get_counters(void) {
+  struct counters c = {.switches = rt.status->switches};
+  hd__copy(c.inexact, rt.status->inexact, sizeof c.inexact);
+  return c;
+}
+
+static void set_counters(const struct counters *c) {
+  rt.status->switches = c->switches;
+  hd__copy(rt.status->inexact, c->inexact, sizeof c->inexact);
+}
+
+_Noreturn static void start_again(void) {
+  if (probing) set_counters(&before_probes); /* the next process probes again */
+  hd__start_again();
+}
+
 /* One execution. If there are too few identities, it is re-executed with more. */
 static int run_execution(uint64_t number) {
   rt.search.execution = number;
   rt.status->execution = number;
   rt.status->visible_at_start = rt.status->visible_count;
   uint64_t logged = rt.status->nevents;
+  if (hd__checkpoint_stale()) start_again();
   for (;;) {
     int reason = fork_mode ? run_forked() : run_once();
     if (reason < 0 && survive_death(-1 - reason)) return HD_RUN_FINDING;
@@ -296,6 +354,10 @@ static int run_execution(uint64_t number) {
     if (reason != HD_RUN_GROW) return reason;
     unlearn(rt.status->visible_at_start); /* the attempt leaves no trace */
     rt.status->nevents = logged;
+    if (hd__checkpoint_taken()) {
+      if (!hd__checkpoint_stale()) note_grown(rt.grow_stack);
+      start_again();
+    }
     grow_identities();
   }
 }
@@ -354,13 +416,26 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
 static bool choose_restart(uint64_t number) {
   uint64_t known = rt.status->visible_count;
   unsigned findings = rt.status->nfindings;
-  probing = true;
+  before_probes = get_counters();
+  probing = keep_start = true;
   struct probe a = probe(number, known);
+  keep_start = false;
   if (rt.status->nfindings > findings && !rt.config->all) {
     rt.status->events += a.events;
     return false;
   }
-  if (!same(a, probe(number, known))) {
+  bool alike = same(a, probe(number, known));
+  if (hd__checkpoint_taken()) { /* from main it was the same, and so must it be from there */
+    struct counters once = get_counters();
+    rt.cover_skip++; /* it is not observed */
+    if (alike) alike = same(a, probe(number, known));
+    set_counters(&once);
+    if (!alike) {
+      hd__checkpoint_refuse(HD_UNKEPT_DIFFERS);
+      start_again();
+    }
+  }
+  if (!alike) {
     fork_mode = true;
     rt.status->restart = HD_RESTART_FORK;
     hd__snapshot_unguard();
@@ -411,6 +486,15 @@ static void run_all(uint64_t number) {
   }
 }
 
+/* The process takes the place of one that could not return to main: it makes all identities that one needed. */
+static void make_again(void) {
+  struct hd_status *st = rt.status;
+  uint64_t n = st->ngrown < HD_MAX_GROWN ? st->ngrown : HD_MAX_GROWN;
+  rt.ctl->again = 0;
+  st->ngrown = 0;
+  for (uint64_t i = 0; i < n; i++) make_identities(st->grown[i]);
+}
+
 static void search(void *unused) {
   (void)unused;
   const struct hd_config *c = rt.config;
@@ -422,6 +506,7 @@ static void search(void *unused) {
     hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no memory for the stacks of 4 threads");
   for (uint32_t i = 0; rt.shared->inbox_full && i < c->ngrown && i < HD_MAX_GROWN; i++)
     make_identities(c->grown[i]);
+  if (rt.ctl->again) make_again();
   hd__signals_init();
   hd__vdso_init();
   hd__sysguard_init();

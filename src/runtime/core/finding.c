@@ -13,7 +13,7 @@
 /* ---- sites (hot.detail) ---- */
 
 static uint64_t *depot; /* [thread << 32 | n, pc...] one after the other; a site is an index, 0 is no site */
-static uint64_t depot_next = 1;
+static HD_EXEC uint64_t depot_next = 1;
 #define DEPOT_WORDS (1ull << 29)
 
 void hd__sites_reset(void) { depot_next = 1; }

@@ -7,9 +7,10 @@
  * snapshot.c restores them: they lie on pages of their own (above stack_top), which few threads ever write to.
  *
  * Invariant: which identity a thread gets depends on what happened before its creation, not on what other threads do at the
- * same time. Each number has an identity of its own, in the pool of each stack size; but first a thread gives away those that
- * were left to it by threads that it joined. Threads without such a number, whose creations are in order, share another pool;
- * only the end of a detached thread may come before or after one of them, which is a reason of its own (thread-numbers). */
+ * same time. Each number has an identity of its own, in the pool of each stack size; but first a thread gives away
+ * those that were left to it by threads that it joined. Threads without such a number, whose creations are in order,
+ * share another pool; only the end of a detached thread may come before or after one of them, which is a reason of its
+ * own (thread-numbers). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/rseq.h>

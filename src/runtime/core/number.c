@@ -1,8 +1,8 @@
 /* number.c: the numbers of the tested threads. Runs in the tested process.
  *
  * A number stands for a place in the tree of creations (model/numbers.h). A systematic search gives numbers for all its
- * executions and workers, in a table in the search area. A schedule that is followed or made smaller brings its own, and the
- * executions of other strategies begin without any, so that they depend on nothing but their number.
+ * executions and workers, in a table in the search area. A schedule that is followed or made smaller brings its own,
+ * and the executions of other strategies begin without any, so that they depend on nothing but their number.
  *
  * When all numbers are taken, those of threads that have ended are reused, in the order of creations. */
 #include "runtime/core/core.h"

@@ -15,16 +15,32 @@ struct slot {
   uint32_t epoch;
   struct hd_obj *obj;
 };
-static struct slot *table;
-static size_t cap, used;
-static uint32_t used_epoch;
-static struct hd_obj *objects;   /* of this execution, the last one first */
-static uint64_t lowest, highest; /* addresses of this execution's entries */
+static HD_EXEC struct slot *table;
+static HD_EXEC size_t cap, used;
+static HD_EXEC uint32_t used_epoch;
+static HD_EXEC struct hd_obj *objects;   /* of this execution, the last one first */
+static HD_EXEC uint64_t lowest, highest; /* addresses of this execution's entries */
 
 static struct slot *probe(struct slot *t, size_t n, uint64_t addr) {
   size_t i = (addr * 0x9e3779b97f4a7c15ull >> 20) & (n - 1);
   while (t[i].epoch == rt.epoch && t[i].addr != addr) i = (i + 1) & (n - 1);
   return &t[i];
+}
+
+static struct slot *kept; /* the table of the checkpoint: it comes back */
+
+static void drop(struct slot *t, size_t n) {
+  if (t && t != kept) hd_sys3(SYS_munmap, t, n * sizeof *t, 0);
+}
+
+void hd__objects_keep(void) { kept = table; }
+
+void hd__objects_leave(void) {
+  if (kept && table != kept) drop(table, cap);
+}
+
+void hd__objects_range(void (*f)(char *lo, char *hi)) {
+  if (table) f((char *)table, (char *)(table + cap));
 }
 
 static void grow(void) {
@@ -33,7 +49,7 @@ static void grow(void) {
   if (!t) hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the table of locks");
   for (size_t i = 0; i < cap; i++)
     if (table[i].epoch == rt.epoch) *probe(t, n, table[i].addr) = table[i];
-  if (cap) hd_sys3(SYS_munmap, table, cap * sizeof *t, 0);
+  drop(table, cap);
   table = t;
   cap = n;
 }
@@ -196,7 +212,8 @@ void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_
 
 /* ---- initialisation ---- */
 
-static uint32_t init_epoch; /* the last execution in which an object was initialised beside other threads */
+static HD_EXEC uint32_t
+    init_epoch; /* the last execution in which an object was initialised beside other threads */
 
 /* Reports that an initialisation and a use are not ordered: what the running thread does, and what the other one did, at
  * `site`, or is about to do. */

@@ -72,8 +72,8 @@ static inline bool hd__bad_time(const struct timespec *at) {
 /* How a request ended: it may be executed, its time is over, or a handler interrupted it. */
 enum hd_requested { HD_GRANTED, HD_LATE, HD_INTERRUPTED };
 /* The running thread requests this operation on o. `can`: it is enabled now. Otherwise the thread waits at o until
- * another thread enables it, or until its time is over (`until`, NULL for never). The caller executes the operation and calls
- * hd__event, unless it was interrupted. */
+ * another thread enables it, or until its time is over (`until`, NULL for never). The caller executes the operation
+ * and calls hd__event, unless it was interrupted. */
 enum hd_requested hd__request_once(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
                                    uint64_t pc);
 /* The same at a cancellation point. */
@@ -101,5 +101,14 @@ void hd__touch_object(const void *object, size_t size, bool destroyed, const cha
 void hd__objects_freed(uint64_t block, uint64_t size, uint64_t pc);
 /* The running thread's operation has found the memory of its object freed. */
 void hd__object_gone(void);
+
+/* ---- a checkpoint ---- */
+
+/* The table of objects is restored from now on. */
+void hd__objects_keep(void);
+/* The execution has ended, and the table is about to be restored. */
+void hd__objects_leave(void);
+/* Calls f for its memory. */
+void hd__objects_range(void (*f)(char *lo, char *hi));
 
 #endif

@@ -8,6 +8,7 @@
  *  3. Every step and every choice is appended to rt.path before it takes effect, so the path area holds the
  *     schedule even if the process dies the next moment.
  *  4. Nothing here depends on real time, on addresses of the runtime, or on anything outside the tested program. */
+#include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/finding.h"
@@ -147,7 +148,8 @@ void hd__sched_begin(void) {
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.nlate =
       rt.late_thread = 0;
-  rt.in_exit = rt.event_due = false;
+  rt.in_exit = rt.event_due = rt.forked = false;
+  rt.lost = 0;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;
   hd__fingerprint_begin();
@@ -343,6 +345,13 @@ void hd__run(void) {
   hd_arch_switch(&rt.sched, &next->ctx);
 }
 
+void hd__continue(void) {
+  load(&rt.thread[0]);
+  hot.active = 1;
+  hot.selector = 1;
+  hd_arch_switch(&rt.sched, &rt.thread[0].ctx);
+}
+
 void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
   hd__take_signals();
   struct hd_thread *t = rt.cur;
@@ -357,6 +366,7 @@ void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
 
 unsigned hd__choose(unsigned n) {
   if (n <= 1) return 0;
+  if (HD_UNLIKELY(rt.prefix)) hd__prefix_end();
   int k = rt.strategy->choose(&rt.search, n);
   if (k < 0) diverged();
   rt.path_len += hd_decision_put(&rt.path[rt.path_len], (struct hd_decision){HD_DECIDE_OUTCOME, (unsigned)k});

@@ -20,13 +20,18 @@
  *     one round is enough, in every later execution and in a replay alike.
  *  3. What a thread does here depends only on what it has read so far: memory is read only to decide whether the
  *     operation with the guard is enabled. (Otherwise the search would miss that another thread's write decides.)
- *  4. What the loop reads is visible memory from then on, so that every write to it is an event.
+ *  4. What the loop waits for is visible memory from then on, so that every write to it is an event. What else it reads,
+ *     of memory that is not visible, is compared at every decision: if it changes, it becomes visible, and is waited for.
+ *     (If there is nothing else, the loop waits for that.)
  *  5. What lay on the stack before a round, in places that the loop fills, must not matter: the runtime, an earlier
  *     execution, or a round that has read other values left it there. If the state differs after a round, that round
  *     is repeated without scheduling points, and finds the values again that it found: so it does the same, and from
  *     then on equal states are conclusive. If the first round did more than read (a sleep, a lock), it just does not
  *     count, nor does one that has read two values at one place. In rounds of a known loop yields and sleeps are no
  *     scheduling points.
+ *     The state may also differ because it matters: the same code waits for one thing after another. The repetition then
+ *     reads something else, or ends in another state. The execution is dropped, and it is learned that those registers and
+ *     words of the stack matter: a round after which they differ is not repeated any more.
  *  6. A loop that does more, but finds the same value at its anchor again and again, lets others go first after some
  *     laps: as if it waited, but it continues when nothing else can run, too (Musuvathi, Qadeer, "Fair Stateless Model
  *     Checking", PLDI 2008). That it could have gone on is noted.
@@ -64,12 +69,21 @@ static uint64_t *known_slot(uint64_t pc) {
 
 bool hd__spin_known(uint64_t pc) { return *known_slot(pc) == pc; }
 
+unsigned hd__spin_places(void) { return nknown; }
+
 void hd__spin_learn(uint64_t pc) {
   uint64_t *k = known_slot(pc);
   if (!*k && nknown < KNOWN_CAP / 2) {
     *k = pc;
     nknown++;
   }
+}
+
+bool hd__learn(uint64_t what) {
+  if (hd__spin_known(what)) return true;
+  hd__spin_learn(what);
+  hd__log_visible(what | HD_VISIBLE_SPIN);
+  return hd__spin_known(what);
 }
 
 void hd__spin_relearn(void) {
@@ -96,8 +110,8 @@ static uint64_t value_at(uint64_t a, uint32_t size) {
 #define FIRST_STACK (1ull << 30) /* more than the first thread's can be */
 #define OTHER_STACK (64ull << 10)
 
-/* The end of the stack that the thread is on. It may be one of the program's (a coroutine, pthread_attr_setstack), whose end
- * is not known: as much as can be read then, up to a limit. What is left out counts as memory like any other. */
+/* The end of the stack that the thread is on. It may be one of the program's (a coroutine, pthread_attr_setstack),
+ * whose end is not known: as much as can be read then, up to a limit. What is left out counts as memory like any other. */
 static uint64_t stack_end(const struct hd_thread *t) {
   uint64_t sp = (uint64_t)__builtin_frame_address(0), unused;
   uint64_t end = t->ident ? (uint64_t)t->ident->frame : hd__first_stack_end();
@@ -125,6 +139,20 @@ static uint64_t local_state(const struct hd_thread *t) {
   return h[0];
 }
 
+/* Compares registers and stack with those that were noted at the last check of a known loop, and notes them. Returns a name
+ * for what differs: which words, not how. */
+static uint64_t differences(const struct hd_thread *t, struct hd_spin *s) {
+  uint64_t end = stack_end(t), n = (end - hot.sp) / 8, which = s->pc;
+  if (n > HD_SPIN_IMAGE - 6) n = HD_SPIN_IMAGE - 6;
+  for (uint64_t i = 0; i < n + 6; i++) {
+    uint64_t word = i < 6 ? hot.regs[i] : ((const uint64_t *)hot.sp)[i - 6];
+    if (i >= s->nimage || s->image[i] != word) which = hd_mix64(which ^ i);
+    s->image[i] = word;
+  }
+  s->nimage = (unsigned)n + 6;
+  return 1ull << 61 | which >> 4; /* no address */
+}
+
 /* ---- what a round does ---- */
 
 static void disarm(struct hd_spin *s) {
@@ -141,36 +169,82 @@ static bool is_own(const struct hd_spin *s, uint64_t a) {
   return false;
 }
 
+static void unswap(struct hd_spin *s);
+
+/* The round that was to repeat the one before does something else. A scheduling point was left out. */
+static void end_repetition(struct hd_spin *s) {
+  bool stale = s->swapped;
+  s->again = false;
+  s->unlike = true;
+  if (stale) unswap(s);
+  if (!hd__learn(s->change)) hd__inexact(HD_INEXACT_DIVERGED, s->pc);
+  if (stale || rt.strategy->forget) hd__end(HD_RUN_DIVERGED);
+}
+
+HD_EXEC uint32_t hd__spin_word[HD_STATE_COUNT + 1] = {[HD_POLLS_IO] = 1};
+
+static bool is_word(uint64_t a) {
+  return a >= (uint64_t)hd__spin_word && a < (uint64_t)(hd__spin_word + HD_STATE_COUNT + 1);
+}
+
+/* Whether this round has read it, or the round that it repeats. */
+static bool was_read(const struct hd_spin *s, uint64_t a) {
+  for (unsigned i = 0; i < s->guard.nplaces; i++)
+    if (s->guard.place[i].addr == a) return true;
+  for (unsigned i = 0; i < s->nprivate; i++)
+    if (s->private[i].addr == a) return true;
+  return false;
+}
+
+static bool watch(struct hd_spin *s, uint64_t a, uint32_t size, uint64_t value) {
+  struct hd_guard *g = &s->guard;
+  if (g->nplaces == HD_GUARD_PLACES) return false;
+  g->place[g->nplaces].addr = a;
+  g->place[g->nplaces].size = size;
+  s->read[g->nplaces++] = (struct hd_spin_read){value, value};
+  return true;
+}
+
+static bool watch_private(struct hd_spin *s, uint64_t a, uint32_t size, uint64_t value) {
+  if (s->nprivate == HD_SPIN_PRIVATE) return false;
+  s->private[s->nprivate++] = (struct hd_spin_private){a, value, size};
+  return true;
+}
+
+/* There is nothing else to wait for. */
+static void watch_privates(struct hd_spin *s) {
+  while (s->nprivate) {
+    const struct hd_spin_private *p = &s->private[s->nprivate - 1];
+    if (!watch(s, p->addr, p->size, p->value)) return;
+    s->nprivate--;
+  }
+}
+
 void hd__spin_read(uint64_t a, uint32_t size) {
   struct hd_thread *t = rt.cur;
   struct hd_spin *s = &t->spin;
   if (a == s->addr) s->seen = value_at(a, size);
-  if (!s->armed || size > 16) return;
-  struct hd_guard *g = &s->guard;
+  if (!s->armed) return;
+  const struct hd_guard *g = &s->guard;
   if (s->counts && (s->counts == HD_SPIN_LOOKS || is_own(s, a))) return;
+  bool visible = is_word(a) || hd__shadow_visible(a, size);
   /* Its own stack is part of the local state, unless other threads access it, or nothing else is left to watch. */
-  if ((s->counts || (own_stack(t, a) && !rt.watched)) && !hd__shadow_visible(a, size)) return;
+  if ((s->counts || (own_stack(t, a) && !rt.watched)) && !visible) return;
   for (unsigned i = 0; i < g->nplaces; i++)
     if (g->place[i].addr == a) {
       s->mixed |= value_at(a, g->place[i].size) != s->read[i].value;
       return;
     }
-  if (g->nplaces == HD_GUARD_PLACES) { /* too many to watch */
-    disarm(s);
-    return;
-  }
-  uint64_t v = value_at(a, size);
-  g->place[g->nplaces].addr = a;
-  g->place[g->nplaces].size = size;
-  s->read[g->nplaces++] = (struct hd_spin_read){v, v};
+  if (was_read(s, a)) return;
+  if (s->again) end_repetition(s);
+  /* A place that is too large, or one too many */
+  if (size > UINT8_MAX || !(visible ? watch : watch_private)(s, a, size, value_at(a, size))) disarm(s);
 }
-
-static void unswap(struct hd_spin *s);
 
 void hd__spin_unlike(void) {
   struct hd_spin *s = &rt.cur->spin;
   s->writes++;
-  if (s->swapped) unswap(s);
+  if (s->again) end_repetition(s);
   if (s->armed && !s->counts) disarm(s);
 }
 
@@ -212,6 +286,7 @@ static void follow_locks(struct hd_spin *s, const struct hd_op *op, unsigned fla
 
 void hd__spin_event(const struct hd_op *op, unsigned flags) {
   struct hd_spin *s = &rt.cur->spin;
+  if (s->again) end_repetition(s);
   follow_locks(s, op, flags);
   s->steps += hd_op_object(op->kind) != HD_OBJ_MEMORY;
 }
@@ -223,7 +298,7 @@ static void start_round(struct hd_thread *t) {
   struct hd_spin *s = &t->spin;
   rt.narmed += !s->armed;
   s->armed = true;
-  s->guard.nplaces = s->steps = 0;
+  s->guard.nplaces = s->nprivate = s->steps = 0;
   s->mixed = false;
   s->guard.last = NULL;
   s->nheld = 0;
@@ -244,6 +319,7 @@ static void anchor(struct hd_thread *t, uint64_t a, uint64_t pc, bool is_known) 
   disarm(s);
   if (!is_known) return;
   s->state = local_state(t);
+  differences(t, s);
   start_round(t);
 }
 
@@ -307,10 +383,11 @@ static void wait_for_change(struct hd_thread *t, uint64_t a, enum hd_spin_head h
   const struct hd_guard *g = &s->guard;
   if (fresh) {
     uint64_t entry = entry_of(s);
-    hd__spin_learn(entry);
-    hd__log_visible(entry | HD_VISIBLE_SPIN);
+    hd__learn(entry);
   }
-  for (unsigned i = 0; i < g->nplaces; i++) hd__shadow_show(g->place[i].addr, g->place[i].size);
+  if (!g->nplaces) watch_privates(s);
+  for (unsigned i = 0; i < g->nplaces; i++)
+    if (!is_word(g->place[i].addr)) hd__shadow_show(g->place[i].addr, g->place[i].size);
   if (!s->counts && head == HD_SPIN_UPDATES && g->nplaces == 1 && g->place[0].addr == a && rt.nunjoined) {
     s->mode = HD_SPIN_HELD;
     return;
@@ -409,7 +486,10 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   if (own_stack(t, a) && !rt.watched && !hd__shadow_visible(a, 1)) return s->again;
   bool is_known = nknown && *known_slot(pc), wrote = s->round_writes != s->writes;
   bool hit = s->pc == pc && s->addr == a;
-  if (s->again && !hit) return !wrote;
+  if (s->again && !hit) {
+    if (!wrote && was_read(s, a)) return true;
+    end_repetition(s);
+  }
   if (wrote) s->ntrail = 0;
   s->trail[s->ntrail++ % HD_SPIN_TRAIL] = pc;
   if (!hit) {
@@ -428,6 +508,7 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
     count_lap(t, a, head, pc);
     if (is_known && !s->armed && !s->mode) {
       s->state = local_state(t);
+      differences(t, s);
       start_round(t);
     }
     return false;
@@ -442,20 +523,22 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   }
   if (s->swapped) unswap(s);
   uint64_t now = local_state(t);
-  bool watched = s->armed && !s->counts && s->guard.nplaces && !s->nheld && !s->gave && !s->mixed;
+  bool watched =
+      s->armed && !s->counts && (s->guard.nplaces || s->nprivate) && !s->nheld && !s->gave && !s->mixed;
   bool same = watched && now == s->state;
   s->state = now;
   if (is_known) { /* invariant 5 */
+    uint64_t change = differences(t, s);
+    if (!s->again) s->change = change;
     if (s->steps && s->rounds == 1) same = false;
-    if (watched && !same && !s->steps && !s->again && !s->unlike && swap(s)) {
+    if (watched && !same && !s->steps && !s->again && !s->unlike && !hd__spin_known(change) && swap(s)) {
       s->again = true;
+      hd__new_segment(t); /* its reads take the same path, and leave the same on the stack */
       return true;
     }
   }
-  if (s->again && !same) { /* it does not only wait: a scheduling point was left out */
-    hd__inexact(HD_INEXACT_SPIN_ROUND, pc);
-    s->unlike = true;
-  }
+  if (s->again && !same) end_repetition(s);
+  s->again = false;
   if (same && (is_known || s->rounds >= LEARN_ROUNDS)) {
     wait_for_change(t, a, head, pc, !is_known);
     return false;
@@ -464,6 +547,16 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   count_lap(t, a, head, pc);
   if (!s->mode && !counting && !s->counts) start_round(t);
   return false;
+}
+
+void hd__spin_poll(unsigned what, uint64_t pc) {
+  if (!rt.cur->sys.context || !rt.nunjoined) return;
+  hd_arch_note_state(rt.cur->sys.context);
+  hd__spin_check((uint64_t)&hd__spin_word[what], HD_SPIN_OTHER, pc);
+}
+
+void hd__spin_polled(unsigned what) {
+  if (rt.cur->sys.context) hd__spin_read((uint64_t)&hd__spin_word[what], sizeof hd__spin_word[what]);
 }
 
 bool hd__spin_late(void) {
@@ -520,7 +613,7 @@ void hd__spin_clock(void) {
 
 void hd__spin_tick(uint64_t pc, uint64_t sp) {
   static uint64_t before;
-  uint64_t now = rt.events + ((uint64_t)rt.epoch << 40);
+  uint64_t now = rt.events + ((uint64_t)rt.seg_base << 32);
   bool still = now == before;
   before = now;
   if (!still || !hot.active) return;
@@ -545,6 +638,12 @@ static void look(struct hd_thread *t) {
       r->now = v;
     }
     on |= v != r->value;
+  }
+  for (unsigned i = 0; i < s->nprivate; i++) {
+    const struct hd_spin_private *p = &s->private[i];
+    if (value_at(p->addr, p->size) == p->value) continue;
+    hd__shadow_show(p->addr, p->size);
+    on = s->mixed = true;
   }
   if (s->waiting && s->counts && rt.events != s->lap_event) {
     hd__inexact(HD_INEXACT_LOOP_BOUND, t->op.pc); /* it might have gone on meanwhile */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/op.h"
 #include "model/order.h"
 
 struct hd_thread;
@@ -18,13 +19,17 @@ enum hd_spin_counts { HD_SPIN_GOES_ON, HD_SPIN_LOOKS, HD_SPIN_COLLECTS };
 #define HD_SPIN_OWN 4
 #define HD_SPIN_HOLDS 8
 #define HD_SPIN_TRAIL 32
+#define HD_SPIN_PRIVATE 24
+#define HD_SPIN_IMAGE 128
 /* What is known of a thread that may be in such a loop. A round is one pass through the loop, from one check at its
  * anchor to the next. */
 struct hd_spin {
   uint64_t pc, addr;     /* the anchor */
   uint64_t state;        /* hash of registers and stack there */
+  uint64_t change;       /* what is learned if the difference to the state before matters (invariant 5) */
   uint64_t writes;       /* by the thread so far, to anything but its own stack */
   uint64_t round_writes; /* `writes` at the start of the round */
+  unsigned nimage;
   unsigned nheld;
   unsigned rounds; /* without a write */
   unsigned steps;  /* of this round that are no accesses to memory */
@@ -52,13 +57,20 @@ struct hd_spin {
   uint64_t lap_event;   /* where the wait began */
   uint64_t changes, changes_before; /* visible changes by the thread so far, and at the last lap */
   uint64_t seen, seen_before;       /* values at the anchor */
-  unsigned ntrail;
+  unsigned ntrail, nprivate;
   /* From the places of the guard on, what is beyond the counts is not defined: a new thread does not clear it. */
   struct hd_guard guard;
   struct hd_spin_read read[HD_GUARD_PLACES]; /* guard.nplaces */
   uint64_t held[HD_SPIN_HOLDS];  /* nheld: locks taken and not released since the start of the round */
   uint64_t own[HD_SPIN_OWN];     /* nown: what it changes itself */
   uint64_t trail[HD_SPIN_TRAIL]; /* ntrail: places of the last checks since a write */
+  uint64_t image
+      [HD_SPIN_IMAGE]; /* nimage: the registers and the words of the stack next to them, of a known loop */
+  struct hd_spin_private {
+    uint64_t addr, value;
+    uint32_t size;
+  } private
+      [HD_SPIN_PRIVATE]; /* nprivate: what else it has read, memory that no other thread was seen to write */
 };
 
 /* What the check decided about the access that it was made for. */
@@ -82,6 +94,12 @@ void hd__spin_tick(uint64_t pc, uint64_t sp);
 /* The running thread is about to access `a` at pc, in a way that a waiting loop may. Returns true when it is no scheduling
  * point this time, and not to be recorded. */
 bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc);
+/* The same for a system call that looks at something that is no memory. hd__spin_polled when it was as before. */
+void hd__spin_poll(unsigned what, uint64_t pc);
+void hd__spin_polled(unsigned what);
+/* How often it has changed: descriptors and files, or a kind of state (model/states.def). */
+#define HD_POLLS_IO HD_STATE_COUNT
+extern uint32_t hd__spin_word[HD_STATE_COUNT + 1];
 /* Around the step of an access whose mode is HD_SPIN_HELD. */
 void hd__spin_hold(void);
 void hd__spin_let_go(void);
@@ -114,6 +132,10 @@ void hd__spin_update(void);
 bool hd__spin_outside(void);
 void hd__spin_learn(uint64_t pc);
 bool hd__spin_known(uint64_t pc);
+unsigned hd__spin_places(void); /* how many are known */
+/* Learns a place and logs it, so that every later execution and a replay know it too. Returns false when the table of such
+ * places is full. */
+bool hd__learn(uint64_t what);
 /* Rebuilds the known loops from the visible log, which was truncated. */
 void hd__spin_relearn(void);
 

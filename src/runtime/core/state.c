@@ -1,6 +1,7 @@
 /* state.c: operations on state of the process (state.h). Runs in the tested process. */
 #include "runtime/core/state.h"
 
+#include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
 
 /* What is learned of a kind of state is logged under an address that no memory has; files.c has those below. */
@@ -27,8 +28,19 @@ bool hd__state_changes(enum hd_state state) {
   return changes >> state & 1;
 }
 
+static void look(enum hd_state state, uint32_t which, uint64_t pc) {
+  hd__spin_poll(state, pc);
+  hd__point(HD_OP_LOOKUP, hd_state_object(state, which), 1, pc);
+  hd__spin_polled(state);
+}
+
+static void change(enum hd_state state, uint32_t which, uint64_t pc) {
+  hd__point(HD_OP_CHANGE, hd_state_object(state, which), 1, pc);
+  hd__spin_word[state]++;
+}
+
 void hd__lookup(enum hd_state state, uint32_t which, uint64_t pc) {
-  if (hd__state_changes(state)) hd__point(HD_OP_LOOKUP, hd_state_object(state, which), 1, pc);
+  if (hd__state_changes(state)) look(state, which, pc);
 }
 
 void hd__state_learn(enum hd_state state) { hd__shadow_show(slot(state), 8); }
@@ -36,15 +48,15 @@ void hd__state_learn(enum hd_state state) { hd__shadow_show(slot(state), 8); }
 void hd__change(enum hd_state state, uint32_t which, uint64_t pc) {
   if (!hot.active || !rt.nunjoined) return;
   hd__state_learn(state);
-  hd__point(HD_OP_CHANGE, hd_state_object(state, which), 1, pc);
+  change(state, which, pc);
 }
 
 void hd__observe(enum hd_state state, uint32_t which, uint64_t pc) {
   if (!hot.active || !rt.nunjoined) return;
   hd__state_learn(state);
-  hd__point(HD_OP_LOOKUP, hd_state_object(state, which), 1, pc);
+  look(state, which, pc);
 }
 
 void hd__alter(enum hd_state state, uint32_t which, uint64_t pc) {
-  if (hd__state_changes(state)) hd__point(HD_OP_CHANGE, hd_state_object(state, which), 1, pc);
+  if (hd__state_changes(state)) change(state, which, pc);
 }

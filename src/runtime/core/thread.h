@@ -70,6 +70,7 @@ struct hd_thread {
   bool foreign;           /* its code belongs to a library without hooks: what orders it is not known */
   bool numbered;          /* its number stands for its place in the tree of creations (number.c) */
   unsigned heap_slot, heap_reuses; /* where it allocates; choices to reuse a block (memory/heap.c) */
+  uint64_t allocating;             /* where it calls a function of libc that allocates for it, or 0 */
   unsigned section;                /* nesting of atomic sections (section.c) */
   int ignore;                      /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
   uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */

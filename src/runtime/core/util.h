@@ -14,6 +14,11 @@
 #define HD_CALLER ((uint64_t)__builtin_return_address(0))
 #define HD_BUG_ON(c) (HD_UNLIKELY(c) ? hd__bug(#c, __FILE__, __LINE__) : (void)0)
 #define HD_PAGE 4096ull
+/* A variable that belongs to the execution under way: a checkpoint restores it (checkpoint.c). Every variable of the
+ * runtime that a restart resets, or that holds an rt.epoch, is one, unless its file restores it otherwise. */
+#define HD_EXEC __attribute__((section("hd_exec")))
+/* The same for one that is large: it is restored by pages, where it was written to. */
+#define HD_EXEC_LARGE __attribute__((section("hd_exec_large")))
 
 /* Records a bug of ours and ends the process (finding.c). */
 _Noreturn void hd__bug(const char *cond, const char *file, int line);

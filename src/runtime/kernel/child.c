@@ -7,8 +7,9 @@
  * Invariants
  *  1. A child never touches the shared file: it has a private copy of what it needs of it.
  *  2. At a restart no child is left.
- *  3. The kernel sends no SIGCHLD, whose moment could not be reproduced: it comes when no thread can run. Under a debugger they do, since gdb takes a
- *     child without it for a thread; gdb does not pass the signal on (src/gdb/heddle-gdb.py).
+ *  3. The kernel sends no SIGCHLD, whose moment could not be reproduced: it comes when no thread can run. Under a
+ *     debugger it does, since gdb takes a child without it for a thread; gdb does not pass the signal on
+ *     (src/gdb/heddle-gdb.py).
  *  4. A child that shares memory with the program runs only while no thread of the program can: it is held until then, and
  *     a thread continues when the child has ended or waits. What a thread reads there does not depend on its speed. */
 #include <errno.h>
@@ -279,6 +280,7 @@ static bool old_terms(const long *a, long *out) {
 }
 
 long hd__fork_call(long nr, const long *in, const ucontext_t *uc) {
+  rt.forked = true;
   long a[6];
   static const long none[6];
   if (nr == SYS_fork || nr == SYS_vfork) return fork_with(0, none);

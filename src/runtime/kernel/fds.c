@@ -26,22 +26,27 @@
 
 #define MQUEUE_MAGIC 0x19800202
 #define SET (HD_FDS / 64)
-static uint64_t ours[SET];    /* opened by this execution */
-static uint64_t before[SET];  /* open before main */
-static uint64_t moved[SET];   /* of those: read or sought, offset to be restored */
-static uint64_t randoms[SET]; /* /dev/urandom and /dev/random */
+static HD_EXEC uint64_t ours[SET];    /* opened by this execution */
+static uint64_t before[SET];          /* open before main */
+static uint64_t moved[SET];           /* of those: read or sought, offset to be restored */
+static HD_EXEC uint64_t randoms[SET]; /* /dev/urandom and /dev/random */
 static int64_t offset[HD_FDS];
-static uint64_t closed[SET]; /* closed by this execution while others lived */
-static uint64_t again[SET];  /* of those: given out again, since there were no others */
+static HD_EXEC uint64_t closed[SET]; /* closed by this execution while others lived */
+static HD_EXEC uint64_t again[SET];  /* of those: given out again, since there were no others */
 static struct { int fd, saved; } replaced[64];
-static unsigned nreplaced, nours;
-static bool any_moved, any_closed;
-static struct hd_desc *table[HD_FDS], *last[HD_FDS];
-static struct hd_life *lives[HD_FDS];
-static uint16_t opener[HD_FDS];
-static int highest = -1; /* of table, last and lives */
-struct hd_desc *hd__descs;
-bool hd__descs_new;
+static unsigned nreplaced;
+static uint64_t stay[SET]; /* opened by the execution before the checkpoint: a restart leaves them open */
+static struct { int fd, mode, close; } at_checkpoint[HD_FDS]; /* their flags; the offset is in `offset` */
+static unsigned nkept;
+static bool any_moved;
+static HD_EXEC unsigned nours;
+static HD_EXEC bool any_closed;
+static HD_EXEC_LARGE struct hd_desc *table[HD_FDS], *last[HD_FDS];
+static HD_EXEC_LARGE struct hd_life *lives[HD_FDS];
+static HD_EXEC_LARGE uint16_t opener[HD_FDS];
+static HD_EXEC int highest = -1; /* of table, last and lives */
+HD_EXEC struct hd_desc *hd__descs;
+HD_EXEC bool hd__descs_new;
 
 static bool has(const uint64_t *set, long fd) {
   return fd >= 0 && fd < HD_FDS && set[fd >> 6] >> (fd & 63) & 1;
@@ -89,10 +94,14 @@ void hd__fds_rewind(void) {
     }
 }
 
+#define IN_FLIGHT 64 /* descriptors in messages, in the order of sending */
+static long in_flight[IN_FLIGHT];
+static unsigned nin_flight;
+
 void hd__fds_begin(void) {
   if (nours) {
     for (int fd = 0; fd < HD_FDS; fd++)
-      if (has(ours, fd)) hd_sys3(SYS_close, fd, 0, 0);
+      if (has(ours, fd) && !has(stay, fd)) hd_sys3(SYS_close, fd, 0, 0);
     hd__zero(ours, sizeof ours);
     hd__zero(randoms, sizeof randoms);
     nours = 0;
@@ -113,11 +122,52 @@ void hd__fds_begin(void) {
     hd__zero(moved, sizeof moved);
     any_moved = false;
   }
+  for (unsigned i = 0; i < nkept; i++) {
+    int fd = at_checkpoint[i].fd;
+    if (offset[fd] >= 0) hd_sys3(SYS_lseek, fd, offset[fd], SEEK_SET);
+    hd_sys3(SYS_fcntl, fd, F_SETFL, at_checkpoint[i].mode);
+    hd_sys3(SYS_fcntl, fd, F_SETFD, at_checkpoint[i].close);
+  }
+  nin_flight = 0;
   for (; highest >= 0; highest--) {
     table[highest] = last[highest] = NULL;
     lives[highest] = NULL;
   }
   hd__descs = NULL;
+}
+
+/* ---- a checkpoint ---- */
+
+/* Whether all that there is to it is an offset. */
+static bool is_plain(long fd) {
+  const struct hd_desc *d = table[fd];
+  struct stat st;
+  if (has(randoms, fd)) return true;
+  if (!d || (d->kind != HD_IO_FILE && d->kind != HD_IO_OTHER) || d->chan->locks) return false;
+  if (hd_sys3(SYS_fstat, fd, &st, 0) < 0) return false;
+  bool writes = (hd_sys3(SYS_fcntl, fd, F_GETFL, 0) & O_ACCMODE) != O_RDONLY;
+  return !S_ISREG(st.st_mode) || st.st_nlink || !writes; /* changes of a file without a name are not undone */
+}
+
+enum hd_unkept hd__fds_unkept(void) {
+  if (nreplaced) return HD_UNKEPT_REPLACED;
+  for (int fd = 0; fd < HD_FDS; fd++)
+    if (has(ours, fd) && !is_plain(fd)) return HD_UNKEPT_DESCRIPTOR;
+  return HD_UNKEPT_NONE;
+}
+
+void hd__fds_keep(void) {
+  for (int fd = 0; fd < HD_FDS; fd++) {
+    if (!has(ours, fd) && !has(before, fd)) continue;
+    offset[fd] = hd_sys3(SYS_lseek, fd, 0, SEEK_CUR);
+    if (!has(ours, fd)) continue;
+    add(stay, fd);
+    at_checkpoint[nkept].fd = fd;
+    at_checkpoint[nkept].mode = (int)hd_sys3(SYS_fcntl, fd, F_GETFL, 0);
+    at_checkpoint[nkept++].close = (int)hd_sys3(SYS_fcntl, fd, F_GETFD, 0);
+  }
+  hd__zero(moved, sizeof moved);
+  any_moved = false;
 }
 
 /* ---- descriptions ---- */
@@ -229,13 +279,16 @@ struct hd_desc *hd__fd(long fd) {
 
 /* Keeps what was there before main, until the restart. */
 static void save_before(long fd) {
-  if (!has(before, fd) || has(ours, fd)) return;
+  if (!has(stay, fd) && (!has(before, fd) || has(ours, fd))) return;
   for (unsigned i = 0; i < nreplaced; i++)
     if (replaced[i].fd == fd) return;
   long saved = nreplaced < sizeof replaced / sizeof *replaced
                    ? hd_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HD_FD_OWN)
                    : -1;
-  if (saved < 0) return;
+  if (saved < 0) {
+    if (has(stay, fd)) rt.lost = HD_UNKEPT_REPLACED;
+    return;
+  }
   replaced[nreplaced].fd = (int)fd;
   replaced[nreplaced++].saved = (int)saved;
 }
@@ -245,10 +298,10 @@ static void save_before(long fd) {
 #define NUMBERS (0xfdull << 56) /* as an object of contention */
 
 bool hd__fds_lowest(void) {
-  static uint32_t epoch; /* what is learned now holds from the next execution on */
+  static uint32_t run; /* what is learned now holds from the next execution on */
   static bool lowest;
-  if (epoch != rt.epoch) {
-    epoch = rt.epoch;
+  if (run != rt.seg_base) {
+    run = rt.seg_base;
     lowest = hd__shadow_visible(hd__contention(NUMBERS), 8);
   }
   return lowest;
@@ -346,6 +399,41 @@ long hd__fd_keep(struct hd_desc *d, long fd) {
   add(ours, kept);
   bind_fd(kept, d);
   return kept;
+}
+
+/* ---- descriptors in messages ---- */
+
+/* A message holds its descriptions open until it is received, and they are known by the numbers that are kept here. (If it
+ * is never received, they are open until the end of the execution.) */
+bool hd__fd_send(long fd) {
+  struct hd_desc *d = hd__fd(fd);
+  if (!d || nin_flight == IN_FLIGHT) return false;
+  in_flight[nin_flight++] = hd__fd_keep(d, fd);
+  return true;
+}
+
+void hd__fd_unsend(unsigned n) {
+  for (; n; n--) hd__fd_close(in_flight[--nin_flight]);
+}
+
+static bool same_description(long a, long b) {
+  long pid = hd_sys3(SYS_getpid, 0, 0, 0), r = hd_sys6(SYS_kcmp, pid, pid, 0 /* KCMP_FILE */, a, b, 0);
+  struct stat x, y;
+  if (r >= 0) return r == 0;
+  return hd_sys3(SYS_fstat, a, &x, 0) == 0 && hd_sys3(SYS_fstat, b, &y, 0) == 0 && x.st_dev == y.st_dev &&
+         x.st_ino == y.st_ino;
+}
+
+long hd__fd_received(long fd, bool peeked) {
+  unsigned i = 0;
+  while (i < nin_flight && !same_description(fd, in_flight[i])) i++;
+  if (i == nin_flight) return hd__fd_opened(fd, NULL);
+  long kept = in_flight[i];
+  fd = hd__fd_opened(fd, table[kept]);
+  if (peeked) return fd;
+  for (nin_flight--; i < nin_flight; i++) in_flight[i] = in_flight[i + 1];
+  hd__fd_close(kept);
+  return fd;
 }
 
 long hd__fd_opened(long fd, struct hd_desc *d) {

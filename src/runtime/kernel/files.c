@@ -67,6 +67,8 @@ void hd__files_undo(void) {
   hd__fail(HD_RTE_ENVIRONMENT, 0, text);
 }
 
+bool hd__files_changed(void) { return undo_log()->last != 0; }
+
 /* ---- what to undo ---- */
 
 /* An absolute path, without following its last component. Returns false when there is none. */
@@ -437,7 +439,7 @@ static bool contends_for_file(const struct call *c, long nr, const long *a) {
 }
 
 bool hd__names_is_op(long nr, const long *a) {
-  static struct hd_touch touched;
+  static HD_EXEC struct hd_touch touched;
   char path[HD_PATH_MAX];
   const struct call *c = find(nr);
   if (c && c->what == OPEN && opens_fifo(c, nr, a, path)) return true;
@@ -484,6 +486,7 @@ long hd__names_call(long nr, const long *a, uint64_t pc) {
   o.kind = o.writes ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
   hd__io_point(&o);
   long r = change(c, nr, a);
+  if (r < 0) hd__io_nothing();
   hd__io_done(false);
   return r;
 }

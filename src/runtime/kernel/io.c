@@ -16,6 +16,7 @@
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/spin.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -23,10 +24,11 @@
 
 #define PATIENCE_MS 200 /* how long to wait for something outside when virtual time could pass instead */
 
-static bool early;           /* the current operation timed out early (--timeouts=any) */
-static uint32_t changes = 1; /* operations on descriptors in this execution */
+static HD_EXEC bool early;                  /* the current operation timed out early (--timeouts=any) */
+#define nchanges hd__spin_word[HD_POLLS_IO] /* operations on descriptors in this execution */
+static HD_EXEC bool nothing;                /* the current operation has changed nothing */
 
-void hd__io_begin(void) { changes = 1; }
+void hd__io_begin(void) { nchanges = 1; }
 
 int hd__io_fd(const struct hd_thread *t) { return t->sys.io ? t->sys.io->fd : -1; }
 
@@ -39,7 +41,7 @@ void hd__io_learn(const struct hd_chan *c) { hd__acquire(&c->vc); }
 
 /* ---- readiness ---- */
 
-static uint32_t timer; /* readiness comes from a timer: the event that set it, counted from 1 */
+static HD_EXEC uint32_t timer; /* readiness comes from a timer: the event that set it, counted from 1 */
 
 static void note(struct hd_ready *r, bool on) {
   if (r->on == on) return;
@@ -90,7 +92,7 @@ static bool ready(const struct hd_io *o, struct hd_op *op) {
   const struct hd_ready *best = NULL, *past = NULL;
   op->ready.enabler = op->ready.disabler = op->ready.enabler_before = 0;
   if (!o->n || o->any_time) return true;
-  if (o->stalled == changes) return false;
+  if (o->stalled == nchanges) return false;
   if (o->can) {
     struct hd_ready r;
     bool on = o->can(o, &r);
@@ -196,6 +198,7 @@ static bool request(struct hd_io *o, bool again) {
 
 bool hd__io_point(struct hd_io *o) {
   struct hd_thread *t = rt.cur;
+  hd__spin_poll(HD_POLLS_IO, o->pc);
   for (bool again = false; !request(o, again); again = true) {}
   bool any_time = o->any_time, due = o->due;
   o->any_time = o->due = false;
@@ -218,18 +221,30 @@ void hd__io_unaccepted(const struct hd_desc *d) {
   }
 }
 
+void hd__io_nothing(void) { nothing = !hd__children_any(); }
+
 void hd__io_done(bool late) {
+  struct hd_spin *spin = &rt.cur->spin;
+  bool quiet = nothing || (rt.cur->op.kind == HD_OP_IOLOOK && !hd__children_any());
+  uint64_t writes = spin->writes, own = spin->changes;
+  nothing = false;
   hd__event(late && !early ? HD_EV_LATE : 0);
   early = false;
   rt.cur->sys.done = true;
-  if (rt.cur->op.kind != HD_OP_IOPOLL && rt.cur->op.size >> 16) changes++;
+  if (quiet) { /* a loop that waits may contain it */
+    spin->writes = writes;
+    spin->changes = own;
+    hd__spin_polled(HD_POLLS_IO);
+  } else if (rt.cur->op.kind != HD_OP_IOPOLL && rt.cur->op.size >> 16) {
+    nchanges++;
+  }
   poll_all(false);
   if (rt.nio) update_all();
 }
 
 void hd__io_signalled(void) {
+  nchanges++;
   if (!rt.nio) return;
-  changes++;
   poll_all(false);
   update_all();
 }
@@ -255,7 +270,7 @@ void hd__io_retry(struct hd_io *o) {
 
 void hd__io_stalled(struct hd_io *o) {
   hd__event(0);
-  o->stalled = changes;
+  o->stalled = nchanges;
 }
 
 void hd__io_world(unsigned kind, uint16_t reads, uint16_t writes, long fd, uint64_t pc) {
@@ -280,7 +295,7 @@ long hd__nowait(long nr, const long *a) {
 /* ---- no thread can run: waiting for the outside ---- */
 
 void hd__io_poll(uint32_t set) {
-  changes++;
+  nchanges++;
   timer = set;
   poll_all(true);
   timer = 0;

@@ -134,6 +134,11 @@ void hd__fd_check_number(long fd);
 long hd__fd_keep(struct hd_desc *d, long fd);
 /* The execution has opened a descriptor; returns its number, which may change. */
 long hd__fd_opened(long fd, struct hd_desc *d);
+/* A message with the descriptor is about to be sent; false: it is not followed. The last n were not sent after all. */
+bool hd__fd_send(long fd);
+void hd__fd_unsend(unsigned n);
+/* It was received. Returns its number, which may change. `peeked`: the message can be received again. */
+long hd__fd_received(long fd, bool peeked);
 long hd__fd_dup(long nr, const long *a);
 long hd__fd_close(long fd);
 void hd__fd_close_range(unsigned from, unsigned to);
@@ -184,6 +189,8 @@ void hd__io_begin(void);
 bool hd__io_point(struct hd_io *o);
 /* It was executed: reports the event, and enables the threads that can continue. */
 void hd__io_done(bool late);
+/* Before that: it has found nothing and changed nothing. */
+void hd__io_nothing(void);
 /* hd__io_point with nothing to wait for, and all channels as its object (facet masks as given). */
 void hd__io_world(unsigned kind, uint16_t reads, uint16_t writes, long fd, uint64_t pc);
 void hd__io_publish(struct hd_chan *c);

@@ -334,18 +334,39 @@ static void leave(struct hd_io *o, long fd, bool late) {
 
 /* ---- input ---- */
 
+static size_t rights(const struct cmsghdr *c) {
+  if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len < CMSG_LEN(0)) return 0;
+  return (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+}
+
+/* Keeps the descriptors that a message carries. Returns how many. */
+static unsigned give_rights(struct msghdr *m) {
+  unsigned n = 0;
+  if (!m->msg_controllen || !m->msg_control) return 0;
+  for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+    for (size_t i = 0; i < rights(c); i++) n += hd__fd_send(((int *)CMSG_DATA(c))[i]);
+  return n;
+}
+
 /* Registers descriptors that were received with a message. */
-static void take_rights(const long *a, long r) {
-  struct msghdr *m = (struct msghdr *)a[1];
-  if (r < 0 || !m->msg_controllen) return;
+static void take_rights(struct msghdr *m, bool peeked) {
+  if (!m->msg_controllen) return;
   for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
     if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS)
       hd__socket_credentials((struct ucred *)CMSG_DATA(c));
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     int *fd = (int *)CMSG_DATA(c);
-    for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof *fd; i++)
-      fd[i] = (int)hd__fd_opened(fd[i], NULL);
+    for (size_t i = 0; i < rights(c); i++) fd[i] = (int)hd__fd_received(fd[i], peeked);
   }
+}
+
+/* The messages of a call that carries control data. */
+static struct msghdr *message(long nr, const long *a, long i) {
+  return nr == SYS_recvmsg || nr == SYS_sendmsg ? (struct msghdr *)a[1]
+                                                : &((struct mmsghdr *)a[1])[i].msg_hdr;
+}
+
+static long messages(long nr, const long *a) {
+  return nr == SYS_sendmsg || nr == SYS_recvmsg ? 1 : nr == SYS_sendmmsg || nr == SYS_recvmmsg ? a[2] : 0;
 }
 
 /* The call would block: whether it is to be made again, after the wait that was arranged here. */
@@ -372,10 +393,12 @@ static long receive(long nr, long *a, uint64_t pc) {
                                                             : hd__plain(nr, part);
     if (d) hd__io_learn(d->chan);
     if (r == -EAGAIN && waits_again(&o, part, late)) continue;
+    if (r == -EAGAIN && d && d->inside) hd__io_nothing();
     if (r == -EAGAIN && late && of_queue(nr)) r = -ETIMEDOUT;
     leave(&o, part[0], late || (d && d->late));
     if (d) d->late = false;
-    if (nr == SYS_recvmsg) take_rights(a, r);
+    for (long i = 0; i < messages(nr, a) && (nr == SYS_recvmsg ? r >= 0 : i < r); i++)
+      take_rights(message(nr, a, i), a[nr == SYS_recvmsg ? 2 : 3] & MSG_PEEK);
     bool whole = nr == SYS_recvfrom && (a[3] & MSG_WAITALL) && d && d->stream;
     if (!whole || r <= 0 || done + r >= a[2]) return r > 0 || !done ? done + r : done;
     o.entered = false;
@@ -440,11 +463,16 @@ static long transmit(long nr, long *a, uint64_t pc) {
     int waiting = d ? hd__socket_waiting(d) : 0;
     hd__file_changes(part[0]);
     if (d) hd__io_publish(d->chan);
+    unsigned given = 0;
+    for (long i = 0; d && d->kind == HD_IO_SOCKET && i < messages(nr, a); i++)
+      given += give_rights(message(nr, a, i));
     long r = d && d->broken    ? write_broken(nr, part, pc)
              : o.n || o.enters ? hd__nowait(nr, part)
                                : hd__plain(nr, part);
+    if (r < 0) hd__fd_unsend(given);
     if (d) hd__socket_settle(d, r, waiting);
     if (r == -EAGAIN && waits_again(&o, part, late)) continue;
+    if (r == -EAGAIN && d && d->inside) hd__io_nothing();
     if (r == -EAGAIN && late && of_queue(nr)) r = -ETIMEDOUT;
     bool blocking = o.n || o.enters;
     long left = gathered ? 0 : part[2] - r;
@@ -502,6 +530,8 @@ static long touch(unsigned what, long nr, long *a, uint64_t pc) {
   long r = hd__serve(nr, a);
   if (d && (what == HD_CALL_SHUT || (what == CLOSE && copy.refs == 1))) hd__socket_settle(&copy, 0, 0);
   if (d && what == FLAGS) hd__io_retarget(a[0], d);
+  bool asks = nr == SYS_lseek && !a[1] && a[2] == SEEK_CUR;
+  if (r < 0 || asks) hd__io_nothing();
   hd__io_done(false);
   if (d && (what == CLOSE || what == HD_CALL_SHUT)) hd__io_unaccepted(d);
   return r;

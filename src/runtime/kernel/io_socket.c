@@ -227,6 +227,7 @@ static long accept_call(long nr, long *a, uint64_t pc) {
       }
     }
     if (r != -EAGAIN || !waits || late) {
+      if (r == -EAGAIN && l->inside) hd__io_nothing();
       hd__io_done(late);
       return r;
     }

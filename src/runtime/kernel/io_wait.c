@@ -47,6 +47,7 @@ static struct hd_desc never = {.polled = true, .inside = true, .fd = -2};
 
 struct waiting {
   struct hd_io io;
+  unsigned nitems;
   bool closed;   /* one of the numbers is closed: the call returns at once */
   bool contends; /* one of them may be closed by another thread meanwhile */
   struct hd_item item[MAX_ITEMS];
@@ -88,12 +89,19 @@ static void learn_ready(const struct waiting *w) {
     if (w->item[i].d->ready[w->item[i].dir].on) hd__io_learn(w->item[i].d->chan);
 }
 
+static bool all_inside(const struct waiting *w) {
+  for (unsigned i = 0; i < w->nitems; i++)
+    if (!w->item[i].d->inside) return false;
+  return true;
+}
+
 /* Makes the call with time-out zero, until it returns something or the time is over. `saved` is what select clears
  * when nothing is ready. */
 static long wait(struct waiting *w, long nr, long *a, int timeout_arg, long zero, fd_set *saved) {
   bool at_once = w->io.timeout == 0 || w->closed;
   long look[6];
   name(w);
+  w->nitems = w->io.n;
   if (w->closed) w->io.object = 0;
   if (w->contends && !at_once) hd__inexact(HD_INEXACT_CLOSED_WAIT, w->io.pc);
   if (at_once)
@@ -111,11 +119,12 @@ static long wait(struct waiting *w, long nr, long *a, int timeout_arg, long zero
       if (r > 0) w->item[i].d->late = false;
     }
     if (r > 0) learn_ready(w);
+    if (r == 0 && all_inside(w)) hd__io_nothing();
     if (r != 0 || late || at_once) {
       hd__io_done(late || timer);
       return r;
     }
-    hd__io_stalled(&w->io);
+    hd__io_stalled(&w->io); /* nothing is left of what was noted */
     for (int i = 0; saved && i < 3; i++)
       if (a[i + 1]) hd__copy((void *)a[i + 1], &saved[i], sizeof saved[i]);
   }

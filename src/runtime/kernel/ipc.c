@@ -1,5 +1,5 @@
-/* ipc.c: System V queues, semaphores and shared memory, and io_uring. Runs in the tested process, on the stack of the thread
- * that made the system call.
+/* ipc.c: System V queues, semaphores and shared memory, and io_uring. Runs in the tested process, on the stack of the
+ * thread that made the system call.
  *
  * The calls are made without waiting. The kernel does not tell when one could be made: it is tried again after each
  * operation on descriptors, and the verdict says so. What an execution has made and not removed is removed after it. */
@@ -16,6 +16,8 @@
 
 static struct made { long nr, id; /* the call that removes it */ } made[256];
 static unsigned nmade;
+
+bool hd__ipc_made(void) { return nmade; }
 
 static long remover(long nr) {
   return nr == SYS_msgget ? SYS_msgctl : nr == SYS_semget ? SYS_semctl : nr == SYS_shmget ? SYS_shmctl : -1;
@@ -127,8 +129,8 @@ static long ring_call(long *a, uint64_t pc) {
 
 /* Whoever uses one of them comes after all that others have done with any. */
 static void order_all(void) {
-  static struct hd_vc vc;
-  static uint32_t epoch;
+  static HD_EXEC struct hd_vc vc;
+  static HD_EXEC uint32_t epoch;
   if (epoch != rt.epoch) vc = (struct hd_vc){0};
   epoch = rt.epoch;
   hd__acquire(&vc);

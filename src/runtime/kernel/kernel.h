@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/unkept.h"
 #include "runtime/core/core.h"
 
 /* ---- signals.c ---- */
@@ -63,7 +64,8 @@ void hd__signals_leave(void);
 /* After the step of an operation that may have to wait: whether handlers have run in the place of it. sig.blocked says
  * whether it waited, sig.restarts that all of them had SA_RESTART, or that it did not. */
 bool hd__interrupted(void);
-/* A handler has run in the place of a call that waits and would return EINTR. Whether it ran just before the call: a choice. */
+/* A handler has run in the place of a call that waits and would return EINTR. Whether it ran just before the call: a
+ * choice. */
 bool hd__handled_before(void);
 /* Whether the program has a handler for it. */
 bool hd__signal_handled(int sig);
@@ -77,8 +79,8 @@ void hd__signals_stuck(void);
 /* The numbers of the process and of its parent, as the program sees them. */
 long hd__pid(void);
 long hd__ppid(void);
-/* Before and after a system call: the program's numbers become the kernel's, and the other way round. A name that changes is
- * put into `name`. */
+/* Before and after a system call: the program's numbers become the kernel's, and the other way round. A name that
+ * changes is put into `name`. */
 #define HD_PID_NAME 300
 void hd__pids_in(long nr, long *a, char name[HD_PID_NAME]);
 long hd__pids_out(long nr, const long *a, long r);
@@ -109,9 +111,21 @@ void hd__proc_status(long nr, const long *a, long r);
 
 void hd__sysguard_init(void);
 void hd__sysguard_enable(void);
-/* Undoes what the last execution changed in the kernel. */
 /* Restores the offsets of descriptors from before main (fds.c). */
 void hd__fds_rewind(void);
+
+/* ---- checkpoints (core/checkpoint.c) ---- */
+
+/* Why what the execution has done to the kernel's side cannot be kept. */
+enum hd_unkept hd__fds_unkept(void);
+enum hd_unkept hd__sysguard_unkept(void);
+bool hd__files_changed(void);
+bool hd__ipc_made(void);
+/* A restart leaves what the execution has done so far, and undoes only what follows. */
+void hd__fds_keep(void);
+void hd__sysguard_keep(void);
+void hd__process_keep(void);
+void hd__signals_keep(void);
 
 /* ---- process.c: state of the process ---- */
 
@@ -126,6 +140,7 @@ bool hd__fd_limit_reached(void);
 
 /* Whether pc is in the runtime. */
 bool hd__own_code(uint64_t pc);
+/* Undoes what the last execution changed in the kernel. */
 void hd__sysguard_begin(void);
 /* The running thread was cancelled in a system call, from which it does not return. */
 _Noreturn void hd__syscall_cancelled(void);
@@ -140,8 +155,8 @@ bool hd__tsc_fault(ucontext_t *uc);
 bool hd__children_run(void);
 /* No thread can run, or one asks for children: those that share memory with the program go on as far as they can. */
 void hd__children_settle(void);
-/* No thread can run: waits for children to send signals, or to post semaphores that they share. Returns whether a thread can
- * run now. */
+/* No thread can run: waits for children to send signals, or to post semaphores that they share. Returns whether a
+ * thread can run now. */
 bool hd__children_help(void);
 /* Whether a thread waits for an object in memory that it shares with a child, which might have ended the wait. */
 bool hd__children_hold(void);
@@ -156,7 +171,8 @@ void hd__children_begin(void);
 /* No thread can run: waits for what is outside the process, at most `limit` virtual nanoseconds, or HD_FOREVER.
  * Returns true when a thread can run now. */
 bool hd__io_idle(uint64_t limit);
-/* A timer has fired, which event `set` had set (0: something outside has changed): enables the threads that can continue. */
+/* A timer has fired, which event `set` had set (0: something outside has changed): enables the threads that can
+ * continue. */
 void hd__io_poll(uint32_t set);
 /* The time of the thread's operation is nearly over: it ends now, or what it waits for comes first. */
 void hd__io_due(struct hd_thread *t);

@@ -197,6 +197,7 @@ static long perform(struct request *q, long nr, const long *a, bool unlock) {
     long r = hd__plain(nr, a);
     if (r == 0 && q->io.d) granted(q->io.d->chan, &q->want, unlock);
     if ((r != -EAGAIN && r != -EACCES) || !q->io.can) {
+      if (r < 0) hd__io_nothing();
       hd__io_done(false);
       return r;
     }
@@ -226,6 +227,7 @@ long hd__flock_call(const long *a, uint64_t pc) {
       continue;
     }
     if (r != -EAGAIN || !waits) {
+      if (r < 0 && !converts) hd__io_nothing();
       hd__io_done(false);
       return r;
     }

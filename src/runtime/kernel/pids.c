@@ -1,9 +1,9 @@
 /* pids.c: process and thread numbers as the program sees them. Runs in the tested process, and in its children.
  *
  * The program has the same number in every run; the kernel knows it by another. System calls that take or return a number
- * of a process, and names below /proc, are translated here. A child that the program forks has a number of its own, which is
- * the kernel's; for the child too the program's number stands for its parent, so its system calls stay intercepted until it
- * creates a process or a thread, or executes another program. */
+ * of a process, and names below /proc, are translated here. A child that the program forks has a number of its own,
+ * which is the kernel's; for the child too the program's number stands for its parent, so its system calls stay
+ * intercepted until it creates a process or a thread, or executes another program. */
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

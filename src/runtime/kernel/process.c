@@ -20,7 +20,7 @@
 
 /* ---- limits ---- */
 
-static struct {
+static HD_EXEC_LARGE struct {
   uint32_t epoch; /* execution that changed it */
   struct rlimit now;
 } limit[RLIM_NLIMITS];
@@ -76,8 +76,8 @@ bool hd__fd_limit_reached(void) {
 
 /* ---- priority, and the name of a thread ---- */
 
-static int nice_now;
-static uint32_t nice_epoch;
+static HD_EXEC int nice_now;
+static HD_EXEC uint32_t nice_epoch;
 
 static long priority_call(long nr, const long *a) {
   if (a[0] != PRIO_PROCESS || (a[1] && a[1] != hd__tid(&rt.thread[0]))) return hd__plain(nr, a);
@@ -291,6 +291,8 @@ long hd__process_serve(long nr, const long *a) {
     default: return priority_call(nr, a);
   }
 }
+
+void hd__process_keep(void) { passed = 0; }
 
 void hd__process_begin(void) {
   for (; passed; passed &= passed - 1) {

@@ -2,8 +2,8 @@
  * alternate stack.
  *
  * What the program wants to be done with a signal is kept here and never in the kernel. Faults and fatal signals become
- * findings, or call the program's handler. A signal from outside (a child, another process) that the program handles is kept
- * until no thread can run, and then sent to the process by wrap/signal.c. */
+ * findings, or call the program's handler. A signal from outside (a child, another process) that the program handles
+ * is kept until no thread can run, and then sent to the process by wrap/signal.c. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -187,6 +187,12 @@ void hd__signals_begin(void) {
   }
   any_changed = false;
   outside_set = 0;
+}
+
+void hd__signals_keep(void) {
+  hd__copy(theirs_start, theirs, sizeof theirs);
+  hd__zero(changed, sizeof changed);
+  any_changed = false;
 }
 
 bool hd__default_ignores(int sig) {

@@ -47,7 +47,7 @@ bool hd__own_code(uint64_t pc) { return pc >= text_lo && pc < text_hi; }
 /* ---- what a restart must undo ---- */
 
 static struct { uint64_t addr, size; } mapping[1024];
-static unsigned nmappings;
+static unsigned nmappings, kept; /* those below `kept` are from before the checkpoint, and stay */
 static uint64_t brk_start;
 static bool brk_moved;
 static int cwd_fd = -1; /* the folder it started in */
@@ -64,7 +64,7 @@ void hd__sysguard_begin(void) {
   hd__fds_begin();
   hd__io_begin();
   hd__alarms_begin();
-  while (nmappings) {
+  while (nmappings > kept) {
     nmappings--;
     hd_sys3(SYS_munmap, mapping[nmappings].addr, mapping[nmappings].size, 0);
   }
@@ -79,6 +79,45 @@ void hd__sysguard_begin(void) {
   mask_start = -1;
   if (brk_moved) hd_sys3(SYS_brk, brk_start, 0, 0);
   brk_moved = false;
+}
+
+/* Invariant 1 holds for mappings from before the checkpoint, too. */
+enum hd_unkept hd__sysguard_unkept(void) {
+  if (nprotected) return HD_UNKEPT_PROTECTION;
+  for (unsigned i = 0; i < nmappings; i++)
+    if (hd__snapshot_shared(mapping[i].addr)) return HD_UNKEPT_SHARED;
+  return nmappings == sizeof mapping / sizeof *mapping ? HD_UNKEPT_SHARED : HD_UNKEPT_NONE;
+}
+
+static void open_cwd(void) {
+  cwd_fd = (int)hd_sys4(SYS_openat, AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+  if (cwd_fd < 0 || cwd_fd >= HD_FD_OWN) return;
+  long high =
+      hd_sys3(SYS_fcntl, cwd_fd, F_DUPFD_CLOEXEC, HD_FD_OWN); /* above the program's own descriptors */
+  hd_sys3(SYS_close, cwd_fd, 0, 0);
+  cwd_fd = (int)high;
+}
+
+void hd__sysguard_keep(void) {
+  kept = nmappings;
+  if (brk_moved) brk_start = (uint64_t)hd_sys3(SYS_brk, 0, 0, 0);
+  if (cwd_moved) {
+    hd_sys3(SYS_close, cwd_fd, 0, 0);
+    open_cwd();
+  }
+  brk_moved = cwd_moved = false;
+  mask_start = -1;
+}
+
+static bool overlaps(unsigned i, uint64_t at, uint64_t size) {
+  return at < mapping[i].addr + mapping[i].size && mapping[i].addr < at + size;
+}
+
+/* Whether part of it is a mapping from before the checkpoint. */
+static bool is_kept(uint64_t at, uint64_t size) {
+  for (unsigned i = 0; i < kept; i++)
+    if (overlaps(i, at, size)) return true;
+  return false;
 }
 
 /* ---- blocking ---- */
@@ -183,7 +222,7 @@ static void add_mapping(long at, uint64_t size) {
 #define OWN_MAPPINGS 0x7ff000000000ull
 #define OWN_SIZE (256ull << 20)
 #define OWN_THREADS 128
-static struct { uint64_t epoch, used; } own[OWN_THREADS];
+static HD_EXEC_LARGE struct { uint64_t epoch, used; } own[OWN_THREADS];
 
 static long own_address(const long *a) {
   uint64_t size = ((uint64_t)a[1] + 2 * HD_PAGE - 1) & ~(uint64_t)(HD_PAGE - 1); /* and a gap */
@@ -199,8 +238,33 @@ static long own_address(const long *a) {
   return at;
 }
 
+/* The restart restores the protection of the program's own memory. What was not writable at the checkpoint is not
+ * recorded. */
+static long do_mprotect(const long *a) {
+  int old = hd__snapshot_prot((uint64_t)a[0]);
+  long r = hd_sys3(SYS_mprotect, a[0], a[1], a[2]);
+  bool room = nprotected < sizeof protected / sizeof *protected;
+  if (is_kept((uint64_t)a[0], (uint64_t)a[1]) &&
+      (!room || ((a[2] & PROT_WRITE) && !hd__snapshot_has((uint64_t)a[0], (uint64_t)a[1]))))
+    rt.lost = HD_UNKEPT_PROTECTION;
+  if (r == 0 && old >= 0 && room) {
+    protected[nprotected].addr = (uint64_t)a[0];
+    protected[nprotected].size = (uint64_t)a[1];
+    protected[nprotected++].prot = old;
+  }
+  return r;
+}
+
+/* The memory is from before the checkpoint: it is out of reach until the restart. */
+static long hide(const long *a) {
+  const long none[6] = {a[0], a[1], PROT_NONE};
+  hd__snapshot_touch((uint64_t)a[0], (uint64_t)a[1]);
+  return do_mprotect(none);
+}
+
 static long do_munmap(const long *a) {
-  for (unsigned i = 0; i < nmappings; i++)
+  if (is_kept((uint64_t)a[0], (uint64_t)a[1])) return hide(a);
+  for (unsigned i = kept; i < nmappings; i++)
     if (mapping[i].addr == (uint64_t)a[0] && mapping[i].size <= (uint64_t)a[1]) {
       mapping[i] = mapping[--nmappings];
       return hd_sys3(SYS_munmap, a[0], a[1], 0);
@@ -209,6 +273,19 @@ static long do_munmap(const long *a) {
     if ((uint64_t)a[0] >= mapping[i].addr && (uint64_t)a[0] < mapping[i].addr + mapping[i].size)
       return hd_sys3(SYS_munmap, a[0], a[1], 0); /* part of a recorded mapping; the restart unmaps the rest */
   return 0;                                      /* invariant 1 */
+}
+
+/* A mapping from before the checkpoint that moves cannot be restored. */
+static long do_mremap(const long *a) {
+  if (is_kept((uint64_t)a[0], a[1] ? (uint64_t)a[1] : 1)) rt.lost = HD_UNKEPT_PROTECTION;
+  return hd__plain(SYS_mremap, a);
+}
+
+/* What empties memory changes it without a fault. */
+static long do_madvise(const long *a) {
+  if (a[2] == MADV_DONTNEED || a[2] == MADV_FREE || a[2] == MADV_REMOVE)
+    hd__snapshot_touch((uint64_t)a[0], (uint64_t)a[1]);
+  return hd__plain(SYS_madvise, a);
 }
 
 static long do_shmat(const long *a) {
@@ -221,27 +298,15 @@ static long do_shmat(const long *a) {
 
 static long do_shmdt(const long *a) {
   for (unsigned i = 0; i < nmappings; i++)
-    if (mapping[i].addr == (uint64_t)a[0]) mapping[i--] = mapping[--nmappings];
+    if (mapping[i].addr == (uint64_t)a[0] && i >= kept) mapping[i--] = mapping[--nmappings];
   return hd__plain(SYS_shmdt, a);
-}
-
-/* The restart restores the protection of the program's own memory. */
-static long do_mprotect(const long *a) {
-  int old = hd__snapshot_prot((uint64_t)a[0]);
-  long r = hd_sys3(SYS_mprotect, a[0], a[1], a[2]);
-  if (r == 0 && old >= 0 && nprotected < sizeof protected / sizeof *protected) {
-    protected[nprotected].addr = (uint64_t)a[0];
-    protected[nprotected].size = (uint64_t)a[1];
-    protected[nprotected++].prot = old;
-  }
-  return r;
 }
 
 /* A fixed mapping over memory from before main, which a restart must find again (invariant 1): the memory is emptied, and
  * gets the protection that was asked for. */
 static bool over_snapshot(const long *a) {
   long kind = MAP_FIXED | MAP_ANONYMOUS | MAP_PRIVATE;
-  for (unsigned i = 0; i < nmappings; i++) /* the program's own, where there was another before main */
+  for (unsigned i = kept; i < nmappings; i++) /* the program's own, where there was another before main */
     if ((uint64_t)a[0] >= mapping[i].addr && (uint64_t)a[0] < mapping[i].addr + mapping[i].size) return false;
   return (a[3] & kind) == kind && a[1] > 0 && hd__snapshot_prot((uint64_t)a[0]) >= 0 &&
          hd__snapshot_prot((uint64_t)(a[0] + a[1] - 1)) >= 0;
@@ -262,6 +327,7 @@ static bool writable(long fd) {
 
 static long do_mmap(const long *a) {
   if (over_snapshot(a)) return empty(a);
+  if ((a[3] & MAP_FIXED) && is_kept((uint64_t)a[0], (uint64_t)a[1])) rt.lost = HD_UNKEPT_PROTECTION;
   struct hd_desc *d = a[3] & MAP_ANONYMOUS ? NULL : hd__fd(a[4]);
   if (d) hd__file_read(d);
   if ((a[3] & MAP_SHARED) && !(a[3] & MAP_ANONYMOUS) && writable(a[4])) hd__file_changes(a[4]);
@@ -450,6 +516,8 @@ long hd__serve(long nr, long *a) {
     case SYS_futex: return do_futex(a);
     case SYS_mmap: return do_mmap(a);
     case SYS_munmap: return do_munmap(a);
+    case SYS_mremap: return do_mremap(a);
+    case SYS_madvise: return do_madvise(a);
     case SYS_shmat: return do_shmat(a);
     case SYS_shmdt: return do_shmdt(a);
     case SYS_mprotect: return do_mprotect(a);
@@ -665,12 +733,7 @@ void hd__sysguard_init(void) {
   hd__signal_install(SIGSYS, on_syscall);
   hd__cancel_init();
   brk_start = (uint64_t)hd_sys3(SYS_brk, 0, 0, 0);
-  cwd_fd = (int)hd_sys4(SYS_openat, AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-  if (cwd_fd >= 0 && cwd_fd < 900) { /* above the program's own descriptors */
-    long high = hd_sys3(SYS_fcntl, cwd_fd, F_DUPFD_CLOEXEC, 900);
-    hd_sys3(SYS_close, cwd_fd, 0, 0);
-    cwd_fd = (int)high;
-  }
+  open_cwd();
   hd__fds_init();
   hd__sysguard_enable();
 }

@@ -19,7 +19,7 @@
 #define NS 1000000000ull
 #define TIMERS 32
 
-static struct timer {
+static HD_EXEC_LARGE struct timer {
   bool used;
   uint64_t at, every; /* virtual time of the next expiration (0: none), period */
   int sig;            /* 0: none */

@@ -76,6 +76,7 @@ static struct {
   struct slot slot0;
   uint64_t big_next;
 } mark;
+static uint32_t before_main; /* chunks taken before the program started */
 
 /* Strides: 32..512 by 32, then powers of two with three steps between, up to a quarter of a chunk. */
 static const uint32_t stride_of[] = {32,   64,   96,   128,  160,  192,  224,   256,   288,  320,  352,
@@ -186,18 +187,18 @@ static struct header *take_small(unsigned s, unsigned cls) {
  * matter, that is noted. */
 
 #define REUSABLE 16
-#define REUSES 3            /* choices of a thread */
-static uint64_t freed_seen; /* classes of which such a block was freed in this execution */
-static struct {
+#define REUSES 3                    /* choices of a thread */
+static HD_EXEC uint64_t freed_seen; /* classes of which such a block was freed in this execution */
+static HD_EXEC_LARGE struct {
   struct header *h;
   uint16_t thread;
   uint8_t cls;
 } reusable[REUSABLE]; /* the last one is at the end */
-static struct {
+static HD_EXEC_LARGE struct {
   struct header *h;
   uint64_t site;
 } again[REUSABLE]; /* blocks with AGAIN, whose place is not known yet */
-static unsigned nreusable, nagain;
+static HD_EXEC unsigned nreusable, nagain;
 
 static void add_reusable(struct header *h, unsigned cls) {
   freed_seen |= 1ull << cls;
@@ -259,12 +260,10 @@ void hd__heap_seen(uint64_t p, uint64_t pc) {
   if (!(h->off & AGAIN)) return;
   unsigned i = 0;
   while (i < nagain && again[i].h != h) i++;
-  if (i == nagain) {
+  if (i == nagain)
     hd__inexact(HD_INEXACT_HEAP_REUSE, pc);
-  } else if (!hd__spin_known(again[i].site)) {
-    hd__spin_learn(again[i].site);
-    hd__log_visible(again[i].site | HD_VISIBLE_SPIN);
-  }
+  else
+    hd__learn(again[i].site);
 }
 
 void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
@@ -361,7 +360,7 @@ void hd__heap_free(void *ptr, uint64_t pc) {
 size_t hd__heap_size(void *p) {
   struct chunk *c;
   struct header *h = header_of((uint64_t)p, &c);
-  return h && h->state == B_LIVE ? size_of(h, c) : 0;
+  return h && h->state == B_LIVE && user_of(h) == (uint64_t)p ? size_of(h, c) : 0;
 }
 
 bool hd__heap_block(uint64_t addr, struct hd_block *b) {
@@ -415,7 +414,8 @@ void hd__heap_check_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t 
 
 /* ---- restart ---- */
 
-void hd__heap_mark(void) {
+void hd__heap_mark(bool start) {
+  if (start) before_main = nlog;
   mark.nchunks = nlog;
   mark.chunk = hd__map((nlog + 1) * sizeof *mark.chunk);
   mark.used = hd__map((nlog + 1) * sizeof *mark.used);
@@ -462,14 +462,15 @@ void hd__heap_restore(void) {
 }
 
 void hd__heap_each_range(void (*f)(char *lo, char *hi)) {
-  for (uint32_t i = 0; i < nlog; i++) {
+  for (uint32_t i = 0, n; i < nlog; i += n) {
     char *a = (char *)chunk_addr(log_chunk[i]);
-    f(a, a + CHUNK);
+    for (n = 1; i + n < nlog && log_chunk[i + n] == log_chunk[i] + n;) n++;
+    f(a, a + n * CHUNK);
   }
 }
 
 void hd__heap_each_block(void (*f)(const struct hd_block *b)) {
-  for (uint32_t i = mark.nchunks; i < nlog; i++) {
+  for (uint32_t i = before_main; i < nlog; i++) {
     uint32_t c = log_chunk[i];
     const struct chunk *ch = &chunks[c];
     uint32_t step = ch->stride == 1 ? (uint32_t)CHUNK : ch->stride;
@@ -524,7 +525,7 @@ void hd__heap_fingerprint(struct hd_fingerprint *f) {
 /* An upper bound of the blocks that existed before main. */
 size_t hd__heap_marked_blocks(void) {
   size_t n = 0;
-  for (uint32_t i = 0; i < mark.nchunks; i++) n += mark.used[i] / 32 + 1;
+  for (uint32_t i = 0; i < before_main; i++) n += mark.used[i] / 32 + 1;
   return n;
 }
 

@@ -47,7 +47,7 @@ static void time_of_store(uint64_t addr) {
 
 /* What a location orders is kept by its address. A program that accesses the same bytes as parts and as a whole has
  * several such locations there, of different sizes. */
-static struct {
+static HD_EXEC struct {
   uint32_t epoch;
   uint64_t sizes; /* of locations that order something in this execution: a bit each, the size itself */
 } locations;

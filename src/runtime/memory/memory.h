@@ -125,6 +125,9 @@ struct hd_block {
 int hd__heap_init(void);
 extern bool hd__heap_on; /* malloc serves from our heap */
 void hd__heap_start(void);
+/* malloc and aligned_alloc, called from pc. */
+void *hd__malloc(size_t n, uint64_t pc);
+void *hd__malloc_aligned(size_t n, size_t align, uint64_t pc);
 /* Where a thread allocates: fixed by its place in the tree of creations, not by when it was created. */
 unsigned hd__heap_slot(const struct hd_thread *t);
 void *hd__heap_alloc(size_t size, size_t align, uint64_t pc);
@@ -140,14 +143,14 @@ uint32_t hd__heap_allocated(uint64_t addr, uint64_t *site);
 static inline bool hd__heap_foreign(uint64_t addr) {
   return (addr - HD_HEAP_BASE) >> HD_HEAP_SLOT_SHIFT != rt.cur->heap_slot;
 }
+/* Marks the state that hd__heap_restore returns to; `start`: of a program that has not started yet. */
+void hd__heap_mark(bool start);
 /* What the heap has of the state of the program (core/fingerprint.c). */
 void hd__heap_fingerprint(struct hd_fingerprint *f);
-/* Marks the state that hd__heap_restore returns to. */
-void hd__heap_mark(void);
 void hd__heap_restore(void);
 /* Calls f for every range of heap memory in use. */
 void hd__heap_each_range(void (*f)(char *lo, char *hi));
-/* Calls f for every block, live or freed, allocated since hd__heap_mark. */
+/* Calls f for every block, live or freed, that the program has allocated. */
 void hd__heap_each_block(void (*f)(const struct hd_block *b));
 size_t hd__heap_marked_blocks(void);
 
@@ -190,11 +193,14 @@ static inline void hd__block_check(uint64_t addr, uint64_t size, unsigned flags,
 /* ---- snapshot.c ---- */
 
 /* Records all writable memory so that it can be restored; with `guard` it is write-protected to find the pages that
- * change. [stack_lo, stack_hi) is the part of the first thread's stack that is in use. */
-int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard);
+ * change. [stack_lo, stack_hi) is the part of the first thread's stack that is in use. `start`: the program has not started
+ * yet. */
+int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard, bool start);
 void hd__snapshot_restore(void);
 /* Handles a write fault at addr. Returns true when the page was protected by us and the write may be retried. */
 bool hd__snapshot_fault(uint64_t addr);
+/* Whether all of the range is recorded. */
+bool hd__snapshot_has(uint64_t addr, uint64_t size);
 /* Makes [addr, addr+size) writable for a system call that is about to write there. */
 void hd__snapshot_touch(uint64_t addr, uint64_t size);
 /* Protects the pages in the range again that have not changed. */
@@ -207,7 +213,7 @@ int hd__snapshot_prot(uint64_t addr);
 bool hd__snapshot_shared(uint64_t addr);
 /* Calls f for every word, of pages that are wanted, that is not as it was recorded. */
 void hd__snapshot_each_change(bool (*wanted)(uint64_t page), void (*f)(uint64_t addr, uint64_t value));
-/* Calls f for every recorded range of memory. */
+/* Calls f for every range of memory that was recorded before the program started. */
 void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
 
 #endif

@@ -20,6 +20,7 @@
  *     races with e then races with n too. */
 #include <sys/mman.h>
 
+#include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/finding.h"
@@ -141,11 +142,11 @@ static unsigned op_of(unsigned flags) {
   return w ? HD_OP_WRITE : HD_OP_READ;
 }
 
-static struct benign {
+static HD_EXEC struct benign {
   uint64_t addr, size;
   struct benign *next;
 } * benign; /* of this execution */
-static uint32_t benign_epoch;
+static HD_EXEC uint32_t benign_epoch;
 
 void hd__benign(uint64_t addr, uint64_t size) {
   struct benign *b = hd_arena_get(&rt.arena, sizeof *b);
@@ -259,6 +260,7 @@ static bool accessed_before(struct hd_cell *c, unsigned flags) {
  * have run before or after any of these accesses. */
 static __attribute__((noinline, cold)) void look_at_handlers(uint64_t addr, uint64_t end, unsigned flags) {
   struct hd_thread *t = rt.cur;
+  if (t->sig.handling && !t->id) hd__checkpoint_handler();
   for (uint64_t g = addr & ~7ull; g < end; g += 8) {
     struct hd_footprint *p = t->sig.touched;
     while (p && p->granule != g) p = p->next;

@@ -1,5 +1,5 @@
-/* snapshot.c: restores the program's memory to the moment before main. Runs in the tested process, on the
- * scheduler's stack or in the fault handler.
+/* snapshot.c: restores the program's memory to the moment before main, or to a checkpoint (checkpoint.c). Runs in the
+ * tested process, on the scheduler's stack or in the fault handler.
  *
  * Invariants
  *  1. Every page of a recorded region is either clean (read-only, never written since the snapshot) or dirty
@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/ident.h"
 #include "runtime/core/modules.h"
@@ -29,18 +30,26 @@ struct page {
 };
 
 #define MAX_REGIONS 8192
+#define MAX_BLOCKS 16384
 static struct region region[MAX_REGIONS];
-static unsigned nregions, nshared; /* those from nshared on belong to single threads */
+static unsigned nregions;
 static bool guarded;
 static struct page *page;
 static size_t npages, page_cap;
 static char *copy_next, *copy_end;
+#define BLOCK (4ull << 20)
+static char *block[MAX_BLOCKS]; /* of copies; those from block_next on are free */
+static unsigned block_next;
+static struct { uint64_t lo, hi; } * root; /* the shared regions before the program started */
+static unsigned nroots;
 
 static char *copy_room(void) {
   if (copy_next == copy_end) {
-    copy_next = hd__map(4 << 20);
+    HD_BUG_ON(block_next == MAX_BLOCKS);
+    if (!block[block_next]) block[block_next] = hd__map(BLOCK);
+    copy_next = block[block_next++];
     HD_BUG_ON(!copy_next);
-    copy_end = copy_next + (4 << 20);
+    copy_end = copy_next + BLOCK;
   }
   char *p = copy_next;
   copy_next += HD_PAGE;
@@ -87,6 +96,12 @@ bool hd__snapshot_fault(uint64_t addr) {
     for (uint64_t a = r->lo; a < r->hi; a += HD_PAGE) make_dirty(r, a);
   else
     make_dirty(r, addr);
+  return true;
+}
+
+bool hd__snapshot_has(uint64_t addr, uint64_t size) {
+  for (uint64_t a = addr & ~(HD_PAGE - 1); a < addr + size; a += HD_PAGE)
+    if (!region_of(a)) return false;
   return true;
 }
 
@@ -219,9 +234,21 @@ static int protect(const struct region *r) {
   return 0;
 }
 
-int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard) {
+static bool keep_roots(void) {
+  if (!root) root = hd__map(MAX_REGIONS * sizeof *root);
+  if (!root) return false;
+  for (nroots = 0; nroots < nregions; nroots++) {
+    root[nroots].lo = region[nroots].lo;
+    root[nroots].hi = region[nroots].hi;
+  }
+  return true;
+}
+
+int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard, bool start) {
   nregions = 0;
   npages = 0;
+  block_next = 0;
+  copy_next = copy_end = NULL;
   guarded = guard;
   if (!hd__segment_of((uint64_t)&hot, &own_lo, &own_hi)) return -1;
   own_lo &= ~(HD_PAGE - 1);
@@ -236,8 +263,9 @@ int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard) {
     p = nl;
   }
   hd__heap_each_range(add_writable);
-  nshared = nregions;
+  if (start && !keep_roots()) return -1;
   hd__ident_each_block(add_writable);
+  hd__checkpoint_each_range(add_writable);
   if (!guarded) return 0;
   hd__ident_touch(); /* invariant 3: before anything is protected */
   for (unsigned i = 0; i < nregions; i++)
@@ -257,7 +285,7 @@ void hd__snapshot_unguard(void) {
 }
 
 void hd__snapshot_each_range(void (*f)(char *lo, char *hi)) {
-  for (unsigned i = 0; i < nshared; i++) f((char *)region[i].lo, (char *)region[i].hi);
+  for (unsigned i = 0; i < nroots; i++) f((char *)root[i].lo, (char *)root[i].hi);
 }
 
 void hd__snapshot_each_change(bool (*wanted)(uint64_t page), void (*f)(uint64_t addr, uint64_t value)) {

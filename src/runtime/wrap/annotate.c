@@ -1,9 +1,10 @@
 /* annotate.c: orders, locks and fibers that programs declare to ThreadSanitizer. Runs in the tested process.
  *
  * A program that sees __SANITIZE_THREAD__ may call these functions of ThreadSanitizer's runtime. They order memory: whoever
- * acquires is ordered after all who released before. Which of two such calls comes first is a matter of the schedule, so they
- * are operations. The code of a declared lock is scheduled like any other, only its races are not reported. A lock whose code
- * is not instrumented has no operations of its own; so that threads take it in any order, the attempt to lock it is one.
+ * acquires is ordered after all who released before. Which of two such calls comes first is a matter of the schedule,
+ * so they are operations. The code of a declared lock is scheduled like any other, only its races are not reported. A
+ * lock whose code is not instrumented has no operations of its own; so that threads take it in any order, the attempt
+ * to lock it is one.
  *
  * A fiber is a stack that a thread changes to. The threads that run it one after the other are ordered, unless the program
  * says that they are not. */

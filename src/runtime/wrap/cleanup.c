@@ -69,7 +69,7 @@ HD_EXPORT void pthread_exit(void *ret) {
   unwind(rt.cur);
 }
 
-uint64_t hd__cancel_word[HD_MAX_THREADS];
+HD_EXEC_LARGE uint64_t hd__cancel_word[HD_MAX_THREADS];
 
 static uint64_t word_of(const struct hd_thread *t) { return (uint64_t)&hd__cancel_word[t->id]; }
 

@@ -3,10 +3,11 @@
  * A wait is two steps. WAIT releases the mutex and queues the thread. WAKE, enabled once the thread was woken and
  * the mutex is free, reacquires the mutex. Which waiter a signal wakes is a choice. A spurious wake-up (option) is
  * a choice at the WAIT: not to sleep at all. Since the thread can be delayed arbitrarily before its WAKE, that
- * covers a wake-up at any later moment too. Without the option, one wait of each thread may end so, if it has no time limit. When the thread comes back
- * to the same wait and has written nothing, it is in a loop that checks what it waits for: such a place is learned (like
- * loops that wait by reading, and in the same log), and has no spurious wake-ups from then on. A timed wait whose time is over (with --timeouts=any: every one) has a
- * step CTIMEOUT in between, enabled until the thread is woken. */
+ * covers a wake-up at any later moment too. Without the option, one wait of each thread may end so, if it has no time
+ * limit. When the thread comes back to the same wait and has written nothing, it is in a loop that checks what it
+ * waits for: such a place is learned (like loops that wait by reading, and in the same log), and has no spurious
+ * wake-ups from then on. A timed wait whose time is over (with --timeouts=any: every one) has a step CTIMEOUT in
+ * between, enabled until the thread is woken. */
 #include <errno.h>
 
 #include "runtime/core/core.h"
@@ -106,8 +107,7 @@ static bool may_wake(const struct hd_thread *t, bool timed, uint64_t site) {
 
 bool hd__cond_explore(void) {
   if (rt.config->spurious || !rt.shared->waited || hd__spin_known(EXPLORED)) return false;
-  hd__spin_learn(EXPLORED);
-  hd__log_visible(EXPLORED | HD_VISIBLE_SPIN);
+  hd__learn(EXPLORED);
   return true;
 }
 
@@ -122,9 +122,7 @@ static void note_spurious(struct hd_thread *t, uint64_t cond, uint64_t site) {
 static void check_loop(struct hd_thread *t, uint64_t cond, uint64_t site) {
   if (t->wait.site != site || t->wait.cond != cond || t->wait.writes != t->spin.writes) return;
   t->wait.site = 0;
-  if (hd__spin_known(site)) return;
-  hd__spin_learn(site);
-  hd__log_visible(site | HD_VISIBLE_SPIN);
+  hd__learn(site);
 }
 
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,

@@ -21,11 +21,11 @@
 /* ---- where exceptions were thrown ---- */
 
 #define THROWN 64
-static struct thrown {
+static HD_EXEC_LARGE struct thrown {
   uint64_t object, site, again; /* again: where it was last rethrown, 0 if it was not */
   uint32_t epoch;
 } thrown[THROWN];
-static unsigned nthrown;
+static HD_EXEC unsigned nthrown;
 
 static struct thrown *find_thrown(uint64_t object) {
   for (unsigned i = 0; i < THROWN; i++)
@@ -157,7 +157,8 @@ _Noreturn static void report(uint64_t pc) {
 
 /* ---- std::terminate ---- */
 
-static hd_handler program_handler, program_handler_mark; /* set by the program; the library's at first */
+static HD_EXEC hd_handler program_handler; /* set by the program; the library's at first */
+static hd_handler program_handler_mark;
 static hd_handler library_handler;
 static bool installed;
 

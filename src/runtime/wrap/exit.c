@@ -15,9 +15,10 @@
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
-static unsigned nhandlers, nhandlers_mark; /* registered by the program and its libraries */
+static HD_EXEC unsigned nhandlers;
+static unsigned nhandlers_mark; /* registered by the program and its libraries */
 static bool has_fini;
-static uint64_t exit_pc; /* where exit was called; 0 for a return from main */
+static HD_EXEC uint64_t exit_pc; /* where exit was called; 0 for a return from main */
 
 /* ---- leaving ---- */
 

@@ -33,6 +33,7 @@
     hd__real_init();                                         \
     before;                                                  \
     ret r = real_##name args;                                \
+    hd__allocating(0);                                       \
     if (hot.active && (stored)) {                            \
       after;                                                 \
     }                                                        \
@@ -63,9 +64,9 @@ FILL(int, statfs, (const char *path, struct statfs *st), (path, st), READS_STRIN
 FILL(int, fstatfs, (int fd, struct statfs *st), (fd, st), NOTHING, r == 0, WRITES(st, sizeof *st))
 FILL(int, statvfs, (const char *restrict path, struct statvfs *restrict st), (path, st), READS_STRING(path),
      r == 0, WRITES(st, sizeof *st))
-FILL(char *, getcwd, (char *d, size_t n), (d, n), NOTHING, r &&d, WRITES(d, real_strlen(d) + 1))
-FILL(char *, realpath, (const char *restrict path, char *restrict d), (path, d), READS_STRING(path), r &&d,
-     WRITES(d, real_strlen(d) + 1))
+FILL(char *, getcwd, (char *d, size_t n), (d, n), ALLOCATES, r != NULL, WRITES(r, real_strlen(r) + 1))
+FILL(char *, realpath, (const char *restrict path, char *restrict d), (path, d), READS_STRING(path);
+     ALLOCATES, r != NULL, WRITES(r, real_strlen(r) + 1))
 FILL(ssize_t, readlink, (const char *restrict path, char *restrict d, size_t n), (path, d, n),
      READS_STRING(path), r > 0, WRITES(d, (size_t)r))
 FILL(ssize_t, readlinkat, (int dir, const char *restrict path, char *restrict d, size_t n), (dir, path, d, n),
@@ -209,7 +210,7 @@ FILL(int, getaddrinfo,
      (const char *restrict node, const char *restrict service, const struct addrinfo *restrict hints,
       struct addrinfo **restrict out),
      (node, service, hints, out), READS_STRING(node);
-     READS_STRING(service); READS(hints, sizeof *hints), r == 0, WRITES(out, sizeof *out))
+     READS_STRING(service); READS(hints, sizeof *hints); ALLOCATES, r == 0, WRITES(out, sizeof *out))
 FILL(const char *, inet_ntop, (int family, const void *restrict a, char *restrict d, socklen_t n),
      (family, a, d, n), READS(a, family == AF_INET ? 4 : 16), r != NULL, WRITES(d, real_strlen(d) + 1))
 FILL(int, inet_pton, (int family, const char *restrict s, void *restrict d), (family, s, d), READS_STRING(s),

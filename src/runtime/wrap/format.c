@@ -90,12 +90,10 @@ static void print_argument(const struct conversion *c, int precision, va_list *a
     case 'S': {
       const char *s = va_arg(*ap, const char *);
       if (!s) break;
-      if (c->length == L_L || c->what == 'S') {
-        hd__reads(s, (real_wcslen((const wchar_t *)s) + 1) * sizeof(wchar_t), pc);
-        break;
-      }
-      size_t max = precision >= 0 ? (size_t)precision : SIZE_MAX, n = real_strnlen(s, max);
-      hd__reads(s, n < max ? n + 1 : n, pc);
+      if (c->length == L_L || c->what == 'S')
+        hd__hold_wide((const wchar_t *)s, SIZE_MAX, pc);
+      else
+        hd__hold_string(s, precision >= 0 ? (size_t)precision : SIZE_MAX, pc);
       break;
     }
     case 'n': hd__writes(va_arg(*ap, void *), integer_size(c->length), pc); break;
@@ -123,7 +121,16 @@ static void print_argument(const struct conversion *c, int precision, va_list *a
   }
 }
 
-void hd__reads_format(const char *format, va_list arguments, uint64_t pc) {
+static int render(char *d, size_t n, const char *format, va_list arguments) {
+  va_list ap;
+  va_copy(ap, arguments);
+  int r = real_vsnprintf(d, n, format, ap);
+  va_end(ap);
+  return r;
+}
+
+struct hd_held hd__hold_format(const char *format, va_list arguments, uint64_t pc) {
+  uint64_t steps = rt.path_len;
   va_list ap;
   va_copy(ap, arguments);
   for (const char *f = format; *f;) {
@@ -136,18 +143,27 @@ void hd__reads_format(const char *format, va_list arguments, uint64_t pc) {
     print_argument(&c, precision, &ap, pc);
   }
   va_end(ap);
-  hd__reads(format, real_strlen(format) + 1, pc);
+  hd__hold_string(format, SIZE_MAX, pc);
+  struct hd_held text = {0};
+  if (HD_LIKELY(rt.path_len == steps)) return text;
+  int n = render(NULL, 0, format, arguments);
+  char *d = n >= 0 ? hd_arena_get(&rt.arena, (size_t)n + 1) : NULL;
+  if (!d) return text;
+  render(d, (size_t)n + 1, format, arguments);
+  return (struct hd_held){d, (size_t)n};
 }
 
 static int print(char *d, size_t n, const char *format, va_list ap, uint64_t pc) {
   hd__real_init();
   if (hot.active) {
-    va_list copy;
-    hd__reads_format(format, ap, pc);
-    va_copy(copy, ap);
-    int k = real_vsnprintf(NULL, 0, format, copy);
-    va_end(copy);
-    if (k >= 0 && n) hd__writes(d, (size_t)k < n ? (size_t)k + 1 : n, pc);
+    struct hd_held text = hd__hold_format(format, ap, pc);
+    int k = text.at ? (int)text.n : render(NULL, 0, format, ap);
+    size_t fits = (size_t)k < n ? (size_t)k : n - 1;
+    if (k >= 0 && n) hd__writes(d, fits + 1, pc);
+    if (text.at) {
+      if (n) real_memcpy(d, text.at, fits), d[fits] = 0;
+      return k;
+    }
   }
   return n == SIZE_MAX ? real_vsprintf(d, format, ap) : real_vsnprintf(d, n, format, ap);
 }
@@ -205,9 +221,12 @@ CHECKED(__sprintf_chk, (char *d, int flag, size_t room, const char *format, ...)
 
 static int print_new(char **d, const char *format, va_list ap, uint64_t pc) {
   hd__real_init();
-  if (hot.active) hd__reads_format(format, ap, pc);
+  if (hot.active) hd__hold_format(format, ap, pc);
   hd__writes(d, sizeof *d, pc);
-  return real_vasprintf(d, format, ap);
+  hd__allocating(pc);
+  int r = real_vasprintf(d, format, ap);
+  hd__allocating(0);
+  return r;
 }
 HD_EXPORT int vasprintf(char **restrict d, const char *restrict format, va_list ap) {
   return print_new(d, format, ap, HD_CALLER);
@@ -312,9 +331,9 @@ static int scan(const char *s, const char *format, va_list ap, int (*try)(const 
   bool allocates = false;
   int n = hot.active ? each_input(format, no_conversion, &allocates) : -1;
   if (n >= 0) {
+    s = hd__reads_string(s, pc);
+    format = hd__reads_string(format, pc);
     struct input in = {.pc = pc, .slot = (real_strlen(s) + 1) * sizeof(wchar_t) + 16};
-    hd__reads_string(s, pc);
-    hd__reads_string(format, pc);
     pointers(&in, n, ap);
     if (n <= TRIED && !allocates && in.slot * (size_t)n <= 4096) {
       char tried[in.slot * (size_t)(n ? n : 1)];
@@ -328,7 +347,9 @@ static int scan(const char *s, const char *format, va_list ap, int (*try)(const 
       return real(s, format, ap);
     }
   }
+  hd__allocating(pc);
   int r = real(s, format, ap);
+  hd__allocating(0);
   if (n >= 0 && r > 0) {
     struct input in = {.pc = pc, .assigned = r};
     pointers(&in, n, ap);

@@ -205,8 +205,8 @@ HD_EXPORT char *nl_langinfo(nl_item item) {
 
 /* A lock of libc's orders those who change it. A program that walks `environ` itself races with them. */
 static void environ_changes(enum hd_state state, uint32_t which, uint64_t pc) {
-  static struct hd_vc vc;
-  static uint32_t epoch;
+  static HD_EXEC struct hd_vc vc;
+  static HD_EXEC uint32_t epoch;
   hd__change(state, which, pc);
   if (!hot.active || !rt.nunjoined) return;
   if (epoch != rt.epoch) vc = (struct hd_vc){0};

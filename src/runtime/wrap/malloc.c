@@ -33,6 +33,7 @@ static void leave(void) {
 }
 
 static void *get(size_t n, size_t align, uint64_t pc) {
+  if (hot.active && HD_UNLIKELY(rt.cur->allocating) && !hd__user_text(pc)) pc = rt.cur->allocating;
   enter();
   void *p = hd__private_depth ? hd__private_alloc(n, align) : hd__heap_alloc(n, align, pc);
   leave();
@@ -88,7 +89,9 @@ void hd__heap_start(void) {
   hd__heap_on = true;
 }
 
-HD_EXPORT void *malloc(size_t n) { return hd__heap_on ? get(n, 16, HD_CALLER) : __libc_malloc(n); }
+void *hd__malloc(size_t n, uint64_t pc) { return hd__heap_on ? get(n, 16, pc) : __libc_malloc(n); }
+
+HD_EXPORT void *malloc(size_t n) { return hd__malloc(n, HD_CALLER); }
 
 HD_EXPORT void free(void *p) { give(p, HD_CALLER); }
 HD_EXPORT void cfree(void *p);
@@ -113,10 +116,11 @@ static void *resize(void *p, size_t n, uint64_t pc) {
     give(p, pc);
     return NULL;
   }
-  size_t old = old_size(p);
   void *q = get(n, 16, pc);
   if (q) {
-    hd__copy(q, p, old < n ? old : n);
+    size_t old = old_size(p), kept = old < n ? old : n;
+    hd__access_range((uint64_t)p, kept, 0, pc); /* others may run before it is read */
+    hd__copy(q, p, kept);
     give(p, pc);
   }
   return q;
@@ -133,21 +137,24 @@ HD_EXPORT void *reallocarray(void *p, size_t n, size_t m) {
   return resize(p, size, HD_CALLER);
 }
 
-static void *aligned(size_t align, size_t n, uint64_t pc) {
+void *hd__malloc_aligned(size_t n, size_t align, uint64_t pc) {
   return hd__heap_on ? get(n, align, pc) : __libc_memalign(align, n);
 }
 
-HD_EXPORT void *memalign(size_t align, size_t n) { return aligned(align, n, HD_CALLER); }
-HD_EXPORT void *aligned_alloc(size_t align, size_t n) { return aligned(align, n, HD_CALLER); }
-HD_EXPORT void *valloc(size_t n) { return aligned(HD_PAGE, n, HD_CALLER); }
-HD_EXPORT void *pvalloc(size_t n) { return aligned(HD_PAGE, (n + HD_PAGE - 1) & ~(HD_PAGE - 1), HD_CALLER); }
+HD_EXPORT void *memalign(size_t align, size_t n) { return hd__malloc_aligned(n, align, HD_CALLER); }
+HD_EXPORT void *aligned_alloc(size_t align, size_t n) { return hd__malloc_aligned(n, align, HD_CALLER); }
+HD_EXPORT void *valloc(size_t n) { return hd__malloc_aligned(n, HD_PAGE, HD_CALLER); }
+HD_EXPORT void *pvalloc(size_t n) {
+  return hd__malloc_aligned((n + HD_PAGE - 1) & ~(HD_PAGE - 1), HD_PAGE, HD_CALLER);
+}
 
 HD_EXPORT int posix_memalign(void **out, size_t align, size_t n) {
   if (align < sizeof(void *) || (align & (align - 1))) return EINVAL;
   int saved = errno;
-  void *p = aligned(align, n, HD_CALLER);
+  void *p = hd__malloc_aligned(n, align, HD_CALLER);
   errno = saved;
   if (!p) return ENOMEM;
+  hd__access_range((uint64_t)out, sizeof *out, HD_A_WRITE, HD_CALLER);
   *out = p;
   return 0;
 }

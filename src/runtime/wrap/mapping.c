@@ -3,8 +3,9 @@
  * Removing a mapping, or its contents, counts as freeing the memory: it races with accesses that nothing orders before it.
  * A new mapping begins without a history. kernel/sysguard.c gives each thread addresses of its own.
  *
- * Two mappings of one object are the same memory (memory/alias.c). A call that reads or writes a file which is mapped accesses
- * the memory, without being a data race. Where that is not followed exactly, and where a child shares memory, it is noted. */
+ * Two mappings of one object are the same memory (memory/alias.c). A call that reads or writes a file which is mapped
+ * accesses the memory, without being a data race. Where that is not followed exactly, and where a child shares memory,
+ * it is noted. */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -30,7 +31,7 @@ static void fresh(const void *at, size_t n) {
 
 #define SHARED_MAX 64
 #define ANONYMOUS (~0ull) /* the device of memory without a file */
-static struct shared {
+static HD_EXEC_LARGE struct shared {
   uint32_t epoch;
   bool writable;
   uint64_t dev,

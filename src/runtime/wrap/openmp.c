@@ -234,11 +234,11 @@ TASKS_OVER(GOMP_taskgroup_end, "GOMP_4.0")
 /* ---- locks ---- */
 
 #define MAX_LOCKS 256
-static struct {
+static HD_EXEC_LARGE struct {
   uint64_t name;
   pthread_mutex_t mutex;
 } lock[MAX_LOCKS];
-static unsigned nlocks;
+static HD_EXEC unsigned nlocks;
 
 void hd__openmp_begin(void) {
   if (nlocks) hd__zero(lock, nlocks * sizeof *lock);

@@ -3,8 +3,11 @@
  *
  * As in fill.c, but the originals are looked up when they are called first. */
 #include <dlfcn.h>
+#include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <grp.h>
+#include <ifaddrs.h>
 #include <mqueue.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -27,6 +30,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "runtime/core/modules.h"
 #include "runtime/core/state.h"
 #include "runtime/wrap/access.h"
 
@@ -43,12 +47,14 @@ static void *original(void **at, const char *name) {
     hd__real_init();                                           \
     before;                                                    \
     ret r = ((ret(*) params)original(&found, #name))args;      \
+    hd__allocating(0);                                         \
     if (hot.active && (stored)) {                              \
       after;                                                   \
     }                                                          \
     return r;                                                  \
   }
 #define NOTHING (void)0
+#define STRING WRITES(r, real_strlen(r) + 1)
 #define LOOKS(state) hd__lookup(HD_STATE_##state, 0, HD_CALLER)
 
 /* ---- the process ---- */
@@ -95,6 +101,22 @@ RESULT(int, mkstemps, (char *path, int n), (path, n), READS_STRING(path), r >= 0
        WRITES(path + real_strlen(path) - 6 - n, 6))
 RESULT(int, mkostemps, (char *path, int n, int flags), (path, n, flags), READS_STRING(path), r >= 0,
        WRITES(path + real_strlen(path) - 6 - n, 6))
+RESULT(char *, get_current_dir_name, (void), (), ALLOCATES, r != NULL, STRING)
+RESULT(char *, canonicalize_file_name, (const char *path), (path), READS_STRING(path);
+       ALLOCATES, r != NULL, STRING)
+RESULT(char *, tempnam, (const char *folder, const char *prefix), (folder, prefix), READS_STRING(folder);
+       READS_STRING(prefix); ALLOCATES, r != NULL, STRING)
+RESULT(DIR *, opendir, (const char *path), (path), READS_STRING(path); ALLOCATES, false, NOTHING)
+RESULT(DIR *, fdopendir, (int fd), (fd), ALLOCATES, false, NOTHING)
+RESULT(int, scandir,
+       (const char *restrict path, struct dirent ***restrict names, int (*wanted)(const struct dirent *),
+        int (*order)(const struct dirent **, const struct dirent **)),
+       (path, names, wanted, order), READS_STRING(path);
+       ALLOCATES, r >= 0, WRITES(names, sizeof *names))
+RESULT(int, glob,
+       (const char *restrict pattern, int flags, int (*failed)(const char *, int), glob_t *restrict g),
+       (pattern, flags, failed, g), READS_STRING(pattern);
+       WRITES(g, sizeof *g); ALLOCATES, false, NOTHING)
 RESULT(int, futimens, (int fd, const struct timespec t[2]), (fd, t), READS(t, 2 * sizeof *t), false, NOTHING)
 RESULT(int, accept4, (int fd, struct sockaddr *restrict a, socklen_t *restrict n, int flags),
        (fd, a, n, flags), READS(n, sizeof *n), r >= 0 && a, WRITES(n, sizeof *n);
@@ -186,6 +208,8 @@ RESULT(int, getnameinfo,
        if (host && nh) WRITES(host, real_strlen(host) + 1);
        if (service && ns) WRITES(service, real_strlen(service) + 1))
 
+RESULT(int, getifaddrs, (struct ifaddrs * *out), (out), ALLOCATES, r == 0, WRITES(out, sizeof *out))
+
 /* ---- characters of several bytes: which ones there are is a matter of the locale ---- */
 
 RESULT(size_t, __ctype_get_mb_cur_max, (void), (), LOOKS(LOCALE), false, NOTHING)
@@ -209,6 +233,44 @@ RESULT(float, frexpf, (float x, int *e), (x, e), WRITES(e, sizeof *e), false, NO
 RESULT(long double, frexpl, (long double x, int *e), (x, e), WRITES(e, sizeof *e), false, NOTHING)
 RESULT(float, modff, (float x, float *i), (x, i), WRITES(i, sizeof *i), false, NOTHING)
 RESULT(long double, modfl, (long double x, long double *i), (x, i), WRITES(i, sizeof *i), false, NOTHING)
+
+/* Functions of libm have the symbol versions of the originals: the dynamic linker binds to ours, and a program that forgets
+ * -lm does not link. */
+#define MATH(ret, name, version, params, args, before)   \
+  HD_EXPORT ret hd_rt_##name params;                     \
+  HD_STANDS_FOR(hd_rt_##name, #name "@" version);        \
+  ret hd_rt_##name params {                              \
+    static void *found;                                  \
+    before;                                              \
+    return ((ret(*) params)original(&found, #name))args; \
+  }
+#define MATHS(type, f)                                                                                 \
+  MATH(type, remquo##f, "GLIBC_2.2.5", (type x, type y, int *q), (x, y, q), WRITES(q, sizeof *q))      \
+  MATH(type, lgamma##f##_r, "GLIBC_2.2.5", (type x, int *sign), (x, sign), WRITES(sign, sizeof *sign)) \
+  MATH(void, sincos##f, "GLIBC_2.2.5", (type x, type * s, type * c), (x, s, c), WRITES(s, sizeof *s);  \
+       WRITES(c, sizeof *c))                                                                           \
+  MATH(type, lgamma##f, "GLIBC_2.23", (type x), (x), sign_changes(HD_CALLER))                          \
+  MATH(type, gamma##f, "GLIBC_2.2.5", (type x), (x), sign_changes(HD_CALLER))
+
+/* The sign of the result is in a variable of libm, which counts where the program uses it. */
+static bool is_signgam(const char *name, void *found) { return *(bool *)found = hd__streq(name, "signgam"); }
+
+static void sign_changes(uint64_t pc) {
+  static void *signgam;
+  static bool looked;
+  if (!hot.active) return;
+  if (!looked) {
+    bool used = false;
+    hd__each_needed_name(is_signgam, &used);
+    if (used) signgam = dlsym(RTLD_DEFAULT, "signgam");
+    looked = true;
+  }
+  hd__writes(signgam, sizeof(int), pc);
+}
+
+MATHS(double, )
+MATHS(float, f)
+MATHS(long double, l)
 RESULT(int, srandom_r, (unsigned seed, struct random_data *s), (seed, s), WRITES(s, sizeof *s), false,
        NOTHING)
 RESULT(int, mrand48_r, (struct drand48_data *restrict s, long *restrict v), (s, v), WRITES(s, sizeof *s);

@@ -5,9 +5,9 @@
  * next, so the schedules include those of every preference.
  *
  * With PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP a reader waits while a writer waits, also one that has the lock
- * already. Such a lock has a gate, a read-write lock of its own at the next address: a writer holds it while it waits for the
- * lock, and a reader passes through it first. Nobody can tell a reader that has passed from one that has the lock, or a
- * writer that waits at the gate from one that has not come yet. */
+ * already. Such a lock has a gate, a read-write lock of its own at the next address: a writer holds it while it waits
+ * for the lock, and a reader passes through it first. Nobody can tell a reader that has passed from one that has the
+ * lock, or a writer that waits at the gate from one that has not come yet. */
 #include <errno.h>
 
 #include "runtime/core/core.h"

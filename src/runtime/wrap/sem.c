@@ -189,7 +189,7 @@ static int destroy(sem_t *s, uint64_t pc) {
 #define NAMED 64
 #define NAME_LENGTH 252
 
-static struct named {
+static HD_EXEC_LARGE struct named {
   sem_t sem;
   uint32_t epoch; /* execution it belongs to */
   uint32_t opened;

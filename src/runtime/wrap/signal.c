@@ -5,13 +5,14 @@
  *
  * Invariants
  *  1. A thread handles a signal that was sent to it before anything else: the operation that sends the signal puts a HANDLE
- *     in the place of what the thread is about to do, whether it can do that or waits for it. Afterwards the thread does it, or
- *     waits again, or its call returns EINTR. So the order of the sending and of the thread's operations decides where the
- *     handler runs.
+ *     in the place of what the thread is about to do, whether it can do that or waits for it. Afterwards the thread
+ *     does it, or waits again, or its call returns EINTR. So the order of the sending and of the thread's operations
+ *     decides where the handler runs.
  *  2. A signal to the process goes to one of the threads that do not mask it or that wait for it; which one is a choice. If
  *     there is none it is pending for the process, and the first thread that unmasks it or waits for it takes it.
  *  3. Real-time signals queue; of the others one is pending at most. The lowest number comes first.
- *  4. Memory that a handler and the code it interrupts both access becomes visible (memory/shadow.c), so that signals are taken
+ *  4. Memory that a handler and the code it interrupts both access becomes visible (memory/shadow.c), so that signals
+ *  are taken
  *     at each of these accesses. */
 #include <errno.h>
 #include <unistd.h>
@@ -26,9 +27,9 @@
 #include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
-static struct hd_signals process; /* pending for all threads */
-static uint32_t process_epoch;
-uint64_t hd__signal_word[HD_MAX_THREADS];
+static HD_EXEC struct hd_signals process; /* pending for all threads */
+static HD_EXEC uint32_t process_epoch;
+HD_EXEC_LARGE uint64_t hd__signal_word[HD_MAX_THREADS];
 
 static uint64_t bit(int sig) { return 1ull << (sig - 1); }
 

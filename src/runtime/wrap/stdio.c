@@ -13,6 +13,8 @@
   hd__stream_begin(f, writes, HD_CALLER); \
   call;                                   \
   hd__stream_end(f, HD_CALLER)
+/* The same for one that may allocate memory for its caller. */
+#define LOCKED_NEW(f, call) LOCKED(f, false, ALLOCATES; call; hd__allocating(0))
 /* Without: whoever else uses the stream races with it. */
 #define UNLOCKED(f, writes, call)                                           \
   if (hot.active) hd__access_slow((uint64_t)(f), 8, HD_A_WRITE, HD_CALLER); \
@@ -33,7 +35,7 @@ READ_BLOCK(fread_unlocked, UNLOCKED)
 #define WRITE_BLOCK(name, LOCKS)                                                           \
   HD_EXPORT size_t name(const void *restrict p, size_t size, size_t n, FILE *restrict f) { \
     hd__real_init();                                                                       \
-    READS(p, size *n);                                                                     \
+    if (hot.active) p = hd__hold_bytes(p, size * n, HD_CALLER).at;                         \
     LOCKS(f, true, size_t r = real_##name(p, size, n, f));                                 \
     return r;                                                                              \
   }
@@ -49,21 +51,21 @@ HD_EXPORT char *fgets(char *restrict d, int n, FILE *restrict f) {
 
 HD_EXPORT int fputs(const char *restrict s, FILE *restrict f) {
   hd__real_init();
-  READS_STRING(s);
+  s = READS_STRING(s);
   LOCKED(f, true, int r = real_fputs(s, f));
   return r;
 }
 
 HD_EXPORT int puts(const char *s) {
   hd__real_init();
-  READS_STRING(s);
+  s = READS_STRING(s);
   LOCKED(stdout, true, int r = real_puts(s));
   return r;
 }
 
 HD_EXPORT void perror(const char *s) {
   hd__real_init();
-  READS_STRING(s);
+  s = READS_STRING(s);
   LOCKED(stderr, true, real_perror(s));
 }
 
@@ -81,7 +83,7 @@ HD_EXPORT ssize_t getline(char **restrict line, size_t *restrict size, FILE *res
   hd__real_init();
   char *old = *line;
   size_t old_size = *size;
-  LOCKED(f, false, ssize_t r = real_getline(line, size, f));
+  LOCKED_NEW(f, ssize_t r = real_getline(line, size, f));
   return line_read(line, size, old, old_size, r, HD_CALLER);
 }
 
@@ -91,7 +93,7 @@ HD_EXPORT ssize_t getline(char **restrict line, size_t *restrict size, FILE *res
     hd__real_init();                                                                            \
     char *old = *line;                                                                          \
     size_t old_size = *size;                                                                    \
-    LOCKED(f, false, ssize_t r = real_##name(line, size, c, f));                                \
+    LOCKED_NEW(f, ssize_t r = real_##name(line, size, c, f));                                   \
     return line_read(line, size, old, old_size, r, HD_CALLER);                                  \
   }
 GET_DELIMITED(getdelim)
@@ -108,16 +110,16 @@ GET_DELIMITED(__getdelim)
 
 static int print(FILE *f, const char *format, va_list ap, uint64_t pc) {
   hd__real_init();
-  if (hot.active) hd__reads_format(format, ap, pc);
+  struct hd_held text = hot.active ? hd__hold_format(format, ap, pc) : (struct hd_held){0};
   hd__stream_begin(f, true, pc);
-  int r = real_vfprintf(f, format, ap);
+  int r = text.at ? (int)real_fwrite(text.at, 1, text.n, f) : real_vfprintf(f, format, ap);
   hd__stream_end(f, pc);
   return r;
 }
 
 static int print_fd(int fd, const char *format, va_list ap, uint64_t pc) {
   hd__real_init();
-  if (hot.active) hd__reads_format(format, ap, pc);
+  if (hot.active) hd__hold_format(format, ap, pc);
   return real_vdprintf(fd, format, ap);
 }
 
@@ -177,7 +179,7 @@ static void scanned(int r, const char *format, va_list ap, uint64_t pc) {
     hd__real_init();                                                                                         \
     va_list again;                                                                                           \
     va_copy(again, ap);                                                                                      \
-    LOCKED(f, false, int r = real_##prefix##vfscanf(f, format, ap));                                         \
+    LOCKED_NEW(f, int r = real_##prefix##vfscanf(f, format, ap));                                            \
     scanned(r, format, again, HD_CALLER);                                                                    \
     va_end(again);                                                                                           \
     return r;                                                                                                \
@@ -186,7 +188,7 @@ static void scanned(int r, const char *format, va_list ap, uint64_t pc) {
     hd__real_init();                                                                                         \
     va_list again;                                                                                           \
     va_copy(again, ap);                                                                                      \
-    LOCKED(stdin, false, int r = real_##prefix##vfscanf(stdin, format, ap));                                 \
+    LOCKED_NEW(stdin, int r = real_##prefix##vfscanf(stdin, format, ap));                                    \
     scanned(r, format, again, HD_CALLER);                                                                    \
     va_end(again);                                                                                           \
     return r;                                                                                                \
@@ -196,7 +198,7 @@ static void scanned(int r, const char *format, va_list ap, uint64_t pc) {
     hd__real_init();                                                                                         \
     va_start(ap, format);                                                                                    \
     va_copy(again, ap);                                                                                      \
-    LOCKED(f, false, int r = real_##prefix##vfscanf(f, format, ap));                                         \
+    LOCKED_NEW(f, int r = real_##prefix##vfscanf(f, format, ap));                                            \
     scanned(r, format, again, HD_CALLER);                                                                    \
     va_end(again);                                                                                           \
     va_end(ap);                                                                                              \
@@ -207,7 +209,7 @@ static void scanned(int r, const char *format, va_list ap, uint64_t pc) {
     hd__real_init();                                                                                         \
     va_start(ap, format);                                                                                    \
     va_copy(again, ap);                                                                                      \
-    LOCKED(stdin, false, int r = real_##prefix##vfscanf(stdin, format, ap));                                 \
+    LOCKED_NEW(stdin, int r = real_##prefix##vfscanf(stdin, format, ap));                                    \
     scanned(r, format, again, HD_CALLER);                                                                    \
     va_end(again);                                                                                           \
     va_end(ap);                                                                                              \

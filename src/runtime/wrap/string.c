@@ -1,17 +1,13 @@
 /* string.c: memory and string functions, which access what they read and write. Runs in the tested process. clang
  * calls the __tsan_ names, gcc the plain ones. */
 #define HD_DEFINES_MEMCPY
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "runtime/core/core.h"
 #include "runtime/core/finding.h"
-#include "runtime/memory/memory.h"
-#include "runtime/wrap/wrap.h"
+#include "runtime/wrap/access.h"
 
-static inline void reads(const void *p, size_t n, uint64_t pc) { hd__access_range((uint64_t)p, n, 0, pc); }
 static inline void writes(const void *p, size_t n, uint64_t pc) {
   hd__access_range((uint64_t)p, n, HD_A_WRITE, pc);
 }
@@ -22,7 +18,7 @@ static inline void ready(void) {
 
 static void *copy(void *d, const void *s, size_t n, uint64_t pc) {
   if (hot.active) {
-    reads(s, n, pc);
+    s = hd__hold_bytes(s, n, pc).at;
     writes(d, n, pc);
   }
   if (HD_UNLIKELY(!real_memcpy)) {
@@ -34,7 +30,7 @@ static void *copy(void *d, const void *s, size_t n, uint64_t pc) {
 
 static void *move(void *d, const void *s, size_t n, uint64_t pc) {
   if (hot.active) {
-    reads(s, n, pc);
+    s = hd__hold_bytes(s, n, pc).at;
     writes(d, n, pc);
   }
   if (HD_UNLIKELY(!real_memmove)) {
@@ -84,179 +80,102 @@ void __explicit_bzero_chk(void *d, size_t n, size_t room) {
 }
 HD_EXPORT void bcopy(const void *s, void *d, size_t n) { move(d, s, n, HD_CALLER); }
 
+/* ---- comparing ---- */
+
+static int memory_n(const void *a, const void *b, size_t n) { return real_memcmp(a, b, n); }
+static int string_n(const void *a, const void *b, size_t n) { return real_strncmp(a, b, n); }
+static int fold_n(const void *a, const void *b, size_t n) { return real_strncasecmp(a, b, n); }
+static const struct hd_compare memory = {1, false, false, memory_n}, string = {1, true, false, string_n},
+                               fold = {1, true, true, fold_n};
+
 static int compare(const void *a, const void *b, size_t n, uint64_t pc) {
   ready();
-  if (hot.active) {
-    size_t k = 0; /* bytes read: up to the first difference */
-    while (k < n && ((const char *)a)[k] == ((const char *)b)[k]) k++;
-    k += k < n;
-    reads(a, k, pc);
-    reads(b, k, pc);
-  }
-  return real_memcmp(a, b, n);
+  return hot.active ? hd__compare(&memory, a, b, n, pc) : real_memcmp(a, b, n);
 }
 
 HD_EXPORT int memcmp(const void *a, const void *b, size_t n) { return compare(a, b, n, HD_CALLER); }
 HD_EXPORT int bcmp(const void *a, const void *b, size_t n) { return compare(a, b, n, HD_CALLER); }
 
+#define COMPARE(name, how, args, call, max)                                         \
+  HD_EXPORT int name args {                                                         \
+    ready();                                                                        \
+    return hot.active ? hd__compare(&how, a, b, max, HD_CALLER) : real_##name call; \
+  }
+COMPARE(strcmp, string, (const char *a, const char *b), (a, b), SIZE_MAX)
+COMPARE(strncmp, string, (const char *a, const char *b, size_t n), (a, b, n), n)
+COMPARE(strcasecmp, fold, (const char *a, const char *b), (a, b), SIZE_MAX)
+COMPARE(strncasecmp, fold, (const char *a, const char *b, size_t n), (a, b, n), n)
+
+/* ---- searching ---- */
+
+/* A character that is looked for. */
+struct wanted {
+  int c;
+  size_t max;
+};
+
+static size_t to_byte(const char *s, const void *arg) {
+  const struct wanted *w = arg;
+  const char *r = real_memchr(s, w->c, w->max);
+  return r ? (size_t)(r - s) + 1 : w->max;
+}
+
+static size_t to_character(const char *s, const void *arg) {
+  const char *r = real_strchr(s, ((const struct wanted *)arg)->c);
+  return (r ? (size_t)(r - s) : real_strlen(s)) + 1;
+}
+
+/* The same place in the program's memory. */
+static void *there(const void *s, struct hd_held h, const char *found) {
+  return found ? (char *)(uintptr_t)s + (found - h.at) : NULL;
+}
+
 HD_EXPORT void *memchr(const void *s, int c, size_t n) {
   ready();
-  void *r = real_memchr(s, c, n);
-  if (hot.active) {
-    reads(s, r ? (size_t)((char *)r - (const char *)s) + 1 : n, HD_CALLER);
-    r = real_memchr(s, c, n); /* others may have run */
-  }
-  return r;
+  if (!hot.active) return real_memchr(s, c, n);
+  struct hd_held h = hd__hold(s, to_byte, &(struct wanted){c, n}, HD_CALLER);
+  return there(s, h, real_memchr(h.at, c, h.n));
 }
-
-HD_EXPORT size_t strlen(const char *s) {
-  ready();
-  size_t n = real_strlen(s);
-  if (hot.active) {
-    reads(s, n + 1, HD_CALLER);
-    n = real_strlen(s);
-  }
-  return n;
-}
-
-HD_EXPORT size_t strnlen(const char *s, size_t max) {
-  ready();
-  size_t n = real_strnlen(s, max);
-  if (hot.active) {
-    reads(s, n < max ? n + 1 : n, HD_CALLER);
-    n = real_strnlen(s, max);
-  }
-  return n;
-}
-
-HD_EXPORT char *strcpy(char *restrict d, const char *restrict s) {
-  ready();
-  if (hot.active) {
-    size_t n = real_strlen(s) + 1;
-    reads(s, n, HD_CALLER);
-    writes(d, n, HD_CALLER);
-  }
-  return real_strcpy(d, s);
-}
-
-HD_EXPORT char *stpcpy(char *restrict d, const char *restrict s) {
-  ready();
-  if (hot.active) {
-    size_t n = real_strlen(s) + 1;
-    reads(s, n, HD_CALLER);
-    writes(d, n, HD_CALLER);
-  }
-  return real_stpcpy(d, s);
-}
-
-HD_EXPORT char *strncpy(char *restrict d, const char *restrict s, size_t n) {
-  ready();
-  if (hot.active) {
-    size_t k = real_strnlen(s, n);
-    reads(s, k < n ? k + 1 : k, HD_CALLER);
-    writes(d, n, HD_CALLER);
-  }
-  return real_strncpy(d, s, n);
-}
-
-HD_EXPORT char *strcat(char *restrict d, const char *restrict s) {
-  ready();
-  if (hot.active) {
-    size_t k = real_strlen(d), n = real_strlen(s) + 1;
-    reads(s, n, HD_CALLER);
-    reads(d, k + 1, HD_CALLER);
-    writes(d + k, n, HD_CALLER);
-  }
-  return real_strcat(d, s);
-}
-
-HD_EXPORT char *strncat(char *restrict d, const char *restrict s, size_t n) {
-  ready();
-  if (hot.active) {
-    size_t k = real_strlen(d), m = real_strnlen(s, n);
-    reads(s, m < n ? m + 1 : m, HD_CALLER);
-    reads(d, k + 1, HD_CALLER);
-    writes(d + k, m + 1, HD_CALLER);
-  }
-  return real_strncat(d, s, n);
-}
-
-/* Bytes that a comparison reads: up to the first difference or the end. */
-static size_t compared(const char *a, const char *b, size_t max, bool fold) {
-  size_t n = 0;
-  while (n < max && a[n] &&
-         (a[n] == b[n] || (fold && tolower((unsigned char)a[n]) == tolower((unsigned char)b[n]))))
-    n++;
-  return n < max ? n + 1 : n;
-}
-
-#define COMPARE(name, args, call, max, fold) \
-  HD_EXPORT int name args {                  \
-    ready();                                 \
-    if (hot.active) {                        \
-      size_t n_ = compared(a, b, max, fold); \
-      reads(a, n_, HD_CALLER);               \
-      reads(b, n_, HD_CALLER);               \
-    }                                        \
-    return real_##name call;                 \
-  }
-
-COMPARE(strcmp, (const char *a, const char *b), (a, b), (size_t)-1, false)
-COMPARE(strncmp, (const char *a, const char *b, size_t n), (a, b, n), n, false)
-COMPARE(strcasecmp, (const char *a, const char *b), (a, b), (size_t)-1, true)
-COMPARE(strncasecmp, (const char *a, const char *b, size_t n), (a, b, n), n, true)
-
-#define FIND(name, arg_type)                                 \
-  HD_EXPORT char *name(const char *s, arg_type c) {          \
-    ready();                                                 \
-    if (hot.active) reads(s, real_strlen(s) + 1, HD_CALLER); \
-    return real_##name(s, c);                                \
-  }
-
-FIND(strrchr, int)
 
 HD_EXPORT char *strchr(const char *s, int c) {
   ready();
-  char *r = real_strchr(s, c);
-  if (hot.active) {
-    reads(s, (r ? (size_t)(r - s) : real_strlen(s)) + 1, HD_CALLER);
-    r = real_strchr(s, c);
-  }
-  return r;
+  if (!hot.active) return real_strchr(s, c);
+  struct hd_held h = hd__hold(s, to_character, &(struct wanted){c, 0}, HD_CALLER);
+  return there(s, h, real_strchr(h.at, c));
+}
+
+HD_EXPORT char *strrchr(const char *s, int c) {
+  ready();
+  if (!hot.active) return real_strrchr(s, c);
+  struct hd_held h = hd__hold_string(s, SIZE_MAX, HD_CALLER);
+  return there(s, h, real_strrchr(h.at, c));
 }
 
 HD_EXPORT char *strstr(const char *s, const char *t) {
   ready();
-  if (hot.active) {
-    reads(s, real_strlen(s) + 1, HD_CALLER);
-    reads(t, real_strlen(t) + 1, HD_CALLER);
-  }
-  return real_strstr(s, t);
+  if (!hot.active) return real_strstr(s, t);
+  struct hd_held h = hd__hold_string(s, SIZE_MAX, HD_CALLER);
+  return there(s, h, real_strstr(h.at, hd__hold_string(t, SIZE_MAX, HD_CALLER).at));
 }
 
-static char *duplicate(const char *s, size_t n) {
-  char *d = malloc(n + 1);
-  if (d) {
-    hd__copy(d, s, n);
-    d[n] = 0;
-  }
-  return d;
+/* ---- strings ---- */
+
+static size_t length(const char *s, size_t max, uint64_t pc) {
+  struct hd_held h = hd__hold_string(s, max, pc);
+  return h.n && !h.at[h.n - 1] ? h.n - 1 : h.n;
 }
 
-HD_EXPORT char *strdup(const char *s) {
+HD_EXPORT size_t strlen(const char *s) {
   ready();
-  if (hot.active) reads(s, real_strlen(s) + 1, HD_CALLER);
-  return duplicate(s, real_strlen(s));
+  return hot.active ? hd__hold_string(s, SIZE_MAX, HD_CALLER).n - 1 : real_strlen(s);
 }
 
-HD_EXPORT char *strndup(const char *s, size_t max) {
+HD_EXPORT size_t strnlen(const char *s, size_t max) {
   ready();
-  size_t n = real_strnlen(s, max);
-  if (hot.active) reads(s, n < max ? n + 1 : n, HD_CALLER);
-  return duplicate(s, n);
+  return hot.active ? length(s, max, HD_CALLER) : real_strnlen(s, max);
 }
 
-/* ---- the variants of _FORTIFY_SOURCE, which also have the size of the destination ---- */
+/* ---- copying ---- */
 
 HD_EXPORT void __chk_fail(void) __attribute__((noreturn));
 void __chk_fail(void) {
@@ -268,23 +187,102 @@ void __chk_fail(void) {
 #define CHECK(n, room) \
   if ((n) > (room)) __chk_fail()
 
-#define FORTIFIED(ret, name, params, need, call) \
-  HD_EXPORT ret __##name##_chk params;           \
-  ret __##name##_chk params {                    \
-    ready();                                     \
-    CHECK(need, room);                           \
-    return call;                                 \
+/* Copies the string to a place with that room, and returns the end of the copy. */
+static char *copy_string(char *d, const char *s, size_t room, uint64_t pc) {
+  struct hd_held h = {s, 0};
+  ready();
+  if (hot.active)
+    h = hd__hold_string(s, SIZE_MAX, pc);
+  else
+    h.n = real_strlen(s) + 1;
+  CHECK(h.n, room);
+  writes(d, h.n, pc);
+  real_memcpy(d, h.at, h.n);
+  return d + h.n - 1;
+}
+
+static char *copy_some(char *d, const char *s, size_t n, uint64_t pc) {
+  ready();
+  if (hot.active) {
+    s = hd__hold_string(s, n, pc).at;
+    writes(d, n, pc);
+  }
+  return real_strncpy(d, s, n);
+}
+
+/* Appends at most n characters, and a zero. */
+static char *append(char *d, const char *s, size_t n, size_t room, uint64_t pc) {
+  ready();
+  if (hot.active) s = hd__hold_string(s, n, pc).at;
+  size_t m = real_strnlen(s, n), k = hot.active ? hd__hold_string(d, SIZE_MAX, pc).n - 1 : real_strlen(d);
+  CHECK(k + m + 1, room);
+  writes(d + k, m + 1, pc);
+  real_memcpy(d + k, s, m);
+  d[k + m] = 0;
+  return d;
+}
+
+HD_EXPORT char *stpcpy(char *restrict d, const char *restrict s) {
+  return copy_string(d, s, SIZE_MAX, HD_CALLER);
+}
+HD_EXPORT char *strcpy(char *restrict d, const char *restrict s) {
+  copy_string(d, s, SIZE_MAX, HD_CALLER);
+  return d;
+}
+HD_EXPORT char *strncpy(char *restrict d, const char *restrict s, size_t n) {
+  return copy_some(d, s, n, HD_CALLER);
+}
+HD_EXPORT char *strcat(char *restrict d, const char *restrict s) {
+  return append(d, s, SIZE_MAX, SIZE_MAX, HD_CALLER);
+}
+HD_EXPORT char *strncat(char *restrict d, const char *restrict s, size_t n) {
+  return append(d, s, n, SIZE_MAX, HD_CALLER);
+}
+
+static char *duplicate(const char *s, size_t max, uint64_t pc) {
+  struct hd_held h = {s, real_strnlen(s, max) + 1};
+  if (hot.active) {
+    h = hd__hold_string(s, max, pc);
+    h.n = real_strnlen(h.at, h.n) + 1;
+  }
+  char *d = hd__malloc(h.n, pc);
+  if (!d) return NULL;
+  writes(d, h.n, pc);
+  hd__copy(d, h.at, h.n - 1);
+  d[h.n - 1] = 0;
+  return d;
+}
+
+HD_EXPORT char *strdup(const char *s) {
+  ready();
+  return duplicate(s, SIZE_MAX, HD_CALLER);
+}
+
+HD_EXPORT char *strndup(const char *s, size_t max) {
+  ready();
+  return duplicate(s, max, HD_CALLER);
+}
+
+/* ---- the variants of _FORTIFY_SOURCE, which also have the size of the destination ---- */
+
+#define FORTIFIED(ret, name, params, call) \
+  HD_EXPORT ret __##name##_chk params;     \
+  ret __##name##_chk params {              \
+    ready();                               \
+    return call;                           \
   }
 
-FORTIFIED(void *, memcpy, (void *d, const void *s, size_t n, size_t room), n, copy(d, s, n, HD_CALLER))
-FORTIFIED(void *, memmove, (void *d, const void *s, size_t n, size_t room), n, move(d, s, n, HD_CALLER))
-FORTIFIED(void *, memset, (void *d, int c, size_t n, size_t room), n, set(d, c, n, HD_CALLER))
-FORTIFIED(void *, mempcpy, (void *d, const void *s, size_t n, size_t room), n,
-          (char *)copy(d, s, n, HD_CALLER) + n)
-FORTIFIED(char *, strcpy, (char *d, const char *s, size_t room), real_strlen(s) + 1, strcpy(d, s))
-FORTIFIED(char *, stpcpy, (char *d, const char *s, size_t room), real_strlen(s) + 1, stpcpy(d, s))
-FORTIFIED(char *, strncpy, (char *d, const char *s, size_t n, size_t room), n, strncpy(d, s, n))
-FORTIFIED(char *, strcat, (char *d, const char *s, size_t room), real_strlen(d) + real_strlen(s) + 1,
-          strcat(d, s))
-FORTIFIED(char *, strncat, (char *d, const char *s, size_t n, size_t room),
-          real_strlen(d) + real_strnlen(s, n) + 1, strncat(d, s, n))
+#define WITHIN(n, room, call) ((n) > (room) ? (__chk_fail(), NULL) : (call))
+FORTIFIED(void *, memcpy, (void *d, const void *s, size_t n, size_t room),
+          WITHIN(n, room, copy(d, s, n, HD_CALLER)))
+FORTIFIED(void *, memmove, (void *d, const void *s, size_t n, size_t room),
+          WITHIN(n, room, move(d, s, n, HD_CALLER)))
+FORTIFIED(void *, memset, (void *d, int c, size_t n, size_t room), WITHIN(n, room, set(d, c, n, HD_CALLER)))
+FORTIFIED(void *, mempcpy, (void *d, const void *s, size_t n, size_t room),
+          WITHIN(n, room, (char *)copy(d, s, n, HD_CALLER) + n))
+FORTIFIED(char *, strcpy, (char *d, const char *s, size_t room), (copy_string(d, s, room, HD_CALLER), d))
+FORTIFIED(char *, stpcpy, (char *d, const char *s, size_t room), copy_string(d, s, room, HD_CALLER))
+FORTIFIED(char *, strncpy, (char *d, const char *s, size_t n, size_t room),
+          WITHIN(n, room, copy_some(d, s, n, HD_CALLER)))
+FORTIFIED(char *, strcat, (char *d, const char *s, size_t room), append(d, s, SIZE_MAX, room, HD_CALLER))
+FORTIFIED(char *, strncat, (char *d, const char *s, size_t n, size_t room), append(d, s, n, room, HD_CALLER))

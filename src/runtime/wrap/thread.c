@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/ident.h"
@@ -146,6 +147,7 @@ static size_t default_stack(void) {
 
 int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg,
                       uint64_t pc) {
+  if (HD_UNLIKELY(rt.prefix)) hd__prefix_end();
   struct hd_thread *me = rt.cur;
   void *user_stack = NULL;
   size_t size = 0;

@@ -78,6 +78,14 @@ void hd__stream_end(FILE *f, uint64_t pc);
 /* The running thread ends in the middle of such functions. */
 void hd__streams_abandon(void);
 
+/* Buffers of the program's (buffers.c): what a call of stdio changes in them. pre: the caller holds the stream. */
+struct hd_region;
+extern unsigned hd__nbuffers; /* 0: there are none */
+struct hd_region *hd__buffers_before(const FILE *f, uint64_t pc);
+void hd__buffers_after(const struct hd_region *r, uint64_t pc);
+/* The stream is closed, or has another buffer. */
+void hd__buffers_forget(const FILE *f);
+
 /* ---- semaphores ---- */
 
 /* Whether a thread waits for a semaphore that a child process could post. */
@@ -183,8 +191,7 @@ void hd__mapped_access(uint64_t dev, uint64_t ino, uint64_t from, uint64_t to, b
 
 /* ---- format.c ---- */
 
-/* What a function like printf reads, and what one like scanf has written when it has assigned that many. */
-void hd__reads_format(const char *format, va_list ap, uint64_t pc);
+/* What a function like scanf has written when it has assigned that many. */
 void hd__writes_format(const char *format, va_list ap, int assigned, uint64_t pc);
 
 /* ---- openmp.c ---- */

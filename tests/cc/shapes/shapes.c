@@ -1,6 +1,7 @@
 /* shapes.c: shapes of accesses in C. See shapes.h. */
 #define _GNU_SOURCE
 #include <complex.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@ struct s40 { long a[5]; };
 struct s200 { char a[200]; };
 struct s5000 { char a[5000]; };
 struct bits { unsigned x : 3, y : 5; };
+struct truth_bits { _Bool x : 1, y : 1; };
 struct wide_bits { unsigned long long x : 36, y : 20; };
 union u { int i; double d; long double l; char c[24]; };
 typedef int v2 __attribute__((vector_size(8)));
@@ -96,6 +98,14 @@ SHAPE(memchr_40, 0, 0, 39, sink = memchr(p, 'x', 40) != 0)
 /* ---- strings: at p and q there are zeros ---- */
 SHAPE(strcpy_literal, 1, 0, 5, strcpy(p, "hello"))
 SHAPE(strcpy_from, 0, 0, 0, strcpy(q, p))
+SHAPE(sprintf_literal, 1, 0, 5, sprintf(p, "hello"))
+SHAPE(sprintf_string, 1, 0, 5, sprintf(p, "%s", "hello"))
+SHAPE(sprintf_number, 1, 0, 5, sprintf(p, "%d", 12345))
+SHAPE(sprintf_from, 0, 0, 0, sprintf(q, "%s", p))
+SHAPE(snprintf_literal, 1, 0, 5, snprintf(p, 20, "hello"))
+SHAPE(snprintf_string, 1, 0, 5, snprintf(p, 20, "%s", "hello"))
+SHAPE(frexp_constant, 1, 0, 3, sink = (int)frexp(12.5, (int *)p))
+SHAPE(modf_constant, 1, 0, 7, sink = (int)modf(12.5, (double *)p))
 SHAPE(strncpy_literal, 1, 0, 19, strncpy(p, "hello", 20))
 SHAPE(strcat_literal, 1, 0, 5, strcat(p, "hello"))
 SHAPE(strncat_literal, 1, 0, 3, strncat(p, "hello", 3))
@@ -143,6 +153,9 @@ SHAPE(fields_40, 1, 0, 39, set_fields((struct s40 *)p))
 SHAPE(union_double, 1, 0, 7, ((union u *)p)->d = (double)some)
 SHAPE(union_copy, 1, 0, 23, AT(struct s24) = *(struct s24 *)((union u *)q)->c)
 SHAPE(bits_to, 1, 0, 0, ((struct bits *)p)->y = (unsigned)some & 31)
+SHAPE(truth_bits_to, 1, 0, 0, ((struct truth_bits *)p)->y = some != 0)
+SHAPE(truth_bits_constant, 1, 0, 0, ((struct truth_bits *)p)->y = 1)
+SHAPE(truth_bits_from, 0, 0, 0, sink = ((struct truth_bits *)p)->y)
 SHAPE(bits_from, 0, 0, 0, sink = ((struct bits *)p)->y)
 SHAPE(wide_bits_to, 1, 0, 4, ((struct wide_bits *)p)->x = (unsigned long long)some)
 

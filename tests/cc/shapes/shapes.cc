@@ -48,6 +48,14 @@ struct Virtual {
   virtual NOINLINE void set() { a = some + 1; }
 };
 
+struct Bits {
+  bool x : 1, y : 1;
+};
+enum class Colour : unsigned char { red, green };
+struct ColourBits {
+  Colour x : 2, y : 2;
+};
+
 NOINLINE Plain make_plain() { return Plain{{(long)some, 2, 3, 4, 5}}; }
 NOINLINE Copied make_copied() {
   Copied c;
@@ -65,6 +73,13 @@ template <typename T> static NOINLINE void assign(T &to, const T &from) { to = f
 
 #define AT(...) (*reinterpret_cast<__VA_ARGS__ *>(p))
 #define FROM(...) (*reinterpret_cast<__VA_ARGS__ *>(q))
+
+/* ---- bit-fields ---- */
+SHAPE(bool_bits, 1, 0, 0, AT(Bits).y = some != 0)
+SHAPE(bool_bits_constant, 1, 0, 0, AT(Bits).y = true)
+SHAPE(bool_bits_from, 0, 0, 0, sink = AT(Bits).y)
+SHAPE(enum_bits, 1, 0, 0, AT(ColourBits).y = some ? Colour::green : Colour::red)
+SHAPE(enum_bits_from, 0, 0, 0, sink = (int)AT(ColourBits).y)
 
 /* ---- algorithms ---- */
 SHAPE(copy_chars, 1, 0, 39, std::copy(q, q + 40, p))
