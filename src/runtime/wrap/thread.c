@@ -289,8 +289,9 @@ static int join_at_once(pthread_t th, void **ret, uint64_t pc) {
   int e = bad_join(th, &t);
   if (e) return e;
   hd__point_open(HD_OP_TRYJOIN, t->id, 0, pc);
-  bool busy = t->state != HD_T_DONE;
-  hd__event(busy ? HD_EV_FAILED : 0);
+  bool gone = hd__thread_find(th) != t, busy = t->state != HD_T_DONE;
+  hd__event(gone || busy ? HD_EV_FAILED : 0);
+  if (gone) return claimed(ESRCH); /* another thread came first */
   if (busy) return EBUSY;
   joined(t, ret, pc);
   return 0;
@@ -325,13 +326,23 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
   return 0;
 }
 
+/* Why th cannot be detached, or 0. */
+static int bad_detach(pthread_t th, struct hd_thread **t) {
+  *t = hd__thread_find(th);
+  if (!*t || (*t)->join.done) return claimed(ESRCH);
+  return (*t)->join.detached ? claimed(EINVAL) : 0;
+}
+
 int hd__thread_detach(pthread_t th, uint64_t pc) {
+  struct hd_thread *t;
   claim();
-  struct hd_thread *t = hd__thread_find(th);
-  if (!t || t->join.done) return claimed(ESRCH);
-  if (t->join.detached) return claimed(EINVAL);
+  int e = bad_detach(th, &t);
+  if (e) return e;
   if (t->join.waiter) return claimed(0);
   hd__point(HD_OP_DETACH, t->id, 0, pc);
+  e = bad_detach(th, &t); /* others may have come first */
+  if (e) return e;
+  if (t->join.waiter) return claimed(0);
   t->join.detached = true;
   if (t->state != HD_T_DONE) return 0;
   hd__ident_release(t);
