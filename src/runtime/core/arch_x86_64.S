@@ -158,6 +158,7 @@ hd_arch_entry:
 	ENTRY	mtx_trylock
 	ENTRY	pthread_testcancel
 	ENTRY	sigpending
+	ENTRY	aio_error
 	ENTRY	ftrylockfile
 	ENTRY	pthread_mutex_timedlock
 	ENTRY	pthread_mutex_clocklock
