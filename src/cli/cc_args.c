@@ -15,8 +15,6 @@
 #define RESPONSE_MAX (64u << 20) /* bytes of one response file */
 #define RESPONSE_DEPTH 20        /* nested files; the compilers have a limit, too */
 
-static bool starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
-
 /* Whether the `n` characters at `word` are one of the words of `list`, which are separated by blanks. */
 static bool listed(const char *word, size_t n, const char *list) {
   for (; *list; list += strcspn(list, " ")) {
@@ -69,19 +67,20 @@ static const char bad_sanitizers[] =
     "numerical";
 
 static bool is_query(const char *w) {
-  if (starts(w, "--help") || starts(w, "--target-help") || strcmp(w, "--version") == 0) return true;
-  if (starts(w, "-print-") || starts(w, "--print-")) return true;
-  return starts(w, "-dump") && !starts(w, "-dumpbase") && !starts(w, "-dumpdir");
+  if (hd__starts_with(w, "--help") || hd__starts_with(w, "--target-help") || strcmp(w, "--version") == 0)
+    return true;
+  if (hd__starts_with(w, "-print-") || hd__starts_with(w, "--print-")) return true;
+  return hd__starts_with(w, "-dump") && !hd__starts_with(w, "-dumpbase") && !hd__starts_with(w, "-dumpdir");
 }
 
 static bool is_debug_option(const char *w) {
   static const char *const families[] = {"-ggdb",  "-gdwarf",    "-gstabs", "-gline-", "-gmlt",
                                          "-gbtf",  "-gctf",      "-glldb",  "-gsce",   "-gdbx",
                                          "-gfull", "-gcodeview", "-gused"};
-  if (!starts(w, "-g")) return strcmp(w, "--debug") == 0;
+  if (!hd__starts_with(w, "-g")) return strcmp(w, "--debug") == 0;
   if (w[2] == '\0' || isdigit((unsigned char)w[2])) return true;
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-    if (starts(w, families[i])) return true;
+    if (hd__starts_with(w, families[i])) return true;
   return false;
 }
 
@@ -197,7 +196,7 @@ void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv) {
   memset(a, 0, sizeof *a);
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--help") == 0) a->help = true;
-    if (starts(argv[i], option) && argv[i][sizeof option - 1] == '=')
+    if (hd__starts_with(argv[i], option) && argv[i][sizeof option - 1] == '=')
       a->compiler = argv[i] + sizeof option;
     else if (strcmp(argv[i], option) == 0 && i + 1 < argc)
       a->compiler = argv[++i];
@@ -247,18 +246,18 @@ static char *scan_option(struct scan *s, char *w, const char *arg) {
   if (in_list(w, "-static --static -static-pie")) a->is_static = w;
   if (in_list(w, "-m32 -mx32 -m16")) a->other_arch = w;
   if (strcmp(w, "-m64") == 0) a->other_arch = NULL;
-  if (starts(w, "-x") || strcmp(w, "--language") == 0) {
+  if (hd__starts_with(w, "-x") || strcmp(w, "--language") == 0) {
     s->language = arg ? arg : w + 2;
     if (strcmp(s->language, "none") == 0) s->language = NULL;
-  } else if (starts(w, "-l")) {
+  } else if (hd__starts_with(w, "-l")) {
     scan_linker(s, false, true);
-  } else if (starts(w, "-Wl,")) {
+  } else if (hd__starts_with(w, "-Wl,")) {
     scan_linker(s, any_listed(w + 4, relocatable_options), w[4] != '-');
   } else if (strcmp(w, "-Xlinker") == 0 && arg) {
     scan_linker(s, in_list(arg, relocatable_options), arg[0] != '-');
-  } else if (starts(w, "-fno-sanitize=") && any_listed(strchr(w, '=') + 1, "thread all")) {
+  } else if (hd__starts_with(w, "-fno-sanitize=") && any_listed(strchr(w, '=') + 1, "thread all")) {
     a->uninstrumented = true;
-  } else if (starts(w, "-fsanitize=")) {
+  } else if (hd__starts_with(w, "-fsanitize=")) {
     /* clang's instrumentation is requested in another way (cmd_cc.c), since the driver would link its runtime; gcc may
      * keep the word. */
     return read_sanitizers(a, w, s->clang);

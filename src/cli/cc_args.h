@@ -2,7 +2,13 @@
 #ifndef HD_CC_ARGS_H
 #define HD_CC_ARGS_H
 
+#include <string.h>
+
 #include "base/base.h"
+
+static inline bool hd__starts_with(const char *s, const char *prefix) {
+  return strncmp(s, prefix, strlen(prefix)) == 0;
+}
 
 typedef HD_VEC(char *) hd_words;
 

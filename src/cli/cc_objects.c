@@ -11,14 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
-
 static bool calls_hooks(Elf *e, Elf_Scn *section, const GElf_Shdr *head) {
   Elf_Data *data = elf_getdata(section, NULL);
   GElf_Sym sym;
   for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
     const char *name = elf_strptr(e, head->sh_link, sym.st_name);
-    if (name && (starts(name, "__tsan_") || starts(name, "__heddle_"))) return true;
+    if (name && (hd__starts_with(name, "__tsan_") || hd__starts_with(name, "__heddle_"))) return true;
   }
   return false;
 }
@@ -32,7 +30,7 @@ static bool object_is_plain(Elf *e) {
     GElf_Shdr h;
     if (!gelf_getshdr(s, &h)) return false;
     const char *name = elf_strptr(e, names, h.sh_name);
-    if (name && (starts(name, ".gnu.lto_") || starts(name, ".llvm.lto"))) return false;
+    if (name && (hd__starts_with(name, ".gnu.lto_") || hd__starts_with(name, ".llvm.lto"))) return false;
     if ((h.sh_flags & SHF_EXECINSTR) && h.sh_size) code = true;
     if (h.sh_type == SHT_SYMTAB && calls_hooks(e, s, &h)) return false;
   }
@@ -54,7 +52,7 @@ static bool any_plain(Elf *e, int fd) {
 
 static bool of_system(const char *path) {
   char *full = realpath(path, NULL);
-  bool is = full && (starts(full, "/usr/lib") || starts(full, "/lib"));
+  bool is = full && (hd__starts_with(full, "/usr/lib") || hd__starts_with(full, "/lib"));
   free(full);
   return is;
 }

@@ -307,10 +307,10 @@ int main(void) {
 """},
     "protection": {"text": """static void *one(void *p) { return p; }
 int main(void) {
-  char *a = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *a = mmap(0, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   pthread_t t;
   pthread_create(&t, 0, one, a);
-  mprotect(a, 4096, PROT_READ); /* @here */
+  mprotect(a, 1 << 20, PROT_READ); /* @here */
   pthread_join(t, 0);
 }
 """},

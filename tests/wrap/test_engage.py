@@ -304,6 +304,7 @@ WRITES = {
     "open_memstream": "size_t k; FILE *f = open_memstream((char **)buf, &k); fputs(\"xyz\", f); fclose(f)",
     "open_wmemstream": "size_t k; FILE *f = open_wmemstream((wchar_t **)buf, &k); fputws(L\"xyz\", f); fclose(f)",
     "fmemopen": "FILE *f = fmemopen(buf, 64, \"w\"); fputs(\"abcdef\", f); fclose(f)",
+    "mincore": "result = mincore((void *)((uintptr_t)other & ~4095ul), 4096, (unsigned char *)buf + 3)",
     "remquo": "result = remquo(n, 3, (int *)buf)", "remquof": "result = remquof(n, 3, (int *)buf)",
     "remquol": "result = remquol(n, 3, (int *)buf)", "lgamma_r": "result = lgamma_r(n, (int *)buf)",
     "lgammaf_r": "result = lgammaf_r(n, (int *)buf)", "lgammal_r": "result = lgammal_r(n, (int *)buf)",
@@ -463,7 +464,8 @@ def test_mapping(s, name):
     s.is_bug(r, ["data-race"])
 
 
-# mprotect is a reason (tests/cli/test_inexact.py), and so is a second shmat; shmdt ends that.
+# mprotect, brk and sbrk: tests/litmus/state/break.c. Of large mappings mprotect is a reason (tests/cli/test_inexact.py), and
+# so is a second shmat; shmdt ends that.
 
 
 # ---- operations: seen in the events of a finding ----

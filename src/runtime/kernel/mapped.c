@@ -66,7 +66,7 @@ static bool is_mapped(long fd) {
 }
 
 bool hd__mapped_is_op(long nr, const long *a) {
-  if (!rt.nunjoined || !hd__shares_memory()) return false;
+  if (!rt.nunjoined || !hd__maps_files()) return false;
   switch (nr) {
     case SYS_write:
     case SYS_read:

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/finding.h"
 #include "runtime/core/state.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
@@ -254,6 +255,11 @@ static void convert_stat(const char *s, struct text *t, unsigned threads) {
 
 void hd__proc_opened(const char *path, long fd) {
   static struct text from, to;
+  size_t length = 0;
+  while (path[length]) length++;
+  /* Whoever writes to it, or reads it, accesses memory unseen. */
+  if (hd__starts(path, "/proc/") && length > 4 && hd__streq(path + length - 4, "/mem"))
+    hd__inexact(HD_INEXACT_ALIAS, rt.cur->op.pc);
   unsigned kind = kind_of_path(path);
   if (kind < STAT) return;
   from.n = to.n = 0;

@@ -40,12 +40,7 @@ void hd__canonical_op(struct hd_op *op) {
 /* ---- shadow memory ---- */
 
 static void make_private(uint64_t lo, uint64_t hi) {
-  uint64_t at = (uint64_t)hd__cell(lo), n = (hi - lo) << 2;
-  long p = hd_sys6(SYS_mmap, (long)at, (long)n, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  HD_BUG_ON(p != (long)at);
-  hd_sys3(SYS_madvise, at, n, MADV_NOHUGEPAGE);
-  hd_sys3(SYS_madvise, at, n, MADV_DONTDUMP);
+  HD_BUG_ON(!hd__shadow_map((uint64_t)hd__cell(lo), (hi - lo) << 2, MAP_FIXED));
 }
 
 static bool is_changed(uint64_t lo, uint64_t hi) {

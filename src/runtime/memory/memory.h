@@ -45,6 +45,8 @@ static inline struct hd_cell *hd__cell(uint64_t addr) {
 }
 
 int hd__shadow_init(void);
+/* Maps empty shadow memory there; `how`: MAP_FIXED, or MAP_FIXED_NOREPLACE. */
+bool hd__shadow_map(uint64_t at, uint64_t size, int how);
 /* Clears the shadow memory, when segment numbers start again. */
 void hd__shadow_begin(void);
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);

@@ -48,13 +48,17 @@ struct list {
   65536 /* bytes: of longer accesses, such as clearing a large block, only the access is recorded */
 #define SHADOW_SIZE ((HD_SHADOW_ADDR_MASK + 1) << 2)
 
+bool hd__shadow_map(uint64_t at, uint64_t size, int how) {
+  long p = hd_sys6(SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
+  if (p != (long)at) return false;
+  hd_sys3(SYS_madvise, at, size, MADV_NOHUGEPAGE);
+  hd_sys3(SYS_madvise, at, size, MADV_DONTDUMP);
+  return true;
+}
+
 int hd__shadow_init(void) {
-  long p = hd_sys6(SYS_mmap, (long)HD_SHADOW_BASE, (long)SHADOW_SIZE, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (p != (long)HD_SHADOW_BASE) return -1;
-  hd_sys3(SYS_madvise, HD_SHADOW_BASE, SHADOW_SIZE, MADV_NOHUGEPAGE);
-  hd_sys3(SYS_madvise, HD_SHADOW_BASE, SHADOW_SIZE, MADV_DONTDUMP);
-  return 0;
+  return hd__shadow_map(HD_SHADOW_BASE, SHADOW_SIZE, MAP_FIXED_NOREPLACE) ? 0 : -1;
 }
 
 void hd__shadow_begin(void) {

@@ -21,8 +21,12 @@ static void gone(const void *at, size_t n, uint64_t pc) {
   if (n && hot.active && rt.nthreads > 1) hd__shadow_free((uint64_t)at, round_up(n), pc);
 }
 
-static void fresh(const void *at, size_t n) {
-  if (!hot.active) return;
+/* A place that the program has not chosen is not used again in the same execution: that of a large mapping, which would take
+ * long to look through, needs no cleaning. */
+#define LARGE (64ull << 20)
+
+static void fresh(const void *at, size_t n, bool chosen) {
+  if (!hot.active || (!chosen && n > LARGE)) return;
   hd__shadow_forget_large((uint64_t)at, round_up(n));
   hd__new_segment(rt.cur); /* the fast path must not match what it saw there */
 }
@@ -34,6 +38,7 @@ static void fresh(const void *at, size_t n) {
 static HD_EXEC_LARGE struct shared {
   uint32_t epoch;
   bool writable;
+  bool private; /* a copy of a file, which shows what calls write to it until it is written itself */
   uint64_t dev,
       ino; /* of System V memory: 0 and its number; of anonymous memory: ANONYMOUS and its address */
   uint64_t from, to; /* in the object */
@@ -59,8 +64,12 @@ static void share(struct shared new, uint64_t pc) {
     if (!live(s))
       room = s;
     else if ((new.dev || new.ino) && s->dev == new.dev && s->ino == new.ino &&
-             s->from < new.to &&new.from < s->to && (s->writable || new.writable))
-      overlap(s, &new, pc);
+             s->from < new.to &&new.from < s->to && (s->writable || new.writable)) {
+      if (!s->private && !new.private)
+        overlap(s, &new, pc);
+      else if ((s->writable && !s->private) || (new.writable && !new.private))
+        hd__inexact(HD_INEXACT_ALIAS, pc); /* what one of them writes, the other may show */
+    }
   }
   new.epoch = rt.epoch;
   if (room)
@@ -80,6 +89,12 @@ static void forget_shared(uint64_t at, uint64_t n, uint64_t pc) {
 }
 
 bool hd__shares_memory(void) {
+  for (unsigned i = 0; i < SHARED_MAX; i++)
+    if (live(&shared[i]) && !shared[i].private) return true;
+  return false;
+}
+
+bool hd__maps_files(void) {
   for (unsigned i = 0; i < SHARED_MAX; i++)
     if (live(&shared[i])) return true;
   return false;
@@ -112,8 +127,9 @@ static void *map(void *at, size_t n, int prot, int flags, int fd, off_t from, ui
   }
   void *p = real_mmap(at, n, prot, flags, fd, from);
   if (!hot.active || p == MAP_FAILED) return p;
-  fresh(p, n);
-  if (!(flags & MAP_SHARED)) return p;
+  fresh(p, n, at != NULL);
+  bool private = !(flags & MAP_SHARED);
+  if (private && (flags & MAP_ANONYMOUS)) return p;
   struct stat st = {0};
   if (flags & MAP_ANONYMOUS) {
     st.st_dev = ANONYMOUS; /* mremap may map it once more */
@@ -122,6 +138,7 @@ static void *map(void *at, size_t n, int prot, int flags, int fd, off_t from, ui
     return p;
   }
   share((struct shared){.writable = prot & PROT_WRITE,
+                        .private = private,
                         .dev = st.st_dev,
                         .ino = st.st_ino,
                         .from = (uint64_t)from,
@@ -143,7 +160,7 @@ HD_EXPORT int munmap(void *at, size_t n) {
   if (hot.active) forget_shared((uint64_t)at, round_up(n), HD_CALLER);
   gone(at, n, HD_CALLER);
   int e = real_munmap(at, n);
-  if (hot.active && !e) fresh(at, n);
+  if (hot.active && !e) fresh(at, n, false);
   return e;
 }
 
@@ -167,7 +184,7 @@ HD_EXPORT void *mremap(void *at, size_t n, size_t m, int flags, ...) {
   if (to) gone(to, m, HD_CALLER);
   void *p = real_mremap(at, n, m, flags, to);
   if (!hot.active || p == MAP_FAILED) return p;
-  if (p != at) fresh(p, m);
+  if (p != at) fresh(p, m, to != NULL);
   if (s) {
     old.from += (uint64_t)at - old.at;
     old.to = old.from + round_up(m);
@@ -183,10 +200,54 @@ HD_EXPORT int madvise(void *at, size_t n, int advice) {
   return real_madvise(at, n, advice);
 }
 
-/* Accesses of other threads may fault before or after it, depending on the order, which is not explored. */
+/* Whether the pages are mapped: a read of each, which races with nothing. */
+HD_EXPORT int mincore(void *at, size_t n, unsigned char *pages) {
+  hd__real_init();
+  if (hot.active && rt.nunjoined)
+    for (size_t i = 0; i < n; i += HD_PAGE) hd__access_slow((uint64_t)at + i, 1, HD_A_SILENT, HD_CALLER);
+  int e = real_mincore(at, n, pages);
+  if (hot.active && !e) WRITES(pages, round_up(n) / HD_PAGE);
+  return e;
+}
+
+/* ---- the break ---- */
+
+/* What is behind it is unmapped. */
+static void *move_break(char *to, uint64_t pc) {
+  char *old = real_sbrk(0);
+  if (to < old) gone((void *)round_up((uint64_t)to), (size_t)(old - to), pc);
+  if (real_brk(to)) return (void *)-1;
+  if (to > old) fresh((void *)((uint64_t)old & ~(HD_PAGE - 1)), (size_t)(to - old), true);
+  return old;
+}
+
+HD_EXPORT void *sbrk(intptr_t by) {
+  hd__real_init();
+  if (!hot.active) return real_sbrk(by);
+  if (!by) hd__lookup(HD_STATE_BREAK, 0, HD_CALLER);
+  if (by) hd__change(HD_STATE_BREAK, 0, HD_CALLER);
+  return by ? move_break((char *)real_sbrk(0) + by, HD_CALLER) : real_sbrk(0);
+}
+
+HD_EXPORT int brk(void *to) {
+  hd__real_init();
+  if (!hot.active) return real_brk(to);
+  hd__change(HD_STATE_BREAK, 0, HD_CALLER);
+  return move_break(to, HD_CALLER) == (void *)-1 ? -1 : 0;
+}
+
+/* Accesses of other threads may fault before or after it, depending on the order: like a write to all of it, which races with
+ * nothing. */
+#define PROTECTED (256ull << 10) /* of more, and of parts of the heap, the order is not explored */
+
 HD_EXPORT int mprotect(void *at, size_t n, int prot) {
   hd__real_init();
-  if (hot.active && rt.nunjoined) hd__inexact(HD_INEXACT_PROTECTION, HD_CALLER);
+  if (hot.active && rt.nunjoined && n) {
+    if (n <= PROTECTED && !hd__heap_owns((uint64_t)at))
+      hd__access_slow((uint64_t)at, round_up(n), HD_A_WRITE | HD_A_SILENT, HD_CALLER);
+    else
+      hd__inexact(HD_INEXACT_PROTECTION, HD_CALLER);
+  }
   return real_mprotect(at, n, prot);
 }
 
@@ -196,7 +257,7 @@ HD_EXPORT void *shmat(int id, const void *at, int flags) {
   if (!hot.active || p == (void *)-1) return p;
   struct shmid_ds segment = {0};
   if (shmctl(id, IPC_STAT, &segment)) return p;
-  fresh(p, segment.shm_segsz);
+  fresh(p, segment.shm_segsz, at != NULL);
   share((struct shared){.writable = !(flags & SHM_RDONLY),
                         .ino = (uint64_t)id + 1,
                         .to = round_up(segment.shm_segsz),
@@ -212,6 +273,6 @@ HD_EXPORT int shmdt(const void *at) {
   if (n) forget_shared((uint64_t)at, n, HD_CALLER);
   gone(at, n, HD_CALLER);
   int e = real_shmdt(at);
-  if (n && !e) fresh(at, n);
+  if (n && !e) fresh(at, n, false);
   return e;
 }

@@ -265,7 +265,9 @@ RESULT(long double, modfl, (long double x, long double *i), (x, i), WRITES(i, si
   MATH(type, gamma##f, "GLIBC_2.2.5", (type x), (x), sign_changes(HD_CALLER))
 
 /* The sign of the result is in a variable of libm, which counts where the program uses it. */
-static bool is_signgam(const char *name, void *found) { return *(bool *)found = hd__streq(name, "signgam"); }
+static bool is_signgam(const char *name, void *found) { /* it has two names */
+  return *(bool *)found = hd__streq(name, "signgam") || hd__streq(name, "__signgam");
+}
 
 static void sign_changes(uint64_t pc) {
   static void *signgam;

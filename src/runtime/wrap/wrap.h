@@ -185,6 +185,8 @@ void hd__terminate_begin(void);
 
 /* Whether a child made now would share memory with this process. */
 bool hd__shares_memory(void);
+/* Whether files, or other objects, are mapped. */
+bool hd__maps_files(void);
 /* Whether that file is mapped. A call reads or writes [from, to) of it. */
 bool hd__is_mapped(uint64_t dev, uint64_t ino);
 void hd__mapped_access(uint64_t dev, uint64_t ino, uint64_t from, uint64_t to, bool write, uint64_t pc);
