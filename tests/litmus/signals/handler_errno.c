@@ -3,7 +3,6 @@
 // argv: changes
 // expect: clean
 // argv: saves
-// args: --strategy optimal
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
