@@ -250,26 +250,35 @@ HD_EXPORT int pthread_setcanceltype(int type, int *old) {
 /* ---- what libc considers a cancellation point ---- */
 
 #define CONTROL_BLOCK 1024 /* bytes of libc's thread descriptor to look at */
-static struct {
+static struct place {
   size_t at;
   uint8_t bits;
-} async; /* where it says that the thread is asynchronously cancellable */
+} async, /* where it says that the thread is asynchronously cancellable ... */
+    off; /* ... and that it is not cancellable: pclose and others see to that themselves */
 
-void hd__cancel_init(void) {
+static void find_bits(struct place *p, int (*set)(int, int *), int value) {
   char before[CONTROL_BLOCK];
   const char *now = (const char *)hd_arch_tp();
   int old;
   hd__copy(before, now, sizeof before);
-  if (real_pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old)) return;
+  if (set(value, &old)) return;
   for (size_t i = 0; i < sizeof before; i++)
     if (now[i] != before[i]) {
-      async.at = i;
-      async.bits = (uint8_t)(now[i] & ~before[i]);
+      p->at = i;
+      p->bits = (uint8_t)(now[i] & ~before[i]);
     }
-  real_pthread_setcanceltype(old, NULL);
+  set(old, NULL);
 }
 
-bool hd__libc_cancels(void) { return ((const uint8_t *)hd_arch_tp())[async.at] & async.bits; }
+void hd__cancel_init(void) {
+  find_bits(&async, real_pthread_setcanceltype, PTHREAD_CANCEL_ASYNCHRONOUS);
+  find_bits(&off, real_pthread_setcancelstate, PTHREAD_CANCEL_DISABLE);
+}
+
+bool hd__libc_cancels(void) {
+  const uint8_t *block = (const uint8_t *)hd_arch_tp();
+  return (block[async.at] & async.bits) && !(block[off.at] & off.bits);
+}
 
 /* ---- cleanup handlers pushed in C ---- */
 

@@ -107,6 +107,7 @@ static bool run_handler(const siginfo_t *info) {
   t->sig.handling++;
   t->sig.mask |= hd__signal_bits(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
   hd__new_segment(t); /* invariant 4: the fast path must not hide what the handler accesses */
+  errno = saved;      /* what the handler makes of it stays, as in any interrupted code */
   if (a.sa_flags & SA_SIGINFO) {
     siginfo_t copy = *info;
     ucontext_t context = {0};
@@ -122,7 +123,6 @@ static bool run_handler(const siginfo_t *info) {
   t->sig.handling--;
   t->sig.mask = mask;
   t->ignore |= silent;
-  errno = saved;
   return a.sa_flags & SA_RESTART;
 }
 

@@ -22,7 +22,7 @@ int HD_IN(sigpending)(sigset_t *set) {
   }
   uint64_t pc = HD_CALLER, word = (uint64_t)&hd__signal_word[rt.cur->id];
   hd__signal_show();
-  if (!hd__spin_check(word, HD_SPIN_OTHER, pc) && rt.nunjoined) hd__lookup(HD_STATE_SIGNALS, 0, pc);
+  if (!hd__spin_check(word, HD_SPIN_OTHER, pc) && rt.nunjoined) hd__observe(HD_STATE_SIGNALS, 0, pc);
   hd__signal_show();
   hd__spin_read(word, 8);
   hd__writes(set, sizeof *set, pc);
