@@ -63,11 +63,13 @@ struct hd_spin {
   uint64_t held[HD_SPIN_HOLDS];  /* nheld: locks taken and not released since the start of the round */
   uint64_t own[HD_SPIN_OWN];     /* nown: what it changes itself */
   uint64_t trail[HD_SPIN_TRAIL]; /* ntrail: places of the last checks since a write */
-  uint64_t image[HD_SPIN_IMAGE]; /* nimage: the registers and the words of the stack next to them, of a known loop */
+  uint64_t image
+      [HD_SPIN_IMAGE]; /* nimage: the registers and the words of the stack next to them, of a known loop */
   struct hd_spin_private {
     uint64_t addr, value;
     uint32_t size;
-  } private[HD_SPIN_PRIVATE]; /* nprivate: what else it has read, memory that no other thread was seen to write */
+  } private
+      [HD_SPIN_PRIVATE]; /* nprivate: what else it has read, memory that no other thread was seen to write */
 };
 
 /* What the check decided about the access that it was made for. */
