@@ -79,6 +79,8 @@ struct hd_config {
   uint32_t thread_leaks;    /* report threads running or unjoined at exit */
   uint32_t exit_status;     /* the expected one; others are findings */
   uint32_t classes;         /* count happens-before classes and final states (costs memory) */
+  uint32_t states;          /* a state that was explored before is not explored again (explore/states.c) */
+  uint64_t state_memory;    /* bytes for those states */
   uint32_t depth;           /* pct: bug depth looked for */
   uint32_t bound_kind;      /* enum hd_bound: what a systematic search may use only so much of */
   uint32_t bound_iterate;   /* 0, 1, 2, ... instead of `bound` */
@@ -239,6 +241,26 @@ struct hd_estimate {
   double sum, squares, largest;
 };
 
+/* Why a state cannot be captured, in 128 bits or at all (runtime/core/fingerprint.c). */
+enum hd_uncaptured {
+  HD_UNCAPTURED_NONE,
+  HD_UNCAPTURED_SYSCALL,   /* a system call that may leave something behind in the kernel */
+  HD_UNCAPTURED_OPERATION, /* descriptors, signals, cancellation, fibers and the like */
+  HD_UNCAPTURED_STACK,     /* a stack that the program made */
+  HD_UNCAPTURED_LIBRARY,   /* state of a library function that is kept elsewhere */
+  HD_UNCAPTURED_FORK,      /* executions restart by fork: what they have changed is not known */
+  HD_UNCAPTURED_COUNT
+};
+
+/* How states were compared. */
+struct hd_state_counts {
+  uint64_t states;                          /* stored */
+  uint64_t matches;                         /* executions that were given up at one of them */
+  uint64_t bytes;                           /* of the table */
+  uint64_t full;                            /* it has no room for more */
+  uint64_t uncaptured[HD_UNCAPTURED_COUNT]; /* scheduling points at which they could not be compared */
+};
+
 struct hd_shared {
   uint64_t magic;
   uint32_t lock;             /* number + 1 of the worker that holds it, 0: free */
@@ -265,6 +287,9 @@ struct hd_shared {
   uint32_t waited;           /* a thread has waited at a condition, without a time limit */
   uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
   struct hd_estimate estimate; /* of the executions of a complete search */
+  struct hd_state_counts state_counts;
+  /* --states: memory that proved to be accessed by several threads, and written; and when the search last restarted. */
+  uint64_t contended, contended_seen;
   double
       at_least; /* executions that a systematic search has, those that are known to be left included; 0: unknown */
   uint32_t

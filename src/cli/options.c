@@ -30,6 +30,9 @@ enum option_id {
   OPT_TIMEOUTS,
   OPT_PRELOAD,
   OPT_CLASSES,
+  OPT_STATES,
+  OPT_NO_STATES,
+  OPT_STATE_MEMORY,
   OPT_LEAKS,
   OPT_THREAD_LEAKS,
   OPT_EXIT_STATUS,
@@ -112,6 +115,12 @@ static const struct {
      "for a program not built with heddle cc: controls its synchronisation, input and\n"
      "output, but not its memory accesses, so data races are not detected"},
     {OPT_CLASSES, "classes", NULL, SEARCH, "count the happens-before classes seen"},
+    {OPT_STATES, "states", NULL, HD_VERB_CHECK,
+     "do not explore a state of the program again that was explored before\n"
+     "(strategies dfs, the default then, and rdfs)"},
+    {OPT_NO_STATES, "no-states", NULL, HD_VERB_CHECK, "do not compare states (default)"},
+    {OPT_STATE_MEMORY, "state-memory", "SIZE", HD_VERB_CHECK,
+     "--states: memory for states, such as 512M or 4G (default 1G)"},
     {OPT_LEAKS, "leaks", NULL, SEARCH, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
     {OPT_EXIT_STATUS, "exit-status", "N", SEARCH, "report an exit status other than N (default 0)"},
@@ -154,6 +163,7 @@ static const struct {
 #define EXPLAIN_SECONDS 10 /* of `heddle explain` */
 #define RECORD_LENGTH 10000000
 #define MAX_BOUND 1000000 /* preemptions or delays */
+#define STATE_MEMORY (1ull << 30)
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
@@ -180,6 +190,25 @@ static int parse_time(const char *name, const char *value, double *out, struct h
     return hd_fail(err, HD_EUSAGE, "--%s needs a time such as 90s, 5m or 2h, not '%s'", name, value);
   *out = v * unit;
   return HD_OK;
+}
+
+/* 512M, 4G; a bare number is bytes. */
+static int parse_size(const char *name, const char *value, uint64_t *out, struct hd_err *err) {
+  size_t digits = strspn(value, "0123456789");
+  char number[24];
+  const char *unit = value + digits;
+  unsigned shift = strcmp(unit, "K") == 0   ? 10
+                   : strcmp(unit, "M") == 0 ? 20
+                   : strcmp(unit, "G") == 0 ? 30
+                                            : 0;
+  bool ok = digits > 0 && digits < 12 && (shift || !*unit);
+  if (ok) {
+    memcpy(number, value, digits);
+    number[digits] = 0;
+    ok = hd_parse_u64(number, 10, 1ull << 40, out) && *out > 0 && *out << shift <= 1ull << 40;
+    *out <<= shift;
+  }
+  return ok ? HD_OK : hd_fail(err, HD_EUSAGE, "--%s needs a size such as 512M or 4G, not '%s'", name, value);
 }
 
 static int parse_bound(struct hd_options *o, enum hd_bound kind, const char *name, const char *value,
@@ -278,6 +307,9 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
       if (o->timeouts_any || strcmp(value, "last") == 0) return HD_OK;
       return hd_fail(err, HD_EUSAGE, "--timeouts needs last or any, not '%s'", value);
     case OPT_CLASSES: o->classes = on; return HD_OK;
+    case OPT_STATES: o->states = on; return HD_OK;
+    case OPT_NO_STATES: o->states = !on; return HD_OK;
+    case OPT_STATE_MEMORY: return parse_size(name, value, &o->state_memory, err);
     case OPT_LEAKS: o->leaks = on; return HD_OK;
     case OPT_THREAD_LEAKS: o->thread_leaks = on; return HD_OK;
     case OPT_EXIT_STATUS:
@@ -428,7 +460,24 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
   return HD_OK;
 }
 
+/* What states are combined with (explore/states.c). */
+static int check_states(struct hd_options *o, struct hd_err *err) {
+  if (!o->strategy) o->strategy = "dfs";
+  if (strcmp(o->strategy, "dfs") != 0 && strcmp(o->strategy, "rdfs") != 0)
+    return hd_fail(err, HD_EUSAGE, "--states is for --strategy dfs and rdfs, not %s", o->strategy);
+  if (o->bound_kind)
+    return hd_fail(
+        err, HD_EUSAGE,
+        "--states cannot be combined with --preemptions or --delays: how much of the bound is left "
+        "is no part of a state");
+  if (o->save || o->resume)
+    return hd_fail(err, HD_EUSAGE, "--states cannot be combined with --save or --resume");
+  return HD_OK;
+}
+
 int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *err) {
+  int rc = o->states ? check_states(o, err) : HD_OK;
+  if (rc != HD_OK) return rc;
   if (!o->strategy)
     o->strategy = (verb & (HD_VERB_RUN | HD_VERB_RECORD)) && !o->bound_kind ? DEFAULT_RUN : DEFAULT_CHECK;
   if (o->bound_kind && !hd_strategy_systematic(o->strategy))
@@ -520,6 +569,8 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   s->one_phase = o->no_spurious;
   s->timeouts_any = o->timeouts_any;
   s->classes = o->classes;
+  s->states = o->states;
+  s->state_memory = o->state_memory ? o->state_memory : STATE_MEMORY;
   s->leaks = o->leaks;
   s->thread_leaks = o->thread_leaks;
   s->exit_status = (uint32_t)o->exit_status;

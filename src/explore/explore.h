@@ -63,6 +63,8 @@ struct hd_search {
   void *own;     /* part of it: what the strategy keeps for the life of this process; NULL at first */
   char *classes; /* where happens-before classes are counted; survives, too */
   uint64_t classes_size;
+  /* The state of the program at this scheduling point. Returns 0 when it cannot be captured. NULL: states are not compared. */
+  int (*fingerprint)(struct hd_search *s, uint64_t out[2]);
   const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
   struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
   const struct hd_numbers

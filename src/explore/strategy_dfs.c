@@ -5,6 +5,8 @@
  * that depends on the seed: a bug that hides in the last corner for one seed comes early for another (the baseline
  * "randomised DFS" of the literature).
  *
+ * With --states (states.c) a state that was explored before is not explored again.
+ *
  * Under a bound (bounds.c) a thread that would cost more than is left is not a branch of the node.
  *
  * Invariant: the branches of a fresh node are drawn from the stream of (seed, number of the execution), so the same
@@ -58,9 +60,12 @@ static int conclude_shuffled(struct walk *w, const struct hd_point *p, enum hd_h
   return hd__add_outcomes(w, above, draw);
 }
 
-static const struct policy in_order = {.filter = {&hd__filter_bound}, .first = first, .conclude = conclude};
-static const struct policy shuffled = {
-    .filter = {&hd__filter_bound}, .first = first_shuffled, .outcome = draw, .conclude = conclude_shuffled};
+static const struct policy in_order = {
+    .filter = {&hd__filter_bound, &hd__filter_states}, .first = first, .conclude = conclude};
+static const struct policy shuffled = {.filter = {&hd__filter_bound, &hd__filter_states},
+                                       .first = first_shuffled,
+                                       .outcome = draw,
+                                       .conclude = conclude_shuffled};
 
 HD_WALK_STRATEGY(dfs, "dfs", in_order);
 HD_WALK_STRATEGY(rdfs, "rdfs", shuffled);

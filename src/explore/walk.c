@@ -41,6 +41,11 @@ void hd__walk_lay_out(struct walk *w, unsigned nslots) {
       hd__visited_init(&t->visited, s->memory + at, s->memory_size / 8 & ~4095ull);
       at += s->memory_size / 8 & ~4095ull;
     }
+  for (unsigned i = 0; w->filter[i]; i++)
+    if (w->filter[i]->id == FILTER_STATES) {
+      hd__states_init(s, s->memory + at, s->memory_size / 8 & ~4095ull);
+      at += s->memory_size / 8 & ~4095ull;
+    }
   at += 0x3480;
   t->slot = s->memory + at;
   t->slot_size = (s->memory_size - at) / t->nslots & ~63ull;
@@ -385,7 +390,7 @@ static int as_before(const struct hd_sleeper *did, const struct hd_op *op, unsig
 
 /* The program relies on time. Without an order it is not known whether it does: it may when others ran meanwhile. */
 __attribute__((cold, noinline)) static void note_time(struct walk *w, const struct hd_op *op) {
-  if (w->ordered ? w->order.by_time : w->thread != op->thread)
+  if (w->ordered ? w->order.by_time : w->thread != op->thread || w->s->fingerprint)
     hd_inexact_note(w->s->status->inexact, HD_INEXACT_SLEEPS, op->pc);
   w->order.by_time = 0;
 }
@@ -416,6 +421,7 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
 static int is_void(const struct hd_search *s) {
   const struct hd_status *st = s->status;
   return st->epoch != __atomic_load_n(&s->shared->epoch, __ATOMIC_RELAXED) ||
+         __atomic_load_n(&s->shared->contended, __ATOMIC_RELAXED) != s->shared->contended_seen ||
          (st->visible_count != st->visible_at_start && s->shared->visible_count < HD_VISIBLE_CAP);
 }
 

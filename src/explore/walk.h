@@ -77,6 +77,14 @@ struct unit {
   uint64_t next_count;        /* execution at whose end pending branches are counted again */
 };
 
+/* The table of states (states.c). */
+struct states {
+  uint32_t epoch; /* entries of others are empty slots */
+  uint32_t full;  /* nothing can be added any more */
+  uint64_t n, cap, max;
+  struct state_slot *slot; /* a table of cap slots begins cap slots from here */
+};
+
 /* The head of the search area. */
 struct tree {
   uint64_t epoch;    /* counts the times it was laid out */
@@ -94,6 +102,7 @@ struct tree {
   char *slot;                              /* units, slot_size apart */
   uint64_t slot_size;
   struct hd_visited visited;
+  struct states states;
 };
 
 /* ---- the walk of one process: nothing of it has to survive ---- */
@@ -272,6 +281,11 @@ static inline struct visited_node *hd__visited_node(const struct walk *w, uint32
 }
 /* Keeps n numbers in the log; an empty list when there is no room. */
 union hd_list hd__visited_keep(struct walk *w, const uint64_t *from, uint32_t n);
+
+/* ---- states.c ---- */
+
+/* Lays out an empty table. */
+void hd__states_init(struct hd_search *s, char *memory, uint64_t size);
 
 #define HD_TREE_FULL "the search needs more memory than it has: try a smaller program or a sampling strategy"
 

@@ -160,6 +160,18 @@ static json_int_t times(const struct hd_summary *s, enum hd_inexact what) {
   return r ? (json_int_t)r->count : 0;
 }
 
+/* How states were compared; an execution that was given up at a state stands for at least one that was avoided. */
+static json_t *visited(const struct hd_state_counts *c) {
+  json_t *o = json_pack("{s:I,s:I,s:I,s:b}", "states", (json_int_t)c->states, "matches",
+                        (json_int_t)c->matches, "bytes", (json_int_t)c->bytes, "full", (int)(c->full != 0)),
+         *un = json_object();
+  set(o, "bytes_per_state", c->states ? rounded((double)c->bytes / (double)c->states, 10) : json_null());
+  for (int i = 1; i < HD_UNCAPTURED_COUNT; i++)
+    if (c->uncaptured[i]) set(un, hd_uncaptured_name[i], json_integer((json_int_t)c->uncaptured[i]));
+  set(o, "uncaptured", un);
+  return o;
+}
+
 json_t *hd_json_summary(const struct hd_summary *s) {
   static const char *const verdict[] = {"bug", "clean", "bounded"};
   static const char *const restart[] = {"auto", "memory", "fork"};
@@ -227,6 +239,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
     set(o, "states", json_integer((json_int_t)s->states));
     set(o, "state_sum", json_integer((json_int_t)s->state_sum));
   }
+  if (s->compares_states) set(o, "visited", visited(&s->state_counts));
   static const char *const by[] = {NULL, "counted", "executions", "at-least"};
   set(o, "class_count",
       s->class_count

@@ -221,6 +221,8 @@ struct hd_summary {
   uint64_t classes, class_sum, states, state_sum;
   enum hd_class_count class_count;
   uint64_t classes_known; /* by class_count */
+  bool compares_states;
+  struct hd_state_counts state_counts;
   double seconds;
   const char *error; /* why the runtime gave up, or NULL */
   struct hd_finding **findings;
@@ -232,6 +234,10 @@ struct hd_summary {
       last_pair;    /* seconds until there was a new class, or pair of conflicting lines; 0: unknown */
   json_t *coverage; /* hd_json_coverage, or NULL if not requested; borrowed */
 };
+
+/* What keeps a state from being captured: for programs, and for people. */
+extern const char *const hd_uncaptured_name[HD_UNCAPTURED_COUNT];
+extern const char *const hd_uncaptured_text[HD_UNCAPTURED_COUNT];
 
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s);
 

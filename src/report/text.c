@@ -491,6 +491,32 @@ static void add_rest(struct hd_str *out, const struct hd_summary *s) {
   if (s->last_class > 0 || s->last_pair > 0) hd_str_addc(out, '\n');
 }
 
+const char *const hd_uncaptured_name[HD_UNCAPTURED_COUNT] = {
+    [HD_UNCAPTURED_SYSCALL] = "system-call", [HD_UNCAPTURED_OPERATION] = "operation",
+    [HD_UNCAPTURED_STACK] = "stack",         [HD_UNCAPTURED_LIBRARY] = "library",
+    [HD_UNCAPTURED_FORK] = "fork",
+};
+const char *const hd_uncaptured_text[HD_UNCAPTURED_COUNT] = {
+    [HD_UNCAPTURED_SYSCALL] = "system calls whose effects are kept by the kernel",
+    [HD_UNCAPTURED_OPERATION] = "descriptors, signals, cancellation, fibers or the like",
+    [HD_UNCAPTURED_STACK] = "stacks of the program's own",
+    [HD_UNCAPTURED_LIBRARY] =
+        "library functions whose state is kept elsewhere (strtok, sem_open, set_terminate)",
+    [HD_UNCAPTURED_FORK] = "executions in processes of their own (fork)",
+};
+
+static void add_states(struct hd_str *out, const struct hd_summary *s) {
+  const struct hd_state_counts *c = &s->state_counts;
+  hd_str_addf(out, "  %llu states, %llu executions given up at one that was known, %.0f bytes for each%s\n",
+              (unsigned long long)c->states, (unsigned long long)c->matches,
+              c->states ? (double)c->bytes / (double)c->states : 0,
+              c->full ? "; no room for more (--state-memory)" : "");
+  for (int i = 1; i < HD_UNCAPTURED_COUNT; i++)
+    if (c->uncaptured[i])
+      hd_str_addf(out, "  %llu states not compared: %s\n", (unsigned long long)c->uncaptured[i],
+                  hd_uncaptured_text[i]);
+}
+
 void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour) {
   char rate[16], events[16];
   hd_text_count(rate, s->seconds > 0 ? (double)s->executions / s->seconds : 0);
@@ -502,6 +528,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
   hd_str_addc(out, '\n');
   add_phases(out, s);
+  if (s->compares_states) add_states(out, s);
   hd_text_reasons(out, s);
   for (size_t i = 0; i < s->ntargets; i++)
     hd_str_addf(out, "  target `%s`: reached in %llu execution%s\n", s->targets[i].label,

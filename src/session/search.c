@@ -363,6 +363,8 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
   sum->time_limit = s->config.time;
   sum->time_default = s->config.time_default;
   sum->classes_counted = c->classes;
+  sum->compares_states = c->states;
+  sum->state_counts = s->worker[0].control.shared->state_counts;
 }
 
 /* The counters of the workers. */

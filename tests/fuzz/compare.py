@@ -12,6 +12,7 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
  6. Two and four processes (one or the other, by the program) have the results of one: every complete strategy, also
     within a bound. `optimal`, `dfs` and `rdfs` run as many executions as one process does. A search of fewer than
     SHARED executions is over before there is anything to share, so it is not run again.
+ 6a. With --states every state is explored once: the findings and final states of `dfs`, in no more executions.
  7. A search that was saved half way and resumed has the same results.
  8. Executions that start after the set-up of the program (--checkpoint=always) are those that start at main: the same
     results and the same counts, for one of the strategies or for two processes, by the program.
@@ -236,8 +237,24 @@ def compare_all(batch, index, limit, replay):
         if (name == "rdfs" and run != dfs.total()) or (name == "dpor" and run > dfs.total()):
             raise Difference("%s runs another number of executions" % name, result, dfs.text(), result.text())
     compare_shared(batch, index, most, dfs, ("dfs", "rdfs", "dpor")[dfs.total() % 3])
+    compare_states(batch, index, most, dfs)
     compare_iterated(batch, index, most, dfs)
     return Verdict(OK if dfs.complete else SAID, dfs)
+
+
+def compare_states(batch, index, most, dfs):
+    """With --states, states are not explored twice: the same findings and final states, by one process and by several."""
+    modes = [("dfs", ())]
+    if dfs.total() >= SHARED:
+        modes += [("rdfs", ()), ("dfs", ("--state-memory", "300K")), ("dfs", jobs_for(dfs))]
+    for strategy, more in modes:
+        result = batch.search(index, strategy, most, "--states", *more)
+        same(result, dfs, exact=False)
+        if result.covered and result.states != dfs.states:
+            raise Difference("%s reaches %s states" % (result.name, "fewer" if result.states[0] < dfs.states[0] else
+                                                       "other"), result, dfs.text(), result.text())
+        if not more and result.covered and strategy == "dfs" and result.total() > dfs.total():
+            raise Difference("%s runs more executions" % result.name, result, dfs.text(), result.text())
 
 
 def jobs_for(result):

@@ -25,6 +25,7 @@ HEAD = """
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <aio.h>
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <getopt.h>
@@ -300,6 +301,9 @@ WRITES = {
     "wcrtomb": "mbstate_t p = {0}; result = wcrtomb(buf + 3, L'a', &p)",
     "frexpf": "result = frexpf(n, (int *)buf)", "frexpl": "result = frexpl(n, (int *)buf)",
     "modff": "result = modff(n, (float *)buf)", "modfl": "result = modfl(n, (long double *)buf)",
+    "open_memstream": "size_t k; FILE *f = open_memstream((char **)buf, &k); fputs(\"xyz\", f); fclose(f)",
+    "open_wmemstream": "size_t k; FILE *f = open_wmemstream((wchar_t **)buf, &k); fputws(L\"xyz\", f); fclose(f)",
+    "fmemopen": "FILE *f = fmemopen(buf, 64, \"w\"); fputs(\"abcdef\", f); fclose(f)",
     "remquo": "result = remquo(n, 3, (int *)buf)", "remquof": "result = remquof(n, 3, (int *)buf)",
     "remquol": "result = remquol(n, 3, (int *)buf)", "lgamma_r": "result = lgamma_r(n, (int *)buf)",
     "lgammaf_r": "result = lgammaf_r(n, (int *)buf)", "lgammal_r": "result = lgammal_r(n, (int *)buf)",
@@ -365,6 +369,9 @@ HIDDEN = {
     "insque": "static struct { void *n, *p; } a, b; insque(&a, &b)",
     "remque": "static struct q { struct q *n, *p; } a, b = {&a, &a}; remque(&b)",
     "tfind": "static void *root; tfind(\"a\", &root, order); tsearch(\"b\", &root, order)",
+    "setvbuf": "static char b[BUFSIZ]; FILE *f = nowhere(); setvbuf(f, b, _IOFBF, BUFSIZ); fprintf(f, \"%p\", (void *)&f)",
+    "setbuf": "static char b[BUFSIZ]; FILE *f = nowhere(); setbuf(f, b); fprintf(f, \"%p\", (void *)&f)",
+    "setbuffer": "static char b[BUFSIZ]; FILE *f = nowhere(); setbuffer(f, b, BUFSIZ); fprintf(f, \"%p\", (void *)&f)",
     "lgamma": "result = lgamma(n) * signgam", "lgammaf": "result = lgammaf(n) * signgam",
     "lgammal": "result = lgammal(n) * signgam", "gamma": "result = gamma(n) * signgam", "gammaf": "result = gammaf(n) * signgam",
     "gammal": "result = gammal(n) * signgam",
@@ -461,6 +468,7 @@ def test_mapping(s, name):
 
 # ---- operations: seen in the events of a finding ----
 
+AIO = "static char b[8]; static struct aiocb a; a.aio_fildes = open(\"/dev/null\", O_RDWR); a.aio_buf = b; a.aio_nbytes = 1; "
 EVENTS = {
     "pthread_create": ("", "create"),
     "pthread_join": ("", "join"),
@@ -528,6 +536,14 @@ EVENTS = {
                                "rwlock-destroy"),
     "sem_wait": ("sem_wait(&sem); sem_post(&sem)", "sem-wait"),
     "sem_post": ("sem_wait(&sem); sem_post(&sem)", "sem-post"),
+    "aio_read": (AIO + "aio_read(&a)", "create"),
+    "aio_write": (AIO + "aio_write(&a)", "create"),
+    "aio_fsync": (AIO + "aio_fsync(O_SYNC, &a)", "create"),
+    "lio_listio": (AIO + "struct aiocb *l[] = {&a}; a.aio_lio_opcode = LIO_READ; lio_listio(LIO_WAIT, l, 1, 0)", "create"),
+    "aio_suspend": (AIO + "const struct aiocb *l[] = {&a}; aio_suspend(l, 1, 0)", "lock"),
+    "aio_error": (AIO + "aio_error(&a)", "lock"),
+    "aio_return": (AIO + "aio_return(&a)", "lock"),
+    "aio_cancel": (AIO + "aio_cancel(-1, &a)", "lock"),
     "sem_trywait": ("if (!sem_trywait(&sem)) sem_post(&sem)", "sem-trywait"),
     "sem_timedwait": ("struct timespec t = soon(); sem_timedwait(&sem, &t); sem_post(&sem)", "timed-sem-wait"),
     "sem_clockwait": ("struct timespec t = soon(); sem_clockwait(&sem, CLOCK_REALTIME, &t); sem_post(&sem)",

@@ -31,6 +31,10 @@ void hd_arch_init(void);
 void hd_arch_scrub(void);
 /* Sets hot.sp and hot.regs from an interrupted context, as the entries of the hooks do. */
 void hd_arch_note_state(const ucontext_t *uc);
+/* Clears it below the return address, and returns the number: to be called last, in the place of a return. */
+int hd_arch_leave(int result);
+/* Clears it below the return address, and continues there: to be called last. */
+void hd_arch_scrub_to(void (*fn)(void));
 /* Leaves the signal handler it is called in: calls fn with a copy of the interrupted context, on the stack that was
  * interrupted. When fn returns, it continues that context. */
 _Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *));

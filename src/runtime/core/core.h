@@ -109,6 +109,9 @@ struct hd_rt {
   bool forked;   /* this execution has started a process */
   uint8_t
       lost; /* enum hd_unkept: this execution did something after which the checkpoint cannot be restored */
+  bool fingerprints;  /* the search compares states (fingerprint.c) */
+  bool branched;      /* an outcome was chosen in this execution */
+  uint8_t uncaptured; /* enum hd_uncaptured: why that is not possible in this execution */
 };
 extern struct hd_rt rt;
 
@@ -125,6 +128,14 @@ enum hd_run_end {
   HD_RUN_LATER,  /* it did not start: other workers have what is left */
   HD_RUN_PAUSED, /* it has not ended: the first thread waits at its first choice (checkpoint.c) */
 };
+
+/* The result of a function that the program has called, where the function ends: while states are compared, nothing of
+ * ours stays behind on the stack (fingerprint.c). */
+#define HD_LEAVE(result)                                             \
+  __extension__({                                                    \
+    int result_ = (result);                                          \
+    HD_UNLIKELY(rt.fingerprints) ? hd_arch_leave(result_) : result_; \
+  })
 
 /* ---- sched.c ---- */
 

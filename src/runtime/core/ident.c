@@ -234,3 +234,15 @@ uint64_t hd__ident_end(uint64_t addr) {
       return (uint64_t)ident[i].stack_hi;
   return 0;
 }
+
+bool hd__ident_in_use(uint64_t addr) {
+  for (unsigned i = 0; i < nidents; i++)
+    if (addr >= (uint64_t)ident[i].stack_lo && addr < (uint64_t)ident[i].stack_hi)
+      return ident[i].thread && ident[i].thread->state != HD_T_DONE;
+  return false;
+}
+
+void hd__rseq_area(uint64_t *lo, uint64_t *hi) {
+  *lo = rt.main_tp + (uint64_t)(rseq_offset ? *rseq_offset : 0);
+  *hi = *lo + (rseq_offset ? 32 : 0);
+}

@@ -18,6 +18,7 @@ struct slot {
 static HD_EXEC struct slot *table;
 static HD_EXEC size_t cap, used;
 static uint32_t era;                     /* of this execution: entries of another one are empty */
+static HD_EXEC struct hd_obj *objects;   /* of this execution, the last one first */
 static HD_EXEC uint64_t lowest, highest; /* addresses of this execution's entries */
 
 static struct slot *probe(struct slot *t, size_t n, uint64_t addr) {
@@ -69,6 +70,7 @@ void hd__objects_keep(void) {
 void hd__objects_begin(void) {
   era = ++last_era;
   used = 0;
+  objects = NULL;
   lowest = UINT64_MAX;
   highest = 0;
 }
@@ -113,12 +115,20 @@ struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
     s->epoch = era;
     s->obj = hd_arena_get(&rt.arena, sizeof *s->obj);
     HD_BUG_ON(!s->obj);
+    s->obj->next = objects;
+    objects = s->obj;
   } /* else: another use of the same memory, which resets the entry */
+  struct hd_obj *next = s->obj->next;
   hd__zero(s->obj, sizeof *s->obj);
+  s->obj->next = next;
   s->obj->addr = addr;
   s->obj->kind = (uint8_t)kind;
   s->obj->owner = HD_NOBODY;
   return s->obj;
+}
+
+void hd__objects_each(void (*f)(struct hd_obj *o)) {
+  for (struct hd_obj *o = objects; o; o = o->next) f(o);
 }
 
 void hd__pend(struct hd_obj *o, struct hd_thread *t) {
@@ -183,13 +193,21 @@ struct hd_thread *hd__waiter(const struct hd_obj *o, unsigned k) {
   return best;
 }
 
-static enum hd_requested request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
-                                 bool cancel, uint64_t pc) {
+/* A function of its own, so that no register still says during the wait whether it `can`: a state is the same however long
+ * the thread has waited (fingerprint.c). */
+static __attribute__((noinline)) void ask(struct hd_obj *o, unsigned kind, bool can,
+                                          const struct hd_until *until, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .object = o->addr, .pc = pc};
   if (until) hd__deadline_set(t, until->clock, until->at);
   hd__pend(o, t);
   if (!can) hd__disable(t);
+}
+
+static enum hd_requested request(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
+                                 bool cancel, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  ask(o, kind, can, until, pc);
   if (cancel)
     hd__step_or_cancel();
   else

@@ -36,6 +36,7 @@ struct hd_obj {
   uint32_t signals; /* condition: signals that found no waiter */
   struct hd_holder *holders;
   struct hd_obj *next_robust; /* of the same owner */
+  struct hd_obj *next;        /* of this execution */
   struct hd_stream *stream;   /* whose lock it is (wrap/stream.c) */
   struct hd_vc before;        /* published by readers (read-write lock), or by the last round (barrier) */
   uint32_t init;              /* segment that initialised it while other threads existed, or 0 */
@@ -47,6 +48,8 @@ struct hd_obj {
 /* The object at addr; hd__obj creates it, hd__obj_find returns NULL. */
 struct hd_obj *hd__obj(uint64_t addr, unsigned kind);
 struct hd_obj *hd__obj_find(uint64_t addr);
+/* Calls f for every object of this execution. */
+void hd__objects_each(void (*f)(struct hd_obj *o));
 void hd__pend(struct hd_obj *o, struct hd_thread *t);
 void hd__unpend(struct hd_obj *o, struct hd_thread *t);
 void hd__enable_pending(struct hd_obj *o);

@@ -10,6 +10,7 @@
  *  4. Nothing here depends on real time, on addresses of the runtime, or on anything outside the tested program. */
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
+#include "runtime/core/fingerprint.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/ident.h"
@@ -107,6 +108,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent, unsigned id, unsigned
   rt.op[id] = &t->op;
   rt.guard[id] = NULL;
   t->state = HD_T_BLOCKED;
+  t->spin.scrubs = rt.fingerprints;
   t->op = (struct hd_op){.kind = HD_OP_START, .thread = (uint16_t)id, .object = id};
   if (parent) {
     t->parent = parent->id;
@@ -151,6 +153,7 @@ void hd__sched_begin(void) {
   rt.lost = 0;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;
+  hd__fingerprint_begin();
   rt.section_vc = (struct hd_vc){0};
   rt.epoch++;
   hd__objects_begin();
@@ -182,6 +185,7 @@ void hd__event(unsigned flags) {
   }
   rt.choice = rt.nchoices = 0;
   if (HD_UNLIKELY(rt.cur->wait.freed)) hd__object_gone();
+  if (HD_UNLIKELY(rt.cur->spin.scrubs)) hd_arch_scrub();
 }
 
 /* Deadlines as close as this to the earliest one are not in order: a sleep takes as long as it is asked to, or longer. */
@@ -289,7 +293,40 @@ static inline void load(struct hd_thread *t) {
   hot.stack_limit = t->stack_limit;
 }
 
+/* While states are compared, decisions are made on a stack of their own: then every thread is suspended in the same
+ * way, the running one too, and so are its registers. */
+#define DECIDER_STACK (1ull << 20)
+static struct hd_ctx decider;
+static char *decider_stack;
+
+static void decider_main(void *unused) {
+  (void)unused;
+  for (;;) {
+    struct hd_thread *next = decide();
+    rt.status->switches += next != rt.cur;
+    load(next);
+    hd_arch_switch(&decider, &next->ctx);
+  }
+}
+
+static void prepare_decider(void) {
+  if (!decider_stack) decider_stack = hd__map(DECIDER_STACK);
+  HD_BUG_ON(!decider_stack);
+  hd_arch_prepare(&decider, decider_stack + DECIDER_STACK, rt.main_tp, decider_main, NULL);
+}
+
+static __attribute__((noinline, cold)) void step_suspended(void) {
+  struct hd_thread *me = rt.cur;
+  me->call = hot.call;
+  hd_arch_switch(&me->ctx, &decider);
+  hd__debug_look();
+}
+
 void hd__step(void) {
+  if (HD_UNLIKELY(rt.fingerprints)) {
+    hd_arch_scrub_to(step_suspended);
+    return;
+  }
   struct hd_thread *me = rt.cur, *next = decide();
   if (next != me) {
     me->call = hot.call;
@@ -302,6 +339,7 @@ void hd__step(void) {
 
 /* The first step of an execution, from the scheduler's own stack. Returns when the execution is over. */
 void hd__run(void) {
+  if (rt.fingerprints) prepare_decider();
   struct hd_thread *next = decide();
   load(next);
   hot.active = 1;
@@ -337,11 +375,16 @@ unsigned hd__choose(unsigned n) {
   rt.status->path_len = rt.path_len;
   rt.choice = (unsigned)k;
   rt.nchoices = n;
+  rt.branched = true;
   return (unsigned)k;
 }
 
 /* Continues with another thread; the running one does not run again. */
 _Noreturn static void leave(void) {
+  if (HD_UNLIKELY(rt.fingerprints)) {
+    rt.cur->ctx.sp = __builtin_frame_address(0); /* of a stopped thread, others may still use the variables */
+    hd_arch_jump(&decider);
+  }
   struct hd_thread *next = decide();
   rt.status->switches++;
   load(next);

@@ -37,6 +37,7 @@ struct hd_spin {
   unsigned window; /* so many are let pass before the anchor moves */
   unsigned moves;  /* of the anchor from one known loop to another */
   bool armed;      /* reads are being collected, or waited for */
+  bool scrubs;     /* hooks clear what they leave on the stack in any case (fingerprint.c) */
   bool gave;       /* this round has released a lock that it had not taken */
   bool again;      /* this round repeats the one before without scheduling points (invariant 5) */
   bool mixed;      /* one place had two values in this round */
@@ -96,9 +97,9 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc);
 /* The same for a system call that looks at something that is no memory. hd__spin_polled when it was as before. */
 void hd__spin_poll(unsigned what, uint64_t pc);
 void hd__spin_polled(unsigned what);
-/* How often it has changed: descriptors and files, or a kind of state (model/states.def). */
-#define HD_POLLS_IO HD_STATE_COUNT
-extern uint32_t hd__spin_word[HD_STATE_COUNT + 1];
+/* How often it has changed: a kind of state (model/states.def), descriptors and files, asynchronous requests. */
+enum { HD_POLLS_IO = HD_STATE_COUNT, HD_POLLS_AIO, HD_POLLS };
+extern uint32_t hd__spin_word[HD_POLLS];
 /* Around the step of an access whose mode is HD_SPIN_HELD. */
 void hd__spin_hold(void);
 void hd__spin_let_go(void);
@@ -107,11 +108,12 @@ bool hd__spin_interrupted(void);
 /* Whether a yield of the running thread is part of a loop that waits. */
 bool hd__spin_idles(void);
 void hd__spin_read(uint64_t a, uint32_t size);
-/* At the end of a hook, while the thread's reads are collected: clears what the runtime has left below on the stack. A
+/* At the end of a hook, while the thread's reads are collected or states are compared: clears what the runtime has left below on the stack. A
  * function of the program may find it in its frame, and would never be in the same state twice. */
-#define HD_SPIN_LEAVE()                                   \
-  do {                                                    \
-    if (HD_UNLIKELY(rt.cur->spin.armed)) hd_arch_scrub(); \
+#define HD_SPIN_LEAVES hd__either((const uint8_t *)&rt.cur->spin.armed)
+#define HD_SPIN_LEAVE()                               \
+  do {                                                \
+    if (HD_UNLIKELY(HD_SPIN_LEAVES)) hd_arch_scrub(); \
   } while (0)
 void hd__spin_wrote(uint64_t a);
 /* The same for an operation that has stored what was there before, if `same`. */

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/fingerprint.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
@@ -479,6 +480,46 @@ void hd__heap_each_block(void (*f)(const struct hd_block *b)) {
       if (hd__heap_block(chunk_addr(c) + off, &b)) f(&b);
     }
   }
+}
+
+/* ---- the state of the program ---- */
+
+static void add_block(struct hd_fingerprint *f, const struct header *h, const struct chunk *c) {
+  uint64_t at = (uint64_t)h, user = user_of(h), end = user + size_of(h, c);
+  hd__fact(f, at, size_of(h, c));
+  hd__fact(f, at + 8, h->off | (uint64_t)h->thread_lo << 16 | (uint64_t)h->state << 32);
+  if (h->state != B_LIVE) return; /* what a freed block contains does not matter any more */
+  if (h->free_site) hd__fact_access(f, at + 4, 0, h->free_site);
+  for (uint64_t a = user; a < end; a += 8) {
+    uint64_t word = *(const uint64_t *)a;
+    if (end - a < 8) word &= (1ull << (end - a) * 8) - 1;
+    if (word) hd__fact(f, a, word);
+  }
+}
+
+/* Blocks from before main are taken as a whole, too, where their chunk has changed. */
+void hd__heap_fingerprint(struct hd_fingerprint *f) {
+  for (uint32_t i = 0; i < nlog; i++) {
+    uint32_t c = log_chunk[i];
+    const struct chunk *ch = &chunks[c];
+    if (ch->stride == 1 && ch->first != c) continue;
+    hd__fact(f, chunk_addr(c) + 1, ch->stride | (uint64_t)ch->used << 32);
+    if (ch->stride == 1) {
+      add_block(f, (const struct header *)chunk_addr(c), ch);
+      continue;
+    }
+    for (uint32_t off = 0; ch->stride && off < ch->used; off += ch->stride) {
+      const struct header *h = (const struct header *)(chunk_addr(c) + off);
+      if (h->state != B_NONE) add_block(f, h, ch);
+    }
+  }
+  for (unsigned i = 0; i < ntouched; i++) hd__fact(f, touched[i], slots[touched[i]].quarantined);
+  hd__fact(f, HD_HEAP_BASE, slots[0].quarantined);
+  hd__fact(f, HD_HEAP_BASE + 2, freed_seen);
+  for (unsigned i = 0; i < nreusable; i++)
+    hd__fact(f, HD_HEAP_BASE + 3 + i, (uint64_t)reusable[i].h ^ (uint64_t)reusable[i].thread << 48);
+  for (unsigned i = 0; i < nagain; i++)
+    hd__fact(f, HD_HEAP_BASE + 64 + i, (uint64_t)again[i].h ^ hd_mix64(again[i].site));
 }
 
 /* An upper bound of the blocks that existed before main. */

@@ -120,6 +120,7 @@ void hd__atomic_store(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
   hd__access_slow(a, n, with_order(HD_A_ATOMIC | HD_A_WRITE, mo), pc);
   before_store(a, n, order(mo), false);
+  HD_SPIN_LEAVE();
 }
 
 static void rmw(uint64_t a, uint64_t n, unsigned flags, int mo, uint64_t pc) {
@@ -127,6 +128,7 @@ static void rmw(uint64_t a, uint64_t n, unsigned flags, int mo, uint64_t pc) {
   look_for_pointer(a, n, pc);
   after_load(a, n, order(mo));
   before_store(a, n, order(mo), true);
+  HD_SPIN_LEAVE();
 }
 
 void hd__atomic_rmw(uint64_t a, uint64_t n, int mo, uint64_t pc) {

@@ -8,6 +8,8 @@
 
 #include "runtime/core/core.h"
 
+struct hd_fingerprint;
+
 /* ---- shadow.c ---- */
 
 /* What an access does. */
@@ -76,6 +78,9 @@ void hd__shadow_each_touched(uint64_t addr, uint64_t size, uint64_t arg,
 /* Races on this memory are not reported in this execution. */
 void hd__benign(uint64_t addr, uint64_t size);
 
+/* The accesses that later ones may race with, as part of the state of the program (core/fingerprint.c). */
+void hd__shadow_fingerprint(struct hd_fingerprint *f);
+
 /* ---- visible memory: accesses to it are scheduling points ---- */
 
 bool hd__shadow_visible(uint64_t addr, uint64_t size);
@@ -140,6 +145,8 @@ static inline bool hd__heap_foreign(uint64_t addr) {
 }
 /* Marks the state that hd__heap_restore returns to; `start`: of a program that has not started yet. */
 void hd__heap_mark(bool start);
+/* What the heap has of the state of the program (core/fingerprint.c). */
+void hd__heap_fingerprint(struct hd_fingerprint *f);
 void hd__heap_restore(void);
 /* Calls f for every range of heap memory in use. */
 void hd__heap_each_range(void (*f)(char *lo, char *hi));
@@ -204,6 +211,8 @@ void hd__snapshot_unguard(void);
 int hd__snapshot_prot(uint64_t addr);
 /* Whether another process may share the memory at addr. */
 bool hd__snapshot_shared(uint64_t addr);
+/* Calls f for every word, of pages that are wanted, that is not as it was recorded. */
+void hd__snapshot_each_change(bool (*wanted)(uint64_t page), void (*f)(uint64_t addr, uint64_t value));
 /* Calls f for every range of memory that was recorded before the program started. */
 void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
 

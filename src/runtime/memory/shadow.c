@@ -22,6 +22,7 @@
 
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
+#include "runtime/core/fingerprint.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/record.h"
@@ -150,6 +151,7 @@ static HD_EXEC uint32_t benign_epoch;
 void hd__benign(uint64_t addr, uint64_t size) {
   struct benign *b = hd_arena_get(&rt.arena, sizeof *b);
   HD_BUG_ON(!b);
+  hd__uncaptured(HD_UNCAPTURED_LIBRARY);
   *b = (struct benign){addr, size, benign_epoch == rt.epoch ? benign : NULL};
   benign = b;
   benign_epoch = rt.epoch;
@@ -302,6 +304,72 @@ static __attribute__((noinline, cold)) void cover(struct hd_cell *c, unsigned ma
   }
 }
 
+/* ---- the state of the program ---- */
+
+/* Granules with accesses that later ones may race with, while states are compared. A granule that all threads come after
+ * is taken from the set, until it is accessed again. */
+static struct {
+  uint32_t epoch, n, cap;
+  uint64_t *slot;   /* hash table of granules */
+  uint64_t *member; /* the same as a list */
+} tracked;
+
+static void track_all(uint32_t from) {
+  for (uint32_t i = 0; i < tracked.cap; i++) tracked.slot[i] = 0;
+  for (uint32_t i = from; i < tracked.n; i++) {
+    uint32_t k = (uint32_t)hd_mix64(tracked.member[i]) & (tracked.cap - 1);
+    while (tracked.slot[k]) k = (k + 1) & (tracked.cap - 1);
+    tracked.slot[k] = tracked.member[i];
+  }
+}
+
+static __attribute__((noinline, cold)) void track(uint64_t granule) {
+  if (tracked.epoch != rt.epoch) {
+    tracked.epoch = rt.epoch;
+    tracked.n = 0;
+    track_all(0);
+  }
+  if (tracked.n * 2 >= tracked.cap) {
+    uint32_t cap = tracked.cap ? tracked.cap * 2 : 1024;
+    uint64_t *slot = hd__map(cap * sizeof *slot), *member = hd__map(cap * sizeof *member);
+    HD_BUG_ON(!slot || !member);
+    hd__copy(member, tracked.member, tracked.n * sizeof *member);
+    if (tracked.cap) hd_sys3(SYS_munmap, tracked.slot, tracked.cap * sizeof *slot, 0);
+    if (tracked.cap) hd_sys3(SYS_munmap, tracked.member, tracked.cap * sizeof *slot, 0);
+    tracked.slot = slot;
+    tracked.member = member;
+    tracked.cap = cap;
+    track_all(0);
+  }
+  uint32_t k = (uint32_t)hd_mix64(granule) & (tracked.cap - 1);
+  while (tracked.slot[k] && tracked.slot[k] != granule) k = (k + 1) & (tracked.cap - 1);
+  if (tracked.slot[k]) return;
+  tracked.slot[k] = tracked.member[tracked.n++] = granule;
+}
+
+static void add_access(struct hd_fingerprint *f, uint64_t granule, const struct access *e) {
+  hd__fact_access(f, granule, hd__site_pc(e->pc) ^ (uint64_t)e->mask << 48 ^ (uint64_t)e->flags << 56,
+                  e->seg);
+}
+
+void hd__shadow_fingerprint(struct hd_fingerprint *f) {
+  for (uint32_t i = 0; i < tracked.n && tracked.epoch == rt.epoch; i++) {
+    uint64_t g = tracked.member[i];
+    struct hd_cell *c = hd__cell(g);
+    if (inflated(c)) {
+      const struct list *l = list_of(c);
+      for (uint32_t k = 0; k < l->n; k++) add_access(f, g, &l->a[k]);
+      continue;
+    }
+    for (unsigned write = 0; write < 2; write++) {
+      uint64_t word = write ? c->w : c->r;
+      if (!valid(word)) continue;
+      struct access e = from_word(word, write ? c->wpc : c->rpc, write ? HD_A_WRITE : 0);
+      add_access(f, g, &e);
+    }
+  }
+}
+
 /* ---- recording ---- */
 
 /* Invariant 5. */
@@ -442,7 +510,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
   struct hd_cell *c = hd__cell(addr);
   uint64_t mask = ((1ull << size) - 1) << (addr & 7), word = hot.tag | mask;
   if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c) || HD_DETAIL_OR_COVER || rt.cur->ignore ||
-                  rt.cur->spin.armed || rt.cur->cancel.anywhere || rt.cur->sig.ran))
+                  HD_SPIN_LEAVES || rt.cur->cancel.anywhere || rt.cur->sig.ran))
     return false;
   c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
   bool w = valid(c->w), r = valid(c->r);
@@ -491,8 +559,10 @@ static inline void record_all(uint64_t addr, uint64_t end, unsigned flags, uint6
     for (uint64_t g = addr & ~7ull; g < end && hot.cover; g += 8)
       cover(hd__cell(g), granule_mask(addr, end, g), flags, addr, pc);
   }
-  for (uint64_t g = addr & ~7ull; g < end; g += 8)
+  for (uint64_t g = addr & ~7ull; g < end; g += 8) {
+    if (HD_UNLIKELY(rt.fingerprints) && hd__fingerprint_access(g, flags & HD_A_WRITE)) track(g);
     record(hd__cell(g), granule_mask(addr, end, g), flags, site);
+  }
 }
 
 void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas) {

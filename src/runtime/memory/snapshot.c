@@ -287,3 +287,12 @@ void hd__snapshot_unguard(void) {
 void hd__snapshot_each_range(void (*f)(char *lo, char *hi)) {
   for (unsigned i = 0; i < nroots; i++) f((char *)root[i].lo, (char *)root[i].hi);
 }
+
+void hd__snapshot_each_change(bool (*wanted)(uint64_t page), void (*f)(uint64_t addr, uint64_t value)) {
+  for (size_t i = 0; i < npages; i++) {
+    if (!wanted((uint64_t)page[i].at)) continue;
+    const uint64_t *a = (const uint64_t *)page[i].at, *b = (const uint64_t *)page[i].copy;
+    for (unsigned k = 0; k < HD_PAGE / sizeof *a; k++)
+      if (a[k] != b[k]) f((uint64_t)&a[k], a[k]);
+  }
+}

@@ -120,11 +120,11 @@ HD_EXPORT int pthread_barrier_destroy(pthread_barrier_t *b) {
 }
 
 HD_EXPORT int pthread_barrier_wait(pthread_barrier_t *b) {
-  return hot.active ? wait(b, false, HD_CALLER) : real_pthread_barrier_wait(b);
+  return HD_LEAVE(hot.active ? wait(b, false, HD_CALLER) : real_pthread_barrier_wait(b));
 }
 
 /* In the place of a call whose result nobody uses (src/plugin). */
 HD_EXPORT int __heddle_barrier_wait(pthread_barrier_t *b);
 int __heddle_barrier_wait(pthread_barrier_t *b) {
-  return hot.active ? wait(b, true, HD_CALLER) : real_pthread_barrier_wait(b);
+  return HD_LEAVE(hot.active ? wait(b, true, HD_CALLER) : real_pthread_barrier_wait(b));
 }

@@ -40,7 +40,7 @@ HD_EXPORT int thrd_join(thrd_t th, int *out) {
 }
 
 HD_EXPORT int thrd_detach(thrd_t th) {
-  return hot.active ? result(hd__thread_detach(th, HD_CALLER)) : real_thrd_detach(th);
+  return HD_LEAVE(hot.active ? result(hd__thread_detach(th, HD_CALLER)) : real_thrd_detach(th));
 }
 
 HD_EXPORT void thrd_exit(int res) { pthread_exit((void *)(intptr_t)res); }
@@ -86,21 +86,21 @@ int HD_IN(mtx_lock)(mtx_t *m) {
 
 int HD_IN(mtx_trylock)(mtx_t *m);
 int HD_IN(mtx_trylock)(mtx_t *m) {
-  return hot.active ? result(hd__mutex_trylock(MUTEX(m), HD_CALLER)) : real_mtx_trylock(m);
+  return HD_LEAVE(hot.active ? result(hd__mutex_trylock(MUTEX(m), HD_CALLER)) : real_mtx_trylock(m));
 }
 
 int HD_IN(mtx_timedlock)(mtx_t *restrict m, const struct timespec *restrict at);
 int HD_IN(mtx_timedlock)(mtx_t *restrict m, const struct timespec *restrict at) {
-  return hot.active ? result(hd__mutex_lock_until(MUTEX(m), CLOCK_REALTIME, at, HD_CALLER))
-                    : real_mtx_timedlock(m, at);
+  return HD_LEAVE(hot.active ? result(hd__mutex_lock_until(MUTEX(m), CLOCK_REALTIME, at, HD_CALLER))
+                             : real_mtx_timedlock(m, at));
 }
 
 HD_EXPORT int mtx_unlock(mtx_t *m) {
-  return hot.active ? result(hd__mutex_unlock(MUTEX(m), HD_CALLER)) : real_mtx_unlock(m);
+  return HD_LEAVE(hot.active ? result(hd__mutex_unlock(MUTEX(m), HD_CALLER)) : real_mtx_unlock(m));
 }
 
 HD_EXPORT int cnd_init(cnd_t *c) {
-  return hot.active ? result(hd__cond_init(COND(c), NULL, HD_CALLER)) : real_cnd_init(c);
+  return HD_LEAVE(hot.active ? result(hd__cond_init(COND(c), NULL, HD_CALLER)) : real_cnd_init(c));
 }
 
 HD_EXPORT void cnd_destroy(cnd_t *c) {
@@ -111,20 +111,21 @@ HD_EXPORT void cnd_destroy(cnd_t *c) {
 }
 
 HD_EXPORT int cnd_wait(cnd_t *c, mtx_t *m) {
-  return hot.active ? result(hd__cond_wait(COND(c), MUTEX(m), 0, NULL, HD_CALLER)) : real_cnd_wait(c, m);
+  return HD_LEAVE(hot.active ? result(hd__cond_wait(COND(c), MUTEX(m), 0, NULL, HD_CALLER))
+                             : real_cnd_wait(c, m));
 }
 
 HD_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m, const struct timespec *restrict at) {
-  return hot.active ? result(hd__cond_wait(COND(c), MUTEX(m), CLOCK_REALTIME, at, HD_CALLER))
-                    : real_cnd_timedwait(c, m, at);
+  return HD_LEAVE(hot.active ? result(hd__cond_wait(COND(c), MUTEX(m), CLOCK_REALTIME, at, HD_CALLER))
+                             : real_cnd_timedwait(c, m, at));
 }
 
 HD_EXPORT int cnd_signal(cnd_t *c) {
-  return hot.active ? result(hd__cond_signal(COND(c), HD_CALLER)) : real_cnd_signal(c);
+  return HD_LEAVE(hot.active ? result(hd__cond_signal(COND(c), HD_CALLER)) : real_cnd_signal(c));
 }
 
 HD_EXPORT int cnd_broadcast(cnd_t *c) {
-  return hot.active ? result(hd__cond_broadcast(COND(c), HD_CALLER)) : real_cnd_broadcast(c);
+  return HD_LEAVE(hot.active ? result(hd__cond_broadcast(COND(c), HD_CALLER)) : real_cnd_broadcast(c));
 }
 
 HD_EXPORT void call_once(once_flag *once, void (*fn)(void)) {

@@ -236,31 +236,32 @@ static clockid_t clock_of(const pthread_cond_t *c) {
 }
 
 HD_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a) {
-  return hot.active ? hd__cond_init(c, a, HD_CALLER) : real_pthread_cond_init(c, a);
+  return HD_LEAVE(hot.active ? hd__cond_init(c, a, HD_CALLER) : real_pthread_cond_init(c, a));
 }
 
 HD_EXPORT int pthread_cond_destroy(pthread_cond_t *c) {
-  return hot.active ? hd__cond_destroy(c, HD_CALLER) : real_pthread_cond_destroy(c);
+  return HD_LEAVE(hot.active ? hd__cond_destroy(c, HD_CALLER) : real_pthread_cond_destroy(c));
 }
 
 HD_EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
-  return hot.active ? hd__cond_wait(c, m, 0, NULL, HD_CALLER) : real_pthread_cond_wait(c, m);
+  return HD_LEAVE(hot.active ? hd__cond_wait(c, m, 0, NULL, HD_CALLER) : real_pthread_cond_wait(c, m));
 }
 
 HD_EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *at) {
-  return hot.active ? hd__cond_wait(c, m, clock_of(c), at, HD_CALLER) : real_pthread_cond_timedwait(c, m, at);
+  return HD_LEAVE(hot.active ? hd__cond_wait(c, m, clock_of(c), at, HD_CALLER)
+                             : real_pthread_cond_timedwait(c, m, at));
 }
 
 HD_EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
                                      const struct timespec *at) {
-  return hot.active ? hd__cond_wait(c, m, clock, at, HD_CALLER)
-                    : real_pthread_cond_clockwait(c, m, clock, at);
+  return HD_LEAVE(hot.active ? hd__cond_wait(c, m, clock, at, HD_CALLER)
+                             : real_pthread_cond_clockwait(c, m, clock, at));
 }
 
 HD_EXPORT int pthread_cond_signal(pthread_cond_t *c) {
-  return hot.active ? hd__cond_signal(c, HD_CALLER) : real_pthread_cond_signal(c);
+  return HD_LEAVE(hot.active ? hd__cond_signal(c, HD_CALLER) : real_pthread_cond_signal(c));
 }
 
 HD_EXPORT int pthread_cond_broadcast(pthread_cond_t *c) {
-  return hot.active ? hd__cond_broadcast(c, HD_CALLER) : real_pthread_cond_broadcast(c);
+  return HD_LEAVE(hot.active ? hd__cond_broadcast(c, HD_CALLER) : real_pthread_cond_broadcast(c));
 }

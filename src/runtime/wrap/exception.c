@@ -11,6 +11,7 @@
  * library's own must be linked (then this file has no effect, and an uncaught exception is an abort). */
 #include <dlfcn.h>
 
+#include "runtime/core/fingerprint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
@@ -210,6 +211,7 @@ hd_handler hd_rt_set_terminate(hd_handler fn) {
     hd__real_init();
     return real__ZSt13set_terminatePFvvE(fn);
   }
+  hd__uncaptured(HD_UNCAPTURED_LIBRARY);
   hd_handler old = program_handler;
   program_handler = fn && fn != hd_rt_terminate ? fn : library_handler; /* std::get_terminate returns ours */
   return old;

@@ -211,11 +211,11 @@ int hd__mutex_return(pthread_mutex_t *m, uint64_t pc) {
 /* ---- the functions themselves ---- */
 
 HD_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) {
-  return hot.active ? hd__mutex_init(m, a, HD_CALLER) : real_pthread_mutex_init(m, a);
+  return HD_LEAVE(hot.active ? hd__mutex_init(m, a, HD_CALLER) : real_pthread_mutex_init(m, a));
 }
 
 HD_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m) {
-  return hot.active ? hd__mutex_destroy(m, HD_CALLER) : real_pthread_mutex_destroy(m);
+  return HD_LEAVE(hot.active ? hd__mutex_destroy(m, HD_CALLER) : real_pthread_mutex_destroy(m));
 }
 
 HD_EXPORT int pthread_mutex_consistent(pthread_mutex_t *m) {
@@ -230,26 +230,26 @@ int HD_IN(pthread_mutex_lock)(pthread_mutex_t *m) {
   if (HD_UNLIKELY(!hot.active)) return real_pthread_mutex_lock(m);
   uint64_t pc = HD_CALLER;
   hd__spin_check((uint64_t)m, HD_SPIN_OTHER, pc); /* a loop may wait for what the mutex protects */
-  return hd__mutex_lock(m, pc);
+  return HD_LEAVE(hd__mutex_lock(m, pc));
 }
 
 int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m);
 int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m) {
-  return HD_LIKELY(hot.active) ? hd__mutex_trylock(m, HD_CALLER) : real_pthread_mutex_trylock(m);
+  return HD_LEAVE(HD_LIKELY(hot.active) ? hd__mutex_trylock(m, HD_CALLER) : real_pthread_mutex_trylock(m));
 }
 
 int HD_IN(pthread_mutex_timedlock)(pthread_mutex_t *m, const struct timespec *at);
 int HD_IN(pthread_mutex_timedlock)(pthread_mutex_t *m, const struct timespec *at) {
-  return hot.active ? hd__mutex_lock_until(m, CLOCK_REALTIME, at, HD_CALLER)
-                    : real_pthread_mutex_timedlock(m, at);
+  return HD_LEAVE(hot.active ? hd__mutex_lock_until(m, CLOCK_REALTIME, at, HD_CALLER)
+                             : real_pthread_mutex_timedlock(m, at));
 }
 
 int HD_IN(pthread_mutex_clocklock)(pthread_mutex_t *m, clockid_t clock, const struct timespec *at);
 int HD_IN(pthread_mutex_clocklock)(pthread_mutex_t *m, clockid_t clock, const struct timespec *at) {
-  return hot.active ? hd__mutex_lock_until(m, clock, at, HD_CALLER)
-                    : real_pthread_mutex_clocklock(m, clock, at);
+  return HD_LEAVE(hot.active ? hd__mutex_lock_until(m, clock, at, HD_CALLER)
+                             : real_pthread_mutex_clocklock(m, clock, at));
 }
 
 HD_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
-  return HD_LIKELY(hot.active) ? hd__mutex_unlock(m, HD_CALLER) : real_pthread_mutex_unlock(m);
+  return HD_LEAVE(HD_LIKELY(hot.active) ? hd__mutex_unlock(m, HD_CALLER) : real_pthread_mutex_unlock(m));
 }

@@ -62,7 +62,7 @@ int hd__once(pthread_once_t *once, void (*fn)(void), uint64_t pc) {
 }
 
 HD_EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void)) {
-  return hot.active ? hd__once(once, fn, HD_CALLER) : real_pthread_once(once, fn);
+  return HD_LEAVE(hot.active ? hd__once(once, fn, HD_CALLER) : real_pthread_once(once, fn));
 }
 
 /* ---- guards: the first byte says "initialised"; compiled code reads it with acquire order ---- */

@@ -275,48 +275,48 @@ HD_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l) {
 
 int HD_IN(pthread_rwlock_rdlock)(pthread_rwlock_t *l);
 int HD_IN(pthread_rwlock_rdlock)(pthread_rwlock_t *l) {
-  return hot.active ? lock_now(l, false, HD_CALLER) : real_pthread_rwlock_rdlock(l);
+  return HD_LEAVE(hot.active ? lock_now(l, false, HD_CALLER) : real_pthread_rwlock_rdlock(l));
 }
 
 int HD_IN(pthread_rwlock_wrlock)(pthread_rwlock_t *l);
 int HD_IN(pthread_rwlock_wrlock)(pthread_rwlock_t *l) {
-  return hot.active ? lock_now(l, true, HD_CALLER) : real_pthread_rwlock_wrlock(l);
+  return HD_LEAVE(hot.active ? lock_now(l, true, HD_CALLER) : real_pthread_rwlock_wrlock(l));
 }
 
 int HD_IN(pthread_rwlock_timedrdlock)(pthread_rwlock_t *l, const struct timespec *at);
 int HD_IN(pthread_rwlock_timedrdlock)(pthread_rwlock_t *l, const struct timespec *at) {
-  return hot.active ? lock_until(l, false, CLOCK_REALTIME, at, HD_CALLER)
-                    : real_pthread_rwlock_timedrdlock(l, at);
+  return HD_LEAVE(hot.active ? lock_until(l, false, CLOCK_REALTIME, at, HD_CALLER)
+                             : real_pthread_rwlock_timedrdlock(l, at));
 }
 
 int HD_IN(pthread_rwlock_timedwrlock)(pthread_rwlock_t *l, const struct timespec *at);
 int HD_IN(pthread_rwlock_timedwrlock)(pthread_rwlock_t *l, const struct timespec *at) {
-  return hot.active ? lock_until(l, true, CLOCK_REALTIME, at, HD_CALLER)
-                    : real_pthread_rwlock_timedwrlock(l, at);
+  return HD_LEAVE(hot.active ? lock_until(l, true, CLOCK_REALTIME, at, HD_CALLER)
+                             : real_pthread_rwlock_timedwrlock(l, at));
 }
 
 int HD_IN(pthread_rwlock_clockrdlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at);
 int HD_IN(pthread_rwlock_clockrdlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at) {
-  return hot.active ? lock_until(l, false, clock, at, HD_CALLER)
-                    : real_pthread_rwlock_clockrdlock(l, clock, at);
+  return HD_LEAVE(hot.active ? lock_until(l, false, clock, at, HD_CALLER)
+                             : real_pthread_rwlock_clockrdlock(l, clock, at));
 }
 
 int HD_IN(pthread_rwlock_clockwrlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at);
 int HD_IN(pthread_rwlock_clockwrlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at) {
-  return hot.active ? lock_until(l, true, clock, at, HD_CALLER)
-                    : real_pthread_rwlock_clockwrlock(l, clock, at);
+  return HD_LEAVE(hot.active ? lock_until(l, true, clock, at, HD_CALLER)
+                             : real_pthread_rwlock_clockwrlock(l, clock, at));
 }
 
 int HD_IN(pthread_rwlock_tryrdlock)(pthread_rwlock_t *l);
 int HD_IN(pthread_rwlock_tryrdlock)(pthread_rwlock_t *l) {
-  return hot.active ? try_for(l, false, HD_CALLER) : real_pthread_rwlock_tryrdlock(l);
+  return HD_LEAVE(hot.active ? try_for(l, false, HD_CALLER) : real_pthread_rwlock_tryrdlock(l));
 }
 
 int HD_IN(pthread_rwlock_trywrlock)(pthread_rwlock_t *l);
 int HD_IN(pthread_rwlock_trywrlock)(pthread_rwlock_t *l) {
-  return hot.active ? try_for(l, true, HD_CALLER) : real_pthread_rwlock_trywrlock(l);
+  return HD_LEAVE(hot.active ? try_for(l, true, HD_CALLER) : real_pthread_rwlock_trywrlock(l));
 }
 
 HD_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l) {
-  return hot.active ? unlock(l, HD_CALLER) : real_pthread_rwlock_unlock(l);
+  return HD_LEAVE(hot.active ? unlock(l, HD_CALLER) : real_pthread_rwlock_unlock(l));
 }

@@ -11,6 +11,7 @@
 #include <semaphore.h>
 #include <stdarg.h>
 
+#include "runtime/core/fingerprint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
@@ -257,6 +258,7 @@ HD_EXPORT sem_t *sem_open(const char *name, int flags, ...) {
   mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
   unsigned initial = flags & O_CREAT ? va_arg(args, unsigned) : 0;
   va_end(args);
+  hd__uncaptured(HD_UNCAPTURED_LIBRARY);
   return hot.active ? open_named(name, flags, initial, HD_CALLER) : real_sem_open(name, flags, mode, initial);
 }
 
@@ -281,29 +283,33 @@ HD_EXPORT int sem_unlink(const char *name) {
 /* ---- the other functions ---- */
 
 HD_EXPORT int sem_init(sem_t *s, int shared, unsigned initial) {
-  return hot.active ? init(s, shared, initial, HD_CALLER) : real_sem_init(s, shared, initial);
+  return HD_LEAVE(hot.active ? init(s, shared, initial, HD_CALLER) : real_sem_init(s, shared, initial));
 }
 
-HD_EXPORT int sem_destroy(sem_t *s) { return hot.active ? destroy(s, HD_CALLER) : real_sem_destroy(s); }
+HD_EXPORT int sem_destroy(sem_t *s) {
+  return HD_LEAVE(hot.active ? destroy(s, HD_CALLER) : real_sem_destroy(s));
+}
 
-HD_EXPORT int sem_wait(sem_t *s) { return hot.active ? wait(s, NULL, HD_CALLER) : real_sem_wait(s); }
+HD_EXPORT int sem_wait(sem_t *s) {
+  return HD_LEAVE(hot.active ? wait(s, NULL, HD_CALLER) : real_sem_wait(s));
+}
 
 int HD_IN(sem_timedwait)(sem_t *s, const struct timespec *at);
 int HD_IN(sem_timedwait)(sem_t *s, const struct timespec *at) {
-  return hot.active ? wait_until(s, CLOCK_REALTIME, at, HD_CALLER) : real_sem_timedwait(s, at);
+  return HD_LEAVE(hot.active ? wait_until(s, CLOCK_REALTIME, at, HD_CALLER) : real_sem_timedwait(s, at));
 }
 
 int HD_IN(sem_clockwait)(sem_t *s, clockid_t clock, const struct timespec *at);
 int HD_IN(sem_clockwait)(sem_t *s, clockid_t clock, const struct timespec *at) {
-  return hot.active ? wait_until(s, clock, at, HD_CALLER) : real_sem_clockwait(s, clock, at);
+  return HD_LEAVE(hot.active ? wait_until(s, clock, at, HD_CALLER) : real_sem_clockwait(s, clock, at));
 }
 
 int HD_IN(sem_trywait)(sem_t *s);
-int HD_IN(sem_trywait)(sem_t *s) { return hot.active ? try(s, HD_CALLER) : real_sem_trywait(s); }
+int HD_IN(sem_trywait)(sem_t *s) { return HD_LEAVE(hot.active ? try(s, HD_CALLER) : real_sem_trywait(s)); }
 
-HD_EXPORT int sem_post(sem_t *s) { return hot.active ? post(s, HD_CALLER) : real_sem_post(s); }
+HD_EXPORT int sem_post(sem_t *s) { return HD_LEAVE(hot.active ? post(s, HD_CALLER) : real_sem_post(s)); }
 
 int HD_IN(sem_getvalue)(sem_t *s, int *out);
 int HD_IN(sem_getvalue)(sem_t *s, int *out) {
-  return hot.active ? value(s, out, HD_CALLER) : real_sem_getvalue(s, out);
+  return HD_LEAVE(hot.active ? value(s, out, HD_CALLER) : real_sem_getvalue(s, out));
 }

@@ -92,14 +92,14 @@ HD_EXPORT int pthread_spin_destroy(pthread_spinlock_t *l) {
 
 int HD_IN(pthread_spin_lock)(pthread_spinlock_t *l);
 int HD_IN(pthread_spin_lock)(pthread_spinlock_t *l) {
-  return hot.active ? lock(l, HD_CALLER) : real_pthread_spin_lock(l);
+  return HD_LEAVE(hot.active ? lock(l, HD_CALLER) : real_pthread_spin_lock(l));
 }
 
 int HD_IN(pthread_spin_trylock)(pthread_spinlock_t *l);
 int HD_IN(pthread_spin_trylock)(pthread_spinlock_t *l) {
-  return hot.active ? trylock(l, HD_CALLER) : real_pthread_spin_trylock(l);
+  return HD_LEAVE(hot.active ? trylock(l, HD_CALLER) : real_pthread_spin_trylock(l));
 }
 
 HD_EXPORT int pthread_spin_unlock(pthread_spinlock_t *l) {
-  return hot.active ? unlock(l, HD_CALLER) : real_pthread_spin_unlock(l);
+  return HD_LEAVE(hot.active ? unlock(l, HD_CALLER) : real_pthread_spin_unlock(l));
 }

@@ -17,6 +17,7 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
 #include "runtime/kernel/io.h"
+#include "runtime/core/fingerprint.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
@@ -33,6 +34,7 @@ struct hd_stream {
   struct hd_vc users, writers; /* when each thread used it last, or only wrote to it */
   unsigned calls;              /* of stdio, by the owner, under way */
   bool op, ordered;            /* its taking was an operation, and orders memory */
+  struct hd_region *buffers;   /* as they were before the call */
   struct hd_stream *next;
 };
 
@@ -49,6 +51,15 @@ static struct hd_stream *stream_of(FILE *f) {
   *s = (struct hd_stream){.f = f, .lock = o, .next = streams};
   streams = o->stream = s;
   return s;
+}
+
+void hd__stream_fingerprint(struct hd_fingerprint *f, const struct hd_stream *s) {
+  uint64_t at = (uint64_t)s->f;
+  if (s->calls || s->op || s->ordered) hd__fact(f, at ^ 1ull << 62, s->calls << 2 | s->op << 1 | s->ordered);
+  for (uint32_t i = 0; i < s->users.n; i++)
+    if (s->users.c[i]) hd__fact_clock(f, at, 1, i, s->users.c[i]);
+  for (uint32_t i = 0; i < s->writers.n; i++)
+    if (s->writers.c[i]) hd__fact_clock(f, at, 2, i, s->writers.c[i]);
 }
 
 static bool unordered(const struct hd_vc *users) {
@@ -129,12 +140,15 @@ void hd__stream_begin(FILE *f, bool writes, uint64_t pc) {
   lock(s, writes && commutes(f), pc);
   s->calls++;
   hd__block_check((uint64_t)f, sizeof *f, HD_A_WRITE, pc); /* another thread may have closed it */
+  if (HD_UNLIKELY(hd__nbuffers) && s->calls == 1) s->buffers = hd__buffers_before(f, pc);
 }
 
 void hd__stream_end(FILE *f, uint64_t pc) {
   if (!hot.active || !f) return;
   for (struct hd_stream *s = epoch == rt.epoch ? streams : NULL; s; s = s->next)
     if (s->f == f && s->calls && s->lock->owner == rt.cur->id) {
+      if (HD_UNLIKELY(s->buffers != NULL) && s->calls == 1) hd__buffers_after(s->buffers, pc);
+      s->buffers = NULL;
       s->calls--;
       unlock(s, pc);
       return;
@@ -263,7 +277,6 @@ IN_STREAM(int, fgetpos, false, f, (FILE *restrict f, fpos_t *restrict at), (f, a
 IN_STREAM(int, fgetpos64, false, f, (FILE *restrict f, fpos64_t *restrict at), (f, at))
 IN_STREAM(int, fsetpos, false, f, (FILE * f, const fpos_t *at), (f, at))
 IN_STREAM(int, fsetpos64, false, f, (FILE * f, const fpos64_t *at), (f, at))
-IN_STREAM(int, setvbuf, false, f, (FILE *restrict f, char *restrict b, int mode, size_t n), (f, b, mode, n))
 IN_STREAM(int, feof, true, f, (FILE * f), (f))
 IN_STREAM(int, ferror, true, f, (FILE * f), (f))
 IN_STREAM(int, fwide, true, f, (FILE * f, int mode), (f, mode))
@@ -273,8 +286,6 @@ IN_STREAM(FILE *, freopen64, false, f,
           (const char *restrict path, const char *restrict mode, FILE *restrict f), (path, mode, f))
 IN_STREAM_VOID(rewind, f, (FILE * f), (f))
 IN_STREAM_VOID(clearerr, f, (FILE * f), (f))
-IN_STREAM_VOID(setbuf, f, (FILE *restrict f, char *restrict b), (f, b))
-IN_STREAM_VOID(setbuffer, f, (FILE * f, char *b, size_t n), (f, b, n))
 IN_STREAM_VOID(setlinebuf, f, (FILE * f), (f))
 
 HD_EXPORT int fclose(FILE *f) {
@@ -284,6 +295,7 @@ HD_EXPORT int fclose(FILE *f) {
   int r = real_fclose(f);
   hd__stream_end(f, HD_CALLER);
   if (s) s->f = NULL; /* its memory may become another stream */
+  if (hot.active) hd__buffers_forget(f);
   return r;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <wchar.h>
 
+#include "runtime/core/fingerprint.h"
 #include "runtime/wrap/access.h"
 
 /* ---- blocks and strings ---- */
@@ -173,6 +174,7 @@ static HD_EXEC char *strtok_rest;
 HD_EXPORT char *strtok(char *restrict s, const char *restrict delimiters) {
   hd__real_init();
   if (!hot.active) return real_strtok(s, delimiters);
+  hd__uncaptured(HD_UNCAPTURED_LIBRARY);
   static HD_EXEC uint32_t epoch;
   if (epoch != rt.epoch) strtok_rest = NULL;
   epoch = rt.epoch;

@@ -197,7 +197,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
 }
 
 HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(void *), void *arg) {
-  if (hot.active) return hd__thread_create(out, attr, fn, arg, HD_CALLER);
+  if (hot.active) return HD_LEAVE(hd__thread_create(out, attr, fn, arg, HD_CALLER));
   if (rt.ctl && !rt.child && !hd__private_depth)
     hd__fail(HD_RTE_UNSUPPORTED, 0, "pthread_create before main (in a constructor) is not supported");
   return real_pthread_create(out, attr, fn, arg);
@@ -340,23 +340,23 @@ int hd__thread_detach(pthread_t th, uint64_t pc) {
 }
 
 HD_EXPORT int pthread_join(pthread_t th, void **ret) {
-  return hot.active ? hd__thread_join(th, ret, HD_CALLER) : real_pthread_join(th, ret);
+  return HD_LEAVE(hot.active ? hd__thread_join(th, ret, HD_CALLER) : real_pthread_join(th, ret));
 }
 
 HD_EXPORT int pthread_tryjoin_np(pthread_t th, void **ret) {
-  return hot.active ? join_at_once(th, ret, HD_CALLER) : real_pthread_tryjoin_np(th, ret);
+  return HD_LEAVE(hot.active ? join_at_once(th, ret, HD_CALLER) : real_pthread_tryjoin_np(th, ret));
 }
 
 HD_EXPORT int pthread_timedjoin_np(pthread_t th, void **ret, const struct timespec *at) {
-  return hot.active ? join_until(th, ret, CLOCK_REALTIME, at, HD_CALLER)
-                    : real_pthread_timedjoin_np(th, ret, at);
+  return HD_LEAVE(hot.active ? join_until(th, ret, CLOCK_REALTIME, at, HD_CALLER)
+                             : real_pthread_timedjoin_np(th, ret, at));
 }
 
 HD_EXPORT int pthread_clockjoin_np(pthread_t th, void **ret, clockid_t clock, const struct timespec *at) {
-  return hot.active ? join_until(th, ret, clock, at, HD_CALLER)
-                    : real_pthread_clockjoin_np(th, ret, clock, at);
+  return HD_LEAVE(hot.active ? join_until(th, ret, clock, at, HD_CALLER)
+                             : real_pthread_clockjoin_np(th, ret, clock, at));
 }
 
 HD_EXPORT int pthread_detach(pthread_t th) {
-  return hot.active ? hd__thread_detach(th, HD_CALLER) : real_pthread_detach(th);
+  return HD_LEAVE(hot.active ? hd__thread_detach(th, HD_CALLER) : real_pthread_detach(th));
 }

@@ -78,6 +78,14 @@ void hd__stream_end(FILE *f, uint64_t pc);
 /* The running thread ends in the middle of such functions. */
 void hd__streams_abandon(void);
 
+/* Buffers of the program's (buffers.c): what a call of stdio changes in them. pre: the caller holds the stream. */
+struct hd_region;
+extern unsigned hd__nbuffers; /* 0: there are none */
+struct hd_region *hd__buffers_before(const FILE *f, uint64_t pc);
+void hd__buffers_after(const struct hd_region *r, uint64_t pc);
+/* The stream is closed, or has another buffer. */
+void hd__buffers_forget(const FILE *f);
+
 /* ---- semaphores ---- */
 
 /* Whether a thread waits for a semaphore that a child process could post. */
@@ -194,10 +202,16 @@ void hd__openmp_begin(void);
 /* ---- the originals (real.c) ---- */
 
 struct option;
+struct aiocb;
 typedef void (*hd_handler)(void); /* of std::terminate */
 #define HD_REAL(ret, name, args) extern ret(*real_##name) args;
 #include "runtime/wrap/real.def"
 #undef HD_REAL
 void hd__real_init(void);
+
+/* stream.c: what a stream has of the state of the program (core/fingerprint.c). */
+struct hd_fingerprint;
+struct hd_stream;
+void hd__stream_fingerprint(struct hd_fingerprint *f, const struct hd_stream *s);
 
 #endif

@@ -1,0 +1,135 @@
+/* states.c: the filter of states. Runs in the tested process.
+ *
+ * A state of the program that was explored before is not explored again: explicit-state search, as of Holzmann, "Design and
+ * Validation of Computer Protocols", 1991; with a hash of 128 bits in the place of the state ("hash compaction": Wolper,
+ * Leroy, "Reliable Hashing without Collision Detection", CAV 1993). The runtime computes the hash
+ * (runtime/core/fingerprint.c). It covers whatever can influence what happens from there on, the race detector's knowledge
+ * of the past included: so no summary of a subtree is needed to know what it would have found together with another past.
+ *
+ * Invariants
+ *  1. A state is added when it is entered, with the execution and the depth. Whoever has added it explores all of its
+ *     branches; when that worker is killed, the same execution is run again, and finds its own entry. So a state is
+ *     given up only if it is, or will be, explored whole: by another execution, another worker, or further up in this one.
+ *     The latter is a cycle: all that follows begins with a branch of the state further up.
+ *  2. Only scheduling points with several branches (threads, or outcomes of a choice) and those that follow one are added
+ *     and looked up. A loop of a thread that nothing can disturb is left to what recognises waits and bounds loops
+ *     (runtime/core/spin.c).
+ *  3. When the table is full, no state is added: those that are not in it are explored wherever they are met.
+ *
+ * Soundness. Every branch of every state that is reachable is explored once, as long as no other filter of the policy
+ * leaves out branches for a reason that is not part of the state. Sleep sets and a bound do, so they are not combined with
+ * this filter (session/config checks). */
+#include "explore/walk.h"
+
+#define FIRST 4096 /* slots; a power of two */
+
+struct state_slot {
+  uint64_t key[2];
+  uint64_t execution; /* that added it, */
+  uint32_t depth;     /* and where */
+  uint32_t epoch;     /* another: empty */
+};
+
+static struct states *table(const struct walk *w) { return &hd__tree(w->s)->states; }
+
+static void publish(struct hd_search *s, const struct states *t) {
+  s->shared->state_counts.states = t->n;
+  s->shared->state_counts.bytes = t->cap * sizeof(struct state_slot);
+  s->shared->state_counts.full = t->full;
+}
+
+void hd__states_init(struct hd_search *s, char *memory, uint64_t size) {
+  struct states *t = &hd__tree(s)->states;
+  uint64_t budget =
+      s->config->state_memory && s->config->state_memory < size ? s->config->state_memory : size;
+  uint64_t max = FIRST;
+  while (max * 4 * sizeof(struct state_slot) <= budget) max *= 2; /* while it grows there are two tables */
+  *t = (struct states){.epoch = t->epoch + 1, .cap = FIRST, .max = max, .slot = (struct state_slot *)memory};
+  s->shared->state_counts = (struct hd_state_counts){0};
+  publish(s, t);
+}
+
+static struct state_slot *find(const struct states *t, uint64_t cap, const uint64_t key[2]) {
+  struct state_slot *slot = t->slot + cap;
+  uint64_t at = key[0] & (cap - 1);
+  while (slot[at].epoch == t->epoch && (slot[at].key[0] != key[0] || slot[at].key[1] != key[1]))
+    at = (at + 1) & (cap - 1);
+  return &slot[at];
+}
+
+/* A worker that is killed here leaves entries in the larger table that the next one makes again. */
+static int grow(struct states *t) {
+  if (t->cap == t->max) return 0;
+  for (uint64_t i = 0; i < t->cap; i++) {
+    const struct state_slot *from = &t->slot[t->cap + i];
+    if (from->epoch == t->epoch) *find(t, t->cap * 2, from->key) = *from;
+  }
+  __atomic_store_n(&t->cap, t->cap * 2, __ATOMIC_RELEASE);
+  return 1;
+}
+
+/* Whether the state was added before, by another execution or further up; adds it if not. */
+static int visit(struct walk *w, const uint64_t key[2], uint32_t depth) {
+  struct states *t = table(w);
+  struct hd_search *s = w->s;
+  struct state_slot *e = find(t, t->cap, key);
+  if (e->epoch == t->epoch) {
+    if (e->execution != s->execution || e->depth < depth) return 1;
+    e->depth = depth; /* this execution was begun before */
+    return 0;
+  }
+  if (t->n * 2 >= t->cap && !grow(t)) {
+    t->full = 1;
+    publish(s, t);
+    return 0;
+  }
+  e = find(t, t->cap, key);
+  e->key[0] = key[0];
+  e->key[1] = key[1];
+  e->execution = s->execution;
+  e->depth = depth;
+  t->n++;
+  __atomic_store_n(&e->epoch, t->epoch, __ATOMIC_RELEASE);
+  publish(s, t);
+  return 0;
+}
+
+static int active(const struct hd_search *s) { return s->fingerprint != NULL; }
+
+/* Invariant 2. What chooses is known only when it has chosen, but for a CHOOSE. */
+static int branches(const struct hd_point *p) {
+  if (p->nenabled > 1) return 1;
+  HD_SET_EACH (t, p->enabled, p->words) return p->op[t]->kind == HD_OP_CHOOSE;
+  return 0;
+}
+
+struct state_node {
+  uint64_t branches;
+};
+
+static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fresh) {
+  struct state_node *n = hd__record(w, FILTER_STATES, k);
+  (void)fresh;
+  n->branches = (uint64_t)branches(p);
+}
+
+static int covers(struct walk *w, uint32_t k) {
+  struct hd_search *s = w->s;
+  const struct state_node *n = hd__record(w, FILTER_STATES, k);
+  uint64_t key[2];
+  const struct state_node *up = k ? hd__record(w, FILTER_STATES, k - 1) : NULL;
+  if (!n->branches && !(up && up->branches)) return 0;
+  if (!s->fingerprint(s, key)) return 0;
+  int shared = s->workers > 1, known = 0;
+  if (shared) hd_search_lock(s);
+  if (hd__walk_valid(w)) known = visit(w, key, k);
+  if (known) s->shared->state_counts.matches++;
+  if (shared) hd_search_unlock(s);
+  return known;
+}
+
+const struct filter hd__filter_states = {.id = FILTER_STATES,
+                                         .record = sizeof(struct state_node),
+                                         .active = active,
+                                         .enter = enter,
+                                         .covers = covers};

@@ -1,0 +1,401 @@
+/* fingerprint.c: the state of the tested program in 128 bits, to recognise states that were explored before
+ * (explore/states.c). Runs in the tested process, on the stack of the scheduler, while every thread is suspended.
+ *
+ * A fingerprint is a sum of hashes of facts (a place and the value there), so the order in which facts are collected
+ * does not matter. Facts are:
+ *   memory   every word of the program's writable memory that differs from what it was before main (snapshot.c has the
+ *            pages that were ever written to), blocks of the heap that are live (heap.c), the live stack of each thread
+ *   threads  pending operation, registers (on its stack: it is suspended), what it waits for, settings
+ *   objects  owner, count, holders, waiters
+ *   races    accesses of the past that a later one may race with (invariant 4)
+ *
+ * Invariants
+ *  1. Equal fingerprints mean equal behaviour, up to a collision of 128 bits: every later operation, finding, final state
+ *     and every granule that becomes visible is the same. What influences those is a fact, or the state counts as not
+ *     captured (hd__uncaptured). Facts that do not matter cost matches, not soundness.
+ *  2. Names do not depend on the interleaving: addresses of the heap, stacks and thread-local storage follow from the
+ *     number of the thread and what it did (heap.c, ident.c), and a number stands for its place in the tree of creations.
+ *     So pointers are hashed as they are.
+ *  3. Numbers that only grow (segments, events, rounds of a loop) are no facts: a loop must come back to its first state.
+ *     Frames of hooks are part of the stacks, since they have what the program passed to a pending operation. Pointers
+ *     of ours into the memory of the execution, which depend on the interleaving, are left out there.
+ *  4. Of an access in the past only that is a fact what the race detector can still find out: place, kind, and which
+ *     clocks (of threads and objects) cover it. One that all living threads come after is none: so do all that they create.
+ *     Nor is one to memory that only one thread accesses, or none writes, while there are several: no later access can
+ *     race with it. Which memory that is holds for the whole search (struct touch): when it proves wrong, the search
+ *     restarts, as it does when an access turns out to be visible.
+ *  5. Of the recognition of waiting loops (spin.c) the part is a fact that leads to a wait, since that decides about
+ *     livelocks. The rounds of loops that do more than wait are not: those end where a state comes again.
+ *
+ * Stack below the stack pointer is dead. Dead words inside of frames cannot be told from live ones: hooks clear what they
+ * leave behind (hd_arch_scrub), so that these words are mostly the program's own. */
+#include "runtime/core/fingerprint.h"
+
+#include <sys/syscall.h>
+
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
+#include "runtime/core/objects.h"
+#include "runtime/core/spin.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
+
+#define MAX_CLOCKS 4096
+#define ROUNDS 8 /* more than spin.c needs to recognise a wait */
+
+struct clock {
+  uint64_t name;
+  const struct hd_vc *vc;
+};
+
+struct hd_fingerprint {
+  uint64_t sum[2];
+  bool captured;
+  unsigned nclocks;
+  struct clock clock[MAX_CLOCKS];
+};
+
+static struct hd_fingerprint *now;
+static uint64_t rseq_lo, rseq_hi; /* what the kernel writes into the control block of the first thread */
+
+void hd__fact(struct hd_fingerprint *f, uint64_t place, uint64_t value) {
+  uint64_t a = hd_mix64(place + 0x9e3779b97f4a7c15ull), b = value * 0xff51afd7ed558ccdull;
+  f->sum[0] += hd_mix64(a ^ b);
+  f->sum[1] += hd_mix64((a >> 17 | a << 47) + (value ^ 0x2545f4914f6cdd1dull) * 0xd6e8feb86659fd93ull);
+}
+
+/* What a fact is about, where that is no address. */
+enum subject { S_PROCESS = 1, S_THREAD, S_OBJECT, S_CLOCK };
+static uint64_t place(enum subject s, uint64_t which, unsigned field) {
+  return hd_mix64(which) ^ (uint64_t)s << 60 ^ (uint64_t)field << 48;
+}
+
+void hd__uncaptured(enum hd_uncaptured why) {
+  if (!rt.fingerprints || !hot.active) return;
+  if (rt.nthreads == 1 && !rt.branched) return; /* every execution begins like that: it is no difference */
+  if (!rt.uncaptured) rt.uncaptured = (uint8_t)why;
+}
+
+/* Calls that leave no state behind in the kernel, or whose state is captured. */
+void hd__fingerprint_syscall(long nr, const long *a) {
+  switch (nr) {
+    case SYS_write:
+    case SYS_writev:
+    case SYS_fstat:
+    case SYS_newfstatat:
+      if ((int)a[0] == 1 || (int)a[0] == 2) return;
+      break;
+    case SYS_getpid:
+    case SYS_gettid:
+    case SYS_getrandom:
+    case SYS_sched_yield:
+    case SYS_rt_sigprocmask:
+    case SYS_exit_group: return;
+    default: break;
+  }
+  hd__uncaptured(HD_UNCAPTURED_SYSCALL);
+}
+
+/* ---- clocks and accesses ---- */
+
+static void add_clock(struct hd_fingerprint *f, uint64_t name, const struct hd_vc *vc) {
+  if (!vc->n) return;
+  if (f->nclocks == MAX_CLOCKS)
+    f->captured = false;
+  else
+    f->clock[f->nclocks++] = (struct clock){name, vc};
+}
+
+static bool is_alive(const struct hd_thread *t) { return t->state <= HD_T_BLOCKED; }
+/* It has ended, and nobody can learn from it any more. */
+static bool is_over(const struct hd_thread *t) { return t->state == HD_T_DONE && t->join.done; }
+
+static bool known_to_all(uint32_t thread, uint32_t clock) {
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (i != thread && is_alive(&rt.thread[i]) && hd_vc_get(&rt.thread[i].vc, thread) < clock) return false;
+  return true;
+}
+
+void hd__fact_clock(struct hd_fingerprint *f, uint64_t at, uint64_t what, uint32_t thread, uint32_t clock) {
+  if (known_to_all(thread, clock)) return;
+  uint64_t known = 0;
+  for (unsigned i = 0; i < f->nclocks; i++)
+    if (hd_vc_get(f->clock[i].vc, thread) >= clock) known += hd_mix64(f->clock[i].name);
+  hd__fact(f, at ^ 5ull << 61, hd_mix64(what) + known);
+}
+
+void hd__fact_access(struct hd_fingerprint *f, uint64_t at, uint64_t what, uint32_t segment) {
+  if (segment < rt.seg_base) return;
+  const struct hd_segment *s = &hd__segments[segment - rt.seg_base];
+  hd__fact_clock(f, at, what, s->thread, s->clock);
+}
+
+/* Who has accessed a granule beside other threads, in any execution of the search: a bit for each thread. In the memory of
+ * the search, where all workers add to it. */
+struct touch {
+  uint64_t granule; /* 0: empty */
+  uint32_t writers, readers;
+};
+#define TOUCHES (1u << 22) /* a power of two */
+#define TOUCH_PROBES 64
+static struct touch *touches;
+
+static bool contended(const struct touch *t) {
+  uint32_t all = t->writers | t->readers;
+  return t->writers && (all & (all - 1) || all >> 31); /* the last bit stands for many threads */
+}
+
+static struct touch *touch_of(uint64_t granule) {
+  for (unsigned i = 0; i < TOUCH_PROBES; i++) {
+    struct touch *t = &touches[(hd_mix64(granule) + i) & (TOUCHES - 1)];
+    uint64_t empty = 0;
+    if (t->granule == granule) return t;
+    if (!t->granule &&
+        __atomic_compare_exchange_n(&t->granule, &empty, granule, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+      return t;
+    if (t->granule == granule) return t;
+  }
+  return NULL;
+}
+
+bool hd__fingerprint_access(uint64_t granule, bool write) {
+  if (!rt.nunjoined) return false; /* all threads come after it */
+  struct touch *t = touch_of(granule);
+  if (!t) return true;
+  uint32_t bit = 1u << (rt.cur->id < 31 ? rt.cur->id : 31), *set = write ? &t->writers : &t->readers;
+  if (HD_LIKELY(*set & bit)) return contended(t);
+  struct touch after = *t;
+  after.writers |= write ? bit : 0;
+  after.readers |= write ? 0 : bit;
+  bool was = contended(t), will = contended(&after);
+  /* First, so that the search restarts even if this process is killed here; and if others did the same meanwhile. */
+  if (will && !was) __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
+  __atomic_or_fetch(set, bit, __ATOMIC_SEQ_CST);
+  if (!will && contended(t)) __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
+  return contended(t);
+}
+
+/* ---- memory ---- */
+
+static void add_word(uint64_t at, uint64_t value) {
+  if (at - rseq_lo >= rseq_hi - rseq_lo) hd__fact(now, at, value);
+}
+
+/* Whether the page has state: not one of a thread that is gone. */
+static bool wants_page(uint64_t at) {
+  return !hd__heap_owns(at) && !(hd__ident_end(at) && !hd__ident_in_use(at));
+}
+
+/* Invariant 3. Whether the word points into the memory of the execution, which the program cannot know. */
+static bool is_ours(uint64_t word) {
+  uint64_t base = (uint64_t)rt.arena.base;
+  return word - base < (uint64_t)rt.arena.end - base;
+}
+
+static void add_stack(struct hd_fingerprint *f, const struct hd_thread *t) {
+  uint64_t sp = (uint64_t)t->ctx.sp;
+  uint64_t end = t->ident ? (uint64_t)t->ident->stack_top : hd__first_stack_end();
+  uint64_t lo = t->ident ? (uint64_t)t->ident->stack_lo : end - (1ull << 30);
+  if (sp < lo || sp > end) { /* a stack of the program's own */
+    hd__uncaptured(HD_UNCAPTURED_STACK);
+    return;
+  }
+  hd__fact(f, place(S_THREAD, t->id, 1), end - sp);
+  for (uint64_t a = sp & ~7ull; a < end; a += 8) {
+    uint64_t v = *(const uint64_t *)a;
+    if (v && !is_ours(v)) hd__fact(f, a, v);
+  }
+}
+
+/* ---- threads ---- */
+
+static uint64_t number(const struct hd_thread *t) { return t ? (uint64_t)t->id + 1 : 0; }
+static uint64_t object(const struct hd_obj *o) { return o ? o->addr : 0; }
+
+static void add_op(struct hd_fingerprint *f, const struct hd_thread *t) {
+  const struct hd_op *op = &t->op;
+  hd__fact(f, place(S_THREAD, t->id, 2), op->kind | (uint64_t)op->section << 8 | (uint64_t)op->size << 16);
+  hd__fact(f, place(S_THREAD, t->id, 3), op->object);
+  hd__fact(f, place(S_THREAD, t->id, 4), op->pc);
+  enum hd_obj_kind kind = hd_op_object(op->kind);
+  if (kind == HD_OBJ_IO || kind == HD_OBJ_STREAM || kind == HD_OBJ_STATE) f->captured = false;
+}
+
+static void add_spin(struct hd_fingerprint *f, const struct hd_thread *t) {
+  const struct hd_spin *s = &t->spin;
+  unsigned rounds = s->rounds < ROUNDS ? s->rounds : ROUNDS;
+  uint64_t bits = s->armed | (uint64_t)s->gave << 1 | (uint64_t)s->again << 2 | (uint64_t)s->mixed << 3 |
+                  (uint64_t)s->unlike << 4 | (uint64_t)s->on << 5 | (uint64_t)s->waiting << 6 |
+                  (uint64_t)(s->writes != s->round_writes) << 7 | (uint64_t)rounds << 8 |
+                  (uint64_t)s->misses << 16 | (uint64_t)s->window << 32 | (uint64_t)s->moves << 48;
+  hd__fact(f, place(S_THREAD, t->id, 5), bits);
+  hd__fact(f, place(S_THREAD, t->id, 6), s->pc);
+  hd__fact(f, place(S_THREAD, t->id, 7), s->addr);
+  for (unsigned i = 0; s->waiting && i < s->guard.nplaces; i++)
+    hd__fact(f, place(S_THREAD, t->id, 8) + s->guard.place[i].addr, s->read[i].value);
+}
+
+static void add_wait(struct hd_fingerprint *f, const struct hd_thread *t) {
+  hd__fact(f, place(S_THREAD, t->id, 9), object(t->wait.at));
+  hd__fact(f, place(S_THREAD, t->id, 10), object(t->wait.mutex));
+  hd__fact(f, place(S_THREAD, t->id, 11),
+           t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->wait.freed << 33);
+  if (t->wait.spurious) {
+    hd__fact(f, place(S_THREAD, t->id, 12), t->wait.spurious);
+    hd__fact(f, place(S_THREAD, t->id, 13), t->wait.site ^ hd_mix64(t->wait.cond));
+    hd__fact(f, place(S_THREAD, t->id, 14), t->wait.writes == t->spin.writes);
+  }
+  if (t->timer.set || t->timer.expired || t->timer.early)
+    hd__fact(f, place(S_THREAD, t->id, 15),
+             t->timer.deadline * 4 + t->timer.set + t->timer.expired * 2u + ((uint64_t)t->timer.early << 56));
+  if (rt.clocked) {
+    hd__fact(f, place(S_THREAD, t->id, 16), t->vc.time);
+    hd__fact(f, place(S_THREAD, t->id, 17), t->timer.polls);
+    hd__fact(f, place(S_THREAD, t->id, 18), t->timer.writes == t->spin.writes && t->timer.now == rt.now);
+  }
+  hd__fact(f, place(S_THREAD, t->id, 19),
+           t->barrier.serial | t->barrier.unused * 2u | t->barrier.go * 4u | (uint64_t)t->barrier.leads << 8 |
+               number(t->barrier.round) << 32 | number(t->barrier.next) << 48);
+}
+
+static void add_thread(struct hd_fingerprint *f, const struct hd_thread *t) {
+  uint64_t id = t->id;
+  bool odd = t->sig.pending.set || t->sig.ran || t->sig.handling || t->sig.taken || t->sig.waits ||
+             t->sig.alt.ss_sp || hd__cancel_word[id] || t->cancel.taken || t->cancel.disabled ||
+             t->cancel.anywhere || t->fiber || t->robust || t->omp.team || t->attr.cpus || t->sys.io ||
+             t->sys.context || t->sys.forks || t->exit.tls_dtors || t->exit.terminating || !t->numbered;
+  if (odd) f->captured = false;
+  hd__fact(f, place(S_THREAD, id, 20), t->state);
+  hd__fact(f, place(S_THREAD, id, 21), t->children);
+  hd__fact(f, place(S_THREAD, id, 22), t->heap_reuses | (uint64_t)t->section << 32);
+  hd__fact(f, place(S_THREAD, id, 23), (uint64_t)(uint32_t)t->ignore | (uint64_t)t->foreign << 32);
+  hd__fact(f, place(S_THREAD, id, 24), t->sig.mask);
+  hd__fact(f, place(S_THREAD, id, 25), (uint64_t)t->exit.value);
+  hd__fact(f, place(S_THREAD, id, 26), (uint64_t)t->exit.cleanup + t->exit.begun);
+  hd__fact(f, place(S_THREAD, id, 27),
+           t->join.done | t->join.detached * 2u | number(t->join.waiter) << 8 | (uint64_t)t->join.by << 32);
+  hd__fact(f, place(S_THREAD, id, 28), t->sys.channels | (uint64_t)t->sys.randoms << 32);
+  hd__fact(f, place(S_THREAD, id, 29), t->list.adds | (uint64_t)t->list.left << 32);
+  hd__fact(f, place(S_THREAD, id, 30), (uint64_t)t->ident);
+  hd__fact(f, place(S_THREAD, id, 31), (uint64_t)t->start.fn ^ hd_mix64((uint64_t)t->start.arg));
+  uint64_t spares = 0;
+  for (const struct hd_ident *i = t->spare; i; i = i->next) spares = hd_mix64(spares + (uint64_t)i);
+  hd__fact(f, place(S_THREAD, id, 32), spares);
+  uint64_t name = (uint64_t)t->attr.policy << 32 | (uint32_t)t->attr.priority;
+  for (unsigned i = 0; i < sizeof t->attr.name; i++) name = hd_mix64(name + (uint8_t)t->attr.name[i]);
+  hd__fact(f, place(S_THREAD, id, 33), name);
+  if (t->state == HD_T_DONE) return;
+  if (is_alive(t)) {
+    add_op(f, t);
+    add_spin(f, t);
+    add_wait(f, t);
+  }
+  add_stack(f, t);
+}
+
+/* ---- objects ---- */
+
+static void add_object_clocks(struct hd_obj *o) {
+  uint64_t size = o->kind == HD_OBJ_MEMORY ? o->count : 0;
+  add_clock(now, place(S_CLOCK, o->addr + o->kind, 1) + size, &o->vc);
+  add_clock(now, place(S_CLOCK, o->addr + o->kind, 2), &o->before);
+}
+
+static void add_object(struct hd_obj *o) {
+  struct hd_fingerprint *f = now;
+  if (o->next_robust) f->captured = false;
+  if (o->stream) hd__stream_fingerprint(f, o->stream);
+  if (rt.clocked) {
+    hd__fact(f, place(S_OBJECT, o->addr, 1), o->vc.time);
+    hd__fact(f, place(S_OBJECT, o->addr, 2), o->seen);
+    hd__fact(f, place(S_OBJECT, o->addr, 3), o->before.time);
+  }
+  if (o->init) hd__fact_access(f, place(S_OBJECT, o->addr, 4), o->init_op, o->init);
+  if (o->kind == HD_OBJ_MEMORY)
+    return; /* its count is the size of an atomic location: the name of its clock */
+  uint64_t waiting = 0, signals = o->kind == HD_OBJ_BARRIER ? o->signals : o->signals != 0;
+  for (const struct hd_thread *t = o->queue; t; t = t->wait.next) waiting += hd_mix64(number(t));
+  for (const struct hd_thread *t = o->pend; t; t = t->wait.next) waiting += hd_mix64(number(t) << 32);
+  for (const struct hd_holder *h = o->holders; h; h = h->next)
+    if (h->count) waiting += hd_mix64((uint64_t)h->thread << 40 | h->count | 1ull << 60);
+  if (o->owner == HD_NOBODY && !o->count && !waiting && !o->signals)
+    return; /* as if it had never been used */
+  hd__fact(f, place(S_OBJECT, o->addr, 5), o->kind | (uint64_t)o->owner << 8 | (uint64_t)o->count << 32);
+  hd__fact(f, place(S_OBJECT, o->addr, 6), waiting);
+  hd__fact(f, place(S_OBJECT, o->addr, 7), signals);
+}
+
+/* ---- all of it ---- */
+
+static void add_process(struct hd_fingerprint *f) {
+  bool timed = rt.clocked || rt.ntimed || rt.due || rt.nalarms;
+  hd__fact(f, place(S_PROCESS, 0, 1), number(rt.section));
+  hd__fact(f, place(S_PROCESS, 0, 2), rt.nunjoined | (uint64_t)rt.nstopped << 32);
+  hd__fact(f, place(S_PROCESS, 0, 3), (uint64_t)(uint32_t)rt.exit_status | (uint64_t)rt.in_exit << 32);
+  hd__fact(f, place(S_PROCESS, 0, 4), rt.search.observed);
+  hd__fact(f, place(S_PROCESS, 0, 5), (uint64_t)rt.search.infeasible);
+  if (timed) hd__fact(f, place(S_PROCESS, 0, 6), rt.now);
+  if (timed) hd__fact(f, place(S_PROCESS, 0, 7), rt.due | (uint64_t)rt.clocked << 63);
+  if (rt.clocked) hd__fact(f, place(S_PROCESS, 0, 8), rt.section_vc.time);
+  if (rt.nio || rt.nalarms || hd__naliases || hd__before_freed) f->captured = false;
+}
+
+static void add_clocks(struct hd_fingerprint *f) {
+  add_clock(f, place(S_CLOCK, 0, 3), &rt.section_vc);
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    const struct hd_thread *t = &rt.thread[i];
+    if (is_over(t)) continue;
+    add_clock(f, place(S_CLOCK, i, 4), &t->vc);
+    add_clock(f, place(S_CLOCK, i, 5), &t->fence.release);
+    add_clock(f, place(S_CLOCK, i, 6), &t->fence.acquire);
+  }
+  hd__objects_each(add_object_clocks);
+}
+
+bool hd__fingerprint(uint64_t out[2]) {
+  struct hd_fingerprint *f = now;
+  if (rt.uncaptured) return false;
+  f->sum[0] = f->sum[1] = 0;
+  f->nclocks = 0;
+  f->captured = true;
+  add_clocks(f);
+  add_process(f);
+  hd__objects_each(add_object);
+  for (unsigned i = 0; i < rt.nthreads && f->captured; i++)
+    if (!is_over(&rt.thread[i])) add_thread(f, &rt.thread[i]);
+  if (f->captured && !rt.uncaptured) {
+    hd__heap_fingerprint(f);
+    hd__shadow_fingerprint(f);
+    hd__snapshot_each_change(wants_page, add_word);
+  }
+  if (!f->captured) hd__uncaptured(HD_UNCAPTURED_OPERATION);
+  out[0] = f->sum[0];
+  out[1] = f->sum[1];
+  return f->captured && !rt.uncaptured;
+}
+
+static int search_fingerprint(struct hd_search *s, uint64_t out[2]) {
+  if (hd__fingerprint(out)) return 1;
+  s->shared->state_counts.uncaptured[rt.uncaptured]++; /* of several workers, about that many */
+  return 0;
+}
+
+void hd__fingerprint_init(void) {
+  if (!rt.config->states || rt.config->mode != HD_MODE_CHECK) return;
+  now = hd__map(sizeof *now);
+  HD_BUG_ON(!now);
+  hd__rseq_area(&rseq_lo, &rseq_hi);
+  rt.search.memory_size -= TOUCHES * sizeof *touches;
+  touches = (struct touch *)(rt.search.memory + rt.search.memory_size);
+  rt.fingerprints = true;
+  rt.search.fingerprint = search_fingerprint;
+}
+
+void hd__fingerprint_begin(void) {
+  rt.uncaptured = HD_UNCAPTURED_NONE;
+  rt.branched = false;
+  if (rt.fingerprints && rt.status->restart == HD_RESTART_FORK) rt.uncaptured = HD_UNCAPTURED_FORK;
+}

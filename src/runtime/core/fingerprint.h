@@ -1,0 +1,32 @@
+/* fingerprint.h: the state of the tested program in 128 bits (fingerprint.c). */
+#ifndef HD_RUNTIME_FINGERPRINT_H
+#define HD_RUNTIME_FINGERPRINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/abi.h"
+
+/* Before the first execution: prepares for --states, if the search compares states. */
+void hd__fingerprint_init(void);
+void hd__fingerprint_begin(void); /* of an execution */
+/* The state at this scheduling point, while no thread runs. Returns false when it cannot be captured. */
+bool hd__fingerprint(uint64_t out[2]);
+/* From now on, in this execution, the program has state that is not captured. */
+void hd__uncaptured(enum hd_uncaptured why);
+/* The running thread accesses the granule beside other threads. Returns whether the access is to be part of the state. */
+bool hd__fingerprint_access(uint64_t granule, bool write);
+/* The program makes a system call. */
+void hd__fingerprint_syscall(long nr, const long *a);
+
+/* ---- for files that have a part of the state ---- */
+
+struct hd_fingerprint;
+/* Adds a fact to the state; the order of facts does not matter. `place` says what the value is of. */
+void hd__fact(struct hd_fingerprint *f, uint64_t place, uint64_t value);
+/* Adds an access of the past that a later one may race with, if there is a thread that does not come after it. */
+void hd__fact_access(struct hd_fingerprint *f, uint64_t place, uint64_t what, uint32_t segment);
+/* The same for one of that thread at that clock. */
+void hd__fact_clock(struct hd_fingerprint *f, uint64_t place, uint64_t what, uint32_t thread, uint32_t clock);
+
+#endif
