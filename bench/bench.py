@@ -25,6 +25,7 @@ BAR_FORK_RATE = 2000
 BAR_SWITCH = 60  # ns
 BAR_UNSHARED = 5  # ns
 BAR_TSAN = 1.0  # heddle run / ThreadSanitizer
+BAR_SETUP = 0.9  # executions a second with a set-up / without
 GROWTH_TOLERANCE = 64  # KiB: a page here or there is the kernel's business
 
 
@@ -62,6 +63,21 @@ def bench_search(lab, record, compilers):
                 record.add(section, "%s: --restart=%s" % (title, mode), s["executions"] / s["cpu"], "executions/s", bar,
                            above=True)
                 record.add(section, "  events", s["events"] / s["cpu"], "events/s")
+
+
+def bench_setup(lab, record, _compilers):
+    """A program with a second of set-up against the same without. Searches of two lengths, so that the set-up itself,
+    which runs as often in both, does not count."""
+    repeat, few, many = (2, 20000, 120000) if lab.quick else (5, 100000, 600000)
+    command = ["check", "--quiet", "--strategy", "random", "--restart=memory"]
+    paths = {units: lab.build("heddle-gcc", "setup", "setup%d" % units, ("-DUNITS=%d" % units,)) for units in (0, 1000)}
+    best = lab.best({(units, n): [lab.heddle, *command, "--max-executions", str(n), "--", path]
+                     for units, path in paths.items() for n in (few, many)}, repeat)
+    rate = {units: (many - few) / (best[units, many].cpu - best[units, few].cpu) for units in paths}
+    section = "Set-up before the threads start (gcc -O2)"
+    record.add(section, "no set-up", rate[0], "executions/s")
+    record.add(section, "one second of set-up", rate[1000], "executions/s")
+    record.add(section, "  of the rate without", rate[1000] / rate[0], "x", BAR_SETUP, above=True)
 
 
 # ---- what one thing costs ----
@@ -279,7 +295,7 @@ def bench_start(lab, record, compilers):
     record.add(section, "heddle check --max-executions 1", best["check"].wall * 1e3, "ms")
 
 
-SECTIONS = ("search", "cost", "run", "memory", "start")
+SECTIONS = ("search", "setup", "cost", "run", "memory", "start")
 
 
 def parse(argv):
@@ -314,6 +330,7 @@ def measure(a):
     record = Record.new("quick" if a.quick else "full" if set(a.only) == set(SECTIONS) else "partial")
     jobs = {
         "search": lambda: bench_search(lab, record, some),
+        "setup": lambda: bench_setup(lab, record, some),
         "cost": lambda: bench_cost(lab, record, some),
         "run": lambda: bench_run(lab, record, some if a.quick else have),
         "memory": lambda: bench_memory(lab, record, some, a.executions),

@@ -14,8 +14,8 @@
  *     Only a signal handler in the first thread asks what that thread itself has accessed (hd__checkpoint_handler).
  *  3. Restored are: the program's memory, the first thread's stack included, as by any restart (snapshot.c, heap.c); the
  *     kernel's side, as by any restart, but what the prefix did to it stays (hd__*_keep); the runtime's variables with
- *     HD_EXEC, its arena, the first thread, its call stack and the table of objects, as pages like the program's; and the
- *     fields of rt in hd__checkpoint_load.
+ *     HD_EXEC, its arena, the first thread, its call stack and the table of objects, copied or as pages like the program's;
+ *     and the fields of rt in hd__checkpoint_load.
  *  4. The state at main is lost when a checkpoint is taken. What needs it (more identities, a stale checkpoint) ends the
  *     process: another one starts, and runs the execution under way again. */
 #include <sys/mman.h>
@@ -65,6 +65,9 @@ static uint64_t learned[MAX_LEARNED]; /* granules that the prefix made visible, 
 static unsigned nlearned;
 static struct hd_rt saved;
 static struct hd_hot saved_hot;
+static struct hd_thread *saved_thread;
+static char *calls_copy, *arena_copy; /* NULL: the arena is restored by pages */
+#define ARENA_COPIED (16 << 10)
 static uint16_t target[HD_MAX_TARGETS];
 static unsigned ntargets;
 
@@ -120,7 +123,8 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
 static bool wanted(void) {
   const struct hd_config *c = rt.config;
   if (c->mode != HD_MODE_CHECK || c->checkpoint == HD_CHECKPOINT_NEVER || hot.log || c->debug) return false;
-  if (rt.status->restart == HD_RESTART_FORK || rt.status->unkept) return false;
+  /* A fingerprint says what differs from the memory before main (fingerprint.c). */
+  if (rt.status->restart == HD_RESTART_FORK || rt.status->unkept || c->states) return false;
   if (c->states) return false; /* a fingerprint is made of what changed since main */
   return c->checkpoint == HD_CHECKPOINT_ALWAYS || measured < MEASURED;
 }
@@ -213,6 +217,29 @@ static void keep_notes(void) {
     if (st->target[i].last == rt.search.execution) target[ntargets++] = (uint16_t)i;
 }
 
+static void *copy_of(const void *p, size_t n) {
+  void *to = hd__private_alloc(n, 64);
+  HD_BUG_ON(!to);
+  hd__copy(to, p, n);
+  return to;
+}
+
+static size_t calls_size(void) { return (size_t)((char *)saved_thread->call - (char *)saved_thread->calls); }
+static size_t arena_size(void) { return (size_t)(saved.arena.next - saved.arena.base); }
+
+static void keep_first(void) {
+  saved_thread = copy_of(rt.thread, sizeof *rt.thread);
+  calls_copy = copy_of(rt.thread->calls, calls_size());
+  if (rt.arena.next - rt.arena.base <= ARENA_COPIED)
+    arena_copy = copy_of(rt.arena.base, (size_t)(rt.arena.next - rt.arena.base));
+}
+
+static void load_first(void) {
+  hd__copy(rt.thread, saved_thread, sizeof *rt.thread);
+  hd__copy(rt.thread->calls, calls_copy, calls_size());
+  if (arena_copy) hd__copy(rt.arena.base, arena_copy, arena_size());
+}
+
 void hd__checkpoint_take(char *stack_hi) {
   hd__snapshot_unguard();
   hd__fds_keep();
@@ -224,6 +251,7 @@ void hd__checkpoint_take(char *stack_hi) {
   hd__objects_keep();
   keep_notes();
   saved = rt;
+  keep_first();
   HD_BUG_ON(small_size() > SMALL_MAX);
   hd__copy(small, hd__small_lo, small_size());
   hd__copy(tail, page_of(hd__large_hi), tail_size());
@@ -241,9 +269,7 @@ bool hd__checkpoint_taken(void) { return taken; }
 void hd__checkpoint_each_range(void (*f)(char *lo, char *hi)) {
   if (!taken) return;
   f(hd__large_lo, page_of(hd__large_hi));
-  f((char *)rt.thread, (char *)(rt.thread + 1));
-  if (rt.thread[0].call > rt.thread[0].calls) f((char *)rt.thread[0].calls, (char *)rt.thread[0].call);
-  f(rt.arena.base, rt.arena.next);
+  if (!arena_copy) f(rt.arena.base, rt.arena.next);
   hd__objects_range(f);
 }
 
@@ -253,6 +279,8 @@ void hd__checkpoint_load(void) {
   struct hd_status *st = rt.status;
   hd__copy(hd__small_lo, small, small_size());
   hd__copy(page_of(hd__large_hi), tail, tail_size());
+  load_first();
+  hd__objects_return();
   rt.arena.next = saved.arena.next;
   rt.epoch = saved.epoch;
   rt.path_len = st->path_len = saved.path_len;

@@ -17,68 +17,102 @@ struct slot {
 };
 static HD_EXEC struct slot *table;
 static HD_EXEC size_t cap, used;
-static HD_EXEC uint32_t used_epoch;
+static uint32_t era;                     /* of this execution: entries of another one are empty */
 static HD_EXEC struct hd_obj *objects;   /* of this execution, the last one first */
 static HD_EXEC uint64_t lowest, highest; /* addresses of this execution's entries */
 
 static struct slot *probe(struct slot *t, size_t n, uint64_t addr) {
   size_t i = (addr * 0x9e3779b97f4a7c15ull >> 20) & (n - 1);
-  while (t[i].epoch == rt.epoch && t[i].addr != addr) i = (i + 1) & (n - 1);
+  while (t[i].epoch == era && t[i].addr != addr) i = (i + 1) & (n - 1);
   return &t[i];
 }
 
 static struct slot *kept; /* the table of the checkpoint: it comes back */
+#define LISTED 32
+static struct slot listed[LISTED]; /* a few are entered again instead */
+static unsigned nlisted;
+static uint32_t kept_era, last_era;
+static struct slot *spare[48]; /* tables that were given up, by the binary logarithm of their size */
 
-static void drop(struct slot *t, size_t n) {
-  if (t && t != kept) hd_sys3(SYS_munmap, t, n * sizeof *t, 0);
+static struct slot *get_table(size_t n) {
+  struct slot **s = &spare[__builtin_ctzll(n)], *t = *s;
+  *s = NULL;
+  if (!t) return hd__map(n * sizeof *t);
+  hd__zero(t, n * sizeof *t);
+  return t;
 }
 
-void hd__objects_keep(void) { kept = table; }
+static void drop(struct slot *t, size_t n) {
+  if (t && t != kept) spare[__builtin_ctzll(n)] = t;
+}
+
+static void grow(void) {
+  size_t n = cap ? cap * 2 : 1024;
+  struct slot *t = get_table(n);
+  if (!t) hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the table of locks");
+  for (size_t i = 0; i < cap; i++)
+    if (table[i].epoch == era) *probe(t, n, table[i].addr) = table[i];
+  drop(table, cap);
+  table = t;
+  cap = n;
+}
+
+/* With room for what follows, so that it seldom grows. */
+void hd__objects_keep(void) {
+  while (!cap || used * 4 >= cap) grow();
+  kept = table;
+  kept_era = era;
+  if (used > LISTED) return;
+  for (size_t i = 0; i < cap; i++)
+    if (table[i].epoch == era) listed[nlisted++] = table[i];
+}
+
+void hd__objects_begin(void) {
+  era = ++last_era;
+  used = 0;
+  objects = NULL;
+  lowest = UINT64_MAX;
+  highest = 0;
+}
+
+void hd__objects_return(void) {
+  if (used > LISTED) {
+    era = kept_era;
+    return;
+  }
+  for (unsigned i = 0; i < nlisted; i++) {
+    struct slot *s = probe(table, cap, listed[i].addr);
+    *s = listed[i];
+    s->epoch = era;
+  }
+}
 
 void hd__objects_leave(void) {
   if (kept && table != kept) drop(table, cap);
 }
 
 void hd__objects_range(void (*f)(char *lo, char *hi)) {
-  if (table) f((char *)table, (char *)(table + cap));
-}
-
-static void grow(void) {
-  size_t n = cap ? cap * 2 : 1024;
-  struct slot *t = hd__map(n * sizeof *t);
-  if (!t) hd__fail(HD_RTE_ENVIRONMENT, 0, "no memory for the table of locks");
-  for (size_t i = 0; i < cap; i++)
-    if (table[i].epoch == rt.epoch) *probe(t, n, table[i].addr) = table[i];
-  drop(table, cap);
-  table = t;
-  cap = n;
+  if (used > LISTED) f((char *)table, (char *)(table + cap));
 }
 
 struct hd_obj *hd__obj_find(uint64_t addr) {
   if (!cap) return NULL;
   addr = hd__canonical(addr);
   struct slot *s = probe(table, cap, addr);
-  return s->epoch == rt.epoch ? s->obj : NULL;
+  return s->epoch == era ? s->obj : NULL;
 }
 
 struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
   addr = hd__canonical(addr);
-  if (HD_UNLIKELY(used_epoch != rt.epoch)) {
-    used_epoch = rt.epoch;
-    used = 0;
-    objects = NULL;
-    lowest = UINT64_MAX;
-    highest = 0;
-  }
   if (HD_UNLIKELY(used * 2 >= cap)) grow();
   struct slot *s = probe(table, cap, addr);
-  if (s->epoch == rt.epoch && s->obj->kind == kind) return s->obj;
-  if (s->epoch != rt.epoch) {
+  if (s->epoch == era && s->obj->kind == kind) return s->obj;
+  if (s->epoch != era) {
     used++;
     if (addr < lowest) lowest = addr;
     if (addr > highest) highest = addr;
     s->addr = addr;
-    s->epoch = rt.epoch;
+    s->epoch = era;
     s->obj = hd_arena_get(&rt.arena, sizeof *s->obj);
     HD_BUG_ON(!s->obj);
     s->obj->next = objects;
@@ -94,7 +128,7 @@ struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
 }
 
 void hd__objects_each(void (*f)(struct hd_obj *o)) {
-  for (struct hd_obj *o = used_epoch == rt.epoch ? objects : NULL; o; o = o->next) f(o);
+  for (struct hd_obj *o = objects; o; o = o->next) f(o);
 }
 
 void hd__pend(struct hd_obj *o, struct hd_thread *t) {
@@ -320,14 +354,14 @@ void hd__objects_freed(uint64_t block, uint64_t size, uint64_t pc) {
     if (t != rt.cur && t->state <= HD_T_BLOCKED && t->op.object - block < size && end_of(kind) != HD_OP_NONE)
       hd__obj(t->op.object, kind);
   }
-  if (used_epoch != rt.epoch || block > highest || block + size <= lowest) return;
+  if (block > highest || block + size <= lowest) return;
   uint64_t from = block > lowest ? block : lowest,
            to = block + size - 1 < highest ? block + size - 1 : highest;
   if ((to - from) / 4 < cap) {
     for (uint64_t at = (from + 3) & ~3ull; at <= to; at += 4) object_freed(at, pc);
   } else {
     for (size_t i = 0; i < cap; i++)
-      if (table[i].epoch == rt.epoch && table[i].addr >= from && table[i].addr <= to)
+      if (table[i].epoch == era && table[i].addr >= from && table[i].addr <= to)
         object_freed(table[i].addr, pc);
   }
 }

@@ -104,6 +104,10 @@ void hd__object_gone(void);
 
 /* ---- a checkpoint ---- */
 
+/* An execution starts: there are no objects. */
+void hd__objects_begin(void);
+/* It starts with those of the checkpoint. pre: hd__objects_begin, and the variables of the runtime are restored. */
+void hd__objects_return(void);
 /* The table of objects is restored from now on. */
 void hd__objects_keep(void);
 /* The execution has ended, and the table is about to be restored. */

@@ -98,7 +98,8 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent, unsigned id, unsigned
   struct hd_vc vc = again ? t->vc : (struct hd_vc){0};
   uint32_t clock = again ? hd_vc_get(&vc, id) : 0;
   hd__zero(t, HD_THREAD_CLEARED);
-  hd__cancel_word[id] = 0;
+  if (HD_UNLIKELY(hd__cancel_word[id]))
+    hd__cancel_word[id] = 0; /* a page that is not written to is not restored */
   t->vc = vc;
   t->id = (uint16_t)id;
   t->numbered = numbered;
@@ -155,6 +156,7 @@ void hd__sched_begin(void) {
   hd__fingerprint_begin();
   rt.section_vc = (struct hd_vc){0};
   rt.epoch++;
+  hd__objects_begin();
   hd__record_begin();
   hd_arena_reset(&rt.arena);
   if (rt.seg_next > 0xf0000000u) { /* segment numbers run out: restart them with a clean shadow */
