@@ -421,6 +421,7 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
 static int is_void(const struct hd_search *s) {
   const struct hd_status *st = s->status;
   return st->epoch != __atomic_load_n(&s->shared->epoch, __ATOMIC_RELAXED) ||
+         __atomic_load_n(&s->shared->contended, __ATOMIC_RELAXED) != s->shared->contended_seen ||
          (st->visible_count != st->visible_at_start && s->shared->visible_count < HD_VISIBLE_CAP);
 }
 

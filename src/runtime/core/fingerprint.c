@@ -21,6 +21,9 @@
  *     of ours into the memory of the execution, which depend on the interleaving, are left out there.
  *  4. Of an access in the past only that is a fact what the race detector can still find out: place, kind, and which
  *     clocks (of threads and objects) cover it. One that all living threads come after is none: so do all that they create.
+ *     Nor is one to memory that only one thread accesses, or none writes, while there are several: no later access can
+ *     race with it. Which memory that is holds for the whole search (struct touch): when it proves wrong, the search
+ *     restarts, as it does when an access turns out to be visible.
  *  5. Of the recognition of waiting loops (spin.c) the part is a fact that leads to a wait, since that decides about
  *     livelocks. The rounds of loops that do more than wait are not: those end where a state comes again.
  *
@@ -128,6 +131,51 @@ void hd__fact_access(struct hd_fingerprint *f, uint64_t at, uint64_t what, uint3
   if (segment < rt.seg_base) return;
   const struct hd_segment *s = &hd__segments[segment - rt.seg_base];
   hd__fact_clock(f, at, what, s->thread, s->clock);
+}
+
+/* Who has accessed a granule beside other threads, in any execution of the search: a bit for each thread. In the memory of
+ * the search, where all workers add to it. */
+struct touch {
+  uint64_t granule; /* 0: empty */
+  uint32_t writers, readers;
+};
+#define TOUCHES (1u << 22) /* a power of two */
+#define TOUCH_PROBES 64
+static struct touch *touches;
+
+static bool contended(const struct touch *t) {
+  uint32_t all = t->writers | t->readers;
+  return t->writers && (all & (all - 1) || all >> 31); /* the last bit stands for many threads */
+}
+
+static struct touch *touch_of(uint64_t granule) {
+  for (unsigned i = 0; i < TOUCH_PROBES; i++) {
+    struct touch *t = &touches[(hd_mix64(granule) + i) & (TOUCHES - 1)];
+    uint64_t empty = 0;
+    if (t->granule == granule) return t;
+    if (!t->granule &&
+        __atomic_compare_exchange_n(&t->granule, &empty, granule, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+      return t;
+    if (t->granule == granule) return t;
+  }
+  return NULL;
+}
+
+bool hd__fingerprint_access(uint64_t granule, bool write) {
+  if (!rt.nunjoined) return false; /* all threads come after it */
+  struct touch *t = touch_of(granule);
+  if (!t) return true;
+  uint32_t bit = 1u << (rt.cur->id < 31 ? rt.cur->id : 31), *set = write ? &t->writers : &t->readers;
+  if (HD_LIKELY(*set & bit)) return contended(t);
+  struct touch after = *t;
+  after.writers |= write ? bit : 0;
+  after.readers |= write ? 0 : bit;
+  bool was = contended(t), will = contended(&after);
+  /* First, so that the search restarts even if this process is killed here; and if others did the same meanwhile. */
+  if (will && !was) __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
+  __atomic_or_fetch(set, bit, __ATOMIC_SEQ_CST);
+  if (!will && contended(t)) __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
+  return contended(t);
 }
 
 /* ---- memory ---- */
@@ -340,6 +388,8 @@ void hd__fingerprint_init(void) {
   now = hd__map(sizeof *now);
   HD_BUG_ON(!now);
   hd__rseq_area(&rseq_lo, &rseq_hi);
+  rt.search.memory_size -= TOUCHES * sizeof *touches;
+  touches = (struct touch *)(rt.search.memory + rt.search.memory_size);
   rt.fingerprints = true;
   rt.search.fingerprint = search_fingerprint;
 }

@@ -14,6 +14,8 @@ void hd__fingerprint_begin(void); /* of an execution */
 bool hd__fingerprint(uint64_t out[2]);
 /* From now on, in this execution, the program has state that is not captured. */
 void hd__uncaptured(enum hd_uncaptured why);
+/* The running thread accesses the granule beside other threads. Returns whether the access is to be part of the state. */
+bool hd__fingerprint_access(uint64_t granule, bool write);
 /* The program makes a system call. */
 void hd__fingerprint_syscall(long nr, const long *a);
 

@@ -38,8 +38,12 @@ static bool in_shared_log(uint64_t entry) {
 static void publish(uint64_t from) {
   struct hd_shared *sh = rt.shared;
   bool grown = false;
-  if (from == rt.status->visible_count) return;
+  if (from == rt.status->visible_count && sh->contended == sh->contended_seen) return;
   hd_search_lock(&rt.search);
+  if (sh->contended != sh->contended_seen) {
+    sh->contended_seen = sh->contended;
+    grown = true;
+  }
   for (uint64_t i = from; i < rt.status->visible_count && sh->visible_count < HD_VISIBLE_CAP; i++)
     if (!in_shared_log(rt.visible[i])) {
       rt.shared_visible[sh->visible_count] = rt.visible[i];
