@@ -73,6 +73,8 @@ stress: build
 bench: build
 	@python3 bench/bench.py --build $(BUILD) --markdown
 	@python3 bench/search.py --build $(BUILD) --doc
+	@python3 bench/first.py --build $(BUILD) --seeds 100 --limit 1000 --store
+	@python3 bench/first.py --doc
 
 real: build
 	@python3 bench/real/real.py --build $(BUILD)

@@ -85,7 +85,7 @@ def last_stored():
         for name, row in line["rows"].items():
             rows.setdefault(name, {}).update(row)
             revisions.update({n: line["revision"] for n in row})
-    return newest, rows, revisions
+    return newest, dict(sorted(rows.items(), key=lambda row: row[0].split()[0])), revisions
 
 
 def write_doc():

@@ -27,7 +27,7 @@
 static const struct {
   const struct hd_strategy *strategy;
   unsigned share;
-} part[] = {{&hd_strategy_optimal, 6}, {&hd_strategy_rff, 5},   {&hd_strategy_pos, 6},
+} part[] = {{&hd_strategy_optimal, 6}, {&hd_strategy_rff, 5},   {&hd_strategy_pos, 8},
             {&hd_strategy_sites, 2},   {&hd_strategy_surw, 1},  {&hd_strategy_uniform, 1},
             {&hd_strategy_pct, 1},     {&hd_strategy_random, 1}};
 #define NPARTS (sizeof part / sizeof *part)

@@ -67,6 +67,13 @@ struct seen_pair {
   uint32_t pair, stamp;
 };
 
+/* What a pending operation touches: it is asked for at every step while the operation is pending. */
+struct pending {
+  uint64_t pc, object;
+  unsigned kind, event;
+  struct hd_touch touch;
+};
+
 /* The execution under way. */
 struct run {
   struct hd_pos pos;
@@ -76,6 +83,7 @@ struct run {
   uint32_t patience;
   uint16_t last[HD_OBJECTS];
   uint8_t rank[HD_MAX_THREADS];
+  struct pending pending[HD_MAX_THREADS]; /* by thread; what has no event is to be looked up again */
   /* The pairs of this execution. */
   uint32_t stamp, npairs, nfresh;
   uint64_t hash;
@@ -184,17 +192,30 @@ static int wish(const struct run *r, const struct constraint *c, unsigned event,
   return c->write ? writes - reads : 0;
 }
 
-static uint8_t rank_of(struct known *k, const struct run *r, const struct hd_op *op) {
-  struct hd_touch t = hd__touch_of(&k->events.objects, op, 0);
-  unsigned event = hd__abstract_of(&k->events, op, &t, 0);
+static const struct pending *look_up(struct known *k, struct run *r, unsigned thread,
+                                     const struct hd_op *op) {
+  struct pending *q = &r->pending[thread];
+  enum hd_payload payload = hd_op_payload(op->kind);
+  if (q->event && q->pc == op->pc && q->object == op->object && q->kind == op->kind &&
+      payload != HD_PAYLOAD_WAIT && payload != HD_PAYLOAD_AWAIT) /* which have other objects, too */
+    return q;
+  *q = (struct pending){
+      .pc = op->pc, .object = op->object, .kind = op->kind, .touch = hd__touch_of(&k->events.objects, op, 0)};
+  q->event = hd__abstract_of(&k->events, op, &q->touch, 0);
+  return q;
+}
+
+static uint8_t rank_of(struct known *k, struct run *r, unsigned thread, const struct hd_op *op) {
+  const struct pending *q = look_up(k, r, thread, op);
   int take = 0, avoid = 0;
   for (uint32_t i = 0; i < r->schedule.n; i++) {
     const struct constraint *c = &r->schedule.constraint[i];
     if (r->satisfied[i]) continue;
     unsigned object = k->events.event[c->read].object;
     int changes = 0;
-    for (unsigned j = 0; j < t.n; j++) changes |= t.object[j] == object && gives(t.effect[j]);
-    int w = wish(r, c, event, changes, object);
+    for (unsigned j = 0; j < q->touch.n; j++)
+      changes |= q->touch.object[j] == object && gives(q->touch.effect[j]);
+    int w = wish(r, c, q->event, changes, object);
     take |= w > 0;
     avoid |= w < 0;
   }
@@ -207,7 +228,7 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
   hd__pos_look(s, &r->pos, p);
   if (steered)
     HD_SET_EACH (t, p->enabled, p->words) {
-      r->rank[t] = rank_of(known(s), r, p->op[t]);
+      r->rank[t] = rank_of(known(s), r, t, p->op[t]);
       off |= r->rank[t] == PUT_OFF;
     }
   unsigned t = hd__pos_best(&r->pos, p, steered ? r->rank : NULL);

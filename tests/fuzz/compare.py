@@ -14,7 +14,9 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
     SHARED executions is over before there is anything to share, so it is not run again.
  6a. With --states every state is explored once: the findings and final states of `dfs`, in no more executions.
  7. A search that was saved half way and resumed has the same results.
- 8. Every finding was reproduced when it was found; some are replayed once more.
+ 8. Executions that start after the set-up of the program (--checkpoint=always) are those that start at main: the same
+    results and the same counts, for one of the strategies or for two processes, by the program.
+ 9. Every finding was reproduced when it was found; some are replayed once more.
 
 A program too large for `dfs` is still useful: `optimal` and `dpor` are compared with each other. Most of the time
 went into finding out that a program is too large, so only one in eight gets the whole limit (limit_for).
@@ -77,6 +79,9 @@ class Result:
         self.findings = frozenset(identity(f) for f in data["findings"])
         self.unreplayed = [f for f in data["findings"] if not f["replays"]]
         self.folders = [f["replay"] for f in data["findings"] if f["replay"]]
+
+    def counts(self):
+        return self.executions, self.blocked, self.discarded, self.cut, self.infeasible, self.reasons, self.stopped
 
     def total(self):
         return self.executions + self.infeasible
@@ -214,6 +219,7 @@ def compare_all(batch, index, limit, replay):
     one_for_each_class(optimal)
     compare_bounded(batch, index, limit)
     compare_shared(batch, index, most, optimal, "optimal")
+    compare_checkpoint(batch, index, dfs, limit, optimal, most)
     compare_continued(batch, index, most, optimal)
     if not dfs.finished(limit):
         if not optimal.finished(most):
@@ -289,6 +295,16 @@ def compare_shared(batch, index, most, ref, strategy):
         one_for_each_class(result, alone=False)
     elif strategy != "dpor":
         same_number(result, ref)
+
+
+def compare_checkpoint(batch, index, dfs, limit, optimal, most):
+    ref, limit = (dfs, limit) if optimal.total() % 3 == 0 else (optimal, most)
+    jobs = jobs_for(ref) if optimal.total() % 3 == 2 and ref.covered and ref.total() >= SHARED else ()
+    result = batch.search(index, ref.strategy, limit, "--checkpoint=always", *jobs)
+    if ref.finished(limit) or not jobs:
+        same(result, ref)
+    if not jobs and result.counts() != ref.counts():
+        raise Difference("%s has other counts" % result.name, result, ref.text(), result.text())
 
 
 def compare_continued(batch, index, most, optimal):

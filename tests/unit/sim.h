@@ -58,6 +58,7 @@ struct sim_program {
   int starts;       /* a thread begins with an operation START of its own */
   unsigned tokens;  /* value of the semaphore at the start */
   unsigned barrier; /* threads that pass it together */
+  int one_place;    /* all operations are at one place of the code, as those of a loop are */
   unsigned n[SIM_THREADS];
   struct sim_instr code[SIM_THREADS][SIM_LENGTH];
 };
@@ -172,7 +173,7 @@ static inline void sim_timer(struct sim *s, struct sim_thread *t, unsigned time)
 
 static inline void sim_pend(struct sim *s, unsigned t, unsigned kind, uint64_t object, uint32_t size) {
   /* Threads with the same instructions are at the same places of the code. */
-  uint64_t pc = hd_mix64((uint64_t)kind << 32 ^ object << 8 ^ s->t[t].pc);
+  uint64_t pc = s->p->one_place ? 1 : hd_mix64((uint64_t)kind << 32 ^ object << 8 ^ s->t[t].pc);
   s->t[t].op =
       (struct hd_op){.kind = (uint8_t)kind, .thread = (uint16_t)t, .size = size, .object = object, .pc = pc};
 }

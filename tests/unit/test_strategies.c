@@ -227,6 +227,7 @@ static struct result *search(struct runner *r, const struct sim_program *p, uint
     assert_int_equal(madvise(r->search.memory, SEARCH_MEMORY, MADV_REMOVE), 0);
   for (uint64_t n = 1;; n++) {
     r->search.execution = n;
+    r->search.ntally = 0;
     if (n % 16 == 3) execute(r, &s, p, n / 16 % 8);
     int how = execute(r, &s, p, 10000);
     if (how < 0 || how >= NOTHING_LEFT) {
@@ -701,6 +702,97 @@ static void sites_are_few_however_many_threads(void **unused) {
   assert_true(held[1] * 4 > held[0]);
 }
 
+/* How far n executions, after a few to learn from, are from being of each of so many classes equally often: the sum of
+ * squares over what is expected (chi-square). */
+static double unevenness(struct runner *r, const struct sim_program *p, unsigned classes, unsigned n) {
+  struct {
+    uint64_t class, n;
+  } seen[64] = {{0}};
+  unsigned nseen = 0, learning = 40;
+  double sum = 0, expected = (double)n / classes;
+  assert_int_equal(madvise(r->search.memory, SEARCH_MEMORY, MADV_REMOVE), 0);
+  for (unsigned i = 1; i <= n + learning; i++) {
+    struct sim s;
+    r->search.execution = i;
+    int how = execute(r, &s, p, 10000);
+    assert_int_equal(how, HD_HOW_EXIT);
+    r->strategy->end(&r->search, &s.point, (enum hd_how)how);
+    if (i <= learning) continue;
+    uint64_t class = hd_order_class(&r->trace);
+    unsigned k = 0;
+    while (k < nseen && seen[k].class != class) k++;
+    assert_true(k < classes);
+    if (k == nseen) seen[nseen++].class = class;
+    seen[k].n++;
+  }
+  for (unsigned k = 0; k < classes; k++) {
+    double d = (double)seen[k].n - expected;
+    sum += d * d / expected;
+  }
+  return sum;
+}
+
+/* Threads that only write to one place, some after many steps that concern nobody else: surw takes each order of the writes
+ * with the same probability. The limit is exceeded once in a thousand times with as many degrees of freedom. */
+static void surw_is_uniform(void **unused) {
+  (void)unused;
+  static const struct {
+    unsigned writes[3], apart[3], classes;
+    double limit;
+  } cases[] = {{{1, 4, 0}, {0, 0, 0}, 5, 18.5},
+               {{3, 3, 0}, {0, 0, 0}, 20, 43.9},
+               {{2, 3, 0}, {8, 0, 0}, 10, 27.9},
+               {{1, 1, 2}, {0, 5, 1}, 12, 31.3}};
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct sim_program p = workers(3);
+    p.one_place = 1;
+    for (unsigned t = 0; t < 3; t++) {
+      for (unsigned k = 0; k < cases[i].apart[t]; k++)
+        emit(&p, t + 1, access_to(HD_OP_WRITE, (uint8_t)(8 + 8 * t), 1, 1));
+      for (unsigned k = 0; k < cases[i].writes[t]; k++)
+        emit(&p, t + 1, access_to(HD_OP_WRITE, 0, 1, (uint8_t)k));
+    }
+    double even = unevenness(samplers[4], &p, cases[i].classes, 6000);
+    double walk = unevenness(samplers[0], &p, cases[i].classes, 6000);
+    if (even >= cases[i].limit || walk < 10 * cases[i].limit)
+      print_message("case %u: %f, %f\n", i, even, walk);
+    assert_true(even < cases[i].limit);
+    assert_true(walk > 10 * cases[i].limit);
+  }
+}
+
+/* A thread must see the third of five writes, and then another one the fifth of five: pairs that rff remembers. */
+static void rff_gets_from_one_rare_pair_to_the_next(void **unused) {
+  (void)unused;
+  struct sim_program p = workers(3);
+  for (unsigned k = 1; k <= 5; k++) emit(&p, 1, access_to(HD_OP_WRITE, 0, 1, k == 3));
+  for (unsigned k = 0; k < 4; k++) emit(&p, 2, access_to(HD_OP_WRITE, 16, 1, 1));
+  emit(&p, 2, access_to(HD_OP_READ, 0, 1, 0));
+  emit(&p, 2, (struct sim_instr){.what = I_SKIP, .v = 0, .b = 1});
+  emit(&p, 2, access_to(HD_OP_WRITE, 8, 1, 1));
+  emit(&p, 3, access_to(HD_OP_READ, 8, 1, 0));
+  emit(&p, 3, (struct sim_instr){.what = I_FAIL, .v = 1});
+  uint64_t ordered = stops(samplers[2], &p, 4000), steered = stops(samplers[5], &p, 4000);
+  assert_true(steered > 2 * ordered);
+}
+
+/* The executions that auto begins with are those of pos, of which the optimal search has the first. */
+static void auto_begins_like_pos(void **unused) {
+  (void)unused;
+  struct runner *pos = samplers[2], *all = new_runner("auto");
+  hd_rng_seed(&rng, 8, 8);
+  for (unsigned long i = 0; i < 30; i++) {
+    struct sim_program p = workers(3);
+    for (unsigned t = 1; t <= 3; t++)
+      for (unsigned k = 0; k < 4; k++)
+        emit(&p, t, access_to(below(2) ? HD_OP_WRITE : HD_OP_READ, 8 * below(2), 1, k));
+    assert_int_equal(madvise(all->search.memory, SEARCH_MEMORY, MADV_REMOVE), 0);
+    all->config.seed = pos->config.seed = i;
+    assert_true(search(all, &p, 8)->order == search(pos, &p, 8)->order);
+  }
+  pos->config.seed = 1;
+}
+
 static void seeds_decide(void **unused) {
   (void)unused;
   struct runner *const seeded[] = {rdfs,        samplers[0], samplers[1], samplers[2],
@@ -754,6 +846,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(pct_keeps_its_guarantee),
       cmocka_unit_test(pos_is_not_misled_by_unrelated_steps),
       cmocka_unit_test(sites_are_few_however_many_threads),
+      cmocka_unit_test(surw_is_uniform),
+      cmocka_unit_test(rff_gets_from_one_rare_pair_to_the_next),
+      cmocka_unit_test(auto_begins_like_pos),
       cmocka_unit_test(seeds_decide),
       cmocka_unit_test(wrong_information_is_noticed),
       cmocka_unit_test(every_strategy_agrees_with_dfs),

@@ -260,6 +260,43 @@ static void a_search_continues_at_other_addresses(void **unused) {
   assert_true(done > 100);
 }
 
+/* A sampler that learns does the same in one world and in several, one after the other. */
+static void samplers_continue_at_other_addresses(void **unused) {
+  (void)unused;
+  static const char *const samplers[] = {"pct", "sites", "surw", "rff", "uniform"};
+  for (unsigned long i = 0; i < 40; i++) {
+    struct sim_program p;
+    hd_rng_seed(&rng, 33, i);
+    random_program(&p, SIM_EXACT);
+    for (unsigned k = 0; k < sizeof samplers / sizeof *samplers; k++) {
+      struct totals whole = {0}, t = {0};
+      struct world *w = new_world(samplers[k], 0, 0);
+      run(w, &p, 60);
+      add_totals(&whole, w);
+      free_world(w);
+      w = new_world(samplers[k], 0x10000, 0);
+      for (unsigned parts = 1; parts <= 4; parts++) {
+        run(w, &p, 15);
+        struct hd_writer bytes = save(w);
+        struct world *next = new_world(samplers[k], 0x100000 * parts, 0);
+        assert_true(load(next, bytes.data, bytes.n));
+        next->search.execution = w->search.execution;
+        next->search.shared->estimate = w->search.shared->estimate;
+        add_totals(&t, w);
+        free(bytes.data);
+        free_world(w);
+        w = next;
+      }
+      free_world(w);
+      assert_int_equal(t.executions, whole.executions);
+      if (t.classes != whole.classes || t.class_sum != whole.class_sum)
+        print_message("%s, program %lu\n", samplers[k], i);
+      assert_int_equal(t.classes, whole.classes);
+      assert_true(t.class_sum == whole.class_sum);
+    }
+  }
+}
+
 /* Several workers have parts of it when it is saved; one worker, or two, continue. */
 static void several_units_continue(void **unused) {
   (void)unused;
@@ -443,6 +480,7 @@ static void other_operations_are_a_divergence(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_search_continues_at_other_addresses),
+      cmocka_unit_test(samplers_continue_at_other_addresses),
       cmocka_unit_test(several_units_continue),
       cmocka_unit_test(damaged_bytes_are_refused),
       cmocka_unit_test(hostile_bytes_do_no_harm),

@@ -25,6 +25,7 @@ HEAD = """
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <aio.h>
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <getopt.h>
@@ -467,6 +468,7 @@ def test_mapping(s, name):
 
 # ---- operations: seen in the events of a finding ----
 
+AIO = "static char b[8]; static struct aiocb a; a.aio_fildes = open(\"/dev/null\", O_RDWR); a.aio_buf = b; a.aio_nbytes = 1; "
 EVENTS = {
     "pthread_create": ("", "create"),
     "pthread_join": ("", "join"),
@@ -534,6 +536,14 @@ EVENTS = {
                                "rwlock-destroy"),
     "sem_wait": ("sem_wait(&sem); sem_post(&sem)", "sem-wait"),
     "sem_post": ("sem_wait(&sem); sem_post(&sem)", "sem-post"),
+    "aio_read": (AIO + "aio_read(&a)", "create"),
+    "aio_write": (AIO + "aio_write(&a)", "create"),
+    "aio_fsync": (AIO + "aio_fsync(O_SYNC, &a)", "create"),
+    "lio_listio": (AIO + "struct aiocb *l[] = {&a}; a.aio_lio_opcode = LIO_READ; lio_listio(LIO_WAIT, l, 1, 0)", "create"),
+    "aio_suspend": (AIO + "const struct aiocb *l[] = {&a}; aio_suspend(l, 1, 0)", "lock"),
+    "aio_error": (AIO + "aio_error(&a)", "lock"),
+    "aio_return": (AIO + "aio_return(&a)", "lock"),
+    "aio_cancel": (AIO + "aio_cancel(-1, &a)", "lock"),
     "sem_trywait": ("if (!sem_trywait(&sem)) sem_post(&sem)", "sem-trywait"),
     "sem_timedwait": ("struct timespec t = soon(); sem_timedwait(&sem, &t); sem_post(&sem)", "timed-sem-wait"),
     "sem_clockwait": ("struct timespec t = soon(); sem_clockwait(&sem, CLOCK_REALTIME, &t); sem_post(&sem)",

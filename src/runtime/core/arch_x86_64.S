@@ -158,6 +158,7 @@ hd_arch_entry:
 	ENTRY	mtx_trylock
 	ENTRY	pthread_testcancel
 	ENTRY	sigpending
+	ENTRY	aio_error
 	ENTRY	ftrylockfile
 	ENTRY	pthread_mutex_timedlock
 	ENTRY	pthread_mutex_clocklock
@@ -174,6 +175,46 @@ hd_arch_entry:
 	/* The same for a hook that is not such a place, when its read may be that of a waiting loop. */
 	.hidden	hd_arch_watched_read
 	ENTRY	hd_arch_watched_read, hd__watched_read
+
+	/* Functions of libstdc++ (wrap/cxx.def): hd__cxx_call, with the number, the first two arguments and the place of
+	 * the call, returns the original, which continues with the caller's registers and stack. */
+#define HD_CXX(how, number, name, version) CXX number, name, version
+	.macro	CXX number name version
+	.globl	hd_rt_cxx\number
+	.type	hd_rt_cxx\number, @function
+	.symver	hd_rt_cxx\number, \name\()@\version, remove
+hd_rt_cxx\number:
+	.cfi_startproc
+	movl	$\number, %r11d
+	jmp	.Lcxx
+	.cfi_endproc
+	.size	hd_rt_cxx\number, .-hd_rt_cxx\number
+	.endm
+#include "runtime/wrap/cxx.def"
+#undef HD_CXX
+.Lcxx:
+	.cfi_startproc
+	.irp	reg, rdi, rsi, rdx, rcx, r8, r9
+	pushq	%\reg
+	.cfi_adjust_cfa_offset 8
+	.endr
+	subq	$24, %rsp
+	.cfi_adjust_cfa_offset 24
+	movups	%xmm0, (%rsp)		/* no function has more than one floating-point argument */
+	movq	%rsi, %rdx
+	movq	%rdi, %rsi
+	movl	%r11d, %edi
+	movq	72(%rsp), %rcx
+	callq	hd__cxx_call
+	movups	(%rsp), %xmm0
+	addq	$24, %rsp
+	.cfi_adjust_cfa_offset -24
+	.irp	reg, r9, r8, rcx, rdx, rsi, rdi
+	popq	%\reg
+	.cfi_adjust_cfa_offset -8
+	.endr
+	jmp	*%rax
+	.cfi_endproc
 
 	.globl	hd_arch_scrub
 	.hidden	hd_arch_scrub

@@ -181,10 +181,10 @@ static void end_repetition(struct hd_spin *s) {
   if (stale || rt.strategy->forget) hd__end(HD_RUN_DIVERGED);
 }
 
-HD_EXEC uint32_t hd__spin_word[HD_STATE_COUNT + 1] = {[HD_POLLS_IO] = 1};
+HD_EXEC uint32_t hd__spin_word[HD_POLLS] = {[HD_POLLS_IO] = 1};
 
 static bool is_word(uint64_t a) {
-  return a >= (uint64_t)hd__spin_word && a < (uint64_t)(hd__spin_word + HD_STATE_COUNT + 1);
+  return a >= (uint64_t)hd__spin_word && a < (uint64_t)(hd__spin_word + HD_POLLS);
 }
 
 /* Whether this round has read it, or the round that it repeats. */

@@ -97,9 +97,9 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc);
 /* The same for a system call that looks at something that is no memory. hd__spin_polled when it was as before. */
 void hd__spin_poll(unsigned what, uint64_t pc);
 void hd__spin_polled(unsigned what);
-/* How often it has changed: descriptors and files, or a kind of state (model/states.def). */
-#define HD_POLLS_IO HD_STATE_COUNT
-extern uint32_t hd__spin_word[HD_STATE_COUNT + 1];
+/* How often it has changed: a kind of state (model/states.def), descriptors and files, asynchronous requests. */
+enum { HD_POLLS_IO = HD_STATE_COUNT, HD_POLLS_AIO, HD_POLLS };
+extern uint32_t hd__spin_word[HD_POLLS];
 /* Around the step of an access whose mode is HD_SPIN_HELD. */
 void hd__spin_hold(void);
 void hd__spin_let_go(void);

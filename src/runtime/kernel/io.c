@@ -7,7 +7,7 @@
  *     disabler), so the search knows which orders are possible. Time is the exception.
  *  3. The process really waits only when no thread can run and something outside it could end the wait.
  *  4. What the race detector learns: a reader of a channel has seen everything that happened before any write to
- *     it. */
+ *     it, in that direction. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -34,10 +34,28 @@ int hd__io_fd(const struct hd_thread *t) { return t->sys.io ? t->sys.io->fd : -1
 
 void hd__io_publish(struct hd_chan *c) {
   hd_vc_join(&rt.arena, &c->vc, &rt.cur->vc);
+  hd_vc_join(&rt.arena, &c->back, &rt.cur->vc);
   hd__new_segment(rt.cur);
 }
 
-void hd__io_learn(const struct hd_chan *c) { hd__acquire(&c->vc); }
+void hd__io_learn(const struct hd_chan *c) {
+  hd__acquire(&c->vc);
+  hd__acquire(&c->back);
+}
+
+/* The facet of a direction tells which it is; everything but a connection has one. */
+static bool is_back(const struct hd_desc *d, uint16_t facet) {
+  return d->kind == HD_IO_SOCKET && !(facet & 1);
+}
+
+void hd__io_sent(struct hd_desc *d) {
+  hd_vc_join(&rt.arena, is_back(d, d->out) ? &d->chan->back : &d->chan->vc, &rt.cur->vc);
+  hd__new_segment(rt.cur);
+}
+
+void hd__io_received(const struct hd_desc *d) {
+  hd__acquire(is_back(d, d->in) ? &d->chan->back : &d->chan->vc);
+}
 
 /* ---- readiness ---- */
 

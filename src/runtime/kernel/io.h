@@ -47,8 +47,9 @@ struct hd_touch {
 /* Descriptions registered at one epoll descriptor are one object from then on: epoll reports them in the order in
  * which they became ready, so the order of writes to any two of them matters. */
 struct hd_chan {
-  uint64_t object; /* kind << 56 | creating thread and how many it made before */
-  struct hd_vc vc; /* published by writers */
+  uint64_t object;   /* kind << 56 | creating thread and how many it made before */
+  struct hd_vc vc;   /* published by writers ... */
+  struct hd_vc back; /* ... of the other direction of a connection */
   struct hd_desc *end[2];
   struct hd_chan *group; /* the epoll it is registered at */
   struct hd_chan *next;  /* waiting to be accepted */
@@ -195,6 +196,9 @@ void hd__io_nothing(void);
 void hd__io_world(unsigned kind, uint16_t reads, uint16_t writes, long fd, uint64_t pc);
 void hd__io_publish(struct hd_chan *c);
 void hd__io_learn(const struct hd_chan *c);
+/* The same for one direction. */
+void hd__io_sent(struct hd_desc *d);
+void hd__io_received(const struct hd_desc *d);
 /* It could not be executed after all: reports an event that changed nothing. It is disabled until another operation
  * changes something. */
 void hd__io_stalled(struct hd_io *o);

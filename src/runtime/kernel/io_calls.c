@@ -391,7 +391,7 @@ static long receive(long nr, long *a, uint64_t pc) {
     long r = d && d->kind == HD_IO_SIGNAL && nr == SYS_read ? hd__signalfd_read(d, part)
              : o.n || o.enters                              ? hd__nowait(nr, part)
                                                             : hd__plain(nr, part);
-    if (d) hd__io_learn(d->chan);
+    if (d) hd__io_received(d);
     if (r == -EAGAIN && waits_again(&o, part, late)) continue;
     if (r == -EAGAIN && d && d->inside) hd__io_nothing();
     if (r == -EAGAIN && late && of_queue(nr)) r = -ETIMEDOUT;
@@ -462,7 +462,7 @@ static long transmit(long nr, long *a, uint64_t pc) {
     struct hd_desc *d = o.d;
     int waiting = d ? hd__socket_waiting(d) : 0;
     hd__file_changes(part[0]);
-    if (d) hd__io_publish(d->chan);
+    if (d) hd__io_sent(d);
     unsigned given = 0;
     for (long i = 0; d && d->kind == HD_IO_SOCKET && i < messages(nr, a); i++)
       given += give_rights(message(nr, a, i));

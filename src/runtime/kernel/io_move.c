@@ -102,8 +102,8 @@ long hd__move_call(long nr, long *a, uint64_t pc) {
     struct hd_desc *in = in_of(nr, a) >= 0 ? hd__fd(in_of(nr, a)) : NULL, *out = hd__fd(out_of(nr, a));
     if (out) hd__file_changes(out_of(nr, a));
     if (in) hd__fd_moved(in_of(nr, a));
-    if (in) hd__io_learn(in->chan);
-    if (out) hd__io_publish(out->chan);
+    if (in) hd__io_received(in);
+    if (out) hd__io_sent(out);
     long r = transfer(nr, part);
     if (r == -EAGAIN && m.io.n) {
       hd__io_retry(&m.io);

@@ -86,7 +86,12 @@ static uint64_t ns_of(const struct timespec *t) {
 
 static void learn_ready(const struct waiting *w) {
   for (unsigned i = 0; i < w->io.n; i++)
-    if (w->item[i].d->ready[w->item[i].dir].on) hd__io_learn(w->item[i].d->chan);
+    if (w->item[i].d->ready[w->item[i].dir].on) {
+      if (w->item[i].dir == 0)
+        hd__io_received(w->item[i].d);
+      else
+        hd__io_learn(w->item[i].d->chan);
+    }
 }
 
 static bool all_inside(const struct waiting *w) {

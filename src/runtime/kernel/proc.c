@@ -174,12 +174,15 @@ long hd__proc_list(const long *a, long r) {
 }
 
 void hd__proc_status(long nr, const long *a, long r) {
-  if (r || rt.child || !asks_about_tasks(nr, a)) return;
+  if (r || rt.child) return;
+  struct statx *x = nr == SYS_statx ? (struct statx *)a[4] : NULL;
+  struct stat *s = x ? NULL : (struct stat *)a[nr == SYS_newfstatat ? 2 : 1];
+  if (!S_ISDIR(x ? x->stx_mode : s->st_mode) || !asks_about_tasks(nr, a)) return;
   unsigned links = 2 + each_task(NULL, NULL);
-  if (nr == SYS_statx)
-    ((struct statx *)a[4])->stx_nlink = links;
+  if (x)
+    x->stx_nlink = links;
   else
-    ((struct stat *)a[nr == SYS_newfstatat ? 2 : 1])->st_nlink = links;
+    s->st_nlink = links;
 }
 
 /* ---- stat and status ---- */

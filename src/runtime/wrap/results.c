@@ -33,6 +33,8 @@
 #include "runtime/core/modules.h"
 #include "runtime/core/state.h"
 #include "runtime/wrap/access.h"
+#include "runtime/wrap/signal.h"
+#include "runtime/wrap/wrap.h"
 
 static void *original(void **at, const char *name) {
   if (!*at) *at = dlsym(RTLD_NEXT, name);
@@ -163,8 +165,18 @@ int ioctl(int fd, unsigned long request, ...) {
 
 /* ---- timers ---- */
 
-RESULT(int, timer_create, (clockid_t clock, struct sigevent *restrict e, timer_t *restrict t), (clock, e, t),
-       READS(e, sizeof *e), r == 0, WRITES(t, sizeof *t))
+HD_EXPORT int timer_create(clockid_t clock, struct sigevent *restrict e, timer_t *restrict t) {
+  struct sigevent signal;
+  if (!hot.active) return real_timer_create(clock, e, t);
+  READS(e, sizeof *e);
+  if (e && e->sigev_notify == SIGEV_THREAD) {
+    if (!hd__thread_timer(e, &signal, HD_CALLER)) return -1;
+    e = &signal;
+  }
+  int r = real_timer_create(clock, e, t);
+  if (r == 0) WRITES(t, sizeof *t);
+  return r;
+}
 RESULT(int, timer_gettime, (timer_t t, struct itimerspec *v), (t, v), NOTHING, r == 0, WRITES(v, sizeof *v))
 RESULT(int, timer_settime,
        (timer_t t, int flags, const struct itimerspec *restrict v, struct itimerspec *restrict old),

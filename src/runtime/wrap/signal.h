@@ -18,4 +18,8 @@ extern uint64_t hd__signal_word[HD_MAX_THREADS];
 /* Brings it up to date. */
 void hd__signal_show(void);
 
+/* A timer that calls a function in a new thread: `signal` is what it sends instead, to a thread that makes those threads.
+ * Returns false, with errno, when there are too many. */
+bool hd__thread_timer(const struct sigevent *e, struct sigevent *signal, uint64_t pc);
+
 #endif

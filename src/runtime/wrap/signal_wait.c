@@ -12,6 +12,7 @@
 #include "runtime/wrap/signal.h"
 #include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
+#include "runtime/kernel/io.h"
 
 int HD_IN(sigpending)(sigset_t *set);
 int HD_IN(sigpending)(sigset_t *set) {
@@ -136,4 +137,71 @@ HD_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
 
 HD_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *limit) {
   return hot.active ? wait_info(set, info, limit, HD_CALLER) : real_sigtimedwait(set, info, limit);
+}
+
+/* ---- timers that start threads (SIGEV_THREAD) ---- */
+
+/* As in glibc, one thread waits for the signals of all such timers and makes a detached thread for each expiration. */
+#define TIMER_SIGNAL 32 /* glibc's: programs cannot use it */
+#define THREAD_TIMERS 32
+
+static HD_EXEC struct thread_timer {
+  void (*fn)(union sigval);
+  union sigval value;
+} thread_timer[THREAD_TIMERS];
+static HD_EXEC unsigned nthread_timers;
+static HD_EXEC uint32_t timers_epoch;
+static HD_EXEC pthread_once_t timers_once = PTHREAD_ONCE_INIT;
+static HD_EXEC pthread_t timers_thread;
+static HD_EXEC uint64_t timers_pc;
+
+static void *hd_rt_timer(void *arg) {
+  const struct thread_timer *t = arg;
+  t->fn(t->value);
+  return NULL;
+}
+
+static void start_detached(pthread_t *thread, void *(*fn)(void *), void *arg) {
+  pthread_attr_t attr;
+  pthread_attr_init(&attr);
+  pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+  hd__thread_create(thread, &attr, fn, arg, timers_pc);
+}
+
+static void *hd_rt_timers(void *arg) {
+  uint64_t bits = 1ull << (TIMER_SIGNAL - 1);
+  sigset_t set;
+  siginfo_t info;
+  pthread_t thread;
+  hd__zero(&set, sizeof set);
+  hd__copy(&set, &bits, sizeof bits);
+  (void)arg;
+  for (;;)
+    if (!wait_for(&set, NULL, &info, timers_pc))
+      start_detached(&thread, hd_rt_timer, info.si_value.sival_ptr);
+  return NULL;
+}
+
+static void start_timers(void) { start_detached(&timers_thread, hd_rt_timers, NULL); }
+
+bool hd__thread_timer(const struct sigevent *e, struct sigevent *signal, uint64_t pc) {
+  if (timers_epoch != rt.epoch) {
+    timers_epoch = rt.epoch;
+    nthread_timers = 0;
+    timers_once = PTHREAD_ONCE_INIT;
+  }
+  if (nthread_timers == THREAD_TIMERS) {
+    errno = EAGAIN;
+    return false;
+  }
+  struct thread_timer *t = &thread_timer[nthread_timers++];
+  *t = (struct thread_timer){e->sigev_notify_function, e->sigev_value};
+  timers_pc = pc;
+  hd__once(&timers_once, start_timers, pc);
+  hd__zero(signal, sizeof *signal);
+  signal->sigev_notify = SIGEV_THREAD_ID;
+  signal->sigev_signo = TIMER_SIGNAL;
+  signal->sigev_value.sival_ptr = t;
+  signal->_sigev_un._tid = (int)hd__tid(hd__thread_find(timers_thread));
+  return true;
 }

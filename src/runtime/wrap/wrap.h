@@ -202,6 +202,7 @@ void hd__openmp_begin(void);
 /* ---- the originals (real.c) ---- */
 
 struct option;
+struct aiocb;
 typedef void (*hd_handler)(void); /* of std::terminate */
 #define HD_REAL(ret, name, args) extern ret(*real_##name) args;
 #include "runtime/wrap/real.def"

@@ -43,7 +43,7 @@ int main(int argc, char **argv)
   at_quick_exit(summary);
   pthread_t t = spawn(worker, NULL);
   if (!strcmp(how, "right")) join(t);
-  if (!strcmp(how, "_Exit")) _Exit(total ? 3 : 4);
+  if (!strcmp(how, "_Exit")) _Exit(4);
   if (!strcmp(how, "quick_exit")) quick_exit(0);
   exit(0);
 }
