@@ -41,17 +41,9 @@ class Mutation:
 
 MUTATIONS = [
     # The state of the program (--states).
-    Mutation("the past accesses to memory are no part of a state", "plain,lock,branch",
-             "hd__shadow_fingerprint(f);", "", file=FINGERPRINT, few=True),
-    Mutation("who comes after an access is no part of a state", "plain,lock,branch",
-             "known += hd_mix64(f->clock[i].name);", "known += 0;", file=FINGERPRINT, programs=3000),
-    Mutation("stacks are no part of a state", "atomic,branch",
-             "    if (v && !is_ours(v)) hd__fact(f, a, v);", "", file=FINGERPRINT, few=True),
     Mutation("global variables are no part of a state", "atomic,branch",
              "hd__snapshot_each_change(wants_page, add_word);", "(void)wants_page, (void)add_word;", file=FINGERPRINT, few=True),
-    Mutation("what a test has reported is no part of a state", "atomic,branch",
-             "hd__fact(f, place(S_PROCESS, 0, 4), rt.search.observed);", "", file=FINGERPRINT),
-    Mutation("a state in memory is recognised by a few bits", "atomic,branch",
+    Mutation("a state is recognised by a few bits", "atomic,branch",
              "  out[0] = f->sum[0];\n  out[1] = f->sum[1];", "  out[0] = f->sum[0] & 15;\n  out[1] = 0;",
              file=FINGERPRINT, few=True),
     # The order of an execution, and its races.
