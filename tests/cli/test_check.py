@@ -54,7 +54,7 @@ def replays(s, *numbers):
 def test_clean(s):
     """Every schedule is covered, and the process is as it was."""
     out = run(s, """int main(void) { show(hd_check(pair, add, NULL)); printf("n is %d\\n", n); }""", want=0)
-    s.check(out.startswith("clean 13 0 -"), out)
+    s.check(out.startswith("clean 2 0 -"), out)
     s.check("every schedule was covered" in out and out.endswith("n is 0\n"), out)
 
 
@@ -228,7 +228,7 @@ int main(void) {
   show(hd_check(body, add, NULL));
   return show(hd_check(body, lose, NULL));
 }""", want=3)
-    s.check(out.startswith("clean 13 0") and "assertion prog.c:29" in out, out)
+    s.check(out.startswith("clean 2 0") and "assertion prog.c:29" in out, out)
     replays(s, 1)
 
 
@@ -239,7 +239,7 @@ static volatile int got;
 static void on(int sig) { got++; }
 static void body(void *a) { raise(SIGUSR1); pthread_kill(pthread_self(), SIGUSR1); raise(SIGUSR2); assert(got == 2); pair(add); }
 int main(void) { signal(SIGUSR1, on); signal(SIGUSR2, SIG_IGN); show(hd_check(body, NULL, NULL)); assert(!got); }""", want=0)
-    s.check(out.startswith("clean 13 0"), out)
+    s.check(out.startswith("clean 2 0"), out)
 
 
 @each("<&-", ">&-", "<&- >&- 2>&-")
@@ -297,7 +297,7 @@ def test_nested(s):
     out = run(s, """
 static void inner(void *f) { assert(hd_check(pair, f, NULL).verdict == HD_CHECK_ONCE); }
 int main(void) { show(hd_check(inner, add, NULL)); return show(hd_check(inner, lose, NULL)); }""", want=3)
-    s.check(out.startswith("clean 13 0"), out)
+    s.check(out.startswith("clean 2 0"), out)
     replays(s, 1)
 
 
@@ -307,7 +307,7 @@ def test_reaper(s):
 #include <sys/wait.h>
 static void on(int sig) { while (waitpid(-1, NULL, WNOHANG) > 0) {} }
 int main(void) { signal(SIGCHLD, on); return show(hd_check(pair, lose, NULL)); }""", want=3)
-    s.check(out.startswith("bug 2 1 assertion"), out)
+    s.check(out.startswith("bug 1 1 assertion"), out)
 
 
 def test_output(s):
@@ -370,7 +370,7 @@ int main(int argc, char **argv) {
     s.run(["gcc", "strict.c", "-o", "strict"])
     s.build_text(PRELUDE + "int main(void) { show(hd_check(pair, add, NULL)); return show(hd_check(pair, lose, NULL)); }")
     text = s.run(["./strict", "./prog"], want=3).stdout
-    s.check(text.startswith("clean 13 0") and "\nbug 2 1 assertion prog.c" in text, text)
+    s.check(text.startswith("clean 2 0") and "\nbug 1 1 assertion prog.c" in text, text)
     s.same(text.count("address randomisation cannot be turned off here; replays may diverge"), 2, "warnings")
 
 

