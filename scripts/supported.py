@@ -355,6 +355,23 @@ def system_call_page():
     return "\n".join(out) + "\n"
 
 
+CXX_TEXTS = {
+    "OUT": "output to a stream", "FORMAT_OUT": "formatted output to a stream", "IN": "input from a stream",
+    "FORMAT_IN": "formatted input from a stream", "STREAM_TEXT": "the text of a string stream",
+    "BUFFER_TEXT": "the text of a string buffer", "BUFFER_SETS": "sets the text of a string buffer",
+    "TEXT_CHANGES": "changes a string", "TEXT_MOVES": "moves a string", "TEXT_LOOKS": "reads a string",
+    "TEXT_COPIES": "copies a string"}
+
+
+def cxx_page():
+    """The functions of libstdc++ in wrap/cxx.def, by what they do, and their symbols."""
+    with open(os.path.join(RUNTIME, "wrap", "cxx.def")) as f:
+        entries = re.findall(r"^HD_CXX\((\w+), \d+, (\w+),", f.read(), re.M)
+    rows = [(text, str(sum(how == kind for kind, _ in entries))) for how, text in CXX_TEXTS.items()]
+    out = "## Functions of libstdc++ for streams and strings of char\n\n`src/runtime/wrap/cxx.def`, which names them\n\n"
+    return out + table(("what they do", "functions"), rows), {symbol for _, symbol in entries}
+
+
 def page():
     texts, out, symbols = operation_texts(), [HEAD], set()
     for path in sorted(glob.glob(os.path.join(RUNTIME, "*/*.c"))):
@@ -373,8 +390,10 @@ def page():
             title = title[0].upper() + title[1:]
         out.append("## %s\n\n`src/runtime/%s`\n" % (title, source.name))
         out.append(table(("function", "status", "shows up as"), grouped(rows)))
+    text, names = cxx_page()
+    out.append(text)
     out.append(system_call_page())
-    return "\n".join(out), symbols
+    return "\n".join(out), symbols | names
 
 
 def compare(symbols, library):

@@ -70,7 +70,7 @@ def test_bash(s):
     for verb, names in known.items():
         s.check(set(names) <= set(completed(s, "heddle", verb, "--")), "options of %s: %s" % (
             verb, set(names) - set(completed(s, "heddle", verb, "--"))))
-    s.same(completed(s, "heddle", "check", "--strategy", "r"), ["rdfs", "random"], "strategies")
+    s.same(completed(s, "heddle", "check", "--strategy", "r"), ["rdfs", "random", "rff"], "strategies")
     s.same(completed(s, "heddle", "check", "--format", "=", "g"), ["gcc", "github"], "values after =")
     s.same(completed(s, "heddle", "check", "--all", "--ignore", "dead"), ["deadlock"], "kinds")
     s.same(completed(s, "heddle", "check", "--format", "=", "gcc", "--ju"), ["--junit"], "options after a value")
