@@ -141,9 +141,7 @@ static _Noreturn void become_gdb(char **argv, const int fd[5], int report) {
   hd_raise_file_limit();
   for (int i = 0; i < 5; i++)
     if (dup2(fd[i], HD_CTL_FD + i) < 0) goto failed;
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
-  signal(SIGHUP, SIG_DFL);
+  hd_interrupt_release();
   signal(SIGPIPE, SIG_DFL);
   setenv("SHELL", "/bin/sh", 1); /* starts the program; the user's may not be a POSIX shell */
   execvp(argv[0], argv);

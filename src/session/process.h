@@ -112,8 +112,10 @@ void hd_raise_file_limit(void);
 /* Restores files that the dead process of this control changed. */
 void hd_restore_files(const struct hd_control *control);
 
-/* From now on SIGINT, SIGTERM and SIGHUP ask searches to stop. */
+/* From now on SIGINT, SIGTERM and SIGHUP ask searches to stop; SIGHUP not where it is ignored (nohup). */
 void hd_interrupt_catch(void);
+/* In a child process: no longer. */
+void hd_interrupt_release(void);
 /* How many of these signals have arrived. */
 int hd_interrupts(void);
 

@@ -40,8 +40,18 @@ void hd_interrupt_catch(void) {
   struct sigaction sa = {.sa_handler = on_interrupt};
   sigaction(SIGINT, &sa, NULL);
   sigaction(SIGTERM, &sa, NULL);
-  sigaction(SIGHUP, &sa, NULL);
+  struct sigaction before;
+  sigaction(SIGHUP, NULL, &before);
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &sa, NULL); /* else: nohup */
   signal(SIGPIPE, SIG_IGN);
+}
+
+void hd_interrupt_release(void) {
+  struct sigaction before;
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  sigaction(SIGHUP, NULL, &before);
+  if (before.sa_handler != SIG_IGN) signal(SIGHUP, SIG_DFL);
 }
 
 int hd_interrupts(void) { return interrupts; }
@@ -100,9 +110,7 @@ static const char *become(const struct hd_command *cmd, char **envp, const struc
 static _Noreturn void child(const struct hd_command *cmd, char **envp, const struct hd_control *control,
                             const struct hd_streams *s, const sigset_t *mask, struct start_error *e) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  signal(SIGINT, SIG_DFL); /* the supervisor's handlers would count for it */
-  signal(SIGTERM, SIG_DFL);
-  signal(SIGHUP, SIG_DFL);
+  hd_interrupt_release(); /* the supervisor's handlers would count for it */
   sigprocmask(SIG_SETMASK, mask, NULL);
   if (s->own_group) setpgid(0, 0);
   e->step = become(cmd, envp, control, s);

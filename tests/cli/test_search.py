@@ -78,6 +78,16 @@ def test_interrupt(s, name):
     wait_alive(s, comm, False, 1)
 
 
+def test_nohup(s):
+    """A search that shall survive the end of its terminal does, and the program sees SIGHUP ignored as well."""
+    s.write("prog.c", """#include <signal.h>
+#include <unistd.h>
+int main(void) { kill(getppid(), SIGHUP); return signal(SIGHUP, SIG_IGN) != SIG_IGN; }""")
+    s.cc("prog.c", "prog")
+    p = s.run(["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", s.heddle, "check", "--", "./prog"], want=0)
+    s.check("complete" in p.stderr + p.stdout, p.stderr)
+
+
 def test_interrupt_keeps_findings(s):
     program = common.build(s, "race")
     p, _ = start(s, "--all", "--strategy", "random", "--json", "r.json", "--max-executions", "1000000000",
