@@ -357,6 +357,15 @@ static void *spin(void *p) {
 }
 int main(void) { both(set, spin); }
 """, "options": ("--strategy", "optimal")},
+    "held-init": {"text": """static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+static void *w(void *p) { pthread_rwlock_wrlock(&l); pthread_rwlock_unlock(&l); return p; }
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, w, 0);
+  pthread_rwlock_init(&l, 0); /* @here */
+  pthread_join(t, 0);
+}
+""", "options": ("--strategy", "optimal", "--ignore", "data-race")},
     "thread-numbers": {"text": """static sem_t done;
 static void *w(void *p) { sem_post(&done); return p; }
 int main(void) {

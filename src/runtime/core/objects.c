@@ -290,6 +290,13 @@ static void check_users(uint64_t object, unsigned op, uint64_t pc) {
   }
 }
 
+static bool is_held(const struct hd_obj *o) {
+  if (o->owner != HD_NOBODY && rt.thread[o->owner].state != HD_T_DONE) return true;
+  for (const struct hd_holder *h = o->holders; h; h = h->next)
+    if (h->count && rt.thread[h->thread].state != HD_T_DONE) return true;
+  return false;
+}
+
 struct hd_obj *hd__init_object(unsigned op, const void *object, size_t size, uint32_t value, uint64_t pc) {
   uint64_t at = (uint64_t)object;
   hd__block_check(at, size, HD_A_WRITE, pc);
@@ -300,6 +307,7 @@ struct hd_obj *hd__init_object(unsigned op, const void *object, size_t size, uin
     hd__event(0);
   }
   struct hd_obj *o = hd__obj(at, hd_op_object(op));
+  if (HD_UNLIKELY(others && is_held(o))) hd__inexact(HD_INEXACT_HELD_INIT, pc);
   hd_vc_clear(&o->vc);
   hd_vc_clear(&o->before);
   o->owner = HD_NOBODY;
