@@ -21,7 +21,8 @@
  *  3. What a thread does here depends only on what it has read so far: memory is read only to decide whether the
  *     operation with the guard is enabled. (Otherwise the search would miss that another thread's write decides.)
  *  4. What the loop waits for is visible memory from then on, so that every write to it is an event. What else it reads,
- *     of memory that is not visible, is compared at every decision: if it changes, it becomes visible, and is waited for.
+ *     of memory that is not visible, is compared at every decision while it waits: if it has changed since it was read, it
+ *     becomes visible, and is waited for. (Before that, the thread may have left the loop.)
  *     (If there is nothing else, the loop waits for that.)
  *  5. What lay on the stack before a round, in places that the loop fills, must not matter: the runtime, an earlier
  *     execution, or a round that has read other values left it there. If the state differs after a round, that round
@@ -639,7 +640,7 @@ static void look(struct hd_thread *t) {
     }
     on |= v != r->value;
   }
-  for (unsigned i = 0; i < s->nprivate; i++) {
+  for (unsigned i = 0; s->waiting && i < s->nprivate; i++) {
     const struct hd_spin_private *p = &s->private[i];
     if (value_at(p->addr, p->size) == p->value) continue;
     hd__shadow_show(p->addr, p->size);
