@@ -4,7 +4,7 @@
  *
  * Numbers count from 1, in the order in which objects were met; 0 stands for all objects beyond HD_OBJECTS. Memory counts
  * by granules, so that whatever overlaps touches a common object, or where that does not matter by the first byte, so that
- * neighbours are told apart (fine). Workers that add at the same time may give one number to two objects: the samplers
+ * neighbours are distinct (fine). Workers that add at the same time may give one number to two objects: the samplers
  * then take two objects for one. */
 #include "explore/explore_int.h"
 #include "model/unit.h"

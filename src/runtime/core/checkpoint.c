@@ -2,8 +2,8 @@
  * scheduler's stack; hd__prefix_end on that of the first thread.
  *
  * Until the first thread creates another one, or makes a choice, an execution has only one continuation: its prefix. Where
- * that takes long, the state at its end becomes the one that a restart restores. In place of the prefix, the strategy
- * is told of its operations (hd__checkpoint_feed), so it sees what it would see otherwise.
+ * that takes long, the state at its end becomes the one that a restart restores. In place of the prefix, its
+ * recorded operations are replayed to the strategy (hd__checkpoint_feed), which sees what it would see otherwise.
  *
  * Invariants
  *  1. The state at the checkpoint is that of any execution which reaches it: what is learned between executions (visible
@@ -42,10 +42,10 @@
 #define MAX_FED (1u << 20) /* operations of a prefix */
 #define MAX_AGAIN 16       /* processes that a search starts once more */
 
-/* What the strategy was asked and told. */
+/* A call of the strategy. */
 struct fed {
   struct hd_op op;
-  uint8_t event; /* it was told of an event; else it was asked for a thread */
+  uint8_t event; /* `event` was called; else `pick` */
   uint8_t flags;
 };
 static struct fed *fed;
@@ -59,7 +59,7 @@ static uint64_t began, began_at, shortest = UINT64_MAX; /* processor time, real 
 static bool only_watch;
 static uint32_t spins; /* places of waiting loops that were known */
 static bool any_noted;
-static uint64_t noted[HD_INEXACT_COUNT], noted_pc[HD_INEXACT_COUNT];
+static struct hd_inexact_count noted[HD_INEXACT_COUNT]; /* by the prefix */
 #define MAX_LEARNED 64
 static uint64_t learned[MAX_LEARNED]; /* granules that the prefix made visible, by signal handlers */
 static unsigned nlearned;
@@ -137,7 +137,7 @@ void hd__prefix_begin(bool never) {
   too_long = waits = false;
   only_watch = never;
   spins = hd__spin_places();
-  for (unsigned i = 0; i < HD_INEXACT_COUNT; i++) noted[i] = rt.status->inexact[i].count;
+  for (unsigned i = 0; i < HD_INEXACT_COUNT; i++) noted[i].count = rt.status->inexact[i].count;
   real = rt.strategy;
   recorder = *real;
   recorder.pick = pick;
@@ -208,9 +208,9 @@ static void keep_notes(void) {
   struct hd_status *st = rt.status;
   any_noted = false;
   for (unsigned i = 0; i < HD_INEXACT_COUNT; i++) {
-    noted[i] = st->inexact[i].count - noted[i];
-    any_noted |= noted[i] != 0;
-    noted_pc[i] = st->inexact[i].first_pc;
+    noted[i].count = st->inexact[i].count - noted[i].count;
+    any_noted |= noted[i].count != 0;
+    noted[i].first_pc = st->inexact[i].first_pc;
   }
   ntargets = 0;
   for (unsigned i = 0; i < st->ntargets && i < HD_MAX_TARGETS; i++)
@@ -310,11 +310,7 @@ void hd__checkpoint_load(void) {
   from_there = true;
   hd__new_segment(&rt.thread[0]); /* invariant 2 */
   rt.thread[0].start.segment = (uint32_t)(rt.thread[0].tag >> 32);
-  for (unsigned i = 0; any_noted && i < HD_INEXACT_COUNT; i++) {
-    if (!noted[i]) continue;
-    if (!st->inexact[i].count) st->inexact[i].first_pc = noted_pc[i];
-    st->inexact[i].count += noted[i];
-  }
+  if (any_noted) hd_inexact_add(st->inexact, noted, HD_CLASS_ANY);
   for (unsigned i = 0; i < nlearned; i++) /* what a process learns, a probe may have unlearned */
     if (!hd__shadow_visible(learned[i], 8)) {
       hd__log_visible(learned[i]);

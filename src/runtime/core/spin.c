@@ -22,8 +22,8 @@
  *     operation with the guard is enabled. (Otherwise the search would miss that another thread's write decides.)
  *  4. What the loop waits for is visible memory from then on, so that every write to it is an event. What else it reads,
  *     of memory that is not visible, is compared at every decision while it waits: if it has changed since it was read, it
- *     becomes visible, and is waited for. (Before that, the thread may have left the loop.)
- *     (If there is nothing else, the loop waits for that.)
+ *     becomes visible, and is waited for. Before that, the thread may have left the loop. If the loop reads nothing else,
+ *     it waits for that memory from the start.
  *  5. What lay on the stack before a round, in places that the loop fills, must not matter: the runtime, an earlier
  *     execution, or a round that has read other values left it there. If the state differs after a round, that round
  *     is repeated without scheduling points, and finds the values again that it found: so it does the same, and from
