@@ -19,6 +19,7 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/tick.h"
 #include "runtime/core/state.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -240,7 +241,7 @@ static int run_forked(void) {
   if (pid == 0) {
     hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
     hd__sysguard_enable(); /* not inherited */
-    hd__spin_clock();
+    hd__tick_start();
     int reason = run_once();
     leave_files();
     if (!probing) conclude(reason);
@@ -510,7 +511,7 @@ static void search(void *unused) {
   hd__signals_init();
   hd__vdso_init();
   hd__sysguard_init();
-  if (!fork_mode) hd__spin_clock();
+  if (!fork_mode) hd__tick_start();
   hd__files_init();
   hd__modules_record();
   hd__openmp_init();

@@ -111,11 +111,12 @@ struct hd_thread {
     struct hd_vc release; /* clock at the last release fence */
     struct hd_vc acquire; /* clocks seen by relaxed loads, for the next acquire fence */
   } fence;
-  struct {         /* cancellation (wrap/cleanup.c), with hd__cancel_word */
-    bool disabled; /* by pthread_setcancelstate */
-    bool anywhere; /* it may be cancelled at any moment: enabled, and of the asynchronous type */
-    bool at_point; /* its pending operation is a cancellation point */
-    bool taken;    /* it was cancelled there */
+  struct {           /* cancellation (wrap/cleanup.c), with hd__cancel_word */
+    bool disabled;   /* by pthread_setcancelstate */
+    bool anywhere;   /* it may be cancelled at any moment: enabled, and of the asynchronous type */
+    bool at_point;   /* its pending operation is a cancellation point */
+    bool taken;      /* it was cancelled there */
+    unsigned writes; /* in a row that were operations */
     int type;
     struct hd_op op; /* the operation that the cancellation replaced */
   } cancel;
@@ -150,6 +151,10 @@ struct hd_thread {
     uint16_t adds; /* the number of the thread that it is about to create; HD_MAX_THREADS: not known yet */
     bool left;     /* it is in it no longer */
   } list;
+  struct {          /* computing without end (tick.c) */
+    bool is;        /* it was put aside in the middle of its step */
+    uint64_t until; /* it is not put aside again before there are that many events */
+  } aside;
   struct { /* its end */
     bool begun;
     uint8_t terminating; /* std::terminate was called; 2: and what() of the exception */
