@@ -18,7 +18,7 @@
 
 static const struct policy dpor = {.filter = {&hd__filter_sleep},
                                    .keeps_done = 1,
-                                   .order = ORDER_RESUMED,
+                                   .ordered = 1,
                                    .first = hd__reverse_first,
                                    .conclude = hd__reverse_conclude,
                                    .retreat = hd__reverse_settle};

@@ -7,7 +7,7 @@
 static const struct policy optimal = {.filter = {&hd__filter_sleep},
                                       .whole = 1,
                                       .keeps_done = 1,
-                                      .order = ORDER_RESUMED,
+                                      .ordered = 1,
                                       .first = hd__reverse_first,
                                       .conclude = hd__reverse_conclude,
                                       .retreat = hd__reverse_settle};

@@ -142,6 +142,8 @@ struct walk {
   uint32_t events;   /* of the execution under way */
   uint32_t thread;   /* of the last of them */
   int ordered;       /* the order of this execution is kept */
+  uint64_t run;      /* the last execution, by hd_known.runs, if it was of the same unit; 0: it was not */
+  uint64_t *hash;    /* of the operations up to each event of it */
   int trusts_order;  /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);
   void (*after_event)(struct walk *w);
