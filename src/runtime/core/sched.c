@@ -26,13 +26,14 @@ _Alignas(64) struct hd_rt rt;
 struct hd_segment *hd__segments;
 #define ARENA_SIZE (8ull << 30)
 
-static struct hd_call *calls; /* HD_CALL_DEPTH for each thread */
+#define CALL_STRIDE (HD_CALL_DEPTH + 12) /* not a multiple of pages: see ident.c */
+static struct hd_call *calls;            /* CALL_STRIDE for each thread */
 
 int hd__sched_init(void) {
   if (hd__segments) return 0;
   hd__segments = hd__map((size_t)HD_MAX_SEGMENTS * sizeof *hd__segments);
   rt.thread = hd__map(sizeof *rt.thread * HD_MAX_THREADS);
-  calls = hd__map(sizeof *calls * HD_CALL_DEPTH * HD_MAX_THREADS);
+  calls = hd__map(sizeof *calls * CALL_STRIDE * HD_MAX_THREADS);
   void *arena = hd__map(ARENA_SIZE);
   if (!hd__segments || !rt.thread || !calls || !arena) return -1;
   hd_arena_init(&rt.arena, arena, ARENA_SIZE);
@@ -104,7 +105,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent, unsigned id, unsigned
   t->id = (uint16_t)id;
   t->numbered = numbered;
   hd_set_del(&rt.gone, id);
-  t->calls = t->call = calls + (size_t)id * HD_CALL_DEPTH;
+  t->calls = t->call = calls + (size_t)id * CALL_STRIDE;
   rt.op[id] = &t->op;
   rt.guard[id] = NULL;
   t->state = HD_T_BLOCKED;
