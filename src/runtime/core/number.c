@@ -25,8 +25,8 @@ unsigned hd__thread_number(const struct hd_thread *parent, unsigned nth) {
   uint16_t place = parent->numbered ? hd_place(parent->id, nth) : 0;
   if (!place) return 0;
   bool shared = shares();
-  /* Without numbers from elsewhere, those up to `given` are taken, by other places. */
-  bool next = !shared && place == given + 1u && place < HD_NUMBERED && !rt.config->numbers.place[1];
+  /* Without numbers of a schedule, those up to `given` are taken, by other places. */
+  bool next = !shared && place == given + 1u && place < HD_NUMBERED && rt.config->mode == HD_MODE_CHECK;
   unsigned number = next ? place : hd_numbers_get(shared ? &rt.shared->numbers : used, place);
   if (number) used->place[number] = place;
   if (number > given) given = number;

@@ -150,7 +150,7 @@ void hd__sched_begin(void) {
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.nlate =
       rt.late_thread = 0;
-  rt.in_exit = rt.event_due = rt.forked = false;
+  rt.in_exit = rt.event_due = rt.forked = rt.sent = false;
   rt.lost = 0;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;
@@ -256,11 +256,12 @@ struct hd_point hd__here(void) {
 __attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases)) {
+  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases | rt.sent)) {
     if (hd__naliases && rt.cur) hd__canonical_op(&rt.cur->op);
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
     if (rt.due) wake_others();
+    if (rt.sent && rt.cur) hd__signal_followed();
   }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
   if (HD_UNLIKELY(rt.nenabled == 0)) idle();

@@ -87,7 +87,10 @@ struct hd_thread {
     unsigned ran, handling;       /* handlers that it ran; that it is in */
     struct hd_signals pending;    /* sent to it */
     uint64_t waits;               /* for these it waits */
+    uint64_t late;                /* sent, but not noticed yet (wrap/signal_late.c) */
+    bool sent;                    /* it, or one that it joined, has sent a signal that was noticed at once */
     struct hd_footprint *touched; /* by its handlers (memory/shadow.c) */
+    uint64_t floor;               /* the stack of the handler that it is in is below */
     bool taken;                   /* a handler comes in the place of its pending operation ... */
     struct hd_op op;              /* ... which is this one, */
     bool blocked, expired;        /* was not enabled, or its time was over, */

@@ -221,6 +221,7 @@ static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
   t->join.by = rt.cur->id;
   t->join.segment = rt.seg_next;
   rt.nunjoined--;
+  rt.cur->sig.sent |= t->sig.sent;
   hd__acquire(&t->vc);
   void *value = t->exit.value;
   hd__ident_leave(t, rt.cur);
