@@ -10,7 +10,13 @@ struct walk;
 
 /* ---- filters ---- */
 
-enum filter_id { FILTER_SLEEP, FILTER_BOUND, FILTER_VISITED, FILTER_STATES, FILTERS };
+enum filter_id {
+  FILTER_SLEEP,
+  FILTER_BOUND,
+  FILTER_VISITED,
+  FILTER_STATES,
+  FILTERS
+}; /* the last: of both kinds */
 
 /* A filter leaves out branches, or gives up whole states, that something else covers. Filters compose by
  * intersection: a branch is explored when every filter of the policy admits it, a state when none covers it.
@@ -39,7 +45,8 @@ struct filter {
   void (*put)(struct walk *w, struct hd_writer *out);
   void (*get)(struct walk *w, struct hd_reader *r);
 };
-extern const struct filter hd__filter_sleep, hd__filter_bound, hd__filter_visited, hd__filter_states;
+extern const struct filter hd__filter_sleep, hd__filter_bound, hd__filter_visited, hd__filter_states,
+    hd__filter_stateful;
 
 /* ---- policies ---- */
 

@@ -44,7 +44,7 @@ void hd__walk_lay_out(struct walk *w, unsigned nslots) {
     }
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->id == FILTER_STATES) {
-      hd__states_init(s, s->memory + at, s->memory_size / 8 & ~4095ull);
+      hd__states_init(s, s->memory + at, s->memory_size / 8 & ~4095ull, w->filter[i] == &hd__filter_stateful);
       at += s->memory_size / 8 & ~4095ull;
     }
   at += 0x3480;

@@ -239,11 +239,11 @@ uint64_t hd__ident_end(uint64_t addr) {
   return 0;
 }
 
-bool hd__ident_in_use(uint64_t addr) {
+struct hd_thread *hd__ident_user(uint64_t addr) {
   for (unsigned i = 0; i < nidents; i++)
     if (addr >= (uint64_t)ident[i].stack_lo && addr < (uint64_t)ident[i].stack_hi)
-      return ident[i].thread && ident[i].thread->state != HD_T_DONE;
-  return false;
+      return ident[i].thread && ident[i].thread->state != HD_T_DONE ? ident[i].thread : NULL;
+  return NULL;
 }
 
 void hd__rseq_area(uint64_t *lo, uint64_t *hi) {

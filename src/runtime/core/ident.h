@@ -56,8 +56,8 @@ void hd__ident_each_block(void (*f)(char *lo, char *hi));
 void hd__ident_touch(void);
 /* The upper end of the identity's stack that contains addr, 0 if there is none. */
 uint64_t hd__ident_end(uint64_t addr);
-/* Whether a thread that has not ended runs on the identity whose stack contains addr. */
-bool hd__ident_in_use(uint64_t addr);
+/* The thread that runs on the identity whose stack contains addr, NULL if there is none or it has ended. */
+struct hd_thread *hd__ident_user(uint64_t addr);
 /* What the kernel writes to by itself in the control block of the first thread. */
 void hd__rseq_area(uint64_t *lo, uint64_t *hi);
 
