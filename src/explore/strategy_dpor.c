@@ -18,9 +18,17 @@
 
 static const struct policy dpor = {.filter = {&hd__filter_sleep},
                                    .keeps_done = 1,
-                                   .order = ORDER_RESUMED,
+                                   .ordered = 1,
                                    .first = hd__reverse_first,
                                    .conclude = hd__reverse_conclude,
                                    .retreat = hd__reverse_settle};
 
-HD_WALK_STRATEGY(dpor, "dpor", dpor);
+/* With --states; `optimal`, too. */
+const struct policy hd__stateful = {.filter = {&hd__filter_stateful},
+                                    .keeps_done = 1,
+                                    .ordered = 1,
+                                    .first = hd__reverse_first,
+                                    .conclude = hd__stateful_conclude,
+                                    .retreat = hd__reverse_settle};
+
+HD_WALK_STRATEGY(dpor, "dpor", *(s->fingerprint ? &hd__stateful : &dpor));

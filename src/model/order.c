@@ -46,6 +46,7 @@ void hd_order_begin(struct hd_order *t) {
   }
   t->last[0] = t->cause[0] = HD_NONE;
   t->n = t->nraces = t->nthreads = 0;
+  t->renewed = HD_NONE;
   t->table_used = 0;
   t->barrier = t->section = t->section_last = t->interrupt = t->narrow = HD_NONE;
   t->floor = ++t->stamp;
@@ -606,6 +607,7 @@ void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, 
   ev->flags = (uint8_t)flags;
   t->key[f] = hd_dependence_key(op, flags);
   t->chooses |= nchoices > 1;
+  if (hd_payload_points(op->kind) && f < t->renewed) t->renewed = f;
   uint32_t *clock = new_clock(t, pred);
   ev->clock = clock;
   struct hd_work w = {t, f, &ev->op, flags, pred, clock};

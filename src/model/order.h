@@ -94,7 +94,9 @@ struct hd_order {
   /* order_undo.c */
   struct hd_mark *mark;
   struct hd_undo *undo;
-  uint32_t kept;   /* events that this execution is known to begin with: in place, though n is less */
+  uint32_t
+      renewed;   /* the first event that points into the memory of the run, which it has to renew; HD_NONE */
+  uint32_t kept; /* events that this execution is known to begin with: in place, though n is less */
   uint8_t logging; /* changes can be taken back */
   uint8_t afresh;  /* but not those of this execution */
   uint8_t ended;   /* pending operations have been looked at */
@@ -108,6 +110,10 @@ void hd_order_begin(struct hd_order *t);
 /* Instead of begin: as far as the execution is like the last one of this trace, what is known of its events is not
  * worked out again. */
 void hd_order_resume(struct hd_order *t);
+/* The execution does not go on like the last one, or is over. */
+void hd_order_settle(struct hd_order *t);
+/* How many of the races were found before the event; 0 if that is not known. */
+uint32_t hd_order_races_before(const struct hd_order *t, uint32_t event);
 /* Appends the event and finds its races. */
 void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
                     unsigned nchoices);

@@ -91,10 +91,11 @@ struct hd_rt {
   unsigned nio;     /* threads whose pending operation is one on descriptors */
   uint32_t epoch;   /* number of executions started in this process */
   uint32_t seg_next, seg_base;
-  uint64_t now; /* virtual time, nanoseconds */
-  bool clocked; /* a thread has read a clock in this execution */
-  uint64_t due; /* time has passed: all waits that end until then end together; 0: they have */
-  uint64_t event_hash;
+  uint64_t now;          /* virtual time, nanoseconds */
+  bool clocked;          /* a thread has read a clock in this execution */
+  bool sent;             /* a thread has sig.sent */
+  uint64_t due;          /* time has passed: all waits that end until then end together; 0: they have */
+  struct hd_known known; /* and the hash of the operations so far */
   uint64_t events;
   struct hd_ctx sched; /* the context that executions start from */
   uint64_t main_tp;

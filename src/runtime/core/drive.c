@@ -151,6 +151,8 @@ static int run_once(void) {
     hd__checkpoint_load();
   }
   rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
+  rt.known.steps = 0;
+  rt.known.runs++;
   began_under = rt.shared->bound;
   int begun = rt.strategy->begin(&rt.search);
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
@@ -159,13 +161,14 @@ static int run_once(void) {
   else
     run_rest();
   if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* it leaves no trace */
+  if (rt.events < rt.known.steps) rt.known.steps = (uint32_t)rt.events;
   if (rt.search.diverged) rt.end_reason = HD_RUN_DIVERGED;
   /* One that has learned something is re-executed with that knowledge. */
   bool learned = rt.status->visible_count != rt.status->visible_at_start;
   if (rt.end_reason == HD_RUN_DIVERGED && rt.strategy->systematic && !learned)
     hd__inexact(HD_INEXACT_DIVERGED, rt.cur ? rt.cur->op.pc : 0);
   rt.status->events += rt.events;
-  rt.status->event_hash = rt.event_hash;
+  rt.status->event_hash = rt.known.now;
   rt.status->exit_status = rt.exit_status;
   rt.status->assumed_wrong = rt.search.infeasible && rt.end_reason != HD_RUN_FINDING;
   return rt.end_reason;

@@ -50,8 +50,16 @@ bool hd__on_signal_stack(uint64_t sp);
 /* The running thread handles its pending signals. */
 void hd__signals_deliver(void);
 static inline void hd__take_signals(void) {
-  if (HD_UNLIKELY(rt.cur->sig.pending.set & ~rt.cur->sig.mask)) hd__signals_deliver();
+  if (HD_UNLIKELY(rt.cur->sig.pending.set & ~(rt.cur->sig.mask | rt.cur->sig.late))) hd__signals_deliver();
 }
+/* The running thread has been in the kernel, and has noticed all signals that were sent to it: its handlers run before its
+ * next operation. */
+void hd__signals_noticed(void);
+static inline void hd__notice_signals(void) {
+  if (HD_UNLIKELY(rt.cur->sig.late)) hd__signals_noticed();
+}
+/* The running thread is about to do something, and signals were sent in this execution (signal_late.c). */
+void hd__signal_followed(void);
 /* What a receiver learns about a signal that the program sends to itself. */
 siginfo_t hd__signal_info(int sig, int code);
 /* Sends a signal to a thread, or to the process (NULL); returns 0 or an errno. */

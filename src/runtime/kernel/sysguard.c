@@ -643,6 +643,7 @@ static void hd_rt_syscall(ucontext_t *uc) {
   hd_sig_set_result(uc, hd__pids_out(nr, a, serve_step(nr, a, hot.syscall_pc)));
   rt.cur->sys.context = NULL;
   rt.cur->sys.done = false;
+  hd__notice_signals();
   hd__keep_mask(uc); /* not the interrupted one: others have run */
 }
 
@@ -716,6 +717,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   }
   rt.cur->sys.tested = false;
   hd_sig_set_result(uc, hd__pids_out(info->si_syscall, a, hd__serve(info->si_syscall, a)));
+  hd__notice_signals();
   if (info->si_syscall == SYS_rt_sigprocmask) hd__keep_mask(uc);
 }
 

@@ -265,6 +265,8 @@ static bool accessed_before(struct hd_cell *c, unsigned flags) {
 static __attribute__((noinline, cold)) void look_at_handlers(uint64_t addr, uint64_t end, unsigned flags) {
   struct hd_thread *t = rt.cur;
   if (t->sig.handling && !t->id) hd__checkpoint_handler();
+  if (t->sig.handling && addr < t->sig.floor && addr > (uint64_t)__builtin_frame_address(0))
+    return; /* the handler's own stack */
   for (uint64_t g = addr & ~7ull; g < end; g += 8) {
     struct hd_footprint *p = t->sig.touched;
     while (p && p->granule != g) p = p->next;

@@ -191,7 +191,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   t->stack_limit = user_stack ? 0 : id->limit;
   t->join.detached = detached == PTHREAD_CREATE_DETACHED;
   t->start.site = hd__site_here(pc);
-  hd_arch_prepare(&t->ctx, user_stack ? user_stack : id->stack_top, id->tp, hd_rt_thread, t);
+  hd_arch_prepare(&t->ctx, user_stack ? user_stack : id->first_frame, id->tp, hd_rt_thread, t);
   *out = (pthread_t)id->tp;
   return 0;
 }
@@ -221,6 +221,7 @@ static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
   t->join.by = rt.cur->id;
   t->join.segment = rt.seg_next;
   rt.nunjoined--;
+  rt.cur->sig.sent |= t->sig.sent;
   hd__acquire(&t->vc);
   void *value = t->exit.value;
   hd__ident_leave(t, rt.cur);
@@ -233,7 +234,7 @@ static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
 /* Who joins or detaches a thread first is an operation where it matters: once some execution has joined or detached one
  * a second time. What such a call returns depends on the order. */
 static bool claim(void) {
-  if (!hd__state_changes(HD_STATE_CLAIM)) return false;
+  if (HD_LIKELY(!hd__state_changes(HD_STATE_CLAIM))) return false;
   hd__change(HD_STATE_CLAIM, 0, 0);
   return true;
 }
@@ -247,13 +248,13 @@ static int claimed(int e) {
 /* Why th cannot be joined, or 0. As in libc, two threads that join each other at the same time may both get through. */
 static int bad_join(pthread_t th, struct hd_thread **t) {
   struct hd_thread *me = rt.cur;
-  claim();
+  bool matters = claim();
   *t = hd__thread_find(th);
   if (!*t || (*t)->join.done) return claimed(ESRCH);
   if (*t == me) return EDEADLK;
   if ((*t)->join.detached) return claimed(EINVAL);
   if (me->join.waiter == *t && !hd__cancel_word[(*t)->id]) return claimed(EDEADLK);
-  if (claim()) *t = hd__thread_find(th);
+  if (matters && claim()) *t = hd__thread_find(th);
   return !*t || (*t)->join.done ? claimed(ESRCH) : (*t)->join.waiter ? claimed(EINVAL) : 0;
 }
 
