@@ -21,9 +21,10 @@
  *     of ours into the memory of the execution, which depend on the interleaving, are left out there.
  *  4. Of an access in the past only that is a fact what the race detector can still find out: place, kind, and which
  *     clocks (of threads and objects) cover it. One that all living threads come after is none: so do all that they create.
- *     Nor is one to memory that only one thread accesses, or none writes, while there are several: no later access can
- *     race with it. Which memory that is holds for the whole search (struct touch): when it proves wrong, the search
- *     restarts, as it does when an access turns out to be visible.
+ *     Nor is one to memory that, while there are several threads, only one accesses, or none writes, or all access
+ *     atomically, or all while they hold one lock: no later access can race with it. Which memory that is holds for the
+ *     whole search (struct touch): when it proves wrong, the search restarts, as it does when an access turns out to be
+ *     visible.
  *  5. Of the recognition of waiting loops (spin.c) the part is a fact that leads to a wait, since that decides about
  *     livelocks. The rounds of loops that do more than wait are not: those end where a state comes again.
  *  6. The local state of a thread has its own sum, of facts that are named relative to it (its stack, its thread-local
@@ -144,19 +145,34 @@ void hd__fact_access(struct hd_fingerprint *f, uint64_t at, uint64_t what, uint3
   hd__fact_clock(f, at, what, s->thread, s->clock);
 }
 
-/* Who has accessed a granule beside other threads, in any execution of the search: a bit for each thread. In the memory of
- * the search, where all workers add to it. */
+/* Who has accessed a granule beside other threads, in any execution of the search: a bit for each thread; whether all
+ * accesses were atomic; and locks that were held at all of them (a lock set, as in Savage and others, "Eraser: A Dynamic
+ * Data Race Detector for Multithreaded Programs", TOCS 1997). In the memory of the search, where all workers add to it. */
+#define LOCKS 3
 struct touch {
   uint64_t granule; /* 0: empty */
   uint32_t writers, readers;
+  uint16_t plain;       /* not all were atomic */
+  uint16_t known;       /* it is contended, and the search has been told to restart */
+  uint32_t listed;      /* enum listed */
+  uint64_t lock[LOCKS]; /* 0: none */
 };
+enum listed { NOT_LISTED, LISTING, LISTED, NO_LOCKS };
 #define TOUCHES (1u << 22) /* a power of two */
 #define TOUCH_PROBES 64
 static struct touch *touches;
 
+static bool is_guarded(const struct touch *t) {
+  uint64_t any = 0;
+  for (unsigned i = 0; i < LOCKS; i++) any |= __atomic_load_n(&t->lock[i], __ATOMIC_SEQ_CST);
+  return any && __atomic_load_n(&t->listed, __ATOMIC_SEQ_CST) == LISTED;
+}
+
+/* Whether accesses to it may race, for all that is known. */
 static bool contended(const struct touch *t) {
   uint32_t all = t->writers | t->readers;
-  return t->writers && (all & (all - 1) || all >> 31); /* the last bit stands for many threads */
+  bool several = (all & (all - 1)) || all >> 31; /* the last bit stands for many threads */
+  return t->writers && t->plain && several && !is_guarded(t);
 }
 
 static struct touch *touch_of(uint64_t granule) {
@@ -172,21 +188,62 @@ static struct touch *touch_of(uint64_t granule) {
   return NULL;
 }
 
-bool hd__fingerprint_access(uint64_t granule, bool write) {
+/* Whether the running thread holds the lock so that whoever accesses what it writes, or writes what it reads, and holds it
+ * too, is ordered with it. Not one that was initialised beside other threads: it may be another lock by now. */
+static bool holds(const struct hd_obj *o, bool write) {
+  if (!o || (o->kind != HD_OBJ_MUTEX && o->kind != HD_OBJ_RWLOCK) || o->init) return false;
+  if (o->owner == rt.cur->id) return true;
+  for (const struct hd_holder *h = o->holders; h && !write; h = h->next)
+    if (h->thread == rt.cur->id && h->count) return true;
+  return false;
+}
+
+static struct {
+  struct touch *into;
+  unsigned n;
+  bool write;
+} listing;
+
+static void list_lock(struct hd_obj *o) {
+  if (listing.n < LOCKS && holds(o, listing.write)) listing.into->lock[listing.n++] = o->addr;
+}
+
+/* Keeps of the lock set what the running thread holds. */
+static void keep_locks(struct touch *t, bool write) {
+  uint32_t none = NOT_LISTED, begun = LISTING;
+  if (t->listed == NO_LOCKS) return;
+  if (t->listed != LISTED) {
+    if (__atomic_compare_exchange_n(&t->listed, &none, LISTING, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+      listing.into = t;
+      listing.n = 0;
+      listing.write = write;
+      hd__objects_each(list_lock);
+      __atomic_compare_exchange_n(&t->listed, &begun, listing.n ? LISTED : NO_LOCKS, 0, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST);
+    } else { /* another process is at it, or died there */
+      __atomic_store_n(&t->listed, NO_LOCKS, __ATOMIC_SEQ_CST);
+    }
+    return;
+  }
+  for (unsigned i = 0; i < LOCKS; i++)
+    if (t->lock[i] && !holds(hd__obj_find(t->lock[i]), write))
+      __atomic_store_n(&t->lock[i], 0, __ATOMIC_SEQ_CST);
+}
+
+bool hd__fingerprint_access(uint64_t granule, bool write, bool atomic) {
   if (!rt.nunjoined) return false; /* all threads come after it */
   struct touch *t = touch_of(granule);
   if (!t) return true;
   uint32_t bit = 1u << (rt.cur->id < 31 ? rt.cur->id : 31), *set = write ? &t->writers : &t->readers;
-  if (HD_LIKELY(*set & bit)) return contended(t);
-  struct touch after = *t;
-  after.writers |= write ? bit : 0;
-  after.readers |= write ? 0 : bit;
-  bool was = contended(t), will = contended(&after);
-  /* First, so that the search restarts even if this process is killed here; and if others did the same meanwhile. */
-  if (will && !was) __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
-  __atomic_or_fetch(set, bit, __ATOMIC_SEQ_CST);
-  if (!will && contended(t)) __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
-  return contended(t);
+  if (HD_LIKELY(t->known)) return true;
+  keep_locks(t, write);
+  if (!atomic && !t->plain) __atomic_store_n(&t->plain, 1, __ATOMIC_SEQ_CST);
+  if (!(*set & bit)) __atomic_or_fetch(set, bit, __ATOMIC_SEQ_CST);
+  if (!contended(t)) return false;
+  /* If others learn the same meanwhile, or this process is killed here, the search restarts once more. */
+  __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&t->known, 1, __ATOMIC_SEQ_CST);
+  return true;
 }
 
 /* ---- memory ---- */

@@ -566,7 +566,8 @@ static inline void record_all(uint64_t addr, uint64_t end, unsigned flags, uint6
       cover(hd__cell(g), granule_mask(addr, end, g), flags, addr, pc);
   }
   for (uint64_t g = addr & ~7ull; g < end; g += 8) {
-    if (HD_UNLIKELY(rt.fingerprints) && hd__fingerprint_access(g, flags & HD_A_WRITE)) track(g);
+    if (HD_UNLIKELY(rt.fingerprints) && hd__fingerprint_access(g, flags & HD_A_WRITE, flags & HD_A_ATOMIC))
+      track(g);
     record(hd__cell(g), granule_mask(addr, end, g), flags, site);
   }
 }
