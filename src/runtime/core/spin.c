@@ -42,6 +42,7 @@
 #include <time.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/family.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/modules.h"
@@ -565,6 +566,7 @@ bool hd__spin_late(void) {
     struct hd_thread *t = &rt.thread[(rt.late_thread + i) % rt.nthreads];
     if (!t->spin.waiting || !t->spin.counts) continue;
     if (rt.nlate++ > LATE_MAX) hd__cut(HD_INEXACT_LOOP_BOUND);
+    hd__family_none(); /* which one goes on depends on its number */
     t->spin.late = true;
     hd__enable(t);
     return true;
