@@ -13,6 +13,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/fingerprint.h"
+#include "runtime/core/family.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/ident.h"
 #include "runtime/core/modules.h"
@@ -520,6 +521,7 @@ static void search(void *unused) {
   hd__openmp_init();
   hd__numbers_init();
   hd__fingerprint_init();
+  hd__family_init();
   hd__worker_start();
   take_snapshot();
   st->state = HD_ST_RUNNING;
