@@ -128,8 +128,16 @@ bool hd__fd_contended(long fd, const struct hd_desc *d);
 void hd__fd_stale(void);
 /* Whether it does: descriptors get the lowest free number, and opening and closing are operations. */
 bool hd__fds_lowest(void);
-/* The running thread uses the number. If that was given out again, it may mean what the number referred to before. */
-void hd__fd_check_number(long fd);
+/* Whether threads open and close descriptors and nothing orders them, and the orders are explored: then these are
+ * operations. */
+bool hd__fds_shared(void);
+/* A call is about to open n descriptors: takes their numbers. */
+void hd__fd_reserve(unsigned n, uint64_t pc);
+/* At the end of a call: numbers that it has reserved in vain, or closed, become free. */
+void hd__fds_release(void);
+static inline void hd__release_fds(void) {
+  if (HD_UNLIKELY(rt.cur->sys.nreserved || rt.cur->sys.closing)) hd__fds_release();
+}
 /* A description is kept open by a call that waits for it, whatever happens to its number. Returns the number that the
  * call uses meanwhile, and closes in the end. */
 long hd__fd_keep(struct hd_desc *d, long fd);

@@ -218,7 +218,6 @@ bool hd__io_is_op(long nr, const long *a) {
   }
   if (what == HD_CALL_DUP && nr == SYS_fcntl && a[2] && rt.nunjoined)
     hd__fd_stale(); /* so are numbers from a limit on */
-  hd__fd_check_number(fd);
   if (what == IN || (what == LOOK && !stats(nr))) hd__file_read(d);
   bool op = hd__fd_used(fd, d, use_of(what)) | contends(d, what, nr, a) | always(d, what, nr, fd);
   return op || (rt.nunjoined && hd__fds_lowest());
@@ -278,7 +277,9 @@ static void find(struct hd_io *o) {
   }
   bool numbers = hd__fds_lowest() && rt.nunjoined;
   if (numbers) o->reads |= 0x4000;
-  if ((numbers && (o->what == CLOSE || o->what == HD_CALL_DUP)) || (o->what == CLOSE && releases(d))) {
+  bool receives = o->nr == SYS_recvmsg || o->nr == SYS_recvmmsg; /* maybe descriptors */
+  if ((numbers && (o->what == CLOSE || o->what == HD_CALL_DUP || receives)) ||
+      (o->what == CLOSE && releases(d))) {
     o->object = 0; /* who gets which number depends on it, or who gets a lock */
     o->writes = 0xffff;
   }

@@ -62,7 +62,6 @@ static void add(struct waiting *w, long fd, bool in, bool out) {
   }
   if (!d || w->io.n + 2 > MAX_ITEMS) return;
   w->contends |= hd__fd_used(fd, d, HD_USE_PLAIN);
-  hd__fd_check_number(fd);
   if (in) w->item[w->io.n++] = (struct hd_item){d, 0};
   if (out) w->item[w->io.n++] = (struct hd_item){d, 1};
   if (w->io.n == 0) w->item[w->io.n++] = (struct hd_item){d, 0}; /* errors always end a wait */

@@ -115,6 +115,11 @@ void hd__proc_opened(const char *path, long fd);
 long hd__proc_list(const long *a, long r);
 void hd__proc_status(long nr, const long *a, long r);
 
+/* ---- fds.c ---- */
+
+/* Who gets which number is explored from now on. Returns false when it is already, or all opening is ordered. */
+bool hd__fds_explore(void);
+
 /* ---- sysguard.c, vdso.c, child.c ---- */
 
 void hd__sysguard_init(void);
