@@ -77,12 +77,45 @@ struct unit {
   uint64_t next_count;        /* execution at whose end pending branches are counted again */
 };
 
-/* The table of states (states.c). */
+/* A state of the program (states.c). What the last three are for: stateful.c. */
+struct state_slot {
+  uint64_t key[2];
+  uint64_t execution; /* that added it, */
+  uint32_t depth;     /* and where; of one in a cycle, where that is entered */
+  uint32_t epoch;     /* another: empty */
+  uint32_t by;        /* who explores it (struct summaries.serial); 0: nobody */
+  uint32_t status;    /* enum state_status */
+  uint32_t summary;   /* of one that is finished: where in the log */
+  uint32_t unused;
+};
+enum state_status { STATE_OPEN, STATE_IN_CYCLE, STATE_FINISHED };
+
+/* An operation that summaries have, without what its dependences do not follow from. */
+struct summary_op {
+  struct hd_op op;
+  uint64_t key; /* hd_dependence_key */
+  uint32_t flags;
+  uint32_t unused;
+};
+#define HD_SUMMARY_OPS (1u << 20) /* at most; a power of two */
+/* An operation of a summary, and the threads that are known to do something before it. */
+struct summary_item {
+  uint64_t op;     /* number */
+  uint64_t before; /* of the first 64 threads */
+};
+
+/* The table of states. */
 struct states {
   uint32_t epoch; /* entries of others are empty slots */
   uint32_t full;  /* nothing can be added any more */
   uint64_t n, cap, max;
   struct state_slot *slot; /* a table of cap slots begins cap slots from here */
+  /* stateful.c: operations by number, from 1, and a table of their numbers; summaries of states. */
+  struct summary_op *op;
+  uint32_t *op_table;
+  uint32_t nops, serials;
+  uint64_t *log;
+  uint64_t log_n, log_max, log_last; /* log_last: where the last summary is */
 };
 
 /* The head of the search area. */
@@ -122,6 +155,23 @@ struct reversal {
   uint32_t sequences;
 };
 
+/* stateful.c: what this process knows of the nodes from `floor` on. */
+struct summaries {
+  struct unit *unit; /* of this unit, */
+  uint64_t epoch;    /* in this tree, */
+  uint32_t serial;   /* called so in the table of states */
+  uint32_t floor;    /* nodes before this one are not finished here, */
+  uint32_t base;     /* nor those before this one, which others take part in */
+  uint32_t cyclic;   /* a cycle is entered at one of these */
+  uint32_t nopen;    /* states that are not finished, in the order in which they were entered */
+  uint32_t nmet;     /* what the end of the execution has to take into account: in `met` */
+  uint64_t met_in;   /* number of the execution that was given up at met[0] */
+  struct met *met;
+  struct summary *of; /* [node] */
+  struct open_state *open;
+  char *next, *end; /* memory for items of summaries */
+};
+
 /* Scratch of strategy_bounded.c. */
 struct requests {
   uint64_t *asked; /* requests of an execution, packed */
@@ -134,6 +184,24 @@ struct requests {
   uint32_t from[HD_MAX_THREADS + 1]; /* where a thread begins in `position` */
 };
 
+/* symmetry.c, of the execution under way. [thread] */
+struct symmetry {
+  uint64_t epoch;                   /* of the search that the order knows of */
+  uint32_t nthreads;                /* entries that may be in use */
+  uint32_t follows[HD_MAX_THREADS]; /* order.follows */
+  uint32_t first[HD_MAX_THREADS];   /* its first event, HD_NONE */
+  uint32_t created[HD_MAX_THREADS]; /* number of its creation among the events of its creator, which is ... */
+  uint16_t parent[HD_MAX_THREADS];
+  uint16_t leader[HD_MAX_THREADS],
+      follower[HD_MAX_THREADS];                          /* that it follows, and that follows it; plus 1 */
+  uint16_t root[HD_MAX_THREADS];                         /* first member of its family, plus 1 */
+  uint16_t size[HD_MAX_THREADS], joined[HD_MAX_THREADS]; /* of a family, by its root */
+  uint16_t joining[HD_MAX_THREADS];                      /* family that it has joined in part, plus 1 */
+  uint8_t is_joined[HD_MAX_THREADS];
+  uint32_t *next;               /* of each event: the next one of its thread */
+  const struct hd_set *enabled; /* at this scheduling point */
+};
+
 struct walk {
   /* In use at every step; the functions are copies from policy and filters, NULL at the end. */
   struct hd_search *s;
@@ -142,6 +210,8 @@ struct walk {
   uint32_t events;   /* of the execution under way */
   uint32_t thread;   /* of the last of them */
   int ordered;       /* the order of this execution is kept */
+  uint64_t run;      /* the last execution, by hd_known.runs, if it was of the same unit; 0: it was not */
+  uint64_t *hash;    /* of the operations up to each event of it */
   int trusts_order;  /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);
   void (*after_event)(struct walk *w);
@@ -157,6 +227,9 @@ struct walk {
   const struct hd_visit *met; /* the state that the execution was given up at */
   struct reversal reversal;
   struct requests requests;
+  struct summaries summaries;
+  int symmetric; /* hd__filter_symmetry is active */
+  struct symmetry symmetry;
 };
 
 int hd__walk_begin(struct hd_search *s, const struct policy *policy);
@@ -282,10 +355,29 @@ static inline struct visited_node *hd__visited_node(const struct walk *w, uint32
 /* Keeps n numbers in the log; an empty list when there is no room. */
 union hd_list hd__visited_keep(struct walk *w, const uint64_t *from, uint32_t n);
 
+/* ---- symmetry.c ---- */
+
+/* An execution begins; event f was added to the order; the execution is over. pre: symmetric, of all but begin. */
+void hd__symmetry_begin(struct walk *w);
+void hd__symmetry_event(struct walk *w, uint32_t f);
+void hd__symmetry_end(struct walk *w, const struct hd_point *p, enum hd_how how);
+
 /* ---- states.c ---- */
 
 /* Lays out an empty table. */
-void hd__states_init(struct hd_search *s, char *memory, uint64_t size);
+void hd__states_init(struct hd_search *s, char *memory, uint64_t size, int summaries);
+/* The entry of the state, NULL if there is none. */
+struct state_slot *hd__state_find(const struct states *t, const uint64_t key[2]);
+/* Adds it, as entered here; NULL when there is no room. pre: it is not there; the lock is held, if there are others. */
+struct state_slot *hd__state_add(struct walk *w, const uint64_t key[2], uint32_t depth);
+void hd__states_publish(struct walk *w);
+/* Whether states are looked up at such a point, or after one. */
+int hd__state_branches(const struct hd_point *p);
+
+/* ---- stateful.c ---- */
+
+extern const struct policy hd__stateful; /* strategy_dpor.c */
+int hd__stateful_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above);
 
 #define HD_TREE_FULL "the search needs more memory than it has: try a smaller program or a sampling strategy"
 

@@ -176,6 +176,42 @@ int hd_dependent(const struct hd_op *a, unsigned af, const struct hd_op *b, unsi
           conflict(a, ia->second.object, hd_op_second_object(a), sa, b, ib->second.object, at, sb));
 }
 
+#define TAKES (E(ACQUIRE) | E(SHARE))
+#define GIVES_UP (E(RELEASE) | E(UNSHARE))
+
+int hd_waits_for(const struct hd_op *r, unsigned rf, const struct hd_op *op, unsigned flags) {
+  const struct hd_op_info *ir = &hd_op_table[r->kind], *io = &hd_op_table[op->kind];
+  if (!(TAKES >> hd_op_effect(op->kind, flags) & 1) || !hd_op_is(op->kind, HD_TRAIT_WAITS)) return 0;
+  /* A time limit may end the wait. */
+  if (hd_op_is(op->kind, HD_TRAIT_TIMED) && !(TAKES >> hd_op_effect(op->kind, HD_EV_FAILED) & 1)) return 0;
+  unsigned family = hd_object_family(io->first.object);
+  return ((GIVES_UP >> hd_op_effect(r->kind, rf) & 1) && hd_object_family(ir->first.object) == family &&
+          r->object == op->object) ||
+         ((GIVES_UP >> hd_op_second(r->kind, rf) & 1) && hd_object_family(ir->second.object) == family &&
+          hd_op_second_object(r) == op->object);
+}
+
+void hd_dependence_strip(struct hd_op *op) {
+  struct hd_op bare = {
+      .kind = op->kind, .section = op->section, .thread = op->thread, .size = op->size, .object = op->object};
+  switch (hd_op_payload(op->kind)) {
+    case HD_PAYLOAD_WAIT: bare.wait.mutex = op->wait.mutex; break;
+    case HD_PAYLOAD_WAKE: bare.wake.thread = op->wake.thread; break;
+    case HD_PAYLOAD_WAKEALL:
+    case HD_PAYLOAD_WAKESOME: bare.wake.count = op->wake.count != 0; break;
+    case HD_PAYLOAD_CANCEL:
+      bare.cancel.thread = op->cancel.thread;
+      bare.cancel.narrow = op->cancel.narrow;
+      break;
+    case HD_PAYLOAD_EXIT: bare.exit.decides = op->exit.decides; break;
+    case HD_PAYLOAD_SPAWN: bare.spawn.ordered = op->spawn.ordered; break;
+    case HD_PAYLOAD_BARRIER: bare.barrier.ordered = op->barrier.ordered; break;
+    case HD_PAYLOAD_AWAIT: bare.await = op->await; break;
+    default: break;
+  }
+  *op = bare;
+}
+
 /* ---- keys ---- */
 
 /* KIND where no address matters, else that of the object; VARIOUS where one key does not do: the operation has a second

@@ -45,6 +45,12 @@ static inline int hd_ends_conflict(const struct hd_op *a, const struct hd_op *b)
 /* Whether everything that conflicts with one of them on their object conflicts with the other too. */
 int hd_conflict_alike(const struct hd_op *a, unsigned af, const struct hd_op *b, unsigned bf);
 
+/* Whether the second operation had to wait for the first, which gives up a lock that it takes: the two can never be
+ * swapped, though they are dependent. */
+int hd_waits_for(const struct hd_op *release, unsigned rflags, const struct hd_op *op, unsigned flags);
+/* Leaves of an operation what its dependences, and whom it lets go on, follow from. */
+void hd_dependence_strip(struct hd_op *op);
+
 /* Whether entering an atomic section depends on the operation (order_section.c, invariant 2). */
 static inline int hd_meets_sections(const struct hd_op *op) {
   return op->section == HD_SECTION_ENTERS || hd_op_is(op->kind, HD_TRAIT_SECTION);

@@ -80,6 +80,11 @@ static void *worker(void *a)
 }
 
 
+REDUCED = ("--strategy", "dpor")
+PLAIN = ("--strategy", "dfs")
+EACH = (PLAIN, REDUCED, ("--strategy", "rdfs"), (*REDUCED, "-j", "2"), (*PLAIN, "-j", "2"), ("--strategy", "optimal"))
+
+
 def program(s, text, opt="-O1"):
     s.write("states.c", HEAD + text)
     s.cc("states.c", "states", opt)
@@ -92,17 +97,21 @@ def begun(r):
 
 def test_cycles_end(s):
     for name, text in CYCLES.items():
-        r = s.search("check", program(s, text + TWO), "--states", "--max-executions", "20000", "--no-explain")
-        s.check(r["complete"] and r["verdict"] == "clean", "%s: not complete: %s" % (name, r))
-        s.check(r["visited"]["matches"] == r["blocked"] > 0, "%s: no state was met again: %s" % (name, r["visited"]))
+        path = program(s, text + TWO)
+        for more in EACH:
+            r = s.search("check", path, "--states", "--max-executions", "20000", "--no-explain", *more)
+            s.check(r["complete"] and r["verdict"] == "clean", "%s: not complete with %s: %s" % (name, more, r))
+            s.check(r["visited"]["matches"] == r["blocked"] > 0, "%s: no state was met again: %s" % (name, r["visited"]))
 
 
 def test_a_broken_lock_is_found(s):
     """The same loop with a bug in the lock: test, then set."""
     text = CYCLES["spin lock"].replace("atomic_exchange(&locked, 1)", "atomic_load(&locked)")
     text = text.replace("assert(inside++", "atomic_store(&locked, 1);\n    assert(inside++")
-    r = s.search("check", program(s, text + TWO), "--states", "--max-executions", "20000", "--no-explain", "--all")
-    s.check({"assertion", "data-race"} <= {f["kind"] for f in r["findings"]}, "missed: %s" % r["findings"])
+    path = program(s, text + TWO)
+    for more in EACH:
+        r = s.search("check", path, "--states", "--max-executions", "20000", "--no-explain", "--all", *more)
+        s.check({"assertion", "data-race"} <= {f["kind"] for f in r["findings"]}, "missed: %s" % r["findings"])
 
 
 def test_fewer_executions(s):
@@ -121,16 +130,20 @@ static void *worker(void *a)
 }
 """
     path = program(s, text + TWO)
-    r = s.search("check", path, "--states", "--no-explain")
+    r = s.search("check", path, "--states", *PLAIN, "--no-explain")
     s.check(r["complete"] and begun(r) < 252, "not fewer than one for each order (252): %s" % r)
     v = r["visited"]
     s.check(v["states"] > 0 and v["bytes"] > 0 and not v["full"] and not v["uncaptured"], "odd statistics: %s" % v)
-    several = s.search("check", path, "--states", "--no-explain", "-j", "2")
+    several = s.search("check", path, "--states", *PLAIN, "--no-explain", "-j", "2")
     s.check(several["complete"], "not complete with two processes: %s" % several)
-    small = s.search("check", path, "--states", "--state-memory", "1K", "--no-explain")
+    small = s.search("check", path, "--states", *PLAIN, "--state-memory", "1K", "--no-explain")
     s.check(small["complete"], "not complete with a small table: %s" % small)
     shuffled = s.search("check", path, "--states", "--strategy", "rdfs", "--no-explain")
     s.check(shuffled["complete"], "not complete in another order: %s" % shuffled)
+    for more in (), ("-j", "2"), ("--state-memory", "1K"):
+        reduced = s.search("check", path, "--states", *REDUCED, "--no-explain", *more)
+        s.check(reduced["complete"], "not complete with dpor %s: %s" % (more, reduced))
+        s.check(more or begun(reduced) < begun(r), "dpor begins more executions: %s" % reduced)
 
 
 def test_what_is_passed_to_an_operation_is_state(s):
@@ -164,8 +177,10 @@ int main(void)
 """
     for value in (2, 3):
         for opt in ("-O0", "-O2"):
-            r = s.search("check", program(s, text % value, opt), "--states", "--no-explain")
-            s.check(r["findings"] and r["findings"][0]["kind"] == "assertion", "x is never %d: %s" % (value, r))
+            path = program(s, text % value, opt)
+            for more in PLAIN, REDUCED:
+                r = s.search("check", path, "--states", "--no-explain", *more)
+                s.check(r["findings"] and r["findings"][0]["kind"] == "assertion", "x is never %d: %s" % (value, r))
 
 
 def test_local_variables_are_state(s):
@@ -195,7 +210,7 @@ int main(void)
     for opt in ("-O0", "-O2"):
         path = program(s, text, opt)
         every = s.search("check", path, "--strategy", "optimal", "--classes", "--no-explain")
-        for more in ((), ("-j", "2"), ("--strategy", "rdfs")):
+        for more in EACH:
             r = s.search("check", path, "--states", "--classes", "--no-explain", *more)
             s.check(r["complete"], "not complete: %s" % r)
             s.same((r["states"], r["state_sum"]), (every["states"], every["state_sum"]), "final states with %s %s" % (opt, more))
@@ -241,9 +256,10 @@ int main(void)
 }
 """
     path = program(s, text)
-    r = s.search("check", path, "--states", "--all", "--no-explain")
-    pairs = {tuple(sorted(w["function"] for w in f["where"] if w["role"] in ("at", "previous"))) for f in r["findings"]}
-    s.same(sorted(pairs), [("careful", "careless"), ("careless", "reader")], "races")
+    for more in EACH:
+        r = s.search("check", path, "--states", "--all", "--no-explain", *more)
+        pairs = {tuple(sorted(w["function"] for w in f["where"] if w["role"] in ("at", "previous"))) for f in r["findings"]}
+        s.same(sorted(pairs), [("careful", "careless"), ("careless", "reader")], "races with %s" % (more,))
 
 
 def test_what_is_not_captured(s):
@@ -280,5 +296,5 @@ static void *worker(void *a)
 
 def test_refused(s):
     path = common.build(s, "clean")
-    for options in (["--strategy", "optimal"], ["--preemptions", "1"], ["--save", "x"], ["--state-memory", "much"]):
+    for options in (["--strategy", "pct"], ["--preemptions", "1"], ["--save", "x"], ["--state-memory", "much"]):
         common.refused(s, [s.heddle, "check", "--states", *options, "--", path], 2, "--state")

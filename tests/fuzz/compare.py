@@ -12,7 +12,8 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
  6. Two and four processes (one or the other, by the program) have the results of one: every complete strategy, also
     within a bound. `optimal`, `dfs` and `rdfs` run as many executions as one process does. A search of fewer than
     SHARED executions is over before there is anything to share, so it is not run again.
- 6a. With --states every state is explored once: the findings and final states of `dfs`, in no more executions.
+ 6a. With --states every state is explored once: the findings and final states of `dfs`, in no more executions; the same
+     with a reduction (`dpor`).
  7. A search that was saved half way and resumed has the same results.
  8. Executions that start after the set-up of the program (--checkpoint=always) are those that start at main: the same
     results and the same counts, for one of the strategies or for two processes, by the program.
@@ -244,9 +245,10 @@ def compare_all(batch, index, limit, replay):
 
 def compare_states(batch, index, most, dfs):
     """With --states, states are not explored twice: the same findings and final states, by one process and by several."""
-    modes = [("dfs", ())]
+    modes = [("dfs", ()), ("dpor", ())]
     if dfs.total() >= SHARED:
-        modes += [("rdfs", ()), ("dfs", ("--state-memory", "300K")), ("dfs", jobs_for(dfs))]
+        small = ("--state-memory", "300K")
+        modes += [("rdfs", ()), ("dfs", small), ("dfs", jobs_for(dfs)), ("dpor", small), ("dpor", jobs_for(dfs))]
     for strategy, more in modes:
         result = batch.search(index, strategy, most, "--states", *more)
         same(result, dfs, exact=False)

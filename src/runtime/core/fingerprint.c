@@ -21,11 +21,14 @@
  *     of ours into the memory of the execution, which depend on the interleaving, are left out there.
  *  4. Of an access in the past only that is a fact what the race detector can still find out: place, kind, and which
  *     clocks (of threads and objects) cover it. One that all living threads come after is none: so do all that they create.
- *     Nor is one to memory that only one thread accesses, or none writes, while there are several: no later access can
- *     race with it. Which memory that is holds for the whole search (struct touch): when it proves wrong, the search
- *     restarts, as it does when an access turns out to be visible.
+ *     Nor is one to memory that, while there are several threads, only one accesses, or none writes, or all access
+ *     atomically, or all while they hold one lock: no later access can race with it. Which memory that is holds for the
+ *     whole search (struct touch): when it proves wrong, the search restarts, as it does when an access turns out to be
+ *     visible.
  *  5. Of the recognition of waiting loops (spin.c) the part is a fact that leads to a wait, since that decides about
  *     livelocks. The rounds of loops that do more than wait are not: those end where a state comes again.
+ *  6. The local state of a thread has its own sum, of facts that are named relative to it (its stack, its thread-local
+ *     storage, no number); values are as they are. The state is the global sum with each thread's local one as a fact.
  *
  * Stack below the stack pointer is dead. Dead words inside of frames cannot be told from live ones: hooks clear what they
  * leave behind (hd_arch_scrub), so that these words are mostly the program's own. */
@@ -53,12 +56,21 @@ struct clock {
 
 struct hd_fingerprint {
   uint64_t sum[2];
+};
+
+/* The parts of a state. Facts of the global one are named by addresses and numbers of threads, those of a local one relative
+ * to the thread (invariant 6). */
+struct parts {
   bool captured;
   unsigned nclocks;
+  struct hd_fingerprint global;
+  struct hd_fingerprint local[HD_MAX_THREADS];
+  struct hd_fingerprint *into; /* that words of the page under way are facts of, */
+  uint64_t base;               /* named relative to this address */
   struct clock clock[MAX_CLOCKS];
 };
 
-static struct hd_fingerprint *now;
+static struct parts *now;
 static uint64_t rseq_lo, rseq_hi; /* what the kernel writes into the control block of the first thread */
 
 void hd__fact(struct hd_fingerprint *f, uint64_t place, uint64_t value) {
@@ -68,7 +80,7 @@ void hd__fact(struct hd_fingerprint *f, uint64_t place, uint64_t value) {
 }
 
 /* What a fact is about, where that is no address. */
-enum subject { S_PROCESS = 1, S_THREAD, S_OBJECT, S_CLOCK };
+enum subject { S_PROCESS = 1, S_THREAD, S_OBJECT, S_CLOCK, S_LOCAL };
 static uint64_t place(enum subject s, uint64_t which, unsigned field) {
   return hd_mix64(which) ^ (uint64_t)s << 60 ^ (uint64_t)field << 48;
 }
@@ -101,12 +113,12 @@ void hd__fingerprint_syscall(long nr, const long *a) {
 
 /* ---- clocks and accesses ---- */
 
-static void add_clock(struct hd_fingerprint *f, uint64_t name, const struct hd_vc *vc) {
+static void add_clock(uint64_t name, const struct hd_vc *vc) {
   if (!vc->n) return;
-  if (f->nclocks == MAX_CLOCKS)
-    f->captured = false;
+  if (now->nclocks == MAX_CLOCKS)
+    now->captured = false;
   else
-    f->clock[f->nclocks++] = (struct clock){name, vc};
+    now->clock[now->nclocks++] = (struct clock){name, vc};
 }
 
 static bool is_alive(const struct hd_thread *t) { return t->state <= HD_T_BLOCKED; }
@@ -122,8 +134,8 @@ static bool known_to_all(uint32_t thread, uint32_t clock) {
 void hd__fact_clock(struct hd_fingerprint *f, uint64_t at, uint64_t what, uint32_t thread, uint32_t clock) {
   if (known_to_all(thread, clock)) return;
   uint64_t known = 0;
-  for (unsigned i = 0; i < f->nclocks; i++)
-    if (hd_vc_get(f->clock[i].vc, thread) >= clock) known += hd_mix64(f->clock[i].name);
+  for (unsigned i = 0; i < now->nclocks; i++)
+    if (hd_vc_get(now->clock[i].vc, thread) >= clock) known += hd_mix64(now->clock[i].name);
   hd__fact(f, at ^ 5ull << 61, hd_mix64(what) + known);
 }
 
@@ -133,19 +145,34 @@ void hd__fact_access(struct hd_fingerprint *f, uint64_t at, uint64_t what, uint3
   hd__fact_clock(f, at, what, s->thread, s->clock);
 }
 
-/* Who has accessed a granule beside other threads, in any execution of the search: a bit for each thread. In the memory of
- * the search, where all workers add to it. */
+/* Who has accessed a granule beside other threads, in any execution of the search: a bit for each thread; whether all
+ * accesses were atomic; and locks that were held at all of them (a lock set, as in Savage and others, "Eraser: A Dynamic
+ * Data Race Detector for Multithreaded Programs", TOCS 1997). In the memory of the search, where all workers add to it. */
+#define LOCKS 3
 struct touch {
   uint64_t granule; /* 0: empty */
   uint32_t writers, readers;
+  uint16_t plain;       /* not all were atomic */
+  uint16_t known;       /* it is contended, and the search has been told to restart */
+  uint32_t listed;      /* enum listed */
+  uint64_t lock[LOCKS]; /* 0: none */
 };
+enum listed { NOT_LISTED, LISTING, LISTED, NO_LOCKS };
 #define TOUCHES (1u << 22) /* a power of two */
 #define TOUCH_PROBES 64
 static struct touch *touches;
 
+static bool is_guarded(const struct touch *t) {
+  uint64_t any = 0;
+  for (unsigned i = 0; i < LOCKS; i++) any |= __atomic_load_n(&t->lock[i], __ATOMIC_SEQ_CST);
+  return any && __atomic_load_n(&t->listed, __ATOMIC_SEQ_CST) == LISTED;
+}
+
+/* Whether accesses to it may race, for all that is known. */
 static bool contended(const struct touch *t) {
   uint32_t all = t->writers | t->readers;
-  return t->writers && (all & (all - 1) || all >> 31); /* the last bit stands for many threads */
+  bool several = (all & (all - 1)) || all >> 31; /* the last bit stands for many threads */
+  return t->writers && t->plain && several && !is_guarded(t);
 }
 
 static struct touch *touch_of(uint64_t granule) {
@@ -161,32 +188,77 @@ static struct touch *touch_of(uint64_t granule) {
   return NULL;
 }
 
-bool hd__fingerprint_access(uint64_t granule, bool write) {
+/* Whether the running thread holds the lock so that whoever accesses what it writes, or writes what it reads, and holds it
+ * too, is ordered with it. Not one that was initialised beside other threads: it may be another lock by now. */
+static bool holds(const struct hd_obj *o, bool write) {
+  if (!o || (o->kind != HD_OBJ_MUTEX && o->kind != HD_OBJ_RWLOCK) || o->init) return false;
+  if (o->owner == rt.cur->id) return true;
+  for (const struct hd_holder *h = o->holders; h && !write; h = h->next)
+    if (h->thread == rt.cur->id && h->count) return true;
+  return false;
+}
+
+static struct {
+  struct touch *into;
+  unsigned n;
+  bool write;
+} listing;
+
+static void list_lock(struct hd_obj *o) {
+  if (listing.n < LOCKS && holds(o, listing.write)) listing.into->lock[listing.n++] = o->addr;
+}
+
+/* Keeps of the lock set what the running thread holds. */
+static void keep_locks(struct touch *t, bool write) {
+  uint32_t none = NOT_LISTED, begun = LISTING;
+  if (t->listed == NO_LOCKS) return;
+  if (t->listed != LISTED) {
+    if (__atomic_compare_exchange_n(&t->listed, &none, LISTING, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+      listing.into = t;
+      listing.n = 0;
+      listing.write = write;
+      hd__objects_each(list_lock);
+      __atomic_compare_exchange_n(&t->listed, &begun, listing.n ? LISTED : NO_LOCKS, 0, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST);
+    } else { /* another process is at it, or died there */
+      __atomic_store_n(&t->listed, NO_LOCKS, __ATOMIC_SEQ_CST);
+    }
+    return;
+  }
+  for (unsigned i = 0; i < LOCKS; i++)
+    if (t->lock[i] && !holds(hd__obj_find(t->lock[i]), write))
+      __atomic_store_n(&t->lock[i], 0, __ATOMIC_SEQ_CST);
+}
+
+bool hd__fingerprint_access(uint64_t granule, bool write, bool atomic) {
   if (!rt.nunjoined) return false; /* all threads come after it */
   struct touch *t = touch_of(granule);
   if (!t) return true;
   uint32_t bit = 1u << (rt.cur->id < 31 ? rt.cur->id : 31), *set = write ? &t->writers : &t->readers;
-  if (HD_LIKELY(*set & bit)) return contended(t);
-  struct touch after = *t;
-  after.writers |= write ? bit : 0;
-  after.readers |= write ? 0 : bit;
-  bool was = contended(t), will = contended(&after);
-  /* First, so that the search restarts even if this process is killed here; and if others did the same meanwhile. */
-  if (will && !was) __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
-  __atomic_or_fetch(set, bit, __ATOMIC_SEQ_CST);
-  if (!will && contended(t)) __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
-  return contended(t);
+  if (HD_LIKELY(t->known)) return true;
+  keep_locks(t, write);
+  if (!atomic && !t->plain) __atomic_store_n(&t->plain, 1, __ATOMIC_SEQ_CST);
+  if (!(*set & bit)) __atomic_or_fetch(set, bit, __ATOMIC_SEQ_CST);
+  if (!contended(t)) return false;
+  /* If others learn the same meanwhile, or this process is killed here, the search restarts once more. */
+  __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&t->known, 1, __ATOMIC_SEQ_CST);
+  return true;
 }
 
 /* ---- memory ---- */
 
 static void add_word(uint64_t at, uint64_t value) {
-  if (at - rseq_lo >= rseq_hi - rseq_lo) hd__fact(now, at, value);
+  if (at - rseq_lo >= rseq_hi - rseq_lo) hd__fact(now->into, at - now->base, value);
 }
 
-/* Whether the page has state: not one of a thread that is gone. */
+/* Whether the page has state: not one of a thread that is gone. Thread-local storage is state of its thread. */
 static bool wants_page(uint64_t at) {
-  return !hd__heap_owns(at) && !(hd__ident_end(at) && !hd__ident_in_use(at));
+  const struct hd_thread *t = hd__ident_user(at);
+  if (hd__heap_owns(at) || (!t && hd__ident_end(at))) return false;
+  now->into = t ? &now->local[t->id] : &now->global;
+  now->base = t ? (uint64_t)t->ident->stack_top : 0;
+  return true;
 }
 
 /* Invariant 3. Whether the word points into the memory of the execution, which the program cannot know. */
@@ -203,10 +275,10 @@ static void add_stack(struct hd_fingerprint *f, const struct hd_thread *t) {
     hd__uncaptured(HD_UNCAPTURED_STACK);
     return;
   }
-  hd__fact(f, place(S_THREAD, t->id, 1), end - sp);
+  hd__fact(f, place(S_LOCAL, 0, 1), end - sp);
   for (uint64_t a = sp & ~7ull; a < end; a += 8) {
     uint64_t v = *(const uint64_t *)a;
-    if (v && !is_ours(v)) hd__fact(f, a, v);
+    if (v && !is_ours(v)) hd__fact(f, a - end, v);
   }
 }
 
@@ -217,11 +289,11 @@ static uint64_t object(const struct hd_obj *o) { return o ? o->addr : 0; }
 
 static void add_op(struct hd_fingerprint *f, const struct hd_thread *t) {
   const struct hd_op *op = &t->op;
-  hd__fact(f, place(S_THREAD, t->id, 2), op->kind | (uint64_t)op->section << 8 | (uint64_t)op->size << 16);
-  hd__fact(f, place(S_THREAD, t->id, 3), op->object);
-  hd__fact(f, place(S_THREAD, t->id, 4), op->pc);
+  hd__fact(f, place(S_LOCAL, 0, 2), op->kind | (uint64_t)op->section << 8 | (uint64_t)op->size << 16);
+  hd__fact(f, place(S_LOCAL, 0, 3), op->object);
+  hd__fact(f, place(S_LOCAL, 0, 4), op->pc);
   enum hd_obj_kind kind = hd_op_object(op->kind);
-  if (kind == HD_OBJ_IO || kind == HD_OBJ_STREAM || kind == HD_OBJ_STATE) f->captured = false;
+  if (kind == HD_OBJ_IO || kind == HD_OBJ_STREAM || kind == HD_OBJ_STATE) now->captured = false;
 }
 
 static void add_spin(struct hd_fingerprint *f, const struct hd_thread *t) {
@@ -231,62 +303,63 @@ static void add_spin(struct hd_fingerprint *f, const struct hd_thread *t) {
                   (uint64_t)s->unlike << 4 | (uint64_t)s->on << 5 | (uint64_t)s->waiting << 6 |
                   (uint64_t)(s->writes != s->round_writes) << 7 | (uint64_t)rounds << 8 |
                   (uint64_t)s->misses << 16 | (uint64_t)s->window << 32 | (uint64_t)s->moves << 48;
-  hd__fact(f, place(S_THREAD, t->id, 5), bits);
-  hd__fact(f, place(S_THREAD, t->id, 6), s->pc);
-  hd__fact(f, place(S_THREAD, t->id, 7), s->addr);
+  hd__fact(f, place(S_LOCAL, 0, 5), bits);
+  hd__fact(f, place(S_LOCAL, 0, 6), s->pc);
+  hd__fact(f, place(S_LOCAL, 0, 7), s->addr);
   for (unsigned i = 0; s->waiting && i < s->guard.nplaces; i++)
-    hd__fact(f, place(S_THREAD, t->id, 8) + s->guard.place[i].addr, s->read[i].value);
+    hd__fact(f, place(S_LOCAL, 0, 8) + s->guard.place[i].addr, s->read[i].value);
 }
 
 static void add_wait(struct hd_fingerprint *f, const struct hd_thread *t) {
-  hd__fact(f, place(S_THREAD, t->id, 9), object(t->wait.at));
-  hd__fact(f, place(S_THREAD, t->id, 10), object(t->wait.mutex));
-  hd__fact(f, place(S_THREAD, t->id, 11),
+  hd__fact(f, place(S_LOCAL, 0, 9), object(t->wait.at));
+  hd__fact(f, place(S_LOCAL, 0, 10), object(t->wait.mutex));
+  hd__fact(f, place(S_LOCAL, 0, 11),
            t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->wait.freed << 33);
   if (t->wait.spurious) {
-    hd__fact(f, place(S_THREAD, t->id, 12), t->wait.spurious);
-    hd__fact(f, place(S_THREAD, t->id, 13), t->wait.site ^ hd_mix64(t->wait.cond));
-    hd__fact(f, place(S_THREAD, t->id, 14), t->wait.writes == t->spin.writes);
+    hd__fact(f, place(S_LOCAL, 0, 12), t->wait.spurious);
+    hd__fact(f, place(S_LOCAL, 0, 13), t->wait.site ^ hd_mix64(t->wait.cond));
+    hd__fact(f, place(S_LOCAL, 0, 14), t->wait.writes == t->spin.writes);
   }
   if (t->timer.set || t->timer.expired || t->timer.early)
-    hd__fact(f, place(S_THREAD, t->id, 15),
+    hd__fact(f, place(S_LOCAL, 0, 15),
              t->timer.deadline * 4 + t->timer.set + t->timer.expired * 2u + ((uint64_t)t->timer.early << 56));
   if (rt.clocked) {
-    hd__fact(f, place(S_THREAD, t->id, 16), t->vc.time);
-    hd__fact(f, place(S_THREAD, t->id, 17), t->timer.polls);
-    hd__fact(f, place(S_THREAD, t->id, 18), t->timer.writes == t->spin.writes && t->timer.now == rt.now);
+    hd__fact(f, place(S_LOCAL, 0, 16), t->vc.time);
+    hd__fact(f, place(S_LOCAL, 0, 17), t->timer.polls);
+    hd__fact(f, place(S_LOCAL, 0, 18), t->timer.writes == t->spin.writes && t->timer.now == rt.now);
   }
-  hd__fact(f, place(S_THREAD, t->id, 19),
+  hd__fact(f, place(S_LOCAL, 0, 19),
            t->barrier.serial | t->barrier.unused * 2u | t->barrier.go * 4u | (uint64_t)t->barrier.leads << 8 |
                number(t->barrier.round) << 32 | number(t->barrier.next) << 48);
 }
 
-static void add_thread(struct hd_fingerprint *f, const struct hd_thread *t) {
-  uint64_t id = t->id;
+/* What only the thread itself can see, but its thread-local storage (wants_page). */
+static void add_local(struct hd_fingerprint *f, const struct hd_thread *t) {
   bool odd = t->sig.pending.set || t->sig.ran || t->sig.handling || t->sig.taken || t->sig.waits ||
-             t->sig.alt.ss_sp || hd__cancel_word[id] || t->cancel.taken || t->cancel.disabled ||
+             t->sig.alt.ss_sp || hd__cancel_word[t->id] || t->cancel.taken || t->cancel.disabled ||
              t->cancel.anywhere || t->fiber || t->robust || t->omp.team || t->attr.cpus || t->sys.io ||
-             t->sys.context || t->sys.forks || t->exit.tls_dtors || t->exit.terminating || !t->numbered;
-  if (odd) f->captured = false;
-  hd__fact(f, place(S_THREAD, id, 20), t->state);
-  hd__fact(f, place(S_THREAD, id, 21), t->children);
-  hd__fact(f, place(S_THREAD, id, 22), t->heap_reuses | (uint64_t)t->section << 32);
-  hd__fact(f, place(S_THREAD, id, 23), (uint64_t)(uint32_t)t->ignore | (uint64_t)t->foreign << 32);
-  hd__fact(f, place(S_THREAD, id, 24), t->sig.mask);
-  hd__fact(f, place(S_THREAD, id, 25), (uint64_t)t->exit.value);
-  hd__fact(f, place(S_THREAD, id, 26), (uint64_t)t->exit.cleanup + t->exit.begun);
-  hd__fact(f, place(S_THREAD, id, 27),
+             t->sys.context || t->aside.is || t->sys.forks || t->exit.tls_dtors || t->exit.terminating ||
+             !t->numbered;
+  if (odd) now->captured = false;
+  hd__fact(f, place(S_LOCAL, 0, 20), t->state);
+  hd__fact(f, place(S_LOCAL, 0, 21), t->children);
+  hd__fact(f, place(S_LOCAL, 0, 22), t->heap_reuses | (uint64_t)t->section << 32);
+  hd__fact(f, place(S_LOCAL, 0, 23), (uint64_t)(uint32_t)t->ignore | (uint64_t)t->foreign << 32);
+  hd__fact(f, place(S_LOCAL, 0, 24), t->sig.mask);
+  hd__fact(f, place(S_LOCAL, 0, 25), (uint64_t)t->exit.value);
+  hd__fact(f, place(S_LOCAL, 0, 26), (uint64_t)t->exit.cleanup + t->exit.begun);
+  hd__fact(f, place(S_LOCAL, 0, 27),
            t->join.done | t->join.detached * 2u | number(t->join.waiter) << 8 | (uint64_t)t->join.by << 32);
-  hd__fact(f, place(S_THREAD, id, 28), t->sys.channels | (uint64_t)t->sys.randoms << 32);
-  hd__fact(f, place(S_THREAD, id, 29), t->list.adds | (uint64_t)t->list.left << 32);
-  hd__fact(f, place(S_THREAD, id, 30), (uint64_t)t->ident);
-  hd__fact(f, place(S_THREAD, id, 31), (uint64_t)t->start.fn ^ hd_mix64((uint64_t)t->start.arg));
+  hd__fact(f, place(S_LOCAL, 0, 28), t->sys.channels | (uint64_t)t->sys.randoms << 32);
+  hd__fact(f, place(S_LOCAL, 0, 29), t->list.adds | (uint64_t)t->list.left << 32);
+  hd__fact(f, place(S_LOCAL, 0, 30), (uint64_t)t->ident);
+  hd__fact(f, place(S_LOCAL, 0, 31), (uint64_t)t->start.fn ^ hd_mix64((uint64_t)t->start.arg));
   uint64_t spares = 0;
   for (const struct hd_ident *i = t->spare; i; i = i->next) spares = hd_mix64(spares + (uint64_t)i);
-  hd__fact(f, place(S_THREAD, id, 32), spares);
+  hd__fact(f, place(S_LOCAL, 0, 32), spares);
   uint64_t name = (uint64_t)t->attr.policy << 32 | (uint32_t)t->attr.priority;
   for (unsigned i = 0; i < sizeof t->attr.name; i++) name = hd_mix64(name + (uint8_t)t->attr.name[i]);
-  hd__fact(f, place(S_THREAD, id, 33), name);
+  hd__fact(f, place(S_LOCAL, 0, 33), name);
   if (t->state == HD_T_DONE) return;
   if (is_alive(t)) {
     add_op(f, t);
@@ -296,17 +369,24 @@ static void add_thread(struct hd_fingerprint *f, const struct hd_thread *t) {
   add_stack(f, t);
 }
 
+/* A thread as a fact of the global state: which one is in that local state. */
+static void add_thread(struct hd_fingerprint *f, const struct hd_thread *t) {
+  const struct hd_fingerprint *local = &now->local[t->id];
+  hd__fact(f, place(S_THREAD, t->id, 1), local->sum[0]);
+  hd__fact(f, place(S_THREAD, t->id, 2), local->sum[1]);
+}
+
 /* ---- objects ---- */
 
 static void add_object_clocks(struct hd_obj *o) {
   uint64_t size = o->kind == HD_OBJ_MEMORY ? o->count : 0;
-  add_clock(now, place(S_CLOCK, o->addr + o->kind, 1) + size, &o->vc);
-  add_clock(now, place(S_CLOCK, o->addr + o->kind, 2), &o->before);
+  add_clock(place(S_CLOCK, o->addr + o->kind, 1) + size, &o->vc);
+  add_clock(place(S_CLOCK, o->addr + o->kind, 2), &o->before);
 }
 
 static void add_object(struct hd_obj *o) {
-  struct hd_fingerprint *f = now;
-  if (o->next_robust) f->captured = false;
+  struct hd_fingerprint *f = &now->global;
+  if (o->next_robust) now->captured = false;
   if (o->stream) hd__stream_fingerprint(f, o->stream);
   if (rt.clocked) {
     hd__fact(f, place(S_OBJECT, o->addr, 1), o->vc.time);
@@ -340,42 +420,47 @@ static void add_process(struct hd_fingerprint *f) {
   if (timed) hd__fact(f, place(S_PROCESS, 0, 6), rt.now);
   if (timed) hd__fact(f, place(S_PROCESS, 0, 7), rt.due | (uint64_t)rt.clocked << 63);
   if (rt.clocked) hd__fact(f, place(S_PROCESS, 0, 8), rt.section_vc.time);
-  if (rt.nio || rt.nalarms || hd__naliases || hd__before_freed) f->captured = false;
+  if (rt.nio || rt.nalarms || hd__naliases || hd__before_freed) now->captured = false;
 }
 
-static void add_clocks(struct hd_fingerprint *f) {
-  add_clock(f, place(S_CLOCK, 0, 3), &rt.section_vc);
+static void add_clocks(void) {
+  add_clock(place(S_CLOCK, 0, 3), &rt.section_vc);
   for (unsigned i = 0; i < rt.nthreads; i++) {
     const struct hd_thread *t = &rt.thread[i];
     if (is_over(t)) continue;
-    add_clock(f, place(S_CLOCK, i, 4), &t->vc);
-    add_clock(f, place(S_CLOCK, i, 5), &t->fence.release);
-    add_clock(f, place(S_CLOCK, i, 6), &t->fence.acquire);
+    add_clock(place(S_CLOCK, i, 4), &t->vc);
+    add_clock(place(S_CLOCK, i, 5), &t->fence.release);
+    add_clock(place(S_CLOCK, i, 6), &t->fence.acquire);
   }
   hd__objects_each(add_object_clocks);
 }
 
 bool hd__fingerprint(uint64_t out[2]) {
-  struct hd_fingerprint *f = now;
+  struct hd_fingerprint *f = &now->global;
   if (rt.uncaptured) return false;
-  f->sum[0] = f->sum[1] = 0;
-  f->nclocks = 0;
-  f->captured = true;
-  add_clocks(f);
+  *f = (struct hd_fingerprint){{0}};
+  now->nclocks = 0;
+  now->captured = true;
+  for (unsigned i = 0; i < rt.nthreads; i++) now->local[i] = (struct hd_fingerprint){{0}};
+  add_clocks();
   add_process(f);
   hd__objects_each(add_object);
-  for (unsigned i = 0; i < rt.nthreads && f->captured; i++)
-    if (!is_over(&rt.thread[i])) add_thread(f, &rt.thread[i]);
-  if (f->captured && !rt.uncaptured) {
+  for (unsigned i = 0; i < rt.nthreads && now->captured; i++)
+    if (!is_over(&rt.thread[i])) add_local(&now->local[i], &rt.thread[i]);
+  if (now->captured && !rt.uncaptured) {
     hd__heap_fingerprint(f);
     hd__shadow_fingerprint(f);
     hd__snapshot_each_change(wants_page, add_word);
   }
-  if (!f->captured) hd__uncaptured(HD_UNCAPTURED_OPERATION);
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (!is_over(&rt.thread[i])) add_thread(f, &rt.thread[i]);
+  if (!now->captured) hd__uncaptured(HD_UNCAPTURED_OPERATION);
   out[0] = f->sum[0];
   out[1] = f->sum[1];
-  return f->captured && !rt.uncaptured;
+  return now->captured && !rt.uncaptured;
 }
+
+const uint64_t *hd__fingerprint_local(unsigned thread) { return now->local[thread].sum; }
 
 static int search_fingerprint(struct hd_search *s, uint64_t out[2]) {
   if (hd__fingerprint(out)) return 1;

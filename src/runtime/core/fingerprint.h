@@ -12,10 +12,12 @@ void hd__fingerprint_init(void);
 void hd__fingerprint_begin(void); /* of an execution */
 /* The state at this scheduling point, while no thread runs. Returns false when it cannot be captured. */
 bool hd__fingerprint(uint64_t out[2]);
+/* The part of it that only that thread can see. pre: hd__fingerprint returned true at this scheduling point. */
+const uint64_t *hd__fingerprint_local(unsigned thread);
 /* From now on, in this execution, the program has state that is not captured. */
 void hd__uncaptured(enum hd_uncaptured why);
 /* The running thread accesses the granule beside other threads. Returns whether the access is to be part of the state. */
-bool hd__fingerprint_access(uint64_t granule, bool write);
+bool hd__fingerprint_access(uint64_t granule, bool write, bool atomic);
 /* The program makes a system call. */
 void hd__fingerprint_syscall(long nr, const long *a);
 

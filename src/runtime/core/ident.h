@@ -10,10 +10,11 @@ struct hd_thread;
 
 /* A real thread that sleeps forever. A tested thread runs on its stack and with its thread pointer. */
 struct hd_ident {
-  uint64_t tp;     /* thread pointer, which is also its pthread_t */
-  char *stack_lo;  /* lowest usable address */
-  char *stack_top; /* where a fiber's stack starts */
-  char *frame;     /* [frame, stack_hi): frames of its start-up code, TLS, the thread control block */
+  uint64_t tp;       /* thread pointer, which is also its pthread_t */
+  char *stack_lo;    /* lowest usable address */
+  char *stack_top;   /* the end of a fiber's stack: of a page */
+  char *first_frame; /* where it starts */
+  char *frame;       /* [frame, stack_hi): frames of its start-up code, TLS, the thread control block */
   char *stack_hi;
   size_t guard;
   uint64_t pool;  /* requested stack size, 0: the default; perhaps HD_IDENT_ANY */
@@ -55,8 +56,8 @@ void hd__ident_each_block(void (*f)(char *lo, char *hi));
 void hd__ident_touch(void);
 /* The upper end of the identity's stack that contains addr, 0 if there is none. */
 uint64_t hd__ident_end(uint64_t addr);
-/* Whether a thread that has not ended runs on the identity whose stack contains addr. */
-bool hd__ident_in_use(uint64_t addr);
+/* The thread that runs on the identity whose stack contains addr, NULL if there is none or it has ended. */
+struct hd_thread *hd__ident_user(uint64_t addr);
 /* What the kernel writes to by itself in the control block of the first thread. */
 void hd__rseq_area(uint64_t *lo, uint64_t *hi);
 

@@ -37,6 +37,7 @@ long hd__altstack_call(const long *a);
 bool hd__signals_expected(void);
 /* Sends what has come from outside to the program. Returns whether a thread can run now. */
 bool hd__signals_outside(void);
+bool hd__signals_arrived(void); /* whether there is any */
 /* A child has ended: SIGCHLD arrives. */
 void hd__signals_child(long pid);
 /* Children run, or the masks have changed since: signals may come from outside. */
@@ -159,6 +160,9 @@ void hd__sysguard_begin(void);
 _Noreturn void hd__syscall_cancelled(void);
 /* A handler interrupted the system call that the running thread is in: it returns EINTR, or is made again. */
 _Noreturn void hd__syscall_interrupted(bool again);
+/* The return from a handler sets the mask of the interrupted code. Changes made meanwhile stay, but signals that the
+ * runtime needs are never masked. */
+void hd__keep_mask(ucontext_t *uc);
 void hd__vdso_init(void);
 /* Whether reading the time stamp counter is a fault that hd__tsc_fault serves. Processes inherit it, also those that
  * execute another program. */
