@@ -58,7 +58,8 @@ struct hd_chan {
   bool closed;           /* a description of it was closed beside other threads */
   bool created, saved;   /* created by this execution; its contents are in the undo log */
   struct hd_file_lock *locks;
-  uint32_t came[2]; /* FIFO: when a reader, a writer opened it, an event counted from 1 */
+  struct hd_notice *notice; /* message queue: who is notified (queues.c) */
+  uint32_t came[2];         /* FIFO: when a reader, a writer opened it, an event counted from 1 */
   struct hd_touch touch;
 };
 
@@ -157,6 +158,14 @@ bool hd__fd_before(long fd);
 bool hd__fd_hidden(long fd); /* it is the runtime's */
 void hd__fd_is_random(long fd);
 
+/* ---- queues.c ---- */
+
+/* A message is about to be sent: whether that may notify somebody. */
+bool hd__queue_was_empty(const struct hd_desc *d, long fd);
+/* It was, and the queue was empty. Returns who is to be notified after the event, or NULL. */
+const struct hd_notice *hd__queue_notifies(struct hd_desc *d);
+void hd__queue_notify(const struct hd_notice *n, uint64_t pc);
+
 /* ---- io.c ---- */
 
 struct hd_item {
@@ -219,6 +228,8 @@ void hd__io_retarget(long fd, const struct hd_desc *d);
 /* The operation had to wait although its descriptor was ready: it is repeated after other operations. */
 void hd__io_retry(struct hd_io *o);
 /* The other end of a connection that was not accepted yet has no descriptor to poll: something was sent to it. */
+/* The running thread looks at the description without waiting. What makes some ready is not known. */
+void hd__io_unwaited(const struct hd_desc *d, long nr);
 void hd__io_unaccepted(const struct hd_desc *d);
 
 /* ---- io_calls.c ---- */

@@ -289,7 +289,10 @@ static void find(struct hd_io *o) {
   if (o->what != IN && o->what != OUT) return;
   if (d->limit[o->what == OUT]) o->timeout = d->limit[o->what == OUT];
   if (of_queue(o->nr)) o->timeout = queue_timeout(o->a);
-  if ((o->what == OUT && !d->polled) || !waits(d, o->what, o->nr, o->a)) return;
+  if ((o->what == OUT && !d->polled) || !waits(d, o->what, o->nr, o->a)) {
+    if (o->what == IN) hd__io_unwaited(d, o->nr);
+    return;
+  }
   o->enters = hd__fd_contended(o->fd, d);
   o->n = !o->enters;
 }
@@ -464,6 +467,7 @@ static long transmit(long nr, long *a, uint64_t pc) {
     int waiting = d ? hd__socket_waiting(d) : 0;
     hd__file_changes(part[0]);
     if (d) hd__io_sent(d);
+    bool first = nr == SYS_mq_timedsend && hd__queue_was_empty(d, part[0]);
     unsigned given = 0;
     for (long i = 0; d && d->kind == HD_IO_SOCKET && i < messages(nr, a); i++)
       given += give_rights(message(nr, a, i));
@@ -482,12 +486,14 @@ static long transmit(long nr, long *a, uint64_t pc) {
       part[1] = (long)at;
       left = part[2];
     }
+    const struct hd_notice *notice = first && r == 0 ? hd__queue_notifies(d) : NULL;
     bool more = writes_all(d, nr, gathered) && blocking && r > 0 && left > 0;
     if (more)
       hd__io_done(late);
     else
       leave(&o, part[0], late);
     if (r > 0 && d) hd__io_unaccepted(d);
+    if (notice) hd__queue_notify(notice, pc);
     if (!more) return r > 0 || !done ? done + r : done;
     done += r;
     if (!gathered) {

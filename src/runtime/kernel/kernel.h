@@ -195,6 +195,8 @@ void hd__io_poll(uint32_t set);
 void hd__io_due(struct hd_thread *t);
 /* The earliest virtual time at which a timer descriptor fires, HD_FOREVER if none is waited for. */
 uint64_t hd__timerfd_next(void);
+/* Fires those whose time has come while nobody waited. */
+void hd__timerfd_due(void);
 /* Those whose time has come. Returns the event, counted from 1, that set the last of them, 0 if there is none. `late`: no
  * thread could run. */
 uint32_t hd__timerfd_fire(uint64_t now, bool late);
