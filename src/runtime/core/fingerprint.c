@@ -145,12 +145,12 @@ void hd__fact_access(struct hd_fingerprint *f, uint64_t at, uint64_t what, uint3
   hd__fact_clock(f, at, what, s->thread, s->clock);
 }
 
-/* Who has accessed a granule beside other threads, in any execution of the search: a bit for each thread; whether all
+/* Who has accessed half a granule beside other threads, in any execution of the search: a bit for each thread; whether all
  * accesses were atomic; and locks that were held at all of them (a lock set, as in Savage and others, "Eraser: A Dynamic
  * Data Race Detector for Multithreaded Programs", TOCS 1997). In the memory of the search, where all workers add to it. */
 #define LOCKS 3
 struct touch {
-  uint64_t granule; /* 0: empty */
+  uint64_t half; /* its address; 0: empty */
   uint32_t writers, readers;
   uint16_t plain;       /* not all were atomic */
   uint16_t known;       /* it is contended, and the search has been told to restart */
@@ -175,15 +175,16 @@ static bool contended(const struct touch *t) {
   return t->writers && t->plain && several && !is_guarded(t);
 }
 
-static struct touch *touch_of(uint64_t granule) {
+static struct touch *touch_of(uint64_t half, bool add) {
   for (unsigned i = 0; i < TOUCH_PROBES; i++) {
-    struct touch *t = &touches[(hd_mix64(granule) + i) & (TOUCHES - 1)];
+    struct touch *t = &touches[(hd_mix64(half) + i) & (TOUCHES - 1)];
     uint64_t empty = 0;
-    if (t->granule == granule) return t;
-    if (!t->granule &&
-        __atomic_compare_exchange_n(&t->granule, &empty, granule, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    if (t->half == half) return t;
+    if (t->half) continue;
+    if (!add) return NULL;
+    if (__atomic_compare_exchange_n(&t->half, &empty, half, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
+        empty == half)
       return t;
-    if (t->granule == granule) return t;
   }
   return NULL;
 }
@@ -230,9 +231,8 @@ static void keep_locks(struct touch *t, bool write) {
       __atomic_store_n(&t->lock[i], 0, __ATOMIC_SEQ_CST);
 }
 
-bool hd__fingerprint_access(uint64_t granule, bool write, bool atomic) {
-  if (!rt.nunjoined) return false; /* all threads come after it */
-  struct touch *t = touch_of(granule);
+static bool access_half(uint64_t half, bool write, bool atomic) {
+  struct touch *t = touch_of(half, true);
   if (!t) return true;
   uint32_t bit = 1u << (rt.cur->id < 31 ? rt.cur->id : 31), *set = write ? &t->writers : &t->readers;
   if (HD_LIKELY(t->known)) return true;
@@ -244,6 +244,19 @@ bool hd__fingerprint_access(uint64_t granule, bool write, bool atomic) {
   __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
   __atomic_store_n(&t->known, 1, __ATOMIC_SEQ_CST);
   return true;
+}
+
+bool hd__fingerprint_access(uint64_t granule, unsigned mask, bool write, bool atomic) {
+  if (!rt.nunjoined) return false; /* all threads come after it */
+  bool low = (mask & 0x0f) && access_half(granule, write, atomic);
+  bool high = (mask & 0xf0) && access_half(granule + 4, write, atomic);
+  return low || high;
+}
+
+unsigned hd__fingerprint_contended(uint64_t granule) {
+  const struct touch *low = touch_of(granule, false), *high = touch_of(granule + 4, false);
+  /* There may be no room for one that is. */
+  return (low && !low->known ? 0 : 0x0fu) | (high && !high->known ? 0 : 0xf0u);
 }
 
 /* ---- memory ---- */
