@@ -63,7 +63,7 @@ struct hd_config {
   uint32_t mode;
   uint32_t restart;
   uint32_t checkpoint; /* enum hd_checkpoint */
-  uint32_t checkpoint_pad;
+  uint32_t symmetry;   /* of threads that are interchangeable only one goes first (explore/symmetry.c) */
   char strategy[32];
   uint64_t seed;
   uint64_t max_executions;  /* 0: no limit */
@@ -124,6 +124,7 @@ struct hd_status {
   uint64_t blocked;    /* redundant ones given up */
   uint64_t events;     /* visible operations executed in all */
   uint64_t switches;
+  uint64_t symmetric;        /* branches left out for an interchangeable thread's (explore/symmetry.c) */
   uint64_t heartbeat;        /* changes while anything happens */
   uint64_t upkeep;           /* changes while the search is at work, or waits for other workers */
   uint64_t execution;        /* number of the execution under way */

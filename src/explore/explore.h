@@ -39,6 +39,16 @@ enum hd_how {
 
 #define HD_TALLY_CAP 12
 
+/* The steps that an execution has in common with the one before it in this process. A strategy that knows of such steps says
+ * so in `begin`; then it is asked neither to pick nor to choose in them, and hears of no event: the driver takes the
+ * decisions from the path area, where the last execution left them. */
+struct hd_known {
+  uint32_t steps; /* so many; fewer when the execution has ended before */
+  uint64_t then;  /* hash of the operations of these steps, as it was */
+  uint64_t now;   /* hash of the operations of this execution so far */
+  uint64_t runs;  /* executions that this process has started */
+};
+
 struct hd_search {
   const struct hd_config *config;
   struct hd_status *status;
@@ -65,6 +75,11 @@ struct hd_search {
   uint64_t classes_size;
   /* The state of the program at this scheduling point. Returns 0 when it cannot be captured. NULL: states are not compared. */
   int (*fingerprint)(struct hd_search *s, uint64_t out[2]);
+  /* Threads that may be interchangeable, [thread]: the one that its creator created just before it, from the same code and
+   * with the same arguments, plus 1; 0: none. NULL: symmetry is not used. */
+  const uint16_t *alike;
+  /* The threads of its family are not: this is learned, and the search restarts. HD_MAX_THREADS: those of no family are. */
+  void (*tell_apart)(struct hd_search *s, unsigned thread);
   const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
   struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
   const struct hd_numbers
@@ -72,7 +87,8 @@ struct hd_search {
   uint64_t observed; /* what the program told of its final state (hd_rt_observe) */
   int hit;           /* REDUCE: the execution that ends had the finding looked for */
   int infeasible;    /* in the execution that ends an assumption did not hold */
-  int diverged;      /* the execution under way is not what it was known to begin with */
+  struct hd_known *known;
+  int diverged; /* the execution under way is not what it was known to begin with */
   /* What a sampler that leads the first execution of a systematic search would do at this pick or choice, plus 1; 0: no
    * sampler does (strategy_auto.c). */
   uint32_t lead;

@@ -15,6 +15,7 @@ enum filter_id {
   FILTER_BOUND,
   FILTER_VISITED,
   FILTER_STATES,
+  FILTER_SYMMETRY,
   FILTERS
 }; /* the last: of both kinds */
 
@@ -46,7 +47,7 @@ struct filter {
   void (*get)(struct walk *w, struct hd_reader *r);
 };
 extern const struct filter hd__filter_sleep, hd__filter_bound, hd__filter_visited, hd__filter_states,
-    hd__filter_stateful;
+    hd__filter_stateful, hd__filter_symmetry;
 
 /* ---- policies ---- */
 
@@ -57,11 +58,7 @@ struct policy {
   size_t record;                            /* bytes kept of each node, after those of the filters */
   int whole; /* reverse.c: a branch is a whole sequence, and nothing is ever given up; else its first step alone */
   int keeps_done; /* node.sleep has what was explored from the node */
-  enum {
-    ORDER_NONE,
-    ORDER_AFRESH,
-    ORDER_RESUMED
-  } order; /* the happens-before order of an execution; NONE: not used */
+  int ordered;    /* the happens-before order of an execution is used */
   /* As in a filter, after them. May be NULL. */
   void (*enter)(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);
   /* The first branch of a fresh state, which may list others; -1: none, the execution is given up. */
@@ -71,6 +68,8 @@ struct policy {
   /* An operation is about to be added to the order, and was added. May be NULL. */
   void (*before_event)(struct walk *w, const struct hd_op *op);
   void (*after_event)(struct walk *w);
+  void (*catch_up)(
+      struct walk *w); /* events of which it has not heard are those of the last execution; may be NULL */
   /* The execution is over: adds the branches it shows to be missing. Those above the unit only with `above`, which
    * needs the lock; returns whether there are any. Called without `above` first. */
   int (*conclude)(struct walk *w, const struct hd_point *p, enum hd_how how, int above);

@@ -179,7 +179,7 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
   const struct hd_strategy *st = strategy_of(s, i);
   if (st->event) st->event(&subs(s)[i], op, flags, choice, nchoices);
   if (*leads(s)) part[SAMPLER].strategy->event(&subs(s)[SAMPLER], op, flags, choice, nchoices);
-  s->diverged = subs(s)[i].diverged;
+  s->diverged |= subs(s)[i].diverged;
   state(s)->work[i]++;
 }
 
@@ -205,7 +205,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   if (*leads(s)) part[SAMPLER].strategy->end(&subs(s)[SAMPLER], p, how);
   int more = strategy_of(s, i)->end(&subs(s)[i], p, how);
   a->in_flight = 0;
-  a->work[i] += EACH;
+  a->work[i] += EACH + s->known->steps;
   if (a->early < EARLY) a->early++;
   if (!a->first) a->first = (uint32_t)(a->work[i] < UINT32_MAX ? a->work[i] : UINT32_MAX);
   if (i == 0 && !more) {

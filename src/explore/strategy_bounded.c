@@ -136,7 +136,7 @@ static void ask(struct walk *w, uint32_t e, unsigned thread, unsigned self) {
 
 /* Of the executed operations since node `first`, and of those still pending at the end. */
 static void ask_for_races(struct walk *w, uint32_t first) {
-  for (uint32_t i = 0; i < w->order.nraces; i++)
+  for (uint32_t i = hd_order_races_before(&w->order, first); i < w->order.nraces; i++)
     if (w->order.race[i].f >= first) ask(w, w->order.race[i].e, w->order.race[i].thread, 0);
 }
 
@@ -293,12 +293,16 @@ static void before_event(struct walk *w, const struct hd_op *op) {
     r->asked = (uint64_t *)(r->enabler + w->order.cap_ev);
     r->merged = r->asked + REQUESTS;
   }
+  if (w->order.n < w->order.kept && w->order.n + 1 < w->unit->depth) return; /* the same as last time */
+  hd_order_settle(&w->order);
   r->enabler[w->order.n] = hd_order_enabler(&w->order, op);
 }
 
+static void catch_up(struct walk *w) { w->prefix = hd__visited_node(w, w->events)->prefix; }
+
 static void after_event(struct walk *w) {
   if (w->events < w->unit->known)
-    w->prefix = hd__visited_node(w, w->events)->prefix;
+    catch_up(w);
   else
     w->prefix += hd_order_event_class(&w->order, &w->order.ev[w->order.n - 1]);
 }
@@ -382,11 +386,12 @@ static void get_record(struct walk *w, uint32_t k, struct hd_reader *in) {
 static const struct policy bounded = {.filter = {&hd__filter_bound, &hd__filter_visited},
                                       .record = sizeof(struct record),
                                       .keeps_done = 1,
-                                      .order = ORDER_AFRESH,
+                                      .ordered = 1,
                                       .enter = enter,
                                       .first = first,
                                       .before_event = before_event,
                                       .after_event = after_event,
+                                      .catch_up = catch_up,
                                       .conclude = conclude,
                                       .retreat = retreat,
                                       .lost = lost,

@@ -8,7 +8,8 @@
  *     branches with one store each, then commits the step to the next execution with one store (share.c): the same
  *     execution can be run again at any time, with the same result.
  *  3. The operations of a known prefix are compared with those it had (kind, object, outcome). A difference is a
- *     divergence: the execution does not count.
+ *     divergence: the execution does not count. Where the last execution of the process had the same prefix, the driver
+ *     repeats its decisions by itself (struct hd_known), and the hash of all its operations is compared instead.
  *  4. An execution that made more operations visible draws no conclusions, and leaves nothing in the tree that others
  *     could take: they do not know those operations yet, and would diverge. The search restarts after it anyway
  *     (runtime/core/worker.c).
@@ -218,7 +219,33 @@ static void give_up_execution(struct walk *w) {
   hd__walk_close(s);
 }
 
+/* ---- what is known of an execution ---- */
+
+#define HASHES (3ull << 30) /* where they are in the scratch memory, behind that of policies */
+
+/* How many steps the execution to begin has in common with the last one, which the order knows. */
+static uint32_t known_steps(const struct walk *w) {
+  const struct unit *u = w->unit;
+  if (!w->run || w->run + 1 != w->s->known->runs || !w->trusts_order || !u->depth) return 0;
+  uint32_t n = u->depth - 1;
+  if (n > w->order.kept) n = w->order.kept;
+  if (n > w->order.renewed) n = w->order.renewed;
+  return n < u->known ? n : u->known ? u->known - 1 : 0;
+}
+
+/* The driver has executed the known steps. */
+static void catch_up(struct walk *w) {
+  uint32_t n = w->s->known->steps;
+  if (n <= w->events) return;
+  w->events = w->order.n = w->unit->at = n;
+  w->thread = w->order.ev[n - 1].op.thread;
+  if (w->policy->catch_up) w->policy->catch_up(w);
+  for (uint32_t i = 0; w->symmetric && i < n; i++) hd__symmetry_event(w, i);
+}
+
 /* ---- the strategy ---- */
+
+static void symmetry_event(struct walk *w) { hd__symmetry_event(w, w->order.n - 1); }
 
 struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
   struct walk *w = hd__own(s, sizeof *w);
@@ -237,17 +264,20 @@ struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
     at += (uint32_t)((f->record + 7) & ~7ull);
   }
   w->filter[n] = NULL;
+  w->symmetric = n && w->filter[n - 1]->id == FILTER_SYMMETRY;
+  if (w->symmetric) w->after_event = symmetry_event;
   if (policy->enter) w->enter[entered++] = policy->enter;
   w->enter[entered] = NULL;
   w->offset[FILTERS] = at;
   w->stride = at + (uint32_t)((policy->record + 7) & ~7ull);
-  w->ordered = policy->order != ORDER_NONE || s->config->classes;
+  w->ordered = policy->ordered || s->config->classes || w->symmetric;
   if (w->order.ev) return w;
   hd_order_init(&w->order, s->scratch + HD_SCRATCH_WALK);
   w->order.layout = s->layout;
   w->order.numbers = s->numbers;
   w->order.guard = s->guard;
   w->scratch = (uint32_t *)(s->scratch + HD_SCRATCH_WALK + HD_ORDER_MEMORY);
+  w->hash = (uint64_t *)((char *)w->scratch + HASHES);
   return w;
 }
 
@@ -259,7 +289,9 @@ static int find_unit(struct walk *w) {
   if (!hd__tree(s)->ready) hd__walk_lay_out(w, s->workers);
   struct unit *u = w->unit = my_unit(w);
   if (u->in_flight > s->shared->forgive && u->in_flight != s->execution) give_up_execution(w);
-  return u->active ? 1 : hd__walk_find_work(s, &w->unit);
+  if (u->active) return 1;
+  w->run = 0;
+  return hd__walk_find_work(s, &w->unit);
 }
 
 /* Invariant 5. pre: the lock is not held. */
@@ -286,12 +318,13 @@ int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   struct unit *u = w->unit;
   u->in_flight = s->execution;
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  hd__symmetry_begin(w);
   /* In fork mode every execution has a process of its own. */
-  if (policy->order == ORDER_AFRESH || s->status->restart == HD_RESTART_FORK)
+  if (s->status->restart == HD_RESTART_FORK)
     hd_order_begin(&w->order);
   else if (w->ordered)
     hd_order_resume(&w->order);
-  w->trusts_order = policy->order == ORDER_RESUMED && (!u->root || u->told);
+  w->trusts_order = policy->ordered && (!u->root || u->told);
   w->events = 0;
   w->cut = 0;
   w->prefix = 0;
@@ -301,6 +334,8 @@ int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   u->at = 0;
   u->running = u->depth;
   if (!w->stride || u->known > u->depth) u->known = u->depth;
+  s->known->steps = known_steps(w);
+  s->known->then = s->known->steps ? w->hash[s->known->steps - 1] : 0;
   u->guide = NULL;
   if (u->depth) { /* a try that was given up may have left more */
     struct node *n = &u->node[u->depth - 1];
@@ -335,6 +370,7 @@ static int choose_step(struct walk *w, struct node *n, const struct hd_point *p)
 int hd__walk_pick(struct hd_search *s, const struct hd_point *p) {
   struct walk *w = s->own;
   struct unit *u = w->unit;
+  catch_up(w);
   if (s->diverged || u->at != w->events || u->at == u->node_cap) return HD_PICK_DIVERGED;
   struct node *n = &u->node[u->at];
   int fresh = u->at >= u->depth;
@@ -403,7 +439,7 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
   if (w->ordered) hd_order_event(&w->order, op, flags, choice, nchoices);
   if (__builtin_expect(w->ordered ? w->order.by_time != 0 : hd_op_late(op->kind, flags), 0)) note_time(w, op);
   w->thread = op->thread;
-  w->events++;
+  w->hash[w->events++] = s->known->now;
   if (w->after_event) w->after_event(w);
   /* The order has compared it with the last execution, which had this prefix, too. */
   if (u->at < u->depth && w->trusts_order && w->order.n <= w->order.kept) return;
@@ -440,7 +476,10 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct tree *t = hd__tree(s);
   struct walk *w = s->own;
   struct unit *u = w->unit;
+  catch_up(w);
+  if (w->symmetric) hd__symmetry_end(w, p, how);
   if (is_void(s)) return 1;
+  w->run = s->known->runs;
   u->running = u->at < w->events ? u->at : w->events;
   if (how == HD_HOW_STOPPED) {
     if (w->ordered) hd_order_stop(&w->order);

@@ -192,6 +192,24 @@ struct requests {
   uint32_t from[HD_MAX_THREADS + 1]; /* where a thread begins in `position` */
 };
 
+/* symmetry.c, of the execution under way. [thread] */
+struct symmetry {
+  uint64_t epoch;                   /* of the search that the order knows of */
+  uint32_t nthreads;                /* entries that may be in use */
+  uint32_t follows[HD_MAX_THREADS]; /* order.follows */
+  uint32_t first[HD_MAX_THREADS];   /* its first event, HD_NONE */
+  uint32_t created[HD_MAX_THREADS]; /* number of its creation among the events of its creator, which is ... */
+  uint16_t parent[HD_MAX_THREADS];
+  uint16_t leader[HD_MAX_THREADS],
+      follower[HD_MAX_THREADS];                          /* that it follows, and that follows it; plus 1 */
+  uint16_t root[HD_MAX_THREADS];                         /* first member of its family, plus 1 */
+  uint16_t size[HD_MAX_THREADS], joined[HD_MAX_THREADS]; /* of a family, by its root */
+  uint16_t joining[HD_MAX_THREADS];                      /* family that it has joined in part, plus 1 */
+  uint8_t is_joined[HD_MAX_THREADS];
+  uint32_t *next;               /* of each event: the next one of its thread */
+  const struct hd_set *enabled; /* at this scheduling point */
+};
+
 struct walk {
   /* In use at every step; the functions are copies from policy and filters, NULL at the end. */
   struct hd_search *s;
@@ -200,6 +218,8 @@ struct walk {
   uint32_t events;   /* of the execution under way */
   uint32_t thread;   /* of the last of them */
   int ordered;       /* the order of this execution is kept */
+  uint64_t run;      /* the last execution, by hd_known.runs, if it was of the same unit; 0: it was not */
+  uint64_t *hash;    /* of the operations up to each event of it */
   int trusts_order;  /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);
   void (*after_event)(struct walk *w);
@@ -216,6 +236,8 @@ struct walk {
   struct reversal reversal;
   struct requests requests;
   struct summaries summaries;
+  int symmetric; /* hd__filter_symmetry is active */
+  struct symmetry symmetry;
 };
 
 int hd__walk_begin(struct hd_search *s, const struct policy *policy);
@@ -340,6 +362,13 @@ static inline struct visited_node *hd__visited_node(const struct walk *w, uint32
 }
 /* Keeps n numbers in the log; an empty list when there is no room. */
 union hd_list hd__visited_keep(struct walk *w, const uint64_t *from, uint32_t n);
+
+/* ---- symmetry.c ---- */
+
+/* An execution begins; event f was added to the order; the execution is over. pre: symmetric, of all but begin. */
+void hd__symmetry_begin(struct walk *w);
+void hd__symmetry_event(struct walk *w, uint32_t f);
+void hd__symmetry_end(struct walk *w, const struct hd_point *p, enum hd_how how);
 
 /* ---- states.c ---- */
 

@@ -10,6 +10,9 @@ unsigned hd_numbers_get(struct hd_numbers *n, uint16_t place) {
   if (place < HD_NUMBERED && __atomic_load_n(&n->place[place], __ATOMIC_RELAXED) == place) return place;
   for (unsigned i = 1; i < HD_NUMBERED; i++) {
     uint16_t is = __atomic_load_n(&n->place[i], __ATOMIC_RELAXED);
+    for (unsigned k = i + 1; !is && k < HD_NUMBERED;
+         k++) /* a schedule leaves out those that it does not use */
+      if (__atomic_load_n(&n->place[k], __ATOMIC_RELAXED) == place) return k;
     if (!is && __atomic_compare_exchange_n(&n->place[i], &is, place, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
       return i;
     if (is == place) return i;

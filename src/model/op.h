@@ -298,6 +298,16 @@ static inline int hd_payload_same(const struct hd_op *a, const struct hd_op *b) 
   const uint64_t *m = hd_payload_compared[hd_op_payload(a->kind)];
   return !((d[0] & m[0]) | (d[1] & m[1]) | (d[2] & m[2]));
 }
+/* The payloads that have pointers. */
+enum {
+  HD_PAYLOADS_POINTING = 0
+#define F(key, member, type, when) | (HD_FIELD_##type == HD_FIELD_POINTER)
+#define HD_PAYLOAD(id, fields) | (0 fields) << HD_PAYLOAD_##id
+#include "model/payloads.def"
+#undef HD_PAYLOAD
+#undef F
+};
+static inline int hd_payload_points(unsigned kind) { return HD_PAYLOADS_POINTING >> hd_op_payload(kind) & 1; }
 /* Whether that holds of what is known while they are pending. */
 int hd_payload_same_before(const struct hd_op *a, const struct hd_op *b);
 /* Leaves only what means something outside the run. */

@@ -14,6 +14,7 @@
 #include "model/point.h"
 
 #define HD_NONE 0xffffffffu
+#define HD_HELD 0xfffffffeu
 
 /* An event and its place in the order. */
 struct hd_ev {
@@ -77,7 +78,10 @@ struct hd_order {
   uint64_t waits[HD_MAX_THREADS];             /* condition it is queued at */
   const uint32_t *gate[HD_MAX_THREADS];       /* what had happened when the barrier it is at was passed */
   const struct hd_guard *const
-      *guard;                       /* [thread]: of its pending operation, NULL: none; NULL: of no thread */
+      *guard; /* [thread]: of its pending operation, NULL: none; NULL: of no thread */
+  /* [thread]: the event of another thread that its pending operation comes after by decree, HD_NONE: none, HD_HELD: it has
+   * not been executed, so the operation cannot be either (explore/symmetry.c); NULL: of no thread */
+  const uint32_t *follows;
   struct hd_layout *layout;         /* in which addresses are; NULL: they mean the same everywhere */
   const struct hd_numbers *numbers; /* of the threads; NULL: they mean the same everywhere */
   struct hd_arena arena;
@@ -94,7 +98,9 @@ struct hd_order {
   /* order_undo.c */
   struct hd_mark *mark;
   struct hd_undo *undo;
-  uint32_t kept;   /* events that this execution is known to begin with: in place, though n is less */
+  uint32_t
+      renewed;   /* the first event that points into the memory of the run, which it has to renew; HD_NONE */
+  uint32_t kept; /* events that this execution is known to begin with: in place, though n is less */
   uint8_t logging; /* changes can be taken back */
   uint8_t afresh;  /* but not those of this execution */
   uint8_t ended;   /* pending operations have been looked at */
@@ -108,6 +114,10 @@ void hd_order_begin(struct hd_order *t);
 /* Instead of begin: as far as the execution is like the last one of this trace, what is known of its events is not
  * worked out again. */
 void hd_order_resume(struct hd_order *t);
+/* The execution does not go on like the last one, or is over. */
+void hd_order_settle(struct hd_order *t);
+/* How many of the races were found before the event; 0 if that is not known. */
+uint32_t hd_order_races_before(const struct hd_order *t, uint32_t event);
 /* Appends the event and finds its races. */
 void hd_order_event(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
                     unsigned nchoices);

@@ -57,8 +57,6 @@ void hd_order_mark(struct hd_order *t, uint32_t thread);
 /* Whether the event is one that the trace is known to go on with; it is then part of it. pre: n < kept. */
 int hd_order_known(struct hd_order *t, const struct hd_op *op, unsigned flags, unsigned choice,
                    unsigned nchoices);
-/* The execution is over before all events it was known to begin with. */
-void hd_order_settle(struct hd_order *t);
 
 /* Orders a use of the object after its initialisation or destruction, and either after the uses before it, whose races
  * are known. */

@@ -91,10 +91,15 @@ static void take_back(struct hd_order *t, uint32_t k) {
   }
   t->ended = 0;
   t->kept = k;
+  if (t->renewed >= k) t->renewed = HD_NONE;
 }
 
 void hd_order_settle(struct hd_order *t) {
   if (t->n < t->kept) take_back(t, t->n);
+}
+
+uint32_t hd_order_races_before(const struct hd_order *t, uint32_t event) {
+  return t->logging && event < t->n ? t->mark[event].nraces : 0;
 }
 
 static int same(const struct hd_ev *e, const struct hd_op *op, unsigned flags, unsigned choice,

@@ -593,6 +593,12 @@ def test_plain_library(s):
     s.write("prog.c", "int count(void);\nint main(void) { count(); }\n")
     s.cc("prog.c", "prog", "-L.", "-lcount", "-Wl,-rpath," + s.dir)
     s.check(s.search("check", "./prog")["complete"], "not complete with one thread")
+    s.write("prog.c", "#include <pthread.h>\n#include <sys/wait.h>\n#include <unistd.h>\nint count(void);\n"
+                      "static void *run(void *p) { return p; }\nstatic void both(void) { pthread_t t, u;\n"
+                      "  pthread_create(&t, 0, run, 0), pthread_create(&u, 0, run, 0), pthread_join(t, 0), pthread_join(u, 0); }\n"
+                      "int main(void) { count(); both(); count(); both(); if (!fork()) _exit(count()); }\n")
+    s.cc("prog.c", "prog", "-L.", "-lcount", "-Wl,-rpath," + s.dir)
+    s.check(s.search("check", "./prog")["complete"], "not complete although no other thread lived during a call")
 
 
 def test_plain_object(s):

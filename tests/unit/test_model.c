@@ -263,6 +263,9 @@ static void numbers_stand_for_places(void **state) {
       assert_int_equal(hd_numbers_before(&b, in_b[sorted[i]], in_b[sorted[k]]), i < k);
     }
   }
+  b.place[2] = 0; /* a schedule has only the places that it uses */
+  assert_int_equal(hd_numbers_get(&b, hd_place(3, 1)), 4);
+  assert_int_equal(hd_numbers_get(&b, hd_place(1, 1)), 2);
   for (unsigned i = 5; i < HD_NUMBERED; i++) assert_int_equal(hd_numbers_get(&a, hd_place(4, i)), i);
   assert_int_equal(hd_numbers_get(&a, hd_place(3, 1)), 0); /* full */
   assert_int_equal(hd_place(HD_NUMBERED, 1), 0);

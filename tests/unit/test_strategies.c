@@ -75,6 +75,7 @@ struct result {
 struct runner {
   const struct hd_strategy *strategy;
   struct hd_search search;
+  struct hd_known known; /* nothing: every step is picked */
   struct hd_config config;
   struct hd_status status;
   struct hd_order trace;   /* our own, for the class of each execution */
@@ -88,6 +89,7 @@ static struct runner *new_runner(const char *strategy) {
   r->strategy = hd_strategy_find(strategy);
   assert_non_null(r->strategy);
   r->search.config = &r->config;
+  r->search.known = &r->known;
   r->search.status = &r->status;
   r->search.memory = mmap(NULL, SEARCH_MEMORY, PROT_READ | PROT_WRITE, flags | MAP_SHARED, -1, 0);
   r->search.memory_size = SEARCH_MEMORY;

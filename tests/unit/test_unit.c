@@ -28,6 +28,7 @@
 struct world {
   const struct hd_strategy *strategy;
   struct hd_search search;
+  struct hd_known known; /* nothing: every step is picked */
   struct hd_config config;
   struct hd_status status;
   struct hd_range range;
@@ -68,6 +69,7 @@ static struct world *new_world(const char *strategy, uint64_t shift, unsigned bo
                                  .classes = map(CLASSES, MAP_SHARED),
                                  .classes_size = CLASSES,
                                  .layout = &w->layout,
+                                 .known = &w->known,
                                  .scratch = map(HD_SCRATCH_SIZE, MAP_PRIVATE)};
   return w;
 }

@@ -139,6 +139,7 @@ void hd__prefix_begin(bool never) {
   spins = hd__spin_places();
   for (unsigned i = 0; i < HD_INEXACT_COUNT; i++) noted[i].count = rt.status->inexact[i].count;
   real = rt.strategy;
+  rt.known.steps = 0; /* all of them are recorded */
   recorder = *real;
   recorder.pick = pick;
   if (real->event) recorder.event = event;
@@ -299,7 +300,7 @@ void hd__checkpoint_load(void) {
   rt.now = saved.now;
   rt.clocked = saved.clocked;
   rt.due = saved.due;
-  rt.event_hash = saved.event_hash;
+  rt.known.now = saved.known.now;
   rt.events = saved.events;
   rt.exit_status = saved.exit_status;
   rt.in_exit = saved.in_exit;
@@ -327,6 +328,8 @@ int hd__checkpoint_feed(void) {
   const struct hd_op *first[1];
   struct hd_set only = {{1}};
   struct hd_point p = {&only, 1, 1, 0, first};
+  if (rt.known.steps >= rt.events) return -1;
+  rt.known.steps = 0;
   for (uint32_t i = 0, picks = 0, events = 0; i < nfed; i++) {
     const struct fed *f = &fed[i];
     if (f->event) {

@@ -78,22 +78,25 @@ struct hd_rt {
   bool event_due; /* a thread was picked, and hd__event has not been called for its operation yet */
   struct hd_set enabled;
   unsigned nenabled;
-  struct hd_set gone;          /* threads that ended, and were joined or are detached */
-  struct hd_thread *section;   /* the thread in an atomic section: no other runs */
-  struct hd_vc section_vc;     /* published by the sections so far */
-  unsigned nspinning;          /* threads whose pending operation is a SPINWAIT */
-  unsigned watched;            /* plain reads to come that are checked as those of a waiting loop */
-  unsigned narmed;             /* threads whose spin.armed is set */
+  struct hd_set gone;        /* threads that ended, and were joined or are detached */
+  struct hd_thread *section; /* the thread in an atomic section: no other runs */
+  struct hd_vc section_vc;   /* published by the sections so far */
+  unsigned nspinning;        /* threads whose pending operation is a SPINWAIT */
+  unsigned between; /* the thread that has joined some members of a family and not all, plus 1 (family.c) */
+  unsigned watched; /* plain reads to come that are checked as those of a waiting loop */
+  unsigned narmed;  /* threads whose spin.armed is set */
   unsigned nlate, late_thread; /* times that such a loop went on since nothing else could, and the last one */
+  unsigned naside;             /* threads that were put aside (tick.c) */
   unsigned ntimed;
   unsigned nalarms; /* timers that send signals and were used in this execution */
   unsigned nio;     /* threads whose pending operation is one on descriptors */
   uint32_t epoch;   /* number of executions started in this process */
   uint32_t seg_next, seg_base;
-  uint64_t now; /* virtual time, nanoseconds */
-  bool clocked; /* a thread has read a clock in this execution */
-  uint64_t due; /* time has passed: all waits that end until then end together; 0: they have */
-  uint64_t event_hash;
+  uint64_t now;          /* virtual time, nanoseconds */
+  bool clocked;          /* a thread has read a clock in this execution */
+  bool sent;             /* a thread has sig.sent */
+  uint64_t due;          /* time has passed: all waits that end until then end together; 0: they have */
+  struct hd_known known; /* and the hash of the operations so far */
   uint64_t events;
   struct hd_ctx sched; /* the context that executions start from */
   uint64_t main_tp;
@@ -158,6 +161,8 @@ void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc);
 void hd__event(unsigned flags);
 /* One decision: the next thread runs. Returns when the caller is picked again. */
 void hd__step(void);
+/* The same for a thread that is put aside: returns also when it is to go on, which is no step. */
+void hd__step_aside(void);
 void hd__enable(struct hd_thread *t);
 void hd__disable(struct hd_thread *t);
 /* A choice with n outcomes, part of the operation whose event follows. */

@@ -13,12 +13,14 @@
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/fingerprint.h"
+#include "runtime/core/family.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/ident.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/tick.h"
 #include "runtime/core/state.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -150,6 +152,8 @@ static int run_once(void) {
     hd__checkpoint_load();
   }
   rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
+  rt.known.steps = 0;
+  rt.known.runs++;
   began_under = rt.shared->bound;
   int begun = rt.strategy->begin(&rt.search);
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
@@ -158,13 +162,14 @@ static int run_once(void) {
   else
     run_rest();
   if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* it leaves no trace */
+  if (rt.events < rt.known.steps) rt.known.steps = (uint32_t)rt.events;
   if (rt.search.diverged) rt.end_reason = HD_RUN_DIVERGED;
   /* One that has learned something is re-executed with that knowledge. */
   bool learned = rt.status->visible_count != rt.status->visible_at_start;
   if (rt.end_reason == HD_RUN_DIVERGED && rt.strategy->systematic && !learned)
     hd__inexact(HD_INEXACT_DIVERGED, rt.cur ? rt.cur->op.pc : 0);
   rt.status->events += rt.events;
-  rt.status->event_hash = rt.event_hash;
+  rt.status->event_hash = rt.known.now;
   rt.status->exit_status = rt.exit_status;
   rt.status->assumed_wrong = rt.search.infeasible && rt.end_reason != HD_RUN_FINDING;
   return rt.end_reason;
@@ -240,7 +245,7 @@ static int run_forked(void) {
   if (pid == 0) {
     hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
     hd__sysguard_enable(); /* not inherited */
-    hd__spin_clock();
+    hd__tick_start();
     int reason = run_once();
     leave_files();
     if (!probing) conclude(reason);
@@ -510,12 +515,13 @@ static void search(void *unused) {
   hd__signals_init();
   hd__vdso_init();
   hd__sysguard_init();
-  if (!fork_mode) hd__spin_clock();
+  if (!fork_mode) hd__tick_start();
   hd__files_init();
   hd__modules_record();
   hd__openmp_init();
   hd__numbers_init();
   hd__fingerprint_init();
+  hd__family_init();
   hd__worker_start();
   take_snapshot();
   st->state = HD_ST_RUNNING;

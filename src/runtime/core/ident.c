@@ -22,6 +22,8 @@
 #include "runtime/wrap/wrap.h"
 
 #define MAX_IDENTS 2048
+#define COLOUR 320           /* bytes */
+#define COLOURS 12           /* as many as begin within a page */
 #define HOOK_ROOM (8u << 10) /* our hooks run on the thread's stack too; they need less than half of this */
 
 static struct hd_ident ident[MAX_IDENTS];
@@ -69,6 +71,8 @@ static _Noreturn void *park(void *arg) {
   id->frame = (char *)((uint64_t)__builtin_frame_address(0) & ~63ull);
   id->stack_top =
       (char *)((uint64_t)(id->frame - 1024) & ~(HD_PAGE - 1)); /* this function's frame lies between */
+  /* The frames of threads that do the same must not compete for the same lines of the cache. */
+  id->first_frame = id->stack_top - (id - ident) % COLOURS * COLOUR;
   id->quiet = leave_rseq();
   hd_arch_park(&id->tp, (uint64_t)pthread_self());
 }
@@ -86,7 +90,7 @@ static int make(uint64_t pool) {
   int e;
   hd__private_depth++;
   pthread_attr_init(&a);
-  if (stack_size) pthread_attr_setstacksize(&a, stack_size + HOOK_ROOM + HD_PAGE);
+  if (stack_size) pthread_attr_setstacksize(&a, stack_size + HOOK_ROOM + 2 * HD_PAGE);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   e = real_pthread_create(&th, &a, park, id);

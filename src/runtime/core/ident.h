@@ -10,10 +10,11 @@ struct hd_thread;
 
 /* A real thread that sleeps forever. A tested thread runs on its stack and with its thread pointer. */
 struct hd_ident {
-  uint64_t tp;     /* thread pointer, which is also its pthread_t */
-  char *stack_lo;  /* lowest usable address */
-  char *stack_top; /* where a fiber's stack starts */
-  char *frame;     /* [frame, stack_hi): frames of its start-up code, TLS, the thread control block */
+  uint64_t tp;       /* thread pointer, which is also its pthread_t */
+  char *stack_lo;    /* lowest usable address */
+  char *stack_top;   /* the end of a fiber's stack: of a page */
+  char *first_frame; /* where it starts */
+  char *frame;       /* [frame, stack_hi): frames of its start-up code, TLS, the thread control block */
   char *stack_hi;
   size_t guard;
   uint64_t pool;  /* requested stack size, 0: the default; perhaps HD_IDENT_ANY */

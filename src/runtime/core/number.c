@@ -24,7 +24,10 @@ unsigned hd__thread_number(const struct hd_thread *parent, unsigned nth) {
   struct hd_numbers *used = &rt.status->numbers;
   uint16_t place = parent->numbered ? hd_place(parent->id, nth) : 0;
   if (!place) return 0;
-  unsigned number = hd_numbers_get(shares() ? &rt.shared->numbers : used, place);
+  bool shared = shares();
+  /* Without numbers of a schedule, those up to `given` are taken, by other places. */
+  bool next = !shared && place == given + 1u && place < HD_NUMBERED && rt.config->mode == HD_MODE_CHECK;
+  unsigned number = next ? place : hd_numbers_get(shared ? &rt.shared->numbers : used, place);
   if (number) used->place[number] = place;
   if (number > given) given = number;
   return number;

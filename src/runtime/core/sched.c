@@ -16,6 +16,7 @@
 #include "runtime/core/ident.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/tick.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 
@@ -26,13 +27,14 @@ _Alignas(64) struct hd_rt rt;
 struct hd_segment *hd__segments;
 #define ARENA_SIZE (8ull << 30)
 
-static struct hd_call *calls; /* HD_CALL_DEPTH for each thread */
+#define CALL_STRIDE (HD_CALL_DEPTH + 12) /* not a multiple of pages: see ident.c */
+static struct hd_call *calls;            /* CALL_STRIDE for each thread */
 
 int hd__sched_init(void) {
   if (hd__segments) return 0;
   hd__segments = hd__map((size_t)HD_MAX_SEGMENTS * sizeof *hd__segments);
   rt.thread = hd__map(sizeof *rt.thread * HD_MAX_THREADS);
-  calls = hd__map(sizeof *calls * HD_CALL_DEPTH * HD_MAX_THREADS);
+  calls = hd__map(sizeof *calls * CALL_STRIDE * HD_MAX_THREADS);
   void *arena = hd__map(ARENA_SIZE);
   if (!hd__segments || !rt.thread || !calls || !arena) return -1;
   hd_arena_init(&rt.arena, arena, ARENA_SIZE);
@@ -104,7 +106,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent, unsigned id, unsigned
   t->id = (uint16_t)id;
   t->numbered = numbered;
   hd_set_del(&rt.gone, id);
-  t->calls = t->call = calls + (size_t)id * HD_CALL_DEPTH;
+  t->calls = t->call = calls + (size_t)id * CALL_STRIDE;
   rt.op[id] = &t->op;
   rt.guard[id] = NULL;
   t->state = HD_T_BLOCKED;
@@ -145,11 +147,11 @@ void hd__sched_begin(void) {
   rt.now = 0;
   rt.clocked = false;
   rt.due = 0;
-  rt.event_hash = 0;
+  rt.known.now = 0;
   rt.events = 0;
-  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.nlate =
-      rt.late_thread = 0;
-  rt.in_exit = rt.event_due = rt.forked = false;
+  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.between =
+      rt.nlate = rt.late_thread = rt.naside = 0;
+  rt.in_exit = rt.event_due = rt.forked = rt.sent = false;
   rt.lost = 0;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;
@@ -174,11 +176,15 @@ void hd__event(unsigned flags) {
   struct hd_spin *spin = &rt.cur->spin;
   if (!hd_op_quiet(op->kind, flags)) spin->writes++, spin->changes++;
   if (HD_UNLIKELY(spin->armed)) hd__spin_event(op, flags);
-  rt.event_hash =
-      (rt.event_hash ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40) + flags)) *
-      0x9e3779b97f4a7c15ull;
-  rt.event_hash ^= rt.event_hash >> 29;
-  if (rt.strategy->event) rt.strategy->event(&rt.search, op, flags, rt.choice, rt.nchoices);
+  uint64_t hash = (rt.known.now ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40))) *
+                      0x9e3779b97f4a7c15ull +
+                  ((uint64_t)op->size << 32 | rt.choice << 8 | flags);
+  rt.known.now = hash ^ hash >> 29;
+  if (rt.events <= rt.known.steps) {
+    if (rt.events == rt.known.steps && rt.known.now != rt.known.then) rt.search.diverged = 1;
+  } else if (rt.strategy->event) {
+    rt.strategy->event(&rt.search, op, flags, rt.choice, rt.nchoices);
+  }
   if (HD_COVER_OR_LOG) {
     if (hot.log) hd__record_op(op, flags);
     if (hot.cover) hd__cover_event(op);
@@ -201,8 +207,8 @@ __attribute__((cold, noinline)) static void wake_others(void) {
   rt.due = 0;
 }
 
-/* No thread is enabled: time passes, or the program is stuck. */
-static void idle(void) {
+/* No thread is enabled: time passes, or the program is stuck. Returns a thread that goes on with its step, or NULL. */
+static struct hd_thread *idle(void) {
   hd__children_settle();
   while (rt.nenabled == 0) {
     struct hd_thread *first = NULL;
@@ -215,12 +221,13 @@ static void idle(void) {
     uint64_t alarm = hd__alarm_next();
     uint64_t next = first && first->timer.deadline < timer ? first->timer.deadline : timer;
     if (alarm < next) next = alarm;
-    if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return;
+    if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return NULL;
     if (next == HD_FOREVER) {
       if (rt.nstopped) hd__end(HD_RUN_STUCK); /* a stopped thread might have ended the wait */
-      if (hd__children_help()) return;
+      if (hd__children_help()) return NULL;
       hd__signals_stuck();
-      if (rt.nspinning && (hd__spin_outside() || hd__spin_late())) return;
+      if (rt.nspinning && (hd__spin_outside() || hd__spin_late())) return NULL;
+      if (rt.naside) return hd__aside_next();
       if (hd__children_hold()) hd__end(HD_RUN_STUCK);
       if (rt.nspinning) hd__report_livelock();
       hd__report_deadlock();
@@ -240,6 +247,7 @@ static void idle(void) {
     if (alarm != next && rt.nenabled && (rt.ntimed || timer != HD_FOREVER))
       rt.due = next + (close > CLOSE_NS ? close : CLOSE_NS);
   }
+  return NULL;
 }
 
 struct hd_point hd__here(void) {
@@ -251,17 +259,24 @@ struct hd_point hd__here(void) {
 __attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases)) {
+  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases | rt.sent)) {
     if (hd__naliases && rt.cur) hd__canonical_op(&rt.cur->op);
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
     if (rt.due) wake_others();
+    if (rt.sent && rt.cur) hd__signal_followed();
   }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
-  if (HD_UNLIKELY(rt.nenabled == 0)) idle();
+  if (HD_UNLIKELY(rt.nenabled == 0)) {
+    struct hd_thread *aside = idle();
+    if (aside) return aside;
+  }
   if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__cut(HD_INEXACT_LENGTH);
   int next;
-  if ((alone || rt.nenabled == 1) && rt.strategy->skip_forced) {
+  if (rt.events < rt.known.steps) {
+    next = rt.path[rt.path_len];
+    if (HD_UNLIKELY(next >= HD_MAX_THREADS || !hd_set_has(&rt.enabled, (unsigned)next))) diverged();
+  } else if ((alone || rt.nenabled == 1) && rt.strategy->skip_forced) {
     next = alone ? rt.section->id : (int)hd_set_nth(&rt.enabled, 0);
   } else {
     struct hd_point p = hd__here();
@@ -322,11 +337,7 @@ static __attribute__((noinline, cold)) void step_suspended(void) {
   hd__debug_look();
 }
 
-void hd__step(void) {
-  if (HD_UNLIKELY(rt.fingerprints)) {
-    hd_arch_scrub_to(step_suspended);
-    return;
-  }
+static inline void step(void) {
   struct hd_thread *me = rt.cur, *next = decide();
   if (next != me) {
     me->call = hot.call;
@@ -334,7 +345,22 @@ void hd__step(void) {
     load(next);
     hd_arch_switch(&me->ctx, &next->ctx);
   }
+}
+
+void hd__step(void) {
+  if (HD_UNLIKELY(rt.fingerprints)) {
+    hd_arch_scrub_to(step_suspended);
+    return;
+  }
+  step();
   hd__debug_look();
+}
+
+void hd__step_aside(void) {
+  if (HD_UNLIKELY(rt.fingerprints))
+    step_suspended();
+  else
+    step();
 }
 
 /* The first step of an execution, from the scheduler's own stack. Returns when the execution is over. */
@@ -366,10 +392,16 @@ void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
   hd__event(0);
 }
 
+static int known_outcome(unsigned n) {
+  struct hd_decision d;
+  unsigned units = hd_decision_get(&rt.path[rt.path_len], HD_STEPS_MAX, &d);
+  return units && d.kind == HD_DECIDE_OUTCOME && d.value < n ? (int)d.value : HD_PICK_DIVERGED;
+}
+
 unsigned hd__choose(unsigned n) {
   if (n <= 1) return 0;
   if (HD_UNLIKELY(rt.prefix)) hd__prefix_end();
-  int k = rt.strategy->choose(&rt.search, n);
+  int k = rt.events < rt.known.steps ? known_outcome(n) : rt.strategy->choose(&rt.search, n);
   if (k < 0) diverged();
   rt.path_len += hd_decision_put(&rt.path[rt.path_len], (struct hd_decision){HD_DECIDE_OUTCOME, (unsigned)k});
   rt.status->path_len = rt.path_len;

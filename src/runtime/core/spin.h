@@ -24,10 +24,16 @@ enum hd_spin_counts { HD_SPIN_GOES_ON, HD_SPIN_LOOKS, HD_SPIN_COLLECTS };
 /* What is known of a thread that may be in such a loop. A round is one pass through the loop, from one check at its
  * anchor to the next. */
 struct hd_spin {
+  /* What every event and every access looks at. */
+  uint64_t writes;  /* by the thread so far, to anything but its own stack */
+  uint64_t changes; /* visible ones */
+  bool armed;       /* reads are being collected, or waited for */
+  bool scrubs;      /* hooks clear what they leave on the stack in any case (fingerprint.c) */
+  uint8_t mode;     /* enum hd_spin_mode: of the access to come */
+  /* The round under way. */
   uint64_t pc, addr;     /* the anchor */
   uint64_t state;        /* hash of registers and stack there */
   uint64_t change;       /* what is learned if the difference to the state before matters (invariant 5) */
-  uint64_t writes;       /* by the thread so far, to anything but its own stack */
   uint64_t round_writes; /* `writes` at the start of the round */
   unsigned nimage;
   unsigned nheld;
@@ -36,8 +42,6 @@ struct hd_spin {
   unsigned misses; /* checks elsewhere since */
   unsigned window; /* so many are let pass before the anchor moves */
   unsigned moves;  /* of the anchor from one known loop to another */
-  bool armed;      /* reads are being collected, or waited for */
-  bool scrubs;     /* hooks clear what they leave on the stack in any case (fingerprint.c) */
   bool gave;       /* this round has released a lock that it had not taken */
   bool again;      /* this round repeats the one before without scheduling points (invariant 5) */
   bool mixed;      /* one place had two values in this round */
@@ -45,7 +49,6 @@ struct hd_spin {
   bool swapped;    /* and memory has the values of that one */
   bool on;         /* one of the values differs */
   bool waiting;    /* the pending operation waits for that */
-  uint8_t mode;    /* enum hd_spin_mode: of the access to come */
   /* Loops that do not only wait (invariant 6). */
   uint8_t counts; /* enum hd_spin_counts */
   unsigned nown;
@@ -55,8 +58,8 @@ struct hd_spin {
   unsigned lap_changes; /* of the laps, those with a visible change by the thread itself */
   unsigned alike;       /* laps with a change, but with the same local state */
   uint64_t lap_event;   /* where the wait began */
-  uint64_t changes, changes_before; /* visible changes by the thread so far, and at the last lap */
-  uint64_t seen, seen_before;       /* values at the anchor */
+  uint64_t changes_before;    /* `changes` at the last lap */
+  uint64_t seen, seen_before; /* values at the anchor */
   unsigned ntrail, nprivate;
   /* From the places of the guard on, what is beyond the counts is not defined: a new thread does not clear it. */
   struct hd_guard guard;
@@ -87,10 +90,6 @@ enum hd_spin_head { HD_SPIN_READS, HD_SPIN_UPDATES, HD_SPIN_OTHER };
 void hd__watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 void hd_arch_watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 
-/* Asks the kernel for hd__spin_tick in this process. */
-void hd__spin_clock(void);
-/* The running thread has used processor time without a scheduling point. */
-void hd__spin_tick(uint64_t pc, uint64_t sp);
 /* The running thread is about to access `a` at pc, in a way that a waiting loop may. Returns true when it is no scheduling
  * point this time, and not to be recorded. */
 bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc);

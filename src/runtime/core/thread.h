@@ -57,7 +57,7 @@ enum hd_tstate {
 /* A tested thread. A new thread is all zero but for what hd__thread_new sets. The fields that every scheduling point
  * and every access use come first; the others are grouped by the concept that owns them. */
 struct hd_thread {
-  struct hd_ctx ctx;
+  _Alignas(64) struct hd_ctx ctx;
   struct hd_op op;      /* pending operation */
   uint64_t tag;         /* segment of the thread, as it stands in shadow words */
   struct hd_call *call; /* top of its call stack, while it is not running */
@@ -74,15 +74,28 @@ struct hd_thread {
   unsigned section;                /* nesting of atomic sections (section.c) */
   int ignore;                      /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
   uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */
-  struct {                         /* signals, one bit each, from 1 (wrap/signal.c) */
-    uint64_t mask, waits;          /* waits: for these it waits */
-    struct hd_signals pending;     /* sent to it */
-    unsigned ran, handling;        /* handlers that it ran; that it is in */
-    struct hd_footprint *touched;  /* by its handlers (memory/shadow.c) */
-    bool taken;                    /* a handler comes in the place of its pending operation ... */
-    struct hd_op op;               /* ... which is this one, */
-    bool blocked, expired;         /* was not enabled, or its time was over, */
-    unsigned section;              /* and so deep in atomic sections */
+  struct {                         /* cancellation (wrap/cleanup.c), with hd__cancel_word */
+    bool disabled;                 /* by pthread_setcancelstate */
+    bool anywhere; /* it may be cancelled at any moment: enabled, and of the asynchronous type */
+    bool at_point; /* its pending operation is a cancellation point */
+    bool taken;    /* it was cancelled there */
+    int type;
+    unsigned writes; /* in a row that were operations */
+    struct hd_op op; /* the operation that the cancellation replaced */
+  } cancel;
+  struct { /* signals, one bit each, from 1 (wrap/signal.c) */
+    uint64_t mask;
+    unsigned ran, handling;       /* handlers that it ran; that it is in */
+    struct hd_signals pending;    /* sent to it */
+    uint64_t waits;               /* for these it waits */
+    uint64_t late;                /* sent, but not noticed yet (wrap/signal_late.c) */
+    bool sent;                    /* it, or one that it joined, has sent a signal that was noticed at once */
+    struct hd_footprint *touched; /* by its handlers (memory/shadow.c) */
+    uint64_t floor;               /* the stack of the handler that it is in is below */
+    bool taken;                   /* a handler comes in the place of its pending operation ... */
+    struct hd_op op;              /* ... which is this one, */
+    bool blocked, expired;        /* was not enabled, or its time was over, */
+    unsigned section;             /* and so deep in atomic sections */
     bool restarts;   /* all handlers that interrupted its wait have SA_RESTART, or it did not wait */
     struct hd_vc vc; /* published by the senders */
     stack_t alt;     /* sigaltstack; NULL: none */
@@ -111,14 +124,6 @@ struct hd_thread {
     struct hd_vc release; /* clock at the last release fence */
     struct hd_vc acquire; /* clocks seen by relaxed loads, for the next acquire fence */
   } fence;
-  struct {         /* cancellation (wrap/cleanup.c), with hd__cancel_word */
-    bool disabled; /* by pthread_setcancelstate */
-    bool anywhere; /* it may be cancelled at any moment: enabled, and of the asynchronous type */
-    bool at_point; /* its pending operation is a cancellation point */
-    bool taken;    /* it was cancelled there */
-    int type;
-    struct hd_op op; /* the operation that the cancellation replaced */
-  } cancel;
   struct {             /* system calls (kernel/) */
     void *context;     /* of the call it is in, if that is an operation (sysguard.c) */
     struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
@@ -150,6 +155,10 @@ struct hd_thread {
     uint16_t adds; /* the number of the thread that it is about to create; HD_MAX_THREADS: not known yet */
     bool left;     /* it is in it no longer */
   } list;
+  struct {          /* computing without end (tick.c) */
+    bool is;        /* it was put aside in the middle of its step */
+    uint64_t until; /* it is not put aside again before there are that many events */
+  } aside;
   struct { /* its end */
     bool begun;
     uint8_t terminating; /* std::terminate was called; 2: and what() of the exception */

@@ -37,6 +37,7 @@ long hd__altstack_call(const long *a);
 bool hd__signals_expected(void);
 /* Sends what has come from outside to the program. Returns whether a thread can run now. */
 bool hd__signals_outside(void);
+bool hd__signals_arrived(void); /* whether there is any */
 /* A child has ended: SIGCHLD arrives. */
 void hd__signals_child(long pid);
 /* Children run, or the masks have changed since: signals may come from outside. */
@@ -49,8 +50,16 @@ bool hd__on_signal_stack(uint64_t sp);
 /* The running thread handles its pending signals. */
 void hd__signals_deliver(void);
 static inline void hd__take_signals(void) {
-  if (HD_UNLIKELY(rt.cur->sig.pending.set & ~rt.cur->sig.mask)) hd__signals_deliver();
+  if (HD_UNLIKELY(rt.cur->sig.pending.set & ~(rt.cur->sig.mask | rt.cur->sig.late))) hd__signals_deliver();
 }
+/* The running thread has been in the kernel, and has noticed all signals that were sent to it: its handlers run before its
+ * next operation. */
+void hd__signals_noticed(void);
+static inline void hd__notice_signals(void) {
+  if (HD_UNLIKELY(rt.cur->sig.late)) hd__signals_noticed();
+}
+/* The running thread is about to do something, and signals were sent in this execution (signal_late.c). */
+void hd__signal_followed(void);
 /* What a receiver learns about a signal that the program sends to itself. */
 siginfo_t hd__signal_info(int sig, int code);
 /* Sends a signal to a thread, or to the process (NULL); returns 0 or an errno. */
@@ -146,6 +155,9 @@ void hd__sysguard_begin(void);
 _Noreturn void hd__syscall_cancelled(void);
 /* A handler interrupted the system call that the running thread is in: it returns EINTR, or is made again. */
 _Noreturn void hd__syscall_interrupted(bool again);
+/* The return from a handler sets the mask of the interrupted code. Changes made meanwhile stay, but signals that the
+ * runtime needs are never masked. */
+void hd__keep_mask(ucontext_t *uc);
 void hd__vdso_init(void);
 /* Whether reading the time stamp counter is a fault that hd__tsc_fault serves. Processes inherit it, also those that
  * execute another program. */

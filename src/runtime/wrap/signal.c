@@ -4,7 +4,8 @@
  * that the program sends to itself. signal_wait.c has the calls that wait for signals, kernel/signals.c the dispositions.
  *
  * Invariants
- *  1. A thread handles a signal that was sent to it before anything else: the operation that sends the signal puts a HANDLE
+ *  1. A thread handles a signal that it has noticed before anything else: the operation that sends the signal, or
+ *     signal_late.c after it, puts a HANDLE
  *     in the place of what the thread is about to do, whether it can do that or waits for it. Afterwards the thread
  *     does it, or waits again, or its call returns EINTR. So the order of the sending and of the thread's operations
  *     decides where the handler runs.
@@ -45,16 +46,18 @@ void hd__signal_show(void) {
     hd__signal_word[i] = (rt.thread[i].sig.pending.set | shared) & rt.thread[i].sig.mask;
 }
 
-static void put(struct hd_signals *s, const siginfo_t *info, bool anyone) {
+/* Returns false if it merges with one that is pending. */
+static bool put(struct hd_signals *s, const siginfo_t *info, bool anyone) {
   int sig = info->si_signo;
   struct hd_signal **end = &s->first;
-  if (sig < 32 && (s->set & bit(sig))) return; /* invariant 3 */
+  if (sig < 32 && (s->set & bit(sig))) return false; /* invariant 3 */
   while (*end) end = &(*end)->next;
   *end = hd_arena_get(&rt.arena, sizeof **end);
   HD_BUG_ON(!*end);
   **end = (struct hd_signal){.info = *info, .anyone = anyone};
   s->set |= bit(sig);
   hd__io_signalled();
+  return true;
 }
 
 bool hd__signal_take(struct hd_signals *s, uint64_t of, siginfo_t *out) {
@@ -100,11 +103,12 @@ static bool run_handler(const siginfo_t *info) {
     return true;
   }
   if (a.sa_flags & (int)SA_RESETHAND) hd__disposition_reset(sig);
-  uint64_t mask = t->sig.mask;
+  uint64_t mask = t->sig.mask, floor = t->sig.floor;
   int silent = t->ignore & HD_SILENT_HOOK;
   t->ignore -= silent;
   t->sig.ran++;
   t->sig.handling++;
+  t->sig.floor = (uint64_t)__builtin_frame_address(0);
   t->sig.mask |= hd__signal_bits(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
   hd__new_segment(t); /* invariant 4: the fast path must not hide what the handler accesses */
   errno = saved;      /* what the handler makes of it stays, as in any interrupted code */
@@ -121,6 +125,7 @@ static bool run_handler(const siginfo_t *info) {
   }
   hd__new_segment(t);
   t->sig.handling--;
+  t->sig.floor = floor;
   t->sig.mask = mask;
   t->ignore |= silent;
   return a.sa_flags & SA_RESTART;
@@ -136,6 +141,7 @@ static bool deliver(void) {
   siginfo_t info;
   hd__copy(regs, hot.regs, sizeof regs);
   t->sys.context = NULL;
+  t->sig.late = 0;
   for (;;) {
     if (hd__signal_take(&t->sig.pending, ~t->sig.mask, &info))
       hd__acquire(&t->sig.vc);
@@ -156,6 +162,18 @@ static bool deliver(void) {
 }
 
 void hd__signals_deliver(void) { deliver(); }
+
+void hd__signals_noticed(void) { hd__signal_notice(rt.cur); }
+
+void hd__signal_notice(struct hd_thread *t) {
+  uint64_t late = t->sig.late & ~t->sig.mask;
+  siginfo_t info;
+  t->sig.late = 0;
+  while (hd__signal_take(hd__process_signals(), late, &info)) {
+    hd_vc_join(&rt.arena, &t->sig.vc, &process.vc);
+    put(&t->sig.pending, &info, true);
+  }
+}
 
 bool hd__interrupted(void) {
   struct hd_thread *t = rt.cur;
@@ -230,17 +248,20 @@ struct hd_thread *hd__signal_taker(int sig) {
  * continues first. */
 enum { STAYS, GOES_ON, HANDLES };
 
+bool hd__signal_interrupts(const struct hd_thread *t, int sig) {
+  return alive(t) && !((t->sig.mask | t->sig.waits) & bit(sig)) && hd__signal_handled(sig);
+}
+
 static unsigned effect_on(const struct hd_thread *t, int sig) {
-  if (!alive(t)) return STAYS;
-  if (t->sig.waits & bit(sig)) return t->state == HD_T_BLOCKED ? GOES_ON : STAYS;
-  if (t->sig.mask & bit(sig) || !hd__signal_handled(sig)) return STAYS;
+  if (alive(t) && (t->sig.waits & bit(sig))) return t->state == HD_T_BLOCKED ? GOES_ON : STAYS;
+  if (!hd__signal_interrupts(t, sig)) return STAYS;
   return t->sig.taken || t->sys.done ? STAYS : HANDLES;
 }
 
 /* Whether it is about to do what it may have to wait for, or is in a queue. */
 static bool waits(const struct hd_thread *t) {
   return !t->cancel.taken &&
-         (hd_op_is(t->op.kind, HD_TRAIT_WAITS) || t->wait.at || t->sys.io || t->spin.waiting);
+         (hd_op_is(t->op.kind, HD_TRAIT_WAITS) || t->wait.at || t->sys.io || t->spin.waiting || t->aside.is);
 }
 
 /* A handler comes in the place of what the thread is about to do. One that waits for something stops waiting, and its
@@ -260,12 +281,35 @@ static void interrupt(struct hd_thread *t) {
   hd__enable(t);
 }
 
+/* Says in the running thread's operation what the signal does to another one. */
+static unsigned announce(struct hd_thread *t, int sig) {
+  struct hd_op *op = &rt.cur->op;
+  unsigned effect = t && t != rt.cur && sig ? effect_on(t, sig) : STAYS;
+  if (effect == HANDLES && waits(t)) hd__state_learn(HD_STATE_WAITS);
+  if (t) op->object = t->id;
+  op->cancel.thread = effect != STAYS ? t->id + 1u : 0;
+  op->cancel.instead = effect == HANDLES ? &t->op : NULL;
+  op->cancel.could = effect == HANDLES && t->state == HD_T_READY;
+  return effect;
+}
+
+static void act(struct hd_thread *t, unsigned effect) {
+  if (effect == GOES_ON) hd__enable(t);
+  if (effect == HANDLES) interrupt(t);
+}
+
+void hd__signal_kick(struct hd_thread *t, int sig) {
+  unsigned effect = announce(t, sig);
+  hd__event(0);
+  if (t) hd__signal_notice(t);
+  act(t, effect);
+}
+
 /* The signal is pending for the thread, or for the process (NULL). */
 static void arrive(struct hd_thread *t, const siginfo_t *info, bool anyone, unsigned effect) {
   put(t ? &t->sig.pending : hd__process_signals(), info, anyone);
   hd__signal_show();
-  if (effect == GOES_ON) hd__enable(t);
-  if (effect == HANDLES) interrupt(t);
+  act(t, effect);
 }
 
 /* Whether it has no effect on those who do not mask it. */
@@ -285,6 +329,22 @@ static void send_to_self(const siginfo_t *info, bool anyone) {
   hd__signals_deliver();
 }
 
+void hd__signal_point(struct hd_thread *t, int sig, uint64_t pc) {
+  struct hd_thread *me = rt.cur;
+  me->op = (struct hd_op){.kind = HD_OP_KILL,
+                          .thread = me->id,
+                          .size = (uint32_t)sig,
+                          .object = t ? t->id : me->id,
+                          .pc = pc,
+                          .cancel.narrow = t && !hd__state_changes(HD_STATE_WAITS)};
+  hd__step();
+}
+
+struct hd_thread *hd__signal_choose_taker(int sig) {
+  unsigned n = takers(sig);
+  return n ? taker(sig, hd__choose(n)) : NULL;
+}
+
 int hd__signal_send(struct hd_thread *t, const siginfo_t *info, uint64_t pc) {
   int sig = info->si_signo;
   bool anyone = !t;
@@ -297,23 +357,11 @@ int hd__signal_send(struct hd_thread *t, const siginfo_t *info, uint64_t pc) {
   }
   struct hd_thread *me = rt.cur;
   hd__take_signals();
-  me->op = (struct hd_op){.kind = HD_OP_KILL,
-                          .thread = me->id,
-                          .size = (uint32_t)sig,
-                          .object = t ? t->id : me->id,
-                          .pc = pc,
-                          .cancel.narrow = !anyone && !hd__state_changes(HD_STATE_WAITS)};
-  hd__step();
-  if (anyone && sig) {
-    unsigned n = takers(sig);
-    t = n ? taker(sig, hd__choose(n)) : NULL;
-    if (t) me->op.object = t->id;
-  }
-  unsigned effect = t && t != me && sig ? effect_on(t, sig) : STAYS;
-  if (effect == HANDLES && waits(t)) hd__state_learn(HD_STATE_WAITS);
-  me->op.cancel.thread = effect != STAYS ? t->id + 1u : 0;
-  me->op.cancel.instead = effect == HANDLES ? &t->op : NULL;
-  me->op.cancel.could = effect == HANDLES && t->state == HD_T_READY;
+  hd__signal_point(t, sig, pc);
+  if (anyone && sig) t = hd__signal_choose_taker(sig);
+  bool late = t && t != me && sig && hd__signal_interrupts(t, sig) && hd__signal_is_late();
+  unsigned effect = announce(late ? NULL : t, sig);
+  if (t) me->op.object = t->id;
   hd__event(0);
   if (t && !alive(t)) return ESRCH;
   if (!sig) return 0;
@@ -323,7 +371,9 @@ int hd__signal_send(struct hd_thread *t, const siginfo_t *info, uint64_t pc) {
   hd_vc_join(&rt.arena, t ? &t->sig.vc : &hd__process_signals()->vc,
              &me->vc); /* what the sender has done comes first */
   hd__new_segment(me);
-  arrive(t, info, anyone, effect);
+  if (!late) arrive(t, info, anyone, effect);
+  if (late && put(anyone ? hd__process_signals() : &t->sig.pending, info, anyone))
+    hd__signal_deliver_later(t, sig, anyone, pc);
   if (t == me) hd__signals_deliver();
   return 0;
 }

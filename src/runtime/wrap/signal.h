@@ -18,6 +18,30 @@ extern uint64_t hd__signal_word[HD_MAX_THREADS];
 /* Brings it up to date. */
 void hd__signal_show(void);
 
+/* ---- signal.c, for signal_late.c ---- */
+
+/* The operation of sending a signal to a thread, or to the process (NULL), up to its event. */
+void hd__signal_point(struct hd_thread *t, int sig, uint64_t pc);
+/* One of the threads that take a signal to the process, or NULL. */
+struct hd_thread *hd__signal_choose_taker(int sig);
+/* Whether a handler of the thread runs when it notices the signal. */
+bool hd__signal_interrupts(const struct hd_thread *t, int sig);
+/* The event of that operation: the thread (NULL: none) notices its signals. */
+void hd__signal_kick(struct hd_thread *t, int sig);
+/* The thread has noticed what was sent to it. */
+void hd__signal_notice(struct hd_thread *t);
+
+/* ---- signal_late.c ---- */
+
+/* Whether threads may go on before they notice a signal. */
+bool hd__signal_is_late(void);
+/* The signal is pending; the thread notices it some time. */
+void hd__signal_deliver_later(struct hd_thread *t, int sig, bool anyone, uint64_t pc);
+
+/* ---- signal_wait.c ---- */
+
+/* Starts a thread of ours that nobody joins. */
+void hd__start_detached(pthread_t *thread, void *(*fn)(void *), void *arg, uint64_t pc);
 /* A timer that calls a function in a new thread: `signal` is what it sends instead, to a thread that makes those threads.
  * Returns false, with errno, when there are too many. */
 bool hd__thread_timer(const struct sigevent *e, struct sigevent *signal, uint64_t pc);

@@ -161,11 +161,11 @@ static void *hd_rt_timer(void *arg) {
   return NULL;
 }
 
-static void start_detached(pthread_t *thread, void *(*fn)(void *), void *arg) {
+void hd__start_detached(pthread_t *thread, void *(*fn)(void *), void *arg, uint64_t pc) {
   pthread_attr_t attr;
   pthread_attr_init(&attr);
   pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-  hd__thread_create(thread, &attr, fn, arg, timers_pc);
+  hd__thread_create(thread, &attr, fn, arg, pc);
 }
 
 static void *hd_rt_timers(void *arg) {
@@ -178,11 +178,11 @@ static void *hd_rt_timers(void *arg) {
   (void)arg;
   for (;;)
     if (!wait_for(&set, NULL, &info, timers_pc))
-      start_detached(&thread, hd_rt_timer, info.si_value.sival_ptr);
+      hd__start_detached(&thread, hd_rt_timer, info.si_value.sival_ptr, timers_pc);
   return NULL;
 }
 
-static void start_timers(void) { start_detached(&timers_thread, hd_rt_timers, NULL); }
+static void start_timers(void) { hd__start_detached(&timers_thread, hd_rt_timers, NULL, timers_pc); }
 
 bool hd__thread_timer(const struct sigevent *e, struct sigevent *signal, uint64_t pc) {
   if (timers_epoch != rt.epoch) {

@@ -1,11 +1,11 @@
 /* thread.c: creating, joining, detaching and ending threads; thread-specific data. Runs in the tested process.
- * pthread_self, pthread_equal, errno and thread-local variables need no wrapper: a tested thread has the thread
- * pointer of a real one. */
+ * pthread_equal, errno and thread-local variables need no wrapper: a tested thread has the thread pointer of a real one. */
 #include <errno.h>
 #include <limits.h>
 
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
+#include "runtime/core/family.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/ident.h"
 #include "runtime/core/modules.h"
@@ -172,6 +172,9 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
       .kind = HD_OP_CREATE, .thread = me->id, .object = number, .pc = pc, .spawn.ordered = !numbered};
   hd__step();
   if (!numbered) me->op.object = number = hd__thread_number_now(me);
+  if (HD_UNLIKELY(rt.search.alike != NULL) && number != HD_MAX_THREADS)
+    hd__family_add(number, nth, numbered && !user_stack && !hd__foreign_start((uint64_t)fn, arg), fn, arg,
+                   size << 1 | (detached == PTHREAD_CREATE_DETACHED));
   hd__event(0);
   if (number == HD_MAX_THREADS)
     hd__fail(HD_RTE_ENVIRONMENT, pc,
@@ -191,7 +194,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   t->stack_limit = user_stack ? 0 : id->limit;
   t->join.detached = detached == PTHREAD_CREATE_DETACHED;
   t->start.site = hd__site_here(pc);
-  hd_arch_prepare(&t->ctx, user_stack ? user_stack : id->stack_top, id->tp, hd_rt_thread, t);
+  hd_arch_prepare(&t->ctx, user_stack ? user_stack : id->first_frame, id->tp, hd_rt_thread, t);
   *out = (pthread_t)id->tp;
   return 0;
 }
@@ -201,6 +204,11 @@ HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(
   if (rt.ctl && !rt.child && !hd__private_depth)
     hd__fail(HD_RTE_UNSUPPORTED, 0, "pthread_create before main (in a constructor) is not supported");
   return real_pthread_create(out, attr, fn, arg);
+}
+
+HD_EXPORT pthread_t pthread_self(void) {
+  if (hot.active) hd__family_name();
+  return (pthread_t)hd_arch_self();
 }
 
 struct hd_thread *hd__thread_find(pthread_t th) {
@@ -221,10 +229,12 @@ static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
   t->join.by = rt.cur->id;
   t->join.segment = rt.seg_next;
   rt.nunjoined--;
+  rt.cur->sig.sent |= t->sig.sent;
   hd__acquire(&t->vc);
   void *value = t->exit.value;
   hd__ident_leave(t, rt.cur);
   hd__thread_forget(t);
+  if (HD_UNLIKELY(rt.search.alike != NULL)) hd__family_joined(t, ret ? &value : NULL);
   if (!ret) return;
   hd__access_range((uint64_t)ret, sizeof *ret, HD_A_WRITE, pc);
   *ret = value;
@@ -233,7 +243,7 @@ static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
 /* Who joins or detaches a thread first is an operation where it matters: once some execution has joined or detached one
  * a second time. What such a call returns depends on the order. */
 static bool claim(void) {
-  if (!hd__state_changes(HD_STATE_CLAIM)) return false;
+  if (HD_LIKELY(!hd__state_changes(HD_STATE_CLAIM))) return false;
   hd__change(HD_STATE_CLAIM, 0, 0);
   return true;
 }
@@ -247,13 +257,13 @@ static int claimed(int e) {
 /* Why th cannot be joined, or 0. As in libc, two threads that join each other at the same time may both get through. */
 static int bad_join(pthread_t th, struct hd_thread **t) {
   struct hd_thread *me = rt.cur;
-  claim();
+  bool matters = claim();
   *t = hd__thread_find(th);
   if (!*t || (*t)->join.done) return claimed(ESRCH);
   if (*t == me) return EDEADLK;
   if ((*t)->join.detached) return claimed(EINVAL);
   if (me->join.waiter == *t && !hd__cancel_word[(*t)->id]) return claimed(EDEADLK);
-  if (claim()) *t = hd__thread_find(th);
+  if (matters && claim()) *t = hd__thread_find(th);
   return !*t || (*t)->join.done ? claimed(ESRCH) : (*t)->join.waiter ? claimed(EINVAL) : 0;
 }
 

@@ -167,11 +167,11 @@ uint64_t hd__sleep(uint64_t ns, uint64_t pc) {
   }
   hd__point_cancel(HD_OP_SLEEP, 0, pc);
   hd__event(0);
-  if (!ns) return 0;
   hd__deadline_in(t, ns);
-  if (rt.config->timeouts_any) { /* it may wake at any time: it need not wait */
+  if (!ns || rt.config->timeouts_any) { /* it may wake at any time: it need not wait */
     hd__deadline_clear(t);
-    advance(t->timer.deadline);
+    if (ns) advance(t->timer.deadline);
+    hd__notice_signals();
     return 0;
   }
   t->op.kind = HD_OP_TIMEOUT;
@@ -283,5 +283,6 @@ HD_EXPORT int sched_yield(void) {
   if (!hot.active) return real_sched_yield();
   if (hd__spin_idles()) return 0;
   hd__point(HD_OP_YIELD, 0, 0, HD_CALLER);
+  hd__notice_signals();
   return 0;
 }
