@@ -325,7 +325,8 @@ static void add_spin(struct hd_fingerprint *f, const struct hd_thread *t) {
 
 static void add_wait(struct hd_fingerprint *f, const struct hd_thread *t) {
   hd__fact(f, place(S_LOCAL, 0, 9), object(t->wait.at));
-  hd__fact(f, place(S_LOCAL, 0, 10), object(t->wait.mutex));
+  if (t->wait.at || hd_op_second(t->op.kind, 0) == HD_EFF_RETURN || hd_op_object(t->op.kind) == HD_OBJ_COND)
+    hd__fact(f, place(S_LOCAL, 0, 10), object(t->wait.mutex));
   hd__fact(f, place(S_LOCAL, 0, 11),
            t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->wait.freed << 33);
   if (t->wait.spurious) {
@@ -409,13 +410,13 @@ static void add_object(struct hd_obj *o) {
   if (o->init) hd__fact_access(f, place(S_OBJECT, o->addr, 4), o->init_op, o->init);
   if (o->kind == HD_OBJ_MEMORY)
     return; /* its count is the size of an atomic location: the name of its clock */
-  uint64_t waiting = 0, signals = o->kind == HD_OBJ_BARRIER ? o->signals : o->signals != 0;
+  uint64_t waiting = 0,
+           signals = o->kind == HD_OBJ_BARRIER ? o->signals : 0; /* else only a report has them */
   for (const struct hd_thread *t = o->queue; t; t = t->wait.next) waiting += hd_mix64(number(t));
   for (const struct hd_thread *t = o->pend; t; t = t->wait.next) waiting += hd_mix64(number(t) << 32);
   for (const struct hd_holder *h = o->holders; h; h = h->next)
     if (h->count) waiting += hd_mix64((uint64_t)h->thread << 40 | h->count | 1ull << 60);
-  if (o->owner == HD_NOBODY && !o->count && !waiting && !o->signals)
-    return; /* as if it had never been used */
+  if (o->owner == HD_NOBODY && !o->count && !waiting && !signals) return; /* as if it had never been used */
   hd__fact(f, place(S_OBJECT, o->addr, 5), o->kind | (uint64_t)o->owner << 8 | (uint64_t)o->count << 32);
   hd__fact(f, place(S_OBJECT, o->addr, 6), waiting);
   hd__fact(f, place(S_OBJECT, o->addr, 7), signals);
