@@ -32,6 +32,8 @@ enum option_id {
   OPT_CLASSES,
   OPT_STATES,
   OPT_NO_STATES,
+  OPT_SYMMETRY,
+  OPT_NO_SYMMETRY,
   OPT_STATE_MEMORY,
   OPT_LEAKS,
   OPT_THREAD_LEAKS,
@@ -121,6 +123,10 @@ static const struct {
     {OPT_NO_STATES, "no-states", NULL, HD_VERB_CHECK, "do not compare states (default)"},
     {OPT_STATE_MEMORY, "state-memory", "SIZE", HD_VERB_CHECK,
      "--states: memory for states, such as 512M or 4G (default 1G)"},
+    {OPT_SYMMETRY, "symmetry", NULL, HD_VERB_CHECK,
+     "of threads that are interchangeable, explore only schedules in which the one\n"
+     "created first goes first"},
+    {OPT_NO_SYMMETRY, "no-symmetry", NULL, HD_VERB_CHECK, "explore the schedules of all threads (default)"},
     {OPT_LEAKS, "leaks", NULL, SEARCH, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
     {OPT_EXIT_STATUS, "exit-status", "N", SEARCH, "report an exit status other than N (default 0)"},
@@ -309,6 +315,8 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_CLASSES: o->classes = on; return HD_OK;
     case OPT_STATES: o->states = on; return HD_OK;
     case OPT_NO_STATES: o->states = !on; return HD_OK;
+    case OPT_SYMMETRY: o->symmetry = on; return HD_OK;
+    case OPT_NO_SYMMETRY: o->symmetry = !on; return HD_OK;
     case OPT_STATE_MEMORY: return parse_size(name, value, &o->state_memory, err);
     case OPT_LEAKS: o->leaks = on; return HD_OK;
     case OPT_THREAD_LEAKS: o->thread_leaks = on; return HD_OK;
@@ -479,7 +487,25 @@ static int check_states(struct hd_options *o, struct hd_err *err) {
   return HD_OK;
 }
 
+/* What symmetry is combined with (explore/symmetry.c). */
+static int check_symmetry(const struct hd_options *o, struct hd_err *err) {
+  if (!hd_strategy_systematic(o->strategy))
+    return hd_fail(err, HD_EUSAGE,
+                   "--symmetry is for strategies that cover every schedule, and %s samples: use "
+                   "--strategy auto, optimal, dpor, dfs or rdfs",
+                   o->strategy);
+  if (o->bound_kind)
+    return hd_fail(err, HD_EUSAGE,
+                   "--symmetry cannot be combined with --preemptions or --delays: what a switch costs "
+                   "depends on which thread ran last");
+  if (o->states && strcmp(o->strategy, "dfs") != 0 && strcmp(o->strategy, "rdfs") != 0)
+    return hd_fail(err, HD_EUSAGE, "--symmetry with --states is for --strategy dfs and rdfs, not %s",
+                   o->strategy);
+  return HD_OK;
+}
+
 int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *err) {
+  if (o->states && o->symmetry && !o->strategy) o->strategy = "dfs";
   int rc = o->states ? check_states(o, err) : HD_OK;
   if (rc != HD_OK) return rc;
   if (!o->strategy)
@@ -489,6 +515,7 @@ int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *er
                    "--%s is for strategies that cover every schedule, and %s samples: use --strategy auto, "
                    "optimal, dpor, dfs or rdfs",
                    o->bound_kind == HD_BOUND_DELAYS ? "delays" : "preemptions", o->strategy);
+  if (o->symmetry && (rc = check_symmetry(o, err)) != HD_OK) return rc;
   if (verb == HD_VERB_RUN || verb == HD_VERB_RECORD) o->max_executions = 1;
   if (verb == HD_VERB_RECORD && !is_given(o, OPT_MAX_LENGTH)) o->max_length = RECORD_LENGTH;
   o->seeded = is_given(o, OPT_SEED);
@@ -574,6 +601,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   s->timeouts_any = o->timeouts_any;
   s->classes = o->classes;
   s->states = o->states;
+  s->symmetry = o->symmetry;
   s->state_memory = o->state_memory ? o->state_memory : STATE_MEMORY;
   s->leaks = o->leaks;
   s->thread_leaks = o->thread_leaks;
@@ -609,6 +637,8 @@ static const struct {
     {HD_SETTING_SPURIOUS, OPT_SPURIOUS, "spurious"},
     {HD_SETTING_TIMEOUTS, OPT_TIMEOUTS, "timeouts"},
     {HD_SETTING_CLASSES, OPT_CLASSES, "classes"},
+    {HD_SETTING_SYMMETRY, OPT_SYMMETRY, "symmetry"},
+    {HD_SETTING_SYMMETRY, OPT_NO_SYMMETRY, "symmetry"},
     {HD_SETTING_LEAKS, OPT_LEAKS, "leaks"},
     {HD_SETTING_THREAD_LEAKS, OPT_THREAD_LEAKS, "thread-leaks"},
     {HD_SETTING_EXIT_STATUS, OPT_EXIT_STATUS, "exit-status"},

@@ -75,6 +75,11 @@ struct hd_search {
   uint64_t classes_size;
   /* The state of the program at this scheduling point. Returns 0 when it cannot be captured. NULL: states are not compared. */
   int (*fingerprint)(struct hd_search *s, uint64_t out[2]);
+  /* Threads that may be interchangeable, [thread]: the one that its creator created just before it, from the same code and
+   * with the same arguments, plus 1; 0: none. NULL: symmetry is not used. */
+  const uint16_t *alike;
+  /* The threads of its family are not: this is learned, and the search restarts. HD_MAX_THREADS: those of no family are. */
+  void (*tell_apart)(struct hd_search *s, unsigned thread);
   const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
   struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
   const struct hd_numbers

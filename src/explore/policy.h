@@ -15,6 +15,7 @@ enum filter_id {
   FILTER_BOUND,
   FILTER_VISITED,
   FILTER_STATES,
+  FILTER_SYMMETRY,
   FILTERS
 }; /* the last: of both kinds */
 
@@ -46,7 +47,7 @@ struct filter {
   void (*get)(struct walk *w, struct hd_reader *r);
 };
 extern const struct filter hd__filter_sleep, hd__filter_bound, hd__filter_visited, hd__filter_states,
-    hd__filter_stateful;
+    hd__filter_stateful, hd__filter_symmetry;
 
 /* ---- policies ---- */
 

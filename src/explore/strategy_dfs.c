@@ -61,11 +61,14 @@ static int conclude_shuffled(struct walk *w, const struct hd_point *p, enum hd_h
 }
 
 static const struct policy in_order = {
-    .filter = {&hd__filter_bound, &hd__filter_states}, .first = first, .conclude = conclude};
-static const struct policy shuffled = {.filter = {&hd__filter_bound, &hd__filter_states},
-                                       .first = first_shuffled,
-                                       .outcome = draw,
-                                       .conclude = conclude_shuffled};
+    .filter = {&hd__filter_bound, &hd__filter_states, &hd__filter_symmetry},
+    .first = first,
+    .conclude = conclude};
+static const struct policy shuffled = {
+    .filter = {&hd__filter_bound, &hd__filter_states, &hd__filter_symmetry},
+    .first = first_shuffled,
+    .outcome = draw,
+    .conclude = conclude_shuffled};
 
 HD_WALK_STRATEGY(dfs, "dfs", in_order);
 HD_WALK_STRATEGY(rdfs, "rdfs", shuffled);

@@ -5,7 +5,7 @@
  * `dpor`: a wakeup tree leads to executions that may be given up at a state that is known, so it promises nothing. */
 #include "explore/walk.h"
 
-static const struct policy optimal = {.filter = {&hd__filter_sleep},
+static const struct policy optimal = {.filter = {&hd__filter_sleep, &hd__filter_symmetry},
                                       .whole = 1,
                                       .keeps_done = 1,
                                       .ordered = 1,

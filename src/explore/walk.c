@@ -240,9 +240,12 @@ static void catch_up(struct walk *w) {
   w->events = w->order.n = w->unit->at = n;
   w->thread = w->order.ev[n - 1].op.thread;
   if (w->policy->catch_up) w->policy->catch_up(w);
+  for (uint32_t i = 0; w->symmetric && i < n; i++) hd__symmetry_event(w, i);
 }
 
 /* ---- the strategy ---- */
+
+static void symmetry_event(struct walk *w) { hd__symmetry_event(w, w->order.n - 1); }
 
 struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
   struct walk *w = hd__own(s, sizeof *w);
@@ -261,11 +264,13 @@ struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
     at += (uint32_t)((f->record + 7) & ~7ull);
   }
   w->filter[n] = NULL;
+  w->symmetric = n && w->filter[n - 1]->id == FILTER_SYMMETRY;
+  if (w->symmetric) w->after_event = symmetry_event;
   if (policy->enter) w->enter[entered++] = policy->enter;
   w->enter[entered] = NULL;
   w->offset[FILTERS] = at;
   w->stride = at + (uint32_t)((policy->record + 7) & ~7ull);
-  w->ordered = policy->ordered || s->config->classes;
+  w->ordered = policy->ordered || s->config->classes || w->symmetric;
   if (w->order.ev) return w;
   hd_order_init(&w->order, s->scratch + HD_SCRATCH_WALK);
   w->order.layout = s->layout;
@@ -313,6 +318,7 @@ int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   struct unit *u = w->unit;
   u->in_flight = s->execution;
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  hd__symmetry_begin(w);
   /* In fork mode every execution has a process of its own. */
   if (s->status->restart == HD_RESTART_FORK)
     hd_order_begin(&w->order);
@@ -470,8 +476,9 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct tree *t = hd__tree(s);
   struct walk *w = s->own;
   struct unit *u = w->unit;
-  if (is_void(s)) return 1;
   catch_up(w);
+  if (w->symmetric) hd__symmetry_end(w, p, how);
+  if (is_void(s)) return 1;
   w->run = s->known->runs;
   u->running = u->at < w->events ? u->at : w->events;
   if (how == HD_HOW_STOPPED) {

@@ -417,10 +417,12 @@ static const uint32_t *pred_clock(struct hd_order *t, const struct hd_op *op) {
   int timed_out = hd_op_second(op->kind, 0) == HD_EFF_RETURN && cause == HD_NONE && prev != HD_NONE &&
                   sleeps_on(&t->ev[prev]);
   const uint32_t *gate = effect == HD_EFF_LEAVE && op->thread < t->nthreads ? t->gate[op->thread] : NULL;
-  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out && !gate)
+  uint32_t after = t->follows ? t->follows[op->thread] : HD_NONE;
+  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out && !gate && after >= HD_HELD)
     return t->ev[prev].clock;
   uint32_t *c = new_clock(t, prev == HD_NONE ? NULL : t->ev[prev].clock);
   merge(t, c, cause);
+  if (after < HD_HELD) merge(t, c, after);
   if (joins) merge(t, c, t->last[op->object]);
   if (spins) merge(t, c, spins - 1);
   for (uint32_t i = 0; gate && i < t->threads_max; i++)
@@ -660,6 +662,8 @@ void hd_order_end(struct hd_order *t, const struct hd_point *p) {
         t->cause[i] == HD_NONE)
       continue;
     if (ended && i == t->ev[t->n - 1].op.thread) continue;
+    uint32_t after = t->follows ? t->follows[i] : HD_NONE, before = t->nraces;
+    if (after == HD_HELD) continue; /* what it follows races in its place */
     const uint32_t *pred = pred_clock(t, op);
     struct hd_work w = {t, HD_NONE, op, 0, pred, new_clock(t, pred)};
     if (hd_set_has(p->enabled, i)) {
@@ -673,11 +677,13 @@ void hd_order_end(struct hd_order *t, const struct hd_point *p) {
       if (!freed) {
         /* It could have done this before the end of the process. */
         hd__add_race(&w, hd__section_entry(t, t->n - 1), NULL, 0);
+        if (after < HD_HELD) t->race[t->nraces - 1].pred = pred;
         continue;
       }
       /* The last step is what let it go: it could not have come before that, only before what held it up. */
     }
     held_up(&w);
+    for (; after < HD_HELD && before < t->nraces; before++) t->race[before].pred = pred;
   }
 }
 

@@ -14,6 +14,7 @@
 #include "model/point.h"
 
 #define HD_NONE 0xffffffffu
+#define HD_HELD 0xfffffffeu
 
 /* An event and its place in the order. */
 struct hd_ev {
@@ -77,7 +78,10 @@ struct hd_order {
   uint64_t waits[HD_MAX_THREADS];             /* condition it is queued at */
   const uint32_t *gate[HD_MAX_THREADS];       /* what had happened when the barrier it is at was passed */
   const struct hd_guard *const
-      *guard;                       /* [thread]: of its pending operation, NULL: none; NULL: of no thread */
+      *guard; /* [thread]: of its pending operation, NULL: none; NULL: of no thread */
+  /* [thread]: the event of another thread that its pending operation comes after by decree, HD_NONE: none, HD_HELD: it has
+   * not been executed, so the operation cannot be either (explore/symmetry.c); NULL: of no thread */
+  const uint32_t *follows;
   struct hd_layout *layout;         /* in which addresses are; NULL: they mean the same everywhere */
   const struct hd_numbers *numbers; /* of the threads; NULL: they mean the same everywhere */
   struct hd_arena arena;

@@ -240,6 +240,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
     set(o, "state_sum", json_integer((json_int_t)s->state_sum));
   }
   if (s->compares_states) set(o, "visited", visited(&s->state_counts));
+  if (s->uses_symmetry) set(o, "symmetric", json_integer((json_int_t)s->symmetric));
   static const char *const by[] = {NULL, "counted", "executions", "at-least"};
   set(o, "class_count",
       s->class_count

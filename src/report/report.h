@@ -203,6 +203,7 @@ struct hd_summary {
   double time_limit; /* seconds, 0: none */
   bool time_default; /* not set by the user */
   uint64_t executions, blocked, events, switches;
+  uint64_t symmetric;  /* branches left out for those of interchangeable threads */
   uint64_t infeasible; /* not counted in executions: an assumption did not hold */
   uint32_t threads;
   uint32_t restart;   /* enum hd_restart: the mode chosen */
@@ -222,6 +223,7 @@ struct hd_summary {
   enum hd_class_count class_count;
   uint64_t classes_known; /* by class_count */
   bool compares_states;
+  bool uses_symmetry;
   struct hd_state_counts state_counts;
   double seconds;
   const char *error; /* why the runtime gave up, or NULL */

@@ -529,6 +529,9 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   hd_str_addc(out, '\n');
   add_phases(out, s);
   if (s->compares_states) add_states(out, s);
+  if (s->symmetric)
+    hd_str_addf(out, "  %llu branch%s left out by symmetry: an interchangeable thread's was explored\n",
+                (unsigned long long)s->symmetric, s->symmetric == 1 ? "" : "es");
   hd_text_reasons(out, s);
   for (size_t i = 0; i < s->ntargets; i++)
     hd_str_addf(out, "  target `%s`: reached in %llu execution%s\n", s->targets[i].label,

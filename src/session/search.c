@@ -50,6 +50,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   if (!counts) return;
   sum->executions += st->executions;
   sum->blocked += st->blocked;
+  sum->symmetric += st->symmetric;
   sum->infeasible += st->infeasible;
   sum->classes += st->classes;
   sum->class_sum += st->class_sum;
@@ -364,6 +365,7 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
   sum->time_default = s->config.time_default;
   sum->classes_counted = c->classes;
   sum->compares_states = c->states;
+  sum->uses_symmetry = c->symmetry;
   sum->state_counts = s->worker[0].control.shared->state_counts;
 }
 
@@ -371,6 +373,7 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
 static void summarise_counters(const struct hd_status *st, struct hd_summary *sum) {
   sum->executions = st->executions;
   sum->blocked = st->blocked;
+  sum->symmetric = st->symmetric;
   sum->infeasible = st->infeasible;
   sum->targets = st->target;
   sum->ntargets = st->ntargets;

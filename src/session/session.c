@@ -43,6 +43,7 @@ static const struct range setting[HD_SETTING_COUNT] = {
     [HD_SETTING_SPURIOUS] = FIELD(spurious),
     [HD_SETTING_TIMEOUTS] = FIELD(timeouts_any),
     [HD_SETTING_CLASSES] = FIELD(classes),
+    [HD_SETTING_SYMMETRY] = FIELD(symmetry),
     [HD_SETTING_LEAKS] = FIELD(leaks),
     [HD_SETTING_THREAD_LEAKS] = FIELD(thread_leaks),
     [HD_SETTING_EXIT_STATUS] = FIELD(exit_status),

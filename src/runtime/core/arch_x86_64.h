@@ -24,6 +24,13 @@ static inline long hd_sys6(long n, long a, long b, long c, long d, long e, long 
 /* The return path of our signal handlers; lies in our text, where system calls are not intercepted. */
 void hd_arch_sigreturn(void);
 
+/* The pthread_t of the thread whose thread pointer is in use: libc keeps it in the control block. */
+static inline uint64_t hd_arch_self(void) {
+  uint64_t self;
+  __asm__("mov %%fs:0x10, %0" : "=r"(self));
+  return self;
+}
+
 static inline uint64_t hd_sig_pc(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RIP]; }
 static inline uint64_t hd_sig_sp(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RSP]; }
 static inline int hd_sig_is_write(const ucontext_t *u) { return (u->uc_mcontext.gregs[REG_ERR] & 2) != 0; }

@@ -78,12 +78,13 @@ struct hd_rt {
   bool event_due; /* a thread was picked, and hd__event has not been called for its operation yet */
   struct hd_set enabled;
   unsigned nenabled;
-  struct hd_set gone;          /* threads that ended, and were joined or are detached */
-  struct hd_thread *section;   /* the thread in an atomic section: no other runs */
-  struct hd_vc section_vc;     /* published by the sections so far */
-  unsigned nspinning;          /* threads whose pending operation is a SPINWAIT */
-  unsigned watched;            /* plain reads to come that are checked as those of a waiting loop */
-  unsigned narmed;             /* threads whose spin.armed is set */
+  struct hd_set gone;        /* threads that ended, and were joined or are detached */
+  struct hd_thread *section; /* the thread in an atomic section: no other runs */
+  struct hd_vc section_vc;   /* published by the sections so far */
+  unsigned nspinning;        /* threads whose pending operation is a SPINWAIT */
+  unsigned between; /* the thread that has joined some members of a family and not all, plus 1 (family.c) */
+  unsigned watched; /* plain reads to come that are checked as those of a waiting loop */
+  unsigned narmed;  /* threads whose spin.armed is set */
   unsigned nlate, late_thread; /* times that such a loop went on since nothing else could, and the last one */
   unsigned naside;             /* threads that were put aside (tick.c) */
   unsigned ntimed;

@@ -149,8 +149,8 @@ void hd__sched_begin(void) {
   rt.due = 0;
   rt.known.now = 0;
   rt.events = 0;
-  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.nlate =
-      rt.late_thread = rt.naside = 0;
+  rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.between =
+      rt.nlate = rt.late_thread = rt.naside = 0;
   rt.in_exit = rt.event_due = rt.forked = rt.sent = false;
   rt.lost = 0;
   rt.exit_status = 0;

@@ -40,6 +40,7 @@
  * Not recognised: state that only uninstrumented code keeps (a loop that ends by calling rand()). See
  * docs/soundness.md. */
 #include "runtime/core/core.h"
+#include "runtime/core/family.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/modules.h"
@@ -563,6 +564,7 @@ bool hd__spin_late(void) {
     struct hd_thread *t = &rt.thread[(rt.late_thread + i) % rt.nthreads];
     if (!t->spin.waiting || !t->spin.counts) continue;
     if (rt.nlate++ > LATE_MAX) hd__cut(HD_INEXACT_LOOP_BOUND);
+    hd__family_none(); /* which one goes on depends on its number */
     t->spin.late = true;
     hd__enable(t);
     return true;

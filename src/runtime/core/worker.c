@@ -66,7 +66,7 @@ static void publish(uint64_t from) {
 static void discard(uint64_t epoch) {
   struct hd_status *st = rt.status;
   st->discarded += st->executions + st->infeasible;
-  st->executions = st->infeasible = st->blocked = 0;
+  st->executions = st->infeasible = st->blocked = st->symmetric = 0;
   hd_inexact_restart(st->inexact);
   st->classes = st->class_sum = st->states = st->state_sum = 0;
   for (unsigned i = 0; i < HD_MAX_PHASES; i++) st->phase[i].executions = 0;

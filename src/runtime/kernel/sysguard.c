@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "model/syscalls.h"
+#include "runtime/core/family.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
@@ -621,6 +622,7 @@ _Noreturn void hd__syscall_cancelled(void) {
 }
 
 _Noreturn void hd__syscall_interrupted(bool again) {
+  if (!again) hd__release_fds();
   ucontext_t *uc = rt.cur->sys.context;
   rt.cur->sys.context = NULL;
   if (again)
@@ -642,6 +644,7 @@ static void hd_rt_syscall(ucontext_t *uc) {
   rt.cur->sys.done = false;
   hd_sig_set_result(uc, hd__pids_out(nr, a, serve_step(nr, a, hot.syscall_pc)));
   rt.cur->sys.context = NULL;
+  hd__release_fds();
   rt.cur->sys.done = false;
   hd__notice_signals();
   hd__keep_mask(uc); /* not the interrupted one: others have run */
@@ -698,6 +701,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
   hd_sig_sysargs(uc, a);
   if (rt.fingerprints) hd__fingerprint_syscall(info->si_syscall, a);
+  if (rt.search.alike) hd__family_syscall(info->si_syscall, a);
   if (forks(info->si_syscall)) {
     if (rt.nthreads > 1 && !rt.cur->sys.forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
       hd_arch_leave_handler(uc, hd_rt_before_fork);

@@ -22,6 +22,7 @@
 
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
+#include "runtime/core/family.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
@@ -83,6 +84,7 @@ static void make_visible(struct hd_cell *c, uint64_t granule) {
   c->wpc |= HD_CELL_VISIBLE;
   c->w = c->r = 0;
   hd__log_visible(granule);
+  if (rt.search.alike) hd__family_visible(granule);
 }
 
 static inline bool valid(uint64_t word) { return (uint32_t)(word >> 32) >= rt.seg_base; }
@@ -353,25 +355,27 @@ static __attribute__((noinline, cold)) void track(uint64_t granule) {
   tracked.slot[k] = tracked.member[tracked.n++] = granule;
 }
 
-static void add_access(struct hd_fingerprint *f, uint64_t granule, const struct access *e) {
-  hd__fact_access(f, granule, hd__site_pc(e->pc) ^ (uint64_t)e->mask << 48 ^ (uint64_t)e->flags << 56,
-                  e->seg);
+static void add_access(struct hd_fingerprint *f, uint64_t granule, const struct access *e, unsigned bytes) {
+  unsigned mask = e->mask & bytes;
+  if (mask)
+    hd__fact_access(f, granule, hd__site_pc(e->pc) ^ (uint64_t)mask << 48 ^ (uint64_t)e->flags << 56, e->seg);
 }
 
 void hd__shadow_fingerprint(struct hd_fingerprint *f) {
   for (uint32_t i = 0; i < tracked.n && tracked.epoch == rt.epoch; i++) {
     uint64_t g = tracked.member[i];
     struct hd_cell *c = hd__cell(g);
+    unsigned bytes = hd__fingerprint_contended(g);
     if (inflated(c)) {
       const struct list *l = list_of(c);
-      for (uint32_t k = 0; k < l->n; k++) add_access(f, g, &l->a[k]);
+      for (uint32_t k = 0; k < l->n; k++) add_access(f, g, &l->a[k], bytes);
       continue;
     }
     for (unsigned write = 0; write < 2; write++) {
       uint64_t word = write ? c->w : c->r;
       if (!valid(word)) continue;
       struct access e = from_word(word, write ? c->wpc : c->rpc, write ? HD_A_WRITE : 0);
-      add_access(f, g, &e);
+      add_access(f, g, &e, bytes);
     }
   }
 }
@@ -544,10 +548,26 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
   return true;
 }
 
+/* The running thread may be in the middle of joining a family (core/family.c). */
+static __attribute__((noinline, cold)) void look_between(uint64_t addr, uint64_t end) {
+  if (rt.cur->id + 1u != rt.between) return;
+  for (uint64_t g = addr & ~7ull; g < end; g += 8) {
+    struct hd_cell *c = hd__cell(g);
+    bool others = !inflated(c) && valid(c->w) && hd__segment_thread((uint32_t)(c->w >> 32)) != rt.cur->id;
+    struct list *l = inflated(c) ? list_of(c) : NULL;
+    for (uint32_t i = 0; l && i < l->n; i++)
+      others |= (l->a[i].flags & HD_A_WRITE) && l->a[i].thread != rt.cur->id;
+    if (others) hd__family_reads();
+  }
+}
+
 /* Every access that the fast path did not skip. The hook precedes the access itself, so other threads that run at a
  * scheduling point in here run before it. */
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
-  if (HD_UNLIKELY(rt.watched)) hot.tag = rt.cur->tag;
+  if (HD_UNLIKELY(rt.watched | rt.between)) {
+    if (rt.watched) hot.tag = rt.cur->tag;
+    if (rt.between) look_between(addr, addr + size);
+  }
   if (HD_UNLIKELY(rt.preload)) { /* atomic accesses are not seen, so everything would be a race */
     if (hd__heap_owns(addr) && !(flags & HD_A_FREE)) hd__heap_check(addr, size, flags, pc);
     return;
@@ -569,8 +589,11 @@ static inline void record_all(uint64_t addr, uint64_t end, unsigned flags, uint6
       cover(hd__cell(g), granule_mask(addr, end, g), flags, addr, pc);
   }
   for (uint64_t g = addr & ~7ull; g < end; g += 8) {
-    if (HD_UNLIKELY(rt.fingerprints) && hd__fingerprint_access(g, flags & HD_A_WRITE)) track(g);
-    record(hd__cell(g), granule_mask(addr, end, g), flags, site);
+    unsigned mask = granule_mask(addr, end, g);
+    if (HD_UNLIKELY(rt.fingerprints) &&
+        hd__fingerprint_access(g, mask, flags & HD_A_WRITE, flags & HD_A_ATOMIC))
+      track(g);
+    record(hd__cell(g), mask, flags, site);
   }
 }
 
@@ -580,6 +603,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   unsigned mode = rt.cur->spin.mode;
   rt.status->heartbeat++;
   rt.cur->spin.mode = HD_SPIN_PLAIN;
+  if (HD_UNLIKELY(rt.between)) look_between(addr, end);
   if (HD_UNLIKELY(rt.cur->ignore)) flags |= HD_A_SILENT;
   if (HD_UNLIKELY(rt.cur->cancel.anywhere) && (flags & HD_A_WRITE)) hd__cancel_write(addr, size, pc);
   if (check) hd__block_check(addr, size, flags, pc);

@@ -1,11 +1,11 @@
 /* thread.c: creating, joining, detaching and ending threads; thread-specific data. Runs in the tested process.
- * pthread_self, pthread_equal, errno and thread-local variables need no wrapper: a tested thread has the thread
- * pointer of a real one. */
+ * pthread_equal, errno and thread-local variables need no wrapper: a tested thread has the thread pointer of a real one. */
 #include <errno.h>
 #include <limits.h>
 
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
+#include "runtime/core/family.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/ident.h"
 #include "runtime/core/modules.h"
@@ -172,6 +172,9 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
       .kind = HD_OP_CREATE, .thread = me->id, .object = number, .pc = pc, .spawn.ordered = !numbered};
   hd__step();
   if (!numbered) me->op.object = number = hd__thread_number_now(me);
+  if (HD_UNLIKELY(rt.search.alike != NULL) && number != HD_MAX_THREADS)
+    hd__family_add(number, nth, numbered && !user_stack && !hd__foreign_start((uint64_t)fn, arg), fn, arg,
+                   size << 1 | (detached == PTHREAD_CREATE_DETACHED));
   hd__event(0);
   if (number == HD_MAX_THREADS)
     hd__fail(HD_RTE_ENVIRONMENT, pc,
@@ -203,6 +206,11 @@ HD_EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(
   return real_pthread_create(out, attr, fn, arg);
 }
 
+HD_EXPORT pthread_t pthread_self(void) {
+  if (hot.active) hd__family_name();
+  return (pthread_t)hd_arch_self();
+}
+
 struct hd_thread *hd__thread_find(pthread_t th) {
   if ((uint64_t)th == rt.main_tp) return &rt.thread[0];
   return hd__ident_thread((uint64_t)th);
@@ -226,6 +234,7 @@ static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
   void *value = t->exit.value;
   hd__ident_leave(t, rt.cur);
   hd__thread_forget(t);
+  if (HD_UNLIKELY(rt.search.alike != NULL)) hd__family_joined(t, ret ? &value : NULL);
   if (!ret) return;
   hd__access_range((uint64_t)ret, sizeof *ret, HD_A_WRITE, pc);
   *ret = value;

@@ -1,0 +1,157 @@
+/* family.c: which threads may be interchangeable. Runs in the tested process.
+ *
+ * A family is the threads that one thread has created one after the other with the same function, argument and attributes.
+ * The search compares what they do (explore/symmetry.c). What it cannot see is noticed here, and told apart means learned,
+ * under an address that no memory has: the family of that function is none in all executions to come.
+ *
+ * Invariants
+ *  1. Threads of a family differ in their names only: the addresses of stack, heap and thread-local storage, which programs
+ *     compare for equality and nothing else (as everywhere, see soundness.md), and pthread_t, which their creator has.
+ *  2. A member that asks for its own pthread_t or thread id, or makes a system call whose result may depend on which thread
+ *     it is, ends the family: what the number is used for is not known.
+ *  3. Memory of a member's own that others contend for ends the family: which memory is visible must be the same for all
+ *     members, and another one's would have to be learned with it. */
+#include "runtime/core/family.h"
+
+#include <sys/syscall.h>
+
+#include "runtime/core/ident.h"
+#include "runtime/memory/memory.h"
+
+#define FIRST 64576 /* state.c has those below */
+#define SLOTS 119
+#define NONE_AT (FIRST + 8 * SLOTS) /* no two threads are interchangeable */
+_Static_assert(NONE_AT + 8 <= 65536, "no program has memory there");
+
+static uint16_t alike[HD_MAX_THREADS];
+
+/* What a thread was created with, in the execution of that number. */
+static struct member {
+  uint32_t epoch;
+  uint16_t parent;
+  uint16_t root; /* first member of its family, plus 1; 0: it has none */
+  uint32_t nth;
+  void *(*fn)(void *);
+  void *arg;
+  uint64_t how, mask;
+  uint16_t size, joined; /* of the family, by its root */
+  bool has_result;
+  void *result;
+} member[HD_MAX_THREADS];
+static uint16_t last_child[HD_MAX_THREADS]; /* plus 1; of any execution */
+
+static uint64_t slot(void *(*fn)(void *)) {
+  uint64_t at = (uint64_t)fn;
+  if (rt.search.layout) at = hd_layout_stable(rt.search.layout, at);
+  return FIRST + hd_mix64(at) % SLOTS * 8;
+}
+
+static bool is_learned(void *(*fn)(void *)) {
+  return hd__shadow_visible(slot(fn), 8) || hd__shadow_visible(NONE_AT, 8);
+}
+
+static struct member *family_of(unsigned number) {
+  struct member *m = &member[number];
+  return m->epoch == rt.epoch && m->root ? &member[m->root - 1] : NULL;
+}
+
+static void end_family(struct member *root) {
+  if (root) hd__shadow_show(slot(root->fn), 8);
+}
+
+void hd__family_none(void) {
+  if (rt.search.alike) hd__shadow_show(NONE_AT, 8);
+}
+
+static void tell_apart(struct hd_search *s, unsigned thread) {
+  (void)s;
+  if (thread >= HD_MAX_THREADS)
+    hd__family_none();
+  else
+    end_family(family_of(thread));
+}
+
+void hd__family_init(void) {
+  if (!rt.config->symmetry || rt.config->mode != HD_MODE_CHECK) return;
+  rt.search.alike = alike;
+  rt.search.tell_apart = tell_apart;
+}
+
+void hd__family_add(unsigned number, unsigned nth, bool plain, void *(*fn)(void *), void *arg, uint64_t how) {
+  struct hd_thread *me = rt.cur;
+  unsigned before = last_child[me->id];
+  struct member *m = &member[number], *b = before ? &member[before - 1] : NULL;
+  *m = (struct member){.epoch = rt.epoch,
+                       .parent = me->id,
+                       .nth = nth,
+                       .fn = plain ? fn : NULL,
+                       .arg = arg,
+                       .how = how,
+                       .mask = me->sig.mask};
+  alike[number] = 0;
+  last_child[me->id] = (uint16_t)(number + 1);
+  if (!plain || !b || b == m || b->epoch != rt.epoch || b->parent != me->id || b->nth + 1 != nth ||
+      b->fn != fn || b->arg != arg || b->how != how || b->mask != m->mask || is_learned(fn))
+    return;
+  if (!b->root) {
+    b->root = (uint16_t)before;
+    b->size = 1;
+  }
+  m->root = b->root;
+  member[m->root - 1].size++;
+  alike[number] = (uint16_t)before;
+}
+
+void hd__family_joined(const struct hd_thread *t, void *const *result) {
+  struct member *f = family_of(t->id);
+  if (!f) return;
+  if (result && f->has_result && f->result != *result) end_family(f);
+  f->has_result |= result != NULL;
+  f->result = result ? *result : f->result;
+  rt.between = 0;
+  if (++f->joined == f->size) return;
+  rt.between = rt.cur->id + 1u;
+  hd__new_segment(rt.cur); /* so that what it accesses is looked at once more */
+}
+
+void hd__family_reads(void) {
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct member *f = family_of(i);
+    if (f && f->parent + 1u == rt.between && f->joined && f->joined < f->size) end_family(f);
+  }
+}
+
+void hd__family_name(void) {
+  if (rt.search.alike) end_family(family_of(rt.cur->id));
+}
+
+void hd__family_syscall(long nr, const long *a) {
+  switch (nr) {
+    case SYS_write:
+    case SYS_writev:
+      if ((int)a[0] == 1 || (int)a[0] == 2) return;
+      break;
+    case SYS_fstat:
+    case SYS_newfstatat:
+    case SYS_getpid:
+    case SYS_sched_yield:
+    case SYS_rt_sigprocmask:
+    case SYS_futex:
+    case SYS_exit_group: return;
+    default: break;
+  }
+  hd__family_name();
+}
+
+void hd__family_visible(uint64_t addr) {
+  if (hd__heap_owns(addr) && (addr - HD_HEAP_BASE) >> HD_HEAP_SLOT_SHIFT >= HD_MAX_THREADS)
+    hd__family_none(); /* whose it is depends on the order of the threads */
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    const struct hd_thread *t = &rt.thread[i];
+    const struct hd_ident *id = t->ident;
+    struct member *f = family_of(i);
+    if (!f) continue;
+    bool heap = hd__heap_owns(addr) && (addr - HD_HEAP_BASE) >> HD_HEAP_SLOT_SHIFT == t->heap_slot;
+    if (heap || (id && addr >= (uint64_t)id->stack_lo && addr < (uint64_t)id->stack_hi)) end_family(f);
+  }
+}
