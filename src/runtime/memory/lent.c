@@ -16,7 +16,7 @@
 #include "runtime/memory/memory.h"
 
 #define LENT 256
-static HD_EXEC struct {
+static HD_EXEC_LARGE struct {
   uint16_t owner, user;
   uint32_t depth; /* of the owner's call stack: the frame is gone when it is less */
   uint32_t clock; /* of the user at its last access */
