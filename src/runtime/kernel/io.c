@@ -177,7 +177,22 @@ static bool may_cancel(const struct hd_thread *t) {
 }
 
 /* Whether the call is made again after a handler with SA_RESTART (signal(7)). */
-static bool restarts(const struct hd_io *o) { return o->kind != HD_OP_IOPOLL && o->timeout == HD_FOREVER; }
+static bool restarts(const struct hd_io *o) {
+  return o->kind != HD_OP_IOPOLL && o->timeout == HD_FOREVER && !o->ends;
+}
+
+/* A handler has run in the place of a wait. Returns if the wait continues. */
+static void interrupted(const struct hd_io *o) {
+  const struct hd_thread *t = rt.cur;
+  if (!t->sys.context || !t->sig.blocked) return;
+  if (o->partial) hd__syscall_returns(o->partial);
+  if (o->opened && t->sig.restarts) return;
+  if (o->opened) {
+    hd__fd_close(o->opened - 1);
+    hd__syscall_returns(-EINTR);
+  }
+  hd__syscall_interrupted((t->sig.restarts && restarts(o)) || hd__handled_before());
+}
 
 /* Returns false when a handler ran in the place of the operation, which is then to be requested again. */
 static bool request(struct hd_io *o, bool again) {
@@ -209,8 +224,7 @@ static bool request(struct hd_io *o, bool again) {
   hd__deadline_clear(t);
   if (cancelled) hd__cancel();
   if (HD_LIKELY(!hd__interrupted())) return true;
-  if (t->sys.context && t->sig.blocked)
-    hd__syscall_interrupted((t->sig.restarts && restarts(o)) || hd__handled_before());
+  interrupted(o);
   return false;
 }
 

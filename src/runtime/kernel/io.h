@@ -199,6 +199,10 @@ struct hd_io {
   bool
       enters; /* it finds out whether it has to wait in a step of its own, since its descriptor may be closed */
   bool entered; /* it has found d, and waits for that */
+  /* When a handler ends the wait (signal(7)): */
+  bool ends;    /* it returns EINTR also with SA_RESTART */
+  long partial; /* it has transferred so much already, and returns that */
+  int opened;   /* FIFO: the own side, from 1, which is closed, or waits again */
 };
 
 void hd__io_begin(void);

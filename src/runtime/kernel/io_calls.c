@@ -384,6 +384,12 @@ static bool waits_again(struct hd_io *o, long *a, bool late) {
   return true;
 }
 
+/* It has transferred so much, and goes on; a handler may still end it. */
+static void goes_on(struct hd_io *o, long done) {
+  o->partial = done;
+  rt.cur->sys.done = false;
+}
+
 static long receive(long nr, long *a, uint64_t pc) {
   struct hd_io o = prepare(IN, nr, a, pc);
   long done = 0, part[6];
@@ -410,6 +416,7 @@ static long receive(long nr, long *a, uint64_t pc) {
     done += r;
     part[1] += r;
     part[2] -= r;
+    goes_on(&o, done);
   }
 }
 
@@ -496,6 +503,7 @@ static long transmit(long nr, long *a, uint64_t pc) {
     if (notice) hd__queue_notify(notice, pc);
     if (!more) return r > 0 || !done ? done + r : done;
     done += r;
+    goes_on(&o, done);
     if (!gathered) {
       part[1] += r;
       part[2] -= r;
