@@ -356,13 +356,21 @@ static void await_writers(const struct pollfd *p, unsigned n) {
   }
 }
 
+/* Children that end at about the same time would do so in another order each time: wait for the others. */
+static void await_children(struct pollfd *p, unsigned n) {
+  struct timespec ms = {0, 1000000};
+  for (int rounds = 0; rounds < 50 && hd_sys3(SYS_poll, p, n, 0) < n; rounds++)
+    hd_sys3(SYS_nanosleep, &ms, 0, 0);
+}
+
 bool hd__io_idle(uint64_t limit) {
   static struct pollfd p[HD_FDS];
-  unsigned n = 0;
+  unsigned n = 0, children = 0;
   uint64_t pc = 0; /* of the first that waits */
   for (unsigned i = 0; i < rt.nthreads; i++) {
     const struct hd_io *o = rt.thread[i].sys.io;
     if (!o || rt.thread[i].state != HD_T_BLOCKED) continue;
+    children += o->kind == HD_OP_WAITCHILD;
     for (unsigned k = 0; !o->can && k < o->n && n < HD_FDS; k++)
       if (!o->item[k].d->inside && o->item[k].d->fd >= 0) {
         if (!n) pc = o->pc;
@@ -377,6 +385,7 @@ bool hd__io_idle(uint64_t limit) {
   while (r < 0 && ms < 0);
   if (r <= 0) return false;
   await_writers(p, n);
+  if (children > 1) await_children(p, n);
   hd__io_poll(0);
   return rt.nenabled != 0;
 }
