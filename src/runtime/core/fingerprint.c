@@ -145,12 +145,12 @@ void hd__fact_access(struct hd_fingerprint *f, uint64_t at, uint64_t what, uint3
   hd__fact_clock(f, at, what, s->thread, s->clock);
 }
 
-/* Who has accessed a granule beside other threads, in any execution of the search: a bit for each thread; whether all
+/* Who has accessed half a granule beside other threads, in any execution of the search: a bit for each thread; whether all
  * accesses were atomic; and locks that were held at all of them (a lock set, as in Savage and others, "Eraser: A Dynamic
  * Data Race Detector for Multithreaded Programs", TOCS 1997). In the memory of the search, where all workers add to it. */
 #define LOCKS 3
 struct touch {
-  uint64_t granule; /* 0: empty */
+  uint64_t half; /* its address; 0: empty */
   uint32_t writers, readers;
   uint16_t plain;       /* not all were atomic */
   uint16_t known;       /* it is contended, and the search has been told to restart */
@@ -175,15 +175,16 @@ static bool contended(const struct touch *t) {
   return t->writers && t->plain && several && !is_guarded(t);
 }
 
-static struct touch *touch_of(uint64_t granule) {
+static struct touch *touch_of(uint64_t half, bool add) {
   for (unsigned i = 0; i < TOUCH_PROBES; i++) {
-    struct touch *t = &touches[(hd_mix64(granule) + i) & (TOUCHES - 1)];
+    struct touch *t = &touches[(hd_mix64(half) + i) & (TOUCHES - 1)];
     uint64_t empty = 0;
-    if (t->granule == granule) return t;
-    if (!t->granule &&
-        __atomic_compare_exchange_n(&t->granule, &empty, granule, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    if (t->half == half) return t;
+    if (t->half) continue;
+    if (!add) return NULL;
+    if (__atomic_compare_exchange_n(&t->half, &empty, half, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
+        empty == half)
       return t;
-    if (t->granule == granule) return t;
   }
   return NULL;
 }
@@ -230,9 +231,8 @@ static void keep_locks(struct touch *t, bool write) {
       __atomic_store_n(&t->lock[i], 0, __ATOMIC_SEQ_CST);
 }
 
-bool hd__fingerprint_access(uint64_t granule, bool write, bool atomic) {
-  if (!rt.nunjoined) return false; /* all threads come after it */
-  struct touch *t = touch_of(granule);
+static bool access_half(uint64_t half, bool write, bool atomic) {
+  struct touch *t = touch_of(half, true);
   if (!t) return true;
   uint32_t bit = 1u << (rt.cur->id < 31 ? rt.cur->id : 31), *set = write ? &t->writers : &t->readers;
   if (HD_LIKELY(t->known)) return true;
@@ -244,6 +244,19 @@ bool hd__fingerprint_access(uint64_t granule, bool write, bool atomic) {
   __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
   __atomic_store_n(&t->known, 1, __ATOMIC_SEQ_CST);
   return true;
+}
+
+bool hd__fingerprint_access(uint64_t granule, unsigned mask, bool write, bool atomic) {
+  if (!rt.nunjoined) return false; /* all threads come after it */
+  bool low = (mask & 0x0f) && access_half(granule, write, atomic);
+  bool high = (mask & 0xf0) && access_half(granule + 4, write, atomic);
+  return low || high;
+}
+
+unsigned hd__fingerprint_contended(uint64_t granule) {
+  const struct touch *low = touch_of(granule, false), *high = touch_of(granule + 4, false);
+  /* There may be no room for one that is. */
+  return (low && !low->known ? 0 : 0x0fu) | (high && !high->known ? 0 : 0xf0u);
 }
 
 /* ---- memory ---- */
@@ -312,7 +325,8 @@ static void add_spin(struct hd_fingerprint *f, const struct hd_thread *t) {
 
 static void add_wait(struct hd_fingerprint *f, const struct hd_thread *t) {
   hd__fact(f, place(S_LOCAL, 0, 9), object(t->wait.at));
-  hd__fact(f, place(S_LOCAL, 0, 10), object(t->wait.mutex));
+  if (t->wait.at || hd_op_second(t->op.kind, 0) == HD_EFF_RETURN || hd_op_object(t->op.kind) == HD_OBJ_COND)
+    hd__fact(f, place(S_LOCAL, 0, 10), object(t->wait.mutex));
   hd__fact(f, place(S_LOCAL, 0, 11),
            t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->wait.freed << 33);
   if (t->wait.spurious) {
@@ -396,13 +410,13 @@ static void add_object(struct hd_obj *o) {
   if (o->init) hd__fact_access(f, place(S_OBJECT, o->addr, 4), o->init_op, o->init);
   if (o->kind == HD_OBJ_MEMORY)
     return; /* its count is the size of an atomic location: the name of its clock */
-  uint64_t waiting = 0, signals = o->kind == HD_OBJ_BARRIER ? o->signals : o->signals != 0;
+  uint64_t waiting = 0,
+           signals = o->kind == HD_OBJ_BARRIER ? o->signals : 0; /* else only a report has them */
   for (const struct hd_thread *t = o->queue; t; t = t->wait.next) waiting += hd_mix64(number(t));
   for (const struct hd_thread *t = o->pend; t; t = t->wait.next) waiting += hd_mix64(number(t) << 32);
   for (const struct hd_holder *h = o->holders; h; h = h->next)
     if (h->count) waiting += hd_mix64((uint64_t)h->thread << 40 | h->count | 1ull << 60);
-  if (o->owner == HD_NOBODY && !o->count && !waiting && !o->signals)
-    return; /* as if it had never been used */
+  if (o->owner == HD_NOBODY && !o->count && !waiting && !signals) return; /* as if it had never been used */
   hd__fact(f, place(S_OBJECT, o->addr, 5), o->kind | (uint64_t)o->owner << 8 | (uint64_t)o->count << 32);
   hd__fact(f, place(S_OBJECT, o->addr, 6), waiting);
   hd__fact(f, place(S_OBJECT, o->addr, 7), signals);
