@@ -89,6 +89,7 @@ struct hd_desc {
   bool inet, stream, listening;
   bool unaccepted;  /* the end that accept will return */
   bool broken;      /* no reader is left */
+  bool shut;        /* this end was shut down for writing */
   uint16_t in, out; /* facets that reading and writing change */
   uint16_t life;    /* facet of HD_IO_LIFE: whether it is open, and its flags */
   struct hd_life flags;
