@@ -27,6 +27,8 @@
  *     family: an operation on one of them other than its creation, start, end and join; a join by another thread than the
  *     creator; anything that the creator does, or reads from others, between the joins of the family; different results;
  *     whatever gives a member a number, a name or a place of its own that is no memory (family.c).
+ *  4. An operation that concerns one of two level threads and not the other makes them different: a signal that wakes one
+ *     of those who wait, the choice of the serial thread at a barrier.
  *
  * Soundness. Let E = s.b.w be an execution of the program in which b goes although it is level with a after s. All threads
  * but a and b have the same past in s whichever of the two did which of their events (invariant 1), the memory is the same
@@ -47,7 +49,7 @@ static int active(const struct hd_search *s) { return s->alike != NULL && !s->co
 /* ---- families ---- */
 
 static void forget(struct symmetry *y, uint32_t thread) {
-  y->follows[thread] = y->first[thread] = HD_NONE;
+  y->follows[thread] = y->first[thread] = y->last[thread] = HD_NONE;
   y->leader[thread] = y->follower[thread] = y->root[thread] = y->joining[thread] = 0;
   y->is_joined[thread] = 0;
 }
@@ -138,6 +140,26 @@ static void follow(struct walk *w, uint32_t f) {
   if (f >= w->unit->depth) w->s->status->symmetric++;
 }
 
+/* The event concerns this one of two level threads, and not the other. If one is behind, its own event is after this one, and
+ * will not be like that of the other. */
+static void pick_out(struct symmetry *y, uint32_t thread) {
+  uint32_t follower = y->follower[thread];
+  if (follower && y->follows[follower - 1] == HD_HELD) part(y, follower - 1);
+  if (y->follows[thread] == HD_HELD) part(y, thread);
+}
+
+/* Invariant 4. */
+static void choose_thread(struct walk *w, const struct hd_ev *e) {
+  struct symmetry *y = &w->symmetry;
+  const struct hd_ev *ev = w->order.ev;
+  enum hd_effect effect = hd_op_effect(e->op.kind, e->flags);
+  if (effect == HD_EFF_NOTIFY && hd_op_woken(&e->op)) pick_out(y, hd_op_woken(&e->op) - 1);
+  for (uint32_t t = 0; effect == HD_EFF_NOTIFY_SOME && t < 64; t++)
+    if (e->op.wake.set >> t & 1) pick_out(y, t);
+  for (uint32_t t = 0; effect == HD_EFF_LEAVE && e->nchoices > 1 && t < y->nthreads; t++)
+    if (y->last[t] != HD_NONE && ev[y->last[t]].op.object == e->op.object) pick_out(y, t);
+}
+
 /* ---- what tells threads apart (invariant 3) ---- */
 
 static int joins(const struct hd_op *op) { return op->kind == HD_OP_JOIN; }
@@ -175,26 +197,26 @@ static void inspect(struct walk *w, const struct hd_ev *e) {
     tell_apart(w, op->thread);
 }
 
-static int has_ended(const struct hd_order *o, uint32_t thread) {
-  return thread < o->nthreads && o->last[thread] != HD_NONE && o->cause[thread] == HD_NONE &&
-         hd_op_effect(o->ev[o->last[thread]].op.kind, 0) == HD_EFF_FINISH;
+static int has_ended(const struct walk *w, uint32_t thread) {
+  uint32_t last = w->symmetry.last[thread];
+  return last != HD_NONE && hd_op_effect(w->order.ev[last].op.kind, 0) == HD_EFF_FINISH;
 }
 
 /* Whether the creator waits for one that will never end, though it could have joined another. */
 static int is_stuck(const struct walk *w, const struct hd_op *op) {
   const struct symmetry *y = &w->symmetry;
   unsigned family = joins(op) ? root_of(y, op->object) : 0;
-  if (!family || has_ended(&w->order, (uint32_t)op->object)) return 0;
-  for (uint32_t t = 0; t < w->order.nthreads; t++)
-    if (y->root[t] == family && !y->is_joined[t] && has_ended(&w->order, t)) return 1;
+  if (!family || has_ended(w, (uint32_t)op->object)) return 0;
+  for (uint32_t t = 0; t < y->nthreads; t++)
+    if (y->root[t] == family && !y->is_joined[t] && has_ended(w, t)) return 1;
   return 0;
 }
 
 void hd__symmetry_end(struct walk *w, const struct hd_point *p, enum hd_how how) {
-  const struct hd_order *o = &w->order;
+  const struct symmetry *y = &w->symmetry;
   if (how == HD_HOW_BLOCKED) return; /* it is not over */
-  for (uint32_t t = 0; t < o->nthreads; t++) {
-    if (o->last[t] == HD_NONE || has_ended(o, t)) continue;
+  for (uint32_t t = 0; t < y->nthreads; t++) {
+    if (y->last[t] == HD_NONE || has_ended(w, t)) continue;
     if (p->op[t]->kind != HD_OP_NONE) leave_off(w, p->op[t]);
     if (singles_out(p->op[t], 0)) tell_apart(w, HD_MAX_THREADS);
     if (is_stuck(w, p->op[t])) tell_apart(w, (uint32_t)p->op[t]->object);
@@ -204,12 +226,12 @@ void hd__symmetry_end(struct walk *w, const struct hd_point *p, enum hd_how how)
 void hd__symmetry_event(struct walk *w, uint32_t f) {
   struct symmetry *y = &w->symmetry;
   const struct hd_ev *e = &w->order.ev[f];
+  uint32_t t = e->op.thread;
+  *(y->last[t] == HD_NONE ? &y->first[t] : &y->next[y->last[t]]) = f;
   y->next[f] = HD_NONE;
-  if (e->prev == HD_NONE || y->first[e->op.thread] == HD_NONE)
-    y->first[e->op.thread] = f;
-  else
-    y->next[e->prev] = f;
+  y->last[t] = f;
   inspect(w, e);
+  choose_thread(w, e);
   if (hd_op_effect(e->op.kind, e->flags) == HD_EFF_SPAWN) adopt(w, e);
   follow(w, f);
 }

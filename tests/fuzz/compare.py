@@ -14,6 +14,9 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
     SHARED executions is over before there is anything to share, so it is not run again.
  6a. With --states every state is explored once: the findings and final states of `dfs`, in no more executions; the same
      with a reduction (`dpor`).
+ 6b. With --symmetry, of threads that run the same code: the findings and final states of `dfs`, which does not tell these
+    threads apart. `optimal` runs one execution for each class that is left, as many as `dfs` has then; so do several
+    processes, and those that resume a saved search.
  7. A search that was saved half way and resumed has the same results.
  8. Executions that start after the set-up of the program (--checkpoint=always) are those that start at main: the same
     results and the same counts, for one of the strategies or for two processes, by the program.
@@ -39,6 +42,8 @@ MAX_LENGTH = "300"  # steps; longer executions go round in circles, and the prog
 
 OK, LARGE, SAID, HUGE, WRONG = "ok", "large", "said", "huge", "wrong"  # said: the search itself says it is not exact
 
+
+only = ""  # "symmetry": nothing else is compared
 
 NOTHING = dict(executions=0, blocked=0, discarded=0, cut=0, complete=False, bound=None, stopped="", findings=[])
 
@@ -209,6 +214,8 @@ def judge(batch, index, limit, replay=False):
 
 
 def compare_all(batch, index, limit, replay):
+    if only == "symmetry" and not batch.programs[index].twins:
+        return Verdict(HUGE)
     most = limit * 4
     dfs = batch.search(index, "dfs", limit)
     if dfs.cut:
@@ -218,6 +225,12 @@ def compare_all(batch, index, limit, replay):
         if not batch.replay(folder):
             raise Difference("a finding of optimal does not replay", optimal, "folder " + folder)
     one_for_each_class(optimal)
+    if only == "symmetry":
+        ref = dfs if dfs.finished(limit) else optimal
+        if not ref.finished(most):
+            return Verdict(HUGE)
+        compare_symmetry(batch, index, most, ref, optimal)
+        return Verdict(OK if ref is dfs else LARGE, ref)
     compare_bounded(batch, index, limit)
     compare_shared(batch, index, most, optimal, "optimal")
     compare_checkpoint(batch, index, dfs, limit, optimal, most)
@@ -229,6 +242,7 @@ def compare_all(batch, index, limit, replay):
         if not dpor.finished(most):
             return Verdict(HUGE)
         same(dpor, optimal)
+        compare_symmetry(batch, index, most, optimal, optimal)
         return Verdict(LARGE)
     same(optimal, dfs)
     for name in ("dpor", "rdfs", "auto"):
@@ -239,6 +253,7 @@ def compare_all(batch, index, limit, replay):
             raise Difference("%s runs another number of executions" % name, result, dfs.text(), result.text())
     compare_shared(batch, index, most, dfs, ("dfs", "rdfs", "dpor")[dfs.total() % 3])
     compare_states(batch, index, most, dfs)
+    compare_symmetry(batch, index, most, dfs, optimal)
     compare_iterated(batch, index, most, dfs)
     return Verdict(OK if dfs.complete else SAID, dfs)
 
@@ -257,6 +272,39 @@ def compare_states(batch, index, most, dfs):
                                                        "other"), result, dfs.text(), result.text())
         if not more and result.covered and strategy == "dfs" and result.total() > dfs.total():
             raise Difference("%s runs more executions" % result.name, result, dfs.text(), result.text())
+
+
+def compare_symmetry(batch, index, most, ref, optimal):
+    """With --symmetry, one of the threads that run the same code goes first. The reference is dfs, if it has ended."""
+    if not batch.programs[index].twins or not ref.covered:
+        return
+    small = ref.strategy == "dfs"
+    modes = [("optimal", ()), ("dpor", ())] + [("dfs", ())] * small
+    if ref.total() >= SHARED:
+        modes += [("optimal", jobs_for(ref)), ("optimal", ("--checkpoint=always",))]
+    if ref.total() >= SHARED and small:
+        modes += [(("dfs", "rdfs", "dpor")[ref.total() % 3], jobs_for(optimal)), ("dfs", ("--states",))]
+    first = None
+    for strategy, more in modes:
+        result = batch.search(index, strategy, most, "--symmetry", *more)
+        same(result, ref, exact=False)
+        if result.covered and result.states != ref.states:
+            raise Difference("%s reaches %s states" % (result.name, "fewer" if result.states[0] < ref.states[0] else
+                                                       "other"), result, ref.text(), result.text())
+        first = first or result
+        if strategy == "optimal":
+            one_for_each_class(result, alone=not more)
+        if more != ("--states",) and result.classes != first.classes:
+            raise Difference("%s reaches other classes" % result.name, result, first.text(), result.text())
+        if strategy in ("optimal", "dfs") and result.total() > (optimal if strategy == "optimal" else ref).total():
+            raise Difference("%s runs more executions" % result.name, result, ref.text(), result.text())
+    if first.total() < 2:
+        return
+    path = os.path.join(batch.folder, "saved")
+    part = batch.search(index, "optimal", (first.total() + 1) // 2, "--symmetry", "--save", path)
+    result = batch.search(index, "optimal", most, "--resume", path)
+    result.findings |= part.findings
+    same(result, first)
 
 
 def jobs_for(result):

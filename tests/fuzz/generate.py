@@ -71,6 +71,7 @@ FEATURES = {
     "cancel": 0,
     "signals": 0,  # threads that send signals to others, with a handler
     "unjoined": 0,  # main returns while others run
+    "twins": 0,  # threads that run the same code
     "races": 0,  # data races are looked for as well
 }
 
@@ -106,17 +107,18 @@ class Node:
 
 
 class Program:
-    def __init__(self, name, features, bodies, onces, options, bound):
+    def __init__(self, name, features, bodies, onces, options, bound, twins=0):
         self.name = name  # "seed/index"
         self.features = features
         self.bodies = bodies  # of threads, 0 is main
         self.onces = onces
         self.options = options  # of heddle check
         self.bound = bound  # one more option, with its argument: the program is also searched within that bound
+        self.twins = twins  # the body that several threads run, 0: none
 
     def copy(self):
         bodies, onces = ([[n.copy() for n in b] for b in bodies] for bodies in (self.bodies, self.onces))
-        return Program(self.name, self.features, bodies, onces, list(self.options), self.bound)
+        return Program(self.name, self.features, bodies, onces, list(self.options), self.bound, self.twins)
 
     def lists(self):
         """Every list of nodes."""
@@ -145,7 +147,7 @@ class Program:
                 n.render(out, 1)
             out.append("}")
         for k, nodes in list(enumerate(self.bodies))[1:] + [(0, self.bodies[0])]:
-            out.append("static void *@t%d(void *arg) {\n  BODY(%d);" % (k, k))
+            out.append("static void *@t%d(void *arg) {\n  %s(%d);" % (k, "TWIN" if k and k == self.twins else "BODY", k))
             if any("made[" in line for n in nodes for m in [n, *sum(n.blocks, [])] for line in m.lines):
                 out.append("  pthread_t thread[%d];\n  char made[%d] = {0};\n  void *result = 0;"
                            % (len(self.bodies), len(self.bodies)))
@@ -176,6 +178,8 @@ class Generator:
         self.name = "%s/%s" % (seed, index)
         keep = self.r.choice((0.1, 0.2, 0.3, 0.5))
         self.features = {f for f in sorted(allowed) if self.r.random() < keep}
+        if "twins" in allowed and len(allowed) < len(FEATURES) / 2:  # they are what is looked for
+            self.features.add("twins")
         base = sorted(BASE & set(allowed))
         if base and not self.features & BASE:
             self.features.add(self.r.choice(base))
@@ -196,12 +200,13 @@ class Generator:
     def program(self):
         threads = self.r.choice((1, 2, 2, 2, 2, 2, 3, 3, 4))
         nested = self.has("nested") and threads > 1 and self.flip(0.7)
+        first = self.twins(threads)
         total = self.r.choice((5, 6, 7, 8) if threads < 3 else (3, 4, 5) if threads == 3 else (4, 5))
         bodies = [[] for _ in range(threads + 1)]
         for k in range(1, threads + 1):
             self.budget = max(1, total // threads + self.r.choice((-1, 0, 0, 1)))
-            bodies[k] = self.block(0)
-        parent = {k: self.r.randrange(1, k) if nested and k > 1 and self.flip(0.6) else 0
+            bodies[k] = self.block(0) if self.code.get(k, k) == k else []
+        parent = {k: self.r.randrange(1, k) if nested and k > 1 and k not in self.code and self.flip(0.6) else 0
                   for k in range(1, threads + 1)}
         self.budget = self.r.choice((0, 0, 0, 1, 1, 2))
         if self.has("spin"):  # main may be alone, and would spin for ever
@@ -219,15 +224,28 @@ class Generator:
         if not self.has("unjoined") and not self.features & {"detach", "exit", "tryjoin"}:
             bodies[0].append(Node("/* all are gone */\nSEE(memory[0]), SEE(memory[1]), SEE(plain[0]), SEE(plain[1]);\n"
                                   "SEE(guarded[0]), SEE(guarded[1]), SEE(flag[0]), SEE(flag[1]);"))
-        return Program(self.name, self.features, bodies, [o or [] for o in self.onces], self.options(), self.bound())
+        return Program(self.name, self.features, bodies, [o or [] for o in self.onces], self.options(), self.bound(),
+                       first)
+
+    def twins(self, threads):
+        """Which threads run the code of another one; returns that one, or 0."""
+        self.code = {}
+        if not self.has("twins") or threads < 2:
+            return 0
+        n = self.r.choice((2, 2, 3)) if threads > 2 else 2
+        first = self.r.randint(1, threads - n + 1)
+        self.code = {k: first for k in range(first, first + n)}
+        return first
 
     def create_children(self, body, children, parent):
         at = 0
+        alike = [k for k in children if k in self.code]
         held = [k for k in children if self.has("readers") and self.flip(0.4)]
         children = [k for k in children if k not in held]
         for k in children:
-            at = self.r.randint(at, len(body)) if self.flip(0.4) else at
-            body.insert(at, Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, k)))
+            together = k in alike[1:] and not self.flip(0.1)
+            at = self.r.randint(at, len(body)) if not together and self.flip(0.4) else at
+            body.insert(at, Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, self.code.get(k, k))))
             at += 1
         cancelled = {k for k in children if self.has("cancel") and self.flip(0.4)}
         for k in children:
@@ -240,6 +258,20 @@ class Generator:
         joins = list(children)
         if self.flip(0.2):
             joins.reverse()
+        alike = [k for k in joins if k in self.code]
+        if alike and not self.features & {"detach", "unjoined", "tryjoin"}:  # all in one line: one place
+            at = self.r.randint(at, len(body)) if self.flip(0.3) else len(body)
+            join = "if (made[%d]) pthread_join(thread[%d], 0);"
+            if self.flip(0.1):
+                join = "if (made[%d] && !pthread_join(thread[%d], &result)) seen = seen * 3 + (uintptr_t)result;"
+            if self.flip(0.1):
+                join += " seen += __atomic_load_n(AT(uint32_t, 0), SEQ_CST);"
+            if self.flip(0.1):
+                join += " seen = seen * 7 + guarded[0] + plain[0];"
+            text = " ".join(join % (k, k) for k in alike)  # what was seen is told when all have ended
+            body.insert(at, Node("{ uint64_t seen = 0; %s SEE(seen); }" % text if "seen" in text else text))
+            at += 1
+            joins = [k for k in joins if k not in alike]
         for k in joins:
             if self.has("detach") and self.flip(0.3) and k not in cancelled:  # it may be gone, and its number with it
                 at = self.r.randint(at, len(body))
@@ -254,7 +286,7 @@ class Generator:
                 body.insert(at, Node("if (made[%d] && !%s) SEE((uintptr_t)%s);" % (k, call, into)))
             at = min(at + 1, len(body))
         for k in held:  # created, and mostly joined, while the lock is held for reading
-            inside = [Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, k)),
+            inside = [Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, self.code.get(k, k))),
                       Node("if (made[%d] && !pthread_join(thread[%d], &result)) SEE((uintptr_t)result);" % (k, k))]
             late = [inside.pop()] if self.flip(0.3) else []
             body.insert(0 if self.flip() else at, Node("if (!pthread_rwlock_rdlock(&rwlock)) {", inside, "  pthread_rwlock_unlock(&rwlock);\n}"))

@@ -174,12 +174,18 @@ static inline void prepare(void) {
 #define SEQ_CST __ATOMIC_SEQ_CST
 
 /* r: the value read last; n: how many were read. */
-#define BODY(number)     \
-  enum { me = number };  \
-  uint64_t r = 0, n = 0; \
+#define BODY(number)                 \
+  enum { me = number, is_twin = 0 }; \
+  uint64_t r = 0, n = 0, all = 0;    \
+  (void)r, (void)all
+/* Several threads run it: what they read is told together with all that the same thread has read before. */
+#define TWIN(number)                 \
+  enum { me = number, is_twin = 1 }; \
+  uint64_t r = 0, n = 0, all = 0;    \
   (void)r
-#define SEE(value) \
-  (r = (uint64_t)(value), hd_rt_observe(r * 0x9e3779b97f4a7c15 + (me << 10 | n++) * 0xc2b2ae3d27d4eb4f))
+#define SEE(value)                                                                                \
+  (r = (uint64_t)(value), all = is_twin ? (all ^ r) * 0x2545f4914f6cdd1d + (all >> 29) + n : 0, \
+   hd_rt_observe((r + all) * 0x9e3779b97f4a7c15 + (me << 10 | n++) * 0xc2b2ae3d27d4eb4f))
 
 /* What can be read of up to 8 bytes, as a number; waits for the first. */
 static inline uint64_t byte_at(int fd, off_t at) {

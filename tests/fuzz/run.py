@@ -187,12 +187,14 @@ def parser():
     p.add_argument("--one", action="store_true", help="stop at the first difference")
     p.add_argument("--progress", action="store_true")
     p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--only", default="", choices=("", "symmetry"), help="compare nothing but this")
     p.add_argument("--load", type=float, default=0, help="busy processes beside it, for each processor")
     return p
 
 
 def prepare(args):
     args.allowed = choose_features(args.features)
+    compare.only = args.only
     build = os.path.abspath(args.build)
     args.heddle = os.path.join(build, "heddle")
     args.found = args.first == 0 and not args.features

@@ -452,13 +452,16 @@ static bool choose_restart(uint64_t number) {
   return true;
 }
 
-/* Everything is covered but spurious wake-ups: the search restarts with them. Returns false when it has, or has no need. */
+/* Everything is covered but spurious wake-ups, and who gets which number of a descriptor: the search restarts with them.
+ * Returns false when it has, or has no need. */
 static bool next_phase(void) {
   const struct hd_config *c = rt.config;
   if (c->mode != HD_MODE_CHECK || !rt.strategy->systematic) return false;
   if (c->one_phase && rt.shared->waited && !c->spurious)
     hd_inexact_note(rt.status->inexact, HD_INEXACT_SPURIOUS, 0);
-  if (c->one_phase || !hd__cond_explore()) return false;
+  bool more = hd__fds_explore();
+  if (!c->one_phase) more |= hd__cond_explore();
+  if (!more) return false;
   hd__worker_sync();
   return true;
 }

@@ -132,7 +132,11 @@ struct hd_thread {
     bool done;         /* the call it is in has had an effect, and continues */
     bool tested;       /* its next call is one at which it was not cancelled */
     uint32_t channels; /* pipes, sockets and the like that it has made */
-    uint32_t randoms;  /* times it asked for random numbers */
+    uint8_t nreserved; /* numbers that the call it is in has taken, for new descriptors */
+    int reserved[2];
+    uint32_t renumbers; /* operations on the table of descriptors */
+    int closing;        /* the number that it closes, from 1; 0: none (fds.c) */
+    uint32_t randoms;   /* times it asked for random numbers */
   } sys;
   struct hd_ident *ident; /* NULL for the first thread */
   struct hd_ident

@@ -116,6 +116,11 @@ void hd__proc_opened(const char *path, long fd);
 long hd__proc_list(const long *a, long r);
 void hd__proc_status(long nr, const long *a, long r);
 
+/* ---- fds.c ---- */
+
+/* Who gets which number is explored from now on. Returns false when it is already, or all opening is ordered. */
+bool hd__fds_explore(void);
+
 /* ---- sysguard.c, vdso.c, child.c ---- */
 
 void hd__sysguard_init(void);
@@ -190,6 +195,8 @@ void hd__io_poll(uint32_t set);
 void hd__io_due(struct hd_thread *t);
 /* The earliest virtual time at which a timer descriptor fires, HD_FOREVER if none is waited for. */
 uint64_t hd__timerfd_next(void);
+/* Fires those whose time has come while nobody waited. */
+void hd__timerfd_due(void);
 /* Those whose time has come. Returns the event, counted from 1, that set the last of them, 0 if there is none. `late`: no
  * thread could run. */
 uint32_t hd__timerfd_fire(uint64_t now, bool late);

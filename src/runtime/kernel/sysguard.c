@@ -622,6 +622,7 @@ _Noreturn void hd__syscall_cancelled(void) {
 }
 
 _Noreturn void hd__syscall_interrupted(bool again) {
+  if (!again) hd__release_fds();
   ucontext_t *uc = rt.cur->sys.context;
   rt.cur->sys.context = NULL;
   if (again)
@@ -643,6 +644,7 @@ static void hd_rt_syscall(ucontext_t *uc) {
   rt.cur->sys.done = false;
   hd_sig_set_result(uc, hd__pids_out(nr, a, serve_step(nr, a, hot.syscall_pc)));
   rt.cur->sys.context = NULL;
+  hd__release_fds();
   rt.cur->sys.done = false;
   hd__notice_signals();
   hd__keep_mask(uc); /* not the interrupted one: others have run */
