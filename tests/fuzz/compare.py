@@ -279,7 +279,7 @@ def compare_states(batch, index, most, dfs):
 
 def compare_symmetry(batch, index, most, ref, optimal):
     """With --symmetry, one of the threads that run the same code goes first. The reference is dfs, if it has ended."""
-    if not batch.programs[index].twins or not ref.covered:
+    if not batch.programs[index].twins or not ref.covered or not optimal.covered:
         return
     small = ref.strategy == "dfs"
     modes = [("optimal", ()), ("dpor", ())] + [("dfs", ())] * small
