@@ -68,6 +68,14 @@ def bars_table(result, reference, markdown):
     return table(["bar", "measured", "bar", ""], cells, markdown) if cells else ""
 
 
+def states_table(result, reference, markdown):
+    head = ["program", "executions", "given up", "states", "bytes each", "s", "optimal", "optimal's s", "origin"]
+    return table(head, [[r["name"], number(r["executions"]), number(r["matches"]), number(r["states"]), number(r["bytes"]),
+                         number(r["seconds"]), number(r["optimal"]), number(r["optimal_seconds"]),
+                         " ".join(filter(None, ["" if r["right"] else "WRONG", reference["states"].get(r["name"], "")]))]
+                        for r in result["states"]], markdown)
+
+
 def bugs_table(result, reference, markdown):
     peers = result["peers"]
     head = ["program", "kind", "found by", "executions", "s", *("%s here" % p for p in peers), "origin"]
@@ -110,6 +118,9 @@ def tables(result, reference, limits, markdown):
     if result.get("counts"):
         section("Executions of a complete search, --strategy optimal", counts_table(result, reference, markdown),
                 bars_table(result, reference, markdown))
+    if result.get("states"):
+        section("Executions of a complete search with --states, and without, within 10 s",
+                states_table(result, reference, markdown))
     if result.get("bugs"):
         section("Bugs, default strategy, within %d s" % limits[0], bugs_table(result, reference, markdown))
     if result.get("density"):

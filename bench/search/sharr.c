@@ -4,6 +4,7 @@
  *
  * count: 8 strategy=optimal executions=1
  * count: 64 strategy=optimal executions=1
+ * states: 64 begun=1
  * clean: 8 */
 #include "sizes.h"
 

@@ -22,7 +22,7 @@
 #include "model/numbers.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 19
+#define HD_ABI_VERSION 20
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -286,6 +286,7 @@ struct hd_shared {
   uint64_t inbox_layout;     /* hd_layout_hash of the process that it was saved from */
   uint32_t cover_dropped;    /* that layout was another: what it had exercised is not known any more */
   uint32_t waited;           /* a thread has waited at a condition, without a time limit */
+  uint32_t renumbered;       /* threads have opened and closed descriptors, and nothing orders them */
   uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
   struct hd_estimate estimate; /* of the executions of a complete search */
   struct hd_state_counts state_counts;

@@ -7,29 +7,32 @@
  * as if it had been executed. Differences:
  *  - States are exact (runtime/core/fingerprint.c), and so are summaries: the paper takes all operations that ever followed
  *    one another anywhere (a graph of visible operations) for what follows a state.
- *  - With each operation the threads are kept that have done something before it, in the order of dependences, wherever it
- *    followed the state. A step that such a thread comes after does not race with the operation: so accesses under a common
- *    lock add nothing.
+ *  - With each operation it is kept what happens before it, wherever it followed the state: threads, and operations such as
+ *    the taking of a lock. A step that happens before one of those does not race with the operation: so accesses under a
+ *    common lock add nothing.
  *  - Cycles (below), which the paper leaves out.
  *  - Source sets (reverse.c) in the place of persistent ones. No sleep sets: two orders of independent steps lead to one
  *    state, which is recognised; what sleeps would be another part of it.
  *
  * Terms. The summary U(s) of a state s is the operations of all executions from s that were explored, or stand for explored
- * ones, each with the threads B(u) whose first step after s happens before u in every such execution. A state is finished
- * when everything from it is explored; then U(s) is known. A node is expanded when every enabled thread is a branch of it.
+ * ones. With each u stand sets B(u) of threads, whose past happens before u, since a step of them after s does or since they
+ * are joined; and sets A(u) of operations, which are executed after s and happen before u. In every such execution at least
+ * one pair of sets is true. A state is finished when everything from it is explored; then U(s) is known. A node is expanded
+ * when every enabled thread is a branch of it.
  *
  * Invariants
- *  1. A node that is left gives its summary to the node above: the step between them comes before u if it is of the same
- *     thread, or of one in B(u), or dependent with u, or lets one of these go on. Where an operation comes from several
- *     branches, B is the intersection. It may be smaller than it could be, never larger.
+ *  1. A node that is left gives its summary to the node above: the step between them happens before u if it is of the same
+ *     thread, or of one in B(u), or dependent with u or A(u), or lets one of these threads go on. Then its thread is added to
+ *     B(u), and it to A(u). Sets may be smaller than they could be, never larger. Of two pairs the larger is left out.
  *  2. A match with a finished state s, after the steps e1..ek: for each u of U(s) and each ei that is dependent with u, of
- *     another thread, and not known to happen before u by the clocks of u's thread and of B(u), the node before ei has a
- *     branch that begins what happens without ei: a thread of the first steps after ei that do not depend on it, or the
- *     thread of u, or, if it cannot go there, all threads that can and have not gone since.
+ *     another thread, and not known to happen before u (by the clocks of u's thread, of B(u), or of a later step that is
+ *     dependent with one of A(u)), the node before ei has a branch that begins what happens without ei: a thread of the
+ *     first steps after ei that do not depend on it, or the thread of u, or, if it cannot go there, all threads that can
+ *     and have not gone since.
  *  3. A match with a state that is not finished closes a cycle: it is further up, or leads to one that is. All nodes from
  *     where the cycle is entered (Tarjan, "Depth-First Search and Linear Graph Algorithms", 1972) are expanded, so nothing
  *     has to be reversed inside (the proviso of Godefroid 1996, for all states of the cycle). Its states are finished
- *     together, with one summary, in which B is empty; that is applied as in 2 to the steps that lead to the cycle.
+ *     together, with one summary, in which all sets are empty; that is applied as in 2 to the steps that lead to the cycle.
  *  4. Nodes that other workers take part in, and those of a process that died, are not finished: their states are
  *     explored wherever they are met. Cycles through them expand all nodes above.
  *
@@ -37,8 +40,8 @@
  * of a thread that can begin an execution equivalent to w. By induction on the order in which nodes are left, what follows
  * the node's first step e is explored up to equivalence, in pieces that end at matches. Let f be the first operation of w
  * that is dependent with e. If e and f are in one piece, reverse.c adds the branch. If f comes after a match with s, then f
- * is in U(s), with a B(f) whose threads have all made a step in w before f that happens before it; none of these steps
- * happens after e, since f is the first dependent one; so by 2 the race is not passed over, and the branch is added. That a
+ * is in U(s), with sets that are true of w: what they name happens before f in w, and does not happen after e, since f is the
+ * first that does; so by 2 the race is not passed over, and the branch is added. That a
  * branch of the thread of f will do where it does not begin w itself: then an earlier step of w is dependent with it, and
  * the same argument for that branch and the shorter w adds the missing one (Flanagan, Godefroid, POPL 2005). In a cycle every
  * node is expanded, and before it 3 applies 2. Which data races and which visible memory follow a state is part of the
@@ -75,6 +78,7 @@ struct met {
 };
 
 #define MAX_MET 4096
+#define MAX_SETS 8 /* of threads, for one operation of a summary */
 
 static struct states *table(const struct walk *w) { return &hd__tree(w->s)->states; }
 static struct state_node *record(const struct walk *w, uint32_t k) { return hd__record(w, FILTER_STATES, k); }
@@ -89,6 +93,8 @@ static void lay_out(struct walk *w) {
   at += n * sizeof *m->of;
   m->open = (struct open_state *)at;
   at += n * sizeof *m->open;
+  m->depends = (struct depends *)at;
+  at += n * sizeof *m->depends;
   m->met = (struct met *)at;
   m->next = at + MAX_MET * sizeof *m->met;
   m->end = (char *)w->scratch + (3ull << 30);
@@ -113,6 +119,7 @@ static void begin(struct walk *w, uint32_t floor) {
   m->floor = m->nopen = m->cyclic = 0;
   m->base = u->base;
   m->met_in = 0;
+  for (uint32_t e = 0; e < u->depth; e++) m->depends[e] = (struct depends){0, 0};
   raise_floor(w, floor);
 }
 
@@ -179,48 +186,112 @@ static const struct summary_op *op_of(const struct walk *w, const struct summary
 
 /* ---- summaries ---- */
 
-/* Invariant 1. Returns 0 when there is no room. */
-static int add_item(struct walk *w, struct summary *a, uint64_t op, uint64_t before) {
-  uint32_t lo = 0, hi = a->n;
-  if (!op) return 0;
+/* The number of an operation in states.after, as a bit; 0: there are too many, or it is of another kind. */
+static uint64_t after_bit(struct walk *w, const struct hd_op *op, unsigned flags) {
+  const uint64_t kinds = HD_EFFECT_BIT(HD_EFF_ACQUIRE) | HD_EFFECT_BIT(HD_EFF_SHARE) |
+                         HD_EFFECT_BIT(HD_EFF_READ) | HD_EFFECT_BIT(HD_EFF_WRITE) |
+                         HD_EFFECT_BIT(HD_EFF_UPDATE);
+  struct states *t = table(w);
+  if (!(kinds >> hd_op_effect(op->kind, flags) & 1) || (flags & HD_EV_STOP)) return 0;
+  struct summary_op o = {.op = *op, .flags = flags & (HD_EV_FAILED | HD_EV_LATE)};
+  hd_dependence_strip(&o.op);
+  o.op.thread = 0;
+  o.key = hd_dependence_key(&o.op, o.flags);
+  uint32_t i = 0;
+  while (i < t->nafter && !same_op(&t->after[i], &o)) i++;
+  if (i == 64) return 0;
+  if (i == t->nafter) t->after[t->nafter++] = o;
+  return 1ull << i;
+}
+
+/* Which of those the event is dependent with. */
+static uint64_t depends_on(const struct walk *w, uint32_t e) {
+  const struct states *t = table(w);
+  const struct hd_ev *ev = &w->order.ev[e];
+  struct depends *d = &w->summaries.depends[e];
+  for (; d->n < t->nafter; d->n++) {
+    const struct summary_op *o = &t->after[d->n];
+    if (!hd_keys_apart(w->order.key[e], o->key) && hd_dependent(&ev->op, ev->flags, &o->op, o->flags))
+      d->set |= 1ull << d->n;
+  }
+  return d->set;
+}
+
+static int contains(const struct summary_item *a, const struct summary_item *b) {
+  return !(b->threads & ~a->threads) && !(b->after & ~a->after);
+}
+
+/* Invariant 1. Of the sets of one operation only those are kept that contain no other: whatever those would pass over, this
+ * one does not. Returns 0 when there is no room. */
+static int add_item(struct walk *w, struct summary *a, struct summary_item x) {
+  uint32_t lo = 0, hi = a->n, n = 0;
+  if (!x.op) return 0;
   while (lo < hi) {
     uint32_t mid = (lo + hi) / 2;
-    if (a->item[mid].op < op)
+    if (a->item[mid].op < x.op)
       lo = mid + 1;
     else
       hi = mid;
   }
-  if (lo < a->n && a->item[lo].op == op) {
-    a->item[lo].before &= before;
-    return 1;
+  for (uint32_t i = lo; i < a->n && a->item[i].op == x.op; i++, n++)
+    if (contains(&x, &a->item[i])) return 1;
+  for (uint32_t i = lo; n == MAX_SETS && i < lo + n; i++) {
+    x.threads &= a->item[i].threads;
+    x.after &= a->item[i].after;
   }
+  uint32_t to = lo;
+  for (uint32_t i = lo; i < lo + n; i++)
+    if (!contains(&a->item[i], &x)) a->item[to++] = a->item[i];
+  for (uint32_t i = lo + n; to != lo + n && i < a->n; i++) a->item[to + i - lo - n] = a->item[i];
+  a->n -= lo + n - to;
   if (!make_room(w, a)) return 0;
-  for (uint32_t i = a->n++; i > lo; i--) a->item[i] = a->item[i - 1];
-  a->item[lo] = (struct summary_item){op, before};
+  for (uint32_t i = a->n++; i > to; i--) a->item[i] = a->item[i - 1];
+  a->item[to] = x;
   return 1;
 }
 
 static uint64_t bit(uint64_t thread) { return thread < 64 ? 1ull << thread : 0; }
 
-/* Whether the thread goes on because of the event. */
-static int lets_go(const struct hd_ev *e, const struct hd_op *u, uint64_t before) {
-  enum hd_effect effect = hd_op_effect(e->op.kind, e->flags);
-  enum hd_payload payload = hd_op_payload(e->op.kind);
-  uint64_t whom;
-  if (effect == HD_EFF_SPAWN)
-    whom = e->op.object;
-  else if (payload == HD_PAYLOAD_WAKE && hd_op_woken(&e->op))
-    whom = hd_op_woken(&e->op) - 1;
-  else
-    return hd_op_effect(u->kind, 0) == HD_EFF_JOIN && u->object == e->op.thread;
-  return whom == u->thread || (before & bit(whom));
+/* The last event of the thread before event k. */
+static uint32_t last_of(const struct hd_order *o, unsigned thread, uint32_t k) {
+  uint32_t e = thread < o->nthreads ? o->last[thread] : HD_NONE;
+  while (e != HD_NONE && e >= k) e = o->ev[e].prev;
+  return e;
 }
 
-static int happens_before(const struct hd_order *o, uint32_t e, const struct summary_op *u, uint64_t before) {
+/* Whether the thread waited at the object of event e, which wakes all that do. */
+static int waited(const struct hd_order *o, uint32_t e, unsigned thread) {
+  uint32_t last = last_of(o, thread, e);
+  if (last == HD_NONE || o->ev[last].op.object != o->ev[e].op.object) return 0;
+  const struct hd_ev *v = &o->ev[last];
+  return (hd_op_effect(v->op.kind, v->flags) == HD_EFF_QUEUE ||
+          hd_op_second(v->op.kind, v->flags) == HD_EFF_QUEUE) &&
+         !(v->nchoices == 2 && v->choice); /* it may have woken by itself */
+}
+
+/* Whether u, or the first step of one of these threads, is possible because of event e. */
+static int lets_go(const struct hd_order *o, uint32_t e, const struct hd_op *u, uint64_t before) {
+  const struct hd_op *op = &o->ev[e].op;
+  enum hd_effect effect = hd_op_effect(op->kind, o->ev[e].flags);
+  if (hd_op_effect(u->kind, 0) == HD_EFF_JOIN && u->object == op->thread) return 1;
+  if (effect == HD_EFF_SPAWN) return op->object == u->thread || (before & bit(op->object));
+  if (hd_op_payload(op->kind) == HD_PAYLOAD_WAKE && hd_op_woken(op))
+    return hd_op_woken(op) - 1 == u->thread || (before & bit(hd_op_woken(op) - 1));
+  if (effect != HD_EFF_NOTIFY_ALL) return 0;
+  if (waited(o, e, u->thread)) return 1;
+  for (; before; before &= before - 1)
+    if (waited(o, e, (unsigned)__builtin_ctzll(before))) return 1;
+  return 0;
+}
+
+static int happens_before(const struct walk *w, uint32_t e, const struct summary_item *x) {
+  const struct hd_order *o = &w->order;
   const struct hd_ev *ev = &o->ev[e];
-  if (ev->op.thread == u->op.thread || (before & bit(ev->op.thread))) return 1;
+  const struct summary_op *u = op_of(w, x);
+  if (ev->op.thread == u->op.thread || (x->threads & bit(ev->op.thread)) || (depends_on(w, e) & x->after))
+    return 1;
   if (!hd_keys_apart(o->key[e], u->key) && hd_dependent(&ev->op, ev->flags, &u->op, u->flags)) return 1;
-  return lets_go(ev, &u->op, before);
+  return lets_go(o, e, &u->op, x->threads);
 }
 
 /* Gives the summary of node k to the one above. */
@@ -228,13 +299,18 @@ static int give(struct walk *w, uint32_t k) {
   const struct summary *from = &w->summaries.of[k];
   struct summary *to = &w->summaries.of[k - 1];
   const struct hd_ev *e = &w->order.ev[k - 1];
+  uint64_t threads = bit(e->op.thread), after = after_bit(w, &e->op, e->flags);
+  if (hd_op_effect(e->op.kind, e->flags) == HD_EFF_JOIN) threads |= bit(e->op.object);
   for (uint32_t i = 0; i < from->n; i++) {
-    const struct summary_item *x = &from->item[i];
-    int before = happens_before(&w->order, k - 1, op_of(w, x), x->before);
-    if (!add_item(w, to, x->op, x->before | (before ? bit(e->op.thread) : 0))) return 0;
+    struct summary_item x = from->item[i];
+    if (happens_before(w, k - 1, &x)) {
+      x.threads |= threads;
+      x.after |= after;
+    }
+    if (!add_item(w, to, x)) return 0;
   }
   if (from->low < to->low) to->low = from->low;
-  return add_item(w, to, number_of(w, &e->op, e->flags), 0);
+  return add_item(w, to, (struct summary_item){.op = number_of(w, &e->op, e->flags)});
 }
 
 /* Whether the thread exists and has not ended, after all events. */
@@ -248,7 +324,7 @@ static int is_alive(const struct hd_order *o, uint32_t i) {
 static int add_pending(struct walk *w, struct summary *a, const struct hd_point *p) {
   for (uint32_t i = 0; i < w->order.nthreads; i++)
     if (is_alive(&w->order, i) && !hd_set_has(p->enabled, i) && p->op[i]->kind != HD_OP_NONE &&
-        !add_item(w, a, number_of(w, p->op[i], 0), 0))
+        !add_item(w, a, (struct summary_item){.op = number_of(w, p->op[i], 0)}))
       return 0;
   return 1;
 }
@@ -256,11 +332,13 @@ static int add_pending(struct walk *w, struct summary *a, const struct hd_point 
 /* Keeps a summary in the log; where, 0: there is no room. The last one is often the same. */
 static uint32_t keep(struct walk *w, const struct summary *a) {
   struct states *t = table(w);
-  uint64_t words = 1 + 2ull * a->n;
+  uint64_t words = 1 + sizeof *a->item / sizeof *t->log * a->n;
   if (t->log_n > words && t->log[t->log_n - words] == a->n) {
     const struct summary_item *last = (const struct summary_item *)&t->log[t->log_n - words + 1];
     uint32_t i = 0;
-    while (i < a->n && last[i].op == a->item[i].op && last[i].before == a->item[i].before) i++;
+    while (i < a->n && last[i].op == a->item[i].op && last[i].threads == a->item[i].threads &&
+           last[i].after == a->item[i].after)
+      i++;
     if (i == a->n && t->log_last == t->log_n - words) return (uint32_t)t->log_last;
   }
   if (t->log_n + words > t->log_max) {
@@ -308,13 +386,6 @@ static int expand(struct walk *w, uint32_t from, uint32_t to, int above) {
     HD_SET_EACH (t, &n->enabled, n->words) add_branch(w, k, t);
   }
   return more;
-}
-
-/* The last event of the thread before event k. */
-static uint32_t last_of(const struct hd_order *o, unsigned thread, uint32_t k) {
-  uint32_t e = thread < o->nthreads ? o->last[thread] : HD_NONE;
-  while (e != HD_NONE && e >= k) e = o->ev[e].prev;
-  return e;
 }
 
 static void merge(const struct hd_order *o, uint32_t *clock, uint32_t e) {
@@ -390,9 +461,13 @@ static int apply(struct walk *w, uint32_t k, const struct summary_item *item, ui
     if (u->op.section == HD_SECTION_INSIDE) continue; /* the entry takes its place (model/order_section.c) */
     for (uint32_t t = 0; t < o->threads_max; t++) clock[t] = 0;
     know(o, clock, u->op.thread, k);
-    for (uint64_t b = item[i].before; b; b &= b - 1) know(o, clock, (unsigned)__builtin_ctzll(b), k);
+    for (uint64_t b = item[i].threads; b; b &= b - 1) know(o, clock, (unsigned)__builtin_ctzll(b), k);
     for (uint32_t e = k; e-- > 0;) {
       const struct hd_ev *ev = &o->ev[e];
+      if (depends_on(w, e) & item[i].after) {
+        merge(o, clock, e);
+        continue;
+      }
       if (ev->op.thread == u->op.thread || hd_keys_apart(o->key[e], u->key) ||
           ev->op.section == HD_SECTION_INSIDE || !hd_dependent(&ev->op, ev->flags, &u->op, u->flags) ||
           hd_waits_for(&ev->op, ev->flags, &u->op, u->flags) || covers_event(o, clock, e))
@@ -441,7 +516,7 @@ static void finish(struct walk *w, uint32_t k) {
     return;
   }
   if (n->cyclic) {
-    for (uint32_t i = 0; i < a->n; i++) a->item[i].before = 0;
+    for (uint32_t i = 0; i < a->n; i++) a->item[i].threads = a->item[i].after = 0;
     if (m->nmet < MAX_MET)
       m->met[m->nmet++] = (struct met){.depth = k, .n = a->n, .item = a->item};
     else
@@ -509,8 +584,7 @@ int hd__stateful_conclude(struct walk *w, const struct hd_point *p, enum hd_how 
       a->low = m->met[0].from;
       if (a->low >= floor_of(w)) record(w, a->low)->cyclic = 1;
     } else {
-      for (uint32_t i = 0; i < m->met[0].n && room; i++)
-        room = add_item(w, a, m->met[0].item[i].op, m->met[0].item[i].before);
+      for (uint32_t i = 0; i < m->met[0].n && room; i++) room = add_item(w, a, m->met[0].item[i]);
     }
     if (!room) raise_floor(w, UINT32_MAX);
     if (m->nmet) more |= take_into_account(w, &m->met[0], 0);
@@ -541,6 +615,11 @@ static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fres
   a->n = 0;
   a->low = k;
   a->open = w->summaries.nopen;
+}
+
+void hd__stateful_event(struct walk *w) {
+  uint32_t e = w->order.n - 1;
+  if (e + 1 >= w->unit->depth) w->summaries.depends[e] = (struct depends){0, 0};
 }
 
 /* The state of node k is explored here from now on. */
@@ -578,6 +657,13 @@ static uint32_t entry_of(const struct walk *w, const struct state_slot *e, uint3
   return at;
 }
 
+/* Whether the node has several branches, or follows one that has. */
+static int branches(const struct walk *w, uint32_t k) {
+  return record(w, k)->branches || (k && record(w, k - 1)->branches);
+}
+
+/* Looks the state up. A cycle of one thread that nothing can disturb is left to what recognises waits and bounds loops
+ * (runtime/core/spin.c). */
 static int visit(struct walk *w, uint32_t k, const uint64_t key[2]) {
   struct states *t = table(w);
   uint64_t own[2] = {key[0], key[1]};
@@ -590,6 +676,7 @@ static int visit(struct walk *w, uint32_t k, const uint64_t key[2]) {
                                    .item = (const struct summary_item *)&t->log[e->summary + 1]});
     if (e->by == w->summaries.serial) {
       uint32_t at = entry_of(w, e, k);
+      if (at != HD_NONE && !branches(w, k)) return 0;
       if (at == HD_NONE) return explore(w, k, e, key, own);
       return meet(w, &(struct met){.depth = k, .from = at, .cycle = 1});
     }
@@ -600,10 +687,8 @@ static int visit(struct walk *w, uint32_t k, const uint64_t key[2]) {
 
 static int covers(struct walk *w, uint32_t k) {
   struct hd_search *s = w->s;
-  const struct state_node *n = record(w, k);
   uint64_t key[2];
-  if (!n->branches && !(k && record(w, k - 1)->branches)) return 0;
-  if (!s->fingerprint(s, key)) return 0;
+  if (!k || w->order.nthreads < 2 || !s->fingerprint(s, key)) return 0;
   int shared = s->workers > 1, known = 0;
   if (shared) hd_search_lock(s);
   if (hd__walk_valid(w)) known = visit(w, k, key);

@@ -28,6 +28,7 @@ const struct policy hd__stateful = {.filter = {&hd__filter_stateful},
                                     .keeps_done = 1,
                                     .ordered = 1,
                                     .first = hd__reverse_first,
+                                    .after_event = hd__stateful_event,
                                     .conclude = hd__stateful_conclude,
                                     .retreat = hd__reverse_settle};
 

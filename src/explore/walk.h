@@ -98,10 +98,12 @@ struct summary_op {
   uint32_t unused;
 };
 #define HD_SUMMARY_OPS (1u << 20) /* at most; a power of two */
-/* An operation of a summary, and the threads that are known to do something before it. */
+/* An operation of a summary; the threads whose past happens before it; operations that come after all that conflicts with
+ * them, and happen before it. */
 struct summary_item {
-  uint64_t op;     /* number */
-  uint64_t before; /* of the first 64 threads */
+  uint64_t op;      /* number */
+  uint64_t threads; /* of the first 64 */
+  uint64_t after;   /* of the 64 of states.after */
 };
 
 /* The table of states. */
@@ -114,6 +116,8 @@ struct states {
   struct summary_op *op;
   uint32_t *op_table;
   uint32_t nops, serials;
+  struct summary_op after[64];
+  uint32_t nafter, unused;
   uint64_t *log;
   uint64_t log_n, log_max, log_last; /* log_last: where the last summary is */
 };
@@ -168,6 +172,10 @@ struct summaries {
   uint64_t met_in;   /* number of the execution that was given up at met[0] */
   struct met *met;
   struct summary *of; /* [node] */
+  struct depends {
+    uint64_t set;
+    uint32_t n;
+  } * depends; /* [event]: on which of the first n of states.after */
   struct open_state *open;
   char *next, *end; /* memory for items of summaries */
 };
@@ -377,6 +385,7 @@ int hd__state_branches(const struct hd_point *p);
 /* ---- stateful.c ---- */
 
 extern const struct policy hd__stateful; /* strategy_dpor.c */
+void hd__stateful_event(struct walk *w);
 int hd__stateful_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above);
 
 #define HD_TREE_FULL "the search needs more memory than it has: try a smaller program or a sampling strategy"

@@ -32,6 +32,7 @@ static uint64_t visited[2][1 << 2 * STEPS]; /* by the epoch that the worker knew
 
 struct worker {
   struct hd_search search;
+  struct hd_known known; /* nothing: every step is picked */
   struct hd_status status;
   jmp_buf killed;
 };
@@ -114,6 +115,7 @@ __attribute__((constructor)) static void map_scratch(void) {
 static void start_process(struct worker *w, int process) {
   struct hd_search *s = &w->search;
   *s = (struct hd_search){.config = &config,
+                          .known = &w->known,
                           .status = &w->status,
                           .shared = &shared,
                           .worker = (unsigned)(w - worker),

@@ -18,7 +18,7 @@ ELSEWHERE.update(dict.fromkeys(("longjmp", "_longjmp", "siglongjmp"), "tests/cli
 BOTH_WAYS = re.compile(r"(WTF)?Annotate|RunningOnValgrind|ValgrindSlowdown|ThreadSanitizerQuery")  # test_annotate.py
 # What takes a terminal, a database or message queues, which a system may lack.
 ABSENT = """ttyname ptsname getlogin getgroups getservbyname getservbyport getprotobyname getprotobynumber mq_receive
-mq_timedreceive mq_getattr""".split()
+mq_timedreceive mq_getattr mq_notify""".split()
 
 
 def functions(s):

@@ -305,6 +305,44 @@ hd_arch_peek_failed:
 	.cfi_endproc
 	.size	hd_arch_peek, .-hd_arch_peek
 
+	/* rdi = a copy of an interrupted context, with the stack below it; rsi = function. Calls it with the copy, then
+	 * continues the context. To an unwinder it is a signal frame: the registers of the caller are in the context. */
+	.globl	hd_arch_continue_beside
+	.hidden	hd_arch_continue_beside
+	.type	hd_arch_continue_beside, @function
+	.macro	SAVED reg at		/* in uc_mcontext.gregs: DW_CFA_expression, DW_OP_breg7 */
+	.cfi_escape 0x10, \reg, 3, 0x77, (\at & 0x7f) | 0x80, (\at >> 7) & 0x7f
+	.endm
+hd_arch_continue_beside:
+	.cfi_startproc
+	.cfi_signal_frame
+	.cfi_escape 0x0f, 4, 0x77, 0xa0, 0x01, 0x06	/* CFA: the stack pointer at 160 */
+	SAVED	8 40
+	SAVED	9 48
+	SAVED	10 56
+	SAVED	11 64
+	SAVED	12 72
+	SAVED	13 80
+	SAVED	14 88
+	SAVED	15 96
+	SAVED	5 104
+	SAVED	4 112
+	SAVED	6 120
+	SAVED	3 128
+	SAVED	1 136
+	SAVED	0 144
+	SAVED	2 152
+	SAVED	7 160
+	SAVED	16 168
+	movq	%rdi, %rsp
+	xorl	%ebp, %ebp
+	callq	*%rsi
+	movl	$15, %eax		/* rt_sigreturn */
+	syscall
+	ud2
+	.cfi_endproc
+	.size	hd_arch_continue_beside, .-hd_arch_continue_beside
+
 	.globl	hd_arch_sigreturn
 	.hidden	hd_arch_sigreturn
 	.type	hd_arch_sigreturn, @function

@@ -9,6 +9,7 @@
 
 __attribute__((visibility("hidden"))) uint8_t hd_arch_fsgsbase;
 void hd_arch_entry(void);
+_Noreturn void hd_arch_continue_beside(ucontext_t *copy, void (*fn)(ucontext_t *));
 extern const char hd_arch_peek_at[], hd_arch_peek_failed[]; /* instructions of hd_arch_peek */
 
 void hd_arch_init(void) { hd_arch_fsgsbase = (getauxval(AT_HWCAP2) & 2) != 0; /* HWCAP2_FSGSBASE */ }
@@ -31,11 +32,6 @@ _Noreturn void hd_arch_return_from_signal(uint64_t sp) {
   __builtin_unreachable();
 }
 
-_Noreturn static void run_and_return(ucontext_t *uc, void (*fn)(ucontext_t *)) {
-  fn(uc);
-  hd_arch_return_from_signal((uint64_t)uc);
-}
-
 static void copy(char *to, const char *from, uint64_t n) {
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
@@ -56,11 +52,7 @@ static ucontext_t *copy_context(const ucontext_t *uc, char *sp) {
 _Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *)) {
   /* below what leaf functions may use */
   ucontext_t *to = copy_context(uc, (char *)uc->uc_mcontext.gregs[REG_RSP] - 128);
-  __asm__ volatile("movq %0, %%rsp\n\txorl %%ebp, %%ebp\n\tcallq *%3\n\tud2"
-                   :
-                   : "r"(to), "D"(to), "S"(fn), "r"(run_and_return)
-                   : "memory");
-  __builtin_unreachable();
+  hd_arch_continue_beside(to, fn);
 }
 
 void hd_arch_note_state(const ucontext_t *uc) {

@@ -86,6 +86,7 @@ struct hd_rt {
   unsigned watched; /* plain reads to come that are checked as those of a waiting loop */
   unsigned narmed;  /* threads whose spin.armed is set */
   unsigned nlate, late_thread; /* times that such a loop went on since nothing else could, and the last one */
+  unsigned naside;             /* threads that were put aside (tick.c) */
   unsigned ntimed;
   unsigned nalarms; /* timers that send signals and were used in this execution */
   unsigned nio;     /* threads whose pending operation is one on descriptors */
@@ -160,6 +161,8 @@ void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc);
 void hd__event(unsigned flags);
 /* One decision: the next thread runs. Returns when the caller is picked again. */
 void hd__step(void);
+/* The same for a thread that is put aside: returns also when it is to go on, which is no step. */
+void hd__step_aside(void);
 void hd__enable(struct hd_thread *t);
 void hd__disable(struct hd_thread *t);
 /* A choice with n outcomes, part of the operation whose event follows. */

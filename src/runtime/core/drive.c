@@ -20,6 +20,7 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/tick.h"
 #include "runtime/core/state.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -244,7 +245,7 @@ static int run_forked(void) {
   if (pid == 0) {
     hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
     hd__sysguard_enable(); /* not inherited */
-    hd__spin_clock();
+    hd__tick_start();
     int reason = run_once();
     leave_files();
     if (!probing) conclude(reason);
@@ -451,13 +452,16 @@ static bool choose_restart(uint64_t number) {
   return true;
 }
 
-/* Everything is covered but spurious wake-ups: the search restarts with them. Returns false when it has, or has no need. */
+/* Everything is covered but spurious wake-ups, and who gets which number of a descriptor: the search restarts with them.
+ * Returns false when it has, or has no need. */
 static bool next_phase(void) {
   const struct hd_config *c = rt.config;
   if (c->mode != HD_MODE_CHECK || !rt.strategy->systematic) return false;
   if (c->one_phase && rt.shared->waited && !c->spurious)
     hd_inexact_note(rt.status->inexact, HD_INEXACT_SPURIOUS, 0);
-  if (c->one_phase || !hd__cond_explore()) return false;
+  bool more = hd__fds_explore();
+  if (!c->one_phase) more |= hd__cond_explore();
+  if (!more) return false;
   hd__worker_sync();
   return true;
 }
@@ -514,7 +518,7 @@ static void search(void *unused) {
   hd__signals_init();
   hd__vdso_init();
   hd__sysguard_init();
-  if (!fork_mode) hd__spin_clock();
+  if (!fork_mode) hd__tick_start();
   hd__files_init();
   hd__modules_record();
   hd__openmp_init();

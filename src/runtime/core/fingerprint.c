@@ -21,9 +21,10 @@
  *     of ours into the memory of the execution, which depend on the interleaving, are left out there.
  *  4. Of an access in the past only that is a fact what the race detector can still find out: place, kind, and which
  *     clocks (of threads and objects) cover it. One that all living threads come after is none: so do all that they create.
- *     Nor is one to memory that only one thread accesses, or none writes, while there are several: no later access can
- *     race with it. Which memory that is holds for the whole search (struct touch): when it proves wrong, the search
- *     restarts, as it does when an access turns out to be visible.
+ *     Nor is one to memory that, while there are several threads, only one accesses, or none writes, or all access
+ *     atomically, or all while they hold one lock: no later access can race with it. Which memory that is holds for the
+ *     whole search (struct touch): when it proves wrong, the search restarts, as it does when an access turns out to be
+ *     visible.
  *  5. Of the recognition of waiting loops (spin.c) the part is a fact that leads to a wait, since that decides about
  *     livelocks. The rounds of loops that do more than wait are not: those end where a state comes again.
  *  6. The local state of a thread has its own sum, of facts that are named relative to it (its stack, its thread-local
@@ -144,49 +145,118 @@ void hd__fact_access(struct hd_fingerprint *f, uint64_t at, uint64_t what, uint3
   hd__fact_clock(f, at, what, s->thread, s->clock);
 }
 
-/* Who has accessed a granule beside other threads, in any execution of the search: a bit for each thread. In the memory of
- * the search, where all workers add to it. */
+/* Who has accessed half a granule beside other threads, in any execution of the search: a bit for each thread; whether all
+ * accesses were atomic; and locks that were held at all of them (a lock set, as in Savage and others, "Eraser: A Dynamic
+ * Data Race Detector for Multithreaded Programs", TOCS 1997). In the memory of the search, where all workers add to it. */
+#define LOCKS 3
 struct touch {
-  uint64_t granule; /* 0: empty */
+  uint64_t half; /* its address; 0: empty */
   uint32_t writers, readers;
+  uint16_t plain;       /* not all were atomic */
+  uint16_t known;       /* it is contended, and the search has been told to restart */
+  uint32_t listed;      /* enum listed */
+  uint64_t lock[LOCKS]; /* 0: none */
 };
+enum listed { NOT_LISTED, LISTING, LISTED, NO_LOCKS };
 #define TOUCHES (1u << 22) /* a power of two */
 #define TOUCH_PROBES 64
 static struct touch *touches;
 
-static bool contended(const struct touch *t) {
-  uint32_t all = t->writers | t->readers;
-  return t->writers && (all & (all - 1) || all >> 31); /* the last bit stands for many threads */
+static bool is_guarded(const struct touch *t) {
+  uint64_t any = 0;
+  for (unsigned i = 0; i < LOCKS; i++) any |= __atomic_load_n(&t->lock[i], __ATOMIC_SEQ_CST);
+  return any && __atomic_load_n(&t->listed, __ATOMIC_SEQ_CST) == LISTED;
 }
 
-static struct touch *touch_of(uint64_t granule) {
+/* Whether accesses to it may race, for all that is known. */
+static bool contended(const struct touch *t) {
+  uint32_t all = t->writers | t->readers;
+  bool several = (all & (all - 1)) || all >> 31; /* the last bit stands for many threads */
+  return t->writers && t->plain && several && !is_guarded(t);
+}
+
+static struct touch *touch_of(uint64_t half, bool add) {
   for (unsigned i = 0; i < TOUCH_PROBES; i++) {
-    struct touch *t = &touches[(hd_mix64(granule) + i) & (TOUCHES - 1)];
+    struct touch *t = &touches[(hd_mix64(half) + i) & (TOUCHES - 1)];
     uint64_t empty = 0;
-    if (t->granule == granule) return t;
-    if (!t->granule &&
-        __atomic_compare_exchange_n(&t->granule, &empty, granule, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    if (t->half == half) return t;
+    if (t->half) continue;
+    if (!add) return NULL;
+    if (__atomic_compare_exchange_n(&t->half, &empty, half, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
+        empty == half)
       return t;
-    if (t->granule == granule) return t;
   }
   return NULL;
 }
 
-bool hd__fingerprint_access(uint64_t granule, bool write) {
-  if (!rt.nunjoined) return false; /* all threads come after it */
-  struct touch *t = touch_of(granule);
+/* Whether the running thread holds the lock so that whoever accesses what it writes, or writes what it reads, and holds it
+ * too, is ordered with it. Not one that was initialised beside other threads: it may be another lock by now. */
+static bool holds(const struct hd_obj *o, bool write) {
+  if (!o || (o->kind != HD_OBJ_MUTEX && o->kind != HD_OBJ_RWLOCK) || o->init) return false;
+  if (o->owner == rt.cur->id) return true;
+  for (const struct hd_holder *h = o->holders; h && !write; h = h->next)
+    if (h->thread == rt.cur->id && h->count) return true;
+  return false;
+}
+
+static struct {
+  struct touch *into;
+  unsigned n;
+  bool write;
+} listing;
+
+static void list_lock(struct hd_obj *o) {
+  if (listing.n < LOCKS && holds(o, listing.write)) listing.into->lock[listing.n++] = o->addr;
+}
+
+/* Keeps of the lock set what the running thread holds. */
+static void keep_locks(struct touch *t, bool write) {
+  uint32_t none = NOT_LISTED, begun = LISTING;
+  if (t->listed == NO_LOCKS) return;
+  if (t->listed != LISTED) {
+    if (__atomic_compare_exchange_n(&t->listed, &none, LISTING, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+      listing.into = t;
+      listing.n = 0;
+      listing.write = write;
+      hd__objects_each(list_lock);
+      __atomic_compare_exchange_n(&t->listed, &begun, listing.n ? LISTED : NO_LOCKS, 0, __ATOMIC_SEQ_CST,
+                                  __ATOMIC_SEQ_CST);
+    } else { /* another process is at it, or died there */
+      __atomic_store_n(&t->listed, NO_LOCKS, __ATOMIC_SEQ_CST);
+    }
+    return;
+  }
+  for (unsigned i = 0; i < LOCKS; i++)
+    if (t->lock[i] && !holds(hd__obj_find(t->lock[i]), write))
+      __atomic_store_n(&t->lock[i], 0, __ATOMIC_SEQ_CST);
+}
+
+static bool access_half(uint64_t half, bool write, bool atomic) {
+  struct touch *t = touch_of(half, true);
   if (!t) return true;
   uint32_t bit = 1u << (rt.cur->id < 31 ? rt.cur->id : 31), *set = write ? &t->writers : &t->readers;
-  if (HD_LIKELY(*set & bit)) return contended(t);
-  struct touch after = *t;
-  after.writers |= write ? bit : 0;
-  after.readers |= write ? 0 : bit;
-  bool was = contended(t), will = contended(&after);
-  /* First, so that the search restarts even if this process is killed here; and if others did the same meanwhile. */
-  if (will && !was) __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
-  __atomic_or_fetch(set, bit, __ATOMIC_SEQ_CST);
-  if (!will && contended(t)) __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
-  return contended(t);
+  if (HD_LIKELY(t->known)) return true;
+  keep_locks(t, write);
+  if (!atomic && !t->plain) __atomic_store_n(&t->plain, 1, __ATOMIC_SEQ_CST);
+  if (!(*set & bit)) __atomic_or_fetch(set, bit, __ATOMIC_SEQ_CST);
+  if (!contended(t)) return false;
+  /* If others learn the same meanwhile, or this process is killed here, the search restarts once more. */
+  __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&t->known, 1, __ATOMIC_SEQ_CST);
+  return true;
+}
+
+bool hd__fingerprint_access(uint64_t granule, unsigned mask, bool write, bool atomic) {
+  if (!rt.nunjoined) return false; /* all threads come after it */
+  bool low = (mask & 0x0f) && access_half(granule, write, atomic);
+  bool high = (mask & 0xf0) && access_half(granule + 4, write, atomic);
+  return low || high;
+}
+
+unsigned hd__fingerprint_contended(uint64_t granule) {
+  const struct touch *low = touch_of(granule, false), *high = touch_of(granule + 4, false);
+  /* There may be no room for one that is. */
+  return (low && !low->known ? 0 : 0x0fu) | (high && !high->known ? 0 : 0xf0u);
 }
 
 /* ---- memory ---- */
@@ -255,7 +325,8 @@ static void add_spin(struct hd_fingerprint *f, const struct hd_thread *t) {
 
 static void add_wait(struct hd_fingerprint *f, const struct hd_thread *t) {
   hd__fact(f, place(S_LOCAL, 0, 9), object(t->wait.at));
-  hd__fact(f, place(S_LOCAL, 0, 10), object(t->wait.mutex));
+  if (t->wait.at || hd_op_second(t->op.kind, 0) == HD_EFF_RETURN || hd_op_object(t->op.kind) == HD_OBJ_COND)
+    hd__fact(f, place(S_LOCAL, 0, 10), object(t->wait.mutex));
   hd__fact(f, place(S_LOCAL, 0, 11),
            t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->wait.freed << 33);
   if (t->wait.spurious) {
@@ -281,7 +352,8 @@ static void add_local(struct hd_fingerprint *f, const struct hd_thread *t) {
   bool odd = t->sig.pending.set || t->sig.ran || t->sig.handling || t->sig.taken || t->sig.waits ||
              t->sig.alt.ss_sp || hd__cancel_word[t->id] || t->cancel.taken || t->cancel.disabled ||
              t->cancel.anywhere || t->fiber || t->robust || t->omp.team || t->attr.cpus || t->sys.io ||
-             t->sys.context || t->sys.forks || t->exit.tls_dtors || t->exit.terminating || !t->numbered;
+             t->sys.context || t->aside.is || t->sys.forks || t->exit.tls_dtors || t->exit.terminating ||
+             !t->numbered;
   if (odd) now->captured = false;
   hd__fact(f, place(S_LOCAL, 0, 20), t->state);
   hd__fact(f, place(S_LOCAL, 0, 21), t->children);
@@ -338,13 +410,13 @@ static void add_object(struct hd_obj *o) {
   if (o->init) hd__fact_access(f, place(S_OBJECT, o->addr, 4), o->init_op, o->init);
   if (o->kind == HD_OBJ_MEMORY)
     return; /* its count is the size of an atomic location: the name of its clock */
-  uint64_t waiting = 0, signals = o->kind == HD_OBJ_BARRIER ? o->signals : o->signals != 0;
+  uint64_t waiting = 0,
+           signals = o->kind == HD_OBJ_BARRIER ? o->signals : 0; /* else only a report has them */
   for (const struct hd_thread *t = o->queue; t; t = t->wait.next) waiting += hd_mix64(number(t));
   for (const struct hd_thread *t = o->pend; t; t = t->wait.next) waiting += hd_mix64(number(t) << 32);
   for (const struct hd_holder *h = o->holders; h; h = h->next)
     if (h->count) waiting += hd_mix64((uint64_t)h->thread << 40 | h->count | 1ull << 60);
-  if (o->owner == HD_NOBODY && !o->count && !waiting && !o->signals)
-    return; /* as if it had never been used */
+  if (o->owner == HD_NOBODY && !o->count && !waiting && !signals) return; /* as if it had never been used */
   hd__fact(f, place(S_OBJECT, o->addr, 5), o->kind | (uint64_t)o->owner << 8 | (uint64_t)o->count << 32);
   hd__fact(f, place(S_OBJECT, o->addr, 6), waiting);
   hd__fact(f, place(S_OBJECT, o->addr, 7), signals);

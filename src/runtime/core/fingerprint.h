@@ -16,8 +16,10 @@ bool hd__fingerprint(uint64_t out[2]);
 const uint64_t *hd__fingerprint_local(unsigned thread);
 /* From now on, in this execution, the program has state that is not captured. */
 void hd__uncaptured(enum hd_uncaptured why);
-/* The running thread accesses the granule beside other threads. Returns whether the access is to be part of the state. */
-bool hd__fingerprint_access(uint64_t granule, bool write);
+/* The running thread accesses these bytes of the granule. Returns whether the access is to be part of the state. */
+bool hd__fingerprint_access(uint64_t granule, unsigned mask, bool write, bool atomic);
+/* Accesses to which of its bytes are. */
+unsigned hd__fingerprint_contended(uint64_t granule);
 /* The program makes a system call. */
 void hd__fingerprint_syscall(long nr, const long *a);
 

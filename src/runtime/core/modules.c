@@ -120,7 +120,6 @@ uint64_t hd__user_pc(uint64_t pc, uint64_t sp) {
 
 static struct { uint64_t lo, hi; } foreign[HD_MAX_MODULES];
 static unsigned nforeign;
-static uint64_t plain_library; /* one of them that is no part of the system, or 0 */
 /* The C++ library: its threads belong to the module that instantiated std::thread. */
 static uint64_t cxx_lo, cxx_hi;
 
@@ -153,7 +152,7 @@ static bool in_foreign(uint64_t a) {
 }
 
 void hd__threads_begin(void) {
-  if (plain_library && !rt.preload) hd__inexact(HD_INEXACT_PLAIN_LIBRARY, plain_library);
+  hd__plain_watch();
   if (hd__plain_object() && !rt.preload) hd__inexact(HD_INEXACT_PLAIN_OBJECT, hd__plain_object());
 }
 
@@ -188,7 +187,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
   }
   hd__format(m->path, sizeof m->path, "%s", info->dlpi_name);
   if (!is_transparent(info)) {
-    if (!hd__system_path(info->dlpi_name)) plain_library = m->start;
+    if (!hd__system_path(info->dlpi_name)) hd__plain_add(info);
     foreign[nforeign].lo = m->start;
     foreign[nforeign++].hi = m->end;
   }
@@ -242,7 +241,6 @@ void hd__layout_publish(void) {
 
 void hd__modules_record(void) {
   rt.status->nmodules = nuser_text = nforeign = 0;
-  plain_library = 0;
   dl_iterate_phdr(add_module, NULL);
   hd__layout_publish();
   if (hd__without_plugin()) hd__inexact(HD_INEXACT_NO_PLUGIN, hd__without_plugin());
@@ -289,6 +287,7 @@ HD_EXPORT int dlclose(void *handle) {
   int e = real_dlclose(handle);
   bool gone = others && unloaded(path);
   loader_unlocked();
+  if (hot.active) hd__plain_closed();
   if (gone) hd__inexact(HD_INEXACT_LIBRARY_CLOSED, HD_CALLER);
   return e;
 }

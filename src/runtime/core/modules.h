@@ -22,8 +22,19 @@ uint64_t hd__user_pc(uint64_t pc, uint64_t sp);
 bool hd__system_path(const char *path);
 /* Whether a thread that starts there belongs to a library whose accesses and atomic operations are not seen. */
 bool hd__foreign_start(uint64_t start, const void *arg);
-/* The program has a second thread: notes what several threads may call that is not seen. */
+/* The program has a second thread: what several threads may call that is not seen is noted, now or when they do. */
 void hd__threads_begin(void);
+/* ---- plain.c: libraries that are no part of the system and have no hooks ---- */
+void hd__plain_add(const struct dl_phdr_info *info);
+/* From now on a call is noted, if it is made beside other threads. */
+void hd__plain_watch(void);
+/* Until the next hd__plain_watch none is. */
+void hd__plain_release(void);
+/* A library may be gone. */
+void hd__plain_closed(void);
+/* For a handler of faults: whether the fault was such a call, which continues then. */
+bool hd__plain_fault(uint64_t pc);
+
 /* Whether the address lies in the shared C++ library. */
 bool hd__cxx_library(uint64_t addr);
 /* The loaded segment that contains addr. Returns false if there is none. pre: not inside an execution. */

@@ -223,11 +223,13 @@ static enum hd_requested request(struct hd_obj *o, unsigned kind, bool can, cons
 
 enum hd_requested hd__request_once(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
                                    uint64_t pc) {
+  if (HD_UNLIKELY(rt.fingerprints)) hd_arch_scrub(); /* what the caller has called before is not state */
   return request(o, kind, can, until, false, pc);
 }
 
 enum hd_requested hd__request_cancel(struct hd_obj *o, unsigned kind, bool can, const struct hd_until *until,
                                      uint64_t pc) {
+  if (HD_UNLIKELY(rt.fingerprints)) hd_arch_scrub();
   return request(o, kind, can, until, true, pc);
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/core/ident.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/tick.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 
@@ -149,7 +150,7 @@ void hd__sched_begin(void) {
   rt.known.now = 0;
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.between =
-      rt.nlate = rt.late_thread = 0;
+      rt.nlate = rt.late_thread = rt.naside = 0;
   rt.in_exit = rt.event_due = rt.forked = rt.sent = false;
   rt.lost = 0;
   rt.exit_status = 0;
@@ -206,8 +207,8 @@ __attribute__((cold, noinline)) static void wake_others(void) {
   rt.due = 0;
 }
 
-/* No thread is enabled: time passes, or the program is stuck. */
-static void idle(void) {
+/* No thread is enabled: time passes, or the program is stuck. Returns a thread that goes on with its step, or NULL. */
+static struct hd_thread *idle(void) {
   hd__children_settle();
   while (rt.nenabled == 0) {
     struct hd_thread *first = NULL;
@@ -220,12 +221,13 @@ static void idle(void) {
     uint64_t alarm = hd__alarm_next();
     uint64_t next = first && first->timer.deadline < timer ? first->timer.deadline : timer;
     if (alarm < next) next = alarm;
-    if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return;
+    if (rt.nio && hd__io_idle(next == HD_FOREVER ? next : next > rt.now ? next - rt.now : 0)) return NULL;
     if (next == HD_FOREVER) {
       if (rt.nstopped) hd__end(HD_RUN_STUCK); /* a stopped thread might have ended the wait */
-      if (hd__children_help()) return;
+      if (hd__children_help()) return NULL;
       hd__signals_stuck();
-      if (rt.nspinning && (hd__spin_outside() || hd__spin_late())) return;
+      if (rt.nspinning && (hd__spin_outside() || hd__spin_late())) return NULL;
+      if (rt.naside) return hd__aside_next();
       if (hd__children_hold()) hd__end(HD_RUN_STUCK);
       if (rt.nspinning) hd__report_livelock();
       hd__report_deadlock();
@@ -245,6 +247,7 @@ static void idle(void) {
     if (alarm != next && rt.nenabled && (rt.ntimed || timer != HD_FOREVER))
       rt.due = next + (close > CLOSE_NS ? close : CLOSE_NS);
   }
+  return NULL;
 }
 
 struct hd_point hd__here(void) {
@@ -264,7 +267,10 @@ static struct hd_thread *decide(void) {
     if (rt.sent && rt.cur) hd__signal_followed();
   }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
-  if (HD_UNLIKELY(rt.nenabled == 0)) idle();
+  if (HD_UNLIKELY(rt.nenabled == 0)) {
+    struct hd_thread *aside = idle();
+    if (aside) return aside;
+  }
   if (HD_UNLIKELY(rt.path_len >= rt.config->max_length)) hd__cut(HD_INEXACT_LENGTH);
   int next;
   if (rt.events < rt.known.steps) {
@@ -331,11 +337,7 @@ static __attribute__((noinline, cold)) void step_suspended(void) {
   hd__debug_look();
 }
 
-void hd__step(void) {
-  if (HD_UNLIKELY(rt.fingerprints)) {
-    hd_arch_scrub_to(step_suspended);
-    return;
-  }
+static inline void step(void) {
   struct hd_thread *me = rt.cur, *next = decide();
   if (next != me) {
     me->call = hot.call;
@@ -343,7 +345,22 @@ void hd__step(void) {
     load(next);
     hd_arch_switch(&me->ctx, &next->ctx);
   }
+}
+
+void hd__step(void) {
+  if (HD_UNLIKELY(rt.fingerprints)) {
+    hd_arch_scrub_to(step_suspended);
+    return;
+  }
+  step();
   hd__debug_look();
+}
+
+void hd__step_aside(void) {
+  if (HD_UNLIKELY(rt.fingerprints))
+    step_suspended();
+  else
+    step();
 }
 
 /* The first step of an execution, from the scheduler's own stack. Returns when the execution is over. */

@@ -39,8 +39,6 @@
  *
  * Not recognised: state that only uninstrumented code keeps (a loop that ends by calling rand()). See
  * docs/soundness.md. */
-#include <time.h>
-
 #include "runtime/core/core.h"
 #include "runtime/core/family.h"
 #include "runtime/core/finding.h"
@@ -594,36 +592,6 @@ bool hd__spin_outside(void) {
     hd__spin_update();
   }
   return true;
-}
-
-/* ---- loops that wait by plain reads of memory that is not visible ---- */
-
-/* They run in the fast path, where nothing counts them. A timer of processor time checks whether anything has
- * happened. If not, the next reads are checked, as those of visible memory are. The moment depends on the timer,
- * but not the outcome: all rounds of a waiting loop are alike. */
-
-#define TICK_NS 100000000l
-#define WATCHED 64
-
-void hd__spin_clock(void) {
-  struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = HD_SIG_HANG};
-  struct itimerspec every = {{0, TICK_NS}, {0, TICK_NS}};
-  int id = 0;
-  event._sigev_un._tid = (int)hd_sys3(SYS_gettid, 0, 0, 0);
-  if (hd_sys3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id) == 0)
-    hd_sys4(SYS_timer_settime, id, 0, &every, 0);
-}
-
-void hd__spin_tick(uint64_t pc, uint64_t sp) {
-  static uint64_t before;
-  uint64_t now = rt.events + ((uint64_t)rt.seg_base << 32);
-  bool still = now == before;
-  before = now;
-  if (!still || !hot.active) return;
-  rt.watched = WATCHED;
-  /* A tag that no thread has makes the fast path fail. Only while the program or a hook runs, not the rest of the
-   * runtime. */
-  if (hd__user_text(pc) || hd__user_text(*(const uint64_t *)sp)) hot.tag |= 0x8000;
 }
 
 /* Called before every decision while any thread is armed: the event executed last is what changed the values. */

@@ -90,10 +90,6 @@ enum hd_spin_head { HD_SPIN_READS, HD_SPIN_UPDATES, HD_SPIN_OTHER };
 void hd__watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 void hd_arch_watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 
-/* Asks the kernel for hd__spin_tick in this process. */
-void hd__spin_clock(void);
-/* The running thread has used processor time without a scheduling point. */
-void hd__spin_tick(uint64_t pc, uint64_t sp);
 /* The running thread is about to access `a` at pc, in a way that a waiting loop may. Returns true when it is no scheduling
  * point this time, and not to be recorded. */
 bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc);

@@ -80,6 +80,7 @@ struct hd_thread {
     bool at_point; /* its pending operation is a cancellation point */
     bool taken;    /* it was cancelled there */
     int type;
+    unsigned writes; /* in a row that were operations */
     struct hd_op op; /* the operation that the cancellation replaced */
   } cancel;
   struct { /* signals, one bit each, from 1 (wrap/signal.c) */
@@ -131,7 +132,11 @@ struct hd_thread {
     bool done;         /* the call it is in has had an effect, and continues */
     bool tested;       /* its next call is one at which it was not cancelled */
     uint32_t channels; /* pipes, sockets and the like that it has made */
-    uint32_t randoms;  /* times it asked for random numbers */
+    uint8_t nreserved; /* numbers that the call it is in has taken, for new descriptors */
+    int reserved[2];
+    uint32_t renumbers; /* operations on the table of descriptors */
+    int closing;        /* the number that it closes, from 1; 0: none (fds.c) */
+    uint32_t randoms;   /* times it asked for random numbers */
   } sys;
   struct hd_ident *ident; /* NULL for the first thread */
   struct hd_ident
@@ -154,6 +159,10 @@ struct hd_thread {
     uint16_t adds; /* the number of the thread that it is about to create; HD_MAX_THREADS: not known yet */
     bool left;     /* it is in it no longer */
   } list;
+  struct {          /* computing without end (tick.c) */
+    bool is;        /* it was put aside in the middle of its step */
+    uint64_t until; /* it is not put aside again before there are that many events */
+  } aside;
   struct { /* its end */
     bool begun;
     uint8_t terminating; /* std::terminate was called; 2: and what() of the exception */

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/modules.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
 #include "runtime/kernel/io.h"
@@ -61,6 +62,7 @@ static void become_native(void) {
   leave_shared_file();
   hd__snapshot_unguard();
   hd__tsc_trap(false);
+  hd__plain_release();
   hd__signals_native();
   hd__sysguard_enable(); /* not inherited; for pids.c */
   hot.selector = 1;

@@ -2,10 +2,11 @@
  *
  * Invariants
  *  1. Nothing that existed before main is closed for good: the restart undoes closing and replacing it.
- *  2. A number depends on what the opening thread did and not on the order of the threads: threads other than the first
- *     get numbers of their own, and one that was closed while others lived is not given out again. So a use of a closed
- *     number fails. Once that has happened in some execution, it matters who gets which number: from then on descriptors
- *     get the lowest free number, as in the kernel, and opening and closing are operations (hd__fds_lowest).
+ *  2. A new descriptor gets the lowest number that is free, as in the kernel. Where threads open and close descriptors and
+ *     nothing orders them, in some execution, these are operations: opening reserves the number before anything else, and
+ *     closing releases it at last (hd__fds_shared). A number that is used after it was closed, or by a thread that cannot
+ *     know who opened it, can refer to different descriptions. Once that has happened in some execution, every use of a
+ *     descriptor is an operation that depends on opening and closing (hd__fds_lowest).
  *  3. Descriptions and channels belong to one execution: their memory is the arena's. */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,8 @@
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/spin.h"
+#include "runtime/core/state.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/locks.h"
@@ -31,8 +34,7 @@ static uint64_t before[SET];          /* open before main */
 static uint64_t moved[SET];           /* of those: read or sought, offset to be restored */
 static HD_EXEC uint64_t randoms[SET]; /* /dev/urandom and /dev/random */
 static int64_t offset[HD_FDS];
-static HD_EXEC uint64_t closed[SET]; /* closed by this execution while others lived */
-static HD_EXEC uint64_t again[SET];  /* of those: given out again, since there were no others */
+static HD_EXEC uint64_t leaving[SET]; /* closed, but the number is not free yet */
 static struct { int fd, saved; } replaced[64];
 static unsigned nreplaced;
 static uint64_t stay[SET]; /* opened by the execution before the checkpoint: a restart leaves them open */
@@ -40,11 +42,11 @@ static struct { int fd, mode, close; } at_checkpoint[HD_FDS]; /* their flags; th
 static unsigned nkept;
 static bool any_moved;
 static HD_EXEC unsigned nours;
-static HD_EXEC bool any_closed;
+static HD_EXEC struct hd_life numbers; /* opening changes it, closing uses it */
 static HD_EXEC_LARGE struct hd_desc *table[HD_FDS], *last[HD_FDS];
 static HD_EXEC_LARGE struct hd_life *lives[HD_FDS];
-static HD_EXEC_LARGE uint16_t opener[HD_FDS];
-static HD_EXEC int highest = -1; /* of table, last and lives */
+static HD_EXEC_LARGE struct { uint32_t thread, clock; } opener[HD_FDS]; /* 0: before there were others */
+static HD_EXEC int highest = -1;                                        /* of table, last and lives */
 HD_EXEC struct hd_desc *hd__descs;
 HD_EXEC bool hd__descs_new;
 
@@ -103,14 +105,11 @@ void hd__fds_begin(void) {
     for (int fd = 0; fd < HD_FDS; fd++)
       if (has(ours, fd) && !has(stay, fd)) hd_sys3(SYS_close, fd, 0, 0);
     hd__zero(ours, sizeof ours);
+    hd__zero(leaving, sizeof leaving);
     hd__zero(randoms, sizeof randoms);
     nours = 0;
   }
-  if (any_closed) {
-    hd__zero(closed, sizeof closed);
-    hd__zero(again, sizeof again);
-    any_closed = false;
-  }
+  numbers = (struct hd_life){0};
   while (nreplaced) {
     nreplaced--;
     hd_sys3(SYS_dup3, replaced[nreplaced].saved, replaced[nreplaced].fd, 0);
@@ -132,6 +131,7 @@ void hd__fds_begin(void) {
   for (; highest >= 0; highest--) {
     table[highest] = last[highest] = NULL;
     lives[highest] = NULL;
+    opener[highest].clock = 0;
   }
   hd__descs = NULL;
 }
@@ -273,7 +273,7 @@ static struct hd_desc *discover(long fd) {
 }
 
 struct hd_desc *hd__fd(long fd) {
-  if (fd < 0 || fd >= HD_FDS) return NULL;
+  if (fd < 0 || fd >= HD_FDS || HD_UNLIKELY(has(leaving, fd))) return NULL;
   return table[fd] ? table[fd] : discover(fd);
 }
 
@@ -311,55 +311,21 @@ void hd__fd_stale(void) {
   if (!hd__fds_lowest()) hd__shadow_show(hd__contention(NUMBERS), 8);
 }
 
-/* The numbers of a thread: many for the first few. */
-static void block_of(unsigned id, long *from, long *to) {
-  unsigned k = id - 1;
-  if (!id) {
-    *from = 3;
-    *to = 64;
-  } else {
-    *from = k < 8 ? 64 + k * 64 : 576 + (k - 8) % 20 * 16;
-    *to = *from + (k < 8 ? 64 : 16);
-  }
+/* By default the orders of opening and closing are explored when everything else is covered: few programs can tell. That
+ * this has begun is an entry of the log of waiting loops, so that a schedule is replayed with it. */
+#define EXPLORED 2
+#define MOST 4 /* operations of this kind that a thread has in an execution */
+
+bool hd__fds_shared(void) { return rt.nunjoined && hd__spin_known(EXPLORED) && !hd__fds_lowest(); }
+
+bool hd__fds_explore(void) {
+  if (!rt.shared->renumbered || hd__spin_known(EXPLORED)) return false;
+  hd__learn(EXPLORED);
+  return true;
 }
 
-static long move(long fd, long from) {
-  long flags = hd_sys3(SYS_fcntl, fd, F_GETFD, 0);
-  return hd_sys3(SYS_fcntl, fd, flags & FD_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, from);
-}
-
-static long own_number(long fd) {
-  long from, end, to;
-  if (hd__fds_lowest() || (!rt.cur->id && !has(closed, fd))) return fd;
-  block_of(rt.cur->id, &from, &end);
-  for (long at = from;; at = to + 1) {
-    to = move(fd, at);
-    if (to >= 0 && to < end && !has(closed, to)) break;
-    if (to >= 0) hd_sys3(SYS_close, to, 0, 0);
-    if (to >= 0 && to < end) continue;
-    to = move(fd, from); /* all were used: the lowest that is free, of anybody's */
-    if (to >= 0 && to < HD_FD_OWN) {
-      if (has(closed, to)) add(again, to);
-      break;
-    }
-    if (to >= 0) hd_sys3(SYS_close, to, 0, 0);
-    if (has(closed, fd)) add(again, fd);
-    return fd;
-  }
-  hd_sys3(SYS_close, fd, 0, 0);
-  return to;
-}
-
-void hd__fd_check_number(long fd) {
-  if (has(again, fd) && opener[fd] != rt.cur->id) hd__inexact(HD_INEXACT_FD_NUMBERS, hot.syscall_pc);
-}
-
-struct hd_desc *hd__fd_last(long fd) {
-  return fd >= 0 && fd < HD_FDS ? last[fd] : NULL;
-}
-
-/* Returns whether a use and a change are unordered, in this execution or another. */
-static bool alive(struct hd_life *l, uint64_t object, bool changes) {
+/* Whether nothing orders the running thread with what others have done there. */
+static bool meet(struct hd_life *l, bool changes) {
   const struct hd_vc *now = &rt.cur->vc;
   uint32_t me = rt.cur->id, clock = hd_vc_get(now, me);
   bool conflict = l->changed && hd_vc_get(now, l->changer) < l->changed;
@@ -369,7 +335,83 @@ static bool alive(struct hd_life *l, uint64_t object, bool changes) {
     l->changer = me;
     l->changed = clock;
   }
-  if (conflict) hd__shadow_show(hd__contention(object), 8);
+  return conflict;
+}
+
+/* A number was taken, or becomes free. `alone`: the call that does so has reserved it, or will release it. */
+static void table_changes(bool opens, bool alone) {
+  if (!rt.nunjoined || hd__fds_lowest() || !meet(&numbers, opens)) return;
+  rt.shared->renumbered = 1;
+  if (!alone) hd__fd_stale();
+  if (rt.cur->sys.renumbers > MOST) hd__inexact(HD_INEXACT_FD_NUMBERS, hot.syscall_pc);
+}
+
+/* A number that is taken, but refers to nothing yet, or no longer. */
+static long placeholder(void) { return hd_sys4(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0); }
+
+static void own(long fd) {
+  if (!has(ours, fd)) nours++;
+  add(ours, fd);
+}
+
+void hd__fd_reserve(unsigned n, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  if (t->sys.nreserved) return; /* the call is made again */
+  if (t->sys.renumbers++ >= MOST) return;
+  hd__change(HD_STATE_TABLE, 0, pc);
+  for (unsigned i = 0; i < n; i++) {
+    long fd = placeholder();
+    if (fd < 0 || fd >= HD_FD_OWN) return;
+    own(fd);
+    add(leaving, fd);
+    t->sys.reserved[t->sys.nreserved++] = (int)fd;
+  }
+}
+
+static void release(long fd) {
+  hd__lookup(HD_STATE_TABLE, 0, rt.cur->op.pc);
+  hd_sys3(SYS_close, fd, 0, 0);
+  if (has(ours, fd)) nours--;
+  del(ours, fd);
+  del(leaving, fd);
+  hd__io_retarget(fd, NULL);
+}
+
+void hd__fds_release(void) {
+  struct hd_thread *t = rt.cur;
+  while (t->sys.nreserved) release(t->sys.reserved[--t->sys.nreserved]);
+  long fd = t->sys.closing - 1;
+  t->sys.closing = 0;
+  if (fd >= 0) release(fd);
+}
+
+/* The number for a new descriptor. */
+static long own_number(long fd) {
+  struct hd_thread *t = rt.cur;
+  table_changes(true, true);
+  if (!t->sys.nreserved) return fd;
+  long to = t->sys.reserved[0], flags = hd_sys3(SYS_fcntl, fd, F_GETFD, 0);
+  t->sys.reserved[0] = t->sys.reserved[1];
+  t->sys.nreserved--;
+  del(leaving, to);
+  hd_sys3(SYS_dup3, fd, to, flags & FD_CLOEXEC ? O_CLOEXEC : 0);
+  hd_sys3(SYS_close, fd, 0, 0);
+  return to;
+}
+
+static void opened_by(long fd) {
+  opener[fd].thread = rt.cur->id;
+  opener[fd].clock = rt.nunjoined ? hd_vc_get(&rt.cur->vc, rt.cur->id) : 0;
+  lives[fd] = NULL;
+}
+
+struct hd_desc *hd__fd_last(long fd) {
+  return fd >= 0 && fd < HD_FDS ? last[fd] : NULL;
+}
+
+/* Returns whether a use and a change are unordered, in this execution or another. */
+static bool alive(struct hd_life *l, uint64_t object, bool changes) {
+  if (meet(l, changes)) hd__shadow_show(hd__contention(object), 8);
   return hd__shadow_visible(hd__contention(object), 8);
 }
 
@@ -380,6 +422,7 @@ static uint64_t flags_object(const struct hd_desc *d) {
 
 bool hd__fd_used(long fd, struct hd_desc *d, enum hd_use use) {
   if (!rt.nunjoined || fd < 0 || fd >= HD_FDS) return false;
+  if (hd_vc_get(&rt.cur->vc, opener[fd].thread) < opener[fd].clock) hd__fd_stale();
   if (!lives[fd]) lives[fd] = get(sizeof *lives[fd]);
   if (fd > highest) highest = (int)fd;
   bool number = alive(lives[fd], number_object(fd), use == HD_USE_ENDS);
@@ -426,6 +469,7 @@ static bool same_description(long a, long b) {
 
 long hd__fd_received(long fd, bool peeked) {
   unsigned i = 0;
+  table_changes(true, false);
   while (i < nin_flight && !same_description(fd, in_flight[i])) i++;
   if (i == nin_flight) return hd__fd_opened(fd, NULL);
   long kept = in_flight[i];
@@ -443,11 +487,10 @@ long hd__fd_opened(long fd, struct hd_desc *d) {
     return -EMFILE;
   }
   fd = own_number(fd);
-  if (!has(ours, fd)) nours++;
-  add(ours, fd);
+  own(fd);
   del(randoms, fd);
   table[fd] = NULL;
-  opener[fd] = rt.cur->id;
+  opened_by(fd);
   if (d)
     bind_fd(fd, d);
   else
@@ -475,10 +518,9 @@ static long dup_lowest(long nr, const long *a) {
   bool random = hd__fd_random(a[0]);
   if (r < 0) return r;
   if (nr == SYS_dup || !a[2]) r = own_number(r); /* else one above a limit was requested: it is not changed */
-  if (!has(ours, r)) nours++;
-  add(ours, r);
   if (r >= HD_FDS) return r;
-  opener[r] = rt.cur->id;
+  own(r);
+  opened_by(r);
   if (d) bind_fd(r, d);
   if (random) add(randoms, r);
   hd__io_retarget(r, NULL);
@@ -498,10 +540,23 @@ long hd__fd_dup(long nr, const long *a) {
     add(ours, r);
     nours++;
   }
-  opener[r] = rt.cur->id;
+  opened_by(r);
   if (d) bind_fd(r, d);
   hd__io_retarget(r, NULL);
   return r;
+}
+
+/* Closes the description; the number becomes free at the end of the call. */
+static long stay_reserved(long fd) {
+  if (hd_sys3(SYS_fcntl, fd, F_GETFD, 0) < 0) return -EBADF;
+  long other = placeholder();
+  if (other < 0) return hd_sys3(SYS_close, fd, 0, 0);
+  hd_sys3(SYS_dup3, other, fd, O_CLOEXEC);
+  hd_sys3(SYS_close, other, 0, 0);
+  own(fd);
+  add(leaving, fd);
+  rt.cur->sys.closing = (int)fd + 1;
+  return 0;
 }
 
 long hd__fd_close(long fd) {
@@ -512,13 +567,14 @@ long hd__fd_close(long fd) {
     nours--;
   }
   del(randoms, fd);
-  if (rt.nunjoined && fd < HD_FD_OWN) {
-    add(closed, fd);
-    any_closed = true;
-  }
   if (table[fd] && table[fd]->chan->locks) hd__locks_closed(table[fd], table[fd]->refs == 1);
   unbind(fd);
-  long r = hd_sys3(SYS_close, fd, 0, 0);
+  long r = 0;
+  if (fd < HD_FD_OWN && rt.cur->sys.context && hd__fds_shared() && rt.cur->sys.renumbers++ < MOST)
+    r = stay_reserved(fd);
+  else
+    r = hd_sys3(SYS_close, fd, 0, 0);
+  if (fd < HD_FD_OWN) table_changes(false, true);
   hd__io_retarget(fd, NULL);
   return r;
 }

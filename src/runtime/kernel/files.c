@@ -438,12 +438,40 @@ static bool contends_for_file(const struct call *c, long nr, const long *a) {
   return file && hd__file_contended(&file->touch, file->object, reads, writes);
 }
 
+/* The number of a descriptor that the name means: /proc/self/fd/3. -1: none. */
+static long number_in(const char *path) {
+  static const char *const folder[] = {"/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/"};
+  for (unsigned i = 0; i < sizeof folder / sizeof *folder; i++) {
+    const char *f = folder[i], *p = path;
+    while (*f && *f == *p) f++, p++;
+    if (*f || *p < '0' || *p > '9') continue;
+    long n = 0;
+    while (*p >= '0' && *p <= '9' && n < HD_FDS) n = n * 10 + *p++ - '0';
+    return *p && *p != '/' ? -1 : n;
+  }
+  return -1;
+}
+
+static long number_of(const struct call *c, const long *a) {
+  const char *name = c->path < 0 ? NULL : (const char *)a[c->path];
+  return rt.nunjoined && name && name[0] == '/' ? number_in(name) : -1;
+}
+
+/* Whether it is an operation on a number: that may be closed, or refer to something else. */
+static bool uses_number(const struct call *c, const long *a) {
+  long fd = number_of(c, a);
+  if (fd < 0 || fd >= HD_FD_OWN) return false;
+  struct hd_desc *d = hd__fd(fd);
+  if (!d) hd__fd_stale();
+  return hd__fd_used(fd, d, HD_USE_PLAIN) || hd__fds_lowest();
+}
+
 bool hd__names_is_op(long nr, const long *a) {
   static HD_EXEC struct hd_touch touched;
   char path[HD_PATH_MAX];
   const struct call *c = find(nr);
   if (c && c->what == OPEN && opens_fifo(c, nr, a, path)) return true;
-  if (c && takes_number(c)) return true;
+  if (c && (takes_number(c) || uses_number(c, a))) return true;
   if (!c || asks_no_name(c, a)) return false;
   bool w = changes_names(c, nr, a);
   return hd__file_contended(&touched, NAMES, !w, w) | contends_for_file(c, nr, a);
@@ -483,8 +511,14 @@ long hd__names_call(long nr, const long *a, uint64_t pc) {
     o.object = 0;
     o.writes = 0xffff;
   }
+  long fd = number_of(c, a);
+  if (fd >= 0) {
+    o.object = 0;
+    o.reads = 0xffff;
+  }
   o.kind = o.writes ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
   hd__io_point(&o);
+  if (fd >= 0 && !hd__fd(fd)) hd__fd_stale();
   long r = change(c, nr, a);
   if (r < 0) hd__io_nothing();
   hd__io_done(false);

@@ -222,6 +222,7 @@ bool hd__io_point(struct hd_io *o) {
   o->any_time = o->due = false;
   bool late = t->timer.expired;
   t->timer.expired = false;
+  hd__timerfd_due();
   struct hd_op unused;
   early = any_time && !ready(o, &unused);
   if (early) {

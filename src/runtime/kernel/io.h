@@ -58,7 +58,8 @@ struct hd_chan {
   bool closed;           /* a description of it was closed beside other threads */
   bool created, saved;   /* created by this execution; its contents are in the undo log */
   struct hd_file_lock *locks;
-  uint32_t came[2]; /* FIFO: when a reader, a writer opened it, an event counted from 1 */
+  struct hd_notice *notice; /* message queue: who is notified (queues.c) */
+  uint32_t came[2];         /* FIFO: when a reader, a writer opened it, an event counted from 1 */
   struct hd_touch touch;
 };
 
@@ -128,8 +129,16 @@ bool hd__fd_contended(long fd, const struct hd_desc *d);
 void hd__fd_stale(void);
 /* Whether it does: descriptors get the lowest free number, and opening and closing are operations. */
 bool hd__fds_lowest(void);
-/* The running thread uses the number. If that was given out again, it may mean what the number referred to before. */
-void hd__fd_check_number(long fd);
+/* Whether threads open and close descriptors and nothing orders them, and the orders are explored: then these are
+ * operations. */
+bool hd__fds_shared(void);
+/* A call is about to open n descriptors: takes their numbers. */
+void hd__fd_reserve(unsigned n, uint64_t pc);
+/* At the end of a call: numbers that it has reserved in vain, or closed, become free. */
+void hd__fds_release(void);
+static inline void hd__release_fds(void) {
+  if (HD_UNLIKELY(rt.cur->sys.nreserved || rt.cur->sys.closing)) hd__fds_release();
+}
 /* A description is kept open by a call that waits for it, whatever happens to its number. Returns the number that the
  * call uses meanwhile, and closes in the end. */
 long hd__fd_keep(struct hd_desc *d, long fd);
@@ -148,6 +157,14 @@ bool hd__fd_random(long fd);
 bool hd__fd_before(long fd);
 bool hd__fd_hidden(long fd); /* it is the runtime's */
 void hd__fd_is_random(long fd);
+
+/* ---- queues.c ---- */
+
+/* A message is about to be sent: whether that may notify somebody. */
+bool hd__queue_was_empty(const struct hd_desc *d, long fd);
+/* It was, and the queue was empty. Returns who is to be notified after the event, or NULL. */
+const struct hd_notice *hd__queue_notifies(struct hd_desc *d);
+void hd__queue_notify(const struct hd_notice *n, uint64_t pc);
 
 /* ---- io.c ---- */
 
@@ -211,6 +228,8 @@ void hd__io_retarget(long fd, const struct hd_desc *d);
 /* The operation had to wait although its descriptor was ready: it is repeated after other operations. */
 void hd__io_retry(struct hd_io *o);
 /* The other end of a connection that was not accepted yet has no descriptor to poll: something was sent to it. */
+/* The running thread looks at the description without waiting. What makes some ready is not known. */
+void hd__io_unwaited(const struct hd_desc *d, long nr);
 void hd__io_unaccepted(const struct hd_desc *d);
 
 /* ---- io_calls.c ---- */

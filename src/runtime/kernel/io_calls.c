@@ -218,7 +218,6 @@ bool hd__io_is_op(long nr, const long *a) {
   }
   if (what == HD_CALL_DUP && nr == SYS_fcntl && a[2] && rt.nunjoined)
     hd__fd_stale(); /* so are numbers from a limit on */
-  hd__fd_check_number(fd);
   if (what == IN || (what == LOOK && !stats(nr))) hd__file_read(d);
   bool op = hd__fd_used(fd, d, use_of(what)) | contends(d, what, nr, a) | always(d, what, nr, fd);
   return op || (rt.nunjoined && hd__fds_lowest());
@@ -278,7 +277,9 @@ static void find(struct hd_io *o) {
   }
   bool numbers = hd__fds_lowest() && rt.nunjoined;
   if (numbers) o->reads |= 0x4000;
-  if ((numbers && (o->what == CLOSE || o->what == HD_CALL_DUP)) || (o->what == CLOSE && releases(d))) {
+  bool receives = o->nr == SYS_recvmsg || o->nr == SYS_recvmmsg; /* maybe descriptors */
+  if ((numbers && (o->what == CLOSE || o->what == HD_CALL_DUP || receives)) ||
+      (o->what == CLOSE && releases(d))) {
     o->object = 0; /* who gets which number depends on it, or who gets a lock */
     o->writes = 0xffff;
   }
@@ -288,7 +289,10 @@ static void find(struct hd_io *o) {
   if (o->what != IN && o->what != OUT) return;
   if (d->limit[o->what == OUT]) o->timeout = d->limit[o->what == OUT];
   if (of_queue(o->nr)) o->timeout = queue_timeout(o->a);
-  if ((o->what == OUT && !d->polled) || !waits(d, o->what, o->nr, o->a)) return;
+  if ((o->what == OUT && !d->polled) || !waits(d, o->what, o->nr, o->a)) {
+    if (o->what == IN) hd__io_unwaited(d, o->nr);
+    return;
+  }
   o->enters = hd__fd_contended(o->fd, d);
   o->n = !o->enters;
 }
@@ -463,6 +467,7 @@ static long transmit(long nr, long *a, uint64_t pc) {
     int waiting = d ? hd__socket_waiting(d) : 0;
     hd__file_changes(part[0]);
     if (d) hd__io_sent(d);
+    bool first = nr == SYS_mq_timedsend && hd__queue_was_empty(d, part[0]);
     unsigned given = 0;
     for (long i = 0; d && d->kind == HD_IO_SOCKET && i < messages(nr, a); i++)
       given += give_rights(message(nr, a, i));
@@ -481,12 +486,14 @@ static long transmit(long nr, long *a, uint64_t pc) {
       part[1] = (long)at;
       left = part[2];
     }
+    const struct hd_notice *notice = first && r == 0 ? hd__queue_notifies(d) : NULL;
     bool more = writes_all(d, nr, gathered) && blocking && r > 0 && left > 0;
     if (more)
       hd__io_done(late);
     else
       leave(&o, part[0], late);
     if (r > 0 && d) hd__io_unaccepted(d);
+    if (notice) hd__queue_notify(notice, pc);
     if (!more) return r > 0 || !done ? done + r : done;
     done += r;
     if (!gathered) {

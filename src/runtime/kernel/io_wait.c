@@ -62,7 +62,6 @@ static void add(struct waiting *w, long fd, bool in, bool out) {
   }
   if (!d || w->io.n + 2 > MAX_ITEMS) return;
   w->contends |= hd__fd_used(fd, d, HD_USE_PLAIN);
-  hd__fd_check_number(fd);
   if (in) w->item[w->io.n++] = (struct hd_item){d, 0};
   if (out) w->item[w->io.n++] = (struct hd_item){d, 1};
   if (w->io.n == 0) w->item[w->io.n++] = (struct hd_item){d, 0}; /* errors always end a wait */
@@ -100,6 +99,11 @@ static bool all_inside(const struct waiting *w) {
   return true;
 }
 
+void hd__io_unwaited(const struct hd_desc *d, long nr) {
+  if (d->kind == HD_IO_DEVICE && rt.nunjoined)
+    hd__inexact(HD_INEXACT_SYSCALL, hot.syscall_pc | (uint64_t)nr << HD_INEXACT_DETAIL);
+}
+
 /* Makes the call with time-out zero, until it returns something or the time is over. `saved` is what select clears
  * when nothing is ready. */
 static long wait(struct waiting *w, long nr, long *a, int timeout_arg, long zero, fd_set *saved) {
@@ -109,6 +113,8 @@ static long wait(struct waiting *w, long nr, long *a, int timeout_arg, long zero
   w->nitems = w->io.n;
   if (w->closed) w->io.object = 0;
   if (w->contends && !at_once) hd__inexact(HD_INEXACT_CLOSED_WAIT, w->io.pc);
+  for (unsigned i = 0; at_once && i < w->io.n; i++) hd__io_unwaited(w->item[i].d, nr);
+  for (const struct hd_interest *i = w->io.interest; at_once && i; i = i->next) hd__io_unwaited(i->d, nr);
   if (at_once)
     w->io.n = 0;
   else if (!w->io.n)
@@ -225,11 +231,14 @@ static void get_setting(const struct hd_desc *d, struct itimerspec *out) {
   out->it_value = to_timespec(d->at > hd__time() ? d->at - hd__time() : 0);
 }
 
+static HD_EXEC uint32_t timers_epoch; /* there are some in this execution */
+
 long hd__timerfd_create(const long *a) {
   int flags = (a[1] & TFD_CLOEXEC ? EFD_CLOEXEC : 0) | (a[1] & TFD_NONBLOCK ? EFD_NONBLOCK : 0);
   long fd = hd_sys3(SYS_eventfd2, 0, flags, 0);
   if (fd < 0) return fd;
   struct hd_desc *d = hd__desc_new(HD_IO_TIMER, NULL);
+  timers_epoch = rt.epoch;
   d->clock = (int)a[0];
   return hd__fd_opened(fd, d);
 }
@@ -277,6 +286,10 @@ static long settime(long *a, uint64_t pc) {
   if (d->at && d->at <= rt.now) hd__timerfd_fire(rt.now, false);
   hd__io_done(false);
   return 0;
+}
+
+void hd__timerfd_due(void) {
+  if (HD_UNLIKELY(timers_epoch == rt.epoch) && hd__timerfd_next() <= rt.now) hd__timerfd_fire(rt.now, false);
 }
 
 uint64_t hd__timerfd_next(void) {

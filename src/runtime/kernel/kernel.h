@@ -37,6 +37,7 @@ long hd__altstack_call(const long *a);
 bool hd__signals_expected(void);
 /* Sends what has come from outside to the program. Returns whether a thread can run now. */
 bool hd__signals_outside(void);
+bool hd__signals_arrived(void); /* whether there is any */
 /* A child has ended: SIGCHLD arrives. */
 void hd__signals_child(long pid);
 /* Children run, or the masks have changed since: signals may come from outside. */
@@ -115,6 +116,11 @@ void hd__proc_opened(const char *path, long fd);
 long hd__proc_list(const long *a, long r);
 void hd__proc_status(long nr, const long *a, long r);
 
+/* ---- fds.c ---- */
+
+/* Who gets which number is explored from now on. Returns false when it is already, or all opening is ordered. */
+bool hd__fds_explore(void);
+
 /* ---- sysguard.c, vdso.c, child.c ---- */
 
 void hd__sysguard_init(void);
@@ -154,6 +160,9 @@ void hd__sysguard_begin(void);
 _Noreturn void hd__syscall_cancelled(void);
 /* A handler interrupted the system call that the running thread is in: it returns EINTR, or is made again. */
 _Noreturn void hd__syscall_interrupted(bool again);
+/* The return from a handler sets the mask of the interrupted code. Changes made meanwhile stay, but signals that the
+ * runtime needs are never masked. */
+void hd__keep_mask(ucontext_t *uc);
 void hd__vdso_init(void);
 /* Whether reading the time stamp counter is a fault that hd__tsc_fault serves. Processes inherit it, also those that
  * execute another program. */
@@ -186,6 +195,8 @@ void hd__io_poll(uint32_t set);
 void hd__io_due(struct hd_thread *t);
 /* The earliest virtual time at which a timer descriptor fires, HD_FOREVER if none is waited for. */
 uint64_t hd__timerfd_next(void);
+/* Fires those whose time has come while nobody waited. */
+void hd__timerfd_due(void);
 /* Those whose time has come. Returns the event, counted from 1, that set the last of them, 0 if there is none. `late`: no
  * thread could run. */
 uint32_t hd__timerfd_fire(uint64_t now, bool late);

@@ -196,8 +196,11 @@ static uint32_t gets_or_sets(long nr, const long *a, enum hd_state *state, bool 
   }
 }
 
-static bool opens(long nr) {
+static bool opens(long nr, const long *a) {
   switch (nr) {
+    case SYS_fcntl: return a[1] == F_DUPFD || a[1] == F_DUPFD_CLOEXEC;
+    case SYS_pidfd_open:
+    case SYS_mq_open:
     case SYS_open:
     case SYS_openat:
     case SYS_openat2:
@@ -227,7 +230,7 @@ static bool opens(long nr) {
 static uint32_t looks(long nr, const long *a) {
   uint32_t set = 0;
   if (hd__proc_shows_threads(nr, a)) set |= 1u << HD_STATE_THREADS;
-  if (opens(nr) && hd__state_changes(HD_STATE_LIMITS)) set |= 1u << HD_STATE_LIMITS;
+  if (opens(nr, a) && hd__state_changes(HD_STATE_LIMITS)) set |= 1u << HD_STATE_LIMITS;
   bool makes;
   if (!hd__names_use(nr, a, &makes)) {
     if (makes && hd__state_changes(HD_STATE_UMASK)) set |= 1u << HD_STATE_UMASK;
@@ -245,7 +248,7 @@ bool hd__state_is_op(long nr, const long *a) {
   bool sets;
   if (c) return changes(c, a) || hd__state_changes(c->state);
   if (gets_or_sets(nr, a, &state, &sets)) return sets || hd__state_changes(state);
-  return looks(nr, a) != 0;
+  return looks(nr, a) != 0 || ((opens(nr, a) || nr == SYS_close) && hd__fds_shared());
 }
 
 void hd__state_points(long nr, const long *a, uint64_t pc) {
@@ -273,6 +276,8 @@ void hd__state_points(long nr, const long *a, uint64_t pc) {
   if (set >> HD_STATE_UMASK & 1) hd__lookup(HD_STATE_UMASK, 0, pc);
   if (set >> HD_STATE_THREADS & 1) hd__observe(HD_STATE_THREADS, 0, pc);
   if (set >> HD_STATE_LIMITS & 1) hd__lookup(HD_STATE_LIMITS, RLIMIT_NOFILE, pc);
+  if (opens(nr, a) && hd__fds_shared())
+    hd__fd_reserve(nr == SYS_pipe || nr == SYS_pipe2 || nr == SYS_socketpair ? 2 : 1, pc);
 }
 
 bool hd__process_serves(long nr) {

@@ -11,8 +11,9 @@
 #include "runtime/core/drive.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/ident.h"
+#include "runtime/core/modules.h"
 #include "runtime/core/record.h"
-#include "runtime/core/spin.h"
+#include "runtime/core/tick.h"
 #include "runtime/core/state.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -121,9 +122,10 @@ static void handler(int sig, siginfo_t *info, void *uc) {
       hd__snapshot_fault((uint64_t)info->si_addr))
     return;
   if (hd_arch_peek_fault(uc)) return;
+  if (sig == SIGSEGV && (uint64_t)info->si_addr == hd_sig_pc(uc) && hd__plain_fault(hd_sig_pc(uc))) return;
   if (sig == SIGSEGV && info->si_code == SI_KERNEL && hd__tsc_fault(uc)) return;
   if (sig == HD_SIG_HANG && info->si_code == SI_TIMER) {
-    hd__spin_tick(hd_sig_pc(uc), hd_sig_sp(uc));
+    hd__tick(uc);
     return;
   }
   if (!hot.active) {
@@ -134,6 +136,7 @@ static void handler(int sig, siginfo_t *info, void *uc) {
       hd_sys3(SYS_tgkill, hd_sys3(SYS_getpid, 0, 0, 0), hd_sys3(SYS_gettid, 0, 0, 0), sig);
     return;
   }
+  if (sig == HD_SIG_HANG && hd__tick_hang(uc)) return;
   struct sigaction *t = &theirs[sig];
   if (sig != HD_SIG_HANG && t->sa_handler != SIG_DFL && t->sa_handler != SIG_IGN) {
     struct sigaction a = *t;
@@ -331,6 +334,8 @@ void hd__signals_child(long pid) {
   hd__inexact(HD_INEXACT_OUTSIDE, rt.cur->op.pc);
   hd__signal_arrive(hd__signal_taker(SIGCHLD), &info);
 }
+
+bool hd__signals_arrived(void) { return outside_set; }
 
 bool hd__signals_outside(void) {
   bool any = outside_set;

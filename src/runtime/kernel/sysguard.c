@@ -601,9 +601,8 @@ long hd__serve(long nr, long *a) {
   }
 }
 
-/* The return from a handler sets the mask of the interrupted code. Changes made meanwhile stay, but signals that
- * the runtime needs are never masked: libc masks everything for a moment when it starts a process. */
-static void keep_mask(ucontext_t *uc) {
+/* libc masks everything for a moment when it starts a process. */
+void hd__keep_mask(ucontext_t *uc) {
   static const int needed[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, HD_SIG_HANG};
   uint64_t mask = 0;
   hd_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, 8);
@@ -618,18 +617,19 @@ _Noreturn void hd__syscall_cancelled(void) {
   ucontext_t *uc = rt.cur->sys.context;
   rt.cur->sys.context = NULL;
   hd_arch_call(uc, hd_rt_cancelled);
-  keep_mask(uc);
+  hd__keep_mask(uc);
   hd_arch_return_from_signal((uint64_t)uc);
 }
 
 _Noreturn void hd__syscall_interrupted(bool again) {
+  if (!again) hd__release_fds();
   ucontext_t *uc = rt.cur->sys.context;
   rt.cur->sys.context = NULL;
   if (again)
     hd_sig_again(uc);
   else
     hd_sig_set_result(uc, -EINTR);
-  keep_mask(uc);
+  hd__keep_mask(uc);
   hd_arch_return_from_signal((uint64_t)uc);
 }
 
@@ -644,9 +644,10 @@ static void hd_rt_syscall(ucontext_t *uc) {
   rt.cur->sys.done = false;
   hd_sig_set_result(uc, hd__pids_out(nr, a, serve_step(nr, a, hot.syscall_pc)));
   rt.cur->sys.context = NULL;
+  hd__release_fds();
   rt.cur->sys.done = false;
   hd__notice_signals();
-  keep_mask(uc); /* not the interrupted one: others have run */
+  hd__keep_mask(uc); /* not the interrupted one: others have run */
 }
 
 /* A call that is a cancellation point and no operation otherwise. Runs on the thread's own stack; the call itself is
@@ -657,7 +658,7 @@ static void hd_rt_before_point(ucontext_t *uc) {
   rt.cur->sys.context = NULL;
   rt.cur->sys.tested = true;
   hd_sig_again(uc);
-  keep_mask(uc);
+  hd__keep_mask(uc);
 }
 
 /* A fork copies what all threads have done so far, so it is ordered with what they do. Runs on the thread's own
@@ -669,7 +670,7 @@ static void hd_rt_before_fork(ucontext_t *uc) {
   hd__event(0);
   rt.cur->sys.forks = true;
   hd_sig_again(uc);
-  keep_mask(uc);
+  hd__keep_mask(uc);
 }
 
 /* A child of the program, which runs natively. */
@@ -682,7 +683,7 @@ static void on_child_syscall(long nr, ucontext_t *uc) {
   }
   hd_sig_sysargs(uc, a);
   hd_sig_set_result(uc, hd__pids_child(nr, a));
-  if (nr == SYS_rt_sigprocmask) keep_mask(uc);
+  if (nr == SYS_rt_sigprocmask) hd__keep_mask(uc);
 }
 
 static void on_syscall(int sig, siginfo_t *info, void *context) {
@@ -721,7 +722,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
   rt.cur->sys.tested = false;
   hd_sig_set_result(uc, hd__pids_out(info->si_syscall, a, hd__serve(info->si_syscall, a)));
   hd__notice_signals();
-  if (info->si_syscall == SYS_rt_sigprocmask) keep_mask(uc);
+  if (info->si_syscall == SYS_rt_sigprocmask) hd__keep_mask(uc);
 }
 
 /* ---- turning it on ---- */

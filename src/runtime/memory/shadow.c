@@ -355,25 +355,27 @@ static __attribute__((noinline, cold)) void track(uint64_t granule) {
   tracked.slot[k] = tracked.member[tracked.n++] = granule;
 }
 
-static void add_access(struct hd_fingerprint *f, uint64_t granule, const struct access *e) {
-  hd__fact_access(f, granule, hd__site_pc(e->pc) ^ (uint64_t)e->mask << 48 ^ (uint64_t)e->flags << 56,
-                  e->seg);
+static void add_access(struct hd_fingerprint *f, uint64_t granule, const struct access *e, unsigned bytes) {
+  unsigned mask = e->mask & bytes;
+  if (mask)
+    hd__fact_access(f, granule, hd__site_pc(e->pc) ^ (uint64_t)mask << 48 ^ (uint64_t)e->flags << 56, e->seg);
 }
 
 void hd__shadow_fingerprint(struct hd_fingerprint *f) {
   for (uint32_t i = 0; i < tracked.n && tracked.epoch == rt.epoch; i++) {
     uint64_t g = tracked.member[i];
     struct hd_cell *c = hd__cell(g);
+    unsigned bytes = hd__fingerprint_contended(g);
     if (inflated(c)) {
       const struct list *l = list_of(c);
-      for (uint32_t k = 0; k < l->n; k++) add_access(f, g, &l->a[k]);
+      for (uint32_t k = 0; k < l->n; k++) add_access(f, g, &l->a[k], bytes);
       continue;
     }
     for (unsigned write = 0; write < 2; write++) {
       uint64_t word = write ? c->w : c->r;
       if (!valid(word)) continue;
       struct access e = from_word(word, write ? c->wpc : c->rpc, write ? HD_A_WRITE : 0);
-      add_access(f, g, &e);
+      add_access(f, g, &e, bytes);
     }
   }
 }
@@ -584,8 +586,11 @@ static inline void record_all(uint64_t addr, uint64_t end, unsigned flags, uint6
       cover(hd__cell(g), granule_mask(addr, end, g), flags, addr, pc);
   }
   for (uint64_t g = addr & ~7ull; g < end; g += 8) {
-    if (HD_UNLIKELY(rt.fingerprints) && hd__fingerprint_access(g, flags & HD_A_WRITE)) track(g);
-    record(hd__cell(g), granule_mask(addr, end, g), flags, site);
+    unsigned mask = granule_mask(addr, end, g);
+    if (HD_UNLIKELY(rt.fingerprints) &&
+        hd__fingerprint_access(g, mask, flags & HD_A_WRITE, flags & HD_A_ATOMIC))
+      track(g);
+    record(hd__cell(g), mask, flags, site);
   }
 }
 

@@ -108,9 +108,17 @@ void hd__cancel_point(uint64_t pc) {
   hd__event(0);
 }
 
+#define WRITES 32 /* in a row that are operations: a loop may write without end */
+
 void hd__cancel_write(uint64_t addr, uint64_t size, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
   if (!hd__cancel_matters() || hd__shadow_visible(addr, size))
     return; /* a write of visible memory is an operation */
+  t->cancel.writes = t->op.kind == HD_OP_TESTCANCEL ? t->cancel.writes + 1 : 0;
+  if (t->cancel.writes >= WRITES) {
+    hd__inexact(HD_INEXACT_LOOP_BOUND, pc);
+    return;
+  }
   hd__cancel_point(pc);
   hd__new_segment(rt.cur); /* the fast path must not skip the next write */
 }

@@ -261,7 +261,7 @@ static unsigned effect_on(const struct hd_thread *t, int sig) {
 /* Whether it is about to do what it may have to wait for, or is in a queue. */
 static bool waits(const struct hd_thread *t) {
   return !t->cancel.taken &&
-         (hd_op_is(t->op.kind, HD_TRAIT_WAITS) || t->wait.at || t->sys.io || t->spin.waiting);
+         (hd_op_is(t->op.kind, HD_TRAIT_WAITS) || t->wait.at || t->sys.io || t->spin.waiting || t->aside.is);
 }
 
 /* A handler comes in the place of what the thread is about to do. One that waits for something stops waiting, and its

@@ -1,4 +1,4 @@
-// expect: exact executions=36 dfs=no
+// expect: exact executions=684 dfs=no
 /* Unix sockets with a name; two clients, one after the other in any order. */
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -1,8 +1,7 @@
 // A descriptor is passed in a message: the receiver's number refers to the same pipe, also when the sender has closed it.
 // expect: kind=assertion
 // argv: early
-// expect: clean executions=1
-// args: --strategy optimal
+// expect: exact executions=2 dfs=no
 #include <fcntl.h>
 #include <sys/socket.h>
 

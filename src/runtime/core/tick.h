@@ -1,0 +1,19 @@
+/* tick.h: threads that compute without reaching a scheduling point (tick.c). */
+#ifndef HD_RUNTIME_TICK_H
+#define HD_RUNTIME_TICK_H
+
+#include <stdbool.h>
+#include <ucontext.h>
+
+struct hd_thread;
+
+/* Asks the kernel for hd__tick in this process. */
+void hd__tick_start(void);
+/* The process has used some more processor time, and was interrupted there. */
+void hd__tick(const ucontext_t *uc);
+/* The watchdog takes the process for hung. Returns whether something else is tried first. */
+bool hd__tick_hang(const ucontext_t *uc);
+/* Nothing else can run: the thread that goes on from where it was put aside. pre: rt.naside */
+struct hd_thread *hd__aside_next(void);
+
+#endif
