@@ -23,6 +23,7 @@ void hd_rt_atomic_end(void) __attribute__((weak));
 void hd_rt_note(const char *text) __attribute__((weak));
 void hd_rt_target(const char *label) __attribute__((weak));
 void hd_rt_failure(const char *text) __attribute__((weak));
+void hd_rt_symmetric(void) __attribute__((weak));
 
 /* Returns a value from 0 to n-1. Heddle tries all of them. Without Heddle it returns 0. */
 static inline int hd_choose(int n) { return hd_rt_choose ? hd_rt_choose(n) : 0; }
@@ -58,6 +59,14 @@ static inline void hd_target(const char *label) {
  * the program. Without Heddle it does nothing. */
 static inline void hd_failure(const char *text) {
   if (hd_rt_failure) hd_rt_failure(text);
+}
+
+/* Asserts that threads are interchangeable: those that the calling thread creates from here on, one directly after the
+ * other, with the same function. With --symmetry only schedules are explored in which those created first go first,
+ * although their arguments differ, or the threads are told apart later. If that is not true, bugs are missed. It has no
+ * other effect. */
+static inline void hd_symmetric(void) {
+  if (hd_rt_symmetric) hd_rt_symmetric();
 }
 
 /* Whether Heddle schedules the threads of this process. */

@@ -26,7 +26,7 @@
  *  3. What tells the threads of a family apart is learned, like contended memory, and the search restarts without that
  *     family: an operation on one of them other than its creation, start, end and join; a join by another thread than the
  *     creator; anything that the creator does, or reads from others, between the joins of the family; different results;
- *     whatever gives a member a number, a name or a place of its own that is no memory (family.c).
+ *     descriptors, time-outs and atomic sections of members; whatever gives a member a number, a name or a place of its own that is no memory (family.c).
  *  4. An operation that concerns one of two level threads and not the other makes them different: a signal that wakes one
  *     of those who wait, the choice of the serial thread at a barrier.
  *
@@ -193,8 +193,9 @@ static void inspect(struct walk *w, const struct hd_ev *e) {
   leave_off(w, op);
   if (singles_out(op, e->flags)) tell_apart(w, HD_MAX_THREADS);
   if (joins(op)) join(w, op);
-  if (y->root[op->thread] && (hd_op_object(op->kind) == HD_OBJ_IO || hd_op_late(op->kind, e->flags)))
-    tell_apart(w, op->thread);
+  /* Of those whose time is over the one with the lowest number goes on; in an atomic section nobody else is enabled. */
+  int odd = hd_op_object(op->kind) == HD_OBJ_IO || hd_op_late(op->kind, e->flags) || op->section;
+  if (odd && y->root[op->thread]) tell_apart(w, op->thread);
 }
 
 static int has_ended(const struct walk *w, uint32_t thread) {

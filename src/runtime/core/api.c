@@ -1,5 +1,6 @@
 /* api.c: the runtime's side of include/heddle.h. Runs in the tested process. */
 #include "runtime/core/core.h"
+#include "runtime/core/family.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/record.h"
 
@@ -70,6 +71,11 @@ void hd_rt_note(const char *text) {
   n->event = rt.status->nevents;
   n->thread = rt.cur->id;
   hd__format(n->text, sizeof n->text, "%s", text);
+}
+
+HD_EXPORT void hd_rt_symmetric(void);
+void hd_rt_symmetric(void) {
+  if (hot.active) hd__family_assert();
 }
 
 HD_EXPORT void hd_rt_target(const char *label);

@@ -36,9 +36,11 @@ static struct member {
   uint64_t how, mask;
   uint16_t size, joined; /* of the family, by its root */
   bool has_result;
+  bool asserted; /* by the program (hd_symmetric) */
   void *result;
 } member[HD_MAX_THREADS];
 static uint16_t last_child[HD_MAX_THREADS]; /* plus 1; of any execution */
+static uint32_t asserts[HD_MAX_THREADS];    /* the execution in which the thread has called hd_symmetric */
 
 static uint64_t slot(void *(*fn)(void *)) {
   uint64_t at = (uint64_t)fn;
@@ -56,7 +58,7 @@ static struct member *family_of(unsigned number) {
 }
 
 static void end_family(struct member *root) {
-  if (root) hd__shadow_show(slot(root->fn), 8);
+  if (root && !root->asserted) hd__shadow_show(slot(root->fn), 8);
 }
 
 void hd__family_none(void) {
@@ -87,12 +89,14 @@ void hd__family_add(unsigned number, unsigned nth, bool plain, void *(*fn)(void 
                        .fn = plain ? fn : NULL,
                        .arg = arg,
                        .how = how,
-                       .mask = me->sig.mask};
+                       .mask = me->sig.mask,
+                       .asserted = asserts[me->id] == rt.epoch};
   alike[number] = 0;
   last_child[me->id] = (uint16_t)(number + 1);
   if (!plain || !b || b == m || b->epoch != rt.epoch || b->parent != me->id || b->nth + 1 != nth ||
-      b->fn != fn || b->arg != arg || b->how != how || b->mask != m->mask || is_learned(fn))
+      b->fn != fn || b->how != how || b->mask != m->mask || b->asserted != m->asserted)
     return;
+  if (!m->asserted && (b->arg != arg || is_learned(fn))) return;
   if (!b->root) {
     b->root = (uint16_t)before;
     b->size = 1;
@@ -101,6 +105,8 @@ void hd__family_add(unsigned number, unsigned nth, bool plain, void *(*fn)(void 
   member[m->root - 1].size++;
   alike[number] = (uint16_t)before;
 }
+
+void hd__family_assert(void) { asserts[rt.cur->id] = rt.epoch; }
 
 void hd__family_joined(const struct hd_thread *t, void *const *result) {
   struct member *f = family_of(t->id);

@@ -8,6 +8,8 @@ void hd__family_init(void);
 /* The running thread is about to create the thread of that number, its n-th. `plain`: nothing but these arguments makes it
  * other than those created before. */
 void hd__family_add(unsigned number, unsigned nth, bool plain, void *(*fn)(void *), void *arg, uint64_t how);
+/* Those that the running thread creates from here on are interchangeable, whatever their arguments. */
+void hd__family_assert(void);
 /* The running thread has joined t. `result`: what t returned, if it has asked for that. */
 void hd__family_joined(const struct hd_thread *t, void *const *result);
 /* The running thread gets something that depends on which thread it is, and is neither an address of its stack, heap or

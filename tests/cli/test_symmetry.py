@@ -1,0 +1,242 @@
+"""--symmetry: of interchangeable threads the one created first goes first (explore/symmetry.c, runtime/core/family.c)."""
+import common
+
+HEAD = """
+#define _GNU_SOURCE
+#include <assert.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <heddle.h>
+#ifndef N
+#define N 2
+#endif
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t t[N];
+static int n;
+"""
+
+MAIN = """
+int main(void)
+{
+  for (long i = 0; i < N; i++) pthread_create(&t[i], 0, worker, %s);
+  for (int i = 0; i < N; i++) pthread_join(t[i], 0);
+  return 0;
+}
+"""
+
+ROUNDS = HEAD + """
+static void *worker(void *a)
+{
+  for (int i = 0; i < R; i++) {
+    pthread_mutex_lock(&m);
+    n++;
+    pthread_mutex_unlock(&m);
+  }
+  return a;
+}
+""" + MAIN % "0"
+
+# In each of them an assertion fails only if the second thread goes first: something tells the threads apart.
+DIFFERENT = {
+    "argument": """
+static void *worker(void *a)
+{
+  pthread_mutex_lock(&m);
+  if (!n++) assert(!a);
+  pthread_mutex_unlock(&m);
+  return 0;
+}
+""" + MAIN % "(void *)i",
+    "byte behind the argument": """
+static char byte[N];
+static void *worker(void *a)
+{
+  pthread_mutex_lock(&m);
+  if (!n++) assert(!*(char *)a);
+  pthread_mutex_unlock(&m);
+  return 0;
+}
+int main(void)
+{
+  for (long i = 0; i < N; i++) byte[i] = (char)i, pthread_create(&t[i], 0, worker, &byte[i]);
+  for (int i = 0; i < N; i++) pthread_join(t[i], 0);
+  return 0;
+}
+""",
+    "thread-local variable": """
+static __thread int mine;
+static atomic_int ready;
+static void *worker(void *a)
+{
+  mine = (int)(long)a;
+  atomic_fetch_add(&ready, 1);
+  pthread_mutex_lock(&m);
+  if (!n++) assert(mine != 1);
+  pthread_mutex_unlock(&m);
+  return 0;
+}
+""" + MAIN % "(void *)i",
+    "block of the heap": """
+static void *worker(void *a)
+{
+  pthread_mutex_lock(&m);
+  if (!n++) assert(*(long *)a == 0);
+  pthread_mutex_unlock(&m);
+  free(a);
+  return 0;
+}
+static void *block(long i)
+{
+  long *p = malloc(sizeof *p);
+  *p = i;
+  return p;
+}
+""" + MAIN % "block(i)",
+    "pthread_self": """
+static pthread_t first;
+static void *worker(void *a)
+{
+  pthread_mutex_lock(&m);
+  if (!n++) first = pthread_self();
+  pthread_mutex_unlock(&m);
+  return a;
+}
+int main(void)
+{
+  for (long i = 0; i < N; i++) pthread_create(&t[i], 0, worker, 0);
+  for (int i = 0; i < N; i++) pthread_join(t[i], 0);
+  assert(pthread_equal(first, t[0]));
+  return 0;
+}
+""",
+    "thread id": """
+static pid_t id[N];
+static void *worker(void *a)
+{
+  pthread_mutex_lock(&m);
+  id[n++] = gettid();
+  pthread_mutex_unlock(&m);
+  return a;
+}
+int main(void)
+{
+  for (long i = 0; i < N; i++) pthread_create(&t[i], 0, worker, 0);
+  for (int i = 0; i < N; i++) pthread_join(t[i], 0);
+  assert(id[0] < id[1]);
+  return 0;
+}
+""",
+    "result": """
+static void *worker(void *a)
+{
+  pthread_mutex_lock(&m);
+  long role = n++;
+  pthread_mutex_unlock(&m);
+  return (void *)role;
+}
+int main(void)
+{
+  void *r[N];
+  for (long i = 0; i < N; i++) pthread_create(&t[i], 0, worker, 0);
+  for (int i = 0; i < N; i++) pthread_join(t[i], &r[i]);
+  assert(!r[0]);
+  return 0;
+}
+""",
+    "work between the joins": """
+static sem_t go;
+static atomic_int late;
+static void *worker(void *a)
+{
+  pthread_mutex_lock(&m);
+  int role = n++;
+  pthread_mutex_unlock(&m);
+  if (!role) sem_wait(&go);
+  return a;
+}
+int main(void)
+{
+  sem_init(&go, 0, 0);
+  for (long i = 0; i < N; i++) pthread_create(&t[i], 0, worker, 0);
+  pthread_join(t[0], 0);
+  sem_post(&go);
+  pthread_join(t[1], 0);
+  assert(!"the second thread went first");
+  return 0;
+}
+""",
+    "work between the creations": """
+static atomic_int created;
+static void *worker(void *a)
+{
+  pthread_mutex_lock(&m);
+  if (!n++) assert(!atomic_load(&created));
+  pthread_mutex_unlock(&m);
+  return a;
+}
+int main(void)
+{
+  pthread_create(&t[0], 0, worker, 0);
+  atomic_store(&created, 1);
+  pthread_create(&t[1], 0, worker, 0);
+  for (int i = 0; i < N; i++) pthread_join(t[i], 0);
+  return 0;
+}
+""",
+}
+
+
+def search(s, *options, want=None):
+    return s.search("check", "./prog", "--all", "--no-explain", "--classes", *options, want=want)
+
+
+def test_lock(s):
+    """Identical workers on one lock have one execution; with two rounds, one for each class up to their names."""
+    for n, rounds, executions in ((2, 1, 1), (5, 1, 1), (8, 1, 1), (2, 2, 3), (3, 2, 15)):
+        s.write("prog.c", ROUNDS)
+        s.cc("prog.c", "prog", "-O1", "-DN=%d" % n, "-DR=%d" % rounds)
+        for more in ("optimal",), ("dpor",), ("optimal", "-j", "4"):
+            r = search(s, "--symmetry", "--strategy", *more)
+            s.same((r["verdict"], r["complete"], r["executions"], r["blocked"]), ("clean", True, executions, 0),
+                   "%d threads, %d rounds, %s" % (n, rounds, more))
+            s.check(r["symmetric"] > 0, "no branch was left out: %s" % r)
+    every = search(s, "--strategy", "optimal", "--no-symmetry")
+    s.same(every["executions"], 90, "executions without symmetry")
+
+
+def test_told_apart(s):
+    """Threads that differ in something live are not interchangeable."""
+    for name, text in DIFFERENT.items():
+        s.write("prog.c", HEAD + text)
+        s.cc("prog.c", "prog", "-O1")
+        plain = search(s, "--strategy", "optimal", want=1)
+        for strategy in "optimal", "dpor", "dfs":
+            r = search(s, "--symmetry", "--strategy", strategy, want=1)
+            kinds = sorted(f["kind"] for f in r["findings"])
+            s.check("assertion" in kinds, "%s: %s has only %s" % (name, strategy, kinds))
+            s.same(kinds, sorted(f["kind"] for f in plain["findings"]), name)
+
+
+def test_asserted(s):
+    """hd_symmetric says that it does not matter."""
+    s.write("prog.c", HEAD + "static long sum;" + """
+static void *worker(void *a)
+{
+  pthread_mutex_lock(&m);
+  sum += (long)a;
+  pthread_mutex_unlock(&m);
+  return a;
+}
+""" + MAIN.replace("for (long", "hd_symmetric();\n  for (long", 1) % "(void *)i")
+    s.cc("prog.c", "prog", "-O1", "-DN=5")
+    s.same(search(s, "--symmetry", "--strategy", "optimal")["executions"], 1, "asserted")
+    s.same(search(s, "--strategy", "optimal")["executions"], 120, "without --symmetry")
+
+
+def test_refused(s):
+    path = common.build(s, "clean")
+    for options in (["--strategy", "random"], ["--preemptions", "1"], ["--states", "--strategy", "dpor"]):
+        common.refused(s, [s.heddle, "check", "--symmetry", *options, "--", path], 2, "--symmetry")
