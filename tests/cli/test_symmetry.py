@@ -95,6 +95,17 @@ static void *block(long i)
   return p;
 }
 """ + MAIN % "block(i)",
+    "value in a register": """
+static atomic_int tickets;
+static void *worker(void *a)
+{
+  int ticket = atomic_fetch_add(&tickets, 1);
+  pthread_mutex_lock(&m);
+  if (!n++) assert(!ticket);
+  pthread_mutex_unlock(&m);
+  return a;
+}
+""" + MAIN % "0",
     "pthread_self": """
 static pthread_t first;
 static void *worker(void *a)
