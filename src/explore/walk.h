@@ -194,9 +194,9 @@ struct requests {
 
 /* symmetry.c, of the execution under way. [thread] */
 struct symmetry {
-  uint64_t epoch;                   /* of the search that the order knows of */
-  uint32_t nthreads;                /* entries that may be in use */
-  uint32_t follows[HD_MAX_THREADS]; /* order.follows */
+  uint64_t epoch;                                       /* of the search that the order knows of */
+  uint32_t nthreads;                                    /* entries that may be in use */
+  uint32_t follows[HD_MAX_THREADS];                     /* order.follows */
   uint32_t first[HD_MAX_THREADS], last[HD_MAX_THREADS]; /* its events, HD_NONE */
   uint32_t created[HD_MAX_THREADS]; /* number of its creation among the events of its creator, which is ... */
   uint16_t parent[HD_MAX_THREADS];

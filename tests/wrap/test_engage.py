@@ -549,7 +549,7 @@ EVENTS = {
     "sem_trywait": ("if (!sem_trywait(&sem)) sem_post(&sem)", "sem-trywait"),
     "sem_timedwait": ("struct timespec t = soon(); sem_timedwait(&sem, &t); sem_post(&sem)", "timed-sem-wait"),
     "sem_clockwait": ("struct timespec t = soon(); sem_clockwait(&sem, CLOCK_REALTIME, &t); sem_post(&sem)",
-                      "timed-sem-wait"),
+                      "sem-trywait"),
     "sem_getvalue": ("int v; sem_getvalue(&sem, &v)", "sem-getvalue"),
     "sem_destroy": ("sem_t x; sem_init(&x, 0, 1); sem_destroy(&x)", "sem-destroy"),
     "sem_open": ("keep = sem_open(\"/x\", O_CREAT, 0600, 1)", "sem-name"),

@@ -177,7 +177,22 @@ static bool may_cancel(const struct hd_thread *t) {
 }
 
 /* Whether the call is made again after a handler with SA_RESTART (signal(7)). */
-static bool restarts(const struct hd_io *o) { return o->kind != HD_OP_IOPOLL && o->timeout == HD_FOREVER; }
+static bool restarts(const struct hd_io *o) {
+  return o->kind != HD_OP_IOPOLL && o->timeout == HD_FOREVER && !o->ends;
+}
+
+/* A handler has run in the place of a wait. Returns if the wait continues. */
+static void interrupted(const struct hd_io *o) {
+  const struct hd_thread *t = rt.cur;
+  if (!t->sys.context || !t->sig.blocked) return;
+  if (o->partial) hd__syscall_returns(o->partial);
+  if (o->opened && t->sig.restarts) return;
+  if (o->opened) {
+    hd__fd_close(o->opened - 1);
+    hd__syscall_returns(-EINTR);
+  }
+  hd__syscall_interrupted((t->sig.restarts && restarts(o)) || hd__handled_before());
+}
 
 /* Returns false when a handler ran in the place of the operation, which is then to be requested again. */
 static bool request(struct hd_io *o, bool again) {
@@ -209,8 +224,7 @@ static bool request(struct hd_io *o, bool again) {
   hd__deadline_clear(t);
   if (cancelled) hd__cancel();
   if (HD_LIKELY(!hd__interrupted())) return true;
-  if (t->sys.context && t->sig.blocked)
-    hd__syscall_interrupted((t->sig.restarts && restarts(o)) || hd__handled_before());
+  interrupted(o);
   return false;
 }
 
@@ -342,13 +356,21 @@ static void await_writers(const struct pollfd *p, unsigned n) {
   }
 }
 
+/* Children that end at about the same time would do so in another order each time: wait for the others. */
+static void await_children(struct pollfd *p, unsigned n) {
+  struct timespec ms = {0, 1000000};
+  for (int rounds = 0; rounds < 50 && hd_sys3(SYS_poll, p, n, 0) < n; rounds++)
+    hd_sys3(SYS_nanosleep, &ms, 0, 0);
+}
+
 bool hd__io_idle(uint64_t limit) {
   static struct pollfd p[HD_FDS];
-  unsigned n = 0;
+  unsigned n = 0, children = 0;
   uint64_t pc = 0; /* of the first that waits */
   for (unsigned i = 0; i < rt.nthreads; i++) {
     const struct hd_io *o = rt.thread[i].sys.io;
     if (!o || rt.thread[i].state != HD_T_BLOCKED) continue;
+    children += o->kind == HD_OP_WAITCHILD;
     for (unsigned k = 0; !o->can && k < o->n && n < HD_FDS; k++)
       if (!o->item[k].d->inside && o->item[k].d->fd >= 0) {
         if (!n) pc = o->pc;
@@ -363,6 +385,7 @@ bool hd__io_idle(uint64_t limit) {
   while (r < 0 && ms < 0);
   if (r <= 0) return false;
   await_writers(p, n);
+  if (children > 1) await_children(p, n);
   hd__io_poll(0);
   return rt.nenabled != 0;
 }

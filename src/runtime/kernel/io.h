@@ -89,6 +89,7 @@ struct hd_desc {
   bool inet, stream, listening;
   bool unaccepted;  /* the end that accept will return */
   bool broken;      /* no reader is left */
+  bool shut;        /* this end was shut down for writing */
   uint16_t in, out; /* facets that reading and writing change */
   uint16_t life;    /* facet of HD_IO_LIFE: whether it is open, and its flags */
   struct hd_life flags;
@@ -199,6 +200,10 @@ struct hd_io {
   bool
       enters; /* it finds out whether it has to wait in a step of its own, since its descriptor may be closed */
   bool entered; /* it has found d, and waits for that */
+  /* When a handler ends the wait (signal(7)): */
+  bool ends;    /* it returns EINTR also with SA_RESTART */
+  long partial; /* it has transferred so much already, and returns that */
+  int opened;   /* FIFO: the own side, from 1, which is closed, or waits again */
 };
 
 void hd__io_begin(void);

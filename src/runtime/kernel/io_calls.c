@@ -384,6 +384,12 @@ static bool waits_again(struct hd_io *o, long *a, bool late) {
   return true;
 }
 
+/* It has transferred so much, and goes on; a handler may still end it. */
+static void goes_on(struct hd_io *o, long done) {
+  o->partial = done;
+  rt.cur->sys.done = false;
+}
+
 static long receive(long nr, long *a, uint64_t pc) {
   struct hd_io o = prepare(IN, nr, a, pc);
   long done = 0, part[6];
@@ -410,6 +416,7 @@ static long receive(long nr, long *a, uint64_t pc) {
     done += r;
     part[1] += r;
     part[2] -= r;
+    goes_on(&o, done);
   }
 }
 
@@ -471,9 +478,9 @@ static long transmit(long nr, long *a, uint64_t pc) {
     unsigned given = 0;
     for (long i = 0; d && d->kind == HD_IO_SOCKET && i < messages(nr, a); i++)
       given += give_rights(message(nr, a, i));
-    long r = d && d->broken    ? write_broken(nr, part, pc)
-             : o.n || o.enters ? hd__nowait(nr, part)
-                               : hd__plain(nr, part);
+    long r = d && (d->broken || d->shut) ? write_broken(nr, part, pc)
+             : o.n || o.enters           ? hd__nowait(nr, part)
+                                         : hd__plain(nr, part);
     if (r < 0) hd__fd_unsend(given);
     if (d) hd__socket_settle(d, r, waiting);
     if (r == -EAGAIN && waits_again(&o, part, late)) continue;
@@ -496,6 +503,7 @@ static long transmit(long nr, long *a, uint64_t pc) {
     if (notice) hd__queue_notify(notice, pc);
     if (!more) return r > 0 || !done ? done + r : done;
     done += r;
+    goes_on(&o, done);
     if (!gathered) {
       part[1] += r;
       part[2] -= r;
@@ -537,6 +545,7 @@ static long touch(unsigned what, long nr, long *a, uint64_t pc) {
   long r = hd__serve(nr, a);
   if (d && (what == HD_CALL_SHUT || (what == CLOSE && copy.refs == 1))) hd__socket_settle(&copy, 0, 0);
   if (d && what == FLAGS) hd__io_retarget(a[0], d);
+  if (d && what == HD_CALL_SHUT && r == 0 && a[1] != SHUT_RD) d->shut = true;
   bool asks = nr == SYS_lseek && !a[1] && a[2] == SEEK_CUR;
   if (r < 0 || asks) hd__io_nothing();
   hd__io_done(false);

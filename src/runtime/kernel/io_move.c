@@ -115,6 +115,8 @@ long hd__move_call(long nr, long *a, uint64_t pc) {
     done += r;
     part[3] -= r;
     if (nr != SYS_sendfile || !m.io.n || part[3] <= 0) return done; /* the others may transfer less */
+    m.io.partial = done;
+    rt.cur->sys.done = false;
   }
 }
 
@@ -142,9 +144,11 @@ void hd__fifo_wait(long fd, bool writes, uint64_t pc) {
                                .fd = (int)fd,
                                .timeout = HD_FOREVER,
                                .pc = pc,
-                               .can = other_came},
+                               .can = other_came,
+                               .opened = (int)fd + 1},
                         .other = &d->chan->came[!writes]};
   if (*f.other) return; /* it is there */
+  rt.cur->sys.done = false;
   hd__io_point(&f.io);
   hd__io_learn(d->chan);
   hd__io_done(false);

@@ -150,7 +150,8 @@ long hd__ipc_call(long nr, long *a, uint64_t pc) {
                     .n = waits,
                     .timeout = timeout_of(nr, a),
                     .pc = pc,
-                    .can = attempt};
+                    .can = attempt,
+                    .ends = true};
   hd__copy(b, a, sizeof b);
   if (waits) no_wait(nr, b, ops);
   for (;;) {

@@ -162,6 +162,8 @@ void hd__sysguard_begin(void);
 _Noreturn void hd__syscall_cancelled(void);
 /* A handler interrupted the system call that the running thread is in: it returns EINTR, or is made again. */
 _Noreturn void hd__syscall_interrupted(bool again);
+/* It returns r instead. */
+_Noreturn void hd__syscall_returns(long r);
 /* The return from a handler sets the mask of the interrupted code. Changes made meanwhile stay, but signals that the
  * runtime needs are never masked. */
 void hd__keep_mask(ucontext_t *uc);

@@ -622,14 +622,20 @@ _Noreturn void hd__syscall_cancelled(void) {
   hd_arch_return_from_signal((uint64_t)uc);
 }
 
-_Noreturn void hd__syscall_interrupted(bool again) {
-  if (!again) hd__release_fds();
+_Noreturn void hd__syscall_returns(long r) {
+  hd__release_fds();
   ucontext_t *uc = rt.cur->sys.context;
   rt.cur->sys.context = NULL;
-  if (again)
-    hd_sig_again(uc);
-  else
-    hd_sig_set_result(uc, -EINTR);
+  hd_sig_set_result(uc, r);
+  hd__keep_mask(uc);
+  hd_arch_return_from_signal((uint64_t)uc);
+}
+
+_Noreturn void hd__syscall_interrupted(bool again) {
+  if (!again) hd__syscall_returns(-EINTR);
+  ucontext_t *uc = rt.cur->sys.context;
+  rt.cur->sys.context = NULL;
+  hd_sig_again(uc);
   hd__keep_mask(uc);
   hd_arch_return_from_signal((uint64_t)uc);
 }

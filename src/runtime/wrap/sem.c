@@ -112,6 +112,12 @@ static int try(sem_t *s, uint64_t pc) {
   return 0;
 }
 
+/* glibc's sem_clockwait is no cancellation point when the semaphore is free. */
+static int clock_wait(sem_t *s, clockid_t clock, const struct timespec *at, uint64_t pc) {
+  if (!rt.cur->cancel.disabled && !hd__bad_time(at) && try(s, pc) == 0) return 0;
+  return wait_until(s, clock, at, pc);
+}
+
 /* ---- semaphores in memory that a child shares ---- */
 
 /* The semaphore that the thread waits for, if a child could post it. */
@@ -301,7 +307,7 @@ int HD_IN(sem_timedwait)(sem_t *s, const struct timespec *at) {
 
 int HD_IN(sem_clockwait)(sem_t *s, clockid_t clock, const struct timespec *at);
 int HD_IN(sem_clockwait)(sem_t *s, clockid_t clock, const struct timespec *at) {
-  return HD_LEAVE(hot.active ? wait_until(s, clock, at, HD_CALLER) : real_sem_clockwait(s, clock, at));
+  return HD_LEAVE(hot.active ? clock_wait(s, clock, at, HD_CALLER) : real_sem_clockwait(s, clock, at));
 }
 
 int HD_IN(sem_trywait)(sem_t *s);

@@ -123,6 +123,8 @@ static bool run_handler(const siginfo_t *info) {
   } else {
     a.sa_handler(sig);
   }
+  if (errno != saved)
+    hd__access_range((uint64_t)&errno, sizeof errno, HD_A_WRITE, t->op.pc); /* by libc, maybe */
   hd__new_segment(t);
   t->sig.handling--;
   t->sig.floor = floor;

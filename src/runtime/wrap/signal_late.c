@@ -25,8 +25,9 @@ struct carried {
 
 static uint64_t bit(int sig) { return 1ull << (sig - 1); }
 
-/* Others see nothing of what only looks, and of the end of a thread only who joins it. */
+/* Others see nothing of what only looks, and of the end of a thread only who joins it; nobody sees that of the process. */
 static bool is_seen(const struct hd_op *op) {
+  if (hd_op_effect(op->kind, 0) == HD_EFF_END) return false;
   unsigned effects =
       hd_effect_properties[hd_op_effect(op->kind, 0)] | hd_effect_properties[hd_op_second(op->kind, 0)];
   return op->kind != HD_OP_EXIT && (effects & HD_EFF_CHANGES);

@@ -3,6 +3,9 @@
 // argv: changes
 // expect: clean
 // argv: saves
+// expect: kind=assertion
+// argv: between
+// where: function=between
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -28,12 +31,20 @@ static void *opener(void *arg)
   return arg;
 }
 
+static void *between(void *arg)
+{
+  int *volatile where = &errno;
+  *where = 0; /* the handler may run after this */
+  assert(*where == 0);
+  return arg;
+}
+
 int main(int argc, char **argv)
 {
   if (argc < 2) abort();
   saves = argv[1][0] == 's';
   signal(SIGUSR1, handler);
-  pthread_t t = spawn(opener, NULL);
+  pthread_t t = spawn(argv[1][0] == 'b' ? between : opener, NULL);
   steps++;
   pthread_kill(t, SIGUSR1);
   join(t);
