@@ -14,8 +14,8 @@
  *     noticed, while something else could have happened. Such places are learned like visible memory, so that every later
  *     execution and a replay put the thread aside there, too. What happens does not depend on when the ticks come, as long
  *     as a thread that computes there does so for FEW ticks at least.
- *  3. A thread is put aside in code of the program, and nowhere else: the runtime, and libraries that may hold locks of
- *     their own, are not interrupted. */
+ *  3. A thread is put aside in code of the program, or before a system call, as at a scheduling point: the runtime, and
+ *     libraries that may hold locks of their own, are not interrupted elsewhere. */
 #include <time.h>
 
 #include "runtime/core/core.h"
@@ -33,6 +33,8 @@
 
 static int soon = -1;  /* a timer of real time, which is finer */
 static unsigned ticks; /* in which nothing has happened */
+static uint64_t
+    due; /* the running thread is put aside soon, if it has done nothing since: rt.events, plus 1 */
 
 void hd__tick_start(void) {
   struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = HD_SIG_HANG};
@@ -48,6 +50,7 @@ void hd__tick_start(void) {
 static void try_soon(void) {
   static unsigned tries;
   struct itimerspec once = {{0, 0}, {0, SOON_NS + tries++ % 64 * SOON_NS / 64}};
+  due = rt.events + 1;
   if (soon >= 0) hd_sys4(SYS_timer_settime, soon, 0, &once, 0);
 }
 
@@ -101,6 +104,11 @@ static void hd_rt_aside(ucontext_t *uc) {
   hd__keep_mask(uc);
 }
 
+static void hd_rt_aside_before_call(ucontext_t *uc) {
+  hd_rt_aside(uc);
+  hd_sig_again(uc);
+}
+
 /* Puts the running thread aside, now or soon. Returns false when it is not to be. */
 static bool put_aside(const ucontext_t *uc) {
   if (!hot.active || rt.section || rt.event_due || rt.events < rt.cur->aside.until ||
@@ -110,6 +118,16 @@ static bool put_aside(const ucontext_t *uc) {
   try_soon();
   return true;
 }
+
+void hd__tick_call(const ucontext_t *uc) {
+  bool now = due == rt.events + 1;
+  due = 0;
+  if (!now || !hot.active || rt.section || rt.event_due || hd__on_signal_stack(hd_sig_sp(uc)) || !others())
+    return;
+  hd_arch_leave_handler(uc, hd_rt_aside_before_call);
+}
+
+bool hd__tick_due(void) { return due; }
 
 void hd__tick(const ucontext_t *uc) {
   static uint64_t before;

@@ -11,6 +11,9 @@ struct hd_thread;
 void hd__tick_start(void);
 /* The process has used some more processor time, and was interrupted there. */
 void hd__tick(const ucontext_t *uc);
+/* Whether the running thread is to be put aside at its next system call; puts it aside there. */
+bool hd__tick_due(void);
+void hd__tick_call(const ucontext_t *uc);
 /* The watchdog takes the process for hung. Returns whether something else is tried first. */
 bool hd__tick_hang(const ucontext_t *uc);
 /* Nothing else can run: the thread that goes on from where it was put aside. pre: rt.naside */

@@ -32,6 +32,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/core/record.h"
 #include "runtime/kernel/io.h"
+#include "runtime/core/tick.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
@@ -703,6 +704,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     return;
   }
   rt.status->heartbeat++;
+  if (HD_UNLIKELY(hd__tick_due())) hd__tick_call(uc);
   if (hot.log) hd__record_settle(); /* before memory is unmapped */
   hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
   hd_sig_sysargs(uc, a);
