@@ -8,7 +8,7 @@
  * count: 2 2 2 1 strategy=optimal executions=60
  * count: 2 2 2 2 strategy=optimal executions=33192
  * states: 2 2 2 1 begun=80
- * states: 2 2 2 2 begun=5000
+ * states: 2 2 2 2 begun=2500
  * clean: 1 1 1 2
  * clean: 2 2 2 1 */
 #include "sizes.h"

@@ -119,7 +119,7 @@ static const struct {
     {OPT_CLASSES, "classes", NULL, SEARCH, "count the happens-before classes seen"},
     {OPT_STATES, "states", NULL, HD_VERB_CHECK,
      "do not explore a state of the program again that was explored before\n"
-     "(strategies dpor, the default then, optimal, dfs and rdfs)"},
+     "(strategies dpor, the default then, optimal, auto, dfs and rdfs)"},
     {OPT_NO_STATES, "no-states", NULL, HD_VERB_CHECK, "do not compare states (default)"},
     {OPT_STATE_MEMORY, "state-memory", "SIZE", HD_VERB_CHECK,
      "--states: memory for states, such as 512M or 4G (default 1G)"},
@@ -471,11 +471,11 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
 /* What states are combined with (explore/states.c). */
 static int check_states(struct hd_options *o, struct hd_err *err) {
   if (!o->strategy) o->strategy = "dpor";
-  static const char *const with[] = {"dfs", "rdfs", "dpor", "optimal"};
+  static const char *const with[] = {"dfs", "rdfs", "dpor", "optimal", "auto"};
   unsigned i = 0;
   while (i < sizeof with / sizeof *with && strcmp(o->strategy, with[i]) != 0) i++;
   if (i == sizeof with / sizeof *with)
-    return hd_fail(err, HD_EUSAGE, "--states is for --strategy optimal, dpor, dfs and rdfs, not %s",
+    return hd_fail(err, HD_EUSAGE, "--states is for --strategy auto, optimal, dpor, dfs and rdfs, not %s",
                    o->strategy);
   if (o->bound_kind)
     return hd_fail(

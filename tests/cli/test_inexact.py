@@ -359,6 +359,15 @@ int main(void) {
   pthread_join(t, 0);
 }
 """, "options": ("--strategy", "optimal", "--ignore", "data-race")},
+    "dead-frame": {"text": """static void *set(void *p) { *(int *)p = 1; return p; } /* @here */
+__attribute__((noinline)) static void start(void) {
+  int v = 0;
+  pthread_t t;
+  pthread_create(&t, 0, set, &v);
+  pthread_detach(t);
+}
+int main(void) { start(); }
+""", "options": ("--strategy", "optimal")},
     "thread-numbers": {"text": """static sem_t done;
 static void *w(void *p) { sem_post(&done); return p; }
 int main(void) {

@@ -82,7 +82,8 @@ static void *worker(void *a)
 
 REDUCED = ("--strategy", "dpor")
 PLAIN = ("--strategy", "dfs")
-EACH = (PLAIN, REDUCED, ("--strategy", "rdfs"), (*REDUCED, "-j", "2"), (*PLAIN, "-j", "2"), ("--strategy", "optimal"))
+EACH = (PLAIN, REDUCED, ("--strategy", "rdfs"), (*REDUCED, "-j", "2"), (*PLAIN, "-j", "2"), ("--strategy", "optimal"),
+        ("--strategy", "auto"))
 
 
 def program(s, text, opt="-O1"):

@@ -27,6 +27,7 @@ SYNC = "src/model/order_sync.c"
 DEPEND = "src/model/depend.c"
 BOUNDED = "src/explore/strategy_bounded.c"
 FINGERPRINT = "src/runtime/core/fingerprint.c"
+STATEFUL = "src/explore/stateful.c"
 LIBRARY = "lib/heddle/libheddle_rt.so.1"
 
 
@@ -46,6 +47,23 @@ MUTATIONS = [
     Mutation("a state is recognised by a few bits", "atomic,branch",
              "  out[0] = f->sum[0];\n  out[1] = f->sum[1];", "  out[0] = f->sum[0] & 15;\n  out[1] = 0;",
              file=FINGERPRINT, few=True),
+    Mutation("accesses of the past are no part of a state", "plain,atomic,lock,branch",
+             "    hd__shadow_fingerprint(f);\n", "", file=FINGERPRINT),
+    Mutation("memory is guarded once it was accessed under a lock", "plain,lock,atomic,branch",
+             "if (t->lock[i] && !holds(", "if (0 && !holds(", file=FINGERPRINT),
+    Mutation("memory that was accessed atomically is not contended", "plain,atomic,branch",
+             "if (!atomic && !t->plain)", "if (!atomic && !t->plain && !t->readers && !t->writers)", file=FINGERPRINT),
+    # What follows a state (--states with a reduction).
+    Mutation("nothing follows a state", "atomic,branch",
+             "return add_item(w, to, (struct summary_item){.op = number_of(w, &e->op, e->flags)});", "return 1;", file=STATEFUL,
+             few=True),
+    Mutation("what follows a state reverses nothing", "lock,atomic,branch",
+             "        reverse(w, e, k, u->op.thread);", "        (void)reverse;", file=STATEFUL, few=True),
+    Mutation("what follows a state happens after everything", "atomic,branch",
+             "    if (happens_before(w, k - 1, &x)) {", "    (void)happens_before;\n    {", file=STATEFUL, few=True),
+    Mutation("a thread that could not go is passed over", "lock,cond,atomic,branch",
+             "  HD_SET_EACH (t, &n->enabled, n->words)\n    if (last_of", "  HD_SET_EACH (t, &n->enabled, 0u)\n    if (last_of",
+             file=STATEFUL),
     # The order of an execution, and its races.
     Mutation("read-modify-writes are reads", "atomic,branch",
              "int write = hd_op_does(w->op->kind, w->flags, HD_EFF_CHANGES);",

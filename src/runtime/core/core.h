@@ -140,6 +140,9 @@ enum hd_run_end {
     HD_UNLIKELY(rt.fingerprints) ? hd_arch_leave(result_) : result_; \
   })
 
+/* Functions of the running thread have returned whose variables others have accessed (memory/lent.c). */
+void hd__returned(void);
+
 /* ---- sched.c ---- */
 
 int hd__sched_init(void);

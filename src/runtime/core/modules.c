@@ -234,6 +234,7 @@ void hd__layout_publish(void) {
     add_range(m->start & ~(HD_PAGE - 1), (m->end + HD_PAGE - 1) & ~(HD_PAGE - 1), HD_RANGE_MODULE, i);
   }
   hd__ident_each_stack(add_stack);
+  hd__lent_init();
   add_range(end - FIRST_STACK, end, HD_RANGE_FIRST_STACK, 0);
   hd_layout_init(&layout, rt.ctl->range, rt.ctl->nranges);
   rt.search.layout = &layout;

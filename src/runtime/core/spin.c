@@ -617,7 +617,8 @@ static void look(struct hd_thread *t) {
     on = s->mixed = true;
   }
   if (s->waiting && s->counts && rt.events != s->lap_event) {
-    hd__inexact(HD_INEXACT_LOOP_BOUND, t->op.pc); /* it might have gone on meanwhile */
+    /* It might have gone on meanwhile. With states the claim is that of the part of `auto` that does not sample. */
+    if (!rt.fingerprints || !rt.status->phase_now) hd__inexact(HD_INEXACT_LOOP_BOUND, t->op.pc);
     s->lap_event = rt.events;
   }
   if (on == s->on) return;

@@ -24,6 +24,7 @@ void hd__states_unlearn(void) { learned = UINT64_MAX; }
 
 bool hd__state_changes(enum hd_state state) {
   if (!hot.active || !rt.nunjoined) return false;
+  if (HD_UNLIKELY(rt.watched)) hd__state_learn(state); /* a loop may wait for a change of it (tick.c) */
   if (HD_UNLIKELY(learned != rt.status->visible_count)) look_up_changes();
   return changes >> state & 1;
 }

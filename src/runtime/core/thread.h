@@ -74,8 +74,9 @@ struct hd_thread {
   unsigned section;                /* nesting of atomic sections (section.c) */
   int ignore;                      /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
   uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */
-  struct {                         /* cancellation (wrap/cleanup.c), with hd__cancel_word */
-    bool disabled;                 /* by pthread_setcancelstate */
+  uint32_t lends;  /* so many of them are needed by variables that others have accessed (memory/lent.c) */
+  struct {         /* cancellation (wrap/cleanup.c), with hd__cancel_word */
+    bool disabled; /* by pthread_setcancelstate */
     bool anywhere; /* it may be cancelled at any moment: enabled, and of the asynchronous type */
     bool at_point; /* its pending operation is a cancellation point */
     bool taken;    /* it was cancelled there */

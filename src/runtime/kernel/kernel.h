@@ -49,8 +49,10 @@ bool hd__on_signal_stack(uint64_t sp);
 
 /* The running thread handles its pending signals. */
 void hd__signals_deliver(void);
+/* Before an operation. */
 static inline void hd__take_signals(void) {
   if (HD_UNLIKELY(rt.cur->sig.pending.set & ~(rt.cur->sig.mask | rt.cur->sig.late))) hd__signals_deliver();
+  if (HD_UNLIKELY(rt.cur->lends) && hot.call < rt.cur->calls + rt.cur->lends) hd__returned();
 }
 /* The running thread has been in the kernel, and has noticed all signals that were sent to it: its handlers run before its
  * next operation. */

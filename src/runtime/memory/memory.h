@@ -68,6 +68,17 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
 void hd__op_find(struct hd_op *op);
 /* The block [addr, addr+size) is freed: a write to every byte of it that any thread has accessed. */
 void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc);
+
+/* ---- lent.c: local variables that other threads access ---- */
+
+/* Where the stacks of threads are, among other things. */
+struct hd_stacks {
+  uint64_t lo, size;
+};
+extern struct hd_stacks hd__stacks;
+void hd__lent_init(void); /* there are more stacks */
+/* The running thread accesses memory at such an address, beside other threads. */
+void hd__lend(uint64_t addr, uint64_t pc);
 /* The block [addr, addr+size) is new: forgets the accesses to its addresses. */
 void hd__shadow_forget(uint64_t addr, uint64_t size);
 /* The same for memory that may be large and hardly accessed. */

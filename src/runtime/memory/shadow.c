@@ -572,7 +572,10 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
     if (hd__heap_owns(addr) && !(flags & HD_A_FREE)) hd__heap_check(addr, size, flags, pc);
     return;
   }
-  if (flags <= HD_A_WRITE && (addr & 7) + size <= 8 && one_word(addr, size, flags, pc)) return;
+  if (flags <= HD_A_WRITE && (addr & 7) + size <= 8 && one_word(addr, size, flags, pc)) {
+    if (HD_UNLIKELY(addr - hd__stacks.lo < hd__stacks.size) && rt.nunjoined) hd__lend(addr, pc);
+    return;
+  }
   hd__access_cas(addr, size, flags, pc, NULL);
   HD_SPIN_LEAVE();
 }
@@ -662,6 +665,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
       g = (addr & ~7ull) - 8; /* others have run: start over */
     }
   }
+  if (HD_UNLIKELY(addr - hd__stacks.lo < hd__stacks.size) && rt.nunjoined) hd__lend(addr, pc);
   if (rt.nunjoined && check && !raced && hd__heap_owns(addr) && hd__heap_foreign(addr))
     look_at_allocation(addr, size, flags, pc);
   record_all(addr, end, flags, pc);

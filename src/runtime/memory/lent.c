@@ -1,0 +1,104 @@
+/* lent.c: local variables that other threads access, and functions that return meanwhile. Runs in the tested process.
+ *
+ * A return is not a scheduling point, and what lies in a dead frame is no memory of its own: a thread that accesses a
+ * variable of a function that has returned is not found as one that accesses freed memory is. So it is noted when that can
+ * happen: a function returned, or a thread ended, while an access to its frame by another thread was not ordered before.
+ *
+ * Frames are known by the hooks of function entries: an entry of the call stack has the stack pointer inside the function.
+ *
+ * Invariants
+ *  1. A thread's clock does not grow between two of its scheduling points. So it is enough to look at each of them, before
+ *     its operation, whether a frame with such accesses is gone.
+ *  2. An address below the innermost frame may have been made by alloca: it counts as part of that frame. */
+#include "runtime/core/core.h"
+#include "runtime/core/drive.h"
+#include "runtime/core/finding.h"
+#include "runtime/memory/memory.h"
+
+#define LENT 256
+static HD_EXEC_LARGE struct {
+  uint16_t owner, user;
+  uint32_t depth; /* of the owner's call stack: the frame is gone when it is less */
+  uint32_t clock; /* of the user at its last access */
+  uint64_t pc;    /* of that access */
+} lent[LENT];
+static HD_EXEC unsigned nlent;
+static HD_EXEC uint32_t lent_epoch;
+
+struct hd_stacks hd__stacks;
+
+static void cover(char *lo, char *hi, unsigned number) {
+  (void)number;
+  uint64_t end = hd__stacks.lo + hd__stacks.size;
+  if ((uint64_t)lo < hd__stacks.lo) hd__stacks.lo = (uint64_t)lo;
+  hd__stacks.size = ((uint64_t)hi > end ? (uint64_t)hi : end) - hd__stacks.lo;
+}
+
+#define FIRST_STACK (8ull << 20) /* as much of it as most systems allow */
+
+void hd__lent_init(void) {
+  uint64_t end = hd__first_stack_end();
+  hd__stacks = (struct hd_stacks){end - FIRST_STACK, FIRST_STACK};
+  hd__ident_each_stack(cover);
+}
+
+static uint32_t depth_of(const struct hd_thread *t, uint64_t addr) {
+  uint32_t d = (uint32_t)(t->call - t->calls), k = d;
+  while (k > 0 && addr >= t->calls[k - 1].sp) k--;
+  return k < d ? k + 1 : d;
+}
+
+static void note(uint64_t pc) { hd__inexact(HD_INEXACT_DEAD_FRAME, pc); }
+
+void hd__lend(uint64_t addr, uint64_t pc) {
+  struct hd_thread *me = rt.cur, *owner = NULL;
+  uint64_t end = hd__first_stack_end();
+  if (addr >= end - FIRST_STACK && addr < end) {
+    owner = &rt.thread[0];
+  } else if (me->ident && addr >= (uint64_t)me->ident->stack_lo && addr < (uint64_t)me->ident->stack_hi) {
+    return;
+  } else {
+    if (!hd__ident_end(addr)) return; /* a library, or another mapping */
+    owner = hd__ident_user(addr);
+    if (owner && addr >= (uint64_t)owner->ident->frame) return; /* thread-local */
+  }
+  if (owner == me) return;
+  if (!owner || owner->state == HD_T_DONE || owner->call == owner->calls) {
+    if (!owner || owner->state == HD_T_DONE || owner->op.kind == HD_OP_EXIT || owner->op.kind == HD_OP_END)
+      note(pc);
+    return;
+  }
+  uint32_t depth = depth_of(owner, addr), clock = hd_vc_get(&me->vc, me->id);
+  if (lent_epoch != rt.epoch) nlent = 0;
+  lent_epoch = rt.epoch;
+  unsigned i = 0;
+  while (i < nlent && !(lent[i].owner == owner->id && lent[i].user == me->id && lent[i].depth == depth)) i++;
+  if (i == LENT) {
+    note(pc);
+    return;
+  }
+  if (i == nlent) {
+    lent[nlent].owner = owner->id;
+    lent[nlent].user = me->id;
+    lent[nlent++].depth = depth;
+  }
+  lent[i].clock = clock;
+  lent[i].pc = pc;
+  if (depth > owner->lends) owner->lends = depth;
+}
+
+void hd__returned(void) {
+  struct hd_thread *me = rt.cur;
+  uint32_t depth = (uint32_t)(hot.call - me->calls), most = 0;
+  unsigned n = 0;
+  for (unsigned i = 0; lent_epoch == rt.epoch && i < nlent; i++) {
+    if (lent[i].owner == me->id && lent[i].depth > depth) {
+      if (hd_vc_get(&me->vc, lent[i].user) < lent[i].clock) note(lent[i].pc);
+      continue;
+    }
+    if (lent[i].owner == me->id && lent[i].depth > most) most = lent[i].depth;
+    lent[n++] = lent[i];
+  }
+  nlent = n;
+  me->lends = most;
+}
