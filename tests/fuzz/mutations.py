@@ -26,7 +26,6 @@ ORDER = "src/model/order.c"
 SYNC = "src/model/order_sync.c"
 DEPEND = "src/model/depend.c"
 BOUNDED = "src/explore/strategy_bounded.c"
-SYMMETRY = "src/explore/symmetry.c"
 FINGERPRINT = "src/runtime/core/fingerprint.c"
 STATEFUL = "src/explore/stateful.c"
 LIBRARY = "lib/heddle/libheddle_rt.so.1"
@@ -35,10 +34,10 @@ LIBRARY = "lib/heddle/libheddle_rt.so.1"
 class Mutation:
     """Text of one file that is replaced; `old` and `new` may be lists, of as many pieces."""
 
-    def __init__(self, name, features, old, new, few=False, file=ORDER, programs=1000, only=""):
+    def __init__(self, name, features, old, new, few=False, file=ORDER, programs=1000):
         self.name, self.features = name, features
         self.old, self.new = ([x] if isinstance(x, str) else x for x in (old, new))
-        self.few, self.file, self.programs, self.only = few, file, programs, only
+        self.few, self.file, self.programs = few, file, programs
 
 
 MUTATIONS = [
@@ -56,21 +55,6 @@ MUTATIONS = [
              "        reverse(w, e, k, u->op.thread);", "        (void)reverse;", file=STATEFUL, few=True),
     Mutation("what follows a state happens after everything", "atomic,branch",
              "    if (happens_before(w, k - 1, &x)) {", "    (void)happens_before;\n    {", file=STATEFUL, few=True),
-    # Threads that are interchangeable (--symmetry).
-    Mutation("threads that depend on each other are alike", "twins,atomic,lock,branch",
-             "      a->nchoices != b->nchoices || hd_dependent(&a->op, a->flags, &b->op, b->flags))", "      a->nchoices != b->nchoices)",
-             file=SYMMETRY, only="symmetry"),
-    Mutation("threads with another past are alike", "twins,atomic,lock,branch",
-             "    if (x != z && !(q == parent && x == y->created[ta] && z == y->created[tb])) return 0;", "    (void)x, (void)z, (void)parent;",
-             file=SYMMETRY, only="symmetry"),
-    Mutation("the order does not know who follows whom", "twins,atomic,lock,branch",
-             "w->order.follows = y->follows;", "static uint32_t none[HD_MAX_THREADS];\n  for (int i = 0; i < HD_MAX_THREADS; i++) none[i] = HD_NONE;\n  w->order.follows = none;",
-             file=SYMMETRY, only="symmetry"),
-    Mutation("what the creator does between joins does not matter", "twins,atomic,lock,branch",
-             "  if (family && !(joins(op) && root_of(y, op->object) == family)) tell_apart(w, family - 1);", "  (void)family;",
-             file=SYMMETRY, only="symmetry"),
-    Mutation("a thread that is woken is like one that is not", "twins,cond,lock,branch",
-             "  choose_thread(w, e);\n", "  (void)choose_thread;\n", file=SYMMETRY, only="symmetry"),
     # The order of an execution, and its races.
     Mutation("read-modify-writes are reads", "atomic,branch",
              "int write = hd_op_does(w->op->kind, w->flags, HD_EFF_CHANGES);",
@@ -179,7 +163,6 @@ def caught(args, mutation):
         args.heddle = build_runtime(args.build, folder, mutation)
         args.keep = os.path.join(folder, "differences")
         args.allowed = run.choose_features(mutation.features)
-        compare.only = mutation.only
         args.first, args.programs = 0, mutation.programs
         tally = run.run(args, show=False)
         args.heddle = original
