@@ -363,14 +363,15 @@ def test_trees_and_notes(s, end):
     s.check(notes, "there are notes among the events")
     deep = [i for i, e in enumerate(events, 1) if e[:2] == ["T1.1", "start"]][0]
     commands = ["heddle goto %d" % n for n in range(1, len(events) + 1)] + ["heddle goto %d" % deep, "heddle threads"]
+    total = len(events)
     if end.startswith("for"):
-        commands = commands[:-3] + commands[-2:]  # what others did when the replay had given up the endless one
+        commands = commands[:-3] + commands[-2:]  # what others did while the endless one was aside
         events.pop()
     out = gdb(s, *commands)
     last = 0
     for n, e in enumerate(events, 1):
         last = last if e[1] == "note" or "plain" in e else n
-        want = "before event %d of %d: %s is about to %s" % (last, len(events), events[last - 1][0], events[last - 1][1])
+        want = "before event %d of %d: %s is about to %s" % (last, total, events[last - 1][0], events[last - 1][1])
         s.check(want in where(out[n]), "goto %d: %s" % (n, where(out[n])))
     has(s, out[-1], "> T1.1 leaf")
 

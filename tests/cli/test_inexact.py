@@ -487,10 +487,10 @@ static void *t(void *a) { return a; }
 int main(void) {
   pthread_t a;
   pthread_create(&a, 0, t, 0);
+  pthread_join(a, 0); /* then there is nobody to go on with */
   int fd = open("gate", O_RDONLY);
   const char *gate = mmap(0, 1, PROT_READ, MAP_SHARED, fd, 0);
   __asm__ volatile("1: cmpb $48, (%0); je 1b" : : "r"(gate) : "memory"); /* until somebody else opens it */
-  pthread_join(a, 0);
   return 0; }
 """
 
