@@ -29,16 +29,13 @@ struct hd_stacks hd__stacks;
 
 static void cover(char *lo, char *hi, unsigned number) {
   (void)number;
-  uint64_t end = hd__stacks.lo + hd__stacks.size;
+  uint64_t end = hd__stacks.size ? hd__stacks.lo + hd__stacks.size : 0;
   if ((uint64_t)lo < hd__stacks.lo) hd__stacks.lo = (uint64_t)lo;
   hd__stacks.size = ((uint64_t)hi > end ? (uint64_t)hi : end) - hd__stacks.lo;
 }
 
-#define FIRST_STACK (8ull << 20) /* as much of it as most systems allow */
-
 void hd__lent_init(void) {
-  uint64_t end = hd__first_stack_end();
-  hd__stacks = (struct hd_stacks){end - FIRST_STACK, FIRST_STACK};
+  hd__stacks = (struct hd_stacks){UINT64_MAX, 0, hd__first_stack_end() - HD_FIRST_STACK};
   hd__ident_each_stack(cover);
 }
 
@@ -52,11 +49,8 @@ static void note(uint64_t pc) { hd__inexact(HD_INEXACT_DEAD_FRAME, pc); }
 
 void hd__lend(uint64_t addr, uint64_t pc) {
   struct hd_thread *me = rt.cur, *owner = NULL;
-  uint64_t end = hd__first_stack_end();
-  if (addr >= end - FIRST_STACK && addr < end) {
+  if (addr - hd__stacks.first < HD_FIRST_STACK) {
     owner = &rt.thread[0];
-  } else if (me->ident && addr >= (uint64_t)me->ident->stack_lo && addr < (uint64_t)me->ident->stack_hi) {
-    return;
   } else {
     if (!hd__ident_end(addr)) return; /* a library, or another mapping */
     owner = hd__ident_user(addr);

@@ -25,6 +25,7 @@
 #include "runtime/core/family.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/ident.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
@@ -561,6 +562,14 @@ static __attribute__((noinline, cold)) void look_between(uint64_t addr, uint64_t
   }
 }
 
+/* Whether the address may be on the stack of another thread. */
+static inline bool on_other_stack(uint64_t addr) {
+  const struct hd_ident *own = rt.cur->ident;
+  if (addr - hd__stacks.first < HD_FIRST_STACK) return own != NULL;
+  if (HD_LIKELY(addr - hd__stacks.lo >= hd__stacks.size)) return false;
+  return !own || addr < (uint64_t)own->stack_lo || addr >= (uint64_t)own->stack_hi;
+}
+
 /* Every access that the fast path did not skip. The hook precedes the access itself, so other threads that run at a
  * scheduling point in here run before it. */
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
@@ -573,7 +582,7 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
     return;
   }
   if (flags <= HD_A_WRITE && (addr & 7) + size <= 8 && one_word(addr, size, flags, pc)) {
-    if (HD_UNLIKELY(addr - hd__stacks.lo < hd__stacks.size) && rt.nunjoined) hd__lend(addr, pc);
+    if (HD_UNLIKELY(on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, pc);
     return;
   }
   hd__access_cas(addr, size, flags, pc, NULL);
@@ -665,7 +674,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
       g = (addr & ~7ull) - 8; /* others have run: start over */
     }
   }
-  if (HD_UNLIKELY(addr - hd__stacks.lo < hd__stacks.size) && rt.nunjoined) hd__lend(addr, pc);
+  if (HD_UNLIKELY(on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, pc);
   if (rt.nunjoined && check && !raced && hd__heap_owns(addr) && hd__heap_foreign(addr))
     look_at_allocation(addr, size, flags, pc);
   record_all(addr, end, flags, pc);
