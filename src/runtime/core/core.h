@@ -50,6 +50,12 @@ _Static_assert(offsetof(struct hd_hot, cover) == offsetof(struct hd_hot, detail)
                    offsetof(struct hd_hot, log) == offsetof(struct hd_hot, cover) + 1,
                "HD_DETAIL_OR_COVER and HD_COVER_OR_LOG read them in pairs");
 
+/* Where the stacks of threads are, among other things, and that of the first one. */
+struct hd_stacks {
+  uint64_t lo, size;
+  uint64_t first;
+};
+
 struct hd_rt {
   struct hd_ctl *ctl;
   struct hd_config *config;
@@ -74,6 +80,7 @@ struct hd_rt {
   unsigned nstopped; /* of those in state HD_T_STOPPED */
   unsigned
       nunjoined; /* created, and not known by every thread to have ended: a detached thread counts forever */
+  struct hd_stacks stacks;   /* (memory/lent.c) */
   unsigned choice, nchoices; /* of the current operation */
   bool event_due; /* a thread was picked, and hd__event has not been called for its operation yet */
   struct hd_set enabled;

@@ -25,17 +25,15 @@ static HD_EXEC_LARGE struct {
 static HD_EXEC unsigned nlent;
 static HD_EXEC uint32_t lent_epoch;
 
-struct hd_stacks hd__stacks;
-
 static void cover(char *lo, char *hi, unsigned number) {
   (void)number;
-  uint64_t end = hd__stacks.size ? hd__stacks.lo + hd__stacks.size : 0;
-  if ((uint64_t)lo < hd__stacks.lo) hd__stacks.lo = (uint64_t)lo;
-  hd__stacks.size = ((uint64_t)hi > end ? (uint64_t)hi : end) - hd__stacks.lo;
+  uint64_t end = rt.stacks.size ? rt.stacks.lo + rt.stacks.size : 0;
+  if ((uint64_t)lo < rt.stacks.lo) rt.stacks.lo = (uint64_t)lo;
+  rt.stacks.size = ((uint64_t)hi > end ? (uint64_t)hi : end) - rt.stacks.lo;
 }
 
 void hd__lent_init(void) {
-  hd__stacks = (struct hd_stacks){UINT64_MAX, 0, hd__first_stack_end() - HD_FIRST_STACK};
+  rt.stacks = (struct hd_stacks){UINT64_MAX, 0, hd__first_stack_end() - HD_FIRST_STACK};
   hd__ident_each_stack(cover);
 }
 
@@ -49,7 +47,7 @@ static void note(uint64_t pc) { hd__inexact(HD_INEXACT_DEAD_FRAME, pc); }
 
 void hd__lend(uint64_t addr, uint64_t pc) {
   struct hd_thread *me = rt.cur, *owner = NULL;
-  if (addr - hd__stacks.first < HD_FIRST_STACK) {
+  if (addr - rt.stacks.first < HD_FIRST_STACK) {
     owner = &rt.thread[0];
   } else {
     if (!hd__ident_end(addr)) return; /* a library, or another mapping */

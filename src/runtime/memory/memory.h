@@ -71,14 +71,8 @@ void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc);
 
 /* ---- lent.c: local variables that other threads access ---- */
 
-/* Where the stacks of threads are, among other things, and that of the first one. */
-struct hd_stacks {
-  uint64_t lo, size;
-  uint64_t first;
-};
 #define HD_FIRST_STACK (8ull << 20) /* as much of it as most systems allow */
-extern struct hd_stacks hd__stacks;
-void hd__lent_init(void); /* there are more stacks */
+void hd__lent_init(void);           /* there are more stacks */
 /* The running thread accesses memory on such a stack, which is not its own, beside other threads. */
 void hd__lend(uint64_t addr, uint64_t pc);
 /* The block [addr, addr+size) is new: forgets the accesses to its addresses. */

@@ -478,8 +478,11 @@ bool hd__shadow_visible(uint64_t addr, uint64_t size) {
 }
 
 bool hd__cas_wins(const struct hd_cas *cas) {
+  const char *at = cas->at, *expected = cas->expected;
+  if (cas->size == 4) return *(const uint32_t *)at == *(const uint32_t *)expected;
+  if (cas->size == 8) return *(const uint64_t *)at == *(const uint64_t *)expected;
   for (unsigned i = 0; i < cas->size; i++)
-    if (((const char *)cas->at)[i] != ((const char *)cas->expected)[i]) return false;
+    if (at[i] != expected[i]) return false;
   return true;
 }
 
@@ -565,8 +568,8 @@ static __attribute__((noinline, cold)) void look_between(uint64_t addr, uint64_t
 /* Whether the address may be on the stack of another thread. */
 static inline bool on_other_stack(uint64_t addr) {
   const struct hd_ident *own = rt.cur->ident;
-  if (addr - hd__stacks.first < HD_FIRST_STACK) return own != NULL;
-  if (HD_LIKELY(addr - hd__stacks.lo >= hd__stacks.size)) return false;
+  if (addr - rt.stacks.first < HD_FIRST_STACK) return own != NULL;
+  if (HD_LIKELY(addr - rt.stacks.lo >= rt.stacks.size)) return false;
   return !own || addr < (uint64_t)own->stack_lo || addr >= (uint64_t)own->stack_hi;
 }
 
