@@ -327,8 +327,7 @@ static void add_wait(struct hd_fingerprint *f, const struct hd_thread *t) {
   hd__fact(f, place(S_LOCAL, 0, 9), object(t->wait.at));
   if (t->wait.at || hd_op_second(t->op.kind, 0) == HD_EFF_RETURN || hd_op_object(t->op.kind) == HD_OBJ_COND)
     hd__fact(f, place(S_LOCAL, 0, 10), object(t->wait.mutex));
-  hd__fact(f, place(S_LOCAL, 0, 11),
-           t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->wait.freed << 33);
+  hd__fact(f, place(S_LOCAL, 0, 11), t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->freed << 33);
   if (t->wait.spurious) {
     hd__fact(f, place(S_LOCAL, 0, 12), t->wait.spurious);
     hd__fact(f, place(S_LOCAL, 0, 13), t->wait.site ^ hd_mix64(t->wait.cond));

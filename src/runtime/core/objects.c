@@ -352,7 +352,7 @@ static void object_freed(uint64_t at, uint64_t pc) {
     struct hd_thread *t = &rt.thread[i];
     if (t != rt.cur && t->state <= HD_T_BLOCKED && t->op.object == at &&
         end_of(hd_op_object(t->op.kind)) == op)
-      t->wait.freed = true;
+      t->freed = true;
   }
 }
 
@@ -378,6 +378,6 @@ void hd__objects_freed(uint64_t block, uint64_t size, uint64_t pc) {
 
 void hd__object_gone(void) {
   struct hd_thread *t = rt.cur;
-  t->wait.freed = false;
+  t->freed = false;
   hd__block_check(t->op.object, 4, HD_A_WRITE, t->op.pc);
 }

@@ -190,7 +190,7 @@ void hd__event(unsigned flags) {
     if (hot.cover) hd__cover_event(op);
   }
   rt.choice = rt.nchoices = 0;
-  if (HD_UNLIKELY(rt.cur->wait.freed)) hd__object_gone();
+  if (HD_UNLIKELY(rt.cur->freed)) hd__object_gone();
   if (HD_UNLIKELY(rt.cur->spin.scrubs)) hd_arch_scrub();
 }
 

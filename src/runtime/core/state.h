@@ -12,16 +12,38 @@
 
 /* The running thread is about to look at it, or to change it. `which` tells several of a kind apart. Call it before what
  * it announces; nothing happens while hot.active is 0, or while there is no other thread. */
-void hd__lookup(enum hd_state state, uint32_t which, uint64_t pc);
+static inline void hd__lookup(enum hd_state state, uint32_t which, uint64_t pc);
 void hd__change(enum hd_state state, uint32_t which, uint64_t pc);
 /* Some execution has changed it. */
 void hd__state_learn(enum hd_state state);
 /* The same for state that changes all the time. */
 void hd__observe(enum hd_state state, uint32_t which, uint64_t pc);
-void hd__alter(enum hd_state state, uint32_t which, uint64_t pc);
+static inline void hd__alter(enum hd_state state, uint32_t which, uint64_t pc);
+/* What is known to change, one bit each, as of the time when so much had been learned. */
+struct hd_state_known {
+  uint64_t changes, learned;
+};
+extern struct hd_state_known hd__state_known;
+void hd__states_look_up(void);
 /* Whether hd__lookup is an operation. */
-bool hd__state_changes(enum hd_state state);
+static inline bool hd__state_changes(enum hd_state state) {
+  if (!hot.active || !rt.nunjoined) return false;
+  if (HD_UNLIKELY(hd__state_known.learned != rt.status->visible_count)) hd__states_look_up();
+  return hd__state_known.changes >> state & 1;
+}
 /* What was learned last is forgotten. */
 void hd__states_unlearn(void);
+
+/* The operations themselves. */
+void hd__state_look(enum hd_state state, uint32_t which, uint64_t pc);
+void hd__state_change(enum hd_state state, uint32_t which, uint64_t pc);
+
+static inline void hd__lookup(enum hd_state state, uint32_t which, uint64_t pc) {
+  if (HD_UNLIKELY(hd__state_changes(state))) hd__state_look(state, which, pc);
+}
+
+static inline void hd__alter(enum hd_state state, uint32_t which, uint64_t pc) {
+  if (HD_UNLIKELY(hd__state_changes(state))) hd__state_change(state, which, pc);
+}
 
 #endif

@@ -69,6 +69,7 @@ struct hd_thread {
   uint8_t state;          /* enum hd_tstate */
   bool foreign;           /* its code belongs to a library without hooks: what orders it is not known */
   bool numbered;          /* its number stands for its place in the tree of creations (number.c) */
+  bool freed;             /* the memory of the object of its pending operation was */
   unsigned heap_slot, heap_reuses; /* where it allocates; choices to reuse a block (memory/heap.c) */
   uint64_t allocating;             /* where it calls a function of libc that allocates for it, or 0 */
   unsigned section;                /* nesting of atomic sections (section.c) */
@@ -82,25 +83,25 @@ struct hd_thread {
     bool taken;    /* it was cancelled there */
     int type;
     unsigned writes; /* in a row that were operations */
-    struct hd_op op; /* the operation that the cancellation replaced */
   } cancel;
   struct { /* signals, one bit each, from 1 (wrap/signal.c) */
     uint64_t mask;
+    uint64_t late;                /* sent, but not noticed yet (wrap/signal_late.c) */
     unsigned ran, handling;       /* handlers that it ran; that it is in */
+    bool taken;                   /* a handler comes in the place of its pending operation */
     struct hd_signals pending;    /* sent to it */
     uint64_t waits;               /* for these it waits */
-    uint64_t late;                /* sent, but not noticed yet (wrap/signal_late.c) */
     bool sent;                    /* it, or one that it joined, has sent a signal that was noticed at once */
     struct hd_footprint *touched; /* by its handlers (memory/shadow.c) */
     uint64_t floor;               /* the stack of the handler that it is in is below */
-    bool taken;                   /* a handler comes in the place of its pending operation ... */
-    struct hd_op op;              /* ... which is this one, */
+    struct hd_op op;              /* `taken`: instead of this operation, */
     bool blocked, expired;        /* was not enabled, or its time was over, */
     unsigned section;             /* and so deep in atomic sections */
     bool restarts;   /* all handlers that interrupted its wait have SA_RESTART, or it did not wait */
     struct hd_vc vc; /* published by the senders */
     stack_t alt;     /* sigaltstack; NULL: none */
   } sig;
+  struct hd_op replaced; /* the operation that a cancellation replaced */
   struct hd_choices choices;
   struct {                  /* waiting for an object (objects.c) */
     struct hd_obj *at;      /* object whose list or queue it is in */
@@ -111,7 +112,6 @@ struct hd_thread {
     uint64_t site, cond;    /* the last of those: where it was, on which condition, */
     uint64_t writes;        /* and spin.writes when it ended */
     bool woke;              /* condition: it woke by itself, and reacquires the mutex */
-    bool freed;             /* the memory of the object of its pending operation was freed */
   } wait;
   struct {             /* time (wrap/time.c) */
     bool set, expired; /* its pending operation has a deadline; the deadline has come */

@@ -202,9 +202,9 @@ HD_EXPORT int pthread_cancel(pthread_t th) {
   bool waits = (t->cancel.at_point || t->cancel.anywhere) && t != rt.cur && !requested(t) && !t->sig.taken &&
                (t->state == HD_T_READY || t->state == HD_T_BLOCKED);
   if (waits) {
-    t->cancel.op = t->op;
+    t->replaced = t->op;
     rt.cur->op.cancel.thread = t->id + 1u;
-    rt.cur->op.cancel.instead = &t->cancel.op;
+    rt.cur->op.cancel.instead = &t->replaced;
     rt.cur->op.cancel.could = t->state == HD_T_READY;
   }
   hd__event(0);

@@ -120,7 +120,7 @@ _Noreturn void hd__thread_exit(void *ret) {
   hd__alter(HD_STATE_THREADS, 0, 0);
   t->list.left = t->id != 0; /* the first one stays until the process ends */
   hd__point_open(HD_OP_EXIT, t->id, 0, 0);
-  t->op.exit.decides = hd__exit_handled() && (t->id == 0 || rt.thread[0].state == HD_T_DONE);
+  t->op.exit.decides = (t->id == 0 || rt.thread[0].state == HD_T_DONE) && hd__exit_handled();
   hd__event(0);
   if (rt.nalive == 1 && rt.callback) hd__exit_now(0);
   if (rt.nalive == 1) hd__program_exit(0); /* the last thread ends the process */
