@@ -65,7 +65,7 @@ def main():
         steps.append(("unit " + name, [os.path.join(build, "tests/unit", name)], "cmocka"))
     for runner in ("tests/frame/run.py", "tests/self/run.py", "tests/cc/run.py", "tests/run.py"):
         steps.append((runner, [sys.executable, runner, "--build", build], "runner"))
-    for runner, option in (("tests/fuzz/run.py", "--programs=110"), ("tests/fuzz/mutations.py", "--few")):
+    for runner, option in (("tests/fuzz/run.py", "--programs=90"), ("tests/fuzz/mutations.py", "--few")):
         steps.append((runner, [sys.executable, runner, option, "--build", build], "runner"))
 
     total_passed = total_failed = 0

@@ -1,6 +1,7 @@
 // A loop that no hook can see.
 // native: no
 // restart: memory fork
+// compilers: gcc
 // expect: kind=hang
 // args: --hang-timeout 1s
 // replays: 1

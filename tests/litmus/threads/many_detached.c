@@ -1,6 +1,7 @@
 // Five thousand detached threads, up to 256 of them alive at once, and five thousand joined ones: their number over
 // time does not matter. Wrong: the very last one is too late.
 // restart: memory fork
+// compilers: gcc
 // expect: clean executions=2
 // args: --strategy random
 // expect: kind=assertion

@@ -1,5 +1,6 @@
 // Five thousand threads, one after the other and in groups; and three hundred at once.
 // restart: memory fork
+// compilers: gcc
 // expect: clean executions=3
 // args: --strategy random
 // expect: clean executions=1
