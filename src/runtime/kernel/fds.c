@@ -420,9 +420,14 @@ static uint64_t flags_object(const struct hd_desc *d) {
   return d->chan->object ^ (uint64_t)d->life << 40 ^ (uint64_t)(d == d->chan->end[1]);
 }
 
+void hd__fd_reached(long fd) {
+  if (!rt.nunjoined || fd < 0 || fd >= HD_FDS) return;
+  if (hd_vc_get(&rt.cur->vc, opener[fd].thread) < opener[fd].clock) hd__fd_stale();
+}
+
 bool hd__fd_used(long fd, struct hd_desc *d, enum hd_use use) {
   if (!rt.nunjoined || fd < 0 || fd >= HD_FDS) return false;
-  if (hd_vc_get(&rt.cur->vc, opener[fd].thread) < opener[fd].clock) hd__fd_stale();
+  hd__fd_reached(fd);
   if (!lives[fd]) lives[fd] = get(sizeof *lives[fd]);
   if (fd > highest) highest = (int)fd;
   bool number = alive(lives[fd], number_object(fd), use == HD_USE_ENDS);

@@ -222,6 +222,7 @@ static bool request(struct hd_io *o, bool again) {
   rt.nio--;
   t->sys.io = NULL;
   hd__deadline_clear(t);
+  hd__fd_reached(o->fd); /* others may have opened it while this was pending */
   if (cancelled) hd__cancel();
   if (HD_LIKELY(!hd__interrupted())) return true;
   interrupted(o);

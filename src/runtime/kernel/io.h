@@ -120,6 +120,8 @@ struct hd_desc *hd__desc_new(unsigned kind, struct hd_chan *c);
 struct hd_chan *hd__chan_new(unsigned kind);
 /* What a closed number referred to last in this execution, or NULL. */
 struct hd_desc *hd__fd_last(long fd);
+/* The running thread uses the number now. A thread that cannot know who opened it may find another description there. */
+void hd__fd_reached(long fd);
 /* The running thread uses the number, closes it, or changes the flags of the description (NULL: none). Returns whether
  * it contends for them with a thread that nothing orders, in some execution: then this is an operation. */
 enum hd_use { HD_USE_PLAIN, HD_USE_ENDS, HD_USE_FLAGS };
