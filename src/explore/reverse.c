@@ -10,8 +10,8 @@
  * A race between two steps that an earlier execution had in common with this one need not be looked at again when
  * that execution has seen to it that a step of v itself leads to the reversal (a source set). When it has only been
  * found to be covered by something independent of v, it must: this v may be another one. So it must when the second step
- * has another outcome in the other order: what does not depend on it as it was executed, and comes later, may then
- * depend on it, and comes before it in this v. */
+ * depends on more in the other order: what does not depend on it as it was executed, and comes later, may then depend on
+ * it, and comes before it in this v. */
 #include "explore/walk.h"
 
 /* ---- the first branch of a state ---- */
@@ -245,10 +245,14 @@ static int insert(const struct hd_sleeper *sleep, uint32_t nsleep, struct hd_bra
 
 /* ---- races ---- */
 
-/* Whether the event would be another operation, as far as dependence goes, where the race is reversed. */
-static int changes(const struct hd_order *o, uint32_t f, const struct sequence *v) {
-  return f != HD_NONE &&
-         (((v->last_flags ^ o->ev[f].flags) & ~HD_EV_STOP) || !hd_payload_same(&v->last, &o->ev[f].op));
+/* Whether the event would depend on more where the race is reversed. */
+static int depends_on_more(const struct hd_ev *e, const struct sequence *v) {
+  unsigned kind = e->op.kind;
+  uint64_t first =
+      hd_conflicts[hd_op_effect(kind, v->last_flags)] & ~hd_conflicts[hd_op_effect(kind, e->flags)];
+  uint64_t second =
+      hd_conflicts[hd_op_second(kind, v->last_flags)] & ~hd_conflicts[hd_op_second(kind, e->flags)];
+  return first || second || !hd_payload_same(&v->last, &e->op);
 }
 
 /* v = what happened after e without depending on it, then the second operation; inserted before e. Returns whether that need
@@ -283,8 +287,8 @@ static int reverse(struct walk *w, const struct hd_race *r, int choice) {
   v.last_flags |= hd_order_reversed_outcome(&w->order, r, w->reversal.last, &v.last);
   uint32_t nsleep;
   const struct hd_sleeper *sleep = hd__done(w, r->e, &nsleep);
-  int stays = !changes(&w->order, f, &v); /* before anything is taken out of v */
-  return insert(sleep, nsleep, hd__branches(w, r->e), &v) && stays;
+  int more = f != HD_NONE && depends_on_more(&w->order.ev[f], &v);
+  return insert(sleep, nsleep, hd__branches(w, r->e), &v) && !more;
 }
 
 static int settled(const struct unit *u, uint32_t f) { return f != HD_NONE && u->node[f].pick.settled == 1; }
