@@ -63,7 +63,7 @@ static inline void hd_failure(const char *text) {
 
 /* Asserts that threads are interchangeable: those that the calling thread creates from here on, one directly after the
  * other, with the same function. With --symmetry only schedules are explored in which those created first go first,
- * although their arguments differ, or the threads are told apart later. If that is not true, bugs are missed. It has no
+ * although their arguments differ, or the program distinguishes them later. If that is not true, bugs are missed. It has no
  * other effect. */
 static inline void hd_symmetric(void) {
   if (hd_rt_symmetric) hd_rt_symmetric();

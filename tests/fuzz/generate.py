@@ -268,7 +268,7 @@ class Generator:
                 join += " seen += __atomic_load_n(AT(uint32_t, 0), SEQ_CST);"
             if self.flip(0.1):
                 join += " seen = seen * 7 + guarded[0] + plain[0];"
-            text = " ".join(join % (k, k) for k in alike)  # what was seen is told when all have ended
+            text = " ".join(join % (k, k) for k in alike)  # report what was seen when all have ended
             body.insert(at, Node("{ uint64_t seen = 0; %s SEE(seen); }" % text if "seen" in text else text))
             at += 1
             joins = [k for k in joins if k not in alike]

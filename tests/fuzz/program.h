@@ -178,7 +178,7 @@ static inline void prepare(void) {
   enum { me = number, is_twin = 0 }; \
   uint64_t r = 0, n = 0, all = 0;    \
   (void)r, (void)all
-/* Several threads run it: what they read is told together with all that the same thread has read before. */
+/* Several threads run it: what they read is reported together with all that the same thread has read before. */
 #define TWIN(number)                 \
   enum { me = number, is_twin = 1 }; \
   uint64_t r = 0, n = 0, all = 0;    \

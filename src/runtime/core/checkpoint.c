@@ -125,7 +125,6 @@ static bool wanted(void) {
   if (c->mode != HD_MODE_CHECK || c->checkpoint == HD_CHECKPOINT_NEVER || hot.log || c->debug) return false;
   /* A fingerprint says what differs from the memory before main (fingerprint.c). */
   if (rt.status->restart == HD_RESTART_FORK || rt.status->unkept || c->states) return false;
-  if (c->states) return false; /* a fingerprint is made of what changed since main */
   return c->checkpoint == HD_CHECKPOINT_ALWAYS || measured < MEASURED;
 }
 

@@ -137,7 +137,7 @@ bool hd__fds_lowest(void);
 bool hd__fds_shared(void);
 /* A call is about to open n descriptors: takes their numbers. */
 void hd__fd_reserve(unsigned n, uint64_t pc);
-/* At the end of a call: numbers that it has reserved in vain, or closed, become free. */
+/* At the end of a call: numbers that it closed, or reserved without using them, become free. */
 void hd__fds_release(void);
 static inline void hd__release_fds(void) {
   if (HD_UNLIKELY(rt.cur->sys.nreserved || rt.cur->sys.closing)) hd__fds_release();
