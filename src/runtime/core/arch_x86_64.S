@@ -158,6 +158,12 @@ hd_arch_entry:
 	ENTRY	mtx_trylock
 	ENTRY	pthread_testcancel
 	ENTRY	sigpending
+	ENTRY	sigaction
+	ENTRY	pthread_tryjoin_np
+	ENTRY	getenv
+	ENTRY	secure_getenv
+	ENTRY	setlocale
+	ENTRY	pthread_getname_np
 	ENTRY	aio_error
 	ENTRY	ftrylockfile
 	ENTRY	pthread_mutex_timedlock

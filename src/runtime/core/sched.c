@@ -442,6 +442,7 @@ _Noreturn void hd__thread_gone(void) {
   struct hd_thread *me = rt.cur;
   hd__disable(me);
   me->state = HD_T_DONE;
+  hd__spin_word[HD_POLLS_ENDS]++;
   rt.nalive--;
   if (HD_UNLIKELY(me->sig.pending.set)) hd__signals_leave();
   const struct hd_thread *waiter = me->join.waiter; /* which may be in a handler */

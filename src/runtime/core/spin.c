@@ -565,14 +565,18 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   return false;
 }
 
-void hd__spin_poll(unsigned what, uint64_t pc) {
-  if (!rt.cur->sys.context || !rt.nunjoined) return;
-  hd_arch_note_state(rt.cur->sys.context);
+void hd__spin_poll(unsigned what, bool noted, uint64_t pc) {
+  if (!(noted || rt.cur->sys.context) || !rt.nunjoined) return;
+  if (!noted) {
+    if (rt.cur->sys.polled) return; /* one place for all that a call looks at */
+    rt.cur->sys.polled = true;
+    hd_arch_note_state(rt.cur->sys.context);
+  }
   hd__spin_check((uint64_t)&hd__spin_word[what], HD_SPIN_OTHER, pc);
 }
 
-void hd__spin_polled(unsigned what) {
-  if (rt.cur->sys.context) hd__spin_read((uint64_t)&hd__spin_word[what], sizeof hd__spin_word[what]);
+void hd__spin_polled(unsigned what, bool noted) {
+  if (noted || rt.cur->sys.context) hd__spin_read((uint64_t)&hd__spin_word[what], sizeof hd__spin_word[what]);
 }
 
 bool hd__spin_late(void) {

@@ -94,11 +94,13 @@ void hd_arch_watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t
 /* The running thread is about to access `a` at pc, in a way that a waiting loop may. Returns true when it is no scheduling
  * point this time, and not to be recorded. */
 bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc);
-/* The same for a system call that looks at something that is no memory. hd__spin_polled when it was as before. */
-void hd__spin_poll(unsigned what, uint64_t pc);
-void hd__spin_polled(unsigned what);
-/* How often it has changed: a kind of state (model/states.def), descriptors and files, asynchronous requests. */
-enum { HD_POLLS_IO = HD_STATE_COUNT, HD_POLLS_AIO, HD_POLLS };
+/* The same for a call that looks at something that is no memory: a system call, or a function whose entry has noted the
+ * registers. hd__spin_polled when it was as before. */
+void hd__spin_poll(unsigned what, bool noted, uint64_t pc);
+void hd__spin_polled(unsigned what, bool noted);
+/* How often it has changed: a kind of state (model/states.def), descriptors and files, asynchronous requests, threads that
+ * have ended. */
+enum { HD_POLLS_IO = HD_STATE_COUNT, HD_POLLS_AIO, HD_POLLS_ENDS, HD_POLLS };
 extern uint32_t hd__spin_word[HD_POLLS];
 /* Around the step of an access whose mode is HD_SPIN_HELD. */
 void hd__spin_hold(void);

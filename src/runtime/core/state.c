@@ -21,10 +21,10 @@ __attribute__((noinline, cold)) void hd__states_look_up(void) {
 
 void hd__states_unlearn(void) { hd__state_known.learned = UINT64_MAX; }
 
-void hd__state_look(enum hd_state state, uint32_t which, uint64_t pc) {
-  hd__spin_poll(state, pc);
+void hd__state_look(enum hd_state state, uint32_t which, bool noted, uint64_t pc) {
+  hd__spin_poll(state, noted, pc);
   hd__point(HD_OP_LOOKUP, hd_state_object(state, which), 1, pc);
-  hd__spin_polled(state);
+  hd__spin_polled(state, noted);
 }
 
 void hd__state_change(enum hd_state state, uint32_t which, uint64_t pc) {
@@ -43,5 +43,5 @@ void hd__change(enum hd_state state, uint32_t which, uint64_t pc) {
 void hd__observe(enum hd_state state, uint32_t which, uint64_t pc) {
   if (!hot.active || !rt.nunjoined) return;
   hd__state_learn(state);
-  hd__state_look(state, which, pc);
+  hd__state_look(state, which, false, pc);
 }

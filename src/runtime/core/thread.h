@@ -129,6 +129,7 @@ struct hd_thread {
     void *context;     /* of the call it is in, if that is an operation (sysguard.c) */
     struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
     bool forks;        /* its next call is a fork for which it was picked */
+    bool polled;       /* its call has looked at something that is no memory */
     bool unloads;      /* its next call unmaps a library, for which it was picked */
     bool point;        /* the call it is in is a cancellation point */
     bool done;         /* the call it is in has had an effect, and continues */
@@ -191,6 +192,7 @@ struct hd_thread {
     int policy, priority;
     unsigned long *cpus; /* NULL: any */
   } attr;
+  uint32_t looks;      /* at what is not known to change (state.h) */
   struct hd_spin spin; /* the last: most of it is not cleared */
 };
 /* So much of a new thread is cleared. */

@@ -410,9 +410,11 @@ struct hd_desc *hd__fd_last(long fd) {
 }
 
 /* Returns whether a use and a change are unordered, in this execution or another. */
-static bool alive(struct hd_life *l, uint64_t object, bool changes) {
-  if (meet(l, changes)) hd__shadow_show(hd__contention(object), 8);
-  return hd__shadow_visible(hd__contention(object), 8);
+static bool alive(struct hd_life *l, uint64_t object, bool changes, unsigned looks) {
+  bool shown = hd__shadow_visible(hd__contention(object), 8);
+  if (!meet(l, changes) && (shown || !looks || !hd__looks_again(looks))) return shown;
+  hd__shadow_show(hd__contention(object), 8);
+  return true;
 }
 
 static uint64_t number_object(long fd) { return NUMBERS | ((uint64_t)fd + 1); }
@@ -430,8 +432,9 @@ bool hd__fd_used(long fd, struct hd_desc *d, enum hd_use use) {
   hd__fd_reached(fd);
   if (!lives[fd]) lives[fd] = get(sizeof *lives[fd]);
   if (fd > highest) highest = (int)fd;
-  bool number = alive(lives[fd], number_object(fd), use == HD_USE_ENDS);
-  return (d && alive(&d->flags, flags_object(d), use == HD_USE_FLAGS)) || number;
+  unsigned looks = use == HD_USE_LOOK ? HD_LOOK : use == HD_USE_PLAIN;
+  bool number = alive(lives[fd], number_object(fd), use == HD_USE_ENDS, looks);
+  return (d && alive(&d->flags, flags_object(d), use == HD_USE_FLAGS, looks)) || number;
 }
 
 bool hd__fd_contended(long fd, const struct hd_desc *d) {

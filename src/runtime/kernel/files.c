@@ -19,6 +19,7 @@
 
 #include "abi/undo.h"
 #include "runtime/core/core.h"
+#include "runtime/core/state.h"
 #include "runtime/core/finding.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
@@ -357,8 +358,13 @@ bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uin
     if (w) t->writer[f] = t->writer[f] && t->writer[f] != me ? UINT16_MAX : me;
     if (r) t->reader[f] = t->reader[f] && t->reader[f] != me ? UINT16_MAX : me;
   }
-  if (conflict) hd__shadow_show(hd__contention(object), 8);
-  return hd__shadow_visible(hd__contention(object), 8);
+  bool shown = hd__shadow_visible(hd__contention(object), 8);
+  bool looks = !writes || object == NAMES; /* it makes a name, if there is none yet */
+  if (conflict || (looks && !shown && hd__looks_again(HD_LOOK))) {
+    hd__shadow_show(hd__contention(object), 8);
+    shown = true;
+  }
+  return shown;
 }
 
 static bool changes_names(const struct call *c, long nr, const long *a) {

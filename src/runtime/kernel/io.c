@@ -231,7 +231,7 @@ static bool request(struct hd_io *o, bool again) {
 
 bool hd__io_point(struct hd_io *o) {
   struct hd_thread *t = rt.cur;
-  hd__spin_poll(HD_POLLS_IO, o->pc);
+  hd__spin_poll(HD_POLLS_IO, false, o->pc);
   for (bool again = false; !request(o, again); again = true) {}
   bool any_time = o->any_time, due = o->due;
   o->any_time = o->due = false;
@@ -268,7 +268,7 @@ void hd__io_done(bool late) {
   if (quiet) { /* a loop that waits may contain it */
     spin->writes = writes;
     spin->changes = own;
-    hd__spin_polled(HD_POLLS_IO);
+    hd__spin_polled(HD_POLLS_IO, false);
   } else if (rt.cur->op.kind != HD_OP_IOPOLL && rt.cur->op.size >> 16) {
     nchanges++;
   }

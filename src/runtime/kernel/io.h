@@ -124,7 +124,7 @@ struct hd_desc *hd__fd_last(long fd);
 void hd__fd_reached(long fd);
 /* The running thread uses the number, closes it, or changes the flags of the description (NULL: none). Returns whether
  * it contends for them with a thread that nothing orders, in some execution: then this is an operation. */
-enum hd_use { HD_USE_PLAIN, HD_USE_ENDS, HD_USE_FLAGS };
+enum hd_use { HD_USE_PLAIN, HD_USE_LOOK, HD_USE_ENDS, HD_USE_FLAGS };
 bool hd__fd_used(long fd, struct hd_desc *d, enum hd_use use);
 /* Whether threads contend for them. */
 bool hd__fd_contended(long fd, const struct hd_desc *d);

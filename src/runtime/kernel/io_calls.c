@@ -113,7 +113,8 @@ static bool changes_status(long nr) {
 }
 
 static enum hd_use use_of(unsigned what) {
-  return what == CLOSE || what == HD_CALL_DUP2 ? HD_USE_ENDS : what == FLAGS ? HD_USE_FLAGS : HD_USE_PLAIN;
+  if (what == CLOSE || what == HD_CALL_DUP2) return HD_USE_ENDS;
+  return what == FLAGS ? HD_USE_FLAGS : what == LOOK || what == HD_CALL_USE ? HD_USE_LOOK : HD_USE_PLAIN;
 }
 
 /* Facets that a call reads and writes. */

@@ -246,8 +246,8 @@ bool hd__state_is_op(long nr, const long *a) {
   const struct call *c = find(nr);
   enum hd_state state;
   bool sets;
-  if (c) return changes(c, a) || hd__state_changes(c->state);
-  if (gets_or_sets(nr, a, &state, &sets)) return sets || hd__state_changes(state);
+  if (c) return changes(c, a) || hd__state_looks(c->state);
+  if (gets_or_sets(nr, a, &state, &sets)) return sets || hd__state_looks(state);
   return looks(nr, a) != 0 || ((opens(nr, a) || nr == SYS_close) && hd__fds_shared());
 }
 

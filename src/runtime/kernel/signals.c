@@ -259,20 +259,17 @@ long hd__sigaction_call(const long *a) {
   return 0;
 }
 
-HD_EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old) {
+int HD_IN(sigaction)(int sig, const struct sigaction *act, struct sigaction *old);
+int HD_IN(sigaction)(int sig, const struct sigaction *act, struct sigaction *old) {
   if (!hot.active) return real_sigaction(sig, act, old);
+  if (!act && sig > 0 && sig < NSIG_) hd__lookup_noted(HD_STATE_HANDLER, (uint32_t)sig, HD_CALLER);
   if (act) hd__access_range((uint64_t)act, sizeof *act, 0, HD_CALLER);
   if (old) hd__access_range((uint64_t)old, sizeof *old, HD_A_WRITE, HD_CALLER);
   if (sig < 1 || sig >= NSIG_ || (act && (sig == SIGKILL || sig == SIGSTOP))) {
     errno = EINVAL;
     return -1;
   }
-  if (rt.nunjoined) {
-    if (act)
-      hd__change(HD_STATE_HANDLER, (uint32_t)sig, HD_CALLER);
-    else
-      hd__lookup(HD_STATE_HANDLER, (uint32_t)sig, HD_CALLER);
-  }
+  if (act) hd__change(HD_STATE_HANDLER, (uint32_t)sig, HD_CALLER);
   struct sigaction new, before = theirs[sig];
   if (act) {
     new = *act;

@@ -649,7 +649,7 @@ static void hd_rt_syscall(ucontext_t *uc) {
   hd__pids_in(nr, a, name);
   rt.cur->sys.context = uc;
   rt.cur->sys.point = hd__libc_cancels();
-  rt.cur->sys.done = false;
+  rt.cur->sys.done = rt.cur->sys.polled = false;
   hd_sig_set_result(uc, hd__pids_out(nr, a, serve_step(nr, a, hot.syscall_pc)));
   rt.cur->sys.context = NULL;
   hd__release_fds();

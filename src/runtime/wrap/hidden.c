@@ -178,12 +178,13 @@ OPTION(getopt_long, (int argc, char *const argv[], const char *options, const st
 
 /* ---- the locale ---- */
 
-HD_EXPORT char *setlocale(int category, const char *locale) {
+char *HD_IN(setlocale)(int category, const char *locale);
+char *HD_IN(setlocale)(int category, const char *locale) {
   hd__real_init();
   if (locale)
     hd__change(HD_STATE_LOCALE, 0, HD_CALLER);
   else
-    hd__lookup(HD_STATE_LOCALE, 0, HD_CALLER);
+    hd__lookup_noted(HD_STATE_LOCALE, 0, HD_CALLER);
   return real_setlocale(category, locale);
 }
 
@@ -207,25 +208,26 @@ HD_EXPORT char *nl_langinfo(nl_item item) {
 static void environ_changes(enum hd_state state, uint32_t which, uint64_t pc) {
   static HD_EXEC struct hd_vc vc;
   static HD_EXEC uint32_t epoch;
-  hd__change(state, which, pc);
   if (!hot.active || !rt.nunjoined) return;
   if (epoch != rt.epoch) vc = (struct hd_vc){0};
   epoch = rt.epoch;
   hd__acquire(&vc);
-  hd__writes(&environ, sizeof environ, pc);
+  hd__writes(&environ, sizeof environ, pc); /* may be a scheduling point; behind the change there is none */
   hd__release(&vc);
+  hd__change(state, which, pc);
 }
 
-#define ENVIRONMENT(ret, name, params, args, how) \
-  HD_EXPORT ret name params {                     \
-    hd__real_init();                              \
-    how(HD_STATE_ENVIRON, 0, HD_CALLER);          \
-    return real_##name args;                      \
+#define ENVIRONMENT(name, in, params, args, how) \
+  in params;                                     \
+  in params {                                    \
+    hd__real_init();                             \
+    how(HD_STATE_ENVIRON, 0, HD_CALLER);         \
+    return real_##name args;                     \
   }
-ENVIRONMENT(char *, getenv, (const char *name), (name), hd__lookup)
-ENVIRONMENT(char *, secure_getenv, (const char *name), (name), hd__lookup)
-ENVIRONMENT(int, setenv, (const char *name, const char *value, int replace), (name, value, replace),
-            environ_changes)
-ENVIRONMENT(int, unsetenv, (const char *name), (name), environ_changes)
-ENVIRONMENT(int, putenv, (char *text), (text), environ_changes)
-ENVIRONMENT(int, clearenv, (void), (), environ_changes)
+ENVIRONMENT(getenv, char *HD_IN(getenv), (const char *name), (name), hd__lookup_noted)
+ENVIRONMENT(secure_getenv, char *HD_IN(secure_getenv), (const char *name), (name), hd__lookup_noted)
+ENVIRONMENT(setenv, HD_EXPORT int setenv, (const char *name, const char *value, int replace),
+            (name, value, replace), environ_changes)
+ENVIRONMENT(unsetenv, HD_EXPORT int unsetenv, (const char *name), (name), environ_changes)
+ENVIRONMENT(putenv, HD_EXPORT int putenv, (char *text), (text), environ_changes)
+ENVIRONMENT(clearenv, HD_EXPORT int clearenv, (void), (), environ_changes)

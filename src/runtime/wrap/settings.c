@@ -30,11 +30,12 @@ HD_EXPORT int pthread_setname_np(pthread_t th, const char *name) {
   return 0;
 }
 
-HD_EXPORT int pthread_getname_np(pthread_t th, char *name, size_t size) {
+int HD_IN(pthread_getname_np)(pthread_t th, char *name, size_t size);
+int HD_IN(pthread_getname_np)(pthread_t th, char *name, size_t size) {
   if (!hot.active) return real_pthread_getname_np(th, name, size);
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
-  hd__lookup(HD_STATE_NAME, t->id, HD_CALLER);
+  hd__lookup_noted(HD_STATE_NAME, t->id, HD_CALLER);
   if (!t->attr.name[0])
     return real_pthread_getname_np((pthread_t)rt.main_tp, name, size); /* the program's name */
   if (size <= hd__strlen(t->attr.name)) return ERANGE;

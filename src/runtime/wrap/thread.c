@@ -12,6 +12,7 @@
 #include "runtime/core/objects.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/core/record.h"
+#include "runtime/core/spin.h"
 #include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
@@ -298,10 +299,12 @@ static int join_at_once(pthread_t th, void **ret, uint64_t pc) {
   struct hd_thread *t;
   int e = bad_join(th, &t);
   if (e) return e;
+  hd__spin_poll(HD_POLLS_ENDS, true, pc);
   hd__point_open(HD_OP_TRYJOIN, t->id, 0, pc);
   bool gone = hd__thread_find(th) != t, busy = t->state != HD_T_DONE;
   hd__event(gone || busy ? HD_EV_FAILED : 0);
   if (gone) return claimed(ESRCH); /* another thread came first */
+  if (busy) hd__spin_polled(HD_POLLS_ENDS, true);
   if (busy) return EBUSY;
   joined(t, ret, pc);
   return 0;
@@ -364,7 +367,8 @@ HD_EXPORT int pthread_join(pthread_t th, void **ret) {
   return HD_LEAVE(hot.active ? hd__thread_join(th, ret, HD_CALLER) : real_pthread_join(th, ret));
 }
 
-HD_EXPORT int pthread_tryjoin_np(pthread_t th, void **ret) {
+int HD_IN(pthread_tryjoin_np)(pthread_t th, void **ret);
+int HD_IN(pthread_tryjoin_np)(pthread_t th, void **ret) {
   return HD_LEAVE(hot.active ? join_at_once(th, ret, HD_CALLER) : real_pthread_tryjoin_np(th, ret));
 }
 
