@@ -214,6 +214,12 @@ def test_lock(s):
             s.same((r["verdict"], r["complete"], r["executions"], r["blocked"]), ("clean", True, executions, 0),
                    "%d threads, %d rounds, %s" % (n, rounds, more))
             s.check(r["symmetric"] > 0, "no branch was left out: %s" % r)
+        if rounds > 1:
+            continue
+        for more in ("dfs",), ("dpor",), ("dpor", "-j", "4"), ("auto",):
+            r = search(s, "--symmetry", "--states", "--strategy", *more)
+            s.check(r["complete"] and r["verdict"] == "clean" and r["symmetric"] > 0, "with --states, %s: %s" % (more, r))
+            s.check(more[0] == "dfs" or r["blocked"] == 0, "%s begins more than one execution: %s" % (more, r))
     every = search(s, "--strategy", "optimal", "--no-symmetry")
     s.same(every["executions"], 90, "executions without symmetry")
 
@@ -224,10 +230,10 @@ def test_told_apart(s):
         s.write("prog.c", HEAD + text)
         s.cc("prog.c", "prog", "-O1")
         plain = search(s, "--strategy", "optimal", want=1)
-        for strategy in "optimal", "dpor", "dfs":
-            r = search(s, "--symmetry", "--strategy", strategy, want=1)
+        for more in ("optimal",), ("dpor",), ("dfs",), ("dfs", "--states"), ("dpor", "--states"):
+            r = search(s, "--symmetry", "--strategy", *more, want=1)
             kinds = sorted(f["kind"] for f in r["findings"])
-            s.check("assertion" in kinds, "%s: %s has only %s" % (name, strategy, kinds))
+            s.check("assertion" in kinds, "%s: %s has only %s" % (name, more, kinds))
             s.same(kinds, sorted(f["kind"] for f in plain["findings"]), name)
 
 
@@ -249,5 +255,5 @@ static void *worker(void *a)
 
 def test_refused(s):
     path = common.build(s, "clean")
-    for options in (["--strategy", "random"], ["--preemptions", "1"], ["--states", "--strategy", "dpor"]):
+    for options in (["--strategy", "random"], ["--preemptions", "1"]):
         common.refused(s, [s.heddle, "check", "--symmetry", *options, "--", path], 2, "--symmetry")

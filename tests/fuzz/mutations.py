@@ -28,16 +28,18 @@ DEPEND = "src/model/depend.c"
 BOUNDED = "src/explore/strategy_bounded.c"
 FINGERPRINT = "src/runtime/core/fingerprint.c"
 STATEFUL = "src/explore/stateful.c"
+SYMMETRY = "src/explore/symmetry.c"
+FAMILY = "src/runtime/core/family.c"
 LIBRARY = "lib/heddle/libheddle_rt.so.1"
 
 
 class Mutation:
     """Text of one file that is replaced; `old` and `new` may be lists, of as many pieces."""
 
-    def __init__(self, name, features, old, new, few=False, file=ORDER, programs=1000):
+    def __init__(self, name, features, old, new, few=False, file=ORDER, programs=1000, only=""):
         self.name, self.features = name, features
         self.old, self.new = ([x] if isinstance(x, str) else x for x in (old, new))
-        self.few, self.file, self.programs = few, file, programs
+        self.few, self.file, self.programs, self.only = few, file, programs, only
 
 
 MUTATIONS = [
@@ -47,6 +49,10 @@ MUTATIONS = [
     Mutation("a state is recognised by a few bits", "atomic,branch",
              "  out[0] = f->sum[0];\n  out[1] = f->sum[1];", "  out[0] = f->sum[0] & 15;\n  out[1] = 0;",
              file=FINGERPRINT, few=True),
+    Mutation("stacks are no part of a state", "atomic,branch,assert",
+             "    if (v && !is_ours(v)) hd__fact(f, a - end, v);", "    (void)v;", file=FINGERPRINT, only="states"),
+    Mutation("registers are no part of a state", "atomic,branch,assert", "  for (uint64_t a = sp & ~7ull; a < end; a += 8) {",
+             "  for (uint64_t a = (sp & ~7ull) + 512; a < end; a += 8) {", file=FINGERPRINT, only="states"),
     # What follows a state (--states with a reduction).
     Mutation("nothing follows a state", "atomic,branch",
              "return add_item(w, to, (struct summary_item){.op = number_of(w, &e->op, e->flags)});", "return 1;", file=STATEFUL,
@@ -55,6 +61,9 @@ MUTATIONS = [
              "        reverse(w, e, k, u->op.thread);", "        (void)reverse;", file=STATEFUL),
     Mutation("what follows a state happens after everything", "atomic,branch",
              "    if (happens_before(w, k - 1, &x)) {", "    (void)happens_before;\n    {", file=STATEFUL),
+    # Interchangeable threads (--symmetry).
+    Mutation("threads with different arguments are interchangeable", "atomic,twins", "(b->arg != arg || is_learned(fn))",
+             "is_learned(fn)", file=FAMILY, only="symmetry"),
     # The order of an execution, and its races.
     Mutation("read-modify-writes are reads", "atomic,branch",
              "int write = hd_op_does(w->op->kind, w->flags, HD_EFF_CHANGES);",
@@ -164,6 +173,7 @@ def caught(args, mutation):
         args.keep = os.path.join(folder, "differences")
         args.allowed = run.choose_features(mutation.features)
         args.first, args.programs = 0, mutation.programs
+        compare.only = mutation.only
         tally = run.run(args, show=False)
         args.heddle = original
         if not tally.broken and tally.numbers:  # the same program must pass without the mutation
