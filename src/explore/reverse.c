@@ -10,9 +10,19 @@
  * A race between two steps that an earlier execution had in common with this one need not be looked at again when
  * that execution has seen to it that a step of v itself leads to the reversal (a source set). When it has only been
  * found to be covered by something independent of v, it must: this v may be another one. So it must when the second step
- * depends on more in the other order: what does not depend on it as it was executed, and comes later, may then depend on
- * it, and comes before it in this v. */
+ * depends on more in the other order and this execution has new steps that it may then depend on: such a step does not
+ * depend on it as it was executed, so it comes before it in this v. */
 #include "explore/walk.h"
+
+/* Whether the races that end in a step are to be looked at in the next execution: pick.settled. The last two are what
+ * this execution has found; the greatest of all races of the step counts. */
+enum {
+  OPEN,     /* yes */
+  SETTLED,  /* no */
+  GUARDED,  /* where a new step may conflict with it */
+  GUARDING, /* will be GUARDED */
+  REOPENED  /* will be OPEN */
+};
 
 /* ---- the first branch of a state ---- */
 
@@ -255,10 +265,10 @@ static int depends_on_more(const struct hd_ev *e, const struct sequence *v) {
   return first || second || !hd_payload_same(&v->last, &e->op);
 }
 
-/* v = what happened after e without depending on it, then the second operation; inserted before e. Returns whether that need
- * not be looked at again.
+/* v = what happened after e without depending on it, then the second operation; inserted before e. Returns what
+ * that makes of the second step, OPEN for nothing.
  * pre: after[t] is the first event of thread t after e. */
-static int reverse(struct walk *w, const struct hd_race *r, int choice) {
+static unsigned reverse(struct walk *w, const struct hd_race *r, int choice) {
   static const uint32_t none[HD_CLOCK_MAX];
   const uint32_t f = r->f;
   struct sequence v = {.w = w,
@@ -288,43 +298,66 @@ static int reverse(struct walk *w, const struct hd_race *r, int choice) {
   uint32_t nsleep;
   const struct hd_sleeper *sleep = hd__done(w, r->e, &nsleep);
   int more = f != HD_NONE && depends_on_more(&w->order.ev[f], &v);
-  return insert(sleep, nsleep, hd__branches(w, r->e), &v) && !more;
+  if (!insert(sleep, nsleep, hd__branches(w, r->e), &v)) return REOPENED;
+  return more ? GUARDING : OPEN;
 }
 
-static int settled(const struct unit *u, uint32_t f) { return f != HD_NONE && u->node[f].pick.settled == 1; }
-
-/* Every other outcome of a choice. */
-static void reverse_choice(struct walk *w, uint32_t i) {
-  const struct hd_ev *e = &w->order.ev[i];
-  struct hd_race self = {.e = i, .f = i, .thread = e->op.thread, .op = e->op};
-  for (unsigned c = 0; c < e->nchoices; c++)
-    if (c != e->choice && !reverse(w, &self, (int)c)) w->unit->node[i].pick.settled = 2;
+static void note(struct walk *w, uint32_t f, unsigned settled) {
+  union pick *p = &w->unit->node[f].pick;
+  if (settled > p->settled) p->settled = (uint8_t)settled;
 }
 
-/* Whether the races that end in event f are to be looked at, and begin on this side of the unit; else `more`. */
-static int concerns(const struct unit *u, uint32_t e, uint32_t f, int above, int *more) {
-  if (settled(u, f)) return 0;
-  if ((e < u->base) == above) return 1;
+/* Whether what the last execution did not have brings a step into v that may conflict with the second operation. Steps
+ * after a known state are not among the events. */
+static int meets_new(const struct walk *w, const struct hd_race *r) {
+  const struct hd_order *o = &w->order;
+  uint32_t fixed = w->unit->depth ? w->unit->depth - 1 : 0;
+  for (uint32_t i = fixed; i < o->n; i++)
+    if (!hd_keys_apart(o->key[r->f], o->key[i]) && hd_order_stays(o, r, i)) return 1;
+  return w->s->fingerprint != NULL;
+}
+
+/* Whether the race is to be looked at, and begins on this side of the unit; else `more`. */
+static int concerns(const struct walk *w, const struct hd_race *r, int above, int *more) {
+  const struct unit *u = w->unit;
+  unsigned settled = r->f != HD_NONE ? u->node[r->f].pick.settled : OPEN;
+  if (settled == SETTLED || (settled == GUARDED && !meets_new(w, r))) return 0;
+  if ((r->e < u->base) == above) return 1;
   *more = 1;
   return 0;
+}
+
+/* A choice could have had another outcome. */
+static struct hd_race race_of_choice(const struct hd_order *o, uint32_t i) {
+  return (struct hd_race){.e = i, .f = i, .thread = o->ev[i].op.thread, .op = o->ev[i].op};
+}
+
+/* Every other outcome of a choice. */
+static void reverse_choice(struct walk *w, uint32_t i, int above, int *more) {
+  const struct hd_ev *e = &w->order.ev[i];
+  const struct hd_race self = race_of_choice(&w->order, i);
+  if (!concerns(w, &self, above, more)) return;
+  for (unsigned c = 0; c < e->nchoices; c++)
+    if (c != e->choice) note(w, i, reverse(w, &self, (int)c));
 }
 
 /* Lists the races to be reversed by the event they are reversed before, in their order. Returns the number of the
  * first such event, order.n if there is none. */
 static uint32_t sort_races(struct walk *w, int above, int *more) {
-  const struct unit *u = w->unit;
   struct reversal *const v = &w->reversal;
   const struct hd_order *const o = &w->order;
   uint32_t lowest = o->n;
   for (uint32_t i = 0; i < o->nraces; i++) {
     const struct hd_race *r = &o->race[i];
     v->next_race[i] = HD_NONE;
-    if (!concerns(u, r->e, r->f, above, more)) continue;
+    if (!concerns(w, r, above, more)) continue;
     v->next_race[i] = 0;
     if (r->e < lowest) lowest = r->e;
   }
-  for (uint32_t i = 0; o->chooses && i < o->n; i++)
-    if (o->ev[i].nchoices > 1 && concerns(u, i, i, above, more) && i < lowest) lowest = i;
+  for (uint32_t i = 0; o->chooses && i < lowest; i++) {
+    const struct hd_race self = race_of_choice(o, i);
+    if (o->ev[i].nchoices > 1 && concerns(w, &self, above, more)) lowest = i;
+  }
   for (uint32_t i = lowest; i < o->n; i++) {
     v->next_of[i] = HD_NONE;
     v->first_race[i] = 0;
@@ -339,7 +372,6 @@ static uint32_t sort_races(struct walk *w, int above, int *more) {
 }
 
 static int reverse_all(struct walk *w, int above) {
-  const struct unit *u = w->unit;
   const struct hd_order *const o = &w->order;
   uint32_t *after = w->reversal.after;
   int more = 0;
@@ -352,9 +384,10 @@ static int reverse_all(struct walk *w, int above) {
     w->s->status->upkeep++; /* this may take long */
     for (uint32_t i = w->reversal.first_race[e]; i; i = w->reversal.next_race[i - 1]) {
       const struct hd_race *r = &o->race[i - 1];
-      if (!reverse(w, r, -1) && r->f != HD_NONE) u->node[r->f].pick.settled = 2;
+      unsigned again = reverse(w, r, -1);
+      if (r->f != HD_NONE) note(w, r->f, again);
     }
-    if (o->ev[e].nchoices > 1 && concerns(u, e, e, above, &more)) reverse_choice(w, e);
+    if (o->ev[e].nchoices > 1) reverse_choice(w, e, above, &more);
     after[o->ev[e].op.thread] = e;
   }
   return more;
@@ -370,12 +403,13 @@ int hd__reverse_conclude(struct walk *w, const struct hd_point *p, enum hd_how h
   return reverse_all(w, above);
 }
 
-/* All races have been seen to: marks the steps whose races are settled for good. */
+/* All races have been seen to: marks the steps whose races are settled. */
 void hd__reverse_settle(struct walk *w, uint32_t from) {
   const struct unit *u = w->unit;
   (void)from;
   for (uint32_t k = 0; k < u->running; k++) {
     union pick *p = &u->node[k].pick;
-    if (p->settled != 1) p->settled = p->settled == 0;
+    static const uint8_t after[] = {SETTLED, SETTLED, GUARDED, GUARDED, OPEN};
+    p->settled = after[p->settled];
   }
 }

@@ -22,7 +22,7 @@ union pick {
     uint16_t thread;
     uint8_t fixed_choice : 1;
     uint8_t executed : 1; /* `did` is known */
-    uint8_t settled;      /* 1: the races that end in this step need not be looked at again (reverse.c) */
+    uint8_t settled;      /* whether the races that end in this step are to be looked at again: reverse.c */
   };
   uint64_t word;
 };

@@ -29,7 +29,7 @@ static union pick get_pick(struct hd_reader *r) {
   unsigned bits = (unsigned)hd_get_number(r, 3);
   p.fixed_choice = bits & 1;
   p.executed = bits >> 1 & 1;
-  p.settled = (uint8_t)hd_get_number(r, 2);
+  p.settled = (uint8_t)hd_get_number(r, 4);
   return p;
 }
 
