@@ -62,8 +62,8 @@ MUTATIONS = [
     Mutation("what follows a state happens after everything", "atomic,branch",
              "    if (happens_before(w, k - 1, &x)) {", "    (void)happens_before;\n    {", file=STATEFUL),
     # Interchangeable threads (--symmetry).
-    Mutation("threads with different arguments are interchangeable", "atomic,twins", "(b->arg != arg || is_learned(fn))",
-             "is_learned(fn)", file=FAMILY, only="symmetry"),
+    Mutation("threads with different arguments are interchangeable", "atomic,twins", "(!same_argument(b, m) || is_learned(m->code))",
+             "is_learned(m->code)", file=FAMILY, only="symmetry"),
     # The order of an execution, and its races.
     Mutation("read-modify-writes are reads", "atomic,branch",
              "int write = hd_op_does(w->op->kind, w->flags, HD_EFF_CHANGES);",
