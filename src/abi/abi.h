@@ -64,7 +64,7 @@ struct hd_config {
   uint32_t restart;
   uint32_t checkpoint;     /* enum hd_checkpoint */
   uint32_t template_every; /* a template at every so many scheduling points; 0: where it pays */
-  uint32_t template_pad;
+  uint32_t may_switch; /* from memory to forks, where templates make that cheaper */
   uint32_t symmetry; /* of threads that are interchangeable only one goes first (explore/symmetry.c) */
   char strategy[32];
   uint64_t seed;
@@ -140,7 +140,7 @@ struct hd_status {
   uint32_t kept;     /* executions start after the set-up of the program (runtime/core/checkpoint.c) */
   uint32_t unkept;   /* enum hd_unkept: why they do not */
   uint32_t unshared; /* enum hd_unkept: why not all executions could continue from a template */
-  uint32_t templates_pad;
+  uint32_t switched;  /* from restoring memory to forks, since executions can continue from templates then */
   uint64_t templates; /* processes that stayed at a scheduling point (runtime/core/template.c) */
   uint64_t resumed;   /* executions that continued from one of them */
   uint32_t again;     /* processes that left to start once more (ctl.again) */
@@ -191,6 +191,8 @@ struct hd_relay {
   uint32_t cover_skipping, cover_pad;
   /* What a fork takes, in nanoseconds; and what templates have saved and cost so far. */
   uint64_t fork_cost, saved, spent;
+  uint32_t lost; /* enum hd_unkept: rt.lost, of an execution that has to be run again */
+  uint32_t lost_pad;
 };
 
 struct hd_ctl {

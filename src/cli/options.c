@@ -586,6 +586,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   /* For tests: every search of a test suite takes checkpoints. */
   if (o->checkpoint == HD_CHECKPOINT_AUTO && getenv("HEDDLE_TEST_CHECKPOINT"))
     s->checkpoint = HD_CHECKPOINT_ALWAYS;
+  s->may_switch = o->restart == HD_RESTART_AUTO;
   /* The same in the middle of executions, at every so many scheduling points. */
   const char *every = getenv("HEDDLE_TEST_TEMPLATES");
   s->template_every = every                                   ? (uint32_t)atoi(every)

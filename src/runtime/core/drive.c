@@ -45,6 +45,7 @@ static uint32_t began_under; /* shared.bound when the execution under way began 
 static bool probing;         /* this execution is executed twice: the strategy does not see it */
 static bool keep_start;      /* no checkpoint is taken in it */
 static unsigned found;       /* findings before the search */
+static bool timing = true;   /* how long executions take, to choose between memory and forks */
 
 _Noreturn static void leave(void) {
   hd__cover_end();
@@ -282,6 +283,7 @@ int hd__drive_wait(long pid, uint64_t known) {
   if (rt.status->state == HD_ST_ERROR) hd__die(3);
   rt.search.execution = rt.status->execution;
   rt.grow_stack = rt.ctl->fork_grow;
+  if (ended && WEXITSTATUS(status) - EXIT_REASON == HD_RUN_GROW) rt.lost = (uint8_t)rt.ctl->relay.lost;
   if (ended) return WEXITSTATUS(status) - EXIT_REASON;
   if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DIED) status = rt.ctl->fork_status;
   return -1 - status;
@@ -293,6 +295,7 @@ _Noreturn void hd__drive_leave(int reason) {
     hd__die(EXIT_DIED);
   }
   rt.ctl->fork_grow = rt.grow_stack;
+  rt.ctl->relay.lost = rt.lost;
   hd__cover_pass();
   hd__die(EXIT_REASON + reason);
 }
@@ -312,7 +315,7 @@ static int run_forked(void) {
     hd__drive_leave(reason);
   }
   int reason = hd__drive_wait(pid, known);
-  if (rt.config->mode == HD_MODE_CHECK) hd__fds_rewind();
+  if (rt.config->mode == HD_MODE_CHECK) hd__fds_return();
   rt.epoch++;
   return reason;
 }
@@ -382,6 +385,17 @@ _Noreturn static void start_again(void) {
   hd__start_again();
 }
 
+/* From here on executions are forked from this process, which is at main or after the set-up. They begin as the first one did:
+ * what this process keeps of earlier ones is dropped. */
+static void switch_to_forks(void) {
+  fork_mode = true;
+  rt.status->restart = HD_RESTART_FORK;
+  rt.status->switched = 1;
+  hd__snapshot_unguard();
+  rt.search.own = NULL;
+  hd_sys3(SYS_madvise, rt.search.scratch, HD_SCRATCH_SIZE, 4 /* MADV_DONTNEED */);
+}
+
 /* One execution. If there are too few identities, it is re-executed with more. */
 static int run_execution(uint64_t number) {
   rt.search.execution = number;
@@ -390,7 +404,10 @@ static int run_execution(uint64_t number) {
   uint64_t logged = rt.status->nevents;
   if (hd__checkpoint_stale()) start_again();
   for (;;) {
+    uint64_t began = timing ? hd__cpu_time() : 0;
     int reason = fork_mode ? run_forked() : run_once();
+    if (timing && !fork_mode && !probing && hd__drive_counts(reason))
+      timing = hd__template_measure(hd__cpu_time() - began);
     if (reason < 0 && survive_death(-1 - reason)) return HD_RUN_FINDING;
     /* Only in fork mode: die too, so that the supervisor sees what it sees in memory mode. */
     if (reason < 0) hd__drive_leave(reason);
@@ -398,6 +415,7 @@ static int run_execution(uint64_t number) {
       leave_files();
       if (!probing) conclude(reason);
       restore_all();
+      if (timing && hd__template_better()) switch_to_forks();
     }
     if (reason != HD_RUN_GROW) return reason;
     unlearn(rt.status->visible_at_start); /* the attempt leaves no trace */
@@ -562,7 +580,9 @@ static void search(void *unused) {
   (void)unused;
   const struct hd_config *c = rt.config;
   struct hd_status *st = rt.status;
-  if (!st->restart) st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
+  if (!st->restart || st->switched)
+    st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
+  st->switched = 0;
   fork_mode = st->restart == HD_RESTART_FORK;
   rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))

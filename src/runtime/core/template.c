@@ -96,6 +96,38 @@ static enum hd_unkept unshared(void) {
   return hd__fds_unshared();
 }
 
+/* ---- whether to restart by forks at all ---- */
+
+#define LONG_NS 5000000u /* an execution, at least */
+#define FORK_NS 400000u  /* assumed as long as none was measured */
+#define SHORT 16         /* executions that are not long, until no more are looked at */
+#define MEASURED 6       /* long ones on which the decision rests, at least */
+
+static struct {
+  unsigned n, shorter;
+  uint64_t took, repeated; /* nanoseconds: in all, and in steps that the execution before had, too */
+} measured;
+
+bool hd__template_measure(uint64_t took) {
+  const struct hd_config *c = rt.config;
+  if (!c->may_switch || !wanted() || c->states) return false;
+  if (took < LONG_NS) return ++measured.shorter < SHORT;
+  if (!rt.known.shared || !rt.events) return true;
+  measured.n++;
+  measured.took += took;
+  measured.repeated += (uint64_t)((double)took * (double)rt.known.steps / (double)rt.events);
+  return true;
+}
+
+bool hd__template_better(void) {
+  if (measured.n < MEASURED) return false;
+  uint64_t took = measured.took / measured.n, rest = took - measured.repeated / measured.n;
+  uint64_t fork = rt.ctl->relay.fork_cost ? rt.ctl->relay.fork_cost : FORK_NS;
+  /* One fork for the execution, one for each template that it makes, and half of the way between two is repeated. */
+  uint64_t forked = rest + rest / PAYS + (1 + PAYS / 2) * fork;
+  return forked + forked / 4 < took;
+}
+
 /* ---- the handle ---- */
 
 void hd__template_take(struct hd_template *t) {

@@ -28,6 +28,12 @@ void hd__template_begin(void);
 /* The execution is at a scheduling point: it may become a template. pre: rt.templates. */
 void hd__template_point(void);
 
+/* While executions restart by restoring memory: one has taken so many nanoseconds. Returns whether it is worth while to measure
+ * the next one, too. */
+bool hd__template_measure(uint64_t took);
+/* Whether executions that are forked from templates would take less. */
+bool hd__template_better(void);
+
 /* Keeps what a child may change. pre: this process is at a scheduling point. */
 void hd__template_take(struct hd_template *t);
 /* Makes execution `number` continue from here. Returns false when it does not have these steps. pre: no other process of this
