@@ -75,6 +75,7 @@ struct unit {
   struct hd_branch *branch_free, *branch_next, *branch_end;
   uint32_t log_next, log_end; /* of the log of visited states */
   uint64_t next_count;        /* execution at whose end pending branches are counted again */
+  uint64_t serial;            /* counts the units that were taken into this slot */
 };
 
 /* A state of the program (states.c). What the last three are for: stateful.c. */
@@ -213,14 +214,15 @@ struct symmetry {
 struct walk {
   /* In use at every step; the functions are copies from policy and filters, NULL at the end. */
   struct hd_search *s;
-  uint64_t epoch;    /* of the search, that no worker is behind */
-  struct unit *unit; /* that the execution under way belongs to */
-  uint32_t events;   /* of the execution under way */
-  uint32_t thread;   /* of the last of them */
-  int ordered;       /* the order of this execution is kept */
-  uint64_t run;      /* the last execution, by hd_known.runs, if it was of the same unit; 0: it was not */
-  uint64_t *hash;    /* of the operations up to each event of it */
-  int trusts_order;  /* what the order knows of the last execution is of this unit */
+  uint64_t epoch;        /* of the search, that no worker is behind */
+  struct unit *unit;     /* that the execution under way belongs to */
+  uint32_t events;       /* of the execution under way */
+  uint32_t thread;       /* of the last of them */
+  int ordered;           /* the order of this execution is kept */
+  uint64_t run;          /* the last execution, by hd_known.runs, if it was of the same unit; 0: it was not */
+  uint64_t serial, tree; /* of the unit, and epoch of the tree, when the execution under way began */
+  uint64_t *hash;        /* of the operations up to each event of it */
+  int trusts_order;      /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);
   void (*after_event)(struct walk *w);
   void (*enter[FILTERS + 2])(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);
