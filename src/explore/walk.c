@@ -128,7 +128,7 @@ static void add_outcomes_of(struct walk *w, uint32_t k, unsigned (*draw)(struct 
   const struct node *n = &w->unit->node[k];
   struct hd_branch *head = *hd__branches(w, k);
   unsigned added = 0;
-  for (unsigned c = n->did.nchoices; c-- > 0;)
+  for (unsigned c = n->did.nchoices; c-- > hd__least_outcome(w, k);)
     if (c != n->did.choice && !is_listed(w, k, n->pick.thread, c)) {
       head = hd__branch_step(w->unit, n->pick.thread, (int)c, head);
       added++;
@@ -424,8 +424,9 @@ int hd__walk_choose(struct hd_search *s, unsigned k) {
   const struct node *n = &u->node[u->at - 1];
   if (n->pick.fixed_choice) return n->pick.choice < k ? (int)n->pick.choice : 0;
   if (u->at < u->depth && n->pick.executed) return n->did.choice < k ? (int)n->did.choice : HD_PICK_DIVERGED;
-  if (s->lead && s->lead <= k) return (int)s->lead - 1;
-  return w->policy->outcome ? (int)w->policy->outcome(w, k) : 0;
+  unsigned least = w->symmetric ? hd__symmetry_least(w, n->pick.thread, k) : 0;
+  if (s->lead > least && s->lead <= k) return (int)s->lead - 1;
+  return (int)(least + (w->policy->outcome ? w->policy->outcome(w, k - least) : 0));
 }
 
 int hd__walk_is_first(const struct hd_search *s) {

@@ -207,8 +207,10 @@ struct symmetry {
   uint16_t size[HD_MAX_THREADS], joined[HD_MAX_THREADS]; /* of a family, by its root */
   uint16_t joining[HD_MAX_THREADS];                      /* family that it has joined in part, plus 1 */
   uint8_t is_joined[HD_MAX_THREADS];
-  uint32_t *next;               /* of each event: the next one of its thread */
-  const struct hd_set *enabled; /* at this scheduling point */
+  uint32_t *next;                /* of each event: the next one of its thread */
+  uint32_t *least;               /* of each event: its least outcome */
+  const struct hd_set *enabled;  /* at this scheduling point */
+  const struct hd_op *const *op; /* pending there */
 };
 
 struct walk {
@@ -373,6 +375,11 @@ void hd__symmetry_event(struct walk *w, uint32_t f);
 void hd__symmetry_end(struct walk *w, const struct hd_point *p, enum hd_how how);
 /* The thread that this one, which is enabled, has to let go first; HD_NONE. pre: the filter has entered the node. */
 uint32_t hd__symmetry_holds(struct walk *w, unsigned thread);
+/* The least outcome of a choice among n that the thread, which was picked, is about to make; and that event k has made. */
+unsigned hd__symmetry_least(const struct walk *w, unsigned thread, unsigned n);
+static inline unsigned hd__least_outcome(const struct walk *w, uint32_t k) {
+  return w->symmetric ? w->symmetry.least[k] : 0;
+}
 
 /* ---- states.c ---- */
 
