@@ -38,6 +38,7 @@ int hd__sched_init(void) {
   void *arena = hd__map(ARENA_SIZE);
   if (!hd__segments || !rt.thread || !calls || !arena) return -1;
   hd_arena_init(&rt.arena, arena, ARENA_SIZE);
+  hd__large_pages((uint64_t)arena + HD_LARGE_PAGE, ARENA_SIZE - HD_LARGE_PAGE);
   rt.seg_next = rt.seg_base = 1;
   return 0;
 }
