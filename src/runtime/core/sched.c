@@ -22,6 +22,9 @@
 
 /* Aligned to cache lines: hot takes two of them, wherever the linker puts it. */
 _Alignas(64) struct hd_hot hot;
+extern struct hd_hot hd__inline __asm__(HD_INLINE_SYMBOL)
+    __attribute__((alias("hot"), visibility("default")));
+_Static_assert(offsetof(struct hd_hot, tag) == HD_INLINE_TAG, "inlined code reads it there");
 _Alignas(64) struct hd_rt rt;
 
 struct hd_segment *hd__segments;
