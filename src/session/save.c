@@ -94,13 +94,13 @@ static void put_number(struct writer *w, uint64_t n) { put(w, &n, sizeof n, ZSTD
 
 /* ---- the search as bytes ---- */
 
-static int grow(struct hd_writer *w, size_t n) {
+int hd__writer_grow(struct hd_writer *w, size_t n) {
   while (w->cap - w->n < n) w->cap = w->cap ? w->cap * 2 : CHUNK;
   w->data = hd_realloc(w->data, w->cap);
   return 1;
 }
 
-static struct hd_layout layout_of(const struct hd_control *c) {
+struct hd_layout hd__layout_of(const struct hd_control *c) {
   struct hd_layout layout;
   uint32_t n = c->ctl->nranges;
   hd_layout_init(&layout, c->ctl->range, n < HD_MAX_RANGES ? n : HD_MAX_RANGES);
@@ -109,7 +109,7 @@ static struct hd_layout layout_of(const struct hd_control *c) {
 
 /* The search, as a process of it would see it. Pointers in its memory are valid here: it is mapped where they point.
  * False when it is not, or has no strategy. */
-static bool attach(const struct hd_session *s, struct hd_search *search, struct hd_status *status) {
+bool hd__search_attach(const struct hd_session *s, struct hd_search *search, struct hd_status *status) {
   const struct hd_control *c = &s->worker[0].control;
   char *base = (char *)c->shared;
   void *scratch =
@@ -129,28 +129,32 @@ static bool attach(const struct hd_session *s, struct hd_search *search, struct 
   return base == (char *)HD_SEARCH_BASE;
 }
 
+void hd__search_detach(struct hd_search *search) {
+  if (search->scratch) munmap(search->scratch, HD_SCRATCH_SIZE);
+}
+
 /* Returns 0 or an errno. */
 static int put_search(const struct hd_session *s, struct hd_writer *out) {
   const struct hd_control *c = &s->worker[0].control;
   const struct hd_strategy *strategy = hd_strategy_for(&c->config);
-  struct hd_layout layout = layout_of(c);
+  struct hd_layout layout = hd__layout_of(c);
   struct hd_search search;
   struct hd_status status;
   int failed = EADDRINUSE;
-  *out = (struct hd_writer){.layout = &layout, .grow = grow};
+  *out = (struct hd_writer){.layout = &layout, .grow = hd__writer_grow};
   if (c->shared->inbox_full) { /* nobody has read it yet */
     hd_put_bytes(out, (char *)c->shared + HD_SEARCH_INBOX, c->shared->inbox);
     return 0;
   }
   search.scratch = NULL;
-  if (strategy && attach(s, &search, &status)) {
+  if (strategy && hd__search_attach(s, &search, &status)) {
     hd_search_recover_all(&search);
     const uint64_t *visible = (const uint64_t *)((char *)c->shared + HD_SEARCH_VISIBLE);
     uint64_t n = c->shared->visible_count;
     failed =
         hd_search_save(&search, strategy, visible, n < HD_VISIBLE_CAP ? n : HD_VISIBLE_CAP, out) ? 0 : E2BIG;
   }
-  if (search.scratch) munmap(search.scratch, HD_SCRATCH_SIZE);
+  hd__search_detach(&search);
   out->layout = NULL;
   return failed;
 }
@@ -172,7 +176,7 @@ static void put_covers(struct writer *w, const struct hd_shared *sh) {
 static void fill_head(const struct hd_session *s, struct head *h) {
   const struct hd_control *c = &s->worker[0].control;
   const struct hd_shared *sh = c->shared;
-  struct hd_layout layout = layout_of(c);
+  struct hd_layout layout = hd__layout_of(c);
   *h = (struct head){.abi = HD_ABI_VERSION,
                      .size = sizeof *h,
                      .program_hash = s->command.program.hash,
@@ -258,7 +262,7 @@ static int save_now(struct hd_session *s, struct hd_err *err) {
   return hd_fail(err, HD_EENV, "--save %s: %s", s->save, strerror(failed));
 }
 
-static bool all_wait(const struct hd_session *s) {
+bool hd__all_wait(const struct hd_session *s) {
   for (unsigned i = 0; i < s->nworkers; i++)
     if (s->process[i].running && !__atomic_load_n(&s->worker[i].control.ctl->status.paused, __ATOMIC_ACQUIRE))
       return false;
@@ -271,8 +275,8 @@ int hd__save_tick(struct hd_session *s, struct hd_err *err) {
   double until = hd_now() + PATIENCE;
   int rc = HD_OK;
   __atomic_store_n(&sh->pause, 1, __ATOMIC_RELEASE);
-  while (!all_wait(s) && hd_now() < until) nanosleep(&(struct timespec){0, 500000}, NULL);
-  if (all_wait(s)) {
+  while (!hd__all_wait(s) && hd_now() < until) nanosleep(&(struct timespec){0, 500000}, NULL);
+  if (hd__all_wait(s)) {
     for (unsigned i = 0; i < s->nworkers; i++)
       if (s->worker[i].control.ctl) hd__session_harvest(s, &s->worker[i]);
     rc = save_now(s, err);

@@ -1,0 +1,496 @@
+/* cluster.c: the ranks of a cluster: how the search starts, what they learn, findings, counters and the end. Runs in the
+ * supervisor of each rank.
+ *
+ * Rank 0 begins alone. When it knows how executions restart it sends START, and with it the first generation of
+ * knowledge; the others start their processes then. Messages for everybody go down a binary tree of ranks, so they arrive
+ * in the order in which rank 0 sent them. A rank that learns something tells rank 0 and waits; rank 0 adds it to what it
+ * knows, restarts its own search, and sends the next generation.
+ *
+ * At the end rank 0 sends STOP, and every rank answers with its counters. */
+#include "cluster/cluster.h"
+
+#include "cluster/balance.h"
+#include "explore/explore.h"
+#include "session/command.h"
+#include "session/names.h"
+#include "session/process.h"
+#include "session/units.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+  MSG_START = HD_MSG_OTHER, /* struct start */
+  MSG_GENERATION,           /* knowledge, for everybody */
+  MSG_KNOW,                 /* knowledge, for rank 0 */
+  MSG_STATUS,               /* struct report */
+  MSG_FINDING,              /* a capture */
+  MSG_LOST,                 /* a text: the rank cannot go on */
+  MSG_STOP,
+  MSG_FINAL, /* struct hd_part, struct report */
+};
+
+#define REPORT_EVERY 0.3 /* seconds */
+#define LAST_WORDS 30.0  /* seconds to wait for the counters of all ranks */
+
+struct start {
+  uint32_t restart, ngrown;
+  uint64_t grown[HD_MAX_GROWN];
+};
+
+struct report {
+  uint64_t executions, events, units, messages, bytes;
+  double idle, seconds;
+};
+
+struct hd_cluster {
+  struct hd_net net;
+  void *module;
+  bool opened, configured;
+  struct hd_balance *balance;
+  struct hd_session *session; /* while it runs */
+  bool shares;                /* units are exchanged: the strategy explores a tree */
+  bool started, stopping, lost;
+  double began, reported_at;
+  uint32_t generation;
+  uint64_t epoch; /* of our search, in that generation */
+  bool waits;     /* for the next generation */
+  bool has_next;  /* it has arrived */
+  uint32_t next;  /* its number */
+  struct hd_str knowledge;
+  struct start start;
+  bool has_start;
+  bool all;              /* findings do not end the search */
+  struct report *report; /* rank 0: of every rank */
+  bool *final;           /* rank 0: its counters have arrived */
+  int nfinal;
+  struct hd_session_events shown; /* rank 0: the caller's callbacks */
+};
+
+/* ---- opening ---- */
+
+#define INSTALL "apt-get install openmpi-bin libopenmpi-dev, then build heddle again"
+
+int hd_cluster_open(struct hd_cluster **out, struct hd_err *err) {
+  struct hd_cluster *c = *out = hd_alloc(sizeof *c);
+  hd_str_init(&c->knowledge);
+  char *path = hd_sprintf("%s/heddle_mpi.so", hd_libdir() ? hd_libdir() : ".");
+  c->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  free(path);
+  if (!c->module)
+    return hd_fail(err, HD_EENV,
+                   "heddle cluster needs MPI, which was not found when heddle was built: " INSTALL);
+  hd_net_open *open;
+  *(void **)&open = dlsym(c->module, HD_NET_MPI_ENTRY);
+  const char *why = open ? open(&c->net) : "the module is damaged";
+  if (why) return hd_fail(err, HD_EENV, "cannot use MPI: %s", why);
+  c->opened = true;
+  c->report = hd_alloc((size_t)c->net.size * sizeof *c->report);
+  c->final = hd_alloc((size_t)c->net.size * sizeof *c->final);
+  c->began = hd_now();
+  return HD_OK;
+}
+
+static void stop_all(struct hd_cluster *c);
+static void receive_all(struct hd_cluster *c);
+
+/* Rank 0: ends all other ranks, and waits for their counters. */
+static void gather(struct hd_cluster *c) {
+  double until = hd_now() + LAST_WORDS;
+  stop_all(c);
+  while (c->nfinal < c->net.size - 1 && hd_now() < until) {
+    receive_all(c);
+    nanosleep(&(struct timespec){0, 500000}, NULL);
+  }
+}
+
+void hd_cluster_close(struct hd_cluster *c) {
+  if (!c) return;
+  if (c->configured && !c->net.rank) gather(c); /* if the search did not even start */
+  hd_balance_free(c->balance);
+  if (c->opened) c->net.close(&c->net);
+  hd_str_fini(&c->knowledge);
+  free(c->report);
+  free(c->final);
+  free(c);
+}
+
+int hd_cluster_rank(const struct hd_cluster *c) { return c->net.rank; }
+
+/* ---- configuration ---- */
+
+static int refuse(const char *what, const char *why, struct hd_err *err) {
+  return hd_fail(err, HD_EUSAGE, "heddle cluster: %s %s", what, why);
+}
+
+/* Each rank runs executions of its own numbers. */
+static void split_samples(const struct hd_cluster *c, struct hd_session_config *config) {
+  uint64_t n = config->search.max_executions, ranks = (uint64_t)c->net.size, rank = (uint64_t)c->net.rank;
+  uint64_t from = n ? n / ranks * rank + (rank < n % ranks ? rank : n % ranks) : rank << 40;
+  uint64_t to = n ? n / ranks * (rank + 1) + (rank + 1 < n % ranks ? rank + 1 : n % ranks) : 0;
+  config->executions_before = from;
+  config->search.max_executions = to;
+}
+
+int hd_cluster_configure(struct hd_cluster *c, struct hd_session_config *config, struct hd_err *err) {
+  struct hd_config *search = &config->search;
+  if (config->save || config->resume)
+    return refuse("--save and --resume", "are not supported yet: use heddle check", err);
+  if (search->states) return refuse("--states", "is not supported: ranks do not share the states", err);
+  if (search->bound_kind)
+    return refuse("--preemptions and --delays", "are not supported: use heddle check", err);
+  if (search->classes) return refuse("--classes", "is not supported: ranks do not share the classes", err);
+  if (search->workers >= HD_MAX_WORKERS) return refuse("--jobs", "must be less than 256", err);
+  /* The samplers of `auto` take turns with the systematic part on one machine: here that part has all of them. */
+  if (strcmp(search->strategy, "auto") == 0) {
+    memset(search->strategy, 0, sizeof search->strategy);
+    strcpy(search->strategy, "optimal");
+  }
+  c->shares = hd_strategy_systematic(search->strategy);
+  c->all = search->all;
+  if (c->shares && search->max_executions)
+    return refuse("--max-executions", "is for sampling strategies: use --time", err);
+  if (c->shares)
+    search->cluster = 1 + (uint32_t)c->net.rank;
+  else
+    split_samples(c, config);
+  c->configured = true;
+  return HD_OK;
+}
+
+/* ---- messages ---- */
+
+static void post(struct hd_cluster *c, int to, uint32_t kind, uint32_t generation, const void *data,
+                 size_t n) {
+  struct hd_msg_head head = {kind, generation, 0, 0};
+  struct hd_str text;
+  hd_str_init(&text);
+  hd_str_addn(&text, (const char *)&head, sizeof head);
+  if (n) hd_str_addn(&text, data, n);
+  c->net.send(&c->net, to, text.s, text.n);
+  hd_str_fini(&text);
+}
+
+/* To the children of this rank in the tree of ranks. */
+static void spread(struct hd_cluster *c, uint32_t kind, uint32_t generation, const void *data, size_t n) {
+  for (int child = 2 * c->net.rank + 1; child <= 2 * c->net.rank + 2 && child < c->net.size; child++)
+    post(c, child, kind, generation, data, n);
+}
+
+static void fill_report(const struct hd_cluster *c, struct report *r) {
+  *r = (struct report){.seconds = hd_now() - c->began};
+  if (c->session) hd_session_counts(c->session, &r->executions, &r->events);
+  if (!c->balance) return;
+  const struct hd_balance_counts *n = hd_balance_counts(c->balance);
+  r->units = n->given;
+  r->messages = n->messages;
+  r->bytes = n->bytes;
+  r->idle = n->idle;
+}
+
+static void on_final(struct hd_cluster *c, int from, const char *data, size_t n) {
+  struct hd_part part;
+  if (n != sizeof part + sizeof *c->report || c->final[from]) return;
+  memcpy(&part, data, sizeof part);
+  memcpy(&c->report[from], data + sizeof part, sizeof *c->report);
+  if (c->session) hd_session_add_part(c->session, &part);
+  c->final[from] = true;
+  c->nfinal++;
+}
+
+static void stop_all(struct hd_cluster *c) {
+  if (c->stopping) return;
+  c->stopping = true;
+  spread(c, MSG_STOP, c->generation, NULL, 0);
+}
+
+static void on_lost(struct hd_cluster *c, int from, const char *data, size_t n) {
+  char text[400];
+  if (!c->session || c->stopping) return;
+  snprintf(text, sizeof text, "rank %d: %.*s", from, (int)(n < 300 ? n : 300), data);
+  if (!hd_session_has_finding(c->session)) hd_session_fail(c->session, text);
+}
+
+static void on_message(struct hd_cluster *c, int from, const char *data, size_t n) {
+  struct hd_msg_head head;
+  if (n < sizeof head) return;
+  memcpy(&head, data, sizeof head);
+  const char *rest = data + sizeof head;
+  size_t len = n - sizeof head;
+  switch (head.kind) {
+    case MSG_START:
+      spread(c, MSG_START, head.generation, rest, len);
+      if (len == sizeof c->start) memcpy(&c->start, rest, len);
+      c->has_start = true;
+      break;
+    case MSG_GENERATION:
+      spread(c, MSG_GENERATION, head.generation, rest, len);
+      hd_str_clear(&c->knowledge);
+      hd_str_addn(&c->knowledge, rest, len);
+      c->has_next = true;
+      c->next = head.generation;
+      break;
+    case MSG_KNOW:
+      if (c->session && !c->stopping)
+        while (hd_session_learn(c->session, head.generation == c->generation ? HD_LEARN_RESTART : 0, rest,
+                                len) == HD_LATER)
+          nanosleep(&(struct timespec){0, 100000}, NULL);
+      break;
+    case MSG_STATUS:
+      if (len == sizeof *c->report) memcpy(&c->report[from], rest, len);
+      break;
+    case MSG_FINDING:
+      if (c->session) hd_session_found(c->session, rest, len);
+      break;
+    case MSG_LOST: on_lost(c, from, rest, len); break;
+    case MSG_STOP: stop_all(c); break;
+    case MSG_FINAL: on_final(c, from, rest, len); break;
+    default:
+      if (c->balance && !c->waits && !c->stopping) {
+        hd_balance_message(c->balance, from, data, n);
+      } else if (head.kind == HD_MSG_STEAL) {
+        post(c, from, HD_MSG_NONE, head.generation, NULL, 0);
+      }
+  }
+}
+
+static void receive_all(struct hd_cluster *c) {
+  int from;
+  const char *data;
+  size_t n;
+  while (c->net.receive(&c->net, &from, &data, &n)) on_message(c, from, data, n);
+}
+
+/* ---- the host of the balancing ---- */
+
+static double host_now(void *arg) {
+  (void)arg;
+  return hd_now();
+}
+static bool host_idle(void *arg) { return hd_session_idle(((struct hd_cluster *)arg)->session); }
+static int host_give(void *arg, struct hd_str *out) {
+  return hd_session_give(((struct hd_cluster *)arg)->session, out);
+}
+static int host_accept(void *arg, uint32_t serial, const char *data, size_t n) {
+  return hd_session_accept(((struct hd_cluster *)arg)->session, serial, data, n);
+}
+
+struct listener {
+  hd_balance_told *told;
+  void *ctx;
+};
+static void pass_on(void *arg, enum hd_units_news what, uint32_t rank, uint32_t serial, const char *data,
+                    size_t n) {
+  const struct listener *l = arg;
+  l->told(l->ctx, what == HD_UNITS_INSERT ? HD_NEWS_INSERT : HD_NEWS_CONCLUDED, rank, serial, data, n);
+}
+static int host_news(void *arg, hd_balance_told *told, void *ctx) {
+  return hd_session_news(((struct hd_cluster *)arg)->session, pass_on, &(struct listener){told, ctx});
+}
+static int host_told(void *arg, enum hd_news what, const char *data, size_t n) {
+  return hd_session_told_news(((struct hd_cluster *)arg)->session,
+                              what == HD_NEWS_INSERT ? HD_UNITS_INSERT : HD_UNITS_CONCLUDED, data, n);
+}
+
+static void open_balance(struct hd_cluster *c) {
+  struct hd_host host = {c, host_now, host_idle, host_give, host_accept, host_news, host_told};
+  c->balance = hd_balance_new(&c->net, &host, 1);
+}
+
+/* ---- generations ---- */
+
+/* Rank 0: its search has restarted, or begins. Returns whether everybody is in its generation. */
+static bool lead(struct hd_cluster *c, struct hd_session *s) {
+  uint64_t epoch = hd_session_epoch(s);
+  if (c->started && epoch == c->epoch) return true;
+  struct hd_str text;
+  hd_str_init(&text);
+  bool done = hd_session_knowledge(s, &text) == HD_DONE && hd_session_epoch(s) == epoch;
+  if (done) {
+    if (!c->started) {
+      struct hd_config shape = {0};
+      hd_session_shape(s, &shape);
+      c->start = (struct start){.restart = shape.restart, .ngrown = shape.ngrown};
+      memcpy(c->start.grown, shape.grown, sizeof c->start.grown);
+      spread(c, MSG_START, 0, &c->start, sizeof c->start);
+      c->started = true;
+    }
+    c->epoch = epoch;
+    c->generation++;
+    hd_session_expect(s, epoch);
+    hd_balance_restart(c->balance, c->generation);
+    spread(c, MSG_GENERATION, c->generation, text.s, text.n);
+  }
+  hd_str_fini(&text);
+  return done;
+}
+
+static void tell_knowledge(struct hd_cluster *c, struct hd_session *s) {
+  struct hd_str text;
+  hd_str_init(&text);
+  int rc;
+  while ((rc = hd_session_knowledge(s, &text)) == HD_LATER) nanosleep(&(struct timespec){0, 100000}, NULL);
+  if (rc == HD_DONE) post(c, 0, MSG_KNOW, c->generation, text.s, text.n);
+  hd_str_fini(&text);
+  c->waits = true;
+}
+
+/* The other ranks. Returns whether we are in the generation of rank 0. */
+static bool follow(struct hd_cluster *c, struct hd_session *s) {
+  if (c->has_next) {
+    int rc = hd_session_learn(s, HD_LEARN_RESTART | HD_LEARN_NUMBERS, c->knowledge.s, c->knowledge.n);
+    if (rc == HD_LATER) return false;
+    if (rc == HD_REFUSED) {
+      hd_session_fail(
+          s, "this rank lacks something that the program uses elsewhere; do all have the same libraries?");
+      return false;
+    }
+    c->has_next = c->waits = false;
+    c->generation = c->next;
+    c->epoch = hd_session_epoch(s);
+    hd_session_expect(s, c->epoch);
+    hd_balance_restart(c->balance, c->generation);
+    if (hd_session_knows_more(s, c->knowledge.s, c->knowledge.n)) tell_knowledge(c, s);
+  }
+  if (!c->generation || c->waits) return false;
+  if (hd_session_epoch(s) != c->epoch || hd_balance_refused(c->balance)) tell_knowledge(c, s);
+  return !c->waits;
+}
+
+/* ---- callbacks of the session ---- */
+
+static bool on_tick(void *arg, struct hd_session *s) {
+  struct hd_cluster *c = arg;
+  c->session = s;
+  receive_all(c);
+  if (c->stopping) return true;
+  if (c->shares && hd_session_ready(s)) {
+    if (!c->balance) open_balance(c);
+    if (c->net.rank ? follow(c, s) : lead(c, s)) hd_balance_tick(c->balance);
+    if (!c->net.rank && c->started && hd_balance_refused(c->balance))
+      hd_session_fail(s, "a message of another rank does not fit the search: a defect of Heddle");
+  }
+  double now = hd_now();
+  if (c->net.rank && now - c->reported_at > REPORT_EVERY) {
+    struct report r;
+    fill_report(c, &r);
+    post(c, 0, MSG_STATUS, c->generation, &r, sizeof r);
+    c->reported_at = now;
+  }
+  return false;
+}
+
+static void on_relay(void *arg, const struct hd_capture *capture) {
+  struct hd_cluster *c = arg;
+  struct hd_str text;
+  hd_str_init(&text);
+  hd_capture_put(capture, &text);
+  post(c, 0, MSG_FINDING, c->generation, text.s, text.n);
+  hd_str_fini(&text);
+}
+
+/* Rank 0 has ended: the others end, too, or come to the end of their samples. */
+static void on_over(void *arg, struct hd_session *s, bool failed) {
+  struct hd_cluster *c = arg;
+  c->session = s;
+  while (!c->shares && !failed && c->nfinal < c->net.size - 1) {
+    if ((hd_session_has_finding(s) && !c->all) || hd_interrupts() > 0) break;
+    receive_all(c);
+    nanosleep(&(struct timespec){0, 500000}, NULL);
+  }
+  gather(c);
+  if (c->nfinal < c->net.size - 1)
+    hd_warn("%d ranks did not end in %.0f s; their counters are missing", c->net.size - 1 - c->nfinal,
+            LAST_WORDS);
+  fill_report(c, &c->report[0]);
+  c->session = NULL;
+  struct hd_cluster_counts counts;
+  hd_cluster_counts(c, &counts);
+  hd_session_set_ranks(s, &counts.ranks);
+}
+
+void hd_cluster_listen(struct hd_cluster *c, struct hd_session_events *events) {
+  events->cluster = c;
+  events->tick = on_tick;
+  events->over = on_over;
+}
+
+/* ---- the other ranks ---- */
+
+static int run_session(struct hd_cluster *c, const struct hd_session_config *config, struct hd_part *part,
+                       struct hd_err *err) {
+  struct hd_session_events events = {.cluster = c, .tick = on_tick, .relay = on_relay};
+  struct hd_session *s = NULL;
+  int rc = hd_session_new(&s, config, &events, err);
+  if (rc == HD_OK) rc = hd_session_run(s, err);
+  if (rc == HD_OK) {
+    hd_session_part(s, part);
+    const struct hd_summary *sum = hd_session_summary(s);
+    if (sum->stop == HD_STOP_ERROR) rc = hd_fail(err, hd_session_error(s), "%s", sum->error);
+    if (sum->stop == HD_STOP_CRASH_LOOP) rc = hd_fail(err, HD_EENV, "the program dies again and again");
+    struct report r;
+    fill_report(c, &r);
+    c->report[c->net.rank] = r;
+  }
+  c->session = NULL;
+  hd_session_free(s);
+  return rc;
+}
+
+int hd_cluster_serve(struct hd_cluster *c, const struct hd_session_config *given, struct hd_err *err) {
+  struct hd_session_config config = *given;
+  struct hd_part part = {0};
+  int rc = HD_OK;
+  config.time = 0; /* rank 0 looks at the clock */
+  config.explain = 0;
+  while (c->shares && !c->has_start && !c->stopping) {
+    receive_all(c);
+    nanosleep(&(struct timespec){0, 500000}, NULL);
+  }
+  if (!c->stopping) {
+    if (c->shares) {
+      config.search.restart = c->start.restart;
+      config.search.ngrown = c->start.ngrown;
+      memcpy(config.search.grown, c->start.grown, sizeof config.search.grown);
+    }
+    rc = run_session(c, &config, &part, err);
+    if (rc != HD_OK) post(c, 0, MSG_LOST, c->generation, err->text, strlen(err->text));
+  }
+  while (c->shares && !c->stopping) {
+    receive_all(c);
+    nanosleep(&(struct timespec){0, 500000}, NULL);
+  }
+  struct {
+    struct hd_part part;
+    struct report report;
+  } last = {part, c->report[c->net.rank]};
+  post(c, 0, MSG_FINAL, c->generation, &last, sizeof last);
+  while (!c->stopping && !c->shares) { /* it may forward STOP to others */
+    receive_all(c);
+    nanosleep(&(struct timespec){0, 500000}, NULL);
+  }
+  return HD_OK;
+}
+
+/* ---- what rank 0 shows ---- */
+
+void hd_cluster_counts(const struct hd_cluster *c, struct hd_cluster_counts *out) {
+  *out = (struct hd_cluster_counts){.ranks.n = (unsigned)c->net.size};
+  double idle = 0, all = 0;
+  for (int i = 0; i < c->net.size; i++) {
+    struct report r = c->report[i];
+    if (i == 0 && c->session) fill_report(c, &r);
+    if (i > 0) {
+      out->executions += r.executions;
+      out->events += r.events;
+    }
+    out->ranks.units += r.units;
+    out->ranks.messages += r.messages;
+    out->ranks.bytes += r.bytes;
+    idle += r.idle;
+    all += r.seconds;
+  }
+  out->ranks.idle = all > 0 ? idle / all : 0;
+}
