@@ -139,6 +139,20 @@ static uint64_t local_state(const struct hd_thread *t) {
   return h[0];
 }
 
+/* Looks at what changes in most loops that do not wait: the registers. Returns false when they are not as at the last
+ * look: the local state is another one then. No product waits for another. The stack may have what the runtime left
+ * there, until a round collects reads. */
+static bool same_registers(struct hd_spin *s) {
+  static const uint64_t factor[] = {/* any odd numbers */
+                                    0xf2a74de452e6b439, 0x6513270e269e0d37, 0x0c5c7fd0a6a3a451,
+                                    0xd23f0824128b2f33, 0x1818e811892f902b, 0x9531985d5d9dc9f9};
+  uint64_t now = hot.sp;
+  for (unsigned i = 0; i < 6; i++) now += hot.regs[i] * factor[i];
+  bool same = now == s->registers;
+  s->registers = now;
+  return same;
+}
+
 /* Compares registers and stack with those that were noted at the last check of a known loop, and notes them. Returns a name
  * for what differs: which words, not how. */
 static uint64_t differences(const struct hd_thread *t, struct hd_spin *s) {
@@ -316,6 +330,7 @@ static void anchor(struct hd_thread *t, uint64_t a, uint64_t pc, bool is_known) 
   s->round_writes = s->writes;
   s->unlike = false;
   s->rounds = s->misses = s->laps = s->lap_changes = s->lap_limit = s->alike = 0;
+  s->registers = s->state = 0;
   disarm(s);
   if (!is_known) return;
   s->state = local_state(t);
@@ -438,7 +453,7 @@ static void unswap(struct hd_spin *s) {
 }
 
 /* A lap of the anchor that was not one of a waiting loop (invariant 6). */
-static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, uint64_t pc) {
+static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, uint64_t pc, bool like) {
   struct hd_spin *s = &t->spin;
   if (s->seen != s->seen_before) s->laps = s->lap_changes = 0;
   bool changed = s->changes != s->changes_before;
@@ -455,8 +470,8 @@ static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, u
   }
   if (!s->lap_limit) s->lap_limit = LAPS;
   if (changed && s->laps > 1) { /* it sets and clears something */
-    uint64_t now = local_state(t);
-    s->alike = now == s->state ? s->alike + 1 : 0;
+    uint64_t now = like ? local_state(t) : 0;
+    s->alike = like && now == s->state ? s->alike + 1 : 0;
     s->state = now;
     if (s->alike == ALIKE && s->laps + 1 < s->lap_limit) s->laps = s->lap_limit - 1;
     if (s->alike >= ALIKE) s->lap_changes = 0;
@@ -501,11 +516,12 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
     return false;
   }
   s->misses = s->moves = 0;
+  bool like = same_registers(s);
   if (wrote) {
     s->round_writes = s->writes;
     s->rounds = 0;
     if (!s->counts) disarm(s);
-    count_lap(t, a, head, pc);
+    count_lap(t, a, head, pc, like);
     if (is_known && !s->armed && !s->mode) {
       s->state = local_state(t);
       differences(t, s);
@@ -515,10 +531,10 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   }
   s->rounds++;
   /* Comparing states is expensive: a loop that does not wait is checked less and less often. */
-  if (!is_known &&
-      (s->rounds < LEARN_ROUNDS - 2 || (s->rounds > LEARN_ROUNDS && (s->rounds & (s->rounds - 1)) > 1))) {
+  if (!is_known && (!like || s->rounds < LEARN_ROUNDS - 2 ||
+                    (s->rounds > LEARN_ROUNDS && (s->rounds & (s->rounds - 1)) > 1))) {
     if (!s->counts) disarm(s);
-    count_lap(t, a, head, pc);
+    count_lap(t, a, head, pc, like);
     return false;
   }
   if (s->swapped) unswap(s);
@@ -544,7 +560,7 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
     return false;
   }
   bool counting = s->counts;
-  count_lap(t, a, head, pc);
+  count_lap(t, a, head, pc, like);
   if (!s->mode && !counting && !s->counts) start_round(t);
   return false;
 }

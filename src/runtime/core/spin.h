@@ -32,7 +32,8 @@ struct hd_spin {
   uint8_t mode;     /* enum hd_spin_mode: of the access to come */
   /* The round under way. */
   uint64_t pc, addr;     /* the anchor */
-  uint64_t state;        /* hash of registers and stack there */
+  uint64_t state;        /* hash of registers and stack there, 0: not known */
+  uint64_t registers;    /* hash of them */
   uint64_t change;       /* what is learned if the difference to the state before matters (invariant 5) */
   uint64_t round_writes; /* `writes` at the start of the round */
   unsigned nimage;
