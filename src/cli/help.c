@@ -87,8 +87,13 @@ static const char cluster_help[] =
     "\n"
     "The ranks share one search, whose total is that of one machine. The options are those of heddle\n"
     "check; --jobs is the number of processes of each rank. The first rank prints the result.\n"
-    "Not supported: --preemptions, --delays, --states, --classes, --save, --resume. The default strategy\n"
-    "is optimal; sampling strategies divide --max-executions among the ranks.\n"
+    "Not supported: --preemptions, --delays, --states, --classes. The default strategy is optimal;\n"
+    "sampling strategies divide --max-executions among the ranks.\n"
+    "\n"
+    "With --save FILE the search can be continued by any number of ranks, also by heddle check. MPI ends\n"
+    "all ranks when one is lost; this command then continues from the file:\n"
+    "\n"
+    "  heddle cluster --retry mpirun -np 64 heddle cluster check --save FILE -- ./test\n"
     "\n"
     "Exit status: as heddle check.\n";
 
@@ -101,7 +106,7 @@ static const struct hd_verb_info verbs[] = {
      HD_VERB_RUN, search_exit, NULL},
     {"check", "heddle check [options] [-- PROGRAM [ARGS]]", "search for a schedule in which a program fails",
      HD_VERB_CHECK, check_exit, NULL},
-    {"cluster", "heddle cluster check [options] -- PROGRAM [ARGS]",
+    {"cluster", "heddle cluster [--retry COMMAND|check [options] -- PROGRAM [ARGS]]",
      "the same as one of many ranks, under mpirun or srun", 0, cluster_help, "check"},
     {"init", "heddle init [--force]", "write a heddle.toml, for `heddle check` without a program",
      HD_VERB_INIT, init_exit, NULL},

@@ -50,7 +50,7 @@ struct hd_balance {
   struct hd_host host;
   uint64_t rng;
   uint32_t generation;
-  bool refused, asked_parent;
+  bool refused, asked_parent, frozen;
   bool asking; /* a request is under way */
   double next_request, retry, looked_at;
   bool was_idle;
@@ -250,7 +250,7 @@ static void on_none(struct hd_balance *b) {
 }
 
 static void on_steal(struct hd_balance *b, int from) {
-  if (b->nthieves == MAX_THIEVES || b->host.idle(b->host.arg)) {
+  if (b->frozen || b->nthieves == MAX_THIEVES || b->host.idle(b->host.arg)) {
     hd_balance_send(b, from, HD_MSG_NONE, 0, NULL, 0);
     return;
   }
@@ -302,13 +302,25 @@ void hd_balance_message(struct hd_balance *b, int from, const char *data, size_t
   }
 }
 
-void hd_balance_tick(struct hd_balance *b) {
+void hd_balance_drain(struct hd_balance *b) {
   double now = b->host.now(b->host.arg);
   if (b->was_idle) b->counts.idle += now - b->looked_at;
   b->looked_at = now;
   tell_deferred(b);
   if (b->arrived) accept(b);
   b->host.news(b->host.arg, on_news, b);
+}
+
+void hd_balance_freeze(struct hd_balance *b, bool on) {
+  b->frozen = on;
+  if (on) serve(b, true);
+}
+
+bool hd_balance_settled(const struct hd_balance *b) { return !b->asking && !b->arrived && !b->deferred.n; }
+
+void hd_balance_tick(struct hd_balance *b) {
+  hd_balance_drain(b);
+  double now = b->looked_at;
   bool idle = !b->arrived && b->host.idle(b->host.arg);
   if (b->nthieves) serve(b, idle);
   b->was_idle = idle;

@@ -51,6 +51,11 @@ void hd_balance_restart(struct hd_balance *b, uint32_t generation);
 void hd_balance_message(struct hd_balance *b, int from, const char *data, size_t n);
 /* Does what there is to do now. */
 void hd_balance_tick(struct hd_balance *b);
+/* While it is frozen nothing is given or asked for; what is on its way is still dealt with. */
+void hd_balance_freeze(struct hd_balance *b, bool on);
+void hd_balance_drain(struct hd_balance *b);
+/* Nothing is left of what has arrived, and no answer is expected. */
+bool hd_balance_settled(const struct hd_balance *b);
 /* A unit, or news, did not fit: the ranks do not know the same. */
 bool hd_balance_refused(const struct hd_balance *b);
 const struct hd_balance_counts *hd_balance_counts(const struct hd_balance *b);

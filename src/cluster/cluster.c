@@ -29,10 +29,16 @@ enum {
   MSG_FINDING,              /* a capture */
   MSG_LOST,                 /* a text: the rank cannot go on */
   MSG_STOP,
-  MSG_FINAL, /* struct hd_part, struct report */
+  MSG_FINAL,   /* struct hd_part, struct report */
+  MSG_FREEZE,  /* the serial is the round */
+  MSG_FROZEN,  /* struct frozen */
+  MSG_COLLECT, /* for everybody: send your part of the search */
+  MSG_PART,
+  MSG_THAW,
 };
 
 #define REPORT_EVERY 0.3 /* seconds */
+#define SAVE_EVERY 3.0   /* seconds; for tests HEDDLE_TEST_SAVE_EVERY */
 #define LAST_WORDS 30.0  /* seconds to wait for the counters of all ranks */
 
 struct start {
@@ -43,6 +49,11 @@ struct start {
 struct report {
   uint64_t executions, events, units, messages, bytes;
   double idle, seconds;
+};
+
+/* How many messages about units a rank has sent and received, when its workers wait. */
+struct frozen {
+  uint64_t round, sent, received;
 };
 
 struct hd_cluster {
@@ -66,7 +77,15 @@ struct hd_cluster {
   struct report *report; /* rank 0: of every rank */
   bool *final;           /* rank 0: its counters have arrived */
   int nfinal;
-  struct hd_session_events shown; /* rank 0: the caller's callbacks */
+  /* Saving. */
+  const char *save;
+  double saved_at, save_every;
+  uint64_t sent, received; /* messages about units, besides those that the balancing has sent */
+  uint32_t round;          /* that rank 0 asks for; 0: nobody is frozen */
+  bool paused, collect;
+  struct frozen told;    /* what rank 0 knows of us */
+  struct frozen *frozen; /* rank 0: of every rank */
+  struct hd_str *part;   /* rank 0: of every rank */
 };
 
 /* ---- opening ---- */
@@ -89,7 +108,10 @@ int hd_cluster_open(struct hd_cluster **out, struct hd_err *err) {
   c->opened = true;
   c->report = hd_alloc((size_t)c->net.size * sizeof *c->report);
   c->final = hd_alloc((size_t)c->net.size * sizeof *c->final);
-  c->began = hd_now();
+  c->frozen = hd_alloc((size_t)c->net.size * sizeof *c->frozen);
+  c->part = hd_alloc((size_t)c->net.size * sizeof *c->part);
+  for (int i = 0; i < c->net.size; i++) hd_str_init(&c->part[i]);
+  c->began = c->saved_at = hd_now();
   return HD_OK;
 }
 
@@ -112,6 +134,9 @@ void hd_cluster_close(struct hd_cluster *c) {
   hd_balance_free(c->balance);
   if (c->opened) c->net.close(&c->net);
   hd_str_fini(&c->knowledge);
+  for (int i = 0; c->part && i < c->net.size; i++) hd_str_fini(&c->part[i]);
+  free(c->part);
+  free(c->frozen);
   free(c->report);
   free(c->final);
   free(c);
@@ -136,8 +161,6 @@ static void split_samples(const struct hd_cluster *c, struct hd_session_config *
 
 int hd_cluster_configure(struct hd_cluster *c, struct hd_session_config *config, struct hd_err *err) {
   struct hd_config *search = &config->search;
-  if (config->save || config->resume)
-    return refuse("--save and --resume", "are not supported yet: use heddle check", err);
   if (search->states) return refuse("--states", "is not supported: ranks do not share the states", err);
   if (search->bound_kind)
     return refuse("--preemptions and --delays", "are not supported: use heddle check", err);
@@ -152,6 +175,12 @@ int hd_cluster_configure(struct hd_cluster *c, struct hd_session_config *config,
   c->all = search->all;
   if (c->shares && search->max_executions)
     return refuse("--max-executions", "is for sampling strategies: use --time", err);
+  if (!c->shares && (config->save || config->resume))
+    return refuse("--save and --resume", "are for complete strategies", err);
+  c->save = config->save ? config->save : config->resume;
+  c->save_every =
+      getenv("HEDDLE_TEST_SAVE_EVERY") ? strtod(getenv("HEDDLE_TEST_SAVE_EVERY"), NULL) : SAVE_EVERY;
+  if (c->net.rank) config->save = config->resume = NULL; /* the first rank reads and writes the file */
   if (c->shares)
     search->cluster = 1 + (uint32_t)c->net.rank;
   else
@@ -247,10 +276,31 @@ static void on_message(struct hd_cluster *c, int from, const char *data, size_t 
     case MSG_LOST: on_lost(c, from, rest, len); break;
     case MSG_STOP: stop_all(c); break;
     case MSG_FINAL: on_final(c, from, rest, len); break;
+    case MSG_FREEZE:
+      spread(c, MSG_FREEZE, head.generation, rest, len);
+      if (len == sizeof c->round) memcpy(&c->round, rest, len);
+      break;
+    case MSG_FROZEN:
+      if (len == sizeof *c->frozen) memcpy(&c->frozen[from], rest, len);
+      break;
+    case MSG_COLLECT:
+      spread(c, MSG_COLLECT, head.generation, rest, len);
+      c->collect = true;
+      break;
+    case MSG_PART:
+      hd_str_clear(&c->part[from]);
+      hd_str_addn(&c->part[from], rest, len);
+      break;
+    case MSG_THAW:
+      spread(c, MSG_THAW, head.generation, rest, len);
+      c->round = 0;
+      break;
     default:
+      c->received++;
       if (c->balance && !c->waits && !c->stopping) {
         hd_balance_message(c->balance, from, data, n);
       } else if (head.kind == HD_MSG_STEAL) {
+        c->sent++;
         post(c, from, HD_MSG_NONE, head.generation, NULL, 0);
       }
   }
@@ -359,16 +409,151 @@ static bool follow(struct hd_cluster *c, struct hd_session *s) {
   return !c->waits;
 }
 
+/* ---- saving ----
+ *
+ * Rank 0 asks everybody to freeze: workers wait between two executions, no unit is asked for. What is under way arrives,
+ * and may cause more messages. Each rank reports how many it has sent and received, whenever that changes. When the sums
+ * are equal rank 0 asks once more; if they are the same then, no message was under way when it asked (Mattern,
+ * "Algorithms for distributed termination detection", Distributed Computing 2(3), 1987: the four counter method). Then
+ * the trees of all ranks are one consistent tree. */
+
+#define FREEZE_PATIENCE 3.0 /* seconds; then another time */
+
+/* Returns whether this rank is frozen. */
+static bool freeze(struct hd_cluster *c, struct hd_session *s) {
+  hd_balance_freeze(c->balance, true);
+  hd_balance_drain(c->balance);
+  if (!c->paused && hd_balance_settled(c->balance)) {
+    hd_session_pause(s, true);
+    c->paused = true;
+  }
+  return c->paused && hd_balance_settled(c->balance) && hd_session_paused(s);
+}
+
+static void thaw(struct hd_cluster *c, struct hd_session *s) {
+  if (c->paused) hd_session_pause(s, false);
+  c->paused = c->collect = false;
+  c->told = (struct frozen){0};
+  if (c->balance) hd_balance_freeze(c->balance, false);
+}
+
+static struct frozen frozen_now(const struct hd_cluster *c) {
+  return (struct frozen){c->round, c->sent + hd_balance_counts(c->balance)->messages, c->received};
+}
+
+static int put_part(struct hd_session *s, struct hd_str *out) {
+  int rc;
+  hd_str_clear(out);
+  double until = hd_now() + FREEZE_PATIENCE;
+  while ((rc = hd_session_put_saved(s, out)) == HD_LATER && hd_now() < until)
+    nanosleep(&(struct timespec){0, 100000}, NULL);
+  return rc;
+}
+
+/* The other ranks: until rank 0 lets us go on. */
+static void stay_frozen(struct hd_cluster *c, struct hd_session *s) {
+  while (c->round && !c->stopping && !c->has_next) {
+    if (c->balance && !c->waits && freeze(c, s)) {
+      struct frozen now = frozen_now(c);
+      if (memcmp(&now, &c->told, sizeof now) != 0) {
+        post(c, 0, MSG_FROZEN, c->generation, &now, sizeof now);
+        c->told = now;
+      }
+    }
+    if (c->collect && c->balance) {
+      c->collect = false;
+      if (put_part(s, &c->part[c->net.rank]) == HD_DONE)
+        post(c, 0, MSG_PART, c->generation, c->part[c->net.rank].s, c->part[c->net.rank].n);
+    }
+    nanosleep(&(struct timespec){0, 200000}, NULL);
+    receive_all(c);
+  }
+  thaw(c, s);
+}
+
+static void ask_round(struct hd_cluster *c, uint32_t round) {
+  c->round = round;
+  spread(c, MSG_FREEZE, c->generation, &c->round, sizeof c->round);
+}
+
+/* Whether nothing is under way anywhere. */
+static bool freeze_all(struct hd_cluster *c, struct hd_session *s, double until) {
+  uint64_t last = UINT64_MAX;
+  memset(c->frozen, 0, (size_t)c->net.size * sizeof *c->frozen);
+  for (ask_round(c, 1); hd_now() < until; nanosleep(&(struct timespec){0, 200000}, NULL)) {
+    receive_all(c);
+    if (hd_session_epoch(s) != c->epoch || hd_balance_refused(c->balance)) return false;
+    if (!freeze(c, s)) continue;
+    c->frozen[0] = frozen_now(c);
+    uint64_t sent = 0, received = 0;
+    bool all = true;
+    for (int i = 0; i < c->net.size; i++) {
+      all &= c->frozen[i].round == c->round;
+      sent += c->frozen[i].sent;
+      received += c->frozen[i].received;
+    }
+    if (!all || sent != received) continue;
+    if (sent == last) return true;
+    last = sent;
+    ask_round(c, c->round + 1);
+  }
+  return false;
+}
+
+static bool collect_all(struct hd_cluster *c, struct hd_session *s, double until) {
+  for (int i = 0; i < c->net.size; i++) hd_str_clear(&c->part[i]);
+  spread(c, MSG_COLLECT, c->generation, NULL, 0);
+  bool all = put_part(s, &c->part[0]) == HD_DONE;
+  for (int i = 1; i < c->net.size && all; i++)
+    while (!c->part[i].n && (all = hd_now() < until)) {
+      receive_all(c);
+      nanosleep(&(struct timespec){0, 200000}, NULL);
+    }
+  return all;
+}
+
+/* Rank 0 saves the search of all ranks. Returns whether it did. */
+static bool save_all(struct hd_cluster *c, struct hd_session *s) {
+  struct hd_err err;
+  bool alone = !c->started || hd_session_epoch(s) != c->epoch; /* what the others have is void */
+  double until = hd_now() + FREEZE_PATIENCE;
+  c->saved_at = hd_now();
+  if (alone) {
+    hd_session_expect(s, hd_session_epoch(s));
+    hd_session_pause(s, true);
+    while (!hd_session_paused(s) && hd_now() < until) nanosleep(&(struct timespec){0, 200000}, NULL);
+  }
+  bool ready = alone ? hd_session_paused(s) && put_part(s, &c->part[0]) == HD_DONE
+                     : freeze_all(c, s, until) && collect_all(c, s, until + FREEZE_PATIENCE);
+  if (ready) {
+    struct hd_saved_part *part = hd_alloc((size_t)c->net.size * sizeof *part);
+    for (int i = 0; i < c->net.size; i++) part[i] = (struct hd_saved_part){c->part[i].s, c->part[i].n};
+    if (hd_session_save_parts(s, c->save, part, alone ? 1 : (uint32_t)c->net.size, &err) != HD_OK) {
+      hd_warn("%s", err.text);
+      ready = false;
+    }
+    free(part);
+  }
+  if (!alone) spread(c, MSG_THAW, c->generation, NULL, 0);
+  c->round = 0;
+  if (alone) hd_session_pause(s, false);
+  thaw(c, s);
+  c->saved_at = hd_now() - (ready ? 0 : c->save_every / 2);
+  return ready;
+}
+
 /* ---- callbacks of the session ---- */
 
 static bool on_tick(void *arg, struct hd_session *s) {
   struct hd_cluster *c = arg;
   c->session = s;
   receive_all(c);
+  if (c->round) stay_frozen(c, s);
   if (c->stopping) return true;
   if (c->shares && hd_session_ready(s)) {
     if (!c->balance) open_balance(c);
     if (c->net.rank ? follow(c, s) : lead(c, s)) hd_balance_tick(c->balance);
+    if (!c->net.rank && c->save && hd_now() - c->saved_at > c->save_every) save_all(c, s);
     if (!c->net.rank && c->started && hd_balance_refused(c->balance))
       hd_session_fail(s, "a message of another rank does not fit the search: a defect of Heddle");
   }
@@ -392,9 +577,11 @@ static void on_relay(void *arg, const struct hd_capture *capture) {
 }
 
 /* Rank 0 has ended: the others end, too, or come to the end of their samples. */
-static void on_over(void *arg, struct hd_session *s, bool failed) {
+static void on_over(void *arg, struct hd_session *s, const char *failed) {
   struct hd_cluster *c = arg;
   c->session = s;
+  if (c->save && !failed && hd_session_ready(s))
+    for (int i = 0; i < 3 && !save_all(c, s); i++) continue;
   while (!c->shares && !failed && c->nfinal < c->net.size - 1) {
     if ((hd_session_has_finding(s) && !c->all) || hd_interrupts() > 0) break;
     receive_all(c);
@@ -402,8 +589,7 @@ static void on_over(void *arg, struct hd_session *s, bool failed) {
   }
   gather(c);
   if (c->nfinal < c->net.size - 1)
-    hd_warn("%d ranks did not end in %.0f s; their counters are missing", c->net.size - 1 - c->nfinal,
-            LAST_WORDS);
+    hd_session_fail(s, "some ranks were lost, and with them a part of the search");
   fill_report(c, &c->report[0]);
   c->session = NULL;
   struct hd_cluster_counts counts;
@@ -419,17 +605,25 @@ void hd_cluster_listen(struct hd_cluster *c, struct hd_session_events *events) {
 
 /* ---- the other ranks ---- */
 
+/* The processes of this rank have ended, and rank 0 has not said so: it may save the search yet, and units are missed. */
+static void on_guest_over(void *arg, struct hd_session *s, const char *failed) {
+  struct hd_cluster *c = arg;
+  if (failed) post(c, 0, MSG_LOST, c->generation, failed, strlen(failed));
+  while (c->shares && !c->stopping) {
+    receive_all(c);
+    if (c->round) stay_frozen(c, s);
+    nanosleep(&(struct timespec){0, 500000}, NULL);
+  }
+}
+
 static int run_session(struct hd_cluster *c, const struct hd_session_config *config, struct hd_part *part,
                        struct hd_err *err) {
-  struct hd_session_events events = {.cluster = c, .tick = on_tick, .relay = on_relay};
+  struct hd_session_events events = {.cluster = c, .tick = on_tick, .relay = on_relay, .over = on_guest_over};
   struct hd_session *s = NULL;
   int rc = hd_session_new(&s, config, &events, err);
   if (rc == HD_OK) rc = hd_session_run(s, err);
   if (rc == HD_OK) {
     hd_session_part(s, part);
-    const struct hd_summary *sum = hd_session_summary(s);
-    if (sum->stop == HD_STOP_ERROR) rc = hd_fail(err, hd_session_error(s), "%s", sum->error);
-    if (sum->stop == HD_STOP_CRASH_LOOP) rc = hd_fail(err, HD_EENV, "the program dies again and again");
     struct report r;
     fill_report(c, &r);
     c->report[c->net.rank] = r;
@@ -456,7 +650,7 @@ int hd_cluster_serve(struct hd_cluster *c, const struct hd_session_config *given
       memcpy(config.search.grown, c->start.grown, sizeof config.search.grown);
     }
     rc = run_session(c, &config, &part, err);
-    if (rc != HD_OK) post(c, 0, MSG_LOST, c->generation, err->text, strlen(err->text));
+    if (rc != HD_OK && !c->stopping) post(c, 0, MSG_LOST, c->generation, err->text, strlen(err->text));
   }
   while (c->shares && !c->stopping) {
     receive_all(c);

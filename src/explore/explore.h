@@ -184,6 +184,18 @@ void hd_units_news(struct hd_search *s, const struct hd_strategy *strategy, stru
 int hd_units_insert(struct hd_search *s, const struct hd_strategy *strategy, struct hd_reader *r);
 int hd_units_concluded(struct hd_search *s, const struct hd_strategy *strategy, struct hd_reader *r);
 
+/* The trees of all machines as one, to be saved: each writes its junctions and units, `s` has memory of its own to merge
+ * them in. pre: no worker changes its tree, no message is under way. */
+void hd_units_put_junctions(struct hd_search *s, const struct hd_strategy *strategy, struct hd_writer *out);
+void hd_units_put_units(struct hd_search *s, const struct hd_strategy *strategy, struct hd_writer *out);
+uint32_t hd_units_count_junctions(struct hd_reader *r);
+void hd_units_merge_begin(struct hd_search *s, const struct hd_strategy *strategy, unsigned units);
+/* first[rank]: so many junctions come before those of the rank; first[ranks]: of all. Return 0 when the reader is bad. */
+int hd_units_merge_junctions(struct hd_search *s, uint32_t rank, const uint32_t *first, uint32_t ranks,
+                             struct hd_reader *r);
+int hd_units_merge_units(struct hd_search *s, const uint32_t *first, uint32_t ranks, unsigned *at,
+                         struct hd_reader *r);
+
 /* What a search has learned that units depend on: visible operations, and numbers of threads. */
 void hd_search_put_knowledge(const struct hd_search *s, const uint64_t *visible, uint64_t n,
                              struct hd_writer *w);

@@ -418,6 +418,8 @@ extern const struct policy hd__stateful; /* strategy_dpor.c */
 void hd__stateful_event(struct walk *w);
 int hd__stateful_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above);
 
+#define HD_MAX_UNITS 65536 /* in a saved search: those of a whole cluster */
+
 #define HD_TREE_FULL "the search needs more memory than it has: try a smaller program or a sampling strategy"
 
 #endif

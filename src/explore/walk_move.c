@@ -357,3 +357,123 @@ int hd_units_concluded(struct hd_search *s, const struct hd_strategy *strategy, 
   hd__walk_close(s);
   return 1;
 }
+
+/* ---- the trees of all machines as one, to be saved ---- */
+
+static void put_link(struct hd_writer *out, const struct tree *t, const struct junction *j, uint32_t self) {
+  hd_put_number(out, j != NULL);
+  if (!j) return;
+  hd_put_number(out, j->foreign ? j->foreign - 1 : self);
+  hd_put_number(out, j->foreign ? j->number : (uint64_t)(j - t->junction));
+}
+
+void hd_units_put_junctions(struct hd_search *s, const struct hd_strategy *strategy, struct hd_writer *out) {
+  const struct tree *t = hd__tree(s);
+  hd__walk_set_up(s, strategy->policy(s));
+  hd_put_number(out, t->ready);
+  if (!t->ready) return;
+  hd__walk_close(s);
+  hd_put_number(out, t->started);
+  hd_put_number(out, t->complete);
+  hd_put_number(out, t->njunctions);
+  for (uint32_t i = 0; i < t->njunctions; i++) {
+    const struct junction *j = &t->junction[i];
+    int own = j->used && !j->foreign;
+    hd_put_number(out, (uint64_t)own);
+    if (!own) continue;
+    put_link(out, t, j->parent, s->config->cluster - 1);
+    hd__put_steps(out, j->pick, &j->did);
+    hd_put_number(out, j->depth);
+    hd_put_number(out, j->live);
+    hd_put_number(out, j->finished);
+    hd_put_number(out, j->starting);
+    hd__put_sleepers(out, j->sleep, j->nsleep);
+    hd_put_branches(out, j->list);
+  }
+}
+
+void hd_units_put_units(struct hd_search *s, const struct hd_strategy *strategy, struct hd_writer *out) {
+  const struct tree *t = hd__tree(s);
+  struct walk *w = hd__walk_set_up(s, strategy->policy(s));
+  unsigned n = 0;
+  for (unsigned i = 0; t->ready && i < t->nslots; i++) n += is_active(s, i) != 0;
+  hd_put_number(out, n);
+  for (unsigned i = 0; n && i < t->nslots; i++) {
+    if (!is_active(s, i)) continue;
+    w->unit = hd__unit(s, i);
+    put_link(out, t, w->unit->root, s->config->cluster - 1);
+    hd__put_nodes(out, w);
+  }
+}
+
+void hd_units_merge_begin(struct hd_search *s, const struct hd_strategy *strategy, unsigned units) {
+  struct walk *w = hd__walk_set_up(s, strategy->policy(s));
+  hd__walk_lay_out(w, units + 1); /* the last for the branches of the junctions */
+  for (unsigned i = 0; i <= units; i++) hd__walk_lay_out_unit(w, hd__unit(s, i));
+  hd__tree(s)->started = 1;
+}
+
+/* Where the junctions of each rank begin in the table. */
+static struct junction *get_link(struct hd_reader *r, const struct tree *t, const uint32_t *first,
+                                 uint32_t ranks) {
+  if (!hd_get_number(r, 1)) return NULL;
+  uint64_t rank = hd_get_number(r, ranks - 1), number = hd_get_number(r, UINT32_MAX);
+  if (r->bad || first[rank] + number >= first[rank + 1]) {
+    r->bad = 1;
+    return NULL;
+  }
+  return &t->junction[first[rank] + number];
+}
+
+uint32_t hd_units_count_junctions(struct hd_reader *r) {
+  if (!hd_get_number(r, 1)) return 0;
+  hd_get_number(r, 1);
+  hd_get_number(r, 1);
+  return (uint32_t)hd_get_number(r, UINT32_MAX);
+}
+
+int hd_units_merge_junctions(struct hd_search *s, uint32_t rank, const uint32_t *first, uint32_t ranks,
+                             struct hd_reader *r) {
+  struct tree *t = hd__tree(s);
+  if (!hd_get_number(r, 1)) return !r->bad;
+  uint32_t started = (uint32_t)hd_get_number(r, 1), complete = (uint32_t)hd_get_number(r, 1);
+  if (!rank) {
+    t->started = started;
+    t->complete = complete;
+  }
+  uint32_t n = (uint32_t)hd_get_number(r, UINT32_MAX);
+  if (first[ranks] > t->cap_junctions || n != first[rank + 1] - first[rank]) r->bad = 1;
+  if (t->njunctions < first[ranks] && !r->bad) {
+    for (uint32_t i = 0; i < first[ranks]; i++) t->junction[i] = (struct junction){0};
+    t->njunctions = first[ranks];
+  }
+  for (uint32_t i = 0; i < n && !r->bad; i++) {
+    struct junction *j = &t->junction[first[rank] + i];
+    if (!hd_get_number(r, 1)) continue;
+    j->used = 1;
+    j->parent = get_link(r, t, first, ranks);
+    hd__get_steps(r, &j->pick, &j->did);
+    j->depth = (uint32_t)hd_get_number(r, UINT32_MAX);
+    j->live = (uint32_t)hd_get_number(r, UINT32_MAX);
+    j->finished = (uint32_t)hd_get_number(r, UINT32_MAX);
+    j->starting = (uint32_t)hd_get_number(r, 1);
+    hd__get_sleepers(r, t, j);
+    j->list = hd_get_branches(r, hd__get_branch_memory, hd__unit(s, t->nslots - 1));
+  }
+  return !r->bad;
+}
+
+int hd_units_merge_units(struct hd_search *s, const uint32_t *first, uint32_t ranks, unsigned *at,
+                         struct hd_reader *r) {
+  struct tree *t = hd__tree(s);
+  struct walk *w = s->own;
+  unsigned n = (unsigned)hd_get_number(r, UINT32_MAX);
+  for (unsigned i = 0; i < n && !r->bad; i++) {
+    if (*at == t->nslots - 1) r->bad = 1;
+    if (r->bad) break;
+    w->unit = hd__unit(s, (*at)++);
+    w->unit->root = get_link(r, t, first, ranks);
+    if (!r->bad) hd__get_nodes(r, w);
+  }
+  return !r->bad;
+}

@@ -200,7 +200,7 @@ void hd__walk_save(struct hd_search *s, const struct policy *policy, struct hd_w
 void hd__walk_load(struct hd_search *s, const struct policy *policy, struct hd_reader *r) {
   struct walk *w = hd__walk_set_up(s, policy);
   if (!hd_get_number(r, 1)) return;
-  unsigned n = (unsigned)hd_get_number(r, HD_MAX_WORKERS);
+  unsigned n = (unsigned)hd_get_number(r, HD_MAX_UNITS);
   if (r->bad) return;
   hd__walk_lay_out(w, hd__walk_slots(s, n > s->workers ? n : s->workers));
   struct tree *t = hd__tree(s);

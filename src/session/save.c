@@ -211,10 +211,24 @@ static void fill_head(const struct hd_session *s, struct head *h) {
   h->check = head_check(h);
 }
 
-static int write_save(const struct hd_session *s, int fd) {
+/* The parts of a cluster; of a search of this machine, none. */
+struct parts {
+  const struct hd_saved_part *part;
+  uint32_t ranks;
+};
+
+static int put_merged(struct hd_session *s, const struct parts *p, struct hd_writer *out) {
+  struct hd_layout layout = hd__layout_of(&s->worker[0].control);
+  *out = (struct hd_writer){.layout = &layout, .grow = hd__writer_grow};
+  int good = hd__units_merge(s, p->part, p->ranks, out);
+  out->layout = NULL;
+  return good ? 0 : EPROTO;
+}
+
+static int write_save(struct hd_session *s, const struct parts *parts, int fd) {
   struct head h;
   struct hd_writer search;
-  int failed = put_search(s, &search);
+  int failed = parts->ranks ? put_merged(s, parts, &search) : put_search(s, &search);
   fill_head(s, &h);
   struct writer w = {.fd = fd, .z = ZSTD_createCStream(), .out = hd_alloc(CHUNK)};
   HD_BUG_ON(!w.z);
@@ -240,26 +254,35 @@ static int write_save(const struct hd_session *s, int fd) {
 }
 
 /* In a process of its own: the tested program may have written over what is followed here. Returns 0 or an errno. */
-static int write_apart(const struct hd_session *s, int fd) {
+static int write_apart(struct hd_session *s, const struct parts *parts, int fd) {
   pid_t child = fork();
-  if (child == 0) _exit(write_save(s, fd));
+  if (child == 0) _exit(write_save(s, parts, fd));
   int status = 0;
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (child < 0) return errno;
   return WIFEXITED(status) ? WEXITSTATUS(status) : EFAULT;
 }
 
-static int save_now(struct hd_session *s, struct hd_err *err) {
-  char *tmp = hd_sprintf("%s.tmp-%d", s->save, (int)getpid());
+static int save_to(struct hd_session *s, const char *path, const struct parts *parts, struct hd_err *err) {
+  char *tmp = hd_sprintf("%s.tmp-%d", path, (int)getpid());
   int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  int failed = fd < 0 ? errno : write_apart(s, fd);
+  int failed = fd < 0 ? errno : write_apart(s, parts, fd);
   if (fd >= 0 && close(fd) && !failed) failed = errno;
-  if (!failed && rename(tmp, s->save)) failed = errno;
+  if (!failed && rename(tmp, path)) failed = errno;
   if (failed) unlink(tmp);
   free(tmp);
   s->saved_at = hd_now();
   if (!failed) return HD_OK;
-  return hd_fail(err, HD_EENV, "--save %s: %s", s->save, strerror(failed));
+  return hd_fail(err, HD_EENV, "--save %s: %s", path, strerror(failed));
+}
+
+static int save_now(struct hd_session *s, struct hd_err *err) {
+  return save_to(s, s->save, &(struct parts){0}, err);
+}
+
+int hd__save_merged(struct hd_session *s, const char *path, const struct hd_saved_part *part, uint32_t ranks,
+                    struct hd_err *err) {
+  return save_to(s, path, &(struct parts){part, ranks}, err);
 }
 
 bool hd__all_wait(const struct hd_session *s) {

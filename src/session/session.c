@@ -102,7 +102,7 @@ int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
   if (rc == HD_OK && !c->attachment) rc = hd_input_init(&s->input, c->search.mode == HD_MODE_RUN, err);
   if (rc == HD_OK) rc = open_control(s, err);
   if (rc == HD_OK && c->resume) rc = hd__resume(s, c->resume, err);
-  s->save = c->save ? c->save : c->resume;
+  s->save = c->search.cluster ? NULL : c->save ? c->save : c->resume; /* a cluster saves by itself */
   return rc;
 }
 
@@ -113,7 +113,13 @@ int hd_session_run(struct hd_session *s, struct hd_err *err) {
   s->started = s->saved_at = hd_now();
   s->deadline = s->config.time > 0 ? s->started + s->config.time : 0;
   int rc = hd__crew_run(s, &stop, err);
-  if (s->events.over) s->events.over(s->events.cluster, s, rc != HD_OK);
+  if (s->events.over)
+    s->events.over(s->events.cluster, s,
+                   s->failed                    ? s->failure.text
+                   : rc != HD_OK                ? err->text
+                   : stop == HD_STOP_ERROR      ? s->worker[0].control.good.error_text
+                   : stop == HD_STOP_CRASH_LOOP ? "the program dies again and again"
+                                                : NULL);
   if (rc == HD_OK && stop != HD_STOP_ERROR) rc = hd__save_end(s, err);
   if (s->failed) {
     *err = s->failure;

@@ -106,8 +106,8 @@ struct hd_session_events {
   bool (*tick)(void *arg, struct hd_session *s);
   /* A finding that has come out again is another machine's to report. */
   void (*relay)(void *arg, const struct hd_capture *c);
-  /* The processes of this machine have ended; next comes the summary. */
-  void (*over)(void *arg, struct hd_session *s, bool failed);
+  /* The processes of this machine have ended; next comes the summary. `failed`: why the search could not go on, or NULL. */
+  void (*over)(void *arg, struct hd_session *s, const char *failed);
 };
 
 struct hd_session;

@@ -116,6 +116,9 @@ int hd__save_end(struct hd_session *s, struct hd_err *err);
 /* Restores the search from the file. pre: the first control is there, no process has been started. */
 int hd__resume(struct hd_session *s, const char *path, struct hd_err *err);
 
+/* Saves the search of a cluster. */
+int hd__save_merged(struct hd_session *s, const char *path, const struct hd_saved_part *part, uint32_t ranks,
+                    struct hd_err *err);
 /* Whether all workers wait between two executions. */
 bool hd__all_wait(const struct hd_session *s);
 /* The search, as a process of it would see it. Pointers in its memory are valid here: it is mapped where they point.
@@ -128,6 +131,9 @@ int hd__writer_grow(struct hd_writer *w, size_t n);
 /* ---- units.c ---- */
 
 void hd__units_fini(struct hd_session *s);
+/* The parts of a cluster's search as one, in bytes. Returns 0 when they do not fit. */
+int hd__units_merge(struct hd_session *s, const struct hd_saved_part *part, uint32_t ranks,
+                    struct hd_writer *out);
 
 /* ---- crew.c ---- */
 

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define LOCK_TRIES 2000
@@ -175,6 +176,7 @@ struct bytes {
   uint32_t serial;
   enum hd_units_news what;
   unsigned how; /* enum hd_learn */
+  struct hd_str *out;
 };
 
 static struct hd_reader reader_of(const struct hd_units *u, const struct bytes *b) {
@@ -258,6 +260,105 @@ bool hd_session_knows_more(struct hd_session *s, const char *data, size_t n) {
   struct hd_reader r = {.data = (const uint8_t *)data, .n = n};
   uint64_t theirs = hd_get_number(&r, UINT64_MAX);
   return !r.bad && s->worker[0].control.shared->visible_count > theirs;
+}
+
+/* ---- saving ---- */
+
+void hd_session_pause(struct hd_session *s, bool on) {
+  __atomic_store_n(&s->worker[0].control.shared->pause, on, __ATOMIC_RELEASE);
+}
+
+bool hd_session_paused(const struct hd_session *s) { return hd__all_wait(s); }
+
+/* Lengths of the junctions and the units, and the counters; then the two. */
+struct saved_head {
+  uint64_t junctions, units;
+  struct hd_part part;
+};
+
+static int put_saved(struct hd_units *u, void *arg) {
+  const struct bytes *b = arg;
+  struct saved_head head;
+  hd_session_part(b->s, &head.part);
+  u->out.n = 0;
+  u->out.bad = 0;
+  hd_units_put_junctions(&u->search, u->strategy, &u->out);
+  head.junctions = u->out.n;
+  hd_units_put_units(&u->search, u->strategy, &u->out);
+  head.units = u->out.n - head.junctions;
+  if (u->out.bad) return HD_REFUSED;
+  hd_str_addn(b->out, (const char *)&head, sizeof head);
+  hd_str_addn(b->out, (const char *)u->out.data, u->out.n);
+  return HD_DONE;
+}
+
+int hd_session_put_saved(struct hd_session *s, struct hd_str *out) {
+  for (unsigned i = 0; i < s->nworkers; i++)
+    if (s->worker[i].control.ctl) hd__session_harvest(s, &s->worker[i]);
+  return current(s, put_saved, &(struct bytes){.s = s, .out = out});
+}
+
+static struct hd_reader part_reader(const struct hd_units *u, const struct hd_saved_part *p, bool units) {
+  struct saved_head head;
+  struct hd_reader r = {.layout = &u->layout, .bad = 1};
+  if (p->n < sizeof head) return r;
+  memcpy(&head, p->data, sizeof head);
+  if (head.junctions > p->n || head.units != p->n - sizeof head - head.junctions) return r;
+  r.bad = 0;
+  r.data = (const uint8_t *)p->data + sizeof head + (units ? head.junctions : 0);
+  r.n = units ? head.units : head.junctions;
+  return r;
+}
+
+/* The merged search, as bytes. In a process of its own: its memory is as large as that of a search. */
+int hd__units_merge(struct hd_session *s, const struct hd_saved_part *part, uint32_t ranks,
+                    struct hd_writer *out) {
+  struct hd_units *u = units_of(s);
+  if (!u) return 0;
+  uint32_t *first = hd_alloc((ranks + 1) * sizeof *first);
+  unsigned units = 0;
+  for (uint32_t i = 0; i < ranks; i++) {
+    struct hd_reader j = part_reader(u, &part[i], false), n = part_reader(u, &part[i], true);
+    first[i + 1] = first[i] + hd_units_count_junctions(&j);
+    units += (unsigned)hd_get_number(&n, 1u << 16);
+    if (j.bad || n.bad) return 0;
+  }
+  struct hd_search merged = u->search;
+  merged.own = NULL;
+  merged.scratch =
+      mmap(NULL, HD_SCRATCH_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  merged.memory = mmap(NULL, merged.memory_size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (merged.scratch == MAP_FAILED || merged.memory == MAP_FAILED) return 0;
+  hd_units_merge_begin(&merged, u->strategy, units);
+  int good = 1;
+  unsigned at = 0;
+  for (uint32_t i = 0; i < ranks && good; i++) {
+    struct hd_reader r = part_reader(u, &part[i], false);
+    good = hd_units_merge_junctions(&merged, i, first, ranks, &r);
+  }
+  for (uint32_t i = 0; i < ranks && good; i++) {
+    struct hd_reader r = part_reader(u, &part[i], true);
+    good = hd_units_merge_units(&merged, first, ranks, &at, &r);
+  }
+  return good && hd_search_save(&merged, u->strategy, visible_of(u), u->search.shared->visible_count, out);
+}
+
+int hd_session_save_parts(struct hd_session *s, const char *path, const struct hd_saved_part *part,
+                          uint32_t ranks, struct hd_err *err) {
+  uint64_t deaths = s->deaths;
+  unsigned processes = s->processes;
+  for (uint32_t i = 1; i < ranks; i++) {
+    struct saved_head head;
+    if (part[i].n < sizeof head) return hd_fail(err, HD_EENV, "--save %s: rank %u sent nothing", path, i);
+    memcpy(&head, part[i].data, sizeof head);
+    hd_session_add_part(s, &head.part);
+  }
+  int rc = hd__save_merged(s, path, part, ranks, err);
+  s->part.n = 0;
+  s->deaths = deaths;
+  s->processes = processes;
+  return rc;
 }
 
 /* ---- findings and counters ---- */

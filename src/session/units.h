@@ -44,6 +44,21 @@ int hd_session_learn(struct hd_session *s, unsigned how, const char *data, size_
 /* Whether we know more visible operations than the other side. */
 bool hd_session_knows_more(struct hd_session *s, const char *data, size_t n);
 
+/* ---- saving ---- */
+
+/* Whether workers wait between two executions; the second: they all do. */
+void hd_session_pause(struct hd_session *s, bool on);
+bool hd_session_paused(const struct hd_session *s);
+/* Our part of the search and its counters, appended to *out. pre: paused. */
+int hd_session_put_saved(struct hd_session *s, struct hd_str *out);
+/* Saves the search whose parts these are, [rank], as `heddle check --save` does. */
+struct hd_saved_part {
+  const char *data;
+  size_t n;
+};
+int hd_session_save_parts(struct hd_session *s, const char *path, const struct hd_saved_part *part,
+                          uint32_t ranks, struct hd_err *err);
+
 /* ---- findings and counters ---- */
 
 /* A finding of another machine, which has come out twice there. */

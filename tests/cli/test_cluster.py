@@ -1,7 +1,12 @@
 """`heddle cluster`: one search on several ranks, under a real mpirun with more ranks than processors."""
+import glob
 import json
 import os
+import random
 import shutil
+import signal
+import subprocess
+import time
 
 import common
 from scratch import each
@@ -90,6 +95,9 @@ int main(void) {
 """
 
 
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader", "-np"]
+
+
 def has_mpi(s):
     """Where MPI is missing the command says what to install, and the other tests have nothing to test."""
     if os.path.exists(os.path.join(s.build, "lib/heddle/heddle_mpi.so")) and shutil.which("mpirun"):
@@ -117,8 +125,7 @@ def alone(s, *words, want=0):
 
 
 def cluster(s, ranks, *words, want=0):
-    mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader", "-np", str(ranks)]
-    return result(s, mpirun + [s.heddle, "cluster", "check", *words], want)
+    return result(s, MPIRUN + [str(ranks), s.heddle, "cluster", "check", *words], want)
 
 
 def same(s, a, b, what):
@@ -193,6 +200,59 @@ def test_deaths(s):
     b = cluster(s, 3, *words, want=1)
     s.same(b["executions"], a["executions"], "executions")
     s.same([f["kind"] for f in b["findings"]], [f["kind"] for f in a["findings"]], "findings")
+
+
+def test_saved(s):
+    """A saved search is continued by other numbers of ranks, and by one machine; the total stays the same."""
+    if not has_mpi(s):
+        return
+    prog = program(s, READS, "-DN=4")
+    a = alone(s, "--strategy", "optimal", "--", prog)
+    cluster(s, 3, "--strategy", "optimal", "--time", "0.1s", "--save", "search", "--", prog, want=(0, 5))
+    cluster(s, 4, "--time", "0.1s", "--resume", "search", "--", prog, want=(0, 5))
+    alone(s, "--time", "0.1s", "--resume", "search", "--", prog, want=(0, 5))
+    same(s, a, cluster(s, 2, "--resume", "search", "--", prog), "continued")
+
+
+def ranks_below(pid, heddle):
+    """The processes of ranks among the descendants."""
+    found = []
+    for path in glob.glob("/proc/%d/task/*/children" % pid):
+        try:
+            with open(path) as f:
+                children = [int(word) for word in f.read().split()]
+            for child in children:
+                with open("/proc/%d/cmdline" % child, "rb") as f:
+                    words = f.read().split(b"\0")
+                if words[:2] == [heddle.encode(), b"cluster"] and words[2] == b"check":
+                    found.append(child)
+                found += ranks_below(child, heddle)
+        except OSError:
+            pass
+    return found
+
+
+def test_killed(s):
+    """A rank is killed: --retry continues, and the total is that of an undisturbed search."""
+    if not has_mpi(s):
+        return
+    prog = program(s, READS, "-DN=4")
+    a = alone(s, "--strategy", "optimal", "--", prog)
+    draw = random.Random(15)
+    for _ in range(4):
+        if os.path.exists(s.path("search")):
+            os.unlink(s.path("search"))
+        command = ([s.heddle, "cluster", "--retry"] + MPIRUN + ["3", s.heddle, "cluster", "check", "--strategy", "optimal",
+                   "--save", "search", "--json", "result.json", "--quiet", "--", prog])
+        child = subprocess.Popen(command, cwd=s.dir, env=dict(s.env, HEDDLE_TEST_SAVE_EVERY="0.1"),
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(draw.uniform(0.2, 1))
+        ranks = ranks_below(child.pid, s.heddle)
+        if ranks:
+            os.kill(draw.choice(ranks), signal.SIGKILL)
+        s.same(child.wait(timeout=120), 0, "status")
+        with open(s.path("result.json")) as f:
+            same(s, a, json.load(f), "after a kill")
 
 
 def test_samples(s):
