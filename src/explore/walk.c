@@ -135,6 +135,7 @@ static void add_outcomes_of(struct walk *w, uint32_t k, unsigned (*draw)(struct 
     }
   if (draw) shuffle(w, head, added, draw);
   __atomic_store_n(hd__branches(w, k), head, __ATOMIC_RELEASE);
+  if (added) hd__walk_added(w, k);
 }
 
 int hd__add_outcomes(struct walk *w, int above, unsigned (*draw)(struct walk *w, unsigned n)) {
@@ -299,7 +300,7 @@ static int find_unit(struct walk *w) {
   struct hd_search *s = w->s;
   /* Others know of visible operations that this process has yet to learn of (invariant 4): it would diverge. */
   if (s->status->epoch != s->shared->epoch) return HD_BEGIN_LATER;
-  if (!hd__tree(s)->ready) hd__walk_lay_out(w, s->workers);
+  if (!hd__tree(s)->ready) hd__walk_lay_out(w, hd__walk_slots(s, s->workers));
   struct unit *u = w->unit = my_unit(w);
   if (u->in_flight > s->shared->forgive && u->in_flight != s->execution) give_up_execution(w);
   if (u->active) return 1;
