@@ -498,14 +498,10 @@ static int check_symmetry(const struct hd_options *o, struct hd_err *err) {
     return hd_fail(err, HD_EUSAGE,
                    "--symmetry cannot be combined with --preemptions or --delays: what a switch costs "
                    "depends on which thread ran last");
-  if (o->states && strcmp(o->strategy, "dfs") != 0 && strcmp(o->strategy, "rdfs") != 0)
-    return hd_fail(err, HD_EUSAGE, "--symmetry with --states is for --strategy dfs and rdfs, not %s",
-                   o->strategy);
   return HD_OK;
 }
 
 int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *err) {
-  if (o->states && o->symmetry && !o->strategy) o->strategy = "dfs";
   int rc = o->states ? check_states(o, err) : HD_OK;
   if (rc != HD_OK) return rc;
   if (!o->strategy)
@@ -562,8 +558,9 @@ bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out) 
 
 /* ---- conversion for session/ ---- */
 
-#define SHARE_MAX 4   /* processes, unless the user says how many */
-#define SHARE_AFTER 1 /* seconds */
+#define SHARE_MAX 4    /* processes, unless the user says how many */
+#define SHARE_AFTER 1  /* seconds */
+#define ALWAYS_EVERY 4 /* scheduling points, from one template to the next */
 
 /* The parts of the default strategy run beside each other on several processors, when the search is not a short one. */
 static void share_by_default(const struct hd_options *o, struct hd_session_config *c) {
@@ -585,6 +582,13 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   /* For tests: every search of a test suite takes checkpoints. */
   if (o->checkpoint == HD_CHECKPOINT_AUTO && getenv("HEDDLE_TEST_CHECKPOINT"))
     s->checkpoint = HD_CHECKPOINT_ALWAYS;
+  s->may_switch = o->restart == HD_RESTART_AUTO;
+  /* The same in the middle of executions, at every so many scheduling points. */
+  const char *every = getenv("HEDDLE_TEST_TEMPLATES");
+  s->template_every = every                                   ? (uint32_t)atoi(every)
+                      : s->checkpoint == HD_CHECKPOINT_ALWAYS ? ALWAYS_EVERY
+                                                              : 0;
+  if (every && o->restart == HD_RESTART_AUTO) s->restart = HD_RESTART_FORK;
   s->seed = o->seed;
   s->depth = (uint32_t)o->depth;
   s->bound_kind = o->bound_kind;
