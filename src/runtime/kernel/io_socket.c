@@ -19,6 +19,7 @@
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/wrap.h"
 
 #define SETTLE_MS 200
 
@@ -201,7 +202,10 @@ static long connect_call(long *a, uint64_t pc) {
 
 static long accept_call(long nr, long *a, uint64_t pc) {
   struct hd_desc *l = hd__fd(a[0]);
-  if (!l) return hd__plain(nr, a);
+  if (!l) {
+    if (rt.cur->sys.point) hd__cancel_point(pc);
+    return hd__plain(nr, a);
+  }
   bool waits = !(hd_sys3(SYS_fcntl, a[0], F_GETFL, 0) & O_NONBLOCK);
   struct hd_item item = {l, 0};
   struct hd_io o = {.kind = HD_OP_ACCEPT,

@@ -44,8 +44,8 @@ static bool take_now(uint64_t set, siginfo_t *info) {
 static int wait_for(const sigset_t *set, const struct timespec *limit, siginfo_t *info, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   uint64_t bits = hd__signal_bits(set);
-  hd__test_cancel();
   if (rt.nunjoined) hd__change(HD_STATE_SIGNALS, 0, pc); /* it may take what is pending for the process */
+  hd__test_cancel();                                     /* nothing comes between this and the wait */
   if (take_now(bits, info)) return 0;
   uint64_t ns =
       limit && limit->tv_sec >= 0 ? (uint64_t)limit->tv_sec * 1000000000ull + (uint64_t)limit->tv_nsec : 0;
@@ -84,11 +84,11 @@ void hd__signals_stuck(void) {
 long hd__signal_suspend(const sigset_t *mask, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   uint64_t before = t->sig.mask, during = mask ? hd__signal_bits(mask) : before;
-  hd__test_cancel();
   if (rt.nunjoined)
     hd__change(HD_STATE_SIGNALS, 0, pc);
   else
     hd__take_signals();
+  hd__test_cancel();         /* nothing comes between this and the wait */
   unsigned ran = t->sig.ran; /* what was handled before does not end the wait */
   t->sig.mask = during;
   hd__signals_deliver();
