@@ -250,6 +250,7 @@ static int insert(const struct hd_sleeper *sleep, uint32_t nsleep, struct hd_bra
   }
   struct hd_branch *new = chain(v);
   __atomic_store_n(p, new, __ATOMIC_RELEASE);
+  hd__walk_added(v->w, v->race->e);
   return own;
 }
 
