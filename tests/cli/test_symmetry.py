@@ -259,6 +259,36 @@ static void *worker(void *a)
         s.check("--states" in more or r["executions"] == 27, "%d executions with %s" % (r["executions"], more))
 
 
+def test_what_follows_a_state_is_exchanged(s):
+    """Whoever comes first looks at z. The threads are interchangeable in a state that is also reached after one of them has
+    changed z, and changed it back; only the other one can come in between."""
+    s.write("prog.c", HEAD + """
+#define RELAXED memory_order_relaxed
+static atomic_int p, z, came;
+static void *worker(void *a)
+{
+  if (atomic_load_explicit(&p, RELAXED)) {
+    atomic_store_explicit(&z, 1, RELAXED);
+    atomic_store_explicit(&z, 0, RELAXED);
+  }
+  if (atomic_fetch_add_explicit(&came, 1, RELAXED) == 0) assert(!atomic_load_explicit(&z, RELAXED));
+  return a;
+}
+int main(void)
+{
+  for (long i = 0; i < N; i++) pthread_create(&t[i], 0, worker, 0);
+  atomic_store_explicit(&p, 1, RELAXED);
+  atomic_store_explicit(&p, 0, RELAXED);
+  for (int i = 0; i < N; i++) pthread_join(t[i], 0);
+  return 0;
+}
+""")
+    s.cc("prog.c", "prog", "-O1", "-DN=2")
+    for more in ("--strategy", "optimal"), ("--states",), ("--states", "-j", "2"), ("--states", "--strategy", "dfs"):
+        r = search(s, "--symmetry", *more, want=1)
+        s.same([f["kind"] for f in r["findings"]], ["assertion"], "findings with %s" % (more,))
+
+
 CXX = """
 #include <cassert>
 #include <memory>
