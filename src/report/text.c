@@ -527,6 +527,10 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
               s->threads, s->threads == 1 ? "" : "s");
   if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
   hd_str_addc(out, '\n');
+  if (s->ranks.n)
+    hd_str_addf(out, "  %u rank%s, %llu unit%s of work exchanged, %.0f%% of their time idle\n", s->ranks.n,
+                s->ranks.n == 1 ? "" : "s", (unsigned long long)s->ranks.units,
+                s->ranks.units == 1 ? "" : "s", 100 * s->ranks.idle);
   add_phases(out, s);
   if (s->compares_states) add_states(out, s);
   if (s->symmetric)
@@ -547,6 +551,9 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->unkept)
     hd_str_addf(out, "  each execution repeats the set-up of the program, which %s\n",
                 hd_unkept_text(s->unkept));
+  if (s->unshared)
+    hd_str_addf(out, "  executions repeat what they have in common from where the program %s\n",
+                hd_unkept_text(s->unshared));
   if (s->threads == 1 && s->executions > 0)
     hd_str_add(out, "  the program never started a thread: there is only one schedule to try\n");
   if (s->stop == HD_STOP_TIME && s->time_default)

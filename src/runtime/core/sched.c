@@ -17,6 +17,7 @@
 #include "runtime/core/library.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/template.h"
 #include "runtime/core/tick.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -264,13 +265,14 @@ struct hd_point hd__here(void) {
 __attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases | rt.sent | rt.entered)) {
+  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases | rt.sent | rt.entered | rt.templates)) {
     if (hd__naliases && rt.cur) hd__canonical_op(&rt.cur->op);
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
     if (rt.due) wake_others();
     if (rt.sent && rt.cur) hd__signal_followed();
     if (rt.entered) hd__libraries_leave();
+    if (rt.templates) hd__template_point();
   }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
   if (HD_UNLIKELY(rt.nenabled == 0)) {

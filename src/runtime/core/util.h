@@ -33,6 +33,9 @@ void *hd__map(size_t size);
 void hd__large_pages(uint64_t at, uint64_t size);
 /* The end of the hd__map area that contains `a`, 0 if there is none. */
 uint64_t hd__map_end(uint64_t a);
+/* Nanoseconds: of the processor that this thread has used, and of a clock that runs on. */
+uint64_t hd__cpu_time(void);
+uint64_t hd__real_time(void);
 void hd__copy(void *to, const void *from, size_t n);
 void hd__zero(void *to, size_t n);
 
