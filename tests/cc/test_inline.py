@@ -13,6 +13,7 @@ SYMBOL = "__heddle_inline_1"
 
 HEAD = """
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,16 +26,18 @@ typedef uint64_t u16 __attribute__((vector_size(16), aligned(1)));
 #define CASE __attribute__((noinline)) void
 #define KEEP(x) __asm__ volatile("" : : "rm"(x))
 #define CLOBBER __asm__ volatile("" : : : "memory")
-pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void release(void) { pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); }
+static _Alignas(64) unsigned char memory[COUNT][64];
+static sem_t ready[COUNT];
+/* What the first thread has done for this case so far is ordered before the second one's access. */
+#define RELEASE sem_post(&ready[(p - memory[0]) / 64]);
 """
 
 MAIN = """
-static _Alignas(64) unsigned char memory[COUNT][64];
 static void *first(void *unused) { for (int i = 0; i < COUNT; i++) cases[i].f(memory[i] + 16); return unused; }
 static void *second(void *unused) {
   for (int i = 0; i < COUNT; i++) {
     unsigned char *p = memory[i] + 16 + cases[i].offset;
+    if (cases[i].waits) sem_wait(&ready[i]);
     for (int k = 0; k < cases[i].size; k++)
       if (cases[i].writes) p[k] = 1; else KEEP(p[k]);
   }
@@ -56,41 +59,45 @@ int main(int argc, char **argv) {
 
 def cases():
     """(name, offset, bytes, whether the other thread has to write, code)"""
-    for size, plain in TYPES.items():
+    def access(size, offset):
+        """The code of a read and of a write."""
+        kind = TYPES[size] if offset % min(size, 8) == 0 else "u%d" % size
+        at = "(*(%s *)(p + %d))" % (kind, offset)
+        if size == 16:
+            return ("{ %s x = %s; sink[0] = x[0]; sink[1] = x[1]; CLOBBER; }" % (kind, at),
+                    "%s = (%s){1, 1}; CLOBBER;" % (at, kind))
+        return "{ %s x = %s; KEEP(*(char *)&x); CLOBBER; }" % (kind, at), "%s = 1; CLOBBER;" % at
+
+    for size in TYPES:
         for offset in sorted({0, size % 16, 3, 6, 7, 16 - size}):
-            aligned = offset % min(size, 8) == 0
             if size == 1 and offset not in (0, 7):
                 continue
-            kind = plain if aligned else "u%d" % size
-            at = "(*(%s *)(p + %d))" % (kind, offset)
-            value = "(%s){1, 1}" % kind if size == 16 else "1"
-            read, write = "{ %s x = %s; KEEP(*(char *)&x); CLOBBER; }" % (kind, at), "%s = %s; CLOBBER;" % (at, value)
-            if size == 16:
-                read = "{ %s x = %s; sink[0] = x[0]; sink[1] = x[1]; CLOBBER; }" % (kind, at)
-            near = "{ unsigned char x = p[%d]; KEEP(x); CLOBBER; p[%d] = 2; CLOBBER; }"
-            beside = [o for o in (offset - 1, offset + size) if 0 <= o + 16 < 64]
-            around = "".join(near % (o, o) for o in beside)
+            read, write = access(size, offset)
             name = "%d_%d" % (size, offset)
             yield "first_read_" + name, offset, size, True, read
             yield "first_write_" + name, offset, size, False, write
-            yield "read_beside_" + name, offset, size, True, around + read
-            yield "write_beside_" + name, offset, size, False, around + write
+            for width in {1, size}:  # the bytes beside it are known
+                reads, writes = zip(access(width, offset - width), access(width, offset + size))
+                yield "read_beside_%d_" % width + name, offset, size, True, "".join(reads) + read
+                yield "write_beside_%d_" % width + name, offset, size, False, "".join(writes) + write
             yield "read_then_write_" + name, offset, size, False, read + read + write
-            yield "write_again_" + name, offset, size, False, write + "release();" + write
-            yield "read_again_" + name, offset, size, True, read + "release();" + read
-            if size > 1:  # a part of the bytes is known
-                part = "{ unsigned char x = p[%d]; KEEP(x); CLOBBER; }" % offset
-                yield "read_more_" + name, offset + 1, size - 1, True, part + read
-                yield "write_more_" + name, offset + 1, size - 1, False, "p[%d] = 2; CLOBBER;" % offset + write
+            yield "write_again_" + name, offset, size, False, write + "RELEASE" + write
+            yield "read_again_" + name, offset, size, True, read + "RELEASE" + read
+            for part in {1, size // 2} if size > 1 else ():  # some of the bytes are known: the first, or the last
+                for known, rest in ((offset, offset + part), (offset + size - part, offset)):
+                    reads, writes = access(part, known)
+                    which = "%d_at_%d_" % (part, known) + name
+                    yield "read_more_" + which, rest, size - part, True, reads + read
+                    yield "write_more_" + which, rest, size - part, False, writes + write
 
 
 def source(some):
-    text = [HEAD, "uint64_t sink[2] __attribute__((section(\".data.sink\")));\n"]
+    text = ["#define COUNT %d\n" % len(some), HEAD, "uint64_t sink[2] __attribute__((section(\".data.sink\")));\n"]
     for name, _, _, _, code in some:
         text.append("CASE %s(unsigned char *p) { %s }\n" % (name, code))
-    text.append("static const struct { void (*f)(unsigned char *); int offset, size, writes; } cases[] = {\n")
-    text += ["{%s, %d, %d, %d},\n" % (name, o, n, w) for name, o, n, w, _ in some]
-    text.append("};\n#define COUNT %d\n" % len(some))
+    text.append("static const struct { void (*f)(unsigned char *); int offset, size, writes, waits; } cases[] = {\n")
+    text += ["{%s, %d, %d, %d, %d},\n" % (name, o, n, w, "RELEASE" in code) for name, o, n, w, code in some]
+    text.append("};\n")
     return "".join(text) + MAIN
 
 
