@@ -4,7 +4,7 @@
     bench/search.py --build DIR                  everything; appends a line to bench/results/search.json
     bench/search.py --build DIR --quick          under a minute: smaller sizes, 10 seeds; stores nothing
     bench/search.py --build DIR lock reorder     some programs (stores nothing)
-    bench/search.py --build DIR --only bugs      some sections: counts, states, bugs, density
+    bench/search.py --build DIR --only bugs      some sections: counts, states, symmetry, bugs, density
     bench/search.py --markdown                   prints the tables as Markdown
     bench/search.py --doc                        also writes them into docs/performance.md
     bench/search.py --doc --last                 the same from the last stored run, without a new one
@@ -14,6 +14,7 @@ Each program states its expectations in its opening comment:
     count: ARGS strategy=NAME executions=N   a complete search runs exactly N executions, none redundant;
                                              with findings=K[,K] it continues after findings, and finds these kinds
     states: ARGS begun=N                     with --states a complete search begins at most N executions
+    symmetry: ARGS [strategy=S] begun=N      the same with --symmetry, and --states unless a strategy is given
     clean: ARGS                              a complete search finds nothing, and neither does the default
     bug: ARGS kind=K[,K]                     the default strategy finds one of these kinds within 10 seconds,
                                              or seconds=N
@@ -41,14 +42,14 @@ from search_tables import tables  # noqa: E402
 
 SOURCES = os.path.join(HERE, "search")
 STORED = os.path.join(RESULTS, "search.json")
-SECTIONS = ("counts", "states", "bugs", "density")
+SECTIONS = ("counts", "states", "symmetry", "bugs", "density")
 DOC_BEGIN, DOC_END = "<!-- search:begin -->", "<!-- search:end -->"
 QUICK_EXECUTIONS = 8192  # larger counts are left out of --quick
 BUG_SECONDS = 10
 PEER_SECONDS = 30
 DENSITY_EXECUTIONS = 1000
 DENSITY_STRATEGIES = ("random", "pct", "pos", "sites", "rdfs", "auto")
-LINE = re.compile(r"^[/ *]*(count|states|clean|bug):(.*?)(?:\*/)?$")
+LINE = re.compile(r"^[/ *]*(count|states|symmetry|clean|bug):(.*?)(?:\*/)?$")
 
 
 # ---- what is expected ----
@@ -196,6 +197,32 @@ def bench_states(bench, found):
     return rows
 
 
+# ---- symmetry ----
+
+
+def symmetry_options(e):
+    return ("--symmetry", *(("--strategy", e.fields["strategy"]) if "strategy" in e.fields else ("--states",)))
+
+
+def bench_symmetry(bench, found):
+    """Beside the optimal search without symmetry, which has ten seconds."""
+    rows = []
+    for e in (e for e in found if e.what == "symmetry"):
+        if bench.quick and int(e.fields["begun"]) > QUICK_EXECUTIONS:
+            continue
+        options = symmetry_options(e)
+        s = bench.check(e, *options, "--time", "120s", repeat=1 if bench.quick else 3)
+        begun, most = s["executions"] + s["blocked"], int(e.fields["begun"])
+        right = bench.expect(e, begun <= most, "%d executions begun, not at most %d" % (begun, most), *options)
+        right &= bench.expect(e, s["complete"] and s["verdict"] == "clean", "verdict %s" % s["verdict"], *options)
+        without = bench.check(e, "--strategy", "optimal", "--time", "10s")
+        rows.append({"name": e.name, "with": " ".join(options[1:]), "executions": s["executions"], "blocked": s["blocked"],
+                     "seconds": round(s["cpu"], 4), "right": right,
+                     "optimal": without["executions"] if without["complete"] else None,
+                     "optimal_seconds": round(without["cpu"], 4) if without["complete"] else None})
+    return rows
+
+
 # ---- bugs ----
 
 
@@ -288,7 +315,7 @@ def measure(a, only):
     result = Record.new("full").data
     del result["figures"]
     result["peers"] = [p.name for p in bench.peers]
-    sections = {"counts": bench_counts, "states": bench_states, "bugs": bench_bugs, "density": bench_density}
+    sections = {"counts": bench_counts, "states": bench_states, "symmetry": bench_symmetry, "bugs": bench_bugs, "density": bench_density}
     for name in (n for n in SECTIONS if n in only):
         began = time.monotonic()
         try:

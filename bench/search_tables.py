@@ -76,6 +76,14 @@ def states_table(result, reference, markdown):
                         for r in result["states"]], markdown)
 
 
+def symmetry_table(result, reference, markdown):
+    head = ["program", "with", "executions", "given up", "s", "optimal", "optimal's s", "origin"]
+    return table(head, [[r["name"], r["with"], number(r["executions"]), number(r["blocked"]), number(r["seconds"]),
+                         number(r["optimal"]), number(r["optimal_seconds"]),
+                         " ".join(filter(None, ["" if r["right"] else "WRONG", reference["symmetry"].get(r["name"], "")]))]
+                        for r in result["symmetry"]], markdown)
+
+
 def bugs_table(result, reference, markdown):
     peers = result["peers"]
     head = ["program", "kind", "found by", "executions", "s", *("%s here" % p for p in peers), "origin"]
@@ -121,6 +129,9 @@ def tables(result, reference, limits, markdown):
     if result.get("states"):
         section("Executions of a complete search with --states, and without, within 10 s",
                 states_table(result, reference, markdown))
+    if result.get("symmetry"):
+        section("Executions of a complete search with --symmetry, and without, within 10 s",
+                symmetry_table(result, reference, markdown))
     if result.get("bugs"):
         section("Bugs, default strategy, within %d s" % limits[0], bugs_table(result, reference, markdown))
     if result.get("density"):

@@ -6,6 +6,9 @@
  * count: 3 2 strategy=optimal executions=630
  * states: 3 2 begun=200
  * states: 4 2 begun=1100
+ * symmetry: 3 2 begun=100
+ * symmetry: 4 2 begun=320
+ * symmetry: 5 2 begun=850
  * clean: 3 1 */
 #include "sizes.h"
 
@@ -37,6 +40,7 @@ static void *show(void *unused) {
 MAIN {
   int n = SIZE(1, 3);
   pieces = SIZE(2, 2);
+  alike();
   for (int i = 0; i < n; i++) start(receive, i);
   start(show, n);
   join_all();

@@ -8,6 +8,8 @@
  * count: 7 strategy=optimal executions=5040
  * count: 8 strategy=optimal executions=40320
  * count: 9 strategy=optimal executions=362880
+ * symmetry: 8 strategy=optimal begun=1
+ * symmetry: 32 begun=1
  * clean: 4 */
 #include "sizes.h"
 
@@ -23,6 +25,7 @@ static void *worker(void *unused) {
 
 MAIN {
   int n = SIZE(1, 3);
+  alike();
   for (int i = 0; i < n; i++) start(worker, i);
   join_all();
   assert(count == n);

@@ -10,6 +10,9 @@
  * states: 2 2 begun=300
  * states: 3 2 begun=3200
  * states: 4 2 begun=40000
+ * symmetry: 2 2 begun=260
+ * symmetry: 3 2 begun=2400
+ * symmetry: 4 2 begun=19000
  * clean: 2 1 */
 #include "sizes.h"
 
@@ -73,6 +76,7 @@ static void *worker(void *unused) {
 MAIN {
   int files = SIZE(2, 2), n = SIZE(1, 2);
   workers = n;
+  alike();
   for (int i = 0; i < n; i++) start(worker, i);
   for (int i = 1; i <= files; i++) put(i);
   finish();

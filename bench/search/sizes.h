@@ -21,9 +21,13 @@
 static const int sizes[] = SIZES;
 #define MAIN int main(void)
 #define SIZE(i, otherwise) ((i) <= (int)(sizeof sizes / sizeof *sizes) ? sizes[(i)-1] : (otherwise))
+#define alike() ((void)0)
 #else
+#include <heddle.h>
 #define MAIN int main(int argc, char **argv)
 #define SIZE(i, otherwise) ((i) < argc ? atoi(argv[i]) : (otherwise))
+/* With --symmetry, threads of one function that are started from here on are interchangeable although their numbers differ. */
+#define alike() hd_symmetric()
 #endif
 
 #define peek(x) atomic_load_explicit(&(x), memory_order_relaxed)

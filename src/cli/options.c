@@ -498,14 +498,10 @@ static int check_symmetry(const struct hd_options *o, struct hd_err *err) {
     return hd_fail(err, HD_EUSAGE,
                    "--symmetry cannot be combined with --preemptions or --delays: what a switch costs "
                    "depends on which thread ran last");
-  if (o->states && strcmp(o->strategy, "dfs") != 0 && strcmp(o->strategy, "rdfs") != 0)
-    return hd_fail(err, HD_EUSAGE, "--symmetry with --states is for --strategy dfs and rdfs, not %s",
-                   o->strategy);
   return HD_OK;
 }
 
 int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *err) {
-  if (o->states && o->symmetry && !o->strategy) o->strategy = "dfs";
   int rc = o->states ? check_states(o, err) : HD_OK;
   if (rc != HD_OK) return rc;
   if (!o->strategy)

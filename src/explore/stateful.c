@@ -35,6 +35,9 @@
  *     together, with one summary, in which all sets are empty; that is applied as in 2 to the steps that lead to the cycle.
  *  4. Nodes that other workers take part in, and those of a process that died, are not finished: their states are
  *     explored wherever they are met. Cycles through them expand all nodes above.
+ *  5. With symmetry.c: where threads are held back because they follow others, U(s) has each operation also as it is when
+ *     these threads are exchanged with each other. So it is true of all executions from s, whoever follows whom where s is
+ *     met again.
  *
  * Soundness. Claim: the branches of a node that is left are a source set: for each execution w from its state one of them is
  * of a thread that can begin an execution equivalent to w. By induction on the order in which nodes are left, what follows
@@ -45,7 +48,12 @@
  * branch of the thread of f will do where it does not begin w itself: then an earlier step of w is dependent with it, and
  * the same argument for that branch and the shorter w adds the missing one (Flanagan, Godefroid, POPL 2005). In a cycle every
  * node is expanded, and before it 3 applies 2. Which data races and which visible memory follow a state is part of the
- * state (fingerprint.c, invariant 4), so they were found from it before. */
+ * state (fingerprint.c, invariant 4), so they were found from it before.
+ *
+ * With symmetry.c the claim is for executions w of the restricted system, in which threads that follow others are held back,
+ * and w is explored up to the exchange of threads that are interchangeable in a state it passes. That they are is a property
+ * of the state, although it is found from the past. Which threads are held back is not: where s is met again, w may have
+ * the threads exchanged that were held back from s; by 5, U(s) has the operations of that w, too. */
 #include "explore/walk.h"
 
 struct state_node {
@@ -54,7 +62,9 @@ struct state_node {
   uint32_t branches;
   uint32_t cyclic; /* a cycle is entered here */
   uint32_t words;
-  struct hd_set enabled;
+  uint32_t holds;         /* threads that are held back here, since they follow others (symmetry.c) */
+  struct hd_set enabled;  /* those that may go, */
+  struct hd_set together; /* the ones held back, and those they follow */
 };
 
 /* Of a node; of the one after the last step, what is known to follow. */
@@ -88,7 +98,7 @@ static struct state_node *record(const struct walk *w, uint32_t k) { return hd__
 static void lay_out(struct walk *w) {
   struct summaries *m = &w->summaries;
   uint64_t n = w->order.cap_ev;
-  char *at = (char *)(w->scratch + 8 * n); /* reverse.c uses what is before */
+  char *at = (char *)(w->scratch + 10 * n); /* reverse.c and symmetry.c use what is before */
   m->of = (struct summary *)at;
   at += n * sizeof *m->of;
   m->open = (struct open_state *)at;
@@ -407,6 +417,16 @@ static void know(const struct hd_order *o, uint32_t *clock, unsigned thread, uin
     }
 }
 
+/* The same, with what it follows (symmetry.c). */
+static void know_next(const struct walk *w, uint32_t *clock, unsigned thread, uint32_t k) {
+  const struct hd_order *o = &w->order;
+  const struct symmetry *y = &w->symmetry;
+  know(o, clock, thread, k);
+  if (!w->symmetric || k != o->n) return;
+  for (; y->follows[thread] == HD_HELD; know(o, clock, thread, k)) thread = y->leader[thread] - 1u;
+  if (y->follows[thread] != HD_NONE) merge(o, clock, y->follows[thread]);
+}
+
 static int covers_event(struct hd_order *o, const uint32_t *clock, uint32_t e) {
   if (clock[o->ev[e].op.thread] >= o->ev[e].index) return 1;
   if (e >= clock[HD_LATE(o)]) return 0;
@@ -460,7 +480,7 @@ static int apply(struct walk *w, uint32_t k, const struct summary_item *item, ui
     const struct summary_op *u = op_of(w, &item[i]);
     if (u->op.section == HD_SECTION_INSIDE) continue; /* the entry takes its place (model/order_section.c) */
     for (uint32_t t = 0; t < o->threads_max; t++) clock[t] = 0;
-    know(o, clock, u->op.thread, k);
+    know_next(w, clock, u->op.thread, k);
     for (uint64_t b = item[i].threads; b; b &= b - 1) know(o, clock, (unsigned)__builtin_ctzll(b), k);
     for (uint32_t e = k; e-- > 0;) {
       const struct hd_ev *ev = &o->ev[e];
@@ -487,6 +507,55 @@ static int take_into_account(struct walk *w, const struct met *t, int above) {
   return expand(w, t->from < floor_of(w) ? 0 : t->from, t->depth, above);
 }
 
+/* ---- interchangeable threads ---- */
+
+/* Adds what x is when two of the threads are exchanged. */
+static int add_image(struct walk *w, struct summary *a, struct summary_item x, const struct hd_set *threads,
+                     unsigned one, unsigned other) {
+  struct summary_op u = *op_of(w, &x);
+  int is_thread = hd_op_object(u.op.kind) == HD_OBJ_THREAD && u.op.object < HD_MAX_THREADS;
+  int object = is_thread && hd_set_has(threads, (unsigned)u.op.object);
+  if (u.op.thread == one)
+    u.op.thread = (uint16_t)other;
+  else if (u.op.thread == other)
+    u.op.thread = (uint16_t)one;
+  if (object && u.op.object == one)
+    u.op.object = other;
+  else if (object && u.op.object == other)
+    u.op.object = one;
+  x.op = number_of(w, &u.op, u.flags);
+  return add_item(w, a, x);
+}
+
+/* Invariant 5. */
+static int exchange(struct walk *w, uint32_t k) {
+  const struct state_node *n = record(w, k);
+  struct summaries *m = &w->summaries;
+  struct summary *a = &m->of[k];
+  const uint32_t count = a->n;
+  uint64_t all = 0;
+  HD_SET_EACH (t, &n->together, n->words) all |= bit(t);
+  char *end = m->end;
+  if ((uint64_t)(m->end - m->next) < 2ull * count * sizeof *a->item) return 0;
+  m->end -= count * sizeof *a->item;
+  struct summary_item *item = (struct summary_item *)m->end;
+  for (uint32_t i = 0; i < count; i++) item[i] = a->item[i];
+  int room = 1;
+  HD_SET_EACH (one, &n->together, n->words)
+    HD_SET_EACH (other, &n->together, n->words)
+      for (uint32_t i = 0; other > one && i < count && room; i++) {
+        struct summary_item x = item[i];
+        x.threads &= ~all;
+        if (n->holds == 1 && __builtin_popcountll(all) == 2) { /* they are just two */
+          uint64_t swapped = item[i].threads & all;
+          x.threads |= swapped && swapped != all ? all & ~swapped : swapped;
+        }
+        room = add_image(w, a, x, &n->together, one, other);
+      }
+  m->end = end;
+  return room;
+}
+
 /* ---- the end of an execution ---- */
 
 static void finish_state(struct walk *w, const uint64_t key[2], uint32_t summary) {
@@ -503,17 +572,18 @@ static void private_key(const struct walk *w, const uint64_t key[2], uint64_t ou
 }
 
 /* Everything from node k is explored. */
-static void finish(struct walk *w, uint32_t k) {
+static int finish(struct walk *w, uint32_t k) {
   struct summaries *m = &w->summaries;
   struct summary *a = &m->of[k];
   const struct state_node *n = record(w, k);
+  if (n->holds && !exchange(w, k)) return 0;
   if (a->low < k) { /* on a cycle that is entered further up */
     struct state_slot *e = n->has_key ? hd__state_find(table(w), n->key) : NULL;
     if (e && e->by == m->serial) {
       e->status = STATE_IN_CYCLE;
       e->depth = a->low;
     }
-    return;
+    return 1;
   }
   if (n->cyclic) {
     for (uint32_t i = 0; i < a->n; i++) a->item[i].threads = a->item[i].after = 0;
@@ -535,22 +605,23 @@ static void finish(struct walk *w, uint32_t k) {
     finish_state(w, own, explored ? summary : 0);
     if (x->private && explored && summary) finish_state(w, x->key, summary);
   }
+  return 1;
 }
 
 /* Finishes what can be, from the end. Returns whether branches are missing above the unit. */
 static int finish_nodes(struct walk *w, uint32_t last) {
   struct summaries *m = &w->summaries;
   uint32_t floor = floor_of(w);
-  int more = 0;
+  int more = 0, full = 0;
   for (uint32_t k = last; k >= floor; k--) {
     if (k < last) {
       uint32_t met = m->nmet;
       if (w->unit->node[k].list) break;
-      finish(w, k);
+      full = !finish(w, k);
       for (; met < m->nmet; met++) more |= take_into_account(w, &m->met[met], 0);
     }
     if (!k || k - 1 < floor) break;
-    if (!give(w, k)) { /* no room: nothing is finished any more */
+    if (full || !give(w, k)) { /* no room: nothing is finished any more */
       raise_floor(w, UINT32_MAX);
       break;
     }
@@ -600,11 +671,27 @@ int hd__stateful_conclude(struct walk *w, const struct hd_point *p, enum hd_how 
 
 static int active(const struct hd_search *s) { return s->fingerprint != NULL; }
 
+static void hold(struct walk *w, struct state_node *n, const struct hd_point *p) {
+  HD_SET_EACH (t, p->enabled, p->words) {
+    uint32_t leader = hd__symmetry_holds(w, t);
+    if (leader == HD_NONE) continue;
+    n->holds++;
+    hd_set_del(&n->enabled, t);
+    hd_set_add(&n->together, t);
+    hd_set_add(&n->together, leader);
+  }
+}
+
 static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fresh) {
   struct state_node *n = record(w, k);
   n->branches = (uint32_t)hd__state_branches(p);
   n->words = p->words;
-  for (unsigned i = 0; i < p->words; i++) n->enabled.w[i] = p->enabled->w[i];
+  n->holds = 0;
+  for (unsigned i = 0; i < p->words; i++) {
+    n->enabled.w[i] = p->enabled->w[i];
+    n->together.w[i] = 0;
+  }
+  if (w->symmetric) hold(w, n, p);
   if (!k)
     begin(w, fresh ? 0 : w->unit->depth);
   else

@@ -24,7 +24,7 @@ static const struct policy dpor = {.filter = {&hd__filter_sleep, &hd__filter_sym
                                    .retreat = hd__reverse_settle};
 
 /* With --states; `optimal`, too. */
-const struct policy hd__stateful = {.filter = {&hd__filter_stateful},
+const struct policy hd__stateful = {.filter = {&hd__filter_symmetry, &hd__filter_stateful},
                                     .keeps_done = 1,
                                     .ordered = 1,
                                     .first = hd__reverse_first,

@@ -41,7 +41,8 @@
  * same thread. If that is never executed, since the thread waits for another member there, that is noticed as well (`end`).
  *
  * Not combined with a bound: what a switch costs depends on who ran last. Combined with states.c it is sound because a
- * state is explored whole up to the exchange of threads that are interchangeable in it, whatever led there. */
+ * state is explored whole up to the exchange of threads that are interchangeable in it, whatever led there; stateful.c has
+ * the argument for summaries. */
 #include "explore/walk.h"
 
 static int active(const struct hd_search *s) { return s->alike != NULL && !s->config->bound_kind; }
@@ -246,6 +247,10 @@ static int is_held(struct walk *w, unsigned thread) {
   if (hd_set_has(y->enabled, y->leader[thread] - 1u)) return 1;
   tell_apart(w, thread);
   return 0;
+}
+
+uint32_t hd__symmetry_holds(struct walk *w, unsigned thread) {
+  return is_held(w, thread) ? w->symmetry.leader[thread] - 1u : HD_NONE;
 }
 
 static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fresh) {

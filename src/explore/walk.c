@@ -254,7 +254,10 @@ static void catch_up(struct walk *w) {
 
 /* ---- the strategy ---- */
 
-static void symmetry_event(struct walk *w) { hd__symmetry_event(w, w->order.n - 1); }
+static void symmetry_event(struct walk *w) {
+  if (w->policy->after_event) w->policy->after_event(w);
+  hd__symmetry_event(w, w->order.n - 1);
+}
 
 struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
   struct walk *w = hd__own(s, sizeof *w);
@@ -264,16 +267,17 @@ struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
   w->policy = policy;
   w->before_event = policy->before_event;
   w->after_event = policy->after_event;
+  w->symmetric = 0;
   for (unsigned i = 0; policy->filter[i]; i++) {
     const struct filter *f = policy->filter[i];
     if (f->active && !f->active(s)) continue;
     w->filter[n++] = f;
+    w->symmetric |= f->id == FILTER_SYMMETRY;
     if (f->enter) w->enter[entered++] = f->enter;
     w->offset[f->id] = at;
     at += (uint32_t)((f->record + 7) & ~7ull);
   }
   w->filter[n] = NULL;
-  w->symmetric = n && w->filter[n - 1]->id == FILTER_SYMMETRY;
   if (w->symmetric) w->after_event = symmetry_event;
   if (policy->enter) w->enter[entered++] = policy->enter;
   w->enter[entered] = NULL;

@@ -371,6 +371,8 @@ union hd_list hd__visited_keep(struct walk *w, const uint64_t *from, uint32_t n)
 void hd__symmetry_begin(struct walk *w);
 void hd__symmetry_event(struct walk *w, uint32_t f);
 void hd__symmetry_end(struct walk *w, const struct hd_point *p, enum hd_how how);
+/* The thread that this one, which is enabled, has to let go first; HD_NONE. pre: the filter has entered the node. */
+uint32_t hd__symmetry_holds(struct walk *w, unsigned thread);
 
 /* ---- states.c ---- */
 

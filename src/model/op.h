@@ -74,6 +74,7 @@ enum {
   HD_TRAIT_SECTION = 1 << 11,
   HD_TRAIT_UNSCHEDULED = 1 << 12,
   HD_TRAIT_NETS = 1 << 13,
+  HD_TRAIT_DUE = 1 << 14,
 };
 
 enum hd_memory_order {

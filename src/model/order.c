@@ -418,7 +418,9 @@ static const uint32_t *pred_clock(struct hd_order *t, const struct hd_op *op) {
                   sleeps_on(&t->ev[prev]);
   const uint32_t *gate = effect == HD_EFF_LEAVE && op->thread < t->nthreads ? t->gate[op->thread] : NULL;
   uint32_t after = t->follows ? t->follows[op->thread] : HD_NONE;
-  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out && !gate && after >= HD_HELD)
+  int due = hd_op_is(op->kind, HD_TRAIT_DUE);
+  if (prev != HD_NONE && cause == HD_NONE && !joins && !spins && !timed_out && !due && !gate &&
+      after >= HD_HELD)
     return t->ev[prev].clock;
   uint32_t *c = new_clock(t, prev == HD_NONE ? NULL : t->ev[prev].clock);
   merge(t, c, cause);
@@ -427,7 +429,10 @@ static const uint32_t *pred_clock(struct hd_order *t, const struct hd_op *op) {
   if (spins) merge(t, c, spins - 1);
   for (uint32_t i = 0; gate && i < t->threads_max; i++)
     if (gate[i] > c[i]) c[i] = gate[i];
-  if (timed_out) c[HD_LATE(t)] = t->n; /* nothing else could run when its time came */
+  if (timed_out || (due && hd_op_is(op->kind, HD_TRAIT_LATE)))
+    c[HD_LATE(t)] = t->n; /* nothing else could run when its time came */
+  else if (due && t->barrier != HD_NONE && c[HD_LATE(t)] <= t->barrier)
+    c[HD_LATE(t)] = t->barrier + 1;
   return c;
 }
 

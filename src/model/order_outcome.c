@@ -30,9 +30,26 @@ static int finds_value(const struct hd_op *op) {
   return (payload == HD_PAYLOAD_ACCESS || payload == HD_PAYLOAD_CAS) && op->access.known;
 }
 
+static int byte_of(const struct hd_op *op, uint64_t at) {
+  return (int)(op->access.found >> (at - op->object) * 8 & 0xff);
+}
+
+/* The byte at `at` after the events that come before the second operation, if the last one that touches it only reads.
+ * -1: unknown. */
+static int byte_left(const struct hd_order *t, const struct hd_race *r, const uint32_t *last, uint64_t at) {
+  const struct hd_op byte = {.object = at, .size = 1};
+  for (uint32_t i = latest(t, last); i != HD_NONE; i = previous(t, r, i)) {
+    const struct hd_op *o = &t->ev[i].op;
+    if (hd_op_object(o->kind) != HD_OBJ_MEMORY || !hd_ops_overlap(o, &byte)) continue;
+    return finds_value(o) && !hd_op_does(o->kind, t->ev[i].flags, HD_EFF_CHANGES) ? byte_of(o, at) : -1;
+  }
+  return -1;
+}
+
 /* The byte that a reversed compare-and-swap finds at `at`: what the first of those found that touch it and do not stay,
- * since whoever changes it after that one does not stay either. -1: unknown. */
-static int byte_found(const struct hd_order *t, const struct hd_race *r, uint64_t at) {
+ * since whoever changes it after that one does not stay either. There may be none in an execution that was given up. -1:
+ * unknown. */
+static int byte_found(const struct hd_order *t, const struct hd_race *r, const uint32_t *last, uint64_t at) {
   const struct hd_op byte = {.object = at, .size = 1}, *found = NULL;
   for (uint32_t i = r->e; i < t->n && !found; i++) {
     const struct hd_op *o = &t->ev[i].op;
@@ -44,13 +61,13 @@ static int byte_found(const struct hd_order *t, const struct hd_race *r, uint64_
       return -1;
   }
   if (!found && r->f == HD_NONE && finds_value(&r->op)) found = &r->op;
-  return found ? (int)(found->access.found >> (at - found->object) * 8 & 0xff) : -1;
+  return found ? byte_of(found, at) : byte_left(t, r, last, at);
 }
 
-static unsigned of_cas(const struct hd_order *t, const struct hd_race *r) {
+static unsigned of_cas(const struct hd_order *t, const struct hd_race *r, const uint32_t *last) {
   if (r->op.size > 8 || (t->ev[r->e].flags & HD_EV_STOP)) return 0;
   for (uint32_t i = 0; i < r->op.size; i++) {
-    int found = byte_found(t, r, r->op.object + i);
+    int found = byte_found(t, r, last, r->op.object + i);
     if (found >= 0 && found != (int)(r->op.access.expected >> i * 8 & 0xff)) return HD_EV_FAILED;
   }
   return 0;
@@ -166,7 +183,7 @@ unsigned hd_order_reversed_outcome(const struct hd_order *t, const struct hd_rac
                                    struct hd_op *op) {
   int tries = hd_op_is(op->kind, HD_TRAIT_TRIES);
   switch (hd_op_effect(op->kind, 0)) {
-    case HD_EFF_UPDATE: return hd_op_payload(op->kind) == HD_PAYLOAD_CAS ? of_cas(t, r) : 0;
+    case HD_EFF_UPDATE: return hd_op_payload(op->kind) == HD_PAYLOAD_CAS ? of_cas(t, r, last) : 0;
     case HD_EFF_ACQUIRE:
       if (hd_op_object(op->kind) == HD_OBJ_ONCE) return of_once(t, r, last);
       if (!tries) return 0;

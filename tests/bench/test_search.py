@@ -27,6 +27,10 @@ def test_program(s, program):
             s.same((r["executions"], r["blocked"], r["cut"], r["complete"]), (int(e.fields["executions"]), 0, 0, True),
                    "executions, blocked, cut, complete")
             s.same({f["kind"] for f in r["findings"]}, e.kinds, "findings")
+        elif e.what == "symmetry" and int(e.fields["begun"]) <= SMALL:
+            r = s.search("check", "./prog", "--no-explain", *search.symmetry_options(e), args=e.args)
+            s.check(r["complete"] and r["verdict"] == "clean" and r["executions"] + r["blocked"] <= int(e.fields["begun"]),
+                    "%s with --symmetry: %s" % (e.name, r))
         elif e.what == "states" and int(e.fields["begun"]) <= SMALL:
             r = s.search("check", "./prog", "--no-explain", "--states", args=e.args)
             s.check(r["complete"] and r["executions"] + r["blocked"] <= int(e.fields["begun"]), "%s begun" % r["visited"])

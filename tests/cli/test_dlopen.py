@@ -81,3 +81,84 @@ def test_threads_load(s):
     }
     """)
     s.is_clean(s.search("check", program, "--strategy", "random", "--max-executions", "100"), 100)
+
+
+UNLOADED = """
+#include <pthread.h>
+extern int hits;
+extern pthread_mutex_t outer;
+int data[4] = {7};
+int quick(void) { return 3; }
+int slow(void) { pthread_mutex_lock(&outer); pthread_mutex_unlock(&outer); return 3; }
+const char *text(void) { return "text"; }
+__attribute__((destructor)) static void end(void) { %s; }
+"""
+
+CLOSES = """
+#include <assert.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+int hits, closed, *data;
+const char *text;
+pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, m = PTHREAD_MUTEX_INITIALIZER;
+static void *h;
+static int (*quick)(void), (*slow)(void);
+static void load(int flags) {
+  h = dlopen("./lib.so", RTLD_NOW | flags);
+  quick = (int (*)(void))dlsym(h, "quick"), slow = (int (*)(void))dlsym(h, "slow"), data = dlsym(h, "data");
+  text = ((const char *(*)(void))dlsym(h, "text"))();
+}
+static void use(void) { void *g = dlopen("./lib.so", RTLD_NOW); assert(((int (*)(void))dlsym(g, "quick"))() == 3 && !dlclose(g)); }
+static void *other(void *arg) { %s; return arg; }
+int main(void) {
+  pthread_t t;
+  %s;
+  pthread_create(&t, NULL, other, NULL);
+  %s;
+  pthread_join(t, NULL);
+  return 0;
+}
+"""
+
+CASES = {  # what the other thread does, before it starts, beside it; the destructor; what comes out
+    "call": ("dlclose(h)", "load(0)", "quick()", "", "crash"),
+    "running": ("dlclose(h)", "load(0)", "slow()", "", "crash"),
+    "start": ("pthread_t u; pthread_create(&u, NULL, (void *(*)(void *))quick, NULL), pthread_join(u, NULL)", "load(0)",
+              "dlclose(h)", "", "crash"),
+    "data": ("dlclose(h)", "load(0)", "assert(data[1] == 0)", "", "data-race"),
+    "constant": ("dlclose(h)", "load(0)", "assert(*text == 't')", "", "data-race"),
+    "symbol": ("dlclose(h)", "load(0)", "assert(dlsym(h, \"quick\"))", "", "use-after-free"),
+    "twice": ("dlclose(h)", "load(0)", "dlclose(h)", "", "use-after-free"),
+    "destructor": ("dlclose(h)", "load(0)", "hits++", "hits++", "data-race"),
+    "late flag": ("pthread_mutex_lock(&m), closed = 1, pthread_mutex_unlock(&m), dlclose(h)", "load(0)",
+                  "pthread_mutex_lock(&m); int c = closed; pthread_mutex_unlock(&m); if (!c) quick()", "", "crash"),
+    "flag": ("pthread_mutex_lock(&m), closed = 1, dlclose(h), pthread_mutex_unlock(&m)", "load(0)",
+             "pthread_mutex_lock(&m); if (!closed) quick(); pthread_mutex_unlock(&m)", "", 2),
+    "counted": ("dlclose(h)", "load(0), load(0)", "quick(), slow(), assert(data[0] == 7)", "", 1),
+    "last": ("quick(), dlclose(h)", "load(0), load(0)", "quick(), dlclose(h)", "", 2),
+    "stays": ("dlclose(h)", "load(RTLD_NODELETE)", "quick(), assert(data[0] == 7)", "", 1),
+    "both": ("use()", "", "use()", "", 6),
+    "locked destructor": ("dlclose(h)", "load(0)", "pthread_mutex_lock(&m), hits++, pthread_mutex_unlock(&m)",
+                          "extern pthread_mutex_t m; pthread_mutex_lock(&m), hits++, pthread_mutex_unlock(&m)", 2),
+    "deadlock": ("pthread_mutex_lock(&m), dlopen(\"./lib.so\", RTLD_NOW), pthread_mutex_unlock(&m)", "load(0)", "dlclose(h)",
+                 "extern pthread_mutex_t m; pthread_mutex_lock(&m), pthread_mutex_unlock(&m)", "deadlock"),
+}
+
+
+@each(*CASES)
+def test_unloaded(s, case):
+    """Beside a thread that calls it, is in it, or reads its data; and correct programs."""
+    other, before, beside, destructor, out = CASES[case]
+    s.write("lib.c", UNLOADED % destructor)
+    s.run([s.heddle, "cc", "-g", "-O1", "-w", "-shared", "-fPIC", "lib.c", "-o", "lib.so"])
+    program = s.build_text(CLOSES % (other, before, beside), "-rdynamic")
+    for strategy in ("optimal", "dfs"):
+        r = s.search("check", program, "--strategy", strategy)
+        if isinstance(out, str):
+            s.is_bug(r, [out])
+            s.replay()
+        elif strategy == "optimal":
+            s.is_clean(r, out)
+        else:
+            s.check(r["complete"], "not complete: %s" % r["inexact"])

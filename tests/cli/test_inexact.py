@@ -382,7 +382,7 @@ int main(void) {
 """, "options": ("--strategy", "optimal", "--max-executions", "2"), "also": ["executions"]},
 }
 # Those that need more than a program and options have tests of their own, test_NAME below.
-OWN = ("not-again", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "plain-object", "library-closed")
+OWN = ("not-again", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "plain-object")
 
 
 def reasons():
@@ -621,14 +621,3 @@ def test_plain_object(s):
     s.write("prog.c", "int count(void);\nint main(void) { count(); }\n")
     s.cc("prog.c", "prog", "plain.o")
     s.check(s.search("check", "./prog")["complete"], "not complete with one thread")
-
-
-def test_library_closed(s):
-    s.write("lib.c", "int n;\nint one(void) { return ++n; }\n")
-    s.run([s.heddle, "cc", "-shared", "-fPIC", "lib.c", "-o", "libone.so"])
-    s.write("prog.c", "#include <dlfcn.h>\n#include <pthread.h>\nstatic void *h;\n"
-                      "static void *run(void *p) { dlclose(h); return p; }\n"
-                      "int main(void) { h = dlopen(\"./libone.so\", RTLD_NOW); pthread_t t;"
-                      " pthread_create(&t, 0, run, 0); pthread_join(t, 0); }\n")
-    s.cc("prog.c", "prog", "-ldl")
-    named(s, s.search("check", "./prog"), "library-closed")

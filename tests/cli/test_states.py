@@ -217,6 +217,40 @@ int main(void)
             s.same((r["states"], r["state_sum"]), (every["states"], every["state_sum"]), "final states with %s %s" % (opt, more))
 
 
+def test_who_has_a_lock_is_state(s):
+    """The first thread keeps the lock, or has never taken it: when it is gone nothing else tells which."""
+    text = """
+#define RELAXED memory_order_relaxed
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int x, z;
+static void *first(void *a)
+{
+  if (atomic_load_explicit(&x, RELAXED)) pthread_mutex_lock(&m);
+  return a;
+}
+static void *second(void *a)
+{
+  atomic_store_explicit(&x, 1, RELAXED);
+  atomic_store_explicit(&x, 0, RELAXED);
+  return a;
+}
+int main(void)
+{
+  pthread_t t[2];
+  pthread_create(&t[0], 0, first, 0);
+  pthread_create(&t[1], 0, second, 0);
+  for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+  assert(!!pthread_mutex_trylock(&m) == %d);
+  return 0;
+}
+"""
+    for value in (0, 1):
+        path = program(s, text % value)
+        for more in EACH:
+            r = s.search("check", path, "--states", "--no-explain", *more)
+            s.check(r["findings"] and r["findings"][0]["kind"] == "assertion", "trylock is always %d: %s" % (value, r))
+
+
 def test_races_with_what_came_before(s):
     """Memory is the same whoever has written; but only the careless write races with the read, and it is always first."""
     text = """

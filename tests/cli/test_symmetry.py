@@ -214,6 +214,12 @@ def test_lock(s):
             s.same((r["verdict"], r["complete"], r["executions"], r["blocked"]), ("clean", True, executions, 0),
                    "%d threads, %d rounds, %s" % (n, rounds, more))
             s.check(r["symmetric"] > 0, "no branch was left out: %s" % r)
+        if rounds > 1:
+            continue
+        for more in ("dfs",), ("dpor",), ("dpor", "-j", "4"), ("auto",):
+            r = search(s, "--symmetry", "--states", "--strategy", *more)
+            s.check(r["complete"] and r["verdict"] == "clean" and r["symmetric"] > 0, "with --states, %s: %s" % (more, r))
+            s.check(more[0] == "dfs" or r["blocked"] == 0, "%s begins more than one execution: %s" % (more, r))
     every = search(s, "--strategy", "optimal", "--no-symmetry")
     s.same(every["executions"], 90, "executions without symmetry")
 
@@ -224,11 +230,84 @@ def test_told_apart(s):
         s.write("prog.c", HEAD + text)
         s.cc("prog.c", "prog", "-O1")
         plain = search(s, "--strategy", "optimal", want=1)
-        for strategy in "optimal", "dpor", "dfs":
-            r = search(s, "--symmetry", "--strategy", strategy, want=1)
+        for more in ("optimal",), ("dpor",), ("dfs",), ("dfs", "--states"), ("dpor", "--states"):
+            r = search(s, "--symmetry", "--strategy", *more, want=1)
             kinds = sorted(f["kind"] for f in r["findings"])
-            s.check("assertion" in kinds, "%s: %s has only %s" % (name, strategy, kinds))
+            s.check("assertion" in kinds, "%s: %s has only %s" % (name, more, kinds))
             s.same(kinds, sorted(f["kind"] for f in plain["findings"]), name)
+
+
+CXX = """
+#include <cassert>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+static std::mutex m;
+static int n;
+static std::vector<std::thread> t;
+static void join_all() { for (auto &x : t) x.join(); }
+"""
+
+# A program with std::thread that fails when any but the first thread takes the lock first.
+DIFFERENT_CXX = {
+    "numbers": """
+static int rank_of[3];
+static void worker(int me) { std::lock_guard<std::mutex> g(m); rank_of[me] = n++; }
+int main()
+{
+  for (int i = 0; i < 3; i++) t.emplace_back(worker, i);
+  join_all();
+  assert(rank_of[0] == 0);
+}
+""",
+    "names": """
+int main()
+{
+  std::thread::id first;
+  for (int i = 0; i < 3; i++)
+    t.emplace_back([&] { std::lock_guard<std::mutex> g(m); if (!n++) first = std::this_thread::get_id(); });
+  auto id = t[0].get_id();
+  join_all();
+  assert(first == id);
+}
+""",
+    "memory of their own": """
+static void worker(std::shared_ptr<int> mine) { std::lock_guard<std::mutex> g(m); *mine = n++; }
+int main()
+{
+  std::shared_ptr<int> each[3];
+  for (auto &x : each) x = std::make_shared<int>(0);
+  for (int i = 0; i < 3; i++) t.emplace_back(worker, each[i]);
+  join_all();
+  assert(*each[0] == 0);
+}
+""",
+}
+
+
+def test_std_thread(s):
+    """The state object of a std::thread is the same when its contents are."""
+    s.write("prog.cc", CXX + """
+static void worker(int by, int *sum) { std::lock_guard<std::mutex> g(m); *sum += by; }
+int main()
+{
+  for (int i = 0; i < 4; i++) t.emplace_back(worker, 1, &n);
+  join_all();
+  assert(n == 4);
+}
+""")
+    for compiler in "gcc", "clang":
+        s.cc("prog.cc", "prog", "-O1", compiler=compiler)
+        for more in ("--strategy", "optimal"), ("--states",):
+            r = search(s, "--symmetry", *more)
+            s.same((r["verdict"], r["complete"], r["executions"] + r["blocked"]), ("clean", True, 1), "std::thread %s" % (more,))
+    for name, text in DIFFERENT_CXX.items():
+        s.write("prog.cc", CXX + text)
+        s.cc("prog.cc", "prog", "-O1")
+        for more in ("--strategy", "optimal"), ("--states",), ("--states", "--strategy", "dfs"):
+            r = search(s, "--symmetry", *more, want=1)
+            s.same([f["kind"] for f in r["findings"]], ["assertion"], "%s %s" % (name, more))
 
 
 def test_asserted(s):
@@ -249,5 +328,5 @@ static void *worker(void *a)
 
 def test_refused(s):
     path = common.build(s, "clean")
-    for options in (["--strategy", "random"], ["--preemptions", "1"], ["--states", "--strategy", "dpor"]):
+    for options in (["--strategy", "random"], ["--preemptions", "1"]):
         common.refused(s, [s.heddle, "check", "--symmetry", *options, "--", path], 2, "--symmetry")

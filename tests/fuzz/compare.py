@@ -13,10 +13,11 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
     within a bound. `optimal`, `dfs` and `rdfs` run as many executions as one process does. A search of fewer than
     SHARED executions is over before there is anything to share, so it is not run again.
  6a. With --states every state is explored once: the findings and final states of `dfs`, in no more executions; the same
-     with a reduction (`dpor`).
+     with a reduction (`dpor`), with several processes and with a small table. Most of these compare quiet programs, in which
+     more states are the same.
  6b. With --symmetry, of threads that run the same code: the findings and final states of `dfs`, which does not tell these
     threads apart. `optimal` runs one execution for each class that is left, as many as `dfs` has then; so do several
-    processes, and those that resume a saved search.
+    processes, and those that resume a saved search. With --states, too, they are those of `dfs`.
  7. A search that was saved half way and resumed has the same results.
  8. Executions that start after the set-up of the program (--checkpoint=always) are those that start at main: the same
     results and the same counts, for one of the strategies or for two processes, by the program.
@@ -46,7 +47,7 @@ MAX_LENGTH = "300"  # steps; longer executions go round in circles, and the prog
 OK, LARGE, SAID, HUGE, WRONG = "ok", "large", "said", "huge", "wrong"  # said: the search itself says it is not exact
 
 
-only = ""  # "symmetry": nothing else is compared
+only = ""  # "symmetry" or "states": nothing else is compared
 
 NOTHING = dict(executions=0, blocked=0, discarded=0, cut=0, complete=False, bound=None, stopped="", findings=[])
 
@@ -61,16 +62,16 @@ class Difference(Exception):
     def __init__(self, complaint, result, *detail):
         super().__init__(complaint)
         self.complaint = complaint
-        self.strategy, self.more = result.strategy, result.more
+        self.strategy, self.more, self.quiet = result.strategy, result.more, result.quiet
         self.detail = list(detail)
 
 
 class Result:
     """What one search said."""
 
-    def __init__(self, strategy, more, data):
-        self.strategy, self.more = strategy, more
-        self.name = " ".join((strategy,) + more)
+    def __init__(self, strategy, more, data, quiet=False):
+        self.strategy, self.more, self.quiet = strategy, more, quiet
+        self.name = " ".join((strategy,) + more) + " (quiet)" * quiet
         self.executions = data["executions"]
         self.blocked = data["blocked"]
         self.discarded = data["discarded"]
@@ -135,25 +136,25 @@ class Batch:
         if p.returncode:
             raise Broken("%s in %s: %s" % (shlex.join(command), folder, (p.stdout + p.stderr)[-2000:]))
 
-    def search(self, index, strategy, limit, *more):
-        """Result of one search; Difference when there is none."""
+    def search(self, index, strategy, limit, *more, quiet=False):
+        """Result of one search; Difference when there is none. `quiet`: of the program that says only how it ends."""
         command = [self.heddle, "check", "--strategy", strategy, "--all", "--classes", "--quiet", "--no-explain", "--json", "-",
                    "--max-executions", str(limit), "--max-length", MAX_LENGTH, "--out", "out",
-                   *self.programs[index].options, *more, "--", "./fuzz", str(index)]
+                   *self.programs[index].options, *more, "--", "./fuzz", str(index), *["quiet"] * quiet]
         shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
         env = dict(os.environ, HEDDLE_TEST_TEMPLATES="2") if "--restart=fork" in more else None
         try:
             p = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=TIMEOUT,
                                stdin=subprocess.DEVNULL)
             text = "exit status %d: %s" % (p.returncode, p.stderr.strip()[-300:])
-            result = Result(strategy, more, json.loads(p.stdout)) if p.returncode in (0, 1, 5) else None
+            result = Result(strategy, more, json.loads(p.stdout), quiet) if p.returncode in (0, 1, 5) else None
         except subprocess.TimeoutExpired:
             text, result = "still running after %d s" % TIMEOUT, None
         except (ValueError, KeyError) as problem:
             text, result = "not the JSON it should be: %r" % problem, None
         if result and not result.error:
             return result
-        nothing = Result(strategy, more, NOTHING)
+        nothing = Result(strategy, more, NOTHING, quiet)
         raise Difference("%s fails" % nothing.name, nothing, result.error if result else text)
 
     def replay(self, folder):
@@ -238,6 +239,11 @@ def compare_all(batch, index, limit, replay):
             return Verdict(HUGE)
         compare_symmetry(batch, index, most, ref, optimal)
         return Verdict(OK if ref is dfs else LARGE, ref)
+    if only == "states":
+        if not dfs.finished(limit):
+            return Verdict(HUGE)
+        compare_states(batch, index, most, dfs)
+        return Verdict(OK if dfs.complete else SAID, dfs)
     compare_bounded(batch, index, limit)
     compare_shared(batch, index, most, optimal, "optimal")
     compare_checkpoint(batch, index, dfs, limit, optimal, most)
@@ -266,20 +272,29 @@ def compare_all(batch, index, limit, replay):
     return Verdict(OK if dfs.complete else SAID, dfs)
 
 
+def same_end(result, ref):
+    """The same findings and final states, not the same classes."""
+    same(result, ref, exact=False)
+    if result.covered and result.states != ref.states:
+        raise Difference("%s reaches %s states" % (result.name, "fewer" if result.states[0] < ref.states[0] else "other"),
+                         result, ref.text(), result.text())
+
+
 def compare_states(batch, index, most, dfs):
     """With --states, states are not explored twice: the same findings and final states, by one process and by several."""
+    for strategy in ("dfs", "dpor"):
+        result = batch.search(index, strategy, most, "--states")
+        same_end(result, dfs)
+        if result.covered and strategy == "dfs" and result.total() > dfs.total():
+            raise Difference("%s runs more executions" % result.name, result, dfs.text(), result.text())
+    quiet = batch.search(index, "dfs", most, quiet=True)
+    same(quiet, dfs, exact=False)
     modes = [("dfs", ()), ("dpor", ())]
     if dfs.total() >= SHARED:
         small = ("--state-memory", "300K")
         modes += [("rdfs", ()), ("dfs", small), ("dfs", jobs_for(dfs)), ("dpor", small), ("dpor", jobs_for(dfs))]
     for strategy, more in modes:
-        result = batch.search(index, strategy, most, "--states", *more)
-        same(result, dfs, exact=False)
-        if result.covered and result.states != dfs.states:
-            raise Difference("%s reaches %s states" % (result.name, "fewer" if result.states[0] < dfs.states[0] else
-                                                       "other"), result, dfs.text(), result.text())
-        if not more and result.covered and strategy == "dfs" and result.total() > dfs.total():
-            raise Difference("%s runs more executions" % result.name, result, dfs.text(), result.text())
+        same_end(batch.search(index, strategy, most, "--states", *more, quiet=True), quiet)
 
 
 def compare_symmetry(batch, index, most, ref, optimal):
@@ -291,23 +306,31 @@ def compare_symmetry(batch, index, most, ref, optimal):
     if ref.total() >= SHARED:
         modes += [("optimal", jobs_for(ref)), ("optimal", ("--checkpoint=always",))]
     if ref.total() >= SHARED and small:
-        modes += [(("dfs", "rdfs", "dpor")[ref.total() % 3], jobs_for(optimal)), ("dfs", ("--states",))]
+        modes += [(("dfs", "rdfs", "dpor")[ref.total() % 3], jobs_for(optimal)), ("dfs", ("--states",)),
+                  ("dpor", ("--states",))]
     first = None
     for strategy, more in modes:
         result = batch.search(index, strategy, most, "--symmetry", *more)
         if result.kinds == ref.kinds:
             result.findings = ref.findings
-        same(result, ref, exact=False)
-        if result.covered and result.states != ref.states:
-            raise Difference("%s reaches %s states" % (result.name, "fewer" if result.states[0] < ref.states[0] else
-                                                       "other"), result, ref.text(), result.text())
+        same_end(result, ref)
         first = first or result
         if strategy == "optimal":
             one_for_each_class(result, alone=not more)
-        if more != ("--states",) and result.classes != first.classes:
+        if "--states" not in more and result.classes != first.classes:
             raise Difference("%s reaches other classes" % result.name, result, first.text(), result.text())
         if strategy in ("optimal", "dfs") and result.total() > (optimal if strategy == "optimal" else ref).total():
             raise Difference("%s runs more executions" % result.name, result, ref.text(), result.text())
+    if small:
+        quiet = batch.search(index, "dfs", most, quiet=True)
+        modes = [("dfs", ()), ("dpor", ())]
+        if ref.total() >= SHARED:
+            modes += [("dpor", jobs_for(ref)), ("dpor", ("--state-memory", "300K")), ("dfs", jobs_for(ref))]
+        for strategy, more in modes:
+            result = batch.search(index, strategy, most, "--states", "--symmetry", *more, quiet=True)
+            if result.kinds == quiet.kinds:
+                result.findings = quiet.findings
+            same_end(result, quiet)
     if first.total() < 2:
         return
     path = os.path.join(batch.folder, "saved")

@@ -6,7 +6,8 @@ program still compiles, so a failing program can be shrunk (shrink.py).
 
 One C file holds many programs, since compiling costs more than checking; the first argument selects one. They share the variables of program.h: a process runs one program only. Every value that a program reads
 is reported to the runtime (SEE), with the thread and the number of the value. So the final state of an execution is
-everything that its threads have read, whether it ends, dies or is stuck.
+everything that its threads have read, whether it ends, dies or is stuck. With a second argument it is the last value that
+each thread has read.
 
 What a program may use is a set of features. Each program uses a random subset, so that each feature also occurs
 alone. A feature is a method do_NAME of Generator that returns nodes; a new one is a line in FEATURES and a method.
@@ -153,7 +154,7 @@ class Program:
                            % (len(self.bodies), len(self.bodies)))
             for n in nodes:
                 n.render(out, 1)
-            out.append("  return (void *)r;\n}" if k else "  return 0;\n}")
+            out.append("  END;\n  return %s;\n}" % ("(void *)r" if k else "0"))
         return "\n".join(out).replace("@", prefix + "_")
 
 
@@ -163,7 +164,7 @@ def source(programs):
     for i, p in enumerate(programs):
         parts.append("/* program %s, features: %s */" % (p.name, " ".join(sorted(p.features))))
         parts.append(p.render("p%d" % i))
-    parts.append("int main(int argc, char **argv) {\n  prepare();\n  switch (argc > 1 ? atoi(argv[1]) : 0) {")
+    parts.append("int main(int argc, char **argv) {\n  quiet = argc > 2;\n  prepare();\n  switch (argc > 1 ? atoi(argv[1]) : 0) {")
     for i in range(len(programs)):
         parts.append("    case %d: p%d_t0(0); break;" % (i, i))
     parts.append("  }\n  return 0;\n}\n")
@@ -206,6 +207,8 @@ class Generator:
         for k in range(1, threads + 1):
             self.budget = max(1, total // threads + self.r.choice((-1, 0, 0, 1)))
             bodies[k] = self.block(0) if self.code.get(k, k) == k else []
+            if k in self.code and self.code[k] == k and self.unlike:
+                bodies[k].insert(self.r.randint(0, len(bodies[k])), Node("SEE((uintptr_t)arg);"))
         parent = {k: self.r.randrange(1, k) if nested and k > 1 and k not in self.code and self.flip(0.6) else 0
                   for k in range(1, threads + 1)}
         self.budget = self.r.choice((0, 0, 0, 1, 1, 2))
@@ -222,8 +225,8 @@ class Generator:
             if self.flip(0.6):
                 bodies[0].insert(0, Node("action = %d;" % self.r.randint(1, 3)))
         if not self.has("unjoined") and not self.features & {"detach", "exit", "tryjoin"}:
-            bodies[0].append(Node("/* all are gone */\nSEE(memory[0]), SEE(memory[1]), SEE(plain[0]), SEE(plain[1]);\n"
-                                  "SEE(guarded[0]), SEE(guarded[1]), SEE(flag[0]), SEE(flag[1]);"))
+            bodies[0].append(Node("/* all are gone */\nGONE(memory[0]), GONE(memory[1]), GONE(plain[0]), GONE(plain[1]);\n"
+                                  "GONE(guarded[0]), GONE(guarded[1]), GONE(flag[0]), GONE(flag[1]);"))
         return Program(self.name, self.features, bodies, [o or [] for o in self.onces], self.options(), self.bound(),
                        first)
 
@@ -235,7 +238,13 @@ class Generator:
         n = self.r.choice((2, 2, 3)) if threads > 2 else 2
         first = self.r.randint(1, threads - n + 1)
         self.code = {k: first for k in range(first, first + n)}
+        self.unlike = self.flip(0.2)
         return first
+
+    def creation(self, k):
+        """Of thread k. Threads that run the same code may have arguments of their own."""
+        arg = "(void *)%d" % k if k in self.code and self.unlike else "0"
+        return "made[%d] = !pthread_create(&thread[%d], 0, @t%d, %s);" % (k, k, self.code.get(k, k), arg)
 
     def create_children(self, body, children, parent):
         at = 0
@@ -245,7 +254,7 @@ class Generator:
         for k in children:
             together = k in alike[1:] and not self.flip(0.1)
             at = self.r.randint(at, len(body)) if not together and self.flip(0.4) else at
-            body.insert(at, Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, self.code.get(k, k))))
+            body.insert(at, Node(self.creation(k)))
             at += 1
         cancelled = {k for k in children if self.has("cancel") and self.flip(0.4)}
         for k in children:
@@ -286,7 +295,7 @@ class Generator:
                 body.insert(at, Node("if (made[%d] && !%s) SEE((uintptr_t)%s);" % (k, call, into)))
             at = min(at + 1, len(body))
         for k in held:  # created, and mostly joined, while the lock is held for reading
-            inside = [Node("made[%d] = !pthread_create(&thread[%d], 0, @t%d, 0);" % (k, k, self.code.get(k, k))),
+            inside = [Node(self.creation(k)),
                       Node("if (made[%d] && !pthread_join(thread[%d], &result)) SEE((uintptr_t)result);" % (k, k))]
             late = [inside.pop()] if self.flip(0.3) else []
             body.insert(0 if self.flip() else at, Node("if (!pthread_rwlock_rdlock(&rwlock)) {", inside, "  pthread_rwlock_unlock(&rwlock);\n}"))

@@ -5,7 +5,8 @@ with 'N passed, N failed'.
 usage: tests/fuzz/mutations.py [--build DIR] [--few] [NAME...]
 
 Each mutation replaces one piece of one source file, builds that file and a runtime library with it in a scratch
-folder, beside a copy of heddle, and runs random programs until one differs. The repository and its build folder
+folder, beside a copy of heddle, and runs random programs until one differs, or tests that must fail where random programs
+hardly ever show it. The repository and its build folder
 are not touched. --few takes those that are found quickly.
 """
 import os
@@ -28,16 +29,19 @@ DEPEND = "src/model/depend.c"
 BOUNDED = "src/explore/strategy_bounded.c"
 FINGERPRINT = "src/runtime/core/fingerprint.c"
 STATEFUL = "src/explore/stateful.c"
+FAMILY = "src/runtime/core/family.c"
 LIBRARY = "lib/heddle/libheddle_rt.so.1"
 
 
 class Mutation:
     """Text of one file that is replaced; `old` and `new` may be lists, of as many pieces."""
 
-    def __init__(self, name, features, old, new, few=False, file=ORDER, programs=1000):
+    def __init__(self, name, features, old, new, few=False, file=ORDER, programs=1000, only="",
+                 tests=()):
         self.name, self.features = name, features
         self.old, self.new = ([x] if isinstance(x, str) else x for x in (old, new))
-        self.few, self.file, self.programs = few, file, programs
+        self.few, self.file, self.programs, self.only = few, file, programs, only
+        self.tests = tests  # filters of tests/run.py; some must fail
 
 
 MUTATIONS = [
@@ -47,6 +51,12 @@ MUTATIONS = [
     Mutation("a state is recognised by a few bits", "atomic,branch",
              "  out[0] = f->sum[0];\n  out[1] = f->sum[1];", "  out[0] = f->sum[0] & 15;\n  out[1] = 0;",
              file=FINGERPRINT, few=True),
+    Mutation("stacks are no part of a state", "atomic,branch,assert",
+             "    if (v && !is_ours(v)) hd__fact(f, a - end, v);", "    (void)v;", file=FINGERPRINT, only="states"),
+    Mutation("registers are no part of a state", "atomic,branch,assert", "  for (uint64_t a = sp & ~7ull; a < end; a += 8) {",
+             "  for (uint64_t a = (sp & ~7ull) + 512; a < end; a += 8) {", file=FINGERPRINT, only="states"),
+    Mutation("past accesses are no part of a state", "plain", "    hd__shadow_fingerprint(f);\n", "", file=FINGERPRINT,
+             tests=("cli", "states", "races")),
     # What follows a state (--states with a reduction).
     Mutation("nothing follows a state", "atomic,branch",
              "return add_item(w, to, (struct summary_item){.op = number_of(w, &e->op, e->flags)});", "return 1;", file=STATEFUL,
@@ -55,6 +65,15 @@ MUTATIONS = [
              "        reverse(w, e, k, u->op.thread);", "        (void)reverse;", file=STATEFUL),
     Mutation("what follows a state happens after everything", "atomic,branch",
              "    if (happens_before(w, k - 1, &x)) {", "    (void)happens_before;\n    {", file=STATEFUL),
+    # Interchangeable threads (--symmetry).
+    Mutation("threads with different arguments are interchangeable", "atomic,twins", "(!same_argument(b, m) || is_learned(m->code))",
+             "is_learned(m->code)", file=FAMILY, only="symmetry"),
+    Mutation("the state of a std::thread is not looked at", "plain",
+             "a->block && a->block == b->block && a->contents[0] == b->contents[0] &&\n         a->contents[1] == b->contents[1];",
+             "a->block && a->block == b->block;", file=FAMILY, tests=("cli", "symmetry", "std")),
+    Mutation("asking for the own name does not matter", "plain",
+             "  if (rt.search.alike) end_family(family_of(rt.cur->id));", "  (void)end_family;", file=FAMILY,
+             tests=("cli", "symmetry", "told")),
     # The order of an execution, and its races.
     Mutation("read-modify-writes are reads", "atomic,branch",
              "int write = hd_op_does(w->op->kind, w->flags, HD_EFF_CHANGES);",
@@ -156,14 +175,27 @@ def build_runtime(build, folder, mutation):
     return os.path.join(folder, "heddle")
 
 
+def failing(folder, tests):
+    """The first of these tests that fails with the mutated runtime, which must not be all there is to be said of it."""
+    p = subprocess.run([sys.executable, os.path.join(ROOT, "tests", "run.py"), "--build", folder, *tests], capture_output=True,
+                       text=True)
+    if "passed" not in p.stdout:
+        raise compare.Broken((p.stdout + p.stderr)[-1500:])
+    return next((line for line in p.stdout.splitlines() if line.startswith("FAILED")), None)
+
+
 def caught(args, mutation):
     """What the fuzzer says about the mutated runtime; None when it notices nothing."""
     original = args.heddle
     with tempfile.TemporaryDirectory(prefix="heddle-mutation-") as folder:
         args.heddle = build_runtime(args.build, folder, mutation)
+        if mutation.tests:
+            args.heddle = original
+            return failing(folder, mutation.tests)
         args.keep = os.path.join(folder, "differences")
         args.allowed = run.choose_features(mutation.features)
         args.first, args.programs = 0, mutation.programs
+        compare.only = mutation.only
         tally = run.run(args, show=False)
         args.heddle = original
         if not tally.broken and tally.numbers:  # the same program must pass without the mutation

@@ -64,7 +64,7 @@ def write(path, batch, index, difference, limit, seed_line):
                  % (batch.compiler, " ".join(compare.FLAGS), batch.level, name, name))
     for strategy in ("dfs",) if difference.strategy == "dfs" else ("dfs", difference.strategy):
         words = ["heddle", "check", "--strategy", strategy, "--all", "--classes", "--max-executions", str(limit),
-                 "--max-length", compare.MAX_LENGTH, *program.options, *difference.more, "--", "./" + name]
+                 "--max-length", compare.MAX_LENGTH, *program.options, *difference.more, "--", "./" + name, *["0", "quiet"] * difference.quiet]
         lines.append(shlex.join(words))
     with open(os.path.join(compare.HERE, generate.HEADER)) as f:
         header = f.read()

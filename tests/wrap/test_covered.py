@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 # Called by compilers (OpenMP: test_openmp.py) and by other functions of libc, not by programs; Heddle's own; an older name of free.
 INTERNAL = re.compile(r"__|_Z|GOMP_|hd_rt_|heddle_debug_|reach_error|cfree")
-ELSEWHERE = dict.fromkeys(("dlopen", "dlclose"), "tests/cli/test_dlopen.py")  # what takes more than one file
+ELSEWHERE = dict.fromkeys(("dlopen", "dlclose", "dlsym"), "tests/cli/test_dlopen.py")  # what takes more than one file
 ELSEWHERE.update(dict.fromkeys("omp_set_lock omp_unset_lock omp_set_nest_lock omp_unset_nest_lock omp_test_lock".split(),
                                "tests/wrap/test_openmp.py"))
 ELSEWHERE.update(dict.fromkeys(("longjmp", "_longjmp", "siglongjmp"), "tests/cli/test_check.py"))  # what frameworks do

@@ -352,4 +352,27 @@ hd_arch_sigreturn:
 	ud2
 	.size	hd_arch_sigreturn, .-hd_arch_sigreturn
 
+	/* For RTLD_NEXT the original must see the caller's return address. */
+	.globl	dlsym
+	.type	dlsym, @function
+dlsym:
+	.cfi_startproc
+	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
+	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	movq	24(%rsp), %rsi
+	callq	hd_rt_before_dlsym
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq	%rsi
+	.cfi_adjust_cfa_offset -8
+	popq	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmpq	*real_dlsym(%rip)
+	.cfi_endproc
+	.size	dlsym, .-dlsym
+
 	.section .note.GNU-stack,"",@progbits

@@ -102,6 +102,7 @@ struct hd_rt {
   uint64_t now;          /* virtual time, nanoseconds */
   bool clocked;          /* a thread has read a clock in this execution */
   bool sent;             /* a thread has sig.sent */
+  bool entered;          /* code of a library was made executable (library.c) */
   uint64_t due;          /* time has passed: all waits that end until then end together; 0: they have */
   struct hd_known known; /* and the hash of the operations so far */
   uint64_t events;

@@ -1,6 +1,7 @@
 /* family.c: which threads may be interchangeable. Runs in the tested process.
  *
  * A family is the threads that one thread has created one after the other with the same function, argument and attributes.
+ * The argument of a std::thread is a block of the heap that nobody but the thread has: it is the same if its contents are.
  * The search compares what they do (explore/symmetry.c). What it cannot see is noticed here, and told apart means learned,
  * under an address that no memory has: the family of that function is none in all executions to come.
  *
@@ -16,10 +17,12 @@
 #include <sys/syscall.h>
 
 #include "runtime/core/ident.h"
+#include "runtime/core/modules.h"
 #include "runtime/memory/memory.h"
 
 #define FIRST 64576 /* state.c has those below */
 #define SLOTS 119
+#define MAX_STATE 4096
 #define NONE_AT (FIRST + 8 * SLOTS) /* no two threads are interchangeable */
 _Static_assert(NONE_AT + 8 <= 65536, "no program has memory there");
 
@@ -33,6 +36,8 @@ static struct member {
   uint32_t nth;
   void *(*fn)(void *);
   void *arg;
+  uint64_t code;               /* what names the family: the function, or the type of a std::thread's state */
+  uint64_t block, contents[2]; /* of that state: its size, or 0, and what was in it */
   uint64_t how, mask;
   uint16_t size, joined; /* of the family, by its root */
   bool has_result;
@@ -42,14 +47,13 @@ static struct member {
 static uint16_t last_child[HD_MAX_THREADS]; /* plus 1; of any execution */
 static uint32_t asserts[HD_MAX_THREADS];    /* the execution in which the thread has called hd_symmetric */
 
-static uint64_t slot(void *(*fn)(void *)) {
-  uint64_t at = (uint64_t)fn;
+static uint64_t slot(uint64_t at) {
   if (rt.search.layout) at = hd_layout_stable(rt.search.layout, at);
   return FIRST + hd_mix64(at) % SLOTS * 8;
 }
 
-static bool is_learned(void *(*fn)(void *)) {
-  return hd__shadow_visible(slot(fn), 8) || hd__shadow_visible(NONE_AT, 8);
+static bool is_learned(uint64_t code) {
+  return hd__shadow_visible(slot(code), 8) || hd__shadow_visible(NONE_AT, 8);
 }
 
 static struct member *family_of(unsigned number) {
@@ -58,7 +62,7 @@ static struct member *family_of(unsigned number) {
 }
 
 static void end_family(struct member *root) {
-  if (root && !root->asserted) hd__shadow_show(slot(root->fn), 8);
+  if (root && !root->asserted) hd__shadow_show(slot(root->code), 8);
 }
 
 void hd__family_none(void) {
@@ -79,6 +83,28 @@ void hd__family_init(void) {
   rt.search.tell_apart = tell_apart;
 }
 
+/* The state of a std::thread. Its first word points to a table of the code that the thread runs. */
+static void look_at_state(struct member *m) {
+  const uint64_t *word = m->arg;
+  struct hd_block b;
+  if (!hd__cxx_library((uint64_t)m->fn) || !hd__heap_owns((uint64_t)word) ||
+      !hd__heap_block((uint64_t)word, &b) || !b.live || b.base != (uint64_t)word || b.size < sizeof *word ||
+      b.size > MAX_STATE || b.size % sizeof *word)
+    return;
+  m->block = b.size;
+  m->code = word[0];
+  for (uint64_t i = 0; i < b.size / sizeof *word; i++) {
+    m->contents[0] = hd_mix64(m->contents[0] + word[i]);
+    m->contents[1] = hd_mix64(m->contents[1] ^ word[i]) + word[i];
+  }
+}
+
+static bool same_argument(const struct member *a, const struct member *b) {
+  if (a->arg == b->arg) return true;
+  return a->block && a->block == b->block && a->contents[0] == b->contents[0] &&
+         a->contents[1] == b->contents[1];
+}
+
 void hd__family_add(unsigned number, unsigned nth, bool plain, void *(*fn)(void *), void *arg, uint64_t how) {
   struct hd_thread *me = rt.cur;
   unsigned before = last_child[me->id];
@@ -88,15 +114,17 @@ void hd__family_add(unsigned number, unsigned nth, bool plain, void *(*fn)(void 
                        .nth = nth,
                        .fn = plain ? fn : NULL,
                        .arg = arg,
+                       .code = (uint64_t)fn,
                        .how = how,
                        .mask = me->sig.mask,
                        .asserted = asserts[me->id] == rt.epoch};
   alike[number] = 0;
+  if (plain) look_at_state(m);
   last_child[me->id] = (uint16_t)(number + 1);
   if (!plain || !b || b == m || b->epoch != rt.epoch || b->parent != me->id || b->nth + 1 != nth ||
       b->fn != fn || b->how != how || b->mask != m->mask || b->asserted != m->asserted)
     return;
-  if (!m->asserted && (b->arg != arg || is_learned(fn))) return;
+  if (!m->asserted && (!same_argument(b, m) || is_learned(m->code))) return;
   if (!b->root) {
     b->root = (uint16_t)before;
     b->size = 1;
@@ -157,6 +185,8 @@ void hd__family_visible(uint64_t addr) {
     const struct hd_ident *id = t->ident;
     struct member *f = family_of(i);
     if (!f) continue;
+    const struct member *m = &member[i];
+    if (addr + 8 > (uint64_t)m->arg && addr < (uint64_t)m->arg + m->block) end_family(f);
     bool heap = hd__heap_owns(addr) && (addr - HD_HEAP_BASE) >> HD_HEAP_SLOT_SHIFT == t->heap_slot;
     if (heap || (id && addr >= (uint64_t)id->stack_lo && addr < (uint64_t)id->stack_hi)) end_family(f);
   }

@@ -351,8 +351,8 @@ static void add_local(struct hd_fingerprint *f, const struct hd_thread *t) {
   bool odd = t->sig.pending.set || t->sig.ran || t->sig.handling || t->sig.taken || t->sig.waits ||
              t->sig.alt.ss_sp || hd__cancel_word[t->id] || t->cancel.taken || t->cancel.disabled ||
              t->cancel.anywhere || t->fiber || t->robust || t->omp.team || t->attr.cpus || t->sys.io ||
-             t->sys.context || t->aside.is || t->sys.forks || t->exit.tls_dtors || t->exit.terminating ||
-             !t->numbered;
+             t->sys.context || t->aside.is || t->sys.forks || t->sys.unloads || t->exit.tls_dtors ||
+             t->exit.terminating || !t->numbered;
   if (odd) now->captured = false;
   hd__fact(f, place(S_LOCAL, 0, 20), t->state);
   hd__fact(f, place(S_LOCAL, 0, 21), t->children);

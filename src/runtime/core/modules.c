@@ -1,14 +1,12 @@
 /* modules.c: the program and its libraries: whose code an address is, which libraries have no hooks, names for
  * places that are the same in every process. Runs in the tested process. */
-#include <dlfcn.h>
 #include <link.h>
 
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/library.h"
 #include "runtime/core/modules.h"
-#include "runtime/core/objects.h"
-#include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
@@ -153,6 +151,7 @@ static bool in_foreign(uint64_t a) {
 
 void hd__threads_begin(void) {
   hd__plain_watch();
+  hd__libraries_watch();
   if (hd__plain_object() && !rt.preload) hd__inexact(HD_INEXACT_PLAIN_OBJECT, hd__plain_object());
 }
 
@@ -247,56 +246,20 @@ void hd__modules_record(void) {
   if (hd__without_plugin()) hd__inexact(HD_INEXACT_NO_PLUGIN, hd__without_plugin());
 }
 
-/* A library loaded while the program runs is one more module; a restart unloads it. The loader's own lock orders
- * constructors and destructors. */
-static void loader_locked(void) {
-  if (hot.active) hd__acquire(&hd__obj((uint64_t)&nuser_text, HD_OBJ_STREAM)->vc);
-}
-
-static void loader_unlocked(void) {
-  if (!hot.active) return;
-  loader_locked();
-  hd__release(&hd__obj((uint64_t)&nuser_text, HD_OBJ_STREAM)->vc);
-}
-
-HD_EXPORT void *dlopen(const char *file, int mode) {
-  hd__real_init();
-  hd__change(HD_STATE_LIBRARY, 0, HD_CALLER);
-  loader_locked();
-  void *h = real_dlopen(file, hot.active ? mode & ~RTLD_DEEPBIND
-                                         : mode); /* with it the library would bind past our wrappers */
-  loader_unlocked();
-  if (hot.active && h) hd__modules_record();
-  return h;
-}
-
-/* Whether the library is loaded no longer. */
-static bool unloaded(const char *path) {
-  void *again = path[0] ? real_dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-  if (again) real_dlclose(again);
-  return path[0] && !again;
-}
-
-HD_EXPORT int dlclose(void *handle) {
-  hd__real_init();
-  hd__change(HD_STATE_LIBRARY, 0, HD_CALLER);
-  char path[1024] = "";
-  struct link_map *map = NULL;
-  bool others = hot.active && rt.nunjoined;
-  loader_locked();
-  if (others && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) hd__format(path, sizeof path, "%s", map->l_name);
-  int e = real_dlclose(handle);
-  bool gone = others && unloaded(path);
-  loader_unlocked();
-  if (hot.active) hd__plain_closed();
-  if (gone) hd__inexact(HD_INEXACT_LIBRARY_CLOSED, HD_CALLER);
-  return e;
+static bool find_stable(uint64_t pc, uint64_t *stable) {
+  for (unsigned i = 0; i < rt.status->nmodules; i++) {
+    const struct hd_module *m = &rt.ctl->module[i];
+    if (pc < m->start || pc >= m->end) continue;
+    *stable = hd_mix64(i * 0x10001ull + pc - m->base);
+    return true;
+  }
+  return false;
 }
 
 uint64_t hd__stable(uint64_t pc) {
-  for (unsigned i = 0; i < rt.status->nmodules; i++) {
-    const struct hd_module *m = &rt.ctl->module[i];
-    if (pc >= m->start && pc < m->end) return hd_mix64(i * 0x10001ull + pc - m->base);
-  }
-  return hd_mix64(pc);
+  uint64_t stable = hd_mix64(pc);
+  if (find_stable(pc, &stable) || !hd__loads_library()) return stable;
+  hd__modules_record(); /* a constructor of a library runs */
+  find_stable(pc, &stable);
+  return stable;
 }

@@ -14,6 +14,7 @@
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/ident.h"
+#include "runtime/core/library.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
 #include "runtime/core/template.h"
@@ -152,7 +153,7 @@ void hd__sched_begin(void) {
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.between =
       rt.nlate = rt.late_thread = rt.naside = 0;
-  rt.in_exit = rt.event_due = rt.forked = rt.sent = false;
+  rt.in_exit = rt.event_due = rt.forked = rt.sent = rt.entered = false;
   rt.lost = 0;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;
@@ -260,12 +261,13 @@ struct hd_point hd__here(void) {
 __attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases | rt.sent | rt.templates)) {
+  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases | rt.sent | rt.entered | rt.templates)) {
     if (hd__naliases && rt.cur) hd__canonical_op(&rt.cur->op);
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
     if (rt.due) wake_others();
     if (rt.sent && rt.cur) hd__signal_followed();
+    if (rt.entered) hd__libraries_leave();
     if (rt.templates) hd__template_point();
   }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();

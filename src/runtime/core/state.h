@@ -25,11 +25,13 @@ struct hd_state_known {
 };
 extern struct hd_state_known hd__state_known;
 void hd__states_look_up(void);
-/* Whether hd__lookup is an operation. */
-static inline bool hd__state_changes(enum hd_state state) {
-  if (!hot.active || !rt.nunjoined) return false;
+static inline bool hd__state_learned(enum hd_state state) {
   if (HD_UNLIKELY(hd__state_known.learned != rt.status->visible_count)) hd__states_look_up();
   return hd__state_known.changes >> state & 1;
+}
+/* Whether hd__lookup is an operation. */
+static inline bool hd__state_changes(enum hd_state state) {
+  return hot.active && rt.nunjoined && hd__state_learned(state);
 }
 /* What was learned last is forgotten. */
 void hd__states_unlearn(void);

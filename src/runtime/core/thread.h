@@ -129,6 +129,7 @@ struct hd_thread {
     void *context;     /* of the call it is in, if that is an operation (sysguard.c) */
     struct hd_io *io;  /* its pending operation is one on descriptors (io.c) */
     bool forks;        /* its next call is a fork for which it was picked */
+    bool unloads;      /* its next call unmaps a library, for which it was picked */
     bool point;        /* the call it is in is a cancellation point */
     bool done;         /* the call it is in has had an effect, and continues */
     bool tested;       /* its next call is one at which it was not cancelled */

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/library.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
@@ -63,6 +64,7 @@ static void become_native(void) {
   hd__snapshot_unguard();
   hd__tsc_trap(false);
   hd__plain_release();
+  hd__libraries_release();
   hd__signals_native();
   hd__sysguard_enable(); /* not inherited; for pids.c */
   hot.selector = 1;

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/library.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/ident.h"
@@ -122,7 +123,9 @@ static void handler(int sig, siginfo_t *info, void *uc) {
       hd__snapshot_fault((uint64_t)info->si_addr))
     return;
   if (hd_arch_peek_fault(uc)) return;
-  if (sig == SIGSEGV && (uint64_t)info->si_addr == hd_sig_pc(uc) && hd__plain_fault(hd_sig_pc(uc))) return;
+  if (sig == SIGSEGV && (uint64_t)info->si_addr == hd_sig_pc(uc) &&
+      (hd__library_fault(uc) || hd__plain_fault(hd_sig_pc(uc))))
+    return;
   if (sig == SIGSEGV && info->si_code == SI_KERNEL && hd__tsc_fault(uc)) return;
   if (sig == HD_SIG_HANG && info->si_code == SI_TIMER) {
     hd__tick(uc);

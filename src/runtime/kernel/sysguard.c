@@ -28,6 +28,7 @@
 #include "runtime/core/family.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/core.h"
+#include "runtime/core/library.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/record.h"
@@ -680,6 +681,16 @@ static void hd_rt_before_fork(ucontext_t *uc) {
   hd__keep_mask(uc);
 }
 
+/* The loader unmaps a library. Runs on the thread's own stack; the call itself is served in the handler. */
+static void hd_rt_before_unload(ucontext_t *uc) {
+  long a[6];
+  hd_sig_sysargs(uc, a);
+  hd__library_unload((uint64_t)a[0], (uint64_t)a[1], hot.syscall_pc);
+  rt.cur->sys.unloads = true;
+  hd_sig_again(uc);
+  hd__keep_mask(uc);
+}
+
 /* A child of the program, which runs natively. */
 static void on_child_syscall(long nr, ucontext_t *uc) {
   long a[6];
@@ -717,6 +728,10 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     hd_sig_set_result(uc, hd__fork_call(info->si_syscall, a, uc));
     return;
   }
+  if (info->si_syscall == SYS_munmap && !rt.cur->sys.unloads && !rt.event_due &&
+      hd__library_unmaps((uint64_t)a[0], (uint64_t)a[1]) && !hd__on_signal_stack(hd_sig_sp(uc)))
+    hd_arch_leave_handler(uc, hd_rt_before_unload);
+  rt.cur->sys.unloads = false;
   char name[HD_PID_NAME];
   hd__pids_in(info->si_syscall, a, name);
   /* A handler of the program for a fault runs on our signal stack, where no other thread may run. */

@@ -16,10 +16,18 @@ static void *find(const char *name) {
   return dlsym(RTLD_NEXT, name);
 }
 
+/* Of dlsym the original is needed first. */
+static void find_dlsym(void) {
+  static const char *const version[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
+  for (unsigned i = 0; i < 2 && !real_dlsym; i++)
+    *(void **)&real_dlsym = dlvsym(RTLD_NEXT, "dlsym", version[i]);
+}
+
 void hd__real_init(void) {
   static bool done;
   if (done) return;
   done = true;
+  find_dlsym();
 #define HD_REAL(ret, name, args) *(void **)&real_##name = find(#name);
 #include "runtime/wrap/real.def"
 #undef HD_REAL

@@ -87,9 +87,7 @@ static void pass_gate(struct hd_obj *g, uint64_t pc) {
   enable_if(g, gate_free(g, false), gate_free(g, true));
 }
 
-/* Returns false when the time was over. */
-static bool enter_gate(pthread_rwlock_t *l, bool write, const struct hd_until *until, uint64_t pc) {
-  struct hd_obj *g = gate_of(l);
+bool hd__gate_enter(struct hd_obj *g, bool write, const struct hd_until *until, uint64_t pc) {
   bool late = request(g, write, gate_free(g, write), until, pc) && !gate_free(g, write);
   hd__event(late ? HD_EV_FAILED : 0);
   if (late) return false;
@@ -103,8 +101,7 @@ static bool enter_gate(pthread_rwlock_t *l, bool write, const struct hd_until *u
   return true;
 }
 
-static void leave_gate(pthread_rwlock_t *l, uint64_t pc) {
-  struct hd_obj *g = gate_of(l);
+void hd__gate_leave(struct hd_obj *g, uint64_t pc) {
   hd__point(HD_OP_WRUNLOCK, g->addr, 0, pc);
   g->owner = HD_NOBODY;
   enable_if(g, true, true);
@@ -185,7 +182,7 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
   if (at_once && hd__spin_check((uint64_t)state(l), HD_SPIN_OTHER, pc)) return ETIMEDOUT;
   if (gate && at_once && !write && !try_gate(l, pc))
     return hd__early(true, until->clock, until->at), ETIMEDOUT;
-  if (gate && !at_once && !enter_gate(l, write, until, pc)) return ETIMEDOUT;
+  if (gate && !at_once && !hd__gate_enter(gate_of(l), write, until, pc)) return ETIMEDOUT;
   if (again(o, write, false, &e)) return e;
   if (at_once) {
     e = take_at_once(o, l, write, ETIMEDOUT, pc);
@@ -195,7 +192,7 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
   bool late = request(o, write, can(l, write), until, pc) && !can(l, write);
   hd__event(late ? HD_EV_FAILED : 0);
   if (!late) take(o, l, write, pc);
-  if (gate && write) leave_gate(l, pc);
+  if (gate && write) hd__gate_leave(gate_of(l), pc);
   return late ? ETIMEDOUT : 0;
 }
 

@@ -154,6 +154,12 @@ bool hd__any_time(uint64_t pc);
 bool hd__at_once(clockid_t clock, const struct timespec *at, uint64_t pc);
 /* The same for a wait in a queue, which starts all the same: the thread may be woken before it gives up. */
 bool hd__gives_up(clockid_t clock, const struct timespec *at, uint64_t pc);
+struct hd_obj;
+struct hd_until;
+/* A gate, a read-write lock that orders no memory (rwlock.c). A reader passes through it, a writer holds it. Returns false
+ * when the time was over. */
+bool hd__gate_enter(struct hd_obj *gate, bool write, const struct hd_until *until, uint64_t pc);
+void hd__gate_leave(struct hd_obj *gate, uint64_t pc);
 /* The wait ends now. If it is `blocked` it ends early: the clock that the thread sees moves to its deadline. Returns
  * `blocked`. */
 bool hd__early(bool blocked, clockid_t clock, const struct timespec *at);

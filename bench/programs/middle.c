@@ -1,0 +1,28 @@
+/* middle.c: THREADS threads compute for a while, UNITS million rounds, and take a lock, twice each: executions differ in what
+ * comes after a long beginning that they share. */
+#include <pthread.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int count;
+
+static unsigned compute(unsigned x) {
+  for (long i = 0; i < UNITS * 1000000l; i++) x = x * 1664525 + 1013904223;
+  return x;
+}
+
+static void *worker(void *unused) {
+  for (int i = 0; i < 2; i++) {
+    unsigned x = compute((unsigned)i);
+    pthread_mutex_lock(&lock);
+    count += x != 1;
+    pthread_mutex_unlock(&lock);
+  }
+  return unused;
+}
+
+int main(void) {
+  pthread_t t[THREADS];
+  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], 0, worker, 0);
+  for (int i = 0; i < THREADS; i++) pthread_join(t[i], 0);
+  return count > 2 * THREADS;
+}
