@@ -84,11 +84,11 @@ def bench_setup(lab, record, _compilers):
 def bench_middle(lab, record, _compilers):
     """Long executions that share their beginnings: those that continue from the middle of others against those that start at
     main. The same executions, so the times are compared."""
-    repeat, executions = (1, 60) if lab.quick else (3, 200)
-    path = lab.build("heddle-gcc", "middle", "middle", ("-DTHREADS=4", "-DUNITS=20"))
+    repeat, executions = (1, 40) if lab.quick else (2, 150)
+    path = lab.build("heddle-gcc", "middle", "middle", ("-DUNITS=5",))
     command = [lab.heddle, "check", "--quiet", "--strategy", "optimal", "-j", "1", "--max-executions", str(executions)]
-    best = lab.best({how: [*command, "--checkpoint=" + how, "--", path] for how in ("never", "auto")}, repeat)
-    section = "Long executions, 20 ms between two choices (gcc -O2)"
+    best = lab.best({how: [*command, "--checkpoint=" + how, "--", path] for how in ("never", "auto")}, repeat, statuses=(5,))
+    section = "Long executions, 5 ms or more between two choices (gcc -O2)"
     for how, title in (("never", "every execution from main"), ("auto", "from the middle of others")):
         record.add(section, title, executions / best[how].cpu, "executions/s")
     record.add(section, "  of the rate from main", best["never"].cpu / best["auto"].cpu, "x", BAR_MIDDLE, above=True)

@@ -64,8 +64,8 @@ struct hd_config {
   uint32_t restart;
   uint32_t checkpoint;     /* enum hd_checkpoint */
   uint32_t template_every; /* a template at every so many scheduling points; 0: where it pays */
-  uint32_t may_switch; /* from memory to forks, where templates make that cheaper */
-  uint32_t symmetry; /* of threads that are interchangeable only one goes first (explore/symmetry.c) */
+  uint32_t may_switch;     /* from memory to forks, where templates make that cheaper */
+  uint32_t symmetry;       /* of threads that are interchangeable only one goes first (explore/symmetry.c) */
   char strategy[32];
   uint64_t seed;
   uint64_t max_executions;  /* 0: no limit */
@@ -135,11 +135,11 @@ struct hd_status {
   uint64_t visible_count;
   struct hd_numbers numbers; /* of its threads so far, and those of config */
   uint32_t max_threads;
-  uint32_t restart;  /* the mode chosen: HD_RESTART_MEMORY or _FORK */
-  uint32_t decided;  /* it will not change any more */
-  uint32_t kept;     /* executions start after the set-up of the program (runtime/core/checkpoint.c) */
-  uint32_t unkept;   /* enum hd_unkept: why they do not */
-  uint32_t unshared; /* enum hd_unkept: why not all executions could continue from a template */
+  uint32_t restart;   /* the mode chosen: HD_RESTART_MEMORY or _FORK */
+  uint32_t decided;   /* it will not change any more */
+  uint32_t kept;      /* executions start after the set-up of the program (runtime/core/checkpoint.c) */
+  uint32_t unkept;    /* enum hd_unkept: why they do not */
+  uint32_t unshared;  /* enum hd_unkept: why not all executions could continue from a template */
   uint32_t switched;  /* from restoring memory to forks, since executions can continue from templates then */
   uint64_t templates; /* processes that stayed at a scheduling point (runtime/core/template.c) */
   uint64_t resumed;   /* executions that continued from one of them */
