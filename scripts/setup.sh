@@ -48,13 +48,13 @@ apt() {
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq "$@"
 }
 
-# Headers of the installed compilers, for the plug-ins (src/plugin). The build works without them, so a compiler that is
+# Headers of the installed compilers, for the plug-ins (src/plugin), and MPI (src/cluster). The build works without them, so a compiler that is
 # not Debian's, or a user who may not install anything, is no error.
-plugin_headers() {
+optional() {
   command -v gcc >/dev/null 2>&1 && command -v clang >/dev/null 2>&1 && command -v apt-cache >/dev/null 2>&1 || return
   gcc=$(gcc -dumpversion)
   llvm=$(readlink -f "$(command -v clang)" | sed -n 's|.*/llvm-\([0-9]*\)/.*|\1|p')
-  for p in $(absent "gcc-${gcc%%.*}-plugin-dev" ${llvm:+"llvm-$llvm-dev"}); do
+  for p in $(absent "gcc-${gcc%%.*}-plugin-dev" ${llvm:+"llvm-$llvm-dev"} openmpi-bin libopenmpi-dev); do
     apt-cache show "$p" >/dev/null 2>&1 || continue
     if [ "$(id -u)" -ne 0 ]; then $as_root true 2>/dev/null || return; fi
     echo "setup: installing $p"
@@ -66,7 +66,7 @@ plugin_headers() {
 missing=$(absent $packages)
 if [ -z "$missing" ]; then
   as_root=$([ "$(id -u)" -eq 0 ] || echo "sudo -n")
-  plugin_headers
+  optional
   exit 0
 fi
 
@@ -90,5 +90,5 @@ export DEBIAN_FRONTEND=noninteractive
 apt update || echo "setup: apt-get update failed; trying with the package lists there are" >&2
 # shellcheck disable=SC2086
 apt install -y --no-install-recommends $missing >/dev/null || refuse "apt-get could not install them"
-plugin_headers
+optional
 exit 0

@@ -70,22 +70,24 @@ struct hd_config {
   uint64_t seed;
   uint64_t max_executions;  /* 0: no limit */
   uint32_t worker, workers; /* this process is number `worker` of so many */
-  uint64_t max_length;      /* steps of one execution before it is cut */
-  uint64_t ignore;          /* bit per enum hd_kind: do not stop at and do not report */
-  uint32_t all;             /* go on after a finding */
-  uint32_t detail;          /* record events and full stacks (slow; for replay) */
-  uint32_t callers;         /* with detail: record who called the places, of up to HD_CALLS_CAP events */
-  uint32_t one_phase;       /* spurious wake-ups are not explored when everything else is covered */
-  uint32_t spurious;        /* condition variables may wake spuriously */
-  uint32_t leaks;           /* report leaks at exit */
-  uint32_t thread_leaks;    /* report threads running or unjoined at exit */
-  uint32_t exit_status;     /* the expected one; others are findings */
-  uint32_t classes;         /* count happens-before classes and final states (costs memory) */
-  uint32_t states;          /* a state that was explored before is not explored again (explore/states.c) */
-  uint64_t state_memory;    /* bytes for those states */
-  uint32_t depth;           /* pct: bug depth looked for */
-  uint32_t bound_kind;      /* enum hd_bound: what a systematic search may use only so much of */
-  uint32_t bound_iterate;   /* 0, 1, 2, ... instead of `bound` */
+  uint32_t cluster;         /* the search is shared with other machines: 1 + its rank there; 0: it is not */
+  uint32_t cluster_pad;
+  uint64_t max_length;    /* steps of one execution before it is cut */
+  uint64_t ignore;        /* bit per enum hd_kind: do not stop at and do not report */
+  uint32_t all;           /* go on after a finding */
+  uint32_t detail;        /* record events and full stacks (slow; for replay) */
+  uint32_t callers;       /* with detail: record who called the places, of up to HD_CALLS_CAP events */
+  uint32_t one_phase;     /* spurious wake-ups are not explored when everything else is covered */
+  uint32_t spurious;      /* condition variables may wake spuriously */
+  uint32_t leaks;         /* report leaks at exit */
+  uint32_t thread_leaks;  /* report threads running or unjoined at exit */
+  uint32_t exit_status;   /* the expected one; others are findings */
+  uint32_t classes;       /* count happens-before classes and final states (costs memory) */
+  uint32_t states;        /* a state that was explored before is not explored again (explore/states.c) */
+  uint64_t state_memory;  /* bytes for those states */
+  uint32_t depth;         /* pct: bug depth looked for */
+  uint32_t bound_kind;    /* enum hd_bound: what a systematic search may use only so much of */
+  uint32_t bound_iterate; /* 0, 1, 2, ... instead of `bound` */
   uint32_t bound;
   uint32_t bound_last;       /* of those tried one after the other; 0: no last one */
   uint32_t timeouts_any;     /* a timed wait may end at any point, not only when nothing else can run */

@@ -13,6 +13,7 @@ int hd_cmd_cc(int argc, char **argv);
 int hd_cmd_cxx(int argc, char **argv);
 int hd_cmd_run(int argc, char **argv);
 int hd_cmd_check(int argc, char **argv);
+int hd_cmd_cluster(int argc, char **argv);
 int hd_cmd_init(int argc, char **argv);
 int hd_cmd_replay(int argc, char **argv);
 int hd_cmd_record(int argc, char **argv);
@@ -49,6 +50,9 @@ int hd_help(int argc, char **argv);
 /* Runs a search with these options, prints progress, findings and the summary, writes the requested files, and returns
  * the exit code. */
 int hd_present_search(struct hd_options *o, enum hd_verb verb);
+/* The same as one rank of a cluster: only the first presents anything. */
+struct hd_cluster;
+int hd_present_cluster(struct hd_options *o, struct hd_cluster *c);
 /* Prints a finding as text. */
 void hd_present_finding(int fd, const struct hd_finding *f);
 /* Warns that the program is not the one that the finding was stored for. */

@@ -80,6 +80,23 @@ static const char trace_help[] =
     "  2  wrong usage; also a file that is damaged or not a trace\n"
     "  3  environment: a file that cannot be read or written\n";
 
+static const char cluster_help[] =
+    "Every rank must be started with the same options and the same program:\n"
+    "\n"
+    "  mpirun -np 64 heddle cluster check --strategy optimal -- ./test\n"
+    "\n"
+    "The ranks share one search, whose total is that of one machine. The options are those of heddle\n"
+    "check; --jobs is the number of processes of each rank. The first rank prints the result.\n"
+    "Not supported: --preemptions, --delays, --states, --classes. The default strategy is optimal;\n"
+    "sampling strategies divide --max-executions among the ranks.\n"
+    "\n"
+    "With --save FILE the search can be continued by any number of ranks, also by heddle check. MPI ends\n"
+    "all ranks when one is lost; this command then continues from the file:\n"
+    "\n"
+    "  heddle cluster --retry mpirun -np 64 heddle cluster check --save FILE -- ./test\n"
+    "\n"
+    "Exit status: as heddle check.\n";
+
 static const struct hd_verb_info verbs[] = {
     {"cc", "heddle cc [compiler options] FILE...", "compile and link a C program for Heddle", 0, cc_help,
      NULL},
@@ -89,6 +106,8 @@ static const struct hd_verb_info verbs[] = {
      HD_VERB_RUN, search_exit, NULL},
     {"check", "heddle check [options] [-- PROGRAM [ARGS]]", "search for a schedule in which a program fails",
      HD_VERB_CHECK, check_exit, NULL},
+    {"cluster", "heddle cluster [--retry COMMAND|check [options] -- PROGRAM [ARGS]]",
+     "the same as one of many ranks, under mpirun or srun", 0, cluster_help, "check"},
     {"init", "heddle init [--force]", "write a heddle.toml, for `heddle check` without a program",
      HD_VERB_INIT, init_exit, NULL},
     {"replay", "heddle replay DIR [options] [-- GDB ARGS]",

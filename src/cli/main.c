@@ -19,6 +19,7 @@ static const struct {
     {"c++", hd_cmd_cxx},
     {"run", hd_cmd_run},
     {"check", hd_cmd_check},
+    {"cluster", hd_cmd_cluster},
     {"init", hd_cmd_init},
     {"replay", hd_cmd_replay},
     {"explain", hd_cmd_explain},

@@ -1,6 +1,7 @@
 /* present.c: presents a search to the user: the live line, findings as they are confirmed, the summary, files, and the
  * exit code. Runs in the supervisor. */
 #include "cli/cli.h"
+#include "cluster/cluster.h"
 #include "session/process.h"
 #include "session/rerun.h"
 
@@ -10,7 +11,8 @@
 struct present {
   const struct hd_options *o;
   enum hd_verb verb;
-  int fd; /* findings and the summary go there */
+  int fd;                     /* findings and the summary go there */
+  struct hd_cluster *cluster; /* NULL: the search is this machine's */
 };
 
 /* ---- while the search runs ---- */
@@ -20,8 +22,19 @@ static void print(int fd, const struct hd_str *text) {
   hd_write_all(fd, text->s, text->n);
 }
 
-static void on_progress(void *arg, const struct hd_session_progress *p) {
-  (void)arg;
+/* What the other ranks do, at the end of the live line. */
+static int add_ranks(char *line, size_t size, const struct hd_cluster_counts *c) {
+  return snprintf(line, size, ", %u ranks, %.0f%% idle", c->ranks.n, 100 * c->ranks.idle);
+}
+
+static void on_progress(void *arg, const struct hd_session_progress *given) {
+  const struct present *present = arg;
+  struct hd_session_progress here = *given, *p = &here;
+  struct hd_cluster_counts others = {0};
+  if (present->cluster) hd_cluster_counts(present->cluster, &others);
+  here.executions += others.executions;
+  here.events += others.events;
+  if (present->cluster && p->seconds > 0) p->rate = (double)p->executions / p->seconds;
   if (p->minimising) {
     hd_live_line("looking for a smaller schedule");
     return;
@@ -32,6 +45,7 @@ static void on_progress(void *arg, const struct hd_session_progress *p) {
   hd_text_count(events, (double)p->events);
   int n = snprintf(line, sizeof line, "%s executions, %s/s, %s events, %zu finding%s, %.1f s", count, rate,
                    events, p->findings, p->findings == 1 ? "" : "s", p->seconds);
+  if (present->cluster) n += add_ranks(line + n, sizeof line - (size_t)n, &others);
   if (p->bounded) n += snprintf(line + n, sizeof line - (size_t)n, ", bound %u", p->bound);
   char all[64];
   if (hd_text_size(all, &p->estimate, p->at_least)) {
@@ -97,11 +111,11 @@ static int conclude(const struct present *p, const struct hd_session *s, struct 
   return rc == HD_OK ? exit_code(s) : hd_err_exit(err);
 }
 
-int hd_present_search(struct hd_options *o, enum hd_verb verb) {
+static int present(struct hd_options *o, enum hd_verb verb, struct hd_cluster *cluster) {
   struct hd_err err;
   /* Standard output may be used by the program, or for a result. */
   bool taken = verb == HD_VERB_RUN || hd_outputs_own_stdout(o);
-  struct present p = {o, verb, taken ? STDERR_FILENO : STDOUT_FILENO};
+  struct present p = {o, verb, taken ? STDERR_FILENO : STDOUT_FILENO, cluster};
   bool live = verb == HD_VERB_CHECK && !o->quiet && isatty(STDERR_FILENO);
   struct hd_session_events events = {
       .arg = &p,
@@ -117,6 +131,11 @@ int hd_present_search(struct hd_options *o, enum hd_verb verb) {
   if (verb == HD_VERB_CHECK && hd_attachment_find(&attachment)) config.attachment = &attachment;
   int rc = hd_outputs_check(o, &err);
   if (rc == HD_OK && o->resume) rc = hd_options_resume(o, &config, &err);
+  if (rc == HD_OK && cluster) rc = hd_cluster_configure(cluster, &config, &err);
+  if (rc == HD_OK && cluster && hd_cluster_rank(cluster) > 0)
+    return hd_cluster_serve(cluster, &config, &err) == HD_OK ? 0 : 3;
+  if (rc != HD_OK && cluster && hd_cluster_rank(cluster) > 0) return -rc; /* the first says it */
+  if (cluster) hd_cluster_listen(cluster, &events);
   if (rc == HD_OK) rc = hd_session_new(&s, &config, &events, &err);
   if (rc == HD_OK) rc = hd_session_run(s, &err);
   int code;
@@ -129,6 +148,10 @@ int hd_present_search(struct hd_options *o, enum hd_verb verb) {
   hd_session_free(s);
   return code;
 }
+
+int hd_present_search(struct hd_options *o, enum hd_verb verb) { return present(o, verb, NULL); }
+
+int hd_present_cluster(struct hd_options *o, struct hd_cluster *c) { return present(o, HD_VERB_CHECK, c); }
 
 /* ---- stored findings ---- */
 

@@ -25,6 +25,7 @@
 
 struct hd_reader;
 struct hd_writer;
+struct policy;
 
 enum { HD_PICK_GIVE_UP = -1, HD_PICK_DIVERGED = -2 };
 enum { HD_BEGIN_LATER = -1 };
@@ -119,6 +120,7 @@ struct hd_strategy {
   /* What the search is, in a saved one. NULL: the seed and the number of the execution say everything. */
   void (*save)(struct hd_search *s, struct hd_writer *out);
   void (*load)(struct hd_search *s, struct hd_reader *r);
+  const struct policy *(*policy)(struct hd_search *s); /* of one that walks a tree (walk.h), else NULL */
 };
 
 extern const struct hd_strategy hd_strategy_random;
@@ -139,6 +141,7 @@ extern const struct hd_strategy hd_strategy_rff;
 
 /* The lock of the search, and the end of what a killed predecessor of this worker had begun (share.c). */
 void hd_search_lock(struct hd_search *s);
+int hd_search_trylock(struct hd_search *s);
 void hd_search_unlock(struct hd_search *s);
 void hd_search_recover(struct hd_search *s);
 
@@ -162,6 +165,50 @@ int hd_search_save(struct hd_search *s, const struct hd_strategy *strategy, cons
  * not fit this process. */
 int hd_search_load(struct hd_search *s, const struct hd_strategy *strategy, uint64_t *visible,
                    uint64_t *nvisible, uint64_t cap, struct hd_reader *r);
+/* ---- units between machines (walk_move.c) ----
+ *
+ * pre, of all: the lock is held; `worker` is a number that no worker has; the strategy has a policy. */
+
+/* Nothing is left to do here, as long as nobody gives. */
+int hd_units_idle(struct hd_search *s);
+/* Writes a unit, which then belongs to the reader. Returns 0 when there is none to give: later there may be.
+ * pre: all workers wait between two executions. */
+int hd_units_give(struct hd_search *s, const struct hd_strategy *strategy, struct hd_writer *out);
+/* Reads it, for an idle worker. `serial` is the reader's name for it. Returns 0 when it is not what was written,
+ * HD_BEGIN_LATER when no worker is idle. */
+int hd_units_accept(struct hd_search *s, const struct hd_strategy *strategy, uint32_t serial,
+                    struct hd_reader *r);
+/* What the owners of junctions that came with units have to be told since the last call: one after the other, in `out`. */
+enum hd_units_news { HD_UNITS_INSERT, HD_UNITS_CONCLUDED };
+typedef void hd_units_told(void *ctx, enum hd_units_news what, uint32_t rank, uint32_t serial,
+                           const struct hd_writer *out);
+void hd_units_news(struct hd_search *s, const struct hd_strategy *strategy, struct hd_writer *out,
+                   hd_units_told *told, void *ctx);
+/* The owner is told. Returns 0 when it is not what was written, HD_BEGIN_LATER when it must wait. */
+int hd_units_insert(struct hd_search *s, const struct hd_strategy *strategy, struct hd_reader *r);
+int hd_units_concluded(struct hd_search *s, const struct hd_strategy *strategy, struct hd_reader *r);
+
+/* The trees of all machines as one, to be saved: each writes its junctions and units, `s` has memory of its own to merge
+ * them in. pre: no worker changes its tree, no message is under way. */
+void hd_units_put_junctions(struct hd_search *s, const struct hd_strategy *strategy, struct hd_writer *out);
+void hd_units_put_units(struct hd_search *s, const struct hd_strategy *strategy, struct hd_writer *out);
+uint32_t hd_units_count_junctions(struct hd_reader *r);
+void hd_units_merge_begin(struct hd_search *s, const struct hd_strategy *strategy, unsigned units);
+/* first[rank]: so many junctions come before those of the rank; first[ranks]: of all. Return 0 when the reader is bad. */
+int hd_units_merge_junctions(struct hd_search *s, uint32_t rank, const uint32_t *first, uint32_t ranks,
+                             struct hd_reader *r);
+int hd_units_merge_units(struct hd_search *s, const uint32_t *first, uint32_t ranks, unsigned *at,
+                         struct hd_reader *r);
+
+/* What a search has learned that units depend on: visible operations, and numbers of threads. */
+void hd_search_put_knowledge(const struct hd_search *s, const uint64_t *visible, uint64_t n,
+                             struct hd_writer *w);
+/* Adds to the log of visible operations what it does not have. `numbers`: replaces those of the threads, else adds to them
+ * what is missing. Returns 0 when the reader is bad, -1 when numbers differ, else 1 plus how many entries are new. */
+int64_t hd_search_get_knowledge(struct hd_search *s, uint64_t *visible, int numbers, struct hd_reader *r);
+/* The search restarts: what it has learned makes what was explored so far void. pre: the lock is held. */
+void hd_search_restart(struct hd_search *s, const struct hd_strategy *strategy);
+
 /* Finishes what workers that were killed had begun. The same precondition. */
 void hd_search_recover_all(struct hd_search *s);
 /* Forgets the classes and final states counted so far. The same precondition. */

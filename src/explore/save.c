@@ -41,6 +41,60 @@ static uint64_t get_visible(struct hd_reader *r, uint64_t *visible, uint64_t cap
   return r->bad ? 0 : n;
 }
 
+void hd_search_put_knowledge(const struct hd_search *s, const uint64_t *visible, uint64_t n,
+                             struct hd_writer *w) {
+  put_visible(w, visible, n);
+  put_numbers(w, &s->shared->numbers);
+}
+
+static int has_entry(const uint64_t *visible, uint64_t n, uint64_t entry) {
+  while (n-- > 0)
+    if (visible[n] == entry) return 1;
+  return 0;
+}
+
+/* Adds the places that ours do not have. Returns 0 when one has another number. */
+static int add_numbers(struct hd_numbers *ours, const struct hd_numbers *theirs) {
+  unsigned number[HD_NUMBERED] = {0}; /* in ours */
+  int same = 1;
+  for (unsigned i = 1; i < HD_NUMBERED && theirs->place[i]; i++) {
+    unsigned parent = number[hd_place_parent(theirs->place[i])];
+    number[i] = hd_numbers_get(ours, hd_place(parent, hd_place_nth(theirs->place[i])));
+    same &= number[i] == i;
+  }
+  return same;
+}
+
+int64_t hd_search_get_knowledge(struct hd_search *s, uint64_t *visible, int numbers, struct hd_reader *r) {
+  struct hd_shared *sh = s->shared;
+  struct hd_numbers theirs = {{0}};
+  int64_t fresh = 0;
+  uint64_t n = hd_get_number(r, HD_VISIBLE_CAP);
+  for (uint64_t i = 0; i < n && !r->bad; i++) {
+    uint64_t spin = hd_get_number(r, 1) ? SPIN : 0, entry = hd_get_address(r) | spin;
+    if (r->bad || sh->visible_count == HD_VISIBLE_CAP || has_entry(visible, sh->visible_count, entry))
+      continue;
+    visible[sh->visible_count] = entry;
+    __atomic_store_n(&sh->visible_count, sh->visible_count + 1, __ATOMIC_RELEASE);
+    fresh++;
+  }
+  get_numbers(r, &theirs);
+  if (r->bad) return 0;
+  if (numbers) sh->numbers = theirs;
+  return numbers || add_numbers(&sh->numbers, &theirs) ? 1 + fresh : -1;
+}
+
+void hd_search_restart(struct hd_search *s, const struct hd_strategy *strategy) {
+  struct hd_shared *sh = s->shared;
+  strategy->forget(s);
+  hd_classes_restart(s);
+  hd_bound_restart(s);
+  sh->over = 0;
+  sh->at_least = 0;
+  sh->estimate = (struct hd_estimate){0};
+  __atomic_store_n(&sh->epoch, sh->epoch + 1, __ATOMIC_RELEASE);
+}
+
 int hd_search_save(struct hd_search *s, const struct hd_strategy *strategy, const uint64_t *visible,
                    uint64_t nvisible, struct hd_writer *w) {
   hd_put_block(w, MAGIC);

@@ -81,24 +81,38 @@ void hd_search_recover_all(struct hd_search *s) {
     if (s->shared->redo[i].n) make(&s->shared->redo[i]);
 }
 
-void hd_search_lock(struct hd_search *s) {
-  struct hd_shared *sh = s->shared;
-  for (unsigned tries = 0;; tries++) {
-    uint32_t free = 0;
-    if (__atomic_compare_exchange_n(&sh->lock, &free, s->worker + 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-      break;
-    if (free > HD_MAX_WORKERS) __builtin_trap(); /* the program overwrote it */
-    if (tries < HD_SHARE_SPINS)
-      __builtin_ia32_pause();
-    else if (s->relax)
-      s->relax();
-  }
+static int grab(struct hd_search *s) {
+  uint32_t free = 0;
+  if (__atomic_compare_exchange_n(&s->shared->lock, &free, s->worker + 1, 0, __ATOMIC_ACQUIRE,
+                                  __ATOMIC_RELAXED))
+    return 1;
+  if (free > HD_MAX_WORKERS) __builtin_trap(); /* the program overwrote it */
+  return 0;
+}
+
+static void finish_dead(struct hd_shared *sh) {
   for (unsigned i = 0; i < HD_CREW_WORDS; i++)
     for (uint64_t died; (died = __atomic_load_n(&sh->died.w[i], __ATOMIC_ACQUIRE));) {
       unsigned dead = i * 64 + (unsigned)__builtin_ctzll(died);
       if (sh->redo[dead].n) make(&sh->redo[dead]);
       hd_crew_del(&sh->died, dead);
     }
+}
+
+void hd_search_lock(struct hd_search *s) {
+  for (unsigned tries = 0; !grab(s); tries++) {
+    if (tries < HD_SHARE_SPINS)
+      __builtin_ia32_pause();
+    else if (s->relax)
+      s->relax();
+  }
+  finish_dead(s->shared);
+}
+
+int hd_search_trylock(struct hd_search *s) {
+  if (!grab(s)) return 0;
+  finish_dead(s->shared);
+  return 1;
 }
 
 void hd_search_unlock(struct hd_search *s) { __atomic_store_n(&s->shared->lock, 0, __ATOMIC_RELEASE); }

@@ -128,13 +128,14 @@ static void add_outcomes_of(struct walk *w, uint32_t k, unsigned (*draw)(struct 
   const struct node *n = &w->unit->node[k];
   struct hd_branch *head = *hd__branches(w, k);
   unsigned added = 0;
-  for (unsigned c = n->did.nchoices; c-- > 0;)
+  for (unsigned c = n->did.nchoices; c-- > hd__least_outcome(w, k);)
     if (c != n->did.choice && !is_listed(w, k, n->pick.thread, c)) {
       head = hd__branch_step(w->unit, n->pick.thread, (int)c, head);
       added++;
     }
   if (draw) shuffle(w, head, added, draw);
   __atomic_store_n(hd__branches(w, k), head, __ATOMIC_RELEASE);
+  if (added) hd__walk_added(w, k);
 }
 
 int hd__add_outcomes(struct walk *w, int above, unsigned (*draw)(struct walk *w, unsigned n)) {
@@ -299,7 +300,7 @@ static int find_unit(struct walk *w) {
   struct hd_search *s = w->s;
   /* Others know of visible operations that this process has yet to learn of (invariant 4): it would diverge. */
   if (s->status->epoch != s->shared->epoch) return HD_BEGIN_LATER;
-  if (!hd__tree(s)->ready) hd__walk_lay_out(w, s->workers);
+  if (!hd__tree(s)->ready) hd__walk_lay_out(w, hd__walk_slots(s, s->workers));
   struct unit *u = w->unit = my_unit(w);
   if (u->in_flight > s->shared->forgive && u->in_flight != s->execution) give_up_execution(w);
   if (u->active) return 1;
@@ -424,8 +425,9 @@ int hd__walk_choose(struct hd_search *s, unsigned k) {
   const struct node *n = &u->node[u->at - 1];
   if (n->pick.fixed_choice) return n->pick.choice < k ? (int)n->pick.choice : 0;
   if (u->at < u->depth && n->pick.executed) return n->did.choice < k ? (int)n->did.choice : HD_PICK_DIVERGED;
-  if (s->lead && s->lead <= k) return (int)s->lead - 1;
-  return w->policy->outcome ? (int)w->policy->outcome(w, k) : 0;
+  unsigned least = w->symmetric ? hd__symmetry_least(w, n->pick.thread, k) : 0;
+  if (s->lead > least && s->lead <= k) return (int)s->lead - 1;
+  return (int)(least + (w->policy->outcome ? w->policy->outcome(w, k - least) : 0));
 }
 
 int hd__walk_is_first(const struct hd_search *s) {

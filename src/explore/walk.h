@@ -38,6 +38,11 @@ struct junction {
   uint32_t finished;       /* branches that are explored */
   uint32_t starting;       /* a branch was begun, and its first step is not known yet */
   uint32_t nsleep, cap;
+  /* Of one whose owner is another machine (walk_move.c): 1 + its rank, 0: it is ours; its number there; everything that was
+   * taken over from below it is explored. */
+  uint32_t foreign;
+  uint32_t number, concluded;
+  uint32_t serial; /* of the unit that it came with */
   uint32_t unused;
   struct hd_sleeper *sleep; /* what has been begun from here, or slept before */
   struct hd_branch *list;   /* branches that nobody has begun */
@@ -131,7 +136,8 @@ struct tree {
   uint32_t complete; /* also read without the lock */
   uint32_t nslots;
   uint32_t whole; /* strategy_bounded.c: no branch within the bound is left out any more */
-  uint32_t unused;
+  uint32_t
+      news; /* walk_move.c: a foreign junction has a branch that its owner does not know, or is concluded */
   struct junction *closing; /* everything from there is explored: its parent's counters must change */
   struct junction *junction;
   uint32_t njunctions, cap_junctions;
@@ -207,8 +213,10 @@ struct symmetry {
   uint16_t size[HD_MAX_THREADS], joined[HD_MAX_THREADS]; /* of a family, by its root */
   uint16_t joining[HD_MAX_THREADS];                      /* family that it has joined in part, plus 1 */
   uint8_t is_joined[HD_MAX_THREADS];
-  uint32_t *next;               /* of each event: the next one of its thread */
-  const struct hd_set *enabled; /* at this scheduling point */
+  uint32_t *next;                /* of each event: the next one of its thread */
+  uint32_t *least;               /* of each event: its least outcome */
+  const struct hd_set *enabled;  /* at this scheduling point */
+  const struct hd_op *const *op; /* pending there */
 };
 
 struct walk {
@@ -255,6 +263,10 @@ void hd__walk_load(struct hd_search *s, const struct policy *policy, struct hd_r
 /* A strategy that walks the tree by a policy. */
 #define HD_WALK_STRATEGY(id, text, how)                                                                \
   static int begin_##id(struct hd_search *s) { return hd__walk_begin(s, &(how)); }                     \
+  static const struct policy *policy_##id(struct hd_search *s) {                                       \
+    (void)s;                                                                                           \
+    return &(how);                                                                                     \
+  }                                                                                                    \
   static void save_##id(struct hd_search *s, struct hd_writer *out) { hd__walk_save(s, &(how), out); } \
   static void load_##id(struct hd_search *s, struct hd_reader *r) { hd__walk_load(s, &(how), r); }     \
   const struct hd_strategy hd_strategy_##id = {.name = text,                                           \
@@ -266,7 +278,8 @@ void hd__walk_load(struct hd_search *s, const struct policy *policy, struct hd_r
                                                .end = hd__walk_end,                                    \
                                                .forget = hd__walk_forget,                              \
                                                .save = save_##id,                                      \
-                                               .load = load_##id}
+                                               .load = load_##id,                                      \
+                                               .policy = policy_##id}
 
 /* ---- between the files of the walk ---- */
 
@@ -306,6 +319,14 @@ static inline struct hd_sleeper *hd__done(const struct walk *w, uint32_t k, uint
 /* The walk of this process by that policy. */
 struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy);
 void hd__walk_lay_out(struct walk *w, unsigned nslots);
+/* How many slots it takes for n units: in a cluster the supervisor has one for its branches, the last. */
+static inline unsigned hd__walk_slots(const struct hd_search *s, unsigned n) {
+  return n + !!s->config->cluster;
+}
+/* A branch was added to node k. */
+static inline void hd__walk_added(const struct walk *w, uint32_t k) {
+  if (k < w->unit->base && w->unit->node[k].junction->foreign) hd__tree(w->s)->news = 1;
+}
 void hd__walk_lay_out_unit(struct walk *w, struct unit *u);
 
 struct hd_branch *hd__branch_new(struct unit *u);
@@ -331,6 +352,17 @@ void hd__walk_lock_junctions(struct walk *w);
 void hd__walk_finish(struct hd_search *s, struct unit *u);
 void hd__walk_close(struct hd_search *s);
 void hd__walk_donate(struct walk *w);
+/* Frees the sleep list of a junction. */
+void hd__pool_put(struct tree *t, struct hd_sleeper *p, uint32_t cap);
+struct junction *hd__junction_new(struct tree *t);
+/* The next unit of a machine that shares the search with others (walk_save.c): what follows its junction. */
+void hd__put_steps(struct hd_writer *w, union pick pick, const struct hd_sleeper *did);
+void hd__get_steps(struct hd_reader *r, union pick *pick, struct hd_sleeper *did);
+void hd__put_sleepers(struct hd_writer *w, const struct hd_sleeper *s, uint32_t n);
+void hd__get_sleepers(struct hd_reader *r, struct tree *t, struct junction *j);
+void hd__put_nodes(struct hd_writer *out, struct walk *w);
+void hd__get_nodes(struct hd_reader *r, struct walk *w);
+struct hd_branch *hd__get_branch_memory(void *unit);
 /* Counts what is known to be left. */
 void hd__walk_count(struct walk *w);
 
@@ -373,6 +405,11 @@ void hd__symmetry_event(struct walk *w, uint32_t f);
 void hd__symmetry_end(struct walk *w, const struct hd_point *p, enum hd_how how);
 /* The thread that this one, which is enabled, has to let go first; HD_NONE. pre: the filter has entered the node. */
 uint32_t hd__symmetry_holds(struct walk *w, unsigned thread);
+/* The least outcome of a choice among n that the thread, which was picked, is about to make; and that event k has made. */
+unsigned hd__symmetry_least(const struct walk *w, unsigned thread, unsigned n);
+static inline unsigned hd__least_outcome(const struct walk *w, uint32_t k) {
+  return w->symmetric ? w->symmetry.least[k] : 0;
+}
 
 /* ---- states.c ---- */
 
@@ -391,6 +428,8 @@ int hd__state_branches(const struct hd_point *p);
 extern const struct policy hd__stateful; /* strategy_dpor.c */
 void hd__stateful_event(struct walk *w);
 int hd__stateful_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above);
+
+#define HD_MAX_UNITS 65536 /* in a saved search: those of a whole cluster */
 
 #define HD_TREE_FULL "the search needs more memory than it has: try a smaller program or a sampling strategy"
 

@@ -33,14 +33,31 @@ static union pick get_pick(struct hd_reader *r) {
   return p;
 }
 
-static void put_sleepers(struct hd_writer *w, const struct hd_sleeper *s, uint32_t n) {
+void hd__put_sleepers(struct hd_writer *w, const struct hd_sleeper *s, uint32_t n) {
   hd_put_number(w, n);
   for (uint32_t i = 0; i < n; i++) hd_put_sleeper(w, &s[i]);
 }
 
-static struct hd_branch *new_branch(void *unit) {
+struct hd_branch *hd__get_branch_memory(void *unit) {
   struct unit *u = unit;
   return u->branch_free || u->branch_next != u->branch_end ? hd__branch_new(u) : NULL;
+}
+
+void hd__put_steps(struct hd_writer *w, union pick pick, const struct hd_sleeper *did) {
+  put_pick(w, pick);
+  hd_put_sleeper(w, did);
+}
+
+void hd__get_steps(struct hd_reader *r, union pick *pick, struct hd_sleeper *did) {
+  *pick = get_pick(r);
+  hd_get_sleeper(r, did);
+}
+
+void hd__get_sleepers(struct hd_reader *r, struct tree *t, struct junction *j) {
+  j->nsleep = get_count(r);
+  if (r->bad) return;
+  j->sleep = hd__pool_get(t, j->nsleep + 1, &j->cap);
+  for (uint32_t k = 0; k < j->nsleep && !r->bad; k++) hd_get_sleeper(r, &j->sleep[k]);
 }
 
 /* ---- junctions ---- */
@@ -56,13 +73,12 @@ static void put_junctions(struct hd_writer *w, const struct tree *t) {
     hd_put_number(w, j->used);
     if (!j->used) continue;
     hd_put_number(w, number_of(t, j->parent));
-    put_pick(w, j->pick);
-    hd_put_sleeper(w, &j->did);
+    hd__put_steps(w, j->pick, &j->did);
     hd_put_number(w, j->depth);
     hd_put_number(w, j->live);
     hd_put_number(w, j->finished);
     hd_put_number(w, j->starting);
-    put_sleepers(w, j->sleep, j->nsleep);
+    hd__put_sleepers(w, j->sleep, j->nsleep);
     hd_put_branches(w, j->list);
   }
 }
@@ -79,17 +95,13 @@ static void get_junctions(struct hd_reader *r, struct tree *t, struct unit *memo
     *j = (struct junction){.used = (uint32_t)hd_get_number(r, 1)};
     if (!j->used) continue;
     j->parent = get_link(r, t);
-    j->pick = get_pick(r);
-    hd_get_sleeper(r, &j->did);
+    hd__get_steps(r, &j->pick, &j->did);
     j->depth = (uint32_t)hd_get_number(r, UINT32_MAX);
     j->live = (uint32_t)hd_get_number(r, UINT32_MAX);
     j->finished = (uint32_t)hd_get_number(r, UINT32_MAX);
     j->starting = (uint32_t)hd_get_number(r, 1);
-    j->nsleep = get_count(r);
-    if (r->bad) break;
-    j->sleep = hd__pool_get(t, j->nsleep + 1, &j->cap);
-    for (uint32_t k = 0; k < j->nsleep && !r->bad; k++) hd_get_sleeper(r, &j->sleep[k]);
-    j->list = hd_get_branches(r, new_branch, memory);
+    hd__get_sleepers(r, t, j);
+    j->list = hd_get_branches(r, hd__get_branch_memory, memory);
   }
   for (uint32_t i = 0; i < t->njunctions && !r->bad; i++) {
     const struct junction *j = &t->junction[i], *up = j->parent;
@@ -99,10 +111,9 @@ static void get_junctions(struct hd_reader *r, struct tree *t, struct unit *memo
 
 /* ---- units ---- */
 
-static void put_unit(struct hd_writer *out, struct walk *w) {
+void hd__put_nodes(struct hd_writer *out, struct walk *w) {
   const struct unit *u = w->unit;
   uint32_t from = u->base ? u->base - 1 : 0;
-  hd_put_number(out, number_of(hd__tree(w->s), u->root));
   hd_put_number(out, u->base);
   hd_put_number(out, u->depth);
   hd_put_number(out, u->told);
@@ -112,11 +123,16 @@ static void put_unit(struct hd_writer *out, struct walk *w) {
     put_pick(out, n->pick);
     hd_put_sleeper(out, &n->did);
     hd_put_number(out, n->finished);
-    put_sleepers(out, n->sleep, n->nsleep);
+    hd__put_sleepers(out, n->sleep, n->nsleep);
     hd_put_branches(out, k >= u->base ? n->list : NULL);
     if (k >= u->base && w->policy->put_record) w->policy->put_record(w, k, out);
   }
   if (u->depth) hd_put_branch(out, u->node[u->depth - 1].branch);
+}
+
+static void put_unit(struct hd_writer *out, struct walk *w) {
+  hd_put_number(out, number_of(hd__tree(w->s), w->unit->root));
+  hd__put_nodes(out, w);
 }
 
 static void get_node(struct hd_reader *r, struct walk *w, uint32_t k) {
@@ -128,13 +144,12 @@ static void get_node(struct hd_reader *r, struct walk *w, uint32_t k) {
   n->nsleep = get_count(r);
   if (!r->bad && (uint64_t)(u->sleep_end - u->sleep_next) < n->nsleep + 1ull) r->bad = 1;
   for (uint32_t i = 0; i < n->nsleep && !r->bad; i++) hd_get_sleeper(r, u->sleep_next++);
-  n->list = hd_get_branches(r, new_branch, u);
+  n->list = hd_get_branches(r, hd__get_branch_memory, u);
   if (k >= u->base && w->policy->get_record) w->policy->get_record(w, k, r);
 }
 
-static void get_unit(struct hd_reader *r, struct walk *w) {
+void hd__get_nodes(struct hd_reader *r, struct walk *w) {
   struct unit *u = w->unit;
-  u->root = get_link(r, hd__tree(w->s));
   u->base = (uint32_t)hd_get_number(r, u->node_cap);
   u->depth = (uint32_t)hd_get_number(r, u->node_cap);
   u->told = (uint32_t)hd_get_number(r, 1);
@@ -144,8 +159,13 @@ static void get_unit(struct hd_reader *r, struct walk *w) {
   for (struct junction *i = u->root; i && i->parent; i = i->parent) hd__prefix_node(u, i);
   for (uint32_t k = u->base ? u->base - 1 : 0; k < u->depth && !r->bad; k++) get_node(r, w, k);
   if (u->base) u->node[u->base - 1].junction = u->root;
-  if (u->depth) u->node[u->depth - 1].branch = hd_get_branch(r, new_branch, u);
+  if (u->depth) u->node[u->depth - 1].branch = hd_get_branch(r, hd__get_branch_memory, u);
   u->active = 1;
+}
+
+static void get_unit(struct hd_reader *r, struct walk *w) {
+  w->unit->root = get_link(r, hd__tree(w->s));
+  hd__get_nodes(r, w);
 }
 
 /* ---- the tree ---- */
@@ -180,9 +200,9 @@ void hd__walk_save(struct hd_search *s, const struct policy *policy, struct hd_w
 void hd__walk_load(struct hd_search *s, const struct policy *policy, struct hd_reader *r) {
   struct walk *w = hd__walk_set_up(s, policy);
   if (!hd_get_number(r, 1)) return;
-  unsigned n = (unsigned)hd_get_number(r, HD_MAX_WORKERS);
+  unsigned n = (unsigned)hd_get_number(r, HD_MAX_UNITS);
   if (r->bad) return;
-  hd__walk_lay_out(w, n > s->workers ? n : s->workers);
+  hd__walk_lay_out(w, hd__walk_slots(s, n > s->workers ? n : s->workers));
   struct tree *t = hd__tree(s);
   t->ready = 0;
   for (unsigned i = 0; i < t->nslots; i++) hd__walk_lay_out_unit(w, hd__unit(s, i));

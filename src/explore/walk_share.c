@@ -33,7 +33,7 @@ static struct hd_sleeper *pool_get(struct tree *t, unsigned i) {
   return p;
 }
 
-static void pool_put(struct tree *t, struct hd_sleeper *p, uint32_t cap) {
+void hd__pool_put(struct tree *t, struct hd_sleeper *p, uint32_t cap) {
   unsigned i = (unsigned)__builtin_ctz(cap);
   *(block *)p = t->pool_free[i];
   t->pool_free[i] = p;
@@ -53,7 +53,7 @@ struct hd_sleeper *hd__pool_get(struct tree *t, uint32_t n, uint32_t *cap) {
 
 /* ---- junctions ---- */
 
-static struct junction *junction_new(struct tree *t) {
+struct junction *hd__junction_new(struct tree *t) {
   for (uint32_t i = 0; i < t->njunctions; i++)
     if (!t->junction[i].used) return &t->junction[i];
   if (t->njunctions == t->cap_junctions) hd_give_up(HD_TREE_FULL);
@@ -113,7 +113,7 @@ void hd__walk_finish(struct hd_search *s, struct unit *u) {
   }
   HD_REDO(s, j->live, j->live - 1);
   HD_REDO(s, j->finished, j->finished + 1);
-  if (j->live == 1 && !j->list) HD_REDO(s, t->closing, j);
+  if (j->live == 1 && (!j->list || j->foreign)) HD_REDO(s, t->closing, j);
 }
 
 /* pre: the lock is held. */
@@ -121,6 +121,13 @@ void hd__walk_close(struct hd_search *s) {
   struct tree *t = hd__tree(s);
   while (t->closing) {
     struct junction *j = t->closing, *up = j->parent;
+    if (j->foreign) { /* its owner goes on, when it has been told */
+      HD_REDO(s, j->concluded, 1);
+      HD_REDO(s, t->news, 1);
+      HD_REDO(s, t->closing, NULL);
+      hd__redo_commit(s);
+      return;
+    }
     HD_REDO(s, j->used, 0);
     if (up) {
       HD_REDO(s, up->live, up->live - 1);
@@ -128,9 +135,9 @@ void hd__walk_close(struct hd_search *s) {
     } else {
       HD_REDO(s, t->complete, 1);
     }
-    HD_REDO(s, t->closing, up && up->live == 1 && !up->list ? up : NULL);
+    HD_REDO(s, t->closing, up && up->live == 1 && (!up->list || up->foreign) ? up : NULL);
     hd__redo_commit(s);
-    pool_put(t, j->sleep, j->cap);
+    hd__pool_put(t, j->sleep, j->cap);
   }
 }
 
@@ -142,7 +149,7 @@ static struct junction *convert(struct hd_search *s, struct unit *u, uint32_t k,
   const struct node *n = &u->node[k];
   uint32_t cap;
   struct hd_sleeper *sleep = hd__pool_get(t, n->nsleep + 1, &cap);
-  struct junction *j = junction_new(t);
+  struct junction *j = hd__junction_new(t);
   *j = (struct junction){.parent = parent,
                          .pick = k ? u->node[k - 1].pick : (union pick){.word = 0},
                          .did = k ? u->node[k - 1].did : (struct hd_sleeper){.weak = 0},
@@ -228,7 +235,7 @@ static struct junction *shallowest(const struct tree *t) {
   struct junction *best = NULL;
   for (uint32_t i = 0; i < t->njunctions; i++) {
     struct junction *j = &t->junction[i];
-    if (j->used && j->list && !j->starting && (!best || j->depth < best->depth)) best = j;
+    if (j->used && j->list && !j->starting && !j->foreign && (!best || j->depth < best->depth)) best = j;
   }
   return best;
 }
@@ -236,7 +243,7 @@ static struct junction *shallowest(const struct tree *t) {
 static int find(struct hd_search *s, struct unit **u) {
   struct tree *t = hd__tree(s);
   if (t->complete) return 0;
-  if (!t->started) {
+  if (!t->started && s->config->cluster <= 1) { /* of several machines, the first begins */
     HD_REDO(s, t->started, 1);
     HD_REDO(s, (*u)->active, 1);
     hd__redo_commit(s);
@@ -255,7 +262,10 @@ static int find(struct hd_search *s, struct unit **u) {
 int hd__walk_find_work(struct hd_search *s, struct unit **u) {
   hd__walk_close(s);
   int found = find(s, u);
-  if (found == HD_BEGIN_LATER) hd_crew_add(&s->shared->hungry, s->worker);
+  if (found == HD_BEGIN_LATER)
+    hd_crew_add(&s->shared->hungry, s->worker);
+  else if (s->config->cluster) /* so that whoever is in the set has found nothing (walk_move.c) */
+    hd_crew_del(&s->shared->hungry, s->worker);
   return found;
 }
 

@@ -22,8 +22,9 @@
 struct hd_branch {
   struct hd_op op;
   uint32_t choice;
-  uint16_t flags;      /* HD_EV_*; as it was seen */
-  uint16_t any_choice; /* the outcome of the choice is open */
+  uint16_t flags;     /* HD_EV_*; as it was seen */
+  uint8_t any_choice; /* the outcome of the choice is open */
+  uint8_t sent;       /* its owner, on another machine, knows of it (explore/walk_move.c) */
   struct hd_branch *child, *next;
 };
 

@@ -218,6 +218,15 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "resumed", json_integer((json_int_t)s->resumed));
   if (s->unshared) set(o, "resumed_reason", hd_json_text(hd_unkept_name(s->unshared)));
   set(o, "processes", json_integer(s->processes));
+  if (s->ranks.n) {
+    json_t *r = json_object();
+    set(r, "ranks", json_integer(s->ranks.n));
+    set(r, "units", json_integer((json_int_t)s->ranks.units));
+    set(r, "messages", json_integer((json_int_t)s->ranks.messages));
+    set(r, "bytes", json_integer((json_int_t)s->ranks.bytes));
+    set(r, "idle", json_real(s->ranks.idle));
+    set(o, "cluster", r);
+  }
   set(o, "suppressed", json_integer((json_int_t)s->suppressed));
   set(o, "dropped", json_integer(times(s, HD_INEXACT_FINDINGS)));
   set(o, "restarts", json_integer((json_int_t)s->restarts));

@@ -185,6 +185,13 @@ struct hd_size {
   uint64_t samples;
 };
 
+/* A search that several machines shared. */
+struct hd_ranks {
+  unsigned n;                      /* 0: it was one machine's */
+  uint64_t units, messages, bytes; /* units of work that went from one to another; messages about these */
+  double idle;                     /* share of their time, from 0 to 1 */
+};
+
 struct hd_summary {
   char *const *command;
   const char *strategy;
@@ -213,6 +220,7 @@ struct hd_summary {
   uint64_t resumed;   /* executions that did */
   uint32_t unshared;  /* enum hd_unkept: why others could not */
   unsigned processes; /* tested processes started */
+  struct hd_ranks ranks;
   uint64_t suppressed;
   uint64_t restarts, discarded; /* of a systematic search: restarts, and executions discarded by them */
   struct {

@@ -527,6 +527,10 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
               s->threads, s->threads == 1 ? "" : "s");
   if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
   hd_str_addc(out, '\n');
+  if (s->ranks.n)
+    hd_str_addf(out, "  %u rank%s, %llu unit%s of work exchanged, %.0f%% of their time idle\n", s->ranks.n,
+                s->ranks.n == 1 ? "" : "s", (unsigned long long)s->ranks.units,
+                s->ranks.units == 1 ? "" : "s", 100 * s->ranks.idle);
   add_phases(out, s);
   if (s->compares_states) add_states(out, s);
   if (s->symmetric)

@@ -10,8 +10,9 @@
 
 #define CRASH_LOOP 100 /* consecutive processes of a worker that die without finishing an execution */
 #define RETRIES 3 /* of an execution whose process was killed; then the program itself is held responsible */
-#define RETRIES_START 16 /* the same, before main: nothing of the program has run */
-#define TICK_FIRST_MS 5  /* while the other workers wait for the first */
+#define RETRIES_START 16  /* the same, before main: nothing of the program has run */
+#define TICK_CLUSTER_MS 2 /* while other machines may have messages */
+#define TICK_FIRST_MS 5   /* while the other workers wait for the first */
 
 static int start_worker(struct hd_session *s, unsigned i, struct hd_err *err) {
   struct hd_worker *w = &s->worker[i];
@@ -194,6 +195,7 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
     struct hd_outcome o;
     bool due = hd_now() - s->started >= s->config.alone;
     watch.tick_ms = others || !due ? 0 : TICK_FIRST_MS;
+    if (s->events.tick) watch.tick_ms = TICK_CLUSTER_MS;
     struct hd_process *p = hd_processes_wait(s->process, s->nworkers, &watch, &o);
     double from = hd_now();
     bool again = false, sane = true;
@@ -205,11 +207,12 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
     }
     for (unsigned i = 0; i < s->nworkers && rc == HD_OK; i++)
       if (s->process[i].running) hd__session_harvest(s, &s->worker[i]);
+    if (rc == HD_OK && s->events.tick && s->events.tick(s->events.cluster, s)) s->stopped = true;
     if (s->failed) rc = s->failed;
-    bool enough = s->finding.n > 0 && !s->worker[0].control.config.all;
+    bool enough = s->stopped || (s->finding.n > 0 && !s->worker[0].control.config.all);
     if (why != HD_STOP_FINISHED) *stop = why;
     if (enough || rc != HD_OK || why != HD_STOP_FINISHED) stop_all(s);
-    bool go_on = rc == HD_OK && *stop == HD_STOP_FINISHED && why_ended(s) == HD_STOP_FINISHED;
+    bool go_on = rc == HD_OK && *stop == HD_STOP_FINISHED && !s->stopped && why_ended(s) == HD_STOP_FINISHED;
     if (again && (go_on || (rc == HD_OK && s->worker[p - s->process].control.ctl->retry)))
       rc = sane ? start_worker(s, (unsigned)(p - s->process), err) : restart_missing(s, err);
     if (rc == HD_OK && !others && due && s->process[0].running &&

@@ -94,13 +94,13 @@ static void put_number(struct writer *w, uint64_t n) { put(w, &n, sizeof n, ZSTD
 
 /* ---- the search as bytes ---- */
 
-static int grow(struct hd_writer *w, size_t n) {
+int hd__writer_grow(struct hd_writer *w, size_t n) {
   while (w->cap - w->n < n) w->cap = w->cap ? w->cap * 2 : CHUNK;
   w->data = hd_realloc(w->data, w->cap);
   return 1;
 }
 
-static struct hd_layout layout_of(const struct hd_control *c) {
+struct hd_layout hd__layout_of(const struct hd_control *c) {
   struct hd_layout layout;
   uint32_t n = c->ctl->nranges;
   hd_layout_init(&layout, c->ctl->range, n < HD_MAX_RANGES ? n : HD_MAX_RANGES);
@@ -109,7 +109,7 @@ static struct hd_layout layout_of(const struct hd_control *c) {
 
 /* The search, as a process of it would see it. Pointers in its memory are valid here: it is mapped where they point.
  * False when it is not, or has no strategy. */
-static bool attach(const struct hd_session *s, struct hd_search *search, struct hd_status *status) {
+bool hd__search_attach(const struct hd_session *s, struct hd_search *search, struct hd_status *status) {
   const struct hd_control *c = &s->worker[0].control;
   char *base = (char *)c->shared;
   void *scratch =
@@ -129,28 +129,32 @@ static bool attach(const struct hd_session *s, struct hd_search *search, struct 
   return base == (char *)HD_SEARCH_BASE;
 }
 
+void hd__search_detach(struct hd_search *search) {
+  if (search->scratch) munmap(search->scratch, HD_SCRATCH_SIZE);
+}
+
 /* Returns 0 or an errno. */
 static int put_search(const struct hd_session *s, struct hd_writer *out) {
   const struct hd_control *c = &s->worker[0].control;
   const struct hd_strategy *strategy = hd_strategy_for(&c->config);
-  struct hd_layout layout = layout_of(c);
+  struct hd_layout layout = hd__layout_of(c);
   struct hd_search search;
   struct hd_status status;
   int failed = EADDRINUSE;
-  *out = (struct hd_writer){.layout = &layout, .grow = grow};
+  *out = (struct hd_writer){.layout = &layout, .grow = hd__writer_grow};
   if (c->shared->inbox_full) { /* nobody has read it yet */
     hd_put_bytes(out, (char *)c->shared + HD_SEARCH_INBOX, c->shared->inbox);
     return 0;
   }
   search.scratch = NULL;
-  if (strategy && attach(s, &search, &status)) {
+  if (strategy && hd__search_attach(s, &search, &status)) {
     hd_search_recover_all(&search);
     const uint64_t *visible = (const uint64_t *)((char *)c->shared + HD_SEARCH_VISIBLE);
     uint64_t n = c->shared->visible_count;
     failed =
         hd_search_save(&search, strategy, visible, n < HD_VISIBLE_CAP ? n : HD_VISIBLE_CAP, out) ? 0 : E2BIG;
   }
-  if (search.scratch) munmap(search.scratch, HD_SCRATCH_SIZE);
+  hd__search_detach(&search);
   out->layout = NULL;
   return failed;
 }
@@ -172,7 +176,7 @@ static void put_covers(struct writer *w, const struct hd_shared *sh) {
 static void fill_head(const struct hd_session *s, struct head *h) {
   const struct hd_control *c = &s->worker[0].control;
   const struct hd_shared *sh = c->shared;
-  struct hd_layout layout = layout_of(c);
+  struct hd_layout layout = hd__layout_of(c);
   *h = (struct head){.abi = HD_ABI_VERSION,
                      .size = sizeof *h,
                      .program_hash = s->command.program.hash,
@@ -207,10 +211,24 @@ static void fill_head(const struct hd_session *s, struct head *h) {
   h->check = head_check(h);
 }
 
-static int write_save(const struct hd_session *s, int fd) {
+/* The parts of a cluster; of a search of this machine, none. */
+struct parts {
+  const struct hd_saved_part *part;
+  uint32_t ranks;
+};
+
+static int put_merged(struct hd_session *s, const struct parts *p, struct hd_writer *out) {
+  struct hd_layout layout = hd__layout_of(&s->worker[0].control);
+  *out = (struct hd_writer){.layout = &layout, .grow = hd__writer_grow};
+  int good = hd__units_merge(s, p->part, p->ranks, out);
+  out->layout = NULL;
+  return good ? 0 : EPROTO;
+}
+
+static int write_save(struct hd_session *s, const struct parts *parts, int fd) {
   struct head h;
   struct hd_writer search;
-  int failed = put_search(s, &search);
+  int failed = parts->ranks ? put_merged(s, parts, &search) : put_search(s, &search);
   fill_head(s, &h);
   struct writer w = {.fd = fd, .z = ZSTD_createCStream(), .out = hd_alloc(CHUNK)};
   HD_BUG_ON(!w.z);
@@ -236,29 +254,38 @@ static int write_save(const struct hd_session *s, int fd) {
 }
 
 /* In a process of its own: the tested program may have written over what is followed here. Returns 0 or an errno. */
-static int write_apart(const struct hd_session *s, int fd) {
+static int write_apart(struct hd_session *s, const struct parts *parts, int fd) {
   pid_t child = fork();
-  if (child == 0) _exit(write_save(s, fd));
+  if (child == 0) _exit(write_save(s, parts, fd));
   int status = 0;
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (child < 0) return errno;
   return WIFEXITED(status) ? WEXITSTATUS(status) : EFAULT;
 }
 
-static int save_now(struct hd_session *s, struct hd_err *err) {
-  char *tmp = hd_sprintf("%s.tmp-%d", s->save, (int)getpid());
+static int save_to(struct hd_session *s, const char *path, const struct parts *parts, struct hd_err *err) {
+  char *tmp = hd_sprintf("%s.tmp-%d", path, (int)getpid());
   int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  int failed = fd < 0 ? errno : write_apart(s, fd);
+  int failed = fd < 0 ? errno : write_apart(s, parts, fd);
   if (fd >= 0 && close(fd) && !failed) failed = errno;
-  if (!failed && rename(tmp, s->save)) failed = errno;
+  if (!failed && rename(tmp, path)) failed = errno;
   if (failed) unlink(tmp);
   free(tmp);
   s->saved_at = hd_now();
   if (!failed) return HD_OK;
-  return hd_fail(err, HD_EENV, "--save %s: %s", s->save, strerror(failed));
+  return hd_fail(err, HD_EENV, "--save %s: %s", path, strerror(failed));
 }
 
-static bool all_wait(const struct hd_session *s) {
+static int save_now(struct hd_session *s, struct hd_err *err) {
+  return save_to(s, s->save, &(struct parts){0}, err);
+}
+
+int hd__save_merged(struct hd_session *s, const char *path, const struct hd_saved_part *part, uint32_t ranks,
+                    struct hd_err *err) {
+  return save_to(s, path, &(struct parts){part, ranks}, err);
+}
+
+bool hd__all_wait(const struct hd_session *s) {
   for (unsigned i = 0; i < s->nworkers; i++)
     if (s->process[i].running && !__atomic_load_n(&s->worker[i].control.ctl->status.paused, __ATOMIC_ACQUIRE))
       return false;
@@ -271,8 +298,8 @@ int hd__save_tick(struct hd_session *s, struct hd_err *err) {
   double until = hd_now() + PATIENCE;
   int rc = HD_OK;
   __atomic_store_n(&sh->pause, 1, __ATOMIC_RELEASE);
-  while (!all_wait(s) && hd_now() < until) nanosleep(&(struct timespec){0, 500000}, NULL);
-  if (all_wait(s)) {
+  while (!hd__all_wait(s) && hd_now() < until) nanosleep(&(struct timespec){0, 500000}, NULL);
+  if (hd__all_wait(s)) {
     for (unsigned i = 0; i < s->nworkers; i++)
       if (s->worker[i].control.ctl) hd__session_harvest(s, &s->worker[i]);
     rc = save_now(s, err);

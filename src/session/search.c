@@ -66,6 +66,7 @@ struct hd_status hd__session_total(const struct hd_session *s) {
   uint64_t epoch = s->worker[0].control.shared->epoch;
   add_status(&sum, &s->carried, epoch);
   for (unsigned i = 0; i < s->nworkers; i++) add_status(&sum, &s->worker[i].control.good, epoch);
+  for (size_t i = 0; i < s->part.n; i++) add_status(&sum, &s->part.v[i].status, s->part.v[i].status.epoch);
   sum.epoch = epoch;
   sum.error = s->worker[0].control.good.error;
   return sum;
@@ -282,6 +283,13 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
     hd_str_fini(&output);
     return false;
   }
+  if (s->events.relay) {
+    hd_vec_push(&s->key, c->rec->key);
+    s->events.relay(s->events.cluster, c);
+    hd_rerun_fini(&r);
+    hd_str_fini(&output);
+    return true;
+  }
   struct hd_finding *f = make_finding(s, w, c, &r, &schedule);
   bool fresh = remember(s, f, c->rec->key);
   bool hidden = fresh && hd_suppressed(s->suppressions, f);
@@ -294,6 +302,10 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
   hd_rerun_fini(&r);
   hd_str_fini(&output);
   return true;
+}
+
+void hd__session_handle(struct hd_session *s, const struct hd_capture *c) {
+  handle(s, &s->worker[0], c, true);
 }
 
 void hd__session_harvest(struct hd_session *s, struct hd_worker *w) {
@@ -415,6 +427,7 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
   }
   sum->executions += s->deaths;
   sum->processes = s->processes;
+  sum->ranks = s->ranks;
   sum->suppressed = s->suppressed;
   sum->seconds = hd_now() - s->started + s->carried_seconds - (s->config.search.all ? 0 : s->explained);
   sum->findings = s->finding.v;

@@ -82,7 +82,9 @@ static int open_control(struct hd_session *s, struct hd_err *err) {
   /* A finding that is suppressed must not end the search. */
   if (s->suppressions) config.all = 1;
   s->nworkers = config.workers;
-  return hd_control_init(&s->worker[0].control, &config, NULL, err);
+  int rc = hd_control_init(&s->worker[0].control, &config, NULL, err);
+  if (rc == HD_OK) s->worker[0].control.shared->next_execution = s->config.executions_before;
+  return rc;
 }
 
 int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
@@ -100,7 +102,7 @@ int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
   if (rc == HD_OK && !c->attachment) rc = hd_input_init(&s->input, c->search.mode == HD_MODE_RUN, err);
   if (rc == HD_OK) rc = open_control(s, err);
   if (rc == HD_OK && c->resume) rc = hd__resume(s, c->resume, err);
-  s->save = c->save ? c->save : c->resume;
+  s->save = c->search.cluster ? NULL : c->save ? c->save : c->resume; /* a cluster saves by itself */
   return rc;
 }
 
@@ -111,6 +113,13 @@ int hd_session_run(struct hd_session *s, struct hd_err *err) {
   s->started = s->saved_at = hd_now();
   s->deadline = s->config.time > 0 ? s->started + s->config.time : 0;
   int rc = hd__crew_run(s, &stop, err);
+  if (s->events.over)
+    s->events.over(s->events.cluster, s,
+                   s->failed                    ? s->failure.text
+                   : rc != HD_OK                ? err->text
+                   : stop == HD_STOP_ERROR      ? s->worker[0].control.good.error_text
+                   : stop == HD_STOP_CRASH_LOOP ? "the program dies again and again"
+                                                : NULL);
   if (rc == HD_OK && stop != HD_STOP_ERROR) rc = hd__save_end(s, err);
   if (s->failed) {
     *err = s->failure;
@@ -140,6 +149,8 @@ void hd_session_free(struct hd_session *s) {
   hd_vec_free(&s->finding);
   hd_vec_free(&s->identity);
   hd_vec_free(&s->key);
+  hd__units_fini(s);
+  hd_vec_free(&s->part);
   for (unsigned i = s->nworkers; i-- > 0;)
     if (s->worker[i].control.ctl) hd_control_fini(&s->worker[i].control);
   json_decref(s->summary.coverage);

@@ -20,6 +20,8 @@
 /* ---- configuration ---- */
 
 struct hd_attachment;
+struct hd_capture;
+struct hd_session;
 
 /* Strings and lists are borrowed and must outlive the session. */
 struct hd_session_config {
@@ -38,10 +40,11 @@ struct hd_session_config {
   double explain;                         /* total seconds for finding smaller schedules; 0: do not try */
   const char *const *suppressions;        /* files */
   size_t nsuppressions;
-  const char *out;    /* the folder of findings; NULL: .heddle */
-  const char *save;   /* where to save the search every few seconds, or NULL */
-  const char *resume; /* the saved search to continue, or NULL */
-  bool coverage;      /* the summary must have the coverage; else only when a folder keeps it */
+  const char *out;            /* the folder of findings; NULL: .heddle */
+  const char *save;           /* where to save the search every few seconds, or NULL */
+  const char *resume;         /* the saved search to continue, or NULL */
+  uint64_t executions_before; /* numbers of executions that are other machines' */
+  bool coverage;              /* the summary must have the coverage; else only when a folder keeps it */
 };
 
 /* A search in HD_MODE_CHECK with the defaults of `heddle check`, for `argv`. */
@@ -98,6 +101,13 @@ struct hd_session_events {
   void (*finding)(void *arg, const struct hd_finding *f);
   /* The program's output when it died before main. */
   void (*startup_output)(void *arg, const char *text, size_t n);
+  void *cluster; /* argument of the following ones */
+  /* Every few milliseconds, of a search that is one of several (units.h). Returns whether to stop. */
+  bool (*tick)(void *arg, struct hd_session *s);
+  /* A finding that has come out again is another machine's to report. */
+  void (*relay)(void *arg, const struct hd_capture *c);
+  /* The processes of this machine have ended; next comes the summary. `failed`: why the search could not go on, or NULL. */
+  void (*over)(void *arg, struct hd_session *s, const char *failed);
 };
 
 struct hd_session;

@@ -6,6 +6,7 @@
 #include "session/names.h"
 #include "session/rerun.h"
 #include "session/session.h"
+#include "session/units.h"
 
 /* One tested process at a time, and the state that its successor inherits. */
 struct hd_worker {
@@ -44,8 +45,11 @@ struct hd_session {
   unsigned nworkers;                         /* upper limit; the first runs alone until it is ready */
   struct hd_status carried;                  /* counters of the resumed search */
   double carried_seconds;
-  uint64_t reported_before; /* findings that it had reported */
-  const char *save;         /* where the search is saved, or NULL */
+  uint64_t reported_before;    /* findings that it had reported */
+  struct hd_units *units;      /* units.c: the search as one of several; NULL: not in use */
+  HD_VEC(struct hd_part) part; /* counters of other machines */
+  struct hd_ranks ranks;
+  const char *save; /* where the search is saved, or NULL */
   HD_VEC(struct hd_finding *) finding;
   HD_VEC(char *) identity; /* of findings reported or suppressed */
   HD_VEC(uint64_t) key;    /* the same, by key */
@@ -64,6 +68,7 @@ struct hd_session {
   } news;
   double saved_at; /* when the search was last saved */
   struct hd_samples samples;
+  bool stopped;           /* by events.tick */
   int failed;             /* HD_E*: a finding could not be confirmed or stored ... */
   struct hd_err failure;  /* ... and why */
   struct hd_status total; /* the summary points into it */
@@ -80,6 +85,8 @@ void hd__session_harvest(struct hd_session *s, struct hd_worker *w);
 /* Its process died: adds a finding of the supervisor's own, unless the runtime recorded one for that execution. `sure`: it
  * has died there several times. Returns false when it must die again when the schedule is run, and did not. */
 bool hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o, bool sure);
+/* A finding that another machine has seen twice. */
+void hd__session_handle(struct hd_session *s, const struct hd_capture *c);
 /* Whether the strategy has finished and covered everything. */
 bool hd__session_complete(const struct hd_session *s);
 /* Reports progress, if it is time. */
@@ -108,6 +115,25 @@ int hd__save_tick(struct hd_session *s, struct hd_err *err);
 int hd__save_end(struct hd_session *s, struct hd_err *err);
 /* Restores the search from the file. pre: the first control is there, no process has been started. */
 int hd__resume(struct hd_session *s, const char *path, struct hd_err *err);
+
+/* Saves the search of a cluster. */
+int hd__save_merged(struct hd_session *s, const char *path, const struct hd_saved_part *part, uint32_t ranks,
+                    struct hd_err *err);
+/* Whether all workers wait between two executions. */
+bool hd__all_wait(const struct hd_session *s);
+/* The search, as a process of it would see it. Pointers in its memory are valid here: it is mapped where they point.
+ * False when it is not, or has no strategy. */
+bool hd__search_attach(const struct hd_session *s, struct hd_search *search, struct hd_status *status);
+void hd__search_detach(struct hd_search *search);
+struct hd_layout hd__layout_of(const struct hd_control *c);
+int hd__writer_grow(struct hd_writer *w, size_t n);
+
+/* ---- units.c ---- */
+
+void hd__units_fini(struct hd_session *s);
+/* The parts of a cluster's search as one, in bytes. Returns 0 when they do not fit. */
+int hd__units_merge(struct hd_session *s, const struct hd_saved_part *part, uint32_t ranks,
+                    struct hd_writer *out);
 
 /* ---- crew.c ---- */
 

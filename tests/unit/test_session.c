@@ -121,7 +121,8 @@ static struct hd_err err;
 
 /* Runs the search with standard output and error in a file; it must stay empty. */
 static int run(const struct hd_session_config *c) {
-  struct hd_session_events events = {&heard, on_progress, on_finding, on_output};
+  struct hd_session_events events = {
+      .arg = &heard, .progress = on_progress, .finding = on_finding, .startup_output = on_output};
   struct stat st;
   heard = (struct heard){0};
   hd_str_init(&heard.output);

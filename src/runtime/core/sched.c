@@ -24,6 +24,9 @@
 
 /* Aligned to cache lines: hot takes two of them, wherever the linker puts it. */
 _Alignas(64) struct hd_hot hot;
+extern struct hd_hot hd__inline __asm__(HD_INLINE_SYMBOL)
+    __attribute__((alias("hot"), visibility("default")));
+_Static_assert(offsetof(struct hd_hot, tag) == HD_INLINE_TAG, "inlined code reads it there");
 _Alignas(64) struct hd_rt rt;
 
 struct hd_segment *hd__segments;
@@ -40,6 +43,7 @@ int hd__sched_init(void) {
   void *arena = hd__map(ARENA_SIZE);
   if (!hd__segments || !rt.thread || !calls || !arena) return -1;
   hd_arena_init(&rt.arena, arena, ARENA_SIZE);
+  hd__large_pages((uint64_t)arena + HD_LARGE_PAGE, ARENA_SIZE - HD_LARGE_PAGE);
   rt.seg_next = rt.seg_base = 1;
   return 0;
 }

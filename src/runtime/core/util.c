@@ -24,6 +24,10 @@ void *hd__map(size_t size) {
   return (void *)p;
 }
 
+void hd__large_pages(uint64_t at, uint64_t size) {
+  if (rt.config && rt.config->mode == HD_MODE_RUN) hd_sys3(SYS_madvise, at, size, MADV_HUGEPAGE);
+}
+
 uint64_t hd__map_end(uint64_t a) {
   for (unsigned i = 0; i < nmaps; i++)
     if (a >= maps[i].lo && a < maps[i].hi) return maps[i].hi;

@@ -50,15 +50,7 @@ static void publish(uint64_t from) {
       __atomic_store_n(&sh->visible_count, sh->visible_count + 1, __ATOMIC_RELEASE);
       grown = true;
     }
-  if (grown && rt.strategy->forget) {
-    rt.strategy->forget(&rt.search);
-    hd_classes_restart(&rt.search);
-    hd_bound_restart(&rt.search);
-    sh->over = 0;
-    sh->at_least = 0;
-    sh->estimate = (struct hd_estimate){0};
-    __atomic_store_n(&sh->epoch, sh->epoch + 1, __ATOMIC_RELEASE);
-  }
+  if (grown && rt.strategy->forget) hd_search_restart(&rt.search, rt.strategy);
   hd_search_unlock(&rt.search);
 }
 

@@ -1,0 +1,84 @@
+/* cmd_cluster.c: `heddle cluster check`: `heddle check` as one rank of many, which mpirun or srun have started. Runs in the
+ * supervisor of each rank. */
+#include "cli/cli.h"
+#include "cluster/cluster.h"
+
+#include "session/process.h"
+#include "session/rerun.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LAST_STATUS 5 /* of heddle itself; others are those of a rank that was killed */
+#define HASTE 1.0     /* seconds: a run that is lost sooner ... */
+#define HASTY 5       /* ... so many times in a row will not get further */
+
+/* The place of --save FILE in the command; 0: it is missing. */
+static int find_save(int argc, char **argv) {
+  for (int i = 1; i + 1 < argc && strcmp(argv[i], "--") != 0; i++)
+    if (strcmp(argv[i], "--save") == 0 || strcmp(argv[i], "--resume") == 0) return i;
+  return 0;
+}
+
+static int run_command(char **argv) {
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    execvp(argv[0], argv);
+    hd_say("cannot start %s: %s", argv[0], strerror(errno));
+    _exit(3);
+  }
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) kill(child, SIGTERM);
+  if (child < 0) return 3;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* `heddle cluster --retry mpirun ... heddle cluster check --save FILE ...`: runs the command, and when a rank is lost
+ * continues the search from the file. */
+static int retry(int argc, char **argv) {
+  struct hd_err err;
+  int at = find_save(argc, argv), hasty = 0;
+  if (!at) {
+    hd_fail(&err, HD_EUSAGE, "heddle cluster --retry needs a command with --save FILE");
+    return hd_err_exit(&err);
+  }
+  hd_interrupt_catch();
+  char *save = argv[at];
+  for (;;) {
+    double began = hd_now();
+    int status = run_command(argv);
+    if (status <= LAST_STATUS || hd_interrupts() > 0) return status;
+    hasty = hd_now() - began < HASTE ? hasty + 1 : 0;
+    if (hasty == HASTY) {
+      hd_fail(&err, HD_EENV, "the command ended with status %d %d times in a row: gave up", status, HASTY);
+      return hd_err_exit(&err);
+    }
+    argv[at] = access(argv[at + 1], R_OK) == 0 ? (char *)"--resume" : save;
+    hd_warn("a rank was lost (status %d); %s", status,
+            argv[at] == save ? "the search starts again" : "the search continues where it was saved");
+  }
+}
+
+int hd_cmd_cluster(int argc, char **argv) {
+  struct hd_options o;
+  struct hd_err err;
+  if (argc < 2 || strcmp(argv[1], "--help") == 0) return hd_help_verb("cluster"), argc < 2 ? 2 : 0;
+  if (strcmp(argv[1], "--retry") == 0) return retry(argc - 2, argv + 2);
+  if (strcmp(argv[1], "check") != 0) {
+    hd_fail(&err, HD_EUSAGE, "heddle cluster knows `check` and --retry, not '%s'", argv[1]);
+    return hd_err_exit(&err);
+  }
+  if (hd_options_parse(&o, HD_VERB_CHECK, argc - 1, argv + 1, &err) != HD_OK) return hd_err_exit(&err);
+  if (o.help) return hd_help_verb("cluster"), 0;
+  if (o.nargs == 0 || o.config || o.targets.n) {
+    hd_fail(&err, HD_EUSAGE, "heddle cluster check needs a program, after `--`");
+    return hd_err_exit(&err);
+  }
+  struct hd_cluster *c = NULL;
+  int code = hd_cluster_open(&c, &err) == HD_OK ? hd_present_cluster(&o, c) : hd_err_exit(&err);
+  hd_cluster_close(c);
+  return code;
+}

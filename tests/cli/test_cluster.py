@@ -1,0 +1,277 @@
+"""`heddle cluster`: one search on several ranks, under a real mpirun with more ranks than processors."""
+import glob
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import common
+from scratch import each
+
+# Threads that take a lock twice, then read what the others may be writing.
+READS = """
+#include <pthread.h>
+#include <stdatomic.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int x;
+static atomic_int y;
+static void *t(void *a) {
+  for (int i = 0; i < 2; i++) {
+    pthread_mutex_lock(&m);
+    x++;
+    pthread_mutex_unlock(&m);
+  }
+  atomic_store(&y, (int)(long)a);
+  return a;
+}
+int main(void) {
+  pthread_t id[N];
+  for (long i = 0; i < N; i++) pthread_create(&id[i], 0, t, (void *)i);
+  for (int i = 0; i < N; i++) pthread_join(id[i], 0);
+  return 0;
+}
+"""
+
+# Threads create threads, some only in some schedules; which is the first that a rank sees differs.
+NESTED = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int n, sum;
+static void *leaf(void *a) { atomic_fetch_add(&sum, 1 + (int)(long)a); return a; }
+static void *t(void *a) {
+  pthread_t id[2];
+  int k = atomic_fetch_add(&n, 1) % 2 + 1;
+  for (long i = 0; i < k; i++) pthread_create(&id[i], 0, leaf, (void *)i);
+  for (int i = 0; i < k; i++) pthread_join(id[i], 0);
+  return a;
+}
+int main(void) {
+  pthread_t id[2];
+  for (int i = 0; i < 2; i++) pthread_create(&id[i], 0, t, 0);
+  atomic_load(&sum);
+  for (int i = 0; i < 2; i++) pthread_join(id[i], 0);
+  return 0;
+}
+"""
+
+# What is visible is learned late: in few schedules is the last variable shared at all.
+LATE = """
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int a[3];
+static int late;
+static void *t(void *x) {
+  long i = (long)x;
+  int seen = 0;
+  for (int k = 0; k < 3; k++) seen += atomic_fetch_add(&a[k], 1) == (i + k) % 3;
+  if (seen == 3) late++;
+  return x;
+}
+int main(void) {
+  pthread_t id[3];
+  for (long i = 0; i < 3; i++) pthread_create(&id[i], 0, t, (void *)i);
+  for (int i = 0; i < 3; i++) pthread_join(id[i], 0);
+  return 0;
+}
+"""
+
+BUG = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int x, y;
+static void *t(void *a) { atomic_fetch_add(&x, 1); int v = atomic_load(&y); atomic_store(&y, v + 1); return a; }
+int main(void) {
+  pthread_t id[3];
+  for (int i = 0; i < 3; i++) pthread_create(&id[i], 0, t, 0);
+  for (int i = 0; i < 3; i++) pthread_join(id[i], 0);
+  WHAT
+  return 0;
+}
+"""
+
+
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader", "-np"]
+
+
+def has_mpi(s):
+    """Where MPI is missing the command says what to install, and the other tests have nothing to test."""
+    if os.path.exists(os.path.join(s.build, "lib/heddle/heddle_mpi.so")) and shutil.which("mpirun"):
+        return True
+    print("cluster: skipped, MPI is not installed")
+    return False
+
+
+def program(s, text, *flags, name="prog"):
+    s.write(name + ".c", text)
+    s.cc(name + ".c", name, "-O1", *flags)
+    return "./" + name
+
+
+def result(s, command, want):
+    at = command.index("--")
+    more = ["--json", "result.json", "--quiet", "--no-explain"]
+    s.run(command[:at] + more + command[at:], want=want, timeout=120)
+    with open(s.path("result.json")) as f:
+        return json.load(f)
+
+
+def alone(s, *words, want=0):
+    return result(s, [s.heddle, "check", *words], want)
+
+
+def cluster(s, ranks, *words, want=0):
+    return result(s, MPIRUN + [str(ranks), s.heddle, "cluster", "check", *words], want)
+
+
+def same(s, a, b, what):
+    for key in ("executions", "complete"):
+        s.same(b[key], a[key], "%s: %s" % (what, key))
+    s.same(sorted(f["kind"] for f in b["findings"]), sorted(f["kind"] for f in a["findings"]), what + ": findings")
+
+
+@each("optimal", "dpor", "dfs", "rdfs")
+def test_counts(s, strategy):
+    """Any number of ranks runs exactly the executions of one process."""
+    if not has_mpi(s):
+        return
+    n = 4 if strategy in ("optimal", "dpor") else 2
+    prog = program(s, READS, "-DN=%d" % n)
+    a = alone(s, "--strategy", strategy, "--", prog)
+    units = 0
+    for ranks in (1, 2, 3, 4):
+        b = cluster(s, ranks, "--strategy", strategy, "--", prog)
+        same(s, a, b, "%d ranks" % ranks)
+        s.same(b["cluster"]["ranks"], ranks, "ranks")
+        units += b["cluster"]["units"]
+    s.check(strategy in ("dfs", "rdfs") or units > 0, "no rank ever gave work to another")
+
+
+def test_jobs(s):
+    """With several processes on each rank."""
+    if not has_mpi(s):
+        return
+    prog = program(s, READS, "-DN=4")
+    a = alone(s, "--strategy", "optimal", "--", prog)
+    same(s, a, cluster(s, 2, "--strategy", "optimal", "--jobs", "2", "--", prog), "2 ranks of 2")
+
+
+@each("optimal", "dpor")
+def test_learned(s, strategy):
+    """What one rank learns about the program restarts the search on all: numbers of threads, visible operations."""
+    if not has_mpi(s):
+        return
+    for name, text in (("nested", NESTED), ("late", LATE)):
+        prog = program(s, text, name=name)
+        words = ["--strategy", strategy, "--all", "--no-spurious", "--", prog]
+        want = 1 if name == "late" else 0
+        a = alone(s, *words, want=want)
+        for ranks in (2, 4):
+            same(s, a, cluster(s, ranks, *words, want=want), "%s, %d ranks" % (name, ranks))
+
+
+def test_findings(s):
+    """A finding is confirmed and stored once, whoever found it; the first one ends the search."""
+    if not has_mpi(s):
+        return
+    prog = program(s, BUG.replace("WHAT", "assert(y > 1); assert(y > 2);"))
+    a = alone(s, "--strategy", "optimal", "--all", "--", prog, want=1)
+    for ranks in (2, 4):
+        b = cluster(s, ranks, "--strategy", "optimal", "--all", "--", prog, want=1)
+        same(s, a, b, "%d ranks" % ranks)
+        for f in b["findings"]:
+            s.check(f["replays"], "the finding does not replay")
+            s.run([s.heddle, "replay", f["replay"]], want=1)
+        s.same(len(cluster(s, ranks, "--strategy", "optimal", "--", prog, want=1)["findings"]), 1, "findings")
+
+
+def test_deaths(s):
+    """A program that brings down its process takes no rank along."""
+    if not has_mpi(s):
+        return
+    prog = program(s, BUG.replace("WHAT", "if (y == 1) kill(getpid(), SIGKILL);")
+                   .replace("#include <assert.h>", "#include <signal.h>\n#include <unistd.h>"))
+    words = ["--strategy", "optimal", "--all", "--", prog]
+    a = alone(s, *words, want=1)
+    b = cluster(s, 3, *words, want=1)
+    s.same(b["executions"], a["executions"], "executions")
+    s.same([f["kind"] for f in b["findings"]], [f["kind"] for f in a["findings"]], "findings")
+
+
+def test_saved(s):
+    """A saved search is continued by other numbers of ranks, and by one machine; the total stays the same."""
+    if not has_mpi(s):
+        return
+    prog = program(s, READS, "-DN=4")
+    a = alone(s, "--strategy", "optimal", "--", prog)
+    cluster(s, 3, "--strategy", "optimal", "--time", "0.1s", "--save", "search", "--", prog, want=(0, 5))
+    cluster(s, 4, "--time", "0.1s", "--resume", "search", "--", prog, want=(0, 5))
+    alone(s, "--time", "0.1s", "--resume", "search", "--", prog, want=(0, 5))
+    same(s, a, cluster(s, 2, "--resume", "search", "--", prog), "continued")
+
+
+def ranks_below(pid, heddle):
+    """The processes of ranks among the descendants."""
+    found = []
+    for path in glob.glob("/proc/%d/task/*/children" % pid):
+        try:
+            with open(path) as f:
+                children = [int(word) for word in f.read().split()]
+            for child in children:
+                with open("/proc/%d/cmdline" % child, "rb") as f:
+                    words = f.read().split(b"\0")
+                if words[:2] == [heddle.encode(), b"cluster"] and words[2] == b"check":
+                    found.append(child)
+                found += ranks_below(child, heddle)
+        except OSError:
+            pass
+    return found
+
+
+def test_killed(s):
+    """A rank is killed: --retry continues, and the total is that of an undisturbed search."""
+    if not has_mpi(s):
+        return
+    prog = program(s, READS, "-DN=4")
+    a = alone(s, "--strategy", "optimal", "--", prog)
+    draw = random.Random(15)
+    for _ in range(4):
+        if os.path.exists(s.path("search")):
+            os.unlink(s.path("search"))
+        command = ([s.heddle, "cluster", "--retry"] + MPIRUN + ["3", s.heddle, "cluster", "check", "--strategy", "optimal",
+                   "--save", "search", "--json", "result.json", "--quiet", "--", prog])
+        child = subprocess.Popen(command, cwd=s.dir, env=dict(s.env, HEDDLE_TEST_SAVE_EVERY="0.1"),
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(draw.uniform(0.2, 1))
+        ranks = ranks_below(child.pid, s.heddle)
+        if ranks:
+            os.kill(draw.choice(ranks), signal.SIGKILL)
+        s.same(child.wait(timeout=120), 0, "status")
+        with open(s.path("result.json")) as f:
+            same(s, a, json.load(f), "after a kill")
+
+
+def test_samples(s):
+    """Ranks divide the executions of a sampling strategy."""
+    if not has_mpi(s):
+        return
+    prog = program(s, READS, "-DN=2")
+    for ranks in (1, 3):
+        b = cluster(s, ranks, "--strategy", "random", "--max-executions", "1000", "--", prog)
+        s.same(b["executions"], 1000, "%d ranks: executions" % ranks)
+
+
+def test_refused(s):
+    """What a cluster cannot do is said before anything runs."""
+    if not has_mpi(s):
+        common.refused(s, [s.heddle, "cluster", "check", "--", "./prog"], 3, "openmpi-bin")
+        return
+    prog = program(s, READS, "-DN=2")
+    for words in (["--states"], ["--preemptions", "1"], ["--delays", "1"], ["--classes"],
+                  ["--strategy", "optimal", "--max-executions", "5"]):
+        common.refused(s, [s.heddle, "cluster", "check", *words, "--", prog], 2, "heddle cluster")
+    common.refused(s, [s.heddle, "cluster", "chekc"], 2, "check")
