@@ -252,7 +252,10 @@ static void leave_files(void) {
 #define EXIT_REASON 100 /* plus enum hd_run_end */
 
 /* Without a signal at its end: the program may have a handler for SIGCHLD. */
+static long parent; /* process id, as of the last fork */
+
 long hd__drive_fork(void) {
+  parent = hd_sys3(SYS_getpid, 0, 0, 0);
   uint64_t began = hd__cpu_time();
   long pid = hd_sys6(SYS_clone, 0, 0, 0, 0, 0, 0);
   if (pid <= 0) return pid;
@@ -264,6 +267,7 @@ long hd__drive_fork(void) {
 
 void hd__drive_forked(void) {
   hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
+  if (hd_sys3(SYS_getppid, 0, 0, 0) != parent) hd__die(EXIT_DIED); /* it died before */
   hd__sysguard_enable();
   hd__tick_start();
 }
