@@ -143,7 +143,6 @@ static void run_rest(void) {
 
 int hd__drive_begin(uint64_t number) {
   rt.search.execution = rt.status->execution = number;
-  rt.status->visible_at_start = rt.status->visible_count;
   rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
   rt.known.steps = rt.known.shared = 0;
   rt.known.runs++;

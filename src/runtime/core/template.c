@@ -191,6 +191,7 @@ bool hd__template_restore(struct hd_template *t, uint64_t number) {
   if (st->visible_count != t->visible || st->epoch != t->epoch || st->changes_files) return false;
   /* One that is observed must be from the beginning (cover.c). */
   if (!rt.cover_skip && !hot.cover) return false;
+  st->visible_at_start = st->visible_count;
   rt.known.from = (uint32_t)rt.events;
   bool begun = hd__drive_begin(number) > 0 && rt.known.steps == rt.events;
   rt.known.from = 0;
