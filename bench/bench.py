@@ -25,6 +25,7 @@ BAR_FORK_RATE = 2000
 BAR_SWITCH = 60  # ns
 BAR_UNSHARED = 5  # ns
 BAR_TSAN = 1.0  # heddle run / ThreadSanitizer
+BAR_MIDDLE = 2  # executions a second from the middle of others / from main
 BAR_SETUP = 0.9  # executions a second with a set-up / without
 GROWTH_TOLERANCE = 64  # KiB: a page here or there is the kernel's business
 
@@ -78,6 +79,19 @@ def bench_setup(lab, record, _compilers):
     record.add(section, "no set-up", rate[0], "executions/s")
     record.add(section, "one second of set-up", rate[1000], "executions/s")
     record.add(section, "  of the rate without", rate[1000] / rate[0], "x", BAR_SETUP, above=True)
+
+
+def bench_middle(lab, record, _compilers):
+    """Long executions that share their beginnings: those that continue from the middle of others against those that start at
+    main. The same executions, so the times are compared."""
+    repeat, executions = (1, 40) if lab.quick else (2, 150)
+    path = lab.build("heddle-gcc", "middle", "middle", ("-DUNITS=5",))
+    command = [lab.heddle, "check", "--quiet", "--strategy", "optimal", "-j", "1", "--max-executions", str(executions)]
+    best = lab.best({how: [*command, "--checkpoint=" + how, "--", path] for how in ("never", "auto")}, repeat, statuses=(5,))
+    section = "Long executions, 5 ms or more between two choices (gcc -O2)"
+    for how, title in (("never", "every execution from main"), ("auto", "from the middle of others")):
+        record.add(section, title, executions / best[how].cpu, "executions/s")
+    record.add(section, "  of the rate from main", best["never"].cpu / best["auto"].cpu, "x", BAR_MIDDLE, above=True)
 
 
 # ---- what one thing costs ----
@@ -295,7 +309,7 @@ def bench_start(lab, record, compilers):
     record.add(section, "heddle check --max-executions 1", best["check"].wall * 1e3, "ms")
 
 
-SECTIONS = ("search", "setup", "cost", "run", "memory", "start")
+SECTIONS = ("search", "setup", "middle", "cost", "run", "memory", "start")
 
 
 def parse(argv):
@@ -331,6 +345,7 @@ def measure(a):
     jobs = {
         "search": lambda: bench_search(lab, record, some),
         "setup": lambda: bench_setup(lab, record, some),
+        "middle": lambda: bench_middle(lab, record, some),
         "cost": lambda: bench_cost(lab, record, some),
         "run": lambda: bench_run(lab, record, some if a.quick else have),
         "memory": lambda: bench_memory(lab, record, some, a.executions),

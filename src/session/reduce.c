@@ -134,6 +134,7 @@ static int search_below(struct reducer *r, struct hd_schedule *s, double deadlin
   config.one_phase = 1;
   config.detail = config.all = 0;
   config.max_executions = config.replay_len = 0;
+  config.may_switch = config.restart == HD_RESTART_MEMORY;
   config.bound_kind = HD_BOUND_PREEMPTIONS;
   config.bound_iterate = below > 1;
   config.bound = config.bound_last = below - 1;

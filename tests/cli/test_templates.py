@@ -238,6 +238,44 @@ def test_stopped(s, how):
     s.same(subprocess.run(["pgrep", "-x", name], stdout=subprocess.PIPE, text=True).stdout, "", "processes left behind")
 
 
+# Long steps, so that `auto` switches from memory to forks. The others of `declarations` and so on as in LOCKS.
+WORK = "for (volatile long k = 0; k < 15000000; k++)"
+SWITCHED = {
+    "plain": {},
+    "set-up": dict(begin="for (volatile long k = 0; k < 4000000; k++); fd = open(\"data\", O_RDONLY); read(fd, &(char){0}, 1); chdir(\"sub\")",
+                   end="char c; assert(read(fd, &c, 1) == 1 && c == 'b' && access(\"../data\", R_OK) == 0)", declarations="static int fd;"),
+    "assertion": dict(end="assert(last != 2)", declarations="static int last; static atomic_int entered;",
+                      step="static __thread int mine; if (!mine) mine = ++entered; last = mine"),
+    "abort": dict(step="if (sum == 4 && pthread_equal(pthread_self(), first)) abort()", begin="first = pthread_self()",
+                  declarations="static pthread_t first;", end=""),
+}
+
+
+@each(*SWITCHED)
+def test_switch(s, name):
+    s.write("data", "abc\n")
+    os.makedirs(s.path("sub"), exist_ok=True)
+    how = dict(SWITCHED[name])
+    program = locks(s, 2, 3, "{ %s; %s; }" % (WORK, how.pop("step", "")), **how)
+    options = ("--strategy", "optimal", "--all", "--classes", "-j", "1")
+    want = s.search("check", program, "--checkpoint=never", *options)
+    r = s.search("check", program, *options)
+    s.same(outcome(r), outcome(want), "the search that switches")
+    s.same((r["restart"], r["resumed"] > 0), ("fork", True), "restart, and executions continued from templates")
+    if name == "set-up":
+        s.same((r["checkpoint"], r["findings"]), ("taken", []), "checkpoint after the set-up")
+    r = s.search("check", program, "--strategy", "optimal", "--all", "-j", "3")
+    s.same((r["executions"], r["complete"], len(r["findings"])), (want["executions"], want["complete"], len(want["findings"])), "three processes")
+
+
+@each("restart", "checkpoint", "short")
+def test_no_switch(s, why):
+    program = locks(s, 2, 3, "{ %s; }" % ("" if why == "short" else WORK))
+    more = {"restart": ["--restart=memory"], "checkpoint": ["--checkpoint=never"]}.get(why, [])
+    r = s.search("check", program, "--strategy", "optimal", "-j", "1", *more)
+    s.same((r["restart"], r["templates"], r["complete"]), ("memory", 0, True), "the search")
+
+
 def test_pays(s):
     """Where there is much to do between choices, templates are made; elsewhere they are not."""
     work = "for (volatile long k = 0; k < %d; k++)"

@@ -29,6 +29,9 @@ DEPEND = "src/model/depend.c"
 BOUNDED = "src/explore/strategy_bounded.c"
 FINGERPRINT = "src/runtime/core/fingerprint.c"
 STATEFUL = "src/explore/stateful.c"
+TEMPLATE = "src/runtime/core/template.c"
+WALK = "src/explore/walk.c"
+FDS = "src/runtime/kernel/fds.c"
 FAMILY = "src/runtime/core/family.c"
 LIBRARY = "lib/heddle/libheddle_rt.so.1"
 
@@ -45,6 +48,19 @@ class Mutation:
 
 
 MUTATIONS = [
+    # Executions that continue from the middle of others.
+    Mutation("a template is left one step late", "lock,atomic", "u->depth > from &&", "u->depth >= from &&", file=WALK, few=True,
+             tests=("cli", "templates", "strategies[optimal]")),
+    Mutation("a template serves whatever comes next", "lock,atomic", "u->depth > from &&", "u->depth > 0 &&", file=WALK,
+             tests=("cli", "templates", "strategies[optimal]")),
+    Mutation("the prefix before a template counts once", "lock", "  st->switches += t->switches;\n", "", file=TEMPLATE,
+             tests=("cli", "templates", "strategies[dpor]")),
+    Mutation("a template does not restore offsets", "lock", "  hd__fds_rewind();\n  rewind_kept();\n}", "}", file=FDS,
+             tests=("cli", "templates", "offsets")),
+    Mutation("a template shares a pipe with its children", "lock", "  return hd__fds_unshared();", "  return HD_UNKEPT_NONE;",
+             file=TEMPLATE, tests=("cli", "templates", "refused[descriptor]")),
+    Mutation("a template takes signals", "lock", "uint64_t all = ~0ull, mask = 0;", "uint64_t all = 0, mask = 0;", file=TEMPLATE,
+             tests=("cli", "templates", "hang")),
     # The state of the program (--states).
     Mutation("global variables are no part of a state", "atomic,branch",
              "hd__snapshot_each_change(wants_page, add_word);", "(void)wants_page, (void)add_word;", file=FINGERPRINT, few=True),

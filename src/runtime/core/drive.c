@@ -143,7 +143,6 @@ static void run_rest(void) {
 
 int hd__drive_begin(uint64_t number) {
   rt.search.execution = rt.status->execution = number;
-  rt.status->visible_at_start = rt.status->visible_count;
   rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
   rt.known.steps = rt.known.shared = 0;
   rt.known.runs++;
@@ -252,7 +251,10 @@ static void leave_files(void) {
 #define EXIT_REASON 100 /* plus enum hd_run_end */
 
 /* Without a signal at its end: the program may have a handler for SIGCHLD. */
+static long parent; /* process id, as of the last fork */
+
 long hd__drive_fork(void) {
+  parent = hd_sys3(SYS_getpid, 0, 0, 0);
   uint64_t began = hd__cpu_time();
   long pid = hd_sys6(SYS_clone, 0, 0, 0, 0, 0, 0);
   if (pid <= 0) return pid;
@@ -264,6 +266,7 @@ long hd__drive_fork(void) {
 
 void hd__drive_forked(void) {
   hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
+  if (hd_sys3(SYS_getppid, 0, 0, 0) != parent) hd__die(EXIT_DIED); /* it died before */
   hd__sysguard_enable();
   hd__tick_start();
 }

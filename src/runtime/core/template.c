@@ -21,7 +21,8 @@
  * each execution that continues from it. How many will is unknown; that templates have paid off so far is measured. */
 #include "runtime/core/template.h"
 
-#include <sys/prctl.h>
+#include <fcntl.h>
+#include <sys/sysinfo.h>
 
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
@@ -37,8 +38,10 @@
 #define PAYS 6        /* forks that the steps since the last template must be worth ... */
 #define PAYS_SELDOM 4 /* ... and so many times more when templates were made in vain */
 #define DOUBLE 8      /* and twice that for each so many templates of the chain */
+#define SHARE 4       /* of the memory of the machine, for the templates of a process */
 #define MEMORY 256    /* forks after which what templates have saved counts half */
 
+static uint64_t held;    /* bytes that they may have to themselves */
 static unsigned depth;   /* templates above this process */
 static uint64_t since;   /* processor time, when the last template was made or the execution began */
 static uint32_t points;  /* scheduling points at which one could have been made */
@@ -61,6 +64,7 @@ static bool wanted(void) {
 void hd__template_begin(void) {
   rt.templates = wanted() && rt.known.shared;
   depth = points = unasked = 0;
+  held = 0;
   if (!rt.templates) return;
   since = asked_at = hd__cpu_time();
   note_start();
@@ -85,6 +89,26 @@ static bool pays(void) {
   asked_at = now;
   unasked = stride;
   return now - since >= cost;
+}
+
+/* Whether the templates of the chain would need more than their share of the machine's memory. A template keeps what the
+ * processes after it change: at most all that it has. */
+static bool too_large(void) {
+  struct sysinfo machine;
+  char text[80];
+  uint64_t pages[3] = {0};
+  long fd = hd_sys4(SYS_openat, AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+  long n = fd >= 0 ? hd_sys3(SYS_read, fd, text, sizeof text) : -1;
+  if (fd >= 0) hd_sys3(SYS_close, fd, 0, 0);
+  for (long i = 0, k = 0; i < n && k < 3; i++)
+    if (text[i] >= '0' && text[i] <= '9')
+      pages[k] = 10 * pages[k] + (uint64_t)(text[i] - '0');
+    else
+      k++;
+  if (n <= 0 || hd_sys3(SYS_sysinfo, &machine, 0, 0) < 0) return true;
+  uint64_t own = pages[1] > pages[2] ? (pages[1] - pages[2]) * HD_PAGE : 0; /* resident, and shared of it */
+  held += own;
+  return held > (uint64_t)machine.totalram * machine.mem_unit / SHARE;
 }
 
 /* What else a fork shares with its parent. */
@@ -167,6 +191,7 @@ bool hd__template_restore(struct hd_template *t, uint64_t number) {
   if (st->visible_count != t->visible || st->epoch != t->epoch || st->changes_files) return false;
   /* One that is observed must be from the beginning (cover.c). */
   if (!rt.cover_skip && !hot.cover) return false;
+  st->visible_at_start = st->visible_count;
   rt.known.from = (uint32_t)rt.events;
   bool begun = hd__drive_begin(number) > 0 && rt.known.steps == rt.events;
   rt.known.from = 0;
@@ -235,10 +260,10 @@ void hd__template_point(void) {
       rt.status->visible_count != rt.status->visible_at_start || !pays())
     return;
   enum hd_unkept why = unshared();
-  if (!why) {
+  if (!why && !too_large()) {
     become_template();
     return;
   }
-  rt.status->unshared = why;
+  if (why) rt.status->unshared = why;
   rt.templates = false;
 }
