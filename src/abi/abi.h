@@ -62,8 +62,10 @@ enum hd_bound { HD_BOUND_NONE, HD_BOUND_PREEMPTIONS, HD_BOUND_DELAYS };
 struct hd_config {
   uint32_t mode;
   uint32_t restart;
-  uint32_t checkpoint; /* enum hd_checkpoint */
-  uint32_t symmetry;   /* of threads that are interchangeable only one goes first (explore/symmetry.c) */
+  uint32_t checkpoint;     /* enum hd_checkpoint */
+  uint32_t template_every; /* a template at every so many scheduling points; 0: where it pays */
+  uint32_t may_switch;     /* from memory to forks, where templates make that cheaper */
+  uint32_t symmetry;       /* of threads that are interchangeable only one goes first (explore/symmetry.c) */
   char strategy[32];
   uint64_t seed;
   uint64_t max_executions;  /* 0: no limit */
@@ -135,11 +137,15 @@ struct hd_status {
   uint64_t visible_count;
   struct hd_numbers numbers; /* of its threads so far, and those of config */
   uint32_t max_threads;
-  uint32_t restart; /* the mode chosen: HD_RESTART_MEMORY or _FORK */
-  uint32_t decided; /* it will not change any more */
-  uint32_t kept;    /* executions start after the set-up of the program (runtime/core/checkpoint.c) */
-  uint32_t unkept;  /* enum hd_unkept: why they do not */
-  uint32_t again;   /* processes that left to start once more (ctl.again) */
+  uint32_t restart;   /* the mode chosen: HD_RESTART_MEMORY or _FORK */
+  uint32_t decided;   /* it will not change any more */
+  uint32_t kept;      /* executions start after the set-up of the program (runtime/core/checkpoint.c) */
+  uint32_t unkept;    /* enum hd_unkept: why they do not */
+  uint32_t unshared;  /* enum hd_unkept: why not all executions could continue from a template */
+  uint32_t switched;  /* from restoring memory to forks, since executions can continue from templates then */
+  uint64_t templates; /* processes that stayed at a scheduling point (runtime/core/template.c) */
+  uint64_t resumed;   /* executions that continued from one of them */
+  uint32_t again;     /* processes that left to start once more (ctl.again) */
   uint32_t again_pad;
   uint32_t nfindings;
   uint32_t diverged;     /* REPLAY: the schedule asked for something impossible */
@@ -180,6 +186,17 @@ struct hd_module {
   char path[240];
 };
 
+/* From the process of an execution, or a template, to the process that waits for it. */
+struct hd_relay {
+  uint64_t next; /* number of the execution to run next; 0: none */
+  uint64_t cover_skip;
+  uint32_t cover_skipping, cover_pad;
+  /* What a fork takes, in nanoseconds; and what templates have saved and cost so far. */
+  uint64_t fork_cost, saved, spent;
+  uint32_t lost; /* enum hd_unkept: rt.lost, of an execution that has to be run again */
+  uint32_t lost_pad;
+};
+
 struct hd_ctl {
   uint64_t magic;
   uint32_t abi;
@@ -190,6 +207,7 @@ struct hd_ctl {
   uint32_t retry; /* set by the supervisor: the process was killed from outside, run status.execution again */
   uint32_t again; /* the process has ended to start once more, before status.execution */
   uint32_t again_pad;
+  struct hd_relay relay; /* runtime: from a forked execution to its parent */
   struct hd_config config;
   struct hd_status status;
   struct hd_module module[HD_MAX_MODULES];

@@ -558,8 +558,9 @@ bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out) 
 
 /* ---- conversion for session/ ---- */
 
-#define SHARE_MAX 4   /* processes, unless the user says how many */
-#define SHARE_AFTER 1 /* seconds */
+#define SHARE_MAX 4    /* processes, unless the user says how many */
+#define SHARE_AFTER 1  /* seconds */
+#define ALWAYS_EVERY 4 /* scheduling points, from one template to the next */
 
 /* The parts of the default strategy run beside each other on several processors, when the search is not a short one. */
 static void share_by_default(const struct hd_options *o, struct hd_session_config *c) {
@@ -581,6 +582,13 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   /* For tests: every search of a test suite takes checkpoints. */
   if (o->checkpoint == HD_CHECKPOINT_AUTO && getenv("HEDDLE_TEST_CHECKPOINT"))
     s->checkpoint = HD_CHECKPOINT_ALWAYS;
+  s->may_switch = o->restart == HD_RESTART_AUTO;
+  /* The same in the middle of executions, at every so many scheduling points. */
+  const char *every = getenv("HEDDLE_TEST_TEMPLATES");
+  s->template_every = every                                   ? (uint32_t)atoi(every)
+                      : s->checkpoint == HD_CHECKPOINT_ALWAYS ? ALWAYS_EVERY
+                                                              : 0;
+  if (every && o->restart == HD_RESTART_AUTO) s->restart = HD_RESTART_FORK;
   s->seed = o->seed;
   s->depth = (uint32_t)o->depth;
   s->bound_kind = o->bound_kind;

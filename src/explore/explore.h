@@ -48,6 +48,10 @@ struct hd_known {
   uint64_t then;  /* hash of the operations of these steps, as it was */
   uint64_t now;   /* hash of the operations of this execution so far */
   uint64_t runs;  /* executions that this process has started */
+  /* The process has already executed so many steps, of the execution begun last, and can only go on from there; 0: it is at
+   * the start. If the execution to begin has them too, `begin` sets `steps` to this; otherwise another process runs it. */
+  uint32_t from;
+  uint32_t shared; /* set by `begin`: executions to come may have steps in common with this one */
 };
 
 struct hd_search {

@@ -338,7 +338,7 @@ static void reverse_choice(struct walk *w, uint32_t i, int above, int *more) {
   const struct hd_ev *e = &w->order.ev[i];
   const struct hd_race self = race_of_choice(&w->order, i);
   if (!concerns(w, &self, above, more)) return;
-  for (unsigned c = 0; c < e->nchoices; c++)
+  for (unsigned c = hd__least_outcome(w, i); c < e->nchoices; c++)
     if (c != e->choice) note(w, i, reverse(w, &self, (int)c));
 }
 

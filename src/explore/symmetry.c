@@ -29,6 +29,9 @@
  *     descriptors, time-outs and atomic sections of members; whatever gives a member a number, a name or a place of its own that is no memory (family.c).
  *  4. An operation that concerns one of two level threads and not the other makes them different: a signal that wakes one
  *     of those who wait, the choice of the serial thread at a barrier.
+ *  5. When a and b are level before an hd_choose, b's outcome is not less than a's: with the names exchanged it would be.
+ *     A choice depends on nothing but its thread, so b's can be put before what a has done since. Not with states: which
+ *     outcomes are left out of a state follows from the past.
  *
  * Soundness. Let E = s.b.w be an execution of the program in which b goes although it is level with a after s. All threads
  * but a and b have the same past in s whichever of the two did which of their events (invariant 1), the memory is the same
@@ -62,6 +65,7 @@ void hd__symmetry_begin(struct walk *w) {
   for (uint32_t t = 0; t < y->nthreads; t++) forget(y, t);
   y->nthreads = 1;
   y->next = w->scratch + 8ull * w->order.cap_ev; /* reverse.c uses what is before */
+  y->least = y->next + w->order.cap_ev;
   w->order.follows = y->follows;
   if (y->epoch == w->s->shared->epoch) return;
   y->epoch = w->s->shared->epoch;
@@ -102,6 +106,18 @@ static int same_place(const struct hd_op *a, const struct hd_op *b) {
   int own = effect == HD_EFF_BEGIN || effect == HD_EFF_FINISH;
   return a->kind == b->kind && (own || a->object == b->object) && a->size == b->size && a->pc == b->pc &&
          a->section == b->section && hd_payload_same(a, b);
+}
+
+/* Invariant 5: the least outcome of a choice among n by the thread whose pending operation that is. */
+static unsigned least_of(const struct walk *w, const struct hd_op *op, unsigned n) {
+  uint32_t to = w->symmetry.follows[op->thread];
+  if (op->kind != HD_OP_CHOOSE || to >= HD_HELD || w->s->fingerprint) return 0;
+  const struct hd_ev *e = &w->order.ev[to];
+  return same_place(&e->op, op) && e->nchoices == n ? e->choice : 0;
+}
+
+unsigned hd__symmetry_least(const struct walk *w, unsigned thread, unsigned n) {
+  return least_of(w, w->symmetry.op[thread], n);
 }
 
 /* Invariant 1. */
@@ -232,6 +248,7 @@ void hd__symmetry_event(struct walk *w, uint32_t f) {
   *(y->last[t] == HD_NONE ? &y->first[t] : &y->next[y->last[t]]) = f;
   y->next[f] = HD_NONE;
   y->last[t] = f;
+  y->least[f] = least_of(w, &e->op, e->nchoices);
   inspect(w, e);
   choose_thread(w, e);
   if (hd_op_effect(e->op.kind, e->flags) == HD_EFF_SPAWN) adopt(w, e);
@@ -256,6 +273,7 @@ uint32_t hd__symmetry_holds(struct walk *w, unsigned thread) {
 static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fresh) {
   (void)k, (void)fresh;
   w->symmetry.enabled = p->enabled;
+  w->symmetry.op = p->op;
 }
 
 static int admits(struct walk *w, uint32_t k, unsigned thread, int *outcome) {

@@ -128,7 +128,7 @@ static void add_outcomes_of(struct walk *w, uint32_t k, unsigned (*draw)(struct 
   const struct node *n = &w->unit->node[k];
   struct hd_branch *head = *hd__branches(w, k);
   unsigned added = 0;
-  for (unsigned c = n->did.nchoices; c-- > 0;)
+  for (unsigned c = n->did.nchoices; c-- > hd__least_outcome(w, k);)
     if (c != n->did.choice && !is_listed(w, k, n->pick.thread, c)) {
       head = hd__branch_step(w->unit, n->pick.thread, (int)c, head);
       added++;
@@ -234,6 +234,15 @@ static uint32_t known_steps(const struct walk *w) {
   return n < u->known ? n : u->known ? u->known - 1 : 0;
 }
 
+/* Whether the execution to begin has the steps in which this process is (hd_known.from). Since they were executed every
+ * execution had them, if the unit is the same: a walk that leaves a node does not return to it. */
+static int continues(const struct walk *w, const struct unit *before) {
+  const struct unit *u = w->unit;
+  uint32_t from = w->s->known->from;
+  return from && u == before && u->serial == w->serial && u->epoch == w->tree && u->depth > from &&
+         (!w->stride || u->known > from) && w->events == from;
+}
+
 /* The driver has executed the known steps. */
 static void catch_up(struct walk *w) {
   uint32_t n = w->s->known->steps;
@@ -296,7 +305,9 @@ static int find_unit(struct walk *w) {
   if (u->in_flight > s->shared->forgive && u->in_flight != s->execution) give_up_execution(w);
   if (u->active) return 1;
   w->run = 0;
-  return hd__walk_find_work(s, &w->unit);
+  int found = hd__walk_find_work(s, &w->unit);
+  if (found > 0) w->unit->serial++;
+  return found;
 }
 
 /* Invariant 5. pre: the lock is not held. */
@@ -313,8 +324,19 @@ static void wait_for_others(struct walk *w) {
   w->epoch = epoch;
 }
 
+static void begin_order(struct walk *w) {
+  hd__symmetry_begin(w);
+  /* In fork mode every execution has a process of its own. */
+  if (w->s->status->restart == HD_RESTART_FORK)
+    hd_order_begin(&w->order);
+  else if (w->ordered)
+    hd_order_resume(&w->order);
+  w->trusts_order = w->policy->ordered && (!w->unit->root || w->unit->told);
+}
+
 int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   struct walk *w = hd__walk_set_up(s, policy);
+  const struct unit *before = w->unit;
   wait_for_others(w);
   hd_search_lock(s);
   int found = find_unit(w);
@@ -323,24 +345,25 @@ int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   struct unit *u = w->unit;
   u->in_flight = s->execution;
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
-  hd__symmetry_begin(w);
-  /* In fork mode every execution has a process of its own. */
-  if (s->status->restart == HD_RESTART_FORK)
-    hd_order_begin(&w->order);
-  else if (w->ordered)
-    hd_order_resume(&w->order);
-  w->trusts_order = policy->ordered && (!u->root || u->told);
-  w->events = 0;
   w->cut = 0;
-  w->prefix = 0;
   w->met = NULL;
   w->requests.nasked = 0;
   s->diverged = 0;
-  u->at = 0;
   u->running = u->depth;
   if (!w->stride || u->known > u->depth) u->known = u->depth;
-  s->known->steps = known_steps(w);
-  s->known->then = s->known->steps ? w->hash[s->known->steps - 1] : 0;
+  s->known->shared = !s->fingerprint;
+  if (continues(w, before)) {
+    s->known->steps = u->at = w->events;
+  } else {
+    begin_order(w);
+    w->serial = u->serial;
+    w->tree = u->epoch;
+    w->events = 0;
+    w->prefix = 0;
+    u->at = 0;
+    s->known->steps = known_steps(w);
+    s->known->then = s->known->steps ? w->hash[s->known->steps - 1] : 0;
+  }
   u->guide = NULL;
   if (u->depth) { /* a try that was given up may have left more */
     struct node *n = &u->node[u->depth - 1];
@@ -402,8 +425,9 @@ int hd__walk_choose(struct hd_search *s, unsigned k) {
   const struct node *n = &u->node[u->at - 1];
   if (n->pick.fixed_choice) return n->pick.choice < k ? (int)n->pick.choice : 0;
   if (u->at < u->depth && n->pick.executed) return n->did.choice < k ? (int)n->did.choice : HD_PICK_DIVERGED;
-  if (s->lead && s->lead <= k) return (int)s->lead - 1;
-  return w->policy->outcome ? (int)w->policy->outcome(w, k) : 0;
+  unsigned least = w->symmetric ? hd__symmetry_least(w, n->pick.thread, k) : 0;
+  if (s->lead > least && s->lead <= k) return (int)s->lead - 1;
+  return (int)(least + (w->policy->outcome ? w->policy->outcome(w, k - least) : 0));
 }
 
 int hd__walk_is_first(const struct hd_search *s) {

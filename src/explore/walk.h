@@ -80,6 +80,7 @@ struct unit {
   struct hd_branch *branch_free, *branch_next, *branch_end;
   uint32_t log_next, log_end; /* of the log of visited states */
   uint64_t next_count;        /* execution at whose end pending branches are counted again */
+  uint64_t serial;            /* counts the units that were taken into this slot */
 };
 
 /* A state of the program (states.c). What the last three are for: stateful.c. */
@@ -212,21 +213,24 @@ struct symmetry {
   uint16_t size[HD_MAX_THREADS], joined[HD_MAX_THREADS]; /* of a family, by its root */
   uint16_t joining[HD_MAX_THREADS];                      /* family that it has joined in part, plus 1 */
   uint8_t is_joined[HD_MAX_THREADS];
-  uint32_t *next;               /* of each event: the next one of its thread */
-  const struct hd_set *enabled; /* at this scheduling point */
+  uint32_t *next;                /* of each event: the next one of its thread */
+  uint32_t *least;               /* of each event: its least outcome */
+  const struct hd_set *enabled;  /* at this scheduling point */
+  const struct hd_op *const *op; /* pending there */
 };
 
 struct walk {
   /* In use at every step; the functions are copies from policy and filters, NULL at the end. */
   struct hd_search *s;
-  uint64_t epoch;    /* of the search, that no worker is behind */
-  struct unit *unit; /* that the execution under way belongs to */
-  uint32_t events;   /* of the execution under way */
-  uint32_t thread;   /* of the last of them */
-  int ordered;       /* the order of this execution is kept */
-  uint64_t run;      /* the last execution, by hd_known.runs, if it was of the same unit; 0: it was not */
-  uint64_t *hash;    /* of the operations up to each event of it */
-  int trusts_order;  /* what the order knows of the last execution is of this unit */
+  uint64_t epoch;        /* of the search, that no worker is behind */
+  struct unit *unit;     /* that the execution under way belongs to */
+  uint32_t events;       /* of the execution under way */
+  uint32_t thread;       /* of the last of them */
+  int ordered;           /* the order of this execution is kept */
+  uint64_t run;          /* the last execution, by hd_known.runs, if it was of the same unit; 0: it was not */
+  uint64_t serial, tree; /* of the unit, and epoch of the tree, when the execution under way began */
+  uint64_t *hash;        /* of the operations up to each event of it */
+  int trusts_order;      /* what the order knows of the last execution is of this unit */
   void (*before_event)(struct walk *w, const struct hd_op *op);
   void (*after_event)(struct walk *w);
   void (*enter[FILTERS + 2])(struct walk *w, uint32_t k, const struct hd_point *p, int fresh);
@@ -401,6 +405,11 @@ void hd__symmetry_event(struct walk *w, uint32_t f);
 void hd__symmetry_end(struct walk *w, const struct hd_point *p, enum hd_how how);
 /* The thread that this one, which is enabled, has to let go first; HD_NONE. pre: the filter has entered the node. */
 uint32_t hd__symmetry_holds(struct walk *w, unsigned thread);
+/* The least outcome of a choice among n that the thread, which was picked, is about to make; and that event k has made. */
+unsigned hd__symmetry_least(const struct walk *w, unsigned thread, unsigned n);
+static inline unsigned hd__least_outcome(const struct walk *w, uint32_t k) {
+  return w->symmetric ? w->symmetry.least[k] : 0;
+}
 
 /* ---- states.c ---- */
 

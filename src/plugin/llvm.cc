@@ -38,6 +38,8 @@
 #include <llvm/Passes/PassPlugin.h>
 #endif
 
+#include "llvm_inline.h"
+
 using namespace llvm;
 
 namespace {
@@ -466,7 +468,13 @@ struct AtomicByName : PassInfoMixin<AtomicByName> {
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "heddle", "1", [](PassBuilder &builder) {
             builder.registerPipelineStartEPCallback(
-                [](ModulePassManager &passes, auto...) { passes.addPass(AtomicByName()); });
+                [&builder](ModulePassManager &passes, OptimizationLevel level) {
+                  passes.addPass(AtomicByName());
+                  /* Registered here, it comes after ThreadSanitizer, which clang registers in between. */
+                  if (level != OptimizationLevel::O0)
+                    builder.registerOptimizerLastEPCallback(
+                        [](ModulePassManager &last, auto...) { last.addPass(InlineChecks()); });
+                });
             builder.registerOptimizerLastEPCallback(
                 [](ModulePassManager &passes, auto...) { passes.addPass(ShowAccesses()); });
           }};

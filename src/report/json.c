@@ -214,6 +214,9 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "restart", hd_json_text(s->restart <= HD_RESTART_FORK ? restart[s->restart] : NULL));
   set(o, "checkpoint", hd_json_text(s->unkept ? "refused" : s->kept ? "taken" : "none"));
   if (s->unkept) set(o, "checkpoint_reason", hd_json_text(hd_unkept_name(s->unkept)));
+  set(o, "templates", json_integer((json_int_t)s->templates));
+  set(o, "resumed", json_integer((json_int_t)s->resumed));
+  if (s->unshared) set(o, "resumed_reason", hd_json_text(hd_unkept_name(s->unshared)));
   set(o, "processes", json_integer(s->processes));
   if (s->ranks.n) {
     json_t *r = json_object();

@@ -216,6 +216,9 @@ struct hd_summary {
   uint32_t restart;   /* enum hd_restart: the mode chosen */
   uint32_t kept;      /* executions start after the set-up of the program */
   uint32_t unkept;    /* enum hd_unkept: why they do not, where it would pay */
+  uint64_t templates; /* processes that stayed at a scheduling point, for executions to continue from */
+  uint64_t resumed;   /* executions that did */
+  uint32_t unshared;  /* enum hd_unkept: why others could not */
   unsigned processes; /* tested processes started */
   struct hd_ranks ranks;
   uint64_t suppressed;

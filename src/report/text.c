@@ -551,6 +551,9 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->unkept)
     hd_str_addf(out, "  each execution repeats the set-up of the program, which %s\n",
                 hd_unkept_text(s->unkept));
+  if (s->unshared)
+    hd_str_addf(out, "  executions repeat what they have in common from where the program %s\n",
+                hd_unkept_text(s->unshared));
   if (s->threads == 1 && s->executions > 0)
     hd_str_add(out, "  the program never started a thread: there is only one schedule to try\n");
   if (s->stop == HD_STOP_TIME && s->time_default)

@@ -70,8 +70,9 @@ bool hd_control_sane(const struct hd_control *c) {
   const struct hd_status *st = &ctl->status;
   return ctl->magic == HD_CTL_MAGIC && ctl->abi == HD_ABI_VERSION && ctl->size == sizeof *ctl &&
          memcmp(&ctl->config, &c->config, sizeof c->config) == 0 && st->state <= HD_ST_ERROR &&
-         st->restart <= HD_RESTART_FORK && st->unkept < HD_UNKEPT_COUNT && st->nfindings <= HD_MAX_FINDINGS &&
-         st->nmodules <= HD_MAX_MODULES && st->max_threads <= HD_MAX_THREADS && st->path_len <= HD_PATH_CAP &&
+         st->restart <= HD_RESTART_FORK && st->unkept < HD_UNKEPT_COUNT && st->unshared < HD_UNKEPT_COUNT &&
+         st->nfindings <= HD_MAX_FINDINGS && st->nmodules <= HD_MAX_MODULES &&
+         st->max_threads <= HD_MAX_THREADS && st->path_len <= HD_PATH_CAP &&
          st->visible_count <= HD_VISIBLE_CAP && st->nevents <= HD_EVENT_CAP &&
          c->shared->magic == HD_CTL_MAGIC && c->shared->visible_count <= HD_VISIBLE_CAP;
 }

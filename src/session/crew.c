@@ -32,7 +32,8 @@ static int start_others(struct hd_session *s, struct hd_err *err) {
   for (unsigned i = 1; i < s->nworkers; i++) {
     struct hd_config config = first->control.config;
     config.worker = i;
-    config.restart = first->control.ctl->status.restart;
+    const struct hd_status *st = &first->control.ctl->status;
+    config.restart = st->switched ? HD_RESTART_MEMORY : st->restart;
     int rc = hd_control_init(&s->worker[i].control, &config, &first->control, err);
     if (rc == HD_OK) rc = start_worker(s, i, err);
     if (rc != HD_OK) return rc;

@@ -4,6 +4,8 @@
  * the remedy. */
 #include "session/command.h"
 
+#include "abi/inline.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -149,6 +151,23 @@ static void read_dynamic(Elf *elf, struct dynamic *d) {
   }
 }
 
+/* Whether it has inlined code that knows another layout of the runtime (abi/inline.h). */
+static bool is_other_layout(Elf *elf) {
+  static const char name[] = HD_INLINE_SYMBOL;
+  size_t stem = (size_t)(strrchr(name, '_') - name) + 1;
+  for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+    GElf_Shdr sh;
+    if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM || !sh.sh_entsize) continue;
+    Elf_Data *data = elf_getdata(scn, NULL);
+    for (size_t i = 0; data && i < sh.sh_size / sh.sh_entsize; i++) {
+      GElf_Sym sym;
+      const char *s = gelf_getsym(data, (int)i, &sym) ? elf_strptr(elf, sh.sh_link, sym.st_name) : NULL;
+      if (s && strncmp(s, name, stem) == 0 && strcmp(s, name) != 0) return true;
+    }
+  }
+  return false;
+}
+
 static bool has_interpreter(Elf *elf) {
   size_t n = 0;
   elf_getphdrnum(elf, &n);
@@ -194,6 +213,8 @@ static int check_elf(const char *name, Elf *elf, struct hd_program *p, struct hd
   else if (!p->preload && strcmp(d.runtime, HD_RUNTIME_SONAME) != 0)
     rc = hd_fail(err, HD_EENV, "%s: built by an incompatible version of heddle (needs %s, this is %s); %s",
                  name, d.runtime, HD_RUNTIME_SONAME, REBUILD);
+  else if (!p->preload && is_other_layout(elf))
+    rc = hd_fail(err, HD_EENV, "%s: built by an incompatible version of heddle; %s", name, REBUILD);
   if (rc == HD_OK) {
     p->runtime_found = d.runpath && runtime_on_path(d.runpath, p->path);
     read_build_id(elf, p->build_id);

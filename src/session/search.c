@@ -40,6 +40,9 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
   sum->kept |= st->kept;
+  sum->templates += st->templates;
+  sum->resumed += st->resumed;
+  if (st->unshared) sum->unshared = st->unshared;
   if (st->unkept) sum->unkept = st->unkept;
   for (int i = 0; i < HD_MAX_PHASES; i++) {
     if (st->phase[i].strategy[0])
@@ -395,6 +398,9 @@ static void summarise_counters(const struct hd_status *st, struct hd_summary *su
   sum->restart = st->restart;
   sum->kept = st->kept;
   sum->unkept = st->unkept;
+  sum->templates = st->templates;
+  sum->resumed = st->resumed;
+  sum->unshared = st->unshared;
   sum->restarts = st->epoch;
   sum->discarded = st->discarded;
   sum->classes = st->classes;

@@ -17,12 +17,13 @@ import harness  # noqa: E402
 import test_build_systems  # noqa: E402
 import test_choice  # noqa: E402
 import test_compile  # noqa: E402
+import test_inline  # noqa: E402
 import test_link  # noqa: E402
 import test_plugin  # noqa: E402
 import test_refuse  # noqa: E402
 import test_shapes  # noqa: E402
 
-MODULES = (test_compile, test_link, test_refuse, test_choice, test_plugin, test_build_systems, test_shapes)
+MODULES = (test_compile, test_link, test_refuse, test_choice, test_plugin, test_build_systems, test_shapes, test_inline)
 
 
 def main():

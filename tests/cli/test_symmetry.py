@@ -237,6 +237,28 @@ def test_told_apart(s):
             s.same(kinds, sorted(f["kind"] for f in plain["findings"]), name)
 
 
+def test_choices(s):
+    """Of two interchangeable threads the one created first has the lesser outcome: one execution for each class up to names."""
+    s.write("prog.c", HEAD + "void hd_rt_observe(unsigned long value);\nstatic int chosen[3];" + """
+static void *worker(void *a)
+{
+  unsigned c = hd_choose(3);
+  pthread_mutex_lock(&m);
+  chosen[c]++;
+  pthread_mutex_unlock(&m);
+  return a;
+}
+""" + (MAIN % "0").replace("return 0;", "hd_rt_observe((unsigned long)(chosen[0] + 10 * chosen[1] + 100 * chosen[2]));\n  return 0;"))
+    s.cc("prog.c", "prog", "-O1", "-DN=3")
+    every = search(s, "--strategy", "optimal")
+    s.same((every["executions"], every["states"]), (162, 10), "executions and final states without symmetry")
+    for more in ("--strategy", "optimal"), ("--strategy", "dpor"), ("--strategy", "optimal", "-j", "4"), ("--states",):
+        r = search(s, "--symmetry", *more)
+        s.check(r["complete"] and r["verdict"] == "clean", "%s: %s" % (more, r))
+        s.same((r["states"], r["state_sum"]), (every["states"], every["state_sum"]), "final states with %s" % (more,))
+        s.check("--states" in more or r["executions"] == 27, "%d executions with %s" % (r["executions"], more))
+
+
 CXX = """
 #include <cassert>
 #include <memory>

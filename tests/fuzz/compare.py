@@ -21,6 +21,8 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
  7. A search that was saved half way and resumed has the same results.
  8. Executions that start after the set-up of the program (--checkpoint=always) are those that start at main: the same
     results and the same counts, for one of the strategies or for two processes, by the program.
+ 8a. Executions that continue from the middle of others (--restart=fork, with a template at every second point) are those
+    that start at main: the same results and counts.
  9. Every finding was reproduced when it was found; some are replayed once more.
 
 A program too large for `dfs` is still useful: `optimal` and `dpor` are compared with each other. Most of the time
@@ -39,6 +41,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ["-g", "-w", "-fno-strict-aliasing"]
 TIMEOUT = 60
 SHARED = 12  # executions from which on it is worth while to share the search
+FORKED = 200  # executions that are run in processes of their own, at most
 MAX_LENGTH = "300"  # steps; longer executions go round in circles, and the program is passed over
 
 OK, LARGE, SAID, HUGE, WRONG = "ok", "large", "said", "huge", "wrong"  # said: the search itself says it is not exact
@@ -139,8 +142,9 @@ class Batch:
                    "--max-executions", str(limit), "--max-length", MAX_LENGTH, "--out", "out",
                    *self.programs[index].options, *more, "--", "./fuzz", str(index), *["quiet"] * quiet]
         shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
+        env = dict(os.environ, HEDDLE_TEST_TEMPLATES="2") if "--restart=fork" in more else None
         try:
-            p = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT,
+            p = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=TIMEOUT,
                                stdin=subprocess.DEVNULL)
             text = "exit status %d: %s" % (p.returncode, p.stderr.strip()[-300:])
             result = Result(strategy, more, json.loads(p.stdout), quiet) if p.returncode in (0, 1, 5) else None
@@ -243,6 +247,7 @@ def compare_all(batch, index, limit, replay):
     compare_bounded(batch, index, limit)
     compare_shared(batch, index, most, optimal, "optimal")
     compare_checkpoint(batch, index, dfs, limit, optimal, most)
+    compare_templates(batch, index, dfs, limit, optimal, most)
     compare_continued(batch, index, most, optimal)
     if not dfs.finished(limit):
         if not optimal.finished(most):
@@ -379,6 +384,18 @@ def compare_checkpoint(batch, index, dfs, limit, optimal, most):
     ref, limit = (dfs, limit) if optimal.total() % 3 == 0 else (optimal, most)
     jobs = jobs_for(ref) if optimal.total() % 3 == 2 and ref.covered and ref.total() >= SHARED else ()
     result = batch.search(index, ref.strategy, limit, "--checkpoint=always", *jobs)
+    if ref.finished(limit) or not jobs:
+        same(result, ref)
+    if not jobs and result.counts() != ref.counts():
+        raise Difference("%s has other counts" % result.name, result, ref.text(), result.text())
+
+
+def compare_templates(batch, index, dfs, limit, optimal, most):
+    ref, limit = (dfs, limit) if optimal.total() % 3 == 1 else (optimal, most)
+    if ref.total() > FORKED:
+        return
+    jobs = jobs_for(ref) if optimal.total() % 3 == 2 and ref.covered and ref.total() >= SHARED else ()
+    result = batch.search(index, ref.strategy, limit, "--restart=fork", *jobs)
     if ref.finished(limit) or not jobs:
         same(result, ref)
     if not jobs and result.counts() != ref.counts():

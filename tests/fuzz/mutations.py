@@ -68,6 +68,9 @@ MUTATIONS = [
     # Interchangeable threads (--symmetry).
     Mutation("threads with different arguments are interchangeable", "atomic,twins", "(!same_argument(b, m) || is_learned(m->code))",
              "is_learned(m->code)", file=FAMILY, only="symmetry"),
+    Mutation("interchangeable threads never choose the same", "choose,atomic,twins",
+             "e->nchoices == n ? e->choice : 0;", "e->nchoices == n && e->choice + 1 < n ? e->choice + 1 : 0;",
+             file="src/explore/symmetry.c", only="symmetry"),
     Mutation("the state of a std::thread is not looked at", "plain",
              "a->block && a->block == b->block && a->contents[0] == b->contents[0] &&\n         a->contents[1] == b->contents[1];",
              "a->block && a->block == b->block;", file=FAMILY, tests=("cli", "symmetry", "std")),

@@ -19,7 +19,6 @@
  *  4. The state at main is lost when a checkpoint is taken. What needs it (more identities, a stale checkpoint) ends the
  *     process: another one starts, and runs the execution under way again. */
 #include <sys/mman.h>
-#include <time.h>
 
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
@@ -86,12 +85,6 @@ static char *page_of(const void *p) { return (char *)((uint64_t)p & ~(HD_PAGE - 
 static size_t small_size(void) { return (size_t)(hd__small_hi - hd__small_lo); }
 static size_t tail_size(void) { return (size_t)(hd__large_hi - page_of(hd__large_hi)); }
 
-static uint64_t now(clockid_t clock) {
-  struct timespec t;
-  hd_sys3(SYS_clock_gettime, clock, &t, 0);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- the strategy during a prefix ---- */
 
 static const struct hd_strategy *real; /* while `recorder` stands in for it */
@@ -144,8 +137,8 @@ void hd__prefix_begin(bool never) {
   if (real->event) recorder.event = event;
   rt.strategy = &recorder;
   rt.prefix = true;
-  began = now(CLOCK_THREAD_CPUTIME_ID);
-  began_at = now(CLOCK_MONOTONIC);
+  began = hd__cpu_time();
+  began_at = hd__real_time();
 }
 
 void hd__prefix_over(void) {
@@ -156,7 +149,7 @@ void hd__prefix_over(void) {
 /* ---- whether to take one ---- */
 
 static bool pays(void) {
-  uint64_t t = now(CLOCK_THREAD_CPUTIME_ID) - began, waited = now(CLOCK_MONOTONIC) - began_at;
+  uint64_t t = hd__cpu_time() - began, waited = hd__real_time() - began_at;
   if (waited >= WAITED_NS && t < LONG_NS) t = LONG_NS;
   if (t < shortest) shortest = t;
   measured++;

@@ -121,6 +121,7 @@ struct hd_rt {
   uint8_t
       lost; /* enum hd_unkept: this execution did something after which the checkpoint cannot be restored */
   bool fingerprints;  /* the search compares states (fingerprint.c) */
+  bool templates;     /* this execution may become a template (template.c) */
   bool branched;      /* an outcome was chosen in this execution */
   uint8_t uncaptured; /* enum hd_uncaptured: why that is not possible in this execution */
 };
@@ -137,6 +138,7 @@ enum hd_run_end {
   HD_RUN_DIVERGED,
   HD_RUN_OVER,   /* it did not start: nothing is left to explore */
   HD_RUN_LATER,  /* it did not start: other workers have what is left */
+  HD_RUN_PASSED, /* a template has ended; ctl.relay says how to go on */
   HD_RUN_PAUSED, /* it has not ended: the first thread waits at its first choice (checkpoint.c) */
 };
 

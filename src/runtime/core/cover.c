@@ -59,13 +59,14 @@ void hd__cover_observed(void) {
   if (!hot.log) hot.detail = rt.config->leaks != 0;
 }
 
-void hd__cover_forked(void) {
-  if (rt.config->mode != HD_MODE_CHECK) return;
-  uint32_t every = table()->every; /* as the child left it, if it was observed */
-  if (rt.cover_skip)
-    rt.cover_skip--;
-  else
-    rt.cover_skip = skipping = every ? every - 1 : 0;
+void hd__cover_pass(void) {
+  rt.ctl->relay.cover_skip = rt.cover_skip;
+  rt.ctl->relay.cover_skipping = skipping;
+}
+
+void hd__cover_passed(void) {
+  rt.cover_skip = rt.ctl->relay.cover_skip;
+  skipping = rt.ctl->relay.cover_skipping;
 }
 
 void hd__cover_end(void) {

@@ -20,6 +20,7 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/template.h"
 #include "runtime/core/tick.h"
 #include "runtime/core/state.h"
 #include "runtime/kernel/kernel.h"
@@ -43,6 +44,8 @@ static bool fork_mode;
 static uint32_t began_under; /* shared.bound when the execution under way began */
 static bool probing;         /* this execution is executed twice: the strategy does not see it */
 static bool keep_start;      /* no checkpoint is taken in it */
+static unsigned found;       /* findings before the search */
+static bool timing = true;   /* how long executions take, to choose between memory and forks */
 
 _Noreturn static void leave(void) {
   hd__cover_end();
@@ -138,6 +141,16 @@ static void run_rest(void) {
   if (rt.end_reason < 0) hd__continue();
 }
 
+int hd__drive_begin(uint64_t number) {
+  rt.search.execution = rt.status->execution = number;
+  rt.status->visible_at_start = rt.status->visible_count;
+  rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
+  rt.known.steps = rt.known.shared = 0;
+  rt.known.runs++;
+  began_under = rt.shared->bound;
+  return rt.strategy->begin(&rt.search);
+}
+
 /* Runs the execution once. Returns why it ended (enum hd_run_end). */
 static int run_once(void) {
   bool whole = !hd__checkpoint_taken();
@@ -151,12 +164,9 @@ static int run_once(void) {
   } else {
     hd__checkpoint_load();
   }
-  rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
-  rt.known.steps = 0;
-  rt.known.runs++;
-  began_under = rt.shared->bound;
-  int begun = rt.strategy->begin(&rt.search);
+  int begun = hd__drive_begin(rt.search.execution);
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
+  if (fork_mode && !probing) hd__template_begin();
   if (whole)
     run_whole();
   else
@@ -236,39 +246,78 @@ static void leave_files(void) {
   hd__files_undo();
 }
 
-/* Runs the execution in a child process. What it learned and found is in the shared file. Returns as run_once, or
- * -1 - the wait status if the child died. */
-static int run_forked(void) {
-  uint64_t known = rt.status->visible_count;
-  long pid = hd_sys6(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
-  if (pid < 0) hd__fail(HD_RTE_ENVIRONMENT, 0, "fork failed: too many processes, or no memory");
-  if (pid == 0) {
-    hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
-    hd__sysguard_enable(); /* not inherited */
-    hd__tick_start();
-    int reason = run_once();
-    leave_files();
-    if (!probing) conclude(reason);
-    rt.ctl->fork_grow = rt.grow_stack;
-    hd__children_begin();
-    hd__die(100 + reason);
-  }
+/* ---- fork mode ---- */
+
+#define EXIT_DIED 98    /* see ctl.fork_status */
+#define EXIT_REASON 100 /* plus enum hd_run_end */
+
+/* Without a signal at its end: the program may have a handler for SIGCHLD. */
+long hd__drive_fork(void) {
+  uint64_t began = hd__cpu_time();
+  long pid = hd_sys6(SYS_clone, 0, 0, 0, 0, 0, 0);
+  if (pid <= 0) return pid;
+  /* The child takes about as long again, for the pages that both write to. */
+  uint64_t cost = 2 * (hd__cpu_time() - began), *mean = &rt.ctl->relay.fork_cost;
+  *mean = *mean ? (7 * *mean + cost) / 8 : cost;
+  return pid;
+}
+
+void hd__drive_forked(void) {
+  hd_sys6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
+  hd__sysguard_enable();
+  hd__tick_start();
+}
+
+int hd__drive_wait(long pid, uint64_t known) {
   int status = 0;
-  while (hd_sys4(SYS_wait4, pid, &status, 0, 0) == -4 /* EINTR */)
+  while (hd_sys4(SYS_wait4, pid, &status, __WALL, 0) == -4 /* EINTR */)
     ;
-  hd__cover_forked();
+  bool ended = WIFEXITED(status) && WEXITSTATUS(status) >= EXIT_REASON;
+  if (ended) hd__cover_passed();
   hd__files_undo();
-  if (rt.config->mode == HD_MODE_CHECK) hd__fds_rewind();
-  rt.epoch++;
   if (rt.shared->lock == rt.search.worker + 1) { /* it was killed while it held the lock */
     hd_search_recover(&rt.search);
     hd_search_unlock(&rt.search);
   }
   hd__shadow_learn(known, rt.status->visible_count);
   if (rt.status->state == HD_ST_ERROR) hd__die(3);
+  rt.search.execution = rt.status->execution;
   rt.grow_stack = rt.ctl->fork_grow;
-  if (WIFEXITED(status) && WEXITSTATUS(status) >= 100) return WEXITSTATUS(status) - 100;
-  return -1 - status; /* it died */
+  if (ended && WEXITSTATUS(status) - EXIT_REASON == HD_RUN_GROW) rt.lost = (uint8_t)rt.ctl->relay.lost;
+  if (ended) return WEXITSTATUS(status) - EXIT_REASON;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DIED) status = rt.ctl->fork_status;
+  return -1 - status;
+}
+
+_Noreturn void hd__drive_leave(int reason) {
+  if (reason < 0) {
+    rt.ctl->fork_status = -1 - reason;
+    hd__die(EXIT_DIED);
+  }
+  rt.ctl->fork_grow = rt.grow_stack;
+  rt.ctl->relay.lost = rt.lost;
+  hd__cover_pass();
+  hd__die(EXIT_REASON + reason);
+}
+
+/* Runs the execution in a child process. What it learned and found is in the shared file. Returns as run_once, or
+ * -1 - the wait status if the child died; if templates have run others after it, HD_RUN_PASSED. */
+static int run_forked(void) {
+  uint64_t known = rt.status->visible_count;
+  long pid = hd__drive_fork();
+  if (pid < 0) hd__fail(HD_RTE_ENVIRONMENT, 0, "fork failed: too many processes, or no memory");
+  if (pid == 0) {
+    hd__drive_forked();
+    int reason = run_once();
+    leave_files();
+    if (!probing) conclude(reason);
+    hd__children_begin();
+    hd__drive_leave(reason);
+  }
+  int reason = hd__drive_wait(pid, known);
+  if (rt.config->mode == HD_MODE_CHECK) hd__fds_return();
+  rt.epoch++;
+  return reason;
 }
 
 /* Unlearns what an execution has learned, so that it can be re-executed from the same knowledge. */
@@ -336,6 +385,17 @@ _Noreturn static void start_again(void) {
   hd__start_again();
 }
 
+/* From here on executions are forked from this process, which is at main or after the set-up. They begin as the first one did:
+ * what this process keeps of earlier ones is dropped. */
+static void switch_to_forks(void) {
+  fork_mode = true;
+  rt.status->restart = HD_RESTART_FORK;
+  rt.status->switched = 1;
+  hd__snapshot_unguard();
+  rt.search.own = NULL;
+  hd_sys3(SYS_madvise, rt.search.scratch, HD_SCRATCH_SIZE, 4 /* MADV_DONTNEED */);
+}
+
 /* One execution. If there are too few identities, it is re-executed with more. */
 static int run_execution(uint64_t number) {
   rt.search.execution = number;
@@ -344,17 +404,18 @@ static int run_execution(uint64_t number) {
   uint64_t logged = rt.status->nevents;
   if (hd__checkpoint_stale()) start_again();
   for (;;) {
+    uint64_t began = timing ? hd__cpu_time() : 0;
     int reason = fork_mode ? run_forked() : run_once();
+    if (timing && !fork_mode && !probing && hd__drive_counts(reason))
+      timing = hd__template_measure(hd__cpu_time() - began);
     if (reason < 0 && survive_death(-1 - reason)) return HD_RUN_FINDING;
-    if (reason < 0) {
-      /* Only in fork mode: die too, so that the supervisor sees what it sees in memory mode. */
-      rt.ctl->fork_status = -1 - reason;
-      hd__die(98);
-    }
+    /* Only in fork mode: die too, so that the supervisor sees what it sees in memory mode. */
+    if (reason < 0) hd__drive_leave(reason);
     if (!fork_mode) {
       leave_files();
       if (!probing) conclude(reason);
       restore_all();
+      if (timing && hd__template_better()) switch_to_forks();
     }
     if (reason != HD_RUN_GROW) return reason;
     unlearn(rt.status->visible_at_start); /* the attempt leaves no trace */
@@ -466,31 +527,43 @@ static bool next_phase(void) {
   return true;
 }
 
-/* Executes until nothing is left, or the search is stopped. `number`: of the first execution. */
-static void run_all(uint64_t number) {
+bool hd__drive_counts(int reason) {
+  return reason == HD_RUN_EXIT || reason == HD_RUN_FINDING || reason == HD_RUN_STUCK ||
+         reason == HD_RUN_CUT || reason == HD_RUN_BLOCKED;
+}
+
+/* What comes after an execution. Returns whether the search goes on. */
+static bool goes_on(int reason) {
   const struct hd_config *c = rt.config;
   struct hd_status *st = rt.status;
-  unsigned findings = st->nfindings;
+  st->heartbeat++;
+  if (c->mode == HD_MODE_REDUCE)
+    unlearn(st->visible_at_start); /* every candidate starts from the same knowledge */
+  /* It should have started like an earlier one, and did not. The strategy treats it as one that never ended. */
+  if (reason == HD_RUN_DIVERGED) {
+    if (!rt.strategy->systematic) return false;
+    rt.search.diverged_at = rt.search.execution;
+  }
+  if (st->nfindings > found && !c->all) return false;
+  if (reason == HD_RUN_OVER) set_over();
+  hd__worker_sync();
+  if (rt.shared->over && !hd_bound_over(&rt.search, rt.strategy) && !next_phase()) return false;
+  hd__worker_pause();
+  return reason != HD_RUN_LATER || hd__worker_later();
+}
+
+uint64_t hd__drive_next(int reason) {
+  return goes_on(reason) && !rt.ctl->supervisor_stop ? hd__worker_next() : 0;
+}
+
+/* Executes until nothing is left, or the search is stopped. `number`: of the first execution. */
+static void run_all(uint64_t number) {
+  found = rt.status->nfindings;
   /* The schedule itself is executed, however little time there is. */
-  bool first = c->mode == HD_MODE_REDUCE;
-  while ((first || !rt.ctl->supervisor_stop) && (number || (number = hd__worker_next()))) {
+  if (rt.ctl->supervisor_stop && rt.config->mode != HD_MODE_REDUCE) return;
+  while (number) {
     int reason = run_execution(number);
-    st->heartbeat++;
-    first = false;
-    if (c->mode == HD_MODE_REDUCE)
-      unlearn(st->visible_at_start); /* every candidate starts from the same knowledge */
-    /* It should have started like an earlier one, and did not. The strategy treats it as one that never ended. */
-    if (reason == HD_RUN_DIVERGED) {
-      if (!rt.strategy->systematic) break;
-      rt.search.diverged_at = number;
-    }
-    if (st->nfindings > findings && !c->all) break;
-    if (reason == HD_RUN_OVER) set_over();
-    hd__worker_sync();
-    if (rt.shared->over && !hd_bound_over(&rt.search, rt.strategy) && !next_phase()) break;
-    hd__worker_pause();
-    if (reason == HD_RUN_LATER && !hd__worker_later()) break;
-    number = 0;
+    number = reason == HD_RUN_PASSED ? rt.ctl->relay.next : hd__drive_next(reason);
   }
 }
 
@@ -507,7 +580,9 @@ static void search(void *unused) {
   (void)unused;
   const struct hd_config *c = rt.config;
   struct hd_status *st = rt.status;
-  if (!st->restart) st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
+  if (!st->restart || st->switched)
+    st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
+  st->switched = 0;
   fork_mode = st->restart == HD_RESTART_FORK;
   rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))

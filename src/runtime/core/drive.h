@@ -13,6 +13,24 @@ _Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char *
  * `top`. */
 _Noreturn void hd__drive_callback(void (*body)(void *), void *arg, uint64_t top);
 
+/* ---- executions that have a process of their own (see template.c) ---- */
+
+/* The execution of that number begins. Returns as `begin` of the strategy. */
+int hd__drive_begin(uint64_t number);
+/* Forks this process. Returns as clone. */
+long hd__drive_fork(void);
+/* In the child: what is not inherited. */
+void hd__drive_forked(void);
+/* Waits for the child, which was forked when `known` entries of the visible log were known. Returns why its execution ended
+ * (enum hd_run_end), or -1 - the wait status if it died. */
+int hd__drive_wait(long pid, uint64_t known);
+/* Ends this process, and tells its parent what hd__drive_wait returns there. */
+_Noreturn void hd__drive_leave(int reason);
+/* Whether the execution is over, so that another one comes. */
+bool hd__drive_counts(int reason);
+/* Everything that comes between two executions. Returns the number of the next one; 0: there is none. */
+uint64_t hd__drive_next(int reason);
+
 /* ---- the first thread's stack ---- */
 
 bool hd__first_stack_has(uint64_t addr);

@@ -33,8 +33,9 @@ void hd__record_fault(uint64_t addr);
 void hd__cover_observe(void);
 /* The last execution was observed: counts what was new in it. */
 void hd__cover_observed(void);
-/* In fork mode: a child has run an execution. */
-void hd__cover_forked(void);
+/* In fork mode: this process ends, and its parent goes on. */
+void hd__cover_pass(void);
+void hd__cover_passed(void);
 /* The search is over for this process. */
 void hd__cover_end(void);
 static inline void hd__cover_begin(void) {

@@ -17,12 +17,16 @@
 #include "runtime/core/library.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/template.h"
 #include "runtime/core/tick.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 
 /* Aligned to cache lines: hot takes two of them, wherever the linker puts it. */
 _Alignas(64) struct hd_hot hot;
+extern struct hd_hot hd__inline __asm__(HD_INLINE_SYMBOL)
+    __attribute__((alias("hot"), visibility("default")));
+_Static_assert(offsetof(struct hd_hot, tag) == HD_INLINE_TAG, "inlined code reads it there");
 _Alignas(64) struct hd_rt rt;
 
 struct hd_segment *hd__segments;
@@ -39,6 +43,7 @@ int hd__sched_init(void) {
   void *arena = hd__map(ARENA_SIZE);
   if (!hd__segments || !rt.thread || !calls || !arena) return -1;
   hd_arena_init(&rt.arena, arena, ARENA_SIZE);
+  hd__large_pages((uint64_t)arena + HD_LARGE_PAGE, ARENA_SIZE - HD_LARGE_PAGE);
   rt.seg_next = rt.seg_base = 1;
   return 0;
 }
@@ -260,13 +265,14 @@ struct hd_point hd__here(void) {
 __attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases | rt.sent | rt.entered)) {
+  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases | rt.sent | rt.entered | rt.templates)) {
     if (hd__naliases && rt.cur) hd__canonical_op(&rt.cur->op);
     if (hot.log) hd__record_settle();
     if (rt.narmed) hd__spin_update();
     if (rt.due) wake_others();
     if (rt.sent && rt.cur) hd__signal_followed();
     if (rt.entered) hd__libraries_leave();
+    if (rt.templates) hd__template_point();
   }
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
   if (HD_UNLIKELY(rt.nenabled == 0)) {

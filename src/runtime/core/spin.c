@@ -52,9 +52,11 @@
 #define WINDOW 8 /* checks elsewhere before the anchor moves, at first and at most */
 #define WINDOW_MAX 64
 #define MOVES 4
-#define LAPS 32     /* rounds of a loop that does more than wait, before others go first */
-#define ALIKE 2     /* the same for one that changes something, and is otherwise as in the round before */
-#define LATE_MAX 32 /* so often loops go on because nothing else can, in one execution */
+#define LAPS 32 /* rounds of a loop that does more than wait, before others go first */
+#define ALIKE 2 /* the same for one that changes something, and is otherwise as in the round before */
+#define MANY_LAPS 64
+#define SOME_LAPS 16     /* of these, ALIKE + 1 are compared */
+#define LATE_MAX 32      /* so often loops go on because nothing else can, in one execution */
 #define UNSEEN_LAPS 2000 /* the same where nobody else has accessed what it reads */
 #define KNOWN_CAP 4096   /* a power of two */
 
@@ -329,7 +331,7 @@ static void anchor(struct hd_thread *t, uint64_t a, uint64_t pc, bool is_known) 
   s->addr = a;
   s->round_writes = s->writes;
   s->unlike = false;
-  s->rounds = s->misses = s->laps = s->lap_changes = s->lap_limit = s->alike = 0;
+  s->rounds = s->misses = s->laps = s->lap_changes = s->lap_limit = s->alike = s->not_alike = 0;
   s->registers = s->state = 0;
   disarm(s);
   if (!is_known) return;
@@ -452,6 +454,18 @@ static void unswap(struct hd_spin *s) {
   }
 }
 
+/* Counts in s->alike. Once many laps in a row were not, only some in a row are compared, now and then: a program that
+ * takes the same lock again and again does not wait, and comparing states is expensive. */
+static void compare_laps(struct hd_thread *t, struct hd_spin *s, bool like) {
+  unsigned turn = s->not_alike < MANY_LAPS ? 1 : s->not_alike % SOME_LAPS;
+  if (turn <= ALIKE) {
+    uint64_t now = like ? local_state(t) : 0;
+    s->alike = turn && like && now == s->state ? s->alike + 1 : 0;
+    s->state = now;
+  }
+  s->not_alike = s->alike ? 0 : s->not_alike + 1;
+}
+
 /* A lap of the anchor that was not one of a waiting loop (invariant 6). */
 static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, uint64_t pc, bool like) {
   struct hd_spin *s = &t->spin;
@@ -470,9 +484,7 @@ static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, u
   }
   if (!s->lap_limit) s->lap_limit = LAPS;
   if (changed && s->laps > 1) { /* it sets and clears something */
-    uint64_t now = like ? local_state(t) : 0;
-    s->alike = like && now == s->state ? s->alike + 1 : 0;
-    s->state = now;
+    compare_laps(t, s, like);
     if (s->alike == ALIKE && s->laps + 1 < s->lap_limit) s->laps = s->lap_limit - 1;
     if (s->alike >= ALIKE) s->lap_changes = 0;
   }

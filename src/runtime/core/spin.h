@@ -58,7 +58,8 @@ struct hd_spin {
   unsigned lap_limit;   /* 0: the first */
   unsigned lap_changes; /* of the laps, those with a visible change by the thread itself */
   unsigned alike;       /* laps with a change, but with the same local state */
-  uint64_t lap_event;   /* where the wait began */
+  unsigned not_alike; /* laps in a row with a change and another local state, or one that was not looked at */
+  uint64_t lap_event; /* where the wait began */
   uint64_t changes_before;    /* `changes` at the last lap */
   uint64_t seen, seen_before; /* values at the anchor */
   unsigned ntrail, nprivate;

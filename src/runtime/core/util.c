@@ -1,6 +1,7 @@
 /* util.c: helpers that replace libc inside the runtime. Runs in the tested process. */
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "runtime/core/core.h"
 #include "runtime/wrap/wrap.h"
@@ -23,6 +24,10 @@ void *hd__map(size_t size) {
   return (void *)p;
 }
 
+void hd__large_pages(uint64_t at, uint64_t size) {
+  if (rt.config && rt.config->mode == HD_MODE_RUN) hd_sys3(SYS_madvise, at, size, MADV_HUGEPAGE);
+}
+
 uint64_t hd__map_end(uint64_t a) {
   for (unsigned i = 0; i < nmaps; i++)
     if (a >= maps[i].lo && a < maps[i].hi) return maps[i].hi;
@@ -32,6 +37,15 @@ uint64_t hd__map_end(uint64_t a) {
 _Noreturn void hd__die(int code) {
   for (;;) hd_sys3(SYS_exit_group, code, 0, 0);
 }
+
+static uint64_t time_of(clockid_t clock) {
+  struct timespec t;
+  hd_sys3(SYS_clock_gettime, clock, &t, 0);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t hd__cpu_time(void) { return time_of(CLOCK_THREAD_CPUTIME_ID); }
+uint64_t hd__real_time(void) { return time_of(CLOCK_MONOTONIC); }
 
 void hd__copy(void *to, const void *from, size_t n) {
   if (HD_LIKELY(real_memcpy != NULL)) {

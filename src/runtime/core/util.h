@@ -27,8 +27,15 @@ _Noreturn void hd__die(int code);
 
 /* Returns zeroed memory of the runtime's own, NULL on failure. */
 void *hd__map(size_t size);
+/* A program that runs once spends much of its time on page faults where much memory is touched for the first time: this
+ * gets large pages then. In a search, pages are touched once and used in every execution. */
+#define HD_LARGE_PAGE (2ull << 20)
+void hd__large_pages(uint64_t at, uint64_t size);
 /* The end of the hd__map area that contains `a`, 0 if there is none. */
 uint64_t hd__map_end(uint64_t a);
+/* Nanoseconds: of the processor that this thread has used, and of a clock that runs on. */
+uint64_t hd__cpu_time(void);
+uint64_t hd__real_time(void);
 void hd__copy(void *to, const void *from, size_t n);
 void hd__zero(void *to, size_t n);
 

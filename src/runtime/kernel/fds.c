@@ -96,6 +96,8 @@ void hd__fds_rewind(void) {
     }
 }
 
+static void rewind_kept(void);
+
 #define IN_FLIGHT 64 /* descriptors in messages, in the order of sending */
 static long in_flight[IN_FLIGHT];
 static unsigned nin_flight;
@@ -121,12 +123,7 @@ void hd__fds_begin(void) {
     hd__zero(moved, sizeof moved);
     any_moved = false;
   }
-  for (unsigned i = 0; i < nkept; i++) {
-    int fd = at_checkpoint[i].fd;
-    if (offset[fd] >= 0) hd_sys3(SYS_lseek, fd, offset[fd], SEEK_SET);
-    hd_sys3(SYS_fcntl, fd, F_SETFL, at_checkpoint[i].mode);
-    hd_sys3(SYS_fcntl, fd, F_SETFD, at_checkpoint[i].close);
-  }
+  rewind_kept();
   nin_flight = 0;
   for (; highest >= 0; highest--) {
     table[highest] = last[highest] = NULL;
@@ -149,23 +146,45 @@ static bool is_plain(long fd) {
   return !S_ISREG(st.st_mode) || st.st_nlink || !writes; /* changes of a file without a name are not undone */
 }
 
-enum hd_unkept hd__fds_unkept(void) {
-  if (nreplaced) return HD_UNKEPT_REPLACED;
-  for (int fd = 0; fd < HD_FDS; fd++)
-    if (has(ours, fd) && !is_plain(fd)) return HD_UNKEPT_DESCRIPTOR;
+enum hd_unkept hd__fds_unshared(void) {
+  for (int i = 0; i < SET; i++)
+    for (uint64_t set = ours[i]; set; set &= set - 1)
+      if (!is_plain(i * 64 + __builtin_ctzll(set))) return HD_UNKEPT_DESCRIPTOR;
   return HD_UNKEPT_NONE;
 }
 
-void hd__fds_keep(void) {
-  for (int fd = 0; fd < HD_FDS; fd++) {
-    if (!has(ours, fd) && !has(before, fd)) continue;
-    offset[fd] = hd_sys3(SYS_lseek, fd, 0, SEEK_CUR);
-    if (!has(ours, fd)) continue;
-    add(stay, fd);
-    at_checkpoint[nkept].fd = fd;
-    at_checkpoint[nkept].mode = (int)hd_sys3(SYS_fcntl, fd, F_GETFL, 0);
-    at_checkpoint[nkept++].close = (int)hd_sys3(SYS_fcntl, fd, F_GETFD, 0);
+enum hd_unkept hd__fds_unkept(void) { return nreplaced ? HD_UNKEPT_REPLACED : hd__fds_unshared(); }
+
+void hd__fds_stand(void) {
+  nkept = 0;
+  for (int i = 0; i < SET; i++)
+    for (uint64_t set = ours[i] | before[i]; set; set &= set - 1) {
+      int fd = i * 64 + __builtin_ctzll(set);
+      offset[fd] = hd_sys3(SYS_lseek, fd, 0, SEEK_CUR);
+      if (!has(ours, fd)) continue;
+      at_checkpoint[nkept].fd = fd;
+      at_checkpoint[nkept].mode = (int)hd_sys3(SYS_fcntl, fd, F_GETFL, 0);
+      at_checkpoint[nkept++].close = (int)hd_sys3(SYS_fcntl, fd, F_GETFD, 0);
+    }
+}
+
+static void rewind_kept(void) {
+  for (unsigned i = 0; i < nkept; i++) {
+    int fd = at_checkpoint[i].fd;
+    if (offset[fd] >= 0) hd_sys3(SYS_lseek, fd, offset[fd], SEEK_SET);
+    hd_sys3(SYS_fcntl, fd, F_SETFL, at_checkpoint[i].mode);
+    hd_sys3(SYS_fcntl, fd, F_SETFD, at_checkpoint[i].close);
   }
+}
+
+void hd__fds_return(void) {
+  hd__fds_rewind();
+  rewind_kept();
+}
+
+void hd__fds_keep(void) {
+  hd__fds_stand();
+  for (unsigned i = 0; i < nkept; i++) add(stay, at_checkpoint[i].fd);
   hd__zero(moved, sizeof moved);
   any_moved = false;
 }

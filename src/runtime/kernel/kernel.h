@@ -137,6 +137,10 @@ enum hd_unkept hd__fds_unkept(void);
 enum hd_unkept hd__sysguard_unkept(void);
 bool hd__files_changed(void);
 bool hd__ipc_made(void);
+/* Why a fork would share more of the descriptors than can be restored; keeps, and restores, what it would share. */
+enum hd_unkept hd__fds_unshared(void);
+void hd__fds_stand(void);
+void hd__fds_return(void);
 /* A restart leaves what the execution has done so far, and undoes only what follows. */
 void hd__fds_keep(void);
 void hd__sysguard_keep(void);

@@ -751,7 +751,6 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
 /* ---- turning it on ---- */
 
 void hd__sysguard_enable(void) {
-  hot.selector = 0;
   hd_sys6(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, (long)text_lo,
           (long)(text_hi - text_lo), (long)&hot.selector, 0);
 }

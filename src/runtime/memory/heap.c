@@ -114,15 +114,27 @@ unsigned hd__heap_slot(const struct hd_thread *t) {
 
 static unsigned slot_of(const struct hd_thread *t) { return t ? t->heap_slot : 0; }
 
+/* The slot has grown from `before` to `after` bytes. */
+static void grown(uint64_t slot, uint64_t before, uint64_t after) {
+  const uint64_t cells = sizeof(struct hd_cell) / 8, some = HD_LARGE_PAGE / cells, many = HD_LARGE_PAGE;
+  if (before <= some && after > some)
+    hd__large_pages((uint64_t)hd__cell(slot + some), (SLOT_SIZE - some) * cells);
+  if (before <= many && after > many) hd__large_pages(slot + many, SLOT_SIZE - many);
+}
+
 static uint32_t take_chunks(unsigned s, uint64_t n) {
   struct slot *sl = &slots[s];
   uint32_t c;
   if (sl->next_chunk + n <= SLOT_SIZE >> CHUNK_SHIFT) {
-    c = chunk_of(HD_HEAP_BASE + s * SLOT_SIZE) + sl->next_chunk;
+    uint64_t slot = HD_HEAP_BASE + s * SLOT_SIZE, before = (uint64_t)sl->next_chunk << CHUNK_SHIFT;
+    c = chunk_of(slot + before);
     sl->next_chunk += (uint32_t)n;
+    grown(slot, before, before + (n << CHUNK_SHIFT));
   } else {
     if (n > (HD_HEAP_END - big_next) >> CHUNK_SHIFT) return 0xffffffffu;
     c = chunk_of(big_next);
+    hd__large_pages(big_next, n << CHUNK_SHIFT);
+    hd__large_pages((uint64_t)hd__cell(big_next), (n << CHUNK_SHIFT) * (sizeof(struct hd_cell) / 8));
     big_next += n << CHUNK_SHIFT;
   }
   for (uint64_t i = 0; i < n; i++) {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/inline.h"
 #include "runtime/core/core.h"
 
 struct hd_fingerprint;
@@ -37,8 +38,7 @@ struct hd_cell {
 #define HD_CELL_ATOMIC (1ull << 9)
 #define HD_PC_MASK ((1ull << 48) - 1)
 
-#define HD_SHADOW_BASE 0x300000000000ull
-#define HD_SHADOW_ADDR_MASK ((1ull << 40) - 1)
+#define HD_SHADOW_ADDR_MASK ((1ull << HD_SHADOW_BITS) - 1)
 static inline struct hd_cell *hd__cell(uint64_t addr) {
   /* The low 40 bits without the last 3, times 4; written with shifts, which need no long constants. */
   return (struct hd_cell *)(HD_SHADOW_BASE + ((addr << 24 >> 27) << 5));

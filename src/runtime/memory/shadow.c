@@ -518,14 +518,42 @@ static inline bool ordered(uint64_t word) {
   return !((word ^ hot.tag) & 0xffff0000u) || hd__happened_before((uint32_t)(word >> 32));
 }
 
-/* The common case of the slow path: a plain access within one granule that is neither visible nor inflated, after
- * everything recorded there, so that it only replaces words. Returns false for the general case. */
-static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+/* Whether accesses of the running thread need nothing but to be recorded, as far as that depends on the thread. */
+static inline bool only_recorded(void) {
+  return HD_LIKELY(!HD_DETAIL_OR_COVER && !rt.cur->ignore && !HD_SPIN_LEAVES && !rt.cur->cancel.anywhere &&
+                   !rt.cur->sig.ran);
+}
+
+/* Whether a plain access only replaces words of the cell: it is neither visible nor inflated, and the access comes after
+ * everything recorded there. */
+static inline bool replaces(const struct hd_cell *c, uint64_t mask, bool write) {
+  if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c))) return false;
+  bool w = valid(c->w), r = valid(c->r);
+  if (w && !ordered(c->w)) return false;
+  if (!write) return (c->r & ~0xffull) == hot.tag || !r || (ordered(c->r) && !(c->r & 0xff & ~mask));
+  if (r && (!ordered(c->r) || (c->r & 0xff & ~mask))) return false;
+  return (c->w & ~0xffull) == hot.tag || !w || !(c->w & 0xff & ~mask);
+}
+
+static inline void replace(struct hd_cell *c, uint64_t mask, bool write, uint64_t pc) {
+  uint64_t *word = write ? &c->w : &c->r;
+  *word = hot.tag | mask | ((*word & ~0xffull) == hot.tag ? *word & 0xff : 0);
+  if (write) {
+    c->r = 0;
+    c->wpc = pc & HD_PC_MASK; /* a list of an earlier execution ends, too */
+  } else {
+    c->wpc &= ~HD_CELL_LIST;
+    c->rpc = pc & HD_PC_MASK;
+  }
+}
+
+/* The common case of the slow path: a plain access within one granule that only replaces words. Returns false for the
+ * general case. The same as below, for one cell: every access that is the first since a release comes here. */
+static inline __attribute__((always_inline)) bool one_word(uint64_t addr, uint64_t size, unsigned flags,
+                                                           uint64_t pc, bool checked) {
   struct hd_cell *c = hd__cell(addr);
   uint64_t mask = ((1ull << size) - 1) << (addr & 7), word = hot.tag | mask;
-  if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c) || HD_DETAIL_OR_COVER || rt.cur->ignore ||
-                  HD_SPIN_LEAVES || rt.cur->cancel.anywhere || rt.cur->sig.ran))
-    return false;
+  if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c)) || !only_recorded()) return false;
   c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
   bool w = valid(c->w), r = valid(c->r);
   if (w ? !ordered(c->w) : rt.nunjoined && hd__heap_owns(addr) && hd__heap_foreign(addr)) return false;
@@ -535,7 +563,7 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
       word |= c->w & 0xff;
     else if (w && (c->w & 0xff & ~mask))
       return false;
-    hd__block_check(addr, size, flags, pc);
+    if (!checked) hd__block_check(addr, size, flags, pc);
     c->r = 0;
     c->w = word;
     c->wpc = pc & HD_PC_MASK;
@@ -544,10 +572,33 @@ static bool one_word(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
       word |= c->r & 0xff;
     else if (r && (!ordered(c->r) || (c->r & 0xff & ~mask)))
       return false;
-    hd__block_check(addr, size, flags, pc);
+    if (!checked) hd__block_check(addr, size, flags, pc);
     c->r = word;
     c->rpc = pc & HD_PC_MASK;
   }
+  rt.status->heartbeat++;
+  return true;
+}
+
+#define WORDS_MAX 4096 /* bytes */
+
+/* The same for several granules: vectors, structures, blocks that are freed. */
+static __attribute__((noinline)) bool some_words(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  uint64_t end = addr + size;
+  bool write = flags & HD_A_WRITE, check = !(flags & HD_A_FREE);
+  bool foreign = check && rt.nunjoined && hd__heap_owns(addr) && hd__heap_foreign(addr);
+  if (!only_recorded() || hot.log || rt.cur->spin.mode != HD_SPIN_PLAIN) return false;
+  for (uint64_t g = addr & ~7ull; g < end; g += 8) {
+    const struct hd_cell *c = hd__cell(g);
+    if (!replaces(c, granule_mask(addr, end, g), write) || (foreign && !valid(c->w))) return false;
+  }
+  if (check) hd__block_check(addr, size, flags, pc);
+  if (write)
+    hd__spin_wrote(addr);
+  else
+    hd__spin_read(addr, (uint32_t)size);
+  for (uint64_t g = addr & ~7ull; g < end; g += 8)
+    replace(hd__cell(g), granule_mask(addr, end, g), write, pc);
   rt.status->heartbeat++;
   return true;
 }
@@ -573,9 +624,7 @@ static inline bool on_other_stack(uint64_t addr) {
   return !own || addr < (uint64_t)own->stack_lo || addr >= (uint64_t)own->stack_hi;
 }
 
-/* Every access that the fast path did not skip. The hook precedes the access itself, so other threads that run at a
- * scheduling point in here run before it. */
-void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+static __attribute__((noinline)) void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   if (HD_UNLIKELY(rt.watched | rt.between)) {
     if (rt.watched) hot.tag = rt.cur->tag;
     if (rt.between) look_between(addr, addr + size);
@@ -584,12 +633,29 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) 
     if (hd__heap_owns(addr) && !(flags & HD_A_FREE)) hd__heap_check(addr, size, flags, pc);
     return;
   }
-  if (flags <= HD_A_WRITE && (addr & 7) + size <= 8 && one_word(addr, size, flags, pc)) {
+  bool recorded = false;
+  if ((addr & 7) + size <= 8)
+    recorded = flags <= HD_A_WRITE && one_word(addr, size, flags, pc, false);
+  else if (size <= WORDS_MAX)
+    recorded = !(flags & ~(HD_A_WRITE | HD_A_FREE)) && some_words(addr, size, flags, pc);
+  if (HD_LIKELY(recorded)) {
     if (HD_UNLIKELY(on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, pc);
     return;
   }
   hd__access_cas(addr, size, flags, pc, NULL);
   HD_SPIN_LEAVE();
+}
+
+/* Every access that the fast path did not skip. The hook precedes the access itself, so other threads that run at a
+ * scheduling point in here run before it.
+ *
+ * What most of them need calls nothing, so that it need not save registers. */
+void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
+  bool checked = hd__heap_owns(addr) ? addr >= hd__live.lo && addr + size <= hd__live.hi : !hd__before_freed;
+  if (HD_LIKELY(flags <= HD_A_WRITE && (addr & 7) + size <= 8 && checked && !(rt.watched | rt.between)) &&
+      !rt.preload && !on_other_stack(addr) && one_word(addr, size, flags, pc, true))
+    return;
+  access_any(addr, size, flags, pc);
 }
 
 /* Records the access in the cells of [addr, end), and in the coverage. */
