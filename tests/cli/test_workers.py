@@ -39,6 +39,28 @@ int main(void) {
 }
 """
 
+# What a swap finds when it is reversed with a signal: several workers give executions up before it was executed.
+SWAPS = """
+#include <pthread.h>
+#include <signal.h>
+static int word, handled;
+static void handler(int sig) { (void)sig; __atomic_fetch_add(&handled, 1, __ATOMIC_SEQ_CST); }
+static void *t(void *a) {
+  int was = 0;
+  __atomic_compare_exchange_n(&word, &was, 3, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+  return a;
+}
+int main(void) {
+  pthread_t id[3];
+  signal(SIGUSR1, handler);
+  for (int i = 0; i < 3; i++) pthread_create(&id[i], 0, t, 0);
+  pthread_join(id[0], 0);
+  for (int i = 1; i < 3; i++) pthread_kill(id[i], SIGUSR1);
+  for (int i = 1; i < 3; i++) pthread_join(id[i], 0);
+  return 0;
+}
+"""
+
 BUGS = """
 #include <assert.h>
 #include <pthread.h>
@@ -78,6 +100,13 @@ def test_many_workers_count_as_one(s, what):
         for j in "2", "4":
             many = s.search("check", prog, "--classes", "--strategy", strategy, "-j", j, want=0)
             s.same(totals(many), totals(one), "%s with -j %s" % (strategy, j))
+
+
+def test_no_class_twice(s):
+    prog = program(s, SWAPS, 0)
+    for _ in range(12):
+        many = s.search("check", prog, "--classes", "--strategy", "optimal", "-j", "4", want=0)
+        s.same((many["complete"], many["executions"]), (True, many["classes"]), "executions with -j 4")
 
 
 @each("--preemptions=2", "--delays=2", "--preemptions=iterate")
