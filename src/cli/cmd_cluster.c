@@ -2,12 +2,15 @@
  * supervisor of each rank. */
 #include "cli/cli.h"
 #include "cluster/cluster.h"
+#include "cluster/simulate.h"
 
 #include "session/process.h"
 #include "session/rerun.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,10 +65,60 @@ static int retry(int argc, char **argv) {
   }
 }
 
+/* `heddle cluster simulate NAME=VALUE...`: for docs/scaling.md and tests; prints one JSON object. */
+static int simulate(int argc, char **argv) {
+  struct hd_simulation s;
+  struct hd_simulated r;
+  struct hd_err err;
+  hd_simulation_init(&s);
+  for (int i = 0; i < argc; i++) {
+    const char *value = strchr(argv[i], '=');
+    size_t n = value ? (size_t)(value++ - argv[i]) : 0;
+    double v = value ? strtod(value, NULL) : -1;
+#define IS(name) (n == sizeof name - 1 && memcmp(argv[i], name, n) == 0 && v >= 0)
+    if (IS("ranks") && v >= 1 && v <= 65536)
+      s.ranks = (int)v;
+    else if (IS("orders") && v <= 16)
+      s.shape = HD_SHAPE_ORDERS, s.n = (uint64_t)v;
+    else if (IS("uneven"))
+      s.shape = HD_SHAPE_UNEVEN, s.n = (uint64_t)v;
+    else if (IS("execution"))
+      s.execution = v;
+    else if (IS("seed"))
+      s.seed = (uint64_t)v;
+    else if (IS("latency"))
+      s.latency = v;
+    else if (IS("jitter"))
+      s.jitter = v;
+    else if (IS("stall"))
+      s.stall = v;
+    else if (IS("lost") && v < s.ranks)
+      s.lost = (int)v;
+    else
+      return hd_fail(&err, HD_EUSAGE,
+                     "heddle cluster simulate: '%s' is not one of ranks, orders, uneven, execution, "
+                     "seed, latency, jitter, stall, lost=N",
+                     argv[i]),
+             hd_err_exit(&err);
+#undef IS
+  }
+  hd_simulate(&s, &r);
+  double alone = (double)hd_simulation_executions(&s) * s.execution;
+  printf("{\"ranks\": %d, \"over\": %s, \"executions\": %llu, \"expected\": %llu, \"seconds\": %.4f, "
+         "\"speedup\": %.2f, \"efficiency\": %.4f, \"idle\": %.4f, \"messaging\": %.5f, \"units\": %llu, "
+         "\"messages\": %llu, \"bytes\": %llu, \"busiest\": %llu}\n",
+         s.ranks, r.over ? "true" : "false", (unsigned long long)r.executions,
+         (unsigned long long)hd_simulation_executions(&s), r.seconds, alone / r.seconds,
+         alone / r.seconds / s.ranks, r.idle, r.messaging, (unsigned long long)r.units,
+         (unsigned long long)r.messages, (unsigned long long)r.bytes, (unsigned long long)r.busiest);
+  return 0;
+}
+
 int hd_cmd_cluster(int argc, char **argv) {
   struct hd_options o;
   struct hd_err err;
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return hd_help_verb("cluster"), argc < 2 ? 2 : 0;
+  if (strcmp(argv[1], "simulate") == 0) return simulate(argc - 2, argv + 2);
   if (strcmp(argv[1], "--retry") == 0) return retry(argc - 2, argv + 2);
   if (strcmp(argv[1], "check") != 0) {
     hd_fail(&err, HD_EUSAGE, "heddle cluster knows `check` and --retry, not '%s'", argv[1]);

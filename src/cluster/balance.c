@@ -20,9 +20,9 @@
 #include <string.h>
 
 #define MAX_THIEVES 64
-#define PATIENCE 0.05    /* seconds that a thief waits for a victim that cannot split its work */
+#define PATIENCE 0.01    /* seconds that a thief waits for a victim that cannot split its work */
 #define RETRY_MIN 0.0005 /* seconds until the next request after one that failed, ... */
-#define RETRY_MAX 0.02   /* ... at most */
+#define RETRY_MAX 0.005  /* ... at most */
 
 /* A unit of another rank that is explored here. */
 struct import {
@@ -326,6 +326,8 @@ void hd_balance_tick(struct hd_balance *b) {
   b->was_idle = idle;
   if (idle && !b->asking && !b->refused && b->net->size > 1 && now >= b->next_request) request(b);
 }
+
+bool hd_balance_idle(const struct hd_balance *b) { return b->was_idle; }
 
 bool hd_balance_refused(const struct hd_balance *b) { return b->refused; }
 const struct hd_balance_counts *hd_balance_counts(const struct hd_balance *b) { return &b->counts; }

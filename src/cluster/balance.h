@@ -56,6 +56,8 @@ void hd_balance_freeze(struct hd_balance *b, bool on);
 void hd_balance_drain(struct hd_balance *b);
 /* Nothing is left of what has arrived, and no answer is expected. */
 bool hd_balance_settled(const struct hd_balance *b);
+/* There was nothing to do at the last tick. */
+bool hd_balance_idle(const struct hd_balance *b);
 /* A unit, or news, did not fit: the ranks do not know the same. */
 bool hd_balance_refused(const struct hd_balance *b);
 const struct hd_balance_counts *hd_balance_counts(const struct hd_balance *b);

@@ -37,6 +37,8 @@ enum {
   MSG_THAW,
 };
 
+#define IDLE_LOOKS 8     /* of an idle rank at its messages, in a tick, ... */
+#define IDLE_NAP 100000  /* ... so many nanoseconds apart */
 #define REPORT_EVERY 0.3 /* seconds */
 #define SAVE_EVERY 3.0   /* seconds; for tests HEDDLE_TEST_SAVE_EVERY */
 #define LAST_WORDS 30.0  /* seconds to wait for the counters of all ranks */
@@ -552,7 +554,16 @@ static bool on_tick(void *arg, struct hd_session *s) {
   if (c->stopping) return true;
   if (c->shares && hd_session_ready(s)) {
     if (!c->balance) open_balance(c);
-    if (c->net.rank ? follow(c, s) : lead(c, s)) hd_balance_tick(c->balance);
+    if (c->net.rank ? follow(c, s) : lead(c, s)) {
+      hd_balance_tick(c->balance);
+      /* It has nothing else to do than look at its messages. */
+      for (int i = 0; i < IDLE_LOOKS && hd_balance_idle(c->balance); i++) {
+        nanosleep(&(struct timespec){0, IDLE_NAP}, NULL);
+        receive_all(c);
+        if (c->stopping || c->round || c->has_next || hd_session_epoch(s) != c->epoch) break;
+        hd_balance_tick(c->balance);
+      }
+    }
     if (!c->net.rank && c->save && hd_now() - c->saved_at > c->save_every) save_all(c, s);
     if (!c->net.rank && c->started && hd_balance_refused(c->balance))
       hd_session_fail(s, "a message of another rank does not fit the search: a defect of Heddle");

@@ -82,9 +82,9 @@ void hd_search_recover_all(struct hd_search *s) {
 }
 
 static int grab(struct hd_search *s) {
+  struct hd_shared *sh = s->shared;
   uint32_t free = 0;
-  if (__atomic_compare_exchange_n(&s->shared->lock, &free, s->worker + 1, 0, __ATOMIC_ACQUIRE,
-                                  __ATOMIC_RELAXED))
+  if (__atomic_compare_exchange_n(&sh->lock, &free, s->worker + 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return 1;
   if (free > HD_MAX_WORKERS) __builtin_trap(); /* the program overwrote it */
   return 0;

@@ -11,7 +11,7 @@
 #define CRASH_LOOP 100 /* consecutive processes of a worker that die without finishing an execution */
 #define RETRIES 3 /* of an execution whose process was killed; then the program itself is held responsible */
 #define RETRIES_START 16  /* the same, before main: nothing of the program has run */
-#define TICK_CLUSTER_MS 2 /* while other machines may have messages */
+#define TICK_CLUSTER_MS 1 /* while other machines may have messages */
 #define TICK_FIRST_MS 5   /* while the other workers wait for the first */
 
 static int start_worker(struct hd_session *s, unsigned i, struct hd_err *err) {

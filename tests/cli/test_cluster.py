@@ -265,6 +265,36 @@ def test_samples(s):
         s.same(b["executions"], 1000, "%d ranks: executions" % ranks)
 
 
+def simulate(s, **words):
+    return json.loads(s.run([s.heddle, "cluster", "simulate"] + ["%s=%s" % w for w in words.items()]).stdout)
+
+
+def test_simulated(s):
+    """Virtual ranks, with messages that are late and overtake each other: everything is run once, and the end is exact."""
+    for seed in range(1, 6):
+        for ranks in (1, 2, 7, 64, 300):
+            for fault in ({}, {"jitter": 0.003}, {"stall": 0.05}, {"jitter": 0.003, "stall": 0.2, "latency": 0.01}):
+                for tree in ({"uneven": 40000}, {"orders": 8}):
+                    r = simulate(s, ranks=ranks, seed=seed, **fault, **tree)
+                    s.check(r["over"], "%s: it did not end" % r)
+                    s.same(r["executions"], r["expected"], "executions of %d ranks, seed %d" % (ranks, seed))
+
+
+def test_simulated_loss(s):
+    """A rank is lost with a part of the tree: nobody takes the search for complete."""
+    for seed in range(1, 6):
+        r = simulate(s, ranks=8, seed=seed, uneven=100000, lost=3)
+        s.check(not r["over"] or r["executions"] == r["expected"], "%s: a part is missing" % r)
+
+
+def test_simulated_scale(s):
+    """The bars of docs/scaling.md."""
+    r = simulate(s, ranks=64, uneven=1938816, execution=70e-6)
+    s.check(r["efficiency"] > 0.95, "64 ranks: %s" % r)
+    r = simulate(s, ranks=1024, uneven=10**8)
+    s.check(r["efficiency"] > 0.90 and r["messaging"] < 0.01, "1,024 ranks: %s" % r)
+
+
 def test_refused(s):
     """What a cluster cannot do is said before anything runs."""
     if not has_mpi(s):

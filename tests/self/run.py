@@ -43,7 +43,7 @@ MUTATIONS = [
     ("the branch of the worker that gives is not counted", "walk_share.c", ".live = 1,", ".live = 0,", []),
     ("a branch that is taken stays listed", "walk_share.c", "  HD_REDO(s, j->list, b->next);\n", "", []),
     ("a unit that ends is not counted", "walk_share.c", "  HD_REDO(s, j->live, j->live - 1);\n", "", []),
-    ("a junction is closed while a unit is under way", "walk_share.c", "j->live == 1 && !j->list", "!j->list", []),
+    ("a junction is closed while a unit is under way", "walk_share.c", "j->live == 1 && (!j->list || j->foreign)", "(!j->list || j->foreign)", []),
     ("a worker goes on without having heard of the restart", "walk.c",
      "  if (s->status->epoch != s->shared->epoch) return HD_BEGIN_LATER;\n", "", ["-DRESTARTS"]),
 ]
