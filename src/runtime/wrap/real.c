@@ -16,11 +16,11 @@ static void *find(const char *name) {
   return dlsym(RTLD_NEXT, name);
 }
 
-/* Of dlsym the original is needed first. */
+/* Of dlsym the original is needed first. In a program of the plain compiler libc may come before us. */
 static void find_dlsym(void) {
   static const char *const version[] = {"GLIBC_2.34", "GLIBC_2.2.5"};
-  for (unsigned i = 0; i < 2 && !real_dlsym; i++)
-    *(void **)&real_dlsym = dlvsym(RTLD_NEXT, "dlsym", version[i]);
+  for (unsigned i = 0; i < 4 && !real_dlsym; i++)
+    *(void **)&real_dlsym = dlvsym(i < 2 ? RTLD_NEXT : RTLD_DEFAULT, "dlsym", version[i % 2]);
 }
 
 void hd__real_init(void) {
@@ -28,7 +28,8 @@ void hd__real_init(void) {
   if (done) return;
   done = true;
   find_dlsym();
-#define HD_REAL(ret, name, args) *(void **)&real_##name = find(#name);
+#define HD_REAL(ret, name, args) \
+  if (!real_##name) *(void **)&real_##name = find(#name);
 #include "runtime/wrap/real.def"
 #undef HD_REAL
 }
