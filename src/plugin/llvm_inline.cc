@@ -14,7 +14,9 @@
 #include "llvm_inline.h"
 
 #include <llvm/ADT/StringSwitch.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/MDBuilder.h>
@@ -159,7 +161,24 @@ struct Inliner {
     return a->getArgOperand(0)->stripPointerCasts() == b->getArgOperand(0)->stripPointerCasts();
   }
 
+  /* Whether a loop may wait by an atomic or volatile access. LLVM has peeled the first round of such a loop, and the code
+   * generator puts the two calls together again, as long as nothing is in its way: then the round is one for the runtime,
+   * too, and not a step of its own. */
+  static bool may_wait(Function &f) {
+    DominatorTree dominators(f);
+    LoopInfo loops(dominators);
+    for (Instruction &i : instructions(f)) {
+      auto *call = dyn_cast<CallInst>(&i);
+      const Function *callee = call ? call->getCalledFunction() : nullptr;
+      if (!callee || !loops.getLoopFor(i.getParent())) continue;
+      StringRef name = callee->getName();
+      if (name.startswith("__tsan_atomic") || name.startswith("__tsan_volatile")) return true;
+    }
+    return false;
+  }
+
   bool run(Function &f) {
+    if (may_wait(f)) return false;
     SmallVector<std::pair<CallInst *, Hook>, 64> calls;
     for (Instruction &i : instructions(f)) {
       auto *call = dyn_cast<CallInst>(&i);
@@ -183,10 +202,15 @@ struct Inliner {
 } // namespace
 
 PreservedAnalyses InlineChecks::run(Module &m, ModuleAnalysisManager &) {
-  /* Hooks are called without a detour through the procedure linkage table, like everything else (-fno-plt). */
-  for (Function &f : m)
-    if (f.isDeclaration() && (f.getName().startswith("__tsan_") || f.getName().startswith("__heddle_")))
+  /* Hooks are called without a detour through the procedure linkage table, like everything else (-fno-plt). Not those that
+   * a loop waits by: LLVM peels its first round, and the code generator puts the two calls together again only if they
+   * are the same instruction. */
+  for (Function &f : m) {
+    StringRef name = f.getName();
+    if (f.isDeclaration() && (name.startswith("__tsan_") || name.startswith("__heddle_")) &&
+        !name.startswith("__tsan_atomic") && !name.startswith("__tsan_volatile"))
       f.addFnAttr(Attribute::NonLazyBind);
+  }
   Inliner inliner(m);
   bool changed = false;
   for (Function &f : m)
