@@ -178,6 +178,13 @@ static inline void prepare(void) {
  * state. */
 static int quiet;
 
+/* The value counts as used: what it was read from is read. */
+#define KEEP(value)                        \
+  ({                                       \
+    __asm__ volatile("" : : "r"(value)); \
+    (void)0;                               \
+  })
+
 /* r: the value read last; n: how many were read. */
 #define BODY(number)                 \
   enum { me = number, is_twin = 0 }; \
@@ -190,7 +197,7 @@ static int quiet;
   (void)r
 #define SEE(value)                                                                                \
   (r = (uint64_t)(value), n++,                                                                  \
-   quiet ? (void)0                                                                                \
+   quiet ? KEEP(r)                                                                                \
          : (all = is_twin ? (all ^ r) * 0x2545f4914f6cdd1d + (all >> 29) + n : 0,               \
             hd_rt_observe((r + all) * 0x9e3779b97f4a7c15 + (me << 10 | n) * 0xc2b2ae3d27d4eb4f)))
 /* Of memory when all threads are gone: part of the final state. */
