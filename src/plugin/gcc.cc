@@ -334,6 +334,18 @@ static bool has_word(const char *text, const char *word) {
 /* A locked instruction. An exchange with memory is locked even without the prefix. */
 static bool is_atomic_text(const char *text) { return has_word(text, "lock") || has_word(text, "xchg"); }
 
+/* One move. With a clobber of memory it is how a load that acquires, or a store that releases, is written by hand. */
+static bool is_move(const char *text) {
+  while (ISSPACE(*text)) text++;
+  return !strncmp(text, "mov", 3) && !strpbrk(text, ";\n");
+}
+
+static bool clobbers_memory(gasm *stmt) {
+  for (unsigned i = 0; i < gimple_asm_nclobbers(stmt); i++)
+    if (!strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(stmt, i))), "memory")) return true;
+  return false;
+}
+
 static void asm_operand(gimple_stmt_iterator *gsi, gasm *stmt, tree operand, const char *hook) {
   if (!in_memory(operand) || !copyable(TREE_TYPE(operand)) || !may_be_shared(operand) ||
       may_be_nonaddressable_p(operand))
@@ -384,7 +396,8 @@ static void show_asm(gimple_stmt_iterator *gsi, gasm *stmt) {
   if (!text || !*text) return; /* a barrier for the compiler */
   auto_vec<tree> kept;
   keep_registers(gsi, stmt, &kept);
-  bool atomic = is_atomic_text(text), clobbers = false, pointer = false;
+  bool clobbers = clobbers_memory(stmt), pointer = false;
+  bool atomic = is_atomic_text(text) || (clobbers && is_move(text));
   for (unsigned i = 0; i < gimple_asm_ninputs(stmt); i++) {
     tree operand = TREE_VALUE(gimple_asm_input_op(stmt, i));
     if (POINTER_TYPE_P(TREE_TYPE(operand))) pointer = true;
@@ -397,8 +410,6 @@ static void show_asm(gimple_stmt_iterator *gsi, gasm *stmt) {
     if (!in_memory(operand)) continue;
     asm_operand(gsi, stmt, operand, atomic ? "__heddle_asm_atomic" : "__heddle_asm_write");
   }
-  for (unsigned i = 0; i < gimple_asm_nclobbers(stmt); i++)
-    if (!strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(stmt, i))), "memory")) clobbers = true;
   if (clobbers && pointer)
     insert_call(gsi, gimple_location(stmt), declare("__heddle_asm_opaque", hook_type(0)), 0);
   restore_registers(gsi, kept);

@@ -277,20 +277,29 @@ bool has_word(StringRef text, StringRef word) {
   return false;
 }
 
+/* One move. With a clobber of memory it is how a load that acquires, or a store that releases, is written by hand. */
+bool is_move(StringRef text) {
+  return text.ltrim().startswith("mov") && text.find_first_of(";\n") == StringRef::npos;
+}
+
+bool clobbers_memory(const InlineAsm::ConstraintInfoVector &constraints) {
+  for (const InlineAsm::ConstraintInfo &c : constraints)
+    for (const std::string &code : c.Codes)
+      if (c.Type == InlineAsm::isClobber && code == "{memory}") return true;
+  return false;
+}
+
 void show_asm(Hooks &hooks, CallBase &call, InlineAsm *assembly) {
   StringRef text = assembly->getAsmString();
   if (text.empty()) return; /* a barrier for the compiler */
   /* A locked instruction. An exchange with memory is locked even without the prefix. */
-  bool atomic = has_word(text, "lock") || has_word(text, "xchg");
-  bool clobbers = false, pointer = false;
+  const InlineAsm::ConstraintInfoVector constraints = assembly->ParseConstraints();
+  bool clobbers = clobbers_memory(constraints), pointer = false;
+  bool atomic = has_word(text, "lock") || has_word(text, "xchg") || (clobbers && is_move(text));
   unsigned arg = 0;
   IRBuilder<> b(&call);
   SmallPtrSet<Value *, 4> seen;
-  for (const InlineAsm::ConstraintInfo &c : assembly->ParseConstraints()) {
-    if (c.Type == InlineAsm::isClobber) {
-      for (const std::string &code : c.Codes) clobbers |= code == "{memory}";
-      continue;
-    }
+  for (const InlineAsm::ConstraintInfo &c : constraints) {
     bool output = c.Type == InlineAsm::isOutput;
     if (c.Type != InlineAsm::isInput && !output) continue;
     if (output && !c.isIndirect) continue; /* a result */

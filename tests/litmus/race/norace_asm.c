@@ -1,9 +1,12 @@
-// Locked instructions in assembly are atomic operations on their memory operands; other instructions are plain accesses.
+// Locked instructions in assembly are atomic operations on their memory operands, and so is a move that clobbers memory;
+// other instructions are plain accesses.
 // opt: -O0 -O2
 // expect: exact executions=2
 // argv: locked
 // expect: kind=data-race
 // argv: plain
+// expect: exact executions=2
+// argv: moved
 #include "litmus.h"
 
 static int x;
@@ -21,11 +24,19 @@ static void *plain(void *arg)
   return arg;
 }
 
+static void *moved(void *arg)
+{
+  __asm__ volatile("movl $1, %0" : "=m"(x) : : "memory");
+  return arg;
+}
+
 int main(int argc, char **argv)
 {
   (void)argc;
   if (argv[1][0] == 'l')
     both(locked, locked);
+  else if (argv[1][0] == 'm')
+    both(moved, locked);
   else
     both(plain, plain);
   return 0;
