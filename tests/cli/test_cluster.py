@@ -115,7 +115,9 @@ def program(s, text, *flags, name="prog"):
 def result(s, command, want):
     at = command.index("--")
     more = ["--json", "result.json", "--quiet", "--no-explain"]
-    s.run(command[:at] + more + command[at:], want=want, timeout=120)
+    p = s.run(command[:at] + more + command[at:], want=None, timeout=120)
+    said = [line for line in (p.stdout + p.stderr).splitlines() if "heddle" in line]  # mpirun says more
+    s.same(p.returncode, want, "exit status (%s)" % " | ".join(said))
     with open(s.path("result.json")) as f:
         return json.load(f)
 
