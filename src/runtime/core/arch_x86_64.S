@@ -370,7 +370,7 @@ dlsym:
 	subq	$8, %rsp
 	.cfi_adjust_cfa_offset 8
 	movq	24(%rsp), %rsi
-	callq	hd_rt_before_dlsym
+	callq	hd_in_dlsym
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	popq	%rsi

@@ -63,8 +63,8 @@ HD_EXPORT void *dlopen(const char *file, int mode) {
 }
 
 /* Before dlsym itself, which is in core/arch. */
-void hd_rt_before_dlsym(const void *handle, uint64_t pc);
-void hd_rt_before_dlsym(const void *handle, uint64_t pc) {
+void HD_IN(dlsym)(const void *handle, uint64_t pc);
+void HD_IN(dlsym)(const void *handle, uint64_t pc) {
   hd__real_init();
   if (!hot.active || handle == RTLD_DEFAULT || handle == RTLD_NEXT) return;
   hd__library_handle(handle, pc);
