@@ -547,6 +547,12 @@ static inline void replace(struct hd_cell *c, uint64_t mask, bool write, uint64_
   }
 }
 
+static inline bool on_own_stack(uint64_t addr) {
+  const struct hd_ident *own = rt.cur->ident;
+  if (!own) return addr - rt.stacks.first < HD_FIRST_STACK;
+  return addr >= (uint64_t)own->stack_lo && addr < (uint64_t)own->stack_hi;
+}
+
 /* The common case of the slow path: a plain access within one granule that only replaces words. Returns false for the
  * general case. The same as below, for one cell: every access that is the first since a release comes here. */
 static inline __attribute__((always_inline)) bool one_word(uint64_t addr, uint64_t size, unsigned flags,
@@ -564,6 +570,7 @@ static inline __attribute__((always_inline)) bool one_word(uint64_t addr, uint64
     else if (w && (c->w & 0xff & ~mask))
       return false;
     if (!checked) hd__block_check(addr, size, flags, pc);
+    rt.cur->spin.stores += !on_own_stack(addr);
     c->r = 0;
     c->w = word;
     c->wpc = pc & HD_PC_MASK;
