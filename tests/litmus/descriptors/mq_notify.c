@@ -30,8 +30,10 @@ int main(int argc, char **argv)
   struct sigevent e = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1, .sigev_value.sival_int = 7};
   siginfo_t info;
   sigset_t set;
-  if (argc < 2 || (q = mq_open("/heddle-litmus", O_CREAT | O_RDWR, 0600, &size)) < 0) return 0;
-  mq_unlink("/heddle-litmus");
+  char name[32]; /* of this process alone: the name is the machine's, and tests run side by side */
+  snprintf(name, sizeof name, "/heddle-litmus-%d", getpid());
+  if (argc < 2 || (q = mq_open(name, O_CREAT | O_EXCL | O_RDWR, 0600, &size)) < 0) return 0;
+  mq_unlink(name);
   sigemptyset(&set);
   sigaddset(&set, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &set, NULL);
