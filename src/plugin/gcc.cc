@@ -45,6 +45,8 @@
 #include "tree-ssa-loop-ivopts.h"
 #include "builtins.h"
 #include "varasm.h"
+
+#include "asm_text.h"
 // clang-format on
 #include <string.h>
 
@@ -322,24 +324,6 @@ static void show_intrinsic(gimple_stmt_iterator *gsi, gcall *call) {
 
 /* ---- 5: inline assembly ---- */
 
-static bool has_word(const char *text, const char *word) {
-  size_t n = strlen(word);
-  for (const char *at = text; (at = strstr(at, word)); at++)
-    if ((at == text || !ISALNUM(at[-1])) &&
-        (n == strlen(at) || !ISALNUM(at[n]) || at[n] == 'b' || at[n] == 'w' || at[n] == 'l' || at[n] == 'q'))
-      return true;
-  return false;
-}
-
-/* A locked instruction. An exchange with memory is locked even without the prefix. */
-static bool is_atomic_text(const char *text) { return has_word(text, "lock") || has_word(text, "xchg"); }
-
-/* One move. With a clobber of memory it is how a load that acquires, or a store that releases, is written by hand. */
-static bool is_move(const char *text) {
-  while (ISSPACE(*text)) text++;
-  return !strncmp(text, "mov", 3) && !strpbrk(text, ";\n");
-}
-
 static bool clobbers_memory(gasm *stmt) {
   for (unsigned i = 0; i < gimple_asm_nclobbers(stmt); i++)
     if (!strcmp(TREE_STRING_POINTER(TREE_VALUE(gimple_asm_clobber_op(stmt, i))), "memory")) return true;
@@ -397,7 +381,7 @@ static void show_asm(gimple_stmt_iterator *gsi, gasm *stmt) {
   auto_vec<tree> kept;
   keep_registers(gsi, stmt, &kept);
   bool clobbers = clobbers_memory(stmt), pointer = false;
-  bool atomic = is_atomic_text(text) || (clobbers && is_move(text));
+  bool atomic = is_atomic_text(text, clobbers);
   for (unsigned i = 0; i < gimple_asm_ninputs(stmt); i++) {
     tree operand = TREE_VALUE(gimple_asm_input_op(stmt, i));
     if (POINTER_TYPE_P(TREE_TYPE(operand))) pointer = true;

@@ -38,6 +38,7 @@
 #include <llvm/Passes/PassPlugin.h>
 #endif
 
+#include "asm_text.h"
 #include "llvm_inline.h"
 
 using namespace llvm;
@@ -267,21 +268,6 @@ void show_vector_intrinsic(Hooks &hooks, IntrinsicInst &i) {
 
 /* ---- 6: inline assembly ---- */
 
-bool has_word(StringRef text, StringRef word) {
-  for (size_t at = text.find(word); at != StringRef::npos; at = text.find(word, at + 1)) {
-    size_t end = at + word.size();
-    bool begins = at == 0 || !isAlnum(text[at - 1]);
-    bool ends = end == text.size() || !isAlnum(text[end]) || StringRef("bwlq").contains(text[end]);
-    if (begins && ends) return true;
-  }
-  return false;
-}
-
-/* One move. With a clobber of memory it is how a load that acquires, or a store that releases, is written by hand. */
-bool is_move(StringRef text) {
-  return text.ltrim().startswith("mov") && text.find_first_of(";\n") == StringRef::npos;
-}
-
 bool clobbers_memory(const InlineAsm::ConstraintInfoVector &constraints) {
   for (const InlineAsm::ConstraintInfo &c : constraints)
     for (const std::string &code : c.Codes)
@@ -292,10 +278,9 @@ bool clobbers_memory(const InlineAsm::ConstraintInfoVector &constraints) {
 void show_asm(Hooks &hooks, CallBase &call, InlineAsm *assembly) {
   StringRef text = assembly->getAsmString();
   if (text.empty()) return; /* a barrier for the compiler */
-  /* A locked instruction. An exchange with memory is locked even without the prefix. */
   const InlineAsm::ConstraintInfoVector constraints = assembly->ParseConstraints();
   bool clobbers = clobbers_memory(constraints), pointer = false;
-  bool atomic = has_word(text, "lock") || has_word(text, "xchg") || (clobbers && is_move(text));
+  bool atomic = is_atomic_text(text.str().c_str(), clobbers);
   unsigned arg = 0;
   IRBuilder<> b(&call);
   SmallPtrSet<Value *, 4> seen;
