@@ -120,13 +120,18 @@ int hd_cluster_open(struct hd_cluster **out, struct hd_err *err) {
 static void stop_all(struct hd_cluster *c);
 static void receive_all(struct hd_cluster *c);
 
+/* Looks at the messages, and gives others the processor. */
+static void wait_for_messages(struct hd_cluster *c) {
+  receive_all(c);
+  nanosleep(&(struct timespec){0, 200000}, NULL);
+}
+
 /* Rank 0: ends all other ranks, and waits for their counters. */
 static void gather(struct hd_cluster *c) {
   double until = hd_now() + LAST_WORDS;
   stop_all(c);
   while (c->nfinal < c->net.size - 1 && hd_now() < until) {
-    receive_all(c);
-    nanosleep(&(struct timespec){0, 500000}, NULL);
+    wait_for_messages(c);
   }
 }
 
@@ -425,15 +430,13 @@ static bool follow(struct hd_cluster *c, struct hd_session *s) {
 static bool freeze(struct hd_cluster *c, struct hd_session *s) {
   hd_balance_freeze(c->balance, true);
   hd_balance_drain(c->balance);
-  if (!c->paused && hd_balance_settled(c->balance)) {
-    hd_session_pause(s, true);
-    c->paused = true;
-  }
-  return c->paused && hd_balance_settled(c->balance) && hd_session_paused(s);
+  bool settled = hd_balance_settled(c->balance);
+  c->paused |= settled;
+  return c->paused && hd_session_pause(s, 0) && settled;
 }
 
 static void thaw(struct hd_cluster *c, struct hd_session *s) {
-  if (c->paused) hd_session_pause(s, false);
+  if (c->paused) hd_session_go_on(s);
   c->paused = c->collect = false;
   c->told = (struct frozen){0};
   if (c->balance) hd_balance_freeze(c->balance, false);
@@ -508,8 +511,7 @@ static bool collect_all(struct hd_cluster *c, struct hd_session *s, double until
   bool all = put_part(s, &c->part[0]) == HD_DONE;
   for (int i = 1; i < c->net.size && all; i++)
     while (!c->part[i].n && (all = hd_now() < until)) {
-      receive_all(c);
-      nanosleep(&(struct timespec){0, 200000}, NULL);
+      wait_for_messages(c);
     }
   return all;
 }
@@ -520,12 +522,8 @@ static bool save_all(struct hd_cluster *c, struct hd_session *s) {
   bool alone = !c->started || hd_session_epoch(s) != c->epoch; /* what the others have is void */
   double until = hd_now() + FREEZE_PATIENCE;
   c->saved_at = hd_now();
-  if (alone) {
-    hd_session_expect(s, hd_session_epoch(s));
-    hd_session_pause(s, true);
-    while (!hd_session_paused(s) && hd_now() < until) nanosleep(&(struct timespec){0, 200000}, NULL);
-  }
-  bool ready = alone ? hd_session_paused(s) && put_part(s, &c->part[0]) == HD_DONE
+  if (alone) hd_session_expect(s, hd_session_epoch(s));
+  bool ready = alone ? hd_session_pause(s, FREEZE_PATIENCE) && put_part(s, &c->part[0]) == HD_DONE
                      : freeze_all(c, s, until) && collect_all(c, s, until + FREEZE_PATIENCE);
   if (ready) {
     struct hd_saved_part *part = hd_alloc((size_t)c->net.size * sizeof *part);
@@ -538,7 +536,7 @@ static bool save_all(struct hd_cluster *c, struct hd_session *s) {
   }
   if (!alone) spread(c, MSG_THAW, c->generation, NULL, 0);
   c->round = 0;
-  if (alone) hd_session_pause(s, false);
+  if (alone) hd_session_go_on(s);
   thaw(c, s);
   c->saved_at = hd_now() - (ready ? 0 : c->save_every / 2);
   return ready;
@@ -595,8 +593,7 @@ static void on_over(void *arg, struct hd_session *s, const char *failed) {
     for (int i = 0; i < 3 && !save_all(c, s); i++) continue;
   while (!c->shares && !failed && c->nfinal < c->net.size - 1) {
     if ((hd_session_has_finding(s) && !c->all) || hd_interrupts() > 0) break;
-    receive_all(c);
-    nanosleep(&(struct timespec){0, 500000}, NULL);
+    wait_for_messages(c);
   }
   gather(c);
   if (c->nfinal < c->net.size - 1)
@@ -651,8 +648,7 @@ int hd_cluster_serve(struct hd_cluster *c, const struct hd_session_config *given
   config.time = 0; /* rank 0 looks at the clock */
   config.explain = 0;
   while (c->shares && !c->has_start && !c->stopping) {
-    receive_all(c);
-    nanosleep(&(struct timespec){0, 500000}, NULL);
+    wait_for_messages(c);
   }
   if (!c->stopping) {
     if (c->shares) {
@@ -664,8 +660,7 @@ int hd_cluster_serve(struct hd_cluster *c, const struct hd_session_config *given
     if (rc != HD_OK && !c->stopping) post(c, 0, MSG_LOST, c->generation, err->text, strlen(err->text));
   }
   while (c->shares && !c->stopping) {
-    receive_all(c);
-    nanosleep(&(struct timespec){0, 500000}, NULL);
+    wait_for_messages(c);
   }
   struct {
     struct hd_part part;
@@ -673,8 +668,7 @@ int hd_cluster_serve(struct hd_cluster *c, const struct hd_session_config *given
   } last = {part, c->report[c->net.rank]};
   post(c, 0, MSG_FINAL, c->generation, &last, sizeof last);
   while (!c->stopping && !c->shares) { /* it may forward STOP to others */
-    receive_all(c);
-    nanosleep(&(struct timespec){0, 500000}, NULL);
+    wait_for_messages(c);
   }
   return HD_OK;
 }

@@ -285,28 +285,17 @@ int hd__save_merged(struct hd_session *s, const char *path, const struct hd_save
   return save_to(s, path, &(struct parts){part, ranks}, err);
 }
 
-bool hd__all_wait(const struct hd_session *s) {
-  for (unsigned i = 0; i < s->nworkers; i++)
-    if (s->process[i].running && !__atomic_load_n(&s->worker[i].control.ctl->status.paused, __ATOMIC_ACQUIRE))
-      return false;
-  return true;
-}
-
 int hd__save_tick(struct hd_session *s, struct hd_err *err) {
   if (!s->save || hd_now() - s->saved_at < EVERY) return HD_OK;
-  struct hd_shared *sh = s->worker[0].control.shared;
-  double until = hd_now() + PATIENCE;
   int rc = HD_OK;
-  __atomic_store_n(&sh->pause, 1, __ATOMIC_RELEASE);
-  while (!hd__all_wait(s) && hd_now() < until) nanosleep(&(struct timespec){0, 500000}, NULL);
-  if (hd__all_wait(s)) {
+  if (hd_session_pause(s, PATIENCE)) {
     for (unsigned i = 0; i < s->nworkers; i++)
       if (s->worker[i].control.ctl) hd__session_harvest(s, &s->worker[i]);
     rc = save_now(s, err);
   } else {
     s->saved_at = hd_now() - EVERY / 2; /* soon */
   }
-  __atomic_store_n(&sh->pause, 0, __ATOMIC_RELEASE);
+  hd_session_go_on(s);
   return rc;
 }
 

@@ -119,8 +119,6 @@ int hd__resume(struct hd_session *s, const char *path, struct hd_err *err);
 /* Saves the search of a cluster. */
 int hd__save_merged(struct hd_session *s, const char *path, const struct hd_saved_part *part, uint32_t ranks,
                     struct hd_err *err);
-/* Whether all workers wait between two executions. */
-bool hd__all_wait(const struct hd_session *s);
 /* The search, as a process of it would see it. Pointers in its memory are valid here: it is mapped where they point.
  * False when it is not, or has no strategy. */
 bool hd__search_attach(const struct hd_session *s, struct hd_search *search, struct hd_status *status);

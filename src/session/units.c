@@ -147,6 +147,26 @@ bool hd_session_idle(struct hd_session *s) {
   return current(s, find_idle, &idle) == HD_DONE && idle;
 }
 
+/* ---- workers that wait ---- */
+
+static bool all_wait(const struct hd_session *s) {
+  for (unsigned i = 0; i < s->nworkers; i++)
+    if (s->process[i].running && !__atomic_load_n(&s->worker[i].control.ctl->status.paused, __ATOMIC_ACQUIRE))
+      return false;
+  return true;
+}
+
+bool hd_session_pause(struct hd_session *s, double patience) {
+  double until = hd_now() + patience;
+  __atomic_store_n(&s->worker[0].control.shared->pause, 1, __ATOMIC_RELEASE);
+  while (!all_wait(s) && hd_now() < until) nanosleep(&(struct timespec){0, 100000}, NULL);
+  return all_wait(s);
+}
+
+void hd_session_go_on(struct hd_session *s) {
+  __atomic_store_n(&s->worker[0].control.shared->pause, 0, __ATOMIC_RELEASE);
+}
+
 /* ---- units ---- */
 
 static int give(struct hd_units *u, void *arg) {
@@ -160,12 +180,8 @@ static int give(struct hd_units *u, void *arg) {
 }
 
 int hd_session_give(struct hd_session *s, struct hd_str *out) {
-  struct hd_shared *sh = s->worker[0].control.shared;
-  double until = hd_now() + PAUSE_PATIENCE;
-  __atomic_store_n(&sh->pause, 1, __ATOMIC_RELEASE);
-  while (!hd__all_wait(s) && hd_now() < until) nanosleep(&(struct timespec){0, 50000}, NULL);
-  int rc = hd__all_wait(s) ? current(s, give, out) : HD_LATER;
-  __atomic_store_n(&sh->pause, 0, __ATOMIC_RELEASE);
+  int rc = hd_session_pause(s, PAUSE_PATIENCE) ? current(s, give, out) : HD_LATER;
+  hd_session_go_on(s);
   return rc;
 }
 
@@ -263,12 +279,6 @@ bool hd_session_knows_more(struct hd_session *s, const char *data, size_t n) {
 }
 
 /* ---- saving ---- */
-
-void hd_session_pause(struct hd_session *s, bool on) {
-  __atomic_store_n(&s->worker[0].control.shared->pause, on, __ATOMIC_RELEASE);
-}
-
-bool hd_session_paused(const struct hd_session *s) { return hd__all_wait(s); }
 
 /* Lengths of the junctions and the units, and the counters; then the two. */
 struct saved_head {

@@ -46,9 +46,9 @@ bool hd_session_knows_more(struct hd_session *s, const char *data, size_t n);
 
 /* ---- saving ---- */
 
-/* Whether workers wait between two executions; the second: they all do. */
-void hd_session_pause(struct hd_session *s, bool on);
-bool hd_session_paused(const struct hd_session *s);
+/* Makes all workers wait between two executions, until hd_session_go_on. Returns whether they do, after so many seconds. */
+bool hd_session_pause(struct hd_session *s, double patience);
+void hd_session_go_on(struct hd_session *s);
 /* Our part of the search and its counters, appended to *out. pre: paused. */
 int hd_session_put_saved(struct hd_session *s, struct hd_str *out);
 /* Saves the search whose parts these are, [rank], as `heddle check --save` does. */
