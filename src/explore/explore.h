@@ -184,7 +184,8 @@ typedef void hd_units_told(void *ctx, enum hd_units_news what, uint32_t rank, ui
                            const struct hd_writer *out);
 void hd_units_news(struct hd_search *s, const struct hd_strategy *strategy, struct hd_writer *out,
                    hd_units_told *told, void *ctx);
-/* The owner is told. Returns 0 when it is not what was written, HD_BEGIN_LATER when it must wait. */
+/* The owner inserts the branch, or counts the unit as explored. Return 0 when the message is damaged, HD_BEGIN_LATER when it
+ * has to be handled later. */
 int hd_units_insert(struct hd_search *s, const struct hd_strategy *strategy, struct hd_reader *r);
 int hd_units_concluded(struct hd_search *s, const struct hd_strategy *strategy, struct hd_reader *r);
 
@@ -200,6 +201,9 @@ int hd_units_merge_junctions(struct hd_search *s, uint32_t rank, const uint32_t 
 int hd_units_merge_units(struct hd_search *s, const uint32_t *first, uint32_t ranks, unsigned *at,
                          struct hd_reader *r);
 
+/* Adds an entry to the log of visible operations that all workers share. Returns whether it was not there, and is now.
+ * pre: the lock is held. */
+int hd_search_add_visible(struct hd_shared *sh, uint64_t *visible, uint64_t entry);
 /* What a search has learned that units depend on: visible operations, and numbers of threads. */
 void hd_search_put_knowledge(const struct hd_search *s, const uint64_t *visible, uint64_t n,
                              struct hd_writer *w);

@@ -47,10 +47,14 @@ void hd_search_put_knowledge(const struct hd_search *s, const uint64_t *visible,
   put_numbers(w, &s->shared->numbers);
 }
 
-static int has_entry(const uint64_t *visible, uint64_t n, uint64_t entry) {
-  while (n-- > 0)
-    if (visible[n] == entry) return 1;
-  return 0;
+int hd_search_add_visible(struct hd_shared *sh, uint64_t *visible, uint64_t entry) {
+  uint64_t n = sh->visible_count;
+  for (uint64_t i = n; i-- > 0;)
+    if (visible[i] == entry) return 0;
+  if (n == HD_VISIBLE_CAP) return 0;
+  visible[n] = entry;
+  __atomic_store_n(&sh->visible_count, n + 1, __ATOMIC_RELEASE);
+  return 1;
 }
 
 /* Adds the places that ours do not have. Returns 0 when one has another number. */
@@ -72,11 +76,7 @@ int64_t hd_search_get_knowledge(struct hd_search *s, uint64_t *visible, int numb
   uint64_t n = hd_get_number(r, HD_VISIBLE_CAP);
   for (uint64_t i = 0; i < n && !r->bad; i++) {
     uint64_t spin = hd_get_number(r, 1) ? SPIN : 0, entry = hd_get_address(r) | spin;
-    if (r->bad || sh->visible_count == HD_VISIBLE_CAP || has_entry(visible, sh->visible_count, entry))
-      continue;
-    visible[sh->visible_count] = entry;
-    __atomic_store_n(&sh->visible_count, sh->visible_count + 1, __ATOMIC_RELEASE);
-    fresh++;
+    if (!r->bad) fresh += hd_search_add_visible(sh, visible, entry);
   }
   get_numbers(r, &theirs);
   if (r->bad) return 0;

@@ -144,6 +144,10 @@ static inline struct tree *hd__tree(struct hd_search *s) { return (struct tree *
 static inline struct unit *hd__unit(struct hd_search *s, unsigned slot) {
   return (struct unit *)(hd__tree(s)->slot + slot * hd__tree(s)->slot_size);
 }
+static inline int hd__unit_active(struct hd_search *s, unsigned slot) {
+  const struct unit *u = hd__unit(s, slot);
+  return u->epoch == hd__tree(s)->epoch && u->active;
+}
 /* What a filter (or the policy: FILTERS) keeps of node k of the unit. */
 static inline void *hd__record(const struct walk *w, unsigned id, uint32_t k) {
   return w->unit->record + (uint64_t)w->stride * k + w->offset[id];
@@ -217,6 +221,9 @@ void hd__put_steps(struct hd_writer *w, union pick pick, const struct hd_sleeper
 void hd__get_steps(struct hd_reader *r, union pick *pick, struct hd_sleeper *did);
 void hd__put_sleepers(struct hd_writer *w, const struct hd_sleeper *s, uint32_t n);
 void hd__get_sleepers(struct hd_reader *r, struct tree *t, struct junction *j);
+/* All but its parent. */
+void hd__put_junction(struct hd_writer *w, const struct junction *j);
+void hd__get_junction(struct hd_reader *r, struct tree *t, struct junction *j, struct unit *memory);
 void hd__put_nodes(struct hd_writer *out, struct walk *w);
 void hd__get_nodes(struct hd_reader *r, struct walk *w);
 struct hd_branch *hd__get_branch_memory(void *unit);

@@ -30,8 +30,8 @@ static void release(struct unit *u, struct hd_branch *b) {
   u->branch_free = b;
 }
 
-/* Releases the branch and what is below it. A list of what is left to release is kept in `child`-less order: children are
- * put in front of the rest. */
+/* Releases the branch, its siblings and what is below them. What is left to release is one list: children are put in front
+ * of it. */
 static void release_tree(struct unit *u, struct hd_branch *b) {
   while (b) {
     struct hd_branch *rest = b->next, *c = b->child;
@@ -46,11 +46,6 @@ static void release_tree(struct unit *u, struct hd_branch *b) {
   }
 }
 
-static int is_active(struct hd_search *s, unsigned slot) {
-  const struct unit *u = hd__unit(s, slot);
-  return u->epoch == hd__tree(s)->epoch && u->active;
-}
-
 static int is_pending(const struct tree *t) {
   for (uint32_t i = 0; i < t->njunctions; i++) {
     const struct junction *j = &t->junction[i];
@@ -63,7 +58,7 @@ int hd_units_idle(struct hd_search *s) {
   const struct tree *t = hd__tree(s);
   if (!t->ready) return s->config->cluster > 1;
   for (unsigned i = 0; i < t->nslots; i++)
-    if (is_active(s, i)) return 0;
+    if (hd__unit_active(s, i)) return 0;
   return !is_pending(t) && (t->started || s->config->cluster > 1);
 }
 
@@ -84,7 +79,7 @@ static int choose_unit(struct hd_search *s) {
   uint32_t depth = UINT32_MAX;
   for (unsigned i = 0; i < t->nslots; i++) {
     const struct unit *u = hd__unit(s, i);
-    if (!is_active(s, i) || !u->told || !u->root || u->root->foreign || u->in_flight) continue;
+    if (!hd__unit_active(s, i) || !u->told || !u->root || u->root->foreign || u->in_flight) continue;
     if (u->root->depth >= depth || (!pending && is_attended(s, i))) continue;
     best = (int)i;
     depth = u->root->depth;
@@ -174,7 +169,7 @@ int hd_units_accept(struct hd_search *s, const struct hd_strategy *strategy, uin
   if (!t->ready) return HD_BEGIN_LATER;
   unsigned slot = 0;
   while (slot < s->workers &&
-         (is_active(s, slot) || s->shared->slot_of[slot] || !hd_crew_has(&s->shared->hungry, slot)))
+         (hd__unit_active(s, slot) || s->shared->slot_of[slot] || !hd_crew_has(&s->shared->hungry, slot)))
     slot++;
   if (slot == s->workers) return HD_BEGIN_LATER;
   struct walk *w = hd__walk_set_up(s, strategy->policy(s));
@@ -382,13 +377,7 @@ void hd_units_put_junctions(struct hd_search *s, const struct hd_strategy *strat
     hd_put_number(out, (uint64_t)own);
     if (!own) continue;
     put_link(out, t, j->parent, s->config->cluster - 1);
-    hd__put_steps(out, j->pick, &j->did);
-    hd_put_number(out, j->depth);
-    hd_put_number(out, j->live);
-    hd_put_number(out, j->finished);
-    hd_put_number(out, j->starting);
-    hd__put_sleepers(out, j->sleep, j->nsleep);
-    hd_put_branches(out, j->list);
+    hd__put_junction(out, j);
   }
 }
 
@@ -396,10 +385,10 @@ void hd_units_put_units(struct hd_search *s, const struct hd_strategy *strategy,
   const struct tree *t = hd__tree(s);
   struct walk *w = hd__walk_set_up(s, strategy->policy(s));
   unsigned n = 0;
-  for (unsigned i = 0; t->ready && i < t->nslots; i++) n += is_active(s, i) != 0;
+  for (unsigned i = 0; t->ready && i < t->nslots; i++) n += hd__unit_active(s, i) != 0;
   hd_put_number(out, n);
   for (unsigned i = 0; n && i < t->nslots; i++) {
-    if (!is_active(s, i)) continue;
+    if (!hd__unit_active(s, i)) continue;
     w->unit = hd__unit(s, i);
     put_link(out, t, w->unit->root, s->config->cluster - 1);
     hd__put_nodes(out, w);
@@ -452,13 +441,7 @@ int hd_units_merge_junctions(struct hd_search *s, uint32_t rank, const uint32_t 
     if (!hd_get_number(r, 1)) continue;
     j->used = 1;
     j->parent = get_link(r, t, first, ranks);
-    hd__get_steps(r, &j->pick, &j->did);
-    j->depth = (uint32_t)hd_get_number(r, UINT32_MAX);
-    j->live = (uint32_t)hd_get_number(r, UINT32_MAX);
-    j->finished = (uint32_t)hd_get_number(r, UINT32_MAX);
-    j->starting = (uint32_t)hd_get_number(r, 1);
-    hd__get_sleepers(r, t, j);
-    j->list = hd_get_branches(r, hd__get_branch_memory, hd__unit(s, t->nslots - 1));
+    hd__get_junction(r, t, j, hd__unit(s, t->nslots - 1));
   }
   return !r->bad;
 }

@@ -62,6 +62,26 @@ void hd__get_sleepers(struct hd_reader *r, struct tree *t, struct junction *j) {
 
 /* ---- junctions ---- */
 
+void hd__put_junction(struct hd_writer *w, const struct junction *j) {
+  hd__put_steps(w, j->pick, &j->did);
+  hd_put_number(w, j->depth);
+  hd_put_number(w, j->live);
+  hd_put_number(w, j->finished);
+  hd_put_number(w, j->starting);
+  hd__put_sleepers(w, j->sleep, j->nsleep);
+  hd_put_branches(w, j->list);
+}
+
+void hd__get_junction(struct hd_reader *r, struct tree *t, struct junction *j, struct unit *memory) {
+  hd__get_steps(r, &j->pick, &j->did);
+  j->depth = (uint32_t)hd_get_number(r, UINT32_MAX);
+  j->live = (uint32_t)hd_get_number(r, UINT32_MAX);
+  j->finished = (uint32_t)hd_get_number(r, UINT32_MAX);
+  j->starting = (uint32_t)hd_get_number(r, 1);
+  hd__get_sleepers(r, t, j);
+  j->list = hd_get_branches(r, hd__get_branch_memory, memory);
+}
+
 static uint64_t number_of(const struct tree *t, const struct junction *j) {
   return j ? (uint64_t)(j - t->junction) + 1 : 0;
 }
@@ -73,13 +93,7 @@ static void put_junctions(struct hd_writer *w, const struct tree *t) {
     hd_put_number(w, j->used);
     if (!j->used) continue;
     hd_put_number(w, number_of(t, j->parent));
-    hd__put_steps(w, j->pick, &j->did);
-    hd_put_number(w, j->depth);
-    hd_put_number(w, j->live);
-    hd_put_number(w, j->finished);
-    hd_put_number(w, j->starting);
-    hd__put_sleepers(w, j->sleep, j->nsleep);
-    hd_put_branches(w, j->list);
+    hd__put_junction(w, j);
   }
 }
 
@@ -95,13 +109,7 @@ static void get_junctions(struct hd_reader *r, struct tree *t, struct unit *memo
     *j = (struct junction){.used = (uint32_t)hd_get_number(r, 1)};
     if (!j->used) continue;
     j->parent = get_link(r, t);
-    hd__get_steps(r, &j->pick, &j->did);
-    j->depth = (uint32_t)hd_get_number(r, UINT32_MAX);
-    j->live = (uint32_t)hd_get_number(r, UINT32_MAX);
-    j->finished = (uint32_t)hd_get_number(r, UINT32_MAX);
-    j->starting = (uint32_t)hd_get_number(r, 1);
-    hd__get_sleepers(r, t, j);
-    j->list = hd_get_branches(r, hd__get_branch_memory, memory);
+    hd__get_junction(r, t, j, memory);
   }
   for (uint32_t i = 0; i < t->njunctions && !r->bad; i++) {
     const struct junction *j = &t->junction[i], *up = j->parent;
@@ -173,7 +181,7 @@ static void get_unit(struct hd_reader *r, struct walk *w) {
 static unsigned active_units(struct hd_search *s) {
   const struct tree *t = hd__tree(s);
   unsigned n = 0;
-  for (unsigned i = 0; i < t->nslots; i++) n += hd__unit(s, i)->epoch == t->epoch && hd__unit(s, i)->active;
+  for (unsigned i = 0; i < t->nslots; i++) n += hd__unit_active(s, i) != 0;
   return n;
 }
 

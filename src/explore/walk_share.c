@@ -225,11 +225,6 @@ static void take(struct hd_search *s, struct unit *u, struct junction *j) {
   hd__redo_commit(s);
 }
 
-static int active(struct hd_search *s, unsigned slot) {
-  const struct unit *u = hd__unit(s, slot);
-  return u->epoch == hd__tree(s)->epoch && u->active;
-}
-
 /* Where the most is likely to be left: nearest to the root. */
 static struct junction *shallowest(const struct tree *t) {
   struct junction *best = NULL;
@@ -249,7 +244,7 @@ static int find(struct hd_search *s, struct unit **u) {
     hd__redo_commit(s);
     return 1;
   }
-  if (hd__slot_adopt(s, t->nslots, active)) {
+  if (hd__slot_adopt(s, t->nslots, hd__unit_active)) {
     *u = hd__unit(s, hd__slot(s));
     return 1;
   }

@@ -36,7 +36,7 @@
 
 #define DEPTH 32      /* templates in a chain, at most */
 #define PAYS 6        /* forks that the steps since the last template must be worth ... */
-#define PAYS_SELDOM 4 /* ... and so many times more when templates were made in vain */
+#define PAYS_SELDOM 4 /* ... and so many times that where templates have cost more than they saved */
 #define DOUBLE 8      /* and twice that for each so many templates of the chain */
 #define SHARE 4       /* of the memory of the machine, for the templates of a process */
 #define MEMORY 256    /* forks after which what templates have saved counts half */

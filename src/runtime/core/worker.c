@@ -27,12 +27,6 @@ static void take_over(void) {
   st->shared_seen = n;
 }
 
-static bool in_shared_log(uint64_t entry) {
-  for (uint64_t i = rt.shared->visible_count; i-- > 0;)
-    if (rt.shared_visible[i] == entry) return true;
-  return false;
-}
-
 /* Adds entries of our log, from `from` on, to the shared one. A systematic search restarts then: the tree explored
  * so far belongs to a coarser program. */
 static void publish(uint64_t from) {
@@ -44,12 +38,8 @@ static void publish(uint64_t from) {
     sh->contended_seen = sh->contended;
     grown = true;
   }
-  for (uint64_t i = from; i < rt.status->visible_count && sh->visible_count < HD_VISIBLE_CAP; i++)
-    if (!in_shared_log(rt.visible[i])) {
-      rt.shared_visible[sh->visible_count] = rt.visible[i];
-      __atomic_store_n(&sh->visible_count, sh->visible_count + 1, __ATOMIC_RELEASE);
-      grown = true;
-    }
+  for (uint64_t i = from; i < rt.status->visible_count; i++)
+    grown |= hd_search_add_visible(sh, rt.shared_visible, rt.visible[i]) != 0;
   if (grown && rt.strategy->forget) hd_search_restart(&rt.search, rt.strategy);
   hd_search_unlock(&rt.search);
 }
