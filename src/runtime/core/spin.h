@@ -27,7 +27,6 @@ struct hd_spin {
   /* What every event and every access looks at. */
   uint64_t writes;  /* by the thread so far, to anything but its own stack */
   uint64_t changes; /* visible ones */
-  uint64_t stores;  /* to memory that it has to itself, as far as they are not among the writes */
   bool armed;       /* reads are being collected, or waited for */
   bool scrubs;      /* hooks clear what they leave on the stack in any case (fingerprint.c) */
   uint8_t mode;     /* enum hd_spin_mode: of the access to come */

@@ -110,7 +110,7 @@ struct hd_thread {
     uint32_t bits;          /* futex: bits it listens to */
     unsigned spurious;      /* condition: waits that ended by themselves */
     uint64_t site, cond;    /* the last of those: where it was, on which condition, */
-    uint64_t writes;        /* and spin.writes and stores when it ended */
+    uint64_t writes;        /* and spin.writes when it ended */
     bool woke;              /* condition: it woke by itself, and reacquires the mutex */
   } wait;
   struct {             /* time (wrap/time.c) */

@@ -570,7 +570,7 @@ static inline __attribute__((always_inline)) bool one_word(uint64_t addr, uint64
     else if (w && (c->w & 0xff & ~mask))
       return false;
     if (!checked) hd__block_check(addr, size, flags, pc);
-    rt.cur->spin.stores += !on_own_stack(addr);
+    rt.cur->spin.writes += !on_own_stack(addr);
     c->r = 0;
     c->w = word;
     c->wpc = pc & HD_PC_MASK;

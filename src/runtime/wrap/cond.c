@@ -115,13 +115,12 @@ static void note_spurious(struct hd_thread *t, uint64_t cond, uint64_t site) {
   t->wait.spurious++;
   t->wait.site = site;
   t->wait.cond = cond;
-  t->wait.writes = t->spin.writes + t->spin.stores;
+  t->wait.writes = t->spin.writes;
 }
 
 /* The running thread is about to wait. If its last wait was this one, and ended by itself, that made no difference. */
 static void check_loop(struct hd_thread *t, uint64_t cond, uint64_t site) {
-  if (t->wait.site != site || t->wait.cond != cond || t->wait.writes != t->spin.writes + t->spin.stores)
-    return;
+  if (t->wait.site != site || t->wait.cond != cond || t->wait.writes != t->spin.writes) return;
   t->wait.site = 0;
   hd__learn(site);
 }
