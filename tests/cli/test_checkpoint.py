@@ -280,9 +280,8 @@ def test_lost(s):
     s.same((r["findings"], r["checkpoint"], r["checkpoint_reason"]), ([], "refused", "protection"), "the search")
 
 
-def test_more_threads(s):
-    """A process that lacks identities is replaced by one that has them."""
-    program = s.build_text(HEAD + """static void *thread(void *p) { runs++; return p; }
+# In some schedules it needs more threads than in its first execution. `runs` is an atomic counter.
+MORE_THREADS = """static void *thread(void *p) { runs++; return p; }
 int main(void) {
   pthread_t t[40];
   int n = 2;
@@ -290,7 +289,12 @@ int main(void) {
   if (runs == 0) for (; n < 40; n++) { pthread_create(&t[n], 0, thread, 0); if (n > 2) { pthread_join(t[n], 0); t[n] = 0; } }
   for (int i = 0; i < n; i++) if (t[i]) pthread_join(t[i], 0);
 }
-""")
+"""
+
+
+def test_more_threads(s):
+    """A process that lacks identities is replaced by one that has them."""
+    program = s.build_text(HEAD + MORE_THREADS)
     r = compare(s, program, "--strategy", "random", "--max-executions", "100", "-j", "1", "--restart=memory")
     s.same((r["checkpoint"], r["findings"]), ("taken", []), "the search")
 

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from scratch import each
-from test_checkpoint import FAILS, HEAD, KEPT, build, outcome
+from test_checkpoint import FAILS, HEAD, KEPT, MORE_THREADS, build, outcome
 
 LOCKS = """static int sum, rounds = ROUNDS;
 static void *thread(void *p) {
@@ -101,15 +101,7 @@ def test_hang(s):
 
 def test_more_threads(s):
     """An execution that lacks identities is run again from main."""
-    program = s.build_text(HEAD + """static void *thread(void *p) { runs++; return p; }
-int main(void) {
-  pthread_t t[40];
-  int n = 2;
-  pthread_create(&t[0], 0, thread, 0); pthread_create(&t[1], 0, thread, 0);
-  if (runs == 0) for (; n < 40; n++) { pthread_create(&t[n], 0, thread, 0); if (n > 2) { pthread_join(t[n], 0); t[n] = 0; } }
-  for (int i = 0; i < n; i++) if (t[i]) pthread_join(t[i], 0);
-}
-""")
+    program = s.build_text(HEAD + MORE_THREADS)
     r = compare(s, program, "--strategy", "optimal", "--max-executions", "100")
     s.check(r["resumed"] > 0, "no execution continued from a template")
 
