@@ -49,6 +49,7 @@ struct hd__trace {
   const struct hd_event *event;
   const struct hd_tr_tables *tables; /* or NULL */
   uint32_t n, nthreads;
+  uint16_t *thread;          /* [n] */
   uint32_t *pos;             /* [n] in its thread, from 1 */
   uint32_t *at, *first;      /* events of thread t: at[first[t]] .. at[first[t + 1] - 1] */
   uint8_t *access_kind;      /* [n] HD__READS, ... on locations; 0: none */
@@ -71,7 +72,7 @@ int hd__trace_init(struct hd__trace *tr, const struct hd_event *event, size_t n,
                    const struct hd_tr_tables *tables, bool lenient, struct hd_err *err);
 void hd__trace_fini(struct hd__trace *tr);
 
-static inline unsigned hd__thread(const struct hd__trace *tr, uint32_t e) { return tr->event[e].op.thread; }
+static inline unsigned hd__thread(const struct hd__trace *tr, uint32_t e) { return tr->thread[e]; }
 static inline uint32_t hd__nth(const struct hd__trace *tr, unsigned t, uint32_t pos) {
   return tr->at[tr->first[t] + pos - 1];
 }
