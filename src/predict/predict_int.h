@@ -165,7 +165,10 @@ struct hd__run {
   struct hd_predictions *out;
   struct hd_predict_stats *stats;
   double deadline;
+  uint64_t entries; /* of all orders */
 };
+/* Whether the detector has to stop: no time is left, it has predicted enough, or the orders take too much memory. */
+bool hd__run_full(const struct hd__run *r, enum hd_detector d);
 
 /* Adds a prediction whose order is that of the trace, restricted to the ideal. */
 struct hd_prediction *hd__predict_ideal(struct hd__run *r, enum hd_detector d, enum hd_predicted kind,
@@ -216,5 +219,6 @@ bool hd__unordered(const struct hd__clocks *c, const struct hd__classes *cl, con
 void hd__detect_filters(struct hd__run *r);                /* lockset and loose */
 void hd__detect_hb(struct hd__run *r, enum hd_detector d); /* hb and shb */
 void hd__detect_sync(struct hd__run *r);
+int hd__detect_races(struct hd__run *r, enum hd_detector d, struct hd_err *err); /* strict, said and huang */
 
 #endif

@@ -262,7 +262,7 @@ static struct accesses of_class(const struct hd__classes *c, const struct hd__cl
 
 static bool over(struct search *x) {
   struct hd_detector_stats *st = &x->s.run->stats->detector[HD_DETECT_SYNC];
-  if (st->predicted < x->s.run->o->limit && hd_now() <= x->s.run->deadline) return false;
+  if (!hd__run_full(x->s.run, HD_DETECT_SYNC)) return false;
   st->skipped++;
   return true;
 }
