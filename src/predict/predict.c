@@ -2,7 +2,7 @@
 #include "predict/predict_int.h"
 
 #define LIMIT 200
-#define WINDOW 2000
+#define WINDOW 1000
 #define QUERY_SECONDS 2.0
 #define SECONDS 3600.0
 
