@@ -71,13 +71,15 @@ struct hd_predict_options {
 };
 
 struct hd_detector_stats {
-  uint64_t candidates; /* pairs of conflicting accesses (or the like), by places in the code */
-  uint64_t filtered;   /* that a cheap filter showed to be impossible */
-  uint64_t solved;     /* decided, by the detector or the solver */
-  uint64_t predicted;  /* that can fail */
-  uint64_t unknown;    /* the solver gave up */
-  uint64_t skipped;    /* left out: no time, or the limit was reached */
-  uint64_t cut;        /* not looked at, since the two are never in one window */
+  uint64_t
+      candidates; /* conflicting accesses (or the like), bunched: by places in the code, or, for lockset, loose
+                          and sync, by location, threads and locks held */
+  uint64_t filtered;  /* that a cheap filter showed to be impossible */
+  uint64_t solved;    /* decided, by the detector or the solver */
+  uint64_t predicted; /* that can fail */
+  uint64_t unknown;   /* the solver gave up */
+  uint64_t skipped;   /* left out: no time, or the limit was reached */
+  uint64_t cut;       /* not looked at, since the two are never in one window */
   double seconds;
 };
 
