@@ -27,10 +27,14 @@ Each `expect` starts a case; the keys after it (args, where, ...) belong to that
   // replays: N                       (default 3)
   // native: no                       do not run the program on its own
 """
+import collections
 import glob
+import hashlib
 import os
 import re
 import shutil
+import tempfile
+import threading
 
 HEADER = re.compile(r"// ([a-z]+): (.*?)\s*$")
 KEYS = {"expect", "args", "argv", "where", "says", "compilers", "opt", "restart", "cflags", "replays", "native"}
@@ -97,9 +101,25 @@ def tests(folder):
                                lambda s, a=(path, case, compiler, opt, restart): one(s, *a))
 
 
+BUILT = tempfile.TemporaryDirectory(prefix="heddle-test-built-")
+locks = collections.defaultdict(threading.Lock)  # one for each program in BUILT
+
+
+def build(s, path, flags, compiler):
+    """Makes ./prog. The cases of a program that are built alike share one."""
+    key = hashlib.sha256(repr((s.heddle, path, flags, compiler)).encode()).hexdigest()
+    built = os.path.join(BUILT.name, key)
+    with locks[key]:
+        if not os.path.exists(built):
+            s.cc(path, "prog", *flags, compiler=compiler)
+            shutil.copy(s.path("prog"), built)
+            return
+    shutil.copy(built, s.path("prog"))
+
+
 def one(s, path, case, compiler, opt, restart):
     flags = [opt, "-I" + os.path.dirname(os.path.dirname(path)), *case.get("cflags", "").split()]
-    s.cc(path, "prog", *flags, compiler=compiler)
+    build(s, path, flags, compiler)
     words = case["expect"].split()
     what = dict(w.split("=", 1) for w in words if "=" in w)
     options = ["--restart", restart] + " ".join(case.get("args", [])).split()
