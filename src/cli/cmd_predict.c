@@ -183,7 +183,9 @@ static int write_json(struct predict *p, struct hd_err *err) {
 
 /* ---- the verb ---- */
 
-#define DEFAULT_DETECTORS HD_DETECTOR_BIT(HD_DETECT_DEADLOCK)
+#define DEFAULT_DETECTORS                                                                             \
+  (HD_DETECTOR_BIT(HD_DETECT_HB) | HD_DETECTOR_BIT(HD_DETECT_SHB) | HD_DETECTOR_BIT(HD_DETECT_SYNC) | \
+   HD_DETECTOR_BIT(HD_DETECT_DEADLOCK))
 
 /* From one trace; NULL: an execution is recorded. */
 static int predict(struct predict *p, const char *trace, double deadline, struct hd_err *err) {
@@ -197,7 +199,8 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
   c.session.time = deadline - hd_now();
   c.predict = (struct hd_predict_options){.detectors = o->detectors ? o->detectors : DEFAULT_DETECTORS,
                                           .seconds = SHARE * c.session.time,
-                                          .libdir = hd_libdir()};
+                                          .libdir = hd_libdir(),
+                                          .lenient = true};
   struct hd_session_events events = {.arg = p, .finding = on_finding, .startup_output = on_startup_output};
   struct hd_forecast *f;
   int rc = hd_forecast_new(&f, &c, err);

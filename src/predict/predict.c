@@ -37,6 +37,7 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   if (wanted(&o, HD_DETECT_HB)) hd__detect_hb(&r, HD_DETECT_HB);
   if (wanted(&o, HD_DETECT_SHB)) hd__detect_hb(&r, HD_DETECT_SHB);
   if (wanted(&o, HD_DETECT_SYNC)) hd__detect_sync(&r);
+  if (wanted(&o, HD_DETECT_DEADLOCK)) hd__detect_deadlocks(&r);
   hd__trace_fini(&tr);
   return rc;
 }

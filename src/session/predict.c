@@ -1,6 +1,5 @@
 /* predict.c: from the trace of one execution to findings. Runs in the supervisor. */
 #include "session/predict.h"
-#include "predict/deadlock.h"
 #include "session/rerun.h"
 
 #include <stdlib.h>
@@ -21,6 +20,7 @@ struct hd_forecast {
   struct hd_predictions
       unique; /* ... and one for each combination of places, the best; it borrows from the others */
   HD_VEC(struct hd_forecast_one) one;
+  HD_VEC(size_t) group; /* of each of all: its entry of `one` */
   struct hd_predict_stats stats;
   struct hd_confirm *confirm;
   double seconds[3];
@@ -110,6 +110,7 @@ static void merge(struct hd_forecast *f) {
     }
     struct hd_forecast_one *one = &f->one.v[at];
     one->detectors |= bit_of(p);
+    hd_vec_push(&f->group, at);
     if (is_better(p, one->prediction)) one->prediction = p;
   }
   for (size_t i = 0; i < f->one.n; i++) hd_vec_push(&f->unique.v, *f->one.v[i].prediction);
@@ -117,16 +118,10 @@ static void merge(struct hd_forecast *f) {
 }
 
 static int predict(struct hd_forecast *f, struct hd_err *err) {
-  const struct hd_predict_options *o = &f->config.predict;
-  for (int d = 0; d < HD_DETECTORS; d++)
-    if ((o->detectors >> d & 1) && d != HD_DETECT_DEADLOCK)
-      return hd_fail(err, HD_EUSAGE, "the detector %s is not available", hd_detector_name[d]);
-  if (o->detectors & HD_DETECTOR_BIT(HD_DETECT_DEADLOCK))
-    hd__predict_deadlocks(f->observed.event, f->observed.n, f->observed.tables->thread.n, o->limit,
-                          o->seconds > 0 ? hd_now() + o->seconds : 0, &f->all,
-                          &f->stats.detector[HD_DETECT_DEADLOCK]);
-  merge(f);
-  return HD_OK;
+  int rc = hd_predict(f->observed.event, f->observed.n, f->observed.tables, &f->config.predict, &f->all,
+                      &f->stats, err);
+  if (rc == HD_OK) merge(f);
+  return rc;
 }
 
 int hd_forecast_new(struct hd_forecast **out, const struct hd_forecast_config *c, struct hd_err *err) {
@@ -172,8 +167,9 @@ bool hd_forecast_next(const struct hd_forecast *f, int *at, struct hd_forecast_r
   while (*at < HD_DETECTORS && !(f->config.predict.detectors >> *at & 1)) ++*at;
   if (*at == HD_DETECTORS) return false;
   *out = (struct hd_forecast_row){.detector = (enum hd_detector) * at, .stats = f->stats.detector[*at]};
-  for (size_t i = 0; i < f->one.n; i++)
-    out->confirmed += (f->one.v[i].detectors >> *at & 1) && f->one.v[i].result.result <= HD_CONFIRM_KNOWN;
+  for (size_t i = 0; i < f->all.v.n; i++)
+    out->confirmed += bit_of(&f->all.v.v[i]) == HD_DETECTOR_BIT(*at) &&
+                      f->one.v[f->group.v[i]].result.result <= HD_CONFIRM_KNOWN;
   ++*at;
   return true;
 }
@@ -187,6 +183,7 @@ void hd_forecast_free(struct hd_forecast *f) {
   hd_confirm_free(f->confirm);
   hd_vec_free(&f->unique.v);
   hd_vec_free(&f->one);
+  hd_vec_free(&f->group);
   hd_predictions_fini(&f->all);
   free(f->event);
   hd_tr_close(f->source);
