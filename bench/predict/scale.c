@@ -104,13 +104,16 @@ int main(int argc, char **argv) {
     struct hd_predictions out = {0};
     struct hd_predict_stats s;
     struct hd_err err;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    double before = (double)usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
     double start = hd_now();
     if (hd_predict(e, n, NULL, &o, &out, &s, &err) != HD_OK) return hd_err_exit(&err);
     double seconds = hd_now() - start;
-    struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("events=%zu seconds=%.2f peak_mib=%ld model=%.2f", n, seconds, usage.ru_maxrss / 1024,
-           s.load_seconds);
+    double processor = (double)usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6 - before;
+    printf("events=%zu seconds=%.2f processor=%.2f peak_mib=%ld model=%.2f", n, seconds, processor,
+           usage.ru_maxrss / 1024, s.load_seconds);
     for (int d = 0; d < HD_DETECTORS; d++)
       if (o.detectors & HD_DETECTOR_BIT(d))
         printf(" %s=%.2f (%llu of %llu)", hd_detector_name[d], s.detector[d].seconds,

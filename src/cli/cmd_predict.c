@@ -183,9 +183,11 @@ static int write_json(struct predict *p, struct hd_err *err) {
 
 /* ---- the verb ---- */
 
-#define DEFAULT_DETECTORS                                                                             \
-  (HD_DETECTOR_BIT(HD_DETECT_HB) | HD_DETECTOR_BIT(HD_DETECT_SHB) | HD_DETECTOR_BIT(HD_DETECT_SYNC) | \
-   HD_DETECTOR_BIT(HD_DETECT_DEADLOCK))
+/* Those that find most; others find less, sooner. */
+#define DEFAULT_DETECTORS                                                                                \
+  (HD_DETECTOR_BIT(HD_DETECT_SHB) | HD_DETECTOR_BIT(HD_DETECT_SYNC) | HD_DETECTOR_BIT(HD_DETECT_HUANG) | \
+   HD_DETECTOR_BIT(HD_DETECT_NULLS) | HD_DETECTOR_BIT(HD_DETECT_FREED) |                                 \
+   HD_DETECTOR_BIT(HD_DETECT_ATOMICITY) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK))
 
 /* From one trace; NULL: an execution is recorded. */
 static int predict(struct predict *p, const char *trace, double deadline, struct hd_err *err) {

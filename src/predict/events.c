@@ -355,7 +355,7 @@ static int event(struct builder *b, uint32_t e) {
 
 static void program_order(struct hd__trace *tr) {
   for (uint32_t e = 0; e < tr->n; e++) {
-    unsigned t = hd__thread(tr, e);
+    unsigned t = tr->thread[e] = tr->event[e].op.thread;
     if (t >= tr->nthreads) tr->nthreads = t + 1;
   }
   tr->first = hd_alloc((tr->nthreads + 2) * sizeof *tr->first);
@@ -382,6 +382,7 @@ int hd__trace_init(struct hd__trace *tr, const struct hd_event *ev, size_t n,
   if (n >= HD__NONE / 2)
     return hd_fail(err, HD_EUSAGE, "the trace has %zu events; at most %u can be analysed", n,
                    HD__NONE / 2 - 1);
+  tr->thread = hd_alloc((n + 1) * sizeof *tr->thread);
   tr->pos = hd_alloc((n + 1) * sizeof *tr->pos);
   tr->at = hd_alloc((n + 1) * sizeof *tr->at);
   tr->opens = hd_alloc((n + 1) * sizeof *tr->opens);
@@ -412,6 +413,7 @@ int hd__trace_init(struct hd__trace *tr, const struct hd_event *ev, size_t n,
 }
 
 void hd__trace_fini(struct hd__trace *tr) {
+  free(tr->thread);
   free(tr->pos);
   free(tr->at);
   free(tr->first);

@@ -47,7 +47,7 @@ static void race(struct detector *x, uint32_t a, uint32_t b) {
   const struct hd__trace *tr = x->run->tr;
   struct hd_detector_stats *st = &x->run->stats->detector[x->d];
   uint32_t pair[2] = {a, b};
-  if (st->predicted >= x->run->o->limit) {
+  if (hd__run_full(x->run, x->d)) {
     st->skipped++;
     return;
   }

@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_ENTRIES (1u << 26) /* 256 MiB of orders */
+
+bool hd__run_full(const struct hd__run *r, enum hd_detector d) {
+  return r->stats->detector[d].predicted >= r->o->limit || r->entries >= MOST_ENTRIES ||
+         hd_now() > r->deadline;
+}
+
 struct hd_prediction *hd__predict_ideal(struct hd__run *r, enum hd_detector d, enum hd_predicted kind,
                                         const uint32_t *event, size_t nevents, const uint32_t *ideal) {
   const struct hd__trace *tr = r->tr;
@@ -14,6 +21,7 @@ struct hd_prediction *hd__predict_ideal(struct hd__run *r, enum hd_detector d, e
   for (uint32_t e = 0; e < last; e++)
     if (hd__in_ideal(tr, ideal, e)) hd_vec_push(&p.order, e);
   for (size_t i = 0; i < nevents; i++) hd_vec_push(&p.event, event[i]);
+  r->entries += p.order.n;
   hd_vec_push(&r->out->v, p);
   r->stats->detector[d].predicted++;
   return &r->out->v.v[r->out->v.n - 1];

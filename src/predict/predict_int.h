@@ -49,6 +49,7 @@ struct hd__trace {
   const struct hd_event *event;
   const struct hd_tr_tables *tables; /* or NULL */
   uint32_t n, nthreads;
+  uint16_t *thread;          /* [n] */
   uint32_t *pos;             /* [n] in its thread, from 1 */
   uint32_t *at, *first;      /* events of thread t: at[first[t]] .. at[first[t + 1] - 1] */
   uint8_t *access_kind;      /* [n] HD__READS, ... on locations; 0: none */
@@ -71,7 +72,7 @@ int hd__trace_init(struct hd__trace *tr, const struct hd_event *event, size_t n,
                    const struct hd_tr_tables *tables, bool lenient, struct hd_err *err);
 void hd__trace_fini(struct hd__trace *tr);
 
-static inline unsigned hd__thread(const struct hd__trace *tr, uint32_t e) { return tr->event[e].op.thread; }
+static inline unsigned hd__thread(const struct hd__trace *tr, uint32_t e) { return tr->thread[e]; }
 static inline uint32_t hd__nth(const struct hd__trace *tr, unsigned t, uint32_t pos) {
   return tr->at[tr->first[t] + pos - 1];
 }
@@ -164,7 +165,10 @@ struct hd__run {
   struct hd_predictions *out;
   struct hd_predict_stats *stats;
   double deadline;
+  uint64_t entries; /* of all orders */
 };
+/* Whether the detector has to stop: no time is left, it has predicted enough, or the orders take too much memory. */
+bool hd__run_full(const struct hd__run *r, enum hd_detector d);
 
 /* Adds a prediction whose order is that of the trace, restricted to the ideal. */
 struct hd_prediction *hd__predict_ideal(struct hd__run *r, enum hd_detector d, enum hd_predicted kind,
@@ -216,5 +220,6 @@ void hd__detect_filters(struct hd__run *r);                /* lockset and loose 
 void hd__detect_hb(struct hd__run *r, enum hd_detector d); /* hb and shb */
 void hd__detect_sync(struct hd__run *r);
 void hd__detect_deadlocks(struct hd__run *r);
+int hd__detect_races(struct hd__run *r, enum hd_detector d, struct hd_err *err); /* strict, said and huang */
 
 #endif

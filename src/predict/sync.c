@@ -27,11 +27,12 @@ struct row {
   uint32_t lock, first, n; /* entries of `by_lock` */
 };
 
+/* Sections of one thread, and the positions of their acquisitions beside them: those are searched all the time. */
 struct acquisitions {
-  uint32_t *all; /* sections of the thread, in order */
+  uint32_t *all, *all_at; /* in order */
   uint32_t n;
   HD_VEC(struct row) row;
-  uint32_t *by_lock;
+  uint32_t *by_lock, *by_lock_at;
 };
 
 struct lock {
@@ -45,6 +46,7 @@ struct scanner {
   const struct hd__trace *tr;
   struct hd__clocks clocks;
   struct acquisitions *of; /* [thread] */
+  uint32_t *released_at;   /* [section] position of its release */
   struct lock *lock;
   uint32_t scan;
   uint32_t *ideal, *seen; /* [thread] the ideal; how much of it has been looked at */
@@ -66,13 +68,18 @@ static void list_acquisitions(struct scanner *s) {
   s->of = hd_alloc((tr->nthreads + 1) * sizeof *s->of);
   for (size_t i = 0; i < tr->section.n; i++) s->of[tr->section.v[i].thread].n++;
   for (unsigned t = 0; t < tr->nthreads; t++) {
-    s->of[t].all = hd_alloc((s->of[t].n + 1) * sizeof *s->of[t].all);
-    s->of[t].by_lock = hd_alloc((s->of[t].n + 1) * sizeof *s->of[t].by_lock);
-    s->of[t].n = 0;
+    size_t bytes = (s->of[t].n + 1) * sizeof(uint32_t);
+    s->of[t] = (struct acquisitions){.all = hd_alloc(bytes),
+                                     .all_at = hd_alloc(bytes),
+                                     .by_lock = hd_alloc(bytes),
+                                     .by_lock_at = hd_alloc(bytes)};
   }
+  s->released_at = hd_alloc((tr->section.n + 1) * sizeof *s->released_at);
   for (uint32_t i = 0; i < tr->section.n; i++) {
+    if (tr->section.v[i].release != HD__NONE) s->released_at[i] = tr->pos[tr->section.v[i].release];
     struct acquisitions *a = &s->of[tr->section.v[i].thread];
     a->by_lock[a->n] = a->all[a->n] = i;
+    a->all_at[a->n] = tr->pos[tr->section.v[i].acquire];
     a->n++;
   }
   for (unsigned t = 0; t < tr->nthreads; t++) {
@@ -80,18 +87,19 @@ static void list_acquisitions(struct scanner *s) {
     qsort_r(a->by_lock, a->n, sizeof *a->by_lock, by_lock_then_time, (void *)(uintptr_t)tr);
     for (uint32_t i = 0; i < a->n; i++) {
       uint32_t l = tr->section.v[a->by_lock[i]].lock;
+      a->by_lock_at[i] = tr->pos[tr->section.v[a->by_lock[i]].acquire];
       if (!a->row.n || a->row.v[a->row.n - 1].lock != l) hd_vec_push(&a->row, ((struct row){l, i, 0}));
       a->row.v[a->row.n - 1].n++;
     }
   }
 }
 
-/* How many of the sections, which are in order, begin within the first `pos` events of their thread. */
-static uint32_t begun(const struct hd__trace *tr, const uint32_t *section, uint32_t n, uint32_t pos) {
+/* How many of the positions, which are in order, are at most `pos`. */
+static uint32_t count_up_to(const uint32_t *at, uint32_t n, uint32_t pos) {
   uint32_t lo = 0, hi = n;
   while (lo < hi) {
     uint32_t mid = lo + (hi - lo) / 2;
-    if (tr->pos[tr->section.v[section[mid]].acquire] <= pos)
+    if (at[mid] <= pos)
       lo = mid + 1;
     else
       hi = mid;
@@ -102,11 +110,11 @@ static uint32_t begun(const struct hd__trace *tr, const uint32_t *section, uint3
 /* ---- ideals ---- */
 
 static void must_close(struct scanner *s, uint32_t section) {
-  uint32_t r = s->tr->section.v[section].release;
-  if (r == HD__NONE)
+  const struct hd__section *x = &s->tr->section.v[section];
+  if (x->release == HD__NONE)
     s->stuck = true;
-  else if (!hd__in_ideal(s->tr, s->ideal, r))
-    hd__ideal_add(&s->clocks, s->ideal, r);
+  else if (s->released_at[section] > s->ideal[x->thread])
+    hd__ideal_add(&s->clocks, s->ideal, x->release);
 }
 
 /* The section's acquisition is in the ideal (rule 3). Sections are numbered in the order of the trace. */
@@ -147,7 +155,7 @@ static void catch_up(struct scanner *s, unsigned t) {
   uint32_t from = s->seen[t], to = s->ideal[t];
   s->seen[t] = to;
   if (s->taken[t] == a->n) return;
-  uint32_t end = s->taken[t] + begun(s->tr, a->all + s->taken[t], a->n - s->taken[t], to);
+  uint32_t end = s->taken[t] + count_up_to(a->all_at + s->taken[t], a->n - s->taken[t], to);
   if (end - s->taken[t] <= 4 * a->row.n) {
     for (; s->taken[t] < end; s->taken[t]++) add_section(s, a->all[s->taken[t]]);
     return;
@@ -155,10 +163,8 @@ static void catch_up(struct scanner *s, unsigned t) {
   s->taken[t] = end;
   for (size_t i = 0; i < a->row.n; i++) {
     const struct row *r = &a->row.v[i];
-    uint32_t n = begun(s->tr, a->by_lock + r->first, r->n, to);
-    if (!n) continue;
-    uint32_t section = a->by_lock[r->first + n - 1];
-    if (s->tr->pos[s->tr->section.v[section].acquire] > from) add_section(s, section);
+    uint32_t n = count_up_to(a->by_lock_at + r->first, r->n, to);
+    if (n && a->by_lock_at[r->first + n - 1] > from) add_section(s, a->by_lock[r->first + n - 1]);
   }
 }
 
@@ -256,7 +262,7 @@ static struct accesses of_class(const struct hd__classes *c, const struct hd__cl
 
 static bool over(struct search *x) {
   struct hd_detector_stats *st = &x->s.run->stats->detector[HD_DETECT_SYNC];
-  if (st->predicted < x->s.run->o->limit && hd_now() <= x->s.run->deadline) return false;
+  if (!hd__run_full(x->s.run, HD_DETECT_SYNC)) return false;
   st->skipped++;
   return true;
 }
@@ -359,12 +365,15 @@ void hd__detect_sync(struct hd__run *r) {
   for (uint32_t l = 0; l < tr->location.n; l++) location(&x, l);
   for (unsigned t = 0; t < tr->nthreads; t++) {
     free(s->of[t].all);
+    free(s->of[t].all_at);
     free(s->of[t].by_lock);
+    free(s->of[t].by_lock_at);
     hd_vec_free(&s->of[t].row);
   }
   for (uint32_t l = 0; l < tr->nlocks; l++) hd_vec_free(&s->lock[l].readers);
   free(x.merged);
   free(s->of);
+  free(s->released_at);
   free(s->lock);
   free(s->ideal);
   free(s->seen);

@@ -97,10 +97,21 @@ static uint32_t bit_of(const struct hd_prediction *p) {
   return hd_detector_by_name(p->detector, &d) ? HD_DETECTOR_BIT(d) : 0;
 }
 
+/* Whether it would be no finding. */
+static bool is_ignored(const struct hd_forecast *f, const struct hd_prediction *p) {
+  uint64_t ignore = f->config.session.search.ignore;
+  return (p->kind == HD_PREDICTED_RACE && (ignore >> HD_KIND_DATA_RACE & 1)) ||
+         (p->kind == HD_PREDICTED_DEADLOCK && (ignore >> HD_KIND_DEADLOCK & 1));
+}
+
 static void merge(struct hd_forecast *f) {
   HD_VEC(uint64_t) key = {0};
   for (size_t i = 0; i < f->all.v.n; i++) {
     struct hd_prediction *p = &f->all.v.v[i];
+    if (is_ignored(f, p)) {
+      hd_vec_push(&f->group, SIZE_MAX);
+      continue;
+    }
     uint64_t k = key_of(f, p);
     size_t at = 0;
     while (at < key.n && key.v[at] != k) at++;
@@ -168,7 +179,7 @@ bool hd_forecast_next(const struct hd_forecast *f, int *at, struct hd_forecast_r
   if (*at == HD_DETECTORS) return false;
   *out = (struct hd_forecast_row){.detector = (enum hd_detector) * at, .stats = f->stats.detector[*at]};
   for (size_t i = 0; i < f->all.v.n; i++)
-    out->confirmed += bit_of(&f->all.v.v[i]) == HD_DETECTOR_BIT(*at) &&
+    out->confirmed += bit_of(&f->all.v.v[i]) == HD_DETECTOR_BIT(*at) && f->group.v[i] != SIZE_MAX &&
                       f->one.v[f->group.v[i]].result.result <= HD_CONFIRM_KNOWN;
   ++*at;
   return true;

@@ -147,8 +147,9 @@ class Truth:
                 last[obj] = i
 
     def value(self, i, obj):
+        """What the write left there; None: unknown, as an initial value is that no read saw."""
         if i is None:
-            return 0
+            return 0 if self.initial_known(obj) else None
         return self.events[i][3]["value"]
 
     def initial_known(self, obj):
