@@ -131,6 +131,9 @@ static void merge(struct hd_forecast *f) {
 static int predict(struct hd_forecast *f, struct hd_err *err) {
   int rc = hd_predict(f->observed.event, f->observed.n, f->observed.tables, &f->config.predict, &f->all,
                       &f->stats, err);
+  bool sections = false; /* where an atomic section ends is not in a trace */
+  for (size_t i = 0; i < f->observed.n; i++) sections |= f->observed.event[i].op.kind == HD_OP_SECTION;
+  for (size_t i = 0; sections && i < f->all.v.n; i++) f->all.v.v[i].certainty = HD_PLAUSIBLE;
   if (rc == HD_OK) merge(f);
   return rc;
 }
