@@ -187,7 +187,7 @@ def parser():
     p.add_argument("--one", action="store_true", help="stop at the first difference")
     p.add_argument("--progress", action="store_true")
     p.add_argument("--jobs", type=int, default=2)
-    p.add_argument("--only", default="", choices=("", "symmetry", "states"), help="compare nothing but this")
+    p.add_argument("--only", default="", choices=("", "symmetry", "states", "predict"), help="compare nothing but this")
     p.add_argument("--load", type=float, default=0, help="busy processes beside it, for each processor")
     return p
 
