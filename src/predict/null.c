@@ -116,6 +116,12 @@ static int candidate(struct search *s, struct pair p, uint32_t location, uint32_
   }
   enum hd_smt_answer result;
   int rc = solve(s, p, false, &result);
+  if (rc == HD_OK && result == HD_SMT_UNSAT && tr->n <= s->run->o->window) {
+    /* Pruning may lose orders that leave out what was before. */
+    memset(s->lambda, 0, tr->nthreads * sizeof *s->lambda);
+    for (unsigned t = 0; t < tr->nthreads; t++) s->rho[t] = hd__length(tr, t);
+    rc = solve(s, p, false, &result);
+  }
   if (rc == HD_OK && result == HD_SMT_UNSAT && s->run->o->relax) rc = solve(s, p, true, &result);
   st->solved += result != HD_SMT_UNKNOWN;
   st->unknown += result == HD_SMT_UNKNOWN;
