@@ -24,6 +24,8 @@ NORMAL = ((re.compile(r"\b[0-9]+\.[0-9]+ s \([0-9.]+[kM]? per second\)"), "TIME"
           (re.compile(r" +[0-9]+\.[0-9]+ s(?= +[0-9])"), " TIME"),                     # of a row of targets
           (re.compile(r"last new (class|pair of conflicting lines) after [0-9.]+ s"), "NEWS"),
           (re.compile(r" +[0-9]+\.[0-9]+ sec\b|\([0-9]+ ms\b"), " TIME"),               # of ctest and GoogleTest
+          (re.compile(r"\([0-9]+\.[0-9]+ s\)$"), "(TIME)"),                             # of a prediction ...
+          (re.compile(r"(?<=[0-9]) +[0-9]\.[0-9]{3}$"), " TIME"),                      # ... and its detectors
           (re.compile(r"\b0x[0-9a-f]{6,}\b|\b[0-9a-f]{12,16}\b"), "ADDRESS"),          # and keys made of them
           (re.compile(r"\b[0-9]+ kB\b"), "SIZE"),                                      # of the report page
           (re.compile(r"^#[0-9]+ +"), "#N "),                                          # of gdb: Heddle's frames count

@@ -149,6 +149,7 @@ static bool same_registers(struct hd_spin *s) {
                                     0xf2a74de452e6b439, 0x6513270e269e0d37, 0x0c5c7fd0a6a3a451,
                                     0xd23f0824128b2f33, 0x1818e811892f902b, 0x9531985d5d9dc9f9};
   uint64_t now = hot.sp;
+#pragma GCC unroll 6
   for (unsigned i = 0; i < 6; i++) now += hot.regs[i] * factor[i];
   bool same = now == s->registers;
   s->registers = now;
