@@ -37,4 +37,11 @@ hd_term hd__coupled(struct hd__encoding *x, uint32_t r, uint32_t w, const uint32
 void hd__model_order(struct hd__encoding *x, int64_t end, const uint32_t *next, size_t nnext,
                      struct hd_prediction *p);
 
+/* ---- the part that matters to two events (segment.c) ---- */
+
+/* Which events to execute as observed, and which to leave to the solver. `causal` has all conflicts. */
+void hd__segment(const struct hd__clocks *causal, uint32_t a, uint32_t b, uint32_t *lambda, uint32_t *rho);
+/* Whether the locks allow a thread to be after e, and before `end`, while another is before f. */
+bool hd__locks_reach(const struct hd__trace *tr, uint32_t e, uint32_t f, uint32_t end);
+
 #endif
