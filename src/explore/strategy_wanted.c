@@ -92,7 +92,7 @@ static int begin(struct hd_search *s) {
 /* ---- what fits ---- */
 
 static int fits(const struct hd_wanted_event *e, const struct hd_op *op, int exactly) {
-  if (e->kind != op->kind || (e->pc && e->pc != op->pc)) return 0;
+  if (e->kind != op->kind || (e->pc && op->pc && e->pc != op->pc)) return 0;
   enum hd_obj_kind kind = hd_op_object(op->kind);
   int named = kind != HD_OBJ_NONE && kind != HD_OBJ_THREAD && kind != HD_OBJ_IO; /* by address */
   return !exactly || !named || e->object == op->object;
