@@ -16,12 +16,13 @@ struct state {
   struct hd__clocks *c;
   const struct hd__trace *tr;
   unsigned T, by;
-  uint32_t **now;      /* [thread] */
-  uint32_t *last_row;  /* [thread] */
-  uint32_t *released;  /* [lock][exclusive, shared][thread] */
-  uint32_t **sync;     /* [location] what an acquire there comes after, or NULL */
-  struct fence *fence; /* [thread] */
-  bool grown;          /* `now` of the current thread is more than its last row */
+  uint32_t **now;            /* [thread] */
+  uint32_t *last_row;        /* [thread] */
+  uint32_t *released;        /* [lock][exclusive, shared][thread] */
+  uint32_t **sync;           /* [location] what an acquire there comes after, or NULL */
+  struct fence *fence;       /* [thread] */
+  struct accessed *accessed; /* [location] */
+  bool grown;                /* `now` of the current thread is more than its last row */
 };
 
 static void join(struct state *s, unsigned t, const uint32_t *other) {
@@ -85,6 +86,32 @@ static void atomics(struct state *s, unsigned t, uint32_t e) {
   }
 }
 
+/* Per location the last write, and the last read of each thread since. */
+struct accessed {
+  uint32_t write; /* plus 1 */
+  HD_VEC(uint32_t) reads;
+};
+
+static void conflicts(struct state *s, unsigned t, uint32_t e) {
+  const struct hd__trace *tr = s->tr;
+  for (uint32_t i = tr->access_at[e]; i < tr->access_at[e + 1]; i++) {
+    struct accessed *a = &s->accessed[tr->access[i].location];
+    if (a->write) join_event(s, t, a->write - 1);
+    if (tr->access_kind[e] & HD__WRITES) {
+      for (size_t k = 0; k < a->reads.n; k++) join_event(s, t, a->reads.v[k]);
+      a->reads.n = 0;
+      a->write = e + 1;
+      continue;
+    }
+    size_t k = 0;
+    while (k < a->reads.n && hd__thread(tr, a->reads.v[k]) != t) k++;
+    if (k < a->reads.n)
+      a->reads.v[k] = e;
+    else
+      hd_vec_push(&a->reads, e);
+  }
+}
+
 static void one(struct state *s, uint32_t e) {
   const struct hd__trace *tr = s->tr;
   unsigned t = hd__thread(tr, e);
@@ -101,6 +128,7 @@ static void one(struct state *s, uint32_t e) {
     if (!x->shared) join(s, t, r + s->T);
   }
   if (s->by & HD__BY_ATOMICS) atomics(s, t, e);
+  if (s->by & HD__BY_CONFLICTS) conflicts(s, t, e);
   if (s->grown) {
     size_t at = s->c->v.n;
     s->c->v.v = hd_vec_grow(s->c->v.v, &s->c->v.cap, at + s->T, sizeof *s->c->v.v);
@@ -126,13 +154,18 @@ void hd__clocks_init(struct hd__clocks *c, const struct hd__trace *tr, unsigned 
   for (unsigned t = 0; t < T; t++) s.now[t] = zeros(T);
   s.released = hd_alloc(((size_t)tr->nlocks * 2 * T + 1) * sizeof *s.released);
   s.sync = hd_alloc((tr->location.n + 1) * sizeof *s.sync);
+  s.accessed = hd_alloc((tr->location.n + 1) * sizeof *s.accessed);
   for (uint32_t e = 0; e < tr->n; e++) one(&s, e);
   for (unsigned t = 0; t < T; t++) {
     free(s.now[t]);
     free(s.fence[t].released);
     free(s.fence[t].pending);
   }
-  for (size_t i = 0; i < tr->location.n; i++) free(s.sync[i]);
+  for (size_t i = 0; i < tr->location.n; i++) {
+    free(s.sync[i]);
+    hd_vec_free(&s.accessed[i].reads);
+  }
+  free(s.accessed);
   free(s.now);
   free(s.last_row);
   free(s.fence);
@@ -143,6 +176,22 @@ void hd__clocks_init(struct hd__clocks *c, const struct hd__trace *tr, unsigned 
 void hd__clocks_fini(struct hd__clocks *c) {
   free(c->row);
   hd_vec_free(&c->v);
+}
+
+uint32_t *hd__ideal_up_to(const struct hd__trace *tr, uint32_t end) {
+  uint32_t *ideal = hd_alloc((tr->nthreads + 1) * sizeof *ideal);
+  for (unsigned t = 0; t < tr->nthreads; t++) {
+    uint32_t lo = 0, hi = hd__length(tr, t);
+    while (lo < hi) {
+      uint32_t mid = lo + (hi - lo) / 2;
+      if (hd__nth(tr, t, mid + 1) < end)
+        lo = mid + 1;
+      else
+        hi = mid;
+    }
+    ideal[t] = lo;
+  }
+  return ideal;
 }
 
 void hd__ideal_add(const struct hd__clocks *c, uint32_t *ideal, uint32_t e) {

@@ -1,10 +1,11 @@
-/* encode.c: the reorderings of a window of a trace, as constraints on differences of integers. Runs in the supervisor.
+/* encode.c: the reorderings of a part of a trace, as constraints on differences of integers. Runs in the supervisor.
  *
- * Each event of the window that matters to other threads has an integer, its time. What comes before the window has
- * been executed as observed. The failing events are at the time `now` or next to each other.
+ * The part lies between two ideals: what is in the first has been executed as observed, what is outside the second is
+ * left out. Mostly it is a window, the events from one to another. Each event of it that matters to other threads has an
+ * integer, its time. The failing events are at the time `now` or next to each other.
  *
- *   strict  all events of the window; writes of a location, and sections of a lock, in the observed order
- *   said    all events of the window; locks and writes in any order (Said, Wang, Yang and Sakallah, "Generating data race
+ *   strict  all events of the part; writes of a location, and sections of a lock, in the observed order
+ *   said    all events of the part; locks and writes in any order (Said, Wang, Yang and Sakallah, "Generating data race
  *           witnesses by an SMT-based analysis", NFM 2011)
  *   prefix  the events before `now`, whatever they are; the others are free. With no branches recorded, this is the
  *           maximal model of Huang, Meredith and Rosu, "Maximal sound predictive race detection with control flow
@@ -40,7 +41,9 @@ static hd_term all_since(struct hd__encoding *x, size_t from) {
   return t;
 }
 
-static bool inside(const struct hd__encoding *x, uint32_t e) { return e >= x->lo && e < x->hi; }
+static bool inside(const struct hd__encoding *x, uint32_t e) {
+  return hd__in_ideal(x->tr, x->upto, e) && !hd__in_ideal(x->tr, x->done, e);
+}
 
 hd_term hd__included(struct hd__encoding *x, uint32_t e) {
   return hd_smt_less(x->smt, x->time[e - x->lo], x->now, 1);
@@ -63,6 +66,7 @@ static void give_times(struct hd__encoding *x) {
   const struct hd__trace *tr = x->tr;
   bool *mark = hd_alloc(x->hi - x->lo + 1);
   for (uint32_t e = x->lo; e < x->hi; e++) {
+    if (!inside(x, e)) continue;
     if (matters(tr, e)) mark[e - x->lo] = true;
     for (uint32_t i = tr->edge_at[e]; i < tr->edge_at[e + 1]; i++)
       if (inside(x, tr->edge[i])) mark[tr->edge[i] - x->lo] = true;
@@ -85,17 +89,20 @@ static void give_times(struct hd__encoding *x) {
 
 /* ---- locks ---- */
 
-/* The release of a section, if it is in the window. */
+/* The release of a section, if it is in the part. */
 static uint32_t release_of(const struct hd__encoding *x, const struct hd__section *s) {
-  return s->release != HD__NONE && s->release < x->hi ? s->release : HD__NONE;
+  return s->release != HD__NONE && inside(x, s->release) ? s->release : HD__NONE;
 }
 
 /* Two conflicting sections, the first of which begins first in the trace, do not overlap. */
 static void exclude(struct hd__encoding *x, const struct hd__section *a, const struct hd__section *b) {
   uint32_t ra = release_of(x, a), rb = release_of(x, b);
   size_t from = x->clause.n;
-  if (a->acquire < x->lo) {     /* held when the window begins */
-    if (ra == HD__NONE) return; /* then b cannot be: the trace was checked */
+  if (a->acquire < x->lo) { /* held when the window begins */
+    if (ra == HD__NONE) {   /* and for good */
+      if (x->mode == HD__PREFIX) hd_smt_require(x->smt, left_out(x, b->acquire));
+      return;
+    }
     if (!must(x, ra, b->acquire)) hd_smt_require(x->smt, before(x, ra, b->acquire));
     return;
   }
@@ -126,14 +133,19 @@ static void locks(struct hd__encoding *x) {
   for (uint32_t i = 0; i < tr->section.n; i++) {
     const struct hd__section *s = &tr->section.v[i];
     if (s->acquire >= x->hi) break;
-    if (s->release == HD__NONE || s->release >= x->lo) hd_vec_push(&section, i);
+    if (!hd__in_ideal(tr, x->upto, s->acquire)) continue;
+    if (s->release == HD__NONE || !hd__in_ideal(tr, x->done, s->release)) hd_vec_push(&section, i);
   }
   if (section.n) qsort_r(section.v, section.n, sizeof section.v[0], by_lock, (void *)(uintptr_t)tr);
   for (size_t i = 0; i < section.n; i++)
     for (size_t j = i + 1; j < section.n; j++) {
       const struct hd__section *a = &tr->section.v[section.v[i]], *b = &tr->section.v[section.v[j]];
       if (a->lock != b->lock) break;
-      if (a->thread == b->thread || (a->shared && b->shared) || b->acquire < x->lo) continue;
+      if (a->thread == b->thread || (a->shared && b->shared)) continue;
+      if (hd__in_ideal(tr, x->done, b->acquire)) {
+        if (!hd__in_ideal(tr, x->done, a->acquire)) exclude(x, b, a);
+        continue;
+      }
       exclude(x, a, b);
     }
   hd_vec_free(&section);
@@ -151,11 +163,11 @@ static void locks(struct hd__encoding *x) {
 
 /* ---- memory ---- */
 
-/* The writes of a location in the window, and what it has when the window begins. */
+/* The writes of a location in the part, and what it has at the start. */
 struct history {
   uint32_t location;
-  uint32_t first;         /* the last write before the window, or HD__NONE */
-  HD_VEC(uint32_t) write; /* those in the window */
+  uint32_t first;         /* the last write that was executed, or HD__NONE */
+  HD_VEC(uint32_t) write; /* those in the part */
 };
 
 static bool same_value(const struct hd__trace *tr, uint32_t r, uint32_t w, const struct hd__access *a) {
@@ -167,7 +179,7 @@ static bool same_value(const struct hd__trace *tr, uint32_t r, uint32_t w, const
   return hd__value_written(tr, w, a->location, &written) && written == read;
 }
 
-/* The read sees this write, and no other comes between; HD__NONE: what was there when the window began. Returns 0 if
+/* The read sees this write, and no other comes between; HD__NONE: what was there at the start. Returns 0 if
  * that cannot be. */
 hd_term hd__coupled(struct hd__encoding *x, uint32_t r, uint32_t w, const uint32_t *write, size_t n) {
   size_t from = x->clause.n;
@@ -226,9 +238,9 @@ static void memory(struct hd__encoding *x, uint32_t location) {
     uint32_t e = tr->accessor[i];
     if (e >= x->hi) break;
     if (!(tr->access_kind[e] & HD__WRITES)) continue;
-    if (e < x->lo)
+    if (hd__in_ideal(tr, x->done, e))
       h.first = e;
-    else
+    else if (inside(x, e))
       hd_vec_push(&h.write, e);
   }
   if (x->mode == HD__STRICT)
@@ -239,7 +251,6 @@ static void memory(struct hd__encoding *x, uint32_t location) {
     for (uint32_t i = l->first; i < l->first + l->n; i++) {
       uint32_t e = tr->accessor[i];
       if (!inside(x, e) || !(tr->access_kind[e] & HD__READS)) continue;
-      if (x->free_read == e) continue;
       read_value(x, e, hd__access_to(tr, e, location), &h);
     }
   hd_vec_free(&h.write);
@@ -248,27 +259,31 @@ static void memory(struct hd__encoding *x, uint32_t location) {
 /* ---- the whole ---- */
 
 int hd__encoding_init(struct hd__encoding *x, const struct hd__run *r, const struct hd__clocks *order,
-                      enum hd__mode mode, uint32_t lo, uint32_t hi, bool relaxed, uint32_t free_read,
+                      enum hd__mode mode, const uint32_t *done, const uint32_t *upto, bool relaxed,
                       struct hd_err *err) {
-  *x = (struct hd__encoding){.tr = r->tr,
-                             .must = order,
-                             .mode = mode,
-                             .lo = lo,
-                             .hi = hi,
-                             .relaxed = relaxed,
-                             .free_read = free_read};
+  const struct hd__trace *tr = r->tr;
+  *x = (struct hd__encoding){
+      .tr = tr, .must = order, .mode = mode, .done = done, .upto = upto, .relaxed = relaxed, .lo = tr->n};
   int rc = hd_smt_new(r->o->libdir, &x->smt, err);
   if (rc != HD_OK) return rc;
-  x->time = hd_alloc((hi - lo + 1) * sizeof *x->time);
+  for (unsigned t = 0; t < tr->nthreads; t++) {
+    if (done[t] >= upto[t]) continue;
+    uint32_t first = hd__nth(tr, t, done[t] + 1), last = hd__nth(tr, t, upto[t]);
+    if (first < x->lo) x->lo = first;
+    if (last >= x->hi) x->hi = last + 1;
+  }
+  if (x->lo > x->hi) x->lo = x->hi;
+  x->time = hd_alloc((x->hi - x->lo + 1) * sizeof *x->time);
   x->now = hd_smt_integer(x->smt);
   give_times(x);
   locks(x);
-  bool *seen = hd_alloc(r->tr->location.n + 1);
-  for (uint32_t i = r->tr->access_at[lo]; i < r->tr->access_at[hi]; i++) {
-    uint32_t l = r->tr->access[i].location;
-    if (!seen[l]) memory(x, l);
-    seen[l] = true;
-  }
+  bool *seen = hd_alloc(tr->location.n + 1);
+  for (uint32_t e = x->lo; e < x->hi; e++)
+    for (uint32_t i = tr->access_at[e]; inside(x, e) && i < tr->access_at[e + 1]; i++) {
+      uint32_t l = tr->access[i].location;
+      if (!seen[l]) memory(x, l);
+      seen[l] = true;
+    }
   free(seen);
   return HD_OK;
 }
@@ -305,10 +320,11 @@ void hd__model_order(struct hd__encoding *x, int64_t end, const uint32_t *next, 
   const struct hd__trace *tr = x->tr;
   HD_VEC(struct timed) v = {0};
   uint32_t *done = hd_alloc((tr->nthreads + 1) * sizeof *done);
-  for (uint32_t e = 0; e < x->lo; e++) {
-    hd_vec_push(&p->order, e);
-    done[hd__thread(tr, e)]++;
-  }
+  for (uint32_t e = 0; e < tr->n; e++)
+    if (hd__in_ideal(tr, x->done, e)) {
+      hd_vec_push(&p->order, e);
+      done[hd__thread(tr, e)]++;
+    }
   for (uint32_t e = x->lo; e < x->hi; e++) {
     if (!x->time[e - x->lo]) continue;
     int64_t time = hd_smt_value(x->smt, x->time[e - x->lo]);

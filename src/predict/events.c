@@ -169,7 +169,7 @@ static uint32_t set_of(struct builder *b, const struct thread *t) {
   uint64_t h = 0;
   for (size_t i = 0; i < t->hold.n; i++) {
     const struct hd__section *s = &tr->section.v[t->hold.v[i].section];
-    h += hd__hash((uint64_t)s->lock << 1 | s->shared);
+    h += hd__hash(((uint64_t)s->lock << 1 | s->shared) + 1);
   }
   uint32_t *at = hd__index_at(&b->set_of, h | 1ull << 63);
   if (!*at) {

@@ -2,7 +2,8 @@
 #include "predict/predict_int.h"
 
 #define LIMIT 200
-#define WINDOW 2000
+#define WINDOW 1000
+#define RELAX 2
 #define QUERY_SECONDS 2.0
 #define SECONDS 3600.0
 
@@ -21,6 +22,7 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   *stats = (struct hd_predict_stats){0};
   if (!o.limit) o.limit = LIMIT;
   if (!o.window) o.window = WINDOW;
+  if (!o.relax) o.relax = RELAX;
   if (!(o.query_seconds > 0)) o.query_seconds = QUERY_SECONDS;
   if (!(o.seconds > 0)) o.seconds = SECONDS;
   int rc = hd__trace_init(&tr, event, n, tables, o.lenient, err);
@@ -41,6 +43,10 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   static const uint8_t races[] = {HD_DETECT_STRICT, HD_DETECT_SAID, HD_DETECT_HUANG};
   for (size_t i = 0; i < sizeof races && rc == HD_OK; i++)
     if (wanted(&o, races[i])) rc = hd__detect_races(&r, races[i], err);
+  static const uint8_t nulls[] = {HD_DETECT_NULLS, HD_DETECT_FREED};
+  for (size_t i = 0; i < sizeof nulls && rc == HD_OK; i++)
+    if (wanted(&o, nulls[i])) rc = hd__detect_nulls(&r, nulls[i], err);
+  if (wanted(&o, HD_DETECT_ATOMICITY) && rc == HD_OK) rc = hd__detect_atomicity(&r, err);
   hd__trace_fini(&tr);
   return rc;
 }

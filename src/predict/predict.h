@@ -32,6 +32,8 @@ struct hd_prediction {
   enum hd_certainty certainty;
   const char *detector; /* static: "hb", "strict", ... */
   uint32_t broken;
+  uint32_t late; /* the first of `event` that is not in `order`: 0, but for null, freed and atomicity 1; to be
+                             executed are `order`, then the events from there on */
   HD_VEC(uint32_t) event; /* of the failure, by index in the trace from 0; in the order in which they fail */
   HD_VEC(uint32_t)
   order; /* the events that come before them, by index, in the wanted order; each thread's are a

@@ -128,9 +128,10 @@ static inline uint64_t hd__hash(uint64_t x) {
 
 /* What orders events beside program order and edges. */
 enum {
-  HD__BY_READS = 1,   /* a read comes after the write that it saw */
-  HD__BY_LOCKS = 2,   /* a section comes after the conflicting ones before it */
-  HD__BY_ATOMICS = 4, /* an acquire comes after the release that it saw, as in C11 */
+  HD__BY_READS = 1,     /* a read comes after the write that it saw */
+  HD__BY_LOCKS = 2,     /* a section comes after the conflicting ones before it */
+  HD__BY_ATOMICS = 4,   /* an acquire comes after the release that it saw, as in C11 */
+  HD__BY_CONFLICTS = 8, /* an access comes after the conflicting ones before it */
 };
 
 /* Of each event how many events of each thread come before it or are it. Rows are shared by events of a thread, and a
@@ -153,6 +154,8 @@ static inline bool hd__ordered(const struct hd__clocks *c, uint32_t a, uint32_t 
 }
 /* Adds the event and what comes before it to an ideal. */
 void hd__ideal_add(const struct hd__clocks *c, uint32_t *ideal, uint32_t e);
+/* The ideal of all events before number `end` of the trace; the caller frees. */
+uint32_t *hd__ideal_up_to(const struct hd__trace *tr, uint32_t end);
 static inline bool hd__in_ideal(const struct hd__trace *tr, const uint32_t *ideal, uint32_t e) {
   return tr->pos[e] <= ideal[hd__thread(tr, e)];
 }
@@ -221,5 +224,7 @@ void hd__detect_hb(struct hd__run *r, enum hd_detector d); /* hb and shb */
 void hd__detect_sync(struct hd__run *r);
 void hd__detect_deadlocks(struct hd__run *r);
 int hd__detect_races(struct hd__run *r, enum hd_detector d, struct hd_err *err); /* strict, said and huang */
+int hd__detect_nulls(struct hd__run *r, enum hd_detector d, struct hd_err *err); /* null and freed */
+int hd__detect_atomicity(struct hd__run *r, struct hd_err *err);
 
 #endif

@@ -165,16 +165,18 @@ static int window(struct search *x, uint32_t lo, uint32_t fresh, uint32_t hi, st
     x->run->stats->detector[x->d].skipped += x->bunch.n;
     return HD_OK;
   }
-  int rc = hd__encoding_init(&c, x->run, &x->must, x->mode, lo, hi, false, HD__NONE, err);
-  if (rc != HD_OK) return rc;
-  for (size_t i = 0; i < x->bunch.n; i++) {
+  uint32_t *done = hd__ideal_up_to(x->run->tr, lo), *upto = hd__ideal_up_to(x->run->tr, hi);
+  int rc = hd__encoding_init(&c, x->run, &x->must, x->mode, done, upto, false, err);
+  for (size_t i = 0; rc == HD_OK && i < x->bunch.n; i++) {
     if (hd__run_full(x->run, x->d))
       x->run->stats->detector[x->d].skipped++;
     else
       solve(x, &c, &x->bunch.v[i]);
   }
   hd__encoding_fini(&c);
-  return HD_OK;
+  free(done);
+  free(upto);
+  return rc;
 }
 
 /* ---- the detectors ---- */

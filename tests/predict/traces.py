@@ -8,6 +8,7 @@ import random
 
 ADDRESS = {"x": 0x1000, "y": 0x1008, "z": 0x1010, "w": 0x1018, "m": 0x2000, "n": 0x2040, "rw": 0x2080, "s": 0x20c0}
 TAKES = {"lock": False, "trylock": False, "wrlock": False, "rdlock": True}
+CHANGES = ("write", "atomic-store", "free")
 RELEASES = ("unlock", "wrunlock", "rdunlock")
 
 
@@ -30,7 +31,7 @@ def text(events, places=None):
     return "\n".join(out + ["end"]) + "\n"
 
 
-def generate(seed, length=5, threads=3):
+def generate(seed, length=5, threads=3, values=(0, 1, 1, 2), frees=False):
     """A trace of threads with random operations under a random schedule."""
     rng = random.Random(seed)
     threads = rng.randint(2, threads)
@@ -60,10 +61,12 @@ def generate(seed, length=5, threads=3):
         while held and rng.random() < 0.9:
             program.append(("unlock", held.pop()))
         programs.append(program)
-    return run(rng, programs)
+    if frees:
+        programs[rng.randrange(threads)].append(("free", rng.choice(variables)))
+    return run(rng, programs, values)
 
 
-def run(rng, programs):
+def run(rng, programs, values):
     events, memory, holds = [], {}, {}
     at = [0] * len(programs)
     created = [True] + [False] * (len(programs) - 1)
@@ -93,7 +96,7 @@ def run(rng, programs):
         if op in ("read", "atomic-load"):
             words["value"] = memory.get(obj, 0)
         elif op in ("write", "atomic-store"):
-            words["value"] = memory[obj] = rng.choice([0, 1, 1, 2])
+            words["value"] = memory[obj] = rng.choice(values)
         if op.startswith("atomic"):
             words = {"order": "seq_cst", **words}
         if op == "trylock":
@@ -143,14 +146,14 @@ class Truth:
         for i, (_, op, obj, _) in enumerate(self.events):
             if op in ("read", "atomic-load"):
                 self.source[i] = last.get(obj)
-            if op in ("write", "atomic-store"):
+            if op in CHANGES:
                 last[obj] = i
 
     def value(self, i, obj):
         """What the write left there; None: unknown, as an initial value is that no read saw."""
         if i is None:
             return 0 if self.initial_known(obj) else None
-        return self.events[i][3]["value"]
+        return self.events[i][3].get("value")
 
     def initial_known(self, obj):
         return any(s is None and self.events[r][2] == obj for r, s in self.source.items())
@@ -196,9 +199,9 @@ class Truth:
         if i in self.source:
             now = writers.get(obj)
             if now != self.source[i]:
-                if mode == "sync" or self.value(now, obj) != words["value"]:
+                if mode == "sync" or self.value(now, obj) != words["value"]:  # unknown ones differ
                     return None
-        if op in ("write", "atomic-store"):
+        if op in CHANGES:
             writers[obj] = i
         at = list(state[0])
         at[t] += 1
@@ -251,6 +254,35 @@ class Truth:
                     second = first and self.step(first, b, mode)
                     if second and completes(second):
                         out.add((min(a, b), max(a, b)))
+        return out
+
+    def after(self, kind):
+        """Pairs of which the second can come after the first: `null`, it reads the 0 of the first; `freed`, it uses what
+        the first frees; or `atomicity`, triples with the second between the others."""
+        out = set()
+        plain = {"read", "write", "atomic-load", "atomic-store"}
+        for state in self.reachable("huang"):
+            for f in self.nexts(state):
+                t, op, obj, words = self.events[f]
+                if op not in plain or not self.enabled(state, f, "huang"):
+                    continue
+                done = [i for i in range(len(self.events)) if self.done(state, i) and self.events[i][2] == obj and
+                        self.events[i][0] != t]
+                if kind == "null" and op in ("read", "atomic-load") and words["value"] >= 4096:
+                    e = dict(state[1]).get(obj)
+                    if e is not None and self.events[e][0] != t and self.events[e][3].get("value") == 0:
+                        out.add((e, f))
+                if kind == "freed":
+                    out |= {(e, f) for e in done if self.events[e][1] == "free" and f < e}
+                if kind == "atomicity":
+                    for e in done:
+                        later = [i for i in self.of[self.events[e][0]] if i > e and self.events[i][2] == obj and
+                                 self.events[i][1] in plain]
+                        if self.events[e][1] not in plain or not later or self.done(state, later[0]):
+                            continue
+                        writes = [self.events[i][1] in ("write", "atomic-store") for i in (e, f, later[0])]
+                        if not e < f < later[0] and (writes[1] or (writes[0] and writes[2])):
+                            out.add((e, f, later[0]))
         return out
 
     def leads(self, order, after, loose=False):
