@@ -126,7 +126,7 @@ static void put_order(struct hd_confirm *c, char *memory, struct hd_wanted_order
 
 static void put_prediction(struct hd_confirm *c, char *memory, struct hd_wanted_order *o, uint64_t *at,
                            const struct hd_prediction *p) {
-  put_order(c, memory, o, at, p->order.v, p->order.n, p->event.v, p->event.n);
+  put_order(c, memory, o, at, p->order.v, p->order.n, p->event.v + p->late, p->event.n - p->late);
   bool soon = p->kind == HD_PREDICTED_RACE || p->kind == HD_PREDICTED_DEADLOCK;
   o->trials = soon ? TRIALS : TRIALS_MORE;
   o->swaps = p->kind == HD_PREDICTED_RACE;
@@ -376,9 +376,9 @@ static char *explain(struct hd_confirm *c, const struct hd_prediction *p, const 
   hd_str_init(&out);
   const struct hd_stray *s = &o->stray;
   uint64_t k = s->position ? s->position - 1 : 0;
-  if (s->position && !o->arrived && k < p->order.n + p->event.n) {
+  if (s->position && !o->arrived && k < p->order.n + p->event.n - p->late) {
     const struct hd_event *e =
-        &c->observed.event[k < p->order.n ? p->order.v[k] : p->event.v[k - p->order.n]];
+        &c->observed.event[k < p->order.n ? p->order.v[k] : p->event.v[p->late + k - p->order.n]];
     const char *name = c->observed.tables->thread.v[e->op.thread].name;
     if (s->kind == HD_OP_NONE || s->kind >= HD_OP_COUNT)
       hd_str_addf(&out, "%s never came to ", name);
@@ -456,7 +456,7 @@ void hd_confirm_free(struct hd_confirm *c) {
 static const char *const kind_name[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_RACE] = "data-race",      [HD_PREDICTED_DEADLOCK] = "deadlock",
     [HD_PREDICTED_NULL] = "null-read",      [HD_PREDICTED_FREED] = "use-after-free",
-    [HD_PREDICTED_ATOMICITY] = "atomicity",
+    [HD_PREDICTED_ATOMICITY] = "atomicity", [HD_PREDICTED_ORDER] = "order",
 };
 static const char *const kind_title[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_RACE] = "data race",
@@ -464,6 +464,7 @@ static const char *const kind_title[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_NULL] = "null read",
     [HD_PREDICTED_FREED] = "use of freed memory",
     [HD_PREDICTED_ATOMICITY] = "atomicity violation",
+    [HD_PREDICTED_ORDER] = "failure in another order",
 };
 
 const char *hd_prediction_name(const struct hd_prediction *p) { return kind_name[p->kind]; }
