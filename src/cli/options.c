@@ -448,6 +448,16 @@ static const char *long_word(enum hd_verb verb, const char *word, const char **a
   return name;
 }
 
+static int unknown_option(enum hd_verb verb, const char *name, const char *word, size_t len,
+                          struct hd_err *err) {
+  struct hd_near near = {.word = word + 2, .len = word[1] == '-' ? len - 2 : 0};
+  for (size_t k = 0; k < COUNT(options); k++)
+    if (options[k].verbs & verb) hd_near_try(&near, options[k].name);
+  if (near.best)
+    return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; did you mean --%s?", (int)len, word, near.best);
+  return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; see `heddle help %s`", (int)len, word, name);
+}
+
 /* Reads the option at argv[*i] and its value. */
 static int take_option(struct hd_options *o, enum hd_verb verb, int argc, char **argv, int *i,
                        struct hd_err *err) {
@@ -457,8 +467,7 @@ static int take_option(struct hd_options *o, enum hd_verb verb, int argc, char *
   size_t k = word[1] == '-' ? find_option(verb, word + 2, len - 2) : COUNT(options);
   bool on = k < COUNT(options);
   if (!on && word[1] == '-') k = find_negated(verb, word + 2, len - 2);
-  if (k == COUNT(options))
-    return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; see `heddle help %s`", (int)len, word, argv[0]);
+  if (k == COUNT(options)) return unknown_option(verb, argv[0], word, len, err);
   const char *value = NULL;
   if (options[k].arg) {
     value = attached ? attached : eq ? eq + 1 : *i + 1 < argc ? argv[++*i] : NULL;
