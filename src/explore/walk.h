@@ -152,6 +152,9 @@ static inline int hd__unit_active(struct hd_search *s, unsigned slot) {
 static inline void *hd__record(const struct walk *w, unsigned id, uint32_t k) {
   return w->unit->record + (uint64_t)w->stride * k + w->offset[id];
 }
+/* Around what adds branches while an execution runs. `begin` returns 0 when the search was restarted since it began. */
+int hd__walk_write_begin(struct walk *w);
+void hd__walk_write_end(struct walk *w);
 /* Whether the unit belongs to the tree that is searched: neither have more operations proved visible since, nor has the
  * next bound begun. */
 static inline int hd__walk_valid(const struct walk *w) {
