@@ -109,6 +109,8 @@ static const char cluster_help[] =
     "\n"
     "  heddle cluster --retry mpirun -np 64 heddle cluster check --save FILE -- ./test\n"
     "\n"
+    "It ends and continues a job that has saved nothing for 120 seconds (--retry --stall SECONDS; 0: never).\n"
+    "\n"
     "Exit status: as heddle check.\n";
 
 static const struct hd_verb_info verbs[] = {
@@ -120,7 +122,7 @@ static const struct hd_verb_info verbs[] = {
      HD_VERB_RUN, search_exit, NULL},
     {"check", "heddle check [options] [-- PROGRAM [ARGS]]", "search for a schedule in which a program fails",
      HD_VERB_CHECK, check_exit, NULL},
-    {"cluster", "heddle cluster [--retry COMMAND|check [options] -- PROGRAM [ARGS]]",
+    {"cluster", "heddle cluster [--retry [--stall S] COMMAND|check [options] -- PROGRAM [ARGS]]",
      "the same as one of many ranks, under mpirun or srun", 0, cluster_help, "check"},
     {"init", "heddle init [--force]", "write a heddle.toml, for `heddle check` without a program",
      HD_VERB_INIT, init_exit, NULL},
