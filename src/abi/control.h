@@ -7,6 +7,7 @@
 #include "abi/cover.h"
 #include "abi/finding.h"
 #include "abi/reduced.h"
+#include "abi/wanted.h"
 #include "model/decision.h"
 #include "model/event.h"
 #include "model/inexact.h"

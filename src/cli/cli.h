@@ -18,6 +18,7 @@ int hd_cmd_init(int argc, char **argv);
 int hd_cmd_replay(int argc, char **argv);
 int hd_cmd_record(int argc, char **argv);
 int hd_cmd_trace(int argc, char **argv);
+int hd_cmd_predict(int argc, char **argv);
 int hd_cmd_explain(int argc, char **argv);
 int hd_cmd_report(int argc, char **argv);
 int hd_cmd_gdb_start(int argc, char **argv);
@@ -53,6 +54,8 @@ int hd_present_search(struct hd_options *o, enum hd_verb verb);
 /* The same as one rank of a cluster: only the first presents anything. */
 struct hd_cluster;
 int hd_present_cluster(struct hd_options *o, struct hd_cluster *c);
+/* Prints a finding as it is confirmed, in the requested format. */
+void hd_present_found(const struct hd_options *o, int fd, const struct hd_finding *f);
 /* Prints a finding as text. */
 void hd_present_finding(int fd, const struct hd_finding *f);
 /* Warns that the program is not the one that the finding was stored for. */

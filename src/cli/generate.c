@@ -261,7 +261,7 @@ static void add_zsh_verb(struct hd_str *out, const struct hd_verb_info *v) {
     hd_str_fini(&names);
   }
   if (v->words) hd_str_addf(out, "        '1:what:(%s)' \\\n", v->words);
-  bool program = v->options & (HD_VERB_RUN | HD_VERB_CHECK | HD_VERB_RECORD);
+  bool program = v->options & (HD_VERB_RUN | HD_VERB_CHECK | HD_VERB_RECORD | HD_VERB_PREDICT);
   hd_str_add(out, program ? "        '*::program:_normal' ;;\n" : "        '*:file:_files' ;;\n");
 }
 

@@ -1,5 +1,6 @@
 /* help.c: the texts of `heddle help`. Runs in the supervisor. Options come from the table in options.c. */
 #include "cli/cli.h"
+#include "predict/predict.h"
 #include "session/names.h"
 
 #include <stdio.h>
@@ -57,6 +58,19 @@ static const char record_exit[] =
     "  3  environment: no permission, no memory, an unsupported call in the program\n"
     "  4  a bug in heddle\n"
     "  5  recorded, but cut by --max-length, or ended by Ctrl-C\n";
+
+static const char predict_exit[] =
+    "Records one execution of the program, predicts failures of other schedules of the same events, and\n"
+    "executes those schedules. What fails then is a finding as of heddle check: stored, and replayed the\n"
+    "same way every time. With TRACE, starts from files of heddle record instead; without a program, lists\n"
+    "predictions, and executes nothing. See docs/predict.md.\n\n"
+    "Exit codes:\n"
+    "  0  no finding: nothing was predicted, or nothing of it happened\n"
+    "  1  a finding\n"
+    "  2  wrong usage; also a file that is damaged or not a trace\n"
+    "  3  environment: no permission, no memory, an unsupported call in the program\n"
+    "  4  a bug in heddle\n"
+    "  5  nothing found, but predictions were not tried: --time, or Ctrl-C\n";
 
 static const char report_exit[] =
     "DIR is a folder in which `heddle check` stored findings (default .heddle), also for the targets\n"
@@ -117,6 +131,8 @@ static const struct hd_verb_info verbs[] = {
      NULL},
     {"record", "heddle record [options] -- PROGRAM [ARGS]", "record the trace of one execution",
      HD_VERB_RECORD, record_exit, NULL},
+    {"predict", "heddle predict [options] [TRACE...] [-- PROGRAM [ARGS]]",
+     "from one execution, find failures of other schedules", HD_VERB_PREDICT, predict_exit, NULL},
     {"report", "heddle report [DIR|FINDING...] [-o FILE]", "write an HTML page about stored findings",
      HD_VERB_REPORT, report_exit, NULL},
     {"trace", "heddle trace show|convert ...", "show and convert traces", 0, trace_help, "show convert"},
@@ -172,6 +188,13 @@ static bool verb_help(const char *name) {
       hd_str_add(&out, "Options:\n");
       hd_help_options(&out, verbs[i].options);
       hd_str_addc(&out, '\n');
+      if (verbs[i].options & HD_VERB_PREDICT) {
+        hd_str_add(&out, "Detectors:\n");
+        for (int d = 0; d < HD_DETECTORS; d++)
+          hd_str_addf(&out, "  %-10s%s%s\n", hd_detector_name[d], hd_detector_what[d],
+                      hd_detector_filters((enum hd_detector)d) ? " (only filters)" : "");
+        hd_str_addc(&out, '\n');
+      }
       if (verbs[i].options & (HD_VERB_RUN | HD_VERB_CHECK)) {
         hd_str_add(&out, "Strategies:\n");
         hd_help_strategies(&out);

@@ -25,6 +25,7 @@ static const struct {
     {"explain", hd_cmd_explain},
     {"record", hd_cmd_record},
     {"trace", hd_cmd_trace},
+    {"predict", hd_cmd_predict},
     {"report", hd_cmd_report},
     {"help", hd_help},
     {"--help", hd_help},

@@ -6,6 +6,7 @@
  * parsed. */
 #include "cli/options.h"
 
+#include "predict/predict.h"
 #include "session/names.h"
 
 #include <sched.h>
@@ -61,13 +62,16 @@ enum option_id {
   OPT_CONFIG,
   OPT_TARGET,
   OPT_FORCE,
+  OPT_DETECTORS,
 };
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
 #define STORED (HD_VERB_REPLAY | HD_VERB_EXPLAIN)
-#define READS (STORED | HD_VERB_REPORT) /* folders, named before or after the options */
-#define EVERY (SEARCH | STORED | HD_VERB_RECORD)
-#define RUNS (SEARCH | HD_VERB_RECORD)
+#define READS \
+  (STORED | HD_VERB_REPORT | HD_VERB_PREDICT) /* folders or files, named before or after the options */
+#define EVERY (SEARCH | STORED | HD_VERB_RECORD | HD_VERB_PREDICT)
+#define RUNS (SEARCH | HD_VERB_RECORD | HD_VERB_PREDICT)
+#define FINDS (SEARCH | HD_VERB_PREDICT)
 
 static const struct {
   enum option_id id;
@@ -91,7 +95,10 @@ static const struct {
      "where to write the trace (also -o FILE; default heddle.trace)"},
     {OPT_OUTPUT, "output", "FILE", HD_VERB_REPORT,
      "where to write the page (also -o FILE; default report.html; - is standard output)"},
-    {OPT_SEED, "seed", "N", HD_VERB_RECORD,
+    {OPT_DETECTORS, "detectors", "LIST", HD_VERB_PREDICT,
+     "what to predict by, separated by commas (see below; default: all that do not only filter)"},
+    {OPT_TIME, "time", "90s|5m|2h", HD_VERB_PREDICT, "stop after this time (default 60s)"},
+    {OPT_SEED, "seed", "N", HD_VERB_RECORD | HD_VERB_PREDICT,
      "a random schedule, a different one for each N (default: each thread runs\nas long as it can, in order of creation)"},
     {OPT_PLAIN, "plain", NULL, HD_VERB_RECORD,
      "record every memory access, including memory of a single thread"},
@@ -101,9 +108,9 @@ static const struct {
      "stop after this time (default 60s for auto without --max-executions)"},
     {OPT_JOBS, "jobs", "N", HD_VERB_CHECK, "share the search among N processes (also -j N; default 1)"},
     {OPT_ALL, "all", NULL, HD_VERB_CHECK, "continue after the first finding"},
-    {OPT_IGNORE, "ignore", "KIND", SEARCH,
+    {OPT_IGNORE, "ignore", "KIND", FINDS,
      "do not look for this kind of finding (repeatable, or a comma-separated list)"},
-    {OPT_SUPPRESSIONS, "suppressions", "FILE", SEARCH,
+    {OPT_SUPPRESSIONS, "suppressions", "FILE", FINDS,
      "do not report findings that match a kind:glob line of the file (repeatable)"},
     {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how executions are restarted (default auto)"},
     {OPT_CHECKPOINT, "checkpoint", "auto|always|never", HD_VERB_CHECK,
@@ -129,25 +136,25 @@ static const struct {
      "created first goes first"},
     {OPT_NO_SYMMETRY, "no-symmetry", NULL, HD_VERB_CHECK,
      "explore the schedules of all threads (default, as for --no-states)"},
-    {OPT_LEAKS, "leaks", NULL, SEARCH, "report memory that is not freed at exit"},
+    {OPT_LEAKS, "leaks", NULL, FINDS, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
-    {OPT_EXIT_STATUS, "exit-status", "N", SEARCH, "report an exit status other than N (default 0)"},
-    {OPT_MAX_LENGTH, "max-length", "N", SEARCH, "cut an execution after N steps (default 100000)"},
+    {OPT_EXIT_STATUS, "exit-status", "N", FINDS, "report an exit status other than N (default 0)"},
+    {OPT_MAX_LENGTH, "max-length", "N", FINDS, "cut an execution after N steps (default 100000)"},
     {OPT_MAX_LENGTH, "max-length", "N", HD_VERB_RECORD, "cut the execution after N steps (default 10000000)"},
     {OPT_HANG_TIMEOUT, "hang-timeout", "TIME", EVERY, "report a hang after this time (default 10s)"},
     {OPT_SAVE, "save", "FILE", HD_VERB_CHECK, "save the search to FILE every few seconds, and when it ends"},
     {OPT_RESUME, "resume", "FILE", HD_VERB_CHECK,
      "continue the search saved in FILE, with its options, and save it there again"},
-    {OPT_JSON, "json", "FILE", SEARCH | HD_VERB_EXPLAIN, "write the result as JSON; - is standard output"},
+    {OPT_JSON, "json", "FILE", FINDS | HD_VERB_EXPLAIN, "write the result as JSON; - is standard output"},
     {OPT_SARIF, "sarif", "FILE", SEARCH, "write the findings as SARIF 2.1.0, for code scanning and editors"},
     {OPT_JUNIT, "junit", "FILE", SEARCH, "write the result as JUnit XML, for CI services"},
-    {OPT_FORMAT, "format", "text|gcc|github", SEARCH,
+    {OPT_FORMAT, "format", "text|gcc|github", FINDS,
      "how findings are printed: for people (default), as compiler messages,\n"
      "or as annotations of a GitHub workflow"},
-    {OPT_OUT, "out", "DIR", SEARCH, "store findings in DIR (default .heddle)"},
-    {OPT_EXPLAIN, "explain", "TIME", HD_VERB_CHECK,
+    {OPT_OUT, "out", "DIR", FINDS, "store findings in DIR (default .heddle)"},
+    {OPT_EXPLAIN, "explain", "TIME", HD_VERB_CHECK | HD_VERB_PREDICT,
      "spend this long, in total, on smaller schedules with the same findings (default 2s)"},
-    {OPT_NO_EXPLAIN, "no-explain", NULL, HD_VERB_CHECK, "show failing schedules as found"},
+    {OPT_NO_EXPLAIN, "no-explain", NULL, HD_VERB_CHECK | HD_VERB_PREDICT, "show failing schedules as found"},
     {OPT_BUDGET, "time", "TIME", HD_VERB_EXPLAIN,
      "spend this long looking for a smaller schedule (default 10s)"},
     {OPT_ORIGINAL, "original", NULL, HD_VERB_REPLAY, "use the schedule as found, not the smaller one"},
@@ -246,6 +253,28 @@ static int parse_checkpoint(const char *value, uint32_t *out, struct hd_err *err
   if (strcmp(value, "always") == 0) return *out = HD_CHECKPOINT_ALWAYS, HD_OK;
   if (strcmp(value, "never") == 0) return *out = HD_CHECKPOINT_NEVER, HD_OK;
   return hd_fail(err, HD_EUSAGE, "--checkpoint is auto, always or never, not '%s'", value);
+}
+
+static int parse_detectors(const char *value, uint32_t *out, struct hd_err *err) {
+  *out = 0;
+  for (const char *p = value;; p++) {
+    size_t len = strcspn(p, ",");
+    char *name = hd_strndup(p, len);
+    enum hd_detector d;
+    bool known = hd_detector_by_name(name, &d);
+    free(name);
+    if (!known) {
+      struct hd_str all;
+      hd_str_init(&all);
+      for (int i = 0; i < HD_DETECTORS; i++) hd_str_addf(&all, "%s%s", i ? ", " : "", hd_detector_name[i]);
+      hd_fail(err, HD_EUSAGE, "unknown detector '%.*s'; known are: %s", (int)len, p, all.s);
+      hd_str_fini(&all);
+      return err->code;
+    }
+    *out |= HD_DETECTOR_BIT(d);
+    p += len;
+    if (!*p) return HD_OK;
+  }
 }
 
 static int parse_format(const char *value, enum hd_format *out, struct hd_err *err) {
@@ -352,6 +381,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_CONFIG: o->config = value; return HD_OK;
     case OPT_TARGET: return add_word(&o->targets, name, value, err);
     case OPT_FORCE: o->force = on; return HD_OK;
+    case OPT_DETECTORS: return parse_detectors(value, &o->detectors, err);
   }
   return HD_OK;
 }
@@ -386,7 +416,7 @@ void hd_options_init(struct hd_options *o, enum hd_verb verb) {
                            .hang_timeout = d.hang_timeout,
                            .times = 1,
                            .result_fd = -1};
-  if (verb == HD_VERB_CHECK) o->explain = d.explain;
+  if (verb == HD_VERB_CHECK || verb == HD_VERB_PREDICT) o->explain = d.explain;
   if (verb == HD_VERB_EXPLAIN) o->explain = EXPLAIN_SECONDS;
 }
 
@@ -465,7 +495,7 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
   if (i < argc && strcmp(argv[i], "--") == 0) i++;
   if (verb & READS) {
     o->after = argv + i;
-    while (i < argc && !o->gdb) argv[1 + o->nargs++] = argv[i++];
+    while (i < argc && !o->gdb && verb != HD_VERB_PREDICT) argv[1 + o->nargs++] = argv[i++];
     o->args = argv + 1;
     o->args[o->nargs] = NULL;
     if (o->gdb && is_given(o, OPT_TIMES))
@@ -525,6 +555,7 @@ int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *er
   if (verb == HD_VERB_RECORD && !is_given(o, OPT_MAX_LENGTH)) o->max_length = RECORD_LENGTH;
   o->seeded = is_given(o, OPT_SEED);
   if (verb == HD_VERB_CHECK) set_budget(o);
+  if (verb == HD_VERB_PREDICT && !is_given(o, OPT_TIME)) o->time = DEFAULT_SECONDS;
   return HD_OK;
 }
 

@@ -13,7 +13,8 @@ enum hd_verb {
   HD_VERB_EXPLAIN = 8,
   HD_VERB_RECORD = 16,
   HD_VERB_REPORT = 32,
-  HD_VERB_INIT = 64
+  HD_VERB_INIT = 64,
+  HD_VERB_PREDICT = 128
 };
 
 #define HD_MAX_WORDS 32
@@ -47,6 +48,7 @@ struct hd_options {
   enum hd_format format;
   const char *save, *resume;
   bool seeded;        /* a seed was given */
+  uint32_t detectors; /* HD_DETECTOR_BIT of each; 0: the default */
   bool plain;         /* every access is recorded */
   const char *output; /* the file of a trace or a page; NULL: the default */
   uint64_t given;     /* bit per option: it was given somewhere ... */
@@ -63,7 +65,7 @@ struct hd_options {
   int result_fd;   /* where its result goes instead of files; -1: to files */
   int nargs;       /* the words that are not options: program and its arguments, or folders */
   char **args;     /* ends with NULL */
-  char **after;    /* replay --gdb: the words after `--`, for gdb; ends with NULL */
+  char **after;    /* replay --gdb, predict: the words after `--`, for gdb or the program; ends with NULL */
 };
 
 /* Reads the command line of `verb` (argv[0] is its name). */

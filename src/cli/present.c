@@ -61,16 +61,20 @@ static void on_progress(void *arg, const struct hd_session_progress *given) {
   hd_live_line(line);
 }
 
-static void on_finding(void *arg, const struct hd_finding *f) {
-  const struct present *p = arg;
+void hd_present_found(const struct hd_options *o, int fd, const struct hd_finding *f) {
   struct hd_str text;
   hd_str_init(&text);
-  if (p->o->format == HD_FORMAT_TEXT)
-    hd_text_finding(&text, f, hd_text_colour(p->fd));
+  if (o->format == HD_FORMAT_TEXT)
+    hd_text_finding(&text, f, hd_text_colour(fd));
   else
-    hd_lines_finding(&text, f, p->o->format);
-  print(p->fd, &text);
+    hd_lines_finding(&text, f, o->format);
+  print(fd, &text);
   hd_str_fini(&text);
+}
+
+static void on_finding(void *arg, const struct hd_finding *f) {
+  const struct present *p = arg;
+  hd_present_found(p->o, p->fd, f);
 }
 
 static void on_startup_output(void *arg, const char *text, size_t n) {

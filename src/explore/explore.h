@@ -146,6 +146,7 @@ extern const struct hd_strategy hd_strategy_sites;
 extern const struct hd_strategy hd_strategy_uniform;
 extern const struct hd_strategy hd_strategy_surw;
 extern const struct hd_strategy hd_strategy_rff;
+extern const struct hd_strategy hd_strategy_wanted;
 
 /* The lock of the search, and the end of what a killed predecessor of this worker had begun (share.c). */
 void hd_search_lock(struct hd_search *s);

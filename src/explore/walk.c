@@ -13,8 +13,9 @@
  *  4. An execution that made more operations visible draws no conclusions, and leaves nothing in the tree that others
  *     could take: they do not know those operations yet, and would diverge. The search restarts after it anyway
  *     (runtime/core/worker.c).
- *  5. Branches that one worker has taken from another are in the memory of that one. After a restart, memory is used again
- *     only when no worker is at the end of an execution of the search before. */
+ *  5. Branches that one worker has taken from another are in the memory of that one, and are used again when they are
+ *     released. After a restart, memory is used again only when no worker writes branches of the search before: at the end
+ *     of an execution, or on the way (hd__walk_write_begin). */
 #include "explore/walk.h"
 
 /* ---- memory ---- */
@@ -79,6 +80,19 @@ static struct unit *my_unit(struct walk *w) {
   struct unit *u = hd__unit(w->s, hd__slot(w->s));
   if (u->epoch != hd__tree(w->s)->epoch) hd__walk_lay_out_unit(w, u);
   return u;
+}
+
+int hd__walk_write_begin(struct walk *w) {
+  struct hd_search *s = w->s;
+  if (s->workers <= 1) return 1;
+  hd_crew_add(&s->shared->ending, s->worker);
+  if (hd__walk_valid(w)) return 1;
+  hd_crew_del(&s->shared->ending, s->worker);
+  return 0;
+}
+
+void hd__walk_write_end(struct walk *w) {
+  if (w->s->workers > 1) hd_crew_del(&w->s->shared->ending, w->s->worker);
 }
 
 struct hd_branch *hd__branch_new(struct unit *u) {
@@ -165,12 +179,16 @@ static void backtrack(struct walk *w, uint32_t depth) {
   struct hd_search *s = w->s;
   struct unit *u = w->unit;
   struct node *n = &u->node[depth - 1];
+  struct hd_branch *b = n->list;
+  if (b->late) { /* walk_move.c, invariant 2 */
+    n->did.weak = 1;
+    for (uint32_t i = 0; i < n->nsleep; i++) n->sleep[i].weak = 1;
+  }
   if (n->pick.executed && w->policy->keeps_done) {
     if (n->sleep + n->nsleep == u->sleep_end) hd_give_up(HD_TREE_FULL);
     hd__redo_copy(s, n->sleep + n->nsleep, &n->did, sizeof n->did);
     HD_REDO(s, n->nsleep, n->nsleep + 1);
   }
-  struct hd_branch *b = n->list;
   union pick pick = {.thread = b->op.thread, .choice = b->choice, .fixed_choice = !b->any_choice};
   HD_REDO(s, n->finished, n->finished + 1);
   HD_REDO(s, n->pick.word, pick.word);
@@ -380,6 +398,7 @@ static int choose_step(struct walk *w, struct node *n, const struct hd_point *p)
   struct unit *u = w->unit;
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->covers && w->filter[i]->covers(w, u->at)) return 0;
+  if (u->guide && w->s->config->cluster) u->guide = hd__awake(n, u->guide);
   if (u->guide) {
     n->branch = u->guide;
     n->list = u->guide->next;

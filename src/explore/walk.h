@@ -153,6 +153,9 @@ static inline int hd__unit_active(struct hd_search *s, unsigned slot) {
 static inline void *hd__record(const struct walk *w, unsigned id, uint32_t k) {
   return w->unit->record + (uint64_t)w->stride * k + w->offset[id];
 }
+/* Around what adds branches while an execution runs. `begin` returns 0 when the search was restarted since it began. */
+int hd__walk_write_begin(struct walk *w);
+void hd__walk_write_end(struct walk *w);
 /* Whether the unit belongs to the tree that is searched: neither have more operations proved visible since, nor has the
  * next bound begun. */
 static inline int hd__walk_valid(const struct walk *w) {
@@ -230,6 +233,11 @@ void hd__get_nodes(struct hd_reader *r, struct walk *w);
 struct hd_branch *hd__get_branch_memory(void *unit);
 /* Counts what is known to be left. */
 void hd__walk_count(struct walk *w);
+
+/* sleep.c: whether the step, or every outcome that it may have, sleeps. An open outcome becomes the first that does not. */
+int hd__sleeps(const struct hd_sleeper *sleep, uint32_t n, struct hd_branch *b);
+/* The branches of the list that do not sleep at the node; drops the others. The same list any number of times. */
+struct hd_branch *hd__awake(const struct node *n, struct hd_branch *b);
 
 /* reverse.c: branches that reverse the races of an execution. */
 int hd__reverse_first(struct walk *w, uint32_t k, const struct hd_point *p, int *outcome);

@@ -20,6 +20,8 @@ struct hd_input {
 };
 /* Spools the supervisor's standard input. */
 int hd_input_init(struct hd_input *in, bool may_inherit, struct hd_err *err);
+/* Another owner of the same input. */
+int hd_input_copy(struct hd_input *to, const struct hd_input *from, struct hd_err *err);
 /* `path` NULL: no input. */
 int hd_input_from_file(struct hd_input *in, const char *path, struct hd_err *err);
 void hd_input_fini(struct hd_input *in);

@@ -84,6 +84,7 @@ static int open_control(struct hd_session *s, struct hd_err *err) {
   s->nworkers = config.workers;
   int rc = hd_control_init(&s->worker[0].control, &config, NULL, err);
   if (rc == HD_OK) s->worker[0].control.shared->next_execution = s->config.executions_before;
+  if (rc == HD_OK && s->config.prepare) s->config.prepare(s->config.prepare_arg, &s->worker[0].control);
   return rc;
 }
 
@@ -99,7 +100,10 @@ int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
   for (size_t i = 0; i < c->nsuppressions && rc == HD_OK; i++)
     rc = hd_suppressions_load(c->suppressions[i], &s->suppressions, err);
   if (rc == HD_OK) rc = open_store(s, err);
-  if (rc == HD_OK && !c->attachment) rc = hd_input_init(&s->input, c->search.mode == HD_MODE_RUN, err);
+  if (rc == HD_OK && c->input)
+    rc = hd_input_copy(&s->input, c->input, err);
+  else if (rc == HD_OK && !c->attachment)
+    rc = hd_input_init(&s->input, c->search.mode == HD_MODE_RUN, err);
   if (rc == HD_OK) rc = open_control(s, err);
   if (rc == HD_OK && c->resume) rc = hd__resume(s, c->resume, err);
   s->save = c->search.cluster ? NULL : c->save ? c->save : c->resume; /* a cluster saves by itself */

@@ -56,6 +56,13 @@ int hd_input_init(struct hd_input *in, bool may_inherit, struct hd_err *err) {
   return rc;
 }
 
+int hd_input_copy(struct hd_input *to, const struct hd_input *from, struct hd_err *err) {
+  *to = *from;
+  if (from->fd < 0) return HD_OK;
+  to->fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
+  return to->fd < 0 ? hd_fail(err, HD_EENV, "cannot copy the input: %s", strerror(errno)) : HD_OK;
+}
+
 int hd_input_from_file(struct hd_input *in, const char *path, struct hd_err *err) {
   *in = (struct hd_input){.fd = -1};
   if (!path) return HD_OK;

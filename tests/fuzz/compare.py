@@ -24,6 +24,7 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
  8a. Executions that continue from the middle of others (--restart=fork, with a template at every second point) are those
     that start at main: the same results and counts.
  9. Every finding was reproduced when it was found; some are replayed once more.
+10. What `heddle predict` finds, from one execution, `dfs` finds too. What it is certain of happens.
 
 A program too large for `dfs` is still useful: `optimal` and `dpor` are compared with each other. Most of the time
 went into finding out that a program is too large, so only one in eight gets the whole limit (limit_for).
@@ -47,7 +48,7 @@ MAX_LENGTH = "300"  # steps; longer executions go round in circles, and the prog
 OK, LARGE, SAID, HUGE, WRONG = "ok", "large", "said", "huge", "wrong"  # said: the search itself says it is not exact
 
 
-only = ""  # "symmetry" or "states": nothing else is compared
+only = ""  # "symmetry", "states" or "predict": nothing else is compared
 
 NOTHING = dict(executions=0, blocked=0, discarded=0, cut=0, complete=False, bound=None, stopped="", findings=[])
 
@@ -160,6 +161,22 @@ class Batch:
         nothing = Result(strategy, more, NOTHING, quiet, trial)
         raise Difference("%s fails" % nothing.name, nothing, result.error if result else text)
 
+    def predict(self, index):
+        """What one execution says of the others: a Result, and the predictions."""
+        command = [self.heddle, "predict", "--quiet", "--no-explain", "--json", "-", "--max-length", MAX_LENGTH, "--out", "out",
+                   *self.programs[index].options, "--", "./fuzz", str(index)]
+        shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
+        nothing = Result("predict", (), NOTHING)
+        try:
+            p = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT,
+                               stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            raise Difference("predict does not end", nothing) from None
+        if p.returncode not in (0, 1, 5):
+            raise Difference("predict fails", nothing, "exit status %d: %s" % (p.returncode, p.stderr.strip()[-300:]))
+        j = json.loads(p.stdout)
+        return Result("predict", (), j), [one for part in j["predict"] for one in part["predictions"]]
+
     def replay(self, folder):
         p = subprocess.run([self.heddle, "replay", folder, "--times", "2"], cwd=self.folder, capture_output=True,
                            text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL)
@@ -247,6 +264,12 @@ def compare_all(batch, index, limit, replay):
             return Verdict(HUGE)
         compare_states(batch, index, most, dfs)
         return Verdict(OK if dfs.complete else SAID, dfs)
+    if only == "predict":
+        ref = dfs if dfs.finished(limit) else optimal
+        if not ref.finished(most):
+            return Verdict(HUGE)
+        compare_predict(batch, index, ref)
+        return Verdict(OK if ref is dfs else LARGE, ref)
     compare_bounded(batch, index, limit)
     compare_shared(batch, index, most, optimal, "optimal")
     compare_checkpoint(batch, index, dfs, limit, optimal, most)
@@ -272,6 +295,7 @@ def compare_all(batch, index, limit, replay):
     compare_states(batch, index, most, dfs)
     compare_symmetry(batch, index, most, dfs, optimal)
     compare_iterated(batch, index, most, dfs)
+    compare_predict(batch, index, dfs)
     return Verdict(OK if dfs.complete else SAID, dfs)
 
 
@@ -281,6 +305,22 @@ def same_end(result, ref):
     if result.covered and result.states != ref.states:
         raise Difference("%s reaches %s states" % (result.name, "fewer" if result.states[0] < ref.states[0] else "other"),
                          result, ref.text(), result.text())
+
+
+def compare_predict(batch, index, ref):
+    """From one execution: nothing that the complete search does not find, and everything that is certain."""
+    if not ref.complete:
+        return
+    result, predictions = batch.predict(index)
+    more = sorted(result.kinds - ref.kinds)
+    if more:
+        raise Difference("predict has a finding more", result, ref.text(), result.text(), *("more: " + f for f in more))
+    if result.unreplayed:
+        raise Difference("a finding of predict did not replay", result, str(result.unreplayed[0].get("not_replayed")))
+    for p in predictions:
+        if p["certain"] and p["kind"] in ("data-race", "deadlock") and p["result"] in ("not-confirmed", "not-tried"):
+            raise Difference("a certain %s of predict does not happen" % p["kind"], result, ref.text(), p["reason"],
+                             json.dumps(p["events"]), "by " + ",".join(p["detectors"]))
 
 
 def compare_states(batch, index, most, dfs):

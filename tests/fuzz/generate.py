@@ -150,7 +150,7 @@ class Program:
         for k, nodes in list(enumerate(self.bodies))[1:] + [(0, self.bodies[0])]:
             out.append("static void *@t%d(void *arg) {\n  %s(%d);" % (k, "TWIN" if k and k == self.twins else "BODY", k))
             if any("made[" in line for n in nodes for m in [n, *sum(n.blocks, [])] for line in m.lines):
-                out.append("  pthread_t thread[%d];\n  char made[%d] = {0};\n  void *result = 0;"
+                out.append("  pthread_t thread[%d];\n  char made[%d] = {0};\n  void *result = 0;\n  uint64_t joins = 0;"
                            % (len(self.bodies), len(self.bodies)))
             for n in nodes:
                 n.render(out, 1)
@@ -288,12 +288,17 @@ class Generator:
             elif not (self.has("unjoined") and self.flip(0.4)):
                 at = self.r.randint(at, len(body)) if self.flip(0.3) else len(body)
                 into = "joined" if self.has("libc") and self.flip(0.4) else "result"
-                call = "pthread_join(thread[%d], &%s)" % (k, into)
+                call, see = "pthread_join(thread[%d], &%s)" % (k, into), "SEE((uintptr_t)%s)" % into
+                if k in alike:  # the same: which of them was waited for is no part of the final state
+                    see = "joins = joins * 3 + 1 + (uintptr_t)%s" % into
                 if self.has("tryjoin") and self.flip():
                     call = self.r.choice(("pthread_tryjoin_np(thread[%d], &%s)" % (k, into),
                                           "pthread_timedjoin_np(thread[%d], &%s, in(1))" % (k, into)))
-                body.insert(at, Node("if (made[%d] && !%s) SEE((uintptr_t)%s);" % (k, call, into)))
+                body.insert(at, Node("if (made[%d] && !%s) %s;" % (k, call, see)))
             at = min(at + 1, len(body))
+            if alike and k == alike[-1]:
+                body.insert(at, Node("SEE(joins);"))
+                at += 1
         for k in held:  # created, and mostly joined, while the lock is held for reading
             inside = [Node(self.creation(k)),
                       Node("if (made[%d] && !pthread_join(thread[%d], &result)) SEE((uintptr_t)result);" % (k, k))]

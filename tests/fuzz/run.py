@@ -109,7 +109,7 @@ def run_found(job):
         with open(path) as f:
             text = f.read()
         options = text.split("\n", 1)[0].removeprefix("/* options:").split()
-        program = generate.Program(os.path.basename(path), (), [], [], options, ("--preemptions", "1"))
+        program = generate.Program(os.path.basename(path), (), [], [], options, ("--preemptions", "1"), "TWIN(" in text)
         for compiler, level in (("clang", "-O0"), ("gcc", "-O2")):
             batch = compare.Batch(args.heddle, os.path.join(folder, compiler), [program], compiler, level, text)
             v = compare.judge(batch, 0, 100000, replay=True)
@@ -187,7 +187,7 @@ def parser():
     p.add_argument("--one", action="store_true", help="stop at the first difference")
     p.add_argument("--progress", action="store_true")
     p.add_argument("--jobs", type=int, default=2)
-    p.add_argument("--only", default="", choices=("", "symmetry", "states"), help="compare nothing but this")
+    p.add_argument("--only", default="", choices=("", "symmetry", "states", "predict"), help="compare nothing but this")
     p.add_argument("--load", type=float, default=0, help="busy processes beside it, for each processor")
     return p
 

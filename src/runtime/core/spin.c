@@ -149,6 +149,7 @@ static bool same_registers(struct hd_spin *s) {
                                     0xf2a74de452e6b439, 0x6513270e269e0d37, 0x0c5c7fd0a6a3a451,
                                     0xd23f0824128b2f33, 0x1818e811892f902b, 0x9531985d5d9dc9f9};
   uint64_t now = hot.sp;
+#pragma GCC unroll 6
   for (unsigned i = 0; i < 6; i++) now += hot.regs[i] * factor[i];
   bool same = now == s->registers;
   s->registers = now;
@@ -280,6 +281,25 @@ void hd__spin_updated(uint64_t a, uint32_t size, bool same) {
     hd__spin_read(a, size);
   else
     hd__spin_wrote(a);
+}
+
+void hd__spin_updates(uint64_t a, uint32_t size, uint64_t pc) {
+  struct hd_spin *s = &rt.cur->spin;
+  s->update_size = size;
+  s->update_addr = a;
+  s->update_pc = pc;
+  s->update_value = value_at(a, size);
+  s->update_event = rt.events;
+}
+
+/* If anything came between, the value may be another thread's; and assembly with several operands has a hook for each
+ * before it changes any. So only a loop with that one operation can wait by it. */
+static void settle_update(struct hd_spin *s, uint64_t a, uint64_t pc) {
+  uint32_t size = s->update_size;
+  s->update_size = 0;
+  hd__spin_updated(s->update_addr, size,
+                   a == s->update_addr && pc == s->update_pc && rt.events == s->update_event &&
+                       value_at(a, size) == s->update_value);
 }
 
 /* Locks that are released again change nothing. One that the round releases, and takes again, was held when it started:
@@ -510,6 +530,7 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   hd__take_signals(); /* a wait would delay them */
   struct hd_spin *s = &t->spin;
   s->mode = HD_SPIN_PLAIN;
+  if (HD_UNLIKELY(s->update_size)) settle_update(s, a, pc);
   if (own_stack(t, a) && !rt.watched && !hd__shadow_visible(a, 1)) return s->again;
   bool is_known = nknown && *known_slot(pc), wrote = s->round_writes != s->writes;
   bool hit = s->pc == pc && s->addr == a;

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Prediction, measured on the programs of bench/search: which bugs one clean execution is enough for.
+
+    bench/predict.py --build DIR                 every bug of bench/search
+    bench/predict.py --build DIR deadlock list   some programs
+    bench/predict.py --detectors hb,deadlock     some detectors
+    bench/predict.py --markdown                  prints the table as Markdown
+
+One execution is recorded: each thread runs as long as it can. A row states its events, what was predicted and confirmed, the
+findings of the executions and the seconds of the whole command. A bug counts as found when one of the kinds that the program
+states was found. What was missed comes with the reason. Seconds are wall-clock time."""
+import argparse
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from measure import say  # noqa: E402
+from search import Bench, expectations  # noqa: E402
+from search_tables import table  # noqa: E402
+
+LIMIT = 5  # seconds that a bug may take
+
+
+def measure(bench, e, detectors):
+    mine = os.path.join(bench.lab.dir, "predict")
+    command = [bench.lab.heddle, "predict", "--quiet", "--no-explain", "--json", mine + ".json", "--out", mine + ".found"]
+    if detectors:
+        command += ["--detectors", detectors]
+    began = time.monotonic()
+    bench.lab.run([*command, "--", bench.program(e.program), *e.args], statuses=(0, 1, 5))
+    seconds = time.monotonic() - began
+    with open(mine + ".json", encoding="utf-8") as f:
+        j = json.load(f)
+    part = j["predict"][0]
+    kinds = {f["kind"] for f in j["findings"]}
+    results = [p["result"] for p in part["predictions"]]
+    return {"events": part["events"], "predicted": len(results), "confirmed": results.count("confirmed"), "kinds": sorted(kinds),
+            "found": bool(kinds & e.kinds), "seconds": seconds, "executions": j["executions"],
+            "why": "" if kinds & e.kinds else why(part)}
+
+
+def why(part):
+    """Why nothing of the kind was found."""
+    if not part["predictions"]:
+        return "nothing predicted"
+    reasons = [p["reason"] for p in part["predictions"] if "reason" in p]
+    return reasons[0] if reasons else "other failures only"
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--build", default="build")
+    p.add_argument("--detectors")
+    p.add_argument("--markdown", action="store_true")
+    p.add_argument("names", nargs="*")
+    a = p.parse_args()
+    bench, rows, found = Bench(a.build, True), [], 0
+    chosen = [e for e in expectations(a.names) if e.what == "bug"]
+    for e in chosen:
+        r = measure(bench, e, a.detectors)
+        found += r["found"] and r["seconds"] < LIMIT
+        rows.append([e.name, "%d" % r["events"], "%d" % r["predicted"], "%d" % r["confirmed"], ", ".join(r["kinds"]),
+                     "%.2f" % r["seconds"], "yes" if r["found"] else r["why"]])
+        say("predict: " + ", ".join(rows[-1]))
+    print(table(["program", "events", "predicted", "confirmed", "findings", "seconds", "found"], rows, a.markdown))
+    print("%d of %d in under %d seconds" % (found, len(chosen), LIMIT))
+
+
+if __name__ == "__main__":
+    main()

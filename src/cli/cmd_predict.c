@@ -1,0 +1,276 @@
+/* cmd_predict.c: `heddle predict`: failures of other schedules, from one execution. Runs in the supervisor. */
+#include "cli/cli.h"
+#include "session/predict.h"
+#include "session/process.h"
+#include "session/command.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHARE 0.5 /* of the time that predicting may take */
+
+struct predict {
+  const struct hd_options *o;
+  int fd; /* findings and tables go there */
+  size_t findings, untried, predictions;
+  json_t *parts; /* one for each trace */
+  json_t *found;
+  json_t *summary; /* of the last search, or NULL */
+};
+
+static void on_finding(void *arg, const struct hd_finding *f) {
+  struct predict *p = arg;
+  p->findings++;
+  hd_present_found(p->o, p->fd, f);
+  json_array_append_new(p->found, hd_json_finding(f));
+}
+
+static void on_startup_output(void *arg, const char *text, size_t n) {
+  (void)arg;
+  hd_write_all(STDERR_FILENO, text, n);
+}
+
+/* ---- text ---- */
+
+static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
+
+static void add_table(struct hd_str *out, const struct hd_forecast *f, bool ran) {
+  struct hd_forecast_row r;
+  hd_str_addf(out, "  %-10s %10s %9s %7s %9s%s %8s\n", "detector", "candidates", "filtered", "solved",
+              "predicted", ran ? " confirmed" : "", "seconds");
+  for (int at = 0; hd_forecast_next(f, &at, &r);) {
+    hd_str_addf(out, "  %-10s %10llu %9llu %7llu %9llu", hd_detector_name[r.detector],
+                (unsigned long long)r.stats.candidates, (unsigned long long)r.stats.filtered,
+                (unsigned long long)r.stats.solved, (unsigned long long)r.stats.predicted);
+    if (ran) hd_str_addf(out, " %9llu", (unsigned long long)r.confirmed);
+    hd_str_addf(out, " %8.3f\n", r.stats.seconds);
+  }
+  for (int at = 0; hd_forecast_next(f, &at, &r);) {
+    uint64_t left = r.stats.unknown + r.stats.skipped + r.stats.cut;
+    if (left)
+      hd_str_addf(out, "  %s: %llu candidate%s undecided (solver %llu, limits %llu, windows %llu)\n",
+                  hd_detector_name[r.detector], (unsigned long long)left, plural(left),
+                  (unsigned long long)r.stats.unknown, (unsigned long long)r.stats.skipped,
+                  (unsigned long long)r.stats.cut);
+  }
+}
+
+/* Whether it says no more than that an order is worth trying, and that was in vain. */
+static bool is_try(const struct hd_forecast_one *one) {
+  return one->detectors == HD_DETECTOR_BIT(HD_DETECT_FLIP) &&
+         (one->result.result == HD_CONFIRM_NO || one->result.result == HD_CONFIRM_UNTRIED);
+}
+
+/* What was predicted and is not a finding. */
+static void add_rest(struct hd_str *out, const struct hd_forecast *f, bool ran) {
+  size_t n, rest = 0, tries = 0;
+  const struct hd_forecast_one *one = hd_forecast_list(f, &n);
+  for (size_t i = 0; i < n; i++) {
+    tries += is_try(&one[i]);
+    rest += !is_try(&one[i]) && one[i].result.result > HD_CONFIRM_KNOWN;
+  }
+  if (tries && ran)
+    hd_str_addf(out, "%zu other order%s of conflicting accesses did not fail.\n", tries, plural(tries));
+  if (!rest) return;
+  hd_str_add(out, ran ? "Predicted, not confirmed:\n" : "Predicted:\n");
+  for (size_t i = 0; i < n; i++) {
+    const struct hd_confirmation *c = &one[i].result;
+    if (c->result <= HD_CONFIRM_KNOWN || is_try(&one[i])) continue;
+    hd_str_add(out, "  ");
+    hd_prediction_text(out, hd_forecast_observed(f), one[i].prediction);
+    hd_str_addc(out, '\n');
+    if (!ran) continue;
+    hd_str_addf(out, "    %s%s\n", c->finding ? "it failed in another way: " : "",
+                c->finding ? c->finding->title
+                : c->why   ? c->why
+                           : "not tried");
+  }
+}
+
+static void print_result(const struct predict *p, const struct hd_forecast *f) {
+  const struct hd_observed *o = hd_forecast_observed(f);
+  bool ran = hd_forecast_session(f) != NULL;
+  size_t n;
+  double s[3];
+  struct hd_str out;
+  if (p->o->quiet) return;
+  hd_str_init(&out);
+  hd_forecast_list(f, &n);
+  hd_forecast_seconds(f, s);
+  hd_str_addf(&out, "%s%zu event%s of %zu thread%s, %zu prediction%s", p->findings ? "\n" : "", o->n,
+              plural(o->n), o->tables->thread.n, plural(o->tables->thread.n), n, plural(n));
+  if (ran) {
+    const struct hd_summary *sum = hd_session_summary(hd_forecast_session(f));
+    hd_str_addf(&out, ", %llu execution%s, %zu finding%s", (unsigned long long)sum->executions,
+                plural(sum->executions), sum->nfindings, plural(sum->nfindings));
+  }
+  hd_str_addf(&out, " (%.2f s)\n", s[0] + s[1] + s[2]);
+  add_table(&out, f, ran);
+  add_rest(&out, f, ran);
+  hd_write_all(p->fd, out.s, out.n);
+  hd_str_fini(&out);
+}
+
+/* ---- JSON ---- */
+
+static json_t *event_json(const struct hd_observed *o, uint32_t number) {
+  const struct hd_event *e = &o->event[number];
+  const struct hd_tr_place *at = e->place ? &o->tables->place.v[e->place - 1] : NULL;
+  json_t *j = json_object();
+  json_object_set_new(j, "event", json_integer((json_int_t)number + 1));
+  json_object_set_new(j, "thread", hd_json_text(o->tables->thread.v[e->op.thread].name));
+  json_object_set_new(j, "operation", hd_json_text(hd_op_text(e->op.kind)));
+  json_object_set_new(j, "file", hd_json_text(at ? at->file : NULL));
+  json_object_set_new(j, "line", at && at->line ? json_integer(at->line) : json_null());
+  return j;
+}
+
+static json_t *prediction_json(const struct hd_forecast *f, const struct hd_forecast_one *one, bool ran) {
+  static const char *const word[] = {"confirmed", "confirmed", "other", "not-confirmed", "not-tried"};
+  const struct hd_observed *o = hd_forecast_observed(f);
+  const struct hd_prediction *p = one->prediction;
+  json_t *j = json_object(), *by = json_array(), *events = json_array(), *order = json_array();
+  json_object_set_new(j, "kind", hd_json_text(hd_prediction_name(p)));
+  for (int d = 0; d < HD_DETECTORS; d++)
+    if (one->detectors >> d & 1) json_array_append_new(by, hd_json_text(hd_detector_name[d]));
+  json_object_set_new(j, "detectors", by);
+  json_object_set_new(j, "certain", json_boolean(p->certainty == HD_CERTAIN));
+  for (size_t i = 0; i < p->event.n; i++) json_array_append_new(events, event_json(o, p->event.v[i]));
+  json_object_set_new(j, "events", events);
+  for (size_t i = 0; i < p->order.n; i++)
+    json_array_append_new(order, json_integer((json_int_t)p->order.v[i] + 1));
+  json_object_set_new(j, "order", order);
+  if (!ran) return j;
+  const struct hd_confirmation *c = &one->result;
+  json_object_set_new(j, "result", hd_json_text(word[c->result]));
+  json_object_set_new(j, "finding", c->finding ? json_integer(c->finding->id) : json_null());
+  if (c->why) json_object_set_new(j, "reason", hd_json_text(c->why));
+  return j;
+}
+
+static json_t *result_json(const struct hd_forecast *f, const char *trace) {
+  const struct hd_observed *o = hd_forecast_observed(f);
+  json_t *j = json_object(), *rows = json_array(), *list = json_array();
+  bool ran = hd_forecast_session(f) != NULL;
+  double s[3];
+  size_t n;
+  hd_forecast_seconds(f, s);
+  json_object_set_new(j, "trace", hd_json_text(trace));
+  json_object_set_new(j, "events", json_integer((json_int_t)o->n));
+  json_object_set_new(j, "threads", json_integer((json_int_t)o->tables->thread.n));
+  json_object_set_new(
+      j, "seconds",
+      json_pack("{s:f,s:f,s:f}", trace ? "read" : "record", s[0], "predict", s[1], "confirm", s[2]));
+  struct hd_forecast_row r;
+  for (int at = 0; hd_forecast_next(f, &at, &r);)
+    json_array_append_new(
+        rows,
+        json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "detector", hd_detector_name[r.detector],
+                  "candidates", (json_int_t)r.stats.candidates, "filtered", (json_int_t)r.stats.filtered,
+                  "solved", (json_int_t)r.stats.solved, "predicted", (json_int_t)r.stats.predicted,
+                  "confirmed", (json_int_t)r.confirmed, "unknown", (json_int_t)r.stats.unknown, "skipped",
+                  (json_int_t)r.stats.skipped, "cut", (json_int_t)r.stats.cut, "seconds", r.stats.seconds));
+  json_object_set_new(j, "detectors", rows);
+  const struct hd_forecast_one *one = hd_forecast_list(f, &n);
+  for (size_t i = 0; i < n; i++) json_array_append_new(list, prediction_json(f, &one[i], ran));
+  json_object_set_new(j, "predictions", list);
+  return j;
+}
+
+/* The object of a search with all findings, and what was predicted; without a program only the latter. */
+static int write_json(struct predict *p, struct hd_err *err) {
+  if (!p->o->json) return HD_OK;
+  json_t *j = p->summary ? json_incref(p->summary) : json_pack("{s:s}", "heddle", HD_VERSION);
+  json_object_set(j, "findings", p->found);
+  json_object_set_new(j, "verdict", json_string(p->findings ? "bug" : "bounded"));
+  json_object_set(j, "predict", p->parts);
+  json_t *none = json_array();
+  int rc = hd_outputs_write_all(p->o, none, j, err);
+  json_decref(none);
+  json_decref(j);
+  return rc;
+}
+
+/* ---- the verb ---- */
+
+/* Those that find most; others find less, sooner. */
+#define DEFAULT_DETECTORS                                                                                \
+  (HD_DETECTOR_BIT(HD_DETECT_SHB) | HD_DETECTOR_BIT(HD_DETECT_SYNC) | HD_DETECTOR_BIT(HD_DETECT_HUANG) | \
+   HD_DETECTOR_BIT(HD_DETECT_NULLS) | HD_DETECTOR_BIT(HD_DETECT_FREED) |                                 \
+   HD_DETECTOR_BIT(HD_DETECT_ATOMICITY) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK) |                          \
+   HD_DETECTOR_BIT(HD_DETECT_FLIP))
+
+/* From one trace; NULL: an execution is recorded. */
+static int predict(struct predict *p, const char *trace, double deadline, struct hd_err *err) {
+  struct hd_options *o = (struct hd_options *)p->o;
+  struct hd_forecast_config c = {.trace = trace, .seeded = o->seeded};
+  char **files = o->args;
+  o->args = o->after;
+  hd_options_session(o, HD_VERB_PREDICT, &c.session);
+  o->args = files;
+  if (!*o->after) c.session.argv = NULL;
+  c.session.time = deadline - hd_now();
+  c.predict = (struct hd_predict_options){.detectors = o->detectors ? o->detectors : DEFAULT_DETECTORS,
+                                          .seconds = SHARE * c.session.time,
+                                          .libdir = hd_libdir(),
+                                          .lenient = true};
+  struct hd_session_events events = {.arg = p, .finding = on_finding, .startup_output = on_startup_output};
+  struct hd_forecast *f;
+  int rc = hd_forecast_new(&f, &c, err);
+  c.session.time = deadline - hd_now();
+  if (rc == HD_OK && c.session.argv) rc = hd_forecast_confirm(f, &events, err);
+  if (rc == HD_OK) {
+    size_t n;
+    const struct hd_forecast_one *one = hd_forecast_list(f, &n);
+    const struct hd_session *s = hd_forecast_session(f);
+    p->predictions += n;
+    for (size_t i = 0; s && i < n; i++) p->untried += one[i].result.result == HD_CONFIRM_UNTRIED;
+    if (s && hd_session_summary(s)->stop == HD_STOP_ERROR)
+      rc = hd_fail(err, hd_session_error(s), "%s", hd_session_summary(s)->error);
+    print_result(p, f);
+    json_array_append_new(p->parts, result_json(f, trace));
+    if (s) {
+      json_decref(p->summary);
+      p->summary = hd_json_summary(hd_session_summary(s));
+    }
+  }
+  hd_forecast_free(f);
+  return rc;
+}
+
+static int run(struct predict *p, struct hd_err *err) {
+  const struct hd_options *o = p->o;
+  double deadline = hd_now() + o->time;
+  int rc = hd_outputs_check(o, err);
+  if (rc == HD_OK && o->nargs == 0) rc = predict(p, NULL, deadline, err);
+  for (int i = 0; i < o->nargs && rc == HD_OK && hd_interrupts() == 0; i++)
+    rc = predict(p, o->args[i], deadline, err);
+  if (rc == HD_OK) rc = write_json(p, err);
+  return rc;
+}
+
+int hd_cmd_predict(int argc, char **argv) {
+  struct hd_options o;
+  struct hd_err err;
+  if (hd_options_parse(&o, HD_VERB_PREDICT, argc, argv, &err) != HD_OK) return hd_err_exit(&err);
+  if (o.help) return hd_help_verb("predict"), 0;
+  if (o.nargs == 0 && !*o.after) {
+    hd_fail(&err, HD_EUSAGE, "name a program: heddle predict -- ./test (or a trace of heddle record)");
+    return hd_err_exit(&err);
+  }
+  hd_interrupt_catch();
+  struct predict p = {.o = &o,
+                      .fd = hd_outputs_own_stdout(&o) ? STDERR_FILENO : STDOUT_FILENO,
+                      .parts = json_array(),
+                      .found = json_array()};
+  int rc = run(&p, &err), code = rc == HD_OK ? 0 : hd_err_exit(&err);
+  if (p.findings)
+    code = 1;
+  else if (rc == HD_OK && (p.untried || hd_interrupts()))
+    code = 5;
+  json_decref(p.parts);
+  json_decref(p.found);
+  json_decref(p.summary);
+  return code;
+}

@@ -1,0 +1,53 @@
+/* predict.c: runs the wanted detectors over one trace. Runs in the supervisor. */
+#include "predict/predict_int.h"
+
+#define LIMIT 200
+#define WINDOW 1000
+#define RELAX 2
+#define QUERY_SECONDS 2.0
+#define SECONDS 3600.0
+
+static bool wanted(const struct hd_predict_options *o, enum hd_detector d) {
+  return o->detectors & HD_DETECTOR_BIT(d);
+}
+
+int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables *tables,
+               const struct hd_predict_options *options, struct hd_predictions *out,
+               struct hd_predict_stats *stats, struct hd_err *err) {
+  struct hd_predict_options o = *options;
+  struct hd_predict_stats own;
+  struct hd__trace tr;
+  double start = hd_now();
+  if (!stats) stats = &own;
+  *stats = (struct hd_predict_stats){0};
+  if (!o.limit) o.limit = LIMIT;
+  if (!o.window) o.window = WINDOW;
+  if (!o.relax) o.relax = RELAX;
+  if (!(o.query_seconds > 0)) o.query_seconds = QUERY_SECONDS;
+  if (!(o.seconds > 0)) o.seconds = SECONDS;
+  int rc = hd__trace_init(&tr, event, n, tables, o.lenient, err);
+  if (rc != HD_OK) return rc;
+  struct hd__run r = {.tr = &tr, .o = &o, .out = out, .stats = stats, .deadline = start + o.seconds};
+  stats->events = tr.n;
+  stats->threads = tr.nthreads;
+  stats->locations = tr.location.n;
+  stats->locks = tr.nlocks;
+  stats->unexplained = tr.unexplained;
+  stats->first_unexplained = tr.first_unexplained;
+  stats->load_seconds = hd_now() - start;
+  if (wanted(&o, HD_DETECT_LOCKSET) || wanted(&o, HD_DETECT_LOOSE)) hd__detect_filters(&r);
+  if (wanted(&o, HD_DETECT_HB)) hd__detect_hb(&r, HD_DETECT_HB);
+  if (wanted(&o, HD_DETECT_SHB)) hd__detect_hb(&r, HD_DETECT_SHB);
+  if (wanted(&o, HD_DETECT_SYNC)) hd__detect_sync(&r);
+  if (wanted(&o, HD_DETECT_DEADLOCK)) hd__detect_deadlocks(&r);
+  if (wanted(&o, HD_DETECT_FLIP)) hd__detect_flips(&r);
+  static const uint8_t races[] = {HD_DETECT_STRICT, HD_DETECT_SAID, HD_DETECT_HUANG};
+  for (size_t i = 0; i < sizeof races && rc == HD_OK; i++)
+    if (wanted(&o, races[i])) rc = hd__detect_races(&r, races[i], err);
+  static const uint8_t nulls[] = {HD_DETECT_NULLS, HD_DETECT_FREED};
+  for (size_t i = 0; i < sizeof nulls && rc == HD_OK; i++)
+    if (wanted(&o, nulls[i])) rc = hd__detect_nulls(&r, nulls[i], err);
+  if (wanted(&o, HD_DETECT_ATOMICITY) && rc == HD_OK) rc = hd__detect_atomicity(&r, err);
+  hd__trace_fini(&tr);
+  return rc;
+}

@@ -1,0 +1,209 @@
+/* predict.c: from the trace of one execution to findings. Runs in the supervisor. */
+#include "session/predict.h"
+#include "session/rerun.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORD_LENGTH 10000000 /* steps of the recorded execution, at least */
+
+struct hd_forecast {
+  struct hd_forecast_config config;
+  struct hd_command command;
+  struct hd_input input;
+  struct hd_rerun run; /* the recorded execution */
+  bool ran;
+  struct hd_tr_source *source;
+  struct hd_event *event; /* owned */
+  struct hd_observed observed;
+  struct hd_predictions all; /* of every detector ... */
+  struct hd_predictions
+      unique; /* ... and one for each combination of places, the best; it borrows from the others */
+  HD_VEC(struct hd_forecast_one) one;
+  HD_VEC(size_t) group; /* of each of all: its entry of `one` */
+  struct hd_predict_stats stats;
+  struct hd_confirm *confirm;
+  double seconds[3];
+};
+
+/* ---- the trace ---- */
+
+static int record(struct hd_forecast *f, struct hd_err *err) {
+  const struct hd_session_config *c = &f->config.session;
+  int rc = hd_command_init(&f->command, c->argv, c->preload, c->cwd, err);
+  if (rc == HD_OK) rc = hd_input_init(&f->input, false, err);
+  if (rc != HD_OK) return rc;
+  struct hd_schedule schedule = {.seed = c->search.seed,
+                                 .max_length = c->search.max_length > RECORD_LENGTH ? c->search.max_length
+                                                                                    : RECORD_LENGTH,
+                                 .restart = HD_RESTART_MEMORY,
+                                 .spurious = c->search.spurious,
+                                 .timeouts_any = c->search.timeouts_any,
+                                 .exit_status = c->search.exit_status,
+                                 .partial = true};
+  snprintf(schedule.strategy, sizeof schedule.strategy, "random");
+  struct hd_config config;
+  hd_schedule_config(&schedule, &config);
+  if (f->config.seeded) config.mode = HD_MODE_RUN;
+  rc =
+      hd_rerun_config(&f->command, &schedule, &config, &f->input,
+                      f->config.shows ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL, NULL, c->hang_timeout, &f->run, err);
+  if (rc != HD_OK) return rc;
+  f->ran = true;
+  if (f->run.error) return hd_fail(err, hd_runtime_error_code(f->run.status.error), "%s", f->run.error);
+  if (f->run.outcome.end == HD_PROCESS_START)
+    return hd_fail(err, HD_EENV, "%s did not start; does it run on its own?", f->command.program.path);
+  f->source = hd_rerun_trace(&f->run, &f->command, true, false);
+  return HD_OK;
+}
+
+static int load(struct hd_forecast *f, struct hd_err *err) {
+  int rc = f->config.trace ? hd_tr_open_file(f->config.trace, &f->source, err) : record(f, err);
+  if (rc != HD_OK) return rc;
+  f->observed.tables = f->source->tables;
+  rc = hd_tr_collect(f->source, &f->event, &f->observed.n, err);
+  f->observed.event = f->event;
+  return rc;
+}
+
+/* ---- predictions ---- */
+
+static uint64_t place_of(const struct hd_forecast *f, uint32_t event) {
+  const struct hd_event *e = &f->observed.event[event];
+  const struct hd_tr_place *p = e->place ? &f->observed.tables->place.v[e->place - 1] : NULL;
+  if (!p || !p->file) return p ? p->pc : e->op.object;
+  uint64_t h = p->line;
+  for (const char *c = p->file; *c; c++) h = h * 31 + (unsigned char)*c;
+  return h;
+}
+
+/* Kind and places, in any order. Where the failure depends on what is read, each combination of events is one. */
+static uint64_t key_of(const struct hd_forecast *f, const struct hd_prediction *p) {
+  uint64_t sum = p->kind;
+  bool open_ended = p->kind == HD_PREDICTED_ORDER || p->kind == HD_PREDICTED_ATOMICITY;
+  for (size_t i = 0; i < p->event.n; i++) {
+    uint64_t h = (open_ended ? p->event.v[i] * 7 + i : place_of(f, p->event.v[i])) * 0x9e3779b97f4a7c15ull;
+    sum += h ^ h >> 31;
+  }
+  return sum;
+}
+
+static bool is_better(const struct hd_prediction *a, const struct hd_prediction *b) {
+  if (a->certainty != b->certainty) return a->certainty == HD_CERTAIN;
+  return a->order.n < b->order.n;
+}
+
+static uint32_t bit_of(const struct hd_prediction *p) {
+  enum hd_detector d;
+  return hd_detector_by_name(p->detector, &d) ? HD_DETECTOR_BIT(d) : 0;
+}
+
+/* Whether it would be no finding. */
+static bool is_ignored(const struct hd_forecast *f, const struct hd_prediction *p) {
+  uint64_t ignore = f->config.session.search.ignore;
+  return (p->kind == HD_PREDICTED_RACE && (ignore >> HD_KIND_DATA_RACE & 1)) ||
+         (p->kind == HD_PREDICTED_DEADLOCK && (ignore >> HD_KIND_DEADLOCK & 1));
+}
+
+static void merge(struct hd_forecast *f) {
+  HD_VEC(uint64_t) key = {0};
+  for (size_t i = 0; i < f->all.v.n; i++) {
+    struct hd_prediction *p = &f->all.v.v[i];
+    if (is_ignored(f, p)) {
+      hd_vec_push(&f->group, SIZE_MAX);
+      continue;
+    }
+    uint64_t k = key_of(f, p);
+    size_t at = 0;
+    while (at < key.n && key.v[at] != k) at++;
+    if (at == key.n) {
+      hd_vec_push(&key, k);
+      hd_vec_push(&f->one, ((struct hd_forecast_one){.prediction = p, .result.result = HD_CONFIRM_UNTRIED}));
+    }
+    struct hd_forecast_one *one = &f->one.v[at];
+    one->detectors |= bit_of(p);
+    hd_vec_push(&f->group, at);
+    if (is_better(p, one->prediction)) one->prediction = p;
+  }
+  for (size_t i = 0; i < f->one.n; i++) hd_vec_push(&f->unique.v, *f->one.v[i].prediction);
+  hd_vec_free(&key);
+}
+
+static int predict(struct hd_forecast *f, struct hd_err *err) {
+  int rc = hd_predict(f->observed.event, f->observed.n, f->observed.tables, &f->config.predict, &f->all,
+                      &f->stats, err);
+  bool sections = false; /* where an atomic section ends is not in a trace */
+  for (size_t i = 0; i < f->observed.n; i++) sections |= f->observed.event[i].op.kind == HD_OP_SECTION;
+  for (size_t i = 0; sections && i < f->all.v.n; i++) f->all.v.v[i].certainty = HD_PLAUSIBLE;
+  if (rc == HD_OK) merge(f);
+  return rc;
+}
+
+int hd_forecast_new(struct hd_forecast **out, const struct hd_forecast_config *c, struct hd_err *err) {
+  struct hd_forecast *f = *out = hd_alloc(sizeof *f);
+  f->config = *c;
+  f->input.fd = -1;
+  double from = hd_now();
+  int rc = load(f, err);
+  f->seconds[0] = hd_now() - from;
+  from = hd_now();
+  if (rc == HD_OK) rc = predict(f, err);
+  f->seconds[1] = hd_now() - from;
+  return rc;
+}
+
+/* ---- executions ---- */
+
+int hd_forecast_confirm(struct hd_forecast *f, const struct hd_session_events *events, struct hd_err *err) {
+  double from = hd_now();
+  struct hd_session_config c = f->config.session;
+  if (f->ran) c.input = &f->input;
+  int rc = hd_confirm_new(&f->confirm, &c, events, &f->observed, &f->unique, err);
+  if (rc == HD_OK) rc = hd_confirm_run(f->confirm, err);
+  for (size_t i = 0; rc == HD_OK && i < f->one.n; i++) f->one.v[i].result = *hd_confirm_result(f->confirm, i);
+  f->seconds[2] = hd_now() - from;
+  return rc;
+}
+
+const struct hd_session *hd_forecast_session(const struct hd_forecast *f) {
+  return f->confirm ? hd_confirm_session(f->confirm) : NULL;
+}
+
+const struct hd_observed *hd_forecast_observed(const struct hd_forecast *f) { return &f->observed; }
+
+const struct hd_predict_stats *hd_forecast_stats(const struct hd_forecast *f) { return &f->stats; }
+
+const struct hd_forecast_one *hd_forecast_list(const struct hd_forecast *f, size_t *n) {
+  *n = f->one.n;
+  return f->one.v;
+}
+
+bool hd_forecast_next(const struct hd_forecast *f, int *at, struct hd_forecast_row *out) {
+  while (*at < HD_DETECTORS && !(f->config.predict.detectors >> *at & 1)) ++*at;
+  if (*at == HD_DETECTORS) return false;
+  *out = (struct hd_forecast_row){.detector = (enum hd_detector) * at, .stats = f->stats.detector[*at]};
+  for (size_t i = 0; i < f->all.v.n; i++)
+    out->confirmed += bit_of(&f->all.v.v[i]) == HD_DETECTOR_BIT(*at) && f->group.v[i] != SIZE_MAX &&
+                      f->one.v[f->group.v[i]].result.result <= HD_CONFIRM_KNOWN;
+  ++*at;
+  return true;
+}
+
+void hd_forecast_seconds(const struct hd_forecast *f, double out[3]) {
+  memcpy(out, f->seconds, sizeof f->seconds);
+}
+
+void hd_forecast_free(struct hd_forecast *f) {
+  if (!f) return;
+  hd_confirm_free(f->confirm);
+  hd_vec_free(&f->unique.v);
+  hd_vec_free(&f->one);
+  hd_vec_free(&f->group);
+  hd_predictions_fini(&f->all);
+  free(f->event);
+  hd_tr_close(f->source);
+  if (f->ran) hd_rerun_fini(&f->run);
+  hd_input_fini(&f->input);
+  hd_command_fini(&f->command);
+  free(f);
+}

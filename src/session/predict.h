@@ -1,0 +1,48 @@
+/* predict.h: from the trace of one execution to findings: it is recorded or read, other schedules are predicted, and those
+ * are executed. Runs in the supervisor. */
+#ifndef HD_SESSION_PREDICT_H
+#define HD_SESSION_PREDICT_H
+
+#include "session/confirm.h"
+
+struct hd_forecast_config {
+  struct hd_session_config
+      session; /* the program, its limits and where findings go; argv NULL: nothing is run */
+  struct hd_predict_options predict;
+  const char *trace; /* a file; NULL: the execution is recorded, with the seed of the session */
+  bool seeded;       /* a random schedule; else each thread runs as long as it can */
+  bool shows;        /* the output of the recorded execution is shown */
+};
+
+/* A prediction; those of several detectors that have the same places are one. */
+struct hd_forecast_one {
+  struct hd_prediction *prediction;
+  uint32_t detectors; /* HD_DETECTOR_BIT of each that predicts it */
+  struct hd_confirmation result;
+};
+
+/* Numbers of one detector, with those of its predictions. */
+struct hd_forecast_row {
+  enum hd_detector detector;
+  struct hd_detector_stats stats;
+  uint64_t confirmed; /* HD_CONFIRM_YES and _KNOWN */
+};
+
+struct hd_forecast;
+
+/* Reads or records the trace, and predicts. The caller frees, also after an error. */
+int hd_forecast_new(struct hd_forecast **out, const struct hd_forecast_config *c, struct hd_err *err);
+/* Executes what is predicted. pre: there is a program. `events` as for a search, may be NULL. */
+int hd_forecast_confirm(struct hd_forecast *f, const struct hd_session_events *events, struct hd_err *err);
+/* NULL: nothing was executed. */
+const struct hd_session *hd_forecast_session(const struct hd_forecast *f);
+const struct hd_observed *hd_forecast_observed(const struct hd_forecast *f);
+const struct hd_predict_stats *hd_forecast_stats(const struct hd_forecast *f);
+const struct hd_forecast_one *hd_forecast_list(const struct hd_forecast *f, size_t *n);
+/* The detectors that ran, one after the other from *at = 0 on; false at the end. */
+bool hd_forecast_next(const struct hd_forecast *f, int *at, struct hd_forecast_row *out);
+/* Seconds for recording or reading, for predicting, and for executing. */
+void hd_forecast_seconds(const struct hd_forecast *f, double out[3]);
+void hd_forecast_free(struct hd_forecast *f);
+
+#endif

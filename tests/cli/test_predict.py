@@ -1,0 +1,205 @@
+"""heddle predict: what one clean execution says of others, and what comes of it when these are run."""
+import json
+import os
+
+import common
+from scratch import each
+
+LOCKS = """#include <pthread.h>
+pthread_mutex_t m[8];
+int x[8];
+static void take(int a, int b) {
+  pthread_mutex_lock(&m[a]);
+  pthread_mutex_lock(&m[b]);
+  x[b]++;
+  pthread_mutex_unlock(&m[b]);
+  pthread_mutex_unlock(&m[a]);
+}
+"""
+
+
+def start(*bodies, after=""):
+    """A program with one thread for each body."""
+    text = "".join("void *f%d(void *p) {\n  %s\n  return p;\n}\n" % (i, b) for i, b in enumerate(bodies))
+    n = len(bodies)
+    text += "int main(void) {\n  pthread_t t[%d];\n" % n
+    text += "  for (int i = 0; i < 8; i++) pthread_mutex_init(&m[i], 0);\n"
+    text += "".join("  pthread_create(&t[%d], 0, f%d, 0);\n" % (i, i) for i in range(n))
+    text += "".join("  pthread_join(t[%d], 0);\n" % i for i in range(n)) + "  " + after + "\n}\n"
+    return text
+
+
+def build(s, text, name="p"):
+    s.write(name + ".c", text)
+    s.cc(name + ".c", name, "-g", "-O1")
+    return "./" + name
+
+
+def predict(s, want, *words):
+    """The JSON of a run, which must end with this status."""
+    s.run([s.heddle, "predict", "--json", "out.json", *words], want=want)
+    with open(s.path("out.json")) as f:
+        return json.load(f)
+
+
+def results(j):
+    return [(p["kind"], p["result"]) for part in j["predict"] for p in part["predictions"]]
+
+
+CYCLES = {
+    "two": start("take(0, 1);", "take(1, 0);"),
+    "three": start("take(0, 1);", "take(1, 2);", "take(2, 0);"),
+    "five": start("take(0, 1);", "take(1, 2);", "take(2, 3);", "take(3, 4);", "take(4, 0);"),
+    "later": start("take(0, 1);", "take(2, 3); take(0, 1); take(1, 0);"),
+    "loop": start("for (int i = 0; i < 20; i++) take(0, 1);", "for (int i = 0; i < 20; i++) take(2, 3); take(1, 0);"),
+}
+
+
+@each(*sorted(CYCLES))
+def test_deadlock(s, case):
+    """A cycle of any length is found from one run, executed, stored, and replays."""
+    program = build(s, LOCKS + CYCLES[case])
+    j = predict(s, 1, "--", program)
+    s.same([f["kind"] for f in j["findings"]], ["deadlock"], "findings")
+    s.same(results(j), [("deadlock", "confirmed")], "predictions")
+    f = j["findings"][0]
+    s.check(f["replays"], "it does not replay")
+    s.same(f["strategy"], "predicted", "strategy")
+    s.run([s.heddle, "replay", f["replay"]], want=1)
+
+
+IMPOSSIBLE = {
+    "same order": start("take(0, 1);", "take(0, 1);"),
+    "guard": start("pthread_mutex_lock(&m[7]); take(0, 1); pthread_mutex_unlock(&m[7]);",
+                   "pthread_mutex_lock(&m[7]); take(1, 0); pthread_mutex_unlock(&m[7]);"),
+    "one thread": start("take(0, 1); take(1, 0);", "take(2, 3);"),
+    "after join": start("take(0, 1);", "take(2, 3);", after="take(1, 0);"),
+    "trylock": start("take(0, 1);", "pthread_mutex_lock(&m[1]); if (!pthread_mutex_trylock(&m[0])) "
+                     "pthread_mutex_unlock(&m[0]); pthread_mutex_unlock(&m[1]);"),
+}
+
+
+@each(*sorted(IMPOSSIBLE))
+def test_no_deadlock(s, case):
+    """Guards, creation and joining, and operations that do not wait make cycles impossible."""
+    j = predict(s, 0, "--detectors", "deadlock", "--", build(s, LOCKS + IMPOSSIBLE[case]))
+    s.same(results(j), [], "predictions")
+    s.same(j["findings"], [], "findings")
+
+
+RWLOCKS = """#include <pthread.h>
+pthread_rwlock_t a = PTHREAD_RWLOCK_INITIALIZER, b = PTHREAD_RWLOCK_INITIALIZER;
+void *f(void *p) {
+  pthread_rwlock_%s(&a);
+  pthread_rwlock_%s(&b);
+  pthread_rwlock_unlock(&b);
+  pthread_rwlock_unlock(&a);
+  return p;
+}
+void *g(void *p) {
+  pthread_rwlock_%s(&b);
+  pthread_rwlock_%s(&a);
+  pthread_rwlock_unlock(&a);
+  pthread_rwlock_unlock(&b);
+  return p;
+}
+int main(void) {
+  pthread_t t, u;
+  pthread_create(&t, 0, f, 0);
+  pthread_create(&u, 0, g, 0);
+  pthread_join(t, 0);
+  pthread_join(u, 0);
+}
+"""
+
+
+@each(("wrlock", "wrlock", "wrlock", "wrlock", 1), ("rdlock", "wrlock", "rdlock", "wrlock", 1),
+      ("rdlock", "rdlock", "rdlock", "rdlock", 0), ("wrlock", "rdlock", "wrlock", "rdlock", 1),
+      ("rdlock", "wrlock", "rdlock", "rdlock", 0), ("wrlock", "rdlock", "rdlock", "rdlock", 0))
+def test_rwlocks(s, case):
+    """Readers do not wait for readers: as a complete search says."""
+    program = build(s, RWLOCKS % case[:4])
+    s.run([s.heddle, "check", "--out", "dfs", "--strategy", "dfs", "--", program], want=case[4])
+    j = predict(s, case[4], "--detectors", "deadlock", "--", program)
+    s.same(len(j["findings"]), case[4], "findings")
+
+
+BRANCH = """#include <pthread.h>
+pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER, c = PTHREAD_MUTEX_INITIALIZER;
+int ready;
+void *f(void *p) {
+  pthread_mutex_lock(&a);
+  pthread_mutex_lock(&b);
+  pthread_mutex_unlock(&b);
+  pthread_mutex_unlock(&a);
+  pthread_mutex_lock(&c);
+  ready = 1;
+  pthread_mutex_unlock(&c);
+  return p;
+}
+void *g(void *p) {
+  pthread_mutex_lock(&c);
+  int go = ready;
+  pthread_mutex_unlock(&c);
+  if (!go) return p;
+  pthread_mutex_lock(&b);
+  pthread_mutex_lock(&a);
+  pthread_mutex_unlock(&a);
+  pthread_mutex_unlock(&b);
+  return p;
+}
+int main(void) {
+  pthread_t t, u;
+  pthread_create(&t, 0, f, 0);
+  pthread_create(&u, 0, g, 0);
+  pthread_join(t, 0);
+  pthread_join(u, 0);
+}
+"""
+
+
+def test_elsewhere(s):
+    """What the program does not do when the order is another one is no finding, and the reason is stated."""
+    program = build(s, BRANCH)
+    s.run([s.heddle, "check", "--out", "dfs", "--strategy", "dfs", "--", program], want=0)
+    j = predict(s, 0, "--detectors", "deadlock", "--", program)
+    s.same(j["findings"], [], "findings")
+    s.same(results(j), [("deadlock", "not-confirmed")], "predictions")
+    one = j["predict"][0]["predictions"][0]
+    s.check(not one["certain"], "it depends on what was read")
+    s.same(one["reason"], "the program went elsewhere: T2 was about to exit instead of lock at p.c:19; another value was "
+           "read: T2 read `ready` at p.c:16 was 1 and is now 0", "reason")
+    text = s.run([s.heddle, "predict", "--detectors", "deadlock", "--", program], want=0).stdout
+    s.check("Predicted, not confirmed:" in text, "the text does not list it: " + text)
+
+
+def test_traces(s):
+    """Stored traces with and without the program."""
+    program = build(s, LOCKS + CYCLES["two"])
+    s.run([s.heddle, "record", "-o", "t", "--", program], want=0)
+    j = predict(s, 1, "t", "--", program)
+    s.same(results(j), [("deadlock", "confirmed")], "predictions")
+    s.check(os.path.exists(s.path(".heddle/1")), "it is not stored")
+    text = s.run([s.heddle, "predict", "t"], want=0).stdout
+    s.check("Predicted:\n  deadlock: T1 lock" in text, text)
+    s.run([s.heddle, "trace", "convert", "--to", "text", "t", "-o", "t.txt"], want=0)
+    j = predict(s, 1, "--out", "more", "t.txt", "--", program)
+    s.same(results(j), [("deadlock", "confirmed")], "from text")
+
+
+def test_input(s):
+    """The recorded execution and those that are predicted read the same input."""
+    body = LOCKS + "#include <stdio.h>\nint n;\n" + start(
+        "if (n == 7) take(0, 1);", "if (n == 7) take(1, 0);").replace("pthread_t t", "n = getchar() - '0'; pthread_t t")
+    program = build(s, body)
+    s.run(["sh", "-c", "echo 7 | %s predict -- %s" % (s.heddle, program)], want=1)
+    s.run(["sh", "-c", "echo 6 | %s predict -- %s" % (s.heddle, program)], want=0)
+
+
+@each(("nothing", ["predict"], "name a program"), ("option", ["predict", "--all", "--", "./x"], "--all"),
+      ("missing", ["predict", "--", "./x"], "./x"), ("trace", ["predict", "gone"], "gone"),
+      ("garbage", ["predict", "p.c"], "p.c"), ("detector", ["predict", "--detectors", "hb,magic", "--", "./x"], "magic"),
+      ("program as a trace", ["predict", "./p"], "./p"))
+def test_usage(s, case):
+    build(s, LOCKS + CYCLES["two"])
+    common.refused(s, [s.heddle, *case[1]], 2, case[2])
