@@ -56,16 +56,27 @@ static void add_table(struct hd_str *out, const struct hd_forecast *f, bool ran)
   }
 }
 
+/* Whether it says no more than that an order is worth trying, and that was in vain. */
+static bool is_try(const struct hd_forecast_one *one) {
+  return one->detectors == HD_DETECTOR_BIT(HD_DETECT_FLIP) &&
+         (one->result.result == HD_CONFIRM_NO || one->result.result == HD_CONFIRM_UNTRIED);
+}
+
 /* What was predicted and is not a finding. */
 static void add_rest(struct hd_str *out, const struct hd_forecast *f, bool ran) {
-  size_t n, rest = 0;
+  size_t n, rest = 0, tries = 0;
   const struct hd_forecast_one *one = hd_forecast_list(f, &n);
-  for (size_t i = 0; i < n; i++) rest += one[i].result.result > HD_CONFIRM_KNOWN;
+  for (size_t i = 0; i < n; i++) {
+    tries += is_try(&one[i]);
+    rest += !is_try(&one[i]) && one[i].result.result > HD_CONFIRM_KNOWN;
+  }
+  if (tries && ran)
+    hd_str_addf(out, "%zu other order%s of conflicting accesses did not fail.\n", tries, plural(tries));
   if (!rest) return;
   hd_str_add(out, ran ? "Predicted, not confirmed:\n" : "Predicted:\n");
   for (size_t i = 0; i < n; i++) {
     const struct hd_confirmation *c = &one[i].result;
-    if (c->result <= HD_CONFIRM_KNOWN) continue;
+    if (c->result <= HD_CONFIRM_KNOWN || is_try(&one[i])) continue;
     hd_str_add(out, "  ");
     hd_prediction_text(out, hd_forecast_observed(f), one[i].prediction);
     hd_str_addc(out, '\n');
@@ -187,7 +198,8 @@ static int write_json(struct predict *p, struct hd_err *err) {
 #define DEFAULT_DETECTORS                                                                                \
   (HD_DETECTOR_BIT(HD_DETECT_SHB) | HD_DETECTOR_BIT(HD_DETECT_SYNC) | HD_DETECTOR_BIT(HD_DETECT_HUANG) | \
    HD_DETECTOR_BIT(HD_DETECT_NULLS) | HD_DETECTOR_BIT(HD_DETECT_FREED) |                                 \
-   HD_DETECTOR_BIT(HD_DETECT_ATOMICITY) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK))
+   HD_DETECTOR_BIT(HD_DETECT_ATOMICITY) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK) |                          \
+   HD_DETECTOR_BIT(HD_DETECT_FLIP))
 
 /* From one trace; NULL: an execution is recorded. */
 static int predict(struct predict *p, const char *trace, double deadline, struct hd_err *err) {

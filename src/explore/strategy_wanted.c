@@ -30,6 +30,7 @@ struct run {
   uint32_t last;  /* position that was executed last */
   uint32_t over;  /* the order is, or cannot be kept to any more */
   uint32_t swaps; /* the last two are exchanged */
+  uint32_t holds; /* the events of the failure come when no other thread can go on */
   struct hd_stray stray;
 };
 
@@ -83,6 +84,7 @@ static int begin(struct hd_search *s) {
   r->executed = r->arrived = r->over = 0;
   r->last = HD_WANTED_END;
   r->swaps = order_of(s)->swaps && (w->trial & 1);
+  r->holds = !order_of(s)->swaps && w->trial == 1;
   r->stray = (struct hd_stray){0};
   hd_rng_seed(&s->rng, s->config->seed + w->order, w->trial);
   hd__sample_begin(s);
@@ -92,7 +94,7 @@ static int begin(struct hd_search *s) {
 /* ---- what fits ---- */
 
 static int fits(const struct hd_wanted_event *e, const struct hd_op *op, int exactly) {
-  if (e->kind != op->kind || (e->pc && e->pc != op->pc)) return 0;
+  if (e->kind != op->kind || (e->pc && op->pc && e->pc != op->pc)) return 0;
   enum hd_obj_kind kind = hd_op_object(op->kind);
   int named = kind != HD_OBJ_NONE && kind != HD_OBJ_THREAD && kind != HD_OBJ_IO; /* by address */
   return !exactly || !named || e->object == op->object;
@@ -132,10 +134,11 @@ static uint32_t rank(struct hd_search *s, const struct run *r, uint32_t position
 /* The thread whose wanted event comes first, HD_NONE: nobody has one. *at is that event, HD_WANTED_END when the thread
  * is on the way there. */
 static uint32_t wanted(struct hd_search *s, struct run *r, const struct hd_point *p, uint32_t *at) {
-  uint32_t best = HD_NONE, lowest = HD_WANTED_END;
+  uint32_t best = HD_NONE, lowest = HD_WANTED_END,
+           end = order_of(s)->n - (r->holds ? order_of(s)->failure : 0);
   HD_SET_EACH (t, p->enabled, p->words) {
     unsigned entry = r->entry[t];
-    if (!entry-- || r->cursor[entry] == HD_WANTED_END) continue;
+    if (!entry-- || r->cursor[entry] >= end) continue;
     uint32_t here = match(s, r, entry, p->op[t]);
     uint32_t of = rank(s, r, here == HD_WANTED_END ? r->cursor[entry] : here);
     if (best != HD_NONE && of >= lowest) continue;

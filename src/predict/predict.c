@@ -58,6 +58,7 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   if (wanted(&o, HD_DETECT_SHB)) hd__detect_hb(&r, HD_DETECT_SHB);
   if (wanted(&o, HD_DETECT_SYNC)) hd__detect_sync(&r);
   if (wanted(&o, HD_DETECT_DEADLOCK)) hd__detect_deadlocks(&r);
+  if (wanted(&o, HD_DETECT_FLIP)) hd__detect_flips(&r);
   static const uint8_t races[] = {HD_DETECT_STRICT, HD_DETECT_SAID, HD_DETECT_HUANG};
   for (size_t i = 0; i < sizeof races && rc == HD_OK; i++)
     if (wanted(&o, races[i])) rc = hd__detect_races(&r, races[i], err);

@@ -18,6 +18,7 @@ enum hd_predicted {
   HD_PREDICTED_NULL,      /* event[0] writes a null pointer, event[1] reads it and goes on */
   HD_PREDICTED_FREED,     /* event[0] frees, event[1] uses */
   HD_PREDICTED_ATOMICITY, /* event[1] comes between event[0] and event[2], which are of one thread */
+  HD_PREDICTED_ORDER,     /* event[0] comes before event[1], which came first */
   HD_PREDICTED_KINDS
 };
 

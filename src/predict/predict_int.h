@@ -223,6 +223,7 @@ void hd__detect_filters(struct hd__run *r);                /* lockset and loose 
 void hd__detect_hb(struct hd__run *r, enum hd_detector d); /* hb and shb */
 void hd__detect_sync(struct hd__run *r);
 void hd__detect_deadlocks(struct hd__run *r);
+void hd__detect_flips(struct hd__run *r);
 int hd__detect_races(struct hd__run *r, enum hd_detector d, struct hd_err *err); /* strict, said and huang */
 int hd__detect_nulls(struct hd__run *r, enum hd_detector d, struct hd_err *err); /* null and freed */
 int hd__detect_atomicity(struct hd__run *r, struct hd_err *err);

@@ -13,10 +13,14 @@
 #define MAX_BYTES (1ull << 32) /* of the orders; more are not tried */
 #define TRIALS 2               /* of a race or a deadlock ... */
 #define TRIALS_MORE 6          /* ... and of what depends on how the execution goes on */
+#define RECORDINGS 20          /* orders whose values are compared, of those that did not fail ... */
+#define RECORD_SECONDS 2       /* ... each for so long at most ... */
+#define RECORDED (1u << 20)    /* ... with so many accesses that are no scheduling points */
 #define LENGTH 4               /* an execution may be so many times as long as the observed one */
 
 struct hd_confirm {
   struct hd_session *session;
+  const struct hd_prediction *only; /* the order to write; NULL: all of them */
   struct hd_session_config config;
   struct hd_observed observed;
   const struct hd_predictions *predictions;
@@ -26,6 +30,7 @@ struct hd_confirm {
   size_t nplanned;       /* predictions that have an order, the first ones */
   struct hd_confirmation *result;
   struct hd_symbolizer *sym;
+  unsigned recorded; /* orders whose values were compared */
 };
 
 /* Where the program was, by its address. */
@@ -119,6 +124,14 @@ static void put_order(struct hd_confirm *c, char *memory, struct hd_wanted_order
   }
 }
 
+static void put_prediction(struct hd_confirm *c, char *memory, struct hd_wanted_order *o, uint64_t *at,
+                           const struct hd_prediction *p) {
+  put_order(c, memory, o, at, p->order.v, p->order.n, p->event.v + p->late, p->event.n - p->late);
+  bool soon = p->kind == HD_PREDICTED_RACE || p->kind == HD_PREDICTED_DEADLOCK;
+  o->trials = soon ? TRIALS : TRIALS_MORE;
+  o->swaps = p->kind == HD_PREDICTED_RACE;
+}
+
 /* Writes the tables and orders where the runtime reads them. */
 static void prepare(void *arg, struct hd_control *control) {
   struct hd_confirm *c = arg;
@@ -131,6 +144,7 @@ static void prepare(void *arg, struct hd_control *control) {
   w->at_threads = room(&at, c->nthreads * sizeof(struct hd_wanted_thread));
   w->at_events = room(&at, c->observed.n * sizeof(struct hd_wanted_event));
   w->at_orders = room(&at, (p->v.n + 1) * sizeof(struct hd_wanted_order));
+  free(c->entry);
   find_threads(c, (struct hd_wanted_thread *)(memory + w->at_threads));
   struct hd_wanted_event *event = (struct hd_wanted_event *)(memory + w->at_events);
   for (size_t i = 0; i < c->observed.n; i++) {
@@ -144,17 +158,17 @@ static void prepare(void *arg, struct hd_control *control) {
                                         .plain = (e->flags & HD_EV_PLAIN) != 0};
   }
   struct hd_wanted_order *o = (struct hd_wanted_order *)(memory + w->at_orders);
+  w->nthreads = (uint32_t)c->nthreads;
+  w->norders = 1;
+  if (c->only) {
+    put_prediction(c, memory, o, &at, c->only);
+    return;
+  }
   put_order(c, memory, o, &at, NULL, c->observed.n, NULL, 0);
   o->trials = 1;
-  for (c->nplanned = 0; c->nplanned < p->v.n && at < MAX_BYTES; c->nplanned++) {
-    const struct hd_prediction *one = &p->v.v[c->nplanned];
-    put_order(c, memory, ++o, &at, one->order.v, one->order.n, one->event.v, one->event.n);
-    bool short_one = one->kind == HD_PREDICTED_RACE || one->kind == HD_PREDICTED_DEADLOCK;
-    o->trials = short_one ? TRIALS : TRIALS_MORE;
-    o->swaps = one->kind == HD_PREDICTED_RACE;
-  }
-  w->nthreads = (uint32_t)c->nthreads;
-  w->norders = (uint32_t)c->nplanned + 1;
+  for (c->nplanned = 0; c->nplanned < p->v.n && at < MAX_BYTES; c->nplanned++)
+    put_prediction(c, memory, ++o, &at, &p->v.v[c->nplanned]);
+  w->norders += (uint32_t)c->nplanned;
 }
 
 /* ---- the search ---- */
@@ -261,15 +275,110 @@ static void add_operation(struct hd_confirm *c, struct hd_str *out, unsigned kin
   if (pc) add_place(c, out, pc);
 }
 
+/* ---- values that were read ---- */
+
+/* Runs the order once more and records it. The caller releases the control. */
+static bool record_order(struct hd_confirm *c, const struct hd_prediction *p, struct hd_control *control) {
+  struct hd_err err;
+  struct hd_config config = c->config.search;
+  config.mode = HD_MODE_RUN;
+  config.restart = HD_RESTART_MEMORY;
+  config.max_executions = config.detail = 1;
+  config.plain = RECORDED;
+  if (hd_control_init(control, &config, NULL, &err) != HD_OK) return false;
+  c->only = p;
+  prepare(c, control);
+  c->only = NULL;
+  struct hd_streams streams;
+  struct hd_outcome outcome;
+  struct hd_watch watch = {.hang_timeout = c->config.hang_timeout,
+                           .deadline = hd_now() + RECORD_SECONDS,
+                           .interrupts = hd_interrupts(),
+                           .tick_ms = 20};
+  bool ran = hd_streams_open(&streams, &c->session->input, HD_OUTPUT_NULL, NULL, &err) == HD_OK;
+  if (ran) {
+    ran = hd_supervise(&c->session->command, control, &streams, &watch, &outcome, &err) == HD_OK;
+    hd_streams_close(&streams);
+  }
+  if (!ran || !hd_control_sane(control)) {
+    hd_control_fini(control);
+    return false;
+  }
+  return true;
+}
+
+/* The next event of the thread from `at` on that is kept; n: there is none. */
+static size_t next_of(const struct hd_event *event, size_t n, size_t at, unsigned thread) {
+  while (at < n && event[at].op.thread != thread) at++;
+  return at;
+}
+
+/* Compares what a thread read, as long as it does the same. Returns the observed event whose value is another one, and in
+ * *value that; NULL: none. */
+static const struct hd_event *first_difference(const struct hd_confirm *c, unsigned thread,
+                                               const struct hd_event *event, size_t n, unsigned other,
+                                               uint64_t *value) {
+  const struct hd_observed *o = &c->observed;
+  size_t i = next_of(o->event, o->n, 0, thread), k = next_of(event, n, 0, other);
+  while (i < o->n && k < n) {
+    const struct hd_event *a = &o->event[i], *b = &event[k];
+    if (a->op.kind == b->op.kind && (!b->op.pc || pc_of(c, a) == b->op.pc)) {
+      bool both = a->flags & b->flags & HD_EV_VALUE;
+      if (both && hd_event_sees(a) && a->value != b->value) {
+        *value = b->value;
+        return a;
+      }
+      k = next_of(event, n, k + 1, other);
+    } else if (!(a->flags & HD_EV_PLAIN)) {
+      return NULL;
+    }
+    i = next_of(o->event, o->n, i + 1, thread);
+  }
+  return NULL;
+}
+
+/* Adds that the thread of `e` read another value before it went elsewhere, if it did. */
+static void add_value(struct hd_confirm *c, struct hd_str *out, const struct hd_prediction *p,
+                      const struct hd_event *e) {
+  struct hd_control control;
+  if (c->recorded++ >= RECORDINGS || !record_order(c, p, &control)) return;
+  size_t n = control.ctl->status.nevents, got;
+  struct hd_err err;
+  struct hd_event *event = NULL;
+  uint8_t *kept = hd_alloc(n);
+  hd_tr_keep_shared(hd_control_area(&control, HD_SHM_EVENT), n, kept);
+  struct hd_tr_source *s = hd_tr_record(
+      &(struct hd_tr_recording){.event = hd_control_area(&control, HD_SHM_EVENT), .n = n, .kept = kept});
+  const char *name = c->observed.tables->thread.v[e->op.thread].name;
+  unsigned other = 0;
+  while (other < s->tables->thread.n && strcmp(s->tables->thread.v[other].name, name) != 0) other++;
+  if (other < s->tables->thread.n && hd_tr_collect(s, &event, &got, &err) == HD_OK) {
+    uint64_t now = 0;
+    const struct hd_event *read = first_difference(c, e->op.thread, event, got, other, &now);
+    if (read) {
+      hd_str_add(out, "; another value was read: ");
+      hd_tr_describe(out, c->observed.tables, read);
+      hd_str_add(out, " was ");
+      hd_tr_value(out, read->value, read->op.size);
+      hd_str_add(out, " and is now ");
+      hd_tr_value(out, now, read->op.size);
+    }
+  }
+  free(event);
+  hd_tr_close(s);
+  free(kept);
+  hd_control_fini(&control);
+}
+
 /* Why the order did not fail. */
 static char *explain(struct hd_confirm *c, const struct hd_prediction *p, const struct hd_wanted_order *o) {
   struct hd_str out;
   hd_str_init(&out);
   const struct hd_stray *s = &o->stray;
   uint64_t k = s->position ? s->position - 1 : 0;
-  if (s->position && !o->arrived && k < p->order.n + p->event.n) {
+  if (s->position && !o->arrived && k < p->order.n + p->event.n - p->late) {
     const struct hd_event *e =
-        &c->observed.event[k < p->order.n ? p->order.v[k] : p->event.v[k - p->order.n]];
+        &c->observed.event[k < p->order.n ? p->order.v[k] : p->event.v[p->late + k - p->order.n]];
     const char *name = c->observed.tables->thread.v[e->op.thread].name;
     if (s->kind == HD_OP_NONE || s->kind >= HD_OP_COUNT)
       hd_str_addf(&out, "%s never came to ", name);
@@ -281,6 +390,7 @@ static char *explain(struct hd_confirm *c, const struct hd_prediction *p, const 
       hd_str_add(&out, s->blocked ? ", which had to wait, before " : " instead of ");
     }
     add_operation(c, &out, e->op.kind, pc_of(c, e));
+    add_value(c, &out, p, e);
   } else if (p->kind == HD_PREDICTED_RACE) {
     hd_str_add(&out, "both accesses were made, but something orders them");
   } else if (p->kind == HD_PREDICTED_DEADLOCK) {
@@ -346,7 +456,7 @@ void hd_confirm_free(struct hd_confirm *c) {
 static const char *const kind_name[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_RACE] = "data-race",      [HD_PREDICTED_DEADLOCK] = "deadlock",
     [HD_PREDICTED_NULL] = "null-read",      [HD_PREDICTED_FREED] = "use-after-free",
-    [HD_PREDICTED_ATOMICITY] = "atomicity",
+    [HD_PREDICTED_ATOMICITY] = "atomicity", [HD_PREDICTED_ORDER] = "order",
 };
 static const char *const kind_title[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_RACE] = "data race",
@@ -354,6 +464,7 @@ static const char *const kind_title[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_NULL] = "null read",
     [HD_PREDICTED_FREED] = "use of freed memory",
     [HD_PREDICTED_ATOMICITY] = "atomicity violation",
+    [HD_PREDICTED_ORDER] = "failure in another order",
 };
 
 const char *hd_prediction_name(const struct hd_prediction *p) { return kind_name[p->kind]; }

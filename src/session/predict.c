@@ -77,11 +77,12 @@ static uint64_t place_of(const struct hd_forecast *f, uint32_t event) {
   return h;
 }
 
-/* Kind and places, in any order. */
+/* Kind and places, in any order. Where the failure depends on what is read, each combination of events is one. */
 static uint64_t key_of(const struct hd_forecast *f, const struct hd_prediction *p) {
   uint64_t sum = p->kind;
+  bool open_ended = p->kind == HD_PREDICTED_ORDER || p->kind == HD_PREDICTED_ATOMICITY;
   for (size_t i = 0; i < p->event.n; i++) {
-    uint64_t h = place_of(f, p->event.v[i]) * 0x9e3779b97f4a7c15ull;
+    uint64_t h = (open_ended ? p->event.v[i] * 7 + i : place_of(f, p->event.v[i])) * 0x9e3779b97f4a7c15ull;
     sum += h ^ h >> 31;
   }
   return sum;
