@@ -396,7 +396,7 @@ static int choose_step(struct walk *w, struct node *n, const struct hd_point *p)
   struct unit *u = w->unit;
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->covers && w->filter[i]->covers(w, u->at)) return 0;
-  if (u->guide && w->s->config->cluster && !(u->guide = hd__awake(n, u->guide))) return 0;
+  if (u->guide && w->s->config->cluster) u->guide = hd__awake(n, u->guide);
   if (u->guide) {
     n->branch = u->guide;
     n->list = u->guide->next;

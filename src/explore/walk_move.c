@@ -11,7 +11,7 @@
  *  2. What a foreign copy has is at the owner, was begun there, or is on its way: the sleep list and the pending branches
  *     of a junction only ever cover more. So what the copy covers need not be sent. What is sent may be covered at the
  *     owner by something newer that is merely independent of it. Then a step of the branch sleeps where the branch has it
- *     go: such a step is left out (walk.c), and an execution that has nothing else to do is given up as redundant, as with
+ *     go: such a step is left out (walk.c), and an execution in which everything sleeps is given up as redundant, as with
  *     several workers (walk_share.c, invariant 4). So no class is run twice. And the branch absorbs what the one that
  *     covers it asks for later: so in it nothing is left to what merely sleeps (`late`, `weak`), and no class is lost.
  *  3. A unit is concluded when everything below it is explored and the owners have acknowledged all it inserted. (Each
