@@ -33,6 +33,7 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   double start = hd_now();
   if (!stats) stats = &own;
   *stats = (struct hd_predict_stats){0};
+  if (!o.engines) o.engines = HD_ENGINE_SMT;
   if (!o.limit) o.limit = LIMIT;
   if (!o.window) o.window = WINDOW;
   if (!o.relax) o.relax = RELAX;
