@@ -5,7 +5,7 @@ usage: tests/run.py [--build DIR] [--keep] [--list] [--jobs N] [--durations N] [
 
 A test runs when every FILTER, a piece of its name, is in its name. Litmus programs (litmus/GROUP/*.c, *.cc) carry
 their expectations in their first lines, see lib/litmus.py. Other tests are the functions test_* of
-wrap/, cli/, determinism/, bench/ and docs/test_*.py; each gets a Scratch (lib/scratch.py). Every test
+wrap/, cli/, determinism/, predict/, bench/ and docs/test_*.py; each gets a Scratch (lib/scratch.py). Every test
 works in a folder of its own, which --keep does not remove. --durations prints the N slowest tests, and what each group
 of tests takes: with --jobs 1 by processor time, which other work on the machine does not change, else by elapsed time.
 """
@@ -22,7 +22,7 @@ import time
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FOLDERS = ("wrap", "cli", "determinism", "bench", "docs")
+FOLDERS = ("wrap", "cli", "determinism", "predict", "bench", "docs")
 for folder in ("lib",) + FOLDERS:
     sys.path.insert(0, os.path.join(HERE, folder))
 import litmus  # noqa: E402

@@ -67,4 +67,34 @@ static int admits(struct walk *w, uint32_t k, unsigned thread, int *outcome) {
   return 0;
 }
 
+int hd__sleeps(const struct hd_sleeper *sleep, uint32_t n, struct hd_branch *b) {
+  uint32_t nchoices = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const struct hd_sleeper *d = &sleep[i];
+    if (d->op.thread != b->op.thread) continue;
+    if (d->nchoices <= 1 || (!b->any_choice && d->choice == b->choice)) return 1;
+    if (b->any_choice) nchoices = d->nchoices;
+  }
+  for (uint32_t c = 0; c < nchoices; c++) {
+    int sleeps = 0;
+    for (uint32_t i = 0; i < n; i++) sleeps |= sleep[i].op.thread == b->op.thread && sleep[i].choice == c;
+    if (sleeps) continue;
+    b->any_choice = 0;
+    b->choice = c;
+    return 0;
+  }
+  return nchoices > 0;
+}
+
+struct hd_branch *hd__awake(const struct node *n, struct hd_branch *b) {
+  struct hd_branch *first = NULL, **to = &first;
+  for (; b; b = b->next) {
+    if (hd__sleeps(n->sleep, n->nsleep, b)) continue;
+    if (*to != b) *to = b;
+    to = &b->next;
+  }
+  *to = NULL;
+  return first;
+}
+
 const struct filter hd__filter_sleep = {.id = FILTER_SLEEP, .enter = enter, .admits = admits};

@@ -179,12 +179,16 @@ static void backtrack(struct walk *w, uint32_t depth) {
   struct hd_search *s = w->s;
   struct unit *u = w->unit;
   struct node *n = &u->node[depth - 1];
+  struct hd_branch *b = n->list;
+  if (b->late) { /* walk_move.c, invariant 2 */
+    n->did.weak = 1;
+    for (uint32_t i = 0; i < n->nsleep; i++) n->sleep[i].weak = 1;
+  }
   if (n->pick.executed && w->policy->keeps_done) {
     if (n->sleep + n->nsleep == u->sleep_end) hd_give_up(HD_TREE_FULL);
     hd__redo_copy(s, n->sleep + n->nsleep, &n->did, sizeof n->did);
     HD_REDO(s, n->nsleep, n->nsleep + 1);
   }
-  struct hd_branch *b = n->list;
   union pick pick = {.thread = b->op.thread, .choice = b->choice, .fixed_choice = !b->any_choice};
   HD_REDO(s, n->finished, n->finished + 1);
   HD_REDO(s, n->pick.word, pick.word);
@@ -392,6 +396,7 @@ static int choose_step(struct walk *w, struct node *n, const struct hd_point *p)
   struct unit *u = w->unit;
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->covers && w->filter[i]->covers(w, u->at)) return 0;
+  if (u->guide && w->s->config->cluster) u->guide = hd__awake(n, u->guide);
   if (u->guide) {
     n->branch = u->guide;
     n->list = u->guide->next;

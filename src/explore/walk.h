@@ -233,6 +233,11 @@ struct hd_branch *hd__get_branch_memory(void *unit);
 /* Counts what is known to be left. */
 void hd__walk_count(struct walk *w);
 
+/* sleep.c: whether the step, or every outcome that it may have, sleeps. An open outcome becomes the first that does not. */
+int hd__sleeps(const struct hd_sleeper *sleep, uint32_t n, struct hd_branch *b);
+/* The branches of the list that do not sleep at the node; drops the others. The same list any number of times. */
+struct hd_branch *hd__awake(const struct node *n, struct hd_branch *b);
+
 /* reverse.c: branches that reverse the races of an execution. */
 int hd__reverse_first(struct walk *w, uint32_t k, const struct hd_point *p, int *outcome);
 int hd__reverse_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above);

@@ -10,8 +10,10 @@
  *     what is under way below it; a unit that was handed over counts at the giver's junction until it is concluded.
  *  2. What a foreign copy has is at the owner, was begun there, or is on its way: the sleep list and the pending branches
  *     of a junction only ever cover more. So what the copy covers need not be sent. What is sent may be covered at the
- *     owner by something newer that is merely independent of it; then it is an execution that is given up as redundant,
- *     as with several workers (walk_share.c, invariant 4), and never one that is run twice.
+ *     owner by something newer that is merely independent of it. Then a step of the branch sleeps where the branch has it
+ *     go: such a step is left out (walk.c), and an execution in which everything sleeps is given up as redundant, as with
+ *     several workers (walk_share.c, invariant 4). So no class is run twice. And the branch absorbs what the one that
+ *     covers it asks for later: so in it nothing is left to what merely sleeps (`late`, `weak`), and no class is lost.
  *  3. A unit is concluded when everything below it is explored and the owners have acknowledged all it inserted. (Each
  *     message goes straight to the owner, so one may overtake the conclusion of a unit that contains this one.)
  *  4. All of this happens under the lock of the search. A unit is given while its worker waits between two executions,
@@ -276,28 +278,6 @@ static struct hd_branch *get_insertion(struct hd_reader *r, struct unit *u) {
   return r->bad ? NULL : top;
 }
 
-/* Whether the step, or every outcome that it may have, was begun at the junction. An open outcome becomes the first that
- * was not. */
-static int was_begun(const struct junction *j, struct hd_branch *b) {
-  uint32_t nchoices = 0;
-  for (uint32_t i = 0; i < j->nsleep; i++) {
-    const struct hd_sleeper *d = &j->sleep[i];
-    if (d->op.thread != b->op.thread) continue;
-    if (d->nchoices <= 1 || (!b->any_choice && d->choice == b->choice)) return 1;
-    if (b->any_choice) nchoices = d->nchoices;
-  }
-  for (uint32_t c = 0; c < nchoices; c++) {
-    int begun = 0;
-    for (uint32_t i = 0; i < j->nsleep; i++)
-      begun |= j->sleep[i].op.thread == b->op.thread && j->sleep[i].choice == c;
-    if (begun) continue;
-    b->any_choice = 0;
-    b->choice = c;
-    return 0;
-  }
-  return nchoices > 0;
-}
-
 /* Adds the branch, with what is below it, to the list, as far as it is not there. */
 static void merge(struct unit *u, struct hd_branch **list, struct hd_branch *b) {
   for (;;) {
@@ -306,11 +286,13 @@ static void merge(struct unit *u, struct hd_branch **list, struct hd_branch *b) 
     for (; (c = *p); p = &c->next)
       if (c->op.thread == b->op.thread && (c->any_choice || b->any_choice || c->choice == b->choice)) break;
     if (!c) {
+      b->late = 1;
       __atomic_store_n(p, b, __ATOMIC_RELEASE);
       return;
     }
     struct hd_branch *below = b->child;
     release(u, b);
+    if (c->child && below) c->late = 1;
     if (!c->child || !below) { /* everything from there on will be explored */
       release_tree(u, below);
       return;
@@ -334,7 +316,7 @@ int hd_units_insert(struct hd_search *s, const struct hd_strategy *strategy, str
   struct unit *u = spare(w);
   struct hd_branch *b = get_insertion(r, u);
   if (!b) return 0;
-  if (was_begun(j, b))
+  if (hd__sleeps(j->sleep, j->nsleep, b))
     release_tree(u, b);
   else
     merge(u, &j->list, b);

@@ -209,7 +209,7 @@ static void take(struct hd_search *s, struct unit *u, struct junction *j) {
   if (u->sleep_end - u->sleep_base < j->nsleep) hd_give_up(HD_TREE_FULL);
   for (uint32_t i = 0; i < j->nsleep; i++) {
     u->sleep_base[i] = j->sleep[i];
-    u->sleep_base[i].weak |= j->live > 0;
+    u->sleep_base[i].weak |= j->live > 0 || b->late;
   }
   for (struct junction *i = j; i->parent; i = i->parent) hd__prefix_node(u, i);
   HD_REDO(s, j->list, b->next);

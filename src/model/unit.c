@@ -194,11 +194,11 @@ void hd_get_sleeper(struct hd_reader *r, struct hd_sleeper *s) {
 
 /* A tree of branches is written in the order of a walk: a step, then what is below it, then what follows it. Neither
  * writing nor reading recurses: sequences are long. */
-enum { HAS_CHILD = 1, HAS_NEXT = 2, ANY_CHOICE = 4 };
+enum { HAS_CHILD = 1, HAS_NEXT = 2, ANY_CHOICE = 4, LATE = 8 };
 
 static void put_step(struct hd_writer *w, const struct hd_branch *b, int follow) {
   hd_put_number(w, (b->child ? HAS_CHILD : 0) | (follow && b->next ? HAS_NEXT : 0) |
-                       (b->any_choice ? ANY_CHOICE : 0));
+                       (b->any_choice ? ANY_CHOICE : 0) | (b->late ? LATE : 0));
   hd_put_op(w, &b->op);
   hd_put_number(w, b->choice);
   hd_put_number(w, b->flags);
@@ -237,11 +237,12 @@ static struct hd_branch *get_tree(struct hd_reader *r, hd_branch_source *source,
       r->bad = 1;
       return NULL;
     }
-    unsigned has = (unsigned)hd_get_number(r, HAS_CHILD | HAS_NEXT | ANY_CHOICE);
+    unsigned has = (unsigned)hd_get_number(r, HAS_CHILD | HAS_NEXT | ANY_CHOICE | LATE);
     hd_get_op(r, &b->op);
     b->choice = (uint32_t)hd_get_number(r, UINT32_MAX);
     b->flags = (uint16_t)hd_get_number(r, 0xff);
     b->any_choice = (has & ANY_CHOICE) != 0;
+    b->late = (has & LATE) != 0;
     *to = b;
     if ((has & HAS_NEXT) && !follow) r->bad = 1;
     if (has & HAS_NEXT) {

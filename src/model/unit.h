@@ -24,7 +24,8 @@ struct hd_branch {
   uint32_t choice;
   uint16_t flags;     /* HD_EV_*; as it was seen */
   uint8_t any_choice; /* the outcome of the choice is open */
-  uint8_t sent;       /* its owner, on another machine, knows of it (explore/walk_move.c) */
+  uint8_t sent : 1;   /* its owner, on another machine, knows of it (explore/walk_move.c) */
+  uint8_t late : 1;   /* it, or what is below it, came from another machine: something here may cover it */
   struct hd_branch *child, *next;
 };
 

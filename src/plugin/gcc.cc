@@ -340,9 +340,12 @@ static void asm_operand(gimple_stmt_iterator *gsi, gasm *stmt, tree operand, con
               size_of(TREE_TYPE(operand)));
 }
 
+/* The same place, volatile or not. */
 static bool is_output(gasm *stmt, tree operand) {
   for (unsigned i = 0; i < gimple_asm_noutputs(stmt); i++)
-    if (operand_equal_p(TREE_VALUE(gimple_asm_output_op(stmt, i)), operand, 0)) return true;
+    if (operand_equal_p(TREE_VALUE(gimple_asm_output_op(stmt, i)), operand,
+                        OEP_ADDRESS_OF | OEP_MATCH_SIDE_EFFECTS))
+      return true;
   return false;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ENTRIES (1u << 26) /* 256 MiB of orders */
+#define MOST_ENTRIES (1u << 28) /* 1 GiB of orders */
 
 bool hd__run_full(const struct hd__run *r, enum hd_detector d) {
   return r->stats->detector[d].predicted >= r->o->limit || r->entries >= MOST_ENTRIES ||

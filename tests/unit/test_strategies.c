@@ -5,6 +5,7 @@
  *  1. Every execution of one class ends in the same state: the dependency relation is not too coarse.
  *  2. `optimal` runs exactly one execution per class and gives up none.
  *  2b. So does `optimal` with several workers, except that it may give up some (tree_share.c, invariant 4).
+ *  2c. Several machines, whose messages take any time, run the executions of one, whatever the complete strategy.
  *  3. `dpor` and `rdfs` reach the same classes; `dpor` runs no more executions than depth-first search.
  *  4. Sampling strategies only reach classes that depth-first search knows.
  *  5. Within a bound, `bounded` reaches the classes that depth-first search within the same bound reaches, in no more
@@ -358,6 +359,8 @@ static const char *judge_samplers(const struct sim_program *p, const struct resu
   return NULL;
 }
 
+#include "sim_cluster.h"
+
 /* Too large for dfs: `dpor` is the reference, unless it is too large for that one too. */
 static const char *judge_large(const struct sim_program *p, int *skipped) {
   const struct result *ref = search(dpor, p, max_executions);
@@ -365,6 +368,7 @@ static const char *judge_large(const struct sim_program *p, int *skipped) {
   *skipped = ref->too_many;
   if (ref->too_many) return NULL;
   const char *wrong = judge_optimal(p, ref);
+  if (!wrong) wrong = judge_machines(team[0], p, ref, ref->classes.n, 9);
   return wrong ? wrong : judge_samplers(p, ref);
 }
 
@@ -383,6 +387,7 @@ static const char *judge(const struct sim_program *p, int *skipped) {
   wrong = judge_bounds(p, ref);
   if (!skip_optimal && !wrong) wrong = judge_optimal(p, ref);
   if (!wrong) wrong = judge_together(p, ref);
+  if (!wrong) wrong = judge_cluster(p, ref);
   if (!wrong) wrong = judge_dpor(p, ref);
   if (!wrong) wrong = judge_rdfs(p, ref);
   return wrong ? wrong : judge_samplers(p, ref);
@@ -453,6 +458,8 @@ static void every_strategy_agrees_with_dfs(void **unused) {
   print_message(
       "%lu programs, %lu too large; dfs %lu executions, %lu classes; dpor %lu executions, %lu blocked\n",
       programs, skips, execs, classes, dpors, blocked);
+  print_message("machines: %lu units and %lu branches were sent, %lu executions given up\n", machine_units,
+                machine_inserted, machine_redundant);
   assert_int_equal(bad, 0);
   assert_true(skips < programs / 2);
 }
@@ -818,6 +825,7 @@ static int setup(void **unused) {
   optimal = new_runner("optimal");
   bounded = new_runner("bounded");
   bounded_dfs = new_runner("dfs");
+  open_machines();
   samplers[0] = new_runner("random");
   samplers[1] = new_runner("pct");
   samplers[2] = new_runner("pos");

@@ -144,6 +144,8 @@ hd_arch_entry:
 	.endr
 	ENTRY	__atomic_load
 	ENTRY	__atomic_compare_exchange
+	ENTRY	__heddle_asm_read
+	ENTRY	__heddle_asm_atomic
 	ENTRY	pthread_mutex_lock
 	ENTRY	pthread_mutex_trylock
 	ENTRY	pthread_rwlock_rdlock

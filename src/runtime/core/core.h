@@ -112,6 +112,7 @@ struct hd_rt {
   enum hd_inexact cut; /* HD_RUN_CUT: the reason to count */
   uint64_t grow_stack; /* HD_RUN_GROW: the pool of identities that is too small (ident.h) */
   int exit_status;
+  int faulted;   /* signal of the last fault, 0: none yet in this process */
   bool in_exit;  /* exit handlers are running */
   bool preload;  /* the program was not built with heddle cc: what its memory accesses order is not known */
   bool callback; /* executions call a function (hd_check) instead of main */

@@ -331,6 +331,8 @@ void hd__report_livelock(void) {
 
 _Noreturn void hd__fail(unsigned error, uint64_t pc, const char *text) {
   struct hd_status *st = rt.status;
+  if (rt.faulted)
+    hd__die_by(rt.faulted); /* the program may have overwritten anything: the failure is its own */
   st->error = error;
   hd__format(st->error_text, sizeof st->error_text, "%s", text);
   hd__zero(&st->error_site, sizeof st->error_site);

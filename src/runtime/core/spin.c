@@ -283,6 +283,25 @@ void hd__spin_updated(uint64_t a, uint32_t size, bool same) {
     hd__spin_wrote(a);
 }
 
+void hd__spin_updates(uint64_t a, uint32_t size, uint64_t pc) {
+  struct hd_spin *s = &rt.cur->spin;
+  s->update_size = size;
+  s->update_addr = a;
+  s->update_pc = pc;
+  s->update_value = value_at(a, size);
+  s->update_event = rt.events;
+}
+
+/* If anything came between, the value may be another thread's; and assembly with several operands has a hook for each
+ * before it changes any. So only a loop with that one operation can wait by it. */
+static void settle_update(struct hd_spin *s, uint64_t a, uint64_t pc) {
+  uint32_t size = s->update_size;
+  s->update_size = 0;
+  hd__spin_updated(s->update_addr, size,
+                   a == s->update_addr && pc == s->update_pc && rt.events == s->update_event &&
+                       value_at(a, size) == s->update_value);
+}
+
 /* Locks that are released again change nothing. One that the round releases, and takes again, was held when it started:
  * others can take it on the way, but could not while the thread waited. Such a loop does more than wait. */
 static void follow_locks(struct hd_spin *s, const struct hd_op *op, unsigned flags) {
@@ -511,6 +530,7 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   hd__take_signals(); /* a wait would delay them */
   struct hd_spin *s = &t->spin;
   s->mode = HD_SPIN_PLAIN;
+  if (HD_UNLIKELY(s->update_size)) settle_update(s, a, pc);
   if (own_stack(t, a) && !rt.watched && !hd__shadow_visible(a, 1)) return s->again;
   bool is_known = nknown && *known_slot(pc), wrote = s->round_writes != s->writes;
   bool hit = s->pc == pc && s->addr == a;

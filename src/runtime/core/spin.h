@@ -50,6 +50,9 @@ struct hd_spin {
   bool swapped;    /* and memory has the values of that one */
   bool on;         /* one of the values differs */
   bool waiting;    /* the pending operation waits for that */
+  /* An update whose effect is not known yet; size 0: none. */
+  uint32_t update_size;
+  uint64_t update_addr, update_pc, update_value, update_event;
   /* Loops that do not only wait (invariant 6). */
   uint8_t counts; /* enum hd_spin_counts */
   unsigned nown;
@@ -111,6 +114,9 @@ bool hd__spin_interrupted(void);
 /* Whether a yield of the running thread is part of a loop that waits. */
 bool hd__spin_idles(void);
 void hd__spin_read(uint64_t a, uint32_t size);
+/* The same as hd__spin_updated of an instruction that comes after the hook: at the thread's next check it is known whether the
+ * value is still the same. */
+void hd__spin_updates(uint64_t a, uint32_t size, uint64_t pc);
 /* At the end of a hook, while the thread's reads are collected or states are compared: clears what the runtime has left below on the stack. A
  * function of the program may find it in its frame, and would never be in the same state twice. */
 #define HD_SPIN_LEAVES hd__either((const uint8_t *)&rt.cur->spin.armed)

@@ -38,6 +38,15 @@ _Noreturn void hd__die(int code) {
   for (;;) hd_sys3(SYS_exit_group, code, 0, 0);
 }
 
+_Noreturn void hd__die_by(int sig) {
+  static const uint64_t by_default[4]; /* the kernel's struct sigaction */
+  uint64_t blocked = 0;
+  hd_sys4(SYS_rt_sigaction, sig, by_default, 0, 8);
+  hd_sys4(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, 0, 8);
+  hd_sys3(SYS_tgkill, hd_sys3(SYS_getpid, 0, 0, 0), hd_sys3(SYS_gettid, 0, 0, 0), sig);
+  hd__die(3);
+}
+
 static uint64_t time_of(clockid_t clock) {
   struct timespec t;
   hd_sys3(SYS_clock_gettime, clock, &t, 0);

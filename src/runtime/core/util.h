@@ -24,6 +24,7 @@
 _Noreturn void hd__bug(const char *cond, const char *file, int line);
 /* Ends the process at once. */
 _Noreturn void hd__die(int code);
+_Noreturn void hd__die_by(int sig); /* whatever the program does about that signal */
 
 /* Returns zeroed memory of the runtime's own, NULL on failure. */
 void *hd__map(size_t size);

@@ -444,23 +444,9 @@ static bool contends_for_file(const struct call *c, long nr, const long *a) {
   return file && hd__file_contended(&file->touch, file->object, reads, writes);
 }
 
-/* The number of a descriptor that the name means: /proc/self/fd/3. -1: none. */
-static long number_in(const char *path) {
-  static const char *const folder[] = {"/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/"};
-  for (unsigned i = 0; i < sizeof folder / sizeof *folder; i++) {
-    const char *f = folder[i], *p = path;
-    while (*f && *f == *p) f++, p++;
-    if (*f || *p < '0' || *p > '9') continue;
-    long n = 0;
-    while (*p >= '0' && *p <= '9' && n < HD_FDS) n = n * 10 + *p++ - '0';
-    return *p && *p != '/' ? -1 : n;
-  }
-  return -1;
-}
-
 static long number_of(const struct call *c, const long *a) {
   const char *name = c->path < 0 ? NULL : (const char *)a[c->path];
-  return rt.nunjoined && name && name[0] == '/' ? number_in(name) : -1;
+  return rt.nunjoined && name && name[0] == '/' ? hd__proc_number(name) : -1;
 }
 
 /* Whether it is an operation on a number: that may be closed, or refer to something else. */

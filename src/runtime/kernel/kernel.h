@@ -110,6 +110,8 @@ void hd__mapped_point(long nr, const long *a, bool alone, uint64_t pc);
 
 /* ---- proc.c ---- */
 
+/* The number of the descriptor that a name means (/proc/self/fd/3, /dev/stdout). -1: none. */
+long hd__proc_number(const char *path);
 /* Whether the call looks at the threads of the process. */
 bool hd__proc_shows_threads(long nr, const long *a);
 /* A name was opened: replaces what the kernel has there by what the program is to see. */

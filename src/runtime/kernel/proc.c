@@ -49,8 +49,9 @@ static const char *after_number(const char *s) {
   return *s == '/' ? s + 1 : NULL;
 }
 
-static unsigned kind_of_path(const char *path) {
-  if (!path || !hd__starts(path, "/proc/")) return OTHER;
+/* What follows the folder of this process, or of one of its threads; NULL: it is another name. */
+static const char *below_process(const char *path) {
+  if (!path || !hd__starts(path, "/proc/")) return NULL;
   const char *s = path + 6;
   if (hd__starts(s, "self/")) {
     s += 5;
@@ -59,14 +60,30 @@ static unsigned kind_of_path(const char *path) {
   } else {
     char own[24];
     hd__format(own, sizeof own, "%d/", (int64_t)hd_sys3(SYS_getpid, 0, 0, 0));
-    if (!hd__starts(s, own)) return OTHER;
+    if (!hd__starts(s, own)) return NULL;
     s = after_number(s);
   }
-  if (hd__starts(s, "task/") && s[5]) {
-    s = after_number(s + 5);
-    return s && !hd__starts(s, "task") ? kind_of(s) : OTHER;
-  }
-  return kind_of(s);
+  if (!hd__starts(s, "task/") || !s[5]) return s;
+  s = after_number(s + 5);
+  return s && !hd__starts(s, "task") ? s : NULL;
+}
+
+static unsigned kind_of_path(const char *path) {
+  const char *s = below_process(path);
+  return s ? kind_of(s) : OTHER;
+}
+
+long hd__proc_number(const char *path) {
+  static const char *const standard[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+  for (unsigned i = 0; i < 3; i++)
+    if (hd__streq(path, standard[i])) return i;
+  const char *s = hd__starts(path, "/dev/") ? path + 5 : below_process(path);
+  if (!s || (!hd__starts(s, "fd/") && !hd__starts(s, "fdinfo/"))) return -1;
+  while (*s++ != '/') {}
+  if (*s < '0' || *s > '9') return -1;
+  long n = 0;
+  while (*s >= '0' && *s <= '9' && n < HD_FDS) n = n * 10 + *s++ - '0';
+  return *s && *s != '/' ? -1 : n;
 }
 
 static unsigned kind_of_fd(long fd) {

@@ -100,6 +100,7 @@ static bool in_stack_guard(uint64_t addr, uint64_t sp) {
 static void fault(int sig, siginfo_t *info, ucontext_t *uc) {
   uint64_t addr = (uint64_t)info->si_addr, pc = hd_sig_pc(uc);
   bool has_addr = sig == SIGSEGV || sig == SIGBUS;
+  if (sig != HD_SIG_HANG) rt.faulted = sig;
   unsigned kind = sig == HD_SIG_HANG                                ? HD_KIND_HANG
                   : has_addr && in_stack_guard(addr, hd_sig_sp(uc)) ? HD_KIND_STACK_OVERFLOW
                                                                     : HD_KIND_CRASH;

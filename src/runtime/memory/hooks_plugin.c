@@ -1,6 +1,7 @@
 /* hooks_plugin.c: accesses that Heddle's plug-ins for the compilers (src/plugin) make visible. Runs in the tested
  * process. */
 #include "runtime/core/core.h"
+#include "runtime/core/spin.h"
 #include "runtime/core/finding.h"
 #include "runtime/memory/atomic.h"
 #include "runtime/memory/memory.h"
@@ -85,14 +86,21 @@ void __heddle_silence(int on) {
 
 /* ---- inline assembly ---- */
 
-HD_EXPORT void __heddle_asm_read(void *p, uint64_t n);
+void HD_IN(__heddle_asm_read)(void *p, uint64_t n);
 HD_EXPORT void __heddle_asm_write(void *p, uint64_t n);
-HD_EXPORT void __heddle_asm_atomic(void *p, uint64_t n);
+void HD_IN(__heddle_asm_atomic)(void *p, uint64_t n);
 HD_EXPORT void __heddle_asm_opaque(void);
-void __heddle_asm_read(void *p, uint64_t n) { hd__access_range((uint64_t)p, n, 0, HD_CALLER); }
+void HD_IN(__heddle_asm_read)(void *p, uint64_t n) {
+  if (!hot.active || !n) return;
+  if (!hd__spin_check((uint64_t)p, HD_SPIN_READS, HD_CALLER)) hd__access_slow((uint64_t)p, n, 0, HD_CALLER);
+  HD_SPIN_LEAVE();
+}
 void __heddle_asm_write(void *p, uint64_t n) { hd__access_range((uint64_t)p, n, HD_A_WRITE, HD_CALLER); }
 /* A locked instruction is a full fence. */
-void __heddle_asm_atomic(void *p, uint64_t n) { hd__atomic_rmw((uint64_t)p, n, __ATOMIC_SEQ_CST, HD_CALLER); }
+void HD_IN(__heddle_asm_atomic)(void *p, uint64_t n) {
+  hd__atomic_exchange((uint64_t)p, n, __ATOMIC_SEQ_CST, HD_CALLER);
+  if (hot.active) hd__spin_updates((uint64_t)p, (uint32_t)n, HD_CALLER);
+}
 /* Assembly, or an intrinsic, that has a pointer and may access any memory. */
 void __heddle_asm_opaque(void) {
   if (hot.active && rt.nunjoined) hd__inexact(HD_INEXACT_ASSEMBLY, HD_CALLER);

@@ -1,0 +1,161 @@
+"""Detectors over trace files: worked examples, random traces compared with the truth, damaged traces, long ones."""
+import os
+import re
+
+import traces
+from scratch import each
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RACES = ("sync", "strict", "said", "huang")
+SMALL = 16  # events; the truth is by enumeration
+
+
+def solver(s):
+    return os.path.exists(os.path.join(s.build, "lib", "heddle", "heddle_z3.so"))
+
+
+def predict(s, detectors, path, *options):
+    """{detector: [(events, order, certain)]}, with events numbered from 0."""
+    out = s.run([os.path.join(s.build, "tests", "predict_trace"), "-n", "100000", "-m", os.path.join(s.build, "lib", "heddle"),
+                 *options, ",".join(detectors), path]).stdout
+    found = {d: [] for d in detectors}
+    for line in out.splitlines():
+        detector, _, certainty, _, events, *order = line.split(" ")
+        numbers = [[int(n) - 1 for n in part.split(",") if n] for part in (events, order[0])]
+        found[detector].append((tuple(numbers[0]), numbers[1], certainty == "certain"))
+    return found
+
+
+def detectors(s, *names):
+    return [d for d in names if d in ("hb", "shb", "sync") or solver(s)]
+
+
+def pairs(found):
+    return {tuple(sorted(events)) for events, _, _ in found}
+
+
+# ---- worked examples ----
+
+def test_order(s):
+    """A null pointer that another thread reads: everything of the first section comes before."""
+    if not solver(s):
+        return
+    found = predict(s, ["null"], os.path.join(HERE, "traces", "order.trace"))["null"]
+    s.check(len(found) == 1, "one prediction, not %s" % found)
+    events, order, certain = found[0]
+    s.check(certain and events == (12, 8), "%s" % (events,))
+    s.check(order == [0, 1, 2, 3, 4, 5, 6, 10, 11, 12, 13, 7], "%s" % order)
+
+
+def test_pool(s):
+    """A pool is tested for being closed outside the lock under which it is used."""
+    if not solver(s):
+        return
+    found = predict(s, ["null"], os.path.join(HERE, "traces", "pool.trace"))["null"]
+    s.check([f[0] for f in found] == [(8, 5)], "%s" % found)
+    order = found[0][1]
+    s.check(order.index(3) < order.index(8), "tested before it is closed: %s" % order)
+
+
+def test_branches(s):
+    """Two of three races can be seen in one run: the third needs other branches."""
+    if not solver(s):
+        return
+    found = predict(s, ["huang"], os.path.join(HERE, "traces", "branches.trace"))["huang"]
+    s.check(pairs(found) == {(3, 6), (3, 8)}, "%s" % found)
+
+
+def test_std(s):
+    path = s.write("t.std", "T0|fork(T1)|1\nT0|w(x)|2\nT0|acq(l)|3\nT0|rel(l)|4\nT1|acq(l)|5\nT1|rel(l)|6\nT1|w(x)|7\n")
+    found = predict(s, detectors(s, "hb", "sync", "huang"), path)
+    s.check(not found["hb"], "happens-before sees no race")
+    s.check(pairs(found["sync"]) == {(1, 6)}, "%s" % found)
+    if solver(s):
+        s.check(pairs(found["huang"]) == {(1, 6)}, "%s" % found)
+
+
+# ---- random traces ----
+
+def compare(s, seed):
+    events = traces.generate(seed)
+    if len(events) > SMALL:
+        return
+    path = s.write("t%d.trace" % seed, traces.text(events))
+    truth = traces.Truth(events)
+    found = predict(s, detectors(s, "hb", "shb", *RACES), path)
+    for detector, predictions in found.items():
+        for pair, order, certain in predictions:
+            s.check(truth.leads(order, pair, loose=not certain), "seed %d: %s: %s does not lead to %s" %
+                    (seed, detector, order, pair))
+    for detector in detectors(s, *RACES):
+        want, got = truth.races(detector), pairs(found[detector])
+        s.check(want == got, "seed %d: %s finds %s, not %s" % (seed, detector, sorted(got), sorted(want)))
+    s.check(pairs(found["shb"]) <= pairs(found["sync"]), "seed %d: shb finds more than sync" % seed)
+    if solver(s):
+        got = {d: pairs(found[d]) for d in found}
+        s.check(got["huang"] >= got["said"] >= got["strict"], "seed %d: %s" % (seed, got))
+        s.check(got["huang"] >= got["sync"], "seed %d: %s" % (seed, got))
+        narrow = predict(s, ["huang", "said"], path, "-w", "6")
+        for detector, predictions in narrow.items():
+            for pair, order, _ in predictions:
+                s.check(truth.leads(order, pair), "seed %d: %s in windows: %s" % (seed, detector, order))
+            s.check(pairs(predictions) <= got["huang"], "seed %d: windows find more" % seed)
+
+
+@each("0", "1", "2", "3")
+def test_random(s, part):
+    for seed in range(25 * int(part), 25 * int(part) + 25):
+        compare(s, seed)
+
+
+@each("null", "freed", "atomicity")
+def test_random_patterns(s, kind):
+    if not solver(s):
+        return
+    for seed in range(25):
+        events = traces.generate(seed, values=(0, 4104, 8192) if kind == "null" else (0, 1, 1, 2), frees=kind == "freed")
+        if len(events) > SMALL:
+            continue
+        truth = traces.Truth(events)
+        found = predict(s, [kind], s.write("t%d.trace" % seed, traces.text(events)))[kind]
+        for predicted, order, certain in found:
+            s.check(truth.leads(order, predicted[1:2], loose=not certain), "seed %d: %s does not lead to %s" %
+                    (seed, order, predicted))
+            s.check(predicted[0] in order, "seed %d: %s" % (seed, order))
+        want, got = truth.after(kind), {f[0] for f in found if f[2]}
+        s.check(want == got, "seed %d: finds %s, not %s" % (seed, sorted(got), sorted(want)))
+
+
+# ---- traces that are damaged or lie ----
+
+def refused(s, path, why):
+    result = s.run([os.path.join(s.build, "tests", "predict_trace"), "sync", path], want=1)
+    s.check(result.stderr.count("\n") == 1 and re.search(why, result.stderr), result.stderr)
+
+
+def test_damaged(s):
+    good = traces.text(traces.generate(5))
+    refused(s, s.write("cut.trace", good[:len(good) // 2]), "cut.trace")
+    refused(s, s.write("cut.std", "T0|fork(T1)|1\nT0|w(x"), "cut.std:2")
+    binary = s.path("good.trace")
+    s.write("good.txt", good)
+    s.run([s.heddle, "trace", "convert", s.path("good.txt"), "-o", binary])
+    with open(binary, "rb") as f:
+        refused(s, s.write("cut.bin", f.read()[:-9]), "cut.bin")
+
+
+def test_contradictions(s):
+    fork = [(0, "create", 1, {}), (0, "create", 2, {})]
+    refused(s, s.write("a.trace", traces.text(fork + [(1, "lock", "m", {}), (2, "unlock", "m", {})])),
+            "event 4 .*T2 unlock .*does not hold")
+    refused(s, s.write("b.trace", traces.text(fork + [(1, "write", "x", {"value": 1}), (2, "read", "x", {"value": 2})])),
+            "event 4 .*T2 read .*nobody wrote")
+
+
+# ---- long traces ----
+
+def test_growth(s):
+    """The time of the detectors without a solver grows with the length of the trace, not with its square."""
+    out = s.run([os.path.join(s.build, "tests", "predict_scale"), "lockset,hb,sync", "2e4", "2e5"]).stdout
+    seconds = [float(x) for x in re.findall(r"processor=([0-9.]+)", out)]
+    s.check(len(seconds) == 2 and seconds[1] < 1 + 30 * seconds[0], out)
