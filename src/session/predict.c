@@ -57,11 +57,45 @@ static int record(struct hd_forecast *f, struct hd_err *err) {
   return HD_OK;
 }
 
+/* The accesses of library calls to memory that a lock of the library's guards, which is not in the trace: they are at the
+ * place of an operation on the state of the process, before or after it in their thread. */
+static void mark_internal(const struct hd_event *event, size_t n, size_t nthreads, uint8_t *drop) {
+  size_t *last = hd_alloc((nthreads + 1) * sizeof *last); /* of each thread, plus 1 */
+  for (size_t i = 0; i < n; i++) {
+    size_t *before = &last[event[i].op.thread];
+    for (int back = 0; *before && back < 2; back++) {
+      size_t access = back ? *before - 1 : i, state = back ? i : *before - 1;
+      if (hd_op_object(event[state].op.kind) == HD_OBJ_STATE && (event[access].flags & HD_EV_PLAIN) &&
+          event[state].place == event[access].place)
+        drop[access] = 1;
+    }
+    *before = i + 1;
+  }
+  free(last);
+}
+
+static size_t drop_internal(struct hd_event *event, size_t n, size_t nthreads) {
+  uint8_t *drop = hd_alloc(n);
+  uint32_t *number = hd_alloc((n + 1) * sizeof *number); /* from the old to the new */
+  size_t kept = 0;
+  mark_internal(event, n, nthreads, drop);
+  for (size_t i = 0; i < n; i++) {
+    if (drop[i]) continue;
+    event[kept] = event[i];
+    event[kept].from = number[event[i].from <= i ? event[i].from : 0];
+    number[i + 1] = (uint32_t)++kept;
+  }
+  free(drop);
+  free(number);
+  return kept;
+}
+
 static int load(struct hd_forecast *f, struct hd_err *err) {
   int rc = f->config.trace ? hd_tr_open_file(f->config.trace, &f->source, err) : record(f, err);
   if (rc != HD_OK) return rc;
   f->observed.tables = f->source->tables;
   rc = hd_tr_collect(f->source, &f->event, &f->observed.n, err);
+  if (rc == HD_OK) f->observed.n = drop_internal(f->event, f->observed.n, f->observed.tables->thread.n);
   f->observed.event = f->event;
   return rc;
 }
