@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/core/core.h"
+#include "runtime/kernel/fds.h"
 #include "runtime/wrap/results.h"
 
 #define CALL(ret, name, params, args, before) RESULT(ret, name, params, args, before, false, NOTHING)
@@ -85,6 +87,34 @@ RESULT(ssize_t, splice, (int from, off64_t *a, int to, off64_t *b, size_t n, uns
        READS(b, sizeof *b), r >= 0, WRITES(a, sizeof *a); WRITES(b, sizeof *b))
 RESULT(int, tcgetattr, (int fd, struct termios *t), (fd, t), NOTHING, r == 0, WRITES(t, sizeof *t))
 CALL(int, tcsetattr, (int fd, int when, const struct termios *t), (fd, when, t), READS(t, sizeof *t))
+
+/* One is closed after the other, as the kernel does it: others may run between. */
+static void close_all(unsigned from, unsigned to) {
+  int old;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old); /* unlike close it is no cancellation point */
+  for (long fd; (fd = hd__fd_next(from)) >= 0 && fd <= (long)to; from = (unsigned)fd + 1) close((int)fd);
+  pthread_setcancelstate(old, NULL);
+}
+
+HD_EXPORT int close_range(unsigned from, unsigned to, int flags);
+int close_range(unsigned from, unsigned to, int flags) {
+  static void *found;
+  hd__real_init();
+  if (!hot.active || !rt.nunjoined || flags || from > to)
+    return ((__typeof__(&close_range))hd__original(&found, "close_range"))(from, to, flags);
+  close_all(from, to);
+  return 0;
+}
+
+HD_EXPORT void closefrom(int from);
+void closefrom(int from) {
+  static void *found;
+  hd__real_init();
+  if (hot.active && rt.nunjoined)
+    close_all(from > 0 ? (unsigned)from : 0, UINT32_MAX);
+  else
+    ((__typeof__(&closefrom))hd__original(&found, "closefrom"))(from);
+}
 
 static size_t lock_size(int command) {
   return command == F_SETLK || command == F_SETLKW || command == F_GETLK || command == F_OFD_SETLK ||
