@@ -8,6 +8,7 @@
 #include "session/rerun.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +186,9 @@ int hd_cmd_cluster(int argc, char **argv) {
     hd_fail(&err, HD_EUSAGE, "heddle cluster check needs a program, after `--`");
     return hd_err_exit(&err);
   }
+  /* Launchers give their input to the first rank alone: then the ranks would not run the same program. */
+  int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (none >= 0) dup2(none, 0);
   struct hd_cluster *c = NULL;
   int code = hd_cluster_open(&c, &err) == HD_OK ? hd_present_cluster(&o, c) : hd_err_exit(&err);
   hd_cluster_close(c);
