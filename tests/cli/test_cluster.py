@@ -340,6 +340,21 @@ def test_simulated(s):
                     s.same(r["executions"], r["expected"], "executions of %d ranks, seed %d" % (ranks, seed))
 
 
+def test_simulated_recorded(s):
+    """The tree of a real search, as it was recorded."""
+    s.cc(os.path.join(kills.ROOT, "bench/search/bbuf.c"), "bbuf", "-O1")
+    s.run([s.heddle, "check", "--strategy", "optimal", "--quiet", "--", "./bbuf", "2", "2", "2", "1"],
+          env={"HEDDLE_RECORD_TREE": s.path("tree")})
+    s.same(os.path.getsize(s.path("tree")), 4 * 60, "bytes of 60 executions")
+    for ranks in (1, 3, 40):
+        for again, want in ((0, 60), (1, 3600)):
+            r = simulate(s, ranks=ranks, recorded=s.path("tree"), again=again)
+            s.check(r["over"], "%s: it did not end" % r)
+            s.same((r["executions"], r["expected"]), (want, want), "executions of %d ranks" % ranks)
+    s.write("empty", "")
+    s.run([s.heddle, "cluster", "simulate", "recorded=empty"], want=2)
+
+
 def test_simulated_loss(s):
     """A rank is lost with a part of the tree: nobody takes the search for complete."""
     for seed in range(1, 6):
