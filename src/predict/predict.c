@@ -11,6 +11,19 @@ static bool wanted(const struct hd_predict_options *o, enum hd_detector d) {
   return o->detectors & HD_DETECTOR_BIT(d);
 }
 
+#define MOST_CLOCKS (2ull << 30) /* bytes */
+
+/* A clock has an entry for each thread, and each event that waits for another thread may need one. */
+static int check_size(const struct hd__trace *tr, struct hd_err *err) {
+  uint64_t rows = tr->edge_at[tr->n] + tr->section.n;
+  for (uint32_t e = 0; e < tr->n; e++) rows += tr->access_at[e + 1] > tr->access_at[e];
+  uint64_t bytes = (rows < tr->n ? rows : tr->n) * tr->nthreads * sizeof(uint32_t);
+  if (tr->nthreads < 256 || bytes <= MOST_CLOCKS) return HD_OK;
+  return hd_fail(err, HD_EUSAGE,
+                 "%u threads with %u events are too many to predict from: record a smaller run", tr->nthreads,
+                 tr->n);
+}
+
 int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables *tables,
                const struct hd_predict_options *options, struct hd_predictions *out,
                struct hd_predict_stats *stats, struct hd_err *err) {
@@ -20,6 +33,7 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   double start = hd_now();
   if (!stats) stats = &own;
   *stats = (struct hd_predict_stats){0};
+  if (!o.engines) o.engines = HD_ENGINE_SMT;
   if (!o.limit) o.limit = LIMIT;
   if (!o.window) o.window = WINDOW;
   if (!o.relax) o.relax = RELAX;
@@ -27,6 +41,11 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   if (!(o.seconds > 0)) o.seconds = SECONDS;
   int rc = hd__trace_init(&tr, event, n, tables, o.lenient, err);
   if (rc != HD_OK) return rc;
+  rc = check_size(&tr, err);
+  if (rc != HD_OK) {
+    hd__trace_fini(&tr);
+    return rc;
+  }
   struct hd__run r = {.tr = &tr, .o = &o, .out = out, .stats = stats, .deadline = start + o.seconds};
   stats->events = tr.n;
   stats->threads = tr.nthreads;

@@ -247,8 +247,9 @@ static bool scan(struct scanner *s, struct accesses a, struct accesses b, uint32
 struct search {
   struct scanner s;
   struct hd__classes rough, fine;
-  uint32_t *merged;       /* accesses of one thread that a class may race with */
-  struct hd__index found; /* pairs of places */
+  uint32_t *merged;               /* accesses of one thread that a class may race with */
+  const struct hd__class **asked; /* [thread] the last class that was compared with its classes */
+  struct hd__index found;         /* pairs of places */
   struct hd__index raced; /* a class of the location, without its place, and a thread with which it races */
 };
 
@@ -341,8 +342,13 @@ static void location(struct search *x, uint32_t l) {
   qsort(c->v.v, c->v.n, sizeof c->v.v[0], by_size);
   hd__index_fini(&x->raced);
   for (size_t i = 0; i < c->v.n; i++)
-    for (unsigned t = 0; t < x->s.tr->nthreads; t++)
-      if (t != c->v.v[i].thread && compare(x, i, t)) any = true;
+    for (size_t j = i + 1; j < c->v.n; j++) {
+      const struct hd__class *b = &c->v.v[j];
+      if (x->asked[b->thread] == &c->v.v[i] || !hd__classes_conflict(&c->v.v[i], b)) continue;
+      x->asked[b->thread] = &c->v.v[i];
+      if (compare(x, i, b->thread)) any = true;
+    }
+  memset(x->asked, 0, x->s.tr->nthreads * sizeof x->asked[0]);
   if (any) refine(x, l);
 }
 
@@ -357,6 +363,7 @@ void hd__detect_sync(struct hd__run *r) {
   hd__classes_init(&x.rough, tr);
   hd__classes_init(&x.fine, tr);
   x.merged = hd_alloc(((size_t)tr->n + 1) * sizeof *x.merged);
+  x.asked = hd_alloc((tr->nthreads + 1) * sizeof *x.asked);
   list_acquisitions(s);
   s->lock = hd_alloc((tr->nlocks + 1) * sizeof *s->lock);
   s->ideal = hd_alloc(bytes);
@@ -372,6 +379,7 @@ void hd__detect_sync(struct hd__run *r) {
   }
   for (uint32_t l = 0; l < tr->nlocks; l++) hd_vec_free(&s->lock[l].readers);
   free(x.merged);
+  free(x.asked);
   free(s->of);
   free(s->released_at);
   free(s->lock);
