@@ -95,10 +95,6 @@ MUTATIONS = [
              "        reverse(w, e, k, u->op.thread);", "        (void)reverse;", file=STATEFUL),
     Mutation("what follows a state happens after everything", "atomic,branch",
              "    if (happens_before(w, k - 1, &x)) {", "    (void)happens_before;\n    {", file=STATEFUL),
-    Mutation("what follows a state is not exchanged with its threads", "plain", "  if (n->holds && !exchange(w, k)) return 0;",
-             "  (void)exchange;", file=STATEFUL, tests=("cli", "symmetry", "exchanged")),
-    Mutation("exchanged threads keep what happens before them", "plain", "        x.threads &= ~all;\n", "", file=STATEFUL,
-             tests=("cli", "symmetry", "exchanged")),
     # Interchangeable threads (--symmetry).
     Mutation("an address that decides does not matter", "plain", "  if (a->op.kind != b->op.kind || a->op.pc != b->op.pc) return 1;\n",
              "  return 0;\n", file="src/explore/symmetry.c", tests=("cli", "symmetry", "address")),
