@@ -72,10 +72,8 @@ MUTATIONS = [
     Mutation("registers are no part of a state", "atomic,branch,assert", "hd__fact_range(f, sp & ~7ull, end,",
              "hd__fact_range(f, (sp & ~7ull) + 512 < end ? (sp & ~7ull) + 512 : end, end,", file=FINGERPRINT, only="states"),
     Mutation("the sum of a line is kept for its place", "atomic,branch,assert",
-             "differs |= l->word[i] ^ word[i];", "differs |= 0;", file=FINGERPRINT, only="states"),
+             "differs |= l->word[i] ^ word[i];", "differs |= 0;", file=FINGERPRINT, tests=("cli", "states", "local")),
     # States and symmetry as a part of `auto`.
-    Mutation("hooks do not know that states are compared", "atomic,branch,assert",
-             "s->captures = a->part == STATES;", "s->captures = 0;", file="src/explore/strategy_auto.c", only="states"),
     Mutation("the part with states is over at once", "atomic,branch",
              "  if ((i == 0 || i == STATES) && !more) {", "  if (i == STATES || (i == 0 && !more)) {",
              file="src/explore/strategy_auto.c", only="states"),
