@@ -112,23 +112,30 @@ static enum hd_smt_answer by_solver(struct search *x, struct hd__encoding *c, st
   return answer;
 }
 
-static void solve(struct search *x, struct hd__encoding *c, const uint32_t *done, const uint32_t *upto,
-                  struct triple y, uint64_t key) {
+static enum hd_smt_answer by_planner(struct search *x, const uint32_t *done, const uint32_t *upto,
+                                     struct triple y, bool keep) {
+  struct hd__goal goal = {{y.other}, 1, y.first, HD__NONE, y.second};
+  struct hd_prediction p = prediction(y);
+  return hd__plan_query(x->run, HD_DETECT_ATOMICITY, done, upto, &goal, &p, keep);
+}
+
+static int solve(struct search *x, struct hd__encoding *c, const uint32_t *done, const uint32_t *upto,
+                 struct triple y, uint64_t key, struct hd_err *err) {
   struct hd_detector_stats *st = &x->run->stats->detector[HD_DETECT_ATOMICITY];
-  enum hd_smt_answer answer = HD_SMT_UNKNOWN;
-  if (x->run->o->engines & HD_ENGINE_SMT) answer = by_solver(x, c, y);
-  if (x->run->o->engines & HD_ENGINE_PLAN) {
-    struct hd__goal goal = {{y.other}, 1, y.first, HD__NONE, y.second};
-    struct hd_prediction p = prediction(y);
-    bool keep = answer == HD_SMT_UNKNOWN;
-    answer =
-        hd__agree(x->run, answer, hd__plan_query(x->run, HD_DETECT_ATOMICITY, done, upto, &goal, &p, keep));
+  enum hd_smt_answer answer = hd__plans_first(x->run) ? by_planner(x, done, upto, y, true) : HD_SMT_UNKNOWN;
+  if (hd__solves(x->run) && answer == HD_SMT_UNKNOWN) {
+    int rc = c->smt ? HD_OK : hd__encoding_init(c, x->run, &x->must, HD__PREFIX, done, upto, false, err);
+    if (rc != HD_OK) return rc;
+    answer = by_solver(x, c, y);
   }
+  if (hd__plans(x->run))
+    answer = hd__agree(x->run, answer, by_planner(x, done, upto, y, answer == HD_SMT_UNKNOWN));
   st->solved += answer != HD_SMT_UNKNOWN;
   st->unknown += answer == HD_SMT_UNKNOWN;
   uint32_t *state = hd__index_at(&x->state, key);
   *state &= ~2u;
   if (answer == HD_SMT_SAT) *state |= 4;
+  return HD_OK;
 }
 
 static int window(struct search *x, uint32_t lo, uint32_t hi, struct hd_err *err) {
@@ -145,13 +152,11 @@ static int window(struct search *x, uint32_t lo, uint32_t hi, struct hd_err *err
   struct hd__encoding c = {0};
   uint32_t *done = hd__ideal_up_to(tr, lo), *upto = hd__ideal_up_to(tr, hi);
   int rc = HD_OK;
-  if (x->run->o->engines & HD_ENGINE_SMT)
-    rc = hd__encoding_init(&c, x->run, &x->must, HD__PREFIX, done, upto, false, err);
   for (size_t i = 0; i < x->candidate.n && rc == HD_OK; i++) {
     if (hd__run_full(x->run, HD_DETECT_ATOMICITY))
       x->run->stats->detector[HD_DETECT_ATOMICITY].skipped++;
     else
-      solve(x, &c, done, upto, x->candidate.v[i], x->key.v[i]);
+      rc = solve(x, &c, done, upto, x->candidate.v[i], x->key.v[i], err);
   }
   hd__encoding_fini(&c);
   free(done);

@@ -280,6 +280,7 @@ int hd__encoding_init(struct hd__encoding *x, const struct hd__run *r, const str
 }
 
 void hd__encoding_fini(struct hd__encoding *x) {
+  if (!x->smt) return;
   hd_smt_free(x->smt);
   free(x->time);
   hd_vec_free(&x->clause);

@@ -104,9 +104,9 @@ static int by_solver(struct search *s, struct pair p, bool relaxed, enum hd_smt_
 /* With every read as observed. */
 static int solve(struct search *s, struct pair p, enum hd_smt_answer *out) {
   int rc = HD_OK;
-  *out = HD_SMT_UNKNOWN;
-  if (s->run->o->engines & HD_ENGINE_SMT) rc = by_solver(s, p, false, out);
-  if (rc == HD_OK && (s->run->o->engines & HD_ENGINE_PLAN))
+  *out = hd__plans_first(s->run) ? by_planner(s, p, true) : HD_SMT_UNKNOWN;
+  if (hd__solves(s->run) && *out == HD_SMT_UNKNOWN) rc = by_solver(s, p, false, out);
+  if (rc == HD_OK && hd__plans(s->run))
     *out = hd__agree(s->run, *out, by_planner(s, p, *out == HD_SMT_UNKNOWN));
   return rc;
 }
@@ -143,7 +143,7 @@ static int candidate(struct search *s, struct pair p, uint32_t location, uint32_
     for (unsigned t = 0; t < tr->nthreads; t++) s->rho[t] = hd__length(tr, t);
     rc = solve(s, p, &result);
   }
-  if (rc == HD_OK && result == HD_SMT_UNSAT && s->run->o->relax && (s->run->o->engines & HD_ENGINE_SMT))
+  if (rc == HD_OK && result == HD_SMT_UNSAT && s->run->o->relax && hd__solves(s->run))
     rc = by_solver(s, p, true, &result);
   st->solved += result != HD_SMT_UNKNOWN;
   st->unknown += result == HD_SMT_UNKNOWN;

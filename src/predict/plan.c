@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define QUICK 0.1 /* seconds, if the solver is asked next */
 #define MOST_NODES 100000
 #define MOST_STATES (1u << 27) /* entries */
 
@@ -420,7 +421,8 @@ enum hd_smt_answer hd__plan(const struct hd__trace *tr, const uint32_t *done, co
 enum hd_smt_answer hd__plan_query(struct hd__run *r, enum hd_detector d, const uint32_t *done,
                                   const uint32_t *upto, const struct hd__goal *goal, struct hd_prediction *p,
                                   bool keep) {
-  enum hd_smt_answer a = hd__plan(r->tr, done, upto, goal, hd_now() + r->o->query_seconds, p);
+  double seconds = hd__plans_first(r) && r->has_solver ? QUICK : r->o->query_seconds;
+  enum hd_smt_answer a = hd__plan(r->tr, done, upto, goal, hd_now() + seconds, p);
   if (a == HD_SMT_SAT &&
       (!hd__order_valid(r->tr, p->order.v, p->order.n, goal->next, goal->nnext, &p->broken) || p->broken))
     a = HD_SMT_UNKNOWN; /* a bug of ours */

@@ -170,6 +170,7 @@ struct hd__run {
   struct hd_predictions *out;
   struct hd_predict_stats *stats;
   double deadline;
+  bool has_solver;
   uint64_t entries; /* of all orders */
 };
 /* Whether the detector has to stop: no time is left, it has predicted enough, or the orders take too much memory. */

@@ -177,16 +177,20 @@ static int window(struct search *x, uint32_t lo, uint32_t fresh, uint32_t hi, st
     return HD_OK;
   }
   uint32_t *done = hd__ideal_up_to(x->run->tr, lo), *upto = hd__ideal_up_to(x->run->tr, hi);
-  bool plans = x->mode == HD__PREFIX && (x->run->o->engines & HD_ENGINE_PLAN);
-  bool solves = !plans || (x->run->o->engines & HD_ENGINE_SMT);
-  int rc = solves ? hd__encoding_init(&c, x->run, &x->must, x->mode, done, upto, false, err) : HD_OK;
+  bool may_plan = x->mode == HD__PREFIX, first = may_plan && hd__plans_first(x->run);
+  bool plans = may_plan && hd__plans(x->run), solves = !may_plan || hd__solves(x->run);
+  int rc = HD_OK;
   for (size_t i = 0; rc == HD_OK && i < x->bunch.n; i++) {
     const struct bunch *y = &x->bunch.v[i];
     if (hd__run_full(x->run, x->d)) {
       st->skipped++;
       continue;
     }
-    enum hd_smt_answer answer = solves ? by_solver(x, &c, y) : HD_SMT_UNKNOWN;
+    enum hd_smt_answer answer = first ? by_planner(x, done, upto, y, true) : HD_SMT_UNKNOWN;
+    if (solves && answer == HD_SMT_UNKNOWN) {
+      if (!c.smt) rc = hd__encoding_init(&c, x->run, &x->must, x->mode, done, upto, false, err);
+      if (rc == HD_OK) answer = by_solver(x, &c, y);
+    }
     if (plans) answer = hd__agree(x->run, answer, by_planner(x, done, upto, y, answer == HD_SMT_UNKNOWN));
     st->unknown += answer == HD_SMT_UNKNOWN;
     uint32_t *state = hd__index_at(&x->state, y->key);
