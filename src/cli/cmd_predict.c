@@ -212,6 +212,8 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
   if (!*o->after) c.session.argv = NULL;
   c.session.time = deadline - hd_now();
   c.predict = (struct hd_predict_options){.detectors = o->detectors ? o->detectors : DEFAULT_DETECTORS,
+                                          .engines = o->engines,
+                                          .window = o->window > UINT32_MAX ? UINT32_MAX : (uint32_t)o->window,
                                           .seconds = SHARE * c.session.time,
                                           .libdir = hd_libdir(),
                                           .lenient = true};
