@@ -26,16 +26,23 @@ static bool unserialisable(const struct hd__trace *tr, struct triple c) {
   return (tr->access_kind[c.first] & HD__WRITES) && (tr->access_kind[c.second] & HD__WRITES);
 }
 
+/* Whether the thread releases the lock between two of its events. */
+static bool releases(const struct hd__trace *tr, uint32_t from, uint32_t to, uint32_t lock) {
+  for (uint32_t pos = tr->pos[from]; pos < tr->pos[to]; pos++) {
+    uint32_t e = hd__nth(tr, hd__thread(tr, from), pos);
+    if (tr->closes[e] && tr->section.v[tr->closes[e] - 1].lock == lock) return true;
+  }
+  return false;
+}
+
 /* Whether its thread holds a lock from the first to the second that the other has, too. */
 static bool guarded(const struct hd__trace *tr, struct triple c) {
-  for (uint32_t i = 0; i < tr->section.n; i++) {
-    const struct hd__section *s = &tr->section.v[i];
-    if (s->acquire > c.first) break;
-    if (s->thread != hd__thread(tr, c.first) || (s->release != HD__NONE && s->release < c.second)) continue;
-    const uint32_t *at = tr->held_at.v;
+  const uint32_t *at = tr->held_at.v, *lock = tr->held_lock.v;
+  for (uint32_t i = at[tr->held[c.first]]; i < at[tr->held[c.first] + 1]; i++)
     for (uint32_t k = at[tr->held[c.other]]; k < at[tr->held[c.other] + 1]; k++)
-      if (tr->held_lock.v[k] >> 1 == s->lock && !(s->shared && (tr->held_lock.v[k] & 1))) return true;
-  }
+      if (lock[i] >> 1 == lock[k] >> 1 && !(lock[i] & lock[k] & 1) &&
+          !releases(tr, c.first, c.second, lock[i] >> 1))
+        return true;
   return false;
 }
 
@@ -63,17 +70,18 @@ static void consider(struct search *x, struct triple c, uint32_t location) {
   hd_vec_push(&x->key, key);
 }
 
+#define NEAR 64 /* accesses of the location, before and after the two, that are looked at */
+
 static void candidates(struct search *x, uint32_t location, uint32_t lo, uint32_t hi) {
   const struct hd__trace *tr = x->run->tr;
-  const struct hd__location *l = &tr->location.v[location];
   uint32_t *last = hd_alloc((tr->nthreads + 1) * sizeof *last); /* access of each thread, plus 1 */
-  for (uint32_t i = l->first; i < l->first + l->n; i++) {
+  uint32_t from = hd__accessor_from(tr, location, lo), to = hd__accessor_from(tr, location, hi);
+  for (uint32_t i = from; i < to; i++) {
     uint32_t e = tr->accessor[i];
-    if (e < lo || e >= hi) continue;
     unsigned t = hd__thread(tr, e);
-    for (uint32_t j = l->first; last[t] && j < l->first + l->n; j++)
-      if (tr->accessor[j] >= lo && tr->accessor[j] < hi)
-        consider(x, (struct triple){last[t] - 1, tr->accessor[j], e}, location);
+    uint32_t begin = i - from > NEAR ? i - NEAR : from, end = to - i > NEAR ? i + NEAR : to;
+    for (uint32_t j = begin; last[t] && j < end; j++)
+      consider(x, (struct triple){last[t] - 1, tr->accessor[j], e}, location);
     last[t] = e + 1;
   }
   free(last);
@@ -173,6 +181,10 @@ int hd__detect_atomicity(struct hd__run *r, struct hd_err *err) {
   int rc = HD_OK;
   for (uint32_t lo = 0; lo < tr->n && rc == HD_OK; lo += width / 2) {
     uint32_t hi = tr->n - lo < width ? tr->n : lo + width;
+    if (hd_now() > r->deadline) {
+      r->stats->detector[HD_DETECT_ATOMICITY].skipped += (tr->n - lo) / (width / 2); /* windows */
+      break;
+    }
     rc = window(&x, lo, hi, err);
     if (hi == tr->n) break;
   }
