@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SHARE 0.5 /* of the time that predicting may take */
-
 struct predict {
   const struct hd_options *o;
   int fd; /* findings and tables go there */
@@ -101,9 +99,9 @@ static void print_result(const struct predict *p, const struct hd_forecast *f) {
   hd_str_addf(&out, "%s%zu event%s of %zu thread%s, %zu prediction%s", p->findings ? "\n" : "", o->n,
               plural(o->n), o->tables->thread.n, plural(o->tables->thread.n), n, plural(n));
   if (ran) {
-    const struct hd_summary *sum = hd_session_summary(hd_forecast_session(f));
-    hd_str_addf(&out, ", %llu execution%s, %zu finding%s", (unsigned long long)sum->executions,
-                plural(sum->executions), sum->nfindings, plural(sum->nfindings));
+    uint64_t executions = hd_forecast_executions(f);
+    hd_str_addf(&out, ", %llu execution%s, %zu finding%s", (unsigned long long)executions, plural(executions),
+                p->findings, plural(p->findings));
   }
   hd_str_addf(&out, " (%.2f s)\n", s[0] + s[1] + s[2]);
   add_table(&out, f, ran);
@@ -214,13 +212,11 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
   c.predict = (struct hd_predict_options){.detectors = o->detectors ? o->detectors : DEFAULT_DETECTORS,
                                           .engines = o->engines,
                                           .window = o->window > UINT32_MAX ? UINT32_MAX : (uint32_t)o->window,
-                                          .seconds = SHARE * c.session.time,
                                           .libdir = hd_libdir(),
                                           .lenient = true};
   struct hd_session_events events = {.arg = p, .finding = on_finding, .startup_output = on_startup_output};
   struct hd_forecast *f;
   int rc = hd_forecast_new(&f, &c, err);
-  c.session.time = deadline - hd_now();
   if (rc == HD_OK && c.session.argv) rc = hd_forecast_confirm(f, &events, err);
   if (rc == HD_OK) {
     size_t n;
@@ -235,6 +231,7 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
     if (s) {
       json_decref(p->summary);
       p->summary = hd_json_summary(hd_session_summary(s));
+      json_object_set_new(p->summary, "executions", json_integer((json_int_t)hd_forecast_executions(f)));
     }
   }
   hd_forecast_free(f);

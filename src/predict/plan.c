@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUICK 0.1 /* seconds, if the solver is asked next */
+#define QUICK 0.02 /* seconds, if the solver is asked next */
 #define MOST_NODES 100000
 #define MOST_STATES (1u << 27) /* entries */
 

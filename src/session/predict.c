@@ -6,6 +6,10 @@
 #include <string.h>
 
 #define RECORD_LENGTH 10000000 /* steps of the recorded execution, at least */
+#define SHARE 0.5              /* of the time that is left for predicting */
+
+/* First what needs no solver, which may take long. */
+enum { WITHOUT_SOLVER, WITH_SOLVER, ROUNDS };
 
 struct hd_forecast {
   struct hd_forecast_config config;
@@ -18,11 +22,15 @@ struct hd_forecast {
   struct hd_observed observed;
   struct hd_predictions all; /* of every detector ... */
   struct hd_predictions
-      unique; /* ... and one for each combination of places, the best; it borrows from the others */
+      unique; /* ... and those to execute, the best of each combination of places; it borrows from the others */
   HD_VEC(struct hd_forecast_one) one;
   HD_VEC(size_t) group; /* of each of all: its entry of `one` */
+  HD_VEC(uint64_t) key; /* of `one` */
+  size_t done;          /* entries of `one` that have been executed */
   struct hd_predict_stats stats;
-  struct hd_confirm *confirm;
+  struct hd_confirm *confirm[ROUNDS];
+  HD_VEC(uint64_t) found; /* keys of findings */
+  double deadline;        /* on the clock of hd_now; 0: none */
   double seconds[3];
 };
 
@@ -139,9 +147,9 @@ static bool is_ignored(const struct hd_forecast *f, const struct hd_prediction *
          (p->kind == HD_PREDICTED_DEADLOCK && (ignore >> HD_KIND_DEADLOCK & 1));
 }
 
-static void merge(struct hd_forecast *f) {
-  HD_VEC(uint64_t) key = {0};
-  for (size_t i = 0; i < f->all.v.n; i++) {
+/* Sorts the predictions from `from` on. One that was executed stays what it is. */
+static void merge(struct hd_forecast *f, size_t from) {
+  for (size_t i = from; i < f->all.v.n; i++) {
     struct hd_prediction *p = &f->all.v.v[i];
     if (is_ignored(f, p)) {
       hd_vec_push(&f->group, SIZE_MAX);
@@ -149,28 +157,44 @@ static void merge(struct hd_forecast *f) {
     }
     uint64_t k = key_of(f, p);
     size_t at = 0;
-    while (at < key.n && key.v[at] != k) at++;
-    if (at == key.n) {
-      hd_vec_push(&key, k);
-      hd_vec_push(&f->one, ((struct hd_forecast_one){.prediction = p, .result.result = HD_CONFIRM_UNTRIED}));
+    while (at < f->key.n && f->key.v[at] != k) at++;
+    if (at == f->key.n) {
+      hd_vec_push(&f->key, k);
+      hd_vec_push(&f->one, ((struct hd_forecast_one){.chosen = i, .result.result = HD_CONFIRM_UNTRIED}));
     }
     struct hd_forecast_one *one = &f->one.v[at];
     one->detectors |= bit_of(p);
     hd_vec_push(&f->group, at);
-    if (is_better(p, one->prediction)) one->prediction = p;
+    if (at >= f->done && is_better(p, &f->all.v.v[one->chosen])) one->chosen = i;
   }
-  for (size_t i = 0; i < f->one.n; i++) hd_vec_push(&f->unique.v, *f->one.v[i].prediction);
-  hd_vec_free(&key);
+  for (size_t i = 0; i < f->one.n; i++) f->one.v[i].prediction = &f->all.v.v[f->one.v[i].chosen];
 }
 
-static int predict(struct hd_forecast *f, struct hd_err *err) {
-  int rc = hd_predict(f->observed.event, f->observed.n, f->observed.tables, &f->config.predict, &f->all,
-                      &f->stats, err);
+static uint32_t detectors_of(const struct hd_forecast *f, int round) {
+  uint32_t bits = f->config.predict.detectors;
+  for (int d = 0; d < HD_DETECTORS; d++)
+    if (hd_detector_solves((enum hd_detector)d) != (round == WITH_SOLVER)) bits &= ~HD_DETECTOR_BIT(d);
+  return bits;
+}
+
+static int predict(struct hd_forecast *f, int round, struct hd_err *err) {
+  struct hd_predict_options o = f->config.predict;
+  struct hd_predict_stats stats;
+  size_t before = f->all.v.n;
+  double from = hd_now();
+  o.detectors = detectors_of(f, round);
+  if (f->deadline > 0) o.seconds = SHARE * (f->deadline - from);
+  if (!o.detectors || (f->deadline > 0 && o.seconds <= 0)) return HD_OK;
+  int rc = hd_predict(f->observed.event, f->observed.n, f->observed.tables, &o, &f->all, &stats, err);
+  if (rc != HD_OK) return rc;
+  for (int d = 0; d < HD_DETECTORS; d++)
+    if (o.detectors >> d & 1) f->stats.detector[d] = stats.detector[d];
   bool sections = false; /* where an atomic section ends is not in a trace */
   for (size_t i = 0; i < f->observed.n; i++) sections |= f->observed.event[i].op.kind == HD_OP_SECTION;
-  for (size_t i = 0; sections && i < f->all.v.n; i++) f->all.v.v[i].certainty = HD_PLAUSIBLE;
-  if (rc == HD_OK) merge(f);
-  return rc;
+  for (size_t i = before; sections && i < f->all.v.n; i++) f->all.v.v[i].certainty = HD_PLAUSIBLE;
+  merge(f, before);
+  f->seconds[1] += hd_now() - from;
+  return HD_OK;
 }
 
 int hd_forecast_new(struct hd_forecast **out, const struct hd_forecast_config *c, struct hd_err *err) {
@@ -178,29 +202,57 @@ int hd_forecast_new(struct hd_forecast **out, const struct hd_forecast_config *c
   f->config = *c;
   f->input.fd = -1;
   double from = hd_now();
+  if (c->session.time > 0) f->deadline = from + c->session.time;
   int rc = load(f, err);
   f->seconds[0] = hd_now() - from;
-  from = hd_now();
-  if (rc == HD_OK) rc = predict(f, err);
-  f->seconds[1] = hd_now() - from;
+  if (rc == HD_OK) rc = predict(f, WITHOUT_SOLVER, err);
+  if (rc == HD_OK && !c->session.argv) rc = predict(f, WITH_SOLVER, err);
   return rc;
 }
 
 /* ---- executions ---- */
 
-int hd_forecast_confirm(struct hd_forecast *f, const struct hd_session_events *events, struct hd_err *err) {
+/* Executes what has been predicted since the last round. */
+static int confirm(struct hd_forecast *f, int round, const struct hd_session_events *events,
+                   struct hd_err *err) {
   double from = hd_now();
   struct hd_session_config c = f->config.session;
   if (f->ran) c.input = &f->input;
-  int rc = hd_confirm_new(&f->confirm, &c, events, &f->observed, &f->unique, err);
-  if (rc == HD_OK) rc = hd_confirm_run(f->confirm, err);
-  for (size_t i = 0; rc == HD_OK && i < f->one.n; i++) f->one.v[i].result = *hd_confirm_result(f->confirm, i);
-  f->seconds[2] = hd_now() - from;
+  if (f->deadline > 0) c.time = f->deadline > from + 0.1 ? f->deadline - from : 0.1;
+  c.known = f->found.v;
+  c.nknown = f->found.n;
+  f->unique.v.n = 0;
+  for (size_t i = f->done; i < f->one.n; i++) hd_vec_push(&f->unique.v, *f->one.v[i].prediction);
+  int rc = hd_confirm_new(&f->confirm[round], &c, events, &f->observed, &f->unique, err);
+  if (rc == HD_OK) rc = hd_confirm_run(f->confirm[round], err);
+  for (size_t i = 0; rc == HD_OK && i < f->unique.v.n; i++)
+    f->one.v[f->done + i].result = *hd_confirm_result(f->confirm[round], i);
+  if (rc == HD_OK) {
+    const struct hd_summary *sum = hd_session_summary(hd_confirm_session(f->confirm[round]));
+    for (size_t i = 0; i < sum->nfindings; i++) hd_vec_push(&f->found, sum->findings[i]->key);
+    f->done = f->one.n;
+  }
+  f->seconds[2] += hd_now() - from;
   return rc;
 }
 
+int hd_forecast_confirm(struct hd_forecast *f, const struct hd_session_events *events, struct hd_err *err) {
+  int rc = confirm(f, WITHOUT_SOLVER, events, err);
+  if (rc != HD_OK || hd_interrupts() > 0) return rc;
+  rc = predict(f, WITH_SOLVER, err);
+  return rc == HD_OK && f->done < f->one.n ? confirm(f, WITH_SOLVER, events, err) : rc;
+}
+
 const struct hd_session *hd_forecast_session(const struct hd_forecast *f) {
-  return f->confirm ? hd_confirm_session(f->confirm) : NULL;
+  const struct hd_confirm *c = f->confirm[f->confirm[WITH_SOLVER] ? WITH_SOLVER : WITHOUT_SOLVER];
+  return c ? hd_confirm_session(c) : NULL;
+}
+
+uint64_t hd_forecast_executions(const struct hd_forecast *f) {
+  uint64_t n = 0;
+  for (int i = 0; i < ROUNDS; i++)
+    if (f->confirm[i]) n += hd_session_summary(hd_confirm_session(f->confirm[i]))->executions;
+  return n;
 }
 
 const struct hd_observed *hd_forecast_observed(const struct hd_forecast *f) { return &f->observed; }
@@ -229,7 +281,9 @@ void hd_forecast_seconds(const struct hd_forecast *f, double out[3]) {
 
 void hd_forecast_free(struct hd_forecast *f) {
   if (!f) return;
-  hd_confirm_free(f->confirm);
+  for (int i = 0; i < ROUNDS; i++) hd_confirm_free(f->confirm[i]);
+  hd_vec_free(&f->key);
+  hd_vec_free(&f->found);
   hd_vec_free(&f->unique.v);
   hd_vec_free(&f->one);
   hd_vec_free(&f->group);

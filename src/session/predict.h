@@ -17,6 +17,7 @@ struct hd_forecast_config {
 /* A prediction; those of several detectors that have the same places are one. */
 struct hd_forecast_one {
   struct hd_prediction *prediction;
+  size_t chosen;
   uint32_t detectors; /* HD_DETECTOR_BIT of each that predicts it */
   struct hd_confirmation result;
 };
@@ -30,12 +31,13 @@ struct hd_forecast_row {
 
 struct hd_forecast;
 
-/* Reads or records the trace, and predicts. The caller frees, also after an error. */
+/* Reads or records the trace, and predicts; with a program, only what needs no solver. The caller frees, also after an error. */
 int hd_forecast_new(struct hd_forecast **out, const struct hd_forecast_config *c, struct hd_err *err);
-/* Executes what is predicted. pre: there is a program. `events` as for a search, may be NULL. */
+/* Executes what is predicted; then predicts with the solver, and executes that. pre: there is a program. `events` as for a search, may be NULL. */
 int hd_forecast_confirm(struct hd_forecast *f, const struct hd_session_events *events, struct hd_err *err);
-/* NULL: nothing was executed. */
+/* The last search; NULL: nothing was executed. */
 const struct hd_session *hd_forecast_session(const struct hd_forecast *f);
+uint64_t hd_forecast_executions(const struct hd_forecast *f);
 const struct hd_observed *hd_forecast_observed(const struct hd_forecast *f);
 const struct hd_predict_stats *hd_forecast_stats(const struct hd_forecast *f);
 const struct hd_forecast_one *hd_forecast_list(const struct hd_forecast *f, size_t *n);

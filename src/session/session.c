@@ -95,6 +95,7 @@ int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
   if (events) s->events = *events;
   s->input.fd = -1;
   hd_str_init(&s->error);
+  for (size_t i = 0; i < c->nknown; i++) hd_vec_push(&s->key, c->known[i]);
   int rc = c->attachment ? hd__attach_command(&s->command, c->attachment, c->argv, err)
                          : hd_command_init(&s->command, c->argv, c->preload, c->cwd, err);
   for (size_t i = 0; i < c->nsuppressions && rc == HD_OK; i++)

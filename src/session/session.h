@@ -42,11 +42,13 @@ struct hd_session_config {
   double explain;                         /* total seconds for finding smaller schedules; 0: do not try */
   const char *const *suppressions;        /* files */
   size_t nsuppressions;
-  const char *out;              /* the folder of findings; NULL: .heddle */
-  const char *save;             /* where to save the search every few seconds, or NULL */
-  const char *resume;           /* the saved search to continue, or NULL */
-  uint64_t executions_before;   /* numbers of executions that are other machines' */
-  bool coverage;                /* the summary must have the coverage; else only when a folder keeps it */
+  const char *out;            /* the folder of findings; NULL: .heddle */
+  const char *save;           /* where to save the search every few seconds, or NULL */
+  const char *resume;         /* the saved search to continue, or NULL */
+  uint64_t executions_before; /* numbers of executions that are other machines' */
+  bool coverage;              /* the summary must have the coverage; else only when a folder keeps it */
+  const uint64_t *known;      /* keys of findings that were reported before */
+  size_t nknown;
   const struct hd_input *input; /* of the program; NULL: standard input, which is spooled */
   /* Writes what the strategy needs to the shared memory of the first process, before anything runs; NULL: nothing. */
   void (*prepare)(void *arg, struct hd_control *control);
