@@ -26,16 +26,23 @@ static bool unserialisable(const struct hd__trace *tr, struct triple c) {
   return (tr->access_kind[c.first] & HD__WRITES) && (tr->access_kind[c.second] & HD__WRITES);
 }
 
+/* Whether the thread releases the lock between two of its events. */
+static bool releases(const struct hd__trace *tr, uint32_t from, uint32_t to, uint32_t lock) {
+  for (uint32_t pos = tr->pos[from]; pos < tr->pos[to]; pos++) {
+    uint32_t e = hd__nth(tr, hd__thread(tr, from), pos);
+    if (tr->closes[e] && tr->section.v[tr->closes[e] - 1].lock == lock) return true;
+  }
+  return false;
+}
+
 /* Whether its thread holds a lock from the first to the second that the other has, too. */
 static bool guarded(const struct hd__trace *tr, struct triple c) {
-  for (uint32_t i = 0; i < tr->section.n; i++) {
-    const struct hd__section *s = &tr->section.v[i];
-    if (s->acquire > c.first) break;
-    if (s->thread != hd__thread(tr, c.first) || (s->release != HD__NONE && s->release < c.second)) continue;
-    const uint32_t *at = tr->held_at.v;
+  const uint32_t *at = tr->held_at.v, *lock = tr->held_lock.v;
+  for (uint32_t i = at[tr->held[c.first]]; i < at[tr->held[c.first] + 1]; i++)
     for (uint32_t k = at[tr->held[c.other]]; k < at[tr->held[c.other] + 1]; k++)
-      if (tr->held_lock.v[k] >> 1 == s->lock && !(s->shared && (tr->held_lock.v[k] & 1))) return true;
-  }
+      if (lock[i] >> 1 == lock[k] >> 1 && !(lock[i] & lock[k] & 1) &&
+          !releases(tr, c.first, c.second, lock[i] >> 1))
+        return true;
   return false;
 }
 
@@ -63,17 +70,18 @@ static void consider(struct search *x, struct triple c, uint32_t location) {
   hd_vec_push(&x->key, key);
 }
 
+#define NEAR 64 /* accesses of the location, before and after the two, that are looked at */
+
 static void candidates(struct search *x, uint32_t location, uint32_t lo, uint32_t hi) {
   const struct hd__trace *tr = x->run->tr;
-  const struct hd__location *l = &tr->location.v[location];
   uint32_t *last = hd_alloc((tr->nthreads + 1) * sizeof *last); /* access of each thread, plus 1 */
-  for (uint32_t i = l->first; i < l->first + l->n; i++) {
+  uint32_t from = hd__accessor_from(tr, location, lo), to = hd__accessor_from(tr, location, hi);
+  for (uint32_t i = from; i < to; i++) {
     uint32_t e = tr->accessor[i];
-    if (e < lo || e >= hi) continue;
     unsigned t = hd__thread(tr, e);
-    for (uint32_t j = l->first; last[t] && j < l->first + l->n; j++)
-      if (tr->accessor[j] >= lo && tr->accessor[j] < hi)
-        consider(x, (struct triple){last[t] - 1, tr->accessor[j], e}, location);
+    uint32_t begin = i - from > NEAR ? i - NEAR : from, end = to - i > NEAR ? i + NEAR : to;
+    for (uint32_t j = begin; last[t] && j < end; j++)
+      consider(x, (struct triple){last[t] - 1, tr->accessor[j], e}, location);
     last[t] = e + 1;
   }
   free(last);
@@ -112,23 +120,30 @@ static enum hd_smt_answer by_solver(struct search *x, struct hd__encoding *c, st
   return answer;
 }
 
-static void solve(struct search *x, struct hd__encoding *c, const uint32_t *done, const uint32_t *upto,
-                  struct triple y, uint64_t key) {
+static enum hd_smt_answer by_planner(struct search *x, const uint32_t *done, const uint32_t *upto,
+                                     struct triple y, bool keep) {
+  struct hd__goal goal = {{y.other}, 1, y.first, HD__NONE, y.second};
+  struct hd_prediction p = prediction(y);
+  return hd__plan_query(x->run, HD_DETECT_ATOMICITY, done, upto, &goal, &p, keep);
+}
+
+static int solve(struct search *x, struct hd__encoding *c, const uint32_t *done, const uint32_t *upto,
+                 struct triple y, uint64_t key, struct hd_err *err) {
   struct hd_detector_stats *st = &x->run->stats->detector[HD_DETECT_ATOMICITY];
-  enum hd_smt_answer answer = HD_SMT_UNKNOWN;
-  if (x->run->o->engines & HD_ENGINE_SMT) answer = by_solver(x, c, y);
-  if (x->run->o->engines & HD_ENGINE_PLAN) {
-    struct hd__goal goal = {{y.other}, 1, y.first, HD__NONE, y.second};
-    struct hd_prediction p = prediction(y);
-    bool keep = answer == HD_SMT_UNKNOWN;
-    answer =
-        hd__agree(x->run, answer, hd__plan_query(x->run, HD_DETECT_ATOMICITY, done, upto, &goal, &p, keep));
+  enum hd_smt_answer answer = hd__plans_first(x->run) ? by_planner(x, done, upto, y, true) : HD_SMT_UNKNOWN;
+  if (hd__solves(x->run) && answer == HD_SMT_UNKNOWN) {
+    int rc = c->smt ? HD_OK : hd__encoding_init(c, x->run, &x->must, HD__PREFIX, done, upto, false, err);
+    if (rc != HD_OK) return rc;
+    answer = by_solver(x, c, y);
   }
+  if (hd__plans(x->run))
+    answer = hd__agree(x->run, answer, by_planner(x, done, upto, y, answer == HD_SMT_UNKNOWN));
   st->solved += answer != HD_SMT_UNKNOWN;
   st->unknown += answer == HD_SMT_UNKNOWN;
   uint32_t *state = hd__index_at(&x->state, key);
   *state &= ~2u;
   if (answer == HD_SMT_SAT) *state |= 4;
+  return HD_OK;
 }
 
 static int window(struct search *x, uint32_t lo, uint32_t hi, struct hd_err *err) {
@@ -145,13 +160,11 @@ static int window(struct search *x, uint32_t lo, uint32_t hi, struct hd_err *err
   struct hd__encoding c = {0};
   uint32_t *done = hd__ideal_up_to(tr, lo), *upto = hd__ideal_up_to(tr, hi);
   int rc = HD_OK;
-  if (x->run->o->engines & HD_ENGINE_SMT)
-    rc = hd__encoding_init(&c, x->run, &x->must, HD__PREFIX, done, upto, false, err);
   for (size_t i = 0; i < x->candidate.n && rc == HD_OK; i++) {
     if (hd__run_full(x->run, HD_DETECT_ATOMICITY))
       x->run->stats->detector[HD_DETECT_ATOMICITY].skipped++;
     else
-      solve(x, &c, done, upto, x->candidate.v[i], x->key.v[i]);
+      rc = solve(x, &c, done, upto, x->candidate.v[i], x->key.v[i], err);
   }
   hd__encoding_fini(&c);
   free(done);
@@ -168,6 +181,10 @@ int hd__detect_atomicity(struct hd__run *r, struct hd_err *err) {
   int rc = HD_OK;
   for (uint32_t lo = 0; lo < tr->n && rc == HD_OK; lo += width / 2) {
     uint32_t hi = tr->n - lo < width ? tr->n : lo + width;
+    if (hd_now() > r->deadline) {
+      r->stats->detector[HD_DETECT_ATOMICITY].skipped += (tr->n - lo) / (width / 2); /* windows */
+      break;
+    }
     rc = window(&x, lo, hi, err);
     if (hi == tr->n) break;
   }

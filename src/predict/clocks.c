@@ -194,6 +194,18 @@ uint32_t *hd__ideal_up_to(const struct hd__trace *tr, uint32_t end) {
   return ideal;
 }
 
+void hd__between(const struct hd__trace *tr, const uint32_t *done, const uint32_t *upto, uint32_t *lo,
+                 uint32_t *hi) {
+  *lo = tr->n;
+  *hi = 0;
+  for (unsigned t = 0; t < tr->nthreads; t++) {
+    uint32_t end = done[t] > upto[t] ? done[t] : upto[t];
+    if (end && hd__nth(tr, t, end) >= *hi) *hi = hd__nth(tr, t, end) + 1;
+    if (done[t] < upto[t] && hd__nth(tr, t, done[t] + 1) < *lo) *lo = hd__nth(tr, t, done[t] + 1);
+  }
+  if (*lo > *hi) *lo = *hi;
+}
+
 void hd__ideal_add(const struct hd__clocks *c, uint32_t *ideal, uint32_t e) {
   unsigned t = hd__thread(c->tr, e);
   join_into(ideal, hd__row(c, e), c->tr->nthreads);

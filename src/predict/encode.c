@@ -223,26 +223,21 @@ static void read_value(struct hd__encoding *x, uint32_t r, const struct hd__acce
 
 static void memory(struct hd__encoding *x, uint32_t location) {
   const struct hd__trace *tr = x->tr;
-  const struct hd__location *l = &tr->location.v[location];
-  struct history h = {.location = location, .first = HD__NONE};
-  for (uint32_t i = l->first; i < l->first + l->n; i++) {
+  uint32_t from = hd__accessor_from(tr, location, x->lo), to = hd__accessor_from(tr, location, x->hi);
+  struct history h = {.location = location, .first = hd__last_write(tr, location, x->done, x->hi)};
+  for (uint32_t i = from; i < to; i++) {
     uint32_t e = tr->accessor[i];
-    if (e >= x->hi) break;
-    if (!(tr->access_kind[e] & HD__WRITES)) continue;
-    if (hd__in_ideal(tr, x->done, e))
-      h.first = e;
-    else if (inside(x, e))
-      hd_vec_push(&h.write, e);
+    if ((tr->access_kind[e] & HD__WRITES) && inside(x, e)) hd_vec_push(&h.write, e);
   }
   if (x->mode == HD__STRICT)
     for (size_t i = 1; i < h.write.n; i++)
       if (!must(x, h.write.v[i - 1], h.write.v[i]))
         hd_smt_require(x->smt, before(x, h.write.v[i - 1], h.write.v[i]));
   if (h.write.n) /* else every read sees what it saw */
-    for (uint32_t i = l->first; i < l->first + l->n; i++) {
+    for (uint32_t i = from; i < to; i++) {
       uint32_t e = tr->accessor[i];
-      if (!inside(x, e) || !(tr->access_kind[e] & HD__READS)) continue;
-      read_value(x, e, hd__access_to(tr, e, location), &h);
+      if (inside(x, e) && (tr->access_kind[e] & HD__READS))
+        read_value(x, e, hd__access_to(tr, e, location), &h);
     }
   hd_vec_free(&h.write);
 }
@@ -254,16 +249,10 @@ int hd__encoding_init(struct hd__encoding *x, const struct hd__run *r, const str
                       struct hd_err *err) {
   const struct hd__trace *tr = r->tr;
   *x = (struct hd__encoding){
-      .tr = tr, .must = order, .mode = mode, .done = done, .upto = upto, .relaxed = relaxed, .lo = tr->n};
+      .tr = tr, .must = order, .mode = mode, .done = done, .upto = upto, .relaxed = relaxed};
   int rc = hd_smt_new(r->o->libdir, &x->smt, err);
   if (rc != HD_OK) return rc;
-  for (unsigned t = 0; t < tr->nthreads; t++) {
-    if (done[t] >= upto[t]) continue;
-    uint32_t first = hd__nth(tr, t, done[t] + 1), last = hd__nth(tr, t, upto[t]);
-    if (first < x->lo) x->lo = first;
-    if (last >= x->hi) x->hi = last + 1;
-  }
-  if (x->lo > x->hi) x->lo = x->hi;
+  hd__between(tr, done, upto, &x->lo, &x->hi);
   x->time = hd_alloc((x->hi - x->lo + 1) * sizeof *x->time);
   x->now = hd_smt_integer(x->smt);
   give_times(x);
@@ -280,6 +269,7 @@ int hd__encoding_init(struct hd__encoding *x, const struct hd__run *r, const str
 }
 
 void hd__encoding_fini(struct hd__encoding *x) {
+  if (!x->smt) return;
   hd_smt_free(x->smt);
   free(x->time);
   hd_vec_free(&x->clause);

@@ -367,7 +367,11 @@ static void program_order(struct hd__trace *tr) {
 static void sort_edges(struct hd__trace *tr, struct hd__edges *x) {
   tr->edge_at = hd_alloc(((size_t)tr->n + 2) * sizeof *tr->edge_at);
   tr->edge = hd_alloc((x->v.n + 1) * sizeof *tr->edge);
-  for (size_t i = 0; i < x->v.n; i++) tr->edge_at[x->v.v[i].to + 1]++;
+  tr->edge_source = hd_alloc((size_t)tr->n + 1);
+  for (size_t i = 0; i < x->v.n; i++) {
+    tr->edge_at[x->v.v[i].to + 1]++;
+    tr->edge_source[x->v.v[i].from] = 1;
+  }
   for (uint32_t e = 0; e < tr->n; e++) tr->edge_at[e + 1] += tr->edge_at[e];
   uint32_t *fill = hd_alloc(((size_t)tr->n + 1) * sizeof *fill);
   memcpy(fill, tr->edge_at, tr->n * sizeof *fill);
@@ -426,6 +430,7 @@ void hd__trace_fini(struct hd__trace *tr) {
   free(tr->held);
   free(tr->edge_at);
   free(tr->edge);
+  free(tr->edge_source);
   hd_vec_free(&tr->location);
   hd_vec_free(&tr->section);
   hd_vec_free(&tr->held_lock);

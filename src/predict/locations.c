@@ -98,6 +98,27 @@ bool hd__same_value(const struct hd__trace *tr, uint32_t r, uint32_t w, const st
   return hd__value_written(tr, w, a->location, &written) && written == read;
 }
 
+uint32_t hd__accessor_from(const struct hd__trace *tr, uint32_t location, uint32_t event) {
+  const struct hd__location *l = &tr->location.v[location];
+  uint32_t lo = l->first, hi = l->first + l->n;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (tr->accessor[mid] < event)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
+uint32_t hd__last_write(const struct hd__trace *tr, uint32_t location, const uint32_t *ideal, uint32_t end) {
+  for (uint32_t i = hd__accessor_from(tr, location, end); i-- > tr->location.v[location].first;) {
+    uint32_t e = tr->accessor[i];
+    if ((tr->access_kind[e] & HD__WRITES) && hd__in_ideal(tr, ideal, e)) return e;
+  }
+  return HD__NONE;
+}
+
 /* ---- pieces ---- */
 
 struct piece {

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEAR 1000   /* accesses of the location, before and after the first of two, that are looked at */
 #define TRIES 4     /* pairs of events for one pair of places */
 #define LOWEST 4096 /* smaller values are not pointers */
 #define WIDEST 8    /* windows: a part that is larger is left out */
@@ -43,8 +44,8 @@ static bool ask(struct hd__encoding *x, struct pair p) {
   hd_smt_require(x->smt, hd__included(x, p.e));
   if (p.location == HD__NONE) return true;
   HD_VEC(uint32_t) write = {0};
-  const struct hd__location *l = &tr->location.v[p.location];
-  for (uint32_t i = l->first; i < l->first + l->n; i++) {
+  uint32_t to = hd__accessor_from(tr, p.location, x->hi);
+  for (uint32_t i = hd__accessor_from(tr, p.location, x->lo); i < to; i++) {
     uint32_t w = tr->accessor[i];
     if ((tr->access_kind[w] & HD__WRITES) && w >= x->lo && w < x->hi && x->time[w - x->lo])
       hd_vec_push(&write, w);
@@ -104,9 +105,9 @@ static int by_solver(struct search *s, struct pair p, bool relaxed, enum hd_smt_
 /* With every read as observed. */
 static int solve(struct search *s, struct pair p, enum hd_smt_answer *out) {
   int rc = HD_OK;
-  *out = HD_SMT_UNKNOWN;
-  if (s->run->o->engines & HD_ENGINE_SMT) rc = by_solver(s, p, false, out);
-  if (rc == HD_OK && (s->run->o->engines & HD_ENGINE_PLAN))
+  *out = hd__plans_first(s->run) ? by_planner(s, p, true) : HD_SMT_UNKNOWN;
+  if (hd__solves(s->run) && *out == HD_SMT_UNKNOWN) rc = by_solver(s, p, false, out);
+  if (rc == HD_OK && hd__plans(s->run))
     *out = hd__agree(s->run, *out, by_planner(s, p, *out == HD_SMT_UNKNOWN));
   return rc;
 }
@@ -143,7 +144,7 @@ static int candidate(struct search *s, struct pair p, uint32_t location, uint32_
     for (unsigned t = 0; t < tr->nthreads; t++) s->rho[t] = hd__length(tr, t);
     rc = solve(s, p, &result);
   }
-  if (rc == HD_OK && result == HD_SMT_UNSAT && s->run->o->relax && (s->run->o->engines & HD_ENGINE_SMT))
+  if (rc == HD_OK && result == HD_SMT_UNSAT && s->run->o->relax && hd__solves(s->run))
     rc = by_solver(s, p, true, &result);
   st->solved += result != HD_SMT_UNKNOWN;
   st->unknown += result == HD_SMT_UNKNOWN;
@@ -175,7 +176,9 @@ static int nulls(struct search *s, uint32_t location) {
     uint32_t e = tr->accessor[i];
     if (!is_pointer(tr, e, location) || !hd__value_written(tr, e, location, &v) || v) continue;
     uint32_t end = next_write(tr, l, i);
-    for (uint32_t j = l->first; j < l->first + l->n && rc == HD_OK; j++) {
+    uint32_t from = i - l->first > NEAR ? i - NEAR : l->first, last = l->first + l->n;
+    if (last - i > NEAR) last = i + NEAR;
+    for (uint32_t j = from; j < last && rc == HD_OK; j++) {
       uint32_t f = tr->accessor[j];
       if (hd__thread(tr, f) == hd__thread(tr, e) || (tr->access_kind[f] & HD__AWAITS)) continue;
       if (hd__value_read(tr, f, location, &v) && v >= LOWEST)
@@ -193,7 +196,7 @@ static int frees(struct search *s, uint32_t location) {
   for (uint32_t i = l->first; i < l->first + l->n; i++) {
     uint32_t e = tr->accessor[i];
     if (!(tr->access_kind[e] & HD__FREES)) continue;
-    for (uint32_t j = i; j-- > l->first && rc == HD_OK;) {
+    for (uint32_t j = i; j-- > l->first && i - j <= NEAR && rc == HD_OK;) {
       uint32_t f = tr->accessor[j];
       if (tr->access_kind[f] & HD__FREES) break;
       if (hd__thread(tr, f) != hd__thread(tr, e) && !(tr->access_kind[f] & HD__AWAITS))

@@ -38,7 +38,7 @@ struct check {
   uint32_t broken;
 };
 
-static const struct hd__look *look_of(const struct hd__trace *tr, uint32_t e) {
+const struct hd__look *hd__look_of(const struct hd__trace *tr, uint32_t e) {
   size_t lo = 0, hi = tr->look.n;
   while (lo < hi) {
     size_t mid = lo + (hi - lo) / 2;
@@ -62,7 +62,7 @@ static bool enabled(const struct check *c, uint32_t e) {
     const struct hd__section *s = &tr->section.v[tr->opens[e] - 1];
     if (c->excl[s->lock] || (!s->shared && c->shared[s->lock])) return false;
   }
-  const struct hd__look *l = look_of(tr, e);
+  const struct hd__look *l = hd__look_of(tr, e);
   if (l) {
     const struct hd__section *s = &tr->section.v[l->section];
     if (!done(c, s->acquire) || (s->release != HD__NONE && done(c, s->release))) return false;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define QUICK 0.02 /* seconds, if the solver is asked next */
 #define MOST_NODES 100000
 #define MOST_STATES (1u << 27) /* entries */
 
@@ -28,6 +29,7 @@ struct planner {
   const struct hd__trace *tr;
   const struct hd__goal *goal;
   const uint32_t *done, *upto;
+  uint32_t lo, hi;           /* what is between the ideals is among the events lo .. hi - 1 */
   uint32_t nlocations;       /* of the part */
   struct hd__index location; /* location plus 1 to its number in the state plus 1 */
   size_t width;              /* of a state: positions, then writers plus 1 */
@@ -41,7 +43,6 @@ struct planner {
   uint32_t *now; /* the state that is looked at */
   double until;
   uint32_t climb_from; /* estimate of the state that hill climbing wants to improve on */
-  uint8_t *source;     /* [n] an edge begins there */
 };
 
 /* ---- states ---- */
@@ -79,12 +80,6 @@ static const struct hd__section *keeper(const struct planner *p, const uint32_t 
   return NULL;
 }
 
-static const struct hd__look *look_of(const struct hd__trace *tr, uint32_t e) {
-  for (size_t i = 0; i < tr->look.n; i++)
-    if (tr->look.v[i].event == e) return &tr->look.v[i];
-  return NULL;
-}
-
 /* What may come next: the event's edges, its lock. */
 static bool enabled(const struct planner *p, const uint32_t *state, uint32_t e) {
   const struct hd__trace *tr = p->tr;
@@ -92,7 +87,7 @@ static bool enabled(const struct planner *p, const uint32_t *state, uint32_t e) 
     if (!executed(p, state, tr->edge[i])) return false;
   if (tr->opens[e] && keeper(p, state, &tr->section.v[tr->opens[e] - 1])) return false;
   if (tr->look.n) {
-    const struct hd__look *l = look_of(tr, e);
+    const struct hd__look *l = hd__look_of(tr, e);
     if (l && !is_open(p, state, &tr->section.v[l->section])) return false;
   }
   return true;
@@ -121,8 +116,8 @@ static uint32_t next_of(const struct planner *p, uint32_t *state, unsigned t) {
   while (state[t] < p->upto[t]) {
     uint32_t e = hd__nth(tr, t, state[t] + 1);
     bool matters = tr->access_at[e + 1] > tr->access_at[e] || tr->opens[e] || tr->closes[e] ||
-                   tr->edge_at[e + 1] > tr->edge_at[e] || p->source[e] || (tr->look.n && look_of(tr, e)) ||
-                   forbidden(p, e);
+                   tr->edge_at[e + 1] > tr->edge_at[e] || tr->edge_source[e] ||
+                   (tr->look.n && hd__look_of(tr, e)) || forbidden(p, e);
     if (matters) return e;
     state[t]++;
   }
@@ -150,8 +145,11 @@ static bool reached(struct planner *p, uint32_t *state) {
 /* ---- the heuristic ---- */
 
 static void need(struct planner *p, const uint32_t *state, uint32_t e) {
-  if (e == HD__NONE || executed(p, state, e) || p->needed[e] == p->round) return;
-  p->needed[e] = p->round;
+  if (e == HD__NONE || executed(p, state, e)) return;
+  if (hd__in_ideal(p->tr, p->upto, e)) {
+    if (p->needed[e - p->lo] == p->round) return;
+    p->needed[e - p->lo] = p->round;
+  }
   hd_vec_push(&p->work, e);
 }
 
@@ -180,7 +178,7 @@ static uint32_t estimate(struct planner *p, uint32_t *state) {
   const struct hd__trace *tr = p->tr;
   const struct hd__goal *g = p->goal;
   if (++p->round == 0) {
-    memset(p->needed, 0, tr->n);
+    memset(p->needed, 0, p->hi - p->lo);
     p->round = 1;
   }
   p->work.n = p->plan.n = 0;
@@ -270,7 +268,7 @@ static uint32_t expand(struct planner *p, uint32_t node, bool helpful,
     may = hd_alloc(tr->nthreads + 1);
     for (unsigned t = 0; t < tr->nthreads; t++) {
       uint32_t e = next_of(p, p->now, t);
-      may[t] = e != HD__NONE && p->needed[e] == p->round;
+      may[t] = e != HD__NONE && p->needed[e - p->lo] == p->round;
     }
   }
   uint32_t result = HD__NONE;
@@ -341,12 +339,8 @@ static void begin(struct planner *p) {
   for (unsigned t = 0; t < tr->nthreads; t++) p->now[t] = p->done[t];
   for (size_t i = 0; i < p->location.cap; i++) {
     if (!p->location.key[i]) continue;
-    const struct hd__location *l = &tr->location.v[p->location.key[i] - 1];
-    for (uint32_t k = l->first; k < l->first + l->n; k++) {
-      uint32_t e = tr->accessor[k];
-      if (hd__in_ideal(tr, p->done, e) && (tr->access_kind[e] & HD__WRITES))
-        p->now[tr->nthreads + p->location.value[i] - 1] = e + 1;
-    }
+    uint32_t w = hd__last_write(tr, (uint32_t)p->location.key[i] - 1, p->done, p->hi);
+    p->now[tr->nthreads + p->location.value[i] - 1] = w == HD__NONE ? 0 : w + 1;
   }
   for (unsigned t = 0; t < tr->nthreads; t++) next_of(p, p->now, t);
 }
@@ -377,6 +371,7 @@ static void write_order(struct planner *p, uint32_t node, struct hd_prediction *
 enum hd_smt_answer hd__plan(const struct hd__trace *tr, const uint32_t *done, const uint32_t *upto,
                             const struct hd__goal *goal, double until, struct hd_prediction *out) {
   struct planner p = {.tr = tr, .goal = goal, .done = done, .upto = upto, .until = until};
+  hd__between(tr, done, upto, &p.lo, &p.hi);
   for (unsigned t = 0; t < tr->nthreads; t++)
     for (uint32_t pos = done[t] + 1; pos <= upto[t]; pos++) {
       uint32_t e = hd__nth(tr, t, pos);
@@ -386,9 +381,7 @@ enum hd_smt_answer hd__plan(const struct hd__trace *tr, const uint32_t *done, co
       }
     }
   p.width = tr->nthreads + p.nlocations;
-  p.needed = hd_alloc((size_t)tr->n + 1);
-  p.source = hd_alloc((size_t)tr->n + 1);
-  for (uint32_t i = 0; i < tr->edge_at[tr->n]; i++) p.source[tr->edge[i]] = 1;
+  p.needed = hd_alloc((size_t)p.hi - p.lo + 1);
   begin(&p);
   bool complete = true;
   uint32_t *start = hd_alloc((p.width + 1) * sizeof *start);
@@ -406,7 +399,6 @@ enum hd_smt_answer hd__plan(const struct hd__trace *tr, const uint32_t *done, co
   free(start);
   free(p.now);
   free(p.needed);
-  free(p.source);
   hd__index_fini(&p.location);
   hd__index_fini(&p.seen);
   hd_vec_free(&p.states);
@@ -420,7 +412,8 @@ enum hd_smt_answer hd__plan(const struct hd__trace *tr, const uint32_t *done, co
 enum hd_smt_answer hd__plan_query(struct hd__run *r, enum hd_detector d, const uint32_t *done,
                                   const uint32_t *upto, const struct hd__goal *goal, struct hd_prediction *p,
                                   bool keep) {
-  enum hd_smt_answer a = hd__plan(r->tr, done, upto, goal, hd_now() + r->o->query_seconds, p);
+  double seconds = hd__plans_first(r) && r->has_solver ? QUICK : r->o->query_seconds;
+  enum hd_smt_answer a = hd__plan(r->tr, done, upto, goal, hd_now() + seconds, p);
   if (a == HD_SMT_SAT &&
       (!hd__order_valid(r->tr, p->order.v, p->order.n, goal->next, goal->nnext, &p->broken) || p->broken))
     a = HD_SMT_UNKNOWN; /* a bug of ours */

@@ -22,6 +22,12 @@ enum hd_smt_answer hd__plan(const struct hd__trace *tr, const uint32_t *done, co
 enum hd_smt_answer hd__plan_query(struct hd__run *r, enum hd_detector d, const uint32_t *done,
                                   const uint32_t *upto, const struct hd__goal *goal, struct hd_prediction *p,
                                   bool keep);
+/* Which engines a query goes to. */
+static inline bool hd__plans_first(const struct hd__run *r) { return !r->o->engines; }
+static inline bool hd__plans(const struct hd__run *r) { return r->o->engines & HD_ENGINE_PLAN; }
+static inline bool hd__solves(const struct hd__run *r) {
+  return r->o->engines ? r->o->engines & HD_ENGINE_SMT : r->has_solver;
+}
 /* Counts it if both engines have answered, and differently. Returns what is known. */
 enum hd_smt_answer hd__agree(struct hd__run *r, enum hd_smt_answer solver, enum hd_smt_answer planner);
 

@@ -64,6 +64,7 @@ struct hd__trace {
   HD_VEC(uint32_t) held_at;   /* set i: held_lock[held_at[i]] .. held_lock[held_at[i + 1] - 1] */
   uint32_t nlocks;
   HD_VEC(struct hd__look) look;
+  uint8_t *edge_source;     /* [n] an edge begins there */
   uint32_t *edge_at, *edge; /* edges to event e: from edge[edge_at[e]] .. */
   uint64_t unexplained, first_unexplained;
 };
@@ -90,6 +91,12 @@ bool hd__value_read(const struct hd__trace *tr, uint32_t e, uint32_t location, u
 bool hd__value_written(const struct hd__trace *tr, uint32_t e, uint32_t location, uint64_t *v);
 /* Whether the read may see the write (HD__NONE: the initial value) instead of what it saw: the value is the same. */
 bool hd__same_value(const struct hd__trace *tr, uint32_t r, uint32_t w, const struct hd__access *a);
+/* The first entry of `accessor` for the location that is at or after the event. */
+uint32_t hd__accessor_from(const struct hd__trace *tr, uint32_t location, uint32_t event);
+/* The last write of the location in the ideal before event `end`, or HD__NONE. pre: the ideal has no later one. */
+uint32_t hd__last_write(const struct hd__trace *tr, uint32_t location, const uint32_t *ideal, uint32_t end);
+/* What a failed attempt to take a lock saw; NULL: the event is none. */
+const struct hd__look *hd__look_of(const struct hd__trace *tr, uint32_t e);
 /* Whether two sets of locks have one that keeps their holders apart. */
 bool hd__held_common(const struct hd__trace *tr, uint32_t a, uint32_t b);
 
@@ -158,6 +165,9 @@ static inline bool hd__ordered(const struct hd__clocks *c, uint32_t a, uint32_t 
 void hd__ideal_add(const struct hd__clocks *c, uint32_t *ideal, uint32_t e);
 /* The ideal of all events before number `end` of the trace; the caller frees. */
 uint32_t *hd__ideal_up_to(const struct hd__trace *tr, uint32_t end);
+/* Where the events are that are in one ideal, but not in the other: among *lo .. *hi - 1. Nothing of either is later. */
+void hd__between(const struct hd__trace *tr, const uint32_t *done, const uint32_t *upto, uint32_t *lo,
+                 uint32_t *hi);
 static inline bool hd__in_ideal(const struct hd__trace *tr, const uint32_t *ideal, uint32_t e) {
   return tr->pos[e] <= ideal[hd__thread(tr, e)];
 }
@@ -170,6 +180,7 @@ struct hd__run {
   struct hd_predictions *out;
   struct hd_predict_stats *stats;
   double deadline;
+  bool has_solver;
   uint64_t entries; /* of all orders */
 };
 /* Whether the detector has to stop: no time is left, it has predicted enough, or the orders take too much memory. */

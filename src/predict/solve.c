@@ -60,19 +60,6 @@ static void candidate(struct search *x, uint32_t a, uint32_t b, uint32_t locatio
     x->run->stats->detector[x->d].skipped++;
 }
 
-/* The accesses of a location from event lo on. */
-static uint32_t first_from(const struct hd__trace *tr, const struct hd__location *l, uint32_t lo) {
-  uint32_t from = l->first, to = l->first + l->n;
-  while (from < to) {
-    uint32_t mid = from + (to - from) / 2;
-    if (tr->accessor[mid] < lo)
-      from = mid + 1;
-    else
-      to = mid;
-  }
-  return from;
-}
-
 /* Pairs whose later access is at or after `fresh`: the others were in the window before. */
 static void candidates(struct search *x, uint32_t lo, uint32_t fresh, uint32_t hi) {
   const struct hd__trace *tr = x->run->tr;
@@ -84,7 +71,7 @@ static void candidates(struct search *x, uint32_t lo, uint32_t fresh, uint32_t h
     if (seen[location]) continue;
     seen[location] = true;
     const struct hd__location *l = &tr->location.v[location];
-    uint32_t end = l->first + l->n, from = first_from(tr, l, lo);
+    uint32_t end = l->first + l->n, from = hd__accessor_from(tr, location, lo);
     for (uint32_t j = from; j < end && tr->accessor[j] < hi; j++)
       for (uint32_t i = j; tr->accessor[j] >= fresh && i-- > from;)
         candidate(x, tr->accessor[i], tr->accessor[j], location);
@@ -177,16 +164,20 @@ static int window(struct search *x, uint32_t lo, uint32_t fresh, uint32_t hi, st
     return HD_OK;
   }
   uint32_t *done = hd__ideal_up_to(x->run->tr, lo), *upto = hd__ideal_up_to(x->run->tr, hi);
-  bool plans = x->mode == HD__PREFIX && (x->run->o->engines & HD_ENGINE_PLAN);
-  bool solves = !plans || (x->run->o->engines & HD_ENGINE_SMT);
-  int rc = solves ? hd__encoding_init(&c, x->run, &x->must, x->mode, done, upto, false, err) : HD_OK;
+  bool may_plan = x->mode == HD__PREFIX, first = may_plan && hd__plans_first(x->run);
+  bool plans = may_plan && hd__plans(x->run), solves = !may_plan || hd__solves(x->run);
+  int rc = HD_OK;
   for (size_t i = 0; rc == HD_OK && i < x->bunch.n; i++) {
     const struct bunch *y = &x->bunch.v[i];
     if (hd__run_full(x->run, x->d)) {
       st->skipped++;
       continue;
     }
-    enum hd_smt_answer answer = solves ? by_solver(x, &c, y) : HD_SMT_UNKNOWN;
+    enum hd_smt_answer answer = first ? by_planner(x, done, upto, y, true) : HD_SMT_UNKNOWN;
+    if (solves && answer == HD_SMT_UNKNOWN) {
+      if (!c.smt) rc = hd__encoding_init(&c, x->run, &x->must, x->mode, done, upto, false, err);
+      if (rc == HD_OK) answer = by_solver(x, &c, y);
+    }
     if (plans) answer = hd__agree(x->run, answer, by_planner(x, done, upto, y, answer == HD_SMT_UNKNOWN));
     st->unknown += answer == HD_SMT_UNKNOWN;
     uint32_t *state = hd__index_at(&x->state, y->key);
@@ -211,7 +202,7 @@ static void count_cut(struct search *x) {
   hd__classes_init(&c, tr);
   for (uint32_t l = 0; l < tr->location.n; l++) {
     hd__classes_of(&c, tr, l, true);
-    for (size_t i = 0; i < c.v.n && c.v.n <= MANY; i++)
+    for (size_t i = 0; i < c.v.n && c.v.n <= MANY && hd_now() < x->run->deadline; i++)
       for (size_t j = i + 1; j < c.v.n; j++) {
         const struct hd__class *p = &c.v.v[i], *q = &c.v.v[j];
         if (!hd__classes_conflict(p, q) || hd__held_common(tr, p->held, q->held)) continue;
@@ -235,6 +226,10 @@ int hd__detect_races(struct hd__run *r, enum hd_detector d, struct hd_err *err) 
   int rc = HD_OK;
   for (uint32_t lo = 0, fresh = 0; lo < tr->n && rc == HD_OK; lo += half) {
     uint32_t hi = tr->n - lo < width ? tr->n : lo + width;
+    if (hd_now() > r->deadline) {
+      st->skipped += (tr->n - lo) / half; /* windows */
+      break;
+    }
     rc = window(&x, lo, fresh, hi, err);
     fresh = hi;
     if (hi == tr->n) break;

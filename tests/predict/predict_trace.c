@@ -1,6 +1,6 @@
 /* predict_trace.c: runs detectors over a trace file and prints what they predict, for tests and measurements.
  *
- *   predict_trace [-l] [-w WINDOW] [-r RELAX] [-n LIMIT] [-q SECONDS] [-s] [-e plan|both] [-m LIBDIR] DETECTOR[,...] FILE
+ *   predict_trace [-l] [-w WINDOW] [-r RELAX] [-n LIMIT] [-q SECONDS] [-s] [-e smt|plan|both] [-m LIBDIR] DETECTOR[,...] FILE
  *
  * One line for each prediction: detector, kind, certain or plausible, broken reads, events, order (numbers from 1).
  * -l: lenient; -s: statistics instead, one line for each detector. Exit status 1: the trace or the options are wrong. */
@@ -49,7 +49,10 @@ int main(int argc, char **argv) {
     if (c == 'r') o.relax = (uint32_t)atoi(optarg);
     if (c == 'n') o.limit = (uint32_t)atoi(optarg);
     if (c == 'q') o.query_seconds = atof(optarg);
-    if (c == 'e') o.engines = strcmp(optarg, "plan") == 0 ? HD_ENGINE_PLAN : HD_ENGINE_SMT | HD_ENGINE_PLAN;
+    if (c == 'e')
+      o.engines = *optarg == 'p'   ? HD_ENGINE_PLAN
+                  : *optarg == 's' ? HD_ENGINE_SMT
+                                   : HD_ENGINE_SMT | HD_ENGINE_PLAN;
     if (c == 'm') o.libdir = optarg;
     if (c == '?') return 1;
   }
