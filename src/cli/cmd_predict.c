@@ -209,8 +209,11 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
   o->args = files;
   if (!*o->after) c.session.argv = NULL;
   c.session.time = deadline - hd_now();
-  c.predict = (struct hd_predict_options){
-      .detectors = o->detectors ? o->detectors : DEFAULT_DETECTORS, .libdir = hd_libdir(), .lenient = true};
+  c.predict = (struct hd_predict_options){.detectors = o->detectors ? o->detectors : DEFAULT_DETECTORS,
+                                          .engines = o->engines,
+                                          .window = o->window > UINT32_MAX ? UINT32_MAX : (uint32_t)o->window,
+                                          .libdir = hd_libdir(),
+                                          .lenient = true};
   struct hd_session_events events = {.arg = p, .finding = on_finding, .startup_output = on_startup_output};
   struct hd_forecast *f;
   int rc = hd_forecast_new(&f, &c, err);

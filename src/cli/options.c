@@ -63,6 +63,8 @@ enum option_id {
   OPT_TARGET,
   OPT_FORCE,
   OPT_DETECTORS,
+  OPT_ENGINE,
+  OPT_WINDOW,
 };
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
@@ -97,6 +99,11 @@ static const struct {
      "where to write the page (also -o FILE; default report.html; - is standard output)"},
     {OPT_DETECTORS, "detectors", "LIST", HD_VERB_PREDICT,
      "what to predict by, separated by commas (see below; default: all that do not only filter)"},
+    {OPT_ENGINE, "engine", "smt|plan|both", HD_VERB_PREDICT,
+     "what looks for orders: the solver, the planner, or both for each question\n"
+     "(default: first the planner, then the solver where it is installed)"},
+    {OPT_WINDOW, "window", "N", HD_VERB_PREDICT,
+     "how many events the solver looks at together (default 1000)"},
     {OPT_TIME, "time", "90s|5m|2h", HD_VERB_PREDICT, "stop after this time (default 60s)"},
     {OPT_SEED, "seed", "N", HD_VERB_RECORD | HD_VERB_PREDICT,
      "a random schedule, a different one for each N (default: each thread runs\nas long as it can, in order of creation)"},
@@ -252,6 +259,13 @@ static int parse_checkpoint(const char *value, uint32_t *out, struct hd_err *err
   return hd_fail(err, HD_EUSAGE, "--checkpoint is auto, always or never, not '%s'", value);
 }
 
+static int parse_engine(const char *value, uint32_t *out, struct hd_err *err) {
+  if (strcmp(value, "smt") == 0) return *out = HD_ENGINE_SMT, HD_OK;
+  if (strcmp(value, "plan") == 0) return *out = HD_ENGINE_PLAN, HD_OK;
+  if (strcmp(value, "both") == 0) return *out = HD_ENGINE_SMT | HD_ENGINE_PLAN, HD_OK;
+  return hd_fail(err, HD_EUSAGE, "--engine is smt, plan or both, not '%s'", value);
+}
+
 static int parse_detectors(const char *value, uint32_t *out, struct hd_err *err) {
   *out = 0;
   for (const char *p = value;; p++) {
@@ -373,6 +387,8 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_TARGET: return add_word(&o->targets, name, value, err);
     case OPT_FORCE: o->force = on; return HD_OK;
     case OPT_DETECTORS: return parse_detectors(value, &o->detectors, err);
+    case OPT_ENGINE: return parse_engine(value, &o->engines, err);
+    case OPT_WINDOW: return parse_number(name, value, 2, &o->window, err);
   }
   return HD_OK;
 }

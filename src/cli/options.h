@@ -49,6 +49,8 @@ struct hd_options {
   const char *save, *resume;
   bool seeded;        /* a seed was given */
   uint32_t detectors; /* HD_DETECTOR_BIT of each; 0: the default */
+  uint32_t engines;   /* HD_ENGINE_*; 0: the default */
+  uint64_t window;    /* events; 0: the default */
   bool plain;         /* every access is recorded */
   const char *output; /* the file of a trace or a page; NULL: the default */
   uint64_t given;     /* bit per option: it was given somewhere ... */

@@ -5,6 +5,7 @@
  * language", POPL 2006): a write between any two accesses, and a read between two writes. The two are consecutive
  * accesses of their thread to the variable. Not every such order is wrong; only an execution that fails is a finding. */
 #include "predict/encode.h"
+#include "predict/plan.h"
 
 #include <stdlib.h>
 
@@ -78,8 +79,16 @@ static void candidates(struct search *x, uint32_t location, uint32_t lo, uint32_
   free(last);
 }
 
-static void solve(struct search *x, struct hd__encoding *c, struct triple y, uint64_t key) {
-  struct hd_detector_stats *st = &x->run->stats->detector[HD_DETECT_ATOMICITY];
+static struct hd_prediction prediction(struct triple y) {
+  struct hd_prediction p = {
+      .kind = HD_PREDICTED_ATOMICITY, .detector = hd_detector_name[HD_DETECT_ATOMICITY], .late = 1};
+  hd_vec_push(&p.event, y.first);
+  hd_vec_push(&p.event, y.other);
+  hd_vec_push(&p.event, y.second);
+  return p;
+}
+
+static enum hd_smt_answer by_solver(struct search *x, struct hd__encoding *c, struct triple y) {
   hd_smt_push(c->smt);
   hd_term other = c->time[y.other - c->lo];
   hd_smt_require(c->smt, hd_smt_less(c->smt, other, c->now, 0));
@@ -87,27 +96,46 @@ static void solve(struct search *x, struct hd__encoding *c, struct triple y, uin
   hd_smt_require(c->smt, hd__included(c, y.first));
   hd_smt_require(c->smt, hd_smt_less(c->smt, c->now, c->time[y.second - c->lo], 0));
   enum hd_smt_answer answer = hd_smt_check(c->smt, x->run->o->query_seconds);
-  st->solved += answer != HD_SMT_UNKNOWN;
-  st->unknown += answer == HD_SMT_UNKNOWN;
-  *hd__index_at(&x->state, key) &= ~2u;
   if (answer == HD_SMT_SAT) {
-    struct hd_prediction p = {
-        .kind = HD_PREDICTED_ATOMICITY, .detector = hd_detector_name[HD_DETECT_ATOMICITY], .late = 1};
+    struct hd_prediction p = prediction(y);
     hd__model_order(c, hd_smt_value(c->smt, c->now), &y.other, 1, &p);
-    hd_vec_push(&p.event, y.first);
-    hd_vec_push(&p.event, y.other);
-    hd_vec_push(&p.event, y.second);
     if (hd__order_valid(c->tr, p.order.v, p.order.n, &y.other, 1, &p.broken) && !p.broken) {
       x->run->entries += p.order.n;
       hd_vec_push(&x->run->out->v, p);
-      st->predicted++;
-      *hd__index_at(&x->state, key) |= 4;
+      x->run->stats->detector[HD_DETECT_ATOMICITY].predicted++;
     } else {
       hd_prediction_fini(&p);
-      st->unknown++;
+      answer = HD_SMT_UNKNOWN;
     }
   }
   hd_smt_pop(c->smt);
+  return answer;
+}
+
+static enum hd_smt_answer by_planner(struct search *x, const uint32_t *done, const uint32_t *upto,
+                                     struct triple y, bool keep) {
+  struct hd__goal goal = {{y.other}, 1, y.first, HD__NONE, y.second};
+  struct hd_prediction p = prediction(y);
+  return hd__plan_query(x->run, HD_DETECT_ATOMICITY, done, upto, &goal, &p, keep);
+}
+
+static int solve(struct search *x, struct hd__encoding *c, const uint32_t *done, const uint32_t *upto,
+                 struct triple y, uint64_t key, struct hd_err *err) {
+  struct hd_detector_stats *st = &x->run->stats->detector[HD_DETECT_ATOMICITY];
+  enum hd_smt_answer answer = hd__plans_first(x->run) ? by_planner(x, done, upto, y, true) : HD_SMT_UNKNOWN;
+  if (hd__solves(x->run) && answer == HD_SMT_UNKNOWN) {
+    int rc = c->smt ? HD_OK : hd__encoding_init(c, x->run, &x->must, HD__PREFIX, done, upto, false, err);
+    if (rc != HD_OK) return rc;
+    answer = by_solver(x, c, y);
+  }
+  if (hd__plans(x->run))
+    answer = hd__agree(x->run, answer, by_planner(x, done, upto, y, answer == HD_SMT_UNKNOWN));
+  st->solved += answer != HD_SMT_UNKNOWN;
+  st->unknown += answer == HD_SMT_UNKNOWN;
+  uint32_t *state = hd__index_at(&x->state, key);
+  *state &= ~2u;
+  if (answer == HD_SMT_SAT) *state |= 4;
+  return HD_OK;
 }
 
 static int window(struct search *x, uint32_t lo, uint32_t hi, struct hd_err *err) {
@@ -121,14 +149,14 @@ static int window(struct search *x, uint32_t lo, uint32_t hi, struct hd_err *err
   }
   free(seen);
   if (!x->candidate.n) return HD_OK;
-  struct hd__encoding c;
+  struct hd__encoding c = {0};
   uint32_t *done = hd__ideal_up_to(tr, lo), *upto = hd__ideal_up_to(tr, hi);
-  int rc = hd__encoding_init(&c, x->run, &x->must, HD__PREFIX, done, upto, false, err);
+  int rc = HD_OK;
   for (size_t i = 0; i < x->candidate.n && rc == HD_OK; i++) {
     if (hd__run_full(x->run, HD_DETECT_ATOMICITY))
       x->run->stats->detector[HD_DETECT_ATOMICITY].skipped++;
     else
-      solve(x, &c, x->candidate.v[i], x->key.v[i]);
+      rc = solve(x, &c, done, upto, x->candidate.v[i], x->key.v[i], err);
   }
   hd__encoding_fini(&c);
   free(done);

@@ -170,15 +170,6 @@ struct history {
   HD_VEC(uint32_t) write; /* those in the part */
 };
 
-static bool same_value(const struct hd__trace *tr, uint32_t r, uint32_t w, const struct hd__access *a) {
-  uint64_t read, written;
-  if (w == a->from) return true;
-  if (!hd__value_read(tr, r, a->location, &read)) return false;
-  const struct hd__location *l = &tr->location.v[a->location];
-  if (w == HD__NONE) return l->init_known && l->init == read;
-  return hd__value_written(tr, w, a->location, &written) && written == read;
-}
-
 /* The read sees this write, and no other comes between; HD__NONE: what was there at the start. Returns 0 if
  * that cannot be. */
 hd_term hd__coupled(struct hd__encoding *x, uint32_t r, uint32_t w, const uint32_t *write, size_t n) {
@@ -220,11 +211,11 @@ static void read_value(struct hd__encoding *x, uint32_t r, const struct hd__acce
       add(x, b);
     }
   }
-  if (same_value(x->tr, r, h->first, a) && (t = hd__coupled(x, r, HD__NONE, h->write.v, h->write.n)))
+  if (hd__same_value(x->tr, r, h->first, a) && (t = hd__coupled(x, r, HD__NONE, h->write.v, h->write.n)))
     add(x, t);
   for (size_t i = 0; i < h->write.n; i++) {
     uint32_t w = h->write.v[i];
-    if (w == r || !same_value(x->tr, r, w, a)) continue;
+    if (w == r || !hd__same_value(x->tr, r, w, a)) continue;
     if ((t = hd__coupled(x, r, w, h->write.v, h->write.n))) add(x, t);
   }
   require_any(x, from);
@@ -289,6 +280,7 @@ int hd__encoding_init(struct hd__encoding *x, const struct hd__run *r, const str
 }
 
 void hd__encoding_fini(struct hd__encoding *x) {
+  if (!x->smt) return;
   hd_smt_free(x->smt);
   free(x->time);
   hd_vec_free(&x->clause);

@@ -89,6 +89,15 @@ const struct hd__access *hd__access_to(const struct hd__trace *tr, uint32_t e, u
   return NULL;
 }
 
+bool hd__same_value(const struct hd__trace *tr, uint32_t r, uint32_t w, const struct hd__access *a) {
+  uint64_t read, written;
+  if (w == a->from) return true;
+  if (!hd__value_read(tr, r, a->location, &read)) return false;
+  const struct hd__location *l = &tr->location.v[a->location];
+  if (w == HD__NONE) return l->init_known && l->init == read;
+  return hd__value_written(tr, w, a->location, &written) && written == read;
+}
+
 /* ---- pieces ---- */
 
 struct piece {

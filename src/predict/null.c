@@ -7,8 +7,9 @@
  * possible, up to a limit; those runs may not exist, so they are only plausible.
  *
  * Differences: a section may be open when the second event comes, by any thread; pruning does not change which
- * constraints bind (encode.c, invariant 3). */
+ * constraints bind (encode.c, invariant 3). The planner knows only reads as observed. */
 #include "predict/encode.h"
+#include "predict/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +73,18 @@ static bool answer(struct search *s, struct hd__encoding *x, struct pair p) {
   return true;
 }
 
+static enum hd_smt_answer by_planner(struct search *s, struct pair p, bool keep) {
+  struct hd__goal goal = {{p.f}, 1, p.e, p.location, HD__NONE};
+  struct hd_prediction out = {.kind = p.location == HD__NONE ? HD_PREDICTED_FREED : HD_PREDICTED_NULL,
+                              .detector = hd_detector_name[s->d],
+                              .late = 1};
+  hd_vec_push(&out.event, p.e);
+  hd_vec_push(&out.event, p.f);
+  return hd__plan_query(s->run, s->d, s->lambda, s->rho, &goal, &out, keep);
+}
+
 /* With at most so many other values, fewest first. */
-static int solve(struct search *s, struct pair p, bool relaxed, enum hd_smt_answer *out) {
+static int by_solver(struct search *s, struct pair p, bool relaxed, enum hd_smt_answer *out) {
   struct hd__encoding x;
   int rc = hd__encoding_init(&x, s->run, &s->must, HD__PREFIX, s->lambda, s->rho, relaxed, s->err);
   *out = HD_SMT_UNSAT;
@@ -87,6 +98,16 @@ static int solve(struct search *s, struct pair p, bool relaxed, enum hd_smt_answ
       hd_smt_pop(x.smt);
     }
   hd__encoding_fini(&x);
+  return rc;
+}
+
+/* With every read as observed. */
+static int solve(struct search *s, struct pair p, enum hd_smt_answer *out) {
+  int rc = HD_OK;
+  *out = hd__plans_first(s->run) ? by_planner(s, p, true) : HD_SMT_UNKNOWN;
+  if (hd__solves(s->run) && *out == HD_SMT_UNKNOWN) rc = by_solver(s, p, false, out);
+  if (rc == HD_OK && hd__plans(s->run))
+    *out = hd__agree(s->run, *out, by_planner(s, p, *out == HD_SMT_UNKNOWN));
   return rc;
 }
 
@@ -115,14 +136,15 @@ static int candidate(struct search *s, struct pair p, uint32_t location, uint32_
     return HD_OK;
   }
   enum hd_smt_answer result;
-  int rc = solve(s, p, false, &result);
+  int rc = solve(s, p, &result);
   if (rc == HD_OK && result == HD_SMT_UNSAT && tr->n <= s->run->o->window) {
     /* Pruning may lose orders that leave out what was before. */
     memset(s->lambda, 0, tr->nthreads * sizeof *s->lambda);
     for (unsigned t = 0; t < tr->nthreads; t++) s->rho[t] = hd__length(tr, t);
-    rc = solve(s, p, false, &result);
+    rc = solve(s, p, &result);
   }
-  if (rc == HD_OK && result == HD_SMT_UNSAT && s->run->o->relax) rc = solve(s, p, true, &result);
+  if (rc == HD_OK && result == HD_SMT_UNSAT && s->run->o->relax && hd__solves(s->run))
+    rc = by_solver(s, p, true, &result);
   st->solved += result != HD_SMT_UNKNOWN;
   st->unknown += result == HD_SMT_UNKNOWN;
   if (result == HD_SMT_SAT) *tried = FOUND;

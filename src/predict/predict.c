@@ -1,5 +1,6 @@
 /* predict.c: runs the wanted detectors over one trace. Runs in the supervisor. */
 #include "predict/predict_int.h"
+#include "smt/smt.h"
 
 #define LIMIT 200
 #define WINDOW 1000
@@ -9,6 +10,20 @@
 
 static bool wanted(const struct hd_predict_options *o, enum hd_detector d) {
   return o->detectors & HD_DETECTOR_BIT(d);
+}
+
+static bool needs_solver(const struct hd_predict_options *o) {
+  for (int d = 0; d < HD_DETECTORS; d++)
+    if (wanted(o, (enum hd_detector)d) && hd_detector_solves((enum hd_detector)d)) return true;
+  return false;
+}
+
+static bool solver_is_there(const struct hd_predict_options *o) {
+  struct hd_smt *s = NULL;
+  struct hd_err none;
+  bool there = hd_smt_new(o->libdir, &s, &none) == HD_OK;
+  hd_smt_free(s);
+  return there;
 }
 
 #define MOST_CLOCKS (2ull << 30) /* bytes */
@@ -46,6 +61,7 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
     return rc;
   }
   struct hd__run r = {.tr = &tr, .o = &o, .out = out, .stats = stats, .deadline = start + o.seconds};
+  if (needs_solver(&o)) r.has_solver = solver_is_there(&o);
   stats->events = tr.n;
   stats->threads = tr.nthreads;
   stats->locations = tr.location.n;

@@ -61,9 +61,15 @@ bool hd_detector_by_name(const char *name, enum hd_detector *out);
 bool hd_detector_solves(enum hd_detector d);
 bool hd_detector_filters(enum hd_detector d);
 
+/* What looks for orders: the solver, or the planner, which needs nothing to be installed, but gives up sooner. By
+ * default the planner is asked first, for a short time, and then the solver, where it is installed. With both, each query
+ * goes to both. The detectors strict and said have only the solver. */
+enum { HD_ENGINE_SMT = 1, HD_ENGINE_PLAN = 2 };
+
 /* Zero is the default of each number. */
 struct hd_predict_options {
   uint32_t detectors;   /* HD_DETECTOR_BIT of each one wanted */
+  uint32_t engines;     /* HD_ENGINE_* */
   uint32_t limit;       /* predictions of each detector */
   uint32_t window;      /* events that one query looks at; longer traces are cut into windows of this size */
   uint32_t relax;       /* reads that may see another value, of null and freed */
@@ -89,6 +95,7 @@ struct hd_detector_stats {
 struct hd_predict_stats {
   struct hd_detector_stats detector[HD_DETECTORS];
   uint64_t events, threads, locations, locks; /* of the model: locations that several threads access */
+  uint64_t disagreed;                         /* queries that the two engines answered differently */
   uint64_t unexplained;                       /* reads of values that nobody wrote (lenient) */
   uint64_t first_unexplained;                 /* number of the first such event, from 1 */
   double load_seconds;

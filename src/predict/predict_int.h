@@ -88,6 +88,8 @@ const struct hd__access *hd__access_to(const struct hd__trace *tr, uint32_t e, u
 /* The value that the event read from the location, or left there; false: unknown. */
 bool hd__value_read(const struct hd__trace *tr, uint32_t e, uint32_t location, uint64_t *v);
 bool hd__value_written(const struct hd__trace *tr, uint32_t e, uint32_t location, uint64_t *v);
+/* Whether the read may see the write (HD__NONE: the initial value) instead of what it saw: the value is the same. */
+bool hd__same_value(const struct hd__trace *tr, uint32_t r, uint32_t w, const struct hd__access *a);
 /* Whether two sets of locks have one that keeps their holders apart. */
 bool hd__held_common(const struct hd__trace *tr, uint32_t a, uint32_t b);
 
@@ -168,6 +170,7 @@ struct hd__run {
   struct hd_predictions *out;
   struct hd_predict_stats *stats;
   double deadline;
+  bool has_solver;
   uint64_t entries; /* of all orders */
 };
 /* Whether the detector has to stop: no time is left, it has predicted enough, or the orders take too much memory. */

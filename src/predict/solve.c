@@ -1,10 +1,12 @@
-/* solve.c: races by the solver: strict, said and huang (encode.c). Runs in the supervisor.
+/* solve.c: races by the solver: strict, said and huang (encode.c), the last also by the planner (plan.c). Runs in the
+ * supervisor.
  *
  * A trace longer than a window is cut into windows that overlap by half, so that accesses at most half a window apart are
  * in one; pairs of places that are never in one window are counted (`cut`). Of the candidates, those with a common
  * lock, and those that every reordering keeps in order, never reach the solver. Those with the same two places are one
  * query. One solver has the constraints of a window, and each query is added and taken back. */
 #include "predict/encode.h"
+#include "predict/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,42 +138,64 @@ static bool predict(struct search *x, struct hd__encoding *c, struct pair pair) 
   return true;
 }
 
-static void solve(struct search *x, struct hd__encoding *c, const struct bunch *y) {
-  struct hd_detector_stats *st = &x->run->stats->detector[x->d];
-  uint32_t *state = hd__index_at(&x->state, y->key);
+static enum hd_smt_answer by_solver(struct search *x, struct hd__encoding *c, const struct bunch *y) {
   hd_term t[BUNCH];
   hd_smt_push(c->smt);
   for (uint32_t i = 0; i < y->n; i++) t[i] = next_to_each_other(x, c, y->pair[i]);
   hd_smt_require(c->smt, hd_smt_any(c->smt, t, y->n));
   enum hd_smt_answer answer = hd_smt_check(c->smt, x->run->o->query_seconds);
-  if (answer == HD_SMT_UNKNOWN) st->unknown++;
-  if (answer != HD_SMT_UNKNOWN) *state |= SOLVED;
   for (uint32_t i = 0; answer == HD_SMT_SAT && i < y->n; i++) {
     if (!found(x, c, y->pair[i])) continue;
-    if (predict(x, c, y->pair[i]))
-      *state |= FOUND;
-    else
-      st->unknown++;
+    if (!predict(x, c, y->pair[i])) answer = HD_SMT_UNKNOWN;
     break;
   }
   hd_smt_pop(c->smt);
+  return answer;
+}
+
+static enum hd_smt_answer by_planner(struct search *x, const uint32_t *done, const uint32_t *upto,
+                                     const struct bunch *y, bool keep) {
+  enum hd_smt_answer answer = HD_SMT_UNSAT;
+  for (uint32_t i = 0; i < y->n; i++) {
+    struct hd__goal goal = {{y->pair[i].a, y->pair[i].b}, 2, HD__NONE, HD__NONE, HD__NONE};
+    struct hd_prediction p = {.kind = HD_PREDICTED_RACE, .detector = hd_detector_name[x->d]};
+    for (int k = 0; k < 2; k++) hd_vec_push(&p.event, goal.next[k]);
+    enum hd_smt_answer one = hd__plan_query(x->run, x->d, done, upto, &goal, &p, keep);
+    if (one == HD_SMT_SAT) return one;
+    if (one == HD_SMT_UNKNOWN) answer = one;
+  }
+  return answer;
 }
 
 static int window(struct search *x, uint32_t lo, uint32_t fresh, uint32_t hi, struct hd_err *err) {
-  struct hd__encoding c;
+  struct hd_detector_stats *st = &x->run->stats->detector[x->d];
+  struct hd__encoding c = {0};
   candidates(x, lo, fresh, hi);
   if (!x->bunch.n) return HD_OK;
   if (hd__run_full(x->run, x->d)) {
-    x->run->stats->detector[x->d].skipped += x->bunch.n;
+    st->skipped += x->bunch.n;
     return HD_OK;
   }
   uint32_t *done = hd__ideal_up_to(x->run->tr, lo), *upto = hd__ideal_up_to(x->run->tr, hi);
-  int rc = hd__encoding_init(&c, x->run, &x->must, x->mode, done, upto, false, err);
+  bool may_plan = x->mode == HD__PREFIX, first = may_plan && hd__plans_first(x->run);
+  bool plans = may_plan && hd__plans(x->run), solves = !may_plan || hd__solves(x->run);
+  int rc = HD_OK;
   for (size_t i = 0; rc == HD_OK && i < x->bunch.n; i++) {
-    if (hd__run_full(x->run, x->d))
-      x->run->stats->detector[x->d].skipped++;
-    else
-      solve(x, &c, &x->bunch.v[i]);
+    const struct bunch *y = &x->bunch.v[i];
+    if (hd__run_full(x->run, x->d)) {
+      st->skipped++;
+      continue;
+    }
+    enum hd_smt_answer answer = first ? by_planner(x, done, upto, y, true) : HD_SMT_UNKNOWN;
+    if (solves && answer == HD_SMT_UNKNOWN) {
+      if (!c.smt) rc = hd__encoding_init(&c, x->run, &x->must, x->mode, done, upto, false, err);
+      if (rc == HD_OK) answer = by_solver(x, &c, y);
+    }
+    if (plans) answer = hd__agree(x->run, answer, by_planner(x, done, upto, y, answer == HD_SMT_UNKNOWN));
+    st->unknown += answer == HD_SMT_UNKNOWN;
+    uint32_t *state = hd__index_at(&x->state, y->key);
+    if (answer != HD_SMT_UNKNOWN) *state |= SOLVED;
+    if (answer == HD_SMT_SAT) *state |= FOUND;
   }
   hd__encoding_fini(&c);
   free(done);

@@ -1,6 +1,6 @@
 /* predict_trace.c: runs detectors over a trace file and prints what they predict, for tests and measurements.
  *
- *   predict_trace [-l] [-w WINDOW] [-r RELAX] [-n LIMIT] [-q SECONDS] [-s] [-m LIBDIR] DETECTOR[,...] FILE
+ *   predict_trace [-l] [-w WINDOW] [-r RELAX] [-n LIMIT] [-q SECONDS] [-s] [-e smt|plan|both] [-m LIBDIR] DETECTOR[,...] FILE
  *
  * One line for each prediction: detector, kind, certain or plausible, broken reads, events, order (numbers from 1).
  * -l: lenient; -s: statistics instead, one line for each detector. Exit status 1: the trace or the options are wrong. */
@@ -23,9 +23,10 @@ static void print(const struct hd_prediction *p) {
 }
 
 static void print_stats(const struct hd_predict_options *o, const struct hd_predict_stats *s) {
-  printf("events=%llu threads=%llu locations=%llu locks=%llu unexplained=%llu load=%.3f\n",
+  printf("events=%llu threads=%llu locations=%llu locks=%llu unexplained=%llu disagreed=%llu load=%.3f\n",
          (unsigned long long)s->events, (unsigned long long)s->threads, (unsigned long long)s->locations,
-         (unsigned long long)s->locks, (unsigned long long)s->unexplained, s->load_seconds);
+         (unsigned long long)s->locks, (unsigned long long)s->unexplained, (unsigned long long)s->disagreed,
+         s->load_seconds);
   for (int d = 0; d < HD_DETECTORS; d++) {
     const struct hd_detector_stats *x = &s->detector[d];
     if (!(o->detectors & HD_DETECTOR_BIT(d))) continue;
@@ -41,13 +42,17 @@ int main(int argc, char **argv) {
   struct hd_predict_options o = {0};
   bool stats_only = false;
   int c;
-  while ((c = getopt(argc, argv, "lsw:r:n:q:m:")) != -1) {
+  while ((c = getopt(argc, argv, "lsw:r:n:q:m:e:")) != -1) {
     if (c == 'l') o.lenient = true;
     if (c == 's') stats_only = true;
     if (c == 'w') o.window = (uint32_t)atoi(optarg);
     if (c == 'r') o.relax = (uint32_t)atoi(optarg);
     if (c == 'n') o.limit = (uint32_t)atoi(optarg);
     if (c == 'q') o.query_seconds = atof(optarg);
+    if (c == 'e')
+      o.engines = *optarg == 'p'   ? HD_ENGINE_PLAN
+                  : *optarg == 's' ? HD_ENGINE_SMT
+                                   : HD_ENGINE_SMT | HD_ENGINE_PLAN;
     if (c == 'm') o.libdir = optarg;
     if (c == '?') return 1;
   }
