@@ -50,7 +50,7 @@ ELSEWHERE = {"hd__thread_create(": "create", "hd__thread_join(": "join", "hd__th
              "hd__cond_signal(": "signal", "hd__cond_broadcast(": "broadcast", "hd__cond_destroy(": "cond-destroy",
              "hd__once(": "once, once-done", "hd__sleep(": "sleep", "pthread_exit(": "exit",
              "hd__access_": "memory access", "hd__atomic_load(": "memory access", "hd__atomic_store(": "memory access",
-             "hd__atomic_rmw(": "memory access", "hd__atomic_cas(": "memory access",
+             "hd__atomic_rmw(": "memory access", "hd__atomic_exchange(": "memory access", "hd__atomic_cas(": "memory access",
              "hd__change(": "change", "hd__lookup(": "look-up",
              "hd__heap_free": "free", "hd__thread_exit": "exit"}
 

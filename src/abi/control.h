@@ -13,6 +13,7 @@
 #include "model/inexact.h"
 #include "model/layout.h"
 #include "model/numbers.h"
+#include "model/point.h"
 
 /* ---- limits ---- */
 
@@ -22,7 +23,7 @@
 #define HD_MAX_MODULES 128
 #define HD_MAX_RANGES 2304 /* of the address layout: modules, stacks */
 #define HD_MAX_TARGETS 32  /* labels of hd_target; others are not counted */
-#define HD_MAX_PHASES 8
+#define HD_MAX_PHASES 9
 #define HD_MAX_WORKERS 256 /* processes that share one search */
 #define HD_MAX_GROWN 64    /* times that one process needed more threads to run on, as far as they are kept */
 #define HD_PATH_MAX 4096
@@ -33,6 +34,8 @@ enum hd_mode { HD_MODE_CHECK, HD_MODE_RUN, HD_MODE_REPLAY, HD_MODE_REDUCE };
 enum hd_restart { HD_RESTART_AUTO, HD_RESTART_MEMORY, HD_RESTART_FORK };
 /* Whether executions start after the set-up of the program: where it pays, wherever they can, or never. */
 enum hd_checkpoint { HD_CHECKPOINT_AUTO, HD_CHECKPOINT_ALWAYS, HD_CHECKPOINT_NEVER };
+/* Whether a search uses a reduction: no, from its start, or in one more part of `auto` when it is long. */
+enum hd_reduce_by { HD_REDUCE_NO, HD_REDUCE_YES, HD_REDUCE_TRY };
 enum hd_bound { HD_BOUND_NONE, HD_BOUND_PREEMPTIONS, HD_BOUND_DELAYS };
 
 struct hd_config {
@@ -41,26 +44,31 @@ struct hd_config {
   uint32_t checkpoint;     /* enum hd_checkpoint */
   uint32_t template_every; /* a template at every so many scheduling points; 0: where it pays */
   uint32_t may_switch;     /* from memory to forks, where templates make that cheaper */
-  uint32_t symmetry;       /* of threads that are interchangeable only one goes first (explore/symmetry.c) */
+  uint32_t
+      symmetry; /* enum hd_reduce_by: of threads that are interchangeable only one goes first (explore/symmetry.c) */
   char strategy[32];
   uint64_t seed;
   uint64_t max_executions;  /* 0: no limit */
   uint32_t worker, workers; /* this process is number `worker` of so many */
   uint32_t cluster;         /* the search is shared with other machines: 1 + its rank there; 0: it is not */
   uint32_t cluster_pad;
-  uint64_t max_length;    /* steps of one execution before it is cut */
-  uint64_t ignore;        /* bit per enum hd_kind: do not stop at and do not report */
-  uint32_t all;           /* go on after a finding */
-  uint32_t detail;        /* record events and full stacks (slow; for replay) */
-  uint32_t callers;       /* with detail: record who called the places, of up to HD_CALLS_CAP events */
-  uint32_t one_phase;     /* spurious wake-ups are not explored when everything else is covered */
-  uint32_t spurious;      /* condition variables may wake spuriously */
-  uint32_t leaks;         /* report leaks at exit */
-  uint32_t thread_leaks;  /* report threads running or unjoined at exit */
-  uint32_t exit_status;   /* the expected one; others are findings */
-  uint32_t classes;       /* count happens-before classes and final states (costs memory) */
-  uint32_t states;        /* a state that was explored before is not explored again (explore/states.c) */
-  uint64_t state_memory;  /* bytes for those states */
+  uint64_t max_length;   /* steps of one execution before it is cut */
+  uint64_t ignore;       /* bit per enum hd_kind: do not stop at and do not report */
+  uint32_t all;          /* go on after a finding */
+  uint32_t detail;       /* record events and full stacks (slow; for replay) */
+  uint32_t callers;      /* with detail: record who called the places, of up to HD_CALLS_CAP events */
+  uint32_t one_phase;    /* spurious wake-ups are not explored when everything else is covered */
+  uint32_t spurious;     /* condition variables may wake spuriously */
+  uint32_t leaks;        /* report leaks at exit */
+  uint32_t thread_leaks; /* report threads running or unjoined at exit */
+  uint32_t exit_status;  /* the expected one; others are findings */
+  uint32_t classes;      /* count happens-before classes and final states (costs memory) */
+  uint32_t
+      states; /* enum hd_reduce_by: one that was explored before is not explored again (explore/states.c) */
+  uint64_t state_memory; /* bytes for those states */
+  uint64_t states_after; /* HD_REDUCE_TRY: executions of the systematic part before */
+  uint32_t states_alone; /* for tests: the other parts end then */
+  uint32_t states_pad;
   uint32_t depth;         /* pct: bug depth looked for */
   uint32_t bound_kind;    /* enum hd_bound: what a systematic search may use only so much of */
   uint32_t bound_iterate; /* 0, 1, 2, ... instead of `bound` */
@@ -105,6 +113,7 @@ struct hd_status {
   uint64_t events;     /* visible operations executed in all */
   uint64_t switches;
   uint64_t symmetric;        /* branches left out for an interchangeable thread's (explore/symmetry.c) */
+  struct hd_set alike;       /* threads that were interchangeable with others */
   uint64_t heartbeat;        /* changes while anything happens */
   uint64_t upkeep;           /* changes while the search is at work, or waits for other workers */
   uint64_t execution;        /* number of the execution under way */
@@ -140,8 +149,9 @@ struct hd_status {
   uint64_t epoch;         /* times the search had restarted when the counters above were last set to 0 */
   uint64_t discarded;     /* executions from before those restarts */
   struct hd_inexact_count inexact[HD_INEXACT_COUNT]; /* why the search is not complete */
-  uint32_t phase_now; /* auto: entry of phase[] that the execution under way belongs to */
-  uint32_t paused;    /* it waits for shared.pause to end */
+  struct hd_inexact_count loops; /* HD_INEXACT_LOOP_BOUND, if that part does not complete the search */
+  uint32_t phase_now;            /* auto: entry of phase[] that the execution under way belongs to */
+  uint32_t paused;               /* it waits for shared.pause to end */
   uint32_t paused_pad;
   uint64_t shared_seen; /* entries of the shared log of visible operations that it has taken over */
   struct {

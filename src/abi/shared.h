@@ -95,8 +95,11 @@ struct hd_shared {
   uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
   struct hd_estimate estimate; /* of the executions of a complete search */
   struct hd_state_counts state_counts;
-  /* --states: memory that proved to be accessed by several threads, and written; and when the search last restarted. */
+  /* With states: memory that proved to be accessed by several threads, and written; and when the search, or the part of
+   * `auto` that compares states, last restarted. */
   uint64_t contended, contended_seen;
+  uint64_t by_states; /* the part of `auto` that compares states has completed the search */
+  uint64_t apart[2];  /* HD_REDUCE_TRY: what tells threads apart, as runtime/core/family.c numbers it */
   double
       at_least; /* executions that a systematic search has, those that are known to be left included; 0: unknown */
   uint32_t

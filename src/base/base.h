@@ -107,6 +107,16 @@ size_t hd_utf8_length(const char *s);
 /* Reads a whole word as a number; false when it is not one or is larger than `max`. */
 bool hd_parse_u64(const char *s, int base, uint64_t max, uint64_t *out);
 
+/* The name that a mistyped word was meant to be: struct hd_near n = {.word = w, .len = l}; hd_near_try(&n, name) for each;
+ * n.best is the nearest, NULL if none is near. */
+struct hd_near {
+  const char *word;
+  size_t len;
+  const char *best;
+  unsigned distance; /* of the best: letters to insert, delete, change or exchange with the next */
+};
+void hd_near_try(struct hd_near *n, const char *name);
+
 /* Shell-quotes `word` if it needs it. */
 void hd_str_add_quoted(struct hd_str *b, const char *word);
 

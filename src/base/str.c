@@ -157,3 +157,34 @@ bool hd_parse_u64(const char *s, int base, uint64_t max, uint64_t *out) {
   *out = v;
   return true;
 }
+
+#define NEAR_MAX 32 /* letters of a name */
+
+static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
+
+/* Damerau, "A technique for computer detection and correction of spelling errors", CACM 1964: each letter takes part in
+ * one edit. */
+static unsigned distance(const char *a, size_t na, const char *b, size_t nb) {
+  unsigned d[NEAR_MAX + 1][NEAR_MAX + 1];
+  for (size_t i = 0; i <= na; i++) d[i][0] = (unsigned)i;
+  for (size_t k = 0; k <= nb; k++) d[0][k] = (unsigned)k;
+  for (size_t i = 1; i <= na; i++)
+    for (size_t k = 1; k <= nb; k++) {
+      d[i][k] = least(least(d[i - 1][k], d[i][k - 1]) + 1, d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+      if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+        d[i][k] = least(d[i][k], d[i - 2][k - 2] + 1);
+    }
+  return d[na][nb];
+}
+
+void hd_near_try(struct hd_near *n, const char *name) {
+  size_t len = strlen(name);
+  if (!n->len || n->len > NEAR_MAX || len > NEAR_MAX) return;
+  unsigned d = distance(n->word, n->len, name, len);
+  /* A third of the letters may be wrong, and an abbreviation is meant to be what it begins. */
+  bool begins = n->len >= 3 && len > n->len && memcmp(n->word, name, n->len) == 0;
+  if (begins && d > 1) d = 1;
+  if (d * 3 > (n->len < len ? len : n->len) || (n->best && d >= n->distance)) return;
+  n->best = name;
+  n->distance = d;
+}

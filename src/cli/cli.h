@@ -45,6 +45,8 @@ void hd_help_strategies(struct hd_str *out);
 
 void hd_help_verb(const char *verb);
 int hd_help(int argc, char **argv);
+/* Says which verb may have been meant; returns the exit code. */
+int hd_unknown_verb(const char *word);
 
 /* ---- present.c ---- */
 

@@ -12,10 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LAST_STATUS 5 /* of heddle itself; others are those of a rank that was killed */
+#define STALLED 256   /* it was ended: it did not save the search any more */
+#define STALL 120.0   /* seconds */
 #define HASTE 1.0     /* seconds: a run that is lost sooner ... */
 #define HASTY 5       /* ... so many times in a row will not get further */
 
@@ -26,23 +30,68 @@ static int find_save(int argc, char **argv) {
   return 0;
 }
 
-static int run_command(char **argv) {
-  int status = 0;
+/* When the file was saved last; 0: never. */
+static double saved_at(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 ? (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9 : 0;
+}
+
+/* Ends a command that a signal may not end. */
+static void end_command(pid_t child, int *status) {
+  kill(child, SIGTERM);
+  for (int i = 0; i < 50; i++) {
+    if (waitpid(child, status, WNOHANG) == child) return;
+    nanosleep(&(struct timespec){0, 100000000}, NULL);
+  }
+  kill(child, SIGKILL);
+  while (waitpid(child, status, 0) < 0 && errno == EINTR) continue;
+}
+
+/* Runs the command while the file changes, at least every `stall` seconds. Returns its status. */
+static int run_command(char **argv, const char *save, double stall) {
+  int status = 0, forwarded = 0;
+  double last = saved_at(save), since = hd_now();
   pid_t child = fork();
   if (child == 0) {
+    hd_interrupt_release();
     execvp(argv[0], argv);
     hd_say("cannot start %s: %s", argv[0], strerror(errno));
     _exit(3);
   }
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) kill(child, SIGTERM);
   if (child < 0) return 3;
+  for (pid_t done; (done = waitpid(child, &status, WNOHANG)) != child;) {
+    HD_BUG_ON(done < 0 && errno != EINTR);
+    if (forwarded < hd_interrupts()) {
+      kill(child, SIGTERM);
+      forwarded++;
+    }
+    double at = saved_at(save);
+    if (at != last || forwarded) {
+      last = at;
+      since = hd_now();
+    } else if (stall > 0 && hd_now() - since > stall) {
+      end_command(child, &status);
+      return STALLED;
+    }
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* `heddle cluster --retry mpirun ... heddle cluster check --save FILE ...`: runs the command, and when a rank is lost
- * continues the search from the file. */
+/* `heddle cluster --retry [--stall S] mpirun ... heddle cluster check --save FILE ...`: runs the command, and when a rank
+ * is lost continues the search from the file. */
 static int retry(int argc, char **argv) {
   struct hd_err err;
+  double stall = STALL;
+  if (argc > 2 && strcmp(argv[0], "--stall") == 0) {
+    char *end;
+    stall = strtod(argv[1], &end);
+    if (end == argv[1] || *end || stall < 0)
+      return hd_fail(&err, HD_EUSAGE, "heddle cluster --retry --stall needs seconds, not '%s'", argv[1]),
+             hd_err_exit(&err);
+    argc -= 2;
+    argv += 2;
+  }
   int at = find_save(argc, argv), hasty = 0;
   if (!at) {
     hd_fail(&err, HD_EUSAGE, "heddle cluster --retry needs a command with --save FILE");
@@ -51,17 +100,23 @@ static int retry(int argc, char **argv) {
   hd_interrupt_catch();
   char *save = argv[at];
   for (;;) {
-    double began = hd_now();
-    int status = run_command(argv);
+    double began = hd_now(), before = saved_at(argv[at + 1]);
+    int status = run_command(argv, argv[at + 1], stall);
     if (status <= LAST_STATUS || hd_interrupts() > 0) return status;
-    hasty = hd_now() - began < HASTE ? hasty + 1 : 0;
+    bool fruitless = saved_at(argv[at + 1]) == before && (status == STALLED || hd_now() - began < HASTE);
+    hasty = fruitless ? hasty + 1 : 0;
     if (hasty == HASTY) {
-      hd_fail(&err, HD_EENV, "the command ended with status %d %d times in a row: gave up", status, HASTY);
+      hd_fail(&err, HD_EENV, "the command was lost %d times in a row, the last time with status %d: gave up",
+              HASTY, status);
       return hd_err_exit(&err);
     }
     argv[at] = access(argv[at + 1], R_OK) == 0 ? (char *)"--resume" : save;
-    hd_warn("a rank was lost (status %d); %s", status,
-            argv[at] == save ? "the search starts again" : "the search continues where it was saved");
+    const char *then =
+        argv[at] == save ? "the search starts again" : "the search continues where it was saved";
+    if (status == STALLED)
+      hd_warn("nothing was saved for %g s; %s", stall, then);
+    else
+      hd_warn("a rank was lost (status %d); %s", status, then);
   }
 }
 

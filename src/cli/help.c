@@ -109,6 +109,8 @@ static const char cluster_help[] =
     "\n"
     "  heddle cluster --retry mpirun -np 64 heddle cluster check --save FILE -- ./test\n"
     "\n"
+    "It ends and continues a job that has saved nothing for 120 seconds (--retry --stall SECONDS; 0: never).\n"
+    "\n"
     "Exit status: as heddle check.\n";
 
 static const struct hd_verb_info verbs[] = {
@@ -120,7 +122,7 @@ static const struct hd_verb_info verbs[] = {
      HD_VERB_RUN, search_exit, NULL},
     {"check", "heddle check [options] [-- PROGRAM [ARGS]]", "search for a schedule in which a program fails",
      HD_VERB_CHECK, check_exit, NULL},
-    {"cluster", "heddle cluster [--retry COMMAND|check [options] -- PROGRAM [ARGS]]",
+    {"cluster", "heddle cluster [--retry [--stall S] COMMAND|check [options] -- PROGRAM [ARGS]]",
      "the same as one of many ranks, under mpirun or srun", 0, cluster_help, "check"},
     {"init", "heddle init [--force]", "write a heddle.toml, for `heddle check` without a program",
      HD_VERB_INIT, init_exit, NULL},
@@ -211,12 +213,21 @@ static bool verb_help(const char *name) {
 
 void hd_help_verb(const char *verb) { HD_BUG_ON(!verb_help(verb)); }
 
+int hd_unknown_verb(const char *word) {
+  struct hd_err err;
+  struct hd_near near = {.word = word, .len = strlen(word)};
+  for (size_t i = 0; i < COUNT(verbs); i++) hd_near_try(&near, verbs[i].name);
+  if (near.best)
+    hd_fail(&err, HD_EUSAGE, "unknown verb '%s'; did you mean `heddle %s`?", word, near.best);
+  else
+    hd_fail(&err, HD_EUSAGE, "unknown verb '%s'; see `heddle help`", word);
+  return hd_err_exit(&err);
+}
+
 int hd_help(int argc, char **argv) {
   if (argc > 1) {
     if (verb_help(argv[1])) return 0;
-    struct hd_err err;
-    hd_fail(&err, HD_EUSAGE, "unknown verb '%s'; see `heddle help`", argv[1]);
-    return hd_err_exit(&err);
+    return hd_unknown_verb(argv[1]);
   }
   printf("heddle %s: finds the schedules in which threaded C and C++ programs fail\n\n", HD_VERSION);
   for (size_t i = 0; i < COUNT(verbs); i++) printf("  heddle %-8s  %s\n", verbs[i].name, verbs[i].first);

@@ -49,6 +49,5 @@ int main(int argc, char **argv) {
   }
   for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
     if (strcmp(argv[1], verbs[i].name) == 0) return verbs[i].run(argc - 1, argv + 1);
-  hd_fail(&err, HD_EUSAGE, "unknown verb '%s'; see `heddle help`", argv[1]);
-  return hd_err_exit(&err);
+  return hd_unknown_verb(argv[1]);
 }

@@ -134,13 +134,15 @@ static const struct {
     {OPT_STATES, "states", NULL, HD_VERB_CHECK,
      "do not explore a state of the program again that was explored before\n"
      "(strategies dpor, the default then, optimal, auto, dfs and rdfs)"},
-    {OPT_NO_STATES, "no-states", NULL, HD_VERB_CHECK, "do not compare states (default)"},
+    {OPT_NO_STATES, "no-states", NULL, HD_VERB_CHECK,
+     "do not compare states (default; auto begins to where a search is long)"},
     {OPT_STATE_MEMORY, "state-memory", "SIZE", HD_VERB_CHECK,
      "--states: memory for states, such as 512M or 4G (default 1G)"},
     {OPT_SYMMETRY, "symmetry", NULL, HD_VERB_CHECK,
      "of threads that are interchangeable, explore only schedules in which the one\n"
      "created first goes first"},
-    {OPT_NO_SYMMETRY, "no-symmetry", NULL, HD_VERB_CHECK, "explore the schedules of all threads (default)"},
+    {OPT_NO_SYMMETRY, "no-symmetry", NULL, HD_VERB_CHECK,
+     "explore the schedules of all threads (default, as for --no-states)"},
     {OPT_LEAKS, "leaks", NULL, FINDS, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
     {OPT_EXIT_STATUS, "exit-status", "N", FINDS, "report an exit status other than N (default 0)"},
@@ -184,6 +186,7 @@ static const struct {
 #define RECORD_LENGTH 10000000
 #define MAX_BOUND 1000000 /* preemptions or delays */
 #define STATE_MEMORY (1ull << 30)
+#define STATES_AFTER 1000 /* executions */
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
@@ -356,10 +359,16 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
       if (o->timeouts_any || strcmp(value, "last") == 0) return HD_OK;
       return hd_fail(err, HD_EUSAGE, "--timeouts needs last or any, not '%s'", value);
     case OPT_CLASSES: o->classes = on; return HD_OK;
-    case OPT_STATES: o->states = on; return HD_OK;
-    case OPT_NO_STATES: o->states = !on; return HD_OK;
-    case OPT_SYMMETRY: o->symmetry = on; return HD_OK;
-    case OPT_NO_SYMMETRY: o->symmetry = !on; return HD_OK;
+    case OPT_STATES:
+    case OPT_NO_STATES:
+      o->states = on == (id == OPT_STATES);
+      o->no_states = !o->states;
+      return HD_OK;
+    case OPT_SYMMETRY:
+    case OPT_NO_SYMMETRY:
+      o->symmetry = on == (id == OPT_SYMMETRY);
+      o->no_symmetry = !o->symmetry;
+      return HD_OK;
     case OPT_STATE_MEMORY: return parse_size(name, value, &o->state_memory, err);
     case OPT_LEAKS: o->leaks = on; return HD_OK;
     case OPT_THREAD_LEAKS: o->thread_leaks = on; return HD_OK;
@@ -464,6 +473,16 @@ static const char *long_word(enum hd_verb verb, const char *word, const char **a
   return name;
 }
 
+static int unknown_option(enum hd_verb verb, const char *name, const char *word, size_t len,
+                          struct hd_err *err) {
+  struct hd_near near = {.word = word + 2, .len = word[1] == '-' ? len - 2 : 0};
+  for (size_t k = 0; k < COUNT(options); k++)
+    if (options[k].verbs & verb) hd_near_try(&near, options[k].name);
+  if (near.best)
+    return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; did you mean --%s?", (int)len, word, near.best);
+  return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; see `heddle help %s`", (int)len, word, name);
+}
+
 /* Reads the option at argv[*i] and its value. */
 static int take_option(struct hd_options *o, enum hd_verb verb, int argc, char **argv, int *i,
                        struct hd_err *err) {
@@ -473,8 +492,7 @@ static int take_option(struct hd_options *o, enum hd_verb verb, int argc, char *
   size_t k = word[1] == '-' ? find_option(verb, word + 2, len - 2) : COUNT(options);
   bool on = k < COUNT(options);
   if (!on && word[1] == '-') k = find_negated(verb, word + 2, len - 2);
-  if (k == COUNT(options))
-    return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; see `heddle help %s`", (int)len, word, argv[0]);
+  if (k == COUNT(options)) return unknown_option(verb, argv[0], word, len, err);
   const char *value = NULL;
   if (options[k].arg) {
     value = attached ? attached : eq ? eq + 1 : *i + 1 < argc ? argv[++*i] : NULL;
@@ -618,6 +636,19 @@ static void share_by_default(const struct hd_options *o, struct hd_session_confi
   c->alone = SHARE_AFTER;
 }
 
+/* `auto` compares states, and looks for symmetry, when the search proves to be long. Neither under a bound, nor where classes
+ * are counted, nor in a search that is saved: its states are not. */
+static void set_reductions(const struct hd_options *o, struct hd_config *s) {
+  bool automatic = strcmp(o->strategy, DEFAULT_CHECK) == 0 && !o->bound_kind;
+  const char *after =
+      getenv("HEDDLE_TEST_STATES"); /* for tests: every search is long, and has no other part then */
+  bool tries = automatic && !o->no_states && !o->save && !o->resume && (!o->classes || after);
+  s->states = o->states ? HD_REDUCE_YES : tries ? HD_REDUCE_TRY : HD_REDUCE_NO;
+  s->states_after = after ? (uint64_t)atoi(after) : STATES_AFTER;
+  s->states_alone = after != NULL;
+  s->symmetry = o->symmetry ? HD_REDUCE_YES : tries && !o->no_symmetry ? HD_REDUCE_TRY : HD_REDUCE_NO;
+}
+
 void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd_session_config *c) {
   hd_session_config_init(c, o->args);
   struct hd_config *s = &c->search;
@@ -651,8 +682,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   s->one_phase = o->no_spurious;
   s->timeouts_any = o->timeouts_any;
   s->classes = o->classes;
-  s->states = o->states;
-  s->symmetry = o->symmetry;
+  set_reductions(o, s);
   s->state_memory = o->state_memory ? o->state_memory : STATE_MEMORY;
   s->leaks = o->leaks;
   s->thread_leaks = o->thread_leaks;

@@ -40,8 +40,8 @@ struct hd_options {
   uint32_t restart;
   uint32_t checkpoint;   /* enum hd_checkpoint */
   uint64_t state_memory; /* bytes, 0: the default */
-  bool all, classes, states, symmetry, spurious, no_spurious, timeouts_any, leaks, thread_leaks, quiet,
-      preload;
+  bool all, classes, states, no_states, symmetry, no_symmetry, spurious, no_spurious, timeouts_any, leaks,
+      thread_leaks, quiet, preload;
   uint64_t exit_status;             /* the expected one */
   struct hd_word_list suppressions; /* files */
   const char *json, *sarif, *junit, *out;

@@ -37,11 +37,12 @@ enum {
   MSG_THAW,
 };
 
-#define IDLE_LOOKS 8     /* of an idle rank at its messages, in a tick, ... */
-#define IDLE_NAP 100000  /* ... so many nanoseconds apart */
-#define REPORT_EVERY 0.3 /* seconds */
-#define SAVE_EVERY 3.0   /* seconds; for tests HEDDLE_TEST_SAVE_EVERY */
-#define LAST_WORDS 30.0  /* seconds to wait for the counters of all ranks */
+#define IDLE_LOOKS 8      /* of an idle rank at its messages, in a tick, ... */
+#define IDLE_NAP 100000   /* ... so many nanoseconds apart */
+#define REPORT_EVERY 0.3  /* seconds, ... */
+#define REPORT_OFTEN 0.02 /* ... while rank 0 counts executions */
+#define SAVE_EVERY 3.0    /* seconds; for tests HEDDLE_TEST_SAVE_EVERY */
+#define LAST_WORDS 30.0   /* seconds to wait for the counters of all ranks */
 
 struct start {
   uint32_t restart, ngrown;
@@ -76,6 +77,7 @@ struct hd_cluster {
   struct start start;
   bool has_start;
   bool all;              /* findings do not end the search */
+  uint64_t most;         /* executions of all ranks together, if they share a tree; 0: any number */
   struct report *report; /* rank 0: of every rank */
   bool *final;           /* rank 0: its counters have arrived */
   int nfinal;
@@ -180,18 +182,19 @@ int hd_cluster_configure(struct hd_cluster *c, struct hd_session_config *config,
   }
   c->shares = hd_strategy_systematic(search->strategy);
   c->all = search->all;
-  if (c->shares && search->max_executions)
-    return refuse("--max-executions", "is for sampling strategies: use --time", err);
   if (!c->shares && (config->save || config->resume))
     return refuse("--save and --resume", "are for complete strategies", err);
   c->save = config->save ? config->save : config->resume;
   c->save_every =
       getenv("HEDDLE_TEST_SAVE_EVERY") ? strtod(getenv("HEDDLE_TEST_SAVE_EVERY"), NULL) : SAVE_EVERY;
   if (c->net.rank) config->save = config->resume = NULL; /* the first rank reads and writes the file */
-  if (c->shares)
+  if (c->shares) {
     search->cluster = 1 + (uint32_t)c->net.rank;
-  else
+    c->most = search->max_executions;
+    if (c->net.rank) search->max_executions = 0; /* rank 0 counts */
+  } else {
     split_samples(c, config);
+  }
   c->configured = true;
   return HD_OK;
 }
@@ -544,6 +547,13 @@ static bool save_all(struct hd_cluster *c, struct hd_session *s) {
 
 /* ---- callbacks of the session ---- */
 
+static uint64_t executions_of_all(const struct hd_cluster *c, const struct hd_session *s) {
+  uint64_t n, events;
+  hd_session_counts(s, &n, &events);
+  for (int i = 1; i < c->net.size; i++) n += c->report[i].executions;
+  return n;
+}
+
 static bool on_tick(void *arg, struct hd_session *s) {
   struct hd_cluster *c = arg;
   c->session = s;
@@ -567,7 +577,11 @@ static bool on_tick(void *arg, struct hd_session *s) {
       hd_session_fail(s, "a message of another rank does not fit the search: a defect of Heddle");
   }
   double now = hd_now();
-  if (c->net.rank && now - c->reported_at > REPORT_EVERY) {
+  if (!c->net.rank && c->most && executions_of_all(c, s) >= c->most) {
+    hd_session_spend(s);
+    return true;
+  }
+  if (c->net.rank && now - c->reported_at > (c->most ? REPORT_OFTEN : REPORT_EVERY)) {
     struct report r;
     fill_report(c, &r);
     post(c, 0, MSG_STATUS, c->generation, &r, sizeof r);

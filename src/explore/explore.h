@@ -80,11 +80,15 @@ struct hd_search {
   uint64_t classes_size;
   /* The state of the program at this scheduling point. Returns 0 when it cannot be captured. NULL: states are not compared. */
   int (*fingerprint)(struct hd_search *s, uint64_t out[2]);
+  int captures;      /* it is called in this execution: with HD_REDUCE_TRY, set by `begin` */
+  uint64_t captured; /* times that it was called */
   /* Threads that may be interchangeable, [thread]: the one that its creator created just before it, from the same code and
    * with the same arguments, plus 1; 0: none. NULL: symmetry is not used. */
   const uint16_t *alike;
   /* The threads of its family are not: this is learned, and the search restarts. HD_MAX_THREADS: those of no family are. */
   void (*tell_apart)(struct hd_search *s, unsigned thread);
+  /* Whether memory at that address belongs to the thread: its heap, stack or thread-local storage. NULL: none does. */
+  int (*owns)(struct hd_search *s, unsigned thread, uint64_t addr);
   const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
   struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
   const struct hd_numbers
@@ -104,7 +108,9 @@ struct hd_search {
 #define HD_SCRATCH_OWN (32ull << 20)
 #define HD_SCRATCH_WALK ((64ull << 20) + 0x15000)
 #define HD_SCRATCH_SAMPLE (HD_SCRATCH_WALK + (8ull << 30))
-#define HD_SCRATCH_SIZE (HD_SCRATCH_SAMPLE + (5ull << 30))
+#define HD_SCRATCH_PART (HD_SCRATCH_SAMPLE + (5ull << 30))
+/* The part of `auto` that compares states has its own. */
+#define HD_SCRATCH_SIZE (2 * HD_SCRATCH_PART)
 
 struct hd_strategy {
   const char *name;
@@ -117,6 +123,8 @@ struct hd_strategy {
                 unsigned nchoices);
   int (*end)(struct hd_search *s, const struct hd_point *p, enum hd_how how);
   void (*forget)(struct hd_search *s);
+  /* The same for the part that compares states alone. NULL: the whole search does, or nothing. */
+  void (*forget_states)(struct hd_search *s);
   /* What the search is, in a saved one. NULL: the seed and the number of the execution say everything. */
   void (*save)(struct hd_search *s, struct hd_writer *out);
   void (*load)(struct hd_search *s, struct hd_reader *r);

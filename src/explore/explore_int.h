@@ -91,6 +91,8 @@ void hd__slots_restart(struct hd_search *s);
  * all that is known to be left. */
 int hd__walk_is_first(const struct hd_search *s);
 int hd__walk_is_last(struct hd_search *s);
+/* About which part of the tree is explored, as far as it is known: from 0 to 1. */
+double hd__walk_explored(struct hd_search *s);
 
 /* Pending branches are counted after at least so many executions, and at most so many branches for each of those. */
 #define HD_COUNT_EVERY 256

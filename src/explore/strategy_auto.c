@@ -18,18 +18,25 @@
  * executions gets few of them. Workers count together: while one is at a long execution of the optimal search, the others
  * sample. The shares are those with which the programs of bench/search take the fewest executions (docs/performance.md).
  *
- * The claim of completeness rests on the optimal search alone; what each strategy did stands in status.phase. When that
- * search has ended but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER executions
- * more are sampled. */
+ * The optimal search and STATES, which uses visited states (stateful.c) and symmetry, are two searches of the whole, each with a tree
+ * of its own. Neither is better everywhere: with states there may be exponentially fewer executions, or many more, of which
+ * almost all end at a state that is known; so how many of them do says nothing. STATES begins when the optimal search has run
+ * config.states_after executions and is not over. From then on the one that seems to need less work in all has a large share,
+ * the other one a small one. What is forecast so badly that it is never over costs no more than that: the other one goes on.
+ * STATES is dropped when most states cannot be captured. It does not begin where executions restart by fork.
+ *
+ * The claim of completeness rests on whichever of the two is over first, and on that alone; what each strategy did stands in
+ * status.phase. When that search has ended but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER
+ * executions more are sampled. */
 #include "explore/explore_int.h"
 #include "model/unit.h"
 
 static const struct {
   const struct hd_strategy *strategy;
   unsigned share;
-} part[] = {{&hd_strategy_optimal, 6}, {&hd_strategy_rff, 5},   {&hd_strategy_pos, 8},
-            {&hd_strategy_sites, 2},   {&hd_strategy_surw, 1},  {&hd_strategy_uniform, 1},
-            {&hd_strategy_pct, 1},     {&hd_strategy_random, 1}};
+} part[] = {{&hd_strategy_optimal, 6}, {&hd_strategy_rff, 5},    {&hd_strategy_pos, 8},
+            {&hd_strategy_sites, 2},   {&hd_strategy_surw, 1},   {&hd_strategy_uniform, 1},
+            {&hd_strategy_pct, 1},     {&hd_strategy_random, 1}, {&hd_strategy_dpor, 1}};
 #define NPARTS (sizeof part / sizeof *part)
 _Static_assert(NPARTS <= HD_MAX_PHASES, "status.phase has room for every part");
 
@@ -40,12 +47,18 @@ struct state {
   uint32_t after;     /* executions since then */
   uint32_t first;     /* work of the first execution */
   uint32_t early;     /* executions of this worker, until they are EARLY */
-  uint32_t unused;
+  uint32_t favours;   /* STATES, or the optimal search */
   uint64_t in_flight;
   uint64_t epoch;
+  uint64_t runs;         /* executions of the optimal search */
   uint64_t work[NPARTS]; /* done by each part */
 };
-#define SAMPLER 1   /* leads, and goes first */
+#define SAMPLER 1 /* leads, and goes first */
+#define STATES (NPARTS - 1)
+#define LARGE 6     /* share of the search that is forecast to be over first, */
+#define LITTLE 1    /* and of the other one */
+#define CAPTURE 25  /* work of capturing a state */
+#define SOME 64     /* states, before anything is concluded from how many could be captured */
 #define EARLY 20    /* executions at the beginning, if their work is ... */
 #define SHORT 20000 /* ... in all less than this */
 #define UNSTEERED 8 /* of them follow no constraints */
@@ -72,6 +85,12 @@ static const struct hd_strategy *strategy_of(const struct hd_search *s, unsigned
   return i == 0 && s->config->bound_kind ? &hd_strategy_bounded : part[i].strategy;
 }
 
+static const char *name_of(const struct hd_search *s, unsigned i) {
+  return i == STATES ? "states" : strategy_of(s, i)->name;
+}
+
+static int tries_states(const struct hd_search *s) { return s->config->states == HD_REDUCE_TRY; }
+
 static void set_up(struct hd_search *s) {
   if (s->own) return;
   struct hd_search *sub = ((struct own *)hd__own(s, sizeof(struct own)))->sub;
@@ -81,34 +100,90 @@ static void set_up(struct hd_search *s) {
     sub[i].own = NULL;
     sub[i].memory = at;
     sub[i].memory_size = i ? SMALL : s->memory_size - (uint64_t)(at - s->memory);
-    at += SMALL;
-    for (unsigned k = 0; k < sizeof s->status->phase[i].strategy - 1 && strategy_of(s, i)->name[k]; k++)
-      s->status->phase[i].strategy[k] = strategy_of(s, i)->name[k];
+    if (tries_states(s)) sub[i].fingerprint = NULL;
+    if (s->config->symmetry == HD_REDUCE_TRY && i != STATES) sub[i].alike = NULL;
+    if (i == STATES && !tries_states(s)) continue;
+    if (i != STATES) at += SMALL;
+    for (unsigned k = 0; k < sizeof s->status->phase[i].strategy - 1 && name_of(s, i)[k]; k++)
+      s->status->phase[i].strategy[k] = name_of(s, i)[k];
   }
+  if (!tries_states(s)) return;
+  sub[0].memory_size = sub[0].memory_size / 2 & ~4095ull;
+  sub[STATES].memory = sub[0].memory + sub[0].memory_size;
+  sub[STATES].memory_size = sub[0].memory_size;
+  sub[STATES].scratch = s->scratch + HD_SCRATCH_PART;
+  sub[STATES].fingerprint = s->fingerprint;
+}
+
+/* ---- shares ---- */
+
+/* Of all workers, which count together. */
+static uint64_t sum(const struct hd_search *s, const uint64_t *mine) {
+  const struct state *all = (const struct state *)s->memory;
+  const char *own = (const char *)&all[s->worker];
+  uint64_t n = 0;
+  for (unsigned w = 0; w < s->workers; w++)
+    if (all[w].epoch == s->shared->epoch)
+      n += __atomic_load_n((const uint64_t *)((const char *)&all[w] + ((const char *)mine - own)),
+                           __ATOMIC_RELAXED);
+  return n;
+}
+
+static int most_uncaptured(const struct hd_search *s) {
+  const struct hd_state_counts *c = &s->shared->state_counts;
+  uint64_t n = 0;
+  for (unsigned i = 0; i < HD_UNCAPTURED_COUNT; i++) n += c->uncaptured[i];
+  return n > SOME && n > c->states + c->matches;
+}
+
+/* Whether it takes part. */
+static int is_part(struct hd_search *s, unsigned i) {
+  const struct state *a = state(s);
+  if (i != STATES && s->config->states_alone && is_part(s, STATES)) return 0;
+  if (i == 0) return !a->exhausted;
+  if (i != STATES) return 1;
+  return tries_states(s) && !a->exhausted && s->status->restart != HD_RESTART_FORK &&
+         sum(s, &a->runs) >= s->config->states_after && !most_uncaptured(s);
+}
+
+static unsigned share(struct hd_search *s, unsigned i) {
+  if ((i != 0 && i != STATES) || !is_part(s, STATES)) return part[i].share;
+  return i == state(s)->favours ? LARGE : LITTLE;
 }
 
 /* What all workers have done for the part, by its share. Half an execution more, so that those with large shares begin. */
 static uint64_t progress(struct hd_search *s, unsigned i) {
-  const struct state *all = (const struct state *)s->memory;
-  uint64_t sum = state(s)->first / 2;
-  for (unsigned w = 0; w < s->workers; w++)
-    if (all[w].epoch == s->shared->epoch) sum += __atomic_load_n(&all[w].work[i], __ATOMIC_RELAXED);
-  return sum / part[i].share;
+  struct state *a = state(s);
+  return (a->first / 2 + sum(s, &a->work[i])) / share(s, i);
 }
 
-/* The part whose turn it is now, other than that one: it is furthest behind. */
+/* Work of the search in all, if what is left is like what is done; in each, others may be at what is left. */
+static double forecast(struct hd_search *s, unsigned i) {
+  double explored = hd__walk_explored(&subs(s)[i]);
+  return (double)(sum(s, &state(s)->work[i]) + 1) / (explored > 0 ? explored : 1e-300);
+}
+
+static void look_ahead(struct hd_search *s, struct state *a) {
+  if (!is_part(s, STATES)) return;
+  a->favours = forecast(s, STATES) < forecast(s, 0) ? STATES : 0;
+}
+
+/* The part whose turn it is now, other than that one if there are others: it is furthest behind. */
 static void next_part(struct hd_search *s, struct state *a, unsigned other) {
   unsigned best = NPARTS;
-  for (unsigned i = 1; i < NPARTS; i++) /* samplers first */
-    if (i != other && (best == NPARTS || progress(s, i) < progress(s, best))) best = i;
-  if (!a->exhausted && other != 0 && progress(s, 0) < progress(s, best)) best = 0;
-  a->part = best;
+  if (a->part == 0 || a->part == STATES) look_ahead(s, a);
+  for (unsigned i = 1; i <= NPARTS; i++) { /* samplers first */
+    unsigned k = i % NPARTS;
+    if (k != other && is_part(s, k) && (best == NPARTS || progress(s, k) < progress(s, best))) best = k;
+  }
+  a->part = best < NPARTS ? best : other;
 }
 
 /* Whether the part has had its turn. */
 static int turn_over(struct hd_search *s, unsigned i) {
   uint64_t all = 0, least = UINT64_MAX;
   for (unsigned k = 0; k < NPARTS; k++) {
+    if (!is_part(s, k)) continue;
     uint64_t n = progress(s, k);
     all += n;
     if (k != i && n < least) least = n;
@@ -116,8 +191,9 @@ static int turn_over(struct hd_search *s, unsigned i) {
   return progress(s, i) > least + all / TURN;
 }
 
-static int has_gaps(const struct hd_search *s) {
-  return hd_inexact_sum(s->status->inexact, HD_CLASS_GAP) != 0;
+/* Whether that search is not all. Loops that another part has followed for some rounds only do not concern STATES. */
+static int has_gaps(const struct hd_search *s, unsigned i) {
+  return hd_inexact_sum(s->status->inexact, HD_CLASS_GAP) != 0 || (i != STATES && s->status->loops.count);
 }
 
 /* Begins an execution of the part whose turn it is, or of the next one that has anything to do. */
@@ -127,9 +203,11 @@ static int begin_part(struct hd_search *s, struct state *a) {
     subs(s)[a->part].diverged_at = s->diverged_at;
     int begun = strategy_of(s, a->part)->begin(&subs(s)[a->part]);
     if (begun > 0) return begun;
-    if (!begun && !has_gaps(s)) return 0;
-    a->exhausted |= !begun; /* else other workers are at what is left of the optimal search */
-    next_part(s, a, a->part);
+    if (!begun && !has_gaps(s, a->part)) return 0;
+    a->exhausted |= !begun; /* else other workers are at what is left of the search */
+    unsigned tried = a->part;
+    next_part(s, a, tried);
+    if (a->part == tried) return begun;
   }
 }
 
@@ -146,7 +224,8 @@ static int begin(struct hd_search *s) {
   struct state *a = state(s);
   set_up(s);
   if (a->epoch != s->shared->epoch)
-    *a = (struct state){.part = a->part, .early = a->early, .epoch = s->shared->epoch};
+    *a =
+        (struct state){.part = a->part == STATES ? 0 : a->part, .early = a->early, .epoch = s->shared->epoch};
   if (a->in_flight > s->shared->forgive && a->in_flight != s->execution) {
     /* The process died: let the others try before the optimal search goes on. */
     s->status->phase[a->part].executions++;
@@ -156,6 +235,7 @@ static int begin(struct hd_search *s) {
   subs(s)[SAMPLER].unsteered = s->worker == 0 && a->early < UNSTEERED;
   int begun = begin_part(s, a);
   begin_lead(s, a, begun);
+  if (tries_states(s)) s->captures = a->part == STATES;
   a->in_flight = s->execution;
   s->status->phase_now = a->part;
   return begun;
@@ -206,10 +286,14 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   int more = strategy_of(s, i)->end(&subs(s)[i], p, how);
   a->in_flight = 0;
   a->work[i] += EACH + s->known->steps;
+  if (i == 0) a->runs++;
+  if (i == STATES) a->work[i] += CAPTURE * subs(s)[i].captured;
+  subs(s)[i].captured = 0;
   if (a->early < EARLY) a->early++;
   if (!a->first) a->first = (uint32_t)(a->work[i] < UINT32_MAX ? a->work[i] : UINT32_MAX);
-  if (i == 0 && !more) {
-    if (!has_gaps(s)) return 0;
+  if ((i == 0 || i == STATES) && !more) {
+    if (i == STATES) s->shared->by_states = 1;
+    if (!has_gaps(s, i)) return 0;
     a->exhausted = 1;
     next_part(s, a, i);
   } else if (is_early(s, a)) {
@@ -223,6 +307,13 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
 static void forget(struct hd_search *s) {
   set_up(s);
   strategy_of(s, 0)->forget(&subs(s)[0]);
+  s->shared->by_states = 0;
+  if (tries_states(s)) strategy_of(s, STATES)->forget(&subs(s)[STATES]);
+}
+
+static void forget_states(struct hd_search *s) {
+  set_up(s);
+  strategy_of(s, STATES)->forget(&subs(s)[STATES]);
 }
 
 /* Whose turn it is, for each worker, and what each part keeps. */
@@ -238,7 +329,7 @@ static void save(struct hd_search *s, struct hd_writer *out) {
     hd_put_number(out, counts ? all[i].exhausted : 0);
     hd_put_number(out, counts ? all[i].after : 0);
   }
-  for (unsigned i = 0; i < NPARTS; i++)
+  for (unsigned i = 0; i < STATES; i++)
     if (strategy_of(s, i)->save) strategy_of(s, i)->save(&subs(s)[i], out);
 }
 
@@ -253,7 +344,7 @@ static void load(struct hd_search *s, struct hd_reader *r) {
     all[i].exhausted = (uint32_t)hd_get_number(r, 1);
     all[i].after = (uint32_t)hd_get_number(r, UINT32_MAX);
   }
-  for (unsigned i = 0; i < NPARTS; i++)
+  for (unsigned i = 0; i < STATES; i++)
     if (strategy_of(s, i)->load) strategy_of(s, i)->load(&subs(s)[i], r);
 }
 
@@ -265,5 +356,6 @@ const struct hd_strategy hd_strategy_auto = {.name = "auto",
                                              .event = event,
                                              .end = end,
                                              .forget = forget,
+                                             .forget_states = forget_states,
                                              .save = save,
                                              .load = load};

@@ -26,6 +26,7 @@
  *  3. What tells the threads of a family apart is learned, like contended memory, and the search restarts without that
  *     family: an operation on one of them other than its creation, start, end and join; a join by another thread than the
  *     creator; anything that the creator does, or reads from others, between the joins of the family; different results;
+ *     level threads whose next operations differ, other than in memory of their own: an address, or the like, decides;
  *     descriptors, time-outs and atomic sections of members; whatever gives a member a number, a name or a place of its own that is no memory (family.c).
  *  4. An operation that concerns one of two level threads and not the other makes them different: a signal that wakes one
  *     of those who wait, the choice of the serial thread at a barrier.
@@ -67,8 +68,9 @@ void hd__symmetry_begin(struct walk *w) {
   y->next = w->scratch + 8ull * w->order.cap_ev; /* reverse.c uses what is before */
   y->least = y->next + w->order.cap_ev;
   w->order.follows = y->follows;
-  if (y->epoch == w->s->shared->epoch) return;
-  y->epoch = w->s->shared->epoch;
+  uint64_t epoch = w->s->shared->epoch + w->s->shared->contended_seen;
+  if (y->epoch == epoch) return;
+  y->epoch = epoch;
   w->order.afresh = 1; /* another family may be known to be none */
 }
 
@@ -135,6 +137,15 @@ static int are_alike(const struct walk *w, const struct hd_ev *a, const struct h
   return a->clock[tb] == 0 && b->clock[ta] == a->index;
 }
 
+/* Whether the threads, with the same past, do something else: then it matters which one it is (invariant 3). */
+static int differ(const struct walk *w, const struct hd_ev *a, const struct hd_ev *b) {
+  struct hd_search *s = w->s;
+  if (a->index != b->index) return 0;
+  if (a->op.kind != b->op.kind || a->op.pc != b->op.pc) return 1;
+  if (a->op.object == b->op.object || hd_op_object(a->op.kind) == HD_OBJ_THREAD) return 0;
+  return !s->owns || !s->owns(s, a->op.thread, a->op.object) || !s->owns(s, b->op.thread, b->op.object);
+}
+
 static void part(struct symmetry *y, uint32_t b) {
   y->follower[y->leader[b] - 1] = 0;
   y->leader[b] = 0;
@@ -147,6 +158,7 @@ static void follow(struct walk *w, uint32_t f) {
   uint32_t t = e->op.thread;
   if (y->leader[t]) {
     uint32_t to = y->follows[t];
+    if (to < HD_HELD && differ(w, &w->order.ev[to], e)) tell_apart(w, t);
     if (to >= HD_HELD || !are_alike(w, &w->order.ev[to], e))
       part(y, t);
     else
@@ -154,7 +166,10 @@ static void follow(struct walk *w, uint32_t f) {
   }
   if (!y->follower[t] || y->follows[y->follower[t] - 1] != HD_HELD) return;
   y->follows[y->follower[t] - 1] = f;
-  if (f >= w->unit->depth) w->s->status->symmetric++;
+  if (f < w->unit->depth) return;
+  w->s->status->symmetric++;
+  hd_set_add(&w->s->status->alike, t);
+  hd_set_add(&w->s->status->alike, y->follower[t] - 1u);
 }
 
 /* The event concerns this one of two level threads, and not the other. If one is behind, its own event is after this one, and

@@ -332,6 +332,7 @@ static int find_unit(struct walk *w) {
 static void wait_for_others(struct walk *w) {
   struct hd_search *s = w->s;
   uint64_t epoch = __atomic_load_n(&s->shared->epoch, __ATOMIC_SEQ_CST);
+  if (s->fingerprint) epoch += __atomic_load_n(&s->shared->contended_seen, __ATOMIC_SEQ_CST);
   if (w->epoch == epoch) return;
   const struct hd_crew_set *ending = &s->shared->ending;
   const unsigned n = s->workers, own = s->worker;
@@ -363,6 +364,7 @@ int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   struct unit *u = w->unit;
   u->in_flight = s->execution;
   hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  w->contended = s->shared->contended_seen;
   w->cut = 0;
   w->met = NULL;
   w->requests.nasked = 0;
@@ -501,11 +503,18 @@ void hd__walk_event(struct hd_search *s, const struct hd_op *op, unsigned flags,
   n->pick.executed = 1;
 }
 
+/* What states have to say of the past has grown since the execution began. */
+static int is_stale(const struct walk *w) {
+  const struct hd_shared *sh = w->s->shared;
+  return w->s->fingerprint && (__atomic_load_n(&sh->contended, __ATOMIC_RELAXED) != w->contended ||
+                               sh->contended_seen != w->contended);
+}
+
 /* Another worker has restarted the search with more visible operations, or this execution will (invariant 4). */
-static int is_void(const struct hd_search *s) {
+static int is_void(const struct walk *w) {
+  const struct hd_search *s = w->s;
   const struct hd_status *st = s->status;
-  return st->epoch != __atomic_load_n(&s->shared->epoch, __ATOMIC_RELAXED) ||
-         __atomic_load_n(&s->shared->contended, __ATOMIC_RELAXED) != s->shared->contended_seen ||
+  return st->epoch != __atomic_load_n(&s->shared->epoch, __ATOMIC_RELAXED) || is_stale(w) ||
          (st->visible_count != st->visible_at_start && s->shared->visible_count < HD_VISIBLE_CAP);
 }
 
@@ -526,7 +535,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct unit *u = w->unit;
   catch_up(w);
   if (w->symmetric) hd__symmetry_end(w, p, how);
-  if (is_void(s)) return 1;
+  if (is_void(w)) return 1;
   w->run = s->known->runs;
   u->running = u->at < w->events ? u->at : w->events;
   if (how == HD_HOW_STOPPED) {

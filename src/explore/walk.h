@@ -80,6 +80,7 @@ struct walk {
   /* In use at every step; the functions are copies from policy and filters, NULL at the end. */
   struct hd_search *s;
   uint64_t epoch;        /* of the search, that no worker is behind */
+  uint64_t contended;    /* shared.contended_seen when the execution under way began */
   struct unit *unit;     /* that the execution under way belongs to */
   uint32_t events;       /* of the execution under way */
   uint32_t thread;       /* of the last of them */

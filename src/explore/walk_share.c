@@ -278,6 +278,33 @@ static double leaves(const struct hd_branch *b, uint64_t *cost) {
   return n;
 }
 
+static double count_list(const struct hd_branch *b) {
+  double n = 0;
+  for (; b; b = b->next) n++;
+  return n;
+}
+
+/* Every branch of a node counts as much as its siblings. */
+double hd__walk_explored(struct hd_search *s) {
+  struct tree *t = hd__tree(s);
+  const struct walk *w = s->own;
+  double part = 0, weight = 1;
+  if (!w || !t->ready) return 0;
+  hd_search_lock(s);
+  const struct unit *u = hd__unit(s, hd__slot(s));
+  if (hd__walk_valid(w) && u->epoch == t->epoch && u->active)
+    for (uint32_t k = 0; k < u->depth; k++) {
+      const struct node *n = &u->node[k];
+      const struct junction *j = k < u->base ? n->junction : NULL;
+      double done = j ? j->finished : n->finished;
+      double all = done + (j ? j->live : 1) + count_list(j ? j->list : n->list);
+      part += weight * done / all;
+      weight /= all;
+    }
+  hd_search_unlock(s);
+  return part;
+}
+
 /* A lower bound of the executions of the search: those that are done, and one for each branch that is pending. The tree
  * grows while it is explored, by factors that nothing seen so far tells (strategy_uniform.c has an estimate). Branches
  * that other workers added may turn out to be redundant; then there is no bound either. */
@@ -285,8 +312,8 @@ void hd__walk_count(struct walk *w) {
   struct hd_search *s = w->s;
   struct unit *u = w->unit;
   const struct hd_status *st = s->status;
-  int exact =
-      __atomic_load_n(&s->shared->crew, __ATOMIC_RELAXED) <= 1 && !s->config->bound_kind && w->policy->whole;
+  int exact = __atomic_load_n(&s->shared->crew, __ATOMIC_RELAXED) <= 1 && !s->config->bound_kind &&
+              w->policy->whole && !s->shared->state_counts.states; /* another part may be over sooner */
   uint64_t cost = 0;
   double pending = 0;
   for (uint32_t k = u->base; exact && u->active && k < u->depth; k++)

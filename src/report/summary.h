@@ -95,7 +95,9 @@ struct hd_summary {
   enum hd_class_count class_count;
   uint64_t classes_known; /* by class_count */
   bool compares_states;
+  bool rests_on_states; /* and what is claimed is claimed for a search that does */
   bool uses_symmetry;
+  struct hd_set alike; /* threads that are interchangeable with others */
   struct hd_state_counts state_counts;
   double seconds;
   const char *error; /* why the runtime gave up, or NULL */

@@ -517,6 +517,24 @@ static void add_states(struct hd_str *out, const struct hd_summary *s) {
                   hd_uncaptured_text[i]);
 }
 
+/* As T1, T3-T8. */
+static void add_threads(struct hd_str *out, const struct hd_set *threads) {
+  const char *comma = "";
+  for (unsigned i = 0, last; i < HD_MAX_THREADS; i = last + 1, comma = ", ") {
+    i = last = hd_set_next(threads, HD_SET_WORDS, i);
+    if (i == HD_MAX_THREADS) return;
+    while (last + 1 < HD_MAX_THREADS && hd_set_has(threads, last + 1)) last++;
+    hd_str_addf(out, last > i ? "%sT%u-T%u" : "%sT%u", comma, i, last);
+  }
+}
+
+static void add_symmetry(struct hd_str *out, const struct hd_summary *s) {
+  hd_str_add(out, "  up to symmetry of ");
+  add_threads(out, &s->alike);
+  hd_str_addf(out, ": %llu branch%s left out that would only exchange them (--no-symmetry)\n",
+              (unsigned long long)s->symmetric, s->symmetric == 1 ? "" : "es");
+}
+
 void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour) {
   char rate[16], events[16];
   hd_text_count(rate, s->seconds > 0 ? (double)s->executions / s->seconds : 0);
@@ -532,10 +550,8 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
                 s->ranks.n == 1 ? "" : "s", (unsigned long long)s->ranks.units,
                 s->ranks.units == 1 ? "" : "s", 100 * s->ranks.idle);
   add_phases(out, s);
-  if (s->compares_states) add_states(out, s);
-  if (s->symmetric)
-    hd_str_addf(out, "  %llu branch%s left out by symmetry: an interchangeable thread's was explored\n",
-                (unsigned long long)s->symmetric, s->symmetric == 1 ? "" : "es");
+  if (s->rests_on_states) add_states(out, s);
+  if (s->symmetric) add_symmetry(out, s);
   hd_text_reasons(out, s);
   for (size_t i = 0; i < s->ntargets; i++)
     hd_str_addf(out, "  target `%s`: reached in %llu execution%s\n", s->targets[i].label,

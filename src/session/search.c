@@ -31,12 +31,16 @@ static void add_targets(struct hd_status *sum, const struct hd_status *st, bool 
   }
 }
 
-static void add_status(struct hd_status *sum, const struct hd_status *st, uint64_t epoch) {
+/* by_states: of struct hd_shared. */
+static void add_status(struct hd_status *sum, const struct hd_status *st, uint64_t epoch, bool by_states) {
   bool counts = st->epoch == epoch; /* else the search has restarted since */
   sum->discarded += st->discarded + (counts ? 0 : st->executions + st->infeasible);
   sum->events += st->events;
   sum->switches += st->switches;
   hd_inexact_add(sum->inexact, st->inexact, counts ? HD_CLASS_ANY : HD_CLASS_ANY & ~HD_CLASS_CUT);
+  struct hd_inexact_count *bounded = &sum->inexact[HD_INEXACT_LOOP_BOUND];
+  if (!by_states && !bounded->count) bounded->first_pc = st->loops.first_pc;
+  if (!by_states) bounded->count += st->loops.count;
   if (st->max_threads > sum->max_threads) sum->max_threads = st->max_threads;
   if (st->restart) sum->restart = st->restart;
   sum->kept |= st->kept;
@@ -54,6 +58,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->executions += st->executions;
   sum->blocked += st->blocked;
   sum->symmetric += st->symmetric;
+  for (unsigned i = 0; i < HD_SET_WORDS; i++) sum->alike.w[i] |= st->alike.w[i];
   sum->infeasible += st->infeasible;
   sum->classes += st->classes;
   sum->class_sum += st->class_sum;
@@ -64,9 +69,11 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
 struct hd_status hd__session_total(const struct hd_session *s) {
   struct hd_status sum = {0};
   uint64_t epoch = s->worker[0].control.shared->epoch;
-  add_status(&sum, &s->carried, epoch);
-  for (unsigned i = 0; i < s->nworkers; i++) add_status(&sum, &s->worker[i].control.good, epoch);
-  for (size_t i = 0; i < s->part.n; i++) add_status(&sum, &s->part.v[i].status, s->part.v[i].status.epoch);
+  bool by_states = s->worker[0].control.shared->by_states;
+  add_status(&sum, &s->carried, epoch, by_states);
+  for (unsigned i = 0; i < s->nworkers; i++) add_status(&sum, &s->worker[i].control.good, epoch, by_states);
+  for (size_t i = 0; i < s->part.n; i++)
+    add_status(&sum, &s->part.v[i].status, s->part.v[i].status.epoch, by_states);
   sum.epoch = epoch;
   sum.error = s->worker[0].control.good.error;
   return sum;
@@ -379,16 +386,19 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
   sum->time_limit = s->config.time;
   sum->time_default = s->config.time_default;
   sum->classes_counted = c->classes;
-  sum->compares_states = c->states;
-  sum->uses_symmetry = c->symmetry;
-  sum->state_counts = s->worker[0].control.shared->state_counts;
+  const struct hd_state_counts *states = &s->worker[0].control.shared->state_counts;
+  sum->compares_states = c->states == HD_REDUCE_YES || states->states;
+  sum->rests_on_states = c->states == HD_REDUCE_YES || s->worker[0].control.shared->by_states;
+  sum->uses_symmetry = c->symmetry == HD_REDUCE_YES || s->worker[0].control.shared->by_states;
+  sum->state_counts = *states;
 }
 
 /* The counters of the workers. */
 static void summarise_counters(const struct hd_status *st, struct hd_summary *sum) {
   sum->executions = st->executions;
   sum->blocked = st->blocked;
-  sum->symmetric = st->symmetric;
+  sum->symmetric = sum->uses_symmetry ? st->symmetric : 0; /* else the claim is another part's */
+  sum->alike = st->alike;
   sum->infeasible = st->infeasible;
   sum->targets = st->target;
   sum->ntargets = st->ntargets;

@@ -427,6 +427,10 @@ void hd_session_counts(const struct hd_session *s, uint64_t *executions, uint64_
   *events = st.events;
 }
 
+void hd_session_spend(struct hd_session *s) {
+  __atomic_store_n(&s->worker[0].control.shared->spent, 1, __ATOMIC_RELEASE);
+}
+
 void hd_session_shape(const struct hd_session *s, struct hd_config *out) {
   const struct hd_status *good = &s->worker[0].control.good;
   out->restart = s->worker[0].control.ctl->status.restart;

@@ -75,6 +75,8 @@ void hd_session_add_part(struct hd_session *s, const struct hd_part *p);
 void hd_session_set_ranks(struct hd_session *s, const struct hd_ranks *r);
 /* Executions so far, and events. */
 void hd_session_counts(const struct hd_session *s, uint64_t *executions, uint64_t *events);
+/* All machines together have run what was asked for. */
+void hd_session_spend(struct hd_session *s);
 /* How it restarts executions, and the threads that it needed, for those who join. */
 void hd_session_shape(const struct hd_session *s, struct hd_config *out);
 

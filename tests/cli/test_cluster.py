@@ -1,15 +1,14 @@
 """`heddle cluster`: one search on several ranks, under a real mpirun with more ranks than processors."""
-import glob
 import json
 import os
-import random
-import shutil
-import signal
-import subprocess
-import time
+import sys
 
 import common
+import ranks as clusters
 from scratch import each
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz"))
+import kills  # noqa: E402
 
 # Threads that take a lock twice, then read what the others may be writing.
 READS = """
@@ -95,15 +94,12 @@ int main(void) {
 """
 
 
-MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader", "-np"]
-
-
 def has_mpi(s):
     """Where MPI is missing the command says what to install, and the other tests have nothing to test."""
-    if os.path.exists(os.path.join(s.build, "lib/heddle/heddle_mpi.so")) and shutil.which("mpirun"):
-        return True
-    print("cluster: skipped, MPI is not installed")
-    return False
+    missing = clusters.missing(s.build)
+    if missing:
+        print("cluster: skipped, %s" % missing)
+    return not missing
 
 
 def program(s, text, *flags, name="prog"):
@@ -128,7 +124,7 @@ def alone(s, *words, want=0):
 
 
 def cluster(s, ranks, *words, want=0):
-    return result(s, MPIRUN + [str(ranks), s.heddle, "cluster", "check", *words], want)
+    return result(s, clusters.MPIRUN + [str(ranks), s.heddle, "cluster", "check", *words], want)
 
 
 def same(s, a, b, what):
@@ -217,45 +213,85 @@ def test_saved(s):
     same(s, a, cluster(s, 2, "--resume", "search", "--", prog), "continued")
 
 
-def ranks_below(pid, heddle):
-    """The processes of ranks among the descendants."""
-    found = []
-    for path in glob.glob("/proc/%d/task/*/children" % pid):
-        try:
-            with open(path) as f:
-                children = [int(word) for word in f.read().split()]
-            for child in children:
-                with open("/proc/%d/cmdline" % child, "rb") as f:
-                    words = f.read().split(b"\0")
-                if words[:2] == [heddle.encode(), b"cluster"] and words[2] == b"check":
-                    found.append(child)
-                found += ranks_below(child, heddle)
-        except OSError:
-            pass
-    return found
-
-
 def test_killed(s):
-    """A rank is killed: --retry continues, and the total is that of an undisturbed search."""
+    """Ranks are killed at random: --retry continues, and total and findings are those of an undisturbed search. More of
+    it: tests/fuzz/kills.py --kills N."""
+    if not has_mpi(s):
+        return
+    campaign = kills.Campaign(s.heddle, 15, s.dir)
+    for name in ("lastzero", "bugs"):
+        os.mkdir(s.path(name))
+        wrong = campaign.disturbed(name, s.path(name), 3)
+        s.check(not wrong, wrong)
+
+
+@each("alone", "cluster")
+def test_resumed(s, first):
+    """A search of one machine is continued by clusters, and one of a cluster by one machine and by other numbers of ranks;
+    with findings before and after, and symmetric threads."""
+    if not has_mpi(s):
+        return
+    prog = program(s, kills.BUGS, "-DDIES=0")
+    words = ["--strategy", "optimal", "--all"]
+    want = alone(s, *words, "--", prog, want=1)
+    for then in ((1,), (2,), (4,), (0,), (3, 0, 2), (0, 2, 0)):
+        part = ["--save", "search", "--max-executions", "9000", "--", prog]
+        if first == "alone":
+            got = alone(s, *words, *part, want=(1, 5))
+        else:
+            got = cluster(s, 3, *words, *part, want=(1, 5))
+        s.check(not got["complete"], "%s: nothing is left to continue" % got["executions"])
+        found = len(got["findings"])
+        for i, ranks in enumerate(then):
+            more = ["--resume", "search", *([] if i + 1 == len(then) else ["--max-executions", str(20000 + 20000 * i)]), "--", prog]
+            got = cluster(s, ranks, *more, want=(0, 1, 5)) if ranks else alone(s, *more, want=(0, 1, 5))
+            found += len(got["findings"])
+        what = "%s, then %s ranks" % (first, then)
+        s.same(got["executions"], want["executions"], what)
+        s.check(got["complete"], what + ": not complete")
+        s.same(found, len(want["findings"]), what + ": findings")
+        os.unlink(s.path("search"))
+
+
+def test_most(s):
+    """--max-executions ends a complete search of all ranks."""
     if not has_mpi(s):
         return
     prog = program(s, READS, "-DN=4")
-    a = alone(s, "--strategy", "optimal", "--", prog)
-    draw = random.Random(15)
-    for _ in range(4):
-        if os.path.exists(s.path("search")):
-            os.unlink(s.path("search"))
-        command = ([s.heddle, "cluster", "--retry"] + MPIRUN + ["3", s.heddle, "cluster", "check", "--strategy", "optimal",
-                   "--save", "search", "--json", "result.json", "--quiet", "--", prog])
-        child = subprocess.Popen(command, cwd=s.dir, env=dict(s.env, HEDDLE_TEST_SAVE_EVERY="0.1"),
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(draw.uniform(0.2, 1))
-        ranks = ranks_below(child.pid, s.heddle)
-        if ranks:
-            os.kill(draw.choice(ranks), signal.SIGKILL)
-        s.same(child.wait(timeout=120), 0, "status")
-        with open(s.path("result.json")) as f:
-            same(s, a, json.load(f), "after a kill")
+    words = ["--strategy", "optimal", "--max-executions", "2000", "--", prog]
+    want = alone(s, *words, want=5)
+    for ranks in (1, 3):
+        got = cluster(s, ranks, *words, want=5)
+        s.same(got["stopped"], "executions", "stopped")
+        s.check(got["executions"] >= want["executions"], "only %d executions" % got["executions"])
+        s.check(ranks > 1 or got["executions"] == want["executions"], "%d executions" % got["executions"])
+
+
+def test_symmetry(s):
+    """--symmetry on several ranks: the executions of one process."""
+    if not has_mpi(s):
+        return
+    s.cc(os.path.join(kills.ROOT, "bench/search/bbuf.c"), "bbuf", "-O1")
+    for strategy in ("optimal", "dpor"):
+        words = ["--strategy", strategy, "--symmetry", "--", "./bbuf", "2", "2", "2", "2"]
+        want = alone(s, *words)
+        for ranks in (2, 4):
+            same(s, want, cluster(s, ranks, *words), "%s, %d ranks" % (strategy, ranks))
+
+
+def test_stalled(s):
+    """A launcher that waits for a lost rank is ended, and the search continued; if that does not help, --retry says so."""
+    s.write("launch", "echo $2 >> seen\ntest -e search && exit 0\nif test $(wc -l < seen) = 2; then echo > search; fi\nexec sleep 60\n")
+    command = [s.heddle, "cluster", "--retry", "--stall", "0.3", "sh"]
+    p = s.run([*command, "./launch", "--", "--save", "search"], want=2)
+    s.check("--save" in p.stderr, p.stderr)
+    p = s.run([*command, "./launch", "x", "--save", "search"], want=0)
+    s.check("nothing was saved for 0.3 s; the search starts again" in p.stderr, p.stderr)
+    s.check("the search continues" in p.stderr, p.stderr)
+    s.write("hangs", "exec sleep 60\n")
+    p = s.run([*command, "./hangs", "--save", "other"], want=3)
+    s.check("gave up" in p.stderr, p.stderr)
+    s.run([s.heddle, "cluster", "--retry", "--stall", "often", "sh", "--save", "x"], want=2)
 
 
 def test_samples(s):
@@ -305,6 +341,6 @@ def test_refused(s):
         return
     prog = program(s, READS, "-DN=2")
     for words in (["--states"], ["--preemptions", "1"], ["--delays", "1"], ["--classes"],
-                  ["--strategy", "optimal", "--max-executions", "5"]):
+                  ["--strategy", "random", "--save", "search"]):
         common.refused(s, [s.heddle, "cluster", "check", *words, "--", prog], 2, "heddle cluster")
     common.refused(s, [s.heddle, "cluster", "chekc"], 2, "check")

@@ -378,6 +378,58 @@ static void *worker(void *a)
     s.same(search(s, "--strategy", "optimal")["executions"], 120, "without --symmetry")
 
 
+def test_an_address_decides(s):
+    """The same past, and another lock, chosen by the address of the stack: it matters which thread it is."""
+    s.write("prog.c", HEAD + """
+static pthread_mutex_t slot[31];
+static int owner[31];
+static void *worker(void *a)
+{
+  int here = 0;
+  unsigned i = (unsigned)((unsigned long)&here >> 12) % 31;
+  pthread_mutex_lock(&slot[i]);
+  owner[i]++;
+  pthread_mutex_unlock(&slot[i]);
+  pthread_mutex_lock(&m);
+  n++;
+  pthread_mutex_unlock(&m);
+  return a;
+}
+""" + MAIN % "0")
+    s.cc("prog.c", "prog", "-O1")
+    plain = search(s, "--strategy", "optimal")
+    r = search(s, "--strategy", "optimal", "--symmetry")
+    s.same((r["executions"], r["symmetric"]), (plain["executions"], 0), "executions, and branches left out")
+
+
+def test_auto(s):
+    """The default uses neither states nor symmetry in a short search, and both in a long one."""
+    def check(n, *options):
+        s.write("prog.c", ROUNDS)
+        s.cc("prog.c", "prog", "-O1", "-DN=%d" % n, "-DR=1")
+        r = s.search("check", "./prog", "-j", "1", "--no-explain", *options)
+        s.check(r["complete"] and r["verdict"] == "clean", "%d threads, %s: %s" % (n, options, r))
+        parts = {p["strategy"]: p["executions"] for p in r["phases"]}
+        return r, parts["optimal"], parts.get("states", 0)
+    for options in (), ("--no-states",), ("--no-symmetry",):
+        r, optimal, states = check(6, *options)
+        s.check((optimal, states) == (720, 0) and "visited" not in r and "symmetric" not in r, "short, %s: %s" % (options, r))
+    r, optimal, states = check(8)
+    s.same((optimal, states, r["blocked"]), (1000, 1, 0), "executions of a long one")
+    s.check(r["symmetric"] > 0 and r["visited"]["states"] > 0, "neither symmetry nor states: %s" % r)
+    again, _, _ = check(8)
+    s.same([again[k] for k in ("executions", "events", "phases")], [r[k] for k in ("executions", "events", "phases")],
+           "counts of the same search")
+    out = s.run([s.heddle, "check", "-j", "1", "--", "./prog"]).stdout
+    s.check("up to symmetry of T1-T8" in out, "the summary does not say which threads are interchangeable: " + out)
+    r, optimal, states = check(7, "--no-symmetry")
+    s.check("symmetric" not in r and optimal >= 1000 and r["visited"]["matches"] > 0, "--no-symmetry: %s" % r)
+    r, optimal, states = check(7, "--no-states")
+    s.check((optimal, states) == (5040, 0) and "visited" not in r, "--no-states: %s" % r)
+    r, optimal, states = check(7, "--save", "saved")
+    s.same((optimal, states), (5040, 0), "executions of a search that is saved")
+
+
 def test_refused(s):
     path = common.build(s, "clean")
     for options in (["--strategy", "random"], ["--preemptions", "1"]):

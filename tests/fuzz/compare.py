@@ -13,7 +13,7 @@ Programs are built in batches (Batch), with one compiler at one level. judge() s
     within a bound. `optimal`, `dfs` and `rdfs` run as many executions as one process does. A search of fewer than
     SHARED executions is over before there is anything to share, so it is not run again.
  6a. With --states every state is explored once: the findings and final states of `dfs`, in no more executions; the same
-     with a reduction (`dpor`), with several processes and with a small table. Most of these compare quiet programs, in which
+     with a reduction (`dpor`), with several processes and with a small table, and as a part of `auto`. Most of these compare quiet programs, in which
      more states are the same.
  6b. With --symmetry, of threads that run the same code: the findings and final states of `dfs`, which does not tell these
     threads apart. `optimal` runs one execution for each class that is left, as many as `dfs` has then; so do several
@@ -70,9 +70,9 @@ class Difference(Exception):
 class Result:
     """What one search said."""
 
-    def __init__(self, strategy, more, data, quiet=False):
+    def __init__(self, strategy, more, data, quiet=False, trial=False):
         self.strategy, self.more, self.quiet = strategy, more, quiet
-        self.name = " ".join((strategy,) + more) + " (quiet)" * quiet
+        self.name = " ".join((strategy,) + more) + " (quiet)" * quiet + " (trial)" * trial
         self.executions = data["executions"]
         self.blocked = data["blocked"]
         self.discarded = data["discarded"]
@@ -137,25 +137,28 @@ class Batch:
         if p.returncode:
             raise Broken("%s in %s: %s" % (shlex.join(command), folder, (p.stdout + p.stderr)[-2000:]))
 
-    def search(self, index, strategy, limit, *more, quiet=False):
-        """Result of one search; Difference when there is none. `quiet`: of the program that says only how it ends."""
+    def search(self, index, strategy, limit, *more, quiet=False, trial=False):
+        """Result of one search; Difference when there is none. `quiet`: of the program that says only how it ends. `trial`:
+        from the fourth execution of `auto` on, nothing but the part with states and symmetry."""
         command = [self.heddle, "check", "--strategy", strategy, "--all", "--classes", "--quiet", "--no-explain", "--json", "-",
                    "--max-executions", str(limit), "--max-length", MAX_LENGTH, "--out", "out",
                    *self.programs[index].options, *more, "--", "./fuzz", str(index), *["quiet"] * quiet]
         shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
         env = dict(os.environ, HEDDLE_TEST_TEMPLATES="2") if "--restart=fork" in more else None
+        if trial:
+            env = dict(os.environ, HEDDLE_TEST_STATES="3")
         try:
             p = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=TIMEOUT,
                                stdin=subprocess.DEVNULL)
             text = "exit status %d: %s" % (p.returncode, p.stderr.strip()[-300:])
-            result = Result(strategy, more, json.loads(p.stdout), quiet) if p.returncode in (0, 1, 5) else None
+            result = Result(strategy, more, json.loads(p.stdout), quiet, trial) if p.returncode in (0, 1, 5) else None
         except subprocess.TimeoutExpired:
             text, result = "still running after %d s" % TIMEOUT, None
         except (ValueError, KeyError) as problem:
             text, result = "not the JSON it should be: %r" % problem, None
         if result and not result.error:
             return result
-        nothing = Result(strategy, more, NOTHING, quiet)
+        nothing = Result(strategy, more, NOTHING, quiet, trial)
         raise Difference("%s fails" % nothing.name, nothing, result.error if result else text)
 
     def predict(self, index):
@@ -335,6 +338,9 @@ def compare_states(batch, index, most, dfs):
         modes += [("rdfs", ()), ("dfs", small), ("dfs", jobs_for(dfs)), ("dpor", small), ("dpor", jobs_for(dfs))]
     for strategy, more in modes:
         same_end(batch.search(index, strategy, most, "--states", *more, quiet=True), quiet)
+    if dfs.total() >= SHARED:
+        for more in ((), jobs_for(dfs), ("--checkpoint=always",)):
+            same_end(batch.search(index, "auto", most, "--no-symmetry", *more, quiet=True, trial=True), quiet)
 
 
 def compare_symmetry(batch, index, most, ref, optimal):
@@ -365,9 +371,11 @@ def compare_symmetry(batch, index, most, ref, optimal):
         quiet = batch.search(index, "dfs", most, quiet=True)
         modes = [("dfs", ()), ("dpor", ())]
         if ref.total() >= SHARED:
-            modes += [("dpor", jobs_for(ref)), ("dpor", ("--state-memory", "300K")), ("dfs", jobs_for(ref))]
+            modes += [("dpor", jobs_for(ref)), ("dpor", ("--state-memory", "300K")), ("dfs", jobs_for(ref)),
+                      ("auto", ()), ("auto", jobs_for(ref))]
         for strategy, more in modes:
-            result = batch.search(index, strategy, most, "--states", "--symmetry", *more, quiet=True)
+            more = (() if strategy == "auto" else ("--states", "--symmetry")) + more
+            result = batch.search(index, strategy, most, *more, quiet=True, trial=strategy == "auto")
             if result.kinds == quiet.kinds:
                 result.findings = quiet.findings
             same_end(result, quiet)

@@ -140,12 +140,43 @@ static void errors_carry_code_and_text(void **state) {
   assert_string_equal(err.text, "x 3");
 }
 
+static void mistyped_names_are_recognised(void **state) {
+  (void)state;
+  static const char *const names[] = {"check", "cc", "run", "max-executions", "max-length"};
+  static const struct {
+    const char *word, *meant;
+  } cases[] = {{"chek", "check"},
+               {"hceck", "check"},
+               {"checks", "check"},
+               {"max-len", "max-length"},
+               {"max-exections", "max-executions"},
+               {"frobnicate", NULL},
+               {"x", NULL},
+               {"", NULL},
+               {"ru", "run"},
+               {"rnu", "run"},
+               {"all", NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct hd_near n = {.word = cases[i].word, .len = strlen(cases[i].word)};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) hd_near_try(&n, names[k]);
+    if (cases[i].meant)
+      assert_string_equal(n.best, cases[i].meant);
+    else
+      assert_null(n.best);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(str_grows_and_stays_terminated), cmocka_unit_test(quoting_is_what_a_shell_reads_back),
-      cmocka_unit_test(utf8_is_kept_and_nothing_else),  cmocka_unit_test(vectors_keep_their_items),
-      cmocka_unit_test(numbers_are_digits_only),        cmocka_unit_test(absolute_paths),
-      cmocka_unit_test(files_come_back_as_written),     cmocka_unit_test(errors_carry_code_and_text),
+      cmocka_unit_test(mistyped_names_are_recognised),
+      cmocka_unit_test(str_grows_and_stays_terminated),
+      cmocka_unit_test(quoting_is_what_a_shell_reads_back),
+      cmocka_unit_test(utf8_is_kept_and_nothing_else),
+      cmocka_unit_test(vectors_keep_their_items),
+      cmocka_unit_test(numbers_are_digits_only),
+      cmocka_unit_test(absolute_paths),
+      cmocka_unit_test(files_come_back_as_written),
+      cmocka_unit_test(errors_carry_code_and_text),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

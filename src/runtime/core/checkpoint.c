@@ -116,8 +116,7 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
 static bool wanted(void) {
   const struct hd_config *c = rt.config;
   if (c->mode != HD_MODE_CHECK || c->checkpoint == HD_CHECKPOINT_NEVER || hot.log || c->debug) return false;
-  /* A fingerprint says what differs from the memory before main (fingerprint.c). */
-  if (rt.status->restart == HD_RESTART_FORK || rt.status->unkept || c->states) return false;
+  if (rt.status->restart == HD_RESTART_FORK || rt.status->unkept) return false;
   return c->checkpoint == HD_CHECKPOINT_ALWAYS || measured < MEASURED;
 }
 

@@ -146,6 +146,7 @@ int hd__drive_begin(uint64_t number) {
   rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
   rt.known.steps = rt.known.shared = 0;
   rt.known.runs++;
+  rt.search.captures = rt.config->states == HD_REDUCE_YES;
   began_under = rt.shared->bound;
   return rt.strategy->begin(&rt.search);
 }
@@ -165,6 +166,7 @@ static int run_once(void) {
   }
   int begun = hd__drive_begin(rt.search.execution);
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
+  hd__fingerprint_begin();
   if (fork_mode && !probing) hd__template_begin();
   if (whole)
     run_whole();

@@ -52,9 +52,32 @@ static uint64_t slot(uint64_t at) {
   return FIRST + hd_mix64(at) % SLOTS * 8;
 }
 
-static bool is_learned(uint64_t code) {
-  return hd__shadow_visible(slot(code), 8) || hd__shadow_visible(NONE_AT, 8);
+/* Where only a part of the search uses symmetry, what the others do is not affected by what is learned. */
+static uint64_t *apart(uint64_t slot, uint64_t *bit) {
+  unsigned n = (unsigned)((slot - FIRST) / 8);
+  *bit = 1ull << (n & 63);
+  return &rt.shared->apart[n >> 6];
 }
+_Static_assert(SLOTS < 128, "shared.apart has a bit for each, and one for all");
+
+static bool is_learned_at(uint64_t slot) {
+  uint64_t bit;
+  if (rt.config->symmetry != HD_REDUCE_TRY) return hd__shadow_visible(slot, 8);
+  return (__atomic_load_n(apart(slot, &bit), __ATOMIC_SEQ_CST) & bit) != 0;
+}
+
+static void learn(uint64_t slot) {
+  uint64_t bit;
+  if (rt.config->symmetry != HD_REDUCE_TRY) {
+    hd__shadow_show(slot, 8);
+    return;
+  }
+  uint64_t *word = apart(slot, &bit);
+  if (__atomic_fetch_or(word, bit, __ATOMIC_SEQ_CST) & bit) return;
+  __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST); /* that part restarts */
+}
+
+static bool is_learned(uint64_t code) { return is_learned_at(slot(code)) || is_learned_at(NONE_AT); }
 
 static struct member *family_of(unsigned number) {
   struct member *m = &member[number];
@@ -62,11 +85,11 @@ static struct member *family_of(unsigned number) {
 }
 
 static void end_family(struct member *root) {
-  if (root && !root->asserted) hd__shadow_show(slot(root->code), 8);
+  if (root && !root->asserted) learn(slot(root->code));
 }
 
 void hd__family_none(void) {
-  if (rt.search.alike) hd__shadow_show(NONE_AT, 8);
+  if (rt.search.alike) learn(NONE_AT);
 }
 
 static void tell_apart(struct hd_search *s, unsigned thread) {
@@ -77,10 +100,22 @@ static void tell_apart(struct hd_search *s, unsigned thread) {
     end_family(family_of(thread));
 }
 
+static bool owns(const struct hd_thread *t, uint64_t addr) {
+  const struct hd_ident *id = t->ident;
+  if (hd__heap_owns(addr)) return (addr - HD_HEAP_BASE) >> HD_HEAP_SLOT_SHIFT == t->heap_slot;
+  return id && addr >= (uint64_t)id->stack_lo && addr < (uint64_t)id->stack_hi;
+}
+
+static int search_owns(struct hd_search *s, unsigned thread, uint64_t addr) {
+  (void)s;
+  return owns(&rt.thread[thread], addr);
+}
+
 void hd__family_init(void) {
   if (!rt.config->symmetry || rt.config->mode != HD_MODE_CHECK) return;
   rt.search.alike = alike;
   rt.search.tell_apart = tell_apart;
+  rt.search.owns = search_owns;
 }
 
 /* The state of a std::thread. Its first word points to a table of the code that the thread runs. */
@@ -181,13 +216,10 @@ void hd__family_visible(uint64_t addr) {
   if (hd__heap_owns(addr) && (addr - HD_HEAP_BASE) >> HD_HEAP_SLOT_SHIFT >= HD_MAX_THREADS)
     hd__family_none(); /* whose it is depends on the order of the threads */
   for (unsigned i = 0; i < rt.nthreads; i++) {
-    const struct hd_thread *t = &rt.thread[i];
-    const struct hd_ident *id = t->ident;
     struct member *f = family_of(i);
     if (!f) continue;
     const struct member *m = &member[i];
     if (addr + 8 > (uint64_t)m->arg && addr < (uint64_t)m->arg + m->block) end_family(f);
-    bool heap = hd__heap_owns(addr) && (addr - HD_HEAP_BASE) >> HD_HEAP_SLOT_SHIFT == t->heap_slot;
-    if (heap || (id && addr >= (uint64_t)id->stack_lo && addr < (uint64_t)id->stack_hi)) end_family(f);
+    if (owns(&rt.thread[i], addr)) end_family(f);
   }
 }

@@ -3,8 +3,8 @@
  *
  * A fingerprint is a sum of hashes of facts (a place and the value there), so the order in which facts are collected
  * does not matter. Facts are:
- *   memory   every word of the program's writable memory that differs from what it was before main (snapshot.c has the
- *            pages that were ever written to), blocks of the heap that are live (heap.c), the live stack of each thread
+ *   memory   every word of the program's writable memory that differs from what it was before main, or at the checkpoint
+ *            (snapshot.c has the pages that were ever written to), blocks of the heap that are live (heap.c), the live stack of each thread
  *   threads  pending operation, registers (on its stack: it is suspended), what it waits for, settings
  *   objects  owner, count, holders, waiters
  *   races    accesses of the past that a later one may race with (invariant 4)
@@ -36,6 +36,7 @@
 
 #include <sys/syscall.h>
 
+#include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/finding.h"
@@ -433,6 +434,8 @@ static void add_process(struct hd_fingerprint *f) {
   if (timed) hd__fact(f, place(S_PROCESS, 0, 6), rt.now);
   if (timed) hd__fact(f, place(S_PROCESS, 0, 7), rt.due | (uint64_t)rt.clocked << 63);
   if (rt.clocked) hd__fact(f, place(S_PROCESS, 0, 8), rt.section_vc.time);
+  /* What memory is compared with: as it was before main, or at the checkpoint. */
+  hd__fact(f, place(S_PROCESS, 0, 9), hd__checkpoint_taken());
   if (rt.nio || rt.nalarms || hd__naliases || hd__before_freed) now->captured = false;
 }
 
@@ -476,6 +479,7 @@ bool hd__fingerprint(uint64_t out[2]) {
 const uint64_t *hd__fingerprint_local(unsigned thread) { return now->local[thread].sum; }
 
 static int search_fingerprint(struct hd_search *s, uint64_t out[2]) {
+  s->captured++;
   if (hd__fingerprint(out)) return 1;
   s->shared->state_counts.uncaptured[rt.uncaptured]++; /* of several workers, about that many */
   return 0;
@@ -488,12 +492,12 @@ void hd__fingerprint_init(void) {
   hd__rseq_area(&rseq_lo, &rseq_hi);
   rt.search.memory_size -= TOUCHES * sizeof *touches;
   touches = (struct touch *)(rt.search.memory + rt.search.memory_size);
-  rt.fingerprints = true;
   rt.search.fingerprint = search_fingerprint;
 }
 
 void hd__fingerprint_begin(void) {
   rt.uncaptured = HD_UNCAPTURED_NONE;
   rt.branched = false;
+  rt.fingerprints = rt.search.fingerprint && rt.search.captures;
   if (rt.fingerprints && rt.status->restart == HD_RESTART_FORK) rt.uncaptured = HD_UNCAPTURED_FORK;
 }

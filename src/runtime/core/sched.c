@@ -161,7 +161,6 @@ void hd__sched_begin(void) {
   rt.lost = 0;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;
-  hd__fingerprint_begin();
   rt.section_vc = (struct hd_vc){0};
   rt.epoch++;
   hd__objects_begin();
@@ -382,6 +381,8 @@ void hd__run(void) {
 }
 
 void hd__continue(void) {
+  if (rt.fingerprints) prepare_decider();
+  rt.thread[0].spin.scrubs = rt.fingerprints;
   load(&rt.thread[0]);
   hot.active = 1;
   hot.selector = 1;

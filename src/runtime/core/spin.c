@@ -647,6 +647,16 @@ bool hd__spin_outside(void) {
   return true;
 }
 
+/* A loop might have gone on meanwhile. With states the claim is not that of a part of `auto` that samples; nor, if the part
+ * that compares them completes the search, that of another one. */
+static void note_bounded(uint64_t pc) {
+  bool tries = rt.config->states == HD_REDUCE_TRY;
+  if (tries && !rt.fingerprints)
+    hd_inexact_note(&rt.status->loops, 0, pc);
+  else if (tries || !rt.fingerprints || !rt.status->phase_now)
+    hd__inexact(HD_INEXACT_LOOP_BOUND, pc);
+}
+
 /* Called before every decision while any thread is armed: the event executed last is what changed the values. */
 static void look(struct hd_thread *t) {
   struct hd_spin *s = &t->spin;
@@ -670,8 +680,7 @@ static void look(struct hd_thread *t) {
     on = s->mixed = true;
   }
   if (s->waiting && s->counts && rt.events != s->lap_event) {
-    /* It might have gone on meanwhile. With states the claim is that of the part of `auto` that does not sample. */
-    if (!rt.fingerprints || !rt.status->phase_now) hd__inexact(HD_INEXACT_LOOP_BOUND, t->op.pc);
+    note_bounded(t->op.pc);
     s->lap_event = rt.events;
   }
   if (on == s->on) return;

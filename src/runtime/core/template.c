@@ -134,7 +134,7 @@ static struct {
 
 bool hd__template_measure(uint64_t took) {
   const struct hd_config *c = rt.config;
-  if (!c->may_switch || !wanted() || c->states) return false;
+  if (!c->may_switch || !wanted() || rt.search.captures) return false;
   if (took < LONG_NS) return ++measured.shorter < SHORT;
   if (!rt.known.shared || !rt.events) return true;
   measured.n++;

@@ -36,7 +36,10 @@ static void publish(uint64_t from) {
   hd_search_lock(&rt.search);
   if (sh->contended != sh->contended_seen) {
     sh->contended_seen = sh->contended;
-    grown = true;
+    if (rt.config->states == HD_REDUCE_TRY)
+      rt.strategy->forget_states(&rt.search);
+    else
+      grown = true;
   }
   for (uint64_t i = from; i < rt.status->visible_count; i++)
     grown |= hd_search_add_visible(sh, rt.shared_visible, rt.visible[i]) != 0;
@@ -49,6 +52,7 @@ static void discard(uint64_t epoch) {
   struct hd_status *st = rt.status;
   st->discarded += st->executions + st->infeasible;
   st->executions = st->infeasible = st->blocked = st->symmetric = 0;
+  st->alike = (struct hd_set){{0}};
   hd_inexact_restart(st->inexact);
   st->classes = st->class_sum = st->states = st->state_sum = 0;
   for (unsigned i = 0; i < HD_MAX_PHASES; i++) st->phase[i].executions = 0;
