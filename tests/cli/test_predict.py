@@ -347,3 +347,33 @@ def test_input(s):
 def test_usage(s, case):
     build(s, LOCKS + CYCLES["two"])
     common.refused(s, [s.heddle, *case[1]], 2, case[2])
+
+
+def check(s, want, program, *words, first=True):
+    """The JSON of a search that begins with predictions, or not."""
+    env = {"HEDDLE_TEST_PREDICT": "1"} if first else {}
+    s.run([s.heddle, "check", "--json", "out.json", *words, "--", program], want=want, env=env)
+    with open(s.path("out.json")) as f:
+        return json.load(f)
+
+
+def test_search(s):
+    """A search that begins with predictions reports what they find as its own, and says so."""
+    program = build(s, LOCKS + CYCLES["five"])
+    j = check(s, 1, program)
+    s.same([(f["kind"], f["strategy"], f["replays"]) for f in j["findings"]], [("deadlock", "predicted", True)], "findings")
+    s.run([s.heddle, "replay", ".heddle/1"], want=1)
+    with open(s.path(".heddle/1/finding.txt")) as f:
+        s.check("Predicted from an execution without it" in f.read(), "the text does not say so")
+
+
+@each("correct", "deadlock", "race")
+def test_counts(s, case):
+    """Predictions change neither the counts of a complete search nor its findings."""
+    text = {"correct": LOCKS + CORRECT["counter"], "deadlock": LOCKS + CYCLES["three"], "race": OTHERS["race"][1] + MAIN}[case]
+    program = build(s, text)
+    want = 0 if case == "correct" else 1
+    plain, first = (check(s, want, program, "--all", "--out", out, first=out == "b") for out in ("a", "b"))
+    for key in ("executions", "blocked", "infeasible", "events", "complete", "verdict"):
+        s.same(first[key], plain[key], key)
+    s.same(*[sorted((f["kind"], f["key"]) for f in j["findings"]) for j in (first, plain)], "findings")
