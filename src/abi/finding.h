@@ -59,6 +59,8 @@ struct hd_target {
   char label[48];
 };
 
+#define HD_PHASE_PREDICTED UINT32_MAX
+
 struct hd_finding_rec {
   uint32_t kind;
   uint32_t nsites;
@@ -66,7 +68,7 @@ struct hd_finding_rec {
   int32_t signal;   /* for crash */
   int32_t status;   /* for exit; uncaught exception: 1 if something on the way ended it */
   uint32_t partial; /* 1: the process died; the runtime could not finish the record */
-  uint32_t phase;   /* status.phase_now of its execution */
+  uint32_t phase;   /* status.phase_now of its execution; HD_PHASE_PREDICTED: of none */
   uint32_t pad;
   uint64_t key;       /* equal keys are the same finding */
   uint64_t execution; /* number of the execution, from 1 */

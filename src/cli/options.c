@@ -623,9 +623,11 @@ bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out) 
 
 /* ---- conversion for session/ ---- */
 
-#define SHARE_MAX 4    /* processes, unless the user says how many */
-#define SHARE_AFTER 1  /* seconds */
-#define ALWAYS_EVERY 4 /* scheduling points, from one template to the next */
+#define SHARE_MAX 4       /* processes, unless the user says how many */
+#define SHARE_AFTER 1     /* seconds */
+#define PREDICT_AFTER 1   /* seconds */
+#define PREDICT_SECONDS 2 /* of a long search, for other schedules of one execution */
+#define ALWAYS_EVERY 4    /* scheduling points, from one template to the next */
 
 /* The parts of the default strategy run beside each other on several processors, when the search is not a short one. */
 static void share_by_default(const struct hd_options *o, struct hd_session_config *c) {
@@ -683,6 +685,11 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   s->timeouts_any = o->timeouts_any;
   s->classes = o->classes;
   set_reductions(o, s);
+  if (verb == HD_VERB_CHECK && strcmp(o->strategy, DEFAULT_CHECK) == 0 && !o->bound_kind &&
+      !o->max_executions) {
+    c->predict = PREDICT_SECONDS;
+    c->predict_after = getenv("HEDDLE_TEST_PREDICT") ? 0 : PREDICT_AFTER; /* for tests: in any case */
+  }
   s->state_memory = o->state_memory ? o->state_memory : STATE_MEMORY;
   s->leaks = o->leaks;
   s->thread_leaks = o->thread_leaks;

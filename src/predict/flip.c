@@ -2,12 +2,14 @@
  *
  * The other detectors keep what every read saw, and so miss most failures that come from what a read sees. Here only the
  * edges are kept, and locks as far as they are held by the threads in question. What is predicted is plausible, no more: the
- * execution decides. Two patterns, each a few times for a combination of places in the code:
+ * execution decides. Patterns, each a few times for a combination of places in the code:
  *
  *   order      x of one thread came before y of another: y comes first
  *   atomicity  y comes between two accesses of another thread to the same location that follow each other there, and
  *              the three are not serialisable (Lu, Tucek, Qin, Zhou, "AVIO: Detecting Atomicity Violations via Access
  *              Interleaving Invariants", ASPLOS 2006, table 1)
+ *
+ *   signal     a signal came after the wait on its condition: it comes first, and wakes nobody
  *
  * The order is the observed one up to where one thread is stopped; then the other thread goes on alone, with what it needs
  * by edges, to its access and until it has released the locks that both need. */
@@ -19,6 +21,7 @@
 #define CLASSES 64  /* of the accesses of one location: by thread and place */
 #define SAME 6      /* of them, of one place */
 #define INSTANCES 4 /* of a combination of places, by different threads */
+#define SIGNALS 8   /* after a wait, that are tried before it */
 #define DEPTH 500   /* of needs that have needs */
 
 /* Accesses of one thread at one place to a location. */
@@ -52,6 +55,20 @@ struct flips {
 
 /* ---- orders ---- */
 
+static enum hd_effect effect_of(const struct hd__trace *tr, uint32_t e) {
+  return hd_op_effect(tr->event[e].op.kind, tr->event[e].flags);
+}
+
+static bool notifies(const struct hd__trace *tr, uint32_t e) {
+  enum hd_effect effect = effect_of(tr, e);
+  return effect == HD_EFF_NOTIFY || effect == HD_EFF_NOTIFY_ALL;
+}
+
+/* Whether the edge is there only since the two were in that order: a signal can come before the wait. */
+static bool is_loose(const struct hd__trace *tr, uint32_t from, uint32_t to) {
+  return notifies(tr, to) && effect_of(tr, from) == HD_EFF_QUEUE;
+}
+
 /* Lets the thread go on to that position. Returns false when it must not, or needs one that must not. */
 static bool advance(struct flips *f, unsigned t, uint32_t to, unsigned depth) {
   const struct hd__trace *tr = f->tr;
@@ -60,7 +77,7 @@ static bool advance(struct flips *f, unsigned t, uint32_t to, unsigned depth) {
     uint32_t e = hd__nth(tr, t, f->at[t] + 1);
     for (uint32_t i = tr->edge_at[e]; i < tr->edge_at[e + 1]; i++) {
       uint32_t from = tr->edge[i];
-      if (hd__in_ideal(tr, f->at, from)) continue;
+      if (hd__in_ideal(tr, f->at, from) || is_loose(tr, from, e)) continue;
       if (hd__thread(tr, from) == t || !advance(f, hd__thread(tr, from), tr->pos[from], depth + 1))
         return false;
     }
@@ -160,6 +177,22 @@ static void flip_classes(struct flips *f, const struct class *a, const struct cl
   if (is_new(f, hd__hash(a->place) + 3 * hd__hash(b->place))) flip(f, a->first, y);
 }
 
+/* ---- signals before the wait ---- */
+
+static void flip_signals(struct flips *f) {
+  const struct hd__trace *tr = f->tr;
+  for (uint32_t w = 0; w < tr->n; w++) {
+    if (effect_of(tr, w) != HD_EFF_QUEUE || hd_op_object(tr->event[w].op.kind) != HD_OBJ_COND) continue;
+    unsigned tries = 0;
+    for (uint32_t e = w + 1; e < tr->n && tries < SIGNALS; e++) {
+      if (!notifies(tr, e) || tr->event[e].op.object != tr->event[w].op.object) continue;
+      tries++;
+      uint64_t key = hd__hash(hd__place_of(tr, w, 0)) + 11 * hd__hash(hd__place_of(tr, e, 0));
+      if (hd__thread(tr, w) != hd__thread(tr, e) && is_new(f, key)) flip(f, w, e);
+    }
+  }
+}
+
 /* ---- atomicity: y between two of another thread ---- */
 
 static bool unserialisable(const struct hd__trace *tr, uint32_t a, uint32_t y, uint32_t b) {
@@ -252,6 +285,7 @@ void hd__detect_flips(struct hd__run *r) {
                       .limit = hd_alloc((tr->nthreads + 1) * sizeof *f->limit)};
   uint32_t *last = hd_alloc((tr->nthreads + 1) * sizeof *last);
   hd__clocks_init(&f->hard, tr, 0);
+  flip_signals(f);
   for (uint32_t i = 0; i < tr->location.n; i++) look_at(f, i, last);
   hd__clocks_fini(&f->hard);
   hd__index_fini(&f->seen);

@@ -295,6 +295,8 @@ static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
 }
 
 static void add_replay(struct hd_str *out, const struct hd_finding *f) {
+  if (strcmp(f->strategy, HD_WANTED_NAME) == 0)
+    hd_str_add(out, "  Predicted from an execution without it, and then executed.\n");
   if (f->no_replay) hd_str_addf(out, "  It did not replay: %s\n", f->no_replay);
   if (!f->folder) return;
   hd_str_add(out, "  replay: heddle replay ");

@@ -185,6 +185,12 @@ int hd_confirm_new(struct hd_confirm **out, const struct hd_session_config *conf
   if (c->nthreads > HD_MAX_THREADS)
     return hd_fail(err, HD_EUSAGE, "the trace has %zu threads; at most %d can be run", c->nthreads,
                    HD_MAX_THREADS);
+  bool placed = p->v.n == 0;
+  for (size_t i = 0; i < observed->n && !placed; i++) placed = pc_of(c, &observed->event[i]) != 0;
+  if (!placed)
+    return hd_fail(
+        err, HD_EUSAGE,
+        "the trace has no places in the code, so its predictions cannot be executed; leave out the program");
   find_conflicts(c);
   struct hd_config *s = &c->config.search;
   s->mode = HD_MODE_CHECK;

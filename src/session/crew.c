@@ -13,6 +13,7 @@
 #define RETRIES_START 16  /* the same, before main: nothing of the program has run */
 #define TICK_CLUSTER_MS 1 /* while other machines may have messages */
 #define TICK_FIRST_MS 5   /* while the other workers wait for the first */
+#define PREDICT_MIN 20    /* executions of a search that is long although each is short */
 
 static int start_worker(struct hd_session *s, unsigned i, struct hd_err *err) {
   struct hd_worker *w = &s->worker[i];
@@ -186,9 +187,23 @@ static int restart_missing(struct hd_session *s, struct hd_err *err) {
   return HD_OK;
 }
 
+/* Once a search proves to be long, one execution may say where to look. */
+static void predict(struct hd_session *s, bool started) {
+  bool own =
+      !s->config.attachment && !s->config.search.cluster; /* a program to start, and findings to report */
+  if (s->predicted || !own || !(s->config.predict > 0) || s->finding.n > 0) return;
+  if (hd_now() - s->started < s->config.predict_after) return;
+  s->predicted = true;
+  const struct hd_status *st = &s->worker[0].control.ctl->status;
+  bool short_ones =
+      __atomic_load_n(&st->decided, __ATOMIC_ACQUIRE) && st->executions + st->discarded >= PREDICT_MIN;
+  if (!started || short_ones) hd__session_predict(s);
+}
+
 static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd_stop *stop,
                      struct hd_err *err) {
   bool others = s->nworkers == 1; /* they have been started */
+  predict(s, false);
   int rc = start_worker(s, 0, err);
   while (rc == HD_OK && any_running(s)) {
     struct hd_watch watch = *given;
@@ -207,6 +222,7 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
     }
     for (unsigned i = 0; i < s->nworkers && rc == HD_OK; i++)
       if (s->process[i].running) hd__session_harvest(s, &s->worker[i]);
+    if (rc == HD_OK && any_running(s)) predict(s, true);
     if (rc == HD_OK && s->events.tick && s->events.tick(s->events.cluster, s)) s->stopped = true;
     if (s->failed) rc = s->failed;
     bool enough = s->stopped || (s->finding.n > 0 && !s->worker[0].control.config.all);

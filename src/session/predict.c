@@ -1,6 +1,6 @@
 /* predict.c: from the trace of one execution to findings. Runs in the supervisor. */
 #include "session/predict.h"
-#include "session/rerun.h"
+#include "session/session_int.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,8 @@ struct hd_forecast {
 static int record(struct hd_forecast *f, struct hd_err *err) {
   const struct hd_session_config *c = &f->config.session;
   int rc = hd_command_init(&f->command, c->argv, c->preload, c->cwd, err);
-  if (rc == HD_OK) rc = hd_input_init(&f->input, false, err);
+  if (rc == HD_OK)
+    rc = c->input ? hd_input_copy(&f->input, c->input, err) : hd_input_init(&f->input, false, err);
   if (rc != HD_OK) return rc;
   struct hd_schedule schedule = {.seed = c->search.seed,
                                  .max_length = c->search.max_length > RECORD_LENGTH ? c->search.max_length
@@ -294,4 +295,33 @@ void hd_forecast_free(struct hd_forecast *f) {
   hd_input_fini(&f->input);
   hd_command_fini(&f->command);
   free(f);
+}
+
+/* ---- as a part of a search ---- */
+
+/* Without the solver: the search must not wait for it. */
+#define DETECTORS                                                                                           \
+  (HD_DETECTOR_BIT(HD_DETECT_SHB) | HD_DETECTOR_BIT(HD_DETECT_SYNC) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK) | \
+   HD_DETECTOR_BIT(HD_DETECT_FLIP))
+
+static void on_found(void *arg, const struct hd_capture *c) {
+  c->rec->phase = HD_PHASE_PREDICTED;
+  hd__session_handle(arg, c);
+}
+
+void hd__session_predict(struct hd_session *s) {
+  struct hd_err err;
+  struct hd_forecast *f;
+  struct hd_forecast_config c = {
+      .session = s->config, .predict = {.detectors = DETECTORS, .lenient = true}, .seeded = false};
+  c.session.time = s->config.predict;
+  if (s->deadline > 0 && s->deadline - hd_now() < c.session.time) c.session.time = s->deadline - hd_now();
+  if (c.session.time <= 0) return;
+  c.session.predict = c.session.explain = 0;
+  c.session.input = &s->input;
+  c.session.coverage = false;
+  /* What fails is handled by the search as that of another machine would be. What cannot be predicted is no matter. */
+  struct hd_session_events events = {.cluster = s, .relay = on_found};
+  if (hd_forecast_new(&f, &c, &err) == HD_OK) hd_forecast_confirm(f, &events, &err);
+  hd_forecast_free(f);
 }

@@ -203,6 +203,7 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   f->key = c->rec->key;
   f->steps = c->nsteps;
   const char *part = phase_of(w, c->rec);
+  if (c->rec->phase == HD_PHASE_PREDICTED) part = HD_WANTED_NAME;
   snprintf(f->strategy, sizeof f->strategy, "%s", part ? part : s->config.search.strategy);
   f->replays = same;
   if (!same) f->no_replay = hd_strdup(why.s);

@@ -39,8 +39,10 @@ struct hd_session_config {
   bool time_default;                      /* that limit is a default, which the summary states */
   double alone;                           /* seconds after which the other processes join the first */
   double hang_timeout;                    /* seconds */
-  double explain;                         /* total seconds for finding smaller schedules; 0: do not try */
-  const char *const *suppressions;        /* files */
+  double predict;                         /* seconds for other schedules of one execution; 0: none ... */
+  double predict_after; /* ... after so many seconds of a search that proves to be long; 0: first of all */
+  double explain;       /* total seconds for finding smaller schedules; 0: do not try */
+  const char *const *suppressions; /* files */
   size_t nsuppressions;
   const char *out;            /* the folder of findings; NULL: .heddle */
   const char *save;           /* where to save the search every few seconds, or NULL */

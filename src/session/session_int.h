@@ -69,6 +69,7 @@ struct hd_session {
   double saved_at; /* when the search was last saved */
   struct hd_samples samples;
   bool stopped;           /* by events.tick */
+  bool predicted;         /* config.predict is spent */
   int failed;             /* HD_E*: a finding could not be confirmed or stored ... */
   struct hd_err failure;  /* ... and why */
   struct hd_status total; /* the summary points into it */
@@ -132,6 +133,11 @@ void hd__units_fini(struct hd_session *s);
 /* The parts of a cluster's search as one, in bytes. Returns 0 when they do not fit. */
 int hd__units_merge(struct hd_session *s, const struct hd_saved_part *part, uint32_t ranks,
                     struct hd_writer *out);
+
+/* ---- predict.c ---- */
+
+/* Records an execution, executes what it says of others, and handles what fails as findings of the search. */
+void hd__session_predict(struct hd_session *s);
 
 /* ---- crew.c ---- */
 

@@ -173,6 +173,150 @@ def test_elsewhere(s):
     s.check("Predicted, not confirmed:" in text, "the text does not list it: " + text)
 
 
+OTHERS = {
+    "race": ("data-race", """#include <pthread.h>
+int counter, flag;
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+void *f(void *p) {
+  counter = 1;
+  pthread_mutex_lock(&m);
+  flag = 1;
+  pthread_mutex_unlock(&m);
+  return p;
+}
+void *g(void *p) {
+  pthread_mutex_lock(&m);
+  flag = 2;
+  pthread_mutex_unlock(&m);
+  counter = 2;
+  return p;
+}
+"""),
+    "lost update": ("assertion", """#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int n;
+void *f(void *p) {
+  int old = n;
+  n = old + 1;
+  return p;
+}
+void *g(void *p) { return f(p); }
+#define AFTER assert(n == 2);
+"""),
+    "null read": ("crash", """#include <pthread.h>
+#include <stdatomic.h>
+int value = 7, seen;
+int *_Atomic pointer = &value;
+void *f(void *p) {
+  seen = *pointer;
+  return p;
+}
+void *g(void *p) {
+  pointer = 0;
+  return p;
+}
+"""),
+    "use after free": ("use-after-free", """#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+int seen;
+int *_Atomic pointer;
+void *f(void *p) {
+  int *mine = pointer;
+  seen = *mine;
+  return p;
+}
+void *g(void *p) {
+  free(pointer);
+  return p;
+}
+#define BEFORE pointer = calloc(1, sizeof *pointer);
+"""),
+    "lost wake-up": ("lost-wakeup", """#include <pthread.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+void *f(void *p) {
+  pthread_mutex_lock(&m);
+  pthread_cond_wait(&c, &m);
+  pthread_mutex_unlock(&m);
+  return p;
+}
+void *g(void *p) {
+  pthread_mutex_lock(&m);
+  pthread_cond_signal(&c);
+  pthread_mutex_unlock(&m);
+  return p;
+}
+"""),
+}
+MAIN = """#ifndef BEFORE
+#define BEFORE
+#endif
+#ifndef AFTER
+#define AFTER
+#endif
+int main(void) {
+  pthread_t t, u;
+  BEFORE
+  pthread_create(&t, 0, f, 0);
+  pthread_create(&u, 0, g, 0);
+  pthread_join(t, 0);
+  pthread_join(u, 0);
+  AFTER
+}
+"""
+
+
+@each(*sorted(OTHERS))
+def test_kinds(s, case):
+    """The recorded execution is clean, and so is the program on its own; another schedule is not."""
+    kind, text = OTHERS[case]
+    program = build(s, text + MAIN)
+    if case != "use after free":  # of which the access and the free race as they are
+        s.run([s.heddle, "record", "-o", "t", "--", program], want=0)
+    j = predict(s, 1, "--", program)
+    kinds = [f["kind"] for f in j["findings"]]
+    s.check(kind in kinds, "findings: %s" % kinds)
+    s.check(all(f["replays"] for f in j["findings"]), "one does not replay")
+    s.check("confirmed" in [r for k, r in results(j)], "predictions: %s" % results(j))
+    for f in j["findings"]:
+        s.run([s.heddle, "replay", f["replay"]], want=1)
+
+
+CORRECT = {
+    "counter": start("pthread_mutex_lock(&m[0]); x[0]++; pthread_mutex_unlock(&m[0]);",
+                     "pthread_mutex_lock(&m[0]); x[0]++; pthread_mutex_unlock(&m[0]);", after="if (x[0] != 2) __builtin_trap();"),
+    "handover": "pthread_cond_t c = PTHREAD_COND_INITIALIZER;\n" + start(
+        "pthread_mutex_lock(&m[0]); x[1] = 7; x[0] = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&m[0]);",
+        "pthread_mutex_lock(&m[0]); while (!x[0]) pthread_cond_wait(&c, &m[0]); pthread_mutex_unlock(&m[0]); "
+        "if (x[1] != 7) __builtin_trap();"),
+    "published": "#include <stdatomic.h>\natomic_int ready;\n" + start(
+        "x[0] = 7; ready = 1;", "if (ready && x[0] != 7) __builtin_trap();"),
+    "ordered locks": start("take(0, 1); take(1, 2); take(0, 2);", "take(1, 2); take(0, 2); take(0, 1);"),
+}
+
+
+@each(*sorted(CORRECT))
+def test_correct(s, case):
+    """No finding in a correct program, and no certain prediction of a race or a deadlock."""
+    program = build(s, LOCKS + CORRECT[case])
+    s.run([s.heddle, "check", "--out", "all", "--strategy", "optimal", "--", program], want=0)
+    j = predict(s, 0, "--", program)
+    s.same(j["findings"], [], "findings")
+    for p in j["predict"][0]["predictions"]:
+        s.check(not p["certain"] or p["kind"] not in ("data-race", "deadlock"), "certain: %s" % p)
+
+
+def test_no_places(s):
+    """A trace of another tool can be analysed, not executed."""
+    program = build(s, LOCKS + CYCLES["two"])
+    s.run([s.heddle, "record", "-o", "t", "--", program], want=0)
+    s.run([s.heddle, "trace", "convert", "--to", "std", "t", "-o", "t.std"], want=0)
+    s.run([s.heddle, "predict", "t.std"], want=0)
+    common.refused(s, [s.heddle, "predict", "t.std", "--", program], 2, "no places in the code")
+
+
 def test_traces(s):
     """Stored traces with and without the program."""
     program = build(s, LOCKS + CYCLES["two"])
@@ -203,3 +347,33 @@ def test_input(s):
 def test_usage(s, case):
     build(s, LOCKS + CYCLES["two"])
     common.refused(s, [s.heddle, *case[1]], 2, case[2])
+
+
+def check(s, want, program, *words, first=True):
+    """The JSON of a search that begins with predictions, or not."""
+    env = {"HEDDLE_TEST_PREDICT": "1"} if first else {}
+    s.run([s.heddle, "check", "--json", "out.json", *words, "--", program], want=want, env=env)
+    with open(s.path("out.json")) as f:
+        return json.load(f)
+
+
+def test_search(s):
+    """A search that begins with predictions reports what they find as its own, and says so."""
+    program = build(s, LOCKS + CYCLES["five"])
+    j = check(s, 1, program)
+    s.same([(f["kind"], f["strategy"], f["replays"]) for f in j["findings"]], [("deadlock", "predicted", True)], "findings")
+    s.run([s.heddle, "replay", ".heddle/1"], want=1)
+    with open(s.path(".heddle/1/finding.txt")) as f:
+        s.check("Predicted from an execution without it" in f.read(), "the text does not say so")
+
+
+@each("correct", "deadlock", "race")
+def test_counts(s, case):
+    """Predictions change neither the counts of a complete search nor its findings."""
+    text = {"correct": LOCKS + CORRECT["counter"], "deadlock": LOCKS + CYCLES["three"], "race": OTHERS["race"][1] + MAIN}[case]
+    program = build(s, text)
+    want = 0 if case == "correct" else 1
+    plain, first = (check(s, want, program, "--all", "--out", out, first=out == "b") for out in ("a", "b"))
+    for key in ("executions", "blocked", "infeasible", "events", "complete", "verdict"):
+        s.same(first[key], plain[key], key)
+    s.same(*[sorted((f["kind"], f["key"]) for f in j["findings"]) for j in (first, plain)], "findings")
