@@ -1,6 +1,8 @@
 /* arguments.c: memory that rare functions of libc, or the kernel for them, read and write for their caller. Runs in the
  * tested process. As results.c, by the kind of argument. */
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <mqueue.h>
@@ -19,6 +21,7 @@
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "runtime/core/core.h"
 #include "runtime/kernel/fds.h"
@@ -68,6 +71,30 @@ SCATTERS(preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at
 SCATTERS(preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
 SCATTERS(preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
 
+CALL(ssize_t, vmsplice, (int fd, const struct iovec *v, size_t count, unsigned flags), (fd, v, count, flags),
+     gathers(v, (int)count, HD_CALLER))
+
+static void sends(const struct mmsghdr *m, unsigned n, uint64_t pc) {
+  if (!hot.active) return;
+  hd__reads(m, n * sizeof *m, pc);
+  for (unsigned i = 0; i < n; i++) {
+    hd__reads(m[i].msg_hdr.msg_name, m[i].msg_hdr.msg_namelen, pc);
+    gathers(m[i].msg_hdr.msg_iov, (int)m[i].msg_hdr.msg_iovlen, pc);
+  }
+}
+
+static void received(const struct mmsghdr *m, unsigned n, uint64_t pc) {
+  hd__writes(m, n * sizeof *m, pc);
+  for (unsigned i = 0; i < n; i++)
+    parts(m[i].msg_hdr.msg_iov, (int)m[i].msg_hdr.msg_iovlen, m[i].msg_len, true, pc);
+}
+
+RESULT(int, sendmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags),
+       sends(m, n, HD_CALLER), r > 0, WRITES(m, (size_t)r * sizeof *m))
+RESULT(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *t),
+       (fd, m, n, flags, t), READS(m, n * sizeof *m);
+       READS(t, sizeof *t), r > 0, received(m, (unsigned)r, HD_CALLER))
+
 /* ---- descriptors ---- */
 
 CALL(int, bind, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n), READS(a, n))
@@ -85,6 +112,10 @@ RESULT(ssize_t, copy_file_range, (int from, off64_t *a, int to, off64_t *b, size
 RESULT(ssize_t, splice, (int from, off64_t *a, int to, off64_t *b, size_t n, unsigned flags),
        (from, a, to, b, n, flags), READS(a, sizeof *a);
        READS(b, sizeof *b), r >= 0, WRITES(a, sizeof *a); WRITES(b, sizeof *b))
+RESULT(ssize_t, getdents64, (int fd, void *d, size_t n), (fd, d, n), NOTHING, r > 0, WRITES(d, (size_t)r))
+RESULT(int, readdir_r, (DIR * d, struct dirent *restrict e, struct dirent **restrict out), (d, e, out),
+       WRITES(d, 8), r == 0, WRITES(out, sizeof *out);
+       if (*out) WRITES(e, e->d_reclen))
 RESULT(int, tcgetattr, (int fd, struct termios *t), (fd, t), NOTHING, r == 0, WRITES(t, sizeof *t))
 CALL(int, tcsetattr, (int fd, int when, const struct termios *t), (fd, when, t), READS(t, sizeof *t))
 
@@ -123,20 +154,19 @@ static size_t lock_size(int command) {
              : 0;
 }
 
-#define FCNTL(name)                                                             \
-  HD_EXPORT int name(int fd, int command, ...);                                 \
-  int name(int fd, int command, ...) {                                          \
-    static void *found;                                                         \
-    va_list ap;                                                                 \
-    va_start(ap, command);                                                      \
-    void *arg = va_arg(ap, void *);                                             \
-    va_end(ap);                                                                 \
-    hd__real_init();                                                            \
-    if (lock_size(command)) READS(arg, lock_size(command));                     \
-    int r = ((__typeof__(&name))hd__original(&found, #name))(fd, command, arg); \
-    bool gets = command == F_GETLK || command == F_OFD_GETLK;                   \
-    if (r == 0 && gets) WRITES(arg, lock_size(command));                        \
-    return r;                                                                   \
+/* Not variadic, which is the same to the caller: such a function keeps all registers, whatever they hold, on the stack, and a
+ * loop around it would never be in the same state twice. */
+#define FCNTL(name)                                                                                \
+  HD_EXPORT int hd_rt_##name(int fd, int command, void *arg) __asm__(#name);                       \
+  int hd_rt_##name(int fd, int command, void *arg) {                                               \
+    static void *found;                                                                            \
+    hd__real_init();                                                                               \
+    int (*original)(int, int, ...) = (int (*)(int, int, ...))hd__original(&found, #name);          \
+    if (!lock_size(command)) return original(fd, command, arg);                                    \
+    READS(arg, lock_size(command));                                                                \
+    int r = original(fd, command, arg);                                                            \
+    if (r == 0 && (command == F_GETLK || command == F_OFD_GETLK)) WRITES(arg, lock_size(command)); \
+    return r;                                                                                      \
   }
 FCNTL(fcntl)
 FCNTL(fcntl64)
@@ -161,19 +191,15 @@ RESULT(int, mq_setattr, (mqd_t q, const struct mq_attr *restrict a, struct mq_at
 
 #define THREAD_NAME 16
 
-HD_EXPORT int prctl(int option, ...);
-int prctl(int option, ...) {
+HD_EXPORT int hd_rt_prctl(int option, long a, long b, long c, long d) __asm__("prctl");
+int hd_rt_prctl(int option, long a, long b, long c, long d) {
   static void *found;
-  unsigned long a[4];
-  va_list ap;
-  va_start(ap, option);
-  for (unsigned i = 0; i < 4; i++) a[i] = va_arg(ap, unsigned long);
-  va_end(ap);
   hd__real_init();
-  if (option == PR_SET_NAME) a[0] = (unsigned long)READS_STRING((const char *)a[0]);
-  int r = ((__typeof__(&prctl))hd__original(&found, "prctl"))(option, a[0], a[1], a[2], a[3]);
-  if (r == 0 && option == PR_GET_NAME) WRITES((void *)a[0], THREAD_NAME);
-  if (r == 0 && option == PR_GET_PDEATHSIG) WRITES((void *)a[0], sizeof(int));
+  int (*original)(int, ...) = (int (*)(int, ...))hd__original(&found, "prctl");
+  if (option == PR_SET_NAME) a = (long)READS_STRING((const char *)a);
+  int r = original(option, a, b, c, d);
+  if (r == 0 && option == PR_GET_NAME) WRITES((void *)a, THREAD_NAME);
+  if (r == 0 && option == PR_GET_PDEATHSIG) WRITES((void *)a, sizeof(int));
   return r;
 }
 
@@ -203,3 +229,27 @@ ATTRIBUTE_GET(pthread_attr_getstacksize, size_t)
 RESULT(int, pthread_attr_getstack, (const pthread_attr_t *restrict a, void **restrict lo, size_t *restrict n),
        (a, lo, n), READS(a, sizeof *a), r == 0, WRITES(lo, sizeof *lo);
        WRITES(n, sizeof *n))
+
+/* ---- text ---- */
+
+CALL(int, fnmatch, (const char *pattern, const char *text, int flags), (pattern, text, flags),
+     pattern = READS_STRING(pattern);
+     text = READS_STRING(text))
+RESULT(size_t, mbsrtowcs, (wchar_t *restrict d, const char **restrict s, size_t n, mbstate_t *restrict p),
+       (d, s, n, p), READS(s, sizeof *s);
+       READS_STRING(*s), (ssize_t)r >= 0 && d, WRITES(d, (r < n ? r + 1 : n) * sizeof *d);
+       WRITES(s, sizeof *s))
+RESULT(size_t, wcsrtombs, (char *restrict d, const wchar_t **restrict s, size_t n, mbstate_t *restrict p),
+       (d, s, n, p), READS(s, sizeof *s);
+       if (hot.active) hd__hold_wide(*s, SIZE_MAX, HD_CALLER), (ssize_t)r >= 0 && d,
+       WRITES(d, r < n ? r + 1 : n);
+       WRITES(s, sizeof *s))
+#define WIDE_NUMBER(ret, name)                                                                     \
+  RESULT(ret, name, (const wchar_t *restrict s, wchar_t **restrict end, int base), (s, end, base), \
+         if (hot.active) hd__hold_wide(s, SIZE_MAX, HD_CALLER), true, WRITES(end, sizeof *end))
+WIDE_NUMBER(long, wcstol)
+WIDE_NUMBER(unsigned long, wcstoul)
+WIDE_NUMBER(long long, wcstoll)
+WIDE_NUMBER(unsigned long long, wcstoull)
+RESULT(double, wcstod, (const wchar_t *restrict s, wchar_t **restrict end), (s, end),
+       if (hot.active) hd__hold_wide(s, SIZE_MAX, HD_CALLER), true, WRITES(end, sizeof *end))

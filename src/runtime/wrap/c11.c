@@ -7,6 +7,7 @@
 #include "runtime/core/objects.h"
 #include "runtime/memory/memory.h"
 #include "runtime/core/spin.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 static int result(int e) {
@@ -47,6 +48,7 @@ HD_EXPORT void thrd_exit(int res) { pthread_exit((void *)(intptr_t)res); }
 
 HD_EXPORT int thrd_sleep(const struct timespec *d, struct timespec *left) {
   if (!hot.active) return real_thrd_sleep(d, left);
+  READS(d, sizeof *d);
   if (hd__bad_time(d) || d->tv_sec < 0) return -2;
   hd__sleep((uint64_t)d->tv_sec * 1000000000ull + (uint64_t)d->tv_nsec, HD_CALLER);
   return 0;

@@ -17,6 +17,7 @@
 #include "runtime/core/spin.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 /* The thread no longer waits for the condition: now it waits for its mutex. */
@@ -128,6 +129,7 @@ static void check_loop(struct hd_thread *t, uint64_t cond, uint64_t site) {
 int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *at,
                   uint64_t pc) {
   struct hd_thread *t = rt.cur;
+  hd__reads(at, sizeof *at, pc);
   hd__touch_object(c, sizeof *c, false, NULL, pc);
   if (!hd__mutex_owned(m)) {
     hd__mutex_not_owned(m, pc);

@@ -109,7 +109,8 @@ static void polls(struct pollfd *p, nfds_t n, uint64_t pc) {
 FILL(int, poll, (struct pollfd * p, nfds_t n, int ms), (p, n, ms), polls(p, n, HD_CALLER), r >= 0,
      polled(p, n, HD_CALLER))
 FILL(int, ppoll, (struct pollfd * p, nfds_t n, const struct timespec *t, const sigset_t *mask),
-     (p, n, t, mask), polls(p, n, HD_CALLER), r >= 0, polled(p, n, HD_CALLER))
+     (p, n, t, mask), polls(p, n, HD_CALLER);
+     READS(t, sizeof *t); READS(mask, sizeof *mask), r >= 0, polled(p, n, HD_CALLER))
 
 static void sets(int n, fd_set *const s[3], bool write, uint64_t pc) {
   size_t size = (size_t)(n + 63) / 64 * 8;
@@ -123,11 +124,13 @@ static void sets(int n, fd_set *const s[3], bool write, uint64_t pc) {
 #define SETS ((fd_set *const[]){in, out, other})
 FILL(int, select,
      (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict other, struct timeval *restrict t),
-     (n, in, out, other, t), sets(n, SETS, false, HD_CALLER), r >= 0, sets(n, SETS, true, HD_CALLER))
+     (n, in, out, other, t), sets(n, SETS, false, HD_CALLER);
+     READS(t, sizeof *t), r >= 0, sets(n, SETS, true, HD_CALLER); WRITES(t, sizeof *t))
 FILL(int, pselect,
      (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict other,
       const struct timespec *restrict t, const sigset_t *restrict mask),
-     (n, in, out, other, t, mask), sets(n, SETS, false, HD_CALLER), r >= 0, sets(n, SETS, true, HD_CALLER))
+     (n, in, out, other, t, mask), sets(n, SETS, false, HD_CALLER);
+     READS(t, sizeof *t); READS(mask, sizeof *mask), r >= 0, sets(n, SETS, true, HD_CALLER))
 FILL(int, epoll_ctl, (int fd, int op, int of, struct epoll_event *e), (fd, op, of, e), READS(e, sizeof *e),
      false, NOTHING)
 

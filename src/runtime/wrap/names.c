@@ -20,32 +20,22 @@
 
 /* ---- open ---- */
 
-#define MODE(flags) (((flags)&O_CREAT) || ((flags)&O_TMPFILE) == O_TMPFILE)
-#define OPEN(name)                                                              \
-  HD_EXPORT int name(const char *path, int flags, ...);                         \
-  int name(const char *path, int flags, ...) {                                  \
-    static void *found;                                                         \
-    mode_t mode = 0;                                                            \
-    va_list ap;                                                                 \
-    va_start(ap, flags);                                                        \
-    if (MODE(flags)) mode = va_arg(ap, mode_t);                                 \
-    va_end(ap);                                                                 \
-    hd__real_init();                                                            \
-    NAME(path);                                                                 \
-    return ((__typeof__(&name))hd__original(&found, #name))(path, flags, mode); \
+/* Not variadic, as fcntl in arguments.c. */
+#define OPEN(name)                                                                            \
+  HD_EXPORT int hd_rt_##name(const char *path, int flags, mode_t mode) __asm__(#name);        \
+  int hd_rt_##name(const char *path, int flags, mode_t mode) {                                \
+    static void *found;                                                                       \
+    hd__real_init();                                                                          \
+    NAME(path);                                                                               \
+    return ((int (*)(const char *, int, ...))hd__original(&found, #name))(path, flags, mode); \
   }
-#define OPENAT(name)                                                                 \
-  HD_EXPORT int name(int dir, const char *path, int flags, ...);                     \
-  int name(int dir, const char *path, int flags, ...) {                              \
-    static void *found;                                                              \
-    mode_t mode = 0;                                                                 \
-    va_list ap;                                                                      \
-    va_start(ap, flags);                                                             \
-    if (MODE(flags)) mode = va_arg(ap, mode_t);                                      \
-    va_end(ap);                                                                      \
-    hd__real_init();                                                                 \
-    NAME(path);                                                                      \
-    return ((__typeof__(&name))hd__original(&found, #name))(dir, path, flags, mode); \
+#define OPENAT(name)                                                                                    \
+  HD_EXPORT int hd_rt_##name(int dir, const char *path, int flags, mode_t mode) __asm__(#name);         \
+  int hd_rt_##name(int dir, const char *path, int flags, mode_t mode) {                                 \
+    static void *found;                                                                                 \
+    hd__real_init();                                                                                    \
+    NAME(path);                                                                                         \
+    return ((int (*)(int, const char *, int, ...))hd__original(&found, #name))(dir, path, flags, mode); \
   }
 OPEN(open)
 OPEN(open64)

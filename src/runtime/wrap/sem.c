@@ -18,6 +18,7 @@
 #include "runtime/memory/memory.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/core/finding.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 /* libc's layout: the value, waiters (unused here), and two words; initialisation writes the first of them. */
@@ -94,6 +95,7 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
 }
 
 static int wait_until(sem_t *s, clockid_t clock, const struct timespec *at, uint64_t pc) {
+  hd__reads(at, sizeof *at, pc);
   if (hd__bad_time(at)) return fail(EINVAL);
   return wait(s, &(struct hd_until){clock, at}, pc);
 }
@@ -114,6 +116,7 @@ static int try(sem_t *s, uint64_t pc) {
 
 /* glibc's sem_clockwait is no cancellation point when the semaphore is free. */
 static int clock_wait(sem_t *s, clockid_t clock, const struct timespec *at, uint64_t pc) {
+  hd__reads(at, sizeof *at, pc);
   if (!rt.cur->cancel.disabled && !hd__bad_time(at) && try(s, pc) == 0) return 0;
   return wait_until(s, clock, at, pc);
 }

@@ -121,6 +121,8 @@ HD_EXPORT int sigwait(const sigset_t *set, int *sig) {
 
 static int wait_info(const sigset_t *set, siginfo_t *out, const struct timespec *limit, uint64_t pc) {
   siginfo_t info;
+  hd__reads(set, sizeof *set, pc);
+  hd__reads(limit, sizeof *limit, pc);
   int e = limit && hd__bad_time(limit) ? EINVAL : wait_for(set, limit, &info, pc);
   if (e) {
     errno = e;

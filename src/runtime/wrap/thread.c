@@ -15,6 +15,7 @@
 #include "runtime/core/spin.h"
 #include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 /* ---- what must run when a thread ends ---- */
@@ -313,6 +314,7 @@ static int join_at_once(pthread_t th, void **ret, uint64_t pc) {
 static int join_until(pthread_t th, void **ret, clockid_t clock, const struct timespec *at, uint64_t pc) {
   struct hd_thread *t, *me = rt.cur;
   if (!at) return hd__thread_join(th, ret, pc);
+  hd__reads(at, sizeof *at, pc);
   hd__take_signals();
   hd__test_cancel();
   int e = hd__bad_time(at) ? EINVAL : bad_join(th, &t);

@@ -17,6 +17,7 @@
 #include "runtime/core/spin.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 #define SECOND 1000000000ull
@@ -233,6 +234,7 @@ HD_EXPORT time_t time(time_t *out) {
 
 HD_EXPORT int nanosleep(const struct timespec *d, struct timespec *left) {
   if (!hot.active) return real_nanosleep(d, left);
+  READS(d, sizeof *d);
   if (bad(d)) {
     errno = EINVAL;
     return -1;
@@ -242,6 +244,7 @@ HD_EXPORT int nanosleep(const struct timespec *d, struct timespec *left) {
 
 HD_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *d, struct timespec *left) {
   if (!hot.active) return real_clock_nanosleep(clock, flags, d, left);
+  READS(d, sizeof *d);
   if (bad(d) || clock == CLOCK_THREAD_CPUTIME_ID) return EINVAL;
   uint64_t ns = (uint64_t)d->tv_sec * SECOND + (uint64_t)d->tv_nsec;
   if (flags & TIMER_ABSTIME) {

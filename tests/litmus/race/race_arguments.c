@@ -21,10 +21,15 @@
 // argv: attribute
 // expect: kind=data-race
 // argv: name
+// expect: kind=data-race
+// argv: sleep
+// expect: kind=data-race
+// argv: until
 // expect: exact executions=1
 // argv: 0
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +39,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "litmus.h"
@@ -47,11 +53,13 @@ struct memory {
   struct msghdr message;
   sigset_t set;
   size_t size;
+  struct timespec time;
   char text[4];
 };
 static struct memory shared;
 static int pair[2], queue, file;
 static const char *what;
+static sem_t free_sem;
 
 static void call(struct memory *m)
 {
@@ -68,6 +76,8 @@ static void call(struct memory *m)
   if (!strcmp(what, "vector")) (void)!writev(pair[1], &m->vector, 1);
   if (!strcmp(what, "message")) sendmsg(pair[1], &m->message, 0);
   if (!strcmp(what, "set")) sigaddset(&m->set, SIGUSR1);
+  if (!strcmp(what, "sleep")) nanosleep(&m->time, NULL);
+  if (!strcmp(what, "until")) sem_timedwait(&free_sem, &m->time);
   if (!strcmp(what, "name")) prctl(PR_SET_NAME, m->path);
   if (!strcmp(what, "attribute")) {
     pthread_attr_init(&attr);
@@ -103,6 +113,7 @@ static void *writer(void *arg)
   shared.vector.iov_len = 1;
   shared.set = (sigset_t){{0}};
   shared.size = 0;
+  shared.time.tv_nsec = 1;
   return arg;
 }
 
@@ -111,6 +122,7 @@ int main(int argc, char **argv)
   (void)argc;
   what = argv[1];
   prepare(&shared);
+  sem_init(&free_sem, 0, 1);
   file = memfd_create("file", 0);
   queue = socket(AF_UNIX, SOCK_STREAM, 0);
   socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
