@@ -9,18 +9,33 @@ import argparse
 import json
 import os
 import subprocess
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RANKS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096]
 TREES = [
     ("uneven, 10^8 executions of 25 µs", ["uneven=100000000", "execution=25e-6"], "#1f77b4"),
-    ("uneven, 1,938,816 executions of 70 µs", ["uneven=1938816", "execution=70e-6"], "#d62728"),
+    ("bbuf with 8 threads, recorded, 1,938,816 executions of 70 µs", ["recorded=8-threads", "execution=70e-6"], "#d62728"),
+    ("bbuf with 8 threads, 10^4 recorded executions, each followed by the same 10^4, of 25 µs",
+     ["recorded=short", "again=1", "execution=25e-6"], "#9467bd"),
     ("orders of 11 threads, 39,916,800 executions of 25 µs", ["orders=11", "execution=25e-6"], "#2ca02c"),
 ]
+RECORDED = [("8-threads", 1938816), ("short", 10000)]  # executions of `bbuf 4 4 1 1`
 BEGIN, END = "<!-- scaling:begin -->", "<!-- scaling:end -->"
 
 
-def simulate(build, ranks, words):
+def record(build, folder):
+    """The trees of real searches: the first executions of `optimal`, by one worker."""
+    heddle, program = os.path.abspath(os.path.join(build, "heddle")), os.path.join(folder, "bbuf")
+    subprocess.run([heddle, "cc", "-O1", "-w", os.path.join(ROOT, "bench/search/bbuf.c"), "-o", program, "-pthread"], check=True)
+    for name, n in RECORDED:
+        subprocess.run([heddle, "check", "--quiet", "--strategy", "optimal", "--max-executions", str(n), "--", program,
+                        "4", "4", "1", "1"], env=dict(os.environ, HEDDLE_RECORD_TREE=os.path.join(folder, name)),
+                       stdout=subprocess.DEVNULL, cwd=folder)
+
+
+def simulate(build, ranks, words, folder):
+    words = [w.replace("recorded=", "recorded=%s/" % folder) for w in words]
     command = [os.path.join(build, "heddle"), "cluster", "simulate", "ranks=%d" % ranks, *words]
     r = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     assert r["over"] and r["executions"] == r["expected"], r
@@ -70,10 +85,12 @@ def main():
     parser.add_argument("--print", action="store_true")
     args = parser.parse_args()
     lines, results = [], []
-    for name, words, colour in TREES:
-        rows = [simulate(args.build, n, words) for n in RANKS]
-        lines += table(name, rows)
-        results.append((name, colour, rows))
+    with tempfile.TemporaryDirectory() as folder:
+        record(args.build, folder)
+        for name, words, colour in TREES:
+            rows = [simulate(args.build, n, words, folder) for n in RANKS]
+            lines += table(name, rows)
+            results.append((name, colour, rows))
     text = "\n".join(lines[1:])
     if args.print:
         print(text)

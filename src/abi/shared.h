@@ -67,6 +67,11 @@ struct hd_state_counts {
   uint64_t uncaptured[HD_UNCAPTURED_COUNT]; /* scheduling points at which they could not be compared */
 };
 
+/* An execution of a recorded tree: the steps that it has in common with the one before it, and in all. */
+struct hd_branching {
+  uint16_t common, steps;
+};
+
 struct hd_shared {
   uint64_t magic;
   uint32_t lock;             /* number + 1 of the worker that holds it, 0: free */
@@ -92,7 +97,10 @@ struct hd_shared {
   uint32_t cover_dropped;    /* that layout was another: what it had exercised is not known any more */
   uint32_t waited;           /* a thread has waited at a condition, without a time limit */
   uint32_t renumbered;       /* threads have opened and closed descriptors, and nothing orders them */
-  uint64_t bound_cut;        /* hd_shared_cut(): the bound kept the search from something */
+  uint64_t
+      branchings_max; /* the tree is recorded for the simulator: so many at HD_SEARCH_INBOX, at most; 0: not */
+  uint64_t branchings;         /* of it */
+  uint64_t bound_cut;          /* hd_shared_cut(): the bound kept the search from something */
   struct hd_estimate estimate; /* of the executions of a complete search */
   struct hd_state_counts state_counts;
   /* With states: memory that proved to be accessed by several threads, and written; and when the search, or the part of

@@ -4,10 +4,12 @@
 #include "cluster/cluster.h"
 #include "cluster/simulate.h"
 
+#include "abi/abi.h"
 #include "session/process.h"
 #include "session/rerun.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,13 +127,23 @@ static int simulate(int argc, char **argv) {
   struct hd_simulation s;
   struct hd_simulated r;
   struct hd_err err;
+  char *tree = NULL;
   hd_simulation_init(&s);
   for (int i = 0; i < argc; i++) {
     const char *value = strchr(argv[i], '=');
     size_t n = value ? (size_t)(value++ - argv[i]) : 0;
     double v = value ? strtod(value, NULL) : -1;
 #define IS(name) (n == sizeof name - 1 && memcmp(argv[i], name, n) == 0 && v >= 0)
-    if (IS("ranks") && v >= 1 && v <= 65536)
+    if (n == sizeof "recorded" - 1 && memcmp(argv[i], "recorded", n) == 0) {
+      size_t size;
+      free(tree);
+      if (hd_read_file(value, (size_t)1 << 31, &tree, &size, &err) != HD_OK) return hd_err_exit(&err);
+      s.shape = HD_SHAPE_RECORDED;
+      s.recorded = (const struct hd_branching *)(void *)tree;
+      s.n = size / sizeof *s.recorded;
+    } else if (IS("again"))
+      s.again = v > 0;
+    else if (IS("ranks") && v >= 1 && v <= 65536)
       s.ranks = (int)v;
     else if (IS("orders") && v <= 16)
       s.shape = HD_SHAPE_ORDERS, s.n = (uint64_t)v;
@@ -152,11 +164,14 @@ static int simulate(int argc, char **argv) {
     else
       return hd_fail(&err, HD_EUSAGE,
                      "heddle cluster simulate: '%s' is not one of ranks, orders, uneven, execution, "
-                     "seed, latency, jitter, stall, lost=N",
+                     "seed, latency, jitter, stall, lost, again=N, recorded=FILE",
                      argv[i]),
              hd_err_exit(&err);
 #undef IS
   }
+  if (s.shape == HD_SHAPE_RECORDED && s.n < 2)
+    return hd_fail(&err, HD_EUSAGE, "heddle cluster simulate: the recorded tree has no branches"),
+           hd_err_exit(&err);
   hd_simulate(&s, &r);
   double alone = (double)hd_simulation_executions(&s) * s.execution;
   printf("{\"ranks\": %d, \"over\": %s, \"executions\": %llu, \"expected\": %llu, \"seconds\": %.4f, "
@@ -166,6 +181,7 @@ static int simulate(int argc, char **argv) {
          (unsigned long long)hd_simulation_executions(&s), r.seconds, alone / r.seconds,
          alone / r.seconds / s.ranks, r.idle, r.messaging, (unsigned long long)r.units,
          (unsigned long long)r.messages, (unsigned long long)r.bytes, (unsigned long long)r.busiest);
+  free(tree);
   return 0;
 }
 
@@ -185,6 +201,9 @@ int hd_cmd_cluster(int argc, char **argv) {
     hd_fail(&err, HD_EUSAGE, "heddle cluster check needs a program, after `--`");
     return hd_err_exit(&err);
   }
+  /* Launchers give their input to the first rank alone: then the ranks would not run the same program. */
+  int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (none >= 0) dup2(none, 0);
   struct hd_cluster *c = NULL;
   int code = hd_cluster_open(&c, &err) == HD_OK ? hd_present_cluster(&o, c) : hd_err_exit(&err);
   hd_cluster_close(c);

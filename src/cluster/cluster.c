@@ -42,6 +42,7 @@ enum {
 #define REPORT_EVERY 0.3  /* seconds, ... */
 #define REPORT_OFTEN 0.02 /* ... while rank 0 counts executions */
 #define SAVE_EVERY 3.0    /* seconds; for tests HEDDLE_TEST_SAVE_EVERY */
+#define MAX_UNFIT 64      /* units that rank 0 restarts the search for */
 #define LAST_WORDS 30.0   /* seconds to wait for the counters of all ranks */
 
 struct start {
@@ -69,6 +70,7 @@ struct hd_cluster {
   bool started, stopping, lost;
   double began, reported_at;
   uint32_t generation;
+  uint32_t unfit; /* rank 0: units that did not fit */
   uint64_t epoch; /* of our search, in that generation */
   bool waits;     /* for the next generation */
   bool has_next;  /* it has arrived */
@@ -333,8 +335,13 @@ static bool host_idle(void *arg) { return hd_session_idle(((struct hd_cluster *)
 static int host_give(void *arg, struct hd_str *out) {
   return hd_session_give(((struct hd_cluster *)arg)->session, out);
 }
+/* A unit does not fit where threads have other numbers, which is learned. A rank that is not the first says so
+ * (hd_balance_refused), and the first restarts the search; so it does when it is the one. */
 static int host_accept(void *arg, uint32_t serial, const char *data, size_t n) {
-  return hd_session_accept(((struct hd_cluster *)arg)->session, serial, data, n);
+  struct hd_cluster *c = arg;
+  int rc = hd_session_accept(c->session, serial, data, n);
+  if (rc != HD_REFUSED || c->net.rank || c->unfit++ >= MAX_UNFIT) return rc;
+  return hd_session_learn(c->session, HD_LEARN_RESTART, data, n);
 }
 
 struct listener {

@@ -9,6 +9,7 @@
  * `messaging`. Giving a unit away does keep the worker from work. */
 #include "cluster/simulate.h"
 
+#include "abi/abi.h"
 #include "cluster/balance.h"
 
 #include <stdlib.h>
@@ -19,7 +20,8 @@
 #define OVERHEAD 2048    /* bytes of a unit besides its states: junctions, operations */
 #define HANDLING 0.00001 /* seconds to send or receive a message */
 
-/* A state with branches left. `n` executions are left below it, in all its branches from `at` on. */
+/* A state with branches left. `n` executions are left below it, in all its branches from `at` on. `seed`: of a recorded
+ * tree, the number of the first execution; of the second tree in one, plus the number of executions. */
 struct state {
   uint64_t seed, n;
   uint32_t at, of; /* branches begun, and in all */
@@ -59,8 +61,17 @@ struct rank {
   bool lost;
 };
 
+/* A recorded tree: of each execution, the next one that has no more, and fewer, steps in common with the one before it; and
+ * the steps of those before it. */
+struct recorded {
+  uint32_t *as_few, *fewer;
+  uint64_t *steps;
+  double step; /* seconds */
+};
+
 struct sim {
   const struct hd_simulation *s;
+  struct recorded recorded;
   double now;
   uint64_t order, rng;
   struct rank *rank;
@@ -95,13 +106,49 @@ static double draw(struct sim *sim) { return (double)(mix(sim->rng++) >> 11) / 9
 static uint64_t factorial(uint64_t n) { return n < 2 ? 1 : n * factorial(n - 1); }
 
 uint64_t hd_simulation_executions(const struct hd_simulation *s) {
+  if (s->shape == HD_SHAPE_RECORDED && s->again) return s->n * s->n;
   return s->shape == HD_SHAPE_ORDERS ? factorial(s->n) : s->n;
+}
+
+static void open_recorded(struct sim *sim) {
+  const struct hd_simulation *s = sim->s;
+  struct recorded *r = &sim->recorded;
+  if (s->shape != HD_SHAPE_RECORDED) return;
+  r->as_few = hd_alloc(s->n * sizeof *r->as_few);
+  r->fewer = hd_alloc(s->n * sizeof *r->fewer);
+  r->steps = hd_alloc((s->n + 1) * sizeof *r->steps);
+  for (uint64_t i = 0; i < s->n; i++) r->steps[i + 1] = r->steps[i] + s->recorded[i].steps;
+  for (uint64_t i = s->n; i-- > 0;) {
+    uint64_t q = i + 1;
+    while (q < s->n && s->recorded[q].common > s->recorded[i].common) q = r->as_few[q];
+    r->as_few[i] = (uint32_t)q;
+    while (q < s->n && s->recorded[q].common >= s->recorded[i].common) q = r->fewer[q];
+    r->fewer[i] = (uint32_t)q;
+  }
+  r->step = s->execution * (double)s->n / (double)r->steps[s->n];
+}
+
+static void close_recorded(struct recorded *r) {
+  free(r->as_few);
+  free(r->fewer);
+  free(r->steps);
+}
+
+/* How many executions the first branch has of the state that the executions from `first` to `end` pass: up to the first of
+ * those that have the fewest steps in common with the one before. */
+static uint64_t first_branch(const struct recorded *r, uint64_t first, uint64_t end) {
+  uint64_t p = first + 1;
+  if (p >= end) return end - first;
+  while (r->fewer[p] < end) p = r->fewer[p];
+  return p - first;
 }
 
 /* The root of a tree of n executions. */
 static struct state state_of(const struct hd_simulation *s, uint64_t seed, uint64_t n) {
   struct state st = {.seed = seed, .n = n};
-  if (s->shape == HD_SHAPE_ORDERS)
+  if (s->shape == HD_SHAPE_RECORDED)
+    st.of = UINT32_MAX;
+  else if (s->shape == HD_SHAPE_ORDERS)
     while (factorial(st.of) < n) st.of++;
   else
     st.of = 2 + (uint32_t)(mix(seed) % 4);
@@ -131,6 +178,30 @@ static void part_over(struct rank *r, uint32_t g) {
   hd_vec_push(&r->finished, g);
 }
 
+/* Begins the next branch of the last state of a recorded tree. Returns the seconds of what it executed. */
+static double work_recorded(struct rank *r) {
+  const struct hd_simulation *s = r->sim->s;
+  const struct recorded *t = &r->sim->recorded;
+  struct state *top = &r->stack.v[r->stack.n - 1];
+  uint64_t tree = top->seed >= s->n ? s->n : 0, first = top->seed - tree, end = first + top->n;
+  uint64_t n = !top->at                 ? first_branch(t, first, end)
+               : t->as_few[first] < end ? t->as_few[first] - first
+                                        : end - first;
+  bool executes = tree || !s->again;
+  top->seed += n;
+  top->n -= n;
+  top->at = top->n ? top->at + 1 : top->of;
+  if (executes && n <= GRAIN) {
+    r->executions += n;
+    return (double)(t->steps[first + n] - t->steps[first]) * t->step;
+  }
+  if (n > 1)
+    hd_vec_push(&r->stack, state_of(s, tree + first, n));
+  else
+    hd_vec_push(&r->stack, state_of(s, s->n, s->n));
+  return 0;
+}
+
 /* Works for so many seconds. */
 static void work(struct rank *r, double seconds) {
   const struct hd_simulation *s = r->sim->s;
@@ -140,6 +211,10 @@ static void work(struct rank *r, double seconds) {
     struct state *top = &r->stack.v[r->stack.n - 1];
     if (top->at == top->of || !top->n) {
       if (!--r->stack.n) part_over(r, r->group);
+      continue;
+    }
+    if (s->shape == HD_SHAPE_RECORDED) {
+      seconds -= work_recorded(r);
       continue;
     }
     uint64_t seed = mix(top->seed * 31 + top->at), n = next_branch(s, top);
@@ -333,6 +408,7 @@ static void sum_up(const struct sim *sim, struct hd_simulated *out) {
 void hd_simulate(const struct hd_simulation *s, struct hd_simulated *out) {
   struct sim sim = {.s = s, .rng = s->seed, .rank = hd_alloc((size_t)s->ranks * sizeof *sim.rank)};
   sim.last = hd_alloc((size_t)s->ranks * 64 * sizeof *sim.last);
+  open_recorded(&sim);
   for (int i = 0; i < s->ranks; i++) open_rank(&sim, i);
   struct rank *first = &sim.rank[0];
   uint64_t n = hd_simulation_executions(s);
@@ -340,7 +416,8 @@ void hd_simulate(const struct hd_simulation *s, struct hd_simulated *out) {
   first->group = new_group(first);
   first->groups.v[0].live = 1;
   first->groups.v[0].owner = -1;
-  hd_vec_push(&first->stack, state_of(s, s->seed, n));
+  bool recorded = s->shape == HD_SHAPE_RECORDED;
+  hd_vec_push(&first->stack, state_of(s, recorded ? 0 : s->seed, recorded ? s->n : n));
   for (uint64_t step = 0; !sim.over && sim.now < 100 * (ideal + 1); step++) {
     sim.now += s->tick / OFTEN;
     if (s->lost && sim.now > ideal / 2) sim.rank[s->lost].lost = true;
@@ -356,6 +433,7 @@ void hd_simulate(const struct hd_simulation *s, struct hd_simulated *out) {
   while (sim.heap.n) free(pop(&sim).data);
   for (int i = 0; i < s->ranks; i++) close_rank(&sim.rank[i]);
   hd_vec_free(&sim.heap);
+  close_recorded(&sim.recorded);
   free(sim.last);
   free(sim.rank);
 }

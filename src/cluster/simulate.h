@@ -8,13 +8,18 @@
 
 enum hd_shape {
   HD_SHAPE_ORDERS, /* of n threads that each take a lock once: n! executions, n - k branches at the k-th choice */
-  HD_SHAPE_UNEVEN, /* n executions; each state splits them into 2 to 5 parts of random sizes */
+  HD_SHAPE_RECORDED, /* of a real search; `again`: each execution is followed by the same tree */
+  HD_SHAPE_UNEVEN,   /* n executions; each state splits them into 2 to 5 parts of random sizes */
 };
+
+struct hd_branching; /* abi/shared.h */
 
 struct hd_simulation {
   int ranks;
   enum hd_shape shape;
   uint64_t n;
+  const struct hd_branching *recorded; /* the first n executions of a search */
+  bool again;
   uint64_t seed;
   double execution; /* seconds of an execution */
   double tick;      /* seconds between two looks of a rank at its messages; an idle one looks more often */

@@ -272,8 +272,8 @@ static void tally(struct hd_search *s, unsigned i, enum hd_how how) {
   subs(s)[i].ntally = s->ntally;
 }
 
-static int is_early(const struct hd_search *s, const struct state *a) {
-  return s->worker == 0 && a->early < EARLY && a->work[0] + a->work[SAMPLER] < SHORT;
+static int is_early(struct hd_search *s, const struct state *a) {
+  return s->worker == 0 && is_part(s, SAMPLER) && a->early < EARLY && a->work[0] + a->work[SAMPLER] < SHORT;
 }
 
 static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
@@ -298,7 +298,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
     next_part(s, a, i);
   } else if (is_early(s, a)) {
     if (i == 0 && !hd__walk_is_first(&subs(s)[0]) && !hd__walk_is_last(&subs(s)[0])) a->part = SAMPLER;
-  } else if (turn_over(s, i)) {
+  } else if (!is_part(s, i) || turn_over(s, i)) {
     next_part(s, a, i);
   }
   return !a->exhausted || ++a->after <= AFTER;

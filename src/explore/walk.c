@@ -29,6 +29,7 @@ void hd__walk_lay_out(struct walk *w, unsigned nslots) {
   hd__slots_restart(s);
   t->epoch++;
   t->started = t->whole = 0;
+  s->shared->branchings = 0;
   __atomic_store_n(&t->complete, 0, __ATOMIC_RELAXED);
   t->nslots = nslots;
   t->closing = NULL;
@@ -197,12 +198,24 @@ static void backtrack(struct walk *w, uint32_t depth) {
   HD_REDO(s, u->depth, depth);
 }
 
+/* For heddle cluster simulate. */
+__attribute__((cold, noinline)) static void record_branching(const struct walk *w) {
+  struct hd_shared *sh = w->s->shared;
+  const struct unit *u = w->unit;
+  if (sh->branchings == sh->branchings_max) return;
+  uint32_t common = u->depth ? u->depth - 1 : 0;
+  struct hd_branching *b = (struct hd_branching *)((char *)sh + HD_SEARCH_INBOX) + sh->branchings++;
+  *b = (struct hd_branching){(uint16_t)(common < UINT16_MAX ? common : UINT16_MAX),
+                             (uint16_t)(u->running < UINT16_MAX ? u->running : UINT16_MAX)};
+}
+
 /* Ends the execution under way: what led here is used up, and the next one is fixed.
  * pre: the lock is held if the unit ends. */
 static void go_on(struct walk *w) {
   struct hd_search *s = w->s;
   struct unit *u = w->unit;
   uint32_t depth = next_depth(u), nused = 0;
+  if (__builtin_expect(s->shared->branchings_max != 0, 0)) record_branching(w);
   /* The branches that led here are released after the commit, which ends their use. */
   struct hd_branch **used = (struct hd_branch **)w->scratch;
   for (uint32_t k = u->depth ? u->depth - 1 : 0; k < u->running; k++)

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RECORD_TREE "HEDDLE_RECORD_TREE" /* of a search by one worker: the file */
+#define MAX_BRANCHINGS (1ull << 28)
+
 /* ---- configuration ---- */
 
 void hd_session_config_init(struct hd_session_config *c, char **argv) {
@@ -84,6 +87,7 @@ static int open_control(struct hd_session *s, struct hd_err *err) {
   s->nworkers = config.workers;
   int rc = hd_control_init(&s->worker[0].control, &config, NULL, err);
   if (rc == HD_OK) s->worker[0].control.shared->next_execution = s->config.executions_before;
+  if (rc == HD_OK && getenv(RECORD_TREE)) s->worker[0].control.shared->branchings_max = MAX_BRANCHINGS;
   if (rc == HD_OK && s->config.prepare) s->config.prepare(s->config.prepare_arg, &s->worker[0].control);
   return rc;
 }
@@ -113,6 +117,14 @@ int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
 
 /* ---- the search ---- */
 
+/* The shape of its tree, for `heddle cluster simulate recorded=FILE`. */
+static int write_tree(const struct hd_session *s, struct hd_err *err) {
+  const struct hd_shared *sh = s->worker[0].control.shared;
+  if (!sh->branchings_max) return HD_OK;
+  return hd_write_file(getenv(RECORD_TREE), (const char *)sh + HD_SEARCH_INBOX,
+                       sh->branchings * sizeof(struct hd_branching), err);
+}
+
 int hd_session_run(struct hd_session *s, struct hd_err *err) {
   enum hd_stop stop = HD_STOP_FINISHED;
   s->started = s->saved_at = hd_now();
@@ -130,6 +142,7 @@ int hd_session_run(struct hd_session *s, struct hd_err *err) {
     *err = s->failure;
     return s->failed;
   }
+  if (rc == HD_OK) rc = write_tree(s, err);
   if (rc != HD_OK) return rc;
   hd__session_conclude(s, stop);
   if (s->config.attachment) hd__attach_result(s->config.attachment, &s->summary);

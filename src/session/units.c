@@ -97,9 +97,11 @@ static int if_expected(struct hd_units *u, void *arg) {
 /* Does the job while no worker changes the search. */
 static int locked(struct hd_session *s, job *f, void *arg) {
   struct hd_units *u = units_of(s);
-  if (!u || s->failed || !hd_session_ready(s)) return HD_LATER;
+  if (!u || s->failed || !hd_session_ready(s) || !u->layout.n) return HD_LATER;
   if (!lock(u)) return HD_LATER;
   volatile int rc = HD_LATER;
+  const uint32_t *ranges = &s->worker[0].control.ctl->nranges;
+  uint32_t named = u->layout.n;
   guard_begin();
   if (sigsetjmp(escape, 1) == 0) {
     rc = f(u, arg);
@@ -109,6 +111,8 @@ static int locked(struct hd_session *s, job *f, void *arg) {
   }
   guard_end();
   hd_search_unlock(&u->search);
+  /* The process was listing its address ranges: what did not fit may fit then. */
+  if (rc == HD_REFUSED && (!named || named != __atomic_load_n(ranges, __ATOMIC_ACQUIRE))) rc = HD_LATER;
   return rc;
 }
 

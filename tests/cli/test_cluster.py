@@ -57,6 +57,27 @@ int main(void) {
 }
 """
 
+# More threads than a process has at first, each with a variable on its stack that another one uses.
+STACKS = """
+#include <pthread.h>
+#include <stdatomic.h>
+static void *leaf(void *a) { atomic_fetch_add((atomic_int *)a, 1); return a; }
+static void *t(void *a) {
+  atomic_int mine = 0;
+  pthread_t id;
+  pthread_create(&id, 0, leaf, &mine);
+  atomic_fetch_add(&mine, 1);
+  pthread_join(id, 0);
+  return a;
+}
+int main(void) {
+  pthread_t id[5];
+  for (long i = 0; i < 5; i++) pthread_create(&id[i], 0, t, (void *)i);
+  for (int i = 0; i < 5; i++) pthread_join(id[i], 0);
+  return 0;
+}
+"""
+
 # What is visible is learned late: in few schedules is the last variable shared at all.
 LATE = """
 #include <pthread.h>
@@ -164,7 +185,7 @@ def test_learned(s, strategy):
     """What one rank learns about the program restarts the search on all: numbers of threads, visible operations."""
     if not has_mpi(s):
         return
-    for name, text in (("nested", NESTED), ("late", LATE)):
+    for name, text in (("nested", NESTED), ("late", LATE), ("stacks", STACKS)):
         prog = program(s, text, name=name)
         words = ["--strategy", strategy, "--all", "--no-spurious", "--", prog]
         want = 1 if name == "late" else 0
@@ -317,6 +338,21 @@ def test_simulated(s):
                     r = simulate(s, ranks=ranks, seed=seed, **fault, **tree)
                     s.check(r["over"], "%s: it did not end" % r)
                     s.same(r["executions"], r["expected"], "executions of %d ranks, seed %d" % (ranks, seed))
+
+
+def test_simulated_recorded(s):
+    """The tree of a real search, as it was recorded."""
+    s.cc(os.path.join(kills.ROOT, "bench/search/bbuf.c"), "bbuf", "-O1")
+    s.run([s.heddle, "check", "--strategy", "optimal", "--quiet", "--", "./bbuf", "2", "2", "2", "1"],
+          env={"HEDDLE_RECORD_TREE": s.path("tree")})
+    s.same(os.path.getsize(s.path("tree")), 4 * 60, "bytes of 60 executions")
+    for ranks in (1, 3, 40):
+        for again, want in ((0, 60), (1, 3600)):
+            r = simulate(s, ranks=ranks, recorded=s.path("tree"), again=again)
+            s.check(r["over"], "%s: it did not end" % r)
+            s.same((r["executions"], r["expected"]), (want, want), "executions of %d ranks" % ranks)
+    s.write("empty", "")
+    s.run([s.heddle, "cluster", "simulate", "recorded=empty"], want=2)
 
 
 def test_simulated_loss(s):

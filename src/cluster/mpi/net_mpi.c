@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cluster/net.h"
 
@@ -23,14 +24,11 @@ struct state {
 };
 
 /* Frees the copies of what was sent. */
-static void sweep(struct state *s, int wait) {
+static void sweep(struct state *s) {
   for (struct outgoing **p = &s->first, *o; (o = *p);) {
     int done = 0;
-    if (wait)
-      done = MPI_Wait(&o->request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
-    else
-      MPI_Test(&o->request, &done, MPI_STATUS_IGNORE);
-    if (done || wait) {
+    MPI_Test(&o->request, &done, MPI_STATUS_IGNORE);
+    if (done) {
       *p = o->next;
       free(o);
     } else {
@@ -53,7 +51,7 @@ static bool receive_message(struct hd_net *net, int *from, const char **data, si
   struct state *s = net->ctx;
   MPI_Status status;
   int there = 0, count = 0;
-  sweep(s, 0);
+  sweep(s);
   MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &there, &status);
   if (!there) return false;
   MPI_Get_count(&status, MPI_BYTE, &count);
@@ -69,9 +67,23 @@ static bool receive_message(struct hd_net *net, int *from, const char **data, si
   return true;
 }
 
+/* A large message is sent only while its receiver receives: so all do until nobody has anything left to send. */
 static void close_net(struct hd_net *net) {
   struct state *s = net->ctx;
-  sweep(s, 1);
+  MPI_Request everybody = MPI_REQUEST_NULL;
+  int asked = 0, done = 0;
+  while (!done) {
+    const char *data;
+    size_t n;
+    int from;
+    while (receive_message(net, &from, &data, &n)) continue;
+    if (!s->first && !asked) {
+      MPI_Ibarrier(MPI_COMM_WORLD, &everybody);
+      asked = 1;
+    }
+    if (asked) MPI_Test(&everybody, &done, MPI_STATUS_IGNORE);
+    if (!done) nanosleep(&(struct timespec){0, 100000}, NULL);
+  }
   MPI_Finalize();
   free(s->buffer);
   free(s);

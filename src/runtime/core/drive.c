@@ -592,7 +592,8 @@ static void search(void *unused) {
   rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no memory for the stacks of 4 threads");
-  for (uint32_t i = 0; rt.shared->inbox_full && i < c->ngrown && i < HD_MAX_GROWN; i++)
+  /* What others have learned names the stacks of their threads. */
+  for (uint32_t i = 0; (rt.shared->inbox_full || c->cluster) && i < c->ngrown && i < HD_MAX_GROWN; i++)
     make_identities(c->grown[i]);
   if (rt.ctl->again) make_again();
   hd__signals_init();

@@ -30,6 +30,9 @@
  *  6. The local state of a thread has its own sum, of facts that are named relative to it (its stack, its thread-local
  *     storage, no number); values are as they are. The state is the global sum with each thread's local one as a fact.
  *
+ *  7. Little changes from one state to the next. Facts are collected in lines of 8 words, and the sum of a line is kept with
+ *     its words (struct line): where they are the same again, in this execution or another, it is not computed again.
+ *
  * Stack below the stack pointer is dead. Dead words inside of frames cannot be told from live ones: hooks clear what they
  * leave behind (hd_arch_scrub), so that these words are mostly the program's own. */
 #include "runtime/core/fingerprint.h"
@@ -55,6 +58,8 @@ struct clock {
   const struct hd_vc *vc;
 };
 
+#define FIELDS 40
+
 struct hd_fingerprint {
   uint64_t sum[2];
 };
@@ -67,6 +72,8 @@ struct parts {
   struct hd_fingerprint global;
   struct hd_fingerprint local[HD_MAX_THREADS];
   struct hd_fingerprint *into; /* that words of the page under way are facts of, */
+  uint64_t field[FIELDS];      /* of the thread under way, by number, */
+  uint64_t fields;             /* and which of them there are */
   uint64_t base;               /* named relative to this address */
   struct clock clock[MAX_CLOCKS];
 };
@@ -78,6 +85,56 @@ void hd__fact(struct hd_fingerprint *f, uint64_t place, uint64_t value) {
   uint64_t a = hd_mix64(place + 0x9e3779b97f4a7c15ull), b = value * 0xff51afd7ed558ccdull;
   f->sum[0] += hd_mix64(a ^ b);
   f->sum[1] += hd_mix64((a >> 17 | a << 47) + (value ^ 0x2545f4914f6cdd1dull) * 0xd6e8feb86659fd93ull);
+}
+
+/* Invariant 3. Whether the word points into the memory of the execution, which the program cannot know. */
+static bool is_ours(uint64_t word) {
+  uint64_t base = (uint64_t)rt.arena.base;
+  return word - base < (uint64_t)rt.arena.end - base;
+}
+
+/* ---- lines (invariant 7) ---- */
+
+#define LINES 65536 /* a power of two */
+struct line {
+  uint64_t place, mask;
+  uint64_t word[8];
+  struct hd_fingerprint sum;
+};
+static struct line *lines;
+
+void hd__fact_line(struct hd_fingerprint *f, uint64_t addr, uint64_t place, unsigned mask,
+                   const uint64_t word[8]) {
+  if (!mask) return;
+  struct line *l = &lines[(addr >> 6) * 0x9e3779b97f4a7c15ull >> 48];
+  uint64_t differs = (l->place ^ place) | (l->mask ^ mask);
+  for (unsigned i = 0; i < 8; i++) differs |= l->word[i] ^ word[i];
+  if (differs) {
+    *l = (struct line){.place = place, .mask = mask};
+    for (unsigned i = 0; i < 8; i++) {
+      l->word[i] = word[i];
+      bool counts = mask & HD_LINE_STACK      ? word[i] && !is_ours(word[i])
+                    : (mask & HD_LINE_MEMORY) ? word[i] != 0
+                                              : mask >> i & 1;
+      if (counts) hd__fact(&l->sum, place + 8 * i, word[i]);
+    }
+  }
+  f->sum[0] += l->sum.sum[0];
+  f->sum[1] += l->sum.sum[1];
+}
+
+void hd__fact_range(struct hd_fingerprint *f, uint64_t from, uint64_t to, uint64_t base, unsigned how) {
+  for (uint64_t line = from & ~63ull; line < to; line += 64) {
+    const uint64_t *word = (const uint64_t *)line;
+    uint64_t part[8] = {0};
+    if (line < from || to - line < 64) {
+      for (unsigned i = 0; i < 8; i++)
+        if (line + 8 * i >= from && line + 8 * i < to) part[i] = word[i];
+      if (to - line < 64 && to % 8) part[(to - line) / 8] &= (1ull << to % 8 * 8) - 1;
+      word = part;
+    }
+    hd__fact_line(f, how == HD_LINE_STACK ? line : line ^ from << 32, line - base, how, word);
+  }
 }
 
 /* What a fact is about, where that is no address. */
@@ -262,8 +319,13 @@ unsigned hd__fingerprint_contended(uint64_t granule) {
 
 /* ---- memory ---- */
 
-static void add_word(uint64_t at, uint64_t value) {
-  if (at - rseq_lo >= rseq_hi - rseq_lo) hd__fact(now->into, at - now->base, value);
+static void add_words(uint64_t at, unsigned mask) {
+  uint64_t word[8];
+  for (unsigned i = 0; i < 8; i++) {
+    if (at + 8 * i - rseq_lo < rseq_hi - rseq_lo) mask &= ~(1u << i);
+    word[i] = mask >> i & 1 ? ((const uint64_t *)at)[i] : 0;
+  }
+  hd__fact_line(now->into, at, at - now->base, mask, word);
 }
 
 /* Whether the page has state: not one of a thread that is gone. Thread-local storage is state of its thread. */
@@ -275,10 +337,18 @@ static bool wants_page(uint64_t at) {
   return true;
 }
 
-/* Invariant 3. Whether the word points into the memory of the execution, which the program cannot know. */
-static bool is_ours(uint64_t word) {
-  uint64_t base = (uint64_t)rt.arena.base;
-  return word - base < (uint64_t)rt.arena.end - base;
+/* A fact of the thread under way: one of its fields, by number. */
+static void set_field(unsigned number, uint64_t value) {
+  now->field[number] = value;
+  now->fields |= 1ull << number;
+}
+
+static void add_fields(struct hd_fingerprint *f, const struct hd_thread *t) {
+  for (unsigned i = 0; i < FIELDS / 8; i++)
+    hd__fact_line(f, (uint64_t)t + 64 * i, ((uint64_t)S_LOCAL << 60) + 64 * i, now->fields >> 8 * i & 0xff,
+                  &now->field[8 * i]);
+  for (uint64_t b = now->fields; b; b &= b - 1) now->field[__builtin_ctzll(b)] = 0;
+  now->fields = 0;
 }
 
 static void add_stack(struct hd_fingerprint *f, const struct hd_thread *t) {
@@ -289,11 +359,8 @@ static void add_stack(struct hd_fingerprint *f, const struct hd_thread *t) {
     hd__uncaptured(HD_UNCAPTURED_STACK);
     return;
   }
-  hd__fact(f, place(S_LOCAL, 0, 1), end - sp);
-  for (uint64_t a = sp & ~7ull; a < end; a += 8) {
-    uint64_t v = *(const uint64_t *)a;
-    if (v && !is_ours(v)) hd__fact(f, a - end, v);
-  }
+  set_field(1, end - sp);
+  hd__fact_range(f, sp & ~7ull, end, end, HD_LINE_STACK);
 }
 
 /* ---- threads ---- */
@@ -301,11 +368,11 @@ static void add_stack(struct hd_fingerprint *f, const struct hd_thread *t) {
 static uint64_t number(const struct hd_thread *t) { return t ? (uint64_t)t->id + 1 : 0; }
 static uint64_t object(const struct hd_obj *o) { return o ? o->addr : 0; }
 
-static void add_op(struct hd_fingerprint *f, const struct hd_thread *t) {
+static void add_op(const struct hd_thread *t) {
   const struct hd_op *op = &t->op;
-  hd__fact(f, place(S_LOCAL, 0, 2), op->kind | (uint64_t)op->section << 8 | (uint64_t)op->size << 16);
-  hd__fact(f, place(S_LOCAL, 0, 3), op->object);
-  hd__fact(f, place(S_LOCAL, 0, 4), op->pc);
+  set_field(2, op->kind | (uint64_t)op->section << 8 | (uint64_t)op->size << 16);
+  set_field(3, op->object);
+  set_field(4, op->pc);
   enum hd_obj_kind kind = hd_op_object(op->kind);
   if (kind == HD_OBJ_IO || kind == HD_OBJ_STREAM || kind == HD_OBJ_STATE) now->captured = false;
 }
@@ -317,34 +384,34 @@ static void add_spin(struct hd_fingerprint *f, const struct hd_thread *t) {
                   (uint64_t)s->unlike << 4 | (uint64_t)s->on << 5 | (uint64_t)s->waiting << 6 |
                   (uint64_t)(s->writes != s->round_writes) << 7 | (uint64_t)rounds << 8 |
                   (uint64_t)s->misses << 16 | (uint64_t)s->window << 32 | (uint64_t)s->moves << 48;
-  hd__fact(f, place(S_LOCAL, 0, 5), bits);
-  hd__fact(f, place(S_LOCAL, 0, 6), s->pc);
-  hd__fact(f, place(S_LOCAL, 0, 7), s->addr);
+  set_field(5, bits);
+  set_field(6, s->pc);
+  set_field(7, s->addr);
   for (unsigned i = 0; s->waiting && i < s->guard.nplaces; i++)
     hd__fact(f, place(S_LOCAL, 0, 8) + s->guard.place[i].addr, s->read[i].value);
 }
 
-static void add_wait(struct hd_fingerprint *f, const struct hd_thread *t) {
-  hd__fact(f, place(S_LOCAL, 0, 9), object(t->wait.at));
+static void add_wait(const struct hd_thread *t) {
+  set_field(9, object(t->wait.at));
   if (t->wait.at || hd_op_second(t->op.kind, 0) == HD_EFF_RETURN || hd_op_object(t->op.kind) == HD_OBJ_COND)
-    hd__fact(f, place(S_LOCAL, 0, 10), object(t->wait.mutex));
-  hd__fact(f, place(S_LOCAL, 0, 11), t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->freed << 33);
+    set_field(10, object(t->wait.mutex));
+  set_field(11, t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->freed << 33);
   if (t->wait.spurious) {
-    hd__fact(f, place(S_LOCAL, 0, 12), t->wait.spurious);
-    hd__fact(f, place(S_LOCAL, 0, 13), t->wait.site ^ hd_mix64(t->wait.cond));
-    hd__fact(f, place(S_LOCAL, 0, 14), t->wait.writes == t->spin.writes);
+    set_field(12, t->wait.spurious);
+    set_field(13, t->wait.site ^ hd_mix64(t->wait.cond));
+    set_field(14, t->wait.writes == t->spin.writes);
   }
   if (t->timer.set || t->timer.expired || t->timer.early)
-    hd__fact(f, place(S_LOCAL, 0, 15),
-             t->timer.deadline * 4 + t->timer.set + t->timer.expired * 2u + ((uint64_t)t->timer.early << 56));
+    set_field(15, t->timer.deadline * 4 + t->timer.set + t->timer.expired * 2u +
+                      ((uint64_t)t->timer.early << 56));
   if (rt.clocked) {
-    hd__fact(f, place(S_LOCAL, 0, 16), t->vc.time);
-    hd__fact(f, place(S_LOCAL, 0, 17), t->timer.polls);
-    hd__fact(f, place(S_LOCAL, 0, 18), t->timer.writes == t->spin.writes && t->timer.now == rt.now);
+    set_field(16, t->vc.time);
+    set_field(17, t->timer.polls);
+    set_field(18, t->timer.writes == t->spin.writes && t->timer.now == rt.now);
   }
-  hd__fact(f, place(S_LOCAL, 0, 19),
-           t->barrier.serial | t->barrier.unused * 2u | t->barrier.go * 4u | (uint64_t)t->barrier.leads << 8 |
-               number(t->barrier.round) << 32 | number(t->barrier.next) << 48);
+  set_field(19, t->barrier.serial | t->barrier.unused * 2u | t->barrier.go * 4u |
+                    (uint64_t)t->barrier.leads << 8 | number(t->barrier.round) << 32 |
+                    number(t->barrier.next) << 48);
 }
 
 /* What only the thread itself can see, but its thread-local storage (wants_page). */
@@ -355,32 +422,32 @@ static void add_local(struct hd_fingerprint *f, const struct hd_thread *t) {
              t->sys.context || t->aside.is || t->sys.forks || t->sys.unloads || t->exit.tls_dtors ||
              t->exit.terminating || !t->numbered;
   if (odd) now->captured = false;
-  hd__fact(f, place(S_LOCAL, 0, 20), t->state);
-  hd__fact(f, place(S_LOCAL, 0, 21), t->children);
-  hd__fact(f, place(S_LOCAL, 0, 22), t->heap_reuses | (uint64_t)t->section << 32);
-  hd__fact(f, place(S_LOCAL, 0, 23), (uint64_t)(uint32_t)t->ignore | (uint64_t)t->foreign << 32);
-  hd__fact(f, place(S_LOCAL, 0, 24), t->sig.mask);
-  hd__fact(f, place(S_LOCAL, 0, 25), (uint64_t)t->exit.value);
-  hd__fact(f, place(S_LOCAL, 0, 26), (uint64_t)t->exit.cleanup + t->exit.begun);
-  hd__fact(f, place(S_LOCAL, 0, 27),
-           t->join.done | t->join.detached * 2u | number(t->join.waiter) << 8 | (uint64_t)t->join.by << 32);
-  hd__fact(f, place(S_LOCAL, 0, 28), t->sys.channels | (uint64_t)t->sys.randoms << 32);
-  hd__fact(f, place(S_LOCAL, 0, 29), t->list.adds | (uint64_t)t->list.left << 32);
-  hd__fact(f, place(S_LOCAL, 0, 30), (uint64_t)t->ident);
-  hd__fact(f, place(S_LOCAL, 0, 31), (uint64_t)t->start.fn ^ hd_mix64((uint64_t)t->start.arg));
+  set_field(20, t->state);
+  set_field(21, t->children);
+  set_field(22, t->heap_reuses | (uint64_t)t->section << 32);
+  set_field(23, (uint64_t)(uint32_t)t->ignore | (uint64_t)t->foreign << 32);
+  set_field(24, t->sig.mask);
+  set_field(25, (uint64_t)t->exit.value);
+  set_field(26, (uint64_t)t->exit.cleanup + t->exit.begun);
+  set_field(27,
+            t->join.done | t->join.detached * 2u | number(t->join.waiter) << 8 | (uint64_t)t->join.by << 32);
+  set_field(28, t->sys.channels | (uint64_t)t->sys.randoms << 32);
+  set_field(29, t->list.adds | (uint64_t)t->list.left << 32);
+  set_field(30, (uint64_t)t->ident);
+  set_field(31, (uint64_t)t->start.fn ^ hd_mix64((uint64_t)t->start.arg));
   uint64_t spares = 0;
   for (const struct hd_ident *i = t->spare; i; i = i->next) spares = hd_mix64(spares + (uint64_t)i);
-  hd__fact(f, place(S_LOCAL, 0, 32), spares);
+  set_field(32, spares);
   uint64_t name = (uint64_t)t->attr.policy << 32 | (uint32_t)t->attr.priority;
   for (unsigned i = 0; i < sizeof t->attr.name; i++) name = hd_mix64(name + (uint8_t)t->attr.name[i]);
-  hd__fact(f, place(S_LOCAL, 0, 33), name);
-  if (t->state == HD_T_DONE) return;
+  set_field(33, name);
   if (is_alive(t)) {
-    add_op(f, t);
+    add_op(t);
     add_spin(f, t);
-    add_wait(f, t);
+    add_wait(t);
   }
-  add_stack(f, t);
+  if (t->state != HD_T_DONE) add_stack(f, t);
+  add_fields(f, t);
 }
 
 /* A thread as a fact of the global state: which one is in that local state. */
@@ -466,7 +533,7 @@ bool hd__fingerprint(uint64_t out[2]) {
   if (now->captured && !rt.uncaptured) {
     hd__heap_fingerprint(f);
     hd__shadow_fingerprint(f);
-    hd__snapshot_each_change(wants_page, add_word);
+    hd__snapshot_each_change(wants_page, add_words);
   }
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (!is_over(&rt.thread[i])) add_thread(f, &rt.thread[i]);
@@ -488,7 +555,8 @@ static int search_fingerprint(struct hd_search *s, uint64_t out[2]) {
 void hd__fingerprint_init(void) {
   if (!rt.config->states || rt.config->mode != HD_MODE_CHECK) return;
   now = hd__map(sizeof *now);
-  HD_BUG_ON(!now);
+  lines = hd__map(LINES * sizeof *lines);
+  HD_BUG_ON(!now || !lines);
   hd__rseq_area(&rseq_lo, &rseq_hi);
   rt.search.memory_size -= TOUCHES * sizeof *touches;
   touches = (struct touch *)(rt.search.memory + rt.search.memory_size);

@@ -29,6 +29,14 @@ void hd__fingerprint_syscall(long nr, const long *a);
 struct hd_fingerprint;
 /* Adds a fact to the state; the order of facts does not matter. `place` says what the value is of. */
 void hd__fact(struct hd_fingerprint *f, uint64_t place, uint64_t value);
+/* Instead of a mask: words that are not 0; of a stack, not those of our frames that depend on the interleaving. */
+#define HD_LINE_MEMORY 0x100u
+#define HD_LINE_STACK 0x200u
+/* Adds those of 8 words that are in the mask, the n-th as a fact of place + 8n. `addr` tells lines apart. */
+void hd__fact_line(struct hd_fingerprint *f, uint64_t addr, uint64_t place, unsigned mask,
+                   const uint64_t word[8]);
+/* Adds the memory from `from`, which is a multiple of 8, to `to`, named relative to `base`. */
+void hd__fact_range(struct hd_fingerprint *f, uint64_t from, uint64_t to, uint64_t base, unsigned how);
 /* Adds an access of the past that a later one may race with, if there is a thread that does not come after it. */
 void hd__fact_access(struct hd_fingerprint *f, uint64_t place, uint64_t what, uint32_t segment);
 /* The same for one of that thread at that clock. */

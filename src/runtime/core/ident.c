@@ -91,7 +91,7 @@ static int make(uint64_t pool) {
   hd__private_depth++;
   pthread_attr_init(&a);
   if (stack_size) pthread_attr_setstacksize(&a, stack_size + HOOK_ROOM + 2 * HD_PAGE);
-  sigfillset(&all);
+  for (unsigned i = 0; i < sizeof all; i++) ((unsigned char *)&all)[i] = 0xff;
   pthread_sigmask(SIG_SETMASK, &all, &old);
   e = real_pthread_create(&th, &a, park, id);
   pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -200,10 +200,11 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
 
 static struct hd_layout layout;
 
+static uint32_t nranges; /* while they are listed */
+
 static void add_range(uint64_t start, uint64_t end, enum hd_range_kind kind, uint32_t number) {
-  struct hd_ctl *ctl = rt.ctl;
-  if (ctl->nranges == HD_MAX_RANGES || start >= end) return;
-  ctl->range[ctl->nranges++] = (struct hd_range){start, end, hd_range_name(kind, number), 0};
+  if (nranges == HD_MAX_RANGES || start >= end) return;
+  rt.ctl->range[nranges++] = (struct hd_range){start, end, hd_range_name(kind, number), 0};
 }
 
 static int add_tls(struct dl_phdr_info *info, size_t size, void *lowest) {
@@ -224,7 +225,9 @@ static void add_stack(char *lo, char *hi, unsigned number) {
 
 void hd__layout_publish(void) {
   uint64_t tls = rt.main_tp, end = hd__first_stack_end();
-  rt.ctl->nranges = 0;
+  /* The supervisor of a cluster may look at any time: none, or all. */
+  __atomic_store_n(&rt.ctl->nranges, 0, __ATOMIC_SEQ_CST);
+  nranges = 0;
   dl_iterate_phdr(add_tls, &tls);
   uint64_t variables = (rt.main_tp - tls + HD_PAGE - 1) & ~(HD_PAGE - 1);
   add_range(rt.main_tp - variables, rt.main_tp + CONTROL_BLOCK, HD_RANGE_FIRST_TLS, 0);
@@ -235,7 +238,8 @@ void hd__layout_publish(void) {
   hd__ident_each_stack(add_stack);
   hd__lent_init();
   add_range(end - FIRST_STACK, end, HD_RANGE_FIRST_STACK, 0);
-  hd_layout_init(&layout, rt.ctl->range, rt.ctl->nranges);
+  __atomic_store_n(&rt.ctl->nranges, nranges, __ATOMIC_RELEASE);
+  hd_layout_init(&layout, rt.ctl->range, nranges);
   rt.search.layout = &layout;
 }
 

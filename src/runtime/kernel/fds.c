@@ -606,7 +606,11 @@ long hd__fd_close(long fd) {
   return r;
 }
 
+long hd__fd_next(unsigned from) {
+  while (from < HD_FD_OWN && !has(ours, from)) from++;
+  return from < HD_FD_OWN ? (long)from : -1;
+}
+
 void hd__fd_close_range(unsigned from, unsigned to) {
-  for (unsigned fd = from; fd <= to && fd < HD_FD_OWN; fd++)
-    if (has(ours, fd)) hd__fd_close(fd);
+  for (long fd; (fd = hd__fd_next(from)) >= 0 && fd <= (long)to; from = (unsigned)fd + 1) hd__fd_close(fd);
 }

@@ -153,6 +153,8 @@ void hd__fd_unsend(unsigned n);
 long hd__fd_received(long fd, bool peeked);
 long hd__fd_dup(long nr, const long *a);
 long hd__fd_close(long fd);
+/* The first number from there on that the program has opened, -1: none. */
+long hd__fd_next(unsigned from);
 void hd__fd_close_range(unsigned from, unsigned to);
 void hd__fd_moved(long fd); /* the offset changes */
 bool hd__fd_random(long fd);

@@ -89,8 +89,9 @@ static unsigned what_of(long nr, const long *a) {
     case F_SETOWN_EX:
     case F_SETSIG:
     case F_SETLEASE:
-    case F_ADD_SEALS:
-    case F_SETPIPE_SZ: return FLAGS;
+    case F_ADD_SEALS: return FLAGS;
+    case F_SETPIPE_SZ: return HD_CALL_CONTENTS; /* of both ends */
+    case F_GETPIPE_SZ: return LOOK;
     default: return hd__record_lock(a[1]) ? HD_CALL_LOCK : HD_CALL_USE;
   }
 }
@@ -170,7 +171,8 @@ static bool always(struct hd_desc *d, unsigned what, long nr, long fd) {
   if (d->kind == HD_IO_FILE || d->kind == HD_IO_OTHER) return false;
   if (what == CLOSE) return !hd__fd_before(fd);
   if (what == OUT) return !d->before; /* no thread here observes output to the outside */
-  return what == IN || what == HD_CALL_SHUT || (what == LOOK && !stats(nr) && rt.nunjoined);
+  return what == IN || what == HD_CALL_SHUT ||
+         (((what == LOOK && !stats(nr)) || what == HD_CALL_CONTENTS) && rt.nunjoined);
 }
 
 /* Whether the order in which streams wrote to a file matters, since somebody reads it, in some execution. */

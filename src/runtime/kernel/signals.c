@@ -283,7 +283,6 @@ int HD_IN(sigaction)(int sig, const struct sigaction *act, struct sigaction *old
 HD_EXPORT sighandler_t signal(int sig, sighandler_t fn) {
   if (!hot.active) return real_signal(sig, fn);
   struct sigaction a = {.sa_handler = fn, .sa_flags = SA_RESTART}, old;
-  sigemptyset(&a.sa_mask);
   return sigaction(sig, &a, &old) ? SIG_ERR : old.sa_handler;
 }
 

@@ -502,11 +502,7 @@ static void add_block(struct hd_fingerprint *f, const struct header *h, const st
   hd__fact(f, at + 8, h->off | (uint64_t)h->thread_lo << 16 | (uint64_t)h->state << 32);
   if (h->state != B_LIVE) return; /* what a freed block contains does not matter any more */
   if (h->free_site) hd__fact_access(f, at + 4, 0, h->free_site);
-  for (uint64_t a = user; a < end; a += 8) {
-    uint64_t word = *(const uint64_t *)a;
-    if (end - a < 8) word &= (1ull << (end - a) * 8) - 1;
-    if (word) hd__fact(f, a, word);
-  }
+  hd__fact_range(f, user, end, 0, HD_LINE_MEMORY);
 }
 
 /* Blocks from before main are taken as a whole, too, where their chunk has changed. */

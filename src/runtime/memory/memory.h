@@ -220,8 +220,8 @@ void hd__snapshot_unguard(void);
 int hd__snapshot_prot(uint64_t addr);
 /* Whether another process may share the memory at addr. */
 bool hd__snapshot_shared(uint64_t addr);
-/* Calls f for every word, of pages that are wanted, that is not as it was recorded. */
-void hd__snapshot_each_change(bool (*wanted)(uint64_t page), void (*f)(uint64_t addr, uint64_t value));
+/* Calls f for all groups of 8 words, of pages that are wanted, of which the words in the mask are not as they were recorded. */
+void hd__snapshot_each_change(bool (*wanted)(uint64_t page), void (*f)(uint64_t addr, unsigned mask));
 /* Calls f for every range of memory that was recorded before the program started. */
 void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
 

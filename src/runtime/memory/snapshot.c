@@ -288,15 +288,17 @@ void hd__snapshot_each_range(void (*f)(char *lo, char *hi)) {
   for (unsigned i = 0; i < nroots; i++) f((char *)root[i].lo, (char *)root[i].hi);
 }
 
-void hd__snapshot_each_change(bool (*wanted)(uint64_t page), void (*f)(uint64_t addr, uint64_t value)) {
+void hd__snapshot_each_change(bool (*wanted)(uint64_t page), void (*f)(uint64_t addr, unsigned mask)) {
   for (size_t i = 0; i < npages; i++) {
     if (!wanted((uint64_t)page[i].at)) continue;
     const uint64_t *a = (const uint64_t *)page[i].at, *b = (const uint64_t *)page[i].copy;
     for (unsigned k = 0; k < HD_PAGE / sizeof *a; k += 8) {
       uint64_t differs = 0; /* few words of a page do */
       for (unsigned n = k; n < k + 8; n++) differs |= a[n] ^ b[n];
-      for (unsigned n = k; differs && n < k + 8; n++)
-        if (a[n] != b[n]) f((uint64_t)&a[n], a[n]);
+      if (!differs) continue;
+      unsigned mask = 0;
+      for (unsigned n = 0; n < 8; n++) mask |= (unsigned)(a[k + n] != b[k + n]) << n;
+      f((uint64_t)&a[k], mask);
     }
   }
 }

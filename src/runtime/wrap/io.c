@@ -21,6 +21,7 @@ static void touch(const void *at, size_t n, unsigned flags, uint64_t pc) {
 }
 
 static void touch_vector(const struct iovec *v, size_t nv, size_t n, unsigned flags, uint64_t pc) {
+  if (!flags) touch(v, nv * sizeof *v, 0, pc);
   for (size_t i = 0; i < nv && n; i++) {
     size_t k = v[i].iov_len < n ? v[i].iov_len : n;
     touch(v[i].iov_base, k, flags, pc);
@@ -52,6 +53,7 @@ HD_EXPORT ssize_t sendto(int fd, const void *buf, size_t n, int flags, const str
                          socklen_t len) {
   hd__real_init();
   if (hot.active) touch(buf, n, 0, HD_CALLER);
+  if (hot.active) touch(to, len, 0, HD_CALLER);
   return real_sendto(fd, buf, n, flags, to, len);
 }
 
@@ -63,7 +65,12 @@ HD_EXPORT ssize_t writev(int fd, const struct iovec *v, int nv) {
 
 HD_EXPORT ssize_t sendmsg(int fd, const struct msghdr *m, int flags) {
   hd__real_init();
-  if (hot.active) touch_vector(m->msg_iov, m->msg_iovlen, SIZE_MAX, 0, HD_CALLER);
+  if (hot.active) {
+    touch(m, sizeof *m, 0, HD_CALLER);
+    touch(m->msg_name, m->msg_namelen, 0, HD_CALLER);
+    touch(m->msg_control, m->msg_controllen, 0, HD_CALLER);
+    touch_vector(m->msg_iov, m->msg_iovlen, SIZE_MAX, 0, HD_CALLER);
+  }
   return real_sendmsg(fd, m, flags);
 }
 
@@ -103,6 +110,7 @@ HD_EXPORT ssize_t recvfrom(int fd, void *buf, size_t n, int flags, struct sockad
 
 HD_EXPORT ssize_t readv(int fd, const struct iovec *v, int nv) {
   hd__real_init();
+  if (hot.active && nv > 0) touch(v, (size_t)nv * sizeof *v, 0, HD_CALLER);
   ssize_t r = real_readv(fd, v, nv);
   if (hot.active && r > 0) touch_vector(v, (size_t)nv, (size_t)r, WRITES, HD_CALLER);
   return r;
@@ -110,8 +118,15 @@ HD_EXPORT ssize_t readv(int fd, const struct iovec *v, int nv) {
 
 HD_EXPORT ssize_t recvmsg(int fd, struct msghdr *m, int flags) {
   hd__real_init();
+  if (hot.active) touch(m, sizeof *m, 0, HD_CALLER);
+  if (hot.active) touch(m->msg_iov, m->msg_iovlen * sizeof *m->msg_iov, 0, HD_CALLER);
   ssize_t r = real_recvmsg(fd, m, flags);
-  if (hot.active && r > 0) touch_vector(m->msg_iov, m->msg_iovlen, (size_t)r, WRITES, HD_CALLER);
+  if (hot.active && r >= 0) {
+    touch(m, sizeof *m, WRITES, HD_CALLER);
+    touch(m->msg_name, m->msg_namelen, WRITES, HD_CALLER);
+    touch(m->msg_control, m->msg_controllen, WRITES, HD_CALLER);
+    touch_vector(m->msg_iov, m->msg_iovlen, (size_t)r, WRITES, HD_CALLER);
+  }
   return r;
 }
 

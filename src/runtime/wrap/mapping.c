@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "runtime/core/finding.h"
-#include "runtime/wrap/access.h"
+#include "runtime/wrap/results.h"
 
 static uint64_t round_up(uint64_t n) { return (n + HD_PAGE - 1) & ~(uint64_t)(HD_PAGE - 1); }
 
@@ -201,10 +201,21 @@ HD_EXPORT int madvise(void *at, size_t n, int advice) {
 }
 
 /* Whether the pages are mapped: a read of each, which races with nothing. */
+static void look_at_pages(const void *at, size_t n, uint64_t pc) {
+  if (!hot.active || !rt.nunjoined) return;
+  for (size_t i = 0; i < n; i += HD_PAGE) hd__access_slow((uint64_t)at + i, 1, HD_A_SILENT, pc);
+}
+
+#define NEEDS_PAGES(name, params, args) \
+  RESULT(int, name, params, args, look_at_pages(at, n, HD_CALLER), false, NOTHING)
+NEEDS_PAGES(mlock, (const void *at, size_t n), (at, n))
+NEEDS_PAGES(mlock2, (const void *at, size_t n, unsigned flags), (at, n, flags))
+NEEDS_PAGES(munlock, (const void *at, size_t n), (at, n))
+NEEDS_PAGES(msync, (void *at, size_t n, int flags), (at, n, flags))
+
 HD_EXPORT int mincore(void *at, size_t n, unsigned char *pages) {
   hd__real_init();
-  if (hot.active && rt.nunjoined)
-    for (size_t i = 0; i < n; i += HD_PAGE) hd__access_slow((uint64_t)at + i, 1, HD_A_SILENT, HD_CALLER);
+  look_at_pages(at, n, HD_CALLER);
   int e = real_mincore(at, n, pages);
   if (hot.active && !e) WRITES(pages, round_up(n) / HD_PAGE);
   return e;

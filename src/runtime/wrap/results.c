@@ -2,7 +2,6 @@
  * process.
  *
  * As in fill.c, but the originals are looked up when they are called first. */
-#include <dlfcn.h>
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
@@ -32,30 +31,9 @@
 
 #include "runtime/core/modules.h"
 #include "runtime/core/state.h"
-#include "runtime/wrap/access.h"
+#include "runtime/wrap/results.h"
 #include "runtime/wrap/signal.h"
-#include "runtime/wrap/wrap.h"
 
-static void *original(void **at, const char *name) {
-  if (!*at) *at = dlsym(RTLD_NEXT, name);
-  return *at;
-}
-
-/* A function whose result says whether it stored something. */
-#define RESULT(ret, name, params, args, before, stored, after) \
-  HD_EXPORT ret name params;                                   \
-  ret name params {                                            \
-    static void *found;                                        \
-    hd__real_init();                                           \
-    before;                                                    \
-    ret r = ((ret(*) params)original(&found, #name))args;      \
-    hd__allocating(0);                                         \
-    if (hot.active && (stored)) {                              \
-      after;                                                   \
-    }                                                          \
-    return r;                                                  \
-  }
-#define NOTHING (void)0
 #define STRING WRITES(r, real_strlen(r) + 1)
 #define LOOKS(state) hd__lookup(HD_STATE_##state, 0, HD_CALLER)
 
@@ -152,7 +130,7 @@ int ioctl(int fd, unsigned long request, ...) {
   __builtin_va_start(ap, request);
   void *arg = __builtin_va_arg(ap, void *);
   __builtin_va_end(ap);
-  int r = ((int (*)(int, unsigned long, ...))original(&found, "ioctl"))(fd, request, arg);
+  int r = ((int (*)(int, unsigned long, ...))hd__original(&found, "ioctl"))(fd, request, arg);
   if (!hot.active || r < 0) return r;
   if (request == FIONREAD || request == TIOCOUTQ)
     WRITES(arg, sizeof(int));
@@ -248,13 +226,13 @@ RESULT(long double, modfl, (long double x, long double *i), (x, i), WRITES(i, si
 
 /* Functions of libm have the symbol versions of the originals: the dynamic linker binds to ours, and a program that forgets
  * -lm does not link. */
-#define MATH(ret, name, version, params, args, before)   \
-  HD_EXPORT ret hd_rt_##name params;                     \
-  HD_STANDS_FOR(hd_rt_##name, #name "@" version);        \
-  ret hd_rt_##name params {                              \
-    static void *found;                                  \
-    before;                                              \
-    return ((ret(*) params)original(&found, #name))args; \
+#define MATH(ret, name, version, params, args, before)       \
+  HD_EXPORT ret hd_rt_##name params;                         \
+  HD_STANDS_FOR(hd_rt_##name, #name "@" version);            \
+  ret hd_rt_##name params {                                  \
+    static void *found;                                      \
+    before;                                                  \
+    return ((ret(*) params)hd__original(&found, #name))args; \
   }
 #define MATHS(type, f)                                                                                 \
   MATH(type, remquo##f, "GLIBC_2.2.5", (type x, type y, int *q), (x, y, q), WRITES(q, sizeof *q))      \
@@ -294,5 +272,5 @@ void swab(const void *restrict from, void *restrict to, ssize_t n) {
   static void *found;
   if (n > 1) READS(from, (size_t)n & ~1ul);
   if (n > 1) WRITES(to, (size_t)n & ~1ul);
-  ((void (*)(const void *, void *, ssize_t))original(&found, "swab"))(from, to, n);
+  ((void (*)(const void *, void *, ssize_t))hd__original(&found, "swab"))(from, to, n);
 }

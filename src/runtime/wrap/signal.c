@@ -438,7 +438,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old, uint64_t pc)
   struct hd_thread *t = rt.cur;
   uint64_t mask = t->sig.mask, bits = set ? hd__signal_bits(set) : 0;
   if (old) {
-    sigemptyset(old);
+    hd__zero(old, sizeof *old);
     *(uint64_t *)old = mask;
   }
   if (!set) return 0;

@@ -26,7 +26,7 @@ int HD_IN(sigpending)(sigset_t *set) {
   hd__signal_show();
   hd__spin_read(word, 8);
   hd__writes(set, sizeof *set, pc);
-  sigemptyset(set);
+  hd__zero(set, sizeof *set);
   *(uint64_t *)set = hd__signal_word[rt.cur->id];
   return 0;
 }

@@ -11,6 +11,12 @@
 // expect: kind=assertion
 // argv: opened
 // where: function=main line=@opened
+// expect: kind=assertion
+// argv: info
+// where: function=main line=@info
+// expect: kind=assertion
+// argv: process
+// where: function=main line=@process
 // expect: clean executions=20
 // argv: own
 #include <fcntl.h>
@@ -51,6 +57,12 @@ int main(int argc, char **argv)
   } else if (!strcmp(argv[1], "link")) {
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     assert(readlink(name, to, sizeof to) > 0); /* @link */
+  } else if (!strcmp(argv[1], "info")) {
+    snprintf(name, sizeof name, "/proc/self/fdinfo/%d", fd);
+    assert(open(name, O_RDONLY) >= 0); /* @info */
+  } else if (!strcmp(argv[1], "process")) {
+    snprintf(name, sizeof name, "/proc/%d/task/%d/fd/%d", getpid(), getpid(), fd);
+    assert(open(name, O_RDONLY) >= 0); /* @process */
   } else if (!strcmp(argv[1], "opened")) {
     snprintf(name, sizeof name, "/proc/thread-self/fd/%d", fd + 1);
     assert(access(name, F_OK) < 0); /* @opened */

@@ -1,0 +1,205 @@
+/* arguments.c: memory that rare functions of libc, or the kernel for them, read and write for their caller. Runs in the
+ * tested process. As results.c, by the kind of argument. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <mqueue.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/prctl.h>
+#include <sys/sem.h>
+#include <sys/sendfile.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/core/core.h"
+#include "runtime/kernel/fds.h"
+#include "runtime/wrap/results.h"
+
+#define CALL(ret, name, params, args, before) RESULT(ret, name, params, args, before, false, NOTHING)
+
+/* ---- sets of signals ---- */
+
+CALL(int, sigemptyset, (sigset_t * s), (s), WRITES(s, sizeof *s))
+CALL(int, sigfillset, (sigset_t * s), (s), WRITES(s, sizeof *s))
+CALL(int, sigaddset, (sigset_t * s, int sig), (s, sig), WRITES(s, sizeof *s))
+CALL(int, sigdelset, (sigset_t * s, int sig), (s, sig), WRITES(s, sizeof *s))
+CALL(int, sigismember, (const sigset_t *s, int sig), (s, sig), READS(s, sizeof *s))
+RESULT(int, sigaltstack, (const stack_t *restrict s, stack_t *restrict old), (s, old), READS(s, sizeof *s),
+       r == 0, WRITES(old, sizeof *old))
+
+/* ---- vectors ---- */
+
+static size_t bytes_of(const struct iovec *v, int n) { return n > 0 ? (size_t)n * sizeof *v : 0; }
+
+static void parts(const struct iovec *v, int nv, size_t n, bool write, uint64_t pc) {
+  for (int i = 0; i < nv && n; i++) {
+    size_t k = v[i].iov_len < n ? v[i].iov_len : n;
+    if (write)
+      hd__writes(v[i].iov_base, k, pc);
+    else
+      hd__reads(v[i].iov_base, k, pc);
+    n -= k;
+  }
+}
+
+static void gathers(const struct iovec *v, int n, uint64_t pc) {
+  if (!hot.active) return;
+  hd__reads(v, bytes_of(v, n), pc);
+  parts(v, n, SIZE_MAX, false, pc);
+}
+#define GATHERS gathers(v, n, HD_CALLER)
+#define SCATTERS(name, params, args)                                   \
+  RESULT(ssize_t, name, params, args, READS(v, bytes_of(v, n)), r > 0, \
+         parts(v, n, (size_t)r, true, HD_CALLER))
+CALL(ssize_t, pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), GATHERS)
+CALL(ssize_t, pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), GATHERS)
+CALL(ssize_t, pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags),
+     GATHERS)
+SCATTERS(preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
+SCATTERS(preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
+SCATTERS(preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
+
+/* ---- descriptors ---- */
+
+CALL(int, bind, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n), READS(a, n))
+CALL(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n), READS(a, n))
+RESULT(int, epoll_pwait2,
+       (int fd, struct epoll_event *e, int n, const struct timespec *t, const sigset_t *mask),
+       (fd, e, n, t, mask), READS(t, sizeof *t), r > 0, WRITES(e, (size_t)r * sizeof *e))
+RESULT(ssize_t, sendfile, (int to, int from, off_t *at, size_t n), (to, from, at, n), READS(at, sizeof *at),
+       r >= 0, WRITES(at, sizeof *at))
+RESULT(ssize_t, sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n),
+       READS(at, sizeof *at), r >= 0, WRITES(at, sizeof *at))
+RESULT(ssize_t, copy_file_range, (int from, off64_t *a, int to, off64_t *b, size_t n, unsigned flags),
+       (from, a, to, b, n, flags), READS(a, sizeof *a);
+       READS(b, sizeof *b), r >= 0, WRITES(a, sizeof *a); WRITES(b, sizeof *b))
+RESULT(ssize_t, splice, (int from, off64_t *a, int to, off64_t *b, size_t n, unsigned flags),
+       (from, a, to, b, n, flags), READS(a, sizeof *a);
+       READS(b, sizeof *b), r >= 0, WRITES(a, sizeof *a); WRITES(b, sizeof *b))
+RESULT(int, tcgetattr, (int fd, struct termios *t), (fd, t), NOTHING, r == 0, WRITES(t, sizeof *t))
+CALL(int, tcsetattr, (int fd, int when, const struct termios *t), (fd, when, t), READS(t, sizeof *t))
+
+/* One is closed after the other, as the kernel does it: others may run between. */
+static void close_all(unsigned from, unsigned to) {
+  int old;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old); /* unlike close it is no cancellation point */
+  for (long fd; (fd = hd__fd_next(from)) >= 0 && fd <= (long)to; from = (unsigned)fd + 1) close((int)fd);
+  pthread_setcancelstate(old, NULL);
+}
+
+HD_EXPORT int close_range(unsigned from, unsigned to, int flags);
+int close_range(unsigned from, unsigned to, int flags) {
+  static void *found;
+  hd__real_init();
+  if (!hot.active || !rt.nunjoined || flags || from > to)
+    return ((__typeof__(&close_range))hd__original(&found, "close_range"))(from, to, flags);
+  close_all(from, to);
+  return 0;
+}
+
+HD_EXPORT void closefrom(int from);
+void closefrom(int from) {
+  static void *found;
+  hd__real_init();
+  if (hot.active && rt.nunjoined)
+    close_all(from > 0 ? (unsigned)from : 0, UINT32_MAX);
+  else
+    ((__typeof__(&closefrom))hd__original(&found, "closefrom"))(from);
+}
+
+static size_t lock_size(int command) {
+  return command == F_SETLK || command == F_SETLKW || command == F_GETLK || command == F_OFD_SETLK ||
+                 command == F_OFD_SETLKW || command == F_OFD_GETLK
+             ? sizeof(struct flock)
+             : 0;
+}
+
+#define FCNTL(name)                                                             \
+  HD_EXPORT int name(int fd, int command, ...);                                 \
+  int name(int fd, int command, ...) {                                          \
+    static void *found;                                                         \
+    va_list ap;                                                                 \
+    va_start(ap, command);                                                      \
+    void *arg = va_arg(ap, void *);                                             \
+    va_end(ap);                                                                 \
+    hd__real_init();                                                            \
+    if (lock_size(command)) READS(arg, lock_size(command));                     \
+    int r = ((__typeof__(&name))hd__original(&found, #name))(fd, command, arg); \
+    bool gets = command == F_GETLK || command == F_OFD_GETLK;                   \
+    if (r == 0 && gets) WRITES(arg, lock_size(command));                        \
+    return r;                                                                   \
+  }
+FCNTL(fcntl)
+FCNTL(fcntl64)
+
+/* ---- objects of System V, message queues ---- */
+
+CALL(int, semop, (int id, struct sembuf *s, size_t n), (id, s, n), READS(s, n * sizeof *s))
+CALL(int, semtimedop, (int id, struct sembuf *s, size_t n, const struct timespec *t), (id, s, n, t),
+     READS(s, n * sizeof *s);
+     READS(t, sizeof *t))
+RESULT(int, msgctl, (int id, int command, struct msqid_ds *d), (id, command, d), NOTHING,
+       r >= 0 && command == IPC_STAT, WRITES(d, sizeof *d))
+RESULT(int, shmctl, (int id, int command, struct shmid_ds *d), (id, command, d), NOTHING,
+       r >= 0 && command == IPC_STAT, WRITES(d, sizeof *d))
+CALL(int, mq_timedsend, (mqd_t q, const char *d, size_t n, unsigned p, const struct timespec *t),
+     (q, d, n, p, t), READS(d, n);
+     READS(t, sizeof *t))
+RESULT(int, mq_setattr, (mqd_t q, const struct mq_attr *restrict a, struct mq_attr *restrict old),
+       (q, a, old), READS(a, sizeof *a), r == 0, WRITES(old, sizeof *old))
+
+/* ---- threads and processes ---- */
+
+#define THREAD_NAME 16
+
+HD_EXPORT int prctl(int option, ...);
+int prctl(int option, ...) {
+  static void *found;
+  unsigned long a[4];
+  va_list ap;
+  va_start(ap, option);
+  for (unsigned i = 0; i < 4; i++) a[i] = va_arg(ap, unsigned long);
+  va_end(ap);
+  hd__real_init();
+  if (option == PR_SET_NAME) a[0] = (unsigned long)READS_STRING((const char *)a[0]);
+  int r = ((__typeof__(&prctl))hd__original(&found, "prctl"))(option, a[0], a[1], a[2], a[3]);
+  if (r == 0 && option == PR_GET_NAME) WRITES((void *)a[0], THREAD_NAME);
+  if (r == 0 && option == PR_GET_PDEATHSIG) WRITES((void *)a[0], sizeof(int));
+  return r;
+}
+
+CALL(int, sched_setparam, (__pid_t pid, const struct sched_param *p), (pid, p), READS(p, sizeof *p))
+CALL(int, sched_setscheduler, (__pid_t pid, int policy, const struct sched_param *p), (pid, policy, p),
+     READS(p, sizeof *p))
+RESULT(int, sched_rr_get_interval, (__pid_t pid, struct timespec *t), (pid, t), NOTHING, r == 0,
+       WRITES(t, sizeof *t))
+RESULT(int, clock_getcpuclockid, (pid_t pid, clockid_t *c), (pid, c), NOTHING, r == 0, WRITES(c, sizeof *c))
+RESULT(int, getgrouplist, (const char *user, gid_t group, gid_t *list, int *n), (user, group, list, n),
+       READS_STRING(user);
+       READS(n, sizeof *n), true, WRITES(n, sizeof *n); if (r > 0) WRITES(list, (size_t)r * sizeof *list))
+RESULT(int, getlogin_r, (char *d, size_t n), (d, n), NOTHING, r == 0, WRITES(d, real_strlen(d) + 1))
+RESULT(int, ttyname_r, (int fd, char *d, size_t n), (fd, d, n), NOTHING, r == 0,
+       WRITES(d, real_strlen(d) + 1))
+RESULT(int, ptsname_r, (int fd, char *d, size_t n), (fd, d, n), NOTHING, r == 0,
+       WRITES(d, real_strlen(d) + 1))
+
+#define ATTRIBUTE_GET(name, out)                                                                      \
+  RESULT(int, name, (const pthread_attr_t *restrict a, out *restrict v), (a, v), READS(a, sizeof *a), \
+         r == 0, WRITES(v, sizeof *v))
+ATTRIBUTE_GET(pthread_attr_getdetachstate, int)
+ATTRIBUTE_GET(pthread_attr_getguardsize, size_t)
+ATTRIBUTE_GET(pthread_attr_getschedparam, struct sched_param)
+ATTRIBUTE_GET(pthread_attr_getschedpolicy, int)
+ATTRIBUTE_GET(pthread_attr_getstacksize, size_t)
+RESULT(int, pthread_attr_getstack, (const pthread_attr_t *restrict a, void **restrict lo, size_t *restrict n),
+       (a, lo, n), READS(a, sizeof *a), r == 0, WRITES(lo, sizeof *lo);
+       WRITES(n, sizeof *n))
