@@ -13,10 +13,14 @@ struct triple {
   uint32_t first, other, second;
 };
 
+#define TRIED 8u
+#define TRIES 4 /* windows in which three places are solved */
+
 struct search {
   struct hd__run *run;
   struct hd__clocks must;
-  struct hd__index state; /* of three places: 1 seen, 2 waiting for the solver, 4 found */
+  struct hd__index
+      state; /* of three places: 1 seen, 2 waiting for the solver, 4 found, and TRIED for each time */
   HD_VEC(struct triple) candidate;
   HD_VEC(uint64_t) key; /* of each candidate */
 };
@@ -59,6 +63,12 @@ static void consider(struct search *x, struct triple c, uint32_t location) {
   uint64_t key = hd__hash(places[0] * 31 + hd__hash(places[1] * 31 + hd__hash(places[2]))) | 1;
   uint32_t *state = hd__index_at(&x->state, key);
   if (*state & 6) return;
+  if (*state / TRIED >= TRIES) {
+    if (*state / TRIED > TRIES) return;
+    *state += TRIED; /* counted once */
+    st->skipped++;
+    return;
+  }
   if (!*state) st->candidates++;
   if (hd__ordered(&x->must, c.other, c.first) || hd__ordered(&x->must, c.second, c.other) || guarded(tr, c)) {
     st->filtered += !*state;
@@ -141,7 +151,7 @@ static int solve(struct search *x, struct hd__encoding *c, const uint32_t *done,
   st->solved += answer != HD_SMT_UNKNOWN;
   st->unknown += answer == HD_SMT_UNKNOWN;
   uint32_t *state = hd__index_at(&x->state, key);
-  *state &= ~2u;
+  *state = (*state & ~2u) + TRIED;
   if (answer == HD_SMT_SAT) *state |= 4;
   return HD_OK;
 }

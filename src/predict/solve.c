@@ -23,7 +23,8 @@ struct bunch {
   struct pair pair[BUNCH];
 };
 
-enum { SEEN = 1, FILTERED = 2, FOUND = 4, SOLVED = 8 };
+enum { SEEN = 1, FILTERED = 2, FOUND = 4, SOLVED = 8, UNKNOWN = 16 }; /* UNKNOWN once for each such answer */
+#define MOST_UNKNOWN 4
 
 struct search {
   struct hd__run *run;
@@ -46,6 +47,12 @@ static void candidate(struct search *x, uint32_t a, uint32_t b, uint32_t locatio
   *state |= SEEN;
   if (hd__held_common(tr, tr->held[a], tr->held[b]) || hd__ordered(&x->must, a, b)) {
     *state |= FILTERED;
+    return;
+  }
+  if (*state / UNKNOWN >= MOST_UNKNOWN) {
+    if (*state / UNKNOWN > MOST_UNKNOWN) return;
+    *state += UNKNOWN; /* counted once */
+    x->run->stats->detector[x->d].skipped++;
     return;
   }
   uint32_t *at = hd__index_at(&x->bunch_of, key);
@@ -181,7 +188,10 @@ static int window(struct search *x, uint32_t lo, uint32_t fresh, uint32_t hi, st
     if (plans) answer = hd__agree(x->run, answer, by_planner(x, done, upto, y, answer == HD_SMT_UNKNOWN));
     st->unknown += answer == HD_SMT_UNKNOWN;
     uint32_t *state = hd__index_at(&x->state, y->key);
-    if (answer != HD_SMT_UNKNOWN) *state |= SOLVED;
+    if (answer != HD_SMT_UNKNOWN)
+      *state |= SOLVED;
+    else
+      *state += UNKNOWN;
     if (answer == HD_SMT_SAT) *state |= FOUND;
   }
   hd__encoding_fini(&c);

@@ -184,6 +184,31 @@ def test_contradictions(s):
             "event 4 .*T2 read .*nobody wrote")
 
 
+def test_no_time(s):
+    """A solver that does not answer in time: what it leaves open is counted, the rest is there."""
+    if not solver(s):
+        return
+    events = traces.generate(1, length=40, threads=4, values=(0, 5000, 5000, 6000))
+    path = s.write("t.trace", traces.text(events))
+    tool = [os.path.join(s.build, "tests", "predict_trace"), "-m", os.path.join(s.build, "lib", "heddle"), "-s"]
+    out = s.run(tool + ["-e", "smt", "-q", "0.0000001", "sync,huang,atomicity", path]).stdout
+    rows = {line.split()[0]: dict(w.split("=") for w in line.split()[1:]) for line in out.splitlines()[1:]}
+    s.check(int(rows["sync"]["predicted"]) > 0, out)
+    for name in ("huang", "atomicity"):
+        row = rows[name]
+        s.check(int(row["unknown"]) + int(row["solved"]) + int(row["filtered"]) >= int(row["candidates"]) > 0, out)
+
+
+def test_no_solver(s):
+    """Without the module, the planner answers; what has only the solver says what to install."""
+    path = os.path.join(HERE, "traces", "branches.trace")
+    tool = [os.path.join(s.build, "tests", "predict_trace"), "-m", s.dir]
+    s.check(s.run(tool + ["huang", path]).stdout.count("\n") == 2, "two races")
+    for command in (["strict"], ["-e", "smt", "huang"]):
+        result = s.run(tool + command + [path], want=1)
+        s.check("install libz3-dev" in result.stderr and result.stderr.count("\n") == 1, result.stderr)
+
+
 # ---- long traces ----
 
 def test_growth(s):
