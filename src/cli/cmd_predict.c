@@ -12,7 +12,8 @@ struct predict {
   const struct hd_options *o;
   int fd; /* findings and tables go there */
   size_t findings, untried, predictions;
-  json_t *parts; /* one for each trace */
+  HD_VEC(uint64_t) keys, confirmed; /* keys of findings and predictions, of the traces so far */
+  json_t *parts;                    /* one for each trace */
   json_t *found;
   json_t *summary; /* of the last search, or NULL */
 };
@@ -214,6 +215,10 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
                                           .window = o->window > UINT32_MAX ? UINT32_MAX : (uint32_t)o->window,
                                           .libdir = hd_libdir(),
                                           .lenient = true};
+  c.session.known = p->keys.v;
+  c.session.nknown = p->keys.n;
+  c.known = p->confirmed.v;
+  c.nknown = p->confirmed.n;
   struct hd_session_events events = {.arg = p, .finding = on_finding, .startup_output = on_startup_output};
   struct hd_forecast *f;
   int rc = hd_forecast_new(&f, &c, err);
@@ -223,7 +228,12 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
     const struct hd_forecast_one *one = hd_forecast_list(f, &n);
     const struct hd_session *s = hd_forecast_session(f);
     p->predictions += n;
-    for (size_t i = 0; s && i < n; i++) p->untried += one[i].result.result == HD_CONFIRM_UNTRIED;
+    for (size_t i = 0; s && i < n; i++) {
+      p->untried += one[i].result.result == HD_CONFIRM_UNTRIED;
+      if (one[i].result.result <= HD_CONFIRM_KNOWN) hd_vec_push(&p->confirmed, hd_forecast_key(f, i));
+    }
+    const uint64_t *found = hd_forecast_found(f, &n);
+    for (size_t i = p->keys.n; i < n; i++) hd_vec_push(&p->keys, found[i]);
     if (s && hd_session_summary(s)->stop == HD_STOP_ERROR)
       rc = hd_fail(err, hd_session_error(s), "%s", hd_session_summary(s)->error);
     print_result(p, f);
@@ -268,6 +278,8 @@ int hd_cmd_predict(int argc, char **argv) {
     code = 1;
   else if (rc == HD_OK && (p.untried || hd_interrupts()))
     code = 5;
+  hd_vec_free(&p.keys);
+  hd_vec_free(&p.confirmed);
   json_decref(p.parts);
   json_decref(p.found);
   json_decref(p.summary);

@@ -141,8 +141,10 @@ static uint32_t bit_of(const struct hd_prediction *p) {
   return hd_detector_by_name(p->detector, &d) ? HD_DETECTOR_BIT(d) : 0;
 }
 
-/* Whether it would be no finding. */
+/* Whether it would be no finding, or is one already. */
 static bool is_ignored(const struct hd_forecast *f, const struct hd_prediction *p) {
+  for (size_t i = 0; i < f->config.nknown; i++)
+    if (f->config.known[i] == key_of(f, p)) return true;
   uint64_t ignore = f->config.session.search.ignore;
   return (p->kind == HD_PREDICTED_RACE && (ignore >> HD_KIND_DATA_RACE & 1)) ||
          (p->kind == HD_PREDICTED_DEADLOCK && (ignore >> HD_KIND_DEADLOCK & 1));
@@ -204,6 +206,7 @@ int hd_forecast_new(struct hd_forecast **out, const struct hd_forecast_config *c
   f->input.fd = -1;
   double from = hd_now();
   if (c->session.time > 0) f->deadline = from + c->session.time;
+  for (size_t i = 0; i < c->session.nknown; i++) hd_vec_push(&f->found, c->session.known[i]);
   int rc = load(f, err);
   f->seconds[0] = hd_now() - from;
   if (rc == HD_OK) rc = predict(f, WITHOUT_SOLVER, err);
@@ -220,7 +223,7 @@ static int confirm(struct hd_forecast *f, int round, const struct hd_session_eve
   struct hd_session_config c = f->config.session;
   if (f->ran) c.input = &f->input;
   if (f->deadline > 0) c.time = f->deadline > from + 0.1 ? f->deadline - from : 0.1;
-  c.known = f->found.v;
+  c.known = f->found.v; /* also those that the configuration knows */
   c.nknown = f->found.n;
   f->unique.v.n = 0;
   for (size_t i = f->done; i < f->one.n; i++) hd_vec_push(&f->unique.v, *f->one.v[i].prediction);
@@ -248,6 +251,13 @@ const struct hd_session *hd_forecast_session(const struct hd_forecast *f) {
   const struct hd_confirm *c = f->confirm[f->confirm[WITH_SOLVER] ? WITH_SOLVER : WITHOUT_SOLVER];
   return c ? hd_confirm_session(c) : NULL;
 }
+
+const uint64_t *hd_forecast_found(const struct hd_forecast *f, size_t *n) {
+  *n = f->found.n;
+  return f->found.v;
+}
+
+uint64_t hd_forecast_key(const struct hd_forecast *f, size_t i) { return f->key.v[i]; }
 
 uint64_t hd_forecast_executions(const struct hd_forecast *f) {
   uint64_t n = 0;

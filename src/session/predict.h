@@ -9,6 +9,8 @@ struct hd_forecast_config {
   struct hd_session_config
       session; /* the program, its limits and where findings go; argv NULL: nothing is run */
   struct hd_predict_options predict;
+  const uint64_t *known; /* keys of predictions that were confirmed before: they are left out */
+  size_t nknown;
   const char *trace; /* a file; NULL: the execution is recorded, with the seed of the session */
   bool seeded;       /* a random schedule; else each thread runs as long as it can */
   bool shows;        /* the output of the recorded execution is shown */
@@ -37,6 +39,9 @@ int hd_forecast_new(struct hd_forecast **out, const struct hd_forecast_config *c
 int hd_forecast_confirm(struct hd_forecast *f, const struct hd_session_events *events, struct hd_err *err);
 /* The last search; NULL: nothing was executed. */
 const struct hd_session *hd_forecast_session(const struct hd_forecast *f);
+/* The keys of its findings and of what was confirmed, for `known` here and in struct hd_session_config. */
+const uint64_t *hd_forecast_found(const struct hd_forecast *f, size_t *n);
+uint64_t hd_forecast_key(const struct hd_forecast *f, size_t i);
 uint64_t hd_forecast_executions(const struct hd_forecast *f);
 const struct hd_observed *hd_forecast_observed(const struct hd_forecast *f);
 const struct hd_predict_stats *hd_forecast_stats(const struct hd_forecast *f);

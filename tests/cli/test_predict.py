@@ -329,6 +329,8 @@ def test_traces(s):
     s.run([s.heddle, "trace", "convert", "--to", "text", "t", "-o", "t.txt"], want=0)
     j = predict(s, 1, "--out", "more", "t.txt", "--", program)
     s.same(results(j), [("deadlock", "confirmed")], "from text")
+    j = predict(s, 1, "--out", "both", "t", "t.txt", "--detectors", "deadlock", "--", program)
+    s.same(len(j["findings"]), 1, "findings of two traces")
 
 
 def test_input(s):
