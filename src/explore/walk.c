@@ -87,7 +87,8 @@ int hd__walk_write_begin(struct walk *w) {
   struct hd_search *s = w->s;
   if (s->workers <= 1) return 1;
   hd_crew_add(&s->shared->ending, s->worker);
-  if (hd__walk_valid(w)) return 1;
+  /* Not hd__walk_valid: who restarts writes to the tree before the new epoch is known, and lays it out when nobody is here. */
+  if (s->status->epoch == __atomic_load_n(&s->shared->epoch, __ATOMIC_SEQ_CST)) return 1;
   hd_crew_del(&s->shared->ending, s->worker);
   return 0;
 }
