@@ -138,7 +138,7 @@ static void clean_up(struct worker *w) {
   __atomic_compare_exchange_n(&shared.lock, &held, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/* One execution of the simulated program. Returns which leaf it came to; -1: diverged. */
+/* One execution of the simulated program. Returns which leaf it came to; -1: given up, since the search was restarted. */
 static int execute(struct hd_search *s, struct hd_point *p, struct hd_set *enabled) {
   unsigned left[2] = {STEPS, STEPS};
   static struct hd_op op[2];
@@ -180,12 +180,15 @@ static void *work(void *arg) {
     if (!begun && shared_epoch() != s->status->epoch) continue;
     if (!begun) break;
     int leaf = execute(s, &p, &enabled);
-    assert(leaf >= 0);
-    uint64_t *times = &visited[s->status->epoch][leaf];
-    s->tally[0].at = times;
-    s->tally[0].value = *times + 1;
-    s->ntally = 1;
-    more = STRATEGY.end(s, &p, HD_HOW_EXIT) || shared_epoch() != s->status->epoch;
+    if (leaf < 0) {
+      assert(shared_epoch() != s->status->epoch);
+    } else {
+      uint64_t *times = &visited[s->status->epoch][leaf];
+      s->tally[0].at = times;
+      s->tally[0].value = *times + 1;
+      s->ntally = 1;
+    }
+    more = STRATEGY.end(s, &p, leaf < 0 ? HD_HOW_BLOCKED : HD_HOW_EXIT) || shared_epoch() != s->status->epoch;
     change();
   }
   change();
