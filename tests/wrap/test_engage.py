@@ -36,7 +36,10 @@ HEAD = """
 #include <locale.h>
 #include <math.h>
 #include <netdb.h>
+#include <fnmatch.h>
 #include <poll.h>
+#include <sys/xattr.h>
+#include <utime.h>
 #include <pwd.h>
 #include <regex.h>
 #include <search.h>
@@ -170,6 +173,38 @@ READS = {
     "mblen": "result = mblen(buf + 3, 1)",
     "iconv": "iconv_t c = iconv_open(\"UTF-8\", \"ASCII\"); char *i = buf, *o = other; size_t a = 5, b = 64;"
              " result = iconv(c, &i, &a, &o, &b); iconv_close(c)",
+    # names of files
+    "chdir": "result = chdir(buf)",
+    "chmod": "result = chmod(buf, 0600)",
+    "chown": "result = chown(buf, 0, 0)",
+    "faccessat": "result = faccessat(AT_FDCWD, buf, F_OK, 0)",
+    "fchmodat": "result = fchmodat(AT_FDCWD, buf, 0600, 0)",
+    "fchownat": "result = fchownat(AT_FDCWD, buf, 0, 0, 0)",
+    "fnmatch": "result = fnmatch(buf, \"x\", 0)",
+    "fopen64": "keep = fopen64(buf, \"r\")",
+    "getxattr": "result = getxattr(buf, \"user.a\", 0, 0)",
+    "lchown": "result = lchown(buf, 0, 0)",
+    "linkat": "result = linkat(AT_FDCWD, buf, AT_FDCWD, \"none/x\", 0)",
+    "listxattr": "result = listxattr(buf, 0, 0)",
+    "lutimes": "result = lutimes(buf, 0)",
+    "open64": "result = open64(buf, O_RDONLY)",
+    "openat64": "result = openat64(AT_FDCWD, buf, O_RDONLY)",
+    "remove": "result = remove(buf)",
+    "rename": "result = rename(buf, \"none/x\")",
+    "renameat": "result = renameat(AT_FDCWD, buf, AT_FDCWD, \"none/x\")",
+    "renameat2": "result = renameat2(AT_FDCWD, buf, AT_FDCWD, \"none/x\", 0)",
+    "rmdir": "result = rmdir(buf)",
+    "setxattr": "result = setxattr(buf, \"user.a\", \"\", 0, 0)",
+    "shm_unlink": "result = shm_unlink(buf)",
+    "sigismember": "result = sigismember((sigset_t *)buf, 3)",
+    "symlink": "result = symlink(buf, \"none/x\")",
+    "symlinkat": "result = symlinkat(buf, AT_FDCWD, \"none/x\")",
+    "truncate": "result = truncate(buf, 0)",
+    "truncate64": "result = truncate64(buf, 0)",
+    "unlinkat": "result = unlinkat(AT_FDCWD, buf, 0)",
+    "utime": "result = utime(buf, 0)",
+    "utimensat": "result = utimensat(AT_FDCWD, buf, 0, 0)",
+    "utimes": "result = utimes(buf, 0)",
 }
 WRITES = {
     "memcpy": "memcpy(buf, other, n)", "memmove": "memmove(buf, other, n)", "mempcpy": "keep = mempcpy(buf, other, n)",
