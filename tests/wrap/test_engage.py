@@ -40,6 +40,10 @@ HEAD = """
 #include <poll.h>
 #include <sys/xattr.h>
 #include <utime.h>
+#include <termios.h>
+#include <sys/uio.h>
+#include <sys/sem.h>
+#include <sys/inotify.h>
 #include <pwd.h>
 #include <regex.h>
 #include <search.h>
@@ -205,6 +209,24 @@ READS = {
     "utime": "result = utime(buf, 0)",
     "utimensat": "result = utimensat(AT_FDCWD, buf, 0, 0)",
     "utimes": "result = utimes(buf, 0)",
+    "fgetxattr": "result = fgetxattr(-1, buf, 0, 0)",
+    "fsetxattr": "result = fsetxattr(-1, buf, \"\", 0, 0)",
+    "inotify_add_watch": "result = inotify_add_watch(-1, buf, 1)",
+    "mkdirat": "result = mkdirat(-1, buf, 0700)",
+    "mkfifoat": "result = mkfifoat(-1, buf, 0600)",
+    "pwritev": "struct iovec v = {buf, 8}; result = pwritev(-1, &v, 1, 0)",
+    "sched_setparam": "result = sched_setparam(-1, (struct sched_param *)buf)",
+    "sched_setscheduler": "result = sched_setscheduler(-1, 0, (struct sched_param *)buf)",
+    "semop": "result = semop(-1, (struct sembuf *)buf, 1)",
+    "semtimedop": "result = semtimedop(-1, (struct sembuf *)buf, 1, 0)",
+    "sendmmsg": "result = sendmmsg(-1, (struct mmsghdr *)buf, 1, 0)",
+    "shm_open": "result = shm_open(buf, O_RDONLY, 0)",
+    "tcsetattr": "result = tcsetattr(-1, 0, (struct termios *)buf)",
+    "wcstod": "result = wcstod((wchar_t *)buf, 0)",
+    "wcstol": "result = wcstol((wchar_t *)buf, 0, 10)",
+    "wcstoll": "result = wcstoll((wchar_t *)buf, 0, 10)",
+    "wcstoul": "result = wcstoul((wchar_t *)buf, 0, 10)",
+    "wcstoull": "result = wcstoull((wchar_t *)buf, 0, 10)",
 }
 WRITES = {
     "memcpy": "memcpy(buf, other, n)", "memmove": "memmove(buf, other, n)", "mempcpy": "keep = mempcpy(buf, other, n)",
@@ -353,6 +375,17 @@ WRITES = {
     "sigprocmask": "result = sigprocmask(SIG_BLOCK, 0, (sigset_t *)buf)",
     "pthread_sigmask": "result = pthread_sigmask(SIG_BLOCK, 0, (sigset_t *)buf)",
     "sigpending": "result = sigpending((sigset_t *)buf)",
+    "clock_getcpuclockid": "clock_getcpuclockid(0, (clockid_t *)buf)",
+    "mbsrtowcs": "const char *c = \"abc\"; mbsrtowcs((wchar_t *)buf, &c, 4, 0)",
+    "pthread_attr_getdetachstate": "pthread_attr_t a; pthread_attr_init(&a); pthread_attr_getdetachstate(&a, (int *)buf)",
+    "pthread_attr_getguardsize": "pthread_attr_t a; pthread_attr_init(&a); pthread_attr_getguardsize(&a, (size_t *)buf)",
+    "pthread_attr_getschedparam": "pthread_attr_t a; pthread_attr_init(&a); pthread_attr_getschedparam(&a, (struct sched_param *)buf)",
+    "pthread_attr_getschedpolicy": "pthread_attr_t a; pthread_attr_init(&a); pthread_attr_getschedpolicy(&a, (int *)buf)",
+    "pthread_attr_getstacksize": "pthread_attr_t a; pthread_attr_init(&a); pthread_attr_getstacksize(&a, (size_t *)buf)",
+    "sched_rr_get_interval": "sched_rr_get_interval(0, (struct timespec *)buf)",
+    "sigaltstack": "sigaltstack(0, (stack_t *)buf)",
+    "sigdelset": "sigdelset((sigset_t *)buf, 3)",
+    "wcsrtombs": "const wchar_t *c = L\"abcdef\"; wcsrtombs(buf, &c, 7, 0)",
 }
 
 
