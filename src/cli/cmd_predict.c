@@ -55,7 +55,7 @@ static void add_table(struct hd_str *out, const struct hd_forecast *f, bool ran)
   }
 }
 
-/* Whether it says no more than that an order is worth trying, and that was in vain. */
+/* Whether it only proposed an order to try, and executing that order found nothing. */
 static bool is_try(const struct hd_forecast_one *one) {
   return one->detectors == HD_DETECTOR_BIT(HD_DETECT_FLIP) &&
          (one->result.result == HD_CONFIRM_NO || one->result.result == HD_CONFIRM_UNTRIED);

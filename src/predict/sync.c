@@ -13,7 +13,7 @@
  *
  * Differences
  *  - The sequences are by place in the code and locks held, not by variable alone, so that each pair of places is found.
- *    Those with a common lock are left out: one of the two is in the other's ideal. Places are told apart only at
+ *    Those with a common lock are left out: one of the two is in the other's ideal. Places are distinguished only at
  *    locations that have a race.
  *  - Shared sections of a read-write lock do not conflict.
  *  - Where an ideal grows over many acquisitions at once, the last of each lock is looked up instead. */
