@@ -380,7 +380,7 @@ static void add_op(const struct hd_thread *t) {
 static void add_spin(struct hd_fingerprint *f, const struct hd_thread *t) {
   const struct hd_spin *s = &t->spin;
   unsigned rounds = s->rounds < ROUNDS ? s->rounds : ROUNDS;
-  uint64_t bits = s->armed | (uint64_t)s->gave << 1 | (uint64_t)s->again << 2 | (uint64_t)s->mixed << 3 |
+  uint64_t bits = t->armed | (uint64_t)s->gave << 1 | (uint64_t)s->again << 2 | (uint64_t)s->mixed << 3 |
                   (uint64_t)s->unlike << 4 | (uint64_t)s->on << 5 | (uint64_t)s->waiting << 6 |
                   (uint64_t)(s->writes != s->round_writes) << 7 | (uint64_t)rounds << 8 |
                   (uint64_t)s->misses << 16 | (uint64_t)s->window << 32 | (uint64_t)s->moves << 48;
@@ -418,14 +418,14 @@ static void add_wait(const struct hd_thread *t) {
 static void add_local(struct hd_fingerprint *f, const struct hd_thread *t) {
   bool odd = t->sig.pending.set || t->sig.ran || t->sig.handling || t->sig.taken || t->sig.waits ||
              t->sig.alt.ss_sp || hd__cancel_word[t->id] || t->cancel.taken || t->cancel.disabled ||
-             t->cancel.anywhere || t->fiber || t->robust || t->omp.team || t->attr.cpus || t->sys.io ||
+             t->anywhere || t->fiber || t->robust || t->omp.team || t->attr.cpus || t->sys.io ||
              t->sys.context || t->aside.is || t->sys.forks || t->sys.unloads || t->exit.tls_dtors ||
              t->exit.terminating || !t->numbered;
   if (odd) now->captured = false;
   set_field(20, t->state);
   set_field(21, t->children);
   set_field(22, t->heap_reuses | (uint64_t)t->section << 32);
-  set_field(23, (uint64_t)(uint32_t)t->ignore | (uint64_t)t->foreign << 32);
+  set_field(23, t->ignore | (uint64_t)t->silent << 16 | (uint64_t)t->foreign << 32);
   set_field(24, t->sig.mask);
   set_field(25, (uint64_t)t->exit.value);
   set_field(26, (uint64_t)t->exit.cleanup + t->exit.begun);
@@ -503,7 +503,7 @@ static void add_process(struct hd_fingerprint *f) {
   if (rt.clocked) hd__fact(f, place(S_PROCESS, 0, 8), rt.section_vc.time);
   /* What memory is compared with: as it was before main, or at the checkpoint. */
   hd__fact(f, place(S_PROCESS, 0, 9), hd__checkpoint_taken());
-  if (rt.nio || rt.nalarms || hd__naliases || hd__before_freed) now->captured = false;
+  if (rt.nio || rt.nalarms || rt.naliases || hd__before_freed) now->captured = false;
 }
 
 static void add_clocks(void) {
