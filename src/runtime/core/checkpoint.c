@@ -251,7 +251,7 @@ void hd__checkpoint_take(char *stack_hi) {
   for (unsigned i = 0; i < nlearned; i++) learned[i] = rt.visible[rt.status->visible_at_start + i];
   taken = true;
   rt.status->kept = 1;
-  if (hd__snapshot_take(page_of(rt.thread[0].ctx.sp), stack_hi, true, false))
+  if (hd__snapshot_take((char *)rt.thread[0].ctx.sp, stack_hi, true, false))
     hd__fail(HD_RTE_ENVIRONMENT, 0,
              "cannot record the program's memory (mprotect or /proc/self/maps refused)");
 }
