@@ -29,6 +29,9 @@ using namespace llvm;
 
 namespace {
 
+/* StringRef has a function for this, under a name that depends on LLVM's version. */
+bool begins(StringRef name, StringRef with) { return name.substr(0, with.size()) == with; }
+
 /* A hook that has a fast path. */
 struct Hook {
   unsigned size; /* 0: none */
@@ -172,7 +175,7 @@ struct Inliner {
       const Function *callee = call ? call->getCalledFunction() : nullptr;
       if (!callee || !loops.getLoopFor(i.getParent())) continue;
       StringRef name = callee->getName();
-      if (name.startswith("__tsan_atomic") || name.startswith("__tsan_volatile")) return true;
+      if (begins(name, "__tsan_atomic") || begins(name, "__tsan_volatile")) return true;
     }
     return false;
   }
@@ -207,8 +210,8 @@ PreservedAnalyses InlineChecks::run(Module &m, ModuleAnalysisManager &) {
    * are the same instruction. */
   for (Function &f : m) {
     StringRef name = f.getName();
-    if (f.isDeclaration() && (name.startswith("__tsan_") || name.startswith("__heddle_")) &&
-        !name.startswith("__tsan_atomic") && !name.startswith("__tsan_volatile"))
+    if (f.isDeclaration() && (begins(name, "__tsan_") || begins(name, "__heddle_")) &&
+        !begins(name, "__tsan_atomic") && !begins(name, "__tsan_volatile"))
       f.addFnAttr(Attribute::NonLazyBind);
   }
   Inliner inliner(m);
