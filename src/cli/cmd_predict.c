@@ -55,10 +55,33 @@ static void add_table(struct hd_str *out, const struct hd_forecast *f, bool ran)
   }
 }
 
-/* Whether it only proposed an order to try, and executing that order found nothing. */
+/* What does not fit together in the trace. Nothing is lost: such events keep their places. */
+static void add_notes(struct hd_str *out, const struct hd_forecast *f) {
+  const struct hd_observed *o = hd_forecast_observed(f);
+  const struct hd_predict_stats *s = hd_forecast_stats(f);
+  const struct {
+    uint64_t n, first;
+    const char *why, *then;
+  } note[] = {{s->unmatched, s->first_unmatched, s->unmatched_why, "such events keep their places"},
+              {s->unexplained, s->first_unexplained, "reads a value that no event wrote",
+               "accesses to such locations keep their order"}};
+  for (size_t i = 0; i < sizeof note / sizeof *note; i++) {
+    if (!note[i].n || note[i].first > o->n) continue;
+    hd_str_addf(out, "Note: event %llu (", (unsigned long long)note[i].first);
+    hd_tr_describe(out, o->tables, &o->event[note[i].first - 1]);
+    hd_str_addf(out, ") %s", note[i].why);
+    if (note[i].n > 1) hd_str_addf(out, ", and %llu more", (unsigned long long)note[i].n - 1);
+    hd_str_addf(out, "; %s.\n", note[i].then);
+  }
+  if (s->disagreed)
+    hd_str_addf(out, "Note: the engines disagree on %llu quer%s: please report it.\n",
+                (unsigned long long)s->disagreed, s->disagreed == 1 ? "y" : "ies");
+}
+
+/* Whether it only proposes an order to try: that is no prediction of a failure. */
 static bool is_try(const struct hd_forecast_one *one) {
-  return one->detectors == HD_DETECTOR_BIT(HD_DETECT_FLIP) &&
-         (one->result.result == HD_CONFIRM_NO || one->result.result == HD_CONFIRM_UNTRIED);
+  return one->detectors == HD_DETECTOR_BIT(HD_DETECT_FLIP) && one->result.result != HD_CONFIRM_YES &&
+         one->result.result != HD_CONFIRM_OTHER;
 }
 
 /* What was predicted and is not a finding. */
@@ -70,7 +93,8 @@ static void add_rest(struct hd_str *out, const struct hd_forecast *f, bool ran) 
     rest += !is_try(&one[i]) && one[i].result.result > HD_CONFIRM_KNOWN;
   }
   if (tries && ran)
-    hd_str_addf(out, "%zu other order%s of conflicting accesses did not fail.\n", tries, plural(tries));
+    hd_str_addf(out, "%zu other order%s of conflicting accesses %s tried.\n", tries, plural(tries),
+                tries == 1 ? "was" : "were");
   if (!rest) return;
   hd_str_add(out, ran ? "Predicted, not confirmed:\n" : "Predicted:\n");
   for (size_t i = 0; i < n; i++) {
@@ -90,15 +114,16 @@ static void add_rest(struct hd_str *out, const struct hd_forecast *f, bool ran) 
 static void print_result(const struct predict *p, const struct hd_forecast *f) {
   const struct hd_observed *o = hd_forecast_observed(f);
   bool ran = hd_forecast_session(f) != NULL;
-  size_t n;
+  size_t n, predicted = 0;
   double s[3];
   struct hd_str out;
   if (p->o->quiet) return;
   hd_str_init(&out);
-  hd_forecast_list(f, &n);
+  const struct hd_forecast_one *one = hd_forecast_list(f, &n);
+  for (size_t i = 0; i < n; i++) predicted += !is_try(&one[i]);
   hd_forecast_seconds(f, s);
   hd_str_addf(&out, "%s%zu event%s of %zu thread%s, %zu prediction%s", p->findings ? "\n" : "", o->n,
-              plural(o->n), o->tables->thread.n, plural(o->tables->thread.n), n, plural(n));
+              plural(o->n), o->tables->thread.n, plural(o->tables->thread.n), predicted, plural(predicted));
   if (ran) {
     uint64_t executions = hd_forecast_executions(f);
     hd_str_addf(&out, ", %llu execution%s, %zu finding%s", (unsigned long long)executions, plural(executions),
@@ -107,6 +132,7 @@ static void print_result(const struct predict *p, const struct hd_forecast *f) {
   hd_str_addf(&out, " (%.2f s)\n", s[0] + s[1] + s[2]);
   add_table(&out, f, ran);
   add_rest(&out, f, ran);
+  add_notes(&out, f);
   hd_write_all(p->fd, out.s, out.n);
   hd_str_fini(&out);
 }
@@ -171,6 +197,10 @@ static json_t *result_json(const struct hd_forecast *f, const char *trace) {
                   "confirmed", (json_int_t)r.confirmed, "unknown", (json_int_t)r.stats.unknown, "skipped",
                   (json_int_t)r.stats.skipped, "cut", (json_int_t)r.stats.cut, "seconds", r.stats.seconds));
   json_object_set_new(j, "detectors", rows);
+  const struct hd_predict_stats *st = hd_forecast_stats(f);
+  json_object_set_new(j, "unmatched", json_integer((json_int_t)st->unmatched));
+  json_object_set_new(j, "unexplained", json_integer((json_int_t)st->unexplained));
+  json_object_set_new(j, "disagreed", json_integer((json_int_t)st->disagreed));
   const struct hd_forecast_one *one = hd_forecast_list(f, &n);
   for (size_t i = 0; i < n; i++) json_array_append_new(list, prediction_json(f, &one[i], ran));
   json_object_set_new(j, "predictions", list);

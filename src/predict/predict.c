@@ -68,6 +68,9 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   stats->locks = tr.nlocks;
   stats->unexplained = tr.unexplained;
   stats->first_unexplained = tr.first_unexplained;
+  stats->unmatched = tr.unmatched;
+  stats->first_unmatched = tr.first_unmatched;
+  stats->unmatched_why = tr.unmatched_why;
   stats->load_seconds = hd_now() - start;
   if (wanted(&o, HD_DETECT_LOCKSET) || wanted(&o, HD_DETECT_LOOSE)) hd__detect_filters(&r);
   if (wanted(&o, HD_DETECT_HB)) hd__detect_hb(&r, HD_DETECT_HB);

@@ -98,6 +98,11 @@ struct hd_predict_stats {
   uint64_t disagreed;                         /* queries that the two engines answered differently */
   uint64_t unexplained;                       /* reads of values that nobody wrote (lenient) */
   uint64_t first_unexplained;                 /* number of the first such event, from 1 */
+  uint64_t unmatched; /* locks taken while another thread holds them, or released by a thread that does not,
+                               and threads created while they run (lenient) */
+  uint64_t first_unmatched; /* number of the first such event, from 1 ... */
+  const char
+      *unmatched_why; /* ... and what is wrong with it: "releases a lock that its thread does not hold" */
   double load_seconds;
 };
 

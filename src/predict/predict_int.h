@@ -66,7 +66,8 @@ struct hd__trace {
   HD_VEC(struct hd__look) look;
   uint8_t *edge_source;     /* [n] an edge begins there */
   uint32_t *edge_at, *edge; /* edges to event e: from edge[edge_at[e]] .. */
-  uint64_t unexplained, first_unexplained;
+  uint64_t unexplained, first_unexplained, unmatched, first_unmatched;
+  const char *unmatched_why;
 };
 
 int hd__trace_init(struct hd__trace *tr, const struct hd_event *event, size_t n,

@@ -191,7 +191,9 @@ static int predict(struct hd_forecast *f, int round, struct hd_err *err) {
   int rc = hd_predict(f->observed.event, f->observed.n, f->observed.tables, &o, &f->all, &stats, err);
   if (rc != HD_OK) return rc;
   for (int d = 0; d < HD_DETECTORS; d++)
-    if (o.detectors >> d & 1) f->stats.detector[d] = stats.detector[d];
+    if (!(o.detectors >> d & 1)) stats.detector[d] = f->stats.detector[d];
+  stats.disagreed += f->stats.disagreed;
+  f->stats = stats;
   bool sections = false; /* where an atomic section ends is not in a trace */
   for (size_t i = 0; i < f->observed.n; i++) sections |= f->observed.event[i].op.kind == HD_OP_SECTION;
   for (size_t i = before; sections && i < f->all.v.n; i++) f->all.v.v[i].certainty = HD_PLAUSIBLE;

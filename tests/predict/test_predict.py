@@ -182,6 +182,12 @@ def test_contradictions(s):
             "event 4 .*T2 unlock .*does not hold")
     refused(s, s.write("b.trace", traces.text(fork + [(1, "write", "x", {"value": 1}), (2, "read", "x", {"value": 2})])),
             "event 4 .*T2 read .*nobody wrote")
+    for name, note in (("a", r"Note: event 4 \(T2 unlock .* releases a lock that its thread does not hold"),
+                       ("b", r"Note: event 4 \(T2 read .* reads a value that no event wrote")):
+        text = s.run([s.heddle, "predict", name + ".trace"]).stdout
+        s.check(re.search(note, text), text)
+    text = s.run([s.heddle, "predict", s.write("c.std", "T0|fork(T1)|1\nT0|rel(l)|2\nT1|w(x)|3\nT0|w(x)|4\n")]).stdout
+    s.check("Note: event 2 (T0 unlock `l`) releases" in text and "data race: " in text, text)
 
 
 def test_no_time(s):
