@@ -414,6 +414,7 @@ int hd__trace_init(struct hd__trace *tr, const struct hd_event *ev, size_t n,
   for (uint32_t e = 0; e < tr->n && rc == HD_OK; e++) rc = event(&b, e);
   if (rc == HD_OK) rc = hd__trace_locations(tr, &b.edges, lenient, err);
   if (rc == HD_OK) sort_edges(tr, &b.edges);
+  if (rc == HD_OK) hd__trace_decisions(tr);
   for (size_t i = 0; i < b.object.n; i++) hd_vec_free(&b.object.v[i].touch);
   for (unsigned t = 0; t < tr->nthreads; t++) hd_vec_free(&b.thread[t].hold);
   hd_vec_free(&b.object);
@@ -441,6 +442,7 @@ void hd__trace_fini(struct hd__trace *tr) {
   free(tr->edge_at);
   free(tr->edge);
   free(tr->edge_source);
+  free(tr->decides);
   hd_vec_free(&tr->location);
   hd_vec_free(&tr->section);
   hd_vec_free(&tr->held_lock);

@@ -42,6 +42,8 @@ static bool ask(struct hd__encoding *x, struct pair p) {
   hd_smt_require(x->smt, hd_smt_less(x->smt, f, x->now, 0));
   hd_smt_require(x->smt, hd_smt_less(x->smt, x->now, f, 0));
   hd_smt_require(x->smt, hd__included(x, p.e));
+  hd_smt_require(x->smt, hd__kept(x, p.e, p.location != HD__NONE));
+  hd_smt_require(x->smt, hd__kept(x, p.f, false));
   if (p.location == HD__NONE) return true;
   HD_VEC(uint32_t) write = {0};
   uint32_t to = hd__accessor_from(tr, p.location, x->hi);
@@ -67,7 +69,7 @@ static bool answer(struct search *s, struct hd__encoding *x, struct pair p) {
     hd_prediction_fini(&out);
     return false;
   }
-  out.certainty = out.broken ? HD_PLAUSIBLE : HD_CERTAIN;
+  out.certainty = hd__certainty(out.broken);
   s->run->entries += out.order.n;
   hd_vec_push(&s->run->out->v, out);
   s->run->stats->detector[s->d].predicted++;

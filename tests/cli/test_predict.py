@@ -1,6 +1,7 @@
 """heddle predict: what one clean execution says of others, and what comes of it when these are run."""
 import json
 import os
+import shutil
 
 import common
 from scratch import each
@@ -306,6 +307,40 @@ def test_correct(s, case):
     s.same(j["findings"], [], "findings")
     for p in j["predict"][0]["predictions"]:
         s.check(not p["certain"] or p["kind"] not in ("data-race", "deadlock"), "certain: %s" % p)
+
+
+COPY = """#include <pthread.h>
+int x, y, copy;
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+void *f(void *p) {
+  x = 1;
+  pthread_mutex_lock(&m);
+  y = 1;
+  pthread_mutex_unlock(&m);
+  return p;
+}
+void *g(void *p) {
+  pthread_mutex_lock(&m);
+  copy = y;
+  pthread_mutex_unlock(&m);
+  TEST x = 2;
+  return p;
+}
+"""
+
+
+@each(("gcc", "", 1), ("clang", "", 1), ("gcc", "if (copy)", 0), ("clang", "if (copy)", 0))
+def test_branches(s, case):
+    """A read whose value decides nothing may see another one."""
+    compiler, test, want = case
+    if not shutil.which(compiler):
+        return
+    s.write("p.c", COPY.replace("TEST", test) + MAIN)
+    for option, status in (("--branches", want), ("-O1", 0)):
+        s.run([s.heddle, "cc", "--heddle-compiler=" + compiler, option, "-g", "-O1", "p.c", "-o", "p"])
+        j = predict(s, status, "--out", "o" + option, "--engine", "both", "--detectors", "huang", "--", "./p")
+        s.same([f["kind"] for f in j["findings"]], ["data-race"] * status, option)
+        s.same(j["predict"][0]["disagreed"], 0, "disagreement of the engines")
 
 
 def test_no_places(s):

@@ -127,6 +127,26 @@ def test_random_patterns(s, kind):
 
 
 @each("smt", "plan")
+def test_random_branches(s, engine):
+    """With branches, a read may see another value if nothing depends on it."""
+    if engine == "smt" and not solver(s):
+        return
+    more = 0
+    for seed in range(60):
+        events = traces.generate(seed, branches=True)
+        if len(events) > SMALL or not any(e[1] == "branch" for e in events):
+            continue
+        truth, kinds = traces.Truth(events), ["huang", "atomicity"]
+        found = predict(s, kinds, s.write("t%d.trace" % seed, traces.text(events)), "-e", engine)
+        s.same(pairs(found["huang"]), truth.races("huang"), "races of seed %d" % seed)
+        s.same({f[0] for f in found["atomicity"]}, truth.after("atomicity"), "triples of seed %d" % seed)
+        for events_, order, certain in found["huang"]:
+            s.check(truth.leads(order, events_), "seed %d: %s does not lead to %s" % (seed, order, events_))
+            more += not certain
+    s.check(more, "branches never made a difference")
+
+
+@each("smt", "plan")
 def test_engines(s, engine):
     """Each engine alone finds the truth."""
     if engine == "smt" and not solver(s):
