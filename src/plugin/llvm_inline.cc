@@ -29,8 +29,8 @@ using namespace llvm;
 
 namespace {
 
-/* StringRef has a function for this, under a name that depends on LLVM's version. */
-bool begins(StringRef name, StringRef with) { return name.substr(0, with.size()) == with; }
+/* StringRef::startswith has another name since LLVM 18. */
+bool begins(StringRef name, StringRef prefix) { return name.consume_front(prefix); }
 
 /* A hook that has a fast path. */
 struct Hook {
