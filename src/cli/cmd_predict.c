@@ -224,10 +224,11 @@ static int write_json(struct predict *p, struct hd_err *err) {
 /* ---- the verb ---- */
 
 /* Those that find most; others find less, sooner. */
-#define DEFAULT_DETECTORS                                                                                \
-  (HD_DETECTOR_BIT(HD_DETECT_SHB) | HD_DETECTOR_BIT(HD_DETECT_SYNC) | HD_DETECTOR_BIT(HD_DETECT_HUANG) | \
-   HD_DETECTOR_BIT(HD_DETECT_NULLS) | HD_DETECTOR_BIT(HD_DETECT_FREED) |                                 \
-   HD_DETECTOR_BIT(HD_DETECT_ATOMICITY) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK) |                          \
+#define DEFAULT_DETECTORS                                                                                   \
+  (HD_DETECTOR_BIT(HD_DETECT_SHB) | HD_DETECTOR_BIT(HD_DETECT_SYNC) | HD_DETECTOR_BIT(HD_DETECT_HUANG) |    \
+   HD_DETECTOR_BIT(HD_DETECT_NULLS) | HD_DETECTOR_BIT(HD_DETECT_FREED) | HD_DETECTOR_BIT(HD_DETECT_UNSET) | \
+   HD_DETECTOR_BIT(HD_DETECT_INDEX) | HD_DETECTOR_BIT(HD_DETECT_SIGNAL) |                                   \
+   HD_DETECTOR_BIT(HD_DETECT_ATOMICITY) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK) |                             \
    HD_DETECTOR_BIT(HD_DETECT_FLIP))
 
 /* From one trace; NULL: an execution is recorded. */

@@ -90,11 +90,16 @@ static const struct hd__section *keeper(const struct planner *p, const uint32_t 
   return NULL;
 }
 
+/* Whether the goal is that the signal comes before this wait. */
+static bool is_missed(const struct planner *p, uint32_t wait, uint32_t signal) {
+  return p->goal->nnext == 1 && p->goal->next[0] == wait && hd__may_miss(p->tr, wait, signal);
+}
+
 /* What may come next: the event's edges, its lock. */
 static bool enabled(const struct planner *p, const uint32_t *state, uint32_t e) {
   const struct hd__trace *tr = p->tr;
   for (uint32_t i = tr->edge_at[e]; i < tr->edge_at[e + 1]; i++)
-    if (!executed(p, state, tr->edge[i])) return false;
+    if (!executed(p, state, tr->edge[i]) && !is_missed(p, tr->edge[i], e)) return false;
   if (tr->opens[e] && keeper(p, state, &tr->section.v[tr->opens[e] - 1])) return false;
   if (tr->look.n) {
     const struct hd__look *l = hd__look_of(tr, e);
@@ -182,7 +187,8 @@ static void need(struct planner *p, const uint32_t *state, uint32_t e) {
 /* What must come before an event, whatever else happens. */
 static void need_before(struct planner *p, const uint32_t *state, uint32_t e) {
   need(p, state, hd__before(p->tr, e));
-  for (uint32_t i = p->tr->edge_at[e]; i < p->tr->edge_at[e + 1]; i++) need(p, state, p->tr->edge[i]);
+  for (uint32_t i = p->tr->edge_at[e]; i < p->tr->edge_at[e + 1]; i++)
+    if (!is_missed(p, p->tr->edge[i], e)) need(p, state, p->tr->edge[i]);
 }
 
 /* What will do: for a read the write that it saw, for a lock the release by who has it. There may be other ways. */

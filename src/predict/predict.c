@@ -81,9 +81,10 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   static const uint8_t races[] = {HD_DETECT_STRICT, HD_DETECT_SAID, HD_DETECT_HUANG};
   for (size_t i = 0; i < sizeof races && rc == HD_OK; i++)
     if (wanted(&o, races[i])) rc = hd__detect_races(&r, races[i], err);
-  static const uint8_t nulls[] = {HD_DETECT_NULLS, HD_DETECT_FREED};
+  static const uint8_t nulls[] = {HD_DETECT_NULLS, HD_DETECT_FREED, HD_DETECT_UNSET, HD_DETECT_INDEX};
   for (size_t i = 0; i < sizeof nulls && rc == HD_OK; i++)
     if (wanted(&o, nulls[i])) rc = hd__detect_nulls(&r, nulls[i], err);
+  if (wanted(&o, HD_DETECT_SIGNAL) && rc == HD_OK) hd__detect_signals(&r);
   if (wanted(&o, HD_DETECT_ATOMICITY) && rc == HD_OK) rc = hd__detect_atomicity(&r, err);
   hd__trace_fini(&tr);
   return rc;

@@ -19,6 +19,9 @@ enum hd_predicted {
   HD_PREDICTED_FREED,     /* event[0] frees, event[1] uses */
   HD_PREDICTED_ATOMICITY, /* event[1] comes between event[0] and event[2], which are of one thread */
   HD_PREDICTED_ORDER,     /* event[0] comes before event[1], which came first */
+  HD_PREDICTED_UNSET,     /* event[0] reads what event[1] is the first to write */
+  HD_PREDICTED_INDEX,  /* event[0] writes an index, event[1] reads it and goes on: it is out of range there */
+  HD_PREDICTED_SIGNAL, /* event[0] signals before event[1] waits for it */
   HD_PREDICTED_KINDS
 };
 
@@ -33,8 +36,8 @@ struct hd_prediction {
   enum hd_certainty certainty;
   const char *detector; /* static: "hb", "strict", ... */
   uint32_t broken;
-  uint32_t late; /* the first of `event` that is not in `order`: 0, but for null, freed and atomicity 1; to be
-                             executed are `order`, then the events from there on */
+  uint32_t late; /* the first of `event` that is not in `order`: 0, but for null, freed, index, signal and
+                             atomicity 1; to be executed are `order`, then the events from there on */
   HD_VEC(uint32_t) event; /* of the failure, by index in the trace from 0; in the order in which they fail */
   HD_VEC(uint32_t)
   order; /* the events that come before them, by index, in the wanted order; each thread's are a

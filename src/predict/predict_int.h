@@ -107,6 +107,11 @@ uint32_t hd__last_write(const struct hd__trace *tr, uint32_t location, const uin
 /* The reads that the event depends on directly, if it has the observed value or, as a decision, happens as observed: from
  * the event on back to the last decision. Call with *at = the event until it returns HD__NONE. */
 uint32_t hd__guard(const struct hd__trace *tr, uint32_t *at);
+/* Whether the event waits for a signal. */
+bool hd__waits(const struct hd__trace *tr, uint32_t e);
+/* Whether the two are a wait and a signal, whose order is kept only since that is how it was: a signal can come before the
+ * wait, and is lost then. */
+bool hd__may_miss(const struct hd__trace *tr, uint32_t wait, uint32_t signal);
 /* What a failed attempt to take a lock saw; NULL: the event is none. */
 const struct hd__look *hd__look_of(const struct hd__trace *tr, uint32_t e);
 /* Whether two sets of locks have one that keeps their holders apart. */
@@ -208,7 +213,7 @@ static inline enum hd_certainty hd__certainty(uint32_t broken) { return broken ?
 /* Whether an order may have so many reads that see other values: only if branches show which of them matter. */
 static inline bool hd__allows(const struct hd__trace *tr, uint32_t broken) { return !broken || tr->decides; }
 /* Checks a sequence of events: a reordering (else false), and in *broken how many reads see another value. After it,
- * the next events of `next` must be what their threads do next. */
+ * the next events of `next` must be what their threads do next. Signals may come before a wait of `next`. */
 bool hd__order_valid(const struct hd__trace *tr, const uint32_t *order, size_t n, const uint32_t *next,
                      size_t nnext, uint32_t *broken);
 
@@ -256,7 +261,9 @@ void hd__detect_sync(struct hd__run *r);
 void hd__detect_deadlocks(struct hd__run *r);
 void hd__detect_flips(struct hd__run *r);
 int hd__detect_races(struct hd__run *r, enum hd_detector d, struct hd_err *err); /* strict, said and huang */
-int hd__detect_nulls(struct hd__run *r, enum hd_detector d, struct hd_err *err); /* null and freed */
+int hd__detect_nulls(struct hd__run *r, enum hd_detector d,
+                     struct hd_err *err); /* null, freed, unset and index */
+void hd__detect_signals(struct hd__run *r);
 int hd__detect_atomicity(struct hd__run *r, struct hd_err *err);
 
 #endif

@@ -285,6 +285,59 @@ def test_kinds(s, case):
         s.run([s.heddle, "replay", f["replay"]], want=1)
 
 
+LOCKED = """#include <pthread.h>
+#include <stdlib.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+#define LOCKED(what) pthread_mutex_lock(&m); what; pthread_mutex_unlock(&m)
+"""
+ALONE = {  # detector: its program
+    "unset": LOCKED + """int *pointer;
+void *f(void *p) { LOCKED(pointer = malloc(4)); return p; }
+void *g(void *p) {
+  LOCKED(int *q = pointer);
+  *q = 1;
+  return p;
+}
+""",
+    "index": LOCKED + """int *table, at;
+void *f(void *p) {
+  LOCKED(int i = at);
+  table[i] = 1;
+  return p;
+}
+void *g(void *p) {
+  LOCKED(at = -50000000);
+  LOCKED(at = 1);
+  return p;
+}
+#define BEFORE table = calloc(4, sizeof *table);
+""",
+    "null": LOCKED + """int n, *pointer = &n;
+void *f(void *p) {
+  LOCKED(int *q = pointer);
+  *q = 1;
+  return p;
+}
+void *g(void *p) {
+  LOCKED(pointer = 0);
+  LOCKED(pointer = &n);
+  return p;
+}
+""",
+    "signal": OTHERS["lost wake-up"][1],
+}
+
+
+@each(*sorted(ALONE))
+def test_alone(s, detector):
+    """Each detector without the help of others."""
+    program = build(s, ALONE[detector] + MAIN)
+    s.run([s.heddle, "record", "-o", "t", "--", program], want=0)
+    j = predict(s, 1, "--detectors", detector, "--", program)
+    s.check("confirmed" in [r for _, r in results(j)], "predictions: %s" % results(j))
+    s.check(j["findings"][0]["kind"] in ("crash", "lost-wakeup", "heap-overflow", "out-of-bounds"), "%s" % j["findings"][0]["kind"])
+
+
 CORRECT = {
     "counter": start("pthread_mutex_lock(&m[0]); x[0]++; pthread_mutex_unlock(&m[0]);",
                      "pthread_mutex_lock(&m[0]); x[0]++; pthread_mutex_unlock(&m[0]);", after="if (x[0] != 2) __builtin_trap();"),

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const kinds[HD_PREDICTED_KINDS] = {"race", "deadlock", "null", "freed", "atomicity"};
+static const char *const kinds[HD_PREDICTED_KINDS] = {"race",  "deadlock", "null",  "freed", "atomicity",
+                                                      "order", "unset",    "index", "signal"};
 
 static void print(const struct hd_prediction *p) {
   printf("%s %s %s %u", p->detector, kinds[p->kind], p->certainty == HD_CERTAIN ? "certain" : "plausible",
