@@ -244,6 +244,7 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
   c.predict = (struct hd_predict_options){.detectors = o->detectors ? o->detectors : DEFAULT_DETECTORS,
                                           .engines = o->engines,
                                           .window = o->window > UINT32_MAX ? UINT32_MAX : (uint32_t)o->window,
+                                          .pddl = o->pddl,
                                           .libdir = hd_libdir(),
                                           .lenient = true};
   c.session.known = p->keys.v;

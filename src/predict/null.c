@@ -8,7 +8,8 @@
  *
  * By the same means: a read that comes before the first write of a location, of a pointer, or of memory without a name, which
  * nobody else has set; and the read of an index, another value of which was written. What an index is, is a guess: a small
- * number, read just before an access of its thread. One is out of range if it is negative, or greater than all others read there.
+ * number, read just before an access of its thread. One is out of range if it is negative, or much greater than all
+ * others that were read there.
  *
  * Differences: a section may be open when the second event comes, by any thread; pruning does not change which
  * constraints bind (encode.c, invariant 3). The planner knows only reads as observed. */
@@ -245,7 +246,8 @@ static int unset(struct search *s, uint32_t location) {
   return rc;
 }
 
-#define SOON 4 /* events from the read of an index to the access */
+#define FLAGS 8 /* small numbers that are no indices, mostly */
+#define SOON 4  /* events from the read of an index to the access */
 
 /* Whether the thread accesses something else right after the read. */
 static bool is_used(const struct hd__trace *tr, uint32_t f) {
@@ -278,7 +280,7 @@ static int indices(struct search *s, uint32_t location) {
     uint32_t e = tr->accessor[i];
     if (!hd__value_written(tr, e, location, &v)) continue;
     int64_t value = as_signed(v, l->size);
-    if (value >= 0 && value <= most) continue;
+    if (value >= 0 && value <= 2 * most + FLAGS) continue;
     uint32_t from = i - l->first > NEAR ? i - NEAR : l->first, last = l->first + l->n;
     if (last - i > NEAR) last = i + NEAR;
     for (uint32_t j = from; j < last && rc == HD_OK; j++) {

@@ -447,6 +447,7 @@ enum hd_smt_answer hd__plan_query(struct hd__run *r, enum hd_detector d, const u
                                   bool keep) {
   double seconds = hd__plans_first(r) && r->has_solver ? QUICK : r->o->query_seconds;
   enum hd_smt_answer a = hd__plan(r->tr, done, upto, goal, hd_now() + seconds, p);
+  if (r->o->pddl) hd__pddl_write(r, d, done, upto, goal, a);
   if (a == HD_SMT_SAT &&
       (!hd__order_valid(r->tr, p->order.v, p->order.n, goal->next, goal->nnext, &p->broken) ||
        !hd__allows(r->tr, p->broken)))

@@ -200,7 +200,8 @@ struct hd__run {
   struct hd_predict_stats *stats;
   double deadline;
   bool has_solver;
-  uint64_t entries; /* of all orders */
+  uint64_t entries;   /* of all orders */
+  uint32_t questions; /* that were written as PDDL */
 };
 /* Whether the detector has to stop: no time is left, it has predicted enough, or the orders take too much memory. */
 bool hd__run_full(const struct hd__run *r, enum hd_detector d);

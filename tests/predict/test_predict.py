@@ -2,6 +2,7 @@
 import os
 import re
 
+import pddl
 import traces
 from scratch import each
 
@@ -164,6 +165,27 @@ def test_engines(s, engine):
                 s.check(truth.leads(order, after), "seed %d: %s does not lead to %s" % (seed, order, predicted))
         s.check(pairs(found["huang"]) == truth.races("huang"), "seed %d: %s" % (seed, sorted(pairs(found["huang"]))))
         s.check({f[0] for f in found["atomicity"]} == truth.after("atomicity"), "seed %d" % seed)
+
+
+def test_pddl(s):
+    """The planner's questions, as PDDL: another planner has the same answers."""
+    answers = []
+    for seed in range(20):
+        events = traces.generate(seed, values=(0, 5000, 5000, 6000), frees=True)
+        if len(events) > SMALL:
+            continue
+        folder = s.path("pddl%d" % seed)
+        predict(s, ["huang", "null", "freed", "atomicity"], s.write("t%d.trace" % seed, traces.text(events)), "-e", "plan", "-r", "0",
+                "-p", folder)
+        for name in sorted(os.listdir(folder) if os.path.exists(folder) else []):
+            if not name.endswith(".problem.pddl"):
+                continue
+            with open(os.path.join(folder, name)) as p, open(os.path.join(folder, name.replace("problem", "domain"))) as d:
+                problem, domain = p.read(), d.read()
+            want = re.search(r"\? (yes|no)\n", problem).group(1)
+            s.same("yes" if pddl.solvable(domain, problem) else "no", want, "seed %d: %s" % (seed, name))
+            answers.append(want)
+    s.check(answers.count("yes") > 5 and "no" in answers, "%s" % answers)
 
 
 def test_engines_agree(s):
