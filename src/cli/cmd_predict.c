@@ -111,7 +111,7 @@ static void add_rest(struct hd_str *out, const struct hd_forecast *f, bool ran) 
   }
 }
 
-static void print_result(const struct predict *p, const struct hd_forecast *f) {
+static void print_result(const struct predict *p, const struct hd_forecast *f, bool combined) {
   const struct hd_observed *o = hd_forecast_observed(f);
   bool ran = hd_forecast_session(f) != NULL;
   size_t n, predicted = 0;
@@ -122,8 +122,9 @@ static void print_result(const struct predict *p, const struct hd_forecast *f) {
   const struct hd_forecast_one *one = hd_forecast_list(f, &n);
   for (size_t i = 0; i < n; i++) predicted += !is_try(&one[i]);
   hd_forecast_seconds(f, s);
-  hd_str_addf(&out, "%s%zu event%s of %zu thread%s, %zu prediction%s", p->findings ? "\n" : "", o->n,
-              plural(o->n), o->tables->thread.n, plural(o->tables->thread.n), predicted, plural(predicted));
+  hd_str_addf(&out, "%s%s%zu event%s of %zu thread%s, %zu prediction%s", p->findings ? "\n" : "",
+              combined ? "Combined from several runs: " : "", o->n, plural(o->n), o->tables->thread.n,
+              plural(o->tables->thread.n), predicted, plural(predicted));
   if (ran) {
     uint64_t executions = hd_forecast_executions(f);
     hd_str_addf(&out, ", %llu execution%s, %zu finding%s", (unsigned long long)executions, plural(executions),
@@ -231,10 +232,11 @@ static int write_json(struct predict *p, struct hd_err *err) {
    HD_DETECTOR_BIT(HD_DETECT_ATOMICITY) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK) |                             \
    HD_DETECTOR_BIT(HD_DETECT_FLIP))
 
-/* From one trace; NULL: an execution is recorded. */
-static int predict(struct predict *p, const char *trace, double deadline, struct hd_err *err) {
+/* From one trace; NULL: an execution is recorded, or several were combined. */
+static int predict(struct predict *p, const char *trace, const struct hd_run_trace *combined, double deadline,
+                   struct hd_err *err) {
   struct hd_options *o = (struct hd_options *)p->o;
-  struct hd_forecast_config c = {.trace = trace, .seeded = o->seeded};
+  struct hd_forecast_config c = {.trace = trace, .combined = combined, .seeded = o->seeded};
   char **files = o->args;
   o->args = o->after;
   hd_options_session(o, HD_VERB_PREDICT, &c.session);
@@ -268,8 +270,8 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
     for (size_t i = p->keys.n; i < n; i++) hd_vec_push(&p->keys, found[i]);
     if (s && hd_session_summary(s)->stop == HD_STOP_ERROR)
       rc = hd_fail(err, hd_session_error(s), "%s", hd_session_summary(s)->error);
-    print_result(p, f);
-    json_array_append_new(p->parts, result_json(f, trace));
+    print_result(p, f, combined != NULL);
+    json_array_append_new(p->parts, result_json(f, combined ? "combined" : trace));
     if (s) {
       json_decref(p->summary);
       p->summary = hd_json_summary(hd_session_summary(s));
@@ -280,13 +282,45 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
   return rc;
 }
 
+#define COMBINED 32 /* traces out of several runs, at most */
+
+/* From the traces together: each thread as in one of them. */
+static int predict_combined(struct predict *p, double deadline, struct hd_err *err) {
+  size_t n = (size_t)p->o->nargs;
+  struct hd_run_trace *run = hd_alloc((n + 1) * sizeof *run), one;
+  struct hd_tr_source **source = hd_alloc((n + 1) * sizeof *source);
+  struct hd_event **event = hd_alloc((n + 1) * sizeof *event);
+  int rc = HD_OK;
+  for (size_t i = 0; i < n && rc == HD_OK; i++) {
+    rc = hd_tr_open_file(p->o->args[i], &source[i], err);
+    if (rc == HD_OK) rc = hd_tr_collect(source[i], &event[i], &run[i].n, err);
+    if (rc == HD_OK) run[i] = (struct hd_run_trace){event[i], run[i].n, source[i]->tables};
+  }
+  struct hd_combination *c = rc == HD_OK ? hd_combination_new(run, n) : NULL;
+  for (int i = 0; i < COMBINED && rc == HD_OK && hd_interrupts() == 0 && hd_now() < deadline; i++) {
+    if (!hd_combination_next(c, &one)) break;
+    rc = predict(p, NULL, &one, deadline, err);
+    free((void *)(uintptr_t)one.event);
+  }
+  hd_combination_free(c);
+  for (size_t i = 0; i < n; i++) {
+    free(event[i]);
+    hd_tr_close(source[i]);
+  }
+  free(run);
+  free(source);
+  free(event);
+  return rc;
+}
+
 static int run(struct predict *p, struct hd_err *err) {
   const struct hd_options *o = p->o;
   double deadline = hd_now() + o->time;
   int rc = hd_outputs_check(o, err);
-  if (rc == HD_OK && o->nargs == 0) rc = predict(p, NULL, deadline, err);
+  if (rc == HD_OK && o->nargs == 0) rc = predict(p, NULL, NULL, deadline, err);
   for (int i = 0; i < o->nargs && rc == HD_OK && hd_interrupts() == 0; i++)
-    rc = predict(p, o->args[i], deadline, err);
+    rc = predict(p, o->args[i], NULL, deadline, err);
+  if (rc == HD_OK && o->nargs > 1 && hd_interrupts() == 0) rc = predict_combined(p, deadline, err);
   if (rc == HD_OK) rc = write_json(p, err);
   return rc;
 }

@@ -118,4 +118,19 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
                const struct hd_predict_options *options, struct hd_predictions *out,
                struct hd_predict_stats *stats, struct hd_err *err);
 
+/* ---- several runs of one program (combine.c) ---- */
+
+struct hd_run_trace {
+  const struct hd_event *event;
+  size_t n;
+  const struct hd_tr_tables *tables;
+};
+
+/* Traces in which one thread is as in another run. The runs must outlive it, and it what it yields. */
+struct hd_combination;
+struct hd_combination *hd_combination_new(const struct hd_run_trace *run, size_t nruns);
+/* The next one, whose events the caller frees; false: there are no more. What is predicted from it is only plausible. */
+bool hd_combination_next(struct hd_combination *c, struct hd_run_trace *out);
+void hd_combination_free(struct hd_combination *c);
+
 #endif

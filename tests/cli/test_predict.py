@@ -421,6 +421,38 @@ def test_traces(s):
     s.same(len(j["findings"]), 1, "findings of two traces")
 
 
+FLAG = """int flag;
+static int seen(void) {
+  pthread_mutex_lock(&m[7]);
+  int n = flag;
+  pthread_mutex_unlock(&m[7]);
+  return n;
+}
+"""
+
+
+def test_combined(s):
+    """What each thread of a deadlock does is in another run."""
+    program = build(s, LOCKS + FLAG + start("if (!seen()) take(0, 1);", "if (seen()) take(1, 0);",
+                                            "pthread_mutex_lock(&m[7]); flag = 1; pthread_mutex_unlock(&m[7]);"))
+    runs, seed = {}, 0
+    while not {(True, False), (False, True)} <= set(runs):
+        seed += 1
+        s.check(seed < 100, "only %s in so many runs" % runs)
+        name = "t%d" % seed
+        s.run([s.heddle, "record", "--seed", str(seed), "-o", name, "--", program], want=None)
+        text = s.run([s.heddle, "trace", "show", name]).stdout
+        takes = tuple(text.count(" %s lock " % t) > 1 for t in ("T1", "T2"))
+        runs.setdefault(takes, name)
+    first, second = runs[(True, False)], runs[(False, True)]
+    for one in (first, second):
+        s.same(predict(s, 0, "--detectors", "deadlock", one, "--", program)["findings"], [], one)
+    j = predict(s, 1, "--detectors", "deadlock", first, second, "--", program)
+    s.same([f["kind"] for f in j["findings"]], ["deadlock"], "findings")
+    s.same([(p["kind"], p["certain"], p["result"]) for part in j["predict"] if part["trace"] == "combined" for p in
+            part["predictions"]][0], ("deadlock", False, "confirmed"), "predictions")
+
+
 def test_input(s):
     """The recorded execution and those that are predicted read the same input."""
     body = LOCKS + "#include <stdio.h>\nint n;\n" + start(
