@@ -72,6 +72,18 @@ static const char predict_exit[] =
     "  4  a bug in heddle\n"
     "  5  nothing found, but predictions were not tried: --time, or Ctrl-C\n";
 
+static const char aim_exit[] =
+    "Searches for a schedule in which the program executes FILE:LINE; of several lines, one after the other,\n"
+    "by whatever threads. Facts about the code (heddle cc --facts) guide the search. What is found is a finding\n"
+    "as of heddle check: stored, and replayed the same way every time. See docs/aim.md.\n\n"
+    "Exit codes:\n"
+    "  0  the line is not reached in any schedule\n"
+    "  1  reached\n"
+    "  2  wrong usage; also a line without code\n"
+    "  3  environment: no permission, no memory, an unsupported call in the program\n"
+    "  4  a bug in heddle\n"
+    "  5  not reached: --time, --max-executions, or Ctrl-C\n";
+
 static const char report_exit[] =
     "DIR is a folder in which `heddle check` stored findings (default .heddle), also for the targets\n"
     "of heddle.toml; FINDING is one of the folders in it. The page needs no network: it can be sent,\n"
@@ -135,6 +147,8 @@ static const struct hd_verb_info verbs[] = {
      HD_VERB_RECORD, record_exit, NULL},
     {"predict", "heddle predict [options] [TRACE...] [-- PROGRAM [ARGS]]",
      "from one execution, find failures of other schedules", HD_VERB_PREDICT, predict_exit, NULL},
+    {"aim", "heddle aim [options] FILE:LINE[,FILE:LINE...] -- PROGRAM [ARGS]",
+     "drive execution to given source lines", HD_VERB_AIM, aim_exit, NULL},
     {"report", "heddle report [DIR|FINDING...] [-o FILE]", "write an HTML page about stored findings",
      HD_VERB_REPORT, report_exit, NULL},
     {"trace", "heddle trace show|convert ...", "show and convert traces", 0, trace_help, "show convert"},

@@ -151,6 +151,7 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
       .visible = c->visible,
       .nvisible = c->nvisible,
       .numbers = c->numbers,
+      .aims = config->aims,
   };
   memcpy(out->strategy, config->strategy, sizeof out->strategy);
 }
@@ -300,7 +301,8 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
   }
   struct hd_finding *f = make_finding(s, w, c, &r, &schedule);
   bool fresh = remember(s, f, c->rec->key);
-  bool hidden = fresh && hd_suppressed(s->suppressions, f);
+  bool hidden = fresh && (hd_suppressed(s->suppressions, f) ||
+                          (s->config.wants && !s->config.wants(s->config.wants_arg, f)));
   s->suppressed += hidden;
   struct hd_record record = {NULL, &schedule, &r, &s->command, &s->input, &output, NULL};
   if (fresh && !hidden)
