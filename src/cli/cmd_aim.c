@@ -140,6 +140,7 @@ static int run(struct aim *a, struct hd_err *err) {
   free(cwd);
   if (rc == HD_OK) rc = hd_places_open(&places, program.path, err);
   if (rc == HD_OK) rc = hd_goal_parse(&goal, places, o->args[0], err);
+  c.program = &program;
   if (rc == HD_OK) rc = aim_at(a, &c, &goal, places, err);
   if (rc == HD_OK) rc = write_json(a, err);
   hd_goal_fini(&goal);

@@ -10,7 +10,9 @@ static const char cc_help[] =
     "The compiler's own options pass through unchanged; Heddle adds its instrumentation\n"
     "and, when linking, its runtime. Use it as CC in make, CMake and configure.\n\n"
     "  --heddle-compiler=PATH      the compiler to drive (default gcc or g++)\n"
-    "  HEDDLE_CC, HEDDLE_CXX       the same, in the environment\n";
+    "  HEDDLE_CC, HEDDLE_CXX       the same, in the environment\n"
+    "  --facts                     keep facts about the code in the objects, for heddle aim\n"
+    "                              (needs clang-19, which is the default compiler then)\n";
 
 #define SEARCH_EXIT                                                                               \
   "Exit codes:\n"                                                                                 \
@@ -84,6 +86,15 @@ static const char aim_exit[] =
     "  4  a bug in heddle\n"
     "  5  not reached: --time, --max-executions, or Ctrl-C\n";
 
+static const char facts_help[] =
+    "Shows what heddle aim knows of a function: its control flow, what it reads and writes, locks and\n"
+    "calls, and which branches decide what is executed. The program must be built with heddle cc --facts.\n"
+    "FUNCTION is the name that the linker has, in C++ the mangled one.\n\n"
+    "Exit codes:\n"
+    "  0  done\n"
+    "  2  wrong usage; also a program without facts, or without that function\n"
+    "  3  environment: LLVM 19 is missing\n";
+
 static const char report_exit[] =
     "DIR is a folder in which `heddle check` stored findings (default .heddle), also for the targets\n"
     "of heddle.toml; FINDING is one of the folders in it. The page needs no network: it can be sent,\n"
@@ -149,6 +160,8 @@ static const struct hd_verb_info verbs[] = {
      "from one execution, find failures of other schedules", HD_VERB_PREDICT, predict_exit, NULL},
     {"aim", "heddle aim [options] FILE:LINE[,FILE:LINE...] -- PROGRAM [ARGS]",
      "drive execution to given source lines", HD_VERB_AIM, aim_exit, NULL},
+    {"facts", "heddle facts show FUNCTION PROGRAM", "show facts about the code of a program", 0, facts_help,
+     "show"},
     {"report", "heddle report [DIR|FINDING...] [-o FILE]", "write an HTML page about stored findings",
      HD_VERB_REPORT, report_exit, NULL},
     {"trace", "heddle trace show|convert ...", "show and convert traces", 0, trace_help, "show convert"},

@@ -3,6 +3,7 @@
 #define HD_SESSION_AIM_H
 
 #include "report/places.h"
+#include "session/command.h"
 #include "session/session.h"
 
 /* One line to reach. */
@@ -31,9 +32,9 @@ struct hd_aim_config {
   enum hd_aim_heuristic heuristic;
   enum hd_aim_search search;
   bool no_refine, no_meta, fsm;
-  bool complete;     /* try to show that the lines cannot be reached */
-  const char *facts; /* file of facts; NULL: from the program, if it has any */
-  bool no_facts;
+  bool complete; /* try to show that the lines cannot be reached */
+  const struct hd_program *program;
+  bool no_facts; /* do not use those of the program */
 };
 
 enum hd_aim_result { HD_AIM_REACHED, HD_AIM_UNREACHABLE, HD_AIM_NOT_REACHED };
