@@ -30,6 +30,7 @@ enum hd_aim_search { HD_AIM_GREEDY, HD_AIM_BEST_FIRST };
 #define HD_AIM_STATES 100000 /* to return to, at most (thesis 3.3) */
 #define HD_AIM_NODE_BYTES 8  /* of the strategy's memory, for a node and for a state */
 #define HD_AIM_STATE_BYTES 16
+#define HD_AIM_COLUMNS 128  /* at most */
 #define HD_AIM_SEQUENCE 256 /* definitions that a refinement puts before the lines, at most */
 
 /* A branch on the way to a line, and the definitions of what its condition depends on. */
@@ -73,7 +74,8 @@ struct hd_aim_plan {
   uint32_t nsequence; /* definitions before the lines */
   uint32_t restarts;  /* times that they were dropped */
   uint32_t sequence[HD_AIM_SEQUENCE];
-  uint32_t fresh; /* the next execution starts at the beginning */
+  uint64_t tried[HD_AIM_COLUMNS / 64]; /* definitions that were before the lines alone */
+  uint32_t fresh;                      /* the next execution starts at the beginning */
   uint32_t fresh_pad;
   uint64_t nnodes, nstates;
   uint64_t nodes_before, states_before; /* as of the beginning of the execution */

@@ -12,7 +12,8 @@
  *  - Distances are computed by the supervisor for every range of code (abi/aim.h). The distance of a thread is the
  *    smallest of: to the place from where it is; to the end of its function and on from its caller; and so on.
  *  - The branch that keeps the execution from the line is the next one with definitions after the point that came
- *    nearest. The definition is drawn as in the thesis; it goes before or after the ones that were drawn before.
+ *    nearest. Each definition is tried alone first; then they are drawn as in the thesis, and one goes before or after
+ *    those that were drawn before.
  *  - Definitions that no execution could make, in their order, are dropped.
  *
  * Invariants
@@ -112,11 +113,15 @@ static uint32_t distance(struct hd_search *s, unsigned thread, const struct hd_o
   return best;
 }
 
+/* The line to go to: after the last one that one, which is to fail. */
+static uint32_t next_line(struct hd_search *s) {
+  return s->aimed < plan(s)->naims ? s->aimed : plan(s)->naims - 1;
+}
+
 /* The place to go to. */
 static uint32_t next_column(struct hd_search *s, const struct run *r) {
   const struct hd_aim_plan *p = plan(s);
-  if (r->level < p->nsequence) return p->sequence[r->level];
-  return s->aimed < p->naims ? s->aimed : p->naims - 1;
+  return r->level < p->nsequence ? p->sequence[r->level] : next_line(s);
 }
 
 /* Places that were reached: definitions, then lines. */
@@ -319,21 +324,29 @@ static const struct hd_aim_branch *stuck_at(struct hd_search *s, const struct ru
   const struct hd_aim_branch *b = (const struct hd_aim_branch *)(s->memory + plan(s)->at_branches), *best = 0,
                              *other = 0;
   for (uint32_t i = 0; i < plan(s)->nbranches; i++) {
-    if (b[i].aim != s->aimed || !b[i].n) continue;
+    if (b[i].aim != next_line(s) || !b[i].n) continue;
     if (b[i].distance <= r->near && (!best || b[i].distance > best->distance)) best = &b[i];
     if (!other || b[i].distance < other->distance) other = &b[i];
   }
   return best ? best : other;
 }
 
-/* Puts a definition before the lines. Returns whether there is one. */
+/* Puts a definition before the lines: first each one alone, then one more. Returns whether there is one. */
 static int refine(struct hd_search *s, const struct run *r) {
   struct hd_aim_plan *p = plan(s);
   const uint32_t *definition = (const uint32_t *)(s->memory + p->at_definitions);
   const struct hd_aim_branch *b = stuck_at(s, r);
   if (!b) return 0;
-  uint32_t column = definition[b->first + hd_rng_below(&s->rng, b->n)];
-  uint32_t at = hd_rng_below(&s->rng, 2) ? p->nsequence : 0;
+  uint32_t column = definition[b->first + hd_rng_below(&s->rng, b->n)], at = 0;
+  for (uint32_t i = 0; i < b->n; i++) {
+    uint32_t c = definition[b->first + i];
+    if (p->tried[c >> 6] >> (c & 63) & 1) continue;
+    p->tried[c >> 6] |= 1ull << (c & 63);
+    p->nsequence = 0;
+    column = c;
+    break;
+  }
+  if (p->nsequence && hd_rng_below(&s->rng, 2)) at = p->nsequence;
   for (uint32_t i = p->nsequence; i > at; i--) p->sequence[i] = p->sequence[i - 1];
   p->sequence[at] = column;
   p->nsequence++;
@@ -363,7 +376,7 @@ static int end(struct hd_search *s, const struct hd_point *pt, enum hd_how how) 
     if (r->from < *nstates(s)) states(s)[r->from] = states(s)[--*nstates(s)];
   }
   if (how == HD_HOW_BLOCKED) return 1;
-  if (p->refines && s->aimed < p->naims && hd_rng_below(&s->rng, 8)) {
+  if (p->refines && hd_rng_below(&s->rng, 8)) {
     int changed = 0;
     if (r->level < p->nsequence) { /* these definitions were not made */
       p->nsequence = hd_rng_below(&s->rng, 2) ? r->level : 0;

@@ -154,7 +154,7 @@ static void read_summary(struct search *s, struct hd_session *session, bool syst
   struct hd_aim_outcome *o = s->out;
   /* With `wants` the search goes on while a finding is confirmed. */
   o->executions += sum->nfindings ? sum->findings[0]->execution : sum->executions;
-  o->events += sum->events;
+  o->events += sum->nfindings ? sum->findings[0]->events : sum->events;
   size_t aimed = session->total.aimed;
   for (unsigned i = 0; i < session->nworkers; i++)
     if (session->worker[i].control.ctl && session->worker[i].control.good.aimed > aimed)

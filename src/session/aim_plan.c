@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_COLUMNS 96
+#define MAX_COLUMNS HD_AIM_COLUMNS
 #define MAX_BRANCHES 256
 
 /* ---- from addresses to nodes ---- */
@@ -91,7 +91,9 @@ static bool same_file(const char *a, const char *b) {
   return strcmp(a + n - k, b) == 0 && (n == k || a[n - k - 1] == '/');
 }
 
-static void line_column(struct column *c, const struct hd_facts *f, const struct hd_aim_line *l) {
+/* The nodes of a line. `fatal`: those that do not return, as the failure of an assertion, if there are any. */
+static void line_column(struct column *c, const struct hd_facts *f, const struct hd_aim_line *l,
+                        const uint32_t *end, bool fatal) {
   HD_VEC(uint32_t) v = {0};
   for (uint32_t i = 0; i < f->nfunctions; i++) {
     const struct hd_fact_function *g = &hd_facts_functions(f)[i];
@@ -99,6 +101,10 @@ static void line_column(struct column *c, const struct hd_facts *f, const struct
     for (uint32_t k = g->first; k < g->first + g->n; k++)
       if ((int)hd_facts_nodes(f)[k].line == l->line) hd_vec_push(&v, k);
   }
+  size_t last = 0;
+  for (size_t i = 0; fatal && i < v.n; i++)
+    if (end[v.v[i]] >= HD_FACT_FAR) v.v[last++] = v.v[i];
+  if (last) v.n = last;
   *c = (struct column){v.v, v.n};
 }
 
@@ -106,6 +112,7 @@ static void line_column(struct column *c, const struct hd_facts *f, const struct
 
 struct making {
   const struct hd_facts *f;
+  bool *spawned; /* [function]: some thread that is not the first may call it; owned */
   struct column column[MAX_COLUMNS];
   size_t ncolumns;
   HD_VEC(struct hd_aim_branch) branch;
@@ -123,6 +130,25 @@ static uint32_t definition_column(struct making *m, size_t naims, uint32_t node)
   return (uint32_t)m->ncolumns++;
 }
 
+/* The functions that begin threads, and those they call. */
+static void find_spawned(struct making *m) {
+  const struct hd_facts *f = m->f;
+  m->spawned = hd_alloc(f->nfunctions + 1);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t i = 0; i < f->nnodes; i++) {
+      const struct hd_fact_node *n = &hd_facts_nodes(f)[i];
+      for (uint32_t k = 0; k < n->ncalls; k++) {
+        const struct hd_fact_call *c = &hd_facts_calls(f)[n->call + k];
+        uint32_t at = 0, g;
+        if (!m->spawned[n->function] && !(c->flags & HD_FACT_SPAWNS)) continue;
+        while ((g = hd_facts_callee(f, c, &at)) != HD_FACT_NONE)
+          if (!m->spawned[g]) m->spawned[g] = changed = true;
+      }
+    }
+  }
+}
+
 static bool writes(const struct hd_facts *f, const struct hd_fact_node *n, uint32_t object) {
   for (uint32_t k = 0; k < n->naccesses; k++) {
     const struct hd_fact_touch *t = &hd_facts_accesses(f)[n->access + k];
@@ -138,7 +164,9 @@ static void add_branch(struct making *m, size_t naims, uint32_t aim, uint32_t b,
     const struct hd_fact_touch *t = &hd_facts_accesses(m->f)[n->access + k];
     if (t->how != HD_FACT_CONDITION) continue;
     for (uint32_t i = 0; i < m->f->nnodes; i++) {
-      if (!writes(m->f, &hd_facts_nodes(m->f)[i], t->object)) continue;
+      const struct hd_fact_node *w = &hd_facts_nodes(m->f)[i];
+      /* What the first thread alone does does not depend on when other threads go. */
+      if (!writes(m->f, w, t->object) || (!m->spawned[n->function] && !m->spawned[w->function])) continue;
       uint32_t c = definition_column(m, naims, i);
       bool known = c == HD_FACT_NONE;
       for (size_t d = out.first; d < m->definition.n && !known; d++) known = m->definition.v[d] == c;
@@ -220,7 +248,9 @@ static void make(struct hd_plan *p, const struct hd_aim_config *c, const struct 
   struct hd_distances end = {0}, d[MAX_COLUMNS] = {{0}};
   index_init(&x, f);
   hd_facts_ends(&end, f);
-  for (size_t i = 0; i < g->n; i++) line_column(&m.column[m.ncolumns++], f, &g->line[i]);
+  find_spawned(&m);
+  for (size_t i = 0; i < g->n; i++)
+    line_column(&m.column[m.ncolumns++], f, &g->line[i], end.end, g->failure && i + 1 == g->n);
   for (size_t i = 0; i < g->n; i++) {
     d[i].end = end.end;
     hd_facts_distance(&d[i], f, m.column[i].node, m.column[i].n, c->fsm);
@@ -241,6 +271,7 @@ static void make(struct hd_plan *p, const struct hd_aim_config *c, const struct 
     free(d[i].to);
   }
   hd_distances_fini(&end);
+  free(m.spawned);
   free(x.by_name);
 }
 

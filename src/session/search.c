@@ -200,6 +200,7 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   struct hd_finding *f = hd_finding_new(use_rerun ? r->capture.rec : c->rec, sym);
   hd_symbolizer_free(sym);
   f->execution = c->rec->execution;
+  f->events = c->rec->events;
   f->seed = c->rec->seed;
   f->key = c->rec->key;
   f->steps = c->nsteps;
