@@ -90,6 +90,11 @@ struct hd_search {
   void (*tell_apart)(struct hd_search *s, unsigned thread);
   /* Whether memory at that address belongs to the thread: its heap, stack or thread-local storage. NULL: none does. */
   int (*owns)(struct hd_search *s, unsigned thread, uint64_t addr);
+  /* The place of the pending operation of the thread and those that called it, innermost first. Returns how many; NULL:
+   * only that of the operation is known. */
+  unsigned (*walk)(struct hd_search *s, unsigned thread, uint64_t *out, unsigned max);
+  uint64_t base;  /* where the program is loaded */
+  unsigned aimed; /* lines of config.aims reached in this execution, one after the other */
   const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
   struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
   const struct hd_numbers
@@ -148,6 +153,7 @@ extern const struct hd_strategy hd_strategy_uniform;
 extern const struct hd_strategy hd_strategy_surw;
 extern const struct hd_strategy hd_strategy_rff;
 extern const struct hd_strategy hd_strategy_wanted;
+extern const struct hd_strategy hd_strategy_aim;
 
 /* The lock of the search, and the end of what a killed predecessor of this worker had begun (share.c). */
 void hd_search_lock(struct hd_search *s);

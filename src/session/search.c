@@ -151,6 +151,7 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
       .visible = c->visible,
       .nvisible = c->nvisible,
       .numbers = c->numbers,
+      .aims = config->aims,
   };
   memcpy(out->strategy, config->strategy, sizeof out->strategy);
 }
@@ -199,6 +200,7 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   struct hd_finding *f = hd_finding_new(use_rerun ? r->capture.rec : c->rec, sym);
   hd_symbolizer_free(sym);
   f->execution = c->rec->execution;
+  f->events = c->rec->events;
   f->seed = c->rec->seed;
   f->key = c->rec->key;
   f->steps = c->nsteps;
@@ -300,7 +302,8 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
   }
   struct hd_finding *f = make_finding(s, w, c, &r, &schedule);
   bool fresh = remember(s, f, c->rec->key);
-  bool hidden = fresh && hd_suppressed(s->suppressions, f);
+  bool hidden = fresh && (hd_suppressed(s->suppressions, f) ||
+                          (s->config.wants && !s->config.wants(s->config.wants_arg, f)));
   s->suppressed += hidden;
   struct hd_record record = {NULL, &schedule, &r, &s->command, &s->input, &output, NULL};
   if (fresh && !hidden)

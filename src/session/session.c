@@ -84,7 +84,7 @@ static int open_store(struct hd_session *s, struct hd_err *err) {
 static int open_control(struct hd_session *s, struct hd_err *err) {
   struct hd_config config = s->config.search;
   /* A finding that is suppressed must not end the search. */
-  if (s->suppressions) config.all = 1;
+  if (s->suppressions || s->config.wants) config.all = 1;
   s->nworkers = config.workers;
   int rc = hd_control_init(&s->worker[0].control, &config, NULL, err);
   if (rc == HD_OK) s->worker[0].control.shared->next_execution = s->config.executions_before;
