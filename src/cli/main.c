@@ -26,6 +26,7 @@ static const struct {
     {"record", hd_cmd_record},
     {"trace", hd_cmd_trace},
     {"predict", hd_cmd_predict},
+    {"mutate", hd_cmd_mutate},
     {"report", hd_cmd_report},
     {"help", hd_help},
     {"--help", hd_help},

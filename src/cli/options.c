@@ -6,6 +6,7 @@
  * parsed. */
 #include "cli/options.h"
 
+#include "mutate/mutate.h"
 #include "predict/predict.h"
 #include "session/names.h"
 
@@ -65,12 +66,18 @@ enum option_id {
   OPT_DETECTORS,
   OPT_ENGINE,
   OPT_WINDOW,
+  OPT_COUNT,
+  OPT_OPERATORS,
+  OPT_COMPILE_COMMANDS,
+  OPT_RUN,
+  OPT_BUILD,
 };
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
 #define STORED (HD_VERB_REPLAY | HD_VERB_EXPLAIN)
-#define READS \
-  (STORED | HD_VERB_REPORT | HD_VERB_PREDICT) /* folders or files, named before or after the options */
+#define READS                                  \
+  (STORED | HD_VERB_REPORT | HD_VERB_PREDICT | \
+   HD_VERB_MUTATE) /* folders or files, named before or after the options */
 #define EVERY (SEARCH | STORED | HD_VERB_RECORD | HD_VERB_PREDICT)
 #define RUNS (SEARCH | HD_VERB_RECORD | HD_VERB_PREDICT)
 #define FINDS (SEARCH | HD_VERB_PREDICT)
@@ -173,9 +180,32 @@ static const struct {
      "without a program: the file with the targets (default heddle.toml, here or in a parent folder)"},
     {OPT_TARGET, "target", "TARGET", HD_VERB_CHECK,
      "without a program: only targets that match this name or pattern (repeatable)"},
+    {OPT_COUNT, "count", "N", HD_VERB_MUTATE, "how many mutants to make (also -n N; default 20)"},
+    {OPT_OUTPUT, "output", "DIR", HD_VERB_MUTATE,
+     "the folder of the mutants (also -o DIR; default heddle-mutants)"},
+    {OPT_OPERATORS, "operators", "LIST", HD_VERB_MUTATE,
+     "what to mutate by, separated by commas (see below; default: all)"},
+    {OPT_COMPILE_COMMANDS, "compile-commands", "FILE", HD_VERB_MUTATE,
+     "take the compiler flags of the files from this compile_commands.json"},
+    {OPT_SEED, "seed", "N", HD_VERB_MUTATE,
+     "which mutants are made, and the seed of their searches (default 1)"},
+    {OPT_RUN, "run", NULL, HD_VERB_MUTATE,
+     "check each mutant of the folder, after making them if files are named"},
+    {OPT_BUILD, "build", "COMMAND", HD_VERB_MUTATE,
+     "--run: how the program is built, with heddle cc as its compiler (default: heddle cc\n"
+     "with the files and the words after --)"},
+    {OPT_TIME, "time", "90s|5m|2h", HD_VERB_MUTATE, "--run: the time for each mutant (default 10s)"},
+    {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_MUTATE, "--run: the executions of each mutant"},
+    {OPT_STRATEGY, "strategy", "NAME", HD_VERB_MUTATE,
+     "--run: how schedules are chosen (see heddle help check; default auto)"},
+    {OPT_JOBS, "jobs", "N", HD_VERB_MUTATE,
+     "--run: share each search among N processes (also -j N; default 1)"},
+    {OPT_JSON, "json", "FILE", HD_VERB_MUTATE,
+     "--run: write the results as JSON (also in DIR/results.json); - is standard output"},
     {OPT_FORCE, "force", NULL, HD_VERB_INIT, "replace an existing heddle.toml"},
-    {OPT_QUIET, "quiet", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT, "print only findings and errors"},
-    {OPT_HELP, "help", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT, "show this help"},
+    {OPT_QUIET, "quiet", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT | HD_VERB_MUTATE,
+     "print only findings and errors"},
+    {OPT_HELP, "help", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT | HD_VERB_MUTATE, "show this help"},
 };
 
 #define DEFAULT_CHECK "auto"
@@ -398,6 +428,11 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_DETECTORS: return parse_detectors(value, &o->detectors, err);
     case OPT_ENGINE: return parse_engine(value, &o->engines, err);
     case OPT_WINDOW: return parse_number(name, value, 2, &o->window, err);
+    case OPT_COUNT: return parse_number(name, value, 1, &o->count, err);
+    case OPT_OPERATORS: return hd_mutations_parse(value, &o->operators, err);
+    case OPT_COMPILE_COMMANDS: o->compile_commands = value; return HD_OK;
+    case OPT_RUN: o->run_mutants = on; return HD_OK;
+    case OPT_BUILD: o->build = value; return HD_OK;
   }
   return HD_OK;
 }
@@ -465,9 +500,11 @@ static size_t find_negated(enum hd_verb verb, const char *name, size_t len) {
 static const char *long_word(enum hd_verb verb, const char *word, const char **attached) {
   if (strcmp(word, "-h") == 0) return "--help";
   if (word[0] != '-' || !word[1]) return word;
-  const char *name = word[1] == 'j'                                                 ? "--jobs"
-                     : word[1] == 'o' && (verb & (HD_VERB_RECORD | HD_VERB_REPORT)) ? "--output"
-                                                                                    : NULL;
+  const char *name = word[1] == 'j' ? "--jobs"
+                     : word[1] == 'o' && (verb & (HD_VERB_RECORD | HD_VERB_REPORT | HD_VERB_MUTATE))
+                         ? "--output"
+                     : word[1] == 'n' && verb == HD_VERB_MUTATE ? "--count"
+                                                                : NULL;
   if (!name) return word;
   *attached = word[2] ? word + 2 : NULL;
   return name;
@@ -520,7 +557,8 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
   if (i < argc && strcmp(argv[i], "--") == 0) i++;
   if (verb & READS) {
     o->after = argv + i;
-    while (i < argc && !o->gdb && verb != HD_VERB_PREDICT) argv[1 + o->nargs++] = argv[i++];
+    while (i < argc && !o->gdb && !(verb & (HD_VERB_PREDICT | HD_VERB_MUTATE)))
+      argv[1 + o->nargs++] = argv[i++];
     o->args = argv + 1;
     o->args[o->nargs] = NULL;
     if (o->gdb && is_given(o, OPT_TIMES))

@@ -14,7 +14,8 @@ enum hd_verb {
   HD_VERB_RECORD = 16,
   HD_VERB_REPORT = 32,
   HD_VERB_INIT = 64,
-  HD_VERB_PREDICT = 128
+  HD_VERB_PREDICT = 128,
+  HD_VERB_MUTATE = 512
 };
 
 #define HD_MAX_WORDS 32
@@ -51,6 +52,10 @@ struct hd_options {
   uint32_t detectors; /* HD_DETECTOR_BIT of each; 0: the default */
   uint32_t engines;   /* HD_ENGINE_*; 0: the default */
   uint64_t window;    /* events; 0: the default */
+  uint64_t count;     /* of mutants; 0: the default */
+  uint32_t operators; /* bit per enum hd_mutation; 0: all */
+  const char *compile_commands, *build;
+  bool run_mutants;
   bool plain;         /* every access is recorded */
   const char *output; /* the file of a trace or a page; NULL: the default */
   uint64_t given;     /* bit per option: it was given somewhere ... */
