@@ -628,6 +628,12 @@ static inline bool on_other_stack(uint64_t addr) {
   return !own || addr < (uint64_t)own->stack_lo || addr >= (uint64_t)own->stack_hi;
 }
 
+static __attribute__((noinline)) void access_general(uint64_t addr, uint64_t size, unsigned flags,
+                                                     uint64_t pc) {
+  hd__access_cas(addr, size, flags, pc, NULL);
+  HD_SPIN_LEAVE();
+}
+
 static __attribute__((noinline)) void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   if (HD_UNLIKELY(rt.looks)) {
     if (rt.watched) hot.tag = rt.cur->tag;
@@ -646,8 +652,7 @@ static __attribute__((noinline)) void access_any(uint64_t addr, uint64_t size, u
     if (HD_UNLIKELY(on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, pc);
     return;
   }
-  hd__access_cas(addr, size, flags, pc, NULL);
-  HD_SPIN_LEAVE();
+  access_general(addr, size, flags, pc);
 }
 
 /* Every access that the fast path did not skip. The hook precedes the access itself, so other threads that run at a
@@ -656,10 +661,11 @@ static __attribute__((noinline)) void access_any(uint64_t addr, uint64_t size, u
  * What most of them need calls nothing, so that it need not save registers. */
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   bool checked = hd__heap_owns(addr) ? addr >= hd__live.lo && addr + size <= hd__live.hi : !hd__before_freed;
-  if (HD_LIKELY(flags <= HD_A_WRITE && (addr & 7) + size <= 8 && checked && !rt.looks) &&
-      !on_other_stack(addr) && one_word(addr, size, flags, pc, true))
-    return;
-  access_any(addr, size, flags, pc);
+  if (HD_UNLIKELY(flags > HD_A_WRITE || (addr & 7) + size > 8 || !checked || rt.looks ||
+                  on_other_stack(addr)))
+    access_any(addr, size, flags, pc);
+  else if (!one_word(addr, size, flags, pc, true))
+    access_general(addr, size, flags, pc);
 }
 
 /* Records the access in the cells of [addr, end), and in the coverage. */
