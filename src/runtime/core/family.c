@@ -207,7 +207,7 @@ void hd__family_joined(const struct hd_thread *t, void *const *result) {
   f->result = result ? *result : f->result;
   rt.between = 0;
   if (++f->joined == f->size) return;
-  rt.between = rt.cur->id + 1u;
+  rt.between = (uint16_t)(rt.cur->id + 1);
   hd__new_segment(rt.cur); /* so that what it accesses is looked at once more */
 }
 

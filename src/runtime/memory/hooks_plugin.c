@@ -82,7 +82,7 @@ void __heddle_volatile_write(void *p, uint64_t n) {
 /* Encloses the hooks of such a function. */
 HD_EXPORT void __heddle_silence(int on);
 void __heddle_silence(int on) {
-  if (hot.active) rt.cur->ignore = on ? rt.cur->ignore | HD_SILENT_HOOK : rt.cur->ignore & ~HD_SILENT_HOOK;
+  if (hot.active) rt.cur->silent = on;
 }
 
 /* ---- inline assembly ---- */
