@@ -110,6 +110,7 @@ struct hd_status {
   char error_text[512];
   struct hd_site error_site;
   uint64_t executions; /* maximal executions finished */
+  uint64_t counted;    /* number of the last one that is in the counters */
   uint64_t infeasible; /* of their own: those in which an assumption did not hold */
   uint64_t blocked;    /* redundant ones given up */
   uint64_t events;     /* visible operations executed in all */

@@ -335,7 +335,12 @@ void hd__session_harvest(struct hd_session *s, struct hd_worker *w) {
 bool hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o, bool sure) {
   const struct hd_ctl *ctl = w->control.ctl;
   uint32_t n = hd_control_sane(&w->control) ? ctl->status.nfindings : 0;
-  s->deaths++;
+  /* The process may have died after the end of its execution, which is counted then; only once, whatever it wrote there. */
+  uint64_t execution = ctl->status.execution;
+  bool counted =
+      hd_control_sane(&w->control) && ctl->status.counted == execution && execution > s->counted_death;
+  if (counted) s->counted_death = execution;
+  s->deaths += !counted;
   for (uint32_t i = 0; i < n; i++)
     if (ctl->finding[i].execution == ctl->status.execution) return true;
   enum hd_kind kind = hd_death_kind(o, &w->control);
@@ -344,7 +349,7 @@ bool hd__session_death(struct hd_session *s, struct hd_worker *w, const struct h
   hd_capture_death(&c, &w->control, kind, o->signal, o->status);
   bool proved = handle(s, w, &c, sure);
   hd_capture_fini(&c);
-  s->deaths -= !proved;
+  s->deaths -= !proved && !counted;
   return proved;
 }
 

@@ -54,6 +54,7 @@ struct hd_session {
   HD_VEC(char *) identity; /* of findings reported or suppressed */
   HD_VEC(uint64_t) key;    /* the same, by key */
   uint64_t deaths;         /* executions that ended with their process */
+  uint64_t counted_death;  /* the last one that the process had counted before */
   unsigned doubts;         /* deaths that did not come out again */
   unsigned drops;          /* processes with a finding that did not */
   uint64_t suppressed;

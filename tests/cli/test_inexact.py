@@ -196,6 +196,14 @@ int main(void) {
   pause(); /* @here */
 }
 """},
+    "processor-timer": {"text": """#include <sys/time.h>
+int main(void) {
+  struct itimerval t = {{0, 0}, {1, 0}}, old;
+  setitimer(ITIMER_PROF, &t, 0); /* @here */
+  getitimer(ITIMER_PROF, &old);
+  assert(old.it_value.tv_sec == 1);
+}
+"""},
     "futex-bits": {"text": FUTEX + """static void *w(void *p) { futex(&word, FUTEX_WAIT, 0, 0, 0, 0); return p; }
 int main(void) {
   pthread_t t[14];

@@ -159,6 +159,7 @@ def test_killing_workers_loses_nothing(s, jobs):
     name = "k" + os.path.basename(s.dir)[-8:]
     prog = program(s, LOCKS, 8, name)
     for strategy in ("optimal", "auto") if jobs == "3" else ("optimal",):
+        # With states the search would be over before a process is killed.
         r, killed = search_killed(s, name, prog, jobs, strategy, *(["--no-states"] if strategy == "auto" else []))
         of_optimal = r["phases"][0]["executions"] if strategy == "auto" else r["executions"]
         s.same((r["verdict"], r["findings"], of_optimal), ("clean", [], 40320), "after %d deaths" % killed)

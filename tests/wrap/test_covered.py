@@ -13,25 +13,22 @@ INTERNAL = re.compile(r"__|_Z|GOMP_|hd_rt_|heddle_debug_|reach_error|cfree")
 ELSEWHERE = dict.fromkeys(("dlopen", "dlclose", "dlsym"), "tests/cli/test_dlopen.py")  # what takes more than one file
 ELSEWHERE.update(dict.fromkeys("omp_set_lock omp_unset_lock omp_set_nest_lock omp_unset_nest_lock omp_test_lock".split(),
                                "tests/wrap/test_openmp.py"))
+ELSEWHERE.update(dict.fromkeys("close_range closefrom mlock mlock2 munlock".split(), "tests/litmus/descriptors/fd_ranges.c"))
+ELSEWHERE.update(system="tests/litmus/processes/child_ways.c", popen="tests/litmus/processes/child_ways.c",
+                 fts_close="tests/wrap/test_engage.py")
 ELSEWHERE.update(dict.fromkeys(("longjmp", "_longjmp", "siglongjmp"), "tests/cli/test_check.py"))  # what frameworks do
 # Both ways, and by more than one function.
 BOTH_WAYS = re.compile(r"(WTF)?Annotate|RunningOnValgrind|ValgrindSlowdown|ThreadSanitizerQuery")  # test_annotate.py
 # What takes a terminal, a database or message queues, which a system may lack.
 ABSENT = """ttyname ptsname getlogin getgroups getservbyname getservbyport getprotobyname getprotobynumber mq_receive
-mq_timedreceive mq_getattr mq_notify""".split()
-
-# Without tests of their own yet. Most are wrapped by the macros of wrap/results.h alone, as the functions of the tables in
-# test_engage.py are; race_arguments.c and fd_ranges.c have some of the others.
-UNTESTED = """pwritev64 pwritev2 preadv preadv64 preadv2 vmsplice recvmmsg epoll_pwait2 sendfile64 copy_file_range getdents64
-readdir_r tcgetattr close_range closefrom fcntl64 msgctl shmctl mq_timedsend mq_setattr prctl getgrouplist getlogin_r
-ttyname_r ptsname_r pthread_attr_getstack mlock mlock2 munlock creat creat64 mkfifo system popen""".split()
+getlogin_r ttyname_r mq_timedreceive mq_getattr mq_notify""".split()
 
 
 def functions(s):
     with open(os.path.join(ROOT, "docs", "supported.md")) as f:
         names = re.findall(r"^\| `(\w+)` +\| (?:controlled|passed through)", f.read(), re.M)
     s.check(len(names) > 150, "docs/supported.md lists %d functions only" % len(names))
-    return [n for n in names if not INTERNAL.match(n) and n not in ABSENT + UNTESTED]
+    return [n for n in names if not INTERNAL.match(n) and n not in ABSENT]
 
 
 def words(path):

@@ -205,6 +205,8 @@ static void prepare_tally(int reason) {
   }
   if (reason == HD_RUN_CUT) count(&st->inexact[rt.cut].count);
   count(st->assumed_wrong ? &st->infeasible : &st->executions);
+  rt.search.tally[rt.search.ntally].at = &st->counted; /* its process may still die */
+  rt.search.tally[rt.search.ntally++].value = st->execution;
 }
 
 static void make_tally(void) {

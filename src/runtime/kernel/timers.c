@@ -28,10 +28,13 @@ static HD_EXEC_LARGE struct timer {
   union sigval value;
   int overrun;
 } timer[TIMERS]; /* the first belongs to alarm and setitimer, the others are named by their index */
+/* ITIMER_VIRTUAL and ITIMER_PROF. Virtual time is no processor time: when they would expire is not known, so they never do. */
+static HD_EXEC struct itimerval processor[2];
 
 void hd__alarms_begin(void) {
   for (unsigned i = 0; i < rt.nalarms; i++) timer[i] = (struct timer){0};
   rt.nalarms = 0;
+  processor[0] = processor[1] = (struct itimerval){0};
 }
 
 static uint64_t left(const struct timer *t) {
@@ -119,6 +122,19 @@ static long interval_call(const struct itimerval *new, struct itimerval *old) {
   return 0;
 }
 
+static long processor_call(long which, const struct itimerval *new, struct itimerval *old) {
+  if (which != ITIMER_VIRTUAL && which != ITIMER_PROF) return -EINVAL;
+  struct itimerval *t = &processor[which == ITIMER_PROF];
+  if (old) {
+    hd__snapshot_touch((uint64_t)old, sizeof *old);
+    *old = *t;
+  }
+  if (!new) return 0;
+  *t = *new;
+  if (from_timeval(&t->it_value)) hd__inexact(HD_INEXACT_PROCESSOR_TIMER, hd__innermost());
+  return 0;
+}
+
 /* ---- timer_create ---- */
 
 static long create(const long *a) {
@@ -179,7 +195,8 @@ bool hd__alarm_serves(long nr) {
 long hd__alarm_call(long nr, const long *a) {
   struct timer *t = find(a[0]);
   if ((nr == SYS_setitimer || nr == SYS_getitimer) && a[0] != ITIMER_REAL)
-    hd__unsupported("a timer of processor time (setitimer)", hd__innermost());
+    return processor_call(a[0], nr == SYS_setitimer ? (const struct itimerval *)a[1] : NULL,
+                          (struct itimerval *)(nr == SYS_setitimer ? a[2] : a[1]));
   switch (nr) {
     case SYS_alarm: return alarm_call(a);
     case SYS_setitimer: return interval_call((const struct itimerval *)a[1], (struct itimerval *)a[2]);

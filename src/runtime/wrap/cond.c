@@ -130,6 +130,8 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
                   uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__reads(at, sizeof *at, pc);
+  struct timespec limit = at ? *at : (struct timespec){0, 0};
+  if (at) at = &limit;
   hd__touch_object(c, sizeof *c, false, NULL, pc);
   if (!hd__mutex_owned(m)) {
     hd__mutex_not_owned(m, pc);

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <stdarg.h>
 #include <unistd.h>
 
 #include "runtime/core/core.h"
@@ -248,6 +247,8 @@ static long unlock_pi(uint32_t *word, uint64_t pc) {
   return 0;
 }
 
+#define LOCK_PI2 13 /* FUTEX_LOCK_PI2, which older headers lack */
+
 static long do_futex(const long *a, uint64_t pc) {
   uint32_t *word = (uint32_t *)a[0], *second = (uint32_t *)a[4];
   int op = (int)a[1] & FUTEX_CMD_MASK;
@@ -276,7 +277,7 @@ static long do_futex(const long *a, uint64_t pc) {
     case FUTEX_WAKE_OP:
       return wake_op(word, at_least_one((int)a[2]), second, at_least_one((int)a[3]), (uint32_t)a[5], pc);
     case FUTEX_LOCK_PI: until.clock = CLOCK_REALTIME; return lock_pi(word, true, time ? &until : NULL, pc);
-    case 13 /* FUTEX_LOCK_PI2 */: return lock_pi(word, true, time ? &until : NULL, pc);
+    case LOCK_PI2: return lock_pi(word, true, time ? &until : NULL, pc);
     case FUTEX_TRYLOCK_PI: return lock_pi(word, false, NULL, pc);
     case FUTEX_UNLOCK_PI: return unlock_pi(word, pc);
     default: hd__unsupported("a futex operation that moves waiters to a lock of the kernel", pc);
@@ -295,15 +296,11 @@ long hd__futex_call(const long *a, uint64_t pc) {
   return do_futex(a, pc);
 }
 
-HD_EXPORT long syscall(long nr, ...) {
-  long a[6];
-  va_list args;
-  va_start(args, nr);
-  for (int i = 0; i < 6; i++) a[i] = va_arg(args, long);
-  va_end(args);
-  hd__real_init();
-  if (!hot.active || nr != SYS_futex) return real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-  long r = do_futex(a, hd__user_pc(HD_CALLER, (uint64_t)__builtin_frame_address(0)));
+long hd__futex(const long *a, uint64_t pc) {
+  int op = (int)a[1] & FUTEX_CMD_MASK;
+  bool timed = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI || op == LOCK_PI2;
+  if (timed && a[3]) hd__access_range((uint64_t)a[3], sizeof(struct timespec), 0, pc);
+  long r = do_futex(a, pc);
   if (r >= 0) return r;
   errno = (int)-r;
   return -1;

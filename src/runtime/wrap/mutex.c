@@ -11,6 +11,7 @@
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 static int type_of(const pthread_mutex_t *m) { return m->__data.__kind & 3; }
@@ -117,7 +118,11 @@ int hd__mutex_lock_until(pthread_mutex_t *m, clockid_t clock, const struct times
   touch(m, pc);
   if (again(m, true, &e, pc)) return e;
   struct hd_obj *o = hd__obj((uint64_t)m, HD_OBJ_MUTEX);
-  bool late, bad = hd__bad_time(at); /* which matters only if it would have to wait */
+  if (m->__data.__lock)
+    hd__access_range((uint64_t)at, sizeof *at, 0, pc); /* it looks only if it has to wait */
+  struct timespec limit = *at;
+  at = &limit;
+  bool late, bad = hd__bad_time(at); /* which matters only then */
   if (bad || hd__at_once(clock, at, pc)) {
     if (hd__spin_check((uint64_t)&m->__data.__lock, HD_SPIN_OTHER, pc)) return bad ? EINVAL : ETIMEDOUT;
     hd__point_open(HD_OP_TRYLOCK, (uint64_t)m, 0, pc);

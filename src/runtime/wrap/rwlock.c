@@ -14,6 +14,7 @@
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 #define WRITING 0x80000000u
@@ -203,8 +204,10 @@ static int lock_now(pthread_rwlock_t *l, bool write, uint64_t pc) {
 
 static int lock_until(pthread_rwlock_t *l, bool write, clockid_t clock, const struct timespec *at,
                       uint64_t pc) {
-  if (hd__bad_time(at)) return EINVAL;
-  return lock_for(l, write, &(struct hd_until){clock, at}, pc);
+  hd__access_range((uint64_t)at, sizeof *at, 0, pc);
+  struct timespec limit = *at;
+  if (hd__bad_time(&limit)) return EINVAL;
+  return lock_for(l, write, &(struct hd_until){clock, &limit}, pc);
 }
 
 static int try_for(pthread_rwlock_t *l, bool write, uint64_t pc) {

@@ -96,8 +96,9 @@ static int wait(sem_t *s, const struct hd_until *until, uint64_t pc) {
 
 static int wait_until(sem_t *s, clockid_t clock, const struct timespec *at, uint64_t pc) {
   hd__reads(at, sizeof *at, pc);
-  if (hd__bad_time(at)) return fail(EINVAL);
-  return wait(s, &(struct hd_until){clock, at}, pc);
+  struct timespec limit = *at;
+  if (hd__bad_time(&limit)) return fail(EINVAL);
+  return wait(s, &(struct hd_until){clock, &limit}, pc);
 }
 
 static int try(sem_t *s, uint64_t pc) {

@@ -315,6 +315,8 @@ static int join_until(pthread_t th, void **ret, clockid_t clock, const struct ti
   struct hd_thread *t, *me = rt.cur;
   if (!at) return hd__thread_join(th, ret, pc);
   hd__reads(at, sizeof *at, pc);
+  struct timespec limit = *at;
+  at = &limit;
   hd__take_signals();
   hd__test_cancel();
   int e = hd__bad_time(at) ? EINVAL : bad_join(th, &t);

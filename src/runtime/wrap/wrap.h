@@ -202,6 +202,11 @@ void hd__mapped_access(uint64_t dev, uint64_t ino, uint64_t from, uint64_t to, b
 /* What a function like scanf has written when it has assigned that many. */
 void hd__writes_format(const char *format, va_list ap, int assigned, uint64_t pc);
 
+/* ---- futex.c ---- */
+
+/* A call of futex through syscall(), from pc. */
+long hd__futex(const long *a, uint64_t pc);
+
 /* ---- openmp.c ---- */
 
 void hd__openmp_init(void);

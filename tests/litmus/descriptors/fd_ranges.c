@@ -12,12 +12,19 @@
 // argv: lock
 // where: function=main line=@lock
 // expect: kind=assertion
+// argv: lock2
+// where: function=main line=@lock2
+// expect: kind=assertion
+// argv: unlock
+// where: function=main line=@unlock
+// expect: kind=assertion
 // argv: sync
 // where: function=main line=@sync
 // expect: clean
 // argv: other
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "litmus.h"
@@ -34,7 +41,7 @@ static void *other(void *arg)
   if (!strcmp(what, "range")) close_range((unsigned)fd, (unsigned)fd, 0);
   if (!strcmp(what, "from")) closefrom(fd);
   if (!strcmp(what, "size")) fcntl(ends[1], F_SETPIPE_SZ, 4096);
-  if (!strcmp(what, "lock") || !strcmp(what, "sync")) munmap(page, 4096);
+  if (strstr(what, "lock") || !strcmp(what, "sync")) munmap(page, 4096);
   if (!strcmp(what, "other")) close_range((unsigned)fd + 1, (unsigned)fd + 9, 0);
   return arg;
 }
@@ -50,6 +57,8 @@ int main(int argc, char **argv)
   pthread_t t = spawn(other, NULL);
   if (!strcmp(what, "size")) assert(fcntl(ends[0], F_GETPIPE_SZ) != 4096); /* @size */
   if (!strcmp(what, "lock")) assert(mlock(page, 4096) == 0);               /* @lock */
+  if (!strcmp(what, "lock2")) assert(mlock2(page, 4096, 0) == 0);          /* @lock2 */
+  if (!strcmp(what, "unlock")) assert(munlock(page, 4096) == 0);           /* @unlock */
   if (!strcmp(what, "sync")) assert(msync(page, 4096, MS_SYNC) == 0);      /* @sync */
   if (!strcmp(what, "range") || !strcmp(what, "from") || !strcmp(what, "other"))
     assert(read(fd, &c, 1) == 0); /* @range */

@@ -25,6 +25,14 @@
 // argv: sleep
 // expect: kind=data-race
 // argv: until
+// expect: kind=data-race
+// argv: raw
+// expect: kind=data-race
+// argv: reader
+// expect: kind=data-race
+// argv: mutex
+// expect: kind=data-race
+// argv: wide
 // expect: exact executions=1
 // argv: 0
 #define _GNU_SOURCE
@@ -37,10 +45,12 @@
 #include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "litmus.h"
 
@@ -60,6 +70,8 @@ static struct memory shared;
 static int pair[2], queue, file;
 static const char *what;
 static sem_t free_sem;
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 
 static void call(struct memory *m)
 {
@@ -78,6 +90,13 @@ static void call(struct memory *m)
   if (!strcmp(what, "set")) sigaddset(&m->set, SIGUSR1);
   if (!strcmp(what, "sleep")) nanosleep(&m->time, NULL);
   if (!strcmp(what, "until")) sem_timedwait(&free_sem, &m->time);
+  if (!strcmp(what, "raw")) syscall(SYS_access, m->path, 0);
+  if (!strcmp(what, "reader") && !pthread_rwlock_timedrdlock(&rwlock, &m->time)) pthread_rwlock_unlock(&rwlock);
+  if (!strcmp(what, "mutex")) pthread_mutex_timedlock(&held, &m->time); /* looks, since it has to wait */
+  if (!strcmp(what, "wide")) {
+    wchar_t text[64];
+    swprintf(text, 64, L"%s", m->path);
+  }
   if (!strcmp(what, "name")) prctl(PR_SET_NAME, m->path);
   if (!strcmp(what, "attribute")) {
     pthread_attr_init(&attr);
@@ -126,6 +145,8 @@ int main(int argc, char **argv)
   file = memfd_create("file", 0);
   queue = socket(AF_UNIX, SOCK_STREAM, 0);
   socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+  pthread_mutex_lock(&held);
   both(caller, writer);
+  pthread_mutex_unlock(&held);
   return 0;
 }
