@@ -163,7 +163,7 @@ static enum hd_unkept unkept(uint64_t sp) {
   if (rt.forked || hd__children_any()) return HD_UNKEPT_CHILD;
   if (hd__files_changed()) return HD_UNKEPT_FILES;
   if (hd__ipc_made()) return HD_UNKEPT_IPC;
-  if (hd__naliases || hd__shares_memory()) return HD_UNKEPT_SHARED;
+  if (rt.naliases || hd__shares_memory()) return HD_UNKEPT_SHARED;
   if (waits || rt.narmed || rt.nspinning || hd__spin_places() != spins) return HD_UNKEPT_SPIN;
   if (rt.status->visible_count - rt.status->visible_at_start > MAX_LEARNED) return HD_UNKEPT_HANDLER;
   if (too_long) return HD_UNKEPT_LENGTH;
