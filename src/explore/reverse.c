@@ -11,7 +11,14 @@
  * that execution has seen to it that a step of v itself leads to the reversal (a source set). When it has only been
  * found to be covered by something independent of v, it must: this v may be another one. So it must when the second step
  * depends on more in the other order and this execution has new steps that it may then depend on: such a step does not
- * depend on it as it was executed, so it comes before it in this v. */
+ * depend on it as it was executed, so it comes before it in this v.
+ *
+ * Where v is long, what is inserted is only a part of it: what f depends on, and what keeps others from coming first. Each
+ * step that sleeps at the node, or has a branch there that is explored before this one, and cannot come first in v, depends on
+ * an event of v, its witness. With that in the branch it is awake at the end of it, whatever follows: so no execution is given
+ * up, as with the whole of v. All else of v follows, or is reversed with what follows. (In "Parsimonious Optimal Dynamic Partial
+ * Order Reduction", Abdulla, Atig, Das, Jonsson, Sagonas, CAV 2024, a race is reversed with what f depends on alone, and sleep
+ * sets are characterised in another way; here only sequences get shorter.) */
 #include "explore/walk.h"
 
 /* Whether the races that end in a step are to be looked at in the next execution: pick.settled. The last two are what
@@ -60,6 +67,7 @@ struct sequence {
   int last_fixed;
   int last_taken;
   int inside; /* an atomic section: nobody but the last can go there, the others must wait for its end */
+  uint32_t nwitnesses; /* of reversal.witness; more than that: all of v */
 };
 
 #define LATER INT32_MAX
@@ -135,26 +143,38 @@ static int comes_first(struct sequence *v, uint32_t i) {
   return v->front == i || !has_cause(v, v->o->ev[i].clock, v->o->ev[i].op.thread);
 }
 
-static int depends_on_any(const struct sequence *v, const struct hd_op *op, unsigned flags) {
+/* The first event left in v, from i on, that the operation depends on; HD_NONE. */
+static uint32_t next_dependent(const struct sequence *v, uint32_t i, const struct hd_op *op, unsigned flags) {
   uint64_t key = hd_dependence_key(op, flags);
-  for (uint32_t i = v->front; i < v->end; i++) {
+  for (; i < v->end; i++) {
     if (hd_keys_apart(key, v->o->key[i])) continue;
     const struct hd_ev *e = &v->o->ev[i];
-    if (left(v, i) && hd_dependent(&e->op, e->flags, op, flags)) return 1;
+    if (left(v, i) && hd_dependent(&e->op, e->flags, op, flags)) return i;
   }
+  return HD_NONE;
+}
+
+static int depends_on_any(const struct sequence *v, const struct hd_op *op, unsigned flags) {
+  return next_dependent(v, v->front, op, flags) != HD_NONE;
+}
+
+/* Something cannot come first because of event i. */
+static int need(struct sequence *v, uint32_t i) {
+  if (v->nwitnesses < HD_WITNESSES) v->r->witness[v->nwitnesses] = i;
+  v->nwitnesses++;
   return 0;
 }
 
-/* Whether `op` (with its outcome) can come first in v: 0 no; 1 yes, and it is the event `*at` of v (end for the
- * last); 2 yes, and it is not in v. */
+/* Whether `op` (with its outcome) can come first in v: 0 no, and then what has to come before it is a witness; 1 yes, and it
+ * is the event `*at` of v (end for the last); 2 yes, and it is not in v. */
 static int weak_initial(struct sequence *v, const struct hd_op *op, unsigned flags, unsigned choice, int any,
                         uint32_t *at) {
   uint32_t i = op->thread < v->o->nthreads ? v->r->first[op->thread] : HD_NONE;
   if (i != HD_NONE) {
     const struct hd_ev *e = &v->o->ev[i];
-    if (!any && e->nchoices > 1 && e->choice != choice) return 0;
+    if (!any && e->nchoices > 1 && e->choice != choice) return need(v, i);
     *at = i;
-    return comes_first(v, i);
+    return comes_first(v, i) || need(v, i);
   }
   if (!v->last_taken && v->last.thread == op->thread) {
     if (!any && v->last_fixed && v->last_choice != choice) return 0;
@@ -162,7 +182,8 @@ static int weak_initial(struct sequence *v, const struct hd_op *op, unsigned fla
     return !has_cause(v, v->last_pred, op->thread) && !depends_on_any(v, &v->last, v->last_flags);
   }
   if (!v->last_taken && hd_dependent(&v->last, v->last_flags, op, flags)) return 0;
-  return depends_on_any(v, op, flags) ? 0 : 2;
+  i = next_dependent(v, v->front, op, flags);
+  return i == HD_NONE ? 2 : need(v, i);
 }
 
 static void take(struct sequence *v, uint32_t at) {
@@ -174,13 +195,45 @@ static void take(struct sequence *v, uint32_t at) {
   set_first(v, v->o->ev[at].op.thread, v->r->next_of[at]);
 }
 
+static void join(uint32_t *clock, const uint32_t *other, uint32_t n) {
+  for (uint32_t t = 0; t < n; t++)
+    if (other[t] > clock[t]) clock[t] = other[t];
+}
+
+/* Sequences of so many events are inserted in part. Shorter ones as they are: what follows is then done as it was the last
+ * time, so that few races are new. */
+#define LONG 128
+
+/* What the branch must have, as a clock: the witnesses, what the second operation depends on, and what happened before these.
+ * Returns 0 when that is all of v. (A section that is begun has to be ended before another thread can go.) */
+static int find_needed(const struct sequence *v, uint32_t *clock) {
+  const struct hd_order *const o = v->o;
+  const uint32_t n = o->threads_max;
+  if (v->end - v->front < LONG || !v->w->policy->whole || v->r->sections || v->nwitnesses > HD_WITNESSES)
+    return 0;
+  for (uint32_t t = 0; t < n; t++) clock[t] = v->last_pred[t];
+  if (v->race->f != HD_NONE) join(clock, o->ev[v->race->f].clock, n);
+  for (uint32_t i = 0; i < v->nwitnesses; i++) join(clock, o->ev[v->r->witness[i]].clock, n);
+  if (v->last_taken) return 1;
+  for (uint32_t i = next_dependent(v, v->front, &v->last, v->last_flags); i != HD_NONE;
+       i = next_dependent(v, i + 1, &v->last, v->last_flags))
+    join(clock, o->ev[i].clock, n);
+  return 1;
+}
+
+static int is_needed(const struct hd_order *o, const uint32_t *clock, uint32_t i) {
+  return o->ev[i].index <= clock[o->ev[i].op.thread] || i < clock[HD_LATE(o)];
+}
+
 /* What is left of v as a branch; only its first step when branches are not whole sequences. */
 static struct hd_branch *chain(const struct sequence *v) {
   struct unit *u = v->w->unit;
   struct hd_branch *head = NULL, **tail = &head;
+  uint32_t clock[HD_CLOCK_MAX];
+  int part = find_needed(v, clock);
   for (uint32_t i = v->front; i < v->end && (!v->inside || v->last_taken); i++) {
-    if (!left(v, i)) continue;
     const struct hd_ev *e = &v->o->ev[i];
+    if (!left(v, i) || (part && !is_needed(v->o, clock, i))) continue;
     struct hd_branch *b = hd__branch_new(u);
     b->op = e->op;
     b->choice = e->choice;
@@ -348,6 +401,7 @@ static uint32_t sort_races(struct walk *w, int above, int *more) {
   struct reversal *const v = &w->reversal;
   const struct hd_order *const o = &w->order;
   uint32_t lowest = o->n;
+  v->sections = 0;
   for (uint32_t i = 0; i < o->nraces; i++) {
     const struct hd_race *r = &o->race[i];
     v->next_race[i] = HD_NONE;
@@ -362,6 +416,7 @@ static uint32_t sort_races(struct walk *w, int above, int *more) {
   for (uint32_t i = lowest; i < o->n; i++) {
     v->next_of[i] = HD_NONE;
     v->first_race[i] = 0;
+    v->sections |= o->ev[i].op.section;
     if (o->ev[i].prev != HD_NONE && o->ev[i].prev >= lowest) v->next_of[o->ev[i].prev] = i;
   }
   for (uint32_t i = o->nraces; i-- > 0;)

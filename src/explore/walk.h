@@ -21,6 +21,9 @@ struct reversal {
    * each event the first race to be reversed before it, and of each race the next such, as numbers plus 1. */
   uint32_t *next_of, *taken, *first_race, *next_race;
   uint32_t sequences;
+  uint32_t sections; /* some of these are in atomic sections */
+#define HD_WITNESSES 64
+  uint32_t witness[HD_WITNESSES];
 };
 
 /* stateful.c: what this process knows of the nodes from `floor` on. */

@@ -40,12 +40,17 @@ import generate
 COMPILERS = [(c, o) for o in ("-O1", "-O0", "-O2") for c in ("gcc", "clang")]
 HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ["-g", "-w", "-fno-strict-aliasing"]
-TIMEOUT = 60
+TIMEOUT = 60  # seconds on a machine with nothing else to do: some programs make system calls in each of 80,000 executions
 SHARED = 12  # executions from which on it is worth while to share the search
 FORKED = 200  # executions that are run in processes of their own, at most
 MAX_LENGTH = "300"  # steps; longer executions go round in circles, and the program is passed over
 
 OK, LARGE, SAID, HUGE, WRONG = "ok", "large", "said", "huge", "wrong"  # said: the search itself says it is not exact
+
+
+def timeout():
+    """Seconds that a search may take, beside whatever else is running."""
+    return TIMEOUT * max(1, os.getloadavg()[0] / os.cpu_count())
 
 
 only = ""  # "symmetry", "states" or "predict": nothing else is compared
@@ -148,12 +153,12 @@ class Batch:
         if trial:
             env = dict(os.environ, HEDDLE_TEST_STATES="3")
         try:
-            p = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=TIMEOUT,
+            p = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=timeout(),
                                stdin=subprocess.DEVNULL)
             text = "exit status %d: %s" % (p.returncode, p.stderr.strip()[-300:])
             result = Result(strategy, more, json.loads(p.stdout), quiet, trial) if p.returncode in (0, 1, 5) else None
         except subprocess.TimeoutExpired:
-            text, result = "still running after %d s" % TIMEOUT, None
+            text, result = "still running after %d s" % timeout(), None
         except (ValueError, KeyError) as problem:
             text, result = "not the JSON it should be: %r" % problem, None
         if result and not result.error:
@@ -168,7 +173,7 @@ class Batch:
         shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
         nothing = Result("predict", (), NOTHING)
         try:
-            p = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT,
+            p = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=timeout(),
                                stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             raise Difference("predict does not end", nothing) from None
@@ -179,7 +184,7 @@ class Batch:
 
     def replay(self, folder):
         p = subprocess.run([self.heddle, "replay", folder, "--times", "2"], cwd=self.folder, capture_output=True,
-                           text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL)
+                           text=True, timeout=timeout(), stdin=subprocess.DEVNULL)
         return p.returncode == 1 and "2 of 2 identical" in p.stdout + p.stderr
 
 
