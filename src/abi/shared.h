@@ -122,6 +122,9 @@ struct hd_shared {
   /* With states: memory that proved to be accessed by several threads, and written; and when the search, or the part of
    * `auto` that compares states, last restarted. */
   uint64_t contended, contended_seen;
+  uint32_t nstacks; /* cluster: stacks of threads that another machine has made, as in struct hd_status */
+  uint32_t unused;
+  uint64_t stacks[HD_MAX_GROWN];
   uint64_t naccessed, accesses; /* entries of the table of accessed memory; changes of them */
   uint64_t by_states;           /* the part of `auto` that compares states has completed the search */
   uint64_t apart[2]; /* HD_REDUCE_TRY: what tells threads apart, as runtime/core/family.c numbers it */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +186,44 @@ static int simulate(int argc, char **argv) {
   return 0;
 }
 
+/* The words of `heddle check`, from "check" on: a rank runs one process, or with --ranks-per-node N its share of those that
+ * the machine can run at once; --jobs, which comes later, says otherwise. The caller frees. */
+static char **check_words(int *argc, char **argv, struct hd_err *err) {
+  static char number[16] = "1";
+  char **words = hd_alloc(((size_t)*argc + 3) * sizeof *words);
+  int n = 0;
+  words[n++] = argv[0];
+  words[n++] = "--jobs";
+  words[n++] = number;
+  int i = 1;
+  for (; i < *argc && strcmp(argv[i], "--") != 0; i++) {
+    const char *value = NULL;
+    static const char name[] = "--ranks-per-node";
+    if (strncmp(argv[i], name, sizeof name - 1) == 0 && argv[i][sizeof name - 1] == '=')
+      value = argv[i] + sizeof name;
+    else if (strcmp(argv[i], name) == 0)
+      value = i + 1 < *argc ? argv[++i] : "";
+    if (!value) {
+      words[n++] = argv[i];
+      continue;
+    }
+    uint64_t ranks;
+    if (!hd_parse_u64(value, 10, 4096, &ranks) || ranks == 0) {
+      hd_fail(err, HD_EUSAGE, "--ranks-per-node needs a whole number from 1 to 4096, not '%s'", value);
+      free(words);
+      return NULL;
+    }
+    cpu_set_t cpus;
+    unsigned have = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 1;
+    unsigned jobs = have / (unsigned)ranks;
+    snprintf(number, sizeof number, "%u", jobs < 1 ? 1 : jobs < HD_MAX_WORKERS ? jobs : HD_MAX_WORKERS - 1);
+  }
+  for (; i < *argc; i++) words[n++] = argv[i];
+  words[n] = NULL;
+  *argc = n;
+  return words;
+}
+
 int hd_cmd_cluster(int argc, char **argv) {
   struct hd_options o;
   struct hd_err err;
@@ -195,9 +234,15 @@ int hd_cmd_cluster(int argc, char **argv) {
     hd_fail(&err, HD_EUSAGE, "heddle cluster knows `check` and --retry, not '%s'", argv[1]);
     return hd_err_exit(&err);
   }
-  if (hd_options_parse(&o, HD_VERB_CHECK, argc - 1, argv + 1, &err) != HD_OK) return hd_err_exit(&err);
-  if (o.help) return hd_help_verb("cluster"), 0;
+  int n = argc - 1;
+  char **words = check_words(&n, argv + 1, &err);
+  if (!words || hd_options_parse(&o, HD_VERB_CHECK, n, words, &err) != HD_OK) {
+    free(words);
+    return hd_err_exit(&err);
+  }
+  if (o.help) return free(words), hd_help_verb("cluster"), 0;
   if (o.nargs == 0 || o.config || o.targets.n) {
+    free(words);
     hd_fail(&err, HD_EUSAGE, "heddle cluster check needs a program, after `--`");
     return hd_err_exit(&err);
   }
@@ -207,5 +252,6 @@ int hd_cmd_cluster(int argc, char **argv) {
   struct hd_cluster *c = NULL;
   int code = hd_cluster_open(&c, &err) == HD_OK ? hd_present_cluster(&o, c) : hd_err_exit(&err);
   hd_cluster_close(c);
+  free(words);
   return code;
 }

@@ -67,6 +67,13 @@ struct sample {
   uint64_t key[];
 };
 
+/* Knowledge of another rank, in the generation in which that rank had it. */
+struct known {
+  int from;
+  uint32_t generation;
+  struct hd_str data;
+};
+
 /* How many messages about units a rank has sent and received, when its workers wait. */
 struct frozen {
   uint64_t round, sent, received;
@@ -74,6 +81,7 @@ struct frozen {
 
 struct hd_cluster {
   struct hd_net net;
+  struct hd_net team; /* the ranks that share a search: of `auto` the first ones, the others sample */
   void *module;
   bool opened, configured;
   struct hd_balance *balance;
@@ -83,11 +91,13 @@ struct hd_cluster {
   double share_at; /* no unit is given before */
   double began, reported_at;
   uint32_t generation;
-  uint32_t unfit; /* rank 0: units that did not fit */
-  uint64_t epoch; /* of our search, in that generation */
-  bool waits;     /* for the next generation */
-  bool has_next;  /* it has arrived */
-  uint32_t next;  /* its number */
+  uint32_t unfit;             /* rank 0: units that did not fit */
+  uint64_t epoch;             /* of our search, in that generation */
+  bool waits;                 /* for the next generation */
+  bool tells;                 /* rank 0 does not know yet why */
+  HD_VEC(struct known) known; /* rank 0: what others have learned, and its search does not know yet */
+  bool has_next;              /* it has arrived */
+  uint32_t next;              /* its number */
   struct hd_str knowledge;
   struct start start;
   bool has_start;
@@ -166,6 +176,8 @@ void hd_cluster_close(struct hd_cluster *c) {
   free(c->report);
   free(c->final);
   hd_vec_free(&c->key);
+  for (size_t i = 0; i < c->known.n; i++) hd_str_fini(&c->known.v[i].data);
+  hd_vec_free(&c->known);
   free(c);
 }
 
@@ -186,20 +198,33 @@ static void split_samples(const struct hd_cluster *c, struct hd_session_config *
   config->search.max_executions = to;
 }
 
+/* The parts of `auto` take turns on one machine. Here the last ranks sample, and the others share the complete search. */
+#define SAMPLING_EVERY 8 /* of so many ranks one samples, ... */
+#define SAMPLING_FROM 3  /* ... but one of so many at least */
+static void split_portfolio(struct hd_cluster *c, struct hd_config *search) {
+  static const char *const sampler[] = {"pos", "rff", "sites", "surw", "pct", "uniform", "random"};
+  int sampling = c->net.size / SAMPLING_EVERY;
+  if (!sampling && c->net.size >= SAMPLING_FROM && !search->bound_kind) sampling = 1;
+  if (search->bound_kind) sampling = 0;
+  c->team.size = c->net.size - sampling;
+  int k = c->net.rank - c->team.size;
+  memset(search->strategy, 0, sizeof search->strategy);
+  strcpy(search->strategy, k < 0 ? "optimal" : sampler[(size_t)k % (sizeof sampler / sizeof *sampler)]);
+}
+
 int hd_cluster_configure(struct hd_cluster *c, struct hd_session_config *config, struct hd_err *err) {
   struct hd_config *search = &config->search;
   if (search->classes) return refuse("--classes", "is not supported: ranks do not share the classes", err);
   if (search->workers >= HD_MAX_WORKERS) return refuse("--jobs", "must be less than 256", err);
-  /* The samplers of `auto` take turns with the systematic part on one machine: here that part has all of them. */
+  c->team = c->net;
   if (strcmp(search->strategy, "auto") == 0) {
-    memset(search->strategy, 0, sizeof search->strategy);
-    strcpy(search->strategy, "optimal");
+    split_portfolio(c, search);
     if (search->states == HD_REDUCE_TRY) search->states = HD_REDUCE_NO;
     if (search->symmetry == HD_REDUCE_TRY) search->symmetry = HD_REDUCE_NO;
   }
   c->shares = hd_strategy_systematic(search->strategy);
   c->all = search->all;
-  if (!c->shares && (config->save || config->resume))
+  if (!c->shares && c->team.size == c->net.size && (config->save || config->resume))
     return refuse("--save and --resume", "are for complete strategies", err);
   c->save = config->save ? config->save : config->resume;
   c->save_every =
@@ -211,6 +236,10 @@ int hd_cluster_configure(struct hd_cluster *c, struct hd_session_config *config,
     search->cluster = 1 + (uint32_t)c->net.rank;
     c->most = search->max_executions;
     if (c->net.rank) search->max_executions = 0; /* rank 0 counts */
+  } else if (c->team.size < c->net.size) {       /* until the others are done */
+    search->max_executions = 0;
+    search->states = search->symmetry = HD_REDUCE_NO;
+    config->executions_before = (uint64_t)c->net.rank << 40;
   } else {
     split_samples(c, config);
   }
@@ -333,12 +362,13 @@ static void on_message(struct hd_cluster *c, int from, const char *data, size_t 
       c->has_next = true;
       c->next = head.generation;
       break;
-    case MSG_KNOW:
-      if (c->session && !c->stopping)
-        while (hd_session_learn(c->session, head.generation == c->generation ? HD_LEARN_RESTART : 0, rest,
-                                len) == HD_LATER)
-          nanosleep(&(struct timespec){0, 100000}, NULL);
+    case MSG_KNOW: {
+      struct known k = {.from = from, .generation = head.generation};
+      hd_str_init(&k.data);
+      hd_str_addn(&k.data, rest, len);
+      hd_vec_push(&c->known, k);
       break;
+    }
     case MSG_STATUS:
       if (len == sizeof *c->report) memcpy(&c->report[from], rest, len);
       break;
@@ -425,10 +455,29 @@ static int host_told(void *arg, enum hd_news what, const char *data, size_t n) {
 
 static void open_balance(struct hd_cluster *c) {
   struct hd_host host = {c, host_now, host_idle, host_give, host_accept, host_news, host_told};
-  c->balance = hd_balance_new(&c->net, &host, 1);
+  c->balance = hd_balance_new(&c->team, &host, 1);
 }
 
 /* ---- generations ---- */
+
+/* Rank 0 learns what others have learned: later, where its process has to make stacks for threads first, or to start. */
+static void learn_known(struct hd_cluster *c, struct hd_session *s) {
+  size_t done = 0;
+  for (; done < c->known.n; done++) {
+    struct known *k = &c->known.v[done];
+    int rc = hd_session_learn(s, k->generation == c->generation ? HD_LEARN_RESTART : 0, k->data.s, k->data.n);
+    if (rc == HD_LATER) break;
+    if (rc == HD_REFUSED) {
+      char text[120];
+      snprintf(text, sizeof text,
+               "rank %d has something that the first rank lacks; do all have the same libraries?", k->from);
+      hd_session_fail(s, text);
+    }
+    hd_str_fini(&k->data);
+  }
+  c->known.n -= done;
+  memmove(c->known.v, c->known.v + done, c->known.n * sizeof *c->known.v);
+}
 
 /* Rank 0: its search has restarted, or begins. Returns whether everybody is in its generation. */
 static bool lead(struct hd_cluster *c, struct hd_session *s) {
@@ -456,14 +505,14 @@ static bool lead(struct hd_cluster *c, struct hd_session *s) {
   return done;
 }
 
+/* Not before the process of this rank is ready: it may have to be started again, by the caller of on_tick. */
 static void tell_knowledge(struct hd_cluster *c, struct hd_session *s) {
   struct hd_str text;
   hd_str_init(&text);
-  int rc;
-  while ((rc = hd_session_knowledge(s, &text)) == HD_LATER) nanosleep(&(struct timespec){0, 100000}, NULL);
-  if (rc == HD_DONE) post(c, 0, MSG_KNOW, c->generation, text.s, text.n);
-  hd_str_fini(&text);
   c->waits = true;
+  c->tells = hd_session_knowledge(s, &text) != HD_DONE;
+  if (!c->tells) post(c, 0, MSG_KNOW, c->generation, text.s, text.n);
+  hd_str_fini(&text);
 }
 
 /* The other ranks. Returns whether we are in the generation of rank 0. */
@@ -476,13 +525,14 @@ static bool follow(struct hd_cluster *c, struct hd_session *s) {
           s, "this rank lacks something that the program uses elsewhere; do all have the same libraries?");
       return false;
     }
-    c->has_next = c->waits = false;
+    c->has_next = c->waits = c->tells = false;
     c->generation = c->next;
     c->epoch = hd_session_epoch(s);
     hd_session_expect(s, c->epoch);
     hd_balance_restart(c->balance, c->generation);
     if (hd_session_knows_more(s, c->knowledge.s, c->knowledge.n)) tell_knowledge(c, s);
   }
+  if (c->tells) tell_knowledge(c, s);
   if (!c->generation || c->waits) return false;
   if (hd_session_epoch(s) != c->epoch || hd_balance_refused(c->balance)) tell_knowledge(c, s);
   return !c->waits;
@@ -564,7 +614,7 @@ static bool freeze_all(struct hd_cluster *c, struct hd_session *s, double until)
     c->frozen[0] = frozen_now(c);
     uint64_t sent = 0, received = 0;
     bool all = true;
-    for (int i = 0; i < c->net.size; i++) {
+    for (int i = 0; i < c->team.size; i++) {
       all &= c->frozen[i].round == c->round;
       sent += c->frozen[i].sent;
       received += c->frozen[i].received;
@@ -581,7 +631,7 @@ static bool collect_all(struct hd_cluster *c, struct hd_session *s, double until
   for (int i = 0; i < c->net.size; i++) hd_str_clear(&c->part[i]);
   spread(c, MSG_COLLECT, c->generation, NULL, 0);
   bool all = put_part(s, &c->part[0]) == HD_DONE;
-  for (int i = 1; i < c->net.size && all; i++)
+  for (int i = 1; i < c->team.size && all; i++)
     while (!c->part[i].n && (all = hd_now() < until)) {
       wait_for_messages(c);
     }
@@ -600,7 +650,7 @@ static bool save_all(struct hd_cluster *c, struct hd_session *s) {
   if (ready) {
     struct hd_saved_part *part = hd_alloc((size_t)c->net.size * sizeof *part);
     for (int i = 0; i < c->net.size; i++) part[i] = (struct hd_saved_part){c->part[i].s, c->part[i].n};
-    if (hd_session_save_parts(s, c->save, part, alone ? 1 : (uint32_t)c->net.size, &err) != HD_OK) {
+    if (hd_session_save_parts(s, c->save, part, alone ? 1 : (uint32_t)c->team.size, &err) != HD_OK) {
       hd_warn("%s", err.text);
       ready = false;
     }
@@ -631,6 +681,7 @@ static bool on_tick(void *arg, struct hd_session *s) {
   if (c->stopping) return true;
   if (c->shares && hd_session_ready(s)) {
     if (!c->balance) open_balance(c);
+    if (!c->net.rank) learn_known(c, s);
     if (c->net.rank ? follow(c, s) : lead(c, s)) {
       hd_balance_tick(c->balance);
       /* It has nothing else to do than look at its messages. */
@@ -767,7 +818,8 @@ int hd_cluster_serve(struct hd_cluster *c, const struct hd_session_config *given
 /* ---- what rank 0 shows ---- */
 
 void hd_cluster_counts(const struct hd_cluster *c, struct hd_cluster_counts *out) {
-  *out = (struct hd_cluster_counts){.ranks.n = (unsigned)c->net.size};
+  *out = (struct hd_cluster_counts){.ranks.n = (unsigned)c->net.size,
+                                    .ranks.sampling = (unsigned)(c->net.size - c->team.size)};
   double idle = 0, all = 0;
   for (int i = 0; i < c->net.size; i++) {
     struct report r = c->report[i];

@@ -221,6 +221,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   if (s->ranks.n) {
     json_t *r = json_object();
     set(r, "ranks", json_integer(s->ranks.n));
+    set(r, "sampling", json_integer(s->ranks.sampling));
     set(r, "units", json_integer((json_int_t)s->ranks.units));
     set(r, "messages", json_integer((json_int_t)s->ranks.messages));
     set(r, "bytes", json_integer((json_int_t)s->ranks.bytes));

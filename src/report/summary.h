@@ -49,6 +49,7 @@ struct hd_size {
 /* A search that several machines shared. */
 struct hd_ranks {
   unsigned n;                      /* 0: it was one machine's */
+  unsigned sampling;               /* of `auto`: those that sample, the others share a complete search */
   uint64_t units, messages, bytes; /* units of work that went from one to another; messages about these */
   double idle;                     /* share of their time, from 0 to 1 */
   uint64_t repeated;               /* with states: those that were explored by another one, too, ... */

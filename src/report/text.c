@@ -540,6 +540,13 @@ static void add_symmetry(struct hd_str *out, const struct hd_summary *s) {
               (unsigned long long)s->symmetric, s->symmetric == 1 ? "" : "es");
 }
 
+static void add_ranks(struct hd_str *out, const struct hd_ranks *r) {
+  hd_str_addf(out, "  %u rank%s", r->n, r->n == 1 ? "" : "s");
+  if (r->sampling) hd_str_addf(out, " (%u of them sampled)", r->sampling);
+  hd_str_addf(out, ", %llu unit%s of work exchanged, %.0f%% of their time idle\n",
+              (unsigned long long)r->units, r->units == 1 ? "" : "s", 100 * r->idle);
+}
+
 void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour) {
   char rate[16], events[16];
   hd_text_count(rate, s->seconds > 0 ? (double)s->executions / s->seconds : 0);
@@ -550,10 +557,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
               s->threads, s->threads == 1 ? "" : "s");
   if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
   hd_str_addc(out, '\n');
-  if (s->ranks.n)
-    hd_str_addf(out, "  %u rank%s, %llu unit%s of work exchanged, %.0f%% of their time idle\n", s->ranks.n,
-                s->ranks.n == 1 ? "" : "s", (unsigned long long)s->ranks.units,
-                s->ranks.units == 1 ? "" : "s", 100 * s->ranks.idle);
+  if (s->ranks.n) add_ranks(out, &s->ranks);
   add_phases(out, s);
   if (s->rests_on_states) add_states(out, s);
   if (s->symmetric) add_symmetry(out, s);

@@ -235,15 +235,46 @@ static void fail(struct hd_session *s, const struct hd_err *err) {
   s->failure = *err;
 }
 
+/* A search that was killed continues from the last time that it was saved, and may have stored findings since: they come
+ * out again. Sets id and folder of one that is stored already. */
+static bool stored_before(const struct hd_session *s, struct hd_finding *f,
+                          const struct hd_schedule *schedule) {
+  bool continued =
+      s->config.resume || (s->events.tick && s->config.save); /* --retry, before it was first saved */
+  size_t n = 0;
+  unsigned *all = continued ? hd_store_list(s->store.dir, &n) : NULL;
+  bool found = false;
+  for (size_t i = 0; i < n && !found; i++) {
+    struct hd_err err;
+    struct hd_stored then;
+    char *dir = hd_sprintf("%s/%u", s->store.dir, all[i]);
+    if (hd_store_is_finding(dir) && hd_store_read(dir, true, &then, &err) == HD_OK) {
+      found = then.command.program.hash == s->command.program.hash && then.schedule.kind == schedule->kind &&
+              then.schedule.key == schedule->key;
+      hd_stored_fini(&then);
+    }
+    if (found) {
+      f->id = all[i];
+      free(f->folder);
+      f->folder = dir;
+    } else {
+      free(dir);
+    }
+  }
+  free(all);
+  return found;
+}
+
 /* Minimises, stores and reports a new finding; takes ownership of it. */
 static void add_finding(struct hd_session *s, const struct hd_worker *w, const struct hd_finding_rec *rec,
                         struct hd_finding *f, struct hd_record *record) {
   struct hd_err err;
   struct hd_reduction smaller = {0};
-  explain(s, record->schedule, &f, &smaller);
+  bool stored = stored_before(s, f, record->schedule);
+  if (!stored) explain(s, record->schedule, &f, &smaller);
   record->finding = f;
   if (smaller.found) record->reduction = &smaller;
-  if (hd_store_write(&s->store, record, &err) != HD_OK) fail(s, &err);
+  if (!stored && hd_store_write(&s->store, record, &err) != HD_OK) fail(s, &err);
   hd_vec_push(&s->finding, f);
   if (phase_of(w, rec)) s->phase_findings[rec->phase]++;
   if (s->events.finding) s->events.finding(s->events.arg, f);

@@ -173,22 +173,6 @@ void hd_session_go_on(struct hd_session *s) {
 
 /* ---- units ---- */
 
-static int give(struct hd_units *u, void *arg) {
-  struct hd_str *out = arg;
-  u->out.n = 0;
-  u->out.bad = 0;
-  hd_search_put_knowledge(&u->search, NULL, 0, &u->out);
-  if (!hd_units_give(&u->search, u->strategy, &u->out)) return HD_REFUSED;
-  hd_str_addn(out, (const char *)u->out.data, u->out.n);
-  return HD_DONE;
-}
-
-int hd_session_give(struct hd_session *s, struct hd_str *out) {
-  int rc = hd_session_pause(s, PAUSE_PATIENCE) ? current(s, give, out) : HD_LATER;
-  hd_session_go_on(s);
-  return rc;
-}
-
 struct bytes {
   struct hd_session *s;
   const char *data;
@@ -198,6 +182,46 @@ struct bytes {
   unsigned how; /* enum hd_learn */
   struct hd_str *out;
 };
+
+/* Stacks of threads that were made. The list is the longest that any machine has. */
+static void put_stacks(const struct hd_session *s, struct hd_writer *out) {
+  const struct hd_status *st = &s->worker[0].control.ctl->status;
+  uint32_t n = st->ngrown < HD_MAX_GROWN ? (uint32_t)st->ngrown : HD_MAX_GROWN;
+  hd_put_number(out, n);
+  for (uint32_t i = 0; i < n; i++) hd_put_number(out, st->grown[i]);
+}
+
+/* The process makes them between two executions (runtime/core/drive.c). Returns whether it has to. */
+static bool get_stacks(const struct hd_session *s, struct hd_reader *r) {
+  struct hd_shared *sh = s->worker[0].control.shared;
+  uint64_t stack[HD_MAX_GROWN];
+  uint32_t n = (uint32_t)hd_get_number(r, HD_MAX_GROWN);
+  for (uint32_t i = 0; i < n; i++) stack[i] = hd_get_number(r, UINT64_MAX);
+  bool more = !r->bad && n > __atomic_load_n(&s->worker[0].control.ctl->status.ngrown, __ATOMIC_ACQUIRE);
+  if (more && n > sh->nstacks) {
+    memcpy(sh->stacks, stack, n * sizeof *stack);
+    __atomic_store_n(&sh->nstacks, n, __ATOMIC_RELEASE);
+  }
+  return more;
+}
+
+static int give(struct hd_units *u, void *arg) {
+  const struct bytes *b = arg;
+  u->out.n = 0;
+  u->out.bad = 0;
+  put_stacks(b->s, &u->out);
+  hd_search_put_knowledge(&u->search, NULL, 0, &u->out);
+  if (!hd_units_give(&u->search, u->strategy, &u->out)) return HD_REFUSED;
+  hd_str_addn(b->out, (const char *)u->out.data, u->out.n);
+  return HD_DONE;
+}
+
+int hd_session_give(struct hd_session *s, struct hd_str *out) {
+  struct bytes b = {.s = s, .out = out};
+  int rc = hd_session_pause(s, PAUSE_PATIENCE) ? current(s, give, &b) : HD_LATER;
+  hd_session_go_on(s);
+  return rc;
+}
 
 static struct hd_reader reader_of(const struct hd_units *u, const struct bytes *b) {
   return (struct hd_reader){.data = (const uint8_t *)b->data, .n = b->n, .layout = &u->layout};
@@ -210,12 +234,13 @@ static uint64_t *visible_of(const struct hd_units *u) {
 static int accept(struct hd_units *u, void *arg) {
   const struct bytes *b = arg;
   struct hd_reader r = reader_of(u, b);
+  if (get_stacks(b->s, &r)) return HD_LATER;
   if (hd_search_get_knowledge(&u->search, visible_of(u), 0, &r) <= 0) return HD_REFUSED;
   return hd_units_accept(&u->search, u->strategy, b->serial, &r);
 }
 
 int hd_session_accept(struct hd_session *s, uint32_t serial, const char *data, size_t n) {
-  return current(s, accept, &(struct bytes){.data = data, .n = n, .serial = serial});
+  return current(s, accept, &(struct bytes){.s = s, .data = data, .n = n, .serial = serial});
 }
 
 struct listener {
@@ -253,24 +278,29 @@ int hd_session_told_news(struct hd_session *s, enum hd_units_news what, const ch
 /* ---- what was learned ---- */
 
 static int put_knowledge(struct hd_units *u, void *arg) {
+  const struct bytes *b = arg;
   u->out.n = 0;
   u->out.bad = 0;
+  put_stacks(b->s, &u->out);
   hd_search_put_knowledge(&u->search, visible_of(u), u->search.shared->visible_count, &u->out);
   hd_put_number(&u->out, u->search.shared->bound);
   if (u->search.accessed) hd_accessed_put(&u->search, 0, &u->out);
   if (u->out.bad) return HD_REFUSED;
-  hd_str_addn(arg, (const char *)u->out.data, u->out.n);
+  hd_str_addn(b->out, (const char *)u->out.data, u->out.n);
   return HD_DONE;
 }
 
-int hd_session_knowledge(struct hd_session *s, struct hd_str *out) { return locked(s, put_knowledge, out); }
+int hd_session_knowledge(struct hd_session *s, struct hd_str *out) {
+  return locked(s, put_knowledge, &(struct bytes){.s = s, .out = out});
+}
 
 static int learn(struct hd_units *u, void *arg) {
   const struct bytes *b = arg;
   struct hd_reader r = reader_of(u, b);
+  bool unit = (b->how & HD_LEARN_UNIT) != 0;
+  if (get_stacks(b->s, &r)) return HD_LATER;
   int64_t fresh = hd_search_get_knowledge(&u->search, visible_of(u), (b->how & HD_LEARN_NUMBERS) != 0, &r);
   if (!fresh) return HD_REFUSED;
-  bool unit = (b->how & HD_LEARN_UNIT) != 0;
   uint32_t bound = unit ? 0 : (uint32_t)hd_get_number(&r, UINT32_MAX);
   if (u->search.accessed && !unit) hd_accessed_get(&u->search, &r);
   if (r.bad) return HD_REFUSED;
@@ -281,11 +311,12 @@ static int learn(struct hd_units *u, void *arg) {
 }
 
 int hd_session_learn(struct hd_session *s, unsigned how, const char *data, size_t n) {
-  return locked(s, learn, &(struct bytes){.data = data, .n = n, .how = how});
+  return locked(s, learn, &(struct bytes){.s = s, .data = data, .n = n, .how = how});
 }
 
 bool hd_session_knows_more(struct hd_session *s, const char *data, size_t n) {
   struct hd_reader r = {.data = (const uint8_t *)data, .n = n};
+  for (uint64_t stacks = hd_get_number(&r, HD_MAX_GROWN); stacks > 0; stacks--) hd_get_number(&r, UINT64_MAX);
   uint64_t theirs = hd_get_number(&r, UINT64_MAX);
   return !r.bad && s->worker[0].control.shared->visible_count > theirs;
 }

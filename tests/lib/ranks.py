@@ -65,8 +65,7 @@ class Killed:
         if self.failure is None:
             with open(os.path.join(folder, "result.json")) as f:
                 self.result = json.load(f)
-            self.findings = sorted({identity(os.path.join(folder, ".heddle", name))
-                                    for name in self.stored(folder)})
+            self.findings = sorted(identity(os.path.join(folder, ".heddle", name)) for name in self.stored(folder))
 
     @staticmethod
     def stored(folder):

@@ -103,11 +103,10 @@ static void restore_all(void) {
 static void note_grown(uint64_t stack) {
   struct hd_status *s = rt.status;
   if (s->ngrown < HD_MAX_GROWN) s->grown[s->ngrown] = stack;
-  s->ngrown++;
+  __atomic_store_n(&s->ngrown, s->ngrown + 1, __ATOMIC_RELEASE);
 }
 
 static void make_identities(uint64_t stack) {
-  note_grown(stack);
   unsigned have = hd__ident_count(stack);
   if (hd__ident_grow(stack, have ? have : stack & HD_IDENT_ANY ? 64 : 4)) {
     char text[200];
@@ -121,6 +120,7 @@ static void grow_identities(void) {
   hd__snapshot_unguard();
   make_identities(rt.grow_stack);
   hd__layout_publish();
+  note_grown(rt.grow_stack); /* when others can see them: session/units.c */
   take_snapshot();
 }
 
@@ -405,6 +405,31 @@ static void switch_to_forks(void) {
   hd_sys3(SYS_madvise, rt.search.scratch, HD_SCRATCH_SIZE, 4 /* MADV_DONTNEED */);
 }
 
+static unsigned times_made(const uint64_t *stack, uint64_t n, uint64_t which) {
+  unsigned k = 0;
+  for (uint64_t i = 0; i < n; i++) k += stack[i] == which;
+  return k;
+}
+
+/* What another machine has learned names stacks of threads that this process may not have made yet. */
+static void grow_as_others(void) {
+  static uint32_t seen;
+  const struct hd_status *st = rt.status;
+  uint32_t n = __atomic_load_n(&rt.shared->nstacks, __ATOMIC_ACQUIRE);
+  if (HD_LIKELY(n == seen) || n > HD_MAX_GROWN) return;
+  seen = n;
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t stack = rt.shared->stacks[i], have = st->ngrown < HD_MAX_GROWN ? st->ngrown : HD_MAX_GROWN;
+    if (times_made(st->grown, have, stack) >= times_made(rt.shared->stacks, i + 1, stack)) continue;
+    if (hd__checkpoint_taken()) {
+      note_grown(stack);
+      start_again();
+    }
+    rt.grow_stack = stack;
+    grow_identities();
+  }
+}
+
 /* One execution. If there are too few identities, it is re-executed with more. */
 static int run_execution(uint64_t number) {
   rt.search.execution = number;
@@ -571,18 +596,24 @@ static void run_all(uint64_t number) {
   /* The schedule itself is executed, however little time there is. */
   if (rt.ctl->supervisor_stop && rt.config->mode != HD_MODE_REDUCE) return;
   while (number) {
+    grow_as_others();
     int reason = run_execution(number);
     number = reason == HD_RUN_PASSED ? rt.ctl->relay.next : hd__drive_next(reason);
   }
 }
 
-/* The process takes the place of one that could not return to main: it makes all identities that one needed. */
+static void make_noted(uint64_t stack) {
+  make_identities(stack);
+  note_grown(stack);
+}
+
+/* The process takes the place of one that could not return to main, or died in a cluster: it makes all identities that one needed. */
 static void make_again(void) {
   struct hd_status *st = rt.status;
   uint64_t n = st->ngrown < HD_MAX_GROWN ? st->ngrown : HD_MAX_GROWN;
   rt.ctl->again = 0;
   st->ngrown = 0;
-  for (uint64_t i = 0; i < n; i++) make_identities(st->grown[i]);
+  for (uint64_t i = 0; i < n; i++) make_noted(st->grown[i]);
 }
 
 static void search(void *unused) {
@@ -597,9 +628,11 @@ static void search(void *unused) {
   if (hd__ident_grow(0, 4))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no memory for the stacks of 4 threads");
   /* What others have learned names the stacks of their threads. */
-  for (uint32_t i = 0; (rt.shared->inbox_full || c->cluster) && i < c->ngrown && i < HD_MAX_GROWN; i++)
-    make_identities(c->grown[i]);
-  if (rt.ctl->again) make_again();
+  bool named = rt.shared->inbox_full || c->cluster;
+  if (rt.ctl->again || (c->cluster && st->ngrown))
+    make_again();
+  else
+    for (uint32_t i = 0; named && i < c->ngrown && i < HD_MAX_GROWN; i++) make_noted(c->grown[i]);
   hd__signals_init();
   hd__vdso_init();
   hd__sysguard_init();
