@@ -15,6 +15,7 @@
 
 struct triple {
   uint32_t first, other, second;
+  uint32_t last; /* of two variables: the other thread's second access; else `other` */
 };
 
 #define PART 4 /* of a window, for long traces: what belongs together is not far apart */
@@ -97,7 +98,7 @@ static void candidates(struct search *x, uint32_t location, uint32_t lo, uint32_
     unsigned t = hd__thread(tr, e);
     uint32_t begin = i - from > NEAR ? i - NEAR : from, end = to - i > NEAR ? i + NEAR : to;
     for (uint32_t j = begin; last[t] && j < end; j++) {
-      struct triple c = {last[t] - 1, tr->accessor[j], e};
+      struct triple c = {last[t] - 1, tr->accessor[j], e, tr->accessor[j]};
       if (hd__thread(tr, c.other) != t && unserialisable(tr, c)) consider(x, c, location);
     }
     last[t] = e + 1;
@@ -149,7 +150,8 @@ static void consider_couples(struct search *x, const struct couple *c, size_t n)
     for (size_t k = 0; k < n; k++)
       if (hd__thread(tr, c[i].event[0]) != hd__thread(tr, c[k].event[0]) &&
           conflict_at(tr, &c[i], 0, &c[k]) && conflict_at(tr, &c[i], 1, &c[k]))
-        consider(x, (struct triple){c[i].event[0], c[k].event[0], c[i].event[1]}, c[i].location[0]);
+        consider(x, (struct triple){c[i].event[0], c[k].event[0], c[i].event[1], c[k].event[1]},
+                 c[i].location[0]);
 }
 
 static void couples(struct search *x, uint32_t lo, uint32_t hi) {
@@ -217,9 +219,27 @@ static enum hd_smt_answer by_planner(struct search *x, const uint32_t *done, con
   return hd__plan_query(x->run, HD_DETECT_ATOMICITY, done, upto, &goal, &p, keep);
 }
 
+/* The other thread's first access is next in the order of the last prediction: lets it go on to the second one. */
+static void go_on(struct search *x, struct triple y) {
+  const struct hd__trace *tr = x->run->tr;
+  struct hd_prediction *p = &x->run->out->v.v[x->run->out->v.n - 1];
+  size_t before = p->order.n;
+  uint32_t broken;
+  for (uint32_t pos = tr->pos[y.other]; pos < tr->pos[y.last]; pos++)
+    hd_vec_push(&p->order, hd__nth(tr, hd__thread(tr, y.other), pos));
+  if (hd__order_valid(tr, p->order.v, p->order.n, &y.last, 1, &broken)) {
+    p->event.v[1] = y.last;
+    p->broken = broken;
+    p->certainty = hd__certainty(broken);
+  } else {
+    p->order.n = before;
+  }
+}
+
 static int solve(struct search *x, struct hd__encoding *c, const uint32_t *done, const uint32_t *upto,
                  struct triple y, uint64_t key, struct hd_err *err) {
   struct hd_detector_stats *st = &x->run->stats->detector[HD_DETECT_ATOMICITY];
+  size_t predictions = x->run->out->v.n;
   enum hd_smt_answer answer = hd__plans_first(x->run) ? by_planner(x, done, upto, y, true) : HD_SMT_UNKNOWN;
   if (hd__solves(x->run) && answer == HD_SMT_UNKNOWN) {
     int rc = c->smt ? HD_OK : hd__encoding_init(c, x->run, &x->must, HD__PREFIX, done, upto, false, err);
@@ -233,6 +253,7 @@ static int solve(struct search *x, struct hd__encoding *c, const uint32_t *done,
   uint32_t *state = hd__index_at(&x->state, key);
   *state = (*state & ~2u) + TRIED;
   if (answer == HD_SMT_SAT) *state |= 4;
+  if (answer == HD_SMT_SAT && y.last != y.other && x->run->out->v.n > predictions) go_on(x, y);
   return HD_OK;
 }
 
