@@ -240,6 +240,7 @@ static void add_finding(struct hd_session *s, const struct hd_worker *w, const s
                         struct hd_finding *f, struct hd_record *record) {
   struct hd_err err;
   struct hd_reduction smaller = {0};
+  if (s->config.describe) s->config.describe(s->config.prepare_arg, f);
   explain(s, record->schedule, &f, &smaller);
   record->finding = f;
   if (smaller.found) record->reduction = &smaller;

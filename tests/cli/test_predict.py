@@ -348,7 +348,13 @@ def test_alone(s, detector):
     s.run([s.heddle, "record", "-o", "t", "--", program], want=0)
     j = predict(s, 1, "--detectors", detector, "--", program)
     s.check("confirmed" in [r for _, r in results(j)], "predictions: %s" % results(j))
-    s.check(j["findings"][0]["kind"] != "data-race", "it is a race")
+    found = j["findings"][0]
+    s.check(found["kind"] != "data-race", "it is a race")
+    orders = found["predicted"]
+    s.check(orders["observed"] != orders["predicted"] and sorted(orders["observed"]) == sorted(orders["predicted"]), "%s" % orders)
+    s.run([s.heddle, "report", "-o", "page.html"])
+    with open(s.path("page.html")) as f:
+        s.check("Predicted from an execution" in f.read(), "not on the page")
 
 
 CORRECT = {
