@@ -3,7 +3,11 @@
  * The five orders of three accesses to one variable, the outer two of one thread, that no execution without
  * interleaving explains (Vaziri, Tip and Dolby, "Associating synchronization constraints with data in an object-oriented
  * language", POPL 2006): a write between any two accesses, and a read between two writes. The two are consecutive
- * accesses of their thread to the variable. Not every such order is wrong; only an execution that fails is a finding. */
+ * accesses of their thread to the variable, in one section of a lock or in two.
+ *
+ * Two variables that are mostly accessed one after the other belong together as well (Lu et al., "MUVI: automatically
+ * inferring multi-variable access correlations", SOSP 2007). Their accesses by a thread are not serialisable with those by another one
+ * between them, if both conflict: one variable is seen before, the other after the change. Not every such order is wrong; only an execution that fails is a finding. */
 #include "predict/encode.h"
 #include "predict/plan.h"
 
@@ -11,14 +15,17 @@
 
 struct triple {
   uint32_t first, other, second;
+  uint32_t last; /* of two variables: the other thread's second access; else `other` */
 };
 
+#define PART 4 /* of a window, for long traces: what belongs together is not far apart */
 #define TRIED 8u
 #define TRIES 4 /* windows in which three places are solved */
 
 struct search {
   struct hd__run *run;
   struct hd__clocks must;
+  uint32_t fresh; /* triples whose events all come before it were in the last window */
   struct hd__index
       state; /* of three places: 1 seen, 2 waiting for the solver, 4 found, and TRIED for each time */
   HD_VEC(struct triple) candidate;
@@ -53,7 +60,7 @@ static bool guarded(const struct hd__trace *tr, struct triple c) {
 static void consider(struct search *x, struct triple c, uint32_t location) {
   const struct hd__trace *tr = x->run->tr;
   struct hd_detector_stats *st = &x->run->stats->detector[HD_DETECT_ATOMICITY];
-  if (hd__thread(tr, c.other) == hd__thread(tr, c.first) || !unserialisable(tr, c)) return;
+  if (c.second < x->fresh && c.other < x->fresh) return;
   if ((tr->access_kind[c.first] | tr->access_kind[c.other] | tr->access_kind[c.second]) &
       (HD__AWAITS | HD__FREES))
     return;
@@ -90,12 +97,85 @@ static void candidates(struct search *x, uint32_t location, uint32_t lo, uint32_
     uint32_t e = tr->accessor[i];
     unsigned t = hd__thread(tr, e);
     uint32_t begin = i - from > NEAR ? i - NEAR : from, end = to - i > NEAR ? i + NEAR : to;
-    for (uint32_t j = begin; last[t] && j < end; j++)
-      consider(x, (struct triple){last[t] - 1, tr->accessor[j], e}, location);
+    for (uint32_t j = begin; last[t] && j < end; j++) {
+      struct triple c = {last[t] - 1, tr->accessor[j], e, tr->accessor[j]};
+      if (hd__thread(tr, c.other) != t && unserialisable(tr, c)) consider(x, c, location);
+    }
     last[t] = e + 1;
   }
   free(last);
 }
+
+/* ---- two variables ---- */
+
+/* Accesses of a thread to two locations, one after the other. */
+struct couple {
+  uint32_t location[2], event[2];
+};
+#define COUPLES 8 /* of two locations, that are looked at in a window */
+#define GAP 8     /* events of the thread between the two */
+
+static uint64_t couple_key(const struct couple *c) {
+  return (hd__hash(c->location[0] + 1ull) + hd__hash(c->location[1] + 1ull)) | 1;
+}
+
+static int by_key(const void *a, const void *b) {
+  uint64_t x = couple_key(a), y = couple_key(b);
+  if (x != y) return x < y ? -1 : 1;
+  uint32_t e = ((const struct couple *)a)->event[0], f = ((const struct couple *)b)->event[0];
+  return (e > f) - (e < f);
+}
+
+static uint32_t only_location(const struct hd__trace *tr, uint32_t e) {
+  return tr->access_at[e + 1] == tr->access_at[e] + 1 ? tr->access[tr->access_at[e]].location : HD__NONE;
+}
+
+static bool conflict_at(const struct hd__trace *tr, const struct couple *a, int i, const struct couple *b) {
+  int k = b->location[0] == a->location[i] ? 0 : 1;
+  return (tr->access_kind[a->event[i]] | tr->access_kind[b->event[k]]) & HD__WRITES;
+}
+
+/* Whether the two locations are mostly accessed together: by at least two threads, and half of the accesses of one. */
+static bool belong_together(const struct hd__trace *tr, const struct couple *c, size_t n) {
+  bool several = false;
+  for (size_t i = 1; i < n; i++) several |= hd__thread(tr, c[i].event[0]) != hd__thread(tr, c[0].event[0]);
+  uint32_t a = tr->location.v[c->location[0]].n, b = tr->location.v[c->location[1]].n;
+  return several && 2 * n >= (a < b ? a : b);
+}
+
+static void consider_couples(struct search *x, const struct couple *c, size_t n) {
+  const struct hd__trace *tr = x->run->tr;
+  if (n > COUPLES) n = COUPLES;
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < n; k++)
+      if (hd__thread(tr, c[i].event[0]) != hd__thread(tr, c[k].event[0]) &&
+          conflict_at(tr, &c[i], 0, &c[k]) && conflict_at(tr, &c[i], 1, &c[k]))
+        consider(x, (struct triple){c[i].event[0], c[k].event[0], c[i].event[1], c[k].event[1]},
+                 c[i].location[0]);
+}
+
+static void couples(struct search *x, uint32_t lo, uint32_t hi) {
+  const struct hd__trace *tr = x->run->tr;
+  HD_VEC(struct couple) v = {0};
+  uint32_t *last = hd_alloc((tr->nthreads + 1) * sizeof *last); /* access of each thread, plus 1 */
+  for (uint32_t e = lo; e < hi; e++) {
+    uint32_t location = only_location(tr, e), *before = &last[hd__thread(tr, e)];
+    if (location == HD__NONE) continue;
+    uint32_t other = *before ? only_location(tr, *before - 1) : location;
+    if (other != location && tr->pos[e] - tr->pos[*before - 1] <= GAP)
+      hd_vec_push(&v, ((struct couple){{other, location}, {*before - 1, e}}));
+    *before = e + 1;
+  }
+  free(last);
+  if (v.n) qsort(v.v, v.n, sizeof *v.v, by_key);
+  for (size_t i = 0, k; i < v.n; i = k) {
+    for (k = i; k < v.n && couple_key(&v.v[k]) == couple_key(&v.v[i]);) k++;
+    if (belong_together(tr, &v.v[i], k - i)) consider_couples(x, &v.v[i], k - i);
+  }
+  hd_vec_free(&v);
+}
+
+/* ---- queries ---- */
 
 static struct hd_prediction prediction(struct triple y) {
   struct hd_prediction p = {
@@ -139,9 +219,27 @@ static enum hd_smt_answer by_planner(struct search *x, const uint32_t *done, con
   return hd__plan_query(x->run, HD_DETECT_ATOMICITY, done, upto, &goal, &p, keep);
 }
 
+/* The other thread's first access is next in the order of the last prediction: lets it go on to the second one. */
+static void go_on(struct search *x, struct triple y) {
+  const struct hd__trace *tr = x->run->tr;
+  struct hd_prediction *p = &x->run->out->v.v[x->run->out->v.n - 1];
+  size_t before = p->order.n;
+  uint32_t broken;
+  for (uint32_t pos = tr->pos[y.other]; pos < tr->pos[y.last]; pos++)
+    hd_vec_push(&p->order, hd__nth(tr, hd__thread(tr, y.other), pos));
+  if (hd__order_valid(tr, p->order.v, p->order.n, &y.last, 1, &broken)) {
+    p->event.v[1] = y.last;
+    p->broken = broken;
+    p->certainty = hd__certainty(broken);
+  } else {
+    p->order.n = before;
+  }
+}
+
 static int solve(struct search *x, struct hd__encoding *c, const uint32_t *done, const uint32_t *upto,
                  struct triple y, uint64_t key, struct hd_err *err) {
   struct hd_detector_stats *st = &x->run->stats->detector[HD_DETECT_ATOMICITY];
+  size_t predictions = x->run->out->v.n;
   enum hd_smt_answer answer = hd__plans_first(x->run) ? by_planner(x, done, upto, y, true) : HD_SMT_UNKNOWN;
   if (hd__solves(x->run) && answer == HD_SMT_UNKNOWN) {
     int rc = c->smt ? HD_OK : hd__encoding_init(c, x->run, &x->must, HD__PREFIX, done, upto, false, err);
@@ -155,6 +253,7 @@ static int solve(struct search *x, struct hd__encoding *c, const uint32_t *done,
   uint32_t *state = hd__index_at(&x->state, key);
   *state = (*state & ~2u) + TRIED;
   if (answer == HD_SMT_SAT) *state |= 4;
+  if (answer == HD_SMT_SAT && y.last != y.other && x->run->out->v.n > predictions) go_on(x, y);
   return HD_OK;
 }
 
@@ -168,6 +267,7 @@ static int window(struct search *x, uint32_t lo, uint32_t hi, struct hd_err *err
     seen[l] = true;
   }
   free(seen);
+  couples(x, lo, hi);
   if (!x->candidate.n) return HD_OK;
   struct hd__encoding c = {0};
   uint32_t *done = hd__ideal_up_to(tr, lo), *upto = hd__ideal_up_to(tr, hi);
@@ -188,7 +288,8 @@ int hd__detect_atomicity(struct hd__run *r, struct hd_err *err) {
   const struct hd__trace *tr = r->tr;
   double start = hd_now();
   struct search x = {.run = r};
-  uint32_t width = r->o->window < 2 ? 2 : r->o->window;
+  uint32_t width = tr->n <= r->o->window ? r->o->window : r->o->window / PART;
+  if (width < 2) width = 2;
   hd__clocks_init(&x.must, tr, 0);
   int rc = HD_OK;
   for (uint32_t lo = 0; lo < tr->n && rc == HD_OK; lo += width / 2) {
@@ -198,6 +299,7 @@ int hd__detect_atomicity(struct hd__run *r, struct hd_err *err) {
       break;
     }
     rc = window(&x, lo, hi, err);
+    x.fresh = hi;
     if (hi == tr->n) break;
   }
   hd__clocks_fini(&x.must);

@@ -39,6 +39,12 @@ static int check_size(const struct hd__trace *tr, struct hd_err *err) {
                  tr->n);
 }
 
+/* When a detector has to stop that is one of so many until the end. */
+static double share(double end, unsigned detectors) {
+  double now = hd_now();
+  return now < end ? now + (end - now) / detectors : end;
+}
+
 int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables *tables,
                const struct hd_predict_options *options, struct hd_predictions *out,
                struct hd_predict_stats *stats, struct hd_err *err) {
@@ -61,6 +67,7 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
     return rc;
   }
   struct hd__run r = {.tr = &tr, .o = &o, .out = out, .stats = stats, .deadline = start + o.seconds};
+  double end = r.deadline;
   if (needs_solver(&o)) r.has_solver = solver_is_there(&o);
   stats->events = tr.n;
   stats->threads = tr.nthreads;
@@ -78,12 +85,22 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   if (wanted(&o, HD_DETECT_SYNC)) hd__detect_sync(&r);
   if (wanted(&o, HD_DETECT_DEADLOCK)) hd__detect_deadlocks(&r);
   if (wanted(&o, HD_DETECT_FLIP)) hd__detect_flips(&r);
+  unsigned left =
+      0; /* detectors that may take long: each has its share of the time, and what those before it leave */
+  for (int d = 0; d < HD_DETECTORS; d++) left += wanted(&o, d) && hd_detector_solves((enum hd_detector)d);
   static const uint8_t races[] = {HD_DETECT_STRICT, HD_DETECT_SAID, HD_DETECT_HUANG};
   for (size_t i = 0; i < sizeof races && rc == HD_OK; i++)
-    if (wanted(&o, races[i])) rc = hd__detect_races(&r, races[i], err);
+    if (wanted(&o, races[i])) {
+      r.deadline = share(end, left--);
+      rc = hd__detect_races(&r, races[i], err);
+    }
   static const uint8_t nulls[] = {HD_DETECT_NULLS, HD_DETECT_FREED, HD_DETECT_UNSET, HD_DETECT_INDEX};
   for (size_t i = 0; i < sizeof nulls && rc == HD_OK; i++)
-    if (wanted(&o, nulls[i])) rc = hd__detect_nulls(&r, nulls[i], err);
+    if (wanted(&o, nulls[i])) {
+      r.deadline = share(end, left--);
+      rc = hd__detect_nulls(&r, nulls[i], err);
+    }
+  r.deadline = end;
   if (wanted(&o, HD_DETECT_SIGNAL) && rc == HD_OK) hd__detect_signals(&r);
   if (wanted(&o, HD_DETECT_ATOMICITY) && rc == HD_OK) rc = hd__detect_atomicity(&r, err);
   hd__trace_fini(&tr);

@@ -289,6 +289,8 @@ void hd_finding_free(struct hd_finding *f) {
   free(f->what);
   free(f->folder);
   free(f->no_replay);
+  free(f->observed);
+  free(f->predicted);
   free(f);
 }
 

@@ -74,6 +74,18 @@ static json_t *cost(const struct hd_cost *c) {
                    (json_int_t)c->switches, "threads", (json_int_t)c->threads, "steps", (json_int_t)c->steps);
 }
 
+/* The lines of a text. */
+static json_t *lines_json(const char *text) {
+  json_t *out = json_array();
+  for (size_t n; *text; text += n + (text[n] == '\n')) {
+    n = strcspn(text, "\n");
+    char *line = hd_strndup(text, n);
+    json_array_append_new(out, hd_json_text(line));
+    free(line);
+  }
+  return out;
+}
+
 json_t *hd_json_finding(const struct hd_finding *f) {
   json_t *o = json_object();
   set(o, "id", f->id ? json_integer(f->id) : json_null());
@@ -96,6 +108,9 @@ json_t *hd_json_finding(const struct hd_finding *f) {
   set(o, "replay", hd_json_text(f->folder));
   set(o, "replays", json_boolean(f->replays));
   if (f->no_replay) set(o, "not_replayed", hd_json_text(f->no_replay));
+  if (f->predicted)
+    set(o, "predicted",
+        json_pack("{s:o,s:o}", "observed", lines_json(f->observed), "predicted", lines_json(f->predicted)));
   if (f->detail) set(o, "text", hd_json_text(f->detail));
   if (f->signal) set(o, "signal", hd_json_text(hd_signal_name(f->signal)));
   if (f->exception) {

@@ -117,6 +117,9 @@ struct hd_finding {
     struct hd_cost before, after;
   } minimised;
   struct hd_story *story; /* or NULL; owned */
+  /* Of a prediction: the events that matter to the failure, a line each, in the order of the execution that it was predicted
+   * from, and as predicted. Or NULL, both. */
+  char *observed, *predicted;
   bool replays;
   char *no_replay; /* the result of the replay, when it differs */
 };

@@ -294,9 +294,27 @@ static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
   hd_str_addc(out, '\n');
 }
 
+static size_t line_length(const char *s) { return strcspn(s, "\n"); }
+
+/* Two lists of lines side by side. */
+static void add_orders(struct hd_str *out, const char *left, const char *right) {
+  static const char head[] = "observed";
+  int width = sizeof head - 1;
+  for (const char *s = left; *s; s += line_length(s) + (s[line_length(s)] == '\n'))
+    if ((int)line_length(s) > width) width = (int)line_length(s);
+  hd_str_addf(out, "    %-*s   predicted\n", width, head);
+  while (*left || *right) {
+    size_t n = line_length(left), m = line_length(right);
+    hd_str_addf(out, "    %-*.*s   %.*s\n", width, (int)n, left, (int)m, right);
+    left += n + (left[n] == '\n');
+    right += m + (right[m] == '\n');
+  }
+}
+
 static void add_replay(struct hd_str *out, const struct hd_finding *f) {
   if (strcmp(f->strategy, HD_WANTED_NAME) == 0)
     hd_str_add(out, "  Predicted from an execution without it, and then executed.\n");
+  if (f->predicted) add_orders(out, f->observed, f->predicted);
   if (f->no_replay) hd_str_addf(out, "  It did not replay: %s\n", f->no_replay);
   if (!f->folder) return;
   hd_str_add(out, "  replay: heddle replay ");

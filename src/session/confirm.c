@@ -171,6 +171,74 @@ static void prepare(void *arg, struct hd_control *control) {
   w->norders += (uint32_t)c->nplanned;
 }
 
+/* ---- what a finding was predicted from ---- */
+
+#define SHOWN 12 /* events of the failing threads that are shown, at most */
+
+static const struct hd_wanted_order *order_at(const struct hd_confirm *c, size_t i) {
+  const char *memory = (const char *)c->session->worker[0].control.shared + HD_SEARCH_MEMORY;
+  return (const struct hd_wanted_order *)(memory + ((const struct hd_wanted *)memory)->at_orders) + i;
+}
+
+/* The order that the execution of the finding kept to. */
+static size_t order_of(const struct hd_confirm *c, const struct hd_finding *f) {
+  size_t i = c->nplanned;
+  while (i > 0 && (!order_at(c, i)->first || order_at(c, i)->first > f->execution)) i--;
+  return i;
+}
+
+static bool is_failing(const struct hd_confirm *c, const struct hd_prediction *p, uint32_t event) {
+  const struct hd_event *e = c->observed.event;
+  for (size_t i = 0; i < p->event.n; i++)
+    if (e[p->event.v[i]].op.thread == e[event].op.thread) return true;
+  return false;
+}
+
+/* Whether it matters beside the failing events: it takes or releases something, or they access the same. */
+static bool is_shown(const struct hd_confirm *c, const struct hd_prediction *p, uint32_t event) {
+  const struct hd_event *e = c->observed.event, *x = &e[event];
+  if (!is_failing(c, p, event) || hd_op_is(x->op.kind, HD_TRAIT_DECIDES)) return false;
+  for (size_t i = 0; i < p->event.n; i++)
+    if (e[p->event.v[i]].op.object == x->op.object) return true;
+  return hd_op_object(x->op.kind) != HD_OBJ_MEMORY && hd_op_object(x->op.kind) != HD_OBJ_THREAD;
+}
+
+static char *list_events(const struct hd_confirm *c, const uint32_t *event, size_t n) {
+  struct hd_str out;
+  hd_str_init(&out);
+  for (size_t i = 0; i < n; i++) {
+    if (i) hd_str_addc(&out, '\n');
+    hd_tr_describe(&out, c->observed.tables, &c->observed.event[event[i]]);
+  }
+  return hd_str_take(&out);
+}
+
+static int by_event(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void describe(void *arg, struct hd_finding *f) {
+  struct hd_confirm *c = arg;
+  size_t order = order_of(c, f), n = 0;
+  if (!order) return; /* the observed execution itself fails */
+  const struct hd_prediction *p = &c->predictions->v.v[order - 1];
+  uint32_t shown[SHOWN + HD_MAX_THREADS];
+  size_t last = p->event.n - p->late;
+  if (last > HD_MAX_THREADS) return;
+  for (size_t i = p->order.n; i-- > 0 && n < SHOWN;)
+    if (is_shown(c, p, p->order.v[i])) shown[n++] = p->order.v[i];
+  for (size_t i = 0; i < n / 2; i++) {
+    uint32_t t = shown[i];
+    shown[i] = shown[n - 1 - i];
+    shown[n - 1 - i] = t;
+  }
+  for (size_t i = 0; i < last; i++) shown[n++] = p->event.v[p->late + i];
+  f->predicted = list_events(c, shown, n);
+  qsort(shown, n, sizeof *shown, by_event);
+  f->observed = list_events(c, shown, n);
+}
+
 /* ---- the search ---- */
 
 int hd_confirm_new(struct hd_confirm **out, const struct hd_session_config *config,
@@ -205,16 +273,12 @@ int hd_confirm_new(struct hd_confirm **out, const struct hd_session_config *conf
   snprintf(s->strategy, sizeof s->strategy, "%s", HD_WANTED_NAME);
   c->config.prepare = prepare;
   c->config.prepare_arg = c;
+  c->config.describe = describe;
   c->config.save = c->config.resume = NULL;
   return hd_session_new(&c->session, &c->config, events, err);
 }
 
 /* ---- results ---- */
-
-static const struct hd_wanted_order *order_at(const struct hd_confirm *c, size_t i) {
-  const char *memory = (const char *)c->session->worker[0].control.shared + HD_SEARCH_MEMORY;
-  return (const struct hd_wanted_order *)(memory + ((const struct hd_wanted *)memory)->at_orders) + i;
-}
 
 /* Source locations of the program. */
 static void locate(struct hd_confirm *c, uint64_t pc, struct hd_frames *out) {
@@ -267,13 +331,6 @@ static bool is_predicted(struct hd_confirm *c, const struct hd_prediction *p, co
   for (size_t i = 0; i < p->event.n; i++)
     if (!has_place(c, f, pc_of(c, &c->observed.event[p->event.v[i]]))) return false;
   return p->event.n > 0;
-}
-
-/* The order that the execution of the finding kept to. */
-static size_t order_of(const struct hd_confirm *c, const struct hd_finding *f) {
-  size_t i = c->nplanned;
-  while (i > 0 && (!order_at(c, i)->first || order_at(c, i)->first > f->execution)) i--;
-  return i;
 }
 
 static void add_operation(struct hd_confirm *c, struct hd_str *out, unsigned kind, uint64_t pc) {

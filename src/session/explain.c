@@ -134,7 +134,9 @@ static struct hd_finding *replace(const struct hd_command *cmd, struct hd_findin
     now->replays = f->replays;
     memcpy(now->strategy, f->strategy, sizeof now->strategy);
     now->folder = f->folder;
-    f->folder = NULL;
+    now->observed = f->observed;
+    now->predicted = f->predicted;
+    f->folder = f->observed = f->predicted = NULL;
     hd_finding_free(f);
     now->story = hd_rerun_story(&r->rerun, now, sym);
   }

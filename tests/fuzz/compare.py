@@ -166,10 +166,10 @@ class Batch:
         nothing = Result(strategy, more, NOTHING, quiet, trial)
         raise Difference("%s fails" % nothing.name, nothing, result.error if result else text)
 
-    def predict(self, index):
-        """What one execution says of the others: a Result, and the predictions."""
+    def predict(self, index, *more):
+        """What one execution says of the others: a Result, and what is said of each trace."""
         command = [self.heddle, "predict", "--quiet", "--no-explain", "--json", "-", "--max-length", MAX_LENGTH, "--out", "out",
-                   *self.programs[index].options, "--", "./fuzz", str(index)]
+                   *more, *self.programs[index].options, "--", "./fuzz", str(index)]
         shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
         nothing = Result("predict", (), NOTHING)
         try:
@@ -180,7 +180,7 @@ class Batch:
         if p.returncode not in (0, 1, 5):
             raise Difference("predict fails", nothing, "exit status %d: %s" % (p.returncode, p.stderr.strip()[-300:]))
         j = json.loads(p.stdout)
-        return Result("predict", (), j), [one for part in j["predict"] for one in part["predictions"]]
+        return Result("predict", more, j), j["predict"][0]
 
     def replay(self, folder):
         p = subprocess.run([self.heddle, "replay", folder, "--times", "2"], cwd=self.folder, capture_output=True,
@@ -316,13 +316,29 @@ def compare_predict(batch, index, ref):
     """From one execution: nothing that the complete search does not find, and everything that is certain."""
     if not ref.complete:
         return
-    result, predictions = batch.predict(index)
+    modes = [(), ("--detectors", ALL_RACES, "--engine", "both")] if only == "predict" else [()]
+    for mode in modes:
+        compare_prediction(ref, *batch.predict(index, *mode))
+
+
+ALL_RACES = "hb,shb,sync,strict,said,huang,null,freed,unset,index,atomicity"
+INSIDE = (("shb", "sync"), ("sync", "huang"), ("strict", "said"), ("said", "huang"))  # what the first finds, the second finds
+
+
+def compare_prediction(ref, result, said):
     more = sorted(result.kinds - ref.kinds)
     if more:
         raise Difference("predict has a finding more", result, ref.text(), result.text(), *("more: " + f for f in more))
     if result.unreplayed:
         raise Difference("a finding of predict did not replay", result, str(result.unreplayed[0].get("not_replayed")))
-    for p in predictions:
+    rows = {row["detector"]: row for row in said["detectors"]}
+    if said["disagreed"]:
+        raise Difference("the engines of predict disagree", result, ref.text())
+    for p in said["predictions"]:
+        for less, most in INSIDE:
+            whole = most in rows and not rows[most]["unknown"] + rows[most]["skipped"]
+            if p["kind"] == "data-race" and less in p["detectors"] and whole and most not in p["detectors"]:
+                raise Difference("%s finds a race that %s does not" % (less, most), result, json.dumps(p["events"]))
         if p["certain"] and p["kind"] in ("data-race", "deadlock") and p["result"] in ("not-confirmed", "not-tried"):
             raise Difference("a certain %s of predict does not happen" % p["kind"], result, ref.text(), p["reason"],
                              json.dumps(p["events"]), "by " + ",".join(p["detectors"]))

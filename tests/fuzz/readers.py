@@ -24,8 +24,9 @@ def run(command, **kw):
 
 
 def compile_target(out):
-    sources = ["tests/fuzz/readers.c", "src/model/tables.c", "src/model/memory.c", "src/model/mem.c", "src/session/schedule.c", "src/session/suppress.c", "src/session/names.c"]
-    sources += sorted(glob.glob("src/base/*.c", root_dir=ROOT) + glob.glob("src/trace/*.c", root_dir=ROOT))
+    sources = ["tests/fuzz/readers.c", "src/session/schedule.c", "src/session/suppress.c", "src/session/names.c"]
+    sources += sorted(glob.glob("src/base/*.c", root_dir=ROOT) + glob.glob("src/trace/*.c", root_dir=ROOT) +
+                      glob.glob("src/model/*.c", root_dir=ROOT))
     packages = run(["pkg-config", "--cflags", "--libs", "libzstd", "libxxhash", "jansson"], text=True).split()
     run(["clang", *FLAGS, *sources, "-o", out, *packages])
 

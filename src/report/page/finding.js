@@ -9,7 +9,7 @@ class FindingView {
     this.step = 0;
     this.stage = el("div", { class: "stage" });
     this.box = el("section", { class: "finding", id: `finding-${ordinal}`, "aria-label": `Finding ${ordinal + 1}` },
-      this.heading(), this.story(), this.bar(), this.strips(), this.stage, this.keys(), this.more());
+      this.heading(), this.story(), this.orders(), this.bar(), this.strips(), this.stage, this.keys(), this.more());
     this.choose(entry.runs[0].name, null);
   }
 
@@ -26,6 +26,15 @@ class FindingView {
       el("p", { class: "facts" }, facts.join(" \u00b7 ")),
       f.replays ? null : el("p", { class: "hint warn" }, f.not_replayed || "Running the schedule again gave another result."),
       el("p", { class: "replay" }, el("code", {}, command), copyButton(command)));
+  }
+
+  /* Of a prediction: the observed order beside the predicted one. */
+  orders() {
+    const p = this.entry.finding.predicted;
+    if (!p) return null;
+    const list = (lines) => el("td", { style: "vertical-align: top; padding-right: 2em" }, el("ol", {}, lines.map((line) => el("li", {}, prose(line)))));
+    return el("div", { class: "card" }, el("h3", {}, "Predicted from an execution without it"),
+      el("table", {}, el("tr", {}, el("th", {}, "observed"), el("th", {}, "predicted")), el("tr", {}, list(p.observed), list(p.predicted))));
   }
 
   story() {
