@@ -83,12 +83,13 @@ struct column {
   size_t n;
 };
 
-/* Whether two paths of one file: the debug information may have more of it. */
-static bool same_file(const char *a, const char *b) {
-  size_t n = strlen(a), k = strlen(b);
-  if (n < k) return same_file(b, a);
-  while (k && b[0] == '.' && b[1] == '/') b += 2, k -= 2;
-  return strcmp(a + n - k, b) == 0 && (n == k || a[n - k - 1] == '/');
+/* Whether two paths are those of one file: one of them may lack the folder. */
+static bool same_file(const char *path, const char *given) {
+  char *b = hd_places_clean(NULL, given);
+  size_t n = strlen(path), k = strlen(b);
+  bool same = n >= k && strcmp(path + n - k, b) == 0 && (n == k || path[n - k - 1] == '/');
+  free(b);
+  return same;
 }
 
 /* The nodes of a line. `fatal`: those that do not return, as the failure of an assertion, if there are any. */
