@@ -6,7 +6,9 @@
  *  2. Linking puts libheddle_rt.so first, so that it precedes libc in the search order, and excludes ThreadSanitizer's
  *     own runtime.
  *  3. A plug-in instruments the accesses that the compiler's instrumentation misses, where one fits the compiler.
- *  4. Nothing is added to a line that only queries the compiler, and no option that the line does not use (clang warns
+ *  4. With --branches, the compiler's coverage instrumentation calls the runtime in every block of the program. (That
+ *     of comparisons would miss those of pointers.)
+ *  5. Nothing is added to a line that only queries the compiler, and no option that the line does not use (clang warns
  *     about unused options). Heddle's options come first, so that the user's override them. */
 #include "cli/cc_args.h"
 #include "cli/cli.h"
@@ -31,6 +33,7 @@ static const char help[] =
     "it is an ordinary program.\n"
     "\n"
     "  --heddle-compiler=NAME   the compiler to use: gcc, clang, gcc-12, /opt/bin/clang++, \"ccache gcc\"\n"
+    "  --branches               also records branches, so that `heddle predict` knows which reads matter\n"
     "  --facts                  keep facts about the code in the objects, for heddle aim (needs clang-19)\n"
     "  --help                   this text\n"
     "\n"
@@ -198,6 +201,12 @@ static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool cl
                                           "-fno-plt", NULL};
   /* -Wtsan warns that fences are not supported, which is true of ThreadSanitizer only. */
   static const char *const for_gcc[] = {"--param=tsan-distinguish-volatile=1", "-Wno-tsan", "-fno-plt", NULL};
+  /* Of clang's blocks none is left out because another one implies it. */
+  static const char *const blocks_clang[] = {
+      "-Xclang", "-fsanitize-coverage-type=3",         "-Xclang", "-fsanitize-coverage-trace-pc",
+      "-mllvm",  "-sanitizer-coverage-prune-blocks=0", NULL};
+  static const char *const blocks_gcc[] = {"-fsanitize-coverage=trace-pc", NULL};
+  if (a->branches && !a->uninstrumented) add(out, clang ? blocks_clang : blocks_gcc);
   static const char *const facts[] = {"-Xclang", "-fembed-bitcode=all", NULL};
   if (a->facts && !a->only_text) add(out, facts);
   if (!clang)

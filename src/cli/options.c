@@ -65,6 +65,7 @@ enum option_id {
   OPT_DETECTORS,
   OPT_ENGINE,
   OPT_WINDOW,
+  OPT_PDDL,
   OPT_FAILURE,
   OPT_HEURISTIC,
   OPT_SEARCH,
@@ -109,6 +110,8 @@ static const struct {
     {OPT_ENGINE, "engine", "smt|plan|both", HD_VERB_PREDICT,
      "what looks for orders: the solver, the planner, or both for each question\n"
      "(default: first the planner, then the solver where it is installed)"},
+    {OPT_PDDL, "pddl", "FOLDER", HD_VERB_PREDICT,
+     "also write the planner's questions there as PDDL, for other planners"},
     {OPT_WINDOW, "window", "N", HD_VERB_PREDICT,
      "how many events the solver looks at together (default 1000)"},
     {OPT_FAILURE, "failure", NULL, HD_VERB_AIM,
@@ -433,6 +436,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_FORCE: o->force = on; return HD_OK;
     case OPT_DETECTORS: return parse_detectors(value, &o->detectors, err);
     case OPT_ENGINE: return parse_engine(value, &o->engines, err);
+    case OPT_PDDL: o->pddl = value; return HD_OK;
     case OPT_FAILURE: o->failure = on; return HD_OK;
     case OPT_HEURISTIC: return parse_heuristic(value, o, err);
     case OPT_SEARCH: return parse_search(value, &o->best_first, err);

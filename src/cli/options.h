@@ -54,6 +54,7 @@ struct hd_options {
   uint64_t window;                 /* events; 0: the default */
   enum hd_aim_heuristic heuristic; /* of aim, and its other options */
   bool failure, best_first, no_refine, no_meta, no_facts, fsm;
+  const char *pddl; /* folder, or NULL */
   bool plain;         /* every access is recorded */
   const char *output; /* the file of a trace or a page; NULL: the default */
   uint64_t given;     /* bit per option: it was given somewhere ... */

@@ -371,6 +371,14 @@ static void judge(const struct hd_session *s, const struct hd_status *st, struct
                                               .cwd = s->command.cwd});
 }
 
+static void add_states(struct hd_state_counts *sum, const struct hd_state_counts *c) {
+  sum->states += c->states;
+  sum->matches += c->matches;
+  sum->bytes += c->bytes;
+  sum->full |= c->full;
+  for (int i = 0; i < HD_UNCAPTURED_COUNT; i++) sum->uncaptured[i] += c->uncaptured[i];
+}
+
 /* The request, and how much of it was covered. */
 static void summarise_request(const struct hd_session *s, struct hd_summary *sum) {
   const struct hd_config *c = &s->config.search;
@@ -395,6 +403,7 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
   sum->rests_on_states = c->states == HD_REDUCE_YES || s->worker[0].control.shared->by_states;
   sum->uses_symmetry = c->symmetry == HD_REDUCE_YES || s->worker[0].control.shared->by_states;
   sum->state_counts = *states;
+  for (size_t i = 0; i < s->part.n; i++) add_states(&sum->state_counts, &s->part.v[i].states);
 }
 
 /* The counters of the workers. */
