@@ -277,6 +277,26 @@ static int build_command(hd_words *out, const struct compiler *c, const struct h
   return 0;
 }
 
+/* For `heddle mutate --run`: compiles the mutant in the place of its original, as if it were in the original's folder. */
+static void use_mutant(struct hd_cc_args *a) {
+  const char *mutant = getenv("HEDDLE_MUTANT"), *of = getenv("HEDDLE_MUTANT_OF");
+  char *original = mutant && of ? realpath(of, NULL) : NULL;
+  bool used = false;
+  for (size_t i = 0; original && i < a->words.n; i++) {
+    char *word = a->words.v[i][0] == '-' ? NULL : realpath(a->words.v[i], NULL);
+    if (word && strcmp(word, original) == 0) {
+      a->words.v[i] = (char *)mutant;
+      used = true;
+    }
+    free(word);
+  }
+  if (used) {
+    hd_vec_push(&a->words, (char *)"-iquote");
+    hd_vec_push(&a->words, hd_strndup(original, (size_t)(base_name(original) - original)));
+  }
+  free(original);
+}
+
 int hd_cmd_cc(int argc, char **argv) {
   bool cxx = strcmp(argv[0], "c++") == 0;
   struct hd_err err;
@@ -291,6 +311,7 @@ int hd_cmd_cc(int argc, char **argv) {
   hd_words command = {0};
   int rc = choose_compiler(&compiler, args.compiler, cxx, args.facts, &err);
   if (rc == 0) {
+    use_mutant(&args);
     hd__cc_args_analyse(&args, compiler.clang);
     rc = build_command(&command, &compiler, &args, &err);
   }

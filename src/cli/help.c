@@ -1,5 +1,6 @@
 /* help.c: the texts of `heddle help`. Runs in the supervisor. Options come from the table in options.c. */
 #include "cli/cli.h"
+#include "mutate/mutate.h"
 #include "predict/predict.h"
 #include "session/names.h"
 
@@ -95,6 +96,19 @@ static const char facts_help[] =
     "  0  done\n"
     "  2  wrong usage; also a program without facts, or without that function\n"
     "  3  environment: LLVM 19 is missing\n";
+static const char mutate_exit[] =
+    "Makes mutants of the files: copies with one small mistake of the kind that is made with threads. Each\n"
+    "compiles, and is in a folder of its own; manifest.json lists them. What follows -- is compiler flags, and\n"
+    "sources of the program that are not mutated. With --run, checks each mutant and prints which the test\n"
+    "kills; without FILE, those of an earlier call, and what follows -- is the program to check. See\n"
+    "docs/mutate.md.\n\n"
+    "Exit codes:\n"
+    "  0  made; with --run: every mutant was killed\n"
+    "  1  with --run: mutants survived\n"
+    "  2  wrong usage; also a file that cannot be parsed, or a test that fails without a mutation\n"
+    "  3  environment: no libclang, no permission, no memory\n"
+    "  4  a bug in heddle\n"
+    "  5  with --run: mutants were not checked (they did not build, or Ctrl-C)\n";
 
 static const char report_exit[] =
     "DIR is a folder in which `heddle check` stored findings (default .heddle), also for the targets\n"
@@ -163,6 +177,8 @@ static const struct hd_verb_info verbs[] = {
      "drive execution to given source lines", HD_VERB_AIM, aim_exit, NULL},
     {"facts", "heddle facts show FUNCTION PROGRAM", "show facts about the code of a program", 0, facts_help,
      "show"},
+    {"mutate", "heddle mutate FILE... [options] [-- FLAGS] | --run [options] [-- PROGRAM [ARGS]]",
+     "make mutants of a program, and see which ones its test kills", HD_VERB_MUTATE, mutate_exit, NULL},
     {"report", "heddle report [DIR|FINDING...] [-o FILE]", "write an HTML page about stored findings",
      HD_VERB_REPORT, report_exit, NULL},
     {"trace", "heddle trace show|convert ...", "show and convert traces", 0, trace_help, "show convert"},
@@ -223,6 +239,12 @@ static bool verb_help(const char *name) {
         for (int d = 0; d < HD_DETECTORS; d++)
           hd_str_addf(&out, "  %-10s%s%s\n", hd_detector_name[d], hd_detector_what[d],
                       hd_detector_filters((enum hd_detector)d) ? " (only filters)" : "");
+        hd_str_addc(&out, '\n');
+      }
+      if (verbs[i].options & HD_VERB_MUTATE) {
+        hd_str_add(&out, "Operators:\n");
+        for (int k = 0; k < HD_MUTATIONS; k++)
+          hd_str_addf(&out, "  %-10s%s\n", hd_mutation_name[k], hd_mutation_what[k]);
         hd_str_addc(&out, '\n');
       }
       if (verbs[i].options & (HD_VERB_RUN | HD_VERB_CHECK)) {

@@ -28,6 +28,7 @@ static const struct {
     {"predict", hd_cmd_predict},
     {"aim", hd_cmd_aim},
     {"facts", hd_cmd_facts},
+    {"mutate", hd_cmd_mutate},
     {"report", hd_cmd_report},
     {"help", hd_help},
     {"--help", hd_help},

@@ -6,6 +6,7 @@
  * parsed. */
 #include "cli/options.h"
 
+#include "mutate/mutate.h"
 #include "predict/predict.h"
 #include "session/names.h"
 
@@ -73,13 +74,20 @@ enum option_id {
   OPT_NO_REFINE,
   OPT_NO_META,
   OPT_NO_FACTS,
+  OPT_COUNT,
+  OPT_OPERATORS,
+  OPT_COMPILE_COMMANDS,
+  OPT_RUN,
+  OPT_BUILD,
+  OPT_LAST = OPT_BUILD
 };
+_Static_assert(OPT_LAST < HD_MAX_OPTIONS, "hd_options.given");
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
 #define STORED (HD_VERB_REPLAY | HD_VERB_EXPLAIN)
-#define READS                                  \
-  (STORED | HD_VERB_REPORT | HD_VERB_PREDICT | \
-   HD_VERB_AIM) /* folders or files, named before or after the options */
+#define READS                                                \
+  (STORED | HD_VERB_REPORT | HD_VERB_PREDICT | HD_VERB_AIM | \
+   HD_VERB_MUTATE) /* folders or files, named before or after the options */
 #define EVERY (SEARCH | STORED | HD_VERB_RECORD | HD_VERB_PREDICT | HD_VERB_AIM)
 #define RUNS (SEARCH | HD_VERB_RECORD | HD_VERB_PREDICT | HD_VERB_AIM)
 #define FINDS (SEARCH | HD_VERB_PREDICT | HD_VERB_AIM)
@@ -202,9 +210,32 @@ static const struct {
      "without a program: the file with the targets (default heddle.toml, here or in a parent folder)"},
     {OPT_TARGET, "target", "TARGET", HD_VERB_CHECK,
      "without a program: only targets that match this name or pattern (repeatable)"},
+    {OPT_COUNT, "count", "N", HD_VERB_MUTATE, "how many mutants to make (also -n N; default 20)"},
+    {OPT_OUTPUT, "output", "DIR", HD_VERB_MUTATE,
+     "the folder of the mutants (also -o DIR; default heddle-mutants)"},
+    {OPT_OPERATORS, "operators", "LIST", HD_VERB_MUTATE,
+     "what to mutate by, separated by commas (see below; default: all)"},
+    {OPT_COMPILE_COMMANDS, "compile-commands", "FILE", HD_VERB_MUTATE,
+     "take the compiler flags of the files from this compile_commands.json"},
+    {OPT_SEED, "seed", "N", HD_VERB_MUTATE,
+     "which mutants are made, and the seed of their searches (default 1)"},
+    {OPT_RUN, "run", NULL, HD_VERB_MUTATE,
+     "check each mutant of the folder, after making them if files are named"},
+    {OPT_BUILD, "build", "COMMAND", HD_VERB_MUTATE,
+     "--run: how the program is built, with heddle cc as its compiler (default: heddle cc\n"
+     "with the files and the words after --)"},
+    {OPT_TIME, "time", "90s|5m|2h", HD_VERB_MUTATE, "--run: the time for each mutant (default 10s)"},
+    {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_MUTATE, "--run: the executions of each mutant"},
+    {OPT_STRATEGY, "strategy", "NAME", HD_VERB_MUTATE,
+     "--run: how schedules are chosen (see heddle help check; default auto)"},
+    {OPT_JOBS, "jobs", "N", HD_VERB_MUTATE,
+     "--run: share each search among N processes (also -j N; default 1)"},
+    {OPT_JSON, "json", "FILE", HD_VERB_MUTATE,
+     "--run: write the results as JSON (also in DIR/results.json); - is standard output"},
     {OPT_FORCE, "force", NULL, HD_VERB_INIT, "replace an existing heddle.toml"},
-    {OPT_QUIET, "quiet", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT, "print only findings and errors"},
-    {OPT_HELP, "help", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT, "show this help"},
+    {OPT_QUIET, "quiet", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT | HD_VERB_MUTATE,
+     "print only findings and errors"},
+    {OPT_HELP, "help", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT | HD_VERB_MUTATE, "show this help"},
 };
 
 #define DEFAULT_CHECK "auto"
@@ -354,7 +385,7 @@ static void forget(struct hd_options *o, enum option_id id) {
   if (id == OPT_IGNORE) o->ignore = 0;
   if (id == OPT_SUPPRESSIONS) o->suppressions.n = 0;
   bool bound = id == OPT_PREEMPTIONS || id == OPT_DELAYS;
-  if (bound && !(o->layer & (1ull << OPT_PREEMPTIONS | 1ull << OPT_DELAYS))) o->bound_kind = HD_BOUND_NONE;
+  if (bound && !o->layer[OPT_PREEMPTIONS] && !o->layer[OPT_DELAYS]) o->bound_kind = HD_BOUND_NONE;
 }
 
 static int no_explain(struct hd_options *o, bool on) {
@@ -449,21 +480,25 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_NO_META: o->no_meta = on; return HD_OK;
     case OPT_NO_FACTS: o->no_facts = on; return HD_OK;
     case OPT_WINDOW: return parse_number(name, value, 2, &o->window, err);
+    case OPT_COUNT: return parse_number(name, value, 1, &o->count, err);
+    case OPT_OPERATORS: return hd_mutations_parse(value, &o->operators, err);
+    case OPT_COMPILE_COMMANDS: o->compile_commands = value; return HD_OK;
+    case OPT_RUN: o->run_mutants = on; return HD_OK;
+    case OPT_BUILD: o->build = value; return HD_OK;
   }
   return HD_OK;
 }
 
 /* pre: `k` is a number of the table. */
 static int give(struct hd_options *o, size_t k, const char *value, bool on, struct hd_err *err) {
-  uint64_t bit = 1ull << options[k].id;
-  if (!(o->layer & bit)) forget(o, options[k].id);
-  int rc = set_option(o, options[k].id, options[k].name, value, on, err);
-  o->layer |= bit;
-  o->given |= bit;
+  enum option_id id = options[k].id;
+  if (!o->layer[id]) forget(o, id);
+  int rc = set_option(o, id, options[k].name, value, on, err);
+  o->layer[id] = o->given[id] = true;
   return rc;
 }
 
-static bool is_given(const struct hd_options *o, enum option_id id) { return o->given >> id & 1; }
+static bool is_given(const struct hd_options *o, enum option_id id) { return o->given[id]; }
 
 /* How long to search by default. */
 static void set_budget(struct hd_options *o) {
@@ -487,7 +522,7 @@ void hd_options_init(struct hd_options *o, enum hd_verb verb) {
   if (verb == HD_VERB_EXPLAIN) o->explain = EXPLAIN_SECONDS;
 }
 
-void hd_options_layer(struct hd_options *o) { o->layer = 0; }
+void hd_options_layer(struct hd_options *o) { memset(o->layer, 0, sizeof o->layer); }
 
 /* The option's index in the table, or COUNT(options). */
 static size_t find_option(enum hd_verb verb, const char *name, size_t len) {
@@ -516,9 +551,11 @@ static size_t find_negated(enum hd_verb verb, const char *name, size_t len) {
 static const char *long_word(enum hd_verb verb, const char *word, const char **attached) {
   if (strcmp(word, "-h") == 0) return "--help";
   if (word[0] != '-' || !word[1]) return word;
-  const char *name = word[1] == 'j'                                                 ? "--jobs"
-                     : word[1] == 'o' && (verb & (HD_VERB_RECORD | HD_VERB_REPORT)) ? "--output"
-                                                                                    : NULL;
+  const char *name = word[1] == 'j' ? "--jobs"
+                     : word[1] == 'o' && (verb & (HD_VERB_RECORD | HD_VERB_REPORT | HD_VERB_MUTATE))
+                         ? "--output"
+                     : word[1] == 'n' && verb == HD_VERB_MUTATE ? "--count"
+                                                                : NULL;
   if (!name) return word;
   *attached = word[2] ? word + 2 : NULL;
   return name;
@@ -571,7 +608,8 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
   if (i < argc && strcmp(argv[i], "--") == 0) i++;
   if (verb & READS) {
     o->after = argv + i;
-    while (i < argc && !o->gdb && !(verb & (HD_VERB_PREDICT | HD_VERB_AIM))) argv[1 + o->nargs++] = argv[i++];
+    while (i < argc && !o->gdb && !(verb & (HD_VERB_PREDICT | HD_VERB_AIM | HD_VERB_MUTATE)))
+      argv[1 + o->nargs++] = argv[i++];
     o->args = argv + 1;
     o->args[o->nargs] = NULL;
     if (o->gdb && is_given(o, OPT_TIMES))

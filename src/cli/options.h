@@ -15,10 +15,12 @@ enum hd_verb {
   HD_VERB_REPORT = 32,
   HD_VERB_INIT = 64,
   HD_VERB_PREDICT = 128,
-  HD_VERB_AIM = 256
+  HD_VERB_AIM = 256,
+  HD_VERB_MUTATE = 512
 };
 
 #define HD_MAX_WORDS 32
+#define HD_MAX_OPTIONS 128
 struct hd_word_list {
   const char *v[HD_MAX_WORDS];
   unsigned n;
@@ -56,10 +58,14 @@ struct hd_options {
   enum hd_aim_heuristic heuristic; /* of aim, and its other options */
   bool failure, best_first, no_refine, no_meta, no_facts, fsm;
   const char *pddl;   /* folder, or NULL */
-  bool plain;         /* every access is recorded */
-  const char *output; /* the file of a trace or a page; NULL: the default */
-  uint64_t given;     /* bit per option: it was given somewhere ... */
-  uint64_t layer;     /* ... since hd_options_layer */
+  uint64_t count;     /* of mutants; 0: the default */
+  uint32_t operators; /* bit per enum hd_mutation; 0: all */
+  const char *compile_commands, *build;
+  bool run_mutants;
+  bool plain;                 /* every access is recorded */
+  const char *output;         /* the file of a trace or a page; NULL: the default */
+  bool given[HD_MAX_OPTIONS]; /* it was given somewhere ... */
+  bool layer[HD_MAX_OPTIONS]; /* ... since hd_options_layer */
   uint64_t times;
   double explain; /* seconds for finding smaller schedules; 0: do not try */
   bool original;
