@@ -6,7 +6,7 @@
 #   base, model, trace and smt <- predict <- session
 #
 # The folders linked into libheddle_rt.so (model, abi, explore, runtime) must not use base, which allocates and
-# prints; plugin, which is linked into the compilers and the tested program, uses nothing but abi/inline.h. An optional argument names another root to check; the tests of this script use it.
+# prints; plugin, which is linked into the compilers and the tested program, uses nothing but abi/inline.h and abi/facts.h. An optional argument names another root to check; the tests of this script use it.
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 4
 
@@ -20,7 +20,7 @@ find src -name '*.[chS]' | LC_ALL=C sort | xargs -r awk '
     allow["trace"] = " base model abi trace "
     allow["analysis"] = " base abi model explore trace analysis "
     allow["smt"] = " base smt "
-    allow["static"] = " base static "
+    allow["static"] = " base abi static "
     allow["predict"] = " base abi model trace smt predict "
     allow["report"] = " base abi model explore trace analysis report "
     allow["session"] = " base abi model explore trace analysis predict static report session "

@@ -3,6 +3,7 @@
 #include "session/aim.h"
 #include "session/command.h"
 #include "session/process.h"
+#include "session/warnings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 struct aim {
   const struct hd_options *o;
   int fd; /* findings and results go there */
-  size_t reached, unreachable, missed;
+  size_t reached, missed;
   json_t *parts, *found, *summary;
 };
 
@@ -35,21 +36,21 @@ static void add_lines(struct hd_str *out, const struct hd_goal *g, size_t from, 
     hd_str_addf(out, "%s%s", i > from ? (g->any_order ? " and " : ", then ") : "", g->line[i].given);
 }
 
-static void print_result(const struct aim *a, const struct hd_goal *g, const struct hd_aim_outcome *r) {
+/* `of`: the warning that it is about, or NULL. */
+static void print_result(const struct aim *a, const struct hd_goal *g, const struct hd_warning *of,
+                         const struct hd_aim_outcome *r) {
+  static const char *const words[3][3] = {{"reached", "not reached in any schedule", "not reached"},
+                                          {"failed", "does not fail in any schedule", "did not fail"},
+                                          {"confirmed", "refuted: not in any schedule", "not confirmed"}};
   if (a->o->quiet) return;
   struct hd_str out;
   hd_str_init(&out);
   if (r->result == HD_AIM_REACHED) hd_str_addc(&out, '\n');
+  if (of) hd_str_addf(&out, "%s at ", of->title);
   add_lines(&out, g, 0, g->n);
-  const char *what = g->failure ? "fail" : "reach";
-  if (r->result == HD_AIM_REACHED)
-    hd_str_addf(&out, ": %sed", what);
-  else if (r->result == HD_AIM_UNREACHABLE)
-    hd_str_addf(&out, ": %s in any schedule", g->failure ? "does not fail" : "not reached");
-  else
-    hd_str_addf(&out, ": not %sed", what);
-  hd_str_addf(&out, " (%llu execution%s, %llu events, %.2f s)\n", (unsigned long long)r->executions,
-              plural(r->executions), (unsigned long long)r->events, r->seconds);
+  hd_str_addf(&out, ": %s (%llu execution%s, %llu events, %.2f s)\n", words[of ? 2 : g->failure][r->result],
+              (unsigned long long)r->executions, plural(r->executions), (unsigned long long)r->events,
+              r->seconds);
   if (r->result == HD_AIM_NOT_REACHED) {
     if (r->reached && (g->n > 1 || g->failure)) {
       hd_str_add(&out, "  reached: ");
@@ -59,7 +60,7 @@ static void print_result(const struct aim *a, const struct hd_goal *g, const str
     if (r->nearest && r->reached < g->n)
       hd_str_addf(&out, "  nearest: %s, %u step%s from %s\n", r->nearest, r->distance, plural(r->distance),
                   g->line[r->reached].given);
-    if (r->why && *r->why) hd_str_addf(&out, "  not shown to be unreachable: %s\n", r->why);
+    if (r->why && *r->why) hd_str_addf(&out, "  not shown to be impossible: %s\n", r->why);
     if (!r->facts)
       hd_str_add(&out, "  no facts about the code: build with `heddle cc --facts` for a guided search\n");
   }
@@ -67,16 +68,21 @@ static void print_result(const struct aim *a, const struct hd_goal *g, const str
   hd_str_fini(&out);
 }
 
-static json_t *result_json(const struct hd_goal *g, const struct hd_aim_outcome *r) {
-  static const char *const word[] = {"reached", "unreachable", "not-reached"};
+static json_t *line_json(const struct hd_goal *g) {
   json_t *lines = json_array();
   for (size_t i = 0; i < g->n; i++)
     json_array_append_new(
         lines, json_pack("{s:o,s:i}", "file", hd_json_text(g->line[i].path), "line", g->line[i].line));
-  json_t *j = json_pack("{s:o,s:s,s:I,s:I,s:I,s:I,s:I,s:b,s:f}", "lines", lines, "result", word[r->result],
-                        "reached", (json_int_t)r->reached, "executions", (json_int_t)r->executions, "events",
-                        (json_int_t)r->events, "refinements", (json_int_t)r->refinements, "backtracks",
-                        (json_int_t)r->backtracks, "facts", r->facts, "seconds", r->seconds);
+  return lines;
+}
+
+static json_t *result_json(const struct hd_goal *g, const struct hd_aim_outcome *r) {
+  static const char *const word[] = {"reached", "unreachable", "not-reached"};
+  json_t *j =
+      json_pack("{s:o,s:s,s:I,s:I,s:I,s:I,s:I,s:b,s:f}", "lines", line_json(g), "result", word[r->result],
+                "reached", (json_int_t)r->reached, "executions", (json_int_t)r->executions, "events",
+                (json_int_t)r->events, "refinements", (json_int_t)r->refinements, "backtracks",
+                (json_int_t)r->backtracks, "facts", r->facts, "seconds", r->seconds);
   json_object_set_new(j, "nearest", hd_json_text(r->nearest));
   json_object_set_new(j, "distance",
                       r->distance < HD_AIM_FAR ? json_integer((json_int_t)r->distance) : json_null());
@@ -88,20 +94,63 @@ static json_t *result_json(const struct hd_goal *g, const struct hd_aim_outcome 
 /* ---- the verb ---- */
 
 static int aim_at(struct aim *a, const struct hd_aim_config *c, const struct hd_goal *g,
-                  struct hd_places *places, struct hd_err *err) {
+                  const struct hd_warning *of, struct hd_places *places, struct hd_err *err) {
   struct hd_session_events events = {.arg = a, .finding = on_finding, .startup_output = on_startup_output};
   struct hd_aim_outcome r;
   int rc = hd_aim(c, g, places, &events, &r, err);
   if (rc == HD_OK) {
-    print_result(a, g, &r);
-    json_array_append_new(a->parts, result_json(g, &r));
+    print_result(a, g, of, &r);
+    json_t *j = result_json(g, &r);
+    if (of) json_object_set_new(j, "warning", hd_json_text(of->title));
+    if (of) json_object_set_new(j, "alike", json_integer(of->alike));
+    json_array_append_new(a->parts, j);
     a->reached += r.result == HD_AIM_REACHED;
-    a->unreachable += r.result == HD_AIM_UNREACHABLE;
     a->missed += r.result == HD_AIM_NOT_REACHED;
     json_decref(a->summary);
     a->summary = json_incref(r.summary);
   }
   hd_aim_outcome_fini(&r);
+  return rc;
+}
+
+/* A warning that has nothing to aim at. */
+static void pass_over(struct aim *a, const struct hd_warning *w) {
+  struct hd_str out;
+  hd_str_init(&out);
+  hd_str_addf(&out, "%s: not confirmed: %s\n", w->title, w->unusable);
+  if (!a->o->quiet) hd_write_all(a->fd, out.s, out.n);
+  hd_str_fini(&out);
+  json_array_append_new(a->parts, json_pack("{s:o,s:o,s:s,s:o}", "warning", hd_json_text(w->title), "lines",
+                                            line_json(&w->goal), "result", "not-reached", "reason",
+                                            hd_json_text(w->unusable)));
+  a->missed++;
+}
+
+/* Each warning of the report has its share of the time that is left. */
+static int aim_at_warnings(struct aim *a, const struct hd_aim_config *config, struct hd_places *places,
+                           struct hd_err *err) {
+  struct hd_warnings w;
+  int rc = hd_warnings_read(&w, a->o->from, places, err);
+  double deadline = hd_now() + config->session.time;
+  for (size_t i = 0; i < w.v.n && rc == HD_OK && hd_interrupts() == 0; i++) {
+    struct hd_aim_config c = *config;
+    c.session.time = (deadline - hd_now()) / (double)(w.v.n - i);
+    if (w.v.v[i].unusable)
+      pass_over(a, &w.v.v[i]);
+    else if (c.session.time > 0)
+      rc = aim_at(a, &c, &w.v.v[i].goal, &w.v.v[i], places, err);
+    else
+      a->missed++;
+  }
+  if (rc == HD_OK && !a->o->quiet) {
+    struct hd_str out;
+    hd_str_init(&out);
+    hd_str_addf(&out, "%s: %zu warning%s of %s, %zu confirmed, %zu refuted, %zu not confirmed\n", a->o->from,
+                w.v.n, plural(w.v.n), w.tool, a->reached, w.v.n - a->reached - a->missed, a->missed);
+    hd_write_all(a->fd, out.s, out.n);
+    hd_str_fini(&out);
+  }
+  hd_warnings_fini(&w);
   return rc;
 }
 
@@ -139,9 +188,10 @@ static int run(struct aim *a, struct hd_err *err) {
   if (rc == HD_OK) rc = hd_program_open(o->after[0], getenv("PATH"), cwd ? cwd : "/", &program, err);
   free(cwd);
   if (rc == HD_OK) rc = hd_places_open(&places, program.path, err);
-  if (rc == HD_OK) rc = hd_goal_parse(&goal, places, o->args[0], err);
   c.program = &program;
-  if (rc == HD_OK) rc = aim_at(a, &c, &goal, places, err);
+  if (rc == HD_OK && o->from) rc = aim_at_warnings(a, &c, places, err);
+  if (rc == HD_OK && !o->from) rc = hd_goal_parse(&goal, places, o->args[0], err);
+  if (rc == HD_OK && !o->from) rc = aim_at(a, &c, &goal, NULL, places, err);
   if (rc == HD_OK) rc = write_json(a, err);
   hd_goal_fini(&goal);
   hd_places_close(places);
@@ -154,8 +204,10 @@ int hd_cmd_aim(int argc, char **argv) {
   struct hd_err err;
   if (hd_options_parse(&o, HD_VERB_AIM, argc, argv, &err) != HD_OK) return hd_err_exit(&err);
   if (o.help) return hd_help_verb("aim"), 0;
-  if (o.nargs != 1 || !*o.after) {
-    hd_fail(&err, HD_EUSAGE, "name lines and a program: heddle aim FILE:LINE[,FILE:LINE...] -- ./test");
+  if (o.nargs != !o.from || !*o.after) {
+    hd_fail(
+        &err, HD_EUSAGE,
+        "name lines and a program: heddle aim FILE:LINE[,FILE:LINE...] -- ./test, or a report: heddle aim --from tsan.log -- ./test");
     return hd_err_exit(&err);
   }
   hd_interrupt_catch();

@@ -10,6 +10,7 @@
  *     of comparisons would miss those of pointers.)
  *  5. Nothing is added to a line that only queries the compiler, and no option that the line does not use (clang warns
  *     about unused options). Heddle's options come first, so that the user's override them. */
+#include "abi/facts.h"
 #include "cli/cc_args.h"
 #include "cli/cli.h"
 #include "session/command.h"
@@ -117,14 +118,22 @@ static bool is_clang(const struct compiler *c) {
 #define FACTS_CC "clang-" FACTS_VERSION
 #define FACTS_CXX "clang++-" FACTS_VERSION
 
+/* The plug-in keeps them. */
 static int check_facts(const struct compiler *c, struct hd_err *err) {
   char *version = c->clang ? hd__cc_ask(&c->words, c->path, "-dumpversion") : NULL;
   bool fits = version && hd__starts_with(version, FACTS_VERSION ".");
   free(version);
-  return fits
-             ? 0
-             : hd_fail(err, HD_EUSAGE, "--facts needs " FACTS_CC ", not %s: install it, or leave --facts out",
-                       c->words.v[c->words.n - 1]);
+  if (!fits)
+    return hd_fail(err, HD_EUSAGE, "--facts needs " FACTS_CC ", not %s: install it, or leave --facts out",
+                   c->words.v[c->words.n - 1]);
+  char *plugin = hd__cc_plugin(&c->words, c->path, true, hd_libdir());
+  free(plugin);
+  if (!plugin)
+    return hd_fail(err, HD_EENV,
+                   "--facts needs Heddle's plug-in for " FACTS_CC ": install llvm-" FACTS_VERSION
+                   "-dev, build Heddle again, and install it");
+  setenv(HD_FACTS_ENV, "1", 1);
+  return 0;
 }
 
 /* Command line, then environment, then gcc; fills in `c`. */
@@ -207,8 +216,6 @@ static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool cl
       "-mllvm",  "-sanitizer-coverage-prune-blocks=0", NULL};
   static const char *const blocks_gcc[] = {"-fsanitize-coverage=trace-pc", NULL};
   if (a->branches && !a->uninstrumented) add(out, clang ? blocks_clang : blocks_gcc);
-  static const char *const facts[] = {"-Xclang", "-fembed-bitcode=all", NULL};
-  if (a->facts && !a->only_text) add(out, facts);
   if (!clang)
     add(out, for_gcc);
   else if (!a->uninstrumented)

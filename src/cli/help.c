@@ -174,7 +174,7 @@ static const struct hd_verb_info verbs[] = {
      HD_VERB_RECORD, record_exit, NULL},
     {"predict", "heddle predict [options] [TRACE...] [-- PROGRAM [ARGS]]",
      "from one execution, find failures of other schedules", HD_VERB_PREDICT, predict_exit, NULL},
-    {"aim", "heddle aim [options] FILE:LINE[,FILE:LINE...] -- PROGRAM [ARGS]",
+    {"aim", "heddle aim [options] FILE:LINE[,FILE:LINE...]|--from FILE -- PROGRAM [ARGS]",
      "drive execution to given source lines", HD_VERB_AIM, aim_exit, NULL},
     {"facts", "heddle facts show FUNCTION PROGRAM", "show facts about the code of a program", 0, facts_help,
      "show"},

@@ -68,6 +68,7 @@ enum option_id {
   OPT_WINDOW,
   OPT_PDDL,
   OPT_FAILURE,
+  OPT_FROM,
   OPT_HEURISTIC,
   OPT_SEARCH,
   OPT_NO_REFINE,
@@ -122,6 +123,9 @@ static const struct {
      "also write the planner's questions there as PDDL, for other planners"},
     {OPT_WINDOW, "window", "N", HD_VERB_PREDICT,
      "how many events the solver looks at together (default 1000)"},
+    {OPT_FROM, "from", "FILE", HD_VERB_AIM,
+     "instead of lines: the warnings of a report of ThreadSanitizer, Helgrind, DRD,\n"
+     "cppcheck (--xml) or Infer (report.json), one after the other"},
     {OPT_FAILURE, "failure", NULL, HD_VERB_AIM,
      "look for a failure at the last line (an assertion, a race, a crash, ...): reaching\nit is not enough"},
     {OPT_HEURISTIC, "heuristic", "distance|fsm|random|thread", HD_VERB_AIM,
@@ -468,6 +472,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_DETECTORS: return parse_detectors(value, &o->detectors, err);
     case OPT_ENGINE: return parse_engine(value, &o->engines, err);
     case OPT_PDDL: o->pddl = value; return HD_OK;
+    case OPT_FROM: o->from = value; return HD_OK;
     case OPT_FAILURE: o->failure = on; return HD_OK;
     case OPT_HEURISTIC: return parse_heuristic(value, o, err);
     case OPT_SEARCH: return parse_search(value, &o->best_first, err);

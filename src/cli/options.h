@@ -54,6 +54,7 @@ struct hd_options {
   uint32_t detectors;              /* HD_DETECTOR_BIT of each; 0: the default */
   uint32_t engines;                /* HD_ENGINE_*; 0: the default */
   uint64_t window;                 /* events; 0: the default */
+  const char *from;                /* aim: a report of another tool, or NULL */
   enum hd_aim_heuristic heuristic; /* of aim, and its other options */
   bool failure, best_first, no_refine, no_meta, no_facts, fsm;
   const char *pddl;   /* folder, or NULL */

@@ -379,7 +379,7 @@ static int end(struct hd_search *s, const struct hd_point *pt, enum hd_how how) 
   if (p->refines && hd_rng_below(&s->rng, 8)) {
     int changed = 0;
     if (r->level < p->nsequence) { /* these definitions were not made */
-      p->nsequence = hd_rng_below(&s->rng, 2) ? r->level : 0;
+      p->nsequence = hd_rng_below(&s->rng, 4) ? r->level : 0;
       p->restarts++;
       changed = 1;
     } else if (p->nsequence < HD_AIM_SEQUENCE) {

@@ -42,6 +42,7 @@
 #endif
 
 #include "asm_text.h"
+#include "llvm_facts.h"
 #include "llvm_inline.h"
 
 using namespace llvm;
@@ -608,6 +609,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "heddle", "1", [](PassBuilder &builder) {
             builder.registerPipelineStartEPCallback(
                 [&builder](ModulePassManager &passes, OptimizationLevel level) {
+                  passes.addPass(KeepBitcode());
                   passes.addPass(AtomicByName());
                   /* Registered here, it comes after ThreadSanitizer, which clang registers in between. */
                   if (level != OptimizationLevel::O0)

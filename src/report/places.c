@@ -29,8 +29,8 @@ struct hd_places {
 
 /* ---- reading ---- */
 
-/* Resolves "." and ".." without looking at the disk: the sources may be elsewhere by now. */
-static char *clean(const char *dir, const char *file) {
+/* The sources may be elsewhere by now, so the disk is not looked at. */
+char *hd_places_clean(const char *dir, const char *file) {
   char *whole = file[0] == '/' || !dir ? hd_strdup(file) : hd_sprintf("%s/%s", dir, file);
   HD_VEC(char *) part = {0};
   struct hd_str out;
@@ -52,7 +52,7 @@ static char *clean(const char *dir, const char *file) {
 
 /* The path, kept once. */
 static const char *intern(struct hd_places *p, const char *dir, const char *file) {
-  char *path = clean(dir, file);
+  char *path = hd_places_clean(dir, file);
   for (size_t i = p->path.n; i-- > 0;) /* most often the last one */
     if (strcmp(p->path.v[i], path) == 0) return free(path), p->path.v[i];
   hd_vec_push(&p->path, path);
@@ -182,7 +182,7 @@ static bool ends(const char *path, const char *end) {
 int hd_places_file(struct hd_places *p, const char *file, const char **path, struct hd_err *err) {
   char full[PATH_MAX];
   const char *real = realpath(file, full);
-  char *cleaned = clean(NULL, file);
+  char *cleaned = hd_places_clean(NULL, file);
   *path = NULL;
   const char *second = NULL;
   for (size_t i = 0; i < p->path.n; i++) { /* a file that is there is meant, whatever else ends like it */

@@ -29,6 +29,9 @@ struct hd_place_scope {
 /* The inlined functions at the offset, innermost first, and the one around them. Returns how many. */
 size_t hd_places_scopes(struct hd_places *p, uint64_t offset, struct hd_place_scope out[HD_PLACE_SCOPES]);
 
+/* The path of a file of the folder, with "." and ".." resolved. The caller frees. */
+char *hd_places_clean(const char *dir, const char *file);
+
 typedef HD_VEC(uint64_t) hd_offsets;
 /* Finds the file that `file` names: the whole path, or the end of one. *path is its name in the debug information. An error
  * if there is none, or several. */

@@ -191,6 +191,7 @@ static int run(struct search *s, const char *strategy, double seconds, bool syst
   h->checkpoint = HD_CHECKPOINT_NEVER;
   h->may_switch = h->states = h->symmetry = h->classes = h->bound_kind = 0;
   if (!s->goal->failure) h->ignore = ~(1ull << HD_KIND_REACHED);
+  if (s->goal->failure && s->goal->kind) h->ignore |= ~(1ull << s->goal->kind);
   if (systematic) h->max_executions = 0;
   c.time = seconds;
   c.predict = 0;

@@ -83,12 +83,13 @@ struct column {
   size_t n;
 };
 
-/* Whether two paths of one file: the debug information may have more of it. */
-static bool same_file(const char *a, const char *b) {
-  size_t n = strlen(a), k = strlen(b);
-  if (n < k) return same_file(b, a);
-  while (k && b[0] == '.' && b[1] == '/') b += 2, k -= 2;
-  return strcmp(a + n - k, b) == 0 && (n == k || a[n - k - 1] == '/');
+/* Whether two paths are those of one file: one of them may lack the folder. */
+static bool same_file(const char *path, const char *given) {
+  char *b = hd_places_clean(NULL, given);
+  size_t n = strlen(path), k = strlen(b);
+  bool same = n >= k && strcmp(path + n - k, b) == 0 && (n == k || path[n - k - 1] == '/');
+  free(b);
+  return same;
 }
 
 /* The nodes of a line. `fatal`: those that do not return, as the failure of an assertion, if there are any. */
@@ -157,22 +158,54 @@ static bool writes(const struct hd_facts *f, const struct hd_fact_node *n, uint3
   return false;
 }
 
+typedef HD_VEC(uint32_t) objects;
+
+static void collect(const struct making *m, const struct hd_fact_node *n, enum hd_fact_access how,
+                    objects *out);
+
+/* What "name()" stands for: what the functions of that name return depends on it. */
+static void collect_result(const struct making *m, const char *object, objects *out) {
+  size_t len = strlen(object);
+  if (len < 3 || strcmp(object + len - 2, "()") != 0) return;
+  for (uint32_t i = 0; i < m->f->nfunctions; i++) {
+    const struct hd_fact_function *g = &hd_facts_functions(m->f)[i];
+    const char *name = hd_facts_string(m->f, g->name);
+    if (strlen(name) != len - 2 || strncmp(name, object, len - 2) != 0) continue;
+    for (uint32_t k = g->first; k < g->first + g->n; k++)
+      if (hd_facts_nodes(m->f)[k].flags & HD_FACT_RETURNS)
+        collect(m, &hd_facts_nodes(m->f)[k], HD_FACT_RESULT, out);
+  }
+}
+
+/* The objects that the node depends on. */
+static void collect(const struct making *m, const struct hd_fact_node *n, enum hd_fact_access how,
+                    objects *out) {
+  for (uint32_t k = 0; k < n->naccesses; k++) {
+    const struct hd_fact_touch *t = &hd_facts_accesses(m->f)[n->access + k];
+    bool known = t->how != how;
+    for (size_t i = 0; i < out->n && !known; i++) known = out->v[i] == t->object;
+    if (known) continue;
+    hd_vec_push(out, t->object);
+    collect_result(m, hd_facts_string(m->f, t->object), out);
+  }
+}
+
 static void add_branch(struct making *m, size_t naims, uint32_t aim, uint32_t b, uint32_t distance) {
   const struct hd_fact_node *n = &hd_facts_nodes(m->f)[b];
   struct hd_aim_branch out = {aim, distance, (uint32_t)m->definition.n, 0};
-  for (uint32_t k = 0; k < n->naccesses; k++) {
-    const struct hd_fact_touch *t = &hd_facts_accesses(m->f)[n->access + k];
-    if (t->how != HD_FACT_CONDITION) continue;
+  objects on = {0};
+  collect(m, n, HD_FACT_CONDITION, &on);
+  for (size_t k = 0; k < on.n; k++)
     for (uint32_t i = 0; i < m->f->nnodes; i++) {
       const struct hd_fact_node *w = &hd_facts_nodes(m->f)[i];
       /* What the first thread alone does does not depend on when other threads go. */
-      if (!writes(m->f, w, t->object) || (!m->spawned[n->function] && !m->spawned[w->function])) continue;
+      if (!writes(m->f, w, on.v[k]) || (!m->spawned[n->function] && !m->spawned[w->function])) continue;
       uint32_t c = definition_column(m, naims, i);
       bool known = c == HD_FACT_NONE;
       for (size_t d = out.first; d < m->definition.n && !known; d++) known = m->definition.v[d] == c;
       if (!known) hd_vec_push(&m->definition, c);
     }
-  }
+  hd_vec_free(&on);
   out.n = (uint32_t)(m->definition.n - out.first);
   if (out.n) hd_vec_push(&m->branch, out);
 }

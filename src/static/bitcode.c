@@ -1,7 +1,8 @@
 /* bitcode.c: the bitcode in a program, unit by unit. Runs in the supervisor.
  *
- * `heddle cc --facts` makes the compiler embed it in each object, in a section that linkers concatenate. A unit ends where
+ * `heddle cc --facts` keeps it in each object (src/plugin/llvm_facts.cc), in a section that linkers concatenate. A unit ends where
  * its top-level blocks do: each says how long it is (llvm.org/docs/BitCodeFormat.html). */
+#include "abi/facts.h"
 #include "static/static.h"
 
 #include <dlfcn.h>
@@ -103,7 +104,7 @@ int hd__bitcode_read(const char *program, const char *libdir, const struct hd_fa
     for (Elf_Scn *s = NULL; rc == HD_OK && (s = elf_nextscn(e, s));) {
       GElf_Shdr h;
       const char *name = gelf_getshdr(s, &h) ? elf_strptr(e, names, h.sh_name) : NULL;
-      if (!name || strcmp(name, ".llvmbc") != 0) continue;
+      if (!name || strcmp(name, HD_FACTS_SECTION) != 0) continue;
       Elf_Data *d = elf_getdata(s, NULL);
       if (d && d->d_buf) rc = read_units(d->d_buf, d->d_size, program, libdir, sink, units, err);
     }

@@ -71,6 +71,7 @@ static void show_function(struct hd_str *out, const struct hd_facts *f, const st
     add_objects(out, f, n, HD_FACT_ACQUIRE, "; locks ");
     add_objects(out, f, n, HD_FACT_RELEASE, "; unlocks ");
     add_objects(out, f, n, HD_FACT_CONDITION, "; depends on ");
+    add_objects(out, f, n, HD_FACT_RESULT, "; returns what depends on ");
     add_calls(out, f, n);
     add_control(out, f, g, i);
     hd_str_addc(out, '\n');

@@ -21,6 +21,7 @@ enum hd_fact_access {
   HD_FACT_READ,
   HD_FACT_WRITE,
   HD_FACT_CONDITION, /* the branch at the end of the node depends on it */
+  HD_FACT_RESULT,    /* what the function returns there does */
   HD_FACT_ACQUIRE,   /* a lock */
   HD_FACT_RELEASE,
 };
@@ -37,7 +38,8 @@ struct hd_fact_sink {
   void (*edge)(void *arg, uint32_t from, uint32_t to);
   /* name: of the function, NULL: only its type is known. */
   void (*call)(void *arg, uint32_t node, const char *name, const char *type, unsigned flags);
-  /* object: "name" of a global, "struct.field" of any object of a structure, "(type)" of what a pointer points to. */
+  /* object: "name" of a global, "struct.field" of any object of a structure, "(type)" of what a pointer points to;
+   * "name()": what a function of another unit returns. */
   void (*access)(void *arg, uint32_t node, const char *object, enum hd_fact_access how);
 };
 

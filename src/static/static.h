@@ -1,6 +1,6 @@
 /* static.h: facts about the code of a program, from its bitcode. Runs in the supervisor.
  *
- *   unit      a compiled file; `heddle cc --facts` embeds its bitcode in the object (section .llvmbc)
+ *   unit      a compiled file; `heddle cc --facts` keeps its bitcode in the object
  *   node      a run of instructions with one source location, in one basic block, with at most one call, at its end
  *   object    what an access is to: names differ only if the objects do
  *   facts     the table of all functions, nodes, edges, calls and accesses, as a file that is mapped (facts.c)

@@ -71,6 +71,33 @@ static void places_of_threads(void **state) {
   free(text);
 }
 
+static void lines_to_reach(void **state) {
+  (void)state;
+  struct hd_schedule a = example(), b;
+  struct hd_err err = {0};
+  a.aims = (struct hd_aims){.n = 2, .nplaces = 3, .silent = 1};
+  a.aims.place[0].offset = 0x1a2b;
+  a.aims.place[1].offset = 0x1a3c;
+  a.aims.place[2].offset = 0x1a4d;
+  a.aims.place[2].aim = 1;
+  char *text = schedule_text(&a), *line = strstr(text, "\naims 1 1a2b.0 1a3c.0 1a4d.1\n");
+  assert_non_null(line);
+  char *copy = hd_strdup(text);
+  assert_int_equal(hd_schedule_parse(&b, copy, strlen(copy), "schedule", &err), HD_OK);
+  assert_memory_equal(&a.aims, &b.aims, sizeof a.aims);
+  hd_schedule_fini(&b);
+  free(copy);
+  static const char *const bad[] = {"2 1a2b.0", "1 1a2b.1", "1 1a2b.x", "1 1a2b00", "1 1a2b.0 1a3c.0 1a4d.2",
+                                    "x"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    copy = hd_strdup(text);
+    memcpy(copy + (line - text) + strlen("\naims "), bad[i], strlen(bad[i]));
+    assert_int_equal(hd_schedule_parse(&b, copy, strlen(copy), "schedule", &err), HD_EUSAGE);
+    free(copy);
+  }
+  free(text);
+}
+
 static void schedule_round_trip(void **state) {
   (void)state;
   struct hd_schedule a = example(), b;
@@ -386,6 +413,7 @@ static void folder_round_trip(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(places_of_threads),
+      cmocka_unit_test(lines_to_reach),
       cmocka_unit_test(schedule_round_trip),
       cmocka_unit_test(long_schedules_wrap_and_come_back),
       cmocka_unit_test(empty_schedules_are_fine),

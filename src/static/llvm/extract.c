@@ -184,6 +184,7 @@ static void add_accesses(const struct reader *r, uint32_t node, LLVMValueRef i) 
 struct visit {
   const struct reader *r;
   uint32_t node;
+  enum hd_fact_access how;
   unsigned n;
   LLVMValueRef seen[VISITS];
 };
@@ -223,7 +224,7 @@ static void visit(struct visit *v, LLVMValueRef value, unsigned depth) {
   if (LLVMIsALoadInst(value)) {
     LLVMValueRef p = LLVMGetOperand(value, 0);
     if (!LLVMIsAAllocaInst(p)) {
-      add_access(v->r, v->node, p, LLVMTypeOf(value), HD_FACT_CONDITION);
+      add_access(v->r, v->node, p, LLVMTypeOf(value), v->how);
       return;
     }
     for (LLVMUseRef u = LLVMGetFirstUse(p); u; u = LLVMGetNextUse(u)) {
@@ -233,13 +234,18 @@ static void visit(struct visit *v, LLVMValueRef value, unsigned depth) {
     return;
   }
   if (LLVMIsAAtomicRMWInst(value) || LLVMIsAAtomicCmpXchgInst(value)) {
-    add_access(v->r, v->node, LLVMGetOperand(value, 0), LLVMTypeOf(LLVMGetOperand(value, 1)),
-               HD_FACT_CONDITION);
+    add_access(v->r, v->node, LLVMGetOperand(value, 0), LLVMTypeOf(LLVMGetOperand(value, 1)), v->how);
     return;
   }
   if (is_call(value)) {
     LLVMValueRef f = callee_of(value);
-    if (f && !LLVMIsDeclaration(f)) visit_returns(v, f, depth + 1);
+    if (f && !LLVMIsDeclaration(f)) {
+      visit_returns(v, f, depth + 1);
+    } else if (f) {
+      char object[512];
+      snprintf(object, sizeof object, "%s()", name_of(f));
+      v->r->sink->access(v->r->sink->arg, v->node, object, v->how);
+    }
     return;
   }
   for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(value); i++)
@@ -250,7 +256,9 @@ static void add_condition(const struct reader *r, uint32_t node, LLVMValueRef t)
   static struct visit v; /* large */
   v.r = r;
   v.node = node;
+  v.how = LLVMIsAReturnInst(t) ? HD_FACT_RESULT : HD_FACT_CONDITION;
   v.n = 0;
+  if (LLVMIsAReturnInst(t) && LLVMGetNumOperands(t) == 1) visit(&v, LLVMGetOperand(t, 0), 0);
   if (LLVMIsABranchInst(t) && LLVMIsConditional(t)) visit(&v, LLVMGetCondition(t), 0);
   if (LLVMIsASwitchInst(t)) visit(&v, LLVMGetOperand(t, 0), 0);
 }
@@ -337,7 +345,10 @@ static void read_function(const struct reader *r, LLVMValueRef f) {
       s->flags(s->arg, block[i].last, HD_FACT_BRANCHES);
       add_condition(r, block[i].last, t);
     }
-    if (t && (LLVMIsAReturnInst(t) || LLVMIsAResumeInst(t))) s->flags(s->arg, block[i].last, HD_FACT_RETURNS);
+    if (t && (LLVMIsAReturnInst(t) || LLVMIsAResumeInst(t))) {
+      s->flags(s->arg, block[i].last, HD_FACT_RETURNS);
+      add_condition(r, block[i].last, t);
+    }
   }
   free(block);
 }

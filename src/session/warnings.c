@@ -1,0 +1,368 @@
+/* warnings.c: warnings of other tools, as lines to aim at. Runs in the supervisor.
+ *
+ * A report becomes a list of warnings, each with a title and some stacks. Of each stack that belongs to the warning itself the
+ * innermost frame is taken that is a line of the program: frames above it are those of the tool and of libraries. The two
+ * accesses of a race, or the acquisitions of a cycle of locks, are the lines of one goal. */
+#include "session/warnings.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_REPORT (256u << 20)
+
+/* ---- what the parsers make ---- */
+
+struct frame {
+  char *file;
+  int line;
+};
+struct stack {
+  HD_VEC(struct frame) frame;
+};
+struct raw {
+  char *title;
+  enum hd_kind kind; /* HD_KIND_NONE: only to be reached */
+  HD_VEC(struct stack) stack;
+};
+typedef HD_VEC(struct raw) raws;
+
+static struct raw *add_raw(raws *r, char *title, enum hd_kind kind) {
+  hd_vec_push(r, ((struct raw){.title = title, .kind = kind}));
+  return &r->v[r->n - 1];
+}
+
+static void add_stack(struct raw *r) { hd_vec_push(&r->stack, ((struct stack){{0}})); }
+
+static void add_frame(struct raw *r, const char *file, size_t n, int line) {
+  if (!r->stack.n) add_stack(r);
+  struct stack *s = &r->stack.v[r->stack.n - 1];
+  hd_vec_push(&s->frame, ((struct frame){hd_strndup(file, n), line}));
+}
+
+static void drop_stacks(struct raw *r, size_t from) {
+  while (r->stack.n > from) {
+    struct stack *s = &r->stack.v[--r->stack.n];
+    for (size_t i = 0; i < s->frame.n; i++) free(s->frame.v[i].file);
+    hd_vec_free(&s->frame);
+  }
+}
+
+static bool has(const char *line, const char *word) { return strstr(line, word) != NULL; }
+
+/* Reads "FILE:LINE" or "FILE:LINE:COLUMN" that ends at `end`. */
+static bool add_place(struct raw *r, const char *from, const char *end) {
+  for (int part = 0; part < 2; part++) {
+    const char *p = end;
+    while (p > from && p[-1] >= '0' && p[-1] <= '9') p--;
+    if (p == end || p == from || p[-1] != ':') return false;
+    const char *file = p - 1;
+    while (file > from && file[-1] >= '0' && file[-1] <= '9') file--;
+    if (part == 0 && file > from && file[-1] == ':' && file < p - 1) { /* there is a column, too */
+      end = p - 1;
+      continue;
+    }
+    add_frame(r, from, (size_t)(p - 1 - from), atoi(p));
+    return true;
+  }
+  return false;
+}
+
+/* ---- ThreadSanitizer ---- */
+
+/* "    #1 worker /src/a.c:12:3 (prog+0x12)": the place is the last word before the parenthesis. */
+static void tsan_frame(struct raw *r, const char *line) {
+  const char *end = strstr(line, " (");
+  for (const char *p = end; p && (p = strstr(p + 1, " (")) && strchr(p, '+');) end = p;
+  if (!end) end = line + strlen(line);
+  const char *from = end;
+  while (from > line && from[-1] != ' ') from--;
+  add_place(r, from, end);
+}
+
+static void read_tsan(raws *out, char *text) {
+  static const char mark[] = "WARNING: ThreadSanitizer: ";
+  struct raw *r = NULL;
+  bool wanted = false;
+  for (char *line; (line = strsep(&text, "\n"));) {
+    char *at = strstr(line, mark);
+    const char *word = line + strspn(line, " ");
+    if (at) {
+      char *title = hd_strdup(at + sizeof mark - 1), *pid = strstr(title, " (pid=");
+      if (pid) *pid = '\0';
+      enum hd_kind kind = has(title, "data race")              ? HD_KIND_DATA_RACE
+                          : has(title, "lock-order-inversion") ? HD_KIND_DEADLOCK
+                                                               : HD_KIND_NONE;
+      r = add_raw(out, title, kind);
+      wanted = false;
+    } else if (r && *word == '#') {
+      if (wanted) tsan_frame(r, line);
+    } else if (r && *word && line[strlen(line) - 1] == ':') {
+      /* The head of a stack. */
+      wanted = r->kind == HD_KIND_DATA_RACE  ? has(line, " of size ") && r->stack.n < 2
+               : r->kind == HD_KIND_DEADLOCK ? has(line, "acquired here while holding")
+                                             : r->stack.n == 0;
+      if (wanted) add_stack(r);
+    } else if (r && strncmp(line, "====", 4) == 0) {
+      r = NULL;
+    }
+  }
+}
+
+/* ---- Helgrind and DRD, as text ---- */
+
+static void read_valgrind(raws *out, char *text) {
+  struct raw *r = NULL;
+  bool wanted = false;
+  for (char *line; (line = strsep(&text, "\n"));) {
+    if (strncmp(line, "==", 2) != 0) continue;
+    char *p = strstr(line + 2, "== ");
+    if (!p) continue;
+    p += 3;
+    bool race = strncmp(p, "Possible data race", 18) == 0 || has(p, "Conflicting load") ||
+                has(p, "Conflicting store");
+    if (race || (strncmp(p, "Thread #", 8) == 0 && has(p, "lock order"))) {
+      r = add_raw(out, hd_strdup(race ? "data race" : "lock order"),
+                  race ? HD_KIND_DATA_RACE : HD_KIND_DEADLOCK);
+      add_stack(r);
+      wanted = true;
+    } else if (r && (has(p, "This conflicts with") || has(p, "followed by a later acquisition") ||
+                     has(p, "Other segment start"))) {
+      add_stack(r);
+      wanted = true;
+    } else if (r && wanted && (has(p, "   at 0x") || has(p, "   by 0x"))) {
+      char *open = strrchr(p, '('), *close = open ? strchr(open, ')') : NULL;
+      if (close) add_place(r, open + 1, close);
+    } else if (r && (strncmp(p, "-----", 5) == 0 || strncmp(p, "Required order", 14) == 0)) {
+      wanted = false;
+      if (*p == '-') r = NULL;
+    }
+  }
+}
+
+/* ---- XML: Helgrind and DRD, cppcheck ---- */
+
+/* The text with its entities replaced; the caller frees. */
+static char *plain_xml(const char *s, size_t n) {
+  static const struct {
+    const char *name;
+    char c;
+  } entity[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&apos;", '\''}, {"&quot;", '"'}};
+  struct hd_str out;
+  hd_str_init(&out);
+  for (size_t i = 0; i < n;) {
+    size_t k = 0;
+    while (k < 5 && strncmp(s + i, entity[k].name, strlen(entity[k].name)) != 0) k++;
+    hd_str_addc(&out, k < 5 ? entity[k].c : s[i]);
+    i += k < 5 ? strlen(entity[k].name) : 1;
+  }
+  return hd_str_take(&out);
+}
+
+/* What stands between <name> and </name> from `from` up to `end`, or NULL. */
+static char *xml_text(const char *from, const char *end, const char *name) {
+  char open[32], shut[32];
+  snprintf(open, sizeof open, "<%s>", name);
+  snprintf(shut, sizeof shut, "</%s>", name);
+  const char *a = strstr(from, open), *b = a ? strstr(a, shut) : NULL;
+  if (!b || b > end) return NULL;
+  a += strlen(open);
+  return plain_xml(a, (size_t)(b - a));
+}
+
+static void xml_frames(struct raw *r, const char *from, const char *end) {
+  for (const char *p = from; (p = strstr(p, "<frame>")) && p < end; p++) {
+    const char *shut = strstr(p, "</frame>");
+    if (!shut) return;
+    char *dir = xml_text(p, shut, "dir"), *file = xml_text(p, shut, "file"),
+         *line = xml_text(p, shut, "line");
+    if (file && line) {
+      char *path = dir && *file != '/' ? hd_sprintf("%s/%s", dir, file) : hd_strdup(file);
+      add_frame(r, path, strlen(path), atoi(line));
+      free(path);
+    }
+    free(dir);
+    free(file);
+    free(line);
+  }
+}
+
+static void read_valgrind_xml(raws *out, const char *text) {
+  for (const char *p = text; (p = strstr(p, "<error>")); p++) {
+    const char *end = strstr(p, "</error>");
+    if (!end) return;
+    char *kind = xml_text(p, end, "kind");
+    bool race = kind && (strcmp(kind, "Race") == 0 || strcmp(kind, "ConflictingAccess") == 0);
+    bool order = kind && strcmp(kind, "LockOrder") == 0;
+    struct raw *r = add_raw(out, kind ? kind : hd_strdup("error"),
+                            race    ? HD_KIND_DATA_RACE
+                            : order ? HD_KIND_DEADLOCK
+                                    : HD_KIND_NONE);
+    for (const char *s = p; (s = strstr(s, "<stack>")) && s < end; s++) {
+      const char *shut = strstr(s, "</stack>");
+      if (!shut) break;
+      add_stack(r);
+      xml_frames(r, s, shut);
+    }
+    if (order && r->stack.n >= 3) { /* this acquisition, and the last one in the other order */
+      struct stack t = r->stack.v[1];
+      r->stack.v[1] = r->stack.v[2];
+      r->stack.v[2] = t;
+    }
+    drop_stacks(r, race || order ? 2 : 1);
+  }
+}
+
+/* The value of an attribute of the tag that begins at `tag`, or NULL. */
+static char *xml_attribute(const char *tag, const char *name) {
+  const char *end = strchr(tag, '>');
+  char word[32];
+  snprintf(word, sizeof word, " %s=\"", name);
+  const char *a = strstr(tag, word), *b = a ? strchr(a + strlen(word), '"') : NULL;
+  if (!b || !end || a > end) return NULL;
+  a += strlen(word);
+  return plain_xml(a, (size_t)(b - a));
+}
+
+static void read_cppcheck(raws *out, const char *text) {
+  for (const char *p = text; (p = strstr(p, "<error ")); p++) {
+    const char *end = strstr(p, "</error>");
+    const char *at = strstr(p, "<location ");
+    char *id = xml_attribute(p, "id");
+    if (end && at && at < end) {
+      char *file = xml_attribute(at, "file"), *line = xml_attribute(at, "line");
+      struct raw *r = add_raw(out, id ? id : hd_strdup("error"), HD_KIND_NONE);
+      id = NULL;
+      if (file && line) add_frame(r, file, strlen(file), atoi(line));
+      free(file);
+      free(line);
+    }
+    free(id);
+  }
+}
+
+/* ---- Infer ---- */
+
+static void infer_frame(struct raw *r, json_t *at, const char *file, const char *line) {
+  const char *name = json_string_value(json_object_get(at, file));
+  if (name) add_frame(r, name, strlen(name), (int)json_integer_value(json_object_get(at, line)));
+}
+
+static bool read_infer(raws *out, const char *text) {
+  json_error_t ignored;
+  json_t *all = json_loads(text, 0, &ignored), *bug;
+  size_t i;
+  if (!json_is_array(all)) return json_decref(all), false;
+  json_array_foreach(all, i, bug) {
+    const char *type = json_string_value(json_object_get(bug, "bug_type"));
+    if (!type) continue;
+    struct raw *r = add_raw(out, hd_strdup(type),
+                            strcmp(type, "THREAD_SAFETY_VIOLATION") == 0 ? HD_KIND_DATA_RACE
+                            : has(type, "DEADLOCK")                      ? HD_KIND_DEADLOCK
+                                                                         : HD_KIND_NONE);
+    add_stack(r);
+    infer_frame(r, bug, "file", "line");
+  }
+  json_decref(all);
+  return true;
+}
+
+/* ---- from warnings to goals ---- */
+
+static bool usable(struct hd_places *places, const struct frame *f) {
+  struct hd_err ignored;
+  const char *path;
+  hd_offsets at = {0};
+  bool good = hd_places_file(places, f->file, &path, &ignored) == HD_OK &&
+              hd_places_line(places, path, f->line, &at, &ignored) == HD_OK;
+  hd_vec_free(&at);
+  return good;
+}
+
+static void make_goal(struct hd_warning *w, const struct raw *r, struct hd_places *places) {
+  struct hd_err err;
+  size_t missing = 0;
+  w->goal = (struct hd_goal){.kind = r->kind, .failure = r->kind != HD_KIND_NONE, .any_order = true};
+  for (size_t i = 0; i < r->stack.n; i++) {
+    const struct stack *s = &r->stack.v[i];
+    size_t k = 0;
+    while (k < s->frame.n && !usable(places, &s->frame.v[k])) k++;
+    if (k == s->frame.n) {
+      missing++;
+      continue;
+    }
+    /* Both accesses of a race may be at one line: then hd_goal_add refuses the second. */
+    size_t n = w->goal.n;
+    if (hd_goal_add(&w->goal, places, s->frame.v[k].file, s->frame.v[k].line, &err) != HD_OK && w->goal.n > n)
+      free(w->goal.line[--w->goal.n].given);
+  }
+  if (!r->stack.n || missing)
+    w->unusable = hd_strdup(r->stack.n ? "a stack of the warning has no line of the program"
+                                       : "the warning names no source lines (no debug information?)");
+}
+
+static bool same_goal(const struct hd_goal *a, const struct hd_goal *b) {
+  if (a->kind != b->kind || a->n != b->n || !a->n) return false;
+  for (size_t i = 0; i < a->n; i++) {
+    size_t k = 0;
+    while (k < b->n && (a->line[i].line != b->line[k].line || strcmp(a->line[i].path, b->line[k].path) != 0))
+      k++;
+    if (k == b->n) return false;
+  }
+  return true;
+}
+
+static void add_warning(struct hd_warnings *w, struct raw *r, struct hd_places *places) {
+  struct hd_warning one = {.title = r->title, .alike = 1};
+  r->title = NULL;
+  make_goal(&one, r, places);
+  for (size_t i = 0; i < w->v.n; i++) {
+    if (one.unusable || w->v.v[i].unusable || !same_goal(&w->v.v[i].goal, &one.goal)) continue;
+    w->v.v[i].alike++;
+    hd_goal_fini(&one.goal);
+    free(one.title);
+    return;
+  }
+  hd_vec_push(&w->v, one);
+}
+
+int hd_warnings_read(struct hd_warnings *w, const char *file, struct hd_places *places, struct hd_err *err) {
+  *w = (struct hd_warnings){0};
+  char *text;
+  size_t len;
+  int rc = hd_read_file(file, MAX_REPORT, &text, &len, err);
+  if (rc != HD_OK) return rc;
+  raws all = {0};
+  if (has(text, "<valgrindoutput>"))
+    w->tool = "Valgrind", read_valgrind_xml(&all, text);
+  else if (has(text, "<results") && has(text, "<cppcheck"))
+    w->tool = "cppcheck", read_cppcheck(&all, text);
+  else if (has(text, "WARNING: ThreadSanitizer: ") || has(text, "ThreadSanitizer: reported"))
+    w->tool = "ThreadSanitizer", read_tsan(&all, text);
+  else if (has(text, "== Helgrind, ") || has(text, "== drd, "))
+    w->tool = "Valgrind", read_valgrind(&all, text);
+  else if (text[strspn(text, " \t\r\n")] == '[' && read_infer(&all, text))
+    w->tool = "Infer";
+  else
+    rc = hd_fail(
+        err, HD_EUSAGE,
+        "%s: not a report of ThreadSanitizer, Helgrind, DRD, cppcheck (--xml) or Infer (report.json)", file);
+  for (size_t i = 0; i < all.n; i++) {
+    if (rc == HD_OK) add_warning(w, &all.v[i], places);
+    drop_stacks(&all.v[i], 0);
+    hd_vec_free(&all.v[i].stack);
+    free(all.v[i].title);
+  }
+  hd_vec_free(&all);
+  free(text);
+  return rc;
+}
+
+void hd_warnings_fini(struct hd_warnings *w) {
+  for (size_t i = 0; i < w->v.n; i++) {
+    free(w->v.v[i].title);
+    free(w->v.v[i].unusable);
+    hd_goal_fini(&w->v.v[i].goal);
+  }
+  hd_vec_free(&w->v);
+}
