@@ -2,7 +2,8 @@
 # check-layers.sh: the folders of src/ may include each other in one direction only.
 #
 #   model <- abi <- explore <- runtime;  base and model <- abi <- trace <- analysis <- report <-
-#   session <- cluster <- cli;  base <- smt;  base <- mutate <- cli;  base, model, trace and smt <- predict <- session
+#   session <- cluster <- cli;  base <- smt, static;  base <- mutate <- cli;
+#   base, model, trace and smt <- predict <- session
 #
 # The folders linked into libheddle_rt.so (model, abi, explore, runtime) must not use base, which allocates and
 # prints; plugin, which is linked into the compilers and the tested program, uses nothing but abi/inline.h. An optional argument names another root to check; the tests of this script use it.
@@ -19,13 +20,14 @@ find src -name '*.[chS]' | LC_ALL=C sort | xargs -r awk '
     allow["trace"] = " base model abi trace "
     allow["analysis"] = " base abi model explore trace analysis "
     allow["smt"] = " base smt "
+    allow["static"] = " base static "
     allow["predict"] = " base abi model trace smt predict "
     allow["report"] = " base abi model explore trace analysis report "
-    allow["session"] = " base abi model explore trace analysis predict report session "
+    allow["session"] = " base abi model explore trace analysis predict static report session "
     allow["plugin"] = " abi "
-    allow["cluster"] = " base abi model explore trace analysis predict report session cluster "
+    allow["cluster"] = " base abi model explore trace analysis predict static report session cluster "
     allow["mutate"] = " base mutate "
-    allow["cli"] = " base abi model explore trace analysis predict report session cluster mutate cli "
+    allow["cli"] = " base abi model explore trace analysis predict static report session cluster mutate cli "
   }
   function complain(why) { printf "%s:%d: %s\n", FILENAME, FNR, why; bad = 1 }
   FNR == 1 {

@@ -48,13 +48,15 @@ apt() {
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq "$@"
 }
 
-# Headers of the installed compilers, for the plug-ins (src/plugin), MPI (src/cluster), and the solver (src/smt). The build works without them, so a compiler that is
+# Headers of the installed compilers, for the plug-ins (src/plugin), MPI (src/cluster), the solver (src/smt), and what reads facts
+# about the code (src/static). The build works without them, so a compiler that is
 # not Debian's, or a user who may not install anything, is no error.
 optional() {
   command -v gcc >/dev/null 2>&1 && command -v clang >/dev/null 2>&1 && command -v apt-cache >/dev/null 2>&1 || return
   gcc=$(gcc -dumpversion)
   llvm=$(readlink -f "$(command -v clang)" | sed -n 's|.*/llvm-\([0-9]*\)/.*|\1|p')
-  for p in $(absent "gcc-${gcc%%.*}-plugin-dev" ${llvm:+"llvm-$llvm-dev"} openmpi-bin libopenmpi-dev libz3-dev); do
+  for p in $(absent "gcc-${gcc%%.*}-plugin-dev" ${llvm:+"llvm-$llvm-dev"} openmpi-bin libopenmpi-dev libz3-dev \
+    clang-19 llvm-19-dev); do
     apt-cache show "$p" >/dev/null 2>&1 || continue
     if [ "$(id -u)" -ne 0 ]; then $as_root true 2>/dev/null || return; fi
     echo "setup: installing $p"

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "abi/aim.h"
 #include "abi/cover.h"
 #include "abi/finding.h"
 #include "abi/reduced.h"
@@ -89,6 +90,7 @@ struct hd_config {
    * the search, so that the stacks that are named in it are there. */
   uint32_t ngrown;
   uint64_t grown[HD_MAX_GROWN];
+  struct hd_aims aims; /* lines to reach */
 };
 
 enum hd_run_state { HD_ST_STARTING, HD_ST_RUNNING, HD_ST_DONE, HD_ST_ERROR };
@@ -163,6 +165,8 @@ struct hd_status {
   uint32_t ntargets;
   uint32_t targets_pad;
   struct hd_target target[HD_MAX_TARGETS];
+  uint32_t aimed; /* lines that some execution has reached, one after the other, at most */
+  uint32_t aimed_pad;
   uint64_t classes, class_sum; /* happens-before classes seen, and a checksum of the set */
   uint64_t states, state_sum;  /* the same for final states */
 };

@@ -72,6 +72,7 @@ struct hd_finding_rec {
   uint32_t pad;
   uint64_t key;       /* equal keys are the same finding */
   uint64_t execution; /* number of the execution, from 1 */
+  uint64_t events;    /* of the search until then, those of the execution included */
   uint64_t seed;      /* of the strategy, for this search */
   uint64_t path_off;  /* steps: index into the finding-path area */
   uint64_t path_len;

@@ -72,6 +72,22 @@ struct hd_branching {
   uint16_t common, steps;
 };
 
+/* With states: who has accessed half a granule beside other threads, in any execution of the search: a bit for each thread;
+ * whether all accesses were atomic; and locks that were held at all of them (a lock set, as in Savage and others, "Eraser: A
+ * Dynamic Data Race Detector for Multithreaded Programs", TOCS 1997). explore/accessed.c. */
+#define HD_ACCESSED_LOCKS 3
+#define HD_ACCESSED (1u << 22) /* at most */
+enum hd_locks { HD_LOCKS_UNKNOWN, HD_LOCKS_LISTING, HD_LOCKS_LISTED, HD_LOCKS_NONE };
+struct hd_accessed {
+  uint64_t half; /* its address; 0: empty */
+  uint32_t writers, readers;
+  uint16_t plain;                   /* not all were atomic */
+  uint16_t known;                   /* it is contended, and the search has been told to restart */
+  uint32_t listed;                  /* enum hd_locks */
+  uint64_t lock[HD_ACCESSED_LOCKS]; /* 0: none */
+  uint64_t changed;                 /* shared.accesses at the last change */
+};
+
 struct hd_shared {
   uint64_t magic;
   uint32_t lock;             /* number + 1 of the worker that holds it, 0: free */
@@ -106,8 +122,9 @@ struct hd_shared {
   /* With states: memory that proved to be accessed by several threads, and written; and when the search, or the part of
    * `auto` that compares states, last restarted. */
   uint64_t contended, contended_seen;
-  uint64_t by_states; /* the part of `auto` that compares states has completed the search */
-  uint64_t apart[2];  /* HD_REDUCE_TRY: what tells threads apart, as runtime/core/family.c numbers it */
+  uint64_t naccessed, accesses; /* entries of the table of accessed memory; changes of them */
+  uint64_t by_states;           /* the part of `auto` that compares states has completed the search */
+  uint64_t apart[2]; /* HD_REDUCE_TRY: what tells threads apart, as runtime/core/family.c numbers it */
   double
       at_least; /* executions that a systematic search has, those that are known to be left included; 0: unknown */
   uint32_t

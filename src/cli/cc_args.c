@@ -196,7 +196,11 @@ void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv) {
   memset(a, 0, sizeof *a);
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--help") == 0) a->help = true;
-    if (hd__starts_with(argv[i], option) && argv[i][sizeof option - 1] == '=')
+    if (strcmp(argv[i], "--branches") == 0)
+      a->branches = true;
+    else if (strcmp(argv[i], "--facts") == 0)
+      a->facts = true;
+    else if (hd__starts_with(argv[i], option) && argv[i][sizeof option - 1] == '=')
       a->compiler = argv[i] + sizeof option;
     else if (strcmp(argv[i], option) == 0 && i + 1 < argc)
       a->compiler = argv[++i];

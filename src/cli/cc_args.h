@@ -19,6 +19,8 @@ struct hd_cc_args {
   hd_words objects;     /* object files and archives among the words */
   const char *compiler; /* --heddle-compiler=, or NULL */
   bool help;            /* --help */
+  bool branches;        /* --branches */
+  bool facts;           /* --facts: keep the bitcode */
 
   bool query;             /* queries the compiler itself: pass the line on unchanged */
   bool inputs;            /* names any file or library */

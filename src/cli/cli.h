@@ -19,6 +19,8 @@ int hd_cmd_replay(int argc, char **argv);
 int hd_cmd_record(int argc, char **argv);
 int hd_cmd_trace(int argc, char **argv);
 int hd_cmd_predict(int argc, char **argv);
+int hd_cmd_aim(int argc, char **argv);
+int hd_cmd_facts(int argc, char **argv);
 int hd_cmd_mutate(int argc, char **argv);
 int hd_cmd_explain(int argc, char **argv);
 int hd_cmd_report(int argc, char **argv);

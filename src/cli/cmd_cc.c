@@ -6,7 +6,9 @@
  *  2. Linking puts libheddle_rt.so first, so that it precedes libc in the search order, and excludes ThreadSanitizer's
  *     own runtime.
  *  3. A plug-in instruments the accesses that the compiler's instrumentation misses, where one fits the compiler.
- *  4. Nothing is added to a line that only queries the compiler, and no option that the line does not use (clang warns
+ *  4. With --branches, the compiler's coverage instrumentation calls the runtime in every block of the program. (That
+ *     of comparisons would miss those of pointers.)
+ *  5. Nothing is added to a line that only queries the compiler, and no option that the line does not use (clang warns
  *     about unused options). Heddle's options come first, so that the user's override them. */
 #include "cli/cc_args.h"
 #include "cli/cli.h"
@@ -31,6 +33,8 @@ static const char help[] =
     "it is an ordinary program.\n"
     "\n"
     "  --heddle-compiler=NAME   the compiler to use: gcc, clang, gcc-12, /opt/bin/clang++, \"ccache gcc\"\n"
+    "  --branches               also records branches, so that `heddle predict` knows which reads matter\n"
+    "  --facts                  keep facts about the code in the objects, for heddle aim (needs clang-19)\n"
     "  --help                   this text\n"
     "\n"
     "Everything else is passed to the compiler unchanged. Not supported: -static (a static program cannot be\n"
@@ -108,15 +112,30 @@ static bool is_clang(const struct compiler *c) {
   return says_clang(c);
 }
 
+/* The compiler whose bitcode src/static/llvm reads. */
+#define FACTS_VERSION "19"
+#define FACTS_CC "clang-" FACTS_VERSION
+#define FACTS_CXX "clang++-" FACTS_VERSION
+
+static int check_facts(const struct compiler *c, struct hd_err *err) {
+  char *version = c->clang ? hd__cc_ask(&c->words, c->path, "-dumpversion") : NULL;
+  bool fits = version && hd__starts_with(version, FACTS_VERSION ".");
+  free(version);
+  return fits
+             ? 0
+             : hd_fail(err, HD_EUSAGE, "--facts needs " FACTS_CC ", not %s: install it, or leave --facts out",
+                       c->words.v[c->words.n - 1]);
+}
+
 /* Command line, then environment, then gcc; fills in `c`. */
-static int choose_compiler(struct compiler *c, const char *option, bool cxx, struct hd_err *err) {
+static int choose_compiler(struct compiler *c, const char *option, bool cxx, bool facts, struct hd_err *err) {
   const char *variable = cxx ? "HEDDLE_CXX" : "HEDDLE_CC";
   const char *spec = option;
   char *sibling = NULL;
   if (spec && cxx && (sibling = cxx_sibling(spec))) spec = sibling;
   if (!spec) spec = getenv(variable);
   if ((!spec || !*spec) && cxx && (spec = getenv("HEDDLE_CC")) && *spec) spec = sibling = cxx_sibling(spec);
-  if (!option && (!spec || !*spec)) spec = cxx ? "g++" : "gcc";
+  if (!option && (!spec || !*spec)) spec = facts ? (cxx ? FACTS_CXX : FACTS_CC) : cxx ? "g++" : "gcc";
 
   c->words = split_words(spec);
   free(sibling);
@@ -137,7 +156,7 @@ static int choose_compiler(struct compiler *c, const char *option, bool cxx, str
                    variable);
   }
   c->clang = is_clang(c);
-  return 0;
+  return facts ? check_facts(c, err) : 0;
 }
 
 /* ---- the command ---- */
@@ -182,6 +201,14 @@ static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool cl
                                           "-fno-plt", NULL};
   /* -Wtsan warns that fences are not supported, which is true of ThreadSanitizer only. */
   static const char *const for_gcc[] = {"--param=tsan-distinguish-volatile=1", "-Wno-tsan", "-fno-plt", NULL};
+  /* Of clang's blocks none is left out because another one implies it. */
+  static const char *const blocks_clang[] = {
+      "-Xclang", "-fsanitize-coverage-type=3",         "-Xclang", "-fsanitize-coverage-trace-pc",
+      "-mllvm",  "-sanitizer-coverage-prune-blocks=0", NULL};
+  static const char *const blocks_gcc[] = {"-fsanitize-coverage=trace-pc", NULL};
+  if (a->branches && !a->uninstrumented) add(out, clang ? blocks_clang : blocks_gcc);
+  static const char *const facts[] = {"-Xclang", "-fembed-bitcode=all", NULL};
+  if (a->facts && !a->only_text) add(out, facts);
   if (!clang)
     add(out, for_gcc);
   else if (!a->uninstrumented)
@@ -282,7 +309,7 @@ int hd_cmd_cc(int argc, char **argv) {
   }
   struct compiler compiler = {0};
   hd_words command = {0};
-  int rc = choose_compiler(&compiler, args.compiler, cxx, &err);
+  int rc = choose_compiler(&compiler, args.compiler, cxx, args.facts, &err);
   if (rc == 0) {
     use_mutant(&args);
     hd__cc_args_analyse(&args, compiler.clang);

@@ -55,10 +55,33 @@ static void add_table(struct hd_str *out, const struct hd_forecast *f, bool ran)
   }
 }
 
-/* Whether it only proposed an order to try, and executing that order found nothing. */
+/* What does not fit together in the trace. Nothing is lost: such events keep their places. */
+static void add_notes(struct hd_str *out, const struct hd_forecast *f) {
+  const struct hd_observed *o = hd_forecast_observed(f);
+  const struct hd_predict_stats *s = hd_forecast_stats(f);
+  const struct {
+    uint64_t n, first;
+    const char *why, *then;
+  } note[] = {{s->unmatched, s->first_unmatched, s->unmatched_why, "such events keep their places"},
+              {s->unexplained, s->first_unexplained, "reads a value that no event wrote",
+               "accesses to such locations keep their order"}};
+  for (size_t i = 0; i < sizeof note / sizeof *note; i++) {
+    if (!note[i].n || note[i].first > o->n) continue;
+    hd_str_addf(out, "Note: event %llu (", (unsigned long long)note[i].first);
+    hd_tr_describe(out, o->tables, &o->event[note[i].first - 1]);
+    hd_str_addf(out, ") %s", note[i].why);
+    if (note[i].n > 1) hd_str_addf(out, ", and %llu more", (unsigned long long)note[i].n - 1);
+    hd_str_addf(out, "; %s.\n", note[i].then);
+  }
+  if (s->disagreed)
+    hd_str_addf(out, "Note: the engines disagree on %llu quer%s: please report it.\n",
+                (unsigned long long)s->disagreed, s->disagreed == 1 ? "y" : "ies");
+}
+
+/* Whether it only proposes an order to try: that is no prediction of a failure. */
 static bool is_try(const struct hd_forecast_one *one) {
-  return one->detectors == HD_DETECTOR_BIT(HD_DETECT_FLIP) &&
-         (one->result.result == HD_CONFIRM_NO || one->result.result == HD_CONFIRM_UNTRIED);
+  return one->detectors == HD_DETECTOR_BIT(HD_DETECT_FLIP) && one->result.result != HD_CONFIRM_YES &&
+         one->result.result != HD_CONFIRM_OTHER;
 }
 
 /* What was predicted and is not a finding. */
@@ -70,7 +93,8 @@ static void add_rest(struct hd_str *out, const struct hd_forecast *f, bool ran) 
     rest += !is_try(&one[i]) && one[i].result.result > HD_CONFIRM_KNOWN;
   }
   if (tries && ran)
-    hd_str_addf(out, "%zu other order%s of conflicting accesses did not fail.\n", tries, plural(tries));
+    hd_str_addf(out, "%zu other order%s of conflicting accesses %s tried.\n", tries, plural(tries),
+                tries == 1 ? "was" : "were");
   if (!rest) return;
   hd_str_add(out, ran ? "Predicted, not confirmed:\n" : "Predicted:\n");
   for (size_t i = 0; i < n; i++) {
@@ -87,18 +111,20 @@ static void add_rest(struct hd_str *out, const struct hd_forecast *f, bool ran) 
   }
 }
 
-static void print_result(const struct predict *p, const struct hd_forecast *f) {
+static void print_result(const struct predict *p, const struct hd_forecast *f, bool combined) {
   const struct hd_observed *o = hd_forecast_observed(f);
   bool ran = hd_forecast_session(f) != NULL;
-  size_t n;
+  size_t n, predicted = 0;
   double s[3];
   struct hd_str out;
   if (p->o->quiet) return;
   hd_str_init(&out);
-  hd_forecast_list(f, &n);
+  const struct hd_forecast_one *one = hd_forecast_list(f, &n);
+  for (size_t i = 0; i < n; i++) predicted += !is_try(&one[i]);
   hd_forecast_seconds(f, s);
-  hd_str_addf(&out, "%s%zu event%s of %zu thread%s, %zu prediction%s", p->findings ? "\n" : "", o->n,
-              plural(o->n), o->tables->thread.n, plural(o->tables->thread.n), n, plural(n));
+  hd_str_addf(&out, "%s%s%zu event%s of %zu thread%s, %zu prediction%s", p->findings ? "\n" : "",
+              combined ? "Combined from several runs: " : "", o->n, plural(o->n), o->tables->thread.n,
+              plural(o->tables->thread.n), predicted, plural(predicted));
   if (ran) {
     uint64_t executions = hd_forecast_executions(f);
     hd_str_addf(&out, ", %llu execution%s, %zu finding%s", (unsigned long long)executions, plural(executions),
@@ -107,6 +133,7 @@ static void print_result(const struct predict *p, const struct hd_forecast *f) {
   hd_str_addf(&out, " (%.2f s)\n", s[0] + s[1] + s[2]);
   add_table(&out, f, ran);
   add_rest(&out, f, ran);
+  add_notes(&out, f);
   hd_write_all(p->fd, out.s, out.n);
   hd_str_fini(&out);
 }
@@ -171,6 +198,10 @@ static json_t *result_json(const struct hd_forecast *f, const char *trace) {
                   "confirmed", (json_int_t)r.confirmed, "unknown", (json_int_t)r.stats.unknown, "skipped",
                   (json_int_t)r.stats.skipped, "cut", (json_int_t)r.stats.cut, "seconds", r.stats.seconds));
   json_object_set_new(j, "detectors", rows);
+  const struct hd_predict_stats *st = hd_forecast_stats(f);
+  json_object_set_new(j, "unmatched", json_integer((json_int_t)st->unmatched));
+  json_object_set_new(j, "unexplained", json_integer((json_int_t)st->unexplained));
+  json_object_set_new(j, "disagreed", json_integer((json_int_t)st->disagreed));
   const struct hd_forecast_one *one = hd_forecast_list(f, &n);
   for (size_t i = 0; i < n; i++) json_array_append_new(list, prediction_json(f, &one[i], ran));
   json_object_set_new(j, "predictions", list);
@@ -194,16 +225,18 @@ static int write_json(struct predict *p, struct hd_err *err) {
 /* ---- the verb ---- */
 
 /* Those that find most; others find less, sooner. */
-#define DEFAULT_DETECTORS                                                                                \
-  (HD_DETECTOR_BIT(HD_DETECT_SHB) | HD_DETECTOR_BIT(HD_DETECT_SYNC) | HD_DETECTOR_BIT(HD_DETECT_HUANG) | \
-   HD_DETECTOR_BIT(HD_DETECT_NULLS) | HD_DETECTOR_BIT(HD_DETECT_FREED) |                                 \
-   HD_DETECTOR_BIT(HD_DETECT_ATOMICITY) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK) |                          \
+#define DEFAULT_DETECTORS                                                                                   \
+  (HD_DETECTOR_BIT(HD_DETECT_SHB) | HD_DETECTOR_BIT(HD_DETECT_SYNC) | HD_DETECTOR_BIT(HD_DETECT_HUANG) |    \
+   HD_DETECTOR_BIT(HD_DETECT_NULLS) | HD_DETECTOR_BIT(HD_DETECT_FREED) | HD_DETECTOR_BIT(HD_DETECT_UNSET) | \
+   HD_DETECTOR_BIT(HD_DETECT_INDEX) | HD_DETECTOR_BIT(HD_DETECT_SIGNAL) |                                   \
+   HD_DETECTOR_BIT(HD_DETECT_ATOMICITY) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK) |                             \
    HD_DETECTOR_BIT(HD_DETECT_FLIP))
 
-/* From one trace; NULL: an execution is recorded. */
-static int predict(struct predict *p, const char *trace, double deadline, struct hd_err *err) {
+/* From one trace; NULL: an execution is recorded, or several were combined. */
+static int predict(struct predict *p, const char *trace, const struct hd_run_trace *combined, double deadline,
+                   struct hd_err *err) {
   struct hd_options *o = (struct hd_options *)p->o;
-  struct hd_forecast_config c = {.trace = trace, .seeded = o->seeded};
+  struct hd_forecast_config c = {.trace = trace, .combined = combined, .seeded = o->seeded};
   char **files = o->args;
   o->args = o->after;
   hd_options_session(o, HD_VERB_PREDICT, &c.session);
@@ -213,6 +246,7 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
   c.predict = (struct hd_predict_options){.detectors = o->detectors ? o->detectors : DEFAULT_DETECTORS,
                                           .engines = o->engines,
                                           .window = o->window > UINT32_MAX ? UINT32_MAX : (uint32_t)o->window,
+                                          .pddl = o->pddl,
                                           .libdir = hd_libdir(),
                                           .lenient = true};
   c.session.known = p->keys.v;
@@ -236,8 +270,8 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
     for (size_t i = p->keys.n; i < n; i++) hd_vec_push(&p->keys, found[i]);
     if (s && hd_session_summary(s)->stop == HD_STOP_ERROR)
       rc = hd_fail(err, hd_session_error(s), "%s", hd_session_summary(s)->error);
-    print_result(p, f);
-    json_array_append_new(p->parts, result_json(f, trace));
+    print_result(p, f, combined != NULL);
+    json_array_append_new(p->parts, result_json(f, combined ? "combined" : trace));
     if (s) {
       json_decref(p->summary);
       p->summary = hd_json_summary(hd_session_summary(s));
@@ -248,13 +282,45 @@ static int predict(struct predict *p, const char *trace, double deadline, struct
   return rc;
 }
 
+#define COMBINED 32 /* traces out of several runs, at most */
+
+/* From the traces together: each thread as in one of them. */
+static int predict_combined(struct predict *p, double deadline, struct hd_err *err) {
+  size_t n = (size_t)p->o->nargs;
+  struct hd_run_trace *run = hd_alloc((n + 1) * sizeof *run), one;
+  struct hd_tr_source **source = hd_alloc((n + 1) * sizeof *source);
+  struct hd_event **event = hd_alloc((n + 1) * sizeof *event);
+  int rc = HD_OK;
+  for (size_t i = 0; i < n && rc == HD_OK; i++) {
+    rc = hd_tr_open_file(p->o->args[i], &source[i], err);
+    if (rc == HD_OK) rc = hd_tr_collect(source[i], &event[i], &run[i].n, err);
+    if (rc == HD_OK) run[i] = (struct hd_run_trace){event[i], run[i].n, source[i]->tables};
+  }
+  struct hd_combination *c = rc == HD_OK ? hd_combination_new(run, n) : NULL;
+  for (int i = 0; i < COMBINED && rc == HD_OK && hd_interrupts() == 0 && hd_now() < deadline; i++) {
+    if (!hd_combination_next(c, &one)) break;
+    rc = predict(p, NULL, &one, deadline, err);
+    free((void *)(uintptr_t)one.event);
+  }
+  hd_combination_free(c);
+  for (size_t i = 0; i < n; i++) {
+    free(event[i]);
+    hd_tr_close(source[i]);
+  }
+  free(run);
+  free(source);
+  free(event);
+  return rc;
+}
+
 static int run(struct predict *p, struct hd_err *err) {
   const struct hd_options *o = p->o;
   double deadline = hd_now() + o->time;
   int rc = hd_outputs_check(o, err);
-  if (rc == HD_OK && o->nargs == 0) rc = predict(p, NULL, deadline, err);
+  if (rc == HD_OK && o->nargs == 0) rc = predict(p, NULL, NULL, deadline, err);
   for (int i = 0; i < o->nargs && rc == HD_OK && hd_interrupts() == 0; i++)
-    rc = predict(p, o->args[i], deadline, err);
+    rc = predict(p, o->args[i], NULL, deadline, err);
+  if (rc == HD_OK && o->nargs > 1 && hd_interrupts() == 0) rc = predict_combined(p, deadline, err);
   if (rc == HD_OK) rc = write_json(p, err);
   return rc;
 }

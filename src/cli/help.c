@@ -11,7 +11,10 @@ static const char cc_help[] =
     "The compiler's own options pass through unchanged; Heddle adds its instrumentation\n"
     "and, when linking, its runtime. Use it as CC in make, CMake and configure.\n\n"
     "  --heddle-compiler=PATH      the compiler to drive (default gcc or g++)\n"
-    "  HEDDLE_CC, HEDDLE_CXX       the same, in the environment\n";
+    "  --branches                  also record branches, for heddle predict\n"
+    "  HEDDLE_CC, HEDDLE_CXX       the same, in the environment\n"
+    "  --facts                     keep facts about the code in the objects, for heddle aim\n"
+    "                              (needs clang-19, which is the default compiler then)\n";
 
 #define SEARCH_EXIT                                                                               \
   "Exit codes:\n"                                                                                 \
@@ -73,6 +76,26 @@ static const char predict_exit[] =
     "  4  a bug in heddle\n"
     "  5  nothing found, but predictions were not tried: --time, or Ctrl-C\n";
 
+static const char aim_exit[] =
+    "Searches for a schedule in which the program executes FILE:LINE; of several lines, one after the other,\n"
+    "by whatever threads. Facts about the code (heddle cc --facts) guide the search. What is found is a finding\n"
+    "as of heddle check: stored, and replayed the same way every time. See docs/aim.md.\n\n"
+    "Exit codes:\n"
+    "  0  the line is not reached in any schedule\n"
+    "  1  reached\n"
+    "  2  wrong usage; also a line without code\n"
+    "  3  environment: no permission, no memory, an unsupported call in the program\n"
+    "  4  a bug in heddle\n"
+    "  5  not reached: --time, --max-executions, or Ctrl-C\n";
+
+static const char facts_help[] =
+    "Shows what heddle aim knows of a function: its control flow, what it reads and writes, locks and\n"
+    "calls, and which branches decide what is executed. The program must be built with heddle cc --facts.\n"
+    "FUNCTION is the name that the linker has, in C++ the mangled one.\n\n"
+    "Exit codes:\n"
+    "  0  done\n"
+    "  2  wrong usage; also a program without facts, or without that function\n"
+    "  3  environment: LLVM 19 is missing\n";
 static const char mutate_exit[] =
     "Makes mutants of the files: copies with one small mistake of the kind that is made with threads. Each\n"
     "compiles, and is in a folder of its own; manifest.json lists them. What follows -- is compiler flags, and\n"
@@ -150,6 +173,10 @@ static const struct hd_verb_info verbs[] = {
      HD_VERB_RECORD, record_exit, NULL},
     {"predict", "heddle predict [options] [TRACE...] [-- PROGRAM [ARGS]]",
      "from one execution, find failures of other schedules", HD_VERB_PREDICT, predict_exit, NULL},
+    {"aim", "heddle aim [options] FILE:LINE[,FILE:LINE...] -- PROGRAM [ARGS]",
+     "drive execution to given source lines", HD_VERB_AIM, aim_exit, NULL},
+    {"facts", "heddle facts show FUNCTION PROGRAM", "show facts about the code of a program", 0, facts_help,
+     "show"},
     {"mutate", "heddle mutate FILE... [options] [-- FLAGS] | --run [options] [-- PROGRAM [ARGS]]",
      "make mutants of a program, and see which ones its test kills", HD_VERB_MUTATE, mutate_exit, NULL},
     {"report", "heddle report [DIR|FINDING...] [-o FILE]", "write an HTML page about stored findings",

@@ -26,6 +26,8 @@ static const struct {
     {"record", hd_cmd_record},
     {"trace", hd_cmd_trace},
     {"predict", hd_cmd_predict},
+    {"aim", hd_cmd_aim},
+    {"facts", hd_cmd_facts},
     {"mutate", hd_cmd_mutate},
     {"report", hd_cmd_report},
     {"help", hd_help},

@@ -66,21 +66,30 @@ enum option_id {
   OPT_DETECTORS,
   OPT_ENGINE,
   OPT_WINDOW,
+  OPT_PDDL,
+  OPT_FAILURE,
+  OPT_HEURISTIC,
+  OPT_SEARCH,
+  OPT_NO_REFINE,
+  OPT_NO_META,
+  OPT_NO_FACTS,
   OPT_COUNT,
   OPT_OPERATORS,
   OPT_COMPILE_COMMANDS,
   OPT_RUN,
   OPT_BUILD,
+  OPT_LAST = OPT_BUILD
 };
+_Static_assert(OPT_LAST < HD_MAX_OPTIONS, "hd_options.given");
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
 #define STORED (HD_VERB_REPLAY | HD_VERB_EXPLAIN)
-#define READS                                  \
-  (STORED | HD_VERB_REPORT | HD_VERB_PREDICT | \
+#define READS                                                \
+  (STORED | HD_VERB_REPORT | HD_VERB_PREDICT | HD_VERB_AIM | \
    HD_VERB_MUTATE) /* folders or files, named before or after the options */
-#define EVERY (SEARCH | STORED | HD_VERB_RECORD | HD_VERB_PREDICT)
-#define RUNS (SEARCH | HD_VERB_RECORD | HD_VERB_PREDICT)
-#define FINDS (SEARCH | HD_VERB_PREDICT)
+#define EVERY (SEARCH | STORED | HD_VERB_RECORD | HD_VERB_PREDICT | HD_VERB_AIM)
+#define RUNS (SEARCH | HD_VERB_RECORD | HD_VERB_PREDICT | HD_VERB_AIM)
+#define FINDS (SEARCH | HD_VERB_PREDICT | HD_VERB_AIM)
 
 static const struct {
   enum option_id id;
@@ -109,9 +118,25 @@ static const struct {
     {OPT_ENGINE, "engine", "smt|plan|both", HD_VERB_PREDICT,
      "what looks for orders: the solver, the planner, or both for each question\n"
      "(default: first the planner, then the solver where it is installed)"},
+    {OPT_PDDL, "pddl", "FOLDER", HD_VERB_PREDICT,
+     "also write the planner's questions there as PDDL, for other planners"},
     {OPT_WINDOW, "window", "N", HD_VERB_PREDICT,
      "how many events the solver looks at together (default 1000)"},
-    {OPT_TIME, "time", "90s|5m|2h", HD_VERB_PREDICT, "stop after this time (default 60s)"},
+    {OPT_FAILURE, "failure", NULL, HD_VERB_AIM,
+     "look for a failure at the last line (an assertion, a race, a crash, ...): reaching\nit is not enough"},
+    {OPT_HEURISTIC, "heuristic", "distance|fsm|random|thread", HD_VERB_AIM,
+     "which thread goes first on the way to the next line: the nearest, through its\n"
+     "callers (default) or through any; any; or all before the first thread"},
+    {OPT_SEARCH, "search", "greedy|best-first", HD_VERB_AIM,
+     "follow an execution to its end (default), or leave it for a nearer state"},
+    {OPT_NO_REFINE, "no-refine", NULL, HD_VERB_AIM,
+     "do not look for writes of other threads where a branch goes the other way"},
+    {OPT_NO_META, "no-meta", NULL, HD_VERB_AIM, "do not prefer states that have reached more of the lines"},
+    {OPT_NO_FACTS, "no-facts", NULL, HD_VERB_AIM, "do not use facts about the code (heddle cc --facts)"},
+    {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_AIM,
+     "stop after N executions; then nothing is shown to be unreachable"},
+    {OPT_SEED, "seed", "N", HD_VERB_AIM, "seed of the search (default 1)"},
+    {OPT_TIME, "time", "90s|5m|2h", HD_VERB_PREDICT | HD_VERB_AIM, "stop after this time (default 60s)"},
     {OPT_SEED, "seed", "N", HD_VERB_RECORD | HD_VERB_PREDICT,
      "a random schedule, a different one for each N (default: each thread runs\nas long as it can, in order of creation)"},
     {OPT_PLAIN, "plain", NULL, HD_VERB_RECORD,
@@ -166,9 +191,10 @@ static const struct {
      "how findings are printed: for people (default), as compiler messages,\n"
      "or as annotations of a GitHub workflow"},
     {OPT_OUT, "out", "DIR", FINDS, "store findings in DIR (default .heddle)"},
-    {OPT_EXPLAIN, "explain", "TIME", HD_VERB_CHECK | HD_VERB_PREDICT,
+    {OPT_EXPLAIN, "explain", "TIME", HD_VERB_CHECK | HD_VERB_PREDICT | HD_VERB_AIM,
      "spend this long, in total, on smaller schedules with the same findings (default 2s)"},
-    {OPT_NO_EXPLAIN, "no-explain", NULL, HD_VERB_CHECK | HD_VERB_PREDICT, "show failing schedules as found"},
+    {OPT_NO_EXPLAIN, "no-explain", NULL, HD_VERB_CHECK | HD_VERB_PREDICT | HD_VERB_AIM,
+     "show failing schedules as found"},
     {OPT_BUDGET, "time", "TIME", HD_VERB_EXPLAIN,
      "spend this long looking for a smaller schedule (default 10s)"},
     {OPT_ORIGINAL, "original", NULL, HD_VERB_REPLAY, "use the schedule as found, not the smaller one"},
@@ -328,6 +354,20 @@ static int parse_format(const char *value, enum hd_format *out, struct hd_err *e
   return hd_fail(err, HD_EUSAGE, "--format is text, gcc or github, not '%s'", value);
 }
 
+static int parse_heuristic(const char *value, struct hd_options *o, struct hd_err *err) {
+  o->fsm = strcmp(value, "fsm") == 0;
+  if (o->fsm || strcmp(value, "distance") == 0) return o->heuristic = HD_AIM_DISTANCE, HD_OK;
+  if (strcmp(value, "random") == 0) return o->heuristic = HD_AIM_RANDOM, HD_OK;
+  if (strcmp(value, "thread") == 0) return o->heuristic = HD_AIM_THREAD, HD_OK;
+  return hd_fail(err, HD_EUSAGE, "--heuristic is distance, fsm, random or thread, not '%s'", value);
+}
+
+static int parse_search(const char *value, bool *best_first, struct hd_err *err) {
+  *best_first = strcmp(value, "best-first") == 0;
+  if (*best_first || strcmp(value, "greedy") == 0) return HD_OK;
+  return hd_fail(err, HD_EUSAGE, "--search is greedy or best-first, not '%s'", value);
+}
+
 /* Adds to a list of words. */
 static int add_word(struct hd_word_list *list, const char *name, const char *value, struct hd_err *err) {
   if (list->n == HD_MAX_WORDS)
@@ -341,7 +381,7 @@ static void forget(struct hd_options *o, enum option_id id) {
   if (id == OPT_IGNORE) o->ignore = 0;
   if (id == OPT_SUPPRESSIONS) o->suppressions.n = 0;
   bool bound = id == OPT_PREEMPTIONS || id == OPT_DELAYS;
-  if (bound && !(o->layer & (1ull << OPT_PREEMPTIONS | 1ull << OPT_DELAYS))) o->bound_kind = HD_BOUND_NONE;
+  if (bound && !o->layer[OPT_PREEMPTIONS] && !o->layer[OPT_DELAYS]) o->bound_kind = HD_BOUND_NONE;
 }
 
 static int no_explain(struct hd_options *o, bool on) {
@@ -427,6 +467,13 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_FORCE: o->force = on; return HD_OK;
     case OPT_DETECTORS: return parse_detectors(value, &o->detectors, err);
     case OPT_ENGINE: return parse_engine(value, &o->engines, err);
+    case OPT_PDDL: o->pddl = value; return HD_OK;
+    case OPT_FAILURE: o->failure = on; return HD_OK;
+    case OPT_HEURISTIC: return parse_heuristic(value, o, err);
+    case OPT_SEARCH: return parse_search(value, &o->best_first, err);
+    case OPT_NO_REFINE: o->no_refine = on; return HD_OK;
+    case OPT_NO_META: o->no_meta = on; return HD_OK;
+    case OPT_NO_FACTS: o->no_facts = on; return HD_OK;
     case OPT_WINDOW: return parse_number(name, value, 2, &o->window, err);
     case OPT_COUNT: return parse_number(name, value, 1, &o->count, err);
     case OPT_OPERATORS: return hd_mutations_parse(value, &o->operators, err);
@@ -439,15 +486,14 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
 
 /* pre: `k` is a number of the table. */
 static int give(struct hd_options *o, size_t k, const char *value, bool on, struct hd_err *err) {
-  uint64_t bit = 1ull << options[k].id;
-  if (!(o->layer & bit)) forget(o, options[k].id);
-  int rc = set_option(o, options[k].id, options[k].name, value, on, err);
-  o->layer |= bit;
-  o->given |= bit;
+  enum option_id id = options[k].id;
+  if (!o->layer[id]) forget(o, id);
+  int rc = set_option(o, id, options[k].name, value, on, err);
+  o->layer[id] = o->given[id] = true;
   return rc;
 }
 
-static bool is_given(const struct hd_options *o, enum option_id id) { return o->given >> id & 1; }
+static bool is_given(const struct hd_options *o, enum option_id id) { return o->given[id]; }
 
 /* How long to search by default. */
 static void set_budget(struct hd_options *o) {
@@ -467,11 +513,11 @@ void hd_options_init(struct hd_options *o, enum hd_verb verb) {
                            .hang_timeout = d.hang_timeout,
                            .times = 1,
                            .result_fd = -1};
-  if (verb == HD_VERB_CHECK || verb == HD_VERB_PREDICT) o->explain = d.explain;
+  if (verb & (HD_VERB_CHECK | HD_VERB_PREDICT | HD_VERB_AIM)) o->explain = d.explain;
   if (verb == HD_VERB_EXPLAIN) o->explain = EXPLAIN_SECONDS;
 }
 
-void hd_options_layer(struct hd_options *o) { o->layer = 0; }
+void hd_options_layer(struct hd_options *o) { memset(o->layer, 0, sizeof o->layer); }
 
 /* The option's index in the table, or COUNT(options). */
 static size_t find_option(enum hd_verb verb, const char *name, size_t len) {
@@ -557,7 +603,7 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
   if (i < argc && strcmp(argv[i], "--") == 0) i++;
   if (verb & READS) {
     o->after = argv + i;
-    while (i < argc && !o->gdb && !(verb & (HD_VERB_PREDICT | HD_VERB_MUTATE)))
+    while (i < argc && !o->gdb && !(verb & (HD_VERB_PREDICT | HD_VERB_AIM | HD_VERB_MUTATE)))
       argv[1 + o->nargs++] = argv[i++];
     o->args = argv + 1;
     o->args[o->nargs] = NULL;
@@ -618,7 +664,7 @@ int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *er
   if (verb == HD_VERB_RECORD && !is_given(o, OPT_MAX_LENGTH)) o->max_length = RECORD_LENGTH;
   o->seeded = is_given(o, OPT_SEED);
   if (verb == HD_VERB_CHECK) set_budget(o);
-  if (verb == HD_VERB_PREDICT && !is_given(o, OPT_TIME)) o->time = DEFAULT_SECONDS;
+  if ((verb & (HD_VERB_PREDICT | HD_VERB_AIM)) && !is_given(o, OPT_TIME)) o->time = DEFAULT_SECONDS;
   return HD_OK;
 }
 

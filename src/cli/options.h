@@ -15,10 +15,12 @@ enum hd_verb {
   HD_VERB_REPORT = 32,
   HD_VERB_INIT = 64,
   HD_VERB_PREDICT = 128,
+  HD_VERB_AIM = 256,
   HD_VERB_MUTATE = 512
 };
 
 #define HD_MAX_WORDS 32
+#define HD_MAX_OPTIONS 128
 struct hd_word_list {
   const char *v[HD_MAX_WORDS];
   unsigned n;
@@ -48,18 +50,21 @@ struct hd_options {
   const char *json, *sarif, *junit, *out;
   enum hd_format format;
   const char *save, *resume;
-  bool seeded;        /* a seed was given */
-  uint32_t detectors; /* HD_DETECTOR_BIT of each; 0: the default */
-  uint32_t engines;   /* HD_ENGINE_*; 0: the default */
-  uint64_t window;    /* events; 0: the default */
+  bool seeded;                     /* a seed was given */
+  uint32_t detectors;              /* HD_DETECTOR_BIT of each; 0: the default */
+  uint32_t engines;                /* HD_ENGINE_*; 0: the default */
+  uint64_t window;                 /* events; 0: the default */
+  enum hd_aim_heuristic heuristic; /* of aim, and its other options */
+  bool failure, best_first, no_refine, no_meta, no_facts, fsm;
+  const char *pddl;   /* folder, or NULL */
   uint64_t count;     /* of mutants; 0: the default */
   uint32_t operators; /* bit per enum hd_mutation; 0: all */
   const char *compile_commands, *build;
   bool run_mutants;
-  bool plain;         /* every access is recorded */
-  const char *output; /* the file of a trace or a page; NULL: the default */
-  uint64_t given;     /* bit per option: it was given somewhere ... */
-  uint64_t layer;     /* ... since hd_options_layer */
+  bool plain;                 /* every access is recorded */
+  const char *output;         /* the file of a trace or a page; NULL: the default */
+  bool given[HD_MAX_OPTIONS]; /* it was given somewhere ... */
+  bool layer[HD_MAX_OPTIONS]; /* ... since hd_options_layer */
   uint64_t times;
   double explain; /* seconds for finding smaller schedules; 0: do not try */
   bool original;
@@ -72,7 +77,7 @@ struct hd_options {
   int result_fd;   /* where its result goes instead of files; -1: to files */
   int nargs;       /* the words that are not options: program and its arguments, or folders */
   char **args;     /* ends with NULL */
-  char **after;    /* replay --gdb, predict: the words after `--`, for gdb or the program; ends with NULL */
+  char **after; /* replay --gdb, predict, aim: the words after `--`, for gdb or the program; ends with NULL */
 };
 
 /* Reads the command line of `verb` (argv[0] is its name). */

@@ -29,6 +29,7 @@ enum {
   MSG_FINDING,              /* a capture */
   MSG_LOST,                 /* a text: the rank cannot go on */
   MSG_STOP,
+  MSG_STATES,  /* struct sample */
   MSG_FINAL,   /* struct hd_part, struct report */
   MSG_FREEZE,  /* the serial is the round */
   MSG_FROZEN,  /* struct frozen */
@@ -43,7 +44,10 @@ enum {
 #define REPORT_OFTEN 0.02 /* ... while rank 0 counts executions */
 #define SAVE_EVERY 3.0    /* seconds; for tests HEDDLE_TEST_SAVE_EVERY */
 #define MAX_UNFIT 64      /* units that rank 0 restarts the search for */
-#define LAST_WORDS 30.0   /* seconds to wait for the counters of all ranks */
+/* What another rank has explored of the states is explored again, so that a short search is over sooner alone. Seconds;
+ * for tests HEDDLE_TEST_SHARE_AFTER. */
+#define STATES_ALONE 1.0
+#define LAST_WORDS 30.0 /* seconds to wait for the counters of all ranks */
 
 struct start {
   uint32_t restart, ngrown;
@@ -53,6 +57,14 @@ struct start {
 struct report {
   uint64_t executions, events, units, messages, bytes;
   double idle, seconds;
+};
+
+/* States that a rank has explored: 2^shift for each. */
+#define MAX_SAMPLE (1u << 22) /* of all ranks, ... */
+#define MIN_SAMPLE (1u << 10) /* ... but of each at least so many */
+struct sample {
+  uint64_t shift, n;
+  uint64_t key[];
 };
 
 /* How many messages about units a rank has sent and received, when its workers wait. */
@@ -68,6 +80,7 @@ struct hd_cluster {
   struct hd_session *session; /* while it runs */
   bool shares;                /* units are exchanged: the strategy explores a tree */
   bool started, stopping, lost;
+  double share_at; /* no unit is given before */
   double began, reported_at;
   uint32_t generation;
   uint32_t unfit; /* rank 0: units that did not fit */
@@ -92,6 +105,8 @@ struct hd_cluster {
   struct frozen told;    /* what rank 0 knows of us */
   struct frozen *frozen; /* rank 0: of every rank */
   struct hd_str *part;   /* rank 0: of every rank */
+  HD_VEC(uint64_t) key;  /* rank 0: of states, of all ranks */
+  unsigned shift;        /* of them (struct sample) */
 };
 
 /* ---- opening ---- */
@@ -150,6 +165,7 @@ void hd_cluster_close(struct hd_cluster *c) {
   free(c->frozen);
   free(c->report);
   free(c->final);
+  hd_vec_free(&c->key);
   free(c);
 }
 
@@ -172,15 +188,14 @@ static void split_samples(const struct hd_cluster *c, struct hd_session_config *
 
 int hd_cluster_configure(struct hd_cluster *c, struct hd_session_config *config, struct hd_err *err) {
   struct hd_config *search = &config->search;
-  if (search->states) return refuse("--states", "is not supported: ranks do not share the states", err);
-  if (search->bound_kind)
-    return refuse("--preemptions and --delays", "are not supported: use heddle check", err);
   if (search->classes) return refuse("--classes", "is not supported: ranks do not share the classes", err);
   if (search->workers >= HD_MAX_WORKERS) return refuse("--jobs", "must be less than 256", err);
   /* The samplers of `auto` take turns with the systematic part on one machine: here that part has all of them. */
   if (strcmp(search->strategy, "auto") == 0) {
     memset(search->strategy, 0, sizeof search->strategy);
     strcpy(search->strategy, "optimal");
+    if (search->states == HD_REDUCE_TRY) search->states = HD_REDUCE_NO;
+    if (search->symmetry == HD_REDUCE_TRY) search->symmetry = HD_REDUCE_NO;
   }
   c->shares = hd_strategy_systematic(search->strategy);
   c->all = search->all;
@@ -189,6 +204,8 @@ int hd_cluster_configure(struct hd_cluster *c, struct hd_session_config *config,
   c->save = config->save ? config->save : config->resume;
   c->save_every =
       getenv("HEDDLE_TEST_SAVE_EVERY") ? strtod(getenv("HEDDLE_TEST_SAVE_EVERY"), NULL) : SAVE_EVERY;
+  const char *alone = getenv("HEDDLE_TEST_SHARE_AFTER");
+  if (search->states) c->share_at = hd_now() + (alone ? strtod(alone, NULL) : STATES_ALONE);
   if (c->net.rank) config->save = config->resume = NULL; /* the first rank reads and writes the file */
   if (c->shares) {
     search->cluster = 1 + (uint32_t)c->net.rank;
@@ -241,6 +258,49 @@ static void on_final(struct hd_cluster *c, int from, const char *data, size_t n)
   c->nfinal++;
 }
 
+/* ---- states that several ranks explored ---- */
+
+static struct sample *sample_states(struct hd_cluster *c, struct hd_session *s) {
+  size_t cap = MAX_SAMPLE / (unsigned)c->net.size;
+  if (cap < MIN_SAMPLE) cap = MIN_SAMPLE;
+  struct sample *a = hd_alloc(sizeof *a + cap * sizeof *a->key);
+  unsigned shift;
+  a->n = hd_session_states(s, &shift, a->key, cap);
+  a->shift = shift;
+  return a;
+}
+
+static void add_sample(struct hd_cluster *c, const struct sample *a) {
+  if (a->shift > c->shift) {
+    size_t left = 0;
+    c->shift = (unsigned)a->shift;
+    for (size_t i = 0; i < c->key.n; i++)
+      if (hd_state_sampled(c->key.v[i], c->shift)) c->key.v[left++] = c->key.v[i];
+    c->key.n = left;
+  }
+  for (uint64_t i = 0; i < a->n; i++)
+    if (hd_state_sampled(a->key[i], c->shift)) hd_vec_push(&c->key, a->key[i]);
+}
+
+static int by_value(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static uint64_t count_repeated(struct hd_cluster *c) {
+  uint64_t n = 0;
+  if (c->key.n) qsort(c->key.v, c->key.n, sizeof *c->key.v, by_value);
+  for (size_t i = 1; i < c->key.n; i++) n += c->key.v[i] == c->key.v[i - 1];
+  return n << c->shift;
+}
+
+static void on_states(struct hd_cluster *c, const char *data, size_t n) {
+  struct sample *a = hd_alloc(n + sizeof *a);
+  memcpy(a, data, n);
+  if (n >= sizeof *a && a->shift < 64 && n == sizeof *a + a->n * sizeof *a->key) add_sample(c, a);
+  free(a);
+}
+
 static void stop_all(struct hd_cluster *c) {
   if (c->stopping) return;
   c->stopping = true;
@@ -287,6 +347,7 @@ static void on_message(struct hd_cluster *c, int from, const char *data, size_t 
       break;
     case MSG_LOST: on_lost(c, from, rest, len); break;
     case MSG_STOP: stop_all(c); break;
+    case MSG_STATES: on_states(c, rest, len); break;
     case MSG_FINAL: on_final(c, from, rest, len); break;
     case MSG_FREEZE:
       spread(c, MSG_FREEZE, head.generation, rest, len);
@@ -333,7 +394,8 @@ static double host_now(void *arg) {
 }
 static bool host_idle(void *arg) { return hd_session_idle(((struct hd_cluster *)arg)->session); }
 static int host_give(void *arg, struct hd_str *out) {
-  return hd_session_give(((struct hd_cluster *)arg)->session, out);
+  struct hd_cluster *c = arg;
+  return hd_now() < c->share_at ? HD_REFUSED : hd_session_give(c->session, out);
 }
 /* A unit does not fit where threads have other numbers, which is learned. A rank that is not the first says so
  * (hd_balance_refused), and the first restarts the search; so it does when it is the one. */
@@ -341,7 +403,7 @@ static int host_accept(void *arg, uint32_t serial, const char *data, size_t n) {
   struct hd_cluster *c = arg;
   int rc = hd_session_accept(c->session, serial, data, n);
   if (rc != HD_REFUSED || c->net.rank || c->unfit++ >= MAX_UNFIT) return rc;
-  return hd_session_learn(c->session, HD_LEARN_RESTART, data, n);
+  return hd_session_learn(c->session, HD_LEARN_RESTART | HD_LEARN_UNIT, data, n);
 }
 
 struct listener {
@@ -623,6 +685,11 @@ static void on_over(void *arg, struct hd_session *s, const char *failed) {
   c->session = NULL;
   struct hd_cluster_counts counts;
   hd_cluster_counts(c, &counts);
+  struct sample *own = sample_states(c, s);
+  add_sample(c, own);
+  free(own);
+  counts.ranks.repeated = count_repeated(c);
+  counts.ranks.sampled = c->shift > 0;
   hd_session_set_ranks(s, &counts.ranks);
 }
 
@@ -652,6 +719,9 @@ static int run_session(struct hd_cluster *c, const struct hd_session_config *con
   int rc = hd_session_new(&s, config, &events, err);
   if (rc == HD_OK) rc = hd_session_run(s, err);
   if (rc == HD_OK) {
+    struct sample *states = sample_states(c, s);
+    if (states->n) post(c, 0, MSG_STATES, 0, states, sizeof *states + states->n * sizeof *states->key);
+    free(states);
     hd_session_part(s, part);
     struct report r;
     fill_report(c, &r);

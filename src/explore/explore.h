@@ -80,8 +80,9 @@ struct hd_search {
   uint64_t classes_size;
   /* The state of the program at this scheduling point. Returns 0 when it cannot be captured. NULL: states are not compared. */
   int (*fingerprint)(struct hd_search *s, uint64_t out[2]);
-  int captures;      /* it is called in this execution: with HD_REDUCE_TRY, set by `begin` */
-  uint64_t captured; /* times that it was called */
+  struct hd_accessed *accessed; /* with it: the memory that several threads accessed (accessed.c) */
+  int captures;                 /* it is called in this execution: with HD_REDUCE_TRY, set by `begin` */
+  uint64_t captured;            /* times that it was called */
   /* Threads that may be interchangeable, [thread]: the one that its creator created just before it, from the same code and
    * with the same arguments, plus 1; 0: none. NULL: symmetry is not used. */
   const uint16_t *alike;
@@ -89,6 +90,11 @@ struct hd_search {
   void (*tell_apart)(struct hd_search *s, unsigned thread);
   /* Whether memory at that address belongs to the thread: its heap, stack or thread-local storage. NULL: none does. */
   int (*owns)(struct hd_search *s, unsigned thread, uint64_t addr);
+  /* The place of the pending operation of the thread and those that called it, innermost first. Returns how many; NULL:
+   * only that of the operation is known. */
+  unsigned (*walk)(struct hd_search *s, unsigned thread, uint64_t *out, unsigned max);
+  uint64_t base;  /* where the program is loaded */
+  unsigned aimed; /* lines of config.aims reached in this execution, one after the other */
   const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
   struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
   const struct hd_numbers
@@ -152,6 +158,7 @@ extern const struct hd_strategy hd_strategy_ci;
 extern const struct hd_strategy hd_strategy_tici_plus;
 extern const struct hd_strategy hd_strategy_tici_minus;
 extern const struct hd_strategy hd_strategy_mined;
+extern const struct hd_strategy hd_strategy_aim;
 
 /* The lock of the search, and the end of what a killed predecessor of this worker had begun (share.c). */
 void hd_search_lock(struct hd_search *s);
@@ -215,6 +222,30 @@ int hd_units_merge_junctions(struct hd_search *s, uint32_t rank, const uint32_t 
 int hd_units_merge_units(struct hd_search *s, const uint32_t *first, uint32_t ranks, unsigned *at,
                          struct hd_reader *r);
 
+/* ---- states that several machines explored (states.c) ---- */
+
+/* Whether a state is in the sample: every 2^shift-th is. */
+static inline int hd_state_sampled(uint64_t key, unsigned shift) {
+  return !(hd_mix64(key) & ((1ull << shift) - 1));
+}
+/* The states of this machine: all, or a sample of at most `cap`. Returns how many. pre: it compares states. */
+size_t hd_states_sample(struct hd_search *s, unsigned *shift, uint64_t *out, size_t cap);
+
+/* ---- memory that several threads accessed (accessed.c) ---- */
+
+/* Takes the memory for it from the end of the search area. */
+void hd_accessed_init(struct hd_search *s);
+/* The entry of half a granule. NULL: there is none; with `add`: there is no room for it. */
+struct hd_accessed *hd_accessed_find(struct hd_search *s, uint64_t half, int add);
+/* Whether accesses to it may race, for all that is known. */
+int hd_accessed_contended(const struct hd_accessed *a);
+/* It was changed; and is contended, so that the search has to restart. */
+void hd_accessed_changed(struct hd_search *s, struct hd_accessed *a);
+void hd_accessed_restart(struct hd_search *s, struct hd_accessed *a);
+/* Writes what has changed since; returns what to say the next time. */
+uint64_t hd_accessed_put(struct hd_search *s, uint64_t since, struct hd_writer *out);
+void hd_accessed_get(struct hd_search *s, struct hd_reader *r);
+
 /* Adds an entry to the log of visible operations that all workers share. Returns whether it was not there, and is now.
  * pre: the lock is held. */
 int hd_search_add_visible(struct hd_shared *sh, uint64_t *visible, uint64_t entry);
@@ -224,6 +255,12 @@ void hd_search_put_knowledge(const struct hd_search *s, const uint64_t *visible,
 /* Adds to the log of visible operations what it does not have. `numbers`: replaces those of the threads, else adds to them
  * what is missing. Returns 0 when the reader is bad, -1 when numbers differ, else 1 plus how many entries are new. */
 int64_t hd_search_get_knowledge(struct hd_search *s, uint64_t *visible, int numbers, struct hd_reader *r);
+/* Changes whenever the search restarts, or goes on with the next bound. */
+static inline uint64_t hd_search_number(const struct hd_shared *s) {
+  return __atomic_load_n(&s->epoch, __ATOMIC_ACQUIRE) << 24 | __atomic_load_n(&s->bound, __ATOMIC_ACQUIRE);
+}
+/* Whether more memory proved to be contended than the states that were compared so far have in them. */
+int hd_search_stale(const struct hd_search *s);
 /* The search restarts: what it has learned makes what was explored so far void. pre: the lock is held. */
 void hd_search_restart(struct hd_search *s, const struct hd_strategy *strategy);
 

@@ -6,7 +6,7 @@
 #include "explore/explore_int.h"
 #include "model/unit.h"
 
-#define MAGIC 0x32534448u /* "HDS2" */
+#define MAGIC 0x33534448u /* "HDS3" */
 #define SPIN (1ull << 62) /* of an entry of the log of visible operations: the rest is a program counter */
 
 static void put_visible(struct hd_writer *w, const uint64_t *visible, uint64_t n) {
@@ -84,8 +84,13 @@ int64_t hd_search_get_knowledge(struct hd_search *s, uint64_t *visible, int numb
   return numbers || add_numbers(&sh->numbers, &theirs) ? 1 + fresh : -1;
 }
 
+int hd_search_stale(const struct hd_search *s) {
+  return s->accessed && s->shared->contended != s->shared->contended_seen;
+}
+
 void hd_search_restart(struct hd_search *s, const struct hd_strategy *strategy) {
   struct hd_shared *sh = s->shared;
+  sh->contended_seen = sh->contended;
   strategy->forget(s);
   hd_classes_restart(s);
   hd_bound_restart(s);

@@ -382,6 +382,7 @@ static void add_branch(struct walk *w, uint32_t k, unsigned thread) {
   if (has_branch(w, k, thread)) return;
   while (*p) p = &(*p)->next;
   __atomic_store_n(p, hd__branch_step(w->unit, thread, -1, NULL), __ATOMIC_RELEASE);
+  hd__walk_added(w, k);
 }
 
 /* All nodes in between are expanded. Returns whether some are on the other side of the unit. */
@@ -702,6 +703,17 @@ static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fres
   a->n = 0;
   a->low = k;
   a->open = w->summaries.nopen;
+}
+
+/* Of a unit that is handed over; its states are explored wherever they are met. */
+void hd__stateful_put(struct walk *w, uint32_t k, struct hd_writer *out) {
+  hd_put_number(out, record(w, k)->cyclic != 0);
+}
+
+void hd__stateful_get(struct walk *w, uint32_t k, struct hd_reader *r) {
+  struct state_node *n = record(w, k);
+  n->cyclic = (uint32_t)hd_get_number(r, 1);
+  n->has_key = 0;
 }
 
 void hd__stateful_event(struct walk *w) {

@@ -98,6 +98,25 @@ struct state_slot *hd__state_add(struct walk *w, const uint64_t key[2], uint32_t
   return e;
 }
 
+size_t hd_states_sample(struct hd_search *s, unsigned *shift, uint64_t *out, size_t cap) {
+  const struct states *t = &hd__tree(s)->states;
+  size_t n = 0;
+  *shift = 0;
+  for (uint64_t i = 0; hd__tree(s)->ready && i < t->cap; i++) {
+    const struct state_slot *e = &t->slot[t->cap + i];
+    if (e->epoch != t->epoch || !hd_state_sampled(e->key[0], *shift)) continue;
+    while (n == cap) {
+      size_t left = 0;
+      ++*shift;
+      for (size_t k = 0; k < n; k++)
+        if (hd_state_sampled(out[k], *shift)) out[left++] = out[k];
+      n = left;
+    }
+    if (hd_state_sampled(e->key[0], *shift)) out[n++] = e->key[0];
+  }
+  return n;
+}
+
 /* Whether the state was added before, by another execution or further up; adds it if not. */
 static int visit(struct walk *w, const uint64_t key[2], uint32_t depth) {
   struct state_slot *e = hd__state_find(table(w), key);

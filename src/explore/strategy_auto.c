@@ -25,6 +25,11 @@
  * the other one a small one. What is forecast so badly that it is never over costs no more than that: the other one goes on.
  * STATES is dropped when most states cannot be captured. It does not begin where executions restart by fork.
  *
+ * When what is left of the optimal search seems to be less work than all that was done so far, almost all work is its: a
+ * space of some thousand classes would otherwise take four times as long as with that search alone. Forecasts are often wrong,
+ * since the tree grows while it is explored. So this ends when twice the work has not sufficed, and does not begin again soon:
+ * a bug that a sampler would have found is found after three times the work at most.
+ *
  * The claim of completeness rests on whichever of the two is over first, and on that alone; what each strategy did stands in
  * status.phase. When that search has ended but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER
  * executions more are sampled. */
@@ -48,16 +53,24 @@ struct state {
   uint32_t first;     /* work of the first execution */
   uint32_t early;     /* executions of this worker, until they are EARLY */
   uint32_t favours;   /* STATES, or the optimal search */
+  uint32_t
+      finishing; /* what is left of the optimal search is forecast to be less work than all that is done */
   uint64_t in_flight;
   uint64_t epoch;
   uint64_t runs;         /* executions of the optimal search */
   uint64_t work[NPARTS]; /* done by each part */
+  double until;          /* finishing: the forecast was wrong if it has done that much work */
+  double next;           /* not finishing: nor is it before all have done that much */
 };
 #define SAMPLER 1 /* leads, and goes first */
 #define STATES (NPARTS - 1)
-#define LARGE 6     /* share of the search that is forecast to be over first, */
+#define LARGE 12    /* share of the search that is forecast to be over first, */
 #define LITTLE 1    /* and of the other one */
-#define CAPTURE 25  /* work of capturing a state */
+#define ALMOST 200  /* share of the optimal search when it is forecast to be over soon, */
+#define BESIDE 40   /* and of STATES then */
+#define ENOUGH 256  /* executions of the optimal search before that is believed */
+#define AGAIN 4     /* by which all work grows before it is, after it was wrong */
+#define CAPTURE 80  /* work of capturing a state, and of what is concluded from it: as measured, 40 to 200 */
 #define SOME 64     /* states, before anything is concluded from how many could be captured */
 #define EARLY 20    /* executions at the beginning, if their work is ... */
 #define SHORT 20000 /* ... in all less than this */
@@ -147,8 +160,10 @@ static int is_part(struct hd_search *s, unsigned i) {
 }
 
 static unsigned share(struct hd_search *s, unsigned i) {
+  const struct state *a = state(s);
+  if (a->finishing && (i == 0 || i == STATES)) return i == 0 ? ALMOST : BESIDE;
   if ((i != 0 && i != STATES) || !is_part(s, STATES)) return part[i].share;
-  return i == state(s)->favours ? LARGE : LITTLE;
+  return i == a->favours ? LARGE : LITTLE;
 }
 
 /* What all workers have done for the part, by its share. Half an execution more, so that those with large shares begin. */
@@ -164,8 +179,16 @@ static double forecast(struct hd_search *s, unsigned i) {
 }
 
 static void look_ahead(struct hd_search *s, struct state *a) {
-  if (!is_part(s, STATES)) return;
-  a->favours = forecast(s, STATES) < forecast(s, 0) ? STATES : 0;
+  double all = forecast(s, 0), own = (double)sum(s, &a->work[0]), done = 0;
+  a->favours = is_part(s, STATES) && forecast(s, STATES) < all ? STATES : 0;
+  for (unsigned i = 0; i < NPARTS; i++) done += (double)sum(s, &a->work[i]);
+  if (a->finishing && own > a->until) {
+    a->finishing = 0;
+    a->next = AGAIN * done;
+  } else if (!a->finishing && all - own <= done && done >= a->next && sum(s, &a->runs) >= ENOUGH) {
+    a->finishing = 1;
+    a->until = 2 * all - own;
+  }
 }
 
 /* The part whose turn it is now, other than that one if there are others: it is furthest behind. */

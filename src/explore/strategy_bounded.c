@@ -110,6 +110,7 @@ static void want_one(struct walk *w, uint32_t k, unsigned t) {
   /* In the order of their numbers, after the outcomes that are left of the step under way. */
   while (*p && (!(*p)->any_choice || (*p)->op.thread < t)) p = &(*p)->next;
   __atomic_store_n(p, hd__branch_step(w->unit, t, -1, *p), __ATOMIC_RELEASE);
+  hd__walk_added(w, k);
 }
 
 static void want_all(struct walk *w, uint32_t k) {
@@ -368,17 +369,15 @@ static void put_record(struct walk *w, uint32_t k, struct hd_writer *out) {
   const struct visited_node *v = hd__visited_node(w, k);
   hd_put_number(out, r->asked);
   hd_put_number(out, r->waits);
-  hd_put_number(out, v->list.word);
+  hd__visited_put_list(w, v->list, out);
   for (unsigned i = 0; r->asked && i < HD_SET_WORDS; i++) hd_put_number(out, v->block.w[i]);
 }
 
 static void get_record(struct walk *w, uint32_t k, struct hd_reader *in) {
   struct record *r = hd__record(w, FILTERS, k);
   struct visited_node *v = hd__visited_node(w, k);
-  const struct hd_visited *all = &hd__tree(w->s)->visited;
   *r = (struct record){(uint32_t)hd_get_number(in, 1), (uint32_t)hd_get_number(in, 1)};
-  v->list.word = hd_get_number(in, UINT64_MAX);
-  if (v->list.at > all->log_n || v->list.n > all->log_n - v->list.at) in->bad = 1;
+  v->list = hd__visited_get_list(w, in);
   v->block = (struct hd_set){{0}};
   for (unsigned i = 0; r->asked && i < HD_SET_WORDS; i++) v->block.w[i] = hd_get_number(in, UINT64_MAX);
 }

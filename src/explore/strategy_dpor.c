@@ -30,6 +30,8 @@ const struct policy hd__stateful = {.filter = {&hd__filter_symmetry, &hd__filter
                                     .first = hd__reverse_first,
                                     .after_event = hd__stateful_event,
                                     .conclude = hd__stateful_conclude,
-                                    .retreat = hd__reverse_settle};
+                                    .retreat = hd__reverse_settle,
+                                    .put_record = hd__stateful_put,
+                                    .get_record = hd__stateful_get};
 
 HD_WALK_STRATEGY(dpor, "dpor", *(s->fingerprint ? &hd__stateful : &dpor));

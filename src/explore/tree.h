@@ -134,6 +134,7 @@ struct tree {
   uint32_t whole; /* strategy_bounded.c: no branch within the bound is left out any more */
   uint32_t
       news; /* walk_move.c: a foreign junction has a branch that its owner does not know, or is concluded */
+  uint64_t accesses;        /* walk_move.c: changes of accessed memory that others know of */
   struct junction *closing; /* everything from there is explored: its parent's counters must change */
   struct junction *junction;
   uint32_t njunctions, cap_junctions;

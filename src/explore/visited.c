@@ -133,6 +133,35 @@ union hd_list hd__visited_keep(struct walk *w, const uint64_t *from, uint32_t n)
   return (union hd_list){{(uint32_t)(to - hd__tree(w->s)->visited.log), n}};
 }
 
+void hd__visited_put_list(const struct walk *w, union hd_list l, struct hd_writer *out) {
+  hd_put_number(out, l.n);
+  for (uint32_t i = 0; i < l.n; i++) hd_put_number(out, hd__tree(w->s)->visited.log[l.at + i]);
+}
+
+/* Where a list has no room nothing is added any more: visited_room says so. */
+union hd_list hd__visited_get_list(struct walk *w, struct hd_reader *r) {
+  struct hd_visited *v = &hd__tree(w->s)->visited;
+  struct unit *u = w->unit;
+  uint32_t n = (uint32_t)hd_get_number(r, HD_NONE - 1);
+  if (n > r->n - r->at) r->bad = 1;
+  uint64_t got = 0;
+  if (n && !r->bad && u->log_end - u->log_next < n) {
+    uint32_t at = hd__visited_room(v, n, &got);
+    if (at != HD_NONE) {
+      u->log_next = at;
+      u->log_end = at + (uint32_t)got;
+    }
+  }
+  int room = u->log_end - u->log_next >= n;
+  union hd_list l = {{u->log_next, n}};
+  for (uint32_t i = 0; i < n && !r->bad; i++) {
+    uint64_t x = hd_get_number(r, UINT64_MAX);
+    if (room) v->log[u->log_next++] = x;
+  }
+  if (!room || !n) l.word = 0;
+  return l;
+}
+
 /* Two states are the same when the happens-before order of what led there is, and the costs of what can follow are:
  * the thread that may continue for nothing, if there is one. */
 static uint64_t key_of(struct walk *w, uint32_t k) {

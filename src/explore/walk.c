@@ -33,6 +33,7 @@ void hd__walk_lay_out(struct walk *w, unsigned nslots) {
   __atomic_store_n(&t->complete, 0, __ATOMIC_RELAXED);
   t->nslots = nslots;
   t->closing = NULL;
+  t->accesses = 0;
   t->junction = (struct junction *)m;
   t->njunctions = 0;
   t->cap_junctions = (uint32_t)((common - 8192) / 4 / sizeof(struct junction));

@@ -267,6 +267,9 @@ struct visited_node {
 static inline struct visited_node *hd__visited_node(const struct walk *w, uint32_t k) {
   return hd__record(w, FILTER_VISITED, k);
 }
+/* A list by value, in a unit that is saved or handed over: logs differ. pre of get: the lock is held, or there are no others. */
+void hd__visited_put_list(const struct walk *w, union hd_list l, struct hd_writer *out);
+union hd_list hd__visited_get_list(struct walk *w, struct hd_reader *r);
 /* Keeps n numbers in the log; an empty list when there is no room. */
 union hd_list hd__visited_keep(struct walk *w, const uint64_t *from, uint32_t n);
 
@@ -300,6 +303,8 @@ int hd__state_branches(const struct hd_point *p);
 
 extern const struct policy hd__stateful; /* strategy_dpor.c */
 void hd__stateful_event(struct walk *w);
+void hd__stateful_put(struct walk *w, uint32_t k, struct hd_writer *out);
+void hd__stateful_get(struct walk *w, uint32_t k, struct hd_reader *r);
 int hd__stateful_conclude(struct walk *w, const struct hd_point *p, enum hd_how how, int above);
 
 #define HD_MAX_UNITS 65536 /* in a saved search: those of a whole cluster */

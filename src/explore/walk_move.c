@@ -16,7 +16,10 @@
  *     covers it asks for later: so in it nothing is left to what merely sleeps (`late`, `weak`), and no class is lost.
  *  3. A unit is concluded when everything below it is explored and the owners have acknowledged all it inserted. (Each
  *     message goes straight to the owner, so one may overtake the conclusion of a unit that contains this one.)
- *  4. All of this happens under the lock of the search. A unit is given while its worker waits between two executions,
+ *  4. What holds for the whole search, and not for a unit alone, goes to the owner with the conclusion of a unit, and so to
+ *     the first machine before the search is over: whether a bound left something out, what is left for the next phase, which
+ *     memory several threads accessed.
+ *  5. All of this happens under the lock of the search. A unit is given while its worker waits between two executions,
  *     and accepted for a worker that has found nothing to do. */
 #include "explore/walk.h"
 
@@ -112,6 +115,7 @@ int hd_units_give(struct hd_search *s, const struct hd_strategy *strategy, struc
     return 0;
   }
   struct unit *u = w->unit = hd__unit(s, (unsigned)slot);
+  hd_put_number(out, t->whole);
   put_chain(out, t, u->root, s->config->cluster - 1);
   hd__put_nodes(out, w);
   if (out->bad) return 0;
@@ -167,7 +171,7 @@ static struct junction *get_chain(struct hd_reader *r, struct walk *w, uint32_t 
 
 int hd_units_accept(struct hd_search *s, const struct hd_strategy *strategy, uint32_t serial,
                     struct hd_reader *r) {
-  const struct tree *t = hd__tree(s);
+  struct tree *t = hd__tree(s);
   if (!t->ready) return HD_BEGIN_LATER;
   unsigned slot = 0;
   while (slot < s->workers &&
@@ -175,6 +179,7 @@ int hd_units_accept(struct hd_search *s, const struct hd_strategy *strategy, uin
     slot++;
   if (slot == s->workers) return HD_BEGIN_LATER;
   struct walk *w = hd__walk_set_up(s, strategy->policy(s));
+  t->whole |= (uint32_t)hd_get_number(r, 1);
   struct junction *j = get_chain(r, w, serial);
   struct unit *u = w->unit = hd__unit(s, slot);
   if (u->epoch != t->epoch) hd__walk_lay_out_unit(w, u);
@@ -233,6 +238,28 @@ static void put_new_branches(struct walk *w, const struct junction *j, struct hd
   }
 }
 
+/* Invariant 4. */
+enum { LEARNED_CUT = 1, LEARNED_PARTIAL = 2, LEARNED_WAITED = 4, LEARNED_RENUMBERED = 8, LEARNED_WHOLE = 16 };
+
+static void put_learned(struct hd_search *s, struct hd_writer *out) {
+  const struct hd_shared *sh = s->shared;
+  hd_put_number(out, (hd_bound_cut(s) ? LEARNED_CUT : 0u) | (sh->partial ? LEARNED_PARTIAL : 0u) |
+                         (sh->waited ? LEARNED_WAITED : 0u) | (sh->renumbered ? LEARNED_RENUMBERED : 0u) |
+                         (hd__tree(s)->whole ? LEARNED_WHOLE : 0u));
+  if (s->accessed) hd__tree(s)->accesses = hd_accessed_put(s, hd__tree(s)->accesses, out);
+}
+
+static void get_learned(struct hd_search *s, struct hd_reader *r) {
+  struct hd_shared *sh = s->shared;
+  unsigned learned = (unsigned)hd_get_number(r, 31);
+  if (learned & LEARNED_CUT) sh->bound_cut = hd_shared_cut(sh, s->config);
+  if (learned & LEARNED_PARTIAL) sh->partial = 1;
+  if (learned & LEARNED_WAITED) sh->waited = 1;
+  if (learned & LEARNED_RENUMBERED) sh->renumbered = 1;
+  if (learned & LEARNED_WHOLE) hd__tree(s)->whole = 1;
+  if (s->accessed) hd_accessed_get(s, r);
+}
+
 void hd_units_news(struct hd_search *s, const struct hd_strategy *strategy, struct hd_writer *out,
                    hd_units_told *told, void *ctx) {
   struct tree *t = hd__tree(s);
@@ -246,6 +273,7 @@ void hd_units_news(struct hd_search *s, const struct hd_strategy *strategy, stru
     if (!j->used || !j->concluded) continue;
     out->n = 0;
     hd_put_number(out, j->number);
+    put_learned(s, out);
     told(ctx, HD_UNITS_CONCLUDED, j->foreign - 1, j->serial, out);
     free_chain(w, j);
   }
@@ -328,6 +356,12 @@ int hd_units_concluded(struct hd_search *s, const struct hd_strategy *strategy, 
   hd__walk_set_up(s, strategy->policy(s));
   struct junction *j = get_owned(r, t);
   if (!j || !j->live) return 0;
+  get_learned(s, r);
+  if (r->bad) return 0;
+  if (hd_search_stale(s)) { /* what was explored compared too little */
+    hd_search_restart(s, strategy);
+    return 1;
+  }
   j->finished++;
   j->live--;
   if (!j->live && !j->list) t->closing = j;
@@ -352,6 +386,7 @@ void hd_units_put_junctions(struct hd_search *s, const struct hd_strategy *strat
   hd__walk_close(s);
   hd_put_number(out, t->started);
   hd_put_number(out, t->complete);
+  hd_put_number(out, t->whole);
   hd_put_number(out, t->njunctions);
   for (uint32_t i = 0; i < t->njunctions; i++) {
     const struct junction *j = &t->junction[i];
@@ -398,8 +433,7 @@ static struct junction *get_link(struct hd_reader *r, const struct tree *t, cons
 
 uint32_t hd_units_count_junctions(struct hd_reader *r) {
   if (!hd_get_number(r, 1)) return 0;
-  hd_get_number(r, 1);
-  hd_get_number(r, 1);
+  for (int i = 0; i < 3; i++) hd_get_number(r, 1);
   return (uint32_t)hd_get_number(r, UINT32_MAX);
 }
 
@@ -412,6 +446,7 @@ int hd_units_merge_junctions(struct hd_search *s, uint32_t rank, const uint32_t 
     t->started = started;
     t->complete = complete;
   }
+  t->whole |= (uint32_t)hd_get_number(r, 1);
   uint32_t n = (uint32_t)hd_get_number(r, UINT32_MAX);
   if (first[ranks] > t->cap_junctions || n != first[rank + 1] - first[rank]) r->bad = 1;
   if (t->njunctions < first[ranks] && !r->bad) {

@@ -75,6 +75,7 @@ enum {
   HD_TRAIT_UNSCHEDULED = 1 << 12,
   HD_TRAIT_NETS = 1 << 13,
   HD_TRAIT_DUE = 1 << 14,
+  HD_TRAIT_DECIDES = 1 << 15,
 };
 
 enum hd_memory_order {

@@ -13,6 +13,8 @@
  *     name is reported to the runtime as opaque, and so is the call of a naked function.
  *  6. pthread_barrier_wait whose result nobody uses: becomes __heddle_barrier_wait, since which thread gets the serial
  *     value need not be explored then.
+ *  7. Where the program computes with an address, or compares two for order, a hook gets it: threads that differ in
+ *     their addresses only are not interchangeable then (runtime/core/family.c).
  * Memory that "tsan" treats as private to the thread (a local variable whose address does not escape) is not
  * instrumented.
  *
@@ -410,6 +412,145 @@ static void show_naked(gimple_stmt_iterator *gsi, gcall *call) {
     insert_call(gsi, gimple_location(call), declare("__heddle_asm_opaque", hook_type(0)), 0);
 }
 
+/* ---- 7: addresses ---- */
+
+/* Everything that the pointer may be derived from by adding to it. */
+static void add_bases(tree p, hash_set<tree> *bases) {
+  if (bases->elements() > 32 || bases->add(p) || TREE_CODE(p) != SSA_NAME) return;
+  gimple *stmt = SSA_NAME_DEF_STMT(p);
+  if (gphi *phi = dyn_cast<gphi *>(stmt)) {
+    for (unsigned i = 0; i < gimple_phi_num_args(phi); i++) add_bases(gimple_phi_arg_def(phi, i), bases);
+  } else if (is_gimple_assign(stmt)) {
+    enum tree_code code = gimple_assign_rhs_code(stmt);
+    if (code == POINTER_PLUS_EXPR || code == SSA_NAME ||
+        (CONVERT_EXPR_CODE_P(code) && POINTER_TYPE_P(TREE_TYPE(gimple_assign_rhs1(stmt)))))
+      add_bases(gimple_assign_rhs1(stmt), bases);
+  }
+}
+
+/* Whether both point into one object, as far as the function shows. */
+static bool same_object(tree p, tree q) {
+  hash_set<tree> of_p, of_q;
+  add_bases(p, &of_p);
+  add_bases(q, &of_q);
+  for (hash_set<tree>::iterator i = of_p.begin(); i != of_p.end(); ++i)
+    if (TREE_CODE(*i) == SSA_NAME && of_q.contains(*i)) return true;
+  return false;
+}
+
+static bool is_order(enum tree_code code) {
+  return code == LT_EXPR || code == LE_EXPR || code == GT_EXPR || code == GE_EXPR;
+}
+
+/* The pointer, also where it is used as a number; NULL: it is none. */
+static tree pointer_of(tree value) {
+  if (POINTER_TYPE_P(TREE_TYPE(value))) return value;
+  gimple *stmt = TREE_CODE(value) == SSA_NAME ? SSA_NAME_DEF_STMT(value) : NULL;
+  if (!stmt || !is_gimple_assign(stmt) || !CONVERT_EXPR_CODE_P(gimple_assign_rhs_code(stmt)))
+    return NULL_TREE;
+  tree from = gimple_assign_rhs1(stmt);
+  return POINTER_TYPE_P(TREE_TYPE(from)) ? from : NULL_TREE;
+}
+
+/* Whether two pointers are compared: for equality, or for order, which has a hook of its own. */
+static bool compares(enum tree_code code, tree a, tree b) {
+  return code == EQ_EXPR || code == NE_EXPR || (is_order(code) && pointer_of(a) && pointer_of(b));
+}
+
+/* A use of an address as a number that is the same wherever a thread's memory lies: an equality, an offset within the
+ * page; or one that is a matter of representation. */
+static bool is_neutral(gimple *use, tree number) {
+  if (is_gimple_debug(use)) return true;
+  if (gcond *cond = dyn_cast<gcond *>(use))
+    return compares(gimple_cond_code(cond), gimple_cond_lhs(cond), gimple_cond_rhs(cond));
+  if (gcall *call = dyn_cast<gcall *>(use)) {
+    tree fn = gimple_call_fndecl(call);
+    return fn && DECL_NAME(fn) && !strncmp(IDENTIFIER_POINTER(DECL_NAME(fn)), "__atomic_", 9);
+  }
+  if (!is_gimple_assign(use)) return false;
+  enum tree_code code = gimple_assign_rhs_code(use);
+  tree to = gimple_assign_lhs(use);
+  if (TREE_CODE_CLASS(code) == tcc_comparison)
+    return compares(code, gimple_assign_rhs1(use), gimple_assign_rhs2(use));
+  if (CONVERT_EXPR_CODE_P(code)) return POINTER_TYPE_P(TREE_TYPE(to));
+  if (code != BIT_AND_EXPR) return false;
+  tree mask = gimple_assign_rhs1(use) == number ? gimple_assign_rhs2(use) : gimple_assign_rhs1(use);
+  return TREE_CODE(mask) == INTEGER_CST && wi::ltu_p(wi::to_wide(mask), 4096);
+}
+
+static bool is_neutral(tree number) {
+  imm_use_iterator each;
+  gimple *use;
+  bool neutral = TREE_CODE(number) == SSA_NAME;
+  if (!neutral) return false;
+  FOR_EACH_IMM_USE_STMT(use, each, number) neutral = neutral && is_neutral(use, number);
+  return neutral;
+}
+
+/* An integer that is read where the program may have stored a pointer: a member of a union with one, or a pointer
+ * variable, looked at as something else. */
+static bool is_punned(tree expr) {
+  if (!INTEGRAL_TYPE_P(TREE_TYPE(expr)) || TYPE_PRECISION(TREE_TYPE(expr)) != 64) return false;
+  if (TREE_CODE(expr) == COMPONENT_REF) {
+    tree whole = TREE_TYPE(TREE_OPERAND(expr, 0));
+    if (TREE_CODE(whole) != UNION_TYPE) return false;
+    for (tree field = TYPE_FIELDS(whole); field; field = DECL_CHAIN(field))
+      if (TREE_CODE(field) == FIELD_DECL && POINTER_TYPE_P(TREE_TYPE(field))) return true;
+    return false;
+  }
+  if (TREE_CODE(expr) == VIEW_CONVERT_EXPR) return POINTER_TYPE_P(TREE_TYPE(TREE_OPERAND(expr, 0)));
+  if (TREE_CODE(expr) != MEM_REF || TREE_CODE(TREE_OPERAND(expr, 0)) != ADDR_EXPR) return false;
+  return POINTER_TYPE_P(TREE_TYPE(TREE_OPERAND(TREE_OPERAND(expr, 0), 0)));
+}
+
+static tree address_hook(unsigned n) {
+  tree type = n == 1 ? build_function_type_list(void_type_node, ptr_type_node, NULL_TREE)
+                     : build_function_type_list(void_type_node, ptr_type_node, ptr_type_node, NULL_TREE);
+  return declare(n == 1 ? "__heddle_address" : "__heddle_addresses", type);
+}
+
+static void show_order(gimple_stmt_iterator *gsi, enum tree_code code, tree a, tree b) {
+  tree p = is_order(code) ? pointer_of(a) : NULL_TREE, q = is_order(code) ? pointer_of(b) : NULL_TREE;
+  if (!p || !q || same_object(p, q)) return;
+  insert_call(gsi, gimple_location(gsi_stmt(*gsi)), address_hook(2), 2, p, q);
+}
+
+/* memcpy(&number, &pointer, sizeof pointer) */
+static void show_copy(gimple_stmt_iterator *gsi, gcall *call) {
+  if (!gimple_call_builtin_p(call, BUILT_IN_MEMCPY)) return;
+  tree to = gimple_call_arg(call, 0), from = gimple_call_arg(call, 1);
+  if (TREE_CODE(to) != ADDR_EXPR || TREE_CODE(from) != ADDR_EXPR) return;
+  tree pointer = TREE_OPERAND(from, 0);
+  if (!POINTER_TYPE_P(TREE_TYPE(pointer)) || POINTER_TYPE_P(TREE_TYPE(TREE_OPERAND(to, 0)))) return;
+  tree value = make_ssa_name(TREE_TYPE(pointer));
+  gsi_insert_before(gsi, gimple_build_assign(value, unshare_expr(pointer)), GSI_SAME_STMT);
+  insert_call(gsi, gimple_location(call), address_hook(1), 1, value);
+}
+
+static void show_addresses(gimple_stmt_iterator *gsi) {
+  gimple *stmt = gsi_stmt(*gsi);
+  if (gcond *cond = dyn_cast<gcond *>(stmt)) {
+    show_order(gsi, gimple_cond_code(cond), gimple_cond_lhs(cond), gimple_cond_rhs(cond));
+  } else if (gcall *call = dyn_cast<gcall *>(stmt)) {
+    show_copy(gsi, call);
+  } else if (is_gimple_assign(stmt)) {
+    enum tree_code code = gimple_assign_rhs_code(stmt);
+    tree from = gimple_assign_rhs1(stmt), to = gimple_assign_lhs(stmt);
+    if (is_order(code)) {
+      show_order(gsi, code, from, gimple_assign_rhs2(stmt));
+    } else if (CONVERT_EXPR_CODE_P(code) && POINTER_TYPE_P(TREE_TYPE(from)) &&
+               INTEGRAL_TYPE_P(TREE_TYPE(to))) {
+      if (!is_neutral(to)) insert_call(gsi, gimple_location(stmt), address_hook(1), 1, from);
+    } else if (TREE_CODE(to) == SSA_NAME && gimple_assign_single_p(stmt) && is_punned(from)) {
+      tree value = make_ssa_name(ptr_type_node);
+      gimple *call = gimple_build_call(address_hook(1), 1, value);
+      gimple_set_location(call, gimple_location(stmt));
+      gsi_insert_after(gsi, gimple_build_assign(value, NOP_EXPR, to), GSI_NEW_STMT);
+      gsi_insert_after(gsi, call, GSI_NEW_STMT);
+    }
+  }
+}
+
 /* ---- functions that want no reports ---- */
 
 static const char silent_name[] = "heddle silent"; /* an attribute that no program can spell */
@@ -466,6 +607,7 @@ static unsigned show_accesses(function *fun) {
   basic_block bb;
   FOR_EACH_BB_FN(bb, fun) {
     for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+      show_addresses(&gsi);
       gimple *stmt = gsi_stmt(gsi);
       if (gasm *assembly = dyn_cast<gasm *>(stmt)) show_asm(&gsi, assembly);
       gcall *call = dyn_cast<gcall *>(stmt);

@@ -13,6 +13,9 @@
  *     name is reported to the runtime as opaque, and so is the call of a naked function.
  * And pthread_barrier_wait whose result nobody uses becomes __heddle_barrier_wait.
  *
+ * Where the program computes with an address, or compares two for order, a hook gets it: threads that differ in their
+ * addresses only are not interchangeable then (runtime/core/family.c).
+ *
  * A function with the attribute no_sanitize("thread") is instrumented too, since what it does affects other threads. Its
  * author wants no reports about it: its hooks are silent, enclosed in calls of __heddle_silence. ThreadSanitizer
  * instruments the atomic operations of such a function itself.
@@ -393,6 +396,147 @@ void show_call(Hooks &hooks, CallBase &call) {
   }
 }
 
+/* ---- addresses ---- */
+
+/* Whether both point into one object, as far as the function shows. */
+bool same_object(Value *p, Value *q) {
+  SmallPtrSet<Value *, 8> bases[2];
+  Value *from[2] = {p, q};
+  for (unsigned side = 0; side < 2; side++) {
+    SmallVector<Value *, 8> todo = {from[side]};
+    SmallPtrSet<Value *, 16> seen;
+    while (!todo.empty() && seen.size() < 32) {
+      Value *v = todo.pop_back_val()->stripPointerCasts();
+      if (!seen.insert(v).second) continue;
+      bases[side].insert(v);
+      if (auto *element = dyn_cast<GetElementPtrInst>(v)) todo.push_back(element->getPointerOperand());
+      if (auto *phi = dyn_cast<PHINode>(v)) todo.append(phi->op_begin(), phi->op_end());
+    }
+  }
+  for (Value *v : bases[0])
+    if (!isa<Constant>(v) && bases[1].count(v)) return true;
+  return false;
+}
+
+/* The pointer, also where it is used as a number; null: it is none. */
+Value *pointer_of(Value *v) {
+  if (v->getType()->isPointerTy()) return v;
+  auto *number = dyn_cast<PtrToIntInst>(v);
+  return number ? number->getPointerOperand() : nullptr;
+}
+
+/* A use of an address as a number that is the same wherever a thread's memory lies: an equality, an offset within the
+ * page, a difference of pointers; or one that is a matter of representation. Differences of the language are divided
+ * by the size of an element. */
+bool is_neutral(const User *user, const PtrToIntInst *number) {
+  if (isa<IntToPtrInst>(user)) return true;
+  if (auto *store = dyn_cast<StoreInst>(user)) return store->isAtomic();
+  if (isa<AtomicRMWInst>(user) || isa<AtomicCmpXchgInst>(user)) return true;
+  if (auto *compare = dyn_cast<ICmpInst>(user))
+    return compare->isEquality() ||
+           (pointer_of(compare->getOperand(0)) && pointer_of(compare->getOperand(1)));
+  if (auto *narrow = dyn_cast<TruncInst>(user)) return narrow->getType()->getIntegerBitWidth() <= 12;
+  auto *op = dyn_cast<BinaryOperator>(user);
+  if (!op) return false;
+  Value *other = op->getOperand(op->getOperand(0) == number);
+  if (op->getOpcode() == Instruction::And) {
+    auto *mask = dyn_cast<ConstantInt>(other);
+    return mask && mask->getValue().ult(4096);
+  }
+  if (op->getOpcode() == Instruction::URem) {
+    auto *alignment = dyn_cast<ConstantInt>(other);
+    return alignment && alignment->getValue().isPowerOf2() && alignment->getValue().ule(4096);
+  }
+  auto *minus = dyn_cast<PtrToIntInst>(other);
+  if (op->getOpcode() != Instruction::Sub || !minus) return false;
+  if (same_object(const_cast<PtrToIntInst *>(number)->getPointerOperand(), minus->getPointerOperand()))
+    return true;
+  for (const User *u : op->users()) {
+    auto *scaled = dyn_cast<PossiblyExactOperator>(u);
+    if (!scaled || !scaled->isExact()) return false;
+  }
+  return true;
+}
+
+/* An integer that is loaded from a local variable in which a pointer was stored (a union). */
+bool is_punned(const LoadInst &load) {
+  if (!load.getType()->isIntegerTy(64)) return false;
+  const AllocaInst *variable = variable_of(load.getPointerOperand());
+  if (!variable) return false;
+  if (variable->getAllocatedType()->isPointerTy()) return true;
+  SmallVector<const User *, 8> todo(variable->user_begin(), variable->user_end());
+  for (unsigned i = 0; i < todo.size() && i < 64; i++) {
+    if (auto *store = dyn_cast<StoreInst>(todo[i])) {
+      if (store->getValueOperand()->getType()->isPointerTy() &&
+          variable_of(store->getPointerOperand()) == variable)
+        return true;
+    } else if (isa<GetElementPtrInst>(todo[i]) || isa<BitCastInst>(todo[i])) {
+      todo.append(todo[i]->user_begin(), todo[i]->user_end());
+    }
+  }
+  return false;
+}
+
+/* A copy of a pointer variable into one of another type. */
+bool is_punned(const MemTransferInst &copy) {
+  auto *size = dyn_cast<ConstantInt>(copy.getLength());
+  const AllocaInst *from = variable_of(copy.getRawSource()), *to = variable_of(copy.getRawDest());
+  return size && size->equalsInt(8) && from && to && from->getAllocatedType()->isPointerTy() &&
+         !to->getAllocatedType()->isPointerTy();
+}
+
+void show_address(Hooks &hooks, Instruction &i) {
+  static const char one[] = "__heddle_address";
+  if (auto *number = dyn_cast<PtrToIntInst>(&i)) {
+    IRBuilder<> b(&i);
+    if (isa<Constant>(number->getPointerOperand()) || number->getType()->isVectorTy()) return;
+    for (const User *user : number->users())
+      if (!is_neutral(user, number))
+        return hooks.call(b, one, {b.CreatePointerCast(number->getPointerOperand(), Hooks::pointer(b))});
+  } else if (auto *compare = dyn_cast<ICmpInst>(&i)) {
+    Value *p = pointer_of(compare->getOperand(0)), *q = pointer_of(compare->getOperand(1));
+    if (!compare->isRelational() || !p || !q || same_object(p, q)) return;
+    IRBuilder<> b(&i);
+    hooks.call(b, "__heddle_addresses",
+               {b.CreatePointerCast(p, Hooks::pointer(b)), b.CreatePointerCast(q, Hooks::pointer(b))});
+  } else if (auto *load = dyn_cast<LoadInst>(&i)) {
+    if (!is_punned(*load)) return;
+    IRBuilder<> b(i.getNextNode());
+    hooks.call(b, one, {b.CreateIntToPtr(&i, Hooks::pointer(b))});
+  } else if (auto *copy = dyn_cast<MemTransferInst>(&i)) {
+    if (!is_punned(*copy)) return;
+    IRBuilder<> b(&i);
+    auto *from = const_cast<AllocaInst *>(variable_of(copy->getRawSource()));
+    hooks.call(b, one,
+               {b.CreatePointerCast(b.CreateLoad(from->getAllocatedType(), from), Hooks::pointer(b))});
+  }
+}
+
+#if LLVM_VERSION_MAJOR < 15
+/* The number of a thread-local variable is a constant there. */
+void show_constant(Hooks &hooks, Instruction &i) {
+  for (const Use &u : i.operands()) {
+    auto *number = dyn_cast<ConstantExpr>(u);
+    if (!number || number->getOpcode() != Instruction::PtrToInt) continue;
+    auto *variable = dyn_cast<GlobalVariable>(getUnderlyingObject(number->getOperand(0)));
+    if (!variable || !variable->isThreadLocal()) continue;
+    IRBuilder<> b(isa<PHINode>(i) ? &*i.getParent()->getFirstInsertionPt() : &i);
+    hooks.call(b, "__heddle_address", {b.CreatePointerCast(variable, Hooks::pointer(b))});
+  }
+}
+#else
+void show_constant(Hooks &, Instruction &) {}
+#endif
+
+void show_addresses(Hooks &hooks, Function &f) {
+  SmallVector<Instruction *, 16> uses;
+  for (Instruction &i : instructions(f)) show_constant(hooks, i);
+  for (Instruction &i : instructions(f))
+    if (isa<PtrToIntInst>(i) || isa<ICmpInst>(i) || isa<LoadInst>(i) || isa<MemTransferInst>(i))
+      uses.push_back(&i);
+  for (Instruction *i : uses) show_address(hooks, *i);
+}
+
 /* ---- the passes ---- */
 
 /* A naked function has no frame, and nothing but assembly. */
@@ -408,6 +552,7 @@ struct ShowAccesses : PassInfoMixin<ShowAccesses> {
       hooks.silent = !f.hasFnAttribute(Attribute::SanitizeThread);
       f.removeFnAttr(Attribute::DisableSanitizerInstrumentation); /* of its atomic operations */
       copies_capture_nothing(f);
+      show_addresses(hooks, f);
       SmallVector<Instruction *, 64> accesses;
       for (Instruction &i : instructions(f))
         if ((isa<LoadInst>(i) || isa<StoreInst>(i) || isa<CallBase>(i)) && !i.getMetadata("nosanitize"))

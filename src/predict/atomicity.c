@@ -113,11 +113,13 @@ static enum hd_smt_answer by_solver(struct search *x, struct hd__encoding *c, st
   hd_smt_require(c->smt, hd_smt_less(c->smt, c->now, other, 0));
   hd_smt_require(c->smt, hd__included(c, y.first));
   hd_smt_require(c->smt, hd_smt_less(c->smt, c->now, c->time[y.second - c->lo], 0));
+  hd_smt_require(c->smt, hd__kept(c, y.other, false));
   enum hd_smt_answer answer = hd_smt_check(c->smt, x->run->o->query_seconds);
   if (answer == HD_SMT_SAT) {
     struct hd_prediction p = prediction(y);
     hd__model_order(c, hd_smt_value(c->smt, c->now), &y.other, 1, &p);
-    if (hd__order_valid(c->tr, p.order.v, p.order.n, &y.other, 1, &p.broken) && !p.broken) {
+    if (hd__order_valid(c->tr, p.order.v, p.order.n, &y.other, 1, &p.broken) && hd__allows(c->tr, p.broken)) {
+      p.certainty = hd__certainty(p.broken);
       x->run->entries += p.order.n;
       hd_vec_push(&x->run->out->v, p);
       x->run->stats->detector[HD_DETECT_ATOMICITY].predicted++;

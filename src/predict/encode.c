@@ -7,15 +7,18 @@
  *   strict  all events of the part; writes of a location, and sections of a lock, in the observed order
  *   said    all events of the part; locks and writes in any order (Said, Wang, Yang and Sakallah, "Generating data race
  *           witnesses by an SMT-based analysis", NFM 2011)
- *   prefix  the events before `now`, whatever they are; the others are free. With no branches recorded, this is the
- *           maximal model of Huang, Meredith and Rosu, "Maximal sound predictive race detection with control flow
- *           abstraction", PLDI 2014, in which each event depends on all reads before it in its thread
+ *   prefix  the events before `now`, whatever they are; the others are free. This is the maximal model of Huang, Meredith
+ *           and Rosu, "Maximal sound predictive race detection with control flow abstraction", PLDI 2014. With no
+ *           branches recorded, each event depends on all reads before it in its thread
  *
  * Invariants
  *  1. Constraints are strict, or about `now`: events at one time may come in any order.
  *  2. A read that counts sees a write of its value, or, if values are unknown, the one that it saw.
  *  3. In a prefix, every constraint between events binds only if they are in it. That of a lock is stated for all pairs
- *     of sections: one that is not in the prefix says nothing about another one. */
+ *     of sections: one that is not in the prefix says nothing about another one.
+ *  4. With branches, a read is kept if a decision in the prefix depends on it, or a kept read sees a write that does; what
+ *     others see does not matter. Unlike in the paper, which reads these are is left to the solver, so that one set of
+ *     constraints serves all candidates. */
 #include "predict/encode.h"
 
 #include <stdlib.h>
@@ -59,7 +62,7 @@ static bool must(const struct hd__encoding *x, uint32_t a, uint32_t b) { return 
 
 static bool matters(const struct hd__trace *tr, uint32_t e) {
   return tr->access_at[e + 1] > tr->access_at[e] || tr->opens[e] || tr->closes[e] ||
-         tr->edge_at[e + 1] > tr->edge_at[e];
+         tr->edge_at[e + 1] > tr->edge_at[e] || (tr->decides && tr->decides[e]);
 }
 
 static void give_times(struct hd__encoding *x) {
@@ -198,12 +201,44 @@ hd_term hd__coupled(struct hd__encoding *x, uint32_t r, uint32_t w, const uint32
   return all_since(x, from);
 }
 
+/* ---- decisions ---- */
+
+static bool may_ignore(const struct hd__encoding *x) { return x->tr->decides && x->mode == HD__PREFIX; }
+
+hd_term hd__kept(struct hd__encoding *x, uint32_t e, bool value) {
+  size_t from = x->clause.n;
+  bool depends = may_ignore(x) && (value || (x->tr->decides[e] & HD__DECIDES));
+  for (uint32_t at = e, r; depends && (r = hd__guard(x->tr, &at)) != HD__NONE && inside(x, r);)
+    add(x, x->keeps[r - x->lo]);
+  if (depends && value && (x->tr->access_kind[e] & HD__READS) && inside(x, e)) add(x, x->keeps[e - x->lo]);
+  return all_since(x, from);
+}
+
+static void decisions(struct hd__encoding *x) {
+  for (uint32_t e = x->lo; e < x->hi; e++) {
+    if (!inside(x, e) || !x->tr->decides[e]) continue;
+    hd_term t[2] = {left_out(x, e), hd__kept(x, e, false)};
+    hd_smt_require(x->smt, hd_smt_any(x->smt, t, 2));
+    t[1] = x->keeps[e - x->lo];
+    if (x->tr->decides[e] & HD__TESTS) hd_smt_require(x->smt, hd_smt_any(x->smt, t, 2));
+  }
+}
+
+/* The read sees the write, which has its value. */
+static hd_term coupled_kept(struct hd__encoding *x, uint32_t r, uint32_t w, const struct history *h) {
+  hd_term t = hd__coupled(x, r, w, h->write.v, h->write.n);
+  if (!t || !may_ignore(x)) return t;
+  hd_term both[2] = {t, hd__kept(x, w, true)};
+  return hd_smt_all(x->smt, both, 2);
+}
+
 static void read_value(struct hd__encoding *x, uint32_t r, const struct hd__access *a,
                        const struct history *h) {
   size_t from = x->clause.n;
   hd_term t;
   if (x->mode == HD__PREFIX) {
     add(x, left_out(x, r));
+    if (may_ignore(x)) add(x, hd_smt_not(x->smt, x->keeps[r - x->lo]));
     if (x->relaxed) {
       hd_term b = hd_smt_boolean(x->smt);
       hd_vec_push(&x->broken, b);
@@ -216,7 +251,7 @@ static void read_value(struct hd__encoding *x, uint32_t r, const struct hd__acce
   for (size_t i = 0; i < h->write.n; i++) {
     uint32_t w = h->write.v[i];
     if (w == r || !hd__same_value(x->tr, r, w, a)) continue;
-    if ((t = hd__coupled(x, r, w, h->write.v, h->write.n))) add(x, t);
+    if ((t = coupled_kept(x, r, w, h))) add(x, t);
   }
   require_any(x, from);
 }
@@ -256,6 +291,11 @@ int hd__encoding_init(struct hd__encoding *x, const struct hd__run *r, const str
   x->time = hd_alloc((x->hi - x->lo + 1) * sizeof *x->time);
   x->now = hd_smt_integer(x->smt);
   give_times(x);
+  if (may_ignore(x)) {
+    x->keeps = hd_alloc((x->hi - x->lo + 1) * sizeof *x->keeps);
+    for (uint32_t e = x->lo; e < x->hi; e++)
+      if (inside(x, e) && (tr->access_kind[e] & HD__READS)) x->keeps[e - x->lo] = hd_smt_boolean(x->smt);
+  }
   locks(x);
   bool *seen = hd_alloc(tr->location.n + 1);
   for (uint32_t e = x->lo; e < x->hi; e++)
@@ -265,6 +305,7 @@ int hd__encoding_init(struct hd__encoding *x, const struct hd__run *r, const str
       seen[l] = true;
     }
   free(seen);
+  if (may_ignore(x)) decisions(x);
   return HD_OK;
 }
 
@@ -272,6 +313,7 @@ void hd__encoding_fini(struct hd__encoding *x) {
   if (!x->smt) return;
   hd_smt_free(x->smt);
   free(x->time);
+  free(x->keeps);
   hd_vec_free(&x->clause);
   hd_vec_free(&x->broken);
   hd_vec_free(&x->broken_read);

@@ -19,6 +19,7 @@ struct hd__encoding {
   bool relaxed;                /* of a prefix: reads may see other values, which makes their `broken` true */
   HD_VEC(hd_term) broken;
   HD_VEC(uint32_t) broken_read;
+  hd_term *keeps;         /* [hi - lo] of a prefix with branches: the read sees its value */
   HD_VEC(hd_term) clause; /* terms of the constraint under construction */
 };
 
@@ -29,6 +30,9 @@ void hd__encoding_fini(struct hd__encoding *x);
 
 /* The event is in the prefix. pre: it has a time. */
 hd_term hd__included(struct hd__encoding *x, uint32_t e);
+/* The event is what it was: the reads that it depends on directly see their values. Always true without branches. `value`:
+ * so is what it writes; otherwise only a decision depends on them. */
+hd_term hd__kept(struct hd__encoding *x, uint32_t e, bool value);
 /* The read sees this write of the part (HD__NONE: what was there before), and none of the n others comes between.
  * Returns 0 if that cannot be. */
 hd_term hd__coupled(struct hd__encoding *x, uint32_t r, uint32_t w, const uint32_t *write, size_t n);

@@ -97,7 +97,15 @@ struct builder {
   struct hd_err *err;
 };
 
-static int fail(struct builder *b, uint32_t e, const char *why) {
+/* The event contradicts those before it: it is an error, or keeps its place and is counted. */
+static int contradicts(struct builder *b, uint32_t e, const char *why) {
+  if (b->lenient) {
+    if (!b->tr->unmatched++) {
+      b->tr->first_unmatched = e + 1;
+      b->tr->unmatched_why = why;
+    }
+    return HD_OK;
+  }
   struct hd_str s;
   hd_str_init(&s);
   if (b->tr->tables)
@@ -224,8 +232,10 @@ static int acquire(struct builder *b, uint32_t e, uint32_t lock, bool shared) {
   uint32_t other = keeper(b, lock, shared, thread);
   if (other != HD__NONE) {
     /* A lock may outlive its holder: a robust mutex. */
-    if (!b->thread[b->tr->section.v[other].thread].ended && !b->lenient)
-      return fail(b, e, "takes a lock that another thread holds");
+    if (!b->thread[b->tr->section.v[other].thread].ended) {
+      int rc = contradicts(b, e, "takes a lock that another thread holds");
+      if (rc != HD_OK) return rc;
+    }
     barrier(b, e);
     close_section(b, other, b->thread[b->tr->section.v[other].thread].last);
   }
@@ -245,11 +255,9 @@ static int release(struct builder *b, uint32_t e, uint32_t lock, bool failed) {
     if (--t->hold.v[i].depth == 0) close_section(b, t->hold.v[i].section, e);
     return HD_OK;
   }
-  if (failed || b->lenient) {
-    barrier(b, e);
-    return HD_OK;
-  }
-  return fail(b, e, "releases a lock that its thread does not hold");
+  int rc = failed ? HD_OK : contradicts(b, e, "releases a lock that its thread does not hold");
+  if (rc == HD_OK) barrier(b, e);
+  return rc;
 }
 
 /* What one operation does to an object that is a lock. */
@@ -338,8 +346,10 @@ static int event(struct builder *b, uint32_t e) {
   if (rc == HD_OK) rc = effect_on(b, e, info->second.object, hd_op_second_object(op), second);
   if (first == HD_EFF_SPAWN && op->object < b->tr->nthreads && op->object != op->thread) {
     struct thread *child = &b->thread[op->object];
-    if (child->last != HD__NONE && !child->ended && !b->lenient)
-      return fail(b, e, "creates a thread that is running already");
+    if (child->last != HD__NONE && !child->ended) {
+      rc = contradicts(b, e, "creates a thread that is running already");
+      if (rc != HD_OK) return rc;
+    }
     child->created = e;
     child->ended = false;
   }
@@ -404,6 +414,7 @@ int hd__trace_init(struct hd__trace *tr, const struct hd_event *ev, size_t n,
   for (uint32_t e = 0; e < tr->n && rc == HD_OK; e++) rc = event(&b, e);
   if (rc == HD_OK) rc = hd__trace_locations(tr, &b.edges, lenient, err);
   if (rc == HD_OK) sort_edges(tr, &b.edges);
+  if (rc == HD_OK) hd__trace_decisions(tr);
   for (size_t i = 0; i < b.object.n; i++) hd_vec_free(&b.object.v[i].touch);
   for (unsigned t = 0; t < tr->nthreads; t++) hd_vec_free(&b.thread[t].hold);
   hd_vec_free(&b.object);
@@ -431,6 +442,7 @@ void hd__trace_fini(struct hd__trace *tr) {
   free(tr->edge_at);
   free(tr->edge);
   free(tr->edge_source);
+  free(tr->decides);
   hd_vec_free(&tr->location);
   hd_vec_free(&tr->section);
   hd_vec_free(&tr->held_lock);

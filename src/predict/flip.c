@@ -55,20 +55,6 @@ struct flips {
 
 /* ---- orders ---- */
 
-static enum hd_effect effect_of(const struct hd__trace *tr, uint32_t e) {
-  return hd_op_effect(tr->event[e].op.kind, tr->event[e].flags);
-}
-
-static bool notifies(const struct hd__trace *tr, uint32_t e) {
-  enum hd_effect effect = effect_of(tr, e);
-  return effect == HD_EFF_NOTIFY || effect == HD_EFF_NOTIFY_ALL;
-}
-
-/* Whether the edge is there only since the two were in that order: a signal can come before the wait. */
-static bool is_loose(const struct hd__trace *tr, uint32_t from, uint32_t to) {
-  return notifies(tr, to) && effect_of(tr, from) == HD_EFF_QUEUE;
-}
-
 /* Lets the thread go on to that position. Returns false when it must not, or needs one that must not. */
 static bool advance(struct flips *f, unsigned t, uint32_t to, unsigned depth) {
   const struct hd__trace *tr = f->tr;
@@ -77,7 +63,7 @@ static bool advance(struct flips *f, unsigned t, uint32_t to, unsigned depth) {
     uint32_t e = hd__nth(tr, t, f->at[t] + 1);
     for (uint32_t i = tr->edge_at[e]; i < tr->edge_at[e + 1]; i++) {
       uint32_t from = tr->edge[i];
-      if (hd__in_ideal(tr, f->at, from) || is_loose(tr, from, e)) continue;
+      if (hd__in_ideal(tr, f->at, from) || hd__may_miss(tr, from, e)) continue;
       if (hd__thread(tr, from) == t || !advance(f, hd__thread(tr, from), tr->pos[from], depth + 1))
         return false;
     }
@@ -182,10 +168,10 @@ static void flip_classes(struct flips *f, const struct class *a, const struct cl
 static void flip_signals(struct flips *f) {
   const struct hd__trace *tr = f->tr;
   for (uint32_t w = 0; w < tr->n; w++) {
-    if (effect_of(tr, w) != HD_EFF_QUEUE || hd_op_object(tr->event[w].op.kind) != HD_OBJ_COND) continue;
+    if (!hd__waits(tr, w)) continue;
     unsigned tries = 0;
     for (uint32_t e = w + 1; e < tr->n && tries < SIGNALS; e++) {
-      if (!notifies(tr, e) || tr->event[e].op.object != tr->event[w].op.object) continue;
+      if (!hd__may_miss(tr, w, e)) continue;
       tries++;
       uint64_t key = hd__hash(hd__place_of(tr, w, 0)) + 11 * hd__hash(hd__place_of(tr, e, 0));
       if (hd__thread(tr, w) != hd__thread(tr, e) && is_new(f, key)) flip(f, w, e);

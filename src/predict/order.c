@@ -31,10 +31,12 @@ struct hd_prediction *hd__predict_ideal(struct hd__run *r, enum hd_detector d, e
 
 struct check {
   const struct hd__trace *tr;
-  uint32_t *done;   /* [thread] events executed */
-  uint32_t *writer; /* [location] last writer plus 1 */
-  uint32_t *excl;   /* [lock] its exclusive sections that are open */
-  uint32_t *shared; /* [lock] the shared ones */
+  uint32_t *done;       /* [thread] events executed */
+  uint32_t *writer;     /* [location] last writer plus 1 */
+  uint32_t *excl;       /* [lock] its exclusive sections that are open */
+  uint32_t *shared;     /* [lock] the shared ones */
+  const uint32_t *next; /* what comes after the sequence */
+  size_t nnext;
   uint32_t broken;
 };
 
@@ -52,12 +54,18 @@ const struct hd__look *hd__look_of(const struct hd__trace *tr, uint32_t e) {
 
 static bool done(const struct check *c, uint32_t e) { return hd__in_ideal(c->tr, c->done, e); }
 
+static bool is_missed(const struct check *c, uint32_t wait, uint32_t signal) {
+  for (size_t i = 0; i < c->nnext; i++)
+    if (c->next[i] == wait) return hd__may_miss(c->tr, wait, signal);
+  return false;
+}
+
 /* Whether the thread may execute the event now; what it reads is no matter. */
 static bool enabled(const struct check *c, uint32_t e) {
   const struct hd__trace *tr = c->tr;
   if (tr->pos[e] != c->done[hd__thread(tr, e)] + 1) return false;
   for (uint32_t i = tr->edge_at[e]; i < tr->edge_at[e + 1]; i++)
-    if (!done(c, tr->edge[i])) return false;
+    if (!done(c, tr->edge[i]) && !is_missed(c, tr->edge[i], e)) return false;
   if (tr->opens[e]) {
     const struct hd__section *s = &tr->section.v[tr->opens[e] - 1];
     if (c->excl[s->lock] || (!s->shared && c->shared[s->lock])) return false;
@@ -100,6 +108,8 @@ static void execute(struct check *c, uint32_t e) {
 bool hd__order_valid(const struct hd__trace *tr, const uint32_t *order, size_t n, const uint32_t *next,
                      size_t nnext, uint32_t *broken) {
   struct check c = {.tr = tr,
+                    .next = next,
+                    .nnext = nnext,
                     .done = hd_alloc((tr->nthreads + 1) * sizeof(uint32_t)),
                     .writer = hd_alloc((tr->location.n + 1) * sizeof(uint32_t)),
                     .excl = hd_alloc((tr->nlocks + 1) * sizeof(uint32_t)),

@@ -5,6 +5,9 @@
  * A step executes the next event of a thread: it is possible when its edges are satisfied, its lock is free, and what it
  * reads has the value that it had. The reorderings are those of encode.c's prefixes.
  *
+ * With branches (encode.c, invariant 4) a read may see another value. Its thread is then off its way: it can come to no
+ * decision, and what it writes is not what it wrote. Both are part of the state.
+ *
  * Heuristic: the events of a relaxed plan, in which nothing that was once true ceases to be: all that is needed before
  * the goal, a writer for each read whose value was not there yet, the release of each lock that is held.
  *
@@ -32,7 +35,7 @@ struct planner {
   uint32_t lo, hi;           /* what is between the ideals is among the events lo .. hi - 1 */
   uint32_t nlocations;       /* of the part */
   struct hd__index location; /* location plus 1 to its number in the state plus 1 */
-  size_t width;              /* of a state: positions, then writers plus 1 */
+  size_t width; /* of a state: positions, then writers plus 1, then which threads are off their way */
   HD_VEC(uint32_t) states;
   HD_VEC(struct node) node;
   HD_VEC(uint32_t) heap; /* of nodes, by h, then the newest */
@@ -49,6 +52,13 @@ struct planner {
 
 static uint32_t *writer_of(struct planner *p, uint32_t *state, uint32_t location) {
   return &state[p->tr->nthreads + *hd__index_at(&p->location, location + 1) - 1];
+}
+
+#define OTHER (1u << 31) /* of a writer: it has written another value */
+
+/* Whether the thread has read another value. Always false without branches. */
+static uint32_t off_its_way(const struct planner *p, const uint32_t *state, unsigned t) {
+  return p->tr->decides ? state[p->tr->nthreads + p->nlocations + t] : 0;
 }
 
 static bool executed(const struct planner *p, const uint32_t *state, uint32_t e) {
@@ -80,11 +90,16 @@ static const struct hd__section *keeper(const struct planner *p, const uint32_t 
   return NULL;
 }
 
+/* Whether the goal is that the signal comes before this wait. */
+static bool is_missed(const struct planner *p, uint32_t wait, uint32_t signal) {
+  return p->goal->nnext == 1 && p->goal->next[0] == wait && hd__may_miss(p->tr, wait, signal);
+}
+
 /* What may come next: the event's edges, its lock. */
 static bool enabled(const struct planner *p, const uint32_t *state, uint32_t e) {
   const struct hd__trace *tr = p->tr;
   for (uint32_t i = tr->edge_at[e]; i < tr->edge_at[e + 1]; i++)
-    if (!executed(p, state, tr->edge[i])) return false;
+    if (!executed(p, state, tr->edge[i]) && !is_missed(p, tr->edge[i], e)) return false;
   if (tr->opens[e] && keeper(p, state, &tr->section.v[tr->opens[e] - 1])) return false;
   if (tr->look.n) {
     const struct hd__look *l = hd__look_of(tr, e);
@@ -98,9 +113,15 @@ static bool reads_the_same(struct planner *p, uint32_t *state, uint32_t e) {
   if (!(tr->access_kind[e] & HD__READS)) return true;
   for (uint32_t i = tr->access_at[e]; i < tr->access_at[e + 1]; i++) {
     uint32_t w = *writer_of(p, state, tr->access[i].location);
-    if (!hd__same_value(tr, e, w ? w - 1 : HD__NONE, &tr->access[i])) return false;
+    if ((w & OTHER) || !hd__same_value(tr, e, w ? w - 1 : HD__NONE, &tr->access[i])) return false;
   }
   return true;
+}
+
+/* Whether its thread is where it was, as far as the event depends on that. */
+static bool is_on_its_way(const struct planner *p, const uint32_t *state, uint32_t e) {
+  return !p->tr->decides || !(p->tr->decides[e] & HD__DECIDES) ||
+         !off_its_way(p, state, hd__thread(p->tr, e));
 }
 
 static bool forbidden(const struct planner *p, uint32_t e) {
@@ -110,6 +131,13 @@ static bool forbidden(const struct planner *p, uint32_t e) {
   return e == g->not_yet;
 }
 
+static bool may_execute(struct planner *p, uint32_t *state, uint32_t e) {
+  if (forbidden(p, e) || !enabled(p, state, e)) return false;
+  if (!p->tr->decides) return reads_the_same(p, state, e);
+  if (!is_on_its_way(p, state, e)) return false;
+  return !(p->tr->decides[e] & HD__TESTS) || reads_the_same(p, state, e);
+}
+
 /* Executes what the thread does that matters to no other, and returns its next event; HD__NONE: it has none. */
 static uint32_t next_of(const struct planner *p, uint32_t *state, unsigned t) {
   const struct hd__trace *tr = p->tr;
@@ -117,7 +145,7 @@ static uint32_t next_of(const struct planner *p, uint32_t *state, unsigned t) {
     uint32_t e = hd__nth(tr, t, state[t] + 1);
     bool matters = tr->access_at[e + 1] > tr->access_at[e] || tr->opens[e] || tr->closes[e] ||
                    tr->edge_at[e + 1] > tr->edge_at[e] || tr->edge_source[e] ||
-                   (tr->look.n && hd__look_of(tr, e)) || forbidden(p, e);
+                   (tr->look.n && hd__look_of(tr, e)) || (tr->decides && tr->decides[e]) || forbidden(p, e);
     if (matters) return e;
     state[t]++;
   }
@@ -126,17 +154,20 @@ static uint32_t next_of(const struct planner *p, uint32_t *state, unsigned t) {
 
 static void execute(struct planner *p, uint32_t *state, uint32_t e) {
   const struct hd__trace *tr = p->tr;
+  unsigned t = hd__thread(tr, e);
+  if (tr->decides && !reads_the_same(p, state, e)) state[tr->nthreads + p->nlocations + t] = 1;
   if (tr->access_kind[e] & HD__WRITES)
     for (uint32_t i = tr->access_at[e]; i < tr->access_at[e + 1]; i++)
-      *writer_of(p, state, tr->access[i].location) = e + 1;
-  state[hd__thread(tr, e)]++;
-  next_of(p, state, hd__thread(tr, e));
+      *writer_of(p, state, tr->access[i].location) = (e + 1) | (off_its_way(p, state, t) ? OTHER : 0);
+  state[t]++;
+  next_of(p, state, t);
 }
 
 static bool reached(struct planner *p, uint32_t *state) {
   const struct hd__goal *g = p->goal;
   for (unsigned i = 0; i < g->nnext; i++)
-    if (p->tr->pos[g->next[i]] != state[hd__thread(p->tr, g->next[i])] + 1 || !enabled(p, state, g->next[i]))
+    if (p->tr->pos[g->next[i]] != state[hd__thread(p->tr, g->next[i])] + 1 ||
+        !enabled(p, state, g->next[i]) || !is_on_its_way(p, state, g->next[i]))
       return false;
   if (g->before != HD__NONE && !executed(p, state, g->before)) return false;
   return g->location == HD__NONE || *writer_of(p, state, g->location) == g->before + 1;
@@ -156,7 +187,8 @@ static void need(struct planner *p, const uint32_t *state, uint32_t e) {
 /* What must come before an event, whatever else happens. */
 static void need_before(struct planner *p, const uint32_t *state, uint32_t e) {
   need(p, state, hd__before(p->tr, e));
-  for (uint32_t i = p->tr->edge_at[e]; i < p->tr->edge_at[e + 1]; i++) need(p, state, p->tr->edge[i]);
+  for (uint32_t i = p->tr->edge_at[e]; i < p->tr->edge_at[e + 1]; i++)
+    if (!is_missed(p, p->tr->edge[i], e)) need(p, state, p->tr->edge[i]);
 }
 
 /* What will do: for a read the write that it saw, for a lock the release by who has it. There may be other ways. */
@@ -165,7 +197,8 @@ static void need_condition(struct planner *p, uint32_t *state, uint32_t e) {
   if (tr->access_kind[e] & HD__READS)
     for (uint32_t i = tr->access_at[e]; i < tr->access_at[e + 1]; i++) {
       uint32_t w = *writer_of(p, state, tr->access[i].location);
-      if (!hd__same_value(tr, e, w ? w - 1 : HD__NONE, &tr->access[i])) need(p, state, tr->access[i].from);
+      if ((w & OTHER) || !hd__same_value(tr, e, w ? w - 1 : HD__NONE, &tr->access[i]))
+        need(p, state, tr->access[i].from);
     }
   if (tr->opens[e]) {
     const struct hd__section *s = keeper(p, state, &tr->section.v[tr->opens[e] - 1]);
@@ -276,7 +309,7 @@ static uint32_t expand(struct planner *p, uint32_t node, bool helpful,
     if (may && !may[t]) continue;
     memcpy(p->now, p->states.v + p->node.v[node].state, p->width * sizeof *p->now);
     uint32_t e = next_of(p, p->now, t);
-    if (e == HD__NONE || forbidden(p, e) || !enabled(p, p->now, e) || !reads_the_same(p, p->now, e)) continue;
+    if (e == HD__NONE || !may_execute(p, p->now, e)) continue;
     execute(p, p->now, e);
     uint32_t added = add_node(p, node, e);
     if (added != HD__NONE && found(p, added)) result = added;
@@ -380,7 +413,7 @@ enum hd_smt_answer hd__plan(const struct hd__trace *tr, const uint32_t *done, co
         if (!*at) *at = ++p.nlocations;
       }
     }
-  p.width = tr->nthreads + p.nlocations;
+  p.width = tr->nthreads + p.nlocations + (tr->decides ? tr->nthreads : 0);
   p.needed = hd_alloc((size_t)p.hi - p.lo + 1);
   begin(&p);
   bool complete = true;
@@ -414,9 +447,12 @@ enum hd_smt_answer hd__plan_query(struct hd__run *r, enum hd_detector d, const u
                                   bool keep) {
   double seconds = hd__plans_first(r) && r->has_solver ? QUICK : r->o->query_seconds;
   enum hd_smt_answer a = hd__plan(r->tr, done, upto, goal, hd_now() + seconds, p);
+  if (r->o->pddl) hd__pddl_write(r, d, done, upto, goal, a);
   if (a == HD_SMT_SAT &&
-      (!hd__order_valid(r->tr, p->order.v, p->order.n, goal->next, goal->nnext, &p->broken) || p->broken))
+      (!hd__order_valid(r->tr, p->order.v, p->order.n, goal->next, goal->nnext, &p->broken) ||
+       !hd__allows(r->tr, p->broken)))
     a = HD_SMT_UNKNOWN; /* a bug of ours */
+  p->certainty = hd__certainty(p->broken);
   if (a != HD_SMT_SAT || !keep) {
     hd_prediction_fini(p);
     return a;

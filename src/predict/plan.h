@@ -22,6 +22,9 @@ enum hd_smt_answer hd__plan(const struct hd__trace *tr, const uint32_t *done, co
 enum hd_smt_answer hd__plan_query(struct hd__run *r, enum hd_detector d, const uint32_t *done,
                                   const uint32_t *upto, const struct hd__goal *goal, struct hd_prediction *p,
                                   bool keep);
+/* Writes a question and its answer as a planning problem to the folder of the options (pddl.c). */
+void hd__pddl_write(struct hd__run *r, enum hd_detector d, const uint32_t *done, const uint32_t *upto,
+                    const struct hd__goal *goal, enum hd_smt_answer answer);
 /* Which engines a query goes to. */
 static inline bool hd__plans_first(const struct hd__run *r) { return !r->o->engines; }
 static inline bool hd__plans(const struct hd__run *r) { return r->o->engines & HD_ENGINE_PLAN; }

@@ -68,6 +68,9 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   stats->locks = tr.nlocks;
   stats->unexplained = tr.unexplained;
   stats->first_unexplained = tr.first_unexplained;
+  stats->unmatched = tr.unmatched;
+  stats->first_unmatched = tr.first_unmatched;
+  stats->unmatched_why = tr.unmatched_why;
   stats->load_seconds = hd_now() - start;
   if (wanted(&o, HD_DETECT_LOCKSET) || wanted(&o, HD_DETECT_LOOSE)) hd__detect_filters(&r);
   if (wanted(&o, HD_DETECT_HB)) hd__detect_hb(&r, HD_DETECT_HB);
@@ -78,9 +81,10 @@ int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables
   static const uint8_t races[] = {HD_DETECT_STRICT, HD_DETECT_SAID, HD_DETECT_HUANG};
   for (size_t i = 0; i < sizeof races && rc == HD_OK; i++)
     if (wanted(&o, races[i])) rc = hd__detect_races(&r, races[i], err);
-  static const uint8_t nulls[] = {HD_DETECT_NULLS, HD_DETECT_FREED};
+  static const uint8_t nulls[] = {HD_DETECT_NULLS, HD_DETECT_FREED, HD_DETECT_UNSET, HD_DETECT_INDEX};
   for (size_t i = 0; i < sizeof nulls && rc == HD_OK; i++)
     if (wanted(&o, nulls[i])) rc = hd__detect_nulls(&r, nulls[i], err);
+  if (wanted(&o, HD_DETECT_SIGNAL) && rc == HD_OK) hd__detect_signals(&r);
   if (wanted(&o, HD_DETECT_ATOMICITY) && rc == HD_OK) rc = hd__detect_atomicity(&r, err);
   hd__trace_fini(&tr);
   return rc;

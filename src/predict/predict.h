@@ -19,6 +19,9 @@ enum hd_predicted {
   HD_PREDICTED_FREED,     /* event[0] frees, event[1] uses */
   HD_PREDICTED_ATOMICITY, /* event[1] comes between event[0] and event[2], which are of one thread */
   HD_PREDICTED_ORDER,     /* event[0] comes before event[1], which came first */
+  HD_PREDICTED_UNSET,     /* event[0] reads what event[1] is the first to write */
+  HD_PREDICTED_INDEX,  /* event[0] writes an index, event[1] reads it and goes on: it is out of range there */
+  HD_PREDICTED_SIGNAL, /* event[0] signals before event[1] waits for it */
   HD_PREDICTED_KINDS
 };
 
@@ -33,8 +36,8 @@ struct hd_prediction {
   enum hd_certainty certainty;
   const char *detector; /* static: "hb", "strict", ... */
   uint32_t broken;
-  uint32_t late; /* the first of `event` that is not in `order`: 0, but for null, freed and atomicity 1; to be
-                             executed are `order`, then the events from there on */
+  uint32_t late; /* the first of `event` that is not in `order`: 0, but for null, freed, index, signal and
+                             atomicity 1; to be executed are `order`, then the events from there on */
   HD_VEC(uint32_t) event; /* of the failure, by index in the trace from 0; in the order in which they fail */
   HD_VEC(uint32_t)
   order; /* the events that come before them, by index, in the wanted order; each thread's are a
@@ -76,7 +79,9 @@ struct hd_predict_options {
   double seconds;       /* for everything; what is left out counts as skipped */
   double query_seconds; /* for one query of the solver */
   bool lenient;         /* a read of a value that nobody wrote is kept in its place, instead of an error */
-  const char *libdir;   /* where the solver's module is: hd_libdir() */
+  const char
+      *pddl; /* folder for the planner's questions as PDDL, which is created; NULL: they are not written */
+  const char *libdir; /* where the solver's module is: hd_libdir() */
 };
 
 struct hd_detector_stats {
@@ -98,6 +103,11 @@ struct hd_predict_stats {
   uint64_t disagreed;                         /* queries that the two engines answered differently */
   uint64_t unexplained;                       /* reads of values that nobody wrote (lenient) */
   uint64_t first_unexplained;                 /* number of the first such event, from 1 */
+  uint64_t unmatched; /* locks taken while another thread holds them, or released by a thread that does not,
+                               and threads created while they run (lenient) */
+  uint64_t first_unmatched; /* number of the first such event, from 1 ... */
+  const char
+      *unmatched_why; /* ... and what is wrong with it: "releases a lock that its thread does not hold" */
   double load_seconds;
 };
 
@@ -107,5 +117,20 @@ struct hd_predict_stats {
 int hd_predict(const struct hd_event *event, size_t n, const struct hd_tr_tables *tables,
                const struct hd_predict_options *options, struct hd_predictions *out,
                struct hd_predict_stats *stats, struct hd_err *err);
+
+/* ---- several runs of one program (combine.c) ---- */
+
+struct hd_run_trace {
+  const struct hd_event *event;
+  size_t n;
+  const struct hd_tr_tables *tables;
+};
+
+/* Traces in which one thread is as in another run. The runs must outlive it, and it what it yields. */
+struct hd_combination;
+struct hd_combination *hd_combination_new(const struct hd_run_trace *run, size_t nruns);
+/* The next one, whose events the caller frees; false: there are no more. What is predicted from it is only plausible. */
+bool hd_combination_next(struct hd_combination *c, struct hd_run_trace *out);
+void hd_combination_free(struct hd_combination *c);
 
 #endif

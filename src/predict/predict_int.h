@@ -6,6 +6,9 @@
  *   edge       two events of different threads whose order is kept in every reordering: creation and start, end and
  *              join, notification and return, operations on semaphores, barriers, descriptors and the like that conflict
  *   ideal      a set of events that has a prefix of each thread, as the length of each prefix
+ *   decision   a branch, or an operation of an instruction that had several objects in the trace: it happens as it did if all
+ *              reads of its thread before it have their values. Only known of programs that record branches (heddle cc
+ *              --branches); of others, everything that a thread does is taken for one
  *   reordering a sequence of such prefixes that keeps all edges, in which no lock has two holders. It is correct when
  *              every read sees the value that it saw
  *
@@ -43,6 +46,10 @@ struct hd__access {
   uint32_t from; /* event whose write the read saw, HD__NONE: the initial value, or it does not read */
 };
 
+enum {
+  HD__DECIDES = 1, /* a decision, which depends on a read before it */
+  HD__TESTS = 2,   /* a read that decides by itself */
+};
 enum { HD__READS = 1, HD__WRITES = 2, HD__ATOMIC = 4, HD__FREES = 8, HD__AWAITS = 16 };
 
 struct hd__trace {
@@ -64,9 +71,11 @@ struct hd__trace {
   HD_VEC(uint32_t) held_at;   /* set i: held_lock[held_at[i]] .. held_lock[held_at[i + 1] - 1] */
   uint32_t nlocks;
   HD_VEC(struct hd__look) look;
+  uint8_t *decides;         /* [n] HD__DECIDES, ...; NULL: branches were not recorded */
   uint8_t *edge_source;     /* [n] an edge begins there */
   uint32_t *edge_at, *edge; /* edges to event e: from edge[edge_at[e]] .. */
-  uint64_t unexplained, first_unexplained;
+  uint64_t unexplained, first_unexplained, unmatched, first_unmatched;
+  const char *unmatched_why;
 };
 
 int hd__trace_init(struct hd__trace *tr, const struct hd_event *event, size_t n,
@@ -95,6 +104,14 @@ bool hd__same_value(const struct hd__trace *tr, uint32_t r, uint32_t w, const st
 uint32_t hd__accessor_from(const struct hd__trace *tr, uint32_t location, uint32_t event);
 /* The last write of the location in the ideal before event `end`, or HD__NONE. pre: the ideal has no later one. */
 uint32_t hd__last_write(const struct hd__trace *tr, uint32_t location, const uint32_t *ideal, uint32_t end);
+/* The reads that the event depends on directly, if it has the observed value or, as a decision, happens as observed: from
+ * the event on back to the last decision. Call with *at = the event until it returns HD__NONE. */
+uint32_t hd__guard(const struct hd__trace *tr, uint32_t *at);
+/* Whether the event waits for a signal. */
+bool hd__waits(const struct hd__trace *tr, uint32_t e);
+/* Whether the two are a wait and a signal, whose order is kept only since that is how it was: a signal can come before the
+ * wait, and is lost then. */
+bool hd__may_miss(const struct hd__trace *tr, uint32_t wait, uint32_t signal);
 /* What a failed attempt to take a lock saw; NULL: the event is none. */
 const struct hd__look *hd__look_of(const struct hd__trace *tr, uint32_t e);
 /* Whether two sets of locks have one that keeps their holders apart. */
@@ -114,6 +131,8 @@ static inline void hd__edge(struct hd__edges *x, uint32_t from, uint32_t to) {
 /* Fills in everything about memory. Fails on reads of values that nobody wrote, unless lenient: then their locations
  * are pinned. */
 int hd__trace_locations(struct hd__trace *tr, struct hd__edges *edges, bool lenient, struct hd_err *err);
+/* Finds the decisions, if branches were recorded. */
+void hd__trace_decisions(struct hd__trace *tr);
 /* The places of memory that an event touches and how: HD__READS, ...; at most HD_AWAIT_PLACES. */
 unsigned hd__memory_places(const struct hd_event *e, unsigned *kind, uint64_t *addr, uint64_t *size);
 
@@ -181,7 +200,8 @@ struct hd__run {
   struct hd_predict_stats *stats;
   double deadline;
   bool has_solver;
-  uint64_t entries; /* of all orders */
+  uint64_t entries;   /* of all orders */
+  uint32_t questions; /* that were written as PDDL */
 };
 /* Whether the detector has to stop: no time is left, it has predicted enough, or the orders take too much memory. */
 bool hd__run_full(const struct hd__run *r, enum hd_detector d);
@@ -189,8 +209,12 @@ bool hd__run_full(const struct hd__run *r, enum hd_detector d);
 /* Adds a prediction whose order is that of the trace, restricted to the ideal. */
 struct hd_prediction *hd__predict_ideal(struct hd__run *r, enum hd_detector d, enum hd_predicted kind,
                                         const uint32_t *event, size_t nevents, const uint32_t *ideal);
+/* What is known of an order in which so many reads see other values. */
+static inline enum hd_certainty hd__certainty(uint32_t broken) { return broken ? HD_PLAUSIBLE : HD_CERTAIN; }
+/* Whether an order may have so many reads that see other values: only if branches show which of them matter. */
+static inline bool hd__allows(const struct hd__trace *tr, uint32_t broken) { return !broken || tr->decides; }
 /* Checks a sequence of events: a reordering (else false), and in *broken how many reads see another value. After it,
- * the next events of `next` must be what their threads do next. */
+ * the next events of `next` must be what their threads do next. Signals may come before a wait of `next`. */
 bool hd__order_valid(const struct hd__trace *tr, const uint32_t *order, size_t n, const uint32_t *next,
                      size_t nnext, uint32_t *broken);
 
@@ -238,7 +262,9 @@ void hd__detect_sync(struct hd__run *r);
 void hd__detect_deadlocks(struct hd__run *r);
 void hd__detect_flips(struct hd__run *r);
 int hd__detect_races(struct hd__run *r, enum hd_detector d, struct hd_err *err); /* strict, said and huang */
-int hd__detect_nulls(struct hd__run *r, enum hd_detector d, struct hd_err *err); /* null and freed */
+int hd__detect_nulls(struct hd__run *r, enum hd_detector d,
+                     struct hd_err *err); /* null, freed, unset and index */
+void hd__detect_signals(struct hd__run *r);
 int hd__detect_atomicity(struct hd__run *r, struct hd_err *err);
 
 #endif

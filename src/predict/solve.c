@@ -89,13 +89,15 @@ static void candidates(struct search *x, uint32_t lo, uint32_t fresh, uint32_t h
 /* ---- queries ---- */
 
 static hd_term next_to_each_other(struct search *x, struct hd__encoding *c, struct pair p) {
-  hd_term a = c->time[p.a - c->lo], b = c->time[p.b - c->lo], t[4];
+  hd_term a = c->time[p.a - c->lo], b = c->time[p.b - c->lo], t[6];
   if (x->mode == HD__PREFIX) {
+    t[4] = hd__kept(c, p.a, false);
+    t[5] = hd__kept(c, p.b, false);
     t[0] = hd_smt_less(c->smt, a, c->now, 0);
     t[1] = hd_smt_less(c->smt, c->now, a, 0);
     t[2] = hd_smt_less(c->smt, b, c->now, 0);
     t[3] = hd_smt_less(c->smt, c->now, b, 0);
-    return hd_smt_all(c->smt, t, 4);
+    return hd_smt_all(c->smt, t, 6);
   }
   for (int swap = 0; swap < 2; swap++) {
     hd_term one[2] = {hd_smt_less(c->smt, swap ? b : a, swap ? a : b, 1),
@@ -122,10 +124,11 @@ static bool predict(struct search *x, struct hd__encoding *c, struct pair pair) 
   /* In a whole window, what is at the time of the first of the two may come before it (invariant 1 of encode.c). */
   hd__model_order(c, (a < b ? a : b) + (x->mode != HD__PREFIX), event, 2, &p);
   for (int i = 0; i < 2; i++) hd_vec_push(&p.event, event[i]);
-  if (!hd__order_valid(c->tr, p.order.v, p.order.n, event, 2, &p.broken) || p.broken) {
+  if (!hd__order_valid(c->tr, p.order.v, p.order.n, event, 2, &p.broken) || !hd__allows(c->tr, p.broken)) {
     hd_prediction_fini(&p);
     return false;
   }
+  p.certainty = hd__certainty(p.broken);
   x->run->entries += p.order.n;
   hd_vec_push(&x->run->out->v, p);
   x->run->stats->detector[x->d].predicted++;

@@ -247,6 +247,10 @@ json_t *hd_json_summary(const struct hd_summary *s) {
     set(r, "messages", json_integer((json_int_t)s->ranks.messages));
     set(r, "bytes", json_integer((json_int_t)s->ranks.bytes));
     set(r, "idle", json_real(s->ranks.idle));
+    if (s->compares_states) {
+      set(r, "repeated_states", json_integer((json_int_t)s->ranks.repeated));
+      set(r, "repeated_estimated", json_boolean(s->ranks.sampled));
+    }
     set(o, "cluster", r);
   }
   set(o, "suppressed", json_integer((json_int_t)s->suppressed));

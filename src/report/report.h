@@ -99,6 +99,7 @@ struct hd_finding {
   int signal, status;
   bool partial;
   uint64_t key, execution, seed, fault_addr;
+  uint64_t events;   /* of the search until then */
   char strategy[32]; /* that ran the execution */
   uint64_t leaked_bytes, leaked_blocks;
   size_t steps; /* of its schedule */

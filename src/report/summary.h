@@ -52,6 +52,8 @@ struct hd_ranks {
   unsigned n;                      /* 0: it was one machine's */
   uint64_t units, messages, bytes; /* units of work that went from one to another; messages about these */
   double idle;                     /* share of their time, from 0 to 1 */
+  uint64_t repeated;               /* with states: those that were explored by another one, too, ... */
+  bool sampled;                    /* ... about */
 };
 
 struct hd_summary {

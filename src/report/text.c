@@ -523,9 +523,12 @@ const char *const hd_uncaptured_text[HD_UNCAPTURED_COUNT] = {
 
 static void add_states(struct hd_str *out, const struct hd_summary *s) {
   const struct hd_state_counts *c = &s->state_counts;
-  hd_str_addf(out, "  %llu states, %llu executions given up at one that was known, %.0f bytes for each%s\n",
-              (unsigned long long)c->states, (unsigned long long)c->matches,
-              c->states ? (double)c->bytes / (double)c->states : 0,
+  hd_str_addf(out, "  %llu states", (unsigned long long)c->states);
+  if (s->ranks.n > 1)
+    hd_str_addf(out, " (%s%llu repeated by another rank)", s->ranks.sampled ? "about " : "",
+                (unsigned long long)s->ranks.repeated);
+  hd_str_addf(out, ", %llu executions given up at one that was known, %.0f bytes for each%s\n",
+              (unsigned long long)c->matches, c->states ? (double)c->bytes / (double)c->states : 0,
               c->full ? "; no room for more (--state-memory)" : "");
   for (int i = 1; i < HD_UNCAPTURED_COUNT; i++)
     if (c->uncaptured[i])

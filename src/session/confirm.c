@@ -460,9 +460,11 @@ void hd_confirm_free(struct hd_confirm *c) {
 /* ---- words ---- */
 
 static const char *const kind_name[HD_PREDICTED_KINDS] = {
-    [HD_PREDICTED_RACE] = "data-race",      [HD_PREDICTED_DEADLOCK] = "deadlock",
-    [HD_PREDICTED_NULL] = "null-read",      [HD_PREDICTED_FREED] = "use-after-free",
-    [HD_PREDICTED_ATOMICITY] = "atomicity", [HD_PREDICTED_ORDER] = "order",
+    [HD_PREDICTED_RACE] = "data-race",       [HD_PREDICTED_DEADLOCK] = "deadlock",
+    [HD_PREDICTED_NULL] = "null-read",       [HD_PREDICTED_FREED] = "use-after-free",
+    [HD_PREDICTED_ATOMICITY] = "atomicity",  [HD_PREDICTED_ORDER] = "order",
+    [HD_PREDICTED_UNSET] = "unset-read",     [HD_PREDICTED_INDEX] = "index",
+    [HD_PREDICTED_SIGNAL] = "missed-signal",
 };
 static const char *const kind_title[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_RACE] = "data race",
@@ -471,6 +473,9 @@ static const char *const kind_title[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_FREED] = "use of freed memory",
     [HD_PREDICTED_ATOMICITY] = "atomicity violation",
     [HD_PREDICTED_ORDER] = "failure in another order",
+    [HD_PREDICTED_UNSET] = "read before it is set",
+    [HD_PREDICTED_INDEX] = "index out of range",
+    [HD_PREDICTED_SIGNAL] = "missed signal",
 };
 
 const char *hd_prediction_name(const struct hd_prediction *p) { return kind_name[p->kind]; }

@@ -99,7 +99,18 @@ static size_t drop_internal(struct hd_event *event, size_t n, size_t nthreads) {
   return kept;
 }
 
+static void load_combined(struct hd_forecast *f) {
+  const struct hd_run_trace *c = f->config.combined;
+  f->event = hd_alloc((c->n + 1) * sizeof *f->event);
+  memcpy(f->event, c->event, c->n * sizeof *f->event);
+  f->observed = (struct hd_observed){.event = f->event, .n = c->n, .tables = c->tables};
+}
+
 static int load(struct hd_forecast *f, struct hd_err *err) {
+  if (f->config.combined) {
+    load_combined(f);
+    return HD_OK;
+  }
   int rc = f->config.trace ? hd_tr_open_file(f->config.trace, &f->source, err) : record(f, err);
   if (rc != HD_OK) return rc;
   f->observed.tables = f->source->tables;
@@ -191,10 +202,13 @@ static int predict(struct hd_forecast *f, int round, struct hd_err *err) {
   int rc = hd_predict(f->observed.event, f->observed.n, f->observed.tables, &o, &f->all, &stats, err);
   if (rc != HD_OK) return rc;
   for (int d = 0; d < HD_DETECTORS; d++)
-    if (o.detectors >> d & 1) f->stats.detector[d] = stats.detector[d];
-  bool sections = false; /* where an atomic section ends is not in a trace */
-  for (size_t i = 0; i < f->observed.n; i++) sections |= f->observed.event[i].op.kind == HD_OP_SECTION;
-  for (size_t i = before; sections && i < f->all.v.n; i++) f->all.v.v[i].certainty = HD_PLAUSIBLE;
+    if (!(o.detectors >> d & 1)) stats.detector[d] = f->stats.detector[d];
+  stats.disagreed += f->stats.disagreed;
+  f->stats = stats;
+  bool guess = f->config.combined != NULL;
+  for (size_t i = 0; i < f->observed.n; i++) /* where an atomic section ends is not in a trace */
+    guess |= f->observed.event[i].op.kind == HD_OP_SECTION;
+  for (size_t i = before; guess && i < f->all.v.n; i++) f->all.v.v[i].certainty = HD_PLAUSIBLE;
   merge(f, before);
   f->seconds[1] += hd_now() - from;
   return HD_OK;

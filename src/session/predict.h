@@ -12,8 +12,9 @@ struct hd_forecast_config {
   const uint64_t *known; /* keys of predictions that were confirmed before: they are left out */
   size_t nknown;
   const char *trace; /* a file; NULL: the execution is recorded, with the seed of the session */
-  bool seeded;       /* a random schedule; else each thread runs as long as it can */
-  bool shows;        /* the output of the recorded execution is shown */
+  const struct hd_run_trace *combined; /* instead: a combination of several runs; or NULL */
+  bool seeded;                         /* a random schedule; else each thread runs as long as it can */
+  bool shows;                          /* the output of the recorded execution is shown */
 };
 
 /* A prediction; those of several detectors that have the same places are one. */

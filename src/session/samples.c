@@ -80,7 +80,8 @@ void hd__session_sample(struct hd_session *s, bool last) {
 /* Without findings there is no folder, and it is only created if it was named. */
 static bool is_kept(const struct hd_session *s) {
   struct stat st;
-  return s->config.search.mode == HD_MODE_CHECK && (s->config.out || stat(s->store.dir, &st) == 0);
+  return s->store.dir && s->config.search.mode == HD_MODE_CHECK &&
+         (s->config.out || stat(s->store.dir, &st) == 0);
 }
 
 json_t *hd__session_coverage(const struct hd_session *s) {

@@ -109,6 +109,11 @@ struct hd_layout hd__layout_of(const struct hd_control *c) {
 
 /* The search, as a process of it would see it. Pointers in its memory are valid here: it is mapped where they point.
  * False when it is not, or has no strategy. */
+static int none_is_captured(struct hd_search *s, uint64_t out[2]) {
+  (void)s, (void)out;
+  return 0;
+}
+
 bool hd__search_attach(const struct hd_session *s, struct hd_search *search, struct hd_status *status) {
   const struct hd_control *c = &s->worker[0].control;
   char *base = (char *)c->shared;
@@ -126,6 +131,10 @@ bool hd__search_attach(const struct hd_session *s, struct hd_search *search, str
                                .classes = base + HD_SEARCH_CLASSES,
                                .classes_size = HD_SEARCH_MEMORY - HD_SEARCH_CLASSES,
                                .scratch = scratch};
+  if (c->config.states == HD_REDUCE_YES) { /* so that the policy is that of the processes */
+    search->fingerprint = none_is_captured;
+    hd_accessed_init(search);
+  }
   return base == (char *)HD_SEARCH_BASE;
 }
 

@@ -53,6 +53,16 @@ static void add_numbers(struct hd_str *out, const struct hd_numbers *n) {
   hd_str_addc(out, '\n');
 }
 
+/* The lines to reach, as offsets in the program with the number of their line; none if there are none. */
+static void add_aims(struct hd_str *out, const struct hd_aims *a) {
+  if (!a->n) return;
+  hd_str_addf(out, "aims %d", (int)a->silent);
+  for (uint32_t i = 0; i < a->nplaces; i++)
+    hd_str_addf(out, " %llx.%llu", (unsigned long long)a->place[i].offset,
+                (unsigned long long)a->place[i].aim);
+  hd_str_addc(out, '\n');
+}
+
 /* Whether the units at `at` are those of the decision at `first`, which takes n. */
 static bool same_units(const struct hd_schedule *s, size_t first, size_t at, unsigned n) {
   return at + n <= s->nsteps && memcmp(s->step + first, s->step + at, n * sizeof *s->step) == 0;
@@ -103,6 +113,7 @@ void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s) {
               s->partial);
   add_visible(out, s);
   add_numbers(out, &s->numbers);
+  add_aims(out, &s->aims);
   add_steps(out, s);
 }
 
@@ -258,6 +269,30 @@ static int read_numbers(struct hd_schedule *s, struct reader *r) {
   return HD_OK;
 }
 
+/* As for read_numbers. Lines are numbered without gaps, in order. */
+static int read_aims(struct hd_schedule *s, struct reader *r) {
+  static const char what[] = "places such as 1a2b.0 after \"aims 0\" or \"aims 1\"";
+  struct hd_aims *a = &s->aims;
+  if (!r->next || strncmp(r->next, "aims ", 5) != 0) return HD_OK;
+  char *line = field(r, "aims"), *word = line ? strsep(&line, " ") : NULL;
+  if (!word) return HD_EUSAGE;
+  uint64_t silent;
+  if (!hd_parse_u64(word, 10, 1, &silent)) return refuse(r, what);
+  a->silent = (uint32_t)silent;
+  while ((word = strsep(&line, " "))) {
+    char *dot = strchr(word, '.');
+    if (dot) *dot = '\0';
+    uint64_t offset, aim;
+    if (!dot || a->nplaces == HD_MAX_AIM_PLACES || !hd_parse_u64(word, 16, UINT64_MAX, &offset) ||
+        !hd_parse_u64(dot + 1, 10, HD_MAX_AIMS - 1, &aim) || aim > a->n || aim + 1 < a->n)
+      return refuse(r, what);
+    a->place[a->nplaces].offset = offset;
+    a->place[a->nplaces++].aim = aim;
+    if (aim == a->n) a->n++;
+  }
+  return a->n ? HD_OK : refuse(r, what);
+}
+
 /* One word of the steps: a decision, or one and how often it is repeated: T*N. */
 static bool read_step(char *word, size_t room, struct hd_decision *d, size_t *times) {
   char *star = strchr(word, '*');
@@ -309,6 +344,7 @@ int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char 
   if (rc == HD_OK) rc = read_header(s, &r);
   if (rc == HD_OK) rc = read_visible(s, &r);
   if (rc == HD_OK) rc = read_numbers(s, &r);
+  if (rc == HD_OK) rc = read_aims(s, &r);
   if (rc == HD_OK) rc = read_steps(s, &r);
   if (rc == HD_OK) rc = last_line(&r);
   if (rc != HD_OK) hd_schedule_fini(s);
@@ -346,6 +382,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .replay_len = s->nsteps,
       .visible = s->nvisible,
       .numbers = s->numbers,
+      .aims = s->aims,
       .callers = s->callers,
       .plain = PLAIN_MAX,
   };

@@ -151,6 +151,7 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
       .visible = c->visible,
       .nvisible = c->nvisible,
       .numbers = c->numbers,
+      .aims = config->aims,
   };
   memcpy(out->strategy, config->strategy, sizeof out->strategy);
 }
@@ -199,6 +200,7 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   struct hd_finding *f = hd_finding_new(use_rerun ? r->capture.rec : c->rec, sym);
   hd_symbolizer_free(sym);
   f->execution = c->rec->execution;
+  f->events = c->rec->events;
   f->seed = c->rec->seed;
   f->key = c->rec->key;
   f->steps = c->nsteps;
@@ -300,7 +302,8 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
   }
   struct hd_finding *f = make_finding(s, w, c, &r, &schedule);
   bool fresh = remember(s, f, c->rec->key);
-  bool hidden = fresh && hd_suppressed(s->suppressions, f);
+  bool hidden = fresh && (hd_suppressed(s->suppressions, f) ||
+                          (s->config.wants && !s->config.wants(s->config.wants_arg, f)));
   s->suppressed += hidden;
   struct hd_record record = {NULL, &schedule, &r, &s->command, &s->input, &output, NULL};
   if (fresh && !hidden)
@@ -368,6 +371,14 @@ static void judge(const struct hd_session *s, const struct hd_status *st, struct
                                               .cwd = s->command.cwd});
 }
 
+static void add_states(struct hd_state_counts *sum, const struct hd_state_counts *c) {
+  sum->states += c->states;
+  sum->matches += c->matches;
+  sum->bytes += c->bytes;
+  sum->full |= c->full;
+  for (int i = 0; i < HD_UNCAPTURED_COUNT; i++) sum->uncaptured[i] += c->uncaptured[i];
+}
+
 /* The request, and how much of it was covered. */
 static void summarise_request(const struct hd_session *s, struct hd_summary *sum) {
   const struct hd_config *c = &s->config.search;
@@ -392,6 +403,7 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
   sum->rests_on_states = c->states == HD_REDUCE_YES || s->worker[0].control.shared->by_states;
   sum->uses_symmetry = c->symmetry == HD_REDUCE_YES || s->worker[0].control.shared->by_states;
   sum->state_counts = *states;
+  for (size_t i = 0; i < s->part.n; i++) add_states(&sum->state_counts, &s->part.v[i].states);
 }
 
 /* The counters of the workers. */

@@ -73,6 +73,7 @@ void hd_settings_copy(struct hd_config *to, const struct hd_config *from) {
 /* The folder of findings; for hd_check, relative to the test's working folder. */
 static int open_store(struct hd_session *s, struct hd_err *err) {
   const struct hd_session_config *c = &s->config;
+  if (s->events.relay) return HD_OK; /* another machine stores them */
   char *out =
       c->attachment ? hd_absolute(s->command.cwd ? s->command.cwd : "/", c->out ? c->out : ".heddle") : NULL;
   int rc = hd_store_init(&s->store, out ? out : c->out, err);
@@ -83,7 +84,7 @@ static int open_store(struct hd_session *s, struct hd_err *err) {
 static int open_control(struct hd_session *s, struct hd_err *err) {
   struct hd_config config = s->config.search;
   /* A finding that is suppressed must not end the search. */
-  if (s->suppressions) config.all = 1;
+  if (s->suppressions || s->config.wants) config.all = 1;
   s->nworkers = config.workers;
   int rc = hd_control_init(&s->worker[0].control, &config, NULL, err);
   if (rc == HD_OK) s->worker[0].control.shared->next_execution = s->config.executions_before;

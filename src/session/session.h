@@ -55,6 +55,9 @@ struct hd_session_config {
   /* Writes what the strategy needs to the shared memory of the first process, before anything runs; NULL: nothing. */
   void (*prepare)(void *arg, struct hd_control *control);
   void *prepare_arg;
+  /* Whether a finding is one that is looked for; others are treated as suppressed. NULL: every one is. */
+  bool (*wants)(void *arg, const struct hd_finding *f);
+  void *wants_arg;
 };
 
 /* A search in HD_MODE_CHECK with the defaults of `heddle check`, for `argv`. */

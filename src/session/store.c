@@ -25,7 +25,7 @@ int hd_store_init(struct hd_store *s, const char *dir, struct hd_err *err) {
   if (stat(s->dir, &st) == 0) {
     if (!S_ISDIR(st.st_mode))
       rc = hd_fail(err, HD_EENV, "%s is not a folder, so findings cannot be stored; use --out DIR", s->dir);
-    else if (access(s->dir, W_OK | X_OK))
+    else if (access(s->dir, W_OK | X_OK) && errno != ENOENT) /* another search has just tried it */
       rc = hd_fail(err, HD_EENV, "cannot store findings in %s: %s; use --out DIR", s->dir, strerror(errno));
   } else if (errno != ENOENT) {
     rc = hd_fail(err, HD_EENV, "cannot store findings in %s: %s; use --out DIR", s->dir, strerror(errno));

@@ -22,6 +22,7 @@ struct hd_schedule {
   uint64_t *visible; /* owned */
   size_t nvisible;
   struct hd_numbers numbers; /* of the threads */
+  struct hd_aims aims;       /* lines to reach */
   bool callers;              /* not stored: record the callers of each place, for a story */
 };
 

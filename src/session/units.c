@@ -91,7 +91,7 @@ struct expected {
 
 static int if_expected(struct hd_units *u, void *arg) {
   const struct expected *e = arg;
-  return u->search.shared->epoch == u->expected ? e->f(u, e->arg) : HD_LATER;
+  return hd_search_number(u->search.shared) == u->expected ? e->f(u, e->arg) : HD_LATER;
 }
 
 /* Does the job while no worker changes the search. */
@@ -138,7 +138,7 @@ bool hd_session_ready(const struct hd_session *s) {
 }
 
 uint64_t hd_session_epoch(const struct hd_session *s) {
-  return __atomic_load_n(&s->worker[0].control.shared->epoch, __ATOMIC_ACQUIRE);
+  return hd_search_number(s->worker[0].control.shared);
 }
 
 static int find_idle(struct hd_units *u, void *arg) {
@@ -256,6 +256,8 @@ static int put_knowledge(struct hd_units *u, void *arg) {
   u->out.n = 0;
   u->out.bad = 0;
   hd_search_put_knowledge(&u->search, visible_of(u), u->search.shared->visible_count, &u->out);
+  hd_put_number(&u->out, u->search.shared->bound);
+  if (u->search.accessed) hd_accessed_put(&u->search, 0, &u->out);
   if (u->out.bad) return HD_REFUSED;
   hd_str_addn(arg, (const char *)u->out.data, u->out.n);
   return HD_DONE;
@@ -268,7 +270,13 @@ static int learn(struct hd_units *u, void *arg) {
   struct hd_reader r = reader_of(u, b);
   int64_t fresh = hd_search_get_knowledge(&u->search, visible_of(u), (b->how & HD_LEARN_NUMBERS) != 0, &r);
   if (!fresh) return HD_REFUSED;
-  if ((b->how & HD_LEARN_RESTART) || fresh != 1) hd_search_restart(&u->search, u->strategy);
+  bool unit = (b->how & HD_LEARN_UNIT) != 0;
+  uint32_t bound = unit ? 0 : (uint32_t)hd_get_number(&r, UINT32_MAX);
+  if (u->search.accessed && !unit) hd_accessed_get(&u->search, &r);
+  if (r.bad) return HD_REFUSED;
+  if ((b->how & HD_LEARN_RESTART) || fresh != 1 || hd_search_stale(&u->search))
+    hd_search_restart(&u->search, u->strategy);
+  if (b->how & HD_LEARN_NUMBERS) u->search.shared->bound = bound;
   return HD_DONE;
 }
 
@@ -414,7 +422,27 @@ void hd_session_found(struct hd_session *s, const char *data, size_t n) {
 bool hd_session_has_finding(const struct hd_session *s) { return s->finding.n > 0; }
 
 void hd_session_part(const struct hd_session *s, struct hd_part *out) {
-  *out = (struct hd_part){hd__session_total(s), s->deaths, s->processes};
+  *out = (struct hd_part){hd__session_total(s), s->worker[0].control.shared->state_counts, s->deaths,
+                          s->processes};
+}
+
+struct sample {
+  unsigned *shift;
+  uint64_t *out;
+  size_t cap, n;
+};
+
+static int sample_states(struct hd_units *u, void *arg) {
+  struct sample *a = arg;
+  a->n = hd_states_sample(&u->search, a->shift, a->out, a->cap);
+  return HD_DONE;
+}
+
+size_t hd_session_states(struct hd_session *s, unsigned *shift, uint64_t *out, size_t cap) {
+  struct sample a = {shift, out, cap, 0};
+  *shift = 0;
+  if (s->config.search.states == HD_REDUCE_YES) locked(s, sample_states, &a);
+  return a.n;
 }
 
 void hd_session_add_part(struct hd_session *s, const struct hd_part *p) {

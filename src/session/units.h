@@ -38,6 +38,7 @@ int hd_session_knowledge(struct hd_session *s, struct hd_str *out);
 /* Learns it; the search restarts if there is anything new, or in any case. */
 enum hd_learn {
   HD_LEARN_RESTART = 1, /* in any case */
+  HD_LEARN_UNIT = 4,    /* from a unit, which has the numbers of threads alone */
   HD_LEARN_NUMBERS = 2, /* the numbers of threads are those of the other side, and not only what ours lack */
 };
 int hd_session_learn(struct hd_session *s, unsigned how, const char *data, size_t n);
@@ -68,11 +69,14 @@ bool hd_session_has_finding(const struct hd_session *s);
 /* Counters of another machine, at the end. */
 struct hd_part {
   struct hd_status status;
+  struct hd_state_counts states;
   uint64_t deaths, processes;
 };
 void hd_session_part(const struct hd_session *s, struct hd_part *out);
 void hd_session_add_part(struct hd_session *s, const struct hd_part *p);
 void hd_session_set_ranks(struct hd_session *s, const struct hd_ranks *r);
+/* The states that were explored here, or a sample of them (hd_states_sample). */
+size_t hd_session_states(struct hd_session *s, unsigned *shift, uint64_t *out, size_t cap);
 /* Executions so far, and events. */
 void hd_session_counts(const struct hd_session *s, uint64_t *executions, uint64_t *events);
 /* All machines together have run what was asked for. */

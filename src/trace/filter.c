@@ -25,7 +25,15 @@ void hd_tr_keep_shared(const struct hd_event *event, size_t n, uint8_t *keep) {
       *who = !*who || *who == e->op.thread + 1ull ? e->op.thread + 1ull : SHARED;
     }
   }
-  for (size_t i = 0; i < n; i++)
-    keep[i] = !(event[i].flags & HD_EV_PLAIN) || !is_access(&event[i]) || touches_shared(&threads, &event[i]);
+  struct hd__map read = {0}; /* thread plus 1 to 1: it has read since its last branch */
+  for (size_t i = 0; i < n; i++) {
+    const struct hd_event *e = &event[i];
+    keep[i] = !(e->flags & HD_EV_PLAIN) || !is_access(e) || touches_shared(&threads, e);
+    if (!keep[i] || e->op.kind >= HD_OP_COUNT) continue;
+    uint64_t *has_read = hd__map_at(&read, e->op.thread + 1ull);
+    if (hd_op_is(e->op.kind, HD_TRAIT_DECIDES)) keep[i] = *has_read != 0, *has_read = 0;
+    if (hd_event_sees(e)) *has_read = 1;
+  }
+  hd__map_fini(&read);
   hd__map_fini(&threads);
 }

@@ -99,6 +99,63 @@ int main(void) {
 }
 """
 
+# The last two threads write to x only after others did so first, and only in some schedules at all.
+CONTENDED = """
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int a, b;
+static int x;
+static void *t(void *n) {
+  int first = atomic_fetch_add(&a, 1);
+  if ((long)n == 0 && first == 2) x = 1;
+  if ((long)n == 1 && first == 1) x = 1;
+  atomic_fetch_add(&b, 1);
+  return n;
+}
+int main(void) {
+  pthread_t id[3];
+  for (long i = 0; i < 3; i++) pthread_create(&id[i], 0, t, (void *)i);
+  for (int i = 0; i < 3; i++) pthread_join(id[i], 0);
+  return x > 1;
+}
+"""
+
+# A thread waits in few schedules, and fails when it wakes by itself.
+WAITS = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static atomic_int a;
+static int ready;
+static void *t(void *n) {
+  if (atomic_fetch_add(&a, 1) == (long)n) atomic_fetch_add(&a, 10);
+  return n;
+}
+static void *w(void *n) {
+  pthread_mutex_lock(&m);
+  if (!ready && atomic_load(&a) > 30) {
+    pthread_cond_wait(&c, &m);
+    assert(ready);
+  }
+  pthread_mutex_unlock(&m);
+  return n;
+}
+int main(void) {
+  pthread_t id[4], other;
+  for (long i = 0; i < 4; i++) pthread_create(&id[i], 0, t, (void *)i);
+  pthread_create(&other, 0, w, 0);
+  for (int i = 0; i < 4; i++) pthread_join(id[i], 0);
+  pthread_mutex_lock(&m);
+  ready = 1;
+  pthread_cond_signal(&c);
+  pthread_mutex_unlock(&m);
+  pthread_join(other, 0);
+  return 0;
+}
+"""
+
 BUG = """
 #include <assert.h>
 #include <pthread.h>
@@ -129,10 +186,10 @@ def program(s, text, *flags, name="prog"):
     return "./" + name
 
 
-def result(s, command, want):
+def result(s, command, want, env=None):
     at = command.index("--")
     more = ["--json", "result.json", "--quiet", "--no-explain"]
-    p = s.run(command[:at] + more + command[at:], want=None, timeout=120)
+    p = s.run(command[:at] + more + command[at:], want=None, timeout=120, env=env)
     said = [line for line in (p.stdout + p.stderr).splitlines() if "heddle" in line]  # mpirun says more
     s.check(p.returncode in (want if isinstance(want, tuple) else (want,)),
             "exit status %d, expected %s: %s" % (p.returncode, want, " | ".join(said)))
@@ -144,8 +201,8 @@ def alone(s, *words, want=0):
     return result(s, [s.heddle, "check", *words], want)
 
 
-def cluster(s, ranks, *words, want=0):
-    return result(s, clusters.MPIRUN + [str(ranks), s.heddle, "cluster", "check", *words], want)
+def cluster(s, ranks, *words, want=0, env=None):
+    return result(s, clusters.MPIRUN + [str(ranks), s.heddle, "cluster", "check", *words], want, env)
 
 
 def same(s, a, b, what):
@@ -300,6 +357,75 @@ def test_symmetry(s):
             same(s, want, cluster(s, ranks, *words), "%s, %d ranks" % (strategy, ranks))
 
 
+@each("dfs", "optimal")
+def test_states(s, strategy):
+    """--states on several ranks, each with its own table: the verdict of one process, and what was repeated is counted."""
+    if not has_mpi(s):
+        return
+    prog = program(s, READS, "-DN=3")
+    words = ["--strategy", strategy, "--states", "--", prog]
+    want = alone(s, *words)
+    units = 0
+    for ranks in (1, 2, 4):
+        got = cluster(s, ranks, *words, env={"HEDDLE_TEST_SHARE_AFTER": "0"})
+        s.same(got["complete"], want["complete"], "%d ranks: complete" % ranks)
+        s.check(not got["cluster"]["repeated_estimated"], "%s" % got["cluster"])
+        distinct = got["visited"]["states"] - got["cluster"]["repeated_states"]
+        s.check(strategy == "optimal" and ranks > 1 or distinct == want["visited"]["states"], "%d ranks: %d distinct states, not %d" % (ranks, distinct, want["visited"]["states"]))
+        units += got["cluster"]["units"]
+    s.check(units > 0, "no rank ever gave work to another")
+
+
+def test_states_contended(s):
+    """With --states what one rank learns about accesses counts for all: the race is seen from one of two pasts only."""
+    if not has_mpi(s):
+        return
+    prog = program(s, CONTENDED)
+    for strategy in ("dfs", "optimal"):
+        words = ["--strategy", strategy, "--states", "--all", "--", prog]
+        want = alone(s, *words, want=1)
+        for ranks in (2, 4):
+            got = cluster(s, ranks, *words, want=1, env={"HEDDLE_TEST_SHARE_AFTER": "0"})
+            s.same(sorted({f["kind"] for f in got["findings"]}), sorted({f["kind"] for f in want["findings"]}), strategy)
+
+
+def test_bounds(s):
+    """Bounds on several ranks, one after the other; `dfs` has no table of states, so its count is exact."""
+    if not has_mpi(s):
+        return
+    prog = program(s, READS, "-DN=3")
+    for words in (["--strategy", "dfs", "--preemptions", "1"], ["--strategy", "optimal", "--preemptions", "1"],
+                  ["--strategy", "dpor", "--delays", "3"], ["--strategy", "optimal", "--preemptions", "iterate"]):
+        bound = [*words, "--no-spurious", "--", prog]
+        want = alone(s, *bound)
+        for ranks in (1, 3):
+            got = cluster(s, ranks, *bound)
+            what = "%s, %d ranks" % (" ".join(words), ranks)
+            for key in ("bound", "verdict", "complete"):
+                s.same(got[key], want[key], "%s: %s" % (what, key))
+            if ranks == 1 or "dfs" in words:
+                s.same(got["executions"], want["executions"], what)
+            s.check(got["executions"] >= want["executions"], what + ": only %d executions" % got["executions"])
+
+
+def test_phases(s):
+    """Spurious wake-ups are explored at the end, whoever has seen a thread wait."""
+    if not has_mpi(s):
+        return
+    prog = program(s, WAITS)
+    want = alone(s, "--strategy", "optimal", "--all", "--", prog, want=1)
+    for ranks in (2, 4):
+        same(s, want, cluster(s, ranks, "--strategy", "optimal", "--all", "--", prog, want=1), "%d ranks" % ranks)
+
+
+def test_default(s):
+    """Without --strategy."""
+    if not has_mpi(s):
+        return
+    prog = program(s, READS, "-DN=3")
+    s.check(cluster(s, 2, "--", prog)["complete"], "not complete")
+
+
 def test_stalled(s):
     """A launcher that waits for a lost rank is ended, and the search continued; if that does not help, --retry says so."""
     s.write("launch", "echo $2 >> seen\ntest -e search && exit 0\nif test $(wc -l < seen) = 2; then echo > search; fi\nexec sleep 60\n")
@@ -376,7 +502,6 @@ def test_refused(s):
         common.refused(s, [s.heddle, "cluster", "check", "--", "./prog"], 3, "openmpi-bin")
         return
     prog = program(s, READS, "-DN=2")
-    for words in (["--states"], ["--preemptions", "1"], ["--delays", "1"], ["--classes"],
-                  ["--strategy", "random", "--save", "search"]):
+    for words in (["--classes"], ["--strategy", "random", "--save", "search"]):
         common.refused(s, [s.heddle, "cluster", "check", *words, "--", prog], 2, "heddle cluster")
     common.refused(s, [s.heddle, "cluster", "chekc"], 2, "check")

@@ -1,6 +1,7 @@
 """heddle predict: what one clean execution says of others, and what comes of it when these are run."""
 import json
 import os
+import shutil
 
 import common
 from scratch import each
@@ -284,6 +285,59 @@ def test_kinds(s, case):
         s.run([s.heddle, "replay", f["replay"]], want=1)
 
 
+LOCKED = """#include <pthread.h>
+#include <stdlib.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+#define LOCKED(what) pthread_mutex_lock(&m); what; pthread_mutex_unlock(&m)
+"""
+ALONE = {  # detector: its program
+    "unset": LOCKED + """int *pointer;
+void *f(void *p) { LOCKED(pointer = malloc(4)); return p; }
+void *g(void *p) {
+  LOCKED(int *q = pointer);
+  *q = 1;
+  return p;
+}
+""",
+    "index": LOCKED + """int *table, at;
+void *f(void *p) {
+  LOCKED(int i = at);
+  table[i] = 1;
+  return p;
+}
+void *g(void *p) {
+  LOCKED(at = -50000000);
+  LOCKED(at = 1);
+  return p;
+}
+#define BEFORE table = calloc(4, sizeof *table);
+""",
+    "null": LOCKED + """int n, *pointer = &n;
+void *f(void *p) {
+  LOCKED(int *q = pointer);
+  *q = 1;
+  return p;
+}
+void *g(void *p) {
+  LOCKED(pointer = 0);
+  LOCKED(pointer = &n);
+  return p;
+}
+""",
+    "signal": OTHERS["lost wake-up"][1],
+}
+
+
+@each(*sorted(ALONE))
+def test_alone(s, detector):
+    """Each detector without the help of others."""
+    program = build(s, ALONE[detector] + MAIN)
+    s.run([s.heddle, "record", "-o", "t", "--", program], want=0)
+    j = predict(s, 1, "--detectors", detector, "--", program)
+    s.check("confirmed" in [r for _, r in results(j)], "predictions: %s" % results(j))
+    s.check(j["findings"][0]["kind"] in ("crash", "lost-wakeup", "heap-overflow", "out-of-bounds"), "%s" % j["findings"][0]["kind"])
+
+
 CORRECT = {
     "counter": start("pthread_mutex_lock(&m[0]); x[0]++; pthread_mutex_unlock(&m[0]);",
                      "pthread_mutex_lock(&m[0]); x[0]++; pthread_mutex_unlock(&m[0]);", after="if (x[0] != 2) __builtin_trap();"),
@@ -306,6 +360,40 @@ def test_correct(s, case):
     s.same(j["findings"], [], "findings")
     for p in j["predict"][0]["predictions"]:
         s.check(not p["certain"] or p["kind"] not in ("data-race", "deadlock"), "certain: %s" % p)
+
+
+COPY = """#include <pthread.h>
+int x, y, copy;
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+void *f(void *p) {
+  x = 1;
+  pthread_mutex_lock(&m);
+  y = 1;
+  pthread_mutex_unlock(&m);
+  return p;
+}
+void *g(void *p) {
+  pthread_mutex_lock(&m);
+  copy = y;
+  pthread_mutex_unlock(&m);
+  TEST x = 2;
+  return p;
+}
+"""
+
+
+@each(("gcc", "", 1), ("clang", "", 1), ("gcc", "if (copy)", 0), ("clang", "if (copy)", 0))
+def test_branches(s, case):
+    """A read whose value decides nothing may see another one."""
+    compiler, test, want = case
+    if not shutil.which(compiler):
+        return
+    s.write("p.c", COPY.replace("TEST", test) + MAIN)
+    for option, status in (("--branches", want), ("-O1", 0)):
+        s.run([s.heddle, "cc", "--heddle-compiler=" + compiler, option, "-g", "-O1", "p.c", "-o", "p"])
+        j = predict(s, status, "--out", "o" + option, "--engine", "both", "--detectors", "huang", "--", "./p")
+        s.same([f["kind"] for f in j["findings"]], ["data-race"] * status, option)
+        s.same(j["predict"][0]["disagreed"], 0, "disagreement of the engines")
 
 
 def test_no_places(s):
@@ -331,6 +419,38 @@ def test_traces(s):
     s.same(results(j), [("deadlock", "confirmed")], "from text")
     j = predict(s, 1, "--out", "both", "t", "t.txt", "--detectors", "deadlock", "--", program)
     s.same(len(j["findings"]), 1, "findings of two traces")
+
+
+FLAG = """int flag;
+static int seen(void) {
+  pthread_mutex_lock(&m[7]);
+  int n = flag;
+  pthread_mutex_unlock(&m[7]);
+  return n;
+}
+"""
+
+
+def test_combined(s):
+    """What each thread of a deadlock does is in another run."""
+    program = build(s, LOCKS + FLAG + start("if (!seen()) take(0, 1);", "if (seen()) take(1, 0);",
+                                            "pthread_mutex_lock(&m[7]); flag = 1; pthread_mutex_unlock(&m[7]);"))
+    runs, seed = {}, 0
+    while not {(True, False), (False, True)} <= set(runs):
+        seed += 1
+        s.check(seed < 100, "only %s in so many runs" % runs)
+        name = "t%d" % seed
+        s.run([s.heddle, "record", "--seed", str(seed), "-o", name, "--", program], want=None)
+        text = s.run([s.heddle, "trace", "show", name]).stdout
+        takes = tuple(text.count(" %s lock " % t) > 1 for t in ("T1", "T2"))
+        runs.setdefault(takes, name)
+    first, second = runs[(True, False)], runs[(False, True)]
+    for one in (first, second):
+        s.same(predict(s, 0, "--detectors", "deadlock", one, "--", program)["findings"], [], one)
+    j = predict(s, 1, "--detectors", "deadlock", first, second, "--", program)
+    s.same([f["kind"] for f in j["findings"]], ["deadlock"], "findings")
+    s.same([(p["kind"], p["certain"], p["result"]) for part in j["predict"] if part["trace"] == "combined" for p in
+            part["predictions"]][0], ("deadlock", False, "confirmed"), "predictions")
 
 
 def test_input(s):

@@ -405,6 +405,82 @@ static void *worker(void *a)
     s.same((r["executions"], r["symmetric"]), (plain["executions"], 0), "executions, and branches left out")
 
 
+# Each keeps of the first and the last thread under the lock what it makes of an address of that thread's own.
+ADDRESSES = {
+    "comparison": ("char *", "malloc(8)", "kept[0] < kept[1]"),
+    "stack, as a number": ("uintptr_t", "(uintptr_t)&here", "kept[0] > kept[1]"),
+    "thread-local, as a number": ("uintptr_t", "(uintptr_t)&own", "kept[0] > kept[1]"),
+    "hash": ("unsigned", "(unsigned)((uintptr_t)malloc(8) >> 20)", "kept[0] < kept[1]"),
+    "difference": ("intptr_t", "(intptr_t)malloc(8) - (intptr_t)&m", "kept[0] < kept[1]"),
+    "copied bytes": ("uintptr_t", "(p = malloc(8), memcpy(&u, &p, sizeof u), u)", "kept[0] < kept[1]"),
+    "union": ("uintptr_t", "(pun.pointer = malloc(8), pun.number)", "kept[0] < kept[1]"),
+    "text": ("uintptr_t", "(snprintf(text, sizeof text, \"%p\", malloc(8)), strtoul(text, 0, 0))", "kept[0] < kept[1]"),
+}
+
+
+def test_addresses(s):
+    """Who computes with an address of a thread's own, or compares two for order, tells the threads apart."""
+    for name, (kind, made, holds) in ADDRESSES.items():
+        s.write("prog.c", HEAD + """
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+static %s kept[2];
+static __thread int own;
+static void *worker(void *a)
+{
+  int here = 0;
+  char text[32], *p;
+  uintptr_t u;
+  union { char *pointer; uintptr_t number; } pun;
+  (void)text, (void)p, (void)u, (void)pun, (void)here, (void)own;
+  pthread_mutex_lock(&m);
+  kept[n++] = %s;
+  pthread_mutex_unlock(&m);
+  return a;
+}
+""" % (kind, made) + (MAIN % "0").replace("return 0;", "assert(%s);\n  return 0;" % holds))
+        for compiler, level in ("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O0"), ("clang", "-O2"):
+            s.cc("prog.c", "prog", level, "-w", compiler=compiler)
+            for more, env in (("--symmetry", "--strategy", "optimal"), {}), (("-j", "1"), {"HEDDLE_TEST_STATES": "0"}):
+                r = search(s, *more, env=env, want=1)
+                s.same([f["kind"] for f in r["findings"]], ["assertion"], "%s, %s %s %s" % (name, compiler, level, more))
+
+
+def test_addresses_that_do_not_matter(s):
+    """Equality, access, alignment, and what lies within one thread's memory are no reason to tell threads apart."""
+    s.write("prog.cc", CXX + """
+#include <cstdint>
+#include <map>
+struct node { node *next; int value; };
+static node *top;
+static void worker()
+{
+  node *mine = new node{nullptr, 1};
+  assert((uintptr_t)mine % 8 == 0);
+  std::vector<int> v{3, 1, 2};
+  std::map<int *, int> by;
+  for (int &x : v) by[&x] = x;
+  int sum = 0;
+  for (const int *p = v.data(), *end = v.data() + v.size(); p < end; p++) sum += *p;
+  assert(sum == 6 && by.size() == 3);
+  std::lock_guard<std::mutex> g(m);
+  for (node *each = top; each; each = each->next) assert(each != mine);
+  mine->next = top;
+  top = mine;
+}
+int main()
+{
+  for (int i = 0; i < 4; i++) t.emplace_back(worker);
+  join_all();
+}
+""")
+    for compiler, level in ("gcc", "-O1"), ("clang", "-O0"), ("clang", "-O2"):
+        s.cc("prog.cc", "prog", level, compiler=compiler)
+        r = search(s, "--symmetry", "--strategy", "optimal")
+        s.same((r["verdict"], r["complete"], r["executions"]), ("clean", True, 1), "%s %s" % (compiler, level))
+
+
 def test_auto(s):
     """The default uses neither states nor symmetry in a short search, and both in a long one."""
     def check(n, *options):

@@ -1,6 +1,7 @@
 /* predict_trace.c: runs detectors over a trace file and prints what they predict, for tests and measurements.
  *
- *   predict_trace [-l] [-w WINDOW] [-r RELAX] [-n LIMIT] [-q SECONDS] [-s] [-e smt|plan|both] [-m LIBDIR] DETECTOR[,...] FILE
+ *   predict_trace [-l] [-w WINDOW] [-r RELAX] [-n LIMIT] [-q SECONDS] [-s] [-e smt|plan|both] [-m LIBDIR] [-p FOLDER]
+ *                 DETECTOR[,...] FILE
  *
  * One line for each prediction: detector, kind, certain or plausible, broken reads, events, order (numbers from 1).
  * -l: lenient; -s: statistics instead, one line for each detector. Exit status 1: the trace or the options are wrong. */
@@ -11,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const kinds[HD_PREDICTED_KINDS] = {"race", "deadlock", "null", "freed", "atomicity"};
+static const char *const kinds[HD_PREDICTED_KINDS] = {"race",  "deadlock", "null",  "freed", "atomicity",
+                                                      "order", "unset",    "index", "signal"};
 
 static void print(const struct hd_prediction *p) {
   printf("%s %s %s %u", p->detector, kinds[p->kind], p->certainty == HD_CERTAIN ? "certain" : "plausible",
@@ -42,7 +44,7 @@ int main(int argc, char **argv) {
   struct hd_predict_options o = {0};
   bool stats_only = false;
   int c;
-  while ((c = getopt(argc, argv, "lsw:r:n:q:m:e:")) != -1) {
+  while ((c = getopt(argc, argv, "lsw:r:n:q:m:e:p:")) != -1) {
     if (c == 'l') o.lenient = true;
     if (c == 's') stats_only = true;
     if (c == 'w') o.window = (uint32_t)atoi(optarg);
@@ -54,6 +56,7 @@ int main(int argc, char **argv) {
                   : *optarg == 's' ? HD_ENGINE_SMT
                                    : HD_ENGINE_SMT | HD_ENGINE_PLAN;
     if (c == 'm') o.libdir = optarg;
+    if (c == 'p') o.pddl = optarg;
     if (c == '?') return 1;
   }
   if (argc - optind != 2) {

@@ -2,6 +2,7 @@
 import os
 import re
 
+import pddl
 import traces
 from scratch import each
 
@@ -127,6 +128,26 @@ def test_random_patterns(s, kind):
 
 
 @each("smt", "plan")
+def test_random_branches(s, engine):
+    """With branches, a read may see another value if nothing depends on it."""
+    if engine == "smt" and not solver(s):
+        return
+    more = 0
+    for seed in range(60):
+        events = traces.generate(seed, branches=True)
+        if len(events) > SMALL or not any(e[1] == "branch" for e in events):
+            continue
+        truth, kinds = traces.Truth(events), ["huang", "atomicity"]
+        found = predict(s, kinds, s.write("t%d.trace" % seed, traces.text(events)), "-e", engine)
+        s.same(pairs(found["huang"]), truth.races("huang"), "races of seed %d" % seed)
+        s.same({f[0] for f in found["atomicity"]}, truth.after("atomicity"), "triples of seed %d" % seed)
+        for events_, order, certain in found["huang"]:
+            s.check(truth.leads(order, events_), "seed %d: %s does not lead to %s" % (seed, order, events_))
+            more += not certain
+    s.check(more, "branches never made a difference")
+
+
+@each("smt", "plan")
 def test_engines(s, engine):
     """Each engine alone finds the truth."""
     if engine == "smt" and not solver(s):
@@ -144,6 +165,27 @@ def test_engines(s, engine):
                 s.check(truth.leads(order, after), "seed %d: %s does not lead to %s" % (seed, order, predicted))
         s.check(pairs(found["huang"]) == truth.races("huang"), "seed %d: %s" % (seed, sorted(pairs(found["huang"]))))
         s.check({f[0] for f in found["atomicity"]} == truth.after("atomicity"), "seed %d" % seed)
+
+
+def test_pddl(s):
+    """The planner's questions, as PDDL: another planner has the same answers."""
+    answers = []
+    for seed in range(20):
+        events = traces.generate(seed, values=(0, 5000, 5000, 6000), frees=True)
+        if len(events) > SMALL:
+            continue
+        folder = s.path("pddl%d" % seed)
+        predict(s, ["huang", "null", "freed", "atomicity"], s.write("t%d.trace" % seed, traces.text(events)), "-e", "plan", "-r", "0",
+                "-p", folder)
+        for name in sorted(os.listdir(folder) if os.path.exists(folder) else []):
+            if not name.endswith(".problem.pddl"):
+                continue
+            with open(os.path.join(folder, name)) as p, open(os.path.join(folder, name.replace("problem", "domain"))) as d:
+                problem, domain = p.read(), d.read()
+            want = re.search(r"\? (yes|no)\n", problem).group(1)
+            s.same("yes" if pddl.solvable(domain, problem) else "no", want, "seed %d: %s" % (seed, name))
+            answers.append(want)
+    s.check(answers.count("yes") > 5 and "no" in answers, "%s" % answers)
 
 
 def test_engines_agree(s):
@@ -182,6 +224,12 @@ def test_contradictions(s):
             "event 4 .*T2 unlock .*does not hold")
     refused(s, s.write("b.trace", traces.text(fork + [(1, "write", "x", {"value": 1}), (2, "read", "x", {"value": 2})])),
             "event 4 .*T2 read .*nobody wrote")
+    for name, note in (("a", r"Note: event 4 \(T2 unlock .* releases a lock that its thread does not hold"),
+                       ("b", r"Note: event 4 \(T2 read .* reads a value that no event wrote")):
+        text = s.run([s.heddle, "predict", name + ".trace"]).stdout
+        s.check(re.search(note, text), text)
+    text = s.run([s.heddle, "predict", s.write("c.std", "T0|fork(T1)|1\nT0|rel(l)|2\nT1|w(x)|3\nT0|w(x)|4\n")]).stdout
+    s.check("Note: event 2 (T0 unlock `l`) releases" in text and "data race: " in text, text)
 
 
 def test_no_time(s):

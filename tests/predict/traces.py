@@ -2,7 +2,8 @@
 
 An event is (thread, operation, object, words): words is a dict of the words of the text format. Threads are numbers,
 objects names. The enumeration knows nothing of how the detectors work: it executes the events of the threads in every
-order that locks, creations and the values of reads allow.
+order that locks, creations and the values of reads allow. With branches, a thread that has read another value goes on to its
+next branch, and what it writes is not what it wrote.
 """
 import random
 
@@ -31,7 +32,7 @@ def text(events, places=None):
     return "\n".join(out + ["end"]) + "\n"
 
 
-def generate(seed, length=5, threads=3, values=(0, 1, 1, 2), frees=False):
+def generate(seed, length=5, threads=3, values=(0, 1, 1, 2), frees=False, branches=False):
     """A trace of threads with random operations under a random schedule."""
     rng = random.Random(seed)
     threads = rng.randint(2, threads)
@@ -41,6 +42,9 @@ def generate(seed, length=5, threads=3, values=(0, 1, 1, 2), frees=False):
         program, held = [], []
         for _ in range(rng.randint(2, length)):
             pick = rng.random()
+            if branches and rng.random() < 0.2:
+                program.append(("branch", "-"))
+                continue
             free = [m for m in ("m", "n") if m not in held]
             if pick < 0.2 and free and len(held) < 2:
                 held.append(rng.choice(free))
@@ -123,6 +127,7 @@ class Truth:
         self.threads = 1 + max([e[0] for e in events] + [e[2] for e in events if isinstance(e[2], int)])
         self.of = [[i for i, e in enumerate(events) if e[0] == t] for t in range(self.threads)]
         self.position = {i: (t, k) for t in range(self.threads) for k, i in enumerate(self.of[t])}
+        self.branches = any(e[1] == "branch" for e in events)
         self.sections()
         self.saw()
 
@@ -195,23 +200,31 @@ class Truth:
         if not self.enabled(state, i, mode):
             return None
         t, op, obj, words = self.events[i]
-        writers = dict(state[1])
+        writers, off = dict(state[1]), set(state[2])  # off: writes of other values, and -1 - each thread that read one
         if i in self.source:
             now = writers.get(obj)
             if now != self.source[i]:
-                if mode == "sync" or self.value(now, obj) != words["value"]:  # unknown ones differ
-                    return None
+                if mode == "sync" or now in off or self.value(now, obj) != words["value"]:  # unknown ones differ
+                    if not self.branches or mode != "huang":
+                        return None
+                    off.add(-1 - t)
+            elif now in off:
+                off.add(-1 - t)
+        if op == "branch" and -1 - t in off:
+            return None
         if op in CHANGES:
             writers[obj] = i
+            if -1 - t in off:
+                off.add(i)
         at = list(state[0])
         at[t] += 1
-        return tuple(at), tuple(sorted(writers.items()))
+        return tuple(at), tuple(sorted(writers.items())), frozenset(off)
 
     def nexts(self, state):
         return [self.of[t][state[0][t]] for t in range(self.threads) if state[0][t] < len(self.of[t])]
 
     def reachable(self, mode):
-        start = (tuple([0] * self.threads), ())
+        start = (tuple([0] * self.threads), (), frozenset())
         seen, work = {start}, [start]
         while work:
             state = work.pop()
@@ -270,7 +283,7 @@ class Truth:
                         self.events[i][0] != t]
                 if kind == "null" and op in ("read", "atomic-load") and words["value"] >= 4096:
                     e = dict(state[1]).get(obj)
-                    if e is not None and self.events[e][0] != t and self.events[e][3].get("value") == 0:
+                    if e is not None and e not in state[2] and self.events[e][0] != t and self.events[e][3].get("value") == 0:
                         out.add((e, f))
                 if kind == "freed":
                     out |= {(e, f) for e in done if self.events[e][1] == "free" and f < e}
@@ -287,7 +300,7 @@ class Truth:
 
     def leads(self, order, after, loose=False):
         """Whether the order can be executed, every read with its value (unless loose), and leaves `after` next."""
-        state = (tuple([0] * self.threads), ())
+        state = (tuple([0] * self.threads), (), frozenset())
         for i in order:
             if i not in self.nexts(state):
                 return False
@@ -295,7 +308,7 @@ class Truth:
             if not step and loose and self.enabled(state, i, "huang"):
                 at = list(state[0])
                 at[self.events[i][0]] += 1
-                step = (tuple(at), state[1])
+                step = (tuple(at), state[1], state[2])
             if not step:
                 return False
             state = step

@@ -33,6 +33,17 @@ static inline uint64_t hd_arch_self(void) {
 
 static inline uint64_t hd_sig_pc(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RIP]; }
 static inline uint64_t hd_sig_sp(const ucontext_t *u) { return (uint64_t)u->uc_mcontext.gregs[REG_RSP]; }
+static inline void hd_sig_set_pc(ucontext_t *u, uint64_t pc) {
+  u->uc_mcontext.gregs[REG_RIP] = (long long)pc;
+}
+/* Whether the next instruction is executed alone, and a signal follows. */
+static inline void hd_sig_step(ucontext_t *u, int on) {
+  if (on)
+    u->uc_mcontext.gregs[REG_EFL] |= 0x100;
+  else
+    u->uc_mcontext.gregs[REG_EFL] &= ~0x100ll;
+}
+#define HD_TRAP 0xcc /* the instruction that makes a signal; it is one byte, and the signal comes after it */
 static inline int hd_sig_is_write(const ucontext_t *u) { return (u->uc_mcontext.gregs[REG_ERR] & 2) != 0; }
 static inline long hd_sig_sysno(const ucontext_t *u) { return (long)u->uc_mcontext.gregs[REG_RAX]; }
 static inline void hd_sig_sysargs(const ucontext_t *u, long a[6]) {

@@ -163,7 +163,7 @@ static enum hd_unkept unkept(uint64_t sp) {
   if (rt.forked || hd__children_any()) return HD_UNKEPT_CHILD;
   if (hd__files_changed()) return HD_UNKEPT_FILES;
   if (hd__ipc_made()) return HD_UNKEPT_IPC;
-  if (hd__naliases || hd__shares_memory()) return HD_UNKEPT_SHARED;
+  if (rt.naliases || hd__shares_memory()) return HD_UNKEPT_SHARED;
   if (waits || rt.narmed || rt.nspinning || hd__spin_places() != spins) return HD_UNKEPT_SPIN;
   if (rt.status->visible_count - rt.status->visible_at_start > MAX_LEARNED) return HD_UNKEPT_HANDLER;
   if (too_long) return HD_UNKEPT_LENGTH;
@@ -251,7 +251,7 @@ void hd__checkpoint_take(char *stack_hi) {
   for (unsigned i = 0; i < nlearned; i++) learned[i] = rt.visible[rt.status->visible_at_start + i];
   taken = true;
   rt.status->kept = 1;
-  if (hd__snapshot_take(page_of(rt.thread[0].ctx.sp), stack_hi, true, false))
+  if (hd__snapshot_take((char *)rt.thread[0].ctx.sp, stack_hi, true, false))
     hd__fail(HD_RTE_ENVIRONMENT, 0,
              "cannot record the program's memory (mprotect or /proc/self/maps refused)");
 }

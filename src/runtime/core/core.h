@@ -46,6 +46,7 @@ typedef uint16_t __attribute__((may_alias, aligned(1))) hd_two_bytes;
 static inline bool hd__either(const uint8_t *p) { return *(const hd_two_bytes *)p != 0; }
 #define HD_DETAIL_OR_COVER HD_UNLIKELY(hd__either(&hot.detail))
 #define HD_COVER_OR_LOG HD_UNLIKELY(hd__either(&hot.cover))
+#define HD_SCRUBS_OR_FREED HD_UNLIKELY(hd__either((const uint8_t *)&rt.cur->scrubs))
 _Static_assert(offsetof(struct hd_hot, cover) == offsetof(struct hd_hot, detail) + 1 &&
                    offsetof(struct hd_hot, log) == offsetof(struct hd_hot, cover) + 1,
                "HD_DETAIL_OR_COVER and HD_COVER_OR_LOG read them in pairs");
@@ -85,13 +86,32 @@ struct hd_rt {
   bool event_due; /* a thread was picked, and hd__event has not been called for its operation yet */
   struct hd_set enabled;
   unsigned nenabled;
+  /* What a decision has to look at first, which is seldom anything. */
+  union {
+    uint64_t attend;
+    struct {
+      uint16_t narmed;   /* threads that are armed (spin.c) */
+      uint16_t naliases; /* mappings of memory that has another address, too (alias.c) */
+      bool sent;         /* a thread has sig.sent */
+      bool entered;      /* code of a library was made executable (library.c) */
+      bool templates;    /* this execution may become a template (template.c) */
+    };
+  };
   struct hd_set gone;        /* threads that ended, and were joined or are detached */
   struct hd_thread *section; /* the thread in an atomic section: no other runs */
   struct hd_vc section_vc;   /* published by the sections so far */
   unsigned nspinning;        /* threads whose pending operation is a SPINWAIT */
-  unsigned between; /* the thread that has joined some members of a family and not all, plus 1 (family.c) */
-  unsigned watched; /* plain reads to come that are checked as those of a waiting loop */
-  unsigned narmed;  /* threads whose spin.armed is set */
+  /* What every access has to look at. */
+  union {
+    uint64_t looks;
+    struct {
+      uint16_t
+          between; /* the thread that has joined some members of a family and not all, plus 1 (family.c) */
+      uint16_t watched; /* plain reads to come that are checked as those of a waiting loop */
+      bool
+          preload; /* the program was not built with heddle cc: what its memory accesses order is not known */
+    };
+  };
   unsigned nlate, late_thread; /* times that such a loop went on since nothing else could, and the last one */
   unsigned naside;             /* threads that were put aside (tick.c) */
   unsigned ntimed;
@@ -101,8 +121,6 @@ struct hd_rt {
   uint32_t seg_next, seg_base;
   uint64_t now;          /* virtual time, nanoseconds */
   bool clocked;          /* a thread has read a clock in this execution */
-  bool sent;             /* a thread has sig.sent */
-  bool entered;          /* code of a library was made executable (library.c) */
   uint64_t due;          /* time has passed: all waits that end until then end together; 0: they have */
   struct hd_known known; /* and the hash of the operations so far */
   uint64_t events;
@@ -114,7 +132,6 @@ struct hd_rt {
   int exit_status;
   int faulted;   /* signal of the last fault, 0: none yet in this process */
   bool in_exit;  /* exit handlers are running */
-  bool preload;  /* the program was not built with heddle cc: what its memory accesses order is not known */
   bool callback; /* executions call a function (hd_check) instead of main */
   bool child;    /* this process was forked by the program and runs natively */
   bool prefix;   /* no choice has come yet, and it matters when one does (checkpoint.c) */
@@ -122,7 +139,6 @@ struct hd_rt {
   uint8_t
       lost; /* enum hd_unkept: this execution did something after which the checkpoint cannot be restored */
   bool fingerprints;  /* the search compares states (fingerprint.c) */
-  bool templates;     /* this execution may become a template (template.c) */
   bool branched;      /* an outcome was chosen in this execution */
   uint8_t uncaptured; /* enum hd_uncaptured: why that is not possible in this execution */
 };

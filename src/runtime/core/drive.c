@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "runtime/core/aim.h"
 #include "runtime/core/check.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/core.h"
@@ -144,6 +145,7 @@ static void run_rest(void) {
 int hd__drive_begin(uint64_t number) {
   rt.search.execution = rt.status->execution = number;
   rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
+  rt.search.aimed = 0;
   rt.known.steps = rt.known.shared = 0;
   rt.known.runs++;
   rt.search.captures = rt.config->states == HD_REDUCE_YES;
@@ -602,6 +604,7 @@ static void search(void *unused) {
   if (!fork_mode) hd__tick_start();
   hd__files_init();
   hd__modules_record();
+  hd__aim_init();
   hd__openmp_init();
   hd__numbers_init();
   hd__fingerprint_init();

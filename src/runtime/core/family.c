@@ -6,8 +6,10 @@
  * under an address that no memory has: the family of that function is none in all executions to come.
  *
  * Invariants
- *  1. Threads of a family differ in their names only: the addresses of stack, heap and thread-local storage, which programs
- *     compare for equality and nothing else (as everywhere, see soundness.md), and pthread_t, which their creator has.
+ *  1. Threads of a family differ in their names only: the addresses of stack, heap and thread-local storage, and pthread_t,
+ *     which their creator has. A program that does more with such an address than to compare it for equality and to access
+ *     the memory, whichever thread does it, ends the family: the plug-ins of the compilers have a hook there, and so has %p.
+ *     Memory of one member is laid out like that of another, so offsets in it and their order are no names.
  *  2. A member that asks for its own pthread_t or thread id, or makes a system call whose result may depend on which thread
  *     it is, ends the family: what the number is used for is not known.
  *  3. Memory of a member's own that others contend for ends the family: which memory is visible must be the same for all
@@ -46,6 +48,8 @@ static struct member {
 } member[HD_MAX_THREADS];
 static uint16_t last_child[HD_MAX_THREADS]; /* plus 1; of any execution */
 static uint32_t asserts[HD_MAX_THREADS];    /* the execution in which the thread has called hd_symmetric */
+
+static uint32_t families, families_of; /* how many there are, and in which execution */
 
 static uint64_t slot(uint64_t at) {
   if (rt.search.layout) at = hd_layout_stable(rt.search.layout, at);
@@ -106,6 +110,28 @@ static bool owns(const struct hd_thread *t, uint64_t addr) {
   return id && addr >= (uint64_t)id->stack_lo && addr < (uint64_t)id->stack_hi;
 }
 
+/* The member of a family whose memory that is, plus 1. */
+static unsigned member_with(uint64_t addr) {
+  if (!families || families_of != rt.epoch) return 0;
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    const struct member *m = &member[i];
+    if (family_of(i) && (owns(&rt.thread[i], addr) || addr - (uint64_t)m->arg < m->block)) return i + 1;
+  }
+  return 0;
+}
+
+void hd__family_address(uint64_t addr) {
+  unsigned i = member_with(addr);
+  if (i) end_family(family_of(i - 1));
+}
+
+void hd__family_addresses(uint64_t a, uint64_t b) {
+  unsigned i = member_with(a), k = member_with(b);
+  if (i == k) return;
+  if (i) end_family(family_of(i - 1));
+  if (k) end_family(family_of(k - 1));
+}
+
 static int search_owns(struct hd_search *s, unsigned thread, uint64_t addr) {
   (void)s;
   return owns(&rt.thread[thread], addr);
@@ -163,6 +189,8 @@ void hd__family_add(unsigned number, unsigned nth, bool plain, void *(*fn)(void 
   if (!b->root) {
     b->root = (uint16_t)before;
     b->size = 1;
+    families = families_of == rt.epoch ? families + 1 : 1;
+    families_of = rt.epoch;
   }
   m->root = b->root;
   member[m->root - 1].size++;
@@ -179,7 +207,7 @@ void hd__family_joined(const struct hd_thread *t, void *const *result) {
   f->result = result ? *result : f->result;
   rt.between = 0;
   if (++f->joined == f->size) return;
-  rt.between = rt.cur->id + 1u;
+  rt.between = (uint16_t)(rt.cur->id + 1);
   hd__new_segment(rt.cur); /* so that what it accesses is looked at once more */
 }
 

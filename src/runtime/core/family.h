@@ -15,6 +15,10 @@ void hd__family_joined(const struct hd_thread *t, void *const *result);
 /* The running thread gets something that depends on which thread it is, and is neither an address of its stack, heap or
  * thread-local storage nor a copy of what it was created with. */
 void hd__family_name(void);
+/* The program uses the address as more than the name of an object: it makes a number of it, */
+void hd__family_address(uint64_t addr);
+/* or compares two for order. */
+void hd__family_addresses(uint64_t a, uint64_t b);
 void hd__family_syscall(long nr, const long *a);
 /* Memory at that address has become visible. */
 void hd__family_visible(uint64_t addr);

@@ -120,6 +120,7 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   f->kind = kind;
   f->key = key;
   f->execution = rt.search.execution;
+  f->events = st->events + rt.events;
   f->phase = rt.status->phase_now;
   f->seed = rt.config->seed;
   f->visible_count = st->visible_at_start;

@@ -23,7 +23,7 @@
  *     clocks (of threads and objects) cover it. One that all living threads come after is none: so do all that they create.
  *     Nor is one to memory that, while there are several threads, only one accesses, or none writes, or all access
  *     atomically, or all while they hold one lock: no later access can race with it. Which memory that is holds for the
- *     whole search (struct touch): when it proves wrong, the search restarts, as it does when an access turns out to be
+ *     whole search (explore/accessed.c): when it proves wrong, the search restarts, as it does when an access turns out to be
  *     visible.
  *  5. Of the recognition of waiting loops (spin.c) the part is a fact that leads to a wait, since that decides about
  *     livelocks. The rounds of loops that do more than wait are not: those end where a state comes again.
@@ -203,50 +203,6 @@ void hd__fact_access(struct hd_fingerprint *f, uint64_t at, uint64_t what, uint3
   hd__fact_clock(f, at, what, s->thread, s->clock);
 }
 
-/* Who has accessed half a granule beside other threads, in any execution of the search: a bit for each thread; whether all
- * accesses were atomic; and locks that were held at all of them (a lock set, as in Savage and others, "Eraser: A Dynamic
- * Data Race Detector for Multithreaded Programs", TOCS 1997). In the memory of the search, where all workers add to it. */
-#define LOCKS 3
-struct touch {
-  uint64_t half; /* its address; 0: empty */
-  uint32_t writers, readers;
-  uint16_t plain;       /* not all were atomic */
-  uint16_t known;       /* it is contended, and the search has been told to restart */
-  uint32_t listed;      /* enum listed */
-  uint64_t lock[LOCKS]; /* 0: none */
-};
-enum listed { NOT_LISTED, LISTING, LISTED, NO_LOCKS };
-#define TOUCHES (1u << 22) /* a power of two */
-#define TOUCH_PROBES 64
-static struct touch *touches;
-
-static bool is_guarded(const struct touch *t) {
-  uint64_t any = 0;
-  for (unsigned i = 0; i < LOCKS; i++) any |= __atomic_load_n(&t->lock[i], __ATOMIC_SEQ_CST);
-  return any && __atomic_load_n(&t->listed, __ATOMIC_SEQ_CST) == LISTED;
-}
-
-/* Whether accesses to it may race, for all that is known. */
-static bool contended(const struct touch *t) {
-  uint32_t all = t->writers | t->readers;
-  bool several = (all & (all - 1)) || all >> 31; /* the last bit stands for many threads */
-  return t->writers && t->plain && several && !is_guarded(t);
-}
-
-static struct touch *touch_of(uint64_t half, bool add) {
-  for (unsigned i = 0; i < TOUCH_PROBES; i++) {
-    struct touch *t = &touches[(hd_mix64(half) + i) & (TOUCHES - 1)];
-    uint64_t empty = 0;
-    if (t->half == half) return t;
-    if (t->half) continue;
-    if (!add) return NULL;
-    if (__atomic_compare_exchange_n(&t->half, &empty, half, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
-        empty == half)
-      return t;
-  }
-  return NULL;
-}
-
 /* Whether the running thread holds the lock so that whoever accesses what it writes, or writes what it reads, and holds it
  * too, is ordered with it. Not one that was initialised beside other threads: it may be another lock by now. */
 static bool holds(const struct hd_obj *o, bool write) {
@@ -258,50 +214,60 @@ static bool holds(const struct hd_obj *o, bool write) {
 }
 
 static struct {
-  struct touch *into;
+  struct hd_accessed *into;
   unsigned n;
   bool write;
 } listing;
 
 static void list_lock(struct hd_obj *o) {
-  if (listing.n < LOCKS && holds(o, listing.write)) listing.into->lock[listing.n++] = o->addr;
+  if (listing.n < HD_ACCESSED_LOCKS && holds(o, listing.write)) listing.into->lock[listing.n++] = o->addr;
 }
 
-/* Keeps of the lock set what the running thread holds. */
-static void keep_locks(struct touch *t, bool write) {
-  uint32_t none = NOT_LISTED, begun = LISTING;
-  if (t->listed == NO_LOCKS) return;
-  if (t->listed != LISTED) {
-    if (__atomic_compare_exchange_n(&t->listed, &none, LISTING, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+/* Keeps of the lock set what the running thread holds. Returns whether it is another one now. */
+static bool keep_locks(struct hd_accessed *t, bool write) {
+  uint32_t none = HD_LOCKS_UNKNOWN, begun = HD_LOCKS_LISTING;
+  bool changed = false;
+  if (t->listed == HD_LOCKS_NONE) return false;
+  if (t->listed != HD_LOCKS_LISTED) {
+    if (__atomic_compare_exchange_n(&t->listed, &none, HD_LOCKS_LISTING, 0, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST)) {
       listing.into = t;
       listing.n = 0;
       listing.write = write;
       hd__objects_each(list_lock);
-      __atomic_compare_exchange_n(&t->listed, &begun, listing.n ? LISTED : NO_LOCKS, 0, __ATOMIC_SEQ_CST,
-                                  __ATOMIC_SEQ_CST);
+      __atomic_compare_exchange_n(&t->listed, &begun, listing.n ? HD_LOCKS_LISTED : HD_LOCKS_NONE, 0,
+                                  __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     } else { /* another process is at it, or died there */
-      __atomic_store_n(&t->listed, NO_LOCKS, __ATOMIC_SEQ_CST);
+      __atomic_store_n(&t->listed, HD_LOCKS_NONE, __ATOMIC_SEQ_CST);
     }
-    return;
+    return true;
   }
-  for (unsigned i = 0; i < LOCKS; i++)
-    if (t->lock[i] && !holds(hd__obj_find(t->lock[i]), write))
+  for (unsigned i = 0; i < HD_ACCESSED_LOCKS; i++)
+    if (t->lock[i] && !holds(hd__obj_find(t->lock[i]), write)) {
       __atomic_store_n(&t->lock[i], 0, __ATOMIC_SEQ_CST);
+      changed = true;
+    }
+  return changed;
 }
 
 static bool access_half(uint64_t half, bool write, bool atomic) {
-  struct touch *t = touch_of(half, true);
+  struct hd_accessed *t = hd_accessed_find(&rt.search, half, true);
   if (!t) return true;
   uint32_t bit = 1u << (rt.cur->id < 31 ? rt.cur->id : 31), *set = write ? &t->writers : &t->readers;
   if (HD_LIKELY(t->known)) return true;
-  keep_locks(t, write);
-  if (!atomic && !t->plain) __atomic_store_n(&t->plain, 1, __ATOMIC_SEQ_CST);
-  if (!(*set & bit)) __atomic_or_fetch(set, bit, __ATOMIC_SEQ_CST);
-  if (!contended(t)) return false;
-  /* If others learn the same meanwhile, or this process is killed here, the search restarts once more. */
-  __atomic_add_fetch(&rt.shared->contended, 1, __ATOMIC_SEQ_CST);
-  __atomic_store_n(&t->known, 1, __ATOMIC_SEQ_CST);
-  return true;
+  bool changed = keep_locks(t, write);
+  if (!atomic && !t->plain) {
+    __atomic_store_n(&t->plain, 1, __ATOMIC_SEQ_CST);
+    changed = true;
+  }
+  if (!(*set & bit)) {
+    __atomic_or_fetch(set, bit, __ATOMIC_SEQ_CST);
+    changed = true;
+  }
+  bool contended = hd_accessed_contended(t);
+  if (contended) hd_accessed_restart(&rt.search, t);
+  if (changed || contended) hd_accessed_changed(&rt.search, t);
+  return contended;
 }
 
 bool hd__fingerprint_access(uint64_t granule, unsigned mask, bool write, bool atomic) {
@@ -312,7 +278,8 @@ bool hd__fingerprint_access(uint64_t granule, unsigned mask, bool write, bool at
 }
 
 unsigned hd__fingerprint_contended(uint64_t granule) {
-  const struct touch *low = touch_of(granule, false), *high = touch_of(granule + 4, false);
+  const struct hd_accessed *low = hd_accessed_find(&rt.search, granule, false),
+                           *high = hd_accessed_find(&rt.search, granule + 4, false);
   /* There may be no room for one that is. */
   return (low && !low->known ? 0 : 0x0fu) | (high && !high->known ? 0 : 0xf0u);
 }
@@ -380,7 +347,7 @@ static void add_op(const struct hd_thread *t) {
 static void add_spin(struct hd_fingerprint *f, const struct hd_thread *t) {
   const struct hd_spin *s = &t->spin;
   unsigned rounds = s->rounds < ROUNDS ? s->rounds : ROUNDS;
-  uint64_t bits = s->armed | (uint64_t)s->gave << 1 | (uint64_t)s->again << 2 | (uint64_t)s->mixed << 3 |
+  uint64_t bits = t->armed | (uint64_t)s->gave << 1 | (uint64_t)s->again << 2 | (uint64_t)s->mixed << 3 |
                   (uint64_t)s->unlike << 4 | (uint64_t)s->on << 5 | (uint64_t)s->waiting << 6 |
                   (uint64_t)(s->writes != s->round_writes) << 7 | (uint64_t)rounds << 8 |
                   (uint64_t)s->misses << 16 | (uint64_t)s->window << 32 | (uint64_t)s->moves << 48;
@@ -418,14 +385,14 @@ static void add_wait(const struct hd_thread *t) {
 static void add_local(struct hd_fingerprint *f, const struct hd_thread *t) {
   bool odd = t->sig.pending.set || t->sig.ran || t->sig.handling || t->sig.taken || t->sig.waits ||
              t->sig.alt.ss_sp || hd__cancel_word[t->id] || t->cancel.taken || t->cancel.disabled ||
-             t->cancel.anywhere || t->fiber || t->robust || t->omp.team || t->attr.cpus || t->sys.io ||
+             t->anywhere || t->fiber || t->robust || t->omp.team || t->attr.cpus || t->sys.io ||
              t->sys.context || t->aside.is || t->sys.forks || t->sys.unloads || t->exit.tls_dtors ||
              t->exit.terminating || !t->numbered;
   if (odd) now->captured = false;
   set_field(20, t->state);
   set_field(21, t->children);
   set_field(22, t->heap_reuses | (uint64_t)t->section << 32);
-  set_field(23, (uint64_t)(uint32_t)t->ignore | (uint64_t)t->foreign << 32);
+  set_field(23, t->ignore | (uint64_t)t->silent << 16 | (uint64_t)t->foreign << 32);
   set_field(24, t->sig.mask);
   set_field(25, (uint64_t)t->exit.value);
   set_field(26, (uint64_t)t->exit.cleanup + t->exit.begun);
@@ -503,7 +470,7 @@ static void add_process(struct hd_fingerprint *f) {
   if (rt.clocked) hd__fact(f, place(S_PROCESS, 0, 8), rt.section_vc.time);
   /* What memory is compared with: as it was before main, or at the checkpoint. */
   hd__fact(f, place(S_PROCESS, 0, 9), hd__checkpoint_taken());
-  if (rt.nio || rt.nalarms || hd__naliases || hd__before_freed) now->captured = false;
+  if (rt.nio || rt.nalarms || rt.naliases || hd__before_freed) now->captured = false;
 }
 
 static void add_clocks(void) {
@@ -558,8 +525,7 @@ void hd__fingerprint_init(void) {
   lines = hd__map(LINES * sizeof *lines);
   HD_BUG_ON(!now || !lines);
   hd__rseq_area(&rseq_lo, &rseq_hi);
-  rt.search.memory_size -= TOUCHES * sizeof *touches;
-  touches = (struct touch *)(rt.search.memory + rt.search.memory_size);
+  hd_accessed_init(&rt.search);
   rt.search.fingerprint = search_fingerprint;
 }
 

@@ -20,6 +20,7 @@ static HD_EXEC size_t cap, used;
 static uint32_t era;                     /* of this execution: entries of another one are empty */
 static HD_EXEC struct hd_obj *objects;   /* of this execution, the last one first */
 static HD_EXEC uint64_t lowest, highest; /* addresses of this execution's entries */
+static HD_EXEC struct hd_obj *last;      /* the one that hd__obj has found last: a lock is released soon */
 
 static struct slot *probe(struct slot *t, size_t n, uint64_t addr) {
   size_t i = (addr * 0x9e3779b97f4a7c15ull >> 20) & (n - 1);
@@ -70,12 +71,13 @@ void hd__objects_keep(void) {
 void hd__objects_begin(void) {
   era = ++last_era;
   used = 0;
-  objects = NULL;
+  objects = last = NULL;
   lowest = UINT64_MAX;
   highest = 0;
 }
 
 void hd__objects_return(void) {
+  last = NULL;
   if (used > LISTED) {
     era = kept_era;
     return;
@@ -104,9 +106,10 @@ struct hd_obj *hd__obj_find(uint64_t addr) {
 
 struct hd_obj *hd__obj(uint64_t addr, unsigned kind) {
   addr = hd__canonical(addr);
+  if (last && last->addr == addr && last->kind == kind) return last;
   if (HD_UNLIKELY(used * 2 >= cap)) grow();
   struct slot *s = probe(table, cap, addr);
-  if (s->epoch == era && s->obj->kind == kind) return s->obj;
+  if (s->epoch == era && s->obj->kind == kind) return last = s->obj;
   if (s->epoch != era) {
     used++;
     if (addr < lowest) lowest = addr;

@@ -115,6 +115,14 @@ void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned fla
   if (flags & HD_EV_PLAIN) nplain++;
 }
 
+void hd__record_branch(uint64_t pc) {
+  uint64_t n = rt.status->nevents;
+  if (!n || n > HD_EVENT_CAP || !hd__record_room()) return;
+  const struct hd_op *last = &events()[n - 1].op;
+  if (last->kind != HD_OP_BRANCH || last->thread != rt.cur->id)
+    hd__record_access(HD_OP_BRANCH, 0, 0, HD_EV_PLAIN, HD_MO_NONE, pc);
+}
+
 void hd__record_undo(void) {
   rt.status->nevents--;
   nplain--;

@@ -16,6 +16,8 @@ void hd__record_op(const struct hd_op *op, unsigned flags);
 /* The running thread does something that is no operation of the schedule: a memory access (HD_EV_PLAIN), or a note. */
 void hd__record_access(unsigned kind, uint64_t addr, uint64_t size, unsigned flags, unsigned order,
                        uint64_t pc);
+/* The running thread comes to another block of the program. Several in a row are one. */
+void hd__record_branch(uint64_t pc);
 /* Whether there is room left for accesses to memory that only one thread may have touched. */
 bool hd__record_room(void);
 /* Removes the access recorded last: it becomes a scheduling point, and others run first. */

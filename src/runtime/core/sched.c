@@ -116,7 +116,7 @@ struct hd_thread *hd__thread_new(struct hd_thread *parent, unsigned id, unsigned
   rt.op[id] = &t->op;
   rt.guard[id] = NULL;
   t->state = HD_T_BLOCKED;
-  t->spin.scrubs = rt.fingerprints;
+  t->scrubs = rt.fingerprints;
   t->op = (struct hd_op){.kind = HD_OP_START, .thread = (uint16_t)id, .object = id};
   if (parent) {
     t->parent = parent->id;
@@ -174,29 +174,37 @@ void hd__sched_begin(void) {
       rt.seg_next++; /* the base itself belongs to no thread: shadow.c marks inflated cells with it */
 }
 
+/* What is done about an event for users, and for states that are compared. */
+__attribute__((cold, noinline)) static void observe_event(unsigned flags) {
+  if (hot.log) hd__record_op(&rt.cur->op, flags);
+  if (hot.cover) hd__cover_event(&rt.cur->op);
+}
+
+__attribute__((cold, noinline)) static void after_event(void) {
+  if (rt.cur->freed) hd__object_gone();
+  if (rt.cur->scrubs) hd_arch_scrub();
+}
+
 void hd__event(unsigned flags) {
   const struct hd_op *op = &rt.cur->op;
   rt.events++;
   rt.event_due = false;
   struct hd_spin *spin = &rt.cur->spin;
   if (!hd_op_quiet(op->kind, flags)) spin->writes++, spin->changes++;
-  if (HD_UNLIKELY(spin->armed)) hd__spin_event(op, flags);
-  uint64_t hash = (rt.known.now ^ (op->object + ((uint64_t)op->kind << 56) + ((uint64_t)op->thread << 40))) *
-                      0x9e3779b97f4a7c15ull +
-                  ((uint64_t)op->size << 32 | rt.choice << 8 | flags);
+  if (HD_UNLIKELY(rt.cur->armed)) hd__spin_event(op, flags);
+  uint64_t head; /* kind, section, thread, size */
+  __builtin_memcpy(&head, op, sizeof head);
+  uint64_t hash = (rt.known.now ^ op->object) * 0x9e3779b97f4a7c15ull + head * 0xc2b2ae3d27d4eb4full +
+                  (rt.choice << 8 | flags);
   rt.known.now = hash ^ hash >> 29;
   if (rt.events <= rt.known.steps) {
     if (rt.events == rt.known.steps && rt.known.now != rt.known.then) rt.search.diverged = 1;
   } else if (rt.strategy->event) {
     rt.strategy->event(&rt.search, op, flags, rt.choice, rt.nchoices);
   }
-  if (HD_COVER_OR_LOG) {
-    if (hot.log) hd__record_op(op, flags);
-    if (hot.cover) hd__cover_event(op);
-  }
+  if (HD_COVER_OR_LOG) observe_event(flags);
   rt.choice = rt.nchoices = 0;
-  if (HD_UNLIKELY(rt.cur->freed)) hd__object_gone();
-  if (HD_UNLIKELY(rt.cur->spin.scrubs)) hd_arch_scrub();
+  if (HD_SCRUBS_OR_FREED) after_event();
 }
 
 /* Deadlines as close as this to the earliest one are not in order: a sleep takes as long as it is asked to, or longer. */
@@ -213,7 +221,7 @@ __attribute__((cold, noinline)) static void wake_others(void) {
 }
 
 /* No thread is enabled: time passes, or the program is stuck. Returns a thread that goes on with its step, or NULL. */
-static struct hd_thread *idle(void) {
+static __attribute__((noinline)) struct hd_thread *idle(void) {
   hd__children_settle();
   while (rt.nenabled == 0) {
     struct hd_thread *first = NULL;
@@ -263,16 +271,29 @@ struct hd_point hd__here(void) {
  * ended. */
 __attribute__((cold, noinline)) _Noreturn static void diverged(void) { hd__end(HD_RUN_DIVERGED); }
 
+/* What comes before a decision, seldom. */
+static __attribute__((noinline)) void attend(void) {
+  if (rt.naliases && rt.cur) hd__canonical_op(&rt.cur->op);
+  if (hot.log) hd__record_settle();
+  if (rt.narmed) hd__spin_update();
+  if (rt.due) wake_others();
+  if (rt.sent && rt.cur) hd__signal_followed();
+  if (rt.entered) hd__libraries_leave();
+  if (rt.templates) hd__template_point();
+}
+
+/* Asks the strategy when nobody but the thread in the atomic section can go next. */
+static __attribute__((noinline)) int pick_alone(void) {
+  struct hd_point p = hd__here();
+  struct hd_set only = {{0}};
+  hd_set_add(&only, rt.section->id);
+  p.enabled = &only;
+  p.nenabled = 1;
+  return rt.strategy->pick(&rt.search, &p);
+}
+
 static struct hd_thread *decide(void) {
-  if (HD_UNLIKELY(rt.narmed | hot.log | rt.due | hd__naliases | rt.sent | rt.entered | rt.templates)) {
-    if (hd__naliases && rt.cur) hd__canonical_op(&rt.cur->op);
-    if (hot.log) hd__record_settle();
-    if (rt.narmed) hd__spin_update();
-    if (rt.due) wake_others();
-    if (rt.sent && rt.cur) hd__signal_followed();
-    if (rt.entered) hd__libraries_leave();
-    if (rt.templates) hd__template_point();
-  }
+  if (HD_UNLIKELY(rt.attend | rt.due | hot.log)) attend();
   bool alone = HD_UNLIKELY(rt.section != NULL) && hd__section_continues();
   if (HD_UNLIKELY(rt.nenabled == 0)) {
     struct hd_thread *aside = idle();
@@ -287,14 +308,7 @@ static struct hd_thread *decide(void) {
     next = alone ? rt.section->id : (int)hd_set_nth(&rt.enabled, 0);
   } else {
     struct hd_point p = hd__here();
-    struct hd_set only;
-    if (alone) {
-      only = (struct hd_set){{0}};
-      hd_set_add(&only, rt.section->id);
-      p.enabled = &only;
-      p.nenabled = 1;
-    }
-    next = rt.strategy->pick(&rt.search, &p);
+    next = HD_UNLIKELY(alone) ? pick_alone() : rt.strategy->pick(&rt.search, &p);
     if (HD_UNLIKELY(next == HD_PICK_DIVERGED)) diverged();
     if (HD_UNLIKELY(next < 0)) hd__end(HD_RUN_BLOCKED);
     /* The program does not behave the same again: the strategy expects a thread that is not enabled. */
@@ -382,22 +396,27 @@ void hd__run(void) {
 
 void hd__continue(void) {
   if (rt.fingerprints) prepare_decider();
-  rt.thread[0].spin.scrubs = rt.fingerprints;
+  rt.thread[0].scrubs = rt.fingerprints;
   load(&rt.thread[0]);
   hot.active = 1;
   hot.selector = 1;
   hd_arch_switch(&rt.sched, &rt.thread[0].ctx);
 }
 
-void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
+static inline __attribute__((always_inline)) void point_open(unsigned kind, uint64_t object, uint32_t size,
+                                                             uint64_t pc) {
   hd__take_signals();
   struct hd_thread *t = rt.cur;
   t->op = (struct hd_op){.kind = (uint8_t)kind, .thread = t->id, .size = size, .object = object, .pc = pc};
   hd__step();
 }
 
+void hd__point_open(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
+  point_open(kind, object, size, pc);
+}
+
 void hd__point(unsigned kind, uint64_t object, uint32_t size, uint64_t pc) {
-  hd__point_open(kind, object, size, pc);
+  point_open(kind, object, size, pc);
   hd__event(0);
 }
 

@@ -172,12 +172,12 @@ static uint64_t differences(const struct hd_thread *t, struct hd_spin *s) {
 
 /* ---- what a round does ---- */
 
-static void disarm(struct hd_spin *s) {
-  rt.narmed -= s->armed;
-  s->armed = false;
+static void disarm(struct hd_thread *t) {
+  rt.narmed -= t->armed;
+  t->armed = false;
 }
 
-void hd__spin_stop(struct hd_thread *t) { disarm(&t->spin); }
+void hd__spin_stop(struct hd_thread *t) { disarm(t); }
 
 /* What a loop that does more changes itself it does not wait for. */
 static bool is_own(const struct hd_spin *s, uint64_t a) {
@@ -241,7 +241,7 @@ void hd__spin_read(uint64_t a, uint32_t size) {
   struct hd_thread *t = rt.cur;
   struct hd_spin *s = &t->spin;
   if (a == s->addr) s->seen = value_at(a, size);
-  if (!s->armed) return;
+  if (!t->armed) return;
   const struct hd_guard *g = &s->guard;
   if (s->counts && (s->counts == HD_SPIN_LOOKS || is_own(s, a))) return;
   bool visible = is_word(a) || hd__shadow_visible(a, size);
@@ -255,21 +255,21 @@ void hd__spin_read(uint64_t a, uint32_t size) {
   if (was_read(s, a)) return;
   if (s->again) end_repetition(s);
   /* A place that is too large, or one too many */
-  if (size > UINT8_MAX || !(visible ? watch : watch_private)(s, a, size, value_at(a, size))) disarm(s);
+  if (size > UINT8_MAX || !(visible ? watch : watch_private)(s, a, size, value_at(a, size))) disarm(t);
 }
 
 void hd__spin_unlike(void) {
   struct hd_spin *s = &rt.cur->spin;
   s->writes++;
   if (s->again) end_repetition(s);
-  if (s->armed && !s->counts) disarm(s);
+  if (rt.cur->armed && !s->counts) disarm(rt.cur);
 }
 
 void hd__spin_wrote(uint64_t a) {
   struct hd_spin *s = &rt.cur->spin;
   if (own_stack(rt.cur, a)) return;
   s->writes++;
-  if (HD_LIKELY(!s->armed)) return;
+  if (HD_LIKELY(!rt.cur->armed)) return;
   if (!s->counts)
     hd__spin_unlike();
   else if (!is_own(s, a))
@@ -332,8 +332,8 @@ void hd__spin_event(const struct hd_op *op, unsigned flags) {
 /* Starts a round. */
 static void start_round(struct hd_thread *t) {
   struct hd_spin *s = &t->spin;
-  rt.narmed += !s->armed;
-  s->armed = true;
+  rt.narmed += !t->armed;
+  t->armed = true;
   s->guard.nplaces = s->nprivate = s->steps = 0;
   s->mixed = false;
   s->guard.last = NULL;
@@ -353,7 +353,7 @@ static void anchor(struct hd_thread *t, uint64_t a, uint64_t pc, bool is_known) 
   s->unlike = false;
   s->rounds = s->misses = s->laps = s->lap_changes = s->lap_limit = s->alike = s->not_alike = 0;
   s->registers = s->state = 0;
-  disarm(s);
+  disarm(t);
   if (!is_known) return;
   s->state = local_state(t);
   differences(t, s);
@@ -389,7 +389,7 @@ bool hd__spin_interrupted(void) {
   s->rounds = s->laps = s->lap_changes = s->alike = 0;
   s->late = false;
   s->counts = HD_SPIN_GOES_ON;
-  disarm(s);
+  disarm(rt.cur);
   return true;
 }
 
@@ -406,7 +406,7 @@ void hd__spin_let_go(void) {
     if (s->late && rt.late_thread == t->id) s->lap_limit *= 2; /* it is alone */
     if (s->late) rt.late_thread = t->id;
     s->late = false;
-    disarm(s);
+    disarm(t);
     return;
   }
   s->rounds = 1;
@@ -444,7 +444,7 @@ static void wait_for_change(struct hd_thread *t, uint64_t a, enum hd_spin_head h
   if (head == HD_SPIN_READS) s->mode = HD_SPIN_SEEN;
 }
 
-bool hd__spin_idles(void) { return rt.cur->spin.armed && nknown && *known_slot(rt.cur->spin.pc); }
+bool hd__spin_idles(void) { return rt.cur->armed && nknown && *known_slot(rt.cur->spin.pc); }
 
 /* Exchanges what is there with what the round before has read. Returns false when that is not known. */
 static bool swap(struct hd_spin *s) {
@@ -486,6 +486,19 @@ static void compare_laps(struct hd_thread *t, struct hd_spin *s, bool like) {
   s->not_alike = s->alike ? 0 : s->not_alike + 1;
 }
 
+/* Laps that are only counted are counted in advance, and their locks not looked at, until a loop is known to wait. So it
+ * takes up to SOME_LAPS laps more to notice that the program has begun to wait. */
+static void pass_over(struct hd_spin *s, bool changed, unsigned limit) {
+  unsigned turn = changed ? s->not_alike % SOME_LAPS : 0;
+  if (nknown || s->counts || s->alike || s->laps < MANY_LAPS) return;
+  if (changed && (s->not_alike < MANY_LAPS || turn <= ALIKE)) return;
+  unsigned n = SOME_LAPS - turn;
+  if (s->laps + 2 + n >= limit) return;
+  s->passes = (uint8_t)n;
+  s->laps += n;
+  if (changed) s->not_alike += n, s->lap_changes += n;
+}
+
 /* A lap of the anchor that was not one of a waiting loop (invariant 6). */
 static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, uint64_t pc, bool like) {
   struct hd_spin *s = &t->spin;
@@ -495,7 +508,7 @@ static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, u
   s->changes_before = s->changes;
   s->seen_before = s->seen;
   s->laps++;
-  if (head != HD_SPIN_OTHER &&
+  if (head < HD_SPIN_OTHER &&
       !hd__shadow_visible(a, 1)) { /* nobody else has accessed it: it may be private */
     if (s->laps < UNSEEN_LAPS) return;
     hd__shadow_show(a, 1);
@@ -508,8 +521,11 @@ static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, u
     if (s->alike == ALIKE && s->laps + 1 < s->lap_limit) s->laps = s->lap_limit - 1;
     if (s->alike >= ALIKE) s->lap_changes = 0;
   }
-  unsigned limit = s->lap_limit * (head == HD_SPIN_OTHER ? 64 : s->lap_changes * 2 > s->laps ? 8 : 1);
-  if (s->laps + 2 < limit) return;
+  unsigned limit = s->lap_limit * (head >= HD_SPIN_OTHER ? 64 : s->lap_changes * 2 > s->laps ? 8 : 1);
+  if (s->laps + 2 < limit) {
+    if (head == HD_SPIN_LOCK) pass_over(s, changed, limit);
+    return;
+  }
   if (s->counts != HD_SPIN_COLLECTS) {
     uint8_t next = s->counts ? HD_SPIN_COLLECTS : HD_SPIN_LOOKS;
     start_round(t);
@@ -517,7 +533,7 @@ static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, u
     s->counts = next;
     return;
   }
-  if (!s->armed || !s->guard.nplaces) {
+  if (!t->armed || !s->guard.nplaces) {
     s->counts = HD_SPIN_GOES_ON;
     s->laps = 0;
     return;
@@ -553,9 +569,9 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   if (wrote) {
     s->round_writes = s->writes;
     s->rounds = 0;
-    if (!s->counts) disarm(s);
+    if (!s->counts) disarm(t);
     count_lap(t, a, head, pc, like);
-    if (is_known && !s->armed && !s->mode) {
+    if (is_known && !t->armed && !s->mode) {
       s->state = local_state(t);
       differences(t, s);
       start_round(t);
@@ -566,14 +582,14 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   /* Comparing states is expensive: a loop that does not wait is checked less and less often. */
   if (!is_known && (!like || s->rounds < LEARN_ROUNDS - 2 ||
                     (s->rounds > LEARN_ROUNDS && (s->rounds & (s->rounds - 1)) > 1))) {
-    if (!s->counts) disarm(s);
+    if (!s->counts) disarm(t);
     count_lap(t, a, head, pc, like);
     return false;
   }
   if (s->swapped) unswap(s);
   uint64_t now = local_state(t);
   bool watched =
-      s->armed && !s->counts && (s->guard.nplaces || s->nprivate) && !s->nheld && !s->gave && !s->mixed;
+      t->armed && !s->counts && (s->guard.nplaces || s->nprivate) && !s->nheld && !s->gave && !s->mixed;
   bool same = watched && now == s->state;
   s->state = now;
   if (is_known) { /* invariant 5 */
@@ -695,5 +711,5 @@ static void look(struct hd_thread *t) {
 void hd__spin_update(void) {
   if (rt.cur && rt.cur->spin.swapped) unswap(&rt.cur->spin);
   for (unsigned i = 0; i < rt.nthreads; i++)
-    if (rt.thread[i].spin.armed && rt.thread[i].state != HD_T_DONE) look(&rt.thread[i]);
+    if (rt.thread[i].armed && rt.thread[i].state != HD_T_DONE) look(&rt.thread[i]);
 }

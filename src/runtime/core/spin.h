@@ -27,9 +27,8 @@ struct hd_spin {
   /* What every event and every access looks at. */
   uint64_t writes;  /* by the thread so far, to anything but its own stack */
   uint64_t changes; /* visible ones */
-  bool armed;       /* reads are being collected, or waited for */
-  bool scrubs;      /* hooks clear what they leave on the stack in any case (fingerprint.c) */
   uint8_t mode;     /* enum hd_spin_mode: of the access to come */
+  uint8_t passes;   /* locks to come that are not looked at */
   /* The round under way. */
   uint64_t pc, addr;     /* the anchor */
   uint64_t state;        /* hash of registers and stack there, 0: not known */
@@ -87,8 +86,9 @@ enum hd_spin_mode {
   HD_SPIN_SEEN, /* it is part of the wait that was executed just now: no scheduling point */
   HD_SPIN_HELD, /* it is the operation that waits */
 };
-/* What kind of operation it is: a read of one place, one that may change it, or another. */
-enum hd_spin_head { HD_SPIN_READS, HD_SPIN_UPDATES, HD_SPIN_OTHER };
+/* What kind of operation it is: a read of one place, one that may change it, or another; a lock, around which loops seldom
+ * wait. */
+enum hd_spin_head { HD_SPIN_READS, HD_SPIN_UPDATES, HD_SPIN_OTHER, HD_SPIN_LOCK };
 
 /* hooks.c: a plain read of visible memory, or any read while a thread is watched. The entry hd_arch_watched_read
  * saves the caller's registers and continues there. */
@@ -98,6 +98,15 @@ void hd_arch_watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t
 /* The running thread is about to access `a` at pc, in a way that a waiting loop may. Returns true when it is no scheduling
  * point this time, and not to be recorded. */
 bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc);
+/* The same for a lock that is waited for: a loop may wait for what it protects. */
+#define hd__spin_lock(a, pc)                   \
+  do {                                         \
+    struct hd_spin *spin_ = &rt.cur->spin;     \
+    if (spin_->passes)                         \
+      spin_->passes--;                         \
+    else                                       \
+      hd__spin_check((a), HD_SPIN_LOCK, (pc)); \
+  } while (0)
 /* The same for a call that looks at something that is no memory: a system call, or a function whose entry has noted the
  * registers. hd__spin_polled when it was as before. */
 void hd__spin_poll(unsigned what, bool noted, uint64_t pc);
@@ -119,7 +128,7 @@ void hd__spin_read(uint64_t a, uint32_t size);
 void hd__spin_updates(uint64_t a, uint32_t size, uint64_t pc);
 /* At the end of a hook, while the thread's reads are collected or states are compared: clears what the runtime has left below on the stack. A
  * function of the program may find it in its frame, and would never be in the same state twice. */
-#define HD_SPIN_LEAVES hd__either((const uint8_t *)&rt.cur->spin.armed)
+#define HD_SPIN_LEAVES hd__either((const uint8_t *)&rt.cur->armed)
 #define HD_SPIN_LEAVE()                               \
   do {                                                \
     if (HD_UNLIKELY(HD_SPIN_LEAVES)) hd_arch_scrub(); \

@@ -116,7 +116,7 @@ static enum hd_unkept unshared(void) {
   if (rt.forked || hd__children_any()) return HD_UNKEPT_CHILD;
   if (rt.status->changes_files || hd__files_changed()) return HD_UNKEPT_FILES;
   if (hd__ipc_made()) return HD_UNKEPT_IPC;
-  if (hd__naliases || hd__shares_memory()) return HD_UNKEPT_SHARED;
+  if (rt.naliases || hd__shares_memory()) return HD_UNKEPT_SHARED;
   return hd__fds_unshared();
 }
 

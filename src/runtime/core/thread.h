@@ -52,8 +52,6 @@ enum hd_tstate {
   HD_T_STOPPED, /* it failed in a way that the program does not survive */
 };
 
-#define HD_SILENT_HOOK (1 << 30) /* the hook under way belongs to a function that wants no reports */
-
 /* A tested thread. A new thread is all zero but for what hd__thread_new sets. The fields that every scheduling point
  * and every access use come first; the others are grouped by the concept that owns them. */
 struct hd_thread {
@@ -69,18 +67,28 @@ struct hd_thread {
   uint8_t state;          /* enum hd_tstate */
   bool foreign;           /* its code belongs to a library without hooks: what orders it is not known */
   bool numbered;          /* its number stands for its place in the tree of creations (number.c) */
-  bool freed;             /* the memory of the object of its pending operation was */
   unsigned heap_slot, heap_reuses; /* where it allocates; choices to reuse a block (memory/heap.c) */
   uint64_t allocating;             /* where it calls a function of libc that allocates for it, or 0 */
   unsigned section;                /* nesting of atomic sections (section.c) */
-  int ignore;                      /* nesting of regions whose races are not reported, and HD_SILENT_HOOK */
-  uint32_t lost_calls;             /* entries of its call stack beyond HD_CALL_DEPTH */
-  uint32_t lends;  /* so many of them are needed by variables that others have accessed (memory/lent.c) */
-  struct {         /* cancellation (wrap/cleanup.c), with hd__cancel_word */
-    bool disabled; /* by pthread_setcancelstate */
-    bool anywhere; /* it may be cancelled at any moment: enabled, and of the asynchronous type */
-    bool at_point; /* its pending operation is a cancellation point */
-    bool taken;    /* it was cancelled there */
+  /* While any of this is set, its accesses need more than to be recorded (memory/shadow.c). */
+  union {
+    uint64_t special;
+    struct {
+      uint16_t ignore; /* nesting of regions whose races are not reported */
+      bool silent;     /* the hook under way belongs to a function that wants no reports */
+      bool armed;      /* its reads are being collected, or waited for (spin.c) */
+      bool scrubs;     /* hooks clear what they leave on the stack in any case (fingerprint.c) */
+      bool freed;      /* the memory of the object of its pending operation was */
+      bool anywhere;   /* it may be cancelled at any moment: enabled, and of the asynchronous type */
+      bool handled;    /* it has run a handler of a signal */
+    };
+  };
+  uint32_t lost_calls; /* entries of its call stack beyond HD_CALL_DEPTH */
+  uint32_t lends;      /* so many of them are needed by variables that others have accessed (memory/lent.c) */
+  struct {             /* cancellation (wrap/cleanup.c), with hd__cancel_word */
+    bool disabled;     /* by pthread_setcancelstate */
+    bool at_point;     /* its pending operation is a cancellation point */
+    bool taken;        /* it was cancelled there */
     int type;
     unsigned writes; /* in a row that were operations */
   } cancel;
@@ -196,6 +204,7 @@ struct hd_thread {
   struct hd_spin spin; /* the last: most of it is not cleared */
 };
 /* So much of a new thread is cleared. */
+_Static_assert(offsetof(struct hd_thread, handled) < offsetof(struct hd_thread, special) + 8, "one load");
 #define HD_THREAD_CLEARED offsetof(struct hd_thread, spin.guard.place)
 
 /* Whether pthread_cancel was called for the thread of that number. It counts as memory of the program: a loop may wait for

@@ -86,7 +86,7 @@ static void hd_rt_aside(ucontext_t *uc) {
   t->aside.is = true;
   rt.naside++;
   rt.watched = 0;
-  t->cancel.at_point = t->cancel.anywhere;
+  t->cancel.at_point = t->anywhere;
   t->op = (struct hd_op){.kind = HD_OP_NONE, .thread = t->id, .pc = op.pc};
   hd__disable(t);
   hd__step_aside();

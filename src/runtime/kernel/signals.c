@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "runtime/core/aim.h"
 #include "runtime/core/core.h"
 #include "runtime/core/library.h"
 #include "runtime/core/drive.h"
@@ -124,6 +125,7 @@ static void handler(int sig, siginfo_t *info, void *uc) {
       hd__snapshot_fault((uint64_t)info->si_addr))
     return;
   if (hd_arch_peek_fault(uc)) return;
+  if (sig == SIGTRAP && hd__aim_trap(uc)) return;
   if (sig == SIGSEGV && (uint64_t)info->si_addr == hd_sig_pc(uc) &&
       (hd__library_fault(uc) || hd__plain_fault(hd_sig_pc(uc))))
     return;

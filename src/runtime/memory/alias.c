@@ -17,10 +17,9 @@
 static struct alias { uint64_t lo, hi, to; } alias[ALIASES];
 static struct { uint64_t lo, hi; } changed[2 * ALIASES]; /* memory whose shadow is not private */
 static unsigned nchanged;
-unsigned hd__naliases;
 
 uint64_t hd__canonical_slow(uint64_t a) {
-  for (unsigned i = 0; i < hd__naliases; i++)
+  for (unsigned i = 0; i < rt.naliases; i++)
     if (a >= alias[i].lo && a < alias[i].hi) return a - alias[i].lo + alias[i].to;
   return a;
 }
@@ -76,7 +75,7 @@ static bool make_shared(uint64_t lo, uint64_t hi) {
 /* ---- aliases ---- */
 
 bool hd__alias(uint64_t lo, uint64_t hi, uint64_t first, uint64_t size, uint64_t second) {
-  if (hd__naliases == ALIASES || nchanged + 2 > 2 * ALIASES || hi - lo > HD_SHADOW_ADDR_MASK >> 4)
+  if (rt.naliases == ALIASES || nchanged + 2 > 2 * ALIASES || hi - lo > HD_SHADOW_ADDR_MASK >> 4)
     return false;
   if (!make_shared(lo, hi)) return false;
   /* An old size of 0: the same pages, once more. */
@@ -84,7 +83,7 @@ bool hd__alias(uint64_t lo, uint64_t hi, uint64_t first, uint64_t size, uint64_t
                    (long)hd__cell(second), 0);
   if (p != (long)hd__cell(second)) return false;
   note_changed(second, second + size);
-  alias[hd__naliases++] = (struct alias){second, second + size, first};
+  alias[rt.naliases++] = (struct alias){second, second + size, first};
   hd__shadow_learn(0, rt.status->visible_count); /* a visible granule may be known by either address */
   hd__new_segment(rt.cur);                       /* the fast path must look again */
   return true;
@@ -92,12 +91,12 @@ bool hd__alias(uint64_t lo, uint64_t hi, uint64_t first, uint64_t size, uint64_t
 
 bool hd__alias_end(uint64_t lo, uint64_t hi) {
   bool any = false;
-  for (unsigned i = hd__naliases; i-- > 0;) {
+  for (unsigned i = rt.naliases; i-- > 0;) {
     struct alias *x = &alias[i];
     bool second = x->lo < hi && lo < x->hi, first = x->to < hi && lo < x->to + (x->hi - x->lo);
     if (!second && !first) continue;
     any = true;
-    *x = alias[--hd__naliases];
+    *x = alias[--rt.naliases];
   }
   for (unsigned i = nchanged; i-- > 0;) {
     if (changed[i].lo >= hi || lo >= changed[i].hi) continue;
@@ -116,6 +115,6 @@ void hd__alias_begin(void) {
     nchanged--;
     make_private(changed[nchanged].lo, changed[nchanged].hi);
   }
-  hd__naliases = 0;
+  rt.naliases = 0;
   hd__shadow_learn(0, rt.status->visible_count);
 }

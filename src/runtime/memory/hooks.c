@@ -6,6 +6,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
+#include "runtime/core/record.h"
 #include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
 
@@ -163,6 +164,12 @@ HD_EXPORT void __tsan_vptr_read(void **vptr);
 void __tsan_vptr_read(void **vptr) { access_fast(U(vptr), 8, false, HD_CALLER); }
 
 /* ---- the call stack ---- */
+
+/* Every block of the program, if it was built with `heddle cc --branches`. */
+HD_EXPORT void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void) {
+  if (HD_UNLIKELY(hot.active && hot.log)) hd__record_branch(HD_CALLER);
+}
 
 HD_EXPORT void __tsan_func_entry(void *pc);
 HD_EXPORT void __tsan_func_exit(void);

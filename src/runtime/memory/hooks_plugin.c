@@ -1,6 +1,7 @@
 /* hooks_plugin.c: accesses that Heddle's plug-ins for the compilers (src/plugin) make visible. Runs in the tested
  * process. */
 #include "runtime/core/core.h"
+#include "runtime/core/family.h"
 #include "runtime/core/spin.h"
 #include "runtime/core/finding.h"
 #include "runtime/memory/atomic.h"
@@ -81,7 +82,7 @@ void __heddle_volatile_write(void *p, uint64_t n) {
 /* Encloses the hooks of such a function. */
 HD_EXPORT void __heddle_silence(int on);
 void __heddle_silence(int on) {
-  if (hot.active) rt.cur->ignore = on ? rt.cur->ignore | HD_SILENT_HOOK : rt.cur->ignore & ~HD_SILENT_HOOK;
+  if (hot.active) rt.cur->silent = on;
 }
 
 /* ---- inline assembly ---- */
@@ -104,4 +105,17 @@ void HD_IN(__heddle_asm_atomic)(void *p, uint64_t n) {
 /* Assembly, or an intrinsic, that has a pointer and may access any memory. */
 void __heddle_asm_opaque(void) {
   if (hot.active && rt.nunjoined) hd__inexact(HD_INEXACT_ASSEMBLY, HD_CALLER);
+}
+
+/* ---- addresses ---- */
+
+/* The program computes with an address, */
+HD_EXPORT void __heddle_address(const void *p);
+/* or compares two for order. */
+HD_EXPORT void __heddle_addresses(const void *p, const void *q);
+void __heddle_address(const void *p) {
+  if (hot.active && rt.search.alike) hd__family_address((uint64_t)p);
+}
+void __heddle_addresses(const void *p, const void *q) {
+  if (hot.active && rt.search.alike) hd__family_addresses((uint64_t)p, (uint64_t)q);
 }

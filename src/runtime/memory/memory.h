@@ -103,11 +103,10 @@ void hd__shadow_learn(uint64_t from, uint64_t to);
 
 /* ---- alias.c: memory that has several addresses ---- */
 
-extern unsigned hd__naliases;
 /* The address by which objects and operations are named. */
 uint64_t hd__canonical_slow(uint64_t a);
 static inline uint64_t hd__canonical(uint64_t a) {
-  return HD_UNLIKELY(hd__naliases) ? hd__canonical_slow(a) : a;
+  return HD_UNLIKELY(rt.naliases) ? hd__canonical_slow(a) : a;
 }
 void hd__canonical_op(struct hd_op *op);
 /* [second, second+size) is the same memory as [first, first+size), which is part of the mapping [lo, hi): page-aligned, and

@@ -519,10 +519,7 @@ static inline bool ordered(uint64_t word) {
 }
 
 /* Whether accesses of the running thread need nothing but to be recorded, as far as that depends on the thread. */
-static inline bool only_recorded(void) {
-  return HD_LIKELY(!HD_DETAIL_OR_COVER && !rt.cur->ignore && !HD_SPIN_LEAVES && !rt.cur->cancel.anywhere &&
-                   !rt.cur->sig.ran);
-}
+static inline bool only_recorded(void) { return HD_LIKELY(!HD_DETAIL_OR_COVER && !rt.cur->special); }
 
 /* Whether a plain access only replaces words of the cell: it is neither visible nor inflated, and the access comes after
  * everything recorded there. */
@@ -632,7 +629,7 @@ static inline bool on_other_stack(uint64_t addr) {
 }
 
 static __attribute__((noinline)) void access_any(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
-  if (HD_UNLIKELY(rt.watched | rt.between)) {
+  if (HD_UNLIKELY(rt.looks)) {
     if (rt.watched) hot.tag = rt.cur->tag;
     if (rt.between) look_between(addr, addr + size);
   }
@@ -659,8 +656,8 @@ static __attribute__((noinline)) void access_any(uint64_t addr, uint64_t size, u
  * What most of them need calls nothing, so that it need not save registers. */
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   bool checked = hd__heap_owns(addr) ? addr >= hd__live.lo && addr + size <= hd__live.hi : !hd__before_freed;
-  if (HD_LIKELY(flags <= HD_A_WRITE && (addr & 7) + size <= 8 && checked && !(rt.watched | rt.between)) &&
-      !rt.preload && !on_other_stack(addr) && one_word(addr, size, flags, pc, true))
+  if (HD_LIKELY(flags <= HD_A_WRITE && (addr & 7) + size <= 8 && checked && !rt.looks) &&
+      !on_other_stack(addr) && one_word(addr, size, flags, pc, true))
     return;
   access_any(addr, size, flags, pc);
 }
@@ -689,10 +686,10 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   rt.status->heartbeat++;
   rt.cur->spin.mode = HD_SPIN_PLAIN;
   if (HD_UNLIKELY(rt.between)) look_between(addr, end);
-  if (HD_UNLIKELY(rt.cur->ignore)) flags |= HD_A_SILENT;
-  if (HD_UNLIKELY(rt.cur->cancel.anywhere) && (flags & HD_A_WRITE)) hd__cancel_write(addr, size, pc);
+  if (HD_UNLIKELY(rt.cur->ignore | rt.cur->silent)) flags |= HD_A_SILENT;
+  if (HD_UNLIKELY(rt.cur->anywhere) && (flags & HD_A_WRITE)) hd__cancel_write(addr, size, pc);
   if (check) hd__block_check(addr, size, flags, pc);
-  if (HD_UNLIKELY(rt.cur->sig.ran)) look_at_handlers(addr, end, flags);
+  if (HD_UNLIKELY(rt.cur->handled)) look_at_handlers(addr, end, flags);
   if (HD_UNLIKELY(mode == HD_SPIN_SEEN)) {
     point = true;
   } else if (rt.nunjoined && hd__shadow_visible(addr, size)) {

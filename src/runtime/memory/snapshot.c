@@ -27,6 +27,7 @@ struct region {
 
 struct page {
   char *at, *copy;
+  size_t from; /* what is before is not restored */
 };
 
 #define MAX_REGIONS 8192
@@ -42,6 +43,7 @@ static char *block[MAX_BLOCKS]; /* of copies; those from block_next on are free 
 static unsigned block_next;
 static struct { uint64_t lo, hi; } * root; /* the shared regions before the program started */
 static unsigned nroots;
+static uint64_t stack_from; /* what the first page of the first thread's stack has below is dead */
 
 static char *copy_room(void) {
   if (copy_next == copy_end) {
@@ -78,6 +80,7 @@ static void make_dirty(struct region *r, uint64_t addr) {
   struct page *p = &page[npages++];
   p->at = (char *)addr;
   p->copy = copy_room();
+  p->from = stack_from - addr < HD_PAGE ? stack_from - addr : 0;
   hd__copy(p->copy, p->at, HD_PAGE);
   hd_sys3(SYS_mprotect, addr, HD_PAGE, r->prot);
 }
@@ -247,6 +250,7 @@ static bool keep_roots(void) {
 int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard, bool start) {
   nregions = 0;
   npages = 0;
+  stack_from = (uint64_t)stack_lo;
   block_next = 0;
   copy_next = copy_end = NULL;
   guarded = guard;
@@ -274,7 +278,8 @@ int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard, bool start) {
 }
 
 void hd__snapshot_restore(void) {
-  for (size_t i = 0; i < npages; i++) hd__copy(page[i].at, page[i].copy, HD_PAGE);
+  for (size_t i = 0; i < npages; i++)
+    hd__copy(page[i].at + page[i].from, page[i].copy + page[i].from, HD_PAGE - page[i].from);
 }
 
 void hd__snapshot_unguard(void) {

@@ -39,7 +39,8 @@ static void release(const volatile void *addr, uint64_t pc) {
 }
 
 static void ignore(int by) {
-  if (hot.active && (by > 0 || rt.cur->ignore)) rt.cur->ignore += by;
+  if (hot.active && (by > 0 ? rt.cur->ignore < UINT16_MAX : rt.cur->ignore > 0))
+    rt.cur->ignore = (uint16_t)(rt.cur->ignore + by);
 }
 
 #define FUNCTION(ret, name, args) \

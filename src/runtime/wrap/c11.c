@@ -82,7 +82,7 @@ int HD_IN(mtx_lock)(mtx_t *m);
 int HD_IN(mtx_lock)(mtx_t *m) {
   if (!hot.active) return real_mtx_lock(m);
   uint64_t pc = HD_CALLER;
-  hd__spin_check((uint64_t)m, HD_SPIN_OTHER, pc); /* a loop may wait for what the mutex protects */
+  hd__spin_lock((uint64_t)m, pc);
   return result(hd__mutex_lock(MUTEX(m), pc));
 }
 

@@ -78,13 +78,13 @@ static bool requested(const struct hd_thread *t) { return hd__cancel_word[t->id]
 static void set_type(struct hd_thread *t, bool disabled, int type) {
   t->cancel.disabled = disabled;
   t->cancel.type = type;
-  t->cancel.anywhere = !disabled && type == PTHREAD_CANCEL_ASYNCHRONOUS;
+  t->anywhere = !disabled && type == PTHREAD_CANCEL_ASYNCHRONOUS;
 }
 
 _Noreturn void hd__cancel(void) {
   struct hd_thread *t = rt.cur;
   set_type(t, true, PTHREAD_CANCEL_DEFERRED);
-  t->ignore &= ~HD_SILENT_HOOK; /* the hook under way is left */
+  t->silent = false; /* the hook under way is left */
   if (t->sys.context) hd__syscall_cancelled();
   t->exit.value = PTHREAD_CANCELED;
   unwind(t);
@@ -171,7 +171,7 @@ void hd__cancel_again(void) {
   if (HD_LIKELY(!hd__cancel_due()) || t->cancel.taken) return;
   if (t->cancel.at_point)
     replace(t);
-  else if (t->cancel.anywhere)
+  else if (t->anywhere)
     hd__cancel();
 }
 
@@ -199,7 +199,7 @@ HD_EXPORT int pthread_cancel(pthread_t th) {
   struct hd_thread *t = hd__thread_named(th);
   if (!t) return ESRCH;
   hd__point_open(HD_OP_CANCEL, t->id, 0, HD_CALLER);
-  bool waits = (t->cancel.at_point || t->cancel.anywhere) && t != rt.cur && !requested(t) && !t->sig.taken &&
+  bool waits = (t->cancel.at_point || t->anywhere) && t != rt.cur && !requested(t) && !t->sig.taken &&
                (t->state == HD_T_READY || t->state == HD_T_BLOCKED);
   if (waits) {
     t->replaced = t->op;
@@ -216,7 +216,7 @@ HD_EXPORT int pthread_cancel(pthread_t th) {
     wake_up(t);
     if (!here) hd_arch_interpose(&t->ctx, hd_rt_cancelled_anywhere);
   }
-  if (t == rt.cur && t->cancel.anywhere) hd__cancel();
+  if (t == rt.cur && t->anywhere) hd__cancel();
   return 0;
 }
 
@@ -241,7 +241,7 @@ HD_EXPORT int pthread_setcancelstate(int state, int *old) {
   if (state != PTHREAD_CANCEL_ENABLE && state != PTHREAD_CANCEL_DISABLE) return EINVAL;
   if (old) *old = t->cancel.disabled ? PTHREAD_CANCEL_DISABLE : PTHREAD_CANCEL_ENABLE;
   set_type(t, state == PTHREAD_CANCEL_DISABLE, t->cancel.type);
-  if (t->cancel.anywhere) hd__cancel_point(HD_CALLER);
+  if (t->anywhere) hd__cancel_point(HD_CALLER);
   return 0;
 }
 
@@ -251,7 +251,7 @@ HD_EXPORT int pthread_setcanceltype(int type, int *old) {
   if (type != PTHREAD_CANCEL_DEFERRED && type != PTHREAD_CANCEL_ASYNCHRONOUS) return EINVAL;
   if (old) *old = t->cancel.type;
   set_type(t, t->cancel.disabled, type);
-  if (t->cancel.anywhere) hd__cancel_point(HD_CALLER);
+  if (t->anywhere) hd__cancel_point(HD_CALLER);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <wchar.h>
 
+#include "runtime/core/family.h"
 #include "runtime/wrap/access.h"
 
 /* ---- formats ---- */
@@ -97,7 +98,11 @@ static void print_argument(const struct conversion *c, int precision, va_list *a
       break;
     }
     case 'n': hd__writes(va_arg(*ap, void *), integer_size(c->length), pc); break;
-    case 'p': (void)va_arg(*ap, void *); break;
+    case 'p': {
+      uint64_t addr = (uint64_t)va_arg(*ap, void *);
+      if (rt.search.alike) hd__family_address(addr); /* its text is no name */
+      break;
+    }
     case 'a':
     case 'A':
     case 'e':

@@ -229,7 +229,7 @@ int HD_IN(pthread_mutex_lock)(pthread_mutex_t *m);
 int HD_IN(pthread_mutex_lock)(pthread_mutex_t *m) {
   if (HD_UNLIKELY(!hot.active)) return real_pthread_mutex_lock(m);
   uint64_t pc = HD_CALLER;
-  hd__spin_check((uint64_t)m, HD_SPIN_OTHER, pc); /* a loop may wait for what the mutex protects */
+  hd__spin_lock((uint64_t)m, pc);
   return HD_LEAVE(hd__mutex_lock(m, pc));
 }
 

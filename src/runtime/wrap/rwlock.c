@@ -197,7 +197,7 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
 }
 
 static int lock_now(pthread_rwlock_t *l, bool write, uint64_t pc) {
-  hd__spin_check((uint64_t)l, HD_SPIN_OTHER, pc); /* a loop may wait for what the lock protects */
+  hd__spin_lock((uint64_t)l, pc);
   return lock_for(l, write, NULL, pc);
 }
 

@@ -104,9 +104,10 @@ static bool run_handler(const siginfo_t *info) {
   }
   if (a.sa_flags & (int)SA_RESETHAND) hd__disposition_reset(sig);
   uint64_t mask = t->sig.mask, floor = t->sig.floor;
-  int silent = t->ignore & HD_SILENT_HOOK;
-  t->ignore -= silent;
+  bool silent = t->silent;
+  t->silent = false;
   t->sig.ran++;
+  t->handled = true;
   t->sig.handling++;
   t->sig.floor = (uint64_t)__builtin_frame_address(0);
   t->sig.mask |= hd__signal_bits(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : bit(sig));
@@ -129,7 +130,7 @@ static bool run_handler(const siginfo_t *info) {
   t->sig.handling--;
   t->sig.floor = floor;
   t->sig.mask = mask;
-  t->ignore |= silent;
+  t->silent = silent;
   return a.sa_flags & SA_RESTART;
 }
 

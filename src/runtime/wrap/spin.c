@@ -29,7 +29,7 @@ static void take(struct hd_obj *o, pthread_spinlock_t *l, uint64_t pc) {
 
 static int lock(pthread_spinlock_t *l, uint64_t pc) {
   struct hd_obj *o = touch(l, pc);
-  hd__spin_check((uint64_t)l, HD_SPIN_OTHER, pc); /* a loop may wait for what the lock protects */
+  hd__spin_lock((uint64_t)l, pc);
   if (owned(l)) {
     hd__report_lock(HD_KIND_DOUBLE_LOCK, o, HD_OP_LOCK, pc,
                     "the thread holds this spin lock already and will wait for itself");

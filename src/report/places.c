@@ -1,0 +1,237 @@
+/* places.c: source lines of a program as addresses, and back, with elfutils' libdw. Runs in the supervisor.
+ *
+ * Everything is read from the file of the program; its libraries are not looked at. A relative path of the debug
+ * information is relative to the folder of the compilation. */
+#include "report/places.h"
+#include "report/scopes.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct unit_range {
+  uint64_t lo, hi;
+  Dwarf_Off die;
+};
+
+struct hd_places {
+  int fd;
+  Dwarf *dwarf;
+  char *program;
+  HD_VEC(struct hd_place_row) row;
+  HD_VEC(char *) path;            /* of files, absolute */
+  HD_VEC(struct unit_range) unit; /* in increasing order */
+};
+
+/* ---- reading ---- */
+
+/* Resolves "." and ".." without looking at the disk: the sources may be elsewhere by now. */
+static char *clean(const char *dir, const char *file) {
+  char *whole = file[0] == '/' || !dir ? hd_strdup(file) : hd_sprintf("%s/%s", dir, file);
+  HD_VEC(char *) part = {0};
+  struct hd_str out;
+  hd_str_init(&out);
+  bool absolute = whole[0] == '/';
+  char *rest = whole, *word;
+  while ((word = strsep(&rest, "/"))) {
+    if (!*word || strcmp(word, ".") == 0) continue;
+    if (strcmp(word, "..") == 0 && part.n && strcmp(part.v[part.n - 1], "..") != 0)
+      part.n--;
+    else
+      hd_vec_push(&part, word);
+  }
+  for (size_t i = 0; i < part.n; i++) hd_str_addf(&out, "%s%s", i || absolute ? "/" : "", part.v[i]);
+  hd_vec_free(&part);
+  free(whole);
+  return hd_str_take(&out);
+}
+
+/* The path, kept once. */
+static const char *intern(struct hd_places *p, const char *dir, const char *file) {
+  char *path = clean(dir, file);
+  for (size_t i = p->path.n; i-- > 0;) /* most often the last one */
+    if (strcmp(p->path.v[i], path) == 0) return free(path), p->path.v[i];
+  hd_vec_push(&p->path, path);
+  return path;
+}
+
+static void read_unit(struct hd_places *p, Dwarf_Die *cu) {
+  Dwarf_Lines *lines;
+  size_t n;
+  Dwarf_Attribute attr;
+  const char *dir = dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attr)), *last = NULL, *path = NULL;
+  Dwarf_Addr base, lo, hi;
+  for (ptrdiff_t at = 0; (at = dwarf_ranges(cu, at, &base, &lo, &hi)) > 0;)
+    hd_vec_push(&p->unit, ((struct unit_range){lo, hi, dwarf_dieoffset(cu)}));
+  if (dwarf_getsrclines(cu, &lines, &n)) return;
+  for (size_t i = 0; i < n; i++) {
+    Dwarf_Line *l = dwarf_onesrcline(lines, i);
+    Dwarf_Addr addr;
+    struct hd_place_row r = {0};
+    bool end = false, statement = false;
+    if (dwarf_lineaddr(l, &addr)) continue;
+    dwarf_lineendsequence(l, &end);
+    dwarf_linebeginstatement(l, &statement);
+    r.offset = addr;
+    if (!end) {
+      const char *file = dwarf_linesrc(l, NULL, NULL);
+      dwarf_lineno(l, &r.line);
+      dwarf_linecol(l, &r.column);
+      if (file && file != last) path = intern(p, dir, file), last = file;
+      r.file = file && r.line ? path : NULL;
+      r.statement = statement;
+    }
+    hd_vec_push(&p->row, r);
+  }
+}
+
+static int by_offset(const void *a, const void *b) {
+  const struct hd_place_row *x = a, *y = b;
+  if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+  return (x->file != NULL) - (y->file != NULL); /* the end of a sequence comes first */
+}
+
+static int by_lo(const void *a, const void *b) {
+  const struct unit_range *x = a, *y = b;
+  return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+int hd_places_open(struct hd_places **out, const char *program, struct hd_err *err) {
+  struct hd_places *p = *out = hd_alloc(sizeof *p);
+  p->program = hd_strdup(program);
+  p->fd = open(program, O_RDONLY | O_CLOEXEC);
+  p->dwarf = p->fd >= 0 ? dwarf_begin(p->fd, DWARF_C_READ) : NULL;
+  if (!p->dwarf) return hd_fail(err, HD_EUSAGE, "%s has no debug information; build it with -g", program);
+  Dwarf_Off at = 0, next;
+  size_t head;
+  while (dwarf_nextcu(p->dwarf, at, &next, &head, NULL, NULL, NULL) == 0) {
+    Dwarf_Die cu;
+    if (dwarf_offdie(p->dwarf, at + head, &cu)) read_unit(p, &cu);
+    at = next;
+  }
+  if (p->row.n) qsort(p->row.v, p->row.n, sizeof *p->row.v, by_offset);
+  if (p->unit.n) qsort(p->unit.v, p->unit.n, sizeof *p->unit.v, by_lo);
+  if (!p->row.n) return hd_fail(err, HD_EUSAGE, "%s has no debug information; build it with -g", program);
+  return HD_OK;
+}
+
+void hd_places_close(struct hd_places *p) {
+  if (!p) return;
+  hd__scopes_forget();
+  if (p->dwarf) dwarf_end(p->dwarf);
+  if (p->fd >= 0) close(p->fd);
+  for (size_t i = 0; i < p->path.n; i++) free(p->path.v[i]);
+  hd_vec_free(&p->path);
+  hd_vec_free(&p->row);
+  hd_vec_free(&p->unit);
+  free(p->program);
+  free(p);
+}
+
+const struct hd_place_row *hd_places_rows(struct hd_places *p, size_t *n) {
+  *n = p->row.n;
+  return p->row.v;
+}
+
+/* ---- functions ---- */
+
+static const char *name_of(Dwarf_Die *die) {
+  Dwarf_Attribute attr;
+  const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
+  return name ? name : dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attr));
+}
+
+static int number_of(Dwarf_Die *die, unsigned name) {
+  Dwarf_Attribute attr;
+  Dwarf_Word v;
+  return dwarf_formudata(dwarf_attr(die, name, &attr), &v) == 0 ? (int)v : 0;
+}
+
+size_t hd_places_scopes(struct hd_places *p, uint64_t offset, struct hd_place_scope out[HD_PLACE_SCOPES]) {
+  size_t lo = 0, hi = p->unit.n;
+  while (lo < hi) {
+    size_t mid = (lo + hi) / 2;
+    if (p->unit.v[mid].lo <= offset)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  Dwarf_Die cu, scope[HD_MAX_SCOPES];
+  if (!lo || offset >= p->unit.v[lo - 1].hi || !dwarf_offdie(p->dwarf, p->unit.v[lo - 1].die, &cu)) return 0;
+  int n = hd__scopes_at(&cu, offset, scope);
+  for (int i = 0; i < n; i++) {
+    out[i] = (struct hd_place_scope){.function = name_of(&scope[i])};
+    if (i) out[i].line = number_of(&scope[i - 1], DW_AT_call_line);
+    if (i) out[i].column = number_of(&scope[i - 1], DW_AT_call_column);
+  }
+  return n > 0 ? (size_t)n : 0;
+}
+
+/* ---- files and lines ---- */
+
+/* Whether the path is `end`, or ends with it after a slash. */
+static bool ends(const char *path, const char *end) {
+  size_t n = strlen(path), k = strlen(end);
+  return n >= k && strcmp(path + n - k, end) == 0 && (n == k || path[n - k - 1] == '/');
+}
+
+int hd_places_file(struct hd_places *p, const char *file, const char **path, struct hd_err *err) {
+  char full[PATH_MAX];
+  const char *real = realpath(file, full);
+  char *cleaned = clean(NULL, file);
+  *path = NULL;
+  const char *second = NULL;
+  for (size_t i = 0; i < p->path.n; i++) { /* a file that is there is meant, whatever else ends like it */
+    char there[PATH_MAX];
+    if (real && realpath(p->path.v[i], there) && strcmp(there, full) == 0) *path = p->path.v[i];
+  }
+  for (size_t i = 0; i < p->path.n && !*path; i++)
+    if (strcmp(p->path.v[i], cleaned) == 0) *path = p->path.v[i];
+  if (!*path)
+    for (size_t i = 0; i < p->path.n; i++)
+      if (ends(p->path.v[i], cleaned)) {
+        if (*path) second = p->path.v[i];
+        if (!*path) *path = p->path.v[i];
+      }
+  int rc = HD_OK;
+  if (!*path) {
+    struct hd_near near = {.word = file, .len = strlen(file)};
+    for (size_t i = 0; i < p->path.n; i++) {
+      const char *slash = strrchr(p->path.v[i], '/');
+      hd_near_try(&near, slash ? slash + 1 : p->path.v[i]);
+    }
+    rc = near.best ? hd_fail(err, HD_EUSAGE, "%s is not a source file of %s; did you mean %s?", file,
+                             p->program, near.best)
+                   : hd_fail(err, HD_EUSAGE, "%s is not a source file of %s, or was compiled without -g",
+                             file, p->program);
+  } else if (second) {
+    rc = hd_fail(err, HD_EUSAGE, "%s may be %s or %s: give more of its path", file, *path, second);
+  }
+  free(cleaned);
+  return rc;
+}
+
+int hd_places_line(struct hd_places *p, const char *path, int line, hd_offsets *out, struct hd_err *err) {
+  size_t before = out->n;
+  int nearest = 0;
+  for (size_t i = 0; i < p->row.n; i++) {
+    const struct hd_place_row *r = &p->row.v[i];
+    if (!r->file || strcmp(r->file, path) != 0) continue;
+    int far = abs(r->line - line), best = abs(nearest - line);
+    if (!nearest || far < best) nearest = r->line;
+    if (r->line != line) continue;
+    const struct hd_place_row *prev = i ? &p->row.v[i - 1] : NULL;
+    bool goes_on = prev && prev->file && prev->line == line && strcmp(prev->file, path) == 0;
+    bool empty = i + 1 < p->row.n && p->row.v[i + 1].offset == r->offset && p->row.v[i + 1].file &&
+                 p->row.v[i + 1].line != line;
+    if (!goes_on && !empty) hd_vec_push(out, r->offset);
+  }
+  if (out->n > before) return HD_OK;
+  const char *slash = strrchr(path, '/');
+  return hd_fail(err, HD_EUSAGE, "no code at %s:%d; the nearest line with code is %d",
+                 slash ? slash + 1 : path, line, nearest);
+}

@@ -1,0 +1,39 @@
+/* places.h: source lines of a program as addresses, and back (places.c). Runs in the supervisor. */
+#ifndef HD_REPORT_PLACES_H
+#define HD_REPORT_PLACES_H
+
+#include "base/base.h"
+
+struct hd_places;
+
+/* Reads the debug information of the program's file. */
+int hd_places_open(struct hd_places **out, const char *program, struct hd_err *err);
+void hd_places_close(struct hd_places *p);
+
+/* A range of code: from `offset` (from where the program is loaded) to that of the next one. */
+struct hd_place_row {
+  uint64_t offset;
+  const char *file; /* absolute path where known; NULL: no line belongs to the code */
+  int line, column;
+  bool statement; /* a debugger would stop at its beginning */
+};
+/* All of them, in increasing order. Valid until the places are closed. */
+const struct hd_place_row *hd_places_rows(struct hd_places *p, size_t *n);
+
+/* A function around an address: its name as the linker has it, and where it is if it calls an inlined one. */
+struct hd_place_scope {
+  const char *function;
+  int line, column; /* of the call; 0: of the innermost function */
+};
+#define HD_PLACE_SCOPES 64
+/* The inlined functions at the offset, innermost first, and the one around them. Returns how many. */
+size_t hd_places_scopes(struct hd_places *p, uint64_t offset, struct hd_place_scope out[HD_PLACE_SCOPES]);
+
+typedef HD_VEC(uint64_t) hd_offsets;
+/* Finds the file that `file` names: the whole path, or the end of one. *path is its name in the debug information. An error
+ * if there is none, or several. */
+int hd_places_file(struct hd_places *p, const char *file, const char **path, struct hd_err *err);
+/* The offsets at which the line begins. An error if it has no code; the message names the nearest line that has. */
+int hd_places_line(struct hd_places *p, const char *path, int line, hd_offsets *out, struct hd_err *err);
+
+#endif
