@@ -2,7 +2,7 @@
 """Strategies on mutants of concurrent structures: how many of the bugs each finds, and after how many executions.
 
 usage: bench/mined.py [--build DIR] [--work DIR] [--mutants N] [--seeds N] [--budget N] [--only NAME,...]
-                      [--strategies NAME,...] [--json FILE] [--tables]
+                      [--strategies NAME,...] [--json FILE] [--tables] [--doc]
 
 Makes N mutants of each structure of bench/mined/ with `heddle mutate` (all operators but WAO and RVK, whose mutants do not
 differ where executions are sequentially consistent), builds them, and searches each with every strategy and seed for a
@@ -11,19 +11,24 @@ them in nearly any execution. A mutant counts if some strategy makes it fail wit
 one seed.
 
 The results are added to FILE, mutant by mutant, so that it can be interrupted and run for one structure after the other;
---tables only prints those of FILE.
+--tables only prints those of FILE, --doc writes them into docs/mutate.md.
 """
 import argparse
 import concurrent.futures
+import contextlib
 import glob
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 SYSTEMATIC = ("optimal", "dpor")
+DOC = os.path.join(ROOT, "docs", "mutate.md")
+BEGIN, END = "<!-- mined:begin -->", "<!-- mined:end -->"
 STRATEGIES = ("auto", "optimal", "dpor", "random", "pct", "pos", "sites", "surw", "rff", "uniform", "ti", "ci", "tici+",
               "tici-", "mined")
 OPERATORS = "MSP,ESP,EAN,RSK,RSB,RFU,SKCR,EXCR,SPCR,MVSB,RTXC,RCXC,MXC,RAT"
@@ -69,7 +74,7 @@ def search(o, program, strategy, seed):
 
 def store(o, about):
     with open(o.json + ".new", "w") as f:
-        json.dump(about, f, indent=1)
+        f.write(re.sub(r"\[\s+([^\]]*?)\s+\]", lambda m: "[" + re.sub(r"\s+", " ", m.group(1)) + "]", json.dumps(about, indent=1)))
         f.write("\n")
     os.replace(o.json + ".new", o.json)
 
@@ -144,6 +149,7 @@ def main():
     p.add_argument("--strategies", default=",".join(STRATEGIES))
     p.add_argument("--json", default=os.path.join(HERE, "results", "mined.json"))
     p.add_argument("--tables", action="store_true")
+    p.add_argument("--doc", action="store_true")
     o = p.parse_args()
     o.heddle = os.path.join(os.path.abspath(o.build), "heddle")
     o.strategies = o.strategies.split(",")
@@ -152,14 +158,24 @@ def main():
             about = json.load(f)
     except OSError:
         about = {"budget": o.budget, "results": {}}
-    if not o.tables:
+    if not o.tables and not o.doc:
         if about["budget"] != o.budget:
             sys.exit("mined.py: %s has another --budget: name another file with --json" % o.json)
         for source in sorted(glob.glob(os.path.join(HERE, "mined", "*.c*"))):
             name = os.path.splitext(os.path.basename(source))[0]
             if not o.only or name in o.only.split(","):
                 measure(o, name, source, about)
-    tables(about["results"], about["budget"])
+    if not o.doc:
+        tables(about["results"], about["budget"])
+        return
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        tables(about["results"], about["budget"])
+    with open(DOC) as f:
+        page = f.read()
+    before, after = page.split(BEGIN)[0], page.split(END)[1]
+    with open(DOC, "w") as f:
+        f.write(before + BEGIN + "\n" + text.getvalue() + END + after)
 
 
 if __name__ == "__main__":

@@ -233,6 +233,17 @@ def test_several_files_and_a_build(s):
     s.check('#include "limit.h"' in s.read("src/count.c") and "(void)0" not in s.read("src/count.c"), "the source was changed")
 
 
+BENCH = os.path.join(os.path.dirname(os.path.dirname(common.HERE)), "bench", "mined")
+
+
+@each(*sorted(os.path.basename(p) for p in glob.glob(os.path.join(BENCH, "*.c*"))))
+def test_structures_are_correct(s, name):
+    """What bench/mined.py mutates does not fail by itself."""
+    words = [s.heddle, "c++" if name.endswith(".cc") else "cc", "-O1", "-pthread", os.path.join(BENCH, name), "-o", "test"]
+    common.slow(s, words)
+    s.run([s.heddle, "check", "--strategy", "mined", "--max-executions", "200", "--", "./test"], want=0)
+
+
 BAD = {
     "none": ([], 2, "name a source file"),
     "missing": (["absent.c"], 2, "cannot read absent.c: No such file"),
