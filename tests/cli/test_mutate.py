@@ -177,6 +177,14 @@ def test_cxx(s):
     s.same(sorted(found), ["EAN", "MVSB", "RAT", "RCXC", "RFU", "RSK", "RTXC", "SKCR", "SPCR", "WAO"], "operators")
 
 
+def test_flags_of_gcc(s):
+    """libclang does not know all flags of gcc: it parses without them, and the compiler gets them."""
+    s.write("p.c", SEATS)
+    flags = ["-fno-ipa-icf", "-Wno-maybe-uninitialized", "--param=max-inline-insns-single=5", "-fanalyzer"]
+    p = mutate(s, "p.c", "-n", "1", "--", *flags)
+    s.same((p.stderr, manifest(s)["files"][0]["flags"]), ("", flags), "messages, and flags")
+
+
 def test_same_seed_same_mutants(s):
     """A seed says which mutants are made; fewer of them are the first of more."""
     s.write("p.c", LOCKS)
