@@ -48,4 +48,37 @@ void hd_analysis_pairs(const struct hd_event *ev, size_t n, const uint8_t *mark,
 /* The locks that `thread` holds before event `at`, in order of acquisition. Stores at most `max`, returns how many. */
 size_t hd_analysis_held(const struct hd_event *ev, size_t at, unsigned thread, uint64_t *lock, size_t max);
 
+/* ---- roles of threads (roles.c) ---- */
+
+struct hd_role_thread {
+  uint64_t next[2][2]; /* transitions between reads (0) and writes (1): from, to */
+  uint64_t count[2];
+  int last;
+  double chain[4]; /* read-read, read-write, write-read, write-write */
+  unsigned role;   /* from 1 on */
+  char *name;      /* "T1", or NULL; owned, as the function where it began */
+  char *function;
+};
+
+/* Zero at first. */
+struct hd_roles {
+  HD_VEC(struct hd_role_thread) thread;
+  unsigned k; /* roles */
+  double (*centre)[4];
+  double homogeneity; /* the average distance of a thread from its centre: less is better */
+  double separation;  /* the weighted average distance between centres: more is better */
+  double agreement;   /* with the functions where threads begin: 0 to 1 (hd_roles_rand) */
+};
+
+void hd_roles_access(struct hd_roles *r, unsigned thread, bool write);
+/* The accesses to memory among the events. */
+void hd_roles_events(struct hd_roles *r, const struct hd_event *ev, size_t n);
+/* How many roles so many threads are clustered into, at most. */
+unsigned hd_roles_wanted(size_t threads);
+/* Finds chains and roles. */
+void hd_roles_cluster(struct hd_roles *r);
+/* The Rand index of the roles and a labelling of the threads: the share of pairs on which both agree. */
+double hd_roles_rand(const struct hd_roles *r, const unsigned *label);
+void hd_roles_fini(struct hd_roles *r);
+
 #endif

@@ -153,6 +153,11 @@ extern const struct hd_strategy hd_strategy_uniform;
 extern const struct hd_strategy hd_strategy_surw;
 extern const struct hd_strategy hd_strategy_rff;
 extern const struct hd_strategy hd_strategy_wanted;
+extern const struct hd_strategy hd_strategy_ti;
+extern const struct hd_strategy hd_strategy_ci;
+extern const struct hd_strategy hd_strategy_tici_plus;
+extern const struct hd_strategy hd_strategy_tici_minus;
+extern const struct hd_strategy hd_strategy_mined;
 extern const struct hd_strategy hd_strategy_aim;
 
 /* The lock of the search, and the end of what a killed predecessor of this worker had begun (share.c). */

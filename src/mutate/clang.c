@@ -335,6 +335,12 @@ static void add_semicolons(struct hd__source *s) {
 
 /* ---- the file ---- */
 
+/* About a flag of another compiler: what it says is ignored, as the flag is. */
+static bool is_about_flags(const char *text) {
+  return strncmp(text, "error: unknown argument", 23) == 0 ||
+         strncmp(text, "error: unsupported option", 25) == 0;
+}
+
 /* The first error, or NULL. The caller frees. */
 static char *first_error(CXTranslationUnit unit) {
   char *text = NULL;
@@ -342,6 +348,10 @@ static char *first_error(CXTranslationUnit unit) {
     CXDiagnostic d = clang_getDiagnostic(unit, i);
     if (clang_getDiagnosticSeverity(d) >= SEVERITY_ERROR) text = take(clang_formatDiagnostic(d, 1 | 2));
     clang_disposeDiagnostic(d);
+    if (text && is_about_flags(text)) {
+      free(text);
+      text = NULL;
+    }
   }
   return text;
 }
@@ -353,6 +363,7 @@ static CXTranslationUnit open_unit(CXIndex index, const struct hd_mutate_file *f
   CXTranslationUnit unit = NULL;
   hd_vec_push(&word, cxx ? "-xc++" : "-xc");
   for (const char *const *w = f->flags; w && *w; w++) hd_vec_push(&word, *w);
+  hd_vec_push(&word, "-Wno-unknown-warning-option");
   hd_vec_push(&word, "-idirafter");
   hd_vec_push(&word, include);
   if (f->folder) {

@@ -1,6 +1,7 @@
 /* json.c: findings and summaries as JSON. Runs in the supervisor.
  *
  * The keys are an interface (docs/formats.md): add, never rename. */
+#include "analysis/analysis.h"
 #include "report/report_int.h"
 
 #include <string.h>
@@ -84,6 +85,27 @@ static json_t *lines_json(const char *text) {
     free(line);
   }
   return out;
+}
+
+static json_t *chain(const double p[4]) {
+  return json_pack("{s:o,s:o,s:o,s:o}", "read_read", rounded(p[0], 1e4), "read_write", rounded(p[1], 1e4),
+                   "write_read", rounded(p[2], 1e4), "write_write", rounded(p[3], 1e4));
+}
+
+static json_t *roles(const struct hd_roles *r) {
+  json_t *threads = json_array(), *centres = json_array();
+  for (size_t i = 0; i < r->thread.n; i++) {
+    const struct hd_role_thread *t = &r->thread.v[i];
+    json_array_append_new(threads,
+                          json_pack("{s:o,s:o,s:i,s:I,s:I,s:o}", "thread", hd_json_text(t->name), "function",
+                                    hd_json_text(t->function && *t->function ? t->function : NULL), "role",
+                                    (int)t->role, "reads", (json_int_t)t->count[0], "writes",
+                                    (json_int_t)t->count[1], "chain", chain(t->chain)));
+  }
+  for (unsigned i = 0; i < r->k; i++) json_array_append_new(centres, chain(r->centre[i]));
+  return json_pack("{s:i,s:o,s:o,s:o,s:o,s:o}", "roles", (int)r->k, "threads", threads, "centres", centres,
+                   "homogeneity", rounded(r->homogeneity, 1e4), "separation", rounded(r->separation, 1e4),
+                   "agreement", rounded(r->agreement, 1e4));
 }
 
 json_t *hd_json_finding(const struct hd_finding *f) {
@@ -265,6 +287,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
       set(targets, s->targets[i].label, json_integer((json_int_t)s->targets[i].executions));
     set(o, "targets", targets);
   }
+  if (s->roles) set(o, "roles", roles(s->roles));
   if (s->classes_counted) {
     set(o, "classes", json_integer((json_int_t)s->classes));
     set(o, "class_sum", json_integer((json_int_t)s->class_sum));

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 struct hd_finding;
+struct hd_roles;
 
 enum hd_verdict { HD_VERDICT_BUG, HD_VERDICT_CLEAN, HD_VERDICT_BOUNDED };
 
@@ -110,8 +111,9 @@ struct hd_summary {
   double at_least;         /* executions that a complete search has, or more; 0: unknown */
   struct hd_size estimate; /* of their number */
   double last_class,
-      last_pair;    /* seconds until there was a new class, or pair of conflicting lines; 0: unknown */
-  json_t *coverage; /* hd_json_coverage, or NULL if not requested; borrowed */
+      last_pair; /* seconds until there was a new class, or pair of conflicting lines; 0: unknown */
+  const struct hd_roles *roles; /* of the threads, if the strategy uses them; else NULL */
+  json_t *coverage;             /* hd_json_coverage, or NULL if not requested; borrowed */
 };
 
 /* What keeps a state from being captured: for programs, and for people. */

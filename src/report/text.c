@@ -2,6 +2,7 @@
  *
  * Plain text for 80 columns; colour never carries meaning. Each place is quoted with its source line when the file can
  * be read. */
+#include "analysis/analysis.h"
 #include "report/report_int.h"
 
 #include <math.h>
@@ -477,6 +478,19 @@ static void add_phases(struct hd_str *out, const struct hd_summary *s) {
   if (used) hd_str_addc(out, '\n');
 }
 
+/* Which threads have which role. */
+static void add_roles(struct hd_str *out, const struct hd_roles *r) {
+  hd_str_addf(out, "  %u role%s of threads: ", r->k, r->k == 1 ? "" : "s");
+  for (unsigned k = 1; k <= r->k; k++) {
+    int n = 0;
+    if (k > 1) hd_str_add(out, " | ");
+    for (size_t i = 0; i < r->thread.n; i++)
+      if (r->thread.v[i].role == k)
+        hd_str_addf(out, "%s%s", n++ ? " " : "", r->thread.v[i].name ? r->thread.v[i].name : "?");
+  }
+  hd_str_addc(out, '\n');
+}
+
 #define ROUGH 0.5   /* an estimate with a larger error is an order of magnitude ... */
 #define NOTHING 9.0 /* ... or none */
 
@@ -577,6 +591,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   hd_str_addc(out, '\n');
   if (s->ranks.n) add_ranks(out, &s->ranks);
   add_phases(out, s);
+  if (s->roles) add_roles(out, s->roles);
   if (s->rests_on_states) add_states(out, s);
   if (s->symmetric) add_symmetry(out, s);
   hd_text_reasons(out, s);

@@ -21,6 +21,13 @@ static const struct hd_strategy_info strategies[] = {
     {"rff", false, "samples: steers towards new and rare pairs of a write and the read that sees it"},
     {"uniform", false,
      "samples: classes of equivalent schedules, about equally often; estimates their number"},
+    {"mined", false,
+     "samples: alternates threads by their roles, which are learned from one recorded execution;\n"
+     "tici+ and tici- in turns"},
+    {"tici+", false, "samples: alternates threads and roles, for bugs between roles"},
+    {"tici-", false, "samples: alternates the threads of a role, for bugs within a role"},
+    {"ti", false, "samples: alternates threads"},
+    {"ci", false, "samples: alternates roles"},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -78,5 +85,12 @@ int hd_strategy_parse(const char *value, const char **out, struct hd_err *err) {
 bool hd_strategy_systematic(const char *name) {
   for (size_t i = 0; i < COUNT(strategies); i++)
     if (strcmp(strategies[i].name, name) == 0) return strategies[i].systematic;
+  return false;
+}
+
+bool hd_strategy_mines(const char *name) {
+  static const char *const mining[] = {"mined", "tici+", "tici-", "ci"};
+  for (size_t i = 0; i < COUNT(mining); i++)
+    if (strcmp(mining[i], name) == 0) return true;
   return false;
 }

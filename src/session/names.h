@@ -19,5 +19,7 @@ bool hd_strategies_next(size_t *at, struct hd_strategy_info *out);
 /* `out` is set to the name in the table. */
 int hd_strategy_parse(const char *value, const char **out, struct hd_err *err);
 bool hd_strategy_systematic(const char *name);
+/* Whether it uses roles of threads. */
+bool hd_strategy_mines(const char *name);
 
 #endif

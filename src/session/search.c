@@ -500,6 +500,7 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
   sum->last_pair = s->news.pair;
   sum->class_count = hd__session_classes(s, st, &sum->classes_known);
   sum->coverage = hd__session_coverage(s);
+  if (s->roles.k) sum->roles = &s->roles;
   for (int i = 0; i < HD_MAX_PHASES && st->phase[i].strategy[0]; i++) {
     sum->phase[i].strategy = st->phase[i].strategy;
     sum->phase[i].executions = st->phase[i].executions;

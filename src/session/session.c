@@ -111,6 +111,7 @@ int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
   else if (rc == HD_OK && !c->attachment)
     rc = hd_input_init(&s->input, c->search.mode == HD_MODE_RUN, err);
   if (rc == HD_OK) rc = open_control(s, err);
+  if (rc == HD_OK) hd__session_mine(s);
   if (rc == HD_OK && c->resume) rc = hd__resume(s, c->resume, err);
   s->save = c->search.cluster ? NULL : c->save ? c->save : c->resume; /* a cluster saves by itself */
   return rc;
@@ -174,6 +175,7 @@ void hd_session_free(struct hd_session *s) {
     if (s->worker[i].control.ctl) hd_control_fini(&s->worker[i].control);
   json_decref(s->summary.coverage);
   hd_summary_fini(&s->summary);
+  hd_roles_fini(&s->roles);
   hd_str_fini(&s->error);
   hd_input_fini(&s->input);
   hd_suppressions_free(s->suppressions);

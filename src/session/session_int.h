@@ -5,6 +5,7 @@
 
 #include "session/names.h"
 #include "session/rerun.h"
+#include "analysis/analysis.h"
 #include "session/session.h"
 #include "session/units.h"
 
@@ -69,6 +70,7 @@ struct hd_session {
   } news;
   double saved_at; /* when the search was last saved */
   struct hd_samples samples;
+  struct hd_roles roles;  /* of its threads, for strategies that mine them */
   bool stopped;           /* by events.tick */
   bool predicted;         /* config.predict is spent */
   int failed;             /* HD_E*: a finding could not be confirmed or stored ... */
@@ -95,6 +97,11 @@ bool hd__session_complete(const struct hd_session *s);
 void hd__session_progress(struct hd_session *s);
 /* Fills in the summary. */
 void hd__session_conclude(struct hd_session *s, enum hd_stop stop);
+
+/* ---- mined.c ---- */
+
+/* Records an execution for a strategy that uses roles of threads, and finds those. */
+void hd__session_mine(struct hd_session *s);
 
 /* ---- samples.c ---- */
 

@@ -145,11 +145,12 @@ def test_fewer_and_fewer(s):
     s.check(r["coverage"]["begun"] >= 2520, "begun")
 
 
-@each("optimal", "dpor", "dfs", "auto", "random", "pos", "pct", "sites", "surw", "rff", "uniform")
+@each("optimal", "dpor", "dfs", "auto", "random", "pos", "pct", "sites", "surw", "rff", "uniform", "mined", "ti", "ci", "tici+",
+      "tici-")
 def test_classes(s, strategy):
     """Classes are counted for every strategy, all in the same way; or it is said how many there are at least."""
     program = s.build_text(ORDERS)
-    many = ["--max-executions", "300"] if strategy in ("random", "pos", "pct", "sites", "surw", "rff", "uniform") else []
+    many = [] if strategy in ("optimal", "dpor", "dfs", "auto") else ["--max-executions", "300"]
     whole = s.search("check", program, "--strategy", "optimal", "--classes", want=0)
     r = s.search("check", program, "--strategy", strategy, "--classes", *many, want=0)
     s.same((r["class_count"]["by"], r["class_count"]["classes"]), ("counted", r["classes"]), "classes")

@@ -177,6 +177,14 @@ def test_cxx(s):
     s.same(sorted(found), ["EAN", "MVSB", "RAT", "RCXC", "RFU", "RSK", "RTXC", "SKCR", "SPCR", "WAO"], "operators")
 
 
+def test_flags_of_gcc(s):
+    """libclang does not know all flags of gcc: it parses without them, and the compiler gets them."""
+    s.write("p.c", SEATS)
+    flags = ["-fno-ipa-icf", "-Wno-maybe-uninitialized", "--param=max-inline-insns-single=5", "-fanalyzer"]
+    p = mutate(s, "p.c", "-n", "1", "--", *flags)
+    s.same((p.stderr, manifest(s)["files"][0]["flags"]), ("", flags), "messages, and flags")
+
+
 def test_same_seed_same_mutants(s):
     """A seed says which mutants are made; fewer of them are the first of more."""
     s.write("p.c", LOCKS)
@@ -231,6 +239,17 @@ def test_several_files_and_a_build(s):
     row = json.loads(s.read("db/results.json"))["mutants"][0]
     s.same((row["result"], row["kind"]), ("killed", "data-race"), "by a build of its own")
     s.check('#include "limit.h"' in s.read("src/count.c") and "(void)0" not in s.read("src/count.c"), "the source was changed")
+
+
+BENCH = os.path.join(os.path.dirname(os.path.dirname(common.HERE)), "bench", "mined")
+
+
+@each(*sorted(os.path.basename(p) for p in glob.glob(os.path.join(BENCH, "*.c*"))))
+def test_structures_are_correct(s, name):
+    """What bench/mined.py mutates does not fail by itself."""
+    words = [s.heddle, "c++" if name.endswith(".cc") else "cc", "-O1", "-pthread", os.path.join(BENCH, name), "-o", "test"]
+    common.slow(s, words)
+    s.run([s.heddle, "check", "--strategy", "mined", "--max-executions", "200", "--", "./test"], want=0)
 
 
 BAD = {

@@ -327,6 +327,18 @@ def test_classes(s, strategy):
         s.same(b.eval("[...document.querySelectorAll('.fact dt')].some(e => e.textContent === 'Classes')"), strategy != "random", "a number of classes")
 
 
+def test_roles(s):
+    """The page of a strategy that mines shows each thread in its role: a plot, and a table."""
+    program = common.build(s, "clean")
+    path = make(s, program, "--strategy", "mined", "--max-executions", "20", want=0)
+    roles = json.loads(s.read("out/search.json"))["roles"]
+    with opened(s, path) as b:
+        s.same(b.eval("document.querySelectorAll('.roles tbody tr').length"), len(roles["threads"]), "threads of the table")
+        s.same(b.eval("document.querySelectorAll('.roles .centre').length"), roles["roles"], "roles of the plot")
+        s.check(b.eval("document.querySelector('.overview').textContent").count("Mined from the reads and writes") == 1, "no explanation")
+        quiet(s, b)
+
+
 def test_clean_search(s):
     """A search without findings has a page too: what was covered."""
     program = common.build(s, "clean")

@@ -242,7 +242,7 @@ def test_budget_of_a_sample(s):
     """What samples has done all it was asked for when its budget is spent."""
     program = s.build_text(SPACE)
     for options in (["--time", "1s"], ["--max-executions", "500"], []):
-        for strategy in ("random", "pct", "pos", "sites", "surw", "rff", "uniform"):
+        for strategy in ("random", "pct", "pos", "sites", "surw", "rff", "uniform", "mined"):
             r = s.search("check", program, "--strategy", strategy, *options, args=["30"], want=0)
             s.same((r["verdict"], r["complete"]), ("bounded", False), "the end")
     s.same(r["executions"], 10000, "executions without any option")
@@ -573,3 +573,41 @@ def test_assumptions_that_fail(s, strategy):
     s.same(r["executions"], 0, "executions")
     s.check("did not hold; no execution was left to check" in r["out"], "summary: " + r["out"])
     s.run([prog])
+
+
+# Two roles: who writes twice in a row, and who reads twice.
+ROLES = """
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int a, b;
+static void *writer(void *p) { a = 1; b = 2; a = 3; b = 4; return p; }
+static void *reader(void *p) { int n = a + b + a + b; return n < 0 ? p : 0; }
+int main(void) {
+  pthread_t t[4];
+  for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, i % 2 ? reader : writer, 0);
+  for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+}
+"""
+
+
+@each("mined", "tici+", "tici-", "ci", "ti")
+def test_mined(s, strategy):
+    """Threads that read and write alike have one role; the search depends on the seed alone, whoever runs it, and when it is
+    continued."""
+    program = s.build_text(ROLES)
+    words = ["--strategy", strategy, "--classes", "--seed", "3"]
+    r = s.search("check", program, *words, "--max-executions", "60", want=0)
+    if strategy == "ti":
+        s.check("roles" not in r, "roles that nobody uses")
+    else:
+        s.same([t["role"] for t in r["roles"]["threads"]], [1, 2, 3, 2, 3], "roles")
+        s.same([t["function"] for t in r["roles"]["threads"]], ["main", "writer", "reader", "writer", "reader"], "functions")
+        s.same((r["roles"]["roles"], r["roles"]["agreement"], r["roles"]["homogeneity"]), (3, 1.0, 0.0), "quality")
+        s.check("3 roles of threads: T0 | T1 T3 | T2 T4" in r["out"], r["out"])
+    again = [s.search("check", program, *words, "--max-executions", "60", *more, want=0) for more in ([], ["-j", "2"])]
+    for other in again:
+        s.same((other["executions"], other["classes"], other["class_sum"]), (r["executions"], r["classes"], r["class_sum"]),
+               "the same search")
+    s.search("check", program, *words, "--max-executions", "25", "--save", "saved", want=0)
+    rest = s.search("check", program, "--resume", "saved", "--max-executions", "60", want=0)
+    s.same((rest["executions"], rest["class_sum"]), (r["executions"], r["class_sum"]), "the same search in two parts")

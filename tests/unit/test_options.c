@@ -59,7 +59,8 @@ static void how_much_is_asked_for(void **state) {
 
 static void systematic_strategies_have_no_limit(void **state) {
   (void)state;
-  static const char *const sampled[] = {"random", "pct", "pos", "sites", "surw", "rff", "uniform"},
+  static const char *const sampled[] = {"random",  "pct",   "pos",   "sites", "surw", "rff",
+                                        "uniform", "mined", "tici+", "tici-", "ti",   "ci"},
                            *const systematic[] = {"dfs", "rdfs", "dpor", "optimal"};
   char line[64];
   for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++) {

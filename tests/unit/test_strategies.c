@@ -574,7 +574,8 @@ static void taken_again_in_a_section(void **unused) {
 
 static void searches_survive_their_process(void **unused) {
   (void)unused;
-  static const char *const names[] = {"dfs", "rdfs", "dpor", "optimal", "bounded", "pct", "surw", "rff"};
+  static const char *const names[] = {"dfs", "rdfs", "dpor", "optimal", "bounded",
+                                      "pct", "surw", "rff",  "mined"};
   struct sim_program p = workers(2);
   for (unsigned t = 1; t <= 2; t++) {
     emit(&p, t, lock0);

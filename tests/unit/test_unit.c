@@ -265,7 +265,7 @@ static void a_search_continues_at_other_addresses(void **unused) {
 /* A sampler that learns does the same in one world and in several, one after the other. */
 static void samplers_continue_at_other_addresses(void **unused) {
   (void)unused;
-  static const char *const samplers[] = {"pct", "sites", "surw", "rff", "uniform"};
+  static const char *const samplers[] = {"pct", "sites", "surw", "rff", "uniform", "mined"};
   for (unsigned long i = 0; i < 40; i++) {
     struct sim_program p;
     hd_rng_seed(&rng, 33, i);

@@ -92,6 +92,45 @@ function phases(s) {
     el("tbody", {}, used.map((p) => el("tr", {}, el("th", { scope: "row" }, p.strategy), el("td", {}, short(p.executions)), el("td", {}, String(p.findings))))));
 }
 
+/* The roles of threads that a strategy uses: where each thread is by its chain of reads and writes, and a table. */
+function roles(s) {
+  const r = s.roles;
+  if (!r || !r.threads.length) return null;
+  const c = { width: 420, height: 300, left: 46, right: 16, top: 14, bottom: 40 };
+  const x = (v) => c.left + v * (c.width - c.left - c.right), y = (v) => c.height - c.bottom - v * (c.height - c.top - c.bottom);
+  const art = svg("svg", { class: "chart roles", viewBox: `0 0 ${c.width} ${c.height}`, role: "img", "aria-label": `${plural(r.threads.length, "thread")} in ${plural(r.roles, "role")}` });
+  const text = (at, value, anchor) => {
+    const t = svg("text", { ...at, "text-anchor": anchor });
+    t.textContent = value;
+    art.append(t);
+  };
+  for (const v of [0, 0.5, 1]) {
+    art.append(svg("line", { class: "grid", x1: x(0), x2: x(1), y1: y(v), y2: y(v) }), svg("line", { class: "grid", x1: x(v), x2: x(v), y1: y(0), y2: y(1) }));
+    text({ x: c.left - 6, y: y(v) + 4 }, String(v), "end");
+    text({ x: x(v), y: c.height - 24 }, String(v), "middle");
+  }
+  text({ x: x(0.5), y: c.height - 6 }, "a write follows a read", "middle");
+  text({ x: 12, y: y(0.5), transform: `rotate(-90 12 ${y(0.5)})` }, "a read follows a write", "middle");
+  for (const [i, p] of (r.centres || []).entries())
+    art.append(svg("circle", { class: "centre", cx: x(p.read_write), cy: y(p.write_read), r: 13, style: `stroke:var(--t${i % 8})` }));
+  const at = new Map();
+  for (const t of r.threads) {
+    const key = `${t.chain.read_write} ${t.chain.write_read}`;
+    at.set(key, [...(at.get(key) || []), t]);
+  }
+  for (const all of at.values()) {
+    const t = all[0], cx = x(t.chain.read_write), cy = y(t.chain.write_read);
+    art.append(svg("circle", { class: "thread", cx, cy, r: 5, style: `fill:var(--t${(t.role - 1) % 8})` }));
+    text({ x: cx > c.width - 90 ? cx - 9 : cx + 9, y: cy - 8 }, all.map((a) => a.thread || "?").join(" "), cx > c.width - 90 ? "end" : "start");
+  }
+  const part = (v) => v.toFixed(2);
+  const table = el("table", { class: "phases" }, el("thead", {}, el("tr", {}, ["Thread", "Function", "Role", "Reads", "Writes", "r\u2192r", "r\u2192w", "w\u2192r", "w\u2192w"].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", {}, r.threads.map((t) => el("tr", {}, el("th", { scope: "row" }, t.thread || "?"), el("td", {}, t.function || ""), el("td", {}, String(t.role)), el("td", {}, short(t.reads)), el("td", {}, short(t.writes)),
+      ...[t.chain.read_read, t.chain.read_write, t.chain.write_read, t.chain.write_write].map((v) => el("td", {}, part(v)))))));
+  return el("div", { class: "roles" }, el("figure", {}, el("figcaption", {}, `Roles of threads: ${r.roles}`), art), table,
+    el("p", { class: "hint" }, `Mined from the reads and writes of one execution. Distance of threads from the centre of their role ${part(r.homogeneity)}, between centres ${part(r.separation)}; agreement with the functions where threads begin ${Math.round(100 * r.agreement)} %.`));
+}
+
 function targets(s) {
   const all = Object.entries(s.targets || {});
   if (!all.length) return null;
@@ -123,5 +162,5 @@ function overview(s) {
   const verdict = { bug: s.findings ? `${plural(s.findings.length, "bug")} found` : "bugs found", clean: "nothing found", bounded: "nothing found so far" }[s.verdict] || "";
   return el("section", { class: "card overview", "aria-label": "Search" },
     el("div", { class: "head-line" }, el("span", { class: `verdict ${s.verdict}` }, verdict), el("h2", {}, s.command.join(" "))),
-    el("p", { class: "facts" }, coverage(s), s.error ? ` ${s.error}` : ""), reasons(s), facts(s), curves(s), classesHint(s), phases(s), targets(s), guarded(() => exercised(s)));
+    el("p", { class: "facts" }, coverage(s), s.error ? ` ${s.error}` : ""), reasons(s), facts(s), curves(s), classesHint(s), phases(s), guarded(() => roles(s)), targets(s), guarded(() => exercised(s)));
 }
