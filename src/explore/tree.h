@@ -131,7 +131,8 @@ struct tree {
   uint32_t started;  /* the first unit has been taken */
   uint32_t complete; /* also read without the lock */
   uint32_t nslots;
-  uint32_t whole; /* strategy_bounded.c: no branch within the bound is left out any more */
+  uint32_t whole;  /* strategy_bounded.c: no branch within the bound is left out any more */
+  uint32_t spread; /* it was on several machines: a step of a branch may sleep (walk_move.c, invariant 2) */
   uint32_t
       news; /* walk_move.c: a foreign junction has a branch that its owner does not know, or is concluded */
   uint64_t accesses;        /* walk_move.c: changes of accessed memory that others know of */

@@ -29,6 +29,7 @@ void hd__walk_lay_out(struct walk *w, unsigned nslots) {
   hd__slots_restart(s);
   t->epoch++;
   t->started = t->whole = 0;
+  t->spread = s->config->cluster != 0;
   s->shared->branchings = 0;
   __atomic_store_n(&t->complete, 0, __ATOMIC_RELAXED);
   t->nslots = nslots;
@@ -413,7 +414,7 @@ static int choose_step(struct walk *w, struct node *n, const struct hd_point *p)
   struct unit *u = w->unit;
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->covers && w->filter[i]->covers(w, u->at)) return 0;
-  if (u->guide && w->s->config->cluster) u->guide = hd__awake(n, u->guide);
+  if (u->guide && hd__tree(w->s)->spread) u->guide = hd__awake(n, u->guide);
   if (u->guide) {
     n->branch = u->guide;
     n->list = u->guide->next;

@@ -416,7 +416,7 @@ void hd_units_merge_begin(struct hd_search *s, const struct hd_strategy *strateg
   struct walk *w = hd__walk_set_up(s, strategy->policy(s));
   hd__walk_lay_out(w, units + 1); /* the last for the branches of the junctions */
   for (unsigned i = 0; i <= units; i++) hd__walk_lay_out_unit(w, hd__unit(s, i));
-  hd__tree(s)->started = 1;
+  hd__tree(s)->started = hd__tree(s)->spread = 1;
 }
 
 /* Where the junctions of each rank begin in the table. */

@@ -196,6 +196,7 @@ void hd__walk_save(struct hd_search *s, const struct policy *policy, struct hd_w
   hd_put_number(out, t->started);
   hd_put_number(out, t->complete);
   hd_put_number(out, t->whole);
+  hd_put_number(out, t->spread);
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->put) w->filter[i]->put(w, out);
   put_junctions(out, t);
@@ -217,6 +218,7 @@ void hd__walk_load(struct hd_search *s, const struct policy *policy, struct hd_r
   t->started = (uint32_t)hd_get_number(r, 1);
   t->complete = (uint32_t)hd_get_number(r, 1);
   t->whole = (uint32_t)hd_get_number(r, 1);
+  t->spread |= (uint32_t)hd_get_number(r, 1);
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->get) w->filter[i]->get(w, r);
   get_junctions(r, t, hd__unit(s, 0));
