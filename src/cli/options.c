@@ -1,87 +1,17 @@
-/* options.c: one table with every option of the verbs that run a program, and the conversion of options to the
- * configuration of a search. Runs in the supervisor.
+/* options.c: one table with every option of the verbs that run a program. Runs in the supervisor.
  *
  * The parser and --help both read the table, so every accepted option is documented. Both `--opt value` and
  * `--opt=value` work. The program begins after `--` or at the first word that is not an option; nothing after that is
  * parsed. */
 #include "cli/options.h"
+#include "cli/options_int.h"
 
 #include "mutate/mutate.h"
 #include "predict/predict.h"
 #include "session/names.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum option_id {
-  OPT_STRATEGY,
-  OPT_DEPTH,
-  OPT_PREEMPTIONS,
-  OPT_DELAYS,
-  OPT_SEED,
-  OPT_MAX_EXECUTIONS,
-  OPT_TIME,
-  OPT_JOBS,
-  OPT_ALL,
-  OPT_IGNORE,
-  OPT_SUPPRESSIONS,
-  OPT_RESTART,
-  OPT_CHECKPOINT,
-  OPT_SPURIOUS,
-  OPT_TIMEOUTS,
-  OPT_PRELOAD,
-  OPT_CLASSES,
-  OPT_STATES,
-  OPT_NO_STATES,
-  OPT_SYMMETRY,
-  OPT_NO_SYMMETRY,
-  OPT_STATE_MEMORY,
-  OPT_LEAKS,
-  OPT_THREAD_LEAKS,
-  OPT_EXIT_STATUS,
-  OPT_MAX_LENGTH,
-  OPT_HANG_TIMEOUT,
-  OPT_SAVE,
-  OPT_RESUME,
-  OPT_JSON,
-  OPT_SARIF,
-  OPT_JUNIT,
-  OPT_FORMAT,
-  OPT_OUT,
-  OPT_QUIET,
-  OPT_EXPLAIN,
-  OPT_NO_EXPLAIN,
-  OPT_NO_SPURIOUS,
-  OPT_BUDGET,
-  OPT_ORIGINAL,
-  OPT_PLAIN,
-  OPT_OUTPUT,
-  OPT_TIMES,
-  OPT_GDB,
-  OPT_HELP,
-  OPT_CONFIG,
-  OPT_TARGET,
-  OPT_FORCE,
-  OPT_DETECTORS,
-  OPT_ENGINE,
-  OPT_WINDOW,
-  OPT_PDDL,
-  OPT_FAILURE,
-  OPT_FROM,
-  OPT_HEURISTIC,
-  OPT_SEARCH,
-  OPT_NO_REFINE,
-  OPT_NO_META,
-  OPT_NO_FACTS,
-  OPT_COUNT,
-  OPT_OPERATORS,
-  OPT_COMPILE_COMMANDS,
-  OPT_RUN,
-  OPT_BUILD,
-  OPT_LAST = OPT_BUILD
-};
-_Static_assert(OPT_LAST < HD_MAX_OPTIONS, "hd_options.given");
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
 #define STORED (HD_VERB_REPLAY | HD_VERB_EXPLAIN)
@@ -238,17 +168,12 @@ static const struct {
     {OPT_HELP, "help", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT | HD_VERB_MUTATE, "show this help"},
 };
 
-#define DEFAULT_CHECK "auto"
 #define DEFAULT_RUN "random" /* one execution, a different one for each --seed */
 #define DEFAULT_EXECUTIONS 10000
 #define DEFAULT_SECONDS 60
 #define EXPLAIN_SECONDS 10 /* of `heddle explain` */
 #define RECORD_LENGTH 10000000
 #define MAX_BOUND 1000000 /* preemptions or delays */
-#define STATE_MEMORY (1ull << 30)
-#define STATES_AFTER 1000 /* executions */
-
-#define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 static int parse_number(const char *name, const char *value, uint64_t min, uint64_t *out,
                         struct hd_err *err) {
@@ -498,12 +423,9 @@ static int give(struct hd_options *o, size_t k, const char *value, bool on, stru
   return rc;
 }
 
-static bool is_given(const struct hd_options *o, enum option_id id) { return o->given[id]; }
-
-/* How long to search by default. */
-static void set_budget(struct hd_options *o) {
-  if (is_given(o, OPT_MAX_EXECUTIONS) || is_given(o, OPT_TIME)) return;
-  o->time_default = strcmp(o->strategy, DEFAULT_CHECK) == 0;
+void hd__set_budget(struct hd_options *o) {
+  if (hd__given(o, OPT_MAX_EXECUTIONS) || hd__given(o, OPT_TIME)) return;
+  o->time_default = strcmp(o->strategy, HD_DEFAULT_CHECK) == 0;
   o->time = o->time_default ? DEFAULT_SECONDS : 0;
   o->max_executions = hd_strategy_systematic(o->strategy) ? 0 : DEFAULT_EXECUTIONS;
 }
@@ -524,11 +446,11 @@ void hd_options_init(struct hd_options *o, enum hd_verb verb) {
 
 void hd_options_layer(struct hd_options *o) { memset(o->layer, 0, sizeof o->layer); }
 
-/* The option's index in the table, or COUNT(options). */
+/* The option's index in the table, or HD_COUNT(options). */
 static size_t find_option(enum hd_verb verb, const char *name, size_t len) {
   size_t k = 0;
-  while (k < COUNT(options) && (!(options[k].verbs & verb) || strlen(options[k].name) != len ||
-                                memcmp(options[k].name, name, len) != 0))
+  while (k < HD_COUNT(options) && (!(options[k].verbs & verb) || strlen(options[k].name) != len ||
+                                   memcmp(options[k].name, name, len) != 0))
     k++;
   return k;
 }
@@ -536,15 +458,15 @@ static size_t find_option(enum hd_verb verb, const char *name, size_t len) {
 int hd_options_set(struct hd_options *o, enum hd_verb verb, const char *name, const char *value, bool on,
                    struct hd_err *err) {
   size_t k = find_option(verb, name, strlen(name));
-  HD_BUG_ON(k == COUNT(options));
+  HD_BUG_ON(k == HD_COUNT(options));
   return give(o, k, value, on, err);
 }
 
-/* --no-FLAG turns off a flag of heddle.toml; COUNT(options) if there is no such flag. */
+/* --no-FLAG turns off a flag of heddle.toml; HD_COUNT(options) if there is no such flag. */
 static size_t find_negated(enum hd_verb verb, const char *name, size_t len) {
-  if (verb != HD_VERB_CHECK || len < 3 || memcmp(name, "no-", 3) != 0) return COUNT(options);
+  if (verb != HD_VERB_CHECK || len < 3 || memcmp(name, "no-", 3) != 0) return HD_COUNT(options);
   size_t k = find_option(verb, name + 3, len - 3);
-  return k < COUNT(options) && !options[k].arg ? k : COUNT(options);
+  return k < HD_COUNT(options) && !options[k].arg ? k : HD_COUNT(options);
 }
 
 /* The long form of a short option; `attached` is the value in -j4. */
@@ -564,7 +486,7 @@ static const char *long_word(enum hd_verb verb, const char *word, const char **a
 static int unknown_option(enum hd_verb verb, const char *name, const char *word, size_t len,
                           struct hd_err *err) {
   struct hd_near near = {.word = word + 2, .len = word[1] == '-' ? len - 2 : 0};
-  for (size_t k = 0; k < COUNT(options); k++)
+  for (size_t k = 0; k < HD_COUNT(options); k++)
     if (options[k].verbs & verb) hd_near_try(&near, options[k].name);
   if (near.best)
     return hd_fail(err, HD_EUSAGE, "unknown option '%.*s'; did you mean --%s?", (int)len, word, near.best);
@@ -577,10 +499,10 @@ static int take_option(struct hd_options *o, enum hd_verb verb, int argc, char *
   const char *attached = NULL, *word = long_word(verb, argv[*i], &attached);
   const char *eq = strchr(word, '=');
   size_t len = eq ? (size_t)(eq - word) : strlen(word);
-  size_t k = word[1] == '-' ? find_option(verb, word + 2, len - 2) : COUNT(options);
-  bool on = k < COUNT(options);
+  size_t k = word[1] == '-' ? find_option(verb, word + 2, len - 2) : HD_COUNT(options);
+  bool on = k < HD_COUNT(options);
   if (!on && word[1] == '-') k = find_negated(verb, word + 2, len - 2);
-  if (k == COUNT(options)) return unknown_option(verb, argv[0], word, len, err);
+  if (k == HD_COUNT(options)) return unknown_option(verb, argv[0], word, len, err);
   const char *value = NULL;
   if (options[k].arg) {
     value = attached ? attached : eq ? eq + 1 : *i + 1 < argc ? argv[++*i] : NULL;
@@ -612,7 +534,7 @@ int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **a
       argv[1 + o->nargs++] = argv[i++];
     o->args = argv + 1;
     o->args[o->nargs] = NULL;
-    if (o->gdb && is_given(o, OPT_TIMES))
+    if (o->gdb && hd__given(o, OPT_TIMES))
       return hd_fail(err, HD_EUSAGE, "--gdb and --times exclude each other: give only one");
   } else {
     o->args = argv + i;
@@ -658,7 +580,7 @@ int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *er
   int rc = o->states ? check_states(o, err) : HD_OK;
   if (rc != HD_OK) return rc;
   if (!o->strategy)
-    o->strategy = (verb & (HD_VERB_RUN | HD_VERB_RECORD)) && !o->bound_kind ? DEFAULT_RUN : DEFAULT_CHECK;
+    o->strategy = (verb & (HD_VERB_RUN | HD_VERB_RECORD)) && !o->bound_kind ? DEFAULT_RUN : HD_DEFAULT_CHECK;
   if (o->bound_kind && !hd_strategy_systematic(o->strategy))
     return hd_fail(err, HD_EUSAGE,
                    "--%s is for strategies that cover every schedule, and %s samples: use --strategy auto, "
@@ -666,10 +588,10 @@ int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *er
                    o->bound_kind == HD_BOUND_DELAYS ? "delays" : "preemptions", o->strategy);
   if (o->symmetry && (rc = check_symmetry(o, err)) != HD_OK) return rc;
   if (verb == HD_VERB_RUN || verb == HD_VERB_RECORD) o->max_executions = 1;
-  if (verb == HD_VERB_RECORD && !is_given(o, OPT_MAX_LENGTH)) o->max_length = RECORD_LENGTH;
-  o->seeded = is_given(o, OPT_SEED);
-  if (verb == HD_VERB_CHECK) set_budget(o);
-  if ((verb & (HD_VERB_PREDICT | HD_VERB_AIM)) && !is_given(o, OPT_TIME)) o->time = DEFAULT_SECONDS;
+  if (verb == HD_VERB_RECORD && !hd__given(o, OPT_MAX_LENGTH)) o->max_length = RECORD_LENGTH;
+  o->seeded = hd__given(o, OPT_SEED);
+  if (verb == HD_VERB_CHECK) hd__set_budget(o);
+  if ((verb & (HD_VERB_PREDICT | HD_VERB_AIM)) && !hd__given(o, OPT_TIME)) o->time = DEFAULT_SECONDS;
   return HD_OK;
 }
 
@@ -702,141 +624,10 @@ static enum hd_option_place place_of(enum option_id id) {
 }
 
 bool hd_options_next(enum hd_verb verb, size_t *at, struct hd_option_info *out) {
-  while (*at < COUNT(options) && !(options[*at].verbs & verb)) ++*at;
-  if (*at == COUNT(options)) return false;
+  while (*at < HD_COUNT(options) && !(options[*at].verbs & verb)) ++*at;
+  if (*at == HD_COUNT(options)) return false;
   *out = (struct hd_option_info){options[*at].name, options[*at].arg, options[*at].help,
                                  is_list(options[*at].id), place_of(options[*at].id)};
   ++*at;
   return true;
-}
-
-/* ---- conversion for session/ ---- */
-
-#define SHARE_MAX 4       /* processes, unless the user says how many */
-#define SHARE_AFTER 1     /* seconds */
-#define PREDICT_AFTER 1   /* seconds */
-#define PREDICT_SECONDS 2 /* of a long search, for other schedules of one execution */
-#define ALWAYS_EVERY 4    /* scheduling points, from one template to the next */
-
-/* The parts of the default strategy run beside each other on several processors, when the search is not a short one. */
-static void share_by_default(const struct hd_options *o, struct hd_session_config *c) {
-  cpu_set_t cpus;
-  if (strcmp(o->strategy, DEFAULT_CHECK) != 0 || o->max_executions) return;
-  int n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
-  c->search.workers = (uint32_t)(n < SHARE_MAX ? n : SHARE_MAX);
-  c->alone = SHARE_AFTER;
-}
-
-/* `auto` compares states, and looks for symmetry, when the search proves to be long. Neither under a bound, nor where classes
- * are counted, nor in a search that is saved: its states are not. */
-static void set_reductions(const struct hd_options *o, struct hd_config *s) {
-  bool automatic = strcmp(o->strategy, DEFAULT_CHECK) == 0 && !o->bound_kind;
-  const char *after =
-      getenv("HEDDLE_TEST_STATES"); /* for tests: every search is long, and has no other part then */
-  bool tries = automatic && !o->no_states && !o->save && !o->resume && (!o->classes || after);
-  s->states = o->states ? HD_REDUCE_YES : tries ? HD_REDUCE_TRY : HD_REDUCE_NO;
-  s->states_after = after ? (uint64_t)atoi(after) : STATES_AFTER;
-  s->states_alone = after != NULL;
-  s->symmetry = o->symmetry ? HD_REDUCE_YES : tries && !o->no_symmetry ? HD_REDUCE_TRY : HD_REDUCE_NO;
-}
-
-void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd_session_config *c) {
-  hd_session_config_init(c, o->args);
-  struct hd_config *s = &c->search;
-  s->mode = verb == HD_VERB_RUN ? HD_MODE_RUN : HD_MODE_CHECK;
-  memset(s->strategy, 0, sizeof s->strategy);
-  strncpy(s->strategy, o->strategy, sizeof s->strategy - 1);
-  s->restart = o->restart;
-  s->checkpoint = o->checkpoint;
-  /* For tests: every search of a test suite takes checkpoints. */
-  if (o->checkpoint == HD_CHECKPOINT_AUTO && getenv("HEDDLE_TEST_CHECKPOINT"))
-    s->checkpoint = HD_CHECKPOINT_ALWAYS;
-  s->may_switch = o->restart == HD_RESTART_AUTO;
-  /* The same in the middle of executions, at every so many scheduling points. */
-  const char *every = getenv("HEDDLE_TEST_TEMPLATES");
-  s->template_every = every                                   ? (uint32_t)atoi(every)
-                      : s->checkpoint == HD_CHECKPOINT_ALWAYS ? ALWAYS_EVERY
-                                                              : 0;
-  if (every && o->restart == HD_RESTART_AUTO) s->restart = HD_RESTART_FORK;
-  s->seed = o->seed;
-  s->depth = (uint32_t)o->depth;
-  s->bound_kind = o->bound_kind;
-  s->bound_iterate = o->bound_iterate;
-  s->bound = o->bound;
-  s->max_executions = o->max_executions;
-  s->workers = (uint32_t)o->jobs;
-  if (verb == HD_VERB_CHECK && !is_given(o, OPT_JOBS)) share_by_default(o, c);
-  s->max_length = o->max_length;
-  s->ignore = o->ignore;
-  s->all = o->all;
-  s->spurious = o->spurious;
-  s->one_phase = o->no_spurious;
-  s->timeouts_any = o->timeouts_any;
-  s->classes = o->classes;
-  set_reductions(o, s);
-  if (verb == HD_VERB_CHECK && strcmp(o->strategy, DEFAULT_CHECK) == 0 && !o->bound_kind &&
-      !o->max_executions) {
-    c->predict = PREDICT_SECONDS;
-    c->predict_after = getenv("HEDDLE_TEST_PREDICT") ? 0 : PREDICT_AFTER; /* for tests: in any case */
-  }
-  s->state_memory = o->state_memory ? o->state_memory : STATE_MEMORY;
-  s->leaks = o->leaks;
-  s->thread_leaks = o->thread_leaks;
-  s->exit_status = (uint32_t)o->exit_status;
-  c->cwd = o->cwd;
-  c->preload = o->preload;
-  c->time = o->time;
-  c->time_default = o->time_default;
-  c->hang_timeout = o->hang_timeout;
-  c->explain = o->explain;
-  c->suppressions = o->suppressions.v;
-  c->nsuppressions = o->suppressions.n;
-  c->out = o->out;
-  c->save = o->save;
-  c->resume = o->resume;
-  c->coverage = o->json != NULL;
-}
-
-/* The option of each setting. */
-static const struct {
-  enum hd_setting setting;
-  enum option_id id;
-  const char *name;
-} setting_option[] = {
-    {HD_SETTING_STRATEGY, OPT_STRATEGY, "strategy"},
-    {HD_SETTING_DEPTH, OPT_DEPTH, "depth"},
-    {HD_SETTING_BOUND, OPT_PREEMPTIONS, "preemptions"},
-    {HD_SETTING_BOUND, OPT_DELAYS, "delays"},
-    {HD_SETTING_SEED, OPT_SEED, "seed"},
-    {HD_SETTING_ALL, OPT_ALL, "all"},
-    {HD_SETTING_IGNORE, OPT_IGNORE, "ignore"},
-    {HD_SETTING_RESTART, OPT_RESTART, "restart"},
-    {HD_SETTING_SPURIOUS, OPT_SPURIOUS, "spurious"},
-    {HD_SETTING_TIMEOUTS, OPT_TIMEOUTS, "timeouts"},
-    {HD_SETTING_CLASSES, OPT_CLASSES, "classes"},
-    {HD_SETTING_SYMMETRY, OPT_SYMMETRY, "symmetry"},
-    {HD_SETTING_SYMMETRY, OPT_NO_SYMMETRY, "symmetry"},
-    {HD_SETTING_LEAKS, OPT_LEAKS, "leaks"},
-    {HD_SETTING_THREAD_LEAKS, OPT_THREAD_LEAKS, "thread-leaks"},
-    {HD_SETTING_EXIT_STATUS, OPT_EXIT_STATUS, "exit-status"},
-    {HD_SETTING_MAX_LENGTH, OPT_MAX_LENGTH, "max-length"},
-};
-
-int hd_options_resume(struct hd_options *o, struct hd_session_config *c, struct hd_err *err) {
-  struct hd_config saved;
-  int rc = hd_settings_read(o->resume, &saved, err);
-  if (rc == HD_OK) rc = hd_strategy_parse(saved.strategy, &o->strategy, err);
-  if (rc != HD_OK) return rc;
-  uint64_t differ = hd_settings_differ(&c->search, &saved);
-  for (size_t i = 0; i < COUNT(setting_option); i++)
-    if ((differ >> setting_option[i].setting & 1) && is_given(o, setting_option[i].id))
-      return hd_fail(err, HD_EUSAGE, "--resume %s: that search has another --%s; leave it out", o->resume,
-                     setting_option[i].name);
-  hd_settings_copy(&c->search, &saved);
-  o->bound_kind = (enum hd_bound)saved.bound_kind;
-  set_budget(o);
-  c->search.max_executions = o->max_executions;
-  c->time = o->time;
-  c->time_default = o->time_default;
-  return rc;
 }
