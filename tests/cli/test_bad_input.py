@@ -170,7 +170,7 @@ def test_suppression_summary(s):
     s.check(r["executions"] < 100 or "stopped at the first one" not in r["out"], "says it stopped, after all 100")
 
 
-UNSUPPORTED = ["futex", "setitimer"]
+UNSUPPORTED = ["futex"]
 
 
 @each(*UNSUPPORTED)

@@ -16,7 +16,6 @@ static const char *what;
 static void *blocker(void *arg)
 {
   CASE("futex") syscall(SYS_futex, &word, FUTEX_WAIT_REQUEUE_PI, 0, NULL, NULL, 0);
-  CASE("setitimer") setitimer(ITIMER_VIRTUAL, NULL, NULL);
   return arg;
 }
 
