@@ -1,5 +1,6 @@
 """What the tests of the command line share."""
 import os
+import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -61,3 +62,9 @@ def refused(s, command, want, *texts, stdout="", **kw):
 def snapshot(s, *skip):
     """The names of all files in the test's folder."""
     return sorted(os.path.relpath(os.path.join(d, f), s.dir) for d, dirs, files in os.walk(s.dir) for f in files + dirs)
+
+
+def alive(name):
+    """The process ids of that program, without those that have ended and that process 1 has yet to collect."""
+    states = "D,R,S,T,t"
+    return subprocess.run(["pgrep", "-r", states, "-x", name], stdout=subprocess.PIPE, text=True).stdout.split()

@@ -267,6 +267,35 @@ def test_units_archives_and_cxx(s):
     s.check(j["aim"][0]["facts"] and j["aim"][0]["executions"] <= 5, "%s" % j["aim"][0])
 
 
+THREADS = """#include <atomic>
+#include <thread>
+#include <vector>
+static std::atomic<int> a, b;
+int met;
+int main() {
+  std::vector<std::thread> v;
+  for (int i = 0; i < 6; i++) v.emplace_back([] { a = 1, b = -1; });
+  v.emplace_back([] {
+    int x = a, y = b;
+    if (x == 1 && y == 0)
+      __atomic_store_n(&met, 1, __ATOMIC_SEQ_CST);
+  });
+  for (auto &t : v) t.join();
+}
+"""
+
+
+def test_threads_of_cxx(s):
+    """How far a std::thread is that has not begun is known, although it starts in the C++ library."""
+    if no_facts(s):
+        return
+    s.write("p.cc", THREADS)
+    s.run([s.heddle, "c++", "--facts", "-g", "-O1", "p.cc", "-o", "p"])
+    for seed in "1", "2", "3":
+        j = aim(s, 1, "--seed", seed, "p.cc:12", "--", "./p")
+        s.check(j["aim"][0]["executions"] <= 1000, "seed %s: %s" % (seed, j["aim"][0]))
+
+
 # ---- reports of other tools ----
 
 TSAN = """==================

@@ -31,14 +31,10 @@ def unique(s):
     return common.build(s, "clean", out=name), name
 
 
-def alive(name):
-    return subprocess.run(["pgrep", "-x", name], stdout=subprocess.PIPE, text=True).stdout.split()
-
-
 def wait_alive(s, name, want, seconds=5):
     """Waits until processes of that name are there, or are gone."""
     end = time.monotonic() + seconds
-    while bool(alive(name)) != want:
+    while bool(common.alive(name)) != want:
         s.check(time.monotonic() < end, "the tested process %s" % ("never came" if want else "lives on"))
         time.sleep(0.05)
 

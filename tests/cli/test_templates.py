@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+import common
 from scratch import each
 from test_checkpoint import FAILS, HEAD, KEPT, MORE_THREADS, build, outcome
 
@@ -191,7 +192,7 @@ def test_killing(s, jobs):
     killed, rng = 0, random.Random(7)
     while p.poll() is None and killed < 12:
         time.sleep(0.02 + rng.random() * 0.05)
-        alive = subprocess.run(["pgrep", "-x", name], stdout=subprocess.PIPE, text=True).stdout.split()
+        alive = common.alive(name)
         if not alive:
             continue
         try:
@@ -205,7 +206,7 @@ def test_killing(s, jobs):
         r = json.load(f)
     s.check(killed > 0, "none was killed")
     s.same((r["verdict"], r["findings"], r["executions"]), ("clean", [], 1680), "after %d deaths" % killed)
-    s.same(subprocess.run(["pgrep", "-x", name], stdout=subprocess.PIPE, text=True).stdout, "", "processes left behind")
+    s.same(common.alive(name), [], "processes left behind")
 
 
 @each("time", "SIGINT", "SIGTERM", "executions")
@@ -227,7 +228,7 @@ def test_stopped(s, how):
     s.check(r["resumed"] > 0, "no execution continued from a template")
     if how == "executions":
         s.same(r["executions"], 50, "executions")
-    s.same(subprocess.run(["pgrep", "-x", name], stdout=subprocess.PIPE, text=True).stdout, "", "processes left behind")
+    s.same(common.alive(name), [], "processes left behind")
 
 
 # Long steps, so that `auto` switches from memory to forks. The others of `declarations` and so on as in LOCKS.

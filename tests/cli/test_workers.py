@@ -150,7 +150,7 @@ def test_sampling_is_shared_too(s):
 
 
 def pids(name):
-    return [int(p) for p in subprocess.run(["pgrep", "-x", name], stdout=subprocess.PIPE, text=True).stdout.split()]
+    return [int(p) for p in common.alive(name)]
 
 
 @each("1", "3")

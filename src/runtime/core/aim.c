@@ -33,7 +33,7 @@ static unsigned walk(struct hd_search *s, unsigned thread, uint64_t *out, unsign
   (void)s;
   const struct hd_thread *t = &rt.thread[thread];
   if (hd_op_effect(t->op.kind, 0) == HD_EFF_BEGIN && t->start.fn) { /* it has not begun */
-    out[0] = (uint64_t)t->start.fn + 1;
+    out[0] = hd__start_code((uint64_t)t->start.fn, t->start.arg) + 1;
     return 1;
   }
   return hd__walk(&rt.thread[thread], rt.thread[thread].op.pc, out, max);

@@ -165,6 +165,15 @@ bool hd__foreign_start(uint64_t start, const void *arg) {
   return in_foreign(cxx ? type : start);
 }
 
+#define RUN 2 /* index of std::thread::_State::_M_run in its vtable, after two destructors */
+
+uint64_t hd__start_code(uint64_t start, const void *arg) {
+  uint64_t type = 0, code = 0;
+  bool cxx = hd__cxx_library(start) && arg && hd_arch_peek((uint64_t)arg, 8, &type) &&
+             hd_arch_peek(type + 8 * RUN, 8, &code);
+  return cxx && hd__user_text(code) ? code : start;
+}
+
 static int add_module(struct dl_phdr_info *info, size_t size, void *arg) {
   (void)size, (void)arg;
   struct hd_status *st = rt.status;

@@ -22,6 +22,8 @@ uint64_t hd__user_pc(uint64_t pc, uint64_t sp);
 bool hd__system_path(const char *path);
 /* Whether a thread that starts there belongs to a library whose accesses and atomic operations are not seen. */
 bool hd__foreign_start(uint64_t start, const void *arg);
+/* Where the code of the program begins in a thread that starts there; a std::thread starts in the C++ library. */
+uint64_t hd__start_code(uint64_t start, const void *arg);
 /* The program has a second thread: what several threads may call that is not seen is noted, now or when they do. */
 void hd__threads_begin(void);
 /* ---- plain.c: libraries that are no part of the system and have no hooks ---- */

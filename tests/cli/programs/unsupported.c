@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 static int word;
