@@ -22,7 +22,9 @@ int hd_tr_open(char *data, size_t len, const char *name, struct hd_tr_source **o
   if (hd__is_binary(data, len)) return hd__open_binary(in, out, err);
   if (hd__is_text(data, len)) return hd__open_text(in, out, err);
   if (hd__is_std(data, len)) return hd__open_std(in, out, err);
+  bool program = len > 4 && memcmp(data, "\177ELF", 4) == 0;
   hd__input_fini(&in);
+  if (program) return hd_fail(err, HD_EUSAGE, "%s: a program, not a trace: programs come after `--`", name);
   return hd_fail(err, HD_EUSAGE, "%s: not a trace: neither Heddle's binary or text format, nor STD", name);
 }
 

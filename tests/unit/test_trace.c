@@ -280,6 +280,7 @@ static void refuse(const char *data, const char *message) {
 static void wrong_text(void **state) {
   (void)state;
   refuse("", "not a trace");
+  refuse("\177ELF\2\1\1", "a program, not a trace");
   refuse("heddle-trace 2\n", "another version");
   refuse("heddle-trace 3\ncommand a b\n", "t:2: ");
   refuse("heddle-trace 3\ncommand -\nthreads 0\n", "t:3: ");
