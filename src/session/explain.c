@@ -128,6 +128,7 @@ static struct hd_finding *replace(const struct hd_command *cmd, struct hd_findin
   } else {
     now->id = f->id;
     now->execution = f->execution;
+    now->events = f->events;
     now->seed = f->seed;
     now->key = f->key;
     now->steps = f->steps;
