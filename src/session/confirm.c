@@ -29,6 +29,7 @@ struct hd_confirm {
   HD_VEC(uint64_t) seen; /* granules of conflicts */
   size_t nplanned;       /* predictions that have an order, the first ones */
   struct hd_confirmation *result;
+  size_t nresults; /* the predictions may grow later, for another round */
   struct hd_symbolizer *sym;
   unsigned recorded; /* orders whose values were compared */
 };
@@ -249,7 +250,8 @@ int hd_confirm_new(struct hd_confirm **out, const struct hd_session_config *conf
   c->observed = *observed;
   c->predictions = p;
   c->nthreads = observed->tables->thread.n;
-  c->result = hd_alloc(p->v.n * sizeof *c->result);
+  c->nresults = p->v.n;
+  c->result = hd_alloc(c->nresults * sizeof *c->result);
   if (c->nthreads > HD_MAX_THREADS)
     return hd_fail(err, HD_EUSAGE, "the trace has %zu threads; at most %d can be run", c->nthreads,
                    HD_MAX_THREADS);
@@ -493,7 +495,7 @@ static void judge(struct hd_confirm *c, size_t i) {
 int hd_confirm_run(struct hd_confirm *c, struct hd_err *err) {
   int rc = hd_session_run(c->session, err);
   if (rc == HD_OK)
-    for (size_t i = 0; i < c->predictions->v.n; i++) judge(c, i);
+    for (size_t i = 0; i < c->nresults; i++) judge(c, i);
   return rc;
 }
 
@@ -505,7 +507,7 @@ const struct hd_confirmation *hd_confirm_result(const struct hd_confirm *c, size
 
 void hd_confirm_free(struct hd_confirm *c) {
   if (!c) return;
-  for (size_t i = 0; i < c->predictions->v.n; i++) free(c->result[i].why);
+  for (size_t i = 0; i < c->nresults; i++) free(c->result[i].why);
   hd_symbolizer_free(c->sym);
   hd_session_free(c->session);
   hd_vec_free(&c->seen);
